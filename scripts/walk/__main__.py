@@ -1,0 +1,115 @@
+"""scripts/demo: the world for looking at, or the walk with a verdict for each step."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+
+from .ad_steps import who_can_come, with_ad
+from .sabotage import AD_SABOTAGES, SABOTAGES
+from .steps import STEPS, Step, Walk
+
+Steps = tuple[tuple[str, Step | None, Step], ...]
+SHOW = {"setup", "world", "init", "check-config", "start", "vcenter-add", "vcenter-register", "vcenter-status", "cluster-add",
+        "ad-domain", "ldap-set", "ldap-test", "role-mapping"}
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/demo")
+    parser.add_argument("--once", action="store_true")
+    parser.add_argument("--with-ad", action="store_true")
+    parser.add_argument("--sabotage", metavar="STEP", choices=sorted({**SABOTAGES, **AD_SABOTAGES}))
+    parser.add_argument("--list-sabotage", action="store_true")
+    options = parser.parse_args()
+    if options.sabotage and not options.once:
+        parser.error("--sabotage goes with --once")
+    if options.sabotage in AD_SABOTAGES and not options.with_ad:
+        parser.error(f"--sabotage {options.sabotage} goes with --with-ad")
+    return options
+
+
+def first_lines(error: BaseException) -> str:
+    return " ".join(str(error).split())[:600] or type(error).__name__
+
+
+class BadSabotage(Exception):
+    """The sabotage itself did not work, which says nothing about the step."""
+
+
+def break_world(walk: Walk, name: str) -> None:
+    try:
+        {**SABOTAGES, **AD_SABOTAGES}[name](walk)
+    except Exception as error:
+        raise BadSabotage(f"the sabotage of {name} did not work: {first_lines(error)}") from error
+
+
+def take(walk: Walk, steps: Steps, sabotage: str | None) -> bool:
+    """Runs the steps in order; False after the first that fails."""
+    for name, before, step in steps:
+        started = time.monotonic()
+        try:
+            if before:
+                before(walk)
+            if name == sabotage:
+                break_world(walk, name)
+            step(walk)
+        except BadSabotage:
+            raise
+        except Exception as error:  # whatever a step stumbles over is its verdict
+            print(f"FAILED {name}: {first_lines(error)}", flush=True)
+            return False
+        print(f"ok {name} ({time.monotonic() - started:.1f} s)", flush=True)
+    return True
+
+
+def describe(walk: Walk) -> None:
+    kaasd, vcenter = walk.kaasd, walk.vcenter
+    rows = [f"page      {kaasd.url}/ui/      (its certificate is signed by {kaasd.tls.ca_file})",
+            f"API       {kaasd.url}/v2/      contract: {kaasd.url}/openapi.yaml",
+            f"vCenter   {vcenter.url}      control port: {vcenter.control.url}",
+            f"kaasctl   {kaasd.config}  (kaasctl --config FILE ...)",
+            f"logs      {walk.scratch.log}", "",
+            f"KaaS administrator            admin / {kaasd.admin_password}"]
+    for name in ("Administrator", "viewer-east", "viewer-dc", "no-rights"):
+        user = walk.user(name)
+        rows.append(f"vCenter account {vcenter.address}   {user.login} / {user.password}")
+    if walk.ad:
+        rows += ["", who_can_come(walk)]
+    print("\n" + "\n".join(rows) + "\n\nCtrl-C ends it.", flush=True)
+
+
+def wait_for_the_end() -> None:
+    """Until Ctrl-C or TERM."""
+    signal.sigwait({signal.SIGINT, signal.SIGTERM})
+
+
+def main() -> int:
+    options = parse()
+    if options.list_sabotage:
+        print("\n".join(AD_SABOTAGES if options.with_ad else SABOTAGES))
+        return 0
+    steps = with_ad(STEPS) if options.with_ad else STEPS
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the world is taken down
+    walk = Walk()
+    try:
+        if options.once:
+            return 0 if take(walk, steps, options.sabotage) else 1
+        if not take(walk, tuple(step for step in steps if step[0] in SHOW), None):
+            return 1
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        describe(walk)
+        wait_for_the_end()
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except BadSabotage as error:
+        print(f"scripts/demo: {error}", file=sys.stderr)
+        return 2
+    finally:
+        walk.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

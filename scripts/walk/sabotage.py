@@ -1,0 +1,117 @@
+"""Ways to break the world just before a step. They touch only what the step meets from outside; the step's own check must notice."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import socket
+
+from world import vimclient
+from world.certs import make_server_cert
+from world.full import EXTENSION_KEY
+
+from .ad_steps import domain
+from .steps import Step, Walk
+
+
+def world_dies(walk: Walk) -> None:
+    walk.vcenter.process.kill()
+
+
+def database_is_gone(walk: Walk) -> None:
+    walk.db.stop()
+
+
+def config_has_a_typing_error(walk: Walk) -> None:
+    text = walk.kaasd.config.read_text()
+    walk.kaasd.config.write_text(text.replace("public_url", "publik_url"))
+
+
+def port_is_taken(walk: Walk) -> None:
+    other = walk.stack.enter_context(socket.socket())
+    other.bind(("127.0.0.1", walk.kaasd.port))
+    other.listen()
+
+
+def thumbprint_is_wrong(walk: Walk) -> None:
+    first = "00" if not walk.thumbprint.startswith("00") else "11"
+    walk.thumbprint = first + walk.thumbprint[2:]
+
+
+def password_is_wrong(walk: Walk) -> None:
+    walk.register_password = walk.unregister_password = "not the password"
+
+
+def certificate_is_swapped(walk: Walk) -> None:
+    """Another administrator stores a certificate of his own on our record, and our session ends."""
+    other = make_server_cert(walk.scratch.path / "other").cert_file.read_text()
+    with vimclient.session(walk.vcenter, walk.vcenter.admin) as instance:
+        instance.RetrieveContent().extensionManager.SetExtensionCertificate(EXTENSION_KEY, other)
+    walk.vcenter.control.restart()
+
+
+def session_has_expired(walk: Walk) -> None:
+    walk.vcenter.control.expire(user="viewer-east")
+
+
+def ticket_is_used_up(walk: Walk) -> None:
+    vimclient.clone_session(walk.vcenter, walk.ticket)
+
+
+def permission_is_taken_away(walk: Walk) -> None:
+    """The person is still signed in at the vCenter, but not yet here, so no answer of before counts."""
+    walk.vcenter.control.forbid("datacenter-2", "VSPHERE.LOCAL\\viewer-dc")
+
+
+def permission_is_given(walk: Walk) -> None:
+    walk.vcenter.control.permit("domain-c7", "VSPHERE.LOCAL\\no-rights")
+
+
+def daemon_is_killed(walk: Walk) -> None:
+    walk.kaasd.kill()
+
+
+def session_was_ended_elsewhere(walk: Walk) -> None:
+    walk.curl.call("POST", "/v2/logout", token=walk.token)
+
+
+def record_is_gone(walk: Walk) -> None:
+    walk.vcenter.control.drop_extension(EXTENSION_KEY)
+
+
+def controller_dies(walk: Walk) -> None:
+    domain(walk).kill()
+
+
+def account_is_disabled(walk: Walk) -> None:
+    domain(walk).disable("ada")
+
+
+def keytab_is_out_of_date(walk: Walk) -> None:
+    """The service's password was changed in the domain, and nobody made a new keytab."""
+    domain(walk).set_password("svc-kaas", "Another-Passw0rd-1")
+
+
+# with --with-ad
+AD_SABOTAGES: dict[str, Step] = {
+    "ldap-test": controller_dies,
+    "login-ad-password": account_is_disabled,
+    "login-kerberos": keytab_is_out_of_date,
+}
+
+SABOTAGES: dict[str, Step] = {
+    "world": world_dies,
+    "init": database_is_gone,
+    "check-config": config_has_a_typing_error,
+    "start": port_is_taken,
+    "vcenter-add": thumbprint_is_wrong,
+    "vcenter-register": password_is_wrong,
+    "extension-readback": record_is_gone,
+    "vcenter-status": certificate_is_swapped,
+    "cluster-add": database_is_gone,
+    "login-session-id": session_has_expired,
+    "login-clone-ticket": ticket_is_used_up,
+    "list-viewer-dc": permission_is_taken_away,
+    "list-no-rights": permission_is_given,
+    "page": daemon_is_killed,
+    "logout": session_was_ended_elsewhere,
+    "unregister": password_is_wrong,
+}

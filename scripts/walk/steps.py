@@ -1,0 +1,282 @@
+"""The steps of the walk. Each does one thing and checks it itself; a step that does not raise is ok."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import quote
+
+from world import browser, vimclient
+from world.ad import AdWorld
+from world.ad.joined import kerberos_options
+from world.full import EXTENSION_KEY, sample_arguments
+from world.kaasd import Kaasd
+from world.mariadb import Mariadb
+from world.places import TOP, Scratch, program
+from world.samples import EAST, SAMPLES, hidden_from, visible_to
+from world.vcenter import StrictVcenter, User, start_strict
+
+from .curl import Answer, Curl, WalkError
+
+Step = Callable[["Walk"], None]
+HX_EAST = EAST.split("/")[1]
+
+
+def must(condition: object, text: str) -> None:
+    if not condition:
+        raise WalkError(text)
+
+
+class Walk:
+    """What the steps hand on to each other, and everything that must be stopped at the end."""
+
+    def __init__(self) -> None:
+        self.stack = ExitStack()
+        self.db: Mariadb
+        self.vcenter: StrictVcenter
+        self.kaasd: Kaasd
+        self.curl: Curl
+        self.scratch: Scratch
+        # what the walk types where it is asked; the sabotages change these
+        self.thumbprint = ""
+        self.register_password = ""
+        self.unregister_password = ""
+        self.session_id = ""
+        self.ticket = ""
+        self.token = ""  # of viewer-east, from the session id
+        self.admin_token = ""
+        # with a domain only
+        self.ad: AdWorld | None = None
+        self.ad_token = ""  # of alice, by Kerberos
+        self.granted_hx = ""
+
+    def user(self, name: str) -> User:
+        return self.vcenter.users[name]
+
+    def close(self) -> None:
+        self.stack.close()
+
+    def vcenter_session(self, name: str) -> object:
+        """A person's session at the vCenter that stays open until the end of the walk."""
+        return self.stack.enter_context(vimclient.session(self.vcenter, self.user(name)))
+
+
+def setup(walk: Walk) -> None:
+    """The programs are there and know their version."""
+    for name in ("kaasd", "kaasctl", "strictvc", "govc"):
+        program(name)
+    page = TOP / "ui-plugin/dist/index.html"
+    must(page.is_file(), "the web page is not built")
+
+
+def world(walk: Walk) -> None:
+    """A private database and a vCenter run, and the vCenter lets its administrator in."""
+    walk.scratch = Scratch("demo")
+    walk.stack.callback(walk.scratch.remove)
+    walk.db = Mariadb(walk.scratch)
+    walk.stack.callback(walk.db.close)
+    walk.vcenter = start_strict(walk.scratch)
+    walk.stack.callback(walk.vcenter.process.kill)
+    walk.thumbprint = walk.vcenter.sha256
+    walk.register_password = walk.unregister_password = walk.vcenter.admin.password
+
+
+def world_answers(walk: Walk) -> None:
+    about = vimclient.govc(walk.vcenter, "about")["about"]
+    must(about["instanceUuid"] == walk.vcenter.instance_uuid, f"govc about: another instance UUID: {about}")
+
+
+def init(walk: Walk) -> None:
+    """kaasctl init: schema, master key, first administrator."""
+    ad = walk.ad
+    walk.kaasd = Kaasd(walk.scratch, walk.db.socket, options=kerberos_options(ad) if ad else None, env=ad.env if ad else None)
+    walk.kaasd.init()
+    walk.curl = Curl(walk.kaasd.url, walk.kaasd.tls.ca_file)
+    must(walk.kaasd.admin_password not in walk.kaasd.config.read_text(), "the one-time password is in the configuration file")
+
+
+def check_config(walk: Walk) -> None:
+    result = walk.kaasd.check_config()
+    must(result.returncode == 0, f"kaasd --check-config: {result.stderr.strip()}")
+
+
+def start(walk: Walk) -> None:
+    walk.stack.callback(walk.kaasd.kill)
+    walk.kaasd.start()
+    walk.curl.ok(200, "GET", "/readyz")
+    body = {"username": "admin", "password": walk.kaasd.admin_password}
+    walk.admin_token = walk.curl.ok(200, "POST", "/v2/login/password", body=body).jq(".access_token")
+
+
+def vcenter_add(walk: Walk) -> None:
+    tunnel = str(walk.vcenter.tunnel_port)
+    walk.kaasd.ctl.ok("vcenter", "add", walk.vcenter.address, "--thumbprint", walk.thumbprint, "--yes", "--tunnel-port", tunnel)
+    listed = walk.curl.ok(200, "GET", "/v2/vcenters", token=walk.admin_token)
+    must(listed.jq("[.items[].id]") == [walk.vcenter.instance_uuid], f"the list of vCenters: {listed.body[:300]}")
+
+
+def vcenter_register(walk: Walk) -> None:
+    walk.kaasd.ctl.ok("vcenter", "register", walk.vcenter.address, "--user", walk.vcenter.admin.login, "--password-file", "-",
+                      stdin=walk.register_password + "\n")
+    must(EXTENSION_KEY in walk.vcenter.control.extensions(), "the vCenter has no record of us")
+
+
+def extension_readback(walk: Walk) -> None:
+    """pyvmomi and govc read our record and agree with each other and with what we say we registered."""
+    theirs = vimclient.read_extension(walk.vcenter, EXTENSION_KEY)
+    other = vimclient.govc_extension(walk.vcenter, EXTENSION_KEY)
+    must(theirs and other, "the record cannot be read")
+    seen = (theirs.version, theirs.company, theirs.description.label, sorted((s.type, s.url) for s in theirs.server))
+    told = (other["version"], other["company"], other["description"]["label"], sorted((s["type"], s["url"]) for s in other["server"]))
+    must(seen == told, f"pyvmomi reads {seen}, govc reads {told}")
+    must(("KAAS_API", f"{walk.kaasd.url}/v2/") in seen[3], f"the record does not name our API: {seen[3]}")
+    status = walk.curl.ok(200, "GET", f"/v2/vcenters/{walk.vcenter.instance_uuid}/status", token=walk.admin_token)
+    must(status.jq(".extension.record") == "ours", f"kaasd calls its record {status.jq('.extension')}")
+    must(status.jq(".extension.version") == theirs.version, "kaasd tells another version of its record")
+    stored = walk.vcenter.control.extensions()[EXTENSION_KEY]
+    must(stored.get("thumbprint_sha256") == status.jq(".login.certificate.sha256"), "the vCenter stores another certificate than ours")
+
+
+def vcenter_status(walk: Walk) -> None:
+    status = walk.kaasd.ctl.json("vcenter", "status", walk.vcenter.instance_uuid)
+    must(status["state"] == "connected", f"the vCenter is {status['state']}: {status['state_reason']}")
+    must(status["login"]["strategy"] == "certificate_tunnel", f"login strategy {status['login']}")
+    must(not status["missing_privileges"], f"missing privileges: {status['missing_privileges']}")
+    found = sorted(hx["vsphere_cluster"]["moref"] for hx in status["hx_clusters"] if hx["present"])
+    must(found == ["domain-c26", "domain-c7", "domain-c70"], f"HX clusters on {found}")
+
+
+def cluster_add(walk: Walk) -> None:
+    for sample in SAMPLES:
+        walk.kaasd.ctl.ok(*sample_arguments(sample))
+    names = walk.curl.ok(200, "GET", "/v2/clusters", token=walk.admin_token).jq("[.items[].name]")
+    must(names == visible_to("admin"), f"the administrator sees {names}")
+
+
+def begin_session_of(name: str) -> Step:
+    """A person signs in at the vCenter; HX Connect holds the session id."""
+
+    def begin(walk: Walk) -> None:
+        walk.session_id = vimclient.cookie_of(walk.vcenter_session(name))
+
+    return begin
+
+
+def login_session_id(walk: Walk) -> None:
+    walk.token = sign_in(walk)
+    who = walk.curl.ok(200, "GET", "/v2/whoami", token=walk.token)
+    must(who.jq(".name | ascii_downcase | contains(\"viewer-east\")"), f"signed in as {who.jq('.name')}")
+
+
+def prepare_ticket(walk: Walk) -> None:
+    walk.ticket = vimclient.clone_ticket(walk.vcenter_session("viewer-east"))
+
+
+def login_clone_ticket(walk: Walk) -> None:
+    body = {"vcenter": walk.vcenter.instance_uuid, "clone_ticket": walk.ticket}
+    token = walk.curl.ok(200, "POST", "/v2/login/vcenter", body=body).jq(".access_token")
+    who = walk.curl.ok(200, "GET", "/v2/whoami", token=token)
+    must(who.jq(".method") == "vcenter_clone_ticket", f"whoami tells {who.body}")
+    again = walk.curl.call("POST", "/v2/login/vcenter", body=body)
+    must(again.status == 401, f"the ticket was taken twice ({again.status})")
+
+
+def check_list(listed: Answer, user: str, place: str) -> None:
+    names = listed.jq("[.items[].name]")
+    must(names == visible_to(user, place), f"{user} sees {names}, not {visible_to(user, place)}")
+    for name, hidden in listed.jq("[.items[] | [.name, .placement.hidden]]"):
+        must(hidden == hidden_from(user, name), f"{user}: {hidden} parts of {name} are hidden, not {hidden_from(user, name)}")
+
+
+def sign_in(walk: Walk) -> str:
+    """Token of the person whose session at the vCenter was begun last."""
+    body = {"vcenter": walk.vcenter.instance_uuid, "session_id": walk.session_id}
+    return walk.curl.ok(200, "POST", "/v2/login/vcenter", body=body).jq(".access_token")
+
+
+def list_viewer_east(walk: Walk) -> None:
+    listed = walk.curl.ok(200, "GET", f"/v2/clusters?hx_cluster={quote(HX_EAST)}", token=walk.token)
+    check_list(listed, "viewer-east", EAST)
+
+
+def list_viewer_dc(walk: Walk) -> None:
+    listed = walk.curl.ok(200, "GET", f"/v2/clusters?hx_cluster={quote(HX_EAST)}", token=sign_in(walk))
+    check_list(listed, "viewer-dc", EAST)
+
+
+def list_no_rights(walk: Walk) -> None:
+    token = sign_in(walk)
+    refused = walk.curl.ok(404, "GET", f"/v2/clusters?hx_cluster={quote(HX_EAST)}", token=token)
+    unknown = walk.curl.ok(404, "GET", "/v2/clusters?hx_cluster=HX-Nowhere", token=token)
+    must(refused.jq("[.code, .title]") == unknown.jq("[.code, .title]"), "an invisible HX cluster can be told from an unknown one")
+    must(walk.curl.ok(200, "GET", "/v2/clusters", token=token).jq(".items") == [], "no-rights sees clusters")
+
+
+def list_admin(walk: Walk) -> None:
+    """Two HX clusters bear the name, and the administrator sees both: told as ambiguous, then asked by id."""
+    ambiguous = walk.curl.ok(409, "GET", f"/v2/clusters?hx_cluster={quote(HX_EAST)}", token=walk.admin_token)
+    ids = {candidate["path"]: candidate["id"] for candidate in ambiguous.jq(".candidates")}
+    must(EAST in ids and len(ids) == 2, f"candidates {sorted(ids)}")
+    check_list(walk.curl.ok(200, "GET", f"/v2/clusters?hx_cluster_id={ids[EAST]}", token=walk.admin_token), "admin", EAST)
+
+
+def page(walk: Walk) -> None:
+    """A person signs in at the page with the vCenter account and sees the same list."""
+    viewer = walk.user("viewer-east")
+    shot = Path(walk.scratch.path / "page.png")
+    with browser.page(walk.scratch.path / "chromium") as opened:
+        browser.sign_in(opened, walk.kaasd.url, viewer.login, viewer.password, walk.vcenter.host)
+        try:
+            browser.wait_for_clusters(opened, visible_to("viewer-east"))
+        finally:
+            opened.screenshot(path=str(shot))
+        shown = [sample.name for sample in SAMPLES if browser.shows(opened, sample.name)]
+    must(sorted(shown) == visible_to("viewer-east"), f"the page shows {shown} to viewer-east")
+    must(shot.stat().st_size > 5000, "the screenshot is empty")
+
+
+def logout(walk: Walk) -> None:
+    walk.curl.ok(204, "POST", "/v2/logout", token=walk.token)
+    ended = walk.curl.ok(401, "GET", "/v2/whoami", token=walk.token)
+    must(ended.jq(".code") == "session_ended", f"after the logout: {ended.body[:200]}")
+
+
+def unregister(walk: Walk) -> None:
+    walk.kaasd.ctl.ok("vcenter", "unregister", walk.vcenter.address, "--user", walk.vcenter.admin.login, "--password-file", "-",
+                      stdin=walk.unregister_password + "\n")
+    left = walk.vcenter.control.extensions()
+    must(EXTENSION_KEY not in left, "our record is still there")
+    must("com.springpath.sysmgmt.domain-c7" in left, "a record of HX is gone")
+
+
+def stop(walk: Walk) -> None:
+    """The daemon ends cleanly and has logged out of the vCenter."""
+    walk.kaasd.stop()
+    ours = [s["user_name"] for s in walk.vcenter.control.sessions() if EXTENSION_KEY in s["user_name"]]
+    must(not ours, f"sessions left at the vCenter: {ours}")
+
+
+# name, what happens before (the world's part, e.g. a person signs in at the vCenter), the step itself
+STEPS: tuple[tuple[str, Step | None, Step], ...] = (
+    ("setup", None, setup),
+    ("world", world, world_answers),
+    ("init", None, init),
+    ("check-config", None, check_config),
+    ("start", None, start),
+    ("vcenter-add", None, vcenter_add),
+    ("vcenter-register", None, vcenter_register),
+    ("extension-readback", None, extension_readback),
+    ("vcenter-status", None, vcenter_status),
+    ("cluster-add", None, cluster_add),
+    ("login-session-id", begin_session_of("viewer-east"), login_session_id),
+    ("login-clone-ticket", prepare_ticket, login_clone_ticket),
+    ("list-viewer-east", None, list_viewer_east),
+    ("list-viewer-dc", begin_session_of("viewer-dc"), list_viewer_dc),
+    ("list-no-rights", begin_session_of("no-rights"), list_no_rights),
+    ("list-admin", None, list_admin),
+    ("page", None, page),
+    ("logout", None, logout),
+    ("unregister", None, unregister),
+    ("stop", None, stop),
+)
