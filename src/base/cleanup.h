@@ -1,0 +1,42 @@
+/* Scope-bound clean-up and ownership transfer. Layer 0 (base).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CLEANUP_CONCAT_(a, b) a##b
+
+/* Makes `cleanup_FUNC(type **)` that calls `FUNC(*p)`; FUNC must accept NULL. Use at file scope, then
+ * declare locals as `_cleanup_(FUNC) type *p = NULL;`. */
+#define CLEANUP_DEFINE(type, func)                \
+    static inline void cleanup_##func(type **p) { \
+        func(*p);                                 \
+    }                                             \
+    _Static_assert(1, "")
+
+#define _cleanup_(func) __attribute__((cleanup(cleanup_##func)))
+
+static inline void cleanup_free(void *p) {
+    free(*(void **)p);
+}
+/* A malloc'ed pointer of any type, freed at the end of the scope. */
+#define _cleanup_free_ __attribute__((cleanup(cleanup_free)))
+
+static inline void cleanup_close(int *fd) {
+    if (*fd >= 0)
+        (void)close(*fd);
+}
+/* A file descriptor, closed at the end of the scope unless negative. */
+#define _cleanup_close_ __attribute__((cleanup(cleanup_close)))
+
+/* Yields the pointer and sets the variable to NULL: ownership moves on. */
+#define STEAL(p)                         \
+    __extension__({                      \
+        __typeof__(p) *steal_ = &(p);    \
+        __typeof__(p) stolen_ = *steal_; \
+        *steal_ = NULL;                  \
+        stolen_;                         \
+    })
+
+#define ARRAY_COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,0 +1,64 @@
+/* Error codes and the error record that travels with a call. Layer 0 (base).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Functions return 0 or one negative ERR_* code and describe the first failure in a struct err. */
+#pragma once
+
+#include <stdarg.h>
+
+enum err_code {
+    ERR_OK = 0,
+    ERR_ORDER_BASE_ = -1000,
+#define ERR(symbol, slug, status, text) ERR_ORDER_##symbol,
+#include "err_codes.def"
+#undef ERR
+    ERR_ORDER_END_,
+#define ERR(symbol, slug, status, text) ERR_##symbol = -(ERR_ORDER_##symbol - ERR_ORDER_BASE_),
+#include "err_codes.def"
+#undef ERR
+};
+
+/* Sizes in bytes, terminating NUL included; longer texts are cut. */
+#define ERR_TEXT_BYTES 512
+#define ERR_REMEDY_BYTES 256
+
+/* One failure. All-zero is "no error"; there is nothing to free. */
+struct err {
+    int code;                      /* 0 or an ERR_* code */
+    char text[ERR_TEXT_BYTES];     /* what is wrong, safe to show to the caller of the API */
+    char remedy[ERR_REMEDY_BYTES]; /* what to do about it; empty if unknown */
+    char detail[ERR_TEXT_BYTES];   /* for the log only: never sent to clients, never holds a secret */
+    const char *file;              /* where it was first set */
+    int line;
+    unsigned retry_after_s; /* 0: unknown; else sent as Retry-After */
+};
+
+/* Records code and formatted text in `err` unless it holds an error already (first setter wins).
+ * `err` may be NULL. Returns `code`, so that a caller can write `return err_set(...)`. */
+#define err_set(err, code, ...) err_set_at((err), (code), __FILE__, __LINE__, __VA_ARGS__)
+
+/* The function behind err_set; use the macro. */
+int err_set_at(struct err *err, int code, const char *file, int line, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* Adds a remedy ("run ...", "ask ...") to an error that has none yet; does nothing when `err` is NULL or empty.
+ * Returns err->code, or 0 without an error; with a NULL `err` the code of this thread's last err_set on NULL, so that
+ * `return err_remedy(err, ...)` right behind an err_set is safe. */
+int err_remedy(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds detail for the log (no secrets) to an error that has none yet. Returns as err_remedy. */
+int err_detail(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Forgets the error, so that the record can be used for another call. NULL is allowed. */
+void err_clear(struct err *err);
+
+/* The stable word for a code ("not_found"); "ok" for 0, "internal" for an unknown one. Never NULL; static. */
+const char *err_slug(int code);
+
+/* The general sentence for a code. Never NULL; static. */
+const char *err_default_text(int code);
+
+/* HTTP status for a code (RFC 9110); 200 for 0, 500 for an unknown one. */
+int err_http_status(int code);
+
+/* Code for a slug, or ERR_INTERNAL when the slug is unknown. */
+int err_code_of_slug(const char *slug);

@@ -1,0 +1,25 @@
+/* Files: bounded reads, key-file checks, atomic writes. Layer 0 (base).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "err.h"
+#include "strbuf.h"
+
+/* Reads the whole file into `out` (initialised; its cap counts). ERR_NOT_FOUND, ERR_TOO_LARGE, ERR_IO; names the path. */
+int fs_read(const char *path, struct strbuf *out, struct err *err);
+
+/* As fs_read for a secret: refuses (ERR_CONFIG, with the chmod to run as remedy) a file that group or others may read or
+ * write, that is not a regular file, or that belongs neither to this user nor to root; root may read everybody's. */
+int fs_read_secret(const char *path, struct strbuf *out, struct err *err);
+
+/* Writes a new file next to `path` with `mode`, syncs and renames it over. ERR_IO. */
+int fs_write_atomic(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err);
+
+/* Writes a file that must not exist yet (O_EXCL), synced. ERR_EXISTS, ERR_IO. */
+int fs_write_new(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err);
+
+/* Makes the folder and missing parents with `mode`. Existing ones are left alone. ERR_IO. */
+int fs_make_dirs(const char *path, mode_t mode, struct err *err);

@@ -1,0 +1,280 @@
+/* Log lines: key=value on stderr, one write per line. Layer 0 (base).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "clock.h"
+#include "str.h"
+
+/* Writes of up to PIPE_BUF bytes (4,096 on Linux, pipe(7)) are never mixed with those of other threads or processes. */
+#define LINE_BYTES 4096
+#define CUT_MARK " cut=yes\n"
+#define PLAIN_BYTES_MAX 256 /* longer values are quoted, so that a cut shows what fits */
+#define REQUEST_ID_BYTES 64
+#define FMT_SLOTS_COUNT 8
+#define FMT_SLOT_BYTES 256
+
+struct line {
+    char text[LINE_BYTES];
+    size_t len;
+    bool is_cut, is_in_quotes;
+};
+
+static const struct {
+    const char *word;
+    enum log_level level;
+} level_words[] = {
+    {"error", LOG_LEVEL_ERROR}, {"warning", LOG_LEVEL_WARNING}, {"notice", LOG_LEVEL_NOTICE},
+    {"info", LOG_LEVEL_INFO},   {"debug", LOG_LEVEL_DEBUG},
+};
+
+static atomic_int least_urgent = LOG_LEVEL_INFO;
+static _Thread_local char request_id[REQUEST_ID_BYTES];
+
+void log_set_level(enum log_level level) {
+    atomic_store(&least_urgent, (int)level);
+}
+
+enum log_level log_get_level(void) {
+    return (enum log_level)atomic_load(&least_urgent);
+}
+
+bool log_level_parse(const char *word, enum log_level *out) {
+    for (size_t i = 0; i < ARRAY_COUNT(level_words); i++) {
+        if (!str_eq(word, level_words[i].word))
+            continue;
+        *out = level_words[i].level;
+        return true;
+    }
+    return false;
+}
+
+static const char *level_word(enum log_level level) {
+    for (size_t i = 0; i < ARRAY_COUNT(level_words); i++)
+        if (level_words[i].level == level)
+            return level_words[i].word;
+    return "debug";
+}
+
+void log_set_request_id(const char *id) {
+    size_t n = id ? strnlen(id, sizeof(request_id) - 1) : 0;
+    memcpy(request_id, id ? id : "", n); /* several times in every request: no snprintf */
+    request_id[n] = '\0';
+}
+
+const char *log_request_id(void) {
+    return request_id;
+}
+
+/* Appends whole pieces only, so that a cut never leaves half an escape. Room for the mark always stays. */
+static void put(struct line *line, const char *bytes, size_t n) {
+    if (line->is_cut || line->len + n > LINE_BYTES - sizeof("\"" CUT_MARK)) {
+        line->is_cut = true;
+        return;
+    }
+    memcpy(line->text + line->len, bytes, n);
+    line->len += n;
+}
+
+static bool is_plain(const char *value) {
+    size_t len = strlen(value);
+    for (const char *c = value; *c; c++)
+        if (*c <= ' ' || *c >= 0x7f || *c == '"' || *c == '=' || *c == '\\')
+            return false;
+    return len > 0 && len <= PLAIN_BYTES_MAX;
+}
+
+static void put_byte_escaped(struct line *line, unsigned char c) {
+    char escape[5];
+    switch (c) {
+    case '"': put(line, "\\\"", 2); return;
+    case '\\': put(line, "\\\\", 2); return;
+    case '\n': put(line, "\\n", 2); return;
+    case '\r': put(line, "\\r", 2); return;
+    case '\t': put(line, "\\t", 2); return;
+    default: break;
+    }
+    (void)snprintf(escape, sizeof(escape), "\\x%02x", c);
+    put(line, escape, 4);
+}
+
+/* Control characters, and the two Unicode line ends that some viewers honour, must not reach a terminal or split a line. */
+static bool must_escape(uint32_t point) {
+    return point < 0x20 || point == '"' || point == '\\' || (point >= 0x7f && point <= 0x9f) || point == 0x2028 ||
+           point == 0x2029;
+}
+
+static void put_quoted(struct line *line, const char *value) {
+    size_t left = strlen(value);
+    put(line, "\"", 1);
+    line->is_in_quotes = true;
+    while (left && !line->is_cut) {
+        uint32_t point;
+        size_t n = str_utf8_next(value, left, &point);
+        if (n && !must_escape(point)) {
+            put(line, value, n);
+        } else {
+            n = n ? n : 1;
+            for (size_t i = 0; i < n; i++)
+                put_byte_escaped(line, (unsigned char)value[i]);
+        }
+        value += n;
+        left -= n;
+    }
+    put(line, "\"", 1);
+    line->is_in_quotes = line->is_cut;
+}
+
+static void put_pair(struct line *line, const char *key, const char *value) {
+    if (!value)
+        return;
+    if (line->len && line->text[line->len - 1] != '>')
+        put(line, " ", 1);
+    put(line, key, strlen(key));
+    put(line, "=", 1);
+    if (is_plain(value))
+        put(line, value, strlen(value));
+    else
+        put_quoted(line, value);
+}
+
+/* systemd.exec(5): JOURNAL_STREAM names device and inode; comparing them tells whether stderr still goes to the journal. */
+static bool is_journal(void) {
+    const char *stream = getenv("JOURNAL_STREAM"); /* NOLINT(concurrency-mt-unsafe): nobody sets variables while threads run */
+    char own[64];
+    struct stat st;
+    if (!stream || fstat(STDERR_FILENO, &st))
+        return false;
+    (void)snprintf(own, sizeof(own), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+    return str_eq(stream, own);
+}
+
+/* The journal stamps lines and takes the level from "<N>" (sd-daemon(3)); elsewhere the line says both itself. */
+static void begin(struct line *line, enum log_level level, const char *event) {
+    char text[CLOCK_RFC3339_BYTES];
+    line->len = 0;
+    line->is_cut = line->is_in_quotes = false;
+    if (is_journal()) {
+        (void)snprintf(text, sizeof(text), "<%u>", (unsigned)level & 7U);
+        put(line, text, 3);
+    } else {
+        clock_format(clock_wall_ms(), text);
+        put_pair(line, "time", text);
+    }
+    put_pair(line, "level", level_word(level));
+    put_pair(line, "event", event);
+    if (request_id[0])
+        put_pair(line, "request_id", request_id);
+}
+
+static void put_pairs(struct line *line, va_list args) {
+    const char *key;
+    while ((key = va_arg(args, const char *)))
+        put_pair(line, key, va_arg(args, const char *));
+}
+
+static void end(struct line *line) {
+    const char *tail = "\n";
+    size_t n;
+    if (line->is_cut)
+        tail = line->is_in_quotes ? "\"" CUT_MARK : CUT_MARK;
+    n = strlen(tail);
+    memcpy(line->text + line->len, tail, n);
+    line->len += n;
+}
+
+static void finish(struct line *line) {
+    int saved = errno; /* logging must not disturb the caller */
+    ssize_t n;
+    end(line);
+    do {
+        n = write(STDERR_FILENO, line->text, line->len);
+    } while (n < 0 && errno == EINTR);
+    errno = saved;
+}
+
+void log_event(enum log_level level, const char *event, ...) {
+    struct line line;
+    va_list args;
+    if (level > log_get_level())
+        return;
+    begin(&line, level, event);
+    va_start(args, event);
+    put_pairs(&line, args);
+    va_end(args);
+    finish(&line);
+}
+
+/* Builds outside the source folder put a path in front of file names; it is no business of the log. */
+static const char *short_file(const char *file) {
+    const char *src = NULL;
+    for (const char *at = strstr(file, "src/"); at; at = strstr(at + 1, "src/"))
+        src = at;
+    return src ? src : file;
+}
+
+static void put_error(struct line *line, const struct err *err) {
+    char place[128];
+    if (!err || !err->code)
+        return;
+    put_pair(line, "error", err_slug(err->code));
+    put_pair(line, "text", err->text);
+    put_pair(line, "detail", err->detail[0] ? err->detail : NULL);
+    if (!err->file)
+        return;
+    (void)snprintf(place, sizeof(place), "%s:%d", short_file(err->file), err->line);
+    put_pair(line, "place", place);
+}
+
+void log_error(enum log_level level, const char *event, const struct err *err, ...) {
+    struct line line;
+    va_list args;
+    if (level > log_get_level())
+        return;
+    begin(&line, level, event);
+    va_start(args, err);
+    put_pairs(&line, args);
+    va_end(args);
+    put_error(&line, err);
+    finish(&line);
+}
+
+const char *log_fmt(const char *fmt, ...) {
+    static _Thread_local char slots[FMT_SLOTS_COUNT][FMT_SLOT_BYTES];
+    static _Thread_local unsigned next;
+    char *slot = slots[next++ % FMT_SLOTS_COUNT];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(slot, FMT_SLOT_BYTES, fmt, args);
+    va_end(args);
+    return slot;
+}
+
+bool log_limit_pass(struct log_limit *state, long interval_ms, long cause, unsigned long *suppressed) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards every struct log_limit */
+    int64_t now_ms = clock_mono_ms();
+    bool passes;
+    (void)pthread_mutex_lock(&lock);
+    passes = now_ms >= state->next_ms || cause != state->cause;
+    if (passes) {
+        *suppressed = state->dropped;
+        state->dropped = 0;
+        state->cause = cause;
+        state->next_ms = now_ms + interval_ms;
+    } else {
+        state->dropped++;
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return passes;
+}

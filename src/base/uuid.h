@@ -1,0 +1,21 @@
+/* Random identifiers. Layer 0 (base).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define UUID_TEXT_BYTES 37
+
+/* Writes a random (version 4, RFC 9562) UUID in lower case. */
+void uuid_new(char out[UUID_TEXT_BYTES]);
+
+/* True for 8-4-4-4-12 hex digits, either case. */
+bool uuid_is_valid(const char *text);
+
+/* n random bytes from the kernel; ends the process if the kernel has none, since nothing safe could follow. */
+void random_bytes(void *out, size_t n);
+
+/* A random number over all 32 bits, for jitter and the like. Ends the process as random_bytes does. */
+uint32_t random_u32(void);
