@@ -1,0 +1,134 @@
+/* Controllers of HX clusters that we sign in to. Layer 1 (model); pure.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "hx_peer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "limits.h"
+#include "names.h"
+#include "str.h"
+
+#define SHA256_BYTES 32
+
+static const char *const state_words[] = {[HX_PEER_UNKNOWN] = "unknown", [HX_PEER_OK] = "ok", [HX_PEER_FAILING] = "failing"};
+
+const char *hx_peer_state_name(enum hx_peer_state state) {
+    return state_words[state];
+}
+
+bool hx_peer_state_parse(const char *word, enum hx_peer_state *out) {
+    for (size_t i = 0; i < ARRAY_COUNT(state_words); i++)
+        if (str_eq(word, state_words[i])) {
+            *out = (enum hx_peer_state)i;
+            return true;
+        }
+    return false;
+}
+
+void hx_peer_done(struct hx_peer *peer) {
+    if (!peer)
+        return;
+    free(peer->hx_id);
+    free(peer->url);
+    free(peer->spn);
+    free(peer->principal);
+    free(peer->ca_pem);
+    free(peer->sha256);
+    *peer = (struct hx_peer){0};
+}
+
+void hx_peer_free(struct hx_peer *peer) {
+    hx_peer_done(peer);
+    free(peer);
+}
+
+int hx_peer_copy(const struct hx_peer *from, struct hx_peer *out, struct err *err) {
+    struct hx_peer copy = *from;
+    const char *const texts[] = {from->hx_id, from->url, from->spn, from->principal, from->ca_pem, from->sha256};
+    char **const copies[] = {&copy.hx_id, &copy.url, &copy.spn, &copy.principal, &copy.ca_pem, &copy.sha256};
+    bool is_whole = true;
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
+        *copies[i] = str_dup(texts[i]);
+        is_whole = is_whole && (*copies[i] || !texts[i]);
+    }
+    if (!is_whole) {
+        hx_peer_done(&copy);
+        return err_set(err, ERR_NOMEM, "no memory for a peer");
+    }
+    *out = copy;
+    return 0;
+}
+
+void hx_peer_list_done(struct hx_peer_list *list) {
+    if (!list)
+        return;
+    for (size_t i = 0; i < list->count; i++)
+        hx_peer_done(&list->items[i]);
+    free(list->items);
+    *list = (struct hx_peer_list){0};
+}
+
+/* -- checks ---------------------------------------------------------------------------------------------------------------- */
+
+/* RFC 1964 writes principals with escapes; nobody calls a service or its account so. */
+static bool is_name(const char *text) {
+    const size_t n = strlen(text);
+    return n && n <= HX_PEER_NAME_BYTES_MAX && str_utf8_chars(text, n) >= 0 && !str_has_control(text) && !strpbrk(text, " \\");
+}
+
+static int check_spn(const char *spn, struct err *err) {
+    const char *slash = spn ? strchr(spn, '/') : NULL, *at = spn ? strchr(spn, '@') : NULL;
+    if (!spn || (is_name(spn) && slash && slash != spn && slash[1] && slash[1] != '@' && !strchr(slash + 1, '/') &&
+                 (!at || (at > slash && at[1] && !strchr(at + 1, '@')))))
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "spn \"%.100s\" is not the name of a service", spn);
+    return err_remedy(err, "write HTTP/hx-east.example.com, with @REALM behind it if krb5.conf does not know its realm");
+}
+
+static int check_principal(const char *principal, struct err *err) {
+    const char *at = principal ? strrchr(principal, '@') : NULL;
+    if (!principal || (is_name(principal) && at && at != principal && at[1] && strchr(principal, '@') == at))
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "principal \"%.100s\" is not a Kerberos principal with its realm", principal);
+    return err_remedy(err, "write it as the keytab has it: svc-kaas@EXAMPLE.COM");
+}
+
+static int check_trust(struct hx_peer *peer, struct err *err) {
+    uint8_t bytes[SHA256_BYTES];
+    char hex[HX_PEER_SHA256_BYTES];
+    if (!peer->ca_pem == !peer->sha256) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "give either ca_pem or thumbprint_sha256");
+        return err_remedy(err,
+                          "the CA that signs the peer's certificate, or the SHA-256 of the certificate as the peer shows it");
+    }
+    if (peer->ca_pem && strlen(peer->ca_pem) > HX_PEER_CA_BYTES_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "ca_pem is longer than %u bytes", HX_PEER_CA_BYTES_MAX);
+    if (!peer->sha256)
+        return 0;
+    if (!str_unhex(peer->sha256, bytes, sizeof(bytes)))
+        return err_set(err, ERR_UNPROCESSABLE, "thumbprint_sha256 is not a SHA-256 in hexadecimal digits");
+    str_hex(bytes, sizeof(bytes), hex);
+    return str_replace(&peer->sha256, hex, err);
+}
+
+int hx_peer_check(struct hx_peer *peer, struct err *err) {
+    int rc = name_check_https_url(peer->url, "url", err);
+    if (!rc && strchr(peer->url, '#'))
+        rc = err_set(err, ERR_UNPROCESSABLE, "url has a fragment, which is sent to nobody");
+    if (!rc)
+        rc = check_spn(peer->spn, err);
+    if (!rc)
+        rc = check_principal(peer->principal, err);
+    if (!rc && !peer->spn && strchr(peer->url, '['))
+        rc = err_set(err, ERR_UNPROCESSABLE, "spn is needed where the url has an address instead of a name");
+    return rc ? rc : check_trust(peer, err);
+}
+
+char *hx_peer_spn(const struct hx_peer *peer) {
+    const char *host = strstr(peer->url, "://");
+    if (peer->spn)
+        return str_dup(peer->spn);
+    host = host ? host + strlen("://") : peer->url;
+    return str_format("HTTP/%.*s", (int)strcspn(host, ":/?#"), host);
+}

@@ -1,0 +1,59 @@
+/* The controller of an HX cluster as a service that we sign in to by Kerberos, and what came of it. Layer 1 (model); pure.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "err.h"
+
+#define HX_PEER_CA_BYTES_MAX (64U * 1024U)
+#define HX_PEER_NAME_BYTES_MAX 400U /* SPN and principal */
+#define HX_PEER_SHA256_BYTES 65     /* lower-case hex, and NUL */
+
+enum hx_peer_state { HX_PEER_UNKNOWN, HX_PEER_OK, HX_PEER_FAILING };
+const char *hx_peer_state_name(enum hx_peer_state state); /* "unknown", "ok", "failing"; static, never NULL */
+bool hx_peer_state_parse(const char *word, enum hx_peer_state *out);
+
+/* What came of one sign-in. */
+struct hx_peer_result {
+    enum hx_peer_state state;
+    char reason[31];                                       /* stable word; "" if it went well */
+    char detail[ERR_TEXT_BYTES], remedy[ERR_REMEDY_BYTES]; /* "" likewise */
+    char signed_in_as[HX_PEER_NAME_BYTES_MAX + 1];         /* principal that was used; "": it did not come to that */
+    int64_t checked_at_ms;                                 /* wall clock; 0: never */
+    int64_t duration_ms;
+};
+
+/* Texts malloc'ed; NULL where there is none. */
+struct hx_peer {
+    char *hx_id;                          /* of the HX cluster: its identity */
+    char *url;                            /* https; where one has to sign in to get an answer */
+    char *spn;                            /* "HTTP/host" or "HTTP/host@REALM"; NULL: HTTP/ and the host of the URL */
+    char *principal;                      /* "svc-kaas@REALM"; NULL: the account of the keytab */
+    char *ca_pem;                         /* either this */
+    char *sha256;                         /* or this, lower-case hex: the certificate itself */
+    int64_t created_at_ms, updated_at_ms; /* wall clock */
+    int64_t version_no;
+    struct hx_peer_result result; /* of the last time */
+    int64_t since_ms;             /* wall clock: the state is what it is */
+};
+void hx_peer_done(struct hx_peer *peer); /* NULL is allowed */
+void hx_peer_free(struct hx_peer *peer); /* NULL is allowed */
+CLEANUP_DEFINE(struct hx_peer, hx_peer_free);
+/* Deep copy into an uninitialised struct. ERR_NOMEM. */
+int hx_peer_copy(const struct hx_peer *from, struct hx_peer *out, struct err *err);
+
+struct hx_peer_list {
+    struct hx_peer *items; /* by id of the HX cluster */
+    size_t count;
+};
+void hx_peer_list_done(struct hx_peer_list *list); /* NULL is allowed */
+
+/* Checks address, names and that there is one trust; brings sha256 into its one spelling. ERR_UNPROCESSABLE naming the member, with what to do. */
+int hx_peer_check(struct hx_peer *peer, struct err *err);
+
+/* The SPN that a ticket is asked for. Caller frees; NULL without memory. */
+char *hx_peer_spn(const struct hx_peer *peer);

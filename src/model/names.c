@@ -1,0 +1,204 @@
+/* Rules for names and texts that people give to things. Layer 1 (model); pure.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "names.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
+
+#include "limits.h"
+#include "object_ref.h"
+#include "str.h"
+
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+#define DIGITS "0123456789"
+#define HOST_BYTES_MAX 253 /* RFC 1123 section 2.1 with the length limits of RFC 1035 */
+#define HOST_LABEL_BYTES_MAX 63
+
+int name_check_text(const char *text, size_t max_chars, const char *what, struct err *err) {
+    long chars = text ? str_utf8_chars(text, strlen(text)) : 0;
+    if (chars < 0)
+        return err_set(err, ERR_UNPROCESSABLE, "%s is not valid UTF-8", what);
+    if ((size_t)chars > max_chars)
+        return err_set(err, ERR_UNPROCESSABLE, "%s has %ld characters; up to %zu are allowed", what, chars, max_chars);
+    return 0;
+}
+
+int name_check_line(const char *text, size_t max_chars, const char *what, struct err *err) {
+    int rc = name_check_text(text, max_chars, what, err);
+    if (rc)
+        return rc;
+    if (str_empty(text))
+        return err_set(err, ERR_UNPROCESSABLE, "%s is empty", what);
+    if (str_has_control(text))
+        return err_set(err, ERR_UNPROCESSABLE, "%s has a control character, such as a tab or line end", what);
+    return 0;
+}
+
+int name_check(const char *name, const char *what, struct err *err) {
+    int rc = name_check_line(name, KAAS_NAME_CHARS_MAX, what, err);
+    if (rc)
+        return rc;
+    if (name[0] == ' ' || str_ends(name, " "))
+        return err_set(err, ERR_UNPROCESSABLE, "%s begins or ends with a blank", what);
+    return 0;
+}
+
+static const char *skip_number(const char *text) {
+    size_t n = strspn(text, DIGITS);
+    return n ? text + n : NULL;
+}
+
+/* MAJOR.MINOR.PATCH, then what Semantic Versioning 2.0.0 calls pre-release and build. */
+static bool is_kubernetes_version(const char *text) {
+    for (int i = 0; i < 3; i++) {
+        if (i && *text++ != '.')
+            return false;
+        text = skip_number(text);
+        if (!text)
+            return false;
+    }
+    if (!*text)
+        return true;
+    return (*text == '-' || *text == '+') && text[1] && text[1 + strspn(text + 1, LETTERS DIGITS ".+-")] == '\0';
+}
+
+int name_check_kubernetes_version(const char *version, struct err *err) {
+    if (str_empty(version))
+        return err_set(err, ERR_UNPROCESSABLE, "kubernetes_version is empty");
+    if (strlen(version) <= KAAS_VERSION_BYTES_MAX && is_kubernetes_version(version))
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "kubernetes_version \"%.80s\" is not a Kubernetes version", version);
+    (void)err_remedy(err, "write three numbers, without a leading v, as in 1.31.2 or 1.31.2-rc.1");
+    return ERR_UNPROCESSABLE;
+}
+
+/* Labels of letters, digits and inner hyphens. If the last is a number, it was meant as an IPv4 address and is none. */
+static bool is_host_name(const char *host) {
+    const char *label = host;
+    for (;;) {
+        size_t n = strspn(label, LETTERS DIGITS "-");
+        if (!n || n > HOST_LABEL_BYTES_MAX || label[0] == '-' || label[n - 1] == '-')
+            return false;
+        if (!label[n])
+            return label[strspn(label, DIGITS)] != '\0';
+        if (label[n] != '.')
+            return false;
+        label += n + 1;
+    }
+}
+
+static bool is_ip_address(const char *host) {
+    struct in6_addr address;
+    return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
+}
+
+static const char *host_remedy(const char *host) {
+    if (strstr(host, "://"))
+        return "leave out the scheme: type vc.example.com, not https://vc.example.com";
+    if (strchr(host, '['))
+        return "leave out the brackets around the IPv6 address";
+    if (strchr(host, '/'))
+        return "leave out the path: type vc.example.com, not vc.example.com/ui";
+    if (strchr(host, ':'))
+        return "give the port apart from the host name";
+    if (str_ends(host, "."))
+        return "leave out the dot at the end";
+    return "type a host name such as vc.example.com or an IP address";
+}
+
+int name_check_host(const char *host, const char *what, struct err *err) {
+    if (str_empty(host))
+        return err_set(err, ERR_UNPROCESSABLE, "%s is empty", what);
+    if (strlen(host) <= HOST_BYTES_MAX && (is_ip_address(host) || is_host_name(host)))
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "%s \"%.100s\" is neither a host name nor an IP address", what, host);
+    (void)err_remedy(err, "%s", host_remedy(host));
+    return ERR_UNPROCESSABLE;
+}
+
+int name_check_ip_address(const char *address, const char *what, struct err *err) {
+    if (!str_empty(address) && is_ip_address(address))
+        return 0;
+    return err_set(err, ERR_UNPROCESSABLE, "%s \"%.100s\" is not an IP address", what, address ? address : "");
+}
+
+/* Splits "host", "host:port", "[v6]" and "[v6]:port"; false if it is none of them. `host` needs HOST_BYTES_MAX + 1 bytes. */
+static bool split_authority(const char *text, size_t len, char *host, const char **port, size_t *port_len) {
+    const char *end = text + len, *host_end;
+    if (len && *text == '[') {
+        host_end = memchr(++text, ']', len - 1);
+        *port = host_end ? host_end + 1 : NULL;
+    } else {
+        host_end = memchr(text, ':', len);
+        host_end = host_end ? host_end : end;
+        *port = host_end;
+    }
+    if (!host_end || host_end - text > HOST_BYTES_MAX)
+        return false;
+    memcpy(host, text, (size_t)(host_end - text));
+    host[host_end - text] = '\0';
+    *port_len = (size_t)(end - *port);
+    return true;
+}
+
+/* ":1" to ":65535", or nothing. */
+static bool is_port(const char *text, size_t len) {
+    char digits[6] = "";
+    int64_t port;
+    if (!len)
+        return true;
+    if (*text != ':' || len < 2 || len > sizeof(digits))
+        return false;
+    memcpy(digits, text + 1, len - 1);
+    return str_to_i64(digits, 1, 65535, &port);
+}
+
+static bool is_authority(const char *text, size_t len) {
+    char host[HOST_BYTES_MAX + 1];
+    const char *port;
+    size_t port_len;
+    bool is_v6 = len && *text == '[';
+    if (!split_authority(text, len, host, &port, &port_len) || !is_port(port, port_len))
+        return false;
+    return is_v6 ? strchr(host, ':') && is_ip_address(host) : is_ip_address(host) || is_host_name(host);
+}
+
+/* The parts of RFC 3986 that matter here; what follows the authority is free but for blanks. */
+static const char *url_fault(const char *url) {
+    static const char scheme[] = "https://";
+    size_t len = strlen(url);
+    const char *rest = url + sizeof(scheme) - 1;
+    if (len > KAAS_URL_BYTES_MAX)
+        return "is too long";
+    if (str_utf8_chars(url, len) < 0 || str_has_control(url) || strchr(url, ' '))
+        return "has a blank or control character";
+    if (strncasecmp(url, scheme, sizeof(scheme) - 1) != 0)
+        return "does not begin with https://";
+    len = strcspn(rest, "/?#");
+    if (memchr(rest, '@', len))
+        return "has a user name in it";
+    return is_authority(rest, len) ? NULL : "has no valid host";
+}
+
+int name_check_https_url(const char *url, const char *what, struct err *err) {
+    const char *fault;
+    if (str_empty(url))
+        return err_set(err, ERR_UNPROCESSABLE, "%s is empty", what);
+    fault = url_fault(url);
+    if (!fault)
+        return 0;
+    /* The URL itself is not repeated: a user name in it may come with a password. */
+    (void)err_set(err, ERR_UNPROCESSABLE, "%s %s", what, fault);
+    (void)err_remedy(err, "write an address such as https://k8s.example.com:6443/, up to %u bytes", KAAS_URL_BYTES_MAX);
+    return ERR_UNPROCESSABLE;
+}
+
+int name_check_moref(const char *moref, const char *what, struct err *err) {
+    size_t len = moref ? strlen(moref) : 0;
+    if (len && len < MOREF_BYTES && strspn(moref, LETTERS DIGITS "-_.") == len)
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "%s \"%.100s\" is not a managed object id", what, moref ? moref : "");
+    (void)err_remedy(err, "give an id such as domain-c7: 1 to %d letters, digits, '-', '_' or '.'", MOREF_BYTES - 1);
+    return ERR_UNPROCESSABLE;
+}

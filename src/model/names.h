@@ -1,0 +1,33 @@
+/* Rules for names and texts that people give to things. Layer 1 (model); pure.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stddef.h>
+
+#include "err.h"
+
+/* Checks a free text: valid UTF-8 of at most max_chars characters; NULL and "" are allowed. ERR_UNPROCESSABLE. */
+int name_check_text(const char *text, size_t max_chars, const char *what, struct err *err);
+
+/* Checks a text of one line: as name_check_text, not empty, without control characters. ERR_UNPROCESSABLE. */
+int name_check_line(const char *text, size_t max_chars, const char *what, struct err *err);
+
+/* Checks a name of a cluster or vCenter: valid UTF-8, 1 to KAAS_NAME_CHARS_MAX characters, no control characters, no blank at
+ * either end. `what` names the member in the message. ERR_UNPROCESSABLE. */
+int name_check(const char *name, const char *what, struct err *err);
+
+/* Checks a Kubernetes version "1.31.2" (no leading v; optional -suffix or +suffix of letters, digits, dots, dashes). ERR_UNPROCESSABLE. */
+int name_check_kubernetes_version(const char *version, struct err *err);
+
+/* Checks an absolute https URL without user info, blanks or control characters, at most
+ * KAAS_URL_BYTES_MAX bytes. The message does not repeat it. ERR_UNPROCESSABLE. */
+int name_check_https_url(const char *url, const char *what, struct err *err);
+
+/* Checks a host name (RFC 1123) or IPv4/IPv6 address without port, brackets or scheme. ERR_UNPROCESSABLE with what to type instead. */
+int name_check_host(const char *host, const char *what, struct err *err);
+
+/* Checks an IPv4 or IPv6 address. ERR_UNPROCESSABLE. */
+int name_check_ip_address(const char *address, const char *what, struct err *err);
+
+/* Checks a managed object id: 1 to 80 characters out of letters, digits, '-', '_', '.'. ERR_UNPROCESSABLE. */
+int name_check_moref(const char *moref, const char *what, struct err *err);

@@ -1,0 +1,152 @@
+/* A node of a Kubernetes cluster: memory and words. Layer 1 (model); pure.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster.h"
+#include "str.h"
+#include "texts.h"
+
+static const char *const node_role_words[] = {
+    [NODE_CONTROL_PLANE] = "control_plane",
+    [NODE_WORKER] = "worker",
+};
+_Static_assert(ARRAY_COUNT(node_role_words) == NODE_WORKER + 1, "one word for each role");
+
+static const size_t node_texts[] = {
+    offsetof(struct node, id),
+    offsetof(struct node, name),
+    offsetof(struct node, vcenter_id),
+    offsetof(struct node, vm_instance_uuid),
+    offsetof(struct node, vm_bios_uuid),
+    offsetof(struct node, vm_name),
+    offsetof(struct node, kubernetes_version),
+    offsetof(struct node, address),
+};
+
+/* Texts of an observation that are mostly those of its node; in one block they lie once. */
+static const struct {
+    size_t seen, node;
+} twins[] = {
+    {offsetof(struct node_observation, node_id), offsetof(struct node, id)},
+    {offsetof(struct node_observation, vcenter_id), offsetof(struct node, vcenter_id)},
+    {offsetof(struct node_observation, vm_name), offsetof(struct node, name)},
+    {offsetof(struct node_observation, bound_uuid), offsetof(struct node, vm_instance_uuid)},
+    {offsetof(struct node_observation, instance_uuid), offsetof(struct node, vm_instance_uuid)},
+};
+
+const char *node_role_name(enum node_role role) {
+    return words_get(node_role_words, ARRAY_COUNT(node_role_words), role, "worker");
+}
+
+bool node_role_parse(const char *word, enum node_role *out) {
+    size_t found;
+    if (!words_find(node_role_words, ARRAY_COUNT(node_role_words), word, &found))
+        return false;
+    *out = (enum node_role)found;
+    return true;
+}
+
+/* What begins a block; the texts follow. Nothing of it is written after node_pack. */
+struct node_block {
+    atomic_uint refs;
+    struct node_observation seen; /* not there in a block of a node that was not seen */
+};
+
+static void unref_block(struct node_block *block) {
+    if (atomic_fetch_sub_explicit(&block->refs, 1, memory_order_acq_rel) == 1)
+        free(block);
+}
+
+void node_done(struct node *n) {
+    if (!n)
+        return;
+    if (n->block) {
+        unref_block(n->block);
+    } else {
+        texts_free(n, node_texts, ARRAY_COUNT(node_texts));
+        node_observation_done(n->seen);
+        free(n->seen);
+    }
+    *n = (struct node){0};
+}
+
+static bool copy_seen(const struct node *from, struct node *out) {
+    if (!from->seen)
+        return true;
+    out->seen = calloc(1, sizeof(*out->seen));
+    return out->seen && !node_observation_copy(from->seen, out->seen, NULL);
+}
+
+int node_copy(const struct node *from, struct node *out, struct err *err) {
+    struct node copy = *from;
+    copy.seen = NULL;
+    copy.block = NULL;
+    if (!texts_dup(&copy, node_texts, ARRAY_COUNT(node_texts)) || !copy_seen(from, &copy)) {
+        node_done(&copy);
+        return err_set(err, ERR_NOMEM, "no memory for a node");
+    }
+    *out = copy;
+    return 0;
+}
+
+static char **text_at(void *object, size_t offset) {
+    void *at = (char *)object + offset;
+    return at;
+}
+
+/* Takes the texts out of `seen` that the node has as well; a bit for each. */
+static unsigned part_twins(struct node *n, struct node_observation *seen) {
+    unsigned parted = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(twins); i++) {
+        char **text = text_at(seen, twins[i].seen);
+        if (!*text || !str_eq(*text, *text_at(n, twins[i].node)))
+            continue;
+        *text = NULL;
+        parted |= 1U << i;
+    }
+    return parted;
+}
+
+static void join_twins(struct node *n, unsigned parted) {
+    for (size_t i = 0; i < ARRAY_COUNT(twins); i++)
+        if (parted >> i & 1)
+            *text_at(n->seen, twins[i].seen) = *text_at(n, twins[i].node);
+}
+
+void node_share(const struct node *from, struct node *out) {
+    struct node shared = *from;
+    struct node_block *block = shared.block;
+    (void)atomic_fetch_add_explicit(&block->refs, 1, memory_order_relaxed);
+    *out = shared;
+}
+
+int node_pack(const struct node *from, struct node *out, struct err *err) {
+    struct node packed = *from;
+    struct node_observation seen = {0};
+    struct node_block *block;
+    unsigned parted = 0;
+    const size_t head = from->seen ? sizeof(*block) : offsetof(struct node_block, seen);
+    size_t bytes = head + texts_bytes(&packed, node_texts, ARRAY_COUNT(node_texts));
+    char *at;
+    if (from->seen) {
+        seen = *from->seen;
+        parted = part_twins(&packed, &seen);
+        bytes += texts_bytes(&seen, observation_texts, observation_texts_count);
+    }
+    block = calloc(1, bytes);
+    if (!block)
+        return err_set(err, ERR_NOMEM, "no memory for a node");
+    atomic_init(&block->refs, 1);
+    at = texts_put(&seen, observation_texts, observation_texts_count, (char *)block + head);
+    (void)texts_put(&packed, node_texts, ARRAY_COUNT(node_texts), at);
+    packed.block = block;
+    if (from->seen) {
+        block->seen = seen;
+        packed.seen = &block->seen;
+        join_twins(&packed, parted);
+    }
+    *out = packed;
+    return 0;
+}

@@ -1,0 +1,67 @@
+/* Who is asking. Layer 1 (model); pure.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "cleanup.h"
+#include "err.h"
+
+/* In rising order of what they may do. */
+enum role { ROLE_NONE = 0, ROLE_USER, ROLE_SERVICE, ROLE_PROVISIONER, ROLE_ADMIN };
+
+/* "none", "user", "service", "provisioner", "admin"; static, never NULL. */
+const char *role_name(enum role role);
+/* False if the word is unknown. */
+bool role_parse(const char *word, enum role *out);
+
+/* How the person or program proved who it is. */
+enum source {
+    SOURCE_NONE = 0,
+    SOURCE_LOCAL,       /* local user with password */
+    SOURCE_SOCKET,      /* the operating system's word on the admin socket */
+    SOURCE_VC_SESSION,  /* vCenter session id, cookie form */
+    SOURCE_VC_TICKET,   /* clone ticket */
+    SOURCE_VC_PASSWORD, /* name and password checked by vCenter */
+    SOURCE_KERBEROS,    /* Kerberos ticket */
+    SOURCE_LDAP,        /* name and password checked by a directory */
+    SOURCE_SERVICE,     /* a program: service account */
+    SOURCE_VC_KEY,      /* vCenter session, named by its key: no proof of possession, so never more than role user */
+    SOURCE_VC_SERVICE,  /* user of a vCenter, for whom a service account acts */
+};
+/* "local", "socket", "vcenter-session", "vcenter-ticket", "vcenter-password", "kerberos", "ldap", "service", "vcenter-key", "vcenter-service"; static, never NULL. */
+const char *source_name(enum source source);
+bool source_parse(const char *word, enum source *out);
+/* True for those that come from a vCenter. */
+bool source_is_vcenter(enum source source);
+
+/* One identity. `id` is stable (docs/ARCHITECTURE.md, "Identity of things"): "local:<uuid>", "vc:<instance uuid>:<user name
+ * case-folded>", "sid:S-1-5-...", "ldap:<source>:<uuid>", "svc:<id>". Names are attributes. All texts malloc'ed. */
+struct principal {
+    char *id;
+    char *name;      /* as shown: "VSPHERE.LOCAL\\viewer-east" */
+    char *full_name; /* may be NULL */
+    enum role role;
+    enum source source;
+    char *vcenter_id;     /* instance UUID for vCenter sources, else NULL */
+    char *vc_user;        /* user name in vCenter's stored form, else NULL */
+    char *vc_session_key; /* UserSession.key for re-checks by session, else NULL; an identifier, not a secret */
+    char *directory;      /* name of the LDAP source that can be asked again about the person; NULL: none */
+    char *acting_id;      /* "svc:<id>" of the program that acts for this person; NULL: nobody does */
+    char *service_id;     /* id of the service account whose limits apply; NULL: none */
+};
+
+/* Frees the texts and zeroes the struct. NULL is allowed. */
+void principal_done(struct principal *p);
+/* Deep copy into an uninitialised struct. ERR_NOMEM. */
+int principal_copy(const struct principal *from, struct principal *out, struct err *err);
+
+/* "vc:<instance uuid>:<user name>" with ASCII letters folded to lower case. Caller frees; NULL without memory. */
+char *principal_vc_id(const char *instance_uuid, const char *user_name);
+
+/* The id of a principal as somebody wrote it, in the one spelling that is stored: "local:<uuid>", "vc:<instance uuid>:<user name>",
+ * "sid:S-1-...", "ldap:<source>:<uuid>", "svc:<name>"; ASCII letters are folded where case does not count. Whether there is such a
+ * principal is not asked. *out is freed by the caller. ERR_UNPROCESSABLE, ERR_NOMEM. */
+int principal_id_read(const char *text, char **out, struct err *err);
+
+#define _cleanup_principal_ __attribute__((cleanup(principal_done)))

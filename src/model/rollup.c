@@ -1,0 +1,260 @@
+/* A cluster's state and placement out of what was said and what was seen. Layer 1 (model); pure.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "rollup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "limits.h"
+#include "str.h"
+#include "strbuf.h"
+
+#define NAMED_MAX 3           /* virtual machines that a reason names; the rest is counted */
+#define KEPT_REASON_CHARS 600 /* of a reported reason that something is added to */
+#define REASON_BYTES_MAX 16384
+
+void rollup_done(struct rollup *r) {
+    if (!r)
+        return;
+    free(r->reason);
+    free(r->reason_partial);
+    free(r->source);
+    free(r->placement_source);
+    object_set_done(&r->placement);
+    *r = (struct rollup){0};
+}
+
+/* -- what is seen of one node ------------------------------------------------------------------------------------------- */
+
+bool rollup_is_own(const struct node_observation *seen) {
+    return seen && (seen->match == VM_MATCH_INSTANCE_UUID || seen->match == VM_MATCH_BIOS_UUID || seen->match == VM_MATCH_NAME);
+}
+
+/* A node that was bound to a virtual machine once has lost it when the vCenter shows none, or another in its place. */
+static bool is_lost(const struct node_observation *seen) {
+    return seen && seen->bound_uuid && (seen->match == VM_MATCH_NONE || seen->match == VM_MATCH_MISMATCH);
+}
+
+static bool is_host_away(const struct node_observation *seen) {
+    return seen->host_connection == HOST_CONNECTION_NOT_RESPONDING || seen->host_connection == HOST_CONNECTION_DISCONNECTED;
+}
+
+bool rollup_is_down(const struct node_observation *seen) {
+    if (is_lost(seen))
+        return true;
+    if (!rollup_is_own(seen))
+        return false;
+    return seen->power == VM_POWER_OFF || seen->power == VM_POWER_SUSPENDED || is_host_away(seen) ||
+           (seen->connection != VM_CONNECTION_CONNECTED && seen->connection != VM_CONNECTION_UNKNOWN);
+}
+
+static const char *host_name(const struct node_observation *seen) {
+    return seen->host_name ? seen->host_name : seen->host_moref ? seen->host_moref : "its host";
+}
+
+/* "VM prod-1-cp-0 is powered off" */
+static void tell_node(const struct node *n, struct strbuf *out) {
+    const struct node_observation *seen = n->seen;
+    const char *vm = rollup_is_own(seen) && seen->vm_name ? seen->vm_name : n->vm_name ? n->vm_name : n->name;
+    if (is_lost(seen))
+        strbuf_addf(out, seen->match == VM_MATCH_NONE ? "VM %s is gone" : "VM %s is gone; another has its name", vm);
+    else if (is_host_away(seen))
+        strbuf_addf(out, "host %s of VM %s %s", host_name(seen), vm,
+                    seen->host_connection == HOST_CONNECTION_DISCONNECTED ? "is disconnected" : "does not respond");
+    else if (seen->connection != VM_CONNECTION_CONNECTED && seen->connection != VM_CONNECTION_UNKNOWN)
+        strbuf_addf(out, "VM %s is %s", vm, vm_connection_name(seen->connection));
+    else
+        strbuf_addf(out, "VM %s is %s", vm, seen->power == VM_POWER_SUSPENDED ? "suspended" : "powered off");
+}
+
+/* -- what is seen of all of them ------------------------------------------------------------------------------------------ */
+
+struct evidence {
+    enum cluster_state state; /* CLUSTER_READY: nothing bad is seen */
+    struct strbuf text;       /* names what */
+    const char *partial;      /* the same without names */
+    size_t down, control_plane, control_plane_down;
+};
+
+static bool counts(const struct rollup_input *in, const struct node *n) {
+    return n->seen && n->seen->vcenter_id && (!in->counts || in->counts(in->arg, n->seen->vcenter_id));
+}
+
+static void look_at_node(const struct rollup_input *in, const struct node *n, struct evidence *e) {
+    const bool is_down = counts(in, n) && rollup_is_down(n->seen);
+    e->control_plane += n->role == NODE_CONTROL_PLANE;
+    e->control_plane_down += is_down && n->role == NODE_CONTROL_PLANE;
+    if (!is_down)
+        return;
+    if (e->down && e->down < NAMED_MAX)
+        strbuf_adds(&e->text, "; ");
+    if (e->down++ < NAMED_MAX)
+        tell_node(n, &e->text);
+}
+
+/* Control plane first: it is what matters, and few are named. */
+static void look(const struct rollup_input *in, struct evidence *e) {
+    const struct cluster *c = in->cluster;
+    strbuf_init(&e->text, REASON_BYTES_MAX);
+    for (int role = NODE_CONTROL_PLANE; role <= NODE_WORKER; role++)
+        for (size_t i = 0; i < c->nodes_count; i++)
+            if ((int)c->nodes[i].role == role)
+                look_at_node(in, &c->nodes[i], e);
+    if (e->down > NAMED_MAX)
+        strbuf_addf(&e->text, "; and %zu more", e->down - NAMED_MAX);
+    e->state = CLUSTER_READY;
+    if (e->down) {
+        e->state = CLUSTER_DEGRADED;
+        e->partial = "some of its virtual machines are not running";
+    }
+    if (e->control_plane && e->control_plane_down == e->control_plane) {
+        e->state = CLUSTER_UNREACHABLE;
+        e->partial = "no virtual machine of its control plane is running";
+    }
+}
+
+/* -- what was said ---------------------------------------------------------------------------------------------------------- */
+
+struct saying {
+    enum cluster_state state;
+    const char *reason, *source;
+    struct strbuf made; /* holds the reason when it is of our making */
+    bool is_stale;
+};
+
+bool rollup_is_stale(const struct cluster *c, int64_t reported_at_ms, int64_t now_ms, int64_t stale_after_ms) {
+    return cluster_is_reported(c) && stale_after_ms > 0 && now_ms - reported_at_ms > stale_after_ms;
+}
+
+static void say_stale(const struct cluster *c, struct saying *s) {
+    const time_t at = (time_t)(c->reported_at_ms / 1000);
+    struct tm utc;
+    char text[32] = "";
+    if (gmtime_r(&at, &utc))
+        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    strbuf_addf(&s->made, "no report since %s, when it was %s", text, cluster_state_name(c->reported_state));
+    s->state = CLUSTER_UNKNOWN;
+    s->reason = s->made.data;
+    s->source = "observed";
+    s->is_stale = true;
+}
+
+static void listen(const struct rollup_input *in, struct saying *s) {
+    const struct cluster *c = in->cluster;
+    const bool is_reported = cluster_is_reported(c);
+    strbuf_init(&s->made, REASON_BYTES_MAX);
+    s->state = is_reported ? c->reported_state : c->state;
+    s->reason = c->state_reason; /* holds the report's reason, too */
+    s->source = c->state_source ? c->state_source : "declared";
+    if (rollup_is_stale(c, c->reported_at_ms, in->now_ms, in->report_stale_after_ms))
+        say_stale(c, s);
+}
+
+/* -- both together ------------------------------------------------------------------------------------------------------- */
+
+/* States that tell of work under way or its end: virtual machines may well be off then. */
+static bool is_kept(enum cluster_state said, enum cluster_state seen) {
+    if (said == CLUSTER_UPDATING)
+        return seen != CLUSTER_UNREACHABLE;
+    return said == CLUSTER_CREATING || said == CLUSTER_DELETING || said == CLUSTER_FAILED;
+}
+
+static int badness(enum cluster_state state) {
+    return state == CLUSTER_UNREACHABLE ? 2 : state == CLUSTER_DEGRADED ? 1 : 0;
+}
+
+/* Cut between characters: continuation bytes of UTF-8 are 10xxxxxx (RFC 3629). */
+static void add_cut(struct strbuf *out, const char *text, size_t chars_max) {
+    size_t n = 0, chars = 0;
+    for (; text[n]; n++) {
+        if ((text[n] & 0xC0) != 0x80 && chars++ == chars_max)
+            break;
+    }
+    strbuf_add(out, text, n);
+    if (text[n])
+        strbuf_adds(out, "...");
+}
+
+static char *join(const char *first, const char *second, struct err *err) {
+    _cleanup_strbuf_ struct strbuf out;
+    strbuf_init(&out, REASON_BYTES_MAX);
+    if (first)
+        add_cut(&out, first, second ? KEPT_REASON_CHARS : KAAS_DESCRIPTION_CHARS_MAX);
+    if (first && second)
+        strbuf_adds(&out, "; ");
+    if (second)
+        add_cut(&out, second, first ? KAAS_DESCRIPTION_CHARS_MAX - KEPT_REASON_CHARS - 8 : KAAS_DESCRIPTION_CHARS_MAX - 3);
+    return strbuf_check(&out, "reason", err) ? NULL : strbuf_steal(&out);
+}
+
+static int set_reasons(struct rollup *out, const char *first, const char *second, const char *second_partial, struct err *err) {
+    if (first || second) {
+        out->reason = join(first, second, err);
+        out->reason_partial = join(first, second_partial, err);
+        if (!out->reason || !out->reason_partial)
+            return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    return 0;
+}
+
+static int combine(const struct saying *s, const struct evidence *e, struct rollup *out, struct err *err) {
+    const char *seen = e->down ? e->text.data : NULL;
+    const bool is_worse = badness(e->state) > badness(s->state) && !is_kept(s->state, e->state);
+    out->state = is_worse ? e->state : s->state;
+    out->source = str_dup(is_worse ? "observed" : s->source);
+    out->is_report_stale = s->is_stale;
+    if (!out->source)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    /* what was reported explains nothing once what is seen overrides it; that nobody reports any more still does */
+    return set_reasons(out, is_worse && !s->is_stale ? NULL : s->reason, seen, e->partial, err);
+}
+
+static int place(const struct rollup_input *in, struct rollup *out, struct err *err) {
+    const struct cluster *c = in->cluster;
+    struct object_ref ref;
+    bool is_seen = false;
+    int rc = 0;
+    for (size_t i = 0; i < c->nodes_count && !rc; i++) {
+        const struct node_observation *seen = c->nodes[i].seen;
+        if (!rollup_is_own(seen) || !seen->host_moref)
+            continue;
+        is_seen = true;
+        if (seen->cluster_moref && !object_ref_make(seen->vcenter_id, seen->cluster_moref, &ref, NULL))
+            rc = object_set_add(&out->placement, &ref, err);
+    }
+    if (!rc && !is_seen)
+        rc = object_set_copy(&c->placement, &out->placement, err);
+    if (rc)
+        return rc;
+    out->placement_source = str_dup(is_seen ? "observed" : "declared");
+    return out->placement_source ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static int64_t newest(const struct cluster *c) {
+    int64_t at_ms = c->observed_at_ms;
+    for (size_t i = 0; i < c->nodes_count; i++)
+        if (c->nodes[i].seen && c->nodes[i].seen->observed_at_ms > at_ms)
+            at_ms = c->nodes[i].seen->observed_at_ms;
+    return at_ms;
+}
+
+int rollup_make(const struct rollup_input *input, struct rollup *out, struct err *err) {
+    struct rollup made = {.observed_at_ms = newest(input->cluster)};
+    struct evidence evidence = {0};
+    struct saying saying = {0};
+    int rc;
+    look(input, &evidence);
+    listen(input, &saying);
+    rc = combine(&saying, &evidence, &made, err);
+    if (!rc)
+        rc = place(input, &made, err);
+    strbuf_done(&evidence.text);
+    strbuf_done(&saying.made);
+    if (rc)
+        rollup_done(&made);
+    else
+        *out = made;
+    return rc;
+}

@@ -1,0 +1,185 @@
+/* Service accounts: memory, limits, comparison. Layer 1 (model); pure. The spelling of proofs is service_proof.c.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "service_account.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "limits.h"
+#include "names.h"
+#include "str.h"
+#include "texts.h"
+
+static const size_t texts[] = {
+    offsetof(struct service_account, id),          offsetof(struct service_account, name),
+    offsetof(struct service_account, description), offsetof(struct service_account, kerberos),
+    offsetof(struct service_account, subject),
+};
+
+void service_account_clear_certificates(struct service_account *a) {
+    free(a->certificates);
+    a->certificates = NULL;
+    a->certificates_count = 0;
+}
+
+void service_account_clear_hx_clusters(struct service_account *a) {
+    for (size_t i = 0; i < a->hx_clusters_count; i++)
+        free(a->hx_clusters[i]);
+    free(a->hx_clusters);
+    a->hx_clusters = NULL;
+    a->hx_clusters_count = 0;
+}
+
+void service_account_done(struct service_account *a) {
+    if (!a)
+        return;
+    texts_free(a, texts, ARRAY_COUNT(texts));
+    service_account_clear_certificates(a);
+    service_account_clear_hx_clusters(a);
+    *a = (struct service_account){0};
+}
+
+void service_account_free(struct service_account *a) {
+    service_account_done(a);
+    free(a);
+}
+
+int service_account_copy(const struct service_account *from, struct service_account *out, struct err *err) {
+    struct service_account copy = *from;
+    bool has_texts;
+    int rc = 0;
+    copy.certificates = NULL;
+    copy.hx_clusters = NULL;
+    copy.certificates_count = copy.hx_clusters_count = 0;
+    has_texts = texts_dup(&copy, texts, ARRAY_COUNT(texts));
+    for (size_t i = 0; has_texts && !rc && i < from->certificates_count; i++)
+        rc = service_account_add_certificate(&copy, &from->certificates[i], err);
+    for (size_t i = 0; has_texts && !rc && i < from->hx_clusters_count; i++)
+        rc = service_account_add_hx_cluster(&copy, from->hx_clusters[i], err);
+    if (!has_texts || rc) {
+        service_account_done(&copy);
+        return rc ? rc : err_set(err, ERR_NOMEM, "no memory for a service account");
+    }
+    *out = copy;
+    return 0;
+}
+
+/* Makes room for one more item at `at`; NULL without memory. */
+static void *open_gap(void *items, size_t count, size_t at, size_t item_bytes) {
+    char *moved = reallocarray(items, count + 1, item_bytes);
+    if (moved)
+        memmove(moved + (at + 1) * item_bytes, moved + at * item_bytes, (count - at) * item_bytes);
+    return moved;
+}
+
+int service_account_add_certificate(struct service_account *a, const struct service_certificate *c, struct err *err) {
+    struct service_certificate *items;
+    size_t at = 0;
+    while (at < a->certificates_count && strcmp(a->certificates[at].sha256, c->sha256) < 0)
+        at++;
+    if (at < a->certificates_count && str_eq(a->certificates[at].sha256, c->sha256)) {
+        if (c->not_after_ms)
+            a->certificates[at].not_after_ms = c->not_after_ms;
+        return 0;
+    }
+    if (a->certificates_count == SERVICE_CERTIFICATES_COUNT_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "a service account may have %u certificates", SERVICE_CERTIFICATES_COUNT_MAX);
+    items = open_gap(a->certificates, a->certificates_count, at, sizeof(*items));
+    if (!items)
+        return err_set(err, ERR_NOMEM, "no memory for a certificate");
+    a->certificates = items;
+    a->certificates[at] = *c;
+    a->certificates_count++;
+    return 0;
+}
+
+/* First place whose id is not below this one. */
+static size_t find_place(const struct service_account *a, const char *hx_cluster_id) {
+    size_t low = 0, high = a->hx_clusters_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(a->hx_clusters[middle], hx_cluster_id) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool service_account_has_hx_cluster(const struct service_account *a, const char *hx_cluster_id) {
+    size_t at = find_place(a, hx_cluster_id);
+    return at < a->hx_clusters_count && str_eq(a->hx_clusters[at], hx_cluster_id);
+}
+
+int service_account_add_hx_cluster(struct service_account *a, const char *hx_cluster_id, struct err *err) {
+    size_t at = find_place(a, hx_cluster_id);
+    char *copy, **items;
+    if (at < a->hx_clusters_count && str_eq(a->hx_clusters[at], hx_cluster_id))
+        return 0;
+    if (a->hx_clusters_count == SERVICE_HX_CLUSTERS_COUNT_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "a service account may be limited to at most %u HX clusters",
+                       SERVICE_HX_CLUSTERS_COUNT_MAX);
+    copy = str_dup(hx_cluster_id);
+    items = copy ? open_gap((void *)a->hx_clusters, a->hx_clusters_count, at, sizeof(*items)) : NULL;
+    if (!items) {
+        free(copy);
+        return err_set(err, ERR_NOMEM, "no memory for the id of an HX cluster");
+    }
+    a->hx_clusters = items;
+    a->hx_clusters[at] = copy;
+    a->hx_clusters_count++;
+    return 0;
+}
+
+int service_account_check(const struct service_account *a, struct err *err) {
+    int rc = name_check(a->name, "name", err);
+    if (!rc)
+        rc = name_check_text(a->description, KAAS_DESCRIPTION_CHARS_MAX, "description", err);
+    if (rc || a->certificates_count || a->subject || a->kerberos)
+        return rc;
+    (void)err_set(err, ERR_UNPROCESSABLE, "the service account has nothing to sign in by");
+    return err_remedy(err, "give \"certificates\", \"subject\" or \"kerberos\"");
+}
+
+static bool same_certificates(const struct service_account *a, const struct service_account *b) {
+    bool is_same = a->certificates_count == b->certificates_count;
+    for (size_t i = 0; is_same && i < a->certificates_count; i++)
+        is_same = str_eq(a->certificates[i].sha256, b->certificates[i].sha256) &&
+                  a->certificates[i].not_after_ms == b->certificates[i].not_after_ms;
+    return is_same;
+}
+
+static bool same_hx_clusters(const struct service_account *a, const struct service_account *b) {
+    bool is_same = a->hx_clusters_count == b->hx_clusters_count;
+    for (size_t i = 0; is_same && i < a->hx_clusters_count; i++)
+        is_same = str_eq(a->hx_clusters[i], b->hx_clusters[i]);
+    return is_same;
+}
+
+const char *service_account_difference(const struct service_account *a, const struct service_account *b) {
+    const struct {
+        const char *member;
+        bool is_same;
+    } members[] = {
+        {"id", str_eq(a->id, b->id)},
+        {"name", str_eq(a->name, b->name)},
+        {"description", str_eq(a->description, b->description)},
+        {"kerberos", str_eq(a->kerberos, b->kerberos)},
+        {"subject", str_eq(a->subject, b->subject)},
+        {"certificates", same_certificates(a, b)},
+        {"hx_clusters", same_hx_clusters(a, b)},
+        {"may_delegate", a->may_delegate == b->may_delegate},
+        {"is_disabled", a->is_disabled == b->is_disabled},
+        {"created_at_ms", a->created_at_ms == b->created_at_ms},
+        {"updated_at_ms", a->updated_at_ms == b->updated_at_ms},
+        {"version_no", a->version_no == b->version_no},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(members); i++)
+        if (!members[i].is_same)
+            return members[i].member;
+    return NULL;
+}
+
+char *service_principal_id(const char *id) {
+    return str_format("svc:%s", id);
+}

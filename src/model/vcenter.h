@@ -1,0 +1,45 @@
+/* A vCenter that kaasd knows. Layer 1 (model); pure.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "err.h"
+
+/* Identity is `id`; everything else may change. All texts malloc'ed; NULL: unknown. */
+struct vcenter {
+    char *id;      /* about.instanceUuid, lower case */
+    char *address; /* host name or IP address */
+    unsigned port; /* TCP port of the SDK endpoint, normally 443 */
+    char *name;    /* shown name; the address unless set */
+    char *ca_pem;  /* trust by CA, or NULL */
+    uint8_t pin_sha256[32];
+    bool has_pin;  /* trust by SHA-256 of the leaf */
+    char *version; /* about.version, "8.0.3" */
+    char *build;
+    char *api_version;        /* negotiated, "8.0.3.0" */
+    char *extension_key;      /* our record there, e.g. "com.cisco.kaas"; NULL until registered */
+    unsigned tunnel_port;     /* port of the plain-HTTP CONNECT proxy (80), 0: strategy off */
+    unsigned direct_port;     /* port where vpxd itself terminates TLS, 0: strategy off */
+    int64_t registered_at_ms; /* wall clock; 0: not registered */
+    int64_t created_at_ms;
+    int64_t version_no; /* row version, for If-Match */
+};
+void vcenter_done(struct vcenter *vc);
+void vcenter_free(struct vcenter *vc); /* done + free; NULL is allowed */
+/* Deep copy into an uninitialised struct. ERR_NOMEM. */
+int vcenter_copy(const struct vcenter *from, struct vcenter *out, struct err *err);
+CLEANUP_DEFINE(struct vcenter, vcenter_free);
+
+/* What kaasd logs in to one vCenter with, in order of preference: a certificate of its own; a service account (vCenter 8.0U2 or newer)
+ * that is tied to its extension; any account with few privileges. */
+enum credential_kind { CREDENTIAL_CERTIFICATE, CREDENTIAL_SERVICE_ACCOUNT, CREDENTIAL_ACCOUNT };
+const char *credential_kind_name(enum credential_kind kind); /* "certificate", "service_account", "account"; static */
+bool credential_kind_parse(const char *word, enum credential_kind *out);
+
+/* The life of one: told to vCenter, known to be the one that vCenter accepts, replaced. */
+enum credential_state { CREDENTIAL_PENDING, CREDENTIAL_ACTIVE, CREDENTIAL_RETIRED };
+const char *credential_state_name(enum credential_state state);
+bool credential_state_parse(const char *word, enum credential_state *out);

@@ -1,0 +1,12 @@
+noinst_LIBRARIES += src/token/libtoken.a
+src_token_libtoken_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) -iquote $(top_srcdir)/src/model -iquote $(top_srcdir)/src/token \
+    $(CJOSE_CFLAGS) $(JANSSON_CFLAGS)
+src_token_libtoken_a_SOURCES = \
+    src/token/token.h \
+    src/token/token_cache.c \
+    src/token/token_cache.h \
+    src/token/token_issue.c \
+    src/token/token_key.c \
+    src/token/token_set.c \
+    src/token/token_set.h \
+    src/token/token_verify.c

@@ -1,0 +1,116 @@
+/* Our tokens: signing keys, issue, verification, JWKS. JWT (RFC 7519) signed by ES256 (RFC 7518 3.4), nothing else. Layer 1 (token).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * This folder is the only user of cjose. All functions on a struct token_set may be called from any thread. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "err.h"
+#include "principal.h"
+#include "strbuf.h"
+
+#define TOKEN_KID_BYTES 44 /* base64url of a SHA-256, with NUL */
+#define TOKEN_SUBJECT_BYTES 512
+#define TOKEN_ID_BYTES 37 /* a UUID, with NUL */
+#define TOKEN_KEYS_COUNT_MAX 32
+#define TOKEN_ACT_BYTES 48    /* "svc:<uuid>" and NUL */
+#define TOKEN_CLOCK_SKEW_S 60 /* how far `iat` may lie ahead of our clock */
+
+/* What a token says. `iss` and `aud` belong to the set. */
+struct token_claims {
+    char sub[TOKEN_SUBJECT_BYTES]; /* principal id */
+    char jti[TOKEN_ID_BYTES];
+    char sid[TOKEN_ID_BYTES];  /* session */
+    char act[TOKEN_ACT_BYTES]; /* `act` (RFC 8693 section 4.1): the program that acts for `sub`; "": none */
+    enum source src;
+    enum role role;       /* a hint: rights come from the session */
+    int64_t iat_s, exp_s; /* wall clock */
+};
+
+enum token_key_state {
+    TOKEN_KEY_ACTIVE,      /* signs; at most one, the newest one set */
+    TOKEN_KEY_VERIFY_ONLY, /* not yet, or no longer, used for signing */
+};
+
+/* A key as it is handed in. The id is the thumbprint of the public part (RFC 7638), which is checked. */
+struct token_key {
+    const char *kid;
+    const char *jwk; /* private JWK as JSON text; a secret */
+    enum token_key_state state;
+    int64_t not_after_s; /* tokens of this key are refused from then on; 0: no end */
+};
+
+struct token_set;
+
+struct token_options {
+    const char *issuer;   /* `iss`; copied */
+    const char *audience; /* `aud`; copied */
+    size_t cache_count;   /* verified tokens kept; 0: KAAS_TOKEN_CACHE_COUNT_MAX */
+};
+
+/* Makes a P-256 key. `kid` gets its id, *jwk the private JWK text, to be sealed by the caller and freed by secret_free. ERR_INTERNAL, ERR_NOMEM. */
+int token_key_generate(char kid[TOKEN_KID_BYTES], char **jwk, struct err *err);
+
+/* Makes a set without keys: it can neither issue nor verify yet. Freed by token_set_free. ERR_NOMEM. */
+int token_set_new(const struct token_options *options, struct token_set **out, struct err *err);
+void token_set_free(struct token_set *set); /* no call may be in progress; NULL is allowed */
+CLEANUP_DEFINE(struct token_set, token_set_free);
+
+/* Adds a key, or changes state and end of the one with this id. An active key makes the active one before it verify-only.
+ * ERR_CONFIG (no P-256 key, or its id is another one), ERR_TOO_LARGE (TOKEN_KEYS_COUNT_MAX), ERR_NOMEM. */
+int token_set_add_key(struct token_set *set, const struct token_key *key, struct err *err);
+
+/* Forgets a key and every cached verdict: its tokens fail from now on. Unknown ids are ignored. */
+void token_set_remove_key(struct token_set *set, const char *kid);
+
+/* Forgets all keys but these `count`: what was deleted elsewhere does not live on here. */
+void token_set_retain(struct token_set *set, const char *const *kids, size_t count);
+
+/* Appends the public keys as JWK set (RFC 7517) for /.well-known/jwks.json: those that still verify at `now_s`. ERR_NOMEM, ERR_TOO_LARGE. */
+int token_set_write_jwks(struct token_set *set, int64_t now_s, struct strbuf *out, struct err *err);
+
+/* Signs the claims with the active key; *out is the compact form, freed by secret_free. ERR_UNAVAILABLE (no active key),
+ * ERR_INTERNAL (claims that would not verify), ERR_NOMEM. */
+int token_issue(struct token_set *set, const struct token_claims *claims, char **out, struct err *err);
+
+/* Checks a token of `n` bytes at wall-clock time `now_s` and gives its claims. ERR_TOKEN_EXPIRED when nothing but its end is wrong;
+ * else ERR_UNAUTHENTICATED with a general text, and the precise reason in the private detail; ERR_NOMEM. */
+int token_verify(struct token_set *set, const char *text, size_t n, int64_t now_s, struct token_claims *out, struct err *err);
+
+/* Somebody who decides whether a token that is not known yet is worth the check of its signature. */
+struct token_gate {
+    /* `claims` are what the token says of itself, of the right form but proved by nothing. 0: check it; else the code to answer. */
+    int (*ask)(void *arg, const struct token_claims *claims, struct err *err);
+    void (*on_failure)(void *arg); /* the check that was allowed has failed */
+    void *arg;
+};
+/* What a good verdict rests on: the same bytes need no other look while it holds. */
+struct token_proof {
+    uint64_t generation;
+    int64_t until_s;
+};
+struct token_presented {
+    const char *text;
+    size_t n;
+    int64_t now_s;
+    const struct token_gate *gate; /* NULL: everything is checked */
+    struct token_proof *proof;     /* NULL, or set with a good verdict */
+};
+/* As token_verify, with a gate; a token whose claims could not be good is refused without asking. Also the codes of the gate. */
+int token_verify_gated(struct token_set *set, const struct token_presented *presented, struct token_claims *out, struct err *err);
+
+/* Is the verdict on a token still good? For the very bytes that it was given on; counts as a hit. */
+bool token_proof_holds(struct token_set *set, const struct token_proof *proof, int64_t now_s);
+
+/* Drops all cached verdicts. */
+void token_set_drop_cache(struct token_set *set);
+
+struct token_stats {
+    unsigned long hits, verified, refused, refused_hits; /* since the start; refused_hits: known bad tokens, not checked again */
+    size_t cached;
+};
+void token_set_get_stats(struct token_set *set, struct token_stats *out);
