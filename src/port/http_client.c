@@ -1,0 +1,300 @@
+/* One HTTPS exchange at a time over libcurl. Layer 0 (port).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A multi handle with a single transfer is used instead of curl_easy_perform, since its wait can be ended from another thread. */
+#include "http_client.h"
+
+#include <curl/curl.h>
+#include <openssl/bio.h>
+#include <openssl/pem.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cleanup.h"
+#include "http_curl.h"
+#include "http_tls.h"
+#include "limits.h"
+#include "str.h"
+#include "x509_binding.h"
+
+#define HEADER_BYTES_MAX (256U * 1024U) /* all header lines of one exchange */
+#define IDLE_MAX_S 118L                 /* a kept connection is used again within this; libcurl's default */
+#define ONCE_IDLE_MAX_S 5L              /* for what may not be repeated: servers end idle connections, but not so soon */
+#define WAIT_MS 1000                    /* upper bound of one wait; ended early by traffic or cancel */
+
+struct http_client {
+    CURL *curl;
+    CURLM *multi;
+    struct http_tls tls;
+    char *proxy; /* without scheme, for messages; NULL: none */
+    char *unix_socket;
+    char error_text[CURL_ERROR_SIZE];
+    atomic_bool is_canceled; /* set by other threads */
+    /* the exchange under way */
+    const struct http_exchange *exchange;
+    struct strbuf *reply;
+    size_t reply_bytes, header_bytes;
+    unsigned sent;        /* requests that were begun; curl repeats one whose kept connection turns out to be dead */
+    bool is_final_header; /* between the status line of the final answer and its empty line */
+    bool is_too_large;
+};
+
+CLEANUP_DEFINE(struct curl_slist, curl_slist_free_all);
+CLEANUP_DEFINE(BIO, BIO_free_all);
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *arg) {
+    struct http_client *client = arg;
+    size_t n = size * count;
+    if (n > client->exchange->reply_max_bytes - client->reply_bytes) {
+        client->is_too_large = true;
+        return 0;
+    }
+    client->reply_bytes += n;
+    strbuf_add(client->reply, bytes, n);
+    return client->reply->failed ? 0 : n;
+}
+
+/* Interim answers (1xx, RFC 9110 15.2) and trailers also come here, one line per call; neither belongs to the final header. */
+static size_t on_header_line(char *bytes, size_t size, size_t count, void *arg) {
+    struct http_client *client = arg;
+    size_t n = size * count, len = n;
+    client->header_bytes += n;
+    if (client->header_bytes > HEADER_BYTES_MAX) {
+        client->is_too_large = true;
+        return 0;
+    }
+    while (len > 0 && (bytes[len - 1] == '\n' || bytes[len - 1] == '\r'))
+        len--;
+    if (len > 9 && !memcmp(bytes, "HTTP/", 5)) {
+        client->is_final_header = bytes[9] != '1'; /* "HTTP/1.1 100 Continue" */
+        return n;
+    }
+    if (len == 0)
+        client->is_final_header = false;
+    if (client->is_final_header && client->exchange->on_header)
+        client->exchange->on_header(client->exchange->on_header_arg, bytes, len);
+    return n;
+}
+
+/* Called whenever a request is about to be sent. What may be done only once must not go out again when the connection breaks: nobody knows
+ * whether it arrived the first time. */
+static int before_request(void *arg, char *peer_ip, char *own_ip, int peer_port, int own_port) {
+    struct http_client *client = arg;
+    (void)peer_ip, (void)own_ip, (void)peer_port, (void)own_port;
+    client->sent++;
+    return client->exchange->is_once && client->sent > 1 ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+static CURLcode setup(struct http_client *client, const struct http_client_options *o) {
+    CURL *curl = client->curl;
+    long connect_ms = o->connect_timeout_ms > 0 ? o->connect_timeout_ms : KAAS_VIM_CONNECT_TIMEOUT_MS;
+    CURLcode rc = http_curl_setup(curl, &client->tls, client->error_text);
+    if (!rc && o->proxy)
+        rc = curl_easy_setopt(curl, CURLOPT_PROXY, o->proxy);
+    if (!rc && o->proxy)
+        rc = curl_easy_setopt(curl, CURLOPT_HTTPPROXYTUNNEL, 1L);
+    if (!rc && o->unix_socket)
+        rc = curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, o->unix_socket);
+    if (!rc && o->unix_socket)
+        rc = curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    if (!rc)
+        rc = curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
+    if (!rc)
+        rc = curl_easy_setopt(curl, CURLOPT_USERAGENT, o->user_agent);
+    if (!rc)
+        rc = curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    if (!rc)
+        rc = curl_easy_setopt(curl, CURLOPT_WRITEDATA, client);
+    if (!rc)
+        rc = curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header_line);
+    if (!rc)
+        rc = curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, before_request);
+    if (!rc)
+        rc = curl_easy_setopt(curl, CURLOPT_PREREQDATA, client);
+    return rc ? rc : curl_easy_setopt(curl, CURLOPT_HEADERDATA, client);
+}
+
+int http_client_new(const struct http_client_options *options, struct http_client **out, struct err *err) {
+    struct http_client *client = calloc(1, sizeof(*client));
+    if (!client)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    int rc = options->proxy && !str_starts(options->proxy, "http://")
+                 ? err_set(err, ERR_CONFIG, "the proxy must be given as http://host:port")
+                 : http_tls_init(&client->tls, options, err);
+    if (rc)
+        goto fail;
+    client->curl = curl_easy_init();
+    client->multi = curl_multi_init();
+    rc = ERR_NOMEM;
+    if (options->unix_socket && !(client->unix_socket = str_dup(options->unix_socket)))
+        goto fail_text;
+    if (options->proxy && !(client->proxy = str_dup(options->proxy + strlen("http://"))))
+        goto fail_text;
+    if (!client->curl || !client->multi || curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, 1L))
+        goto fail_text;
+    CURLcode code = setup(client, options);
+    if (!code) {
+        *out = client;
+        return 0;
+    }
+    rc = code == CURLE_OUT_OF_MEMORY ? ERR_NOMEM : ERR_CONFIG;
+fail_text:
+    (void)err_set(err, rc, "an HTTP client could not be made");
+fail:
+    http_client_free(client);
+    return rc;
+}
+
+void http_client_free(struct http_client *client) {
+    if (!client)
+        return;
+    curl_easy_cleanup(client->curl);
+    curl_multi_cleanup(client->multi);
+    http_tls_done(&client->tls);
+    free(client->unix_socket);
+    free(client->proxy);
+    free(client);
+}
+
+/* Our header lines, without those that curl would add by itself. */
+static int make_headers(const struct http_exchange *exchange, struct curl_slist **out, struct err *err) {
+    struct curl_slist *list = curl_slist_append(NULL, "Expect:"); /* no waiting for "100 Continue" */
+    bool has_type = false;
+    for (const char *const *line = exchange->headers; line && *line; line++) {
+        struct curl_slist *longer = strpbrk(*line, "\r\n") || !list ? NULL : curl_slist_append(list, *line);
+        if (!longer) {
+            curl_slist_free_all(list);
+            return err_set(err, ERR_INTERNAL, "a request header cannot be sent");
+        }
+        has_type = has_type || !strncasecmp(*line, "Content-Type:", 13);
+    }
+    if (list && !has_type && !curl_slist_append(list, "Content-Type:")) {
+        curl_slist_free_all(list);
+        list = NULL;
+    }
+    *out = list;
+    return list ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static bool carries_body(const struct http_exchange *e) {
+    return e->body_bytes > 0 || str_eq(e->method, "POST") || str_eq(e->method, "PUT") || str_eq(e->method, "PATCH");
+}
+
+static CURLcode set_method(CURL *curl, const struct http_exchange *e) {
+    CURLcode rc = curl_easy_setopt(curl, CURLOPT_HTTPGET, 1L); /* undoes HEAD and POST of the exchange before */
+    if (!rc && carries_body(e)) {
+        rc = curl_easy_setopt(curl, CURLOPT_POSTFIELDS, e->body_bytes ? e->body : ""); /* implies POST */
+        if (!rc)
+            rc = curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)e->body_bytes);
+    } else if (!rc && str_eq(e->method, "HEAD")) {
+        rc = curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
+    }
+    return rc ? rc : curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, e->method);
+}
+
+static CURLcode set_exchange(struct http_client *client, const struct http_exchange *e, struct curl_slist *headers) {
+    long timeout_ms = e->timeout_ms > 0 ? e->timeout_ms : KAAS_VIM_CALL_TIMEOUT_MS; /* 0 would mean for ever */
+    CURLcode rc = set_method(client->curl, e);
+    if (!rc)
+        rc = curl_easy_setopt(client->curl, CURLOPT_URL, e->url);
+    if (!rc)
+        rc = curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, headers);
+    if (!rc)
+        rc = curl_easy_setopt(client->curl, CURLOPT_MAXAGE_CONN, e->is_once ? ONCE_IDLE_MAX_S : IDLE_MAX_S);
+    return rc ? rc : curl_easy_setopt(client->curl, CURLOPT_TIMEOUT_MS, timeout_ms);
+}
+
+/* Drives the transfer to its end, or until canceled. */
+static CURLcode perform(struct http_client *client) {
+    int running = 0, left = 0;
+    CURLcode result = CURLE_ABORTED_BY_CALLBACK;
+    CURLMcode rc = curl_multi_add_handle(client->multi, client->curl);
+    if (rc)
+        return CURLE_OUT_OF_MEMORY;
+    do {
+        rc = curl_multi_perform(client->multi, &running);
+        if (!rc && running && !atomic_load(&client->is_canceled))
+            rc = curl_multi_poll(client->multi, NULL, 0, WAIT_MS, NULL);
+    } while (!rc && running && !atomic_load(&client->is_canceled));
+    for (CURLMsg *message; (message = curl_multi_info_read(client->multi, &left));)
+        if (message->msg == CURLMSG_DONE)
+            result = message->data.result;
+    (void)curl_multi_remove_handle(client->multi, client->curl);
+    return rc ? CURLE_OUT_OF_MEMORY : result;
+}
+
+/* "vc.example.com:443", with the proxy where there is one. Caller frees. */
+static char *peer_of(const struct http_client *client) {
+    const char *url = strstr(client->exchange->url, "://"), *at = url ? url + 3 : client->exchange->url;
+    int n = (int)strcspn(at, "/?#");
+    if (client->unix_socket)
+        return str_dup(client->unix_socket);
+    if (client->proxy)
+        return str_format("%.*s through the proxy %s", n, at, client->proxy);
+    return str_format("%.*s", n, at);
+}
+
+static int fail(struct http_client *client, CURLcode code, struct err *err) {
+    _cleanup_free_ char *peer = peer_of(client);
+    struct http_outcome outcome = {code, client->curl, client->error_text, peer ? peer : "the peer", &client->tls};
+    if (client->is_too_large)
+        return err_set(err, ERR_TOO_LARGE, "the answer of %s is larger than %zu bytes", outcome.peer,
+                       client->exchange->reply_max_bytes);
+    if (client->reply->failed)
+        return strbuf_check(client->reply, "answer", err);
+    if (code == CURLE_ABORTED_BY_CALLBACK && client->exchange->is_once && client->sent > 1)
+        code = outcome.code = CURLE_SEND_ERROR;
+    if (code == CURLE_ABORTED_BY_CALLBACK)
+        return err_set(err, ERR_CANCELED, "the exchange with %s was given up", outcome.peer);
+    return http_curl_error(&outcome, err);
+}
+
+int http_client_run(struct http_client *client, const struct http_exchange *exchange, struct strbuf *reply, long *status,
+                    struct err *err) {
+    _cleanup_(curl_slist_free_all) struct curl_slist *headers = NULL;
+    long seen = 0;
+    if (atomic_load(&client->is_canceled))
+        return err_set(err, ERR_CANCELED, "the exchange was given up");
+    int rc = http_tls_begin(&client->tls, exchange->url, err);
+    if (!rc)
+        rc = make_headers(exchange, &headers, err);
+    if (rc)
+        return rc;
+    client->exchange = exchange;
+    client->reply = reply;
+    client->reply_bytes = client->header_bytes = 0;
+    client->is_final_header = client->is_too_large = false;
+    client->sent = 0;
+    client->error_text[0] = '\0';
+    CURLcode code = set_exchange(client, exchange, headers);
+    if (!code)
+        code = perform(client);
+    if (!code)
+        code = curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &seen);
+    rc = code ? fail(client, code, err) : 0;
+    /* the caller's memory must not be reachable after this call */
+    (void)curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, NULL);
+    (void)curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, NULL);
+    client->exchange = NULL;
+    client->reply = NULL;
+    if (!rc)
+        *status = seen;
+    return rc;
+}
+
+int http_client_get_end_point(const struct http_client *client, uint8_t *out, size_t max, size_t *n, struct err *err) {
+    _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_mem());
+    char *pem = NULL;
+    if (!client->tls.leaf)
+        return err_set(err, ERR_NOT_FOUND, "no certificate was seen yet");
+    if (!bio || PEM_write_bio_X509(bio, client->tls.leaf) != 1 || BIO_write(bio, "", 1) != 1)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    (void)BIO_get_mem_data(bio, &pem);
+    return x509_end_point_binding(pem, out, max, n, err);
+}
+
+void http_client_cancel(struct http_client *client) {
+    atomic_store(&client->is_canceled, true);
+    (void)curl_multi_wakeup(client->multi);
+}

@@ -1,0 +1,73 @@
+/* One HTTPS exchange at a time over libcurl. Layer 0 (port).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * No redirects, no proxy from the environment, no cookies of its own, TLS 1.2 or newer, everything capped. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "strbuf.h"
+
+/* Whom to trust: exactly one of the two for https. With `ca_pem` chain and host name are checked; with `pin_sha256` the leaf
+ * certificate must have this SHA-256 over its DER form, and neither chain nor name is looked at. */
+struct http_trust {
+    const char *ca_pem;        /* PEM text, one or more certificates */
+    const uint8_t *pin_sha256; /* 32 bytes */
+    const char *verify_host; /* with ca_pem: name or address the certificate must carry instead of the URL's host; NULL: URL's */
+};
+
+struct http_client;
+
+struct http_client_options {
+    struct http_trust trust;     /* copied */
+    const char *unix_socket;     /* connect to this path instead of the URL's host; NULL: no */
+    const char *proxy;           /* "http://host:port" used by CONNECT; NULL: none at all */
+    const char *client_cert_pem; /* client certificate and key as PEM texts, held in memory only; both or neither; copied */
+    const char *client_key_pem;
+    const char *user_agent; /* copied */
+    long connect_timeout_ms;
+};
+
+struct http_exchange {
+    const char *method; /* "GET", "POST", ... */
+    const char *url;
+    const char *const *headers; /* "Name: value" lines ended by NULL; NULL: none */
+    const void *body;
+    size_t body_bytes;
+    long timeout_ms; /* whole exchange */
+    size_t reply_max_bytes;
+    bool is_once; /* must not arrive twice: never sent again, not even when the kept connection breaks before a byte came back
+                     (ERR_UNREACHABLE); one that was idle for seconds is not used for it */
+    /* called for each header line of the final answer (not of a CONNECT), without line end; may be NULL */
+    void (*on_header)(void *arg, const char *line, size_t n);
+    void *on_header_arg;
+};
+
+/* Makes a client with one connection that is kept alive. One thread at a time. ERR_NOMEM, ERR_CONFIG (bad PEM). */
+int http_client_new(const struct http_client_options *options, struct http_client **out, struct err *err);
+
+/* Closes and frees; key material is wiped. NULL is allowed. */
+void http_client_free(struct http_client *client);
+
+/* Runs one exchange; the body of the answer is appended to `reply` (initialised by the caller) and *status is the HTTP status
+ * of any complete answer. Errors: ERR_TLS (not trusted; text tells expected and seen SHA-256), ERR_TIMEOUT, ERR_UNREACHABLE,
+ * ERR_TOO_LARGE (answer over reply_max_bytes or the reply's own cap), ERR_PROTOCOL (also a TLS handshake that fails without a
+ * verdict on the certificate), ERR_CONFIG (not an https URL), ERR_CANCELED (after http_client_cancel), ERR_NOMEM. */
+int http_client_run(struct http_client *client, const struct http_exchange *exchange, struct strbuf *reply, long *status,
+                    struct err *err);
+
+/* What one binds oneself to who speaks to this server: "tls-server-end-point:" and the digest of the certificate of the newest connection, also a kept one
+ * (x509_binding.h; 85 bytes are enough). ERR_NOT_FOUND if there was no TLS handshake yet; ERR_UNPROCESSABLE for a certificate that one cannot bind to;
+ * ERR_NOMEM. */
+int http_client_get_end_point(const struct http_client *client, uint8_t *out, size_t max, size_t *n, struct err *err);
+
+/* Makes a running exchange of another thread, and every later one, end with ERR_CANCELED, at once. */
+void http_client_cancel(struct http_client *client);
+
+/* Once per process before threads start, and its counterpart at the end. Ignores SIGPIPE from then on. ERR_CONFIG if libcurl does
+ * not use OpenSSL. */
+int http_client_global_init(struct err *err);
+void http_client_global_done(void);

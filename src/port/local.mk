@@ -1,0 +1,33 @@
+noinst_LIBRARIES += src/port/libport.a
+src_port_libport_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) $(CURL_CFLAGS) $(OPENSSL_CFLAGS) $(JANSSON_CFLAGS) $(XML_CFLAGS) $(CRYPT_CFLAGS) \
+    $(ZLIB_CFLAGS)
+src_port_libport_a_SOURCES = \
+    src/port/digest.c \
+    src/port/digest.h \
+    src/port/gzip.c \
+    src/port/gzip.h \
+    src/port/http_client.c \
+    src/port/http_client.h \
+    src/port/http_curl.c \
+    src/port/http_curl.h \
+    src/port/http_tls.c \
+    src/port/http_tls.h \
+    src/port/json.c \
+    src/port/json.h \
+    src/port/json_check.c \
+    src/port/json_write.c \
+    src/port/net_look.c \
+    src/port/net_look.h \
+    src/port/passwd.c \
+    src/port/passwd.h \
+    src/port/seal.c \
+    src/port/seal.h \
+    src/port/x509.c \
+    src/port/x509.h \
+    src/port/x509_binding.c \
+    src/port/x509_binding.h \
+    src/port/x509_describe.h \
+    src/port/x509_lookup.c \
+    src/port/x509_make.c \
+    src/port/xml.c \
+    src/port/xml.h

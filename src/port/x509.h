@@ -1,0 +1,57 @@
+/* Certificates: making our own, reading others', looking at a server's. Layer 0 (port).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+#define X509_SHA256_BYTES 32
+#define X509_THUMBPRINT_TEXT_BYTES 96 /* "AB:CD:..." of SHA-256 with NUL */
+
+/* What a person needs to see to decide whether to trust a certificate. Texts are malloc'ed, never NULL. */
+struct x509_info {
+    char *subject, *issuer;              /* RFC 2253 one-line forms */
+    char *san;                           /* "DNS:a, IP:b", may be "" */
+    char *pem;                           /* leaf, 64-column PEM with LF */
+    int64_t not_before_ms, not_after_ms; /* wall clock */
+    uint8_t sha256[X509_SHA256_BYTES];   /* over the DER form */
+};
+
+/* Frees the texts and zeroes the struct. NULL is allowed. */
+void x509_info_done(struct x509_info *info);
+
+/* Colon-separated upper-case pairs; `out` needs X509_THUMBPRINT_TEXT_BYTES. */
+void x509_thumbprint_text(const uint8_t sha256[X509_SHA256_BYTES], char *out);
+
+/* Reads the first certificate of a PEM text. ERR_UNPROCESSABLE if there is none. */
+int x509_parse_pem(const char *pem, struct x509_info *out, struct err *err);
+
+/* Reads a certificate in its binary form. ERR_UNPROCESSABLE. */
+int x509_parse_der(const void *der, size_t n, struct x509_info *out, struct err *err);
+
+/* Connects, completes a TLS handshake without sending any application data, and describes the server's leaf certificate.
+ * Nothing is trusted. `timeout_ms` bounds the whole call. ERR_UNREACHABLE, ERR_TIMEOUT, ERR_TLS. */
+int x509_lookup_server(const char *host, unsigned port, long timeout_ms, struct x509_info *out, struct err *err);
+
+/* The same through an HTTP proxy: CONNECT `target` ("name:port") there, then a TLS handshake inside. *connect_status gets the HTTP status of
+ * the proxy's answer, 0 if there was none. ERR_UNREACHABLE also for a refused CONNECT. */
+struct x509_tunnel {
+    const char *host; /* of the proxy */
+    unsigned port;
+    const char *target;
+};
+int x509_lookup_tunnel(const struct x509_tunnel *tunnel, long timeout_ms, struct x509_info *out, long *connect_status,
+                       struct err *err);
+
+struct x509_request {
+    const char *common_name;
+    const char *organization; /* NULL: none */
+    const char *const *san;   /* "DNS:host" / "IP:addr" entries ended by NULL; NULL: none */
+    int valid_days;
+    int is_server; /* extended key usage: server, else client */
+};
+
+/* Makes a self-signed certificate with a new key: RSA 3072, since vCenter's support for EC client keys is not documented. Gives PEM texts; the caller frees *cert_pem by free and *key_pem by secret_free. ERR_NOMEM, ERR_INTERNAL. */
+int x509_make_self_signed(const struct x509_request *request, char **cert_pem, char **key_pem, struct err *err);

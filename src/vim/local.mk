@@ -1,0 +1,94 @@
+# The generated codec (wsdl/ -> src/vim/gen in the build tree) is a library of its own: compiled without warnings, read as a
+# system header, neither in git nor in the tarball. wsdl2h returns 0 when a type is undefined, and soapcpp2 leaves files behind
+# when it fails: so its messages are searched, all results are deleted on failure, and one stamp stands for the set.
+vim25_gen = src/vim/gen/vim25C.c src/vim/gen/vim25Client.c src/vim/gen/vim25H.h src/vim/gen/vim25Stub.h \
+    src/vim/gen/VimBinding.nsmap
+vim25_in = wsdl/vim25-types.xsd wsdl/operations wsdl/make-wsdl.awk wsdl/typemap.dat
+EXTRA_DIST += $(vim25_in) wsdl/README.md
+BUILT_SOURCES += $(vim25_gen)
+CLEANFILES += $(vim25_gen) src/vim/gen/vim25.h src/vim/gen/vim25.wsdl src/vim/gen/vim25-types.xsd src/vim/gen/vim25.stamp \
+    src/vim/gen/vim25.log
+
+src/vim/gen/vim25.stamp: $(vim25_in)
+	$(AM_V_GEN)rm -f $(vim25_gen) $@; $(MKDIR_P) src/vim/gen && \
+	$(AWK) -f $(srcdir)/wsdl/make-wsdl.awk $(srcdir)/wsdl/operations > src/vim/gen/vim25.wsdl && \
+	cp -f $(srcdir)/wsdl/vim25-types.xsd src/vim/gen/ && \
+	{ $(WSDL2H) -c -x -L -j -W -I src/vim/gen -t $(srcdir)/wsdl/typemap.dat -o src/vim/gen/vim25.h \
+	    src/vim/gen/vim25.wsdl > src/vim/gen/vim25.log 2>&1 && \
+	  $(SOAPCPP2) -c -C -x -w -L -1 -pvim25 -dsrc/vim/gen src/vim/gen/vim25.h >> src/vim/gen/vim25.log 2>&1 && \
+	  ! grep -i 'could not find the type\|undefined' src/vim/gen/vim25.log; } || \
+	{ cat src/vim/gen/vim25.log >&2; rm -f $(vim25_gen); exit 1; }; touch $@
+
+$(vim25_gen): src/vim/gen/vim25.stamp
+	@test -f $@ || { rm -f src/vim/gen/vim25.stamp; $(MAKE) $(AM_MAKEFLAGS) src/vim/gen/vim25.stamp; }
+
+noinst_LIBRARIES += src/vim/libvim25.a
+nodist_src_vim_libvim25_a_SOURCES = src/vim/gen/vim25C.c src/vim/gen/vim25Client.c
+src_vim_libvim25_a_CPPFLAGS = -D_GNU_SOURCE $(GSOAP_CFLAGS) -I src/vim/gen
+src_vim_libvim25_a_CFLAGS = -std=gnu11 $(KAAS_HARD_CFLAGS) $(KAAS_SAN_CFLAGS) -w
+$(src_vim_libvim25_a_OBJECTS): src/vim/gen/vim25.stamp
+
+noinst_LIBRARIES += src/vim/libvim.a
+src_vim_libvim_a_CPPFLAGS = $(AM_CPPFLAGS) $(GSOAP_CFLAGS) -isystem src/vim/gen $(SEE_MODEL) -iquote $(top_srcdir)/src/vim
+src_vim_libvim_a_SOURCES = \
+    src/vim/vim.h \
+    src/vim/vim_arena.c \
+    src/vim/vim_arena.h \
+    src/vim/vim_breaker.c \
+    src/vim/vim_breaker.h \
+    src/vim/vim_call.c \
+    src/vim/vim_call.h \
+    src/vim/vim_certificate.c \
+    src/vim/vim_certificate.h \
+    src/vim/vim_client.c \
+    src/vim/vim_client.h \
+    src/vim/vim_connect.c \
+    src/vim/vim_context.c \
+    src/vim/vim_context.h \
+    src/vim/vim_cookie.c \
+    src/vim/vim_cookie.h \
+    src/vim/vim_extension.c \
+    src/vim/vim_extension.h \
+    src/vim/vim_extension_in.c \
+    src/vim/vim_extension_out.c \
+    src/vim/vim_extension_wire.h \
+    src/vim/vim_fault.c \
+    src/vim/vim_fault.h \
+    src/vim/vim_inventory.c \
+    src/vim/vim_inventory.h \
+    src/vim/vim_login.c \
+    src/vim/vim_logout.c \
+    src/vim/vim_namespaces.c \
+    src/vim/vim_permission.c \
+    src/vim/vim_permission.h \
+    src/vim/vim_plugin_ticket.c \
+    src/vim/vim_plugin_ticket.h \
+    src/vim/vim_privilege.c \
+    src/vim/vim_privilege.h \
+    src/vim/vim_property.c \
+    src/vim/vim_property.h \
+    src/vim/vim_retrieve.c \
+    src/vim/vim_role.c \
+    src/vim/vim_role.h \
+    src/vim/vim_session.c \
+    src/vim/vim_session.h \
+    src/vim/vim_soap.h \
+    src/vim/vim_time.c \
+    src/vim/vim_transport.c \
+    src/vim/vim_transport.h \
+    src/vim/vim_version.c \
+    src/vim/vim_version.h \
+    src/vim/vim_view.c \
+    src/vim/vim_view.h \
+    src/vim/vim_watch.c \
+    src/vim/vim_watch.h \
+    src/vim/vim_watch_event.c \
+    src/vim/vim_watch_make.c \
+    src/vim/vim_watch_private.h \
+    src/vim/vim_watch_tell.c \
+    src/vim/vim_wire.c \
+    src/vim/vim_wire.h
+$(src_vim_libvim_a_OBJECTS): src/vim/gen/vim25.stamp
+
+# What a program links that uses src/vim.
+LIBS_VIM = src/vim/libvim.a src/vim/libvim25.a $(GSOAP_LIBS) $(LIBS_MODEL) $(LIBS_PORT)

@@ -1,0 +1,124 @@
+/* One vCenter endpoint: making the client, connecting, our own session. Layer 2 (vim).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What one can ask then: vim_session.h (other people's sessions), vim_privilege.h, vim_inventory.h, vim_extension.h, vim_role.h.
+ *
+ * A client holds one session cookie and up to KAAS_VIM_CONTEXTS_COUNT connections that share it. All functions but
+ * vim_client_free may be called from several threads at once; each call blocks (lanes only). More than KAAS_VIM_QUEUE_COUNT_MAX
+ * waiting calls give ERR_BUSY. After three time-outs in a row calls fail at once with ERR_UNREACHABLE until a back-off has
+ * passed; then one call is let through as a probe.
+ *
+ * Errors that every call below may give, besides those at its prototype: ERR_UNREACHABLE, ERR_TIMEOUT, ERR_TLS, ERR_PROTOCOL
+ * (answer not understood), ERR_TOO_LARGE, ERR_UPSTREAM (a fault, named in the text), ERR_UPSTREAM_DENIED (a privilege is missing:
+ * the text names it; or our own login is not accepted any more), ERR_BUSY, ERR_CANCELED, ERR_NOMEM; ERR_UNPROCESSABLE for a text that XML cannot carry. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "err.h"
+
+struct vim_client;
+struct vim_transport;
+struct vim_user_session;
+
+struct vim_options {
+    const char *host;                      /* name or address of the vCenter; all texts are copied */
+    unsigned port;                         /* SDK endpoint, normally 443 */
+    const char *ca_pem;                    /* trust: exactly one of these two */
+    const uint8_t *pin_sha256;             /* 32 bytes, SHA-256 of the leaf certificate */
+    const char *instance_uuid;             /* of the vCenter that must be there; NULL: whichever */
+    const char *user_agent;                /* shown in vCenter's session list */
+    unsigned tunnel_port;                  /* plain-HTTP CONNECT proxy for certificate login (80); 0: strategy off */
+    unsigned direct_port;                  /* port where vpxd itself ends TLS; 0: strategy off */
+    long connect_timeout_ms;               /* 0: KAAS_VIM_CONNECT_TIMEOUT_MS */
+    long call_timeout_ms;                  /* 0: KAAS_VIM_CALL_TIMEOUT_MS */
+    const struct vim_transport *transport; /* NULL: HTTPS by libcurl; tests put canned answers here (vim_transport.h) */
+};
+
+/* Makes a client; nothing is sent yet. Needs http_client_global_init. ERR_CONFIG (no host, no or two kinds of trust), ERR_NOMEM. */
+int vim_client_new(const struct vim_options *options, struct vim_client **out, struct err *err);
+
+/* Frees; the cookie is wiped. Does not log out: call vim_logout before. No call may be running. NULL is allowed. */
+void vim_client_free(struct vim_client *client);
+CLEANUP_DEFINE(struct vim_client, vim_client_free);
+
+/* Makes running and later calls of this client end with ERR_CANCELED, for shutdown. */
+void vim_client_cancel(struct vim_client *client);
+
+/* What vCenter says about itself before any login. Texts malloc'ed. */
+struct vim_about {
+    char *instance_uuid;               /* lower case; identity of the vCenter */
+    char *full_name, *version, *build; /* "VMware vCenter Server 8.0.3 build-...", "8.0.3", "24022515" */
+    char *api_version;                 /* negotiated version that we speak, "8.0.3.0" */
+    char *server_api_version;          /* version that the server reports, may be newer */
+};
+void vim_about_done(struct vim_about *about); /* NULL is allowed */
+
+/* Negotiates the API version and reads ServiceContent; needs no login. Done by itself by the first other call, and may be repeated
+ * after an upgrade of vCenter. `out` may be NULL. ERR_UPSTREAM when this is no vCenter (an ESXi host) or it is older than API 6.5, ERR_CONFLICT when it is
+ * another vCenter than vim_options.instance_uuid says. */
+int vim_connect(struct vim_client *client, struct vim_about *out, struct err *err);
+
+/* True if API version `version` ("8.0.2.0") is known and not older than `minimum`. */
+bool vim_version_is_at_least(const char *version, const char *minimum);
+
+/* Logs in by name and password and keeps the session for this client. `user` as typed (UPN or DOMAIN\user). Our copies of the
+ * password are wiped. ERR_CREDENTIALS. */
+int vim_login_password(struct vim_client *client, const char *user, const char *password, struct err *err);
+
+/* The ways to make our own login, in order of preference: two ways for a certificate to reach vpxd, and two kinds of accounts, which
+ * log in by vim_login_password. */
+enum vim_strategy { VIM_STRATEGY_TUNNEL, VIM_STRATEGY_DIRECT, VIM_STRATEGY_SERVICE_ACCOUNT, VIM_STRATEGY_ACCOUNT };
+#define VIM_STRATEGY_COUNT 4
+/* "certificate_tunnel", "certificate_direct", "service_account", "account"; static */
+const char *vim_strategy_name(enum vim_strategy strategy);
+
+struct vim_extension_login {
+    enum vim_strategy strategy; /* one of the two for certificates */
+    const char *extension_key;
+    const char *cert_pem, *key_pem; /* the login certificate and its key */
+};
+
+/* Logs in as an extension (LoginExtensionByCertificate). Only this call takes the strategy's way; the cookie then serves on the
+ * normal port. ERR_CREDENTIALS: key not registered or certificate not the stored one; ERR_UPSTREAM: vCenter did not get the
+ * certificate on this way; ERR_CONFIG: the strategy's port is 0 or the PEM texts are bad. */
+int vim_login_extension(struct vim_client *client, const struct vim_extension_login *login, struct err *err);
+
+/* Finds out whether certificate login works this way, with any certificate and key, registered or not: 0 if vCenter got the
+ * certificate. Leaves our session alone; a session that comes of it is logged out. Errors as vim_login_extension. */
+int vim_probe_extension_login(struct vim_client *client, const struct vim_extension_login *login, struct err *err);
+
+/* How to log in again when vCenter has forgotten the session: `fn` calls vim_login_password or vim_login_extension. It runs under
+ * the session lock, once for all threads that noticed; the call that met NotAuthenticated is then repeated once. */
+typedef int vim_login_fn(struct vim_client *client, void *arg, struct err *err);
+void vim_set_login(struct vim_client *client, vim_login_fn *fn, void *arg);
+
+/* Logs in by the function of vim_set_login unless there is a session. ERR_UPSTREAM_DENIED if vCenter does not accept it,
+ * ERR_NOT_REGISTERED without a function. */
+int vim_ensure_session(struct vim_client *client, struct err *err);
+
+/* Asks the server's time: keeps the session alive and proves that it lives (logging in again where vim_set_login allows). Call every KAAS_VIM_KEEPALIVE_S. */
+int vim_keepalive(struct vim_client *client, struct err *err);
+
+/* Asks the server's time, in milliseconds since 1970 UTC. Compare with clock_wall_ms() right before and after. */
+int vim_lookup_time(struct vim_client *client, int64_t *out_ms, struct err *err);
+
+/* True while the client holds a session cookie (which vCenter may have dropped meanwhile). */
+bool vim_has_session(struct vim_client *client);
+
+/* A copy of the UserSession that our login gave; freed by vim_user_session_done. ERR_NOT_FOUND without session. */
+int vim_get_own_session(struct vim_client *client, struct vim_user_session *out, struct err *err);
+
+/* True, once, if a session of this client's making may have been left behind at vCenter: the answer to a login was lost, or a logout did
+ * not get through. Memory only. */
+bool vim_take_orphan_hint(struct vim_client *client);
+
+/* Logs out and forgets the cookie, also when vCenter does not answer; waits for a login under way, so that afterwards only a login that
+ * began later makes a session. Not from within a vim_login_fn. 0 without a session. */
+int vim_logout(struct vim_client *client, struct err *err);
+
+/* The same within so much time, on a connection of its own: works after vim_client_cancel too. */
+int vim_logout_within(struct vim_client *client, long timeout_ms, struct err *err);

@@ -1,0 +1,97 @@
+/* Inside of a client: contexts, session, breaker; how operations are run. Layer 2 (vim), private.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "limits.h"
+#include "vim.h"
+#include "vim_breaker.h"
+#include "vim_call.h"
+#include "vim_context.h"
+#include "vim_session.h"
+
+/* How often a lost session is renewed for one call: the one that another thread has made meanwhile may be gone as well; after that it is ours
+ * that was refused. */
+#define VIM_RENEWALS_MAX 2U
+
+struct vim_client {
+    /* fixed after vim_client_new */
+    char *host; /* as in URLs: IPv6 in brackets */
+    char *verify_host, *peer, *url, *versions_url, *ca_pem, *user_agent;
+    char *instance_uuid; /* NULL: whichever vCenter is there */
+    uint8_t pin_sha256[32];
+    unsigned port, tunnel_port, direct_port;
+    struct vim_route route;
+
+    pthread_mutex_t connect_lock; /* held across vim_connect, so that only one thread negotiates */
+    pthread_mutex_t login_lock;   /* held across a new login, so that only one thread logs in */
+    vim_login_fn *login;          /* login_lock guards the four */
+    void *login_arg;
+    int64_t login_refused_until_ms; /* after refused credentials: do not lock the account by asking again and again */
+    struct err login_refusal;
+
+    pthread_mutex_t side_lock; /* held while `side` is used */
+
+    pthread_mutex_t lock; /* guards all below; never held across a call */
+    pthread_cond_t changed;
+    struct vim_context *contexts[KAAS_VIM_CONTEXTS_COUNT];
+    unsigned context_count, waiting;
+    struct vim_context *side;   /* one-off context of a certificate login, so that it can be cancelled */
+    struct vim_context *beside; /* list of contexts that others own, for the same reason */
+    bool is_canceled, is_connected;
+    bool may_have_orphan; /* vim_take_orphan_hint */
+    struct vim_breaker breaker;
+    struct vim_content content;
+    char *cookie;        /* secret; NULL: no session */
+    uint64_t session_no; /* counts sessions, to see whether another thread has logged in meanwhile */
+    struct vim_user_session own;
+};
+
+/* As whom an operation is sent. */
+enum vim_identity {
+    VIM_AS_US,     /* with our session; made where needed; repeated once after NotAuthenticated */
+    VIM_AS_NOBODY, /* without a cookie */
+    VIM_AS_GIVEN,  /* with vim_run.cookie */
+};
+
+/* One operation: all its SOAP calls on one context. Must start its outputs afresh, since it may run twice. */
+typedef int vim_op_fn(struct vim_context *ctx, void *arg, struct err *err);
+
+struct vim_run {
+    enum vim_identity identity;
+    const char *cookie;
+    bool is_before_connect; /* run without negotiated version and ServiceContent */
+    vim_op_fn *fn;
+    void *arg;
+};
+
+/* Borrows a context (waiting for one if all are busy), runs fn on it, gives it back. Errors: those of fn and vim.h. */
+int vim_client_run(struct vim_client *client, const struct vim_run *run, struct err *err);
+
+/* Runs fn as us; the usual case. */
+int vim_client_run_as_us(struct vim_client *client, vim_op_fn *fn, void *arg, struct err *err);
+
+/* Runs fn on a context of the caller, which is not part of the pool. The breaker is not asked. */
+int vim_client_run_on(struct vim_client *client, struct vim_context *ctx, const struct vim_run *run, struct err *err);
+
+/* Lets vim_client_cancel reach a context that is not part of the pool, until it is taken out again. */
+void vim_client_put_beside(struct vim_client *client, struct vim_context *ctx);
+void vim_client_take_beside(struct vim_client *client, struct vim_context *ctx);
+
+/* Which session the client has now; *has_cookie: it has one. The number counts sessions. */
+uint64_t vim_client_current_session(struct vim_client *client, bool *has_cookie);
+
+/* Makes sure that version and ServiceContent are known. */
+int vim_client_need_content(struct vim_client *client, struct err *err);
+
+/* Takes over a new session (both are emptied); *old gets the former cookie, freed by secret_free. */
+void vim_client_put_session(struct vim_client *client, char **cookie, struct vim_user_session *session, char **old);
+
+/* Notes how a login or logout ended: without an answer nobody knows whether there is a session now (vim_take_orphan_hint). Returns rc. */
+int vim_client_note_session_call(struct vim_client *client, int rc);
+
+/* Makes a new session unless another thread has replaced session `seen_no` already. */
+int vim_client_renew_session(struct vim_client *client, uint64_t seen_no, struct err *err);

@@ -1,0 +1,300 @@
+/* One call context: gSOAP as codec over a transport. Layer 2 (vim).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * gSOAP's own HTTP and TLS are not used: they honour neither our time limits nor our caps. Each hook below replaces one step of its
+ * transport. SOAP_IO_KEEPALIVE must stay off, or fopen, which clears the buffers, is skipped; connections are kept alive below. */
+#include "vim_context.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "limits.h"
+#include "log.h"
+#include "metric.h"
+#include "secret.h"
+#include "str.h"
+#include "vim_cookie.h"
+
+#define REPLY_KEEP_BYTES (1024U * 1024U)
+#define REQUEST_BYTES_MAX (4U * 1024U * 1024U)
+#define SNIFF_BYTES 2048U
+
+static void count_call(const char *operation) {
+    metric_add(
+        metric_get(METRIC_COUNTER, "kaas_vim_calls_total", "Calls to vCenter servers by operation.", "operation", operation), 1);
+}
+
+/* Counts what got no usable answer (a fault is an answer). Returns `outcome`. */
+static int count_failure(int outcome) {
+    static const char name[] = "kaas_vim_failures_total",
+                      help[] = "Calls to vCenter servers that got no usable answer, by reason.";
+    if (outcome)
+        metric_add(metric_get(METRIC_COUNTER, name, help, "reason", err_slug(outcome)), 1);
+    return outcome;
+}
+
+static void take_header(void *arg, const char *line, size_t n) {
+    struct vim_context *ctx = arg;
+    char *cookie = vim_cookie_of_header(line, n);
+    if (!cookie)
+        return;
+    secret_free(ctx->cookie_seen);
+    ctx->cookie_seen = cookie;
+}
+
+/* The order (store the connection, then look at the flag; the reverse in vim_context_cancel) leaves no gap between the two. */
+static int open_conn(struct vim_context *ctx) {
+    const struct vim_route *route = ctx->route;
+    void *conn = ctx->conn;
+    int ret = conn ? 0 : route->transport->open(route->transport->arg, &route->http, &conn, &ctx->err);
+    if (ret)
+        return ret;
+    __atomic_store_n(&ctx->conn, conn, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&ctx->is_canceled, __ATOMIC_SEQ_CST))
+        return err_set(&ctx->err, ERR_CANCELED, "the call to vCenter was given up because the service is stopping");
+    return 0;
+}
+
+void vim_context_cancel(struct vim_context *ctx) {
+    void *conn;
+    __atomic_store_n(&ctx->is_canceled, true, __ATOMIC_SEQ_CST);
+    conn = __atomic_load_n(&ctx->conn, __ATOMIC_SEQ_CST);
+    if (conn)
+        ctx->route->transport->cancel(conn);
+}
+
+static int run_exchange(struct vim_context *ctx, struct http_exchange *x, long *status) {
+    const struct vim_route *route = ctx->route;
+    int ret;
+    x->timeout_ms = ctx->timeout_ms > 0 ? ctx->timeout_ms : route->timeout_ms;
+    x->on_header = take_header;
+    x->on_header_arg = ctx;
+    strbuf_reset(&ctx->reply);
+    ctx->reply_at = 0;
+    ret = open_conn(ctx);
+    if (!ret)
+        ret = route->transport->run(ctx->conn, x, &ctx->reply, status, &ctx->err);
+    if (!ret)
+        ret = strbuf_check(&ctx->reply, "the answer of vCenter", &ctx->err);
+    count_call(ctx->operation);
+    return ret;
+}
+
+static bool has_word(const char *text, const char *word) {
+    size_t n = strlen(word);
+    for (size_t i = 0; text[i] && i < SNIFF_BYTES; i++)
+        if (!strncasecmp(text + i, word, n))
+            return true;
+    return false;
+}
+
+/* Anything but a SOAP envelope with status 200 or 500 never reaches the XML parser. */
+static int check_reply(struct vim_context *ctx, long status) {
+    const char *peer = ctx->route->peer, *body = ctx->reply.data;
+    if (status == 503) {
+        err_set(&ctx->err, ERR_UNREACHABLE, "%s answers HTTP 503: vCenter's API service is down or still starting", peer);
+        return err_remedy(&ctx->err,
+                          "check on the appliance that the service vmware-vpxd runs; after a start it needs some minutes");
+    }
+    if (status != 200 && status != 500) {
+        err_set(&ctx->err, ERR_PROTOCOL, "%s answers HTTP %ld instead of SOAP", peer, status);
+        return err_remedy(&ctx->err,
+                          "check that this is the address and port of a vCenter, and not of a proxy or another web server");
+    }
+    if (has_word(body, "Envelope"))
+        return 0;
+    if (has_word(body, "<html") || has_word(body, "<!doctype"))
+        err_set(&ctx->err, ERR_PROTOCOL, "%s answers with a web page (HTTP %ld) instead of SOAP", peer, status);
+    else
+        err_set(&ctx->err, ERR_PROTOCOL, "%s answers with %s (HTTP %ld) instead of SOAP", peer,
+                ctx->reply.len ? "something else" : "nothing", status);
+    return err_remedy(&ctx->err,
+                      "check that this is the address and port of a vCenter, and not of a proxy or another web server");
+}
+
+/* A login that arrived twice would leave a session that nobody knows of; a clone ticket is good once. */
+static bool is_once(const char *operation) {
+    return str_eq(operation, "Login") || str_eq(operation, "LoginExtensionByCertificate") || str_eq(operation, "CloneSession");
+}
+
+static int post_request(struct vim_context *ctx) {
+    _cleanup_secret_ char *cookie = ctx->cookie ? vim_cookie_header(ctx->cookie) : NULL;
+    char action[sizeof(ctx->action) + 16];
+    const char *headers[] = {"Content-Type: text/xml; charset=utf-8", action, cookie, NULL};
+    struct http_exchange x = {.method = "POST",
+                              .url = ctx->route->url,
+                              .headers = headers,
+                              .body = ctx->request.data,
+                              .body_bytes = ctx->request.len,
+                              .is_once = is_once(ctx->operation),
+                              .reply_max_bytes = ctx->reply_max_bytes ? ctx->reply_max_bytes : KAAS_VIM_REPLY_BYTES_MAX};
+    long status = 0;
+    int ret = strbuf_check(&ctx->request, "the request to vCenter", &ctx->err);
+    (void)snprintf(action, sizeof(action), "SOAPAction: \"%s\"", ctx->action);
+    if (!ret && ctx->cookie && !cookie)
+        ret = err_set(&ctx->err, ERR_NOMEM, "out of memory");
+    if (!ret)
+        ret = run_exchange(ctx, &x, &status);
+    return count_failure(ret ? ret : check_reply(ctx, status));
+}
+
+/* ---- gSOAP hooks: the context is soap->user ---- */
+
+static SOAP_SOCKET hook_open(struct soap *soap, const char *endpoint, const char *host, int port) {
+    struct vim_context *ctx = soap->user;
+    (void)endpoint, (void)host, (void)port;
+    strbuf_reset(&ctx->request);
+    if (ctx->err.code) /* a text that may not be sent */
+        return SOAP_INVALID_SOCKET;
+    return 1;
+}
+
+/* The signature is gSOAP's. */
+static int hook_post(struct soap *soap, const char *endpoint, const char *host, int port, const char *path, const char *action,
+                     ULONG64 count) {
+    (void)soap, (void)endpoint, (void)host, (void)port, (void)path, (void)action, (void)count;
+    return SOAP_OK;
+}
+
+/* How much of gSOAP's buffer has held something: it is handed over from its beginning. */
+static void note_used(struct vim_context *ctx, size_t n) {
+    if (n > ctx->buf_used)
+        ctx->buf_used = n;
+}
+
+static int hook_send(struct soap *soap, const char *bytes, size_t n) {
+    struct vim_context *ctx = soap->user;
+    note_used(ctx, n);
+    strbuf_add(&ctx->request, bytes, n);
+    return SOAP_OK;
+}
+
+static int hook_exchange(struct soap *soap) {
+    return post_request(soap->user) ? SOAP_EOF : SOAP_OK;
+}
+
+static size_t hook_recv(struct soap *soap, char *out, size_t max) {
+    struct vim_context *ctx = soap->user;
+    size_t n = ctx->reply.len - ctx->reply_at;
+    if (n > max)
+        n = max;
+    note_used(ctx, n);
+    memcpy(out, ctx->reply.data + ctx->reply_at, n);
+    ctx->reply_at += n;
+    return n;
+}
+
+static int hook_nothing(struct soap *soap) {
+    (void)soap;
+    return SOAP_OK;
+}
+
+static int hook_close_socket(struct soap *soap, SOAP_SOCKET socket) {
+    (void)soap, (void)socket;
+    return SOAP_OK;
+}
+
+static int hook_shutdown_socket(struct soap *soap, SOAP_SOCKET socket, int how) {
+    (void)soap, (void)socket, (void)how;
+    return SOAP_OK;
+}
+
+static struct soap *new_soap(struct vim_context *ctx) {
+    const soap_mode mode = SOAP_C_UTFSTRING | SOAP_XML_TREE | SOAP_ENC_PLAIN;
+    struct soap *soap = soap_new2(mode, mode | SOAP_XML_DEFAULTNS);
+    if (!soap)
+        return NULL;
+    soap->user = ctx;
+    soap->namespaces = namespaces; /* also makes the linker take vim_namespaces.c, which libgsoap looks for */
+    soap->maxlevel = KAAS_VIM_XML_DEPTH_MAX;
+    soap->maxoccurs = KAAS_VIM_OBJECTS_COUNT_MAX;
+    soap->fopen = hook_open;
+    soap->fpost = hook_post;
+    soap->fsend = hook_send;
+    soap->fprepareinitrecv = hook_exchange;
+    soap->frecv = hook_recv;
+    soap->fparse = hook_nothing;
+    soap->fclose = hook_nothing;
+    soap->fpoll = hook_nothing;
+    soap->fclosesocket = hook_close_socket;
+    soap->fshutdownsocket = hook_shutdown_socket;
+    return soap;
+}
+
+/* ---- life ---- */
+
+int vim_context_new(const struct vim_route *route, struct vim_context **out, struct err *err) {
+    _cleanup_(vim_context_free) struct vim_context *ctx = calloc(1, sizeof(*ctx));
+    if (!ctx)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    ctx->route = route;
+    ctx->operation = "none";
+    strbuf_init_secret(&ctx->request, REQUEST_BYTES_MAX);
+    strbuf_init_secret(&ctx->reply, KAAS_VIM_REPLY_BYTES_MAX);
+    ctx->soap = new_soap(ctx);
+    if (!ctx->soap)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    *out = STEAL(ctx);
+    return 0;
+}
+
+static void wipe_buffers(struct vim_context *ctx) {
+    strbuf_reset(&ctx->request); /* wipes it */
+    if (ctx->reply.alloc > REPLY_KEEP_BYTES)
+        strbuf_done(&ctx->reply);
+    strbuf_reset(&ctx->reply);
+    note_used(ctx, ctx->soap->bufidx); /* what was written and could not be sent */
+    note_used(ctx, ctx->soap->buflen);
+    secret_wipe(ctx->soap->buf, ctx->buf_used < sizeof(ctx->soap->buf) ? ctx->buf_used : sizeof(ctx->soap->buf));
+    ctx->buf_used = 0;
+}
+
+void vim_context_reset(struct vim_context *ctx) {
+    soap_destroy(ctx->soap);
+    soap_end(ctx->soap);
+    ctx->soap->header = NULL;
+    wipe_buffers(ctx);
+    ctx->operation = "none";
+    err_clear(&ctx->err);
+}
+
+void vim_context_free(struct vim_context *ctx) {
+    if (!ctx)
+        return;
+    if (ctx->soap) {
+        vim_context_reset(ctx);
+        soap_free(ctx->soap);
+    }
+    if (ctx->conn)
+        ctx->route->transport->close(ctx->conn);
+    strbuf_done(&ctx->request);
+    strbuf_done(&ctx->reply);
+    secret_free(ctx->cookie);
+    secret_free(ctx->cookie_seen);
+    free(ctx);
+}
+
+int vim_context_set_cookie(struct vim_context *ctx, const char *cookie, struct err *err) {
+    char *copy = str_dup(cookie);
+    if (cookie && !copy)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    secret_free(ctx->cookie);
+    ctx->cookie = copy;
+    secret_free(ctx->cookie_seen);
+    ctx->cookie_seen = NULL;
+    return 0;
+}
+
+int vim_context_get(struct vim_context *ctx, const char *url, long *status, struct err *err) {
+    struct http_exchange x = {.method = "GET", .url = url, .reply_max_bytes = KAAS_VIM_SMALL_REPLY_BYTES_MAX};
+    return vim_context_exchange(ctx, &x, status, err);
+}
+
+int vim_context_exchange(struct vim_context *ctx, struct http_exchange *x, long *status, struct err *err) {
+    int ret = count_failure(run_exchange(ctx, x, status));
+    if (ret && err && !err->code)
+        *err = ctx->err;
+    return ret;
+}

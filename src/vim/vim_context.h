@@ -1,0 +1,83 @@
+/* One call context: gSOAP as codec over a transport. One thread at a time. Layer 2 (vim), private.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * gSOAP writes the request through our hooks into `request`, the transport carries it, gSOAP reads from `reply`. What was decoded
+ * lives until vim_context_reset. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cleanup.h"
+#include "err.h"
+#include "strbuf.h"
+#include "vim_fault.h"
+#include "vim_soap.h"
+#include "vim_transport.h"
+#include "vim_version.h"
+
+#define VIM_ID_BYTES 81
+
+/* What must be known before the first real call: API version and the ids of the managers (ServiceContent). */
+struct vim_content {
+    char version[VIM_VERSION_BYTES];
+    char root_folder[VIM_ID_BYTES];
+    char property_collector[VIM_ID_BYTES];
+    char view_manager[VIM_ID_BYTES];
+    char session_manager[VIM_ID_BYTES];
+    char authorization_manager[VIM_ID_BYTES];
+    char extension_manager[VIM_ID_BYTES];
+    char event_manager[VIM_ID_BYTES]; /* empty: none was told */
+};
+
+/* Where a context connects to; borrowed, must outlive the context. */
+struct vim_route {
+    const struct vim_transport *transport;
+    struct http_client_options http;
+    const char *url;  /* of the SDK endpoint */
+    const char *peer; /* "vc.example.com:443", for messages */
+    long timeout_ms;
+};
+
+struct vim_context {
+    struct soap *soap;
+    const struct vim_route *route;
+    void *conn;                      /* opened by the first exchange; atomic */
+    bool is_canceled;                /* atomic */
+    bool is_busy;                    /* guarded by the client's lock */
+    struct vim_context *next_beside; /* of those beside the pool; guarded by the client's lock */
+    long timeout_ms;                 /* of the next exchange; 0: the route's */
+    size_t reply_max_bytes;          /* 0: KAAS_VIM_REPLY_BYTES_MAX */
+    const char *operation;           /* of the current call, static */
+    char *cookie;                    /* sent with each call; secret; NULL: none */
+    char *cookie_seen;               /* raw value that the last answers set; secret; NULL: none */
+    struct vim_content content;
+    struct vim_fault fault; /* of the last call that failed */
+    struct strbuf request, reply;
+    size_t reply_at;
+    size_t buf_used; /* of gSOAP's buffer, since the last reset */
+    struct err err;  /* why nothing was sent, or the exchange failed */
+    struct SOAP_ENV__Header header;
+    char action[sizeof("urn:vim25/") + VIM_VERSION_BYTES];
+    char operation_id[64];
+};
+
+/* Makes a context; nothing is sent. ERR_NOMEM. */
+int vim_context_new(const struct vim_route *route, struct vim_context **out, struct err *err);
+void vim_context_free(struct vim_context *ctx); /* wipes secrets; NULL is allowed */
+CLEANUP_DEFINE(struct vim_context, vim_context_free);
+
+/* Gives back all that was decoded and wipes the request. Call after each operation, whatever its outcome. */
+void vim_context_reset(struct vim_context *ctx);
+
+/* Wipes and replaces the cookie that is sent; NULL: none. ERR_NOMEM. */
+int vim_context_set_cookie(struct vim_context *ctx, const char *cookie, struct err *err);
+
+/* From another thread: makes the running exchange and all later ones end with ERR_CANCELED. */
+void vim_context_cancel(struct vim_context *ctx);
+
+/* GET of a small file of the same server into ctx->reply. *status is the HTTP status. */
+int vim_context_get(struct vim_context *ctx, const char *url, long *status, struct err *err);
+
+/* Another exchange with the same server that is not SOAP; the answer is in ctx->reply. Time limit and header hook of `x` are set here. */
+int vim_context_exchange(struct vim_context *ctx, struct http_exchange *x, long *status, struct err *err);

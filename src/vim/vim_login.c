@@ -1,0 +1,295 @@
+/* Our own session: logging in, again when needed, and out. Layer 2 (vim).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Each login starts without a cookie, so that nobody can plant a session on us, and since a second Login in one session is refused. */
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "secret.h"
+#include "str.h"
+#include "vim_client.h"
+#include "vim_wire.h"
+
+#define REFUSED_PAUSE_MS 30000
+
+const char *vim_strategy_name(enum vim_strategy strategy) {
+    static const char *const names[VIM_STRATEGY_COUNT] = {
+        [VIM_STRATEGY_TUNNEL] = "certificate_tunnel",
+        [VIM_STRATEGY_DIRECT] = "certificate_direct",
+        [VIM_STRATEGY_SERVICE_ACCOUNT] = "service_account",
+        [VIM_STRATEGY_ACCOUNT] = "account",
+    };
+    return names[strategy];
+}
+
+void vim_client_put_session(struct vim_client *client, char **cookie, struct vim_user_session *session, char **old) {
+    (void)pthread_mutex_lock(&client->lock);
+    *old = client->cookie;
+    client->cookie = STEAL(*cookie);
+    vim_user_session_done(&client->own);
+    client->own = *session;
+    client->session_no++;
+    (void)pthread_mutex_unlock(&client->lock);
+    memset(session, 0, sizeof(*session));
+}
+
+int vim_client_note_session_call(struct vim_client *client, int rc) {
+    bool has_no_answer =
+        rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_PROTOCOL || rc == ERR_TOO_LARGE || rc == ERR_CANCELED;
+    if (!has_no_answer)
+        return rc;
+    (void)pthread_mutex_lock(&client->lock);
+    client->may_have_orphan = true;
+    (void)pthread_mutex_unlock(&client->lock);
+    return rc;
+}
+
+bool vim_take_orphan_hint(struct vim_client *client) {
+    bool hint;
+    (void)pthread_mutex_lock(&client->lock);
+    hint = client->may_have_orphan;
+    client->may_have_orphan = false;
+    (void)pthread_mutex_unlock(&client->lock);
+    return hint;
+}
+
+static int op_logout(struct vim_context *ctx, void *arg, struct err *err) {
+    (void)arg;
+    return vim_wire_logout(ctx, err);
+}
+
+/* Best effort: a session that is left alone ends by itself after its idle time. */
+static int log_out_cookie(struct vim_client *client, const char *cookie, struct err *err) {
+    struct vim_run run = {.identity = VIM_AS_GIVEN, .cookie = cookie, .fn = op_logout};
+    return cookie ? vim_client_note_session_call(client, vim_client_run(client, &run, err)) : 0;
+}
+
+static void adopt(struct vim_client *client, struct vim_wire_login *login) {
+    _cleanup_secret_ char *old = NULL;
+    vim_client_put_session(client, &login->cookie, &login->session, &old);
+    (void)log_out_cookie(client, old, NULL);
+}
+
+int vim_login_password(struct vim_client *client, const char *user, const char *password, struct err *err) {
+    struct vim_wire_login login = {.user = user, .secret = password};
+    struct vim_run run = {.identity = VIM_AS_NOBODY, .fn = vim_wire_login_password, .arg = &login};
+    int ret = vim_client_note_session_call(client, vim_client_run(client, &run, err));
+    if (!ret)
+        adopt(client, &login);
+    vim_wire_login_done(&login);
+    return ret;
+}
+
+/* ---- by certificate, on a way of its own ---- */
+
+struct side_way {
+    struct vim_route route;
+    char *proxy, *url, *peer;
+};
+
+static void side_way_done(struct side_way *way) {
+    free(way->proxy);
+    free(way->url);
+    free(way->peer);
+}
+
+/* KB 2004305: vpxd ends TLS itself behind `CONNECT sdkTunnel:8089` on port 80. That name exists only there; the certificate is
+ * vCenter's own, so the host's name is what it must carry. */
+static int side_way_init(struct vim_client *client, const struct vim_extension_login *login, struct side_way *way,
+                         struct err *err) {
+    bool is_tunnel = login->strategy == VIM_STRATEGY_TUNNEL;
+    unsigned port = is_tunnel ? client->tunnel_port : client->direct_port;
+    memset(way, 0, sizeof(*way));
+    if (!port)
+        return err_set(err, ERR_CONFIG, "login by %s is switched off for vCenter %s: its port is 0",
+                       vim_strategy_name(login->strategy), client->peer);
+    way->route = client->route;
+    way->peer = is_tunnel ? str_format("%s:%u (tunnel)", client->host, port) : str_format("%s:%u", client->host, port);
+    way->url = is_tunnel ? str_dup("https://sdkTunnel:8089/sdk") : str_format("https://%s:%u/sdk", client->host, port);
+    way->proxy = is_tunnel ? str_format("http://%s:%u", client->host, port) : NULL;
+    if (!way->peer || !way->url || (is_tunnel && !way->proxy))
+        return err_set(err, ERR_NOMEM, "out of memory");
+    way->route.peer = way->peer;
+    way->route.url = way->url;
+    way->route.http.proxy = way->proxy;
+    way->route.http.trust.verify_host = is_tunnel && client->ca_pem ? client->verify_host : NULL;
+    way->route.http.client_cert_pem = login->cert_pem;
+    way->route.http.client_key_pem = login->key_pem;
+    return 0;
+}
+
+static void set_side(struct vim_client *client, struct vim_context *ctx) {
+    (void)pthread_mutex_lock(&client->lock);
+    client->side = ctx;
+    if (ctx && client->is_canceled)
+        vim_context_cancel(ctx);
+    (void)pthread_mutex_unlock(&client->lock);
+}
+
+static int run_aside(struct vim_client *client, const struct side_way *way, const struct vim_run *run, struct err *err) {
+    struct vim_context *ctx = NULL;
+    int ret = vim_context_new(&way->route, &ctx, err);
+    if (ret)
+        return ret;
+    (void)pthread_mutex_lock(&client->side_lock);
+    set_side(client, ctx);
+    ret = vim_client_run_on(client, ctx, run, err);
+    set_side(client, NULL);
+    (void)pthread_mutex_unlock(&client->side_lock);
+    vim_context_free(ctx);
+    return ret;
+}
+
+static int login_aside(struct vim_client *client, const struct vim_extension_login *login, struct vim_wire_login *out,
+                       struct err *err) {
+    struct side_way way;
+    struct vim_run run = {.identity = VIM_AS_NOBODY, .fn = vim_wire_login_extension, .arg = out};
+    int ret = side_way_init(client, login, &way, err);
+    out->extension_key = login->extension_key;
+    if (!ret)
+        ret = vim_client_note_session_call(client, run_aside(client, &way, &run, err));
+    side_way_done(&way);
+    return ret;
+}
+
+int vim_login_extension(struct vim_client *client, const struct vim_extension_login *login, struct err *err) {
+    struct vim_wire_login result = {0};
+    int ret = login_aside(client, login, &result, err);
+    if (ret == ERR_CREDENTIALS)
+        err_remedy(err, "register again: the extension %s is not known there or has another certificate", login->extension_key);
+    if (!ret)
+        adopt(client, &result);
+    vim_wire_login_done(&result);
+    return ret;
+}
+
+int vim_probe_extension_login(struct vim_client *client, const struct vim_extension_login *login, struct err *err) {
+    struct vim_wire_login result = {0};
+    struct err probe = {0};
+    int ret = login_aside(client, login, &result, &probe);
+    if (!ret)
+        (void)log_out_cookie(client, result.cookie, NULL);
+    vim_wire_login_done(&result);
+    if (ret == ERR_CREDENTIALS) /* the certificate came through; that it is not registered is another matter */
+        return 0;
+    if (ret && err && !err->code)
+        *err = probe;
+    return ret;
+}
+
+/* ---- again ---- */
+
+void vim_set_login(struct vim_client *client, vim_login_fn *fn, void *arg) {
+    (void)pthread_mutex_lock(&client->login_lock);
+    client->login = fn;
+    client->login_arg = arg;
+    client->login_refused_until_ms = 0;
+    (void)pthread_mutex_unlock(&client->login_lock);
+}
+
+uint64_t vim_client_current_session(struct vim_client *client, bool *has_cookie) {
+    uint64_t no;
+    (void)pthread_mutex_lock(&client->lock);
+    no = client->session_no;
+    *has_cookie = client->cookie;
+    (void)pthread_mutex_unlock(&client->lock);
+    return no;
+}
+
+static void forget_session(struct vim_client *client) {
+    _cleanup_secret_ char *old = NULL;
+    char *none = NULL;
+    struct vim_user_session nobody = {0};
+    vim_client_put_session(client, &none, &nobody, &old);
+}
+
+/* login_lock is held. What is refused once is not asked again for a while: vCenter locks accounts after a few failures. */
+static int login_again(struct vim_client *client, struct err *err) {
+    struct err reason = {0}, *refusal = &client->login_refusal;
+    int ret;
+    if (clock_mono_ms() < client->login_refused_until_ms) {
+        if (err && !err->code)
+            *err = *refusal;
+        return refusal->code;
+    }
+    client->login_refused_until_ms = 0;
+    ret = client->login(client, client->login_arg, &reason);
+    if (ret == ERR_CREDENTIALS) {
+        err_clear(refusal);
+        ret = err_set(refusal, ERR_UPSTREAM_DENIED, "vCenter %s does not accept kaasd's own login any more: %.300s", client->peer,
+                      reason.text);
+        err_remedy(refusal, "%s", reason.remedy[0] ? reason.remedy : "register this vCenter again");
+        client->login_refused_until_ms = clock_mono_ms() + REFUSED_PAUSE_MS;
+        reason = *refusal;
+    }
+    if (ret && err && !err->code)
+        *err = reason;
+    return ret;
+}
+
+int vim_client_renew_session(struct vim_client *client, uint64_t seen_no, struct err *err) {
+    bool has_cookie;
+    int ret = 0;
+    (void)pthread_mutex_lock(&client->login_lock);
+    if (vim_client_current_session(client, &has_cookie) != seen_no && has_cookie)
+        goto out;
+    if (!client->login) {
+        ret = err_set(err, has_cookie ? ERR_CREDENTIALS : ERR_NOT_REGISTERED,
+                      has_cookie ? "our session with vCenter %s has ended" : "there is no session with vCenter %s", client->peer);
+        goto out;
+    }
+    forget_session(client);
+    ret = login_again(client, err);
+out:
+    (void)pthread_mutex_unlock(&client->login_lock);
+    return ret;
+}
+
+int vim_ensure_session(struct vim_client *client, struct err *err) {
+    bool has_cookie;
+    uint64_t no = vim_client_current_session(client, &has_cookie);
+    return has_cookie ? 0 : vim_client_renew_session(client, no, err);
+}
+
+bool vim_has_session(struct vim_client *client) {
+    bool has_cookie;
+    (void)vim_client_current_session(client, &has_cookie);
+    return has_cookie;
+}
+
+int vim_get_own_session(struct vim_client *client, struct vim_user_session *out, struct err *err) {
+    int ret;
+    (void)pthread_mutex_lock(&client->lock);
+    ret = client->cookie ? vim_user_session_copy(&client->own, out, err)
+                         : err_set(err, ERR_NOT_FOUND, "there is no session with vCenter %s", client->peer);
+    (void)pthread_mutex_unlock(&client->lock);
+    return ret;
+}
+
+static int op_current_time(struct vim_context *ctx, void *arg, struct err *err) {
+    struct _vim25__CurrentTime request = {0};
+    struct _vim25__CurrentTimeResponse response;
+    (void)arg;
+    request._USCOREthis = vim_in_ref(ctx, "ServiceInstance", "ServiceInstance");
+    return VIM_CALL(ctx, CurrentTime, &request, &response, err);
+}
+
+int vim_keepalive(struct vim_client *client, struct err *err) {
+    return vim_client_run_as_us(client, op_current_time, NULL, err);
+}
+
+/* A login under way would bring the session back that is to end: it is waited for. */
+static void take_cookie(struct vim_client *client, char **cookie) {
+    char *none = NULL;
+    struct vim_user_session nobody = {0};
+    (void)pthread_mutex_lock(&client->login_lock);
+    vim_client_put_session(client, &none, &nobody, cookie);
+    (void)pthread_mutex_unlock(&client->login_lock);
+}
+
+int vim_logout(struct vim_client *client, struct err *err) {
+    _cleanup_secret_ char *cookie = NULL;
+    take_cookie(client, &cookie);
+    return log_out_cookie(client, cookie, err);
+}

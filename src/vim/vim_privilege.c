@@ -1,0 +1,241 @@
+/* What a person may do, as vCenter itself judges it. Layer 2 (vim).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One entity that is gone, or that we cannot read, fails the whole call in vCenter. Such an entity is dropped and the call repeated; when
+ * that has not helped REPEATS_MAX times, the batch is halved, so that no number of vanished objects can fail everybody. */
+#include "vim_privilege.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "limits.h"
+#include "str.h"
+#include "vim_client.h"
+#include "vim_property.h"
+
+#define REPEATS_MAX 3
+
+/* One call: `count` entities of one type, `privilege_count` privileges for each. */
+struct question {
+    const struct vim_subject *subject;
+    const char *type;
+    const char *const *privileges;
+    size_t privilege_count;
+    const char *const *ids;
+    size_t count;
+    bool *is_dropped; /* per entity; NULL: none may be dropped */
+    bool *granted;    /* count x privilege_count */
+};
+
+static struct vim25__ManagedObjectReference *put_entities(struct vim_context *ctx, const struct question *q, int *n) {
+    struct vim25__ManagedObjectReference *list = vim_in_alloc(ctx, q->count, sizeof(*list));
+    *n = 0;
+    for (size_t i = 0; list && i < q->count; i++) {
+        if (q->is_dropped && q->is_dropped[i])
+            continue;
+        list[*n].type = vim_in_text(ctx, q->type, "type of an object");
+        list[(*n)++].__item = vim_in_text(ctx, q->ids[i], "id of an object");
+    }
+    return list;
+}
+
+static void take_entity(const struct question *q, const struct vim25__EntityPrivilege *answer, size_t entity) {
+    for (int a = 0; a < answer->__sizeprivAvailability; a++)
+        for (size_t p = 0; p < q->privilege_count; p++)
+            if (str_eq(answer->privAvailability[a].privId, q->privileges[p]))
+                q->granted[entity * q->privilege_count + p] = answer->privAvailability[a].isGranted == xsd__boolean__true_;
+}
+
+/* The order of the answers is not documented: each is matched by its entity. */
+static void take_answers(const struct question *q, const struct vim25__EntityPrivilege *answers, int n) {
+    for (int a = 0; a < n; a++)
+        for (size_t i = 0; answers[a].entity && i < q->count; i++)
+            if (str_eq(answers[a].entity->__item, q->ids[i]))
+                take_entity(q, &answers[a], i);
+}
+
+static int ask_by_session(struct vim_context *ctx, const struct question *q, struct err *err) {
+    struct _vim25__HasPrivilegeOnEntities request = {0};
+    struct _vim25__HasPrivilegeOnEntitiesResponse response;
+    int ret;
+    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    request.entity = put_entities(ctx, q, &request.__sizeentity);
+    request.sessionId = vim_in_text(ctx, q->subject->session_key, "the session key");
+    request.privId = vim_in_texts(ctx, q->privileges, q->privilege_count, "a privilege");
+    request.__sizeprivId = (int)q->privilege_count;
+    ret = VIM_CALL(ctx, HasPrivilegeOnEntities, &request, &response, err);
+    if (!ret)
+        take_answers(q, response.returnval, response.__sizereturnval);
+    return ret;
+}
+
+static int ask_by_user(struct vim_context *ctx, const struct question *q, struct err *err) {
+    struct _vim25__HasUserPrivilegeOnEntities request = {0};
+    struct _vim25__HasUserPrivilegeOnEntitiesResponse response;
+    int ret;
+    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    request.entities = put_entities(ctx, q, &request.__sizeentities);
+    request.userName = vim_in_text(ctx, q->subject->user_name, "the user name");
+    request.privId = vim_in_texts(ctx, q->privileges, q->privilege_count, "a privilege");
+    request.__sizeprivId = (int)q->privilege_count;
+    ret = VIM_CALL(ctx, HasUserPrivilegeOnEntities, &request, &response, err);
+    if (!ret)
+        take_answers(q, response.returnval, response.__sizereturnval);
+    return ret;
+}
+
+static int ask(struct vim_context *ctx, const struct question *q, struct err *err) {
+    vim_context_reset(ctx);
+    return q->subject->session_key ? ask_by_session(ctx, q, err) : ask_by_user(ctx, q, err);
+}
+
+static size_t count_left(const struct question *q) {
+    size_t left = 0;
+    for (size_t i = 0; i < q->count; i++)
+        left += !q->is_dropped[i];
+    return left;
+}
+
+/* Drops the entity that the fault names; false if it names none of ours. */
+static bool drop_named(const struct question *q, const struct vim_fault *fault) {
+    bool has_dropped = false;
+    if (fault->kind != VIM_FAULT_OBJECT_GONE && fault->kind != VIM_FAULT_NO_PERMISSION)
+        return false;
+    for (size_t i = 0; i < q->count; i++)
+        if (!q->is_dropped[i] && str_eq(q->ids[i], fault->object))
+            q->is_dropped[i] = has_dropped = true;
+    return has_dropped;
+}
+
+static int ask_dropping(struct vim_context *ctx, const struct question *q, struct err *err);
+
+static int ask_halves(struct vim_context *ctx, const struct question *q, struct err *err) {
+    struct question first = *q, second = *q;
+    size_t half = q->count / 2;
+    int ret;
+    first.count = half;
+    second.ids += half;
+    second.is_dropped += half;
+    second.granted += half * q->privilege_count;
+    second.count -= half;
+    ret = ask_dropping(ctx, &first, err);
+    return ret ? ret : ask_dropping(ctx, &second, err);
+}
+
+static int ask_dropping(struct vim_context *ctx, const struct question *q, struct err *err) {
+    for (int attempt = 0; attempt <= REPEATS_MAX; attempt++) {
+        struct err reason = {0};
+        int ret = count_left(q) ? ask(ctx, q, &reason) : 0;
+        if (!ret)
+            return 0;
+        if (!drop_named(q, &ctx->fault)) {
+            if (err && !err->code)
+                *err = reason;
+            return ret;
+        }
+    }
+    return q->count > 1 ? ask_halves(ctx, q, err) : 0;
+}
+
+static int check_subject(const struct vim_subject *subject, struct err *err) {
+    if (!subject->session_key == !subject->user_name)
+        return err_set(err, ERR_INTERNAL, "a privilege is asked for exactly one of session and user");
+    return 0;
+}
+
+/* All batches of one query. */
+struct batches {
+    const struct vim_privilege_query *query;
+    bool *granted, *is_dropped;
+};
+
+static int op_batches(struct vim_context *ctx, void *arg, struct err *err) {
+    struct batches *b = arg;
+    const struct vim_privilege_query *query = b->query;
+    int ret = 0;
+    memset(b->granted, 0, query->count * sizeof(*b->granted));
+    memset(b->is_dropped, 0, query->count * sizeof(*b->is_dropped));
+    for (size_t at = 0; !ret && at < query->count; at += KAAS_VIM_PRIVILEGE_BATCH_COUNT) {
+        struct question q = {.subject = &query->subject,
+                             .type = "ClusterComputeResource",
+                             .privileges = &query->privilege,
+                             .privilege_count = 1,
+                             .ids = query->clusters + at,
+                             .count = query->count - at,
+                             .is_dropped = b->is_dropped + at,
+                             .granted = b->granted + at};
+        if (q.count > KAAS_VIM_PRIVILEGE_BATCH_COUNT)
+            q.count = KAAS_VIM_PRIVILEGE_BATCH_COUNT;
+        ret = ask_dropping(ctx, &q, err);
+    }
+    return ret;
+}
+
+int vim_check_privileges(struct vim_client *client, const struct vim_privilege_query *query, bool *granted, struct err *err) {
+    struct batches b = {.query = query};
+    int ret = check_subject(&query->subject, err);
+    if (ret || !query->count)
+        return ret;
+    b.granted = calloc(query->count, sizeof(*b.granted));
+    b.is_dropped = calloc(query->count, sizeof(*b.is_dropped));
+    ret =
+        b.granted && b.is_dropped ? vim_client_run_as_us(client, op_batches, &b, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (!ret)
+        memcpy(granted, b.granted, query->count * sizeof(*granted));
+    free(b.granted);
+    free(b.is_dropped);
+    return ret;
+}
+
+struct root_arg {
+    const struct vim_root_query *query;
+    bool *granted;
+};
+
+static int op_root(struct vim_context *ctx, void *arg, struct err *err) {
+    struct root_arg *root = arg;
+    const char *id = ctx->content.root_folder;
+    struct question q = {.subject = &root->query->subject,
+                         .type = "Folder",
+                         .privileges = root->query->privileges,
+                         .privilege_count = root->query->count,
+                         .ids = &id,
+                         .count = 1,
+                         .granted = root->granted};
+    memset(root->granted, 0, root->query->count * sizeof(*root->granted));
+    return ask(ctx, &q, err);
+}
+
+int vim_check_root_privileges(struct vim_client *client, const struct vim_root_query *query, bool *granted, struct err *err) {
+    struct root_arg root = {.query = query};
+    int ret = check_subject(&query->subject, err);
+    if (ret || !query->count)
+        return ret;
+    root.granted = calloc(query->count, sizeof(*root.granted));
+    ret = root.granted ? vim_client_run_as_us(client, op_root, &root, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (!ret)
+        memcpy(granted, root.granted, query->count * sizeof(*granted));
+    free(root.granted);
+    return ret;
+}
+
+static int take_root_name(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err) {
+    static const struct vim_property property = {"name", SOAP_TYPE_string, VIM_REQUIRED};
+    struct vim_root *root = arg;
+    const void *value = NULL;
+    int ret = vim_property_get(ctx, object, &property, &value, err);
+    if (!ret)
+        (void)snprintf(root->name, sizeof(root->name), "%s", (const char *)value);
+    return ret;
+}
+
+static int op_root_name(struct vim_context *ctx, void *arg, struct err *err) {
+    struct vim_one one = {"Folder", ctx->content.root_folder, "name"};
+    struct vim_root *root = arg;
+    (void)snprintf(root->moref, sizeof(root->moref), "%s", ctx->content.root_folder);
+    return vim_retrieve_one(ctx, &one, take_root_name, arg, err);
+}
+
+int vim_lookup_root(struct vim_client *client, struct vim_root *out, struct err *err) {
+    return vim_client_run_as_us(client, op_root_name, out, err);
+}

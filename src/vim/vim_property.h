@@ -1,0 +1,45 @@
+/* Reading properties: specs, pages, typed values. Layer 2 (vim), private.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stddef.h>
+
+#include "vim_call.h"
+
+/* What it means that a property is not there. */
+enum vim_occurrence {
+    VIM_OPTIONAL,  /* unset, not readable or of a type we do not know: NULL */
+    VIM_MAY_UNSET, /* unset: NULL; not readable: the fault as an error */
+    VIM_REQUIRED,  /* any absence is an error */
+};
+
+struct vim_property {
+    const char *name;
+    int type;
+    enum vim_occurrence occurrence;
+};
+
+/* Finds property `name` of `object` and checks that its value has gSOAP type `type` (SOAP_TYPE_...). *out lives until the next page or
+ * reset. ERR_PROTOCOL for another type; a fault of the missing set as by vim_fault_report. A missing property because of
+ * NotAuthenticated is always an error and sets ctx->fault. */
+int vim_property_get(struct vim_context *ctx, const struct vim25__ObjectContent *object, const struct vim_property *property,
+                     const void **out, struct err *err);
+
+/* Called for each object of each page; a negative return ends the reading with it. */
+typedef int vim_object_fn(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err);
+
+/* RetrievePropertiesEx with all its pages; unread ones are cancelled. `spec` lives in the context's memory and is gone afterwards.
+ * ERR_TOO_LARGE over KAAS_VIM_OBJECTS_COUNT_MAX objects. */
+int vim_retrieve(struct vim_context *ctx, struct vim25__PropertyFilterSpec *spec, vim_object_fn *fn, void *arg, struct err *err);
+
+/* One property of one object. ERR_PROTOCOL if the answer holds no object. */
+struct vim_one {
+    const char *type, *id, *path;
+};
+int vim_retrieve_one(struct vim_context *ctx, const struct vim_one *one, vim_object_fn *fn, void *arg, struct err *err);
+
+/* Makes a filter spec of `prop_count` zeroed PropertySpecs and one ObjectSpec for the object. NULL without memory. */
+struct vim25__PropertyFilterSpec *vim_in_filter(struct vim_context *ctx, const char *type, const char *id, size_t prop_count);
+
+/* Fills a PropertySpec; `paths` ends with NULL. */
+void vim_in_paths(struct vim_context *ctx, struct vim25__PropertySpec *out, const char *type, const char *const *paths);

@@ -1,0 +1,135 @@
+/* RetrievePropertiesEx with its pages. Layer 2 (vim).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * vCenter gives 100 objects at a time, whatever was asked. A token may be any text, "0" included: its presence counts. Pages that
+ * nobody reads stay in vpxd's memory, so they are cancelled. */
+#include <string.h>
+
+#include "limits.h"
+#include "str.h"
+#include "vim_property.h"
+
+#define PAGES_COUNT_MAX 10000U
+
+struct vim25__PropertyFilterSpec *vim_in_filter(struct vim_context *ctx, const char *type, const char *id, size_t prop_count) {
+    struct vim25__PropertyFilterSpec *spec = vim_in_alloc(ctx, 1, sizeof(*spec));
+    if (!spec)
+        return NULL;
+    spec->propSet = vim_in_alloc(ctx, prop_count, sizeof(*spec->propSet));
+    spec->objectSet = vim_in_alloc(ctx, 1, sizeof(*spec->objectSet));
+    if (!spec->propSet || !spec->objectSet)
+        return NULL;
+    spec->__sizepropSet = (int)prop_count;
+    spec->__sizeobjectSet = 1;
+    spec->objectSet[0].obj = vim_in_ref(ctx, type, id);
+    return spec;
+}
+
+void vim_in_paths(struct vim_context *ctx, struct vim25__PropertySpec *out, const char *type, const char *const *paths) {
+    size_t n = 0;
+    while (paths[n])
+        n++;
+    out->type = vim_in_text(ctx, type, "type of an object");
+    out->pathSet = vim_in_texts(ctx, paths, n, "a property path");
+    out->__sizepathSet = out->pathSet ? (int)n : 0;
+}
+
+struct reader {
+    vim_object_fn *fn;
+    void *arg;
+    unsigned pages;
+    int objects;
+    char *token; /* of the next page; NULL: none */
+};
+
+/* Takes one page. The token is copied first, so that unread pages can be cancelled even when a later step fails. */
+static int take_page(struct vim_context *ctx, const struct vim25__RetrieveResult *page, struct reader *reader, struct err *err) {
+    int ret = 0;
+    free(reader->token);
+    reader->token = NULL;
+    if (!page)
+        return 0;
+    if (page->token && !(reader->token = str_dup(page->token)))
+        return err_set(err, ERR_NOMEM, "out of memory");
+    reader->pages++;
+    reader->objects += page->__sizeobjects;
+    if (reader->objects > KAAS_VIM_OBJECTS_COUNT_MAX || reader->pages > PAGES_COUNT_MAX)
+        return err_set(err, ERR_TOO_LARGE, "%s has more than %d objects of this kind", ctx->route->peer,
+                       KAAS_VIM_OBJECTS_COUNT_MAX);
+    for (int i = 0; !ret && i < page->__sizeobjects; i++)
+        ret = reader->fn(ctx, &page->objects[i], reader->arg, err);
+    return ret;
+}
+
+static int read_first(struct vim_context *ctx, struct vim25__PropertyFilterSpec *spec, struct reader *reader, struct err *err) {
+    struct vim25__RetrieveOptions options = {0};
+    struct _vim25__RetrievePropertiesEx request = {.__sizespecSet = 1, .specSet = spec, .options = &options};
+    struct _vim25__RetrievePropertiesExResponse response;
+    int ret;
+    request._USCOREthis = vim_in_ref(ctx, "PropertyCollector", ctx->content.property_collector);
+    ret = VIM_CALL(ctx, RetrievePropertiesEx, &request, &response, err);
+    return ret ? ret : take_page(ctx, response.returnval, reader, err);
+}
+
+static int read_next(struct vim_context *ctx, struct reader *reader, struct err *err) {
+    struct _vim25__ContinueRetrievePropertiesEx request = {0};
+    struct _vim25__ContinueRetrievePropertiesExResponse response;
+    int ret;
+    vim_context_reset(ctx);
+    request._USCOREthis = vim_in_ref(ctx, "PropertyCollector", ctx->content.property_collector);
+    request.token = vim_in_lines(ctx, reader->token, "the page token");
+    ret = VIM_CALL(ctx, ContinueRetrievePropertiesEx, &request, &response, err);
+    return ret ? ret : take_page(ctx, response.returnval, reader, err);
+}
+
+/* Best effort: simulators do not know this call, and a server that is away needs none. */
+static void cancel_rest(struct vim_context *ctx, const char *token) {
+    struct _vim25__CancelRetrievePropertiesEx request = {0};
+    struct _vim25__CancelRetrievePropertiesExResponse response;
+    struct vim_fault fault = ctx->fault;
+    if (ctx->err.code) /* no connection */
+        return;
+    request._USCOREthis = vim_in_ref(ctx, "PropertyCollector", ctx->content.property_collector);
+    request.token = vim_in_lines(ctx, token, "the page token");
+    (void)VIM_CALL(ctx, CancelRetrievePropertiesEx, &request, &response, NULL);
+    ctx->fault = fault;
+}
+
+int vim_retrieve(struct vim_context *ctx, struct vim25__PropertyFilterSpec *spec, vim_object_fn *fn, void *arg, struct err *err) {
+    struct reader reader = {.fn = fn, .arg = arg};
+    int ret;
+    if (!spec)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    ret = read_first(ctx, spec, &reader, err);
+    while (!ret && reader.token)
+        ret = read_next(ctx, &reader, err);
+    if (reader.token)
+        cancel_rest(ctx, reader.token);
+    free(reader.token);
+    return ret;
+}
+
+struct one_arg {
+    vim_object_fn *fn;
+    void *arg;
+    unsigned count;
+};
+
+static int pass_one(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err) {
+    struct one_arg *one = arg;
+    one->count++;
+    return one->fn(ctx, object, one->arg, err);
+}
+
+int vim_retrieve_one(struct vim_context *ctx, const struct vim_one *one, vim_object_fn *fn, void *arg, struct err *err) {
+    const char *paths[] = {one->path, NULL};
+    struct vim25__PropertyFilterSpec *spec = vim_in_filter(ctx, one->type, one->id, 1);
+    struct one_arg pass = {.fn = fn, .arg = arg};
+    int ret;
+    if (spec)
+        vim_in_paths(ctx, &spec->propSet[0], one->type, paths);
+    ret = vim_retrieve(ctx, spec, pass_one, &pass, err);
+    if (!ret && !pass.count)
+        ret = err_set(err, ERR_PROTOCOL, "%s sent nothing about %s %s", ctx->route->peer, one->type, one->id);
+    return ret;
+}

@@ -1,0 +1,242 @@
+/* Sessions of other people: proof of who somebody is, and the list of sessions. Layer 2 (vim).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "vim_session.h"
+
+#include <string.h>
+
+#include "secret.h"
+#include "str.h"
+#include "vim_client.h"
+#include "vim_property.h"
+#include "vim_wire.h"
+
+void vim_session_list_done(struct vim_session_list *list) {
+    if (!list)
+        return;
+    for (size_t i = 0; i < list->count; i++)
+        vim_user_session_done(&list->items[i]);
+    free(list->items);
+    memset(list, 0, sizeof(*list));
+}
+
+/* ---- with a given cookie ---- */
+
+struct peek {
+    bool is_found;
+    struct vim_user_session session;
+};
+
+static int take_current(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err) {
+    static const struct vim_property property = {"currentSession", SOAP_TYPE_vim25__UserSession, VIM_MAY_UNSET};
+    struct peek *peek = arg;
+    const void *value = NULL;
+    int ret = vim_property_get(ctx, object, &property, &value, err);
+    if (ret || !value)
+        return ret;
+    vim_user_session_done(&peek->session);
+    ret = vim_wire_user_session(value, &peek->session, err);
+    peek->is_found = !ret;
+    return ret;
+}
+
+static int op_peek(struct vim_context *ctx, void *arg, struct err *err) {
+    struct vim_one one = {"SessionManager", ctx->content.session_manager, "currentSession"};
+    return vim_retrieve_one(ctx, &one, take_current, arg, err);
+}
+
+int vim_peek_session(struct vim_client *client, const char *cookie, struct vim_user_session *out, struct err *err) {
+    struct peek peek = {0};
+    struct err reason = {0};
+    struct vim_run run = {.identity = VIM_AS_GIVEN, .cookie = cookie, .fn = op_peek, .arg = &peek};
+    int ret = vim_cookie_check(cookie, err);
+    if (ret)
+        return ret;
+    ret = vim_client_run(client, &run, &reason);
+    if (!ret && peek.is_found) {
+        *out = peek.session;
+        return 0;
+    }
+    vim_user_session_done(&peek.session);
+    if (!ret || ret == ERR_CREDENTIALS) {
+        ret = err_set(err, ERR_CREDENTIALS, "vCenter %s knows no session with this id", client->peer);
+        err_remedy(err, "the session has ended, or belongs to another vCenter: sign in there again");
+    } else if (err && !err->code) {
+        *err = reason;
+    }
+    return ret;
+}
+
+/* ---- a session of its own, ended at once ---- */
+
+typedef int wire_login_fn(struct vim_context *ctx, void *arg, struct err *err);
+
+struct brief {
+    struct vim_client *client;
+    struct vim_wire_login login;
+    wire_login_fn *log_in;
+};
+
+/* Logs in and out on one context. That the session could not be ended does not unsay who it was: it ends by itself after its idle time. */
+static int op_brief(struct vim_context *ctx, void *arg, struct err *err) {
+    struct brief *brief = arg;
+    int ret = brief->log_in(ctx, &brief->login, err);
+    if (!ret)
+        ret = vim_context_set_cookie(ctx, brief->login.cookie, err);
+    if (!ret)
+        (void)vim_client_note_session_call(brief->client, vim_wire_logout(ctx, NULL));
+    return ret;
+}
+
+static int run_brief(struct vim_client *client, struct brief *brief, struct vim_user_session *out, struct err *err) {
+    struct vim_run run = {.identity = VIM_AS_NOBODY, .fn = op_brief, .arg = brief};
+    int ret;
+    brief->client = client;
+    ret = vim_client_note_session_call(client, vim_client_run(client, &run, err));
+    if (!ret) {
+        *out = brief->login.session;
+        memset(&brief->login.session, 0, sizeof(brief->login.session));
+    }
+    vim_wire_login_done(&brief->login);
+    return ret;
+}
+
+int vim_clone_session(struct vim_client *client, const char *ticket, struct vim_user_session *out, struct err *err) {
+    struct brief brief = {.login = {.secret = ticket}, .log_in = vim_wire_clone_session};
+    struct err reason = {0};
+    int ret = run_brief(client, &brief, out, &reason);
+    if (ret == ERR_CREDENTIALS) {
+        err_set(err, ret, "vCenter %s does not accept this clone ticket", client->peer);
+        err_remedy(err, "a ticket works once, for a short time, and only at the vCenter that gave it: get a new one");
+    } else if (ret && err && !err->code) {
+        *err = reason;
+    }
+    return ret;
+}
+
+int vim_check_password(struct vim_client *client, const char *user, const char *password, struct vim_user_session *out,
+                       struct err *err) {
+    struct brief brief = {.login = {.user = user, .secret = password}, .log_in = vim_wire_login_password};
+    struct err reason = {0};
+    int ret = run_brief(client, &brief, out, &reason);
+    if (ret == ERR_UPSTREAM_DENIED) { /* right password, but no permission on any object: vCenter does not let such people in */
+        ret = err_set(err, ERR_FORBIDDEN, "this account has no permission in vCenter %s", client->peer);
+        err_remedy(err, "ask an administrator of that vCenter for a permission");
+    } else if (ret && err && !err->code) {
+        *err = reason;
+    }
+    return ret;
+}
+
+/* ---- with our own session ---- */
+
+static int op_ticket(struct vim_context *ctx, void *arg, struct err *err) {
+    char **ticket = arg;
+    struct _vim25__AcquireCloneTicket request = {0};
+    struct _vim25__AcquireCloneTicketResponse response;
+    int ret;
+    request._USCOREthis = vim_in_ref(ctx, "SessionManager", ctx->content.session_manager);
+    ret = VIM_CALL(ctx, AcquireCloneTicket, &request, &response, err);
+    if (ret)
+        return ret;
+    if (str_empty(response.returnval))
+        return vim_call_lacks(ctx, "AcquireCloneTicket", "the ticket", err);
+    *ticket = str_dup(response.returnval);
+    secret_wipe(response.returnval, strlen(response.returnval));
+    return *ticket ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+int vim_acquire_clone_ticket(struct vim_client *client, char **out, struct err *err) {
+    return vim_client_run_as_us(client, op_ticket, out, err);
+}
+
+static int take_list(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err) {
+    static const struct vim_property property = {"sessionList", SOAP_TYPE_vim25__ArrayOfUserSession, VIM_MAY_UNSET};
+    struct vim_session_list *list = arg;
+    const struct vim25__ArrayOfUserSession *array;
+    const void *value = NULL;
+    int ret = vim_property_get(ctx, object, &property, &value, err);
+    vim_session_list_done(list);
+    array = value;
+    if (ret || !array || array->__sizeUserSession <= 0)
+        return ret;
+    list->items = calloc((size_t)array->__sizeUserSession, sizeof(*list->items));
+    if (!list->items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (int i = 0; !ret && i < array->__sizeUserSession; i++) {
+        ret = vim_wire_user_session(&array->UserSession[i], &list->items[i], err);
+        list->count += !ret;
+    }
+    return ret;
+}
+
+static int op_list(struct vim_context *ctx, void *arg, struct err *err) {
+    struct vim_one one = {"SessionManager", ctx->content.session_manager, "sessionList"};
+    return vim_retrieve_one(ctx, &one, take_list, arg, err);
+}
+
+int vim_list_sessions(struct vim_client *client, struct vim_session_list *out, struct err *err) {
+    struct vim_session_list list = {0};
+    int ret = vim_client_run_as_us(client, op_list, &list, err);
+    if (ret)
+        vim_session_list_done(&list);
+    else
+        *out = list;
+    return ret;
+}
+
+int vim_lookup_session(struct vim_client *client, const char *key, struct vim_user_session *out, struct err *err) {
+    struct vim_session_list list = {0};
+    int ret = vim_list_sessions(client, &list, err);
+    if (ret)
+        return ret;
+    ret = ERR_NOT_FOUND;
+    for (size_t i = 0; i < list.count && ret == ERR_NOT_FOUND; i++)
+        if (str_eq(list.items[i].key, key))
+            ret = vim_user_session_copy(&list.items[i], out, err);
+    vim_session_list_done(&list);
+    return ret == ERR_NOT_FOUND ? err_set(err, ret, "vCenter %s has no session with this key", client->peer) : ret;
+}
+
+struct active {
+    const char *key, *user_name;
+    bool is_active;
+};
+
+static int op_is_active(struct vim_context *ctx, void *arg, struct err *err) {
+    struct active *active = arg;
+    struct _vim25__SessionIsActive request = {0};
+    struct _vim25__SessionIsActiveResponse response;
+    int ret;
+    request._USCOREthis = vim_in_ref(ctx, "SessionManager", ctx->content.session_manager);
+    request.sessionID = vim_in_text(ctx, active->key, "the session key");
+    request.userName = vim_in_text(ctx, active->user_name, "the user name");
+    ret = VIM_CALL(ctx, SessionIsActive, &request, &response, err);
+    if (!ret)
+        active->is_active = response.returnval == xsd__boolean__true_;
+    return ret;
+}
+
+int vim_session_is_active(struct vim_client *client, const char *key, const char *user_name, bool *out, struct err *err) {
+    struct active active = {.key = key, .user_name = user_name};
+    int ret = vim_client_run_as_us(client, op_is_active, &active, err);
+    if (!ret)
+        *out = active.is_active;
+    return ret;
+}
+
+static int op_terminate(struct vim_context *ctx, void *arg, struct err *err) {
+    struct _vim25__TerminateSession request = {0};
+    struct _vim25__TerminateSessionResponse response;
+    const char *key = arg;
+    request._USCOREthis = vim_in_ref(ctx, "SessionManager", ctx->content.session_manager);
+    request.sessionId = vim_in_texts(ctx, &key, 1, "the session key");
+    request.__sizesessionId = 1;
+    return VIM_CALL(ctx, TerminateSession, &request, &response, err);
+}
+
+int vim_terminate_session(struct vim_client *client, const char *key, struct err *err) {
+    char *copy = str_dup(key ? key : "");
+    int ret = copy ? vim_client_run_as_us(client, op_terminate, copy, err) : err_set(err, ERR_NOMEM, "out of memory");
+    free(copy);
+    return ret;
+}

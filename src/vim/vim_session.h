@@ -1,0 +1,66 @@
+/* Sessions of other people: proof of who somebody is, and the list of sessions. Layer 2 (vim).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A *cookie* (40 hex digits, or the id of a REST session) is a secret that proves possession of a session. A *key*
+ * (UserSession.key, "52xxxxxx-...") is an identifier that administrators can list. They are never exchanged for one another here.
+ * General errors: vim.h. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+struct vim_client;
+
+/* Texts malloc'ed; NULL: not told. */
+struct vim_user_session {
+    char *key;       /* never NULL */
+    char *user_name; /* stored form, "VSPHERE.LOCAL\\Administrator"; never NULL */
+    char *full_name;
+    char *ip_address, *user_agent;
+    char *login_time, *last_active_time; /* as sent: xsd:dateTime in UTC */
+    bool is_extension;                   /* session of an extension (program), not of a person */
+};
+/* Frees the texts and zeroes the struct. NULL is allowed. */
+void vim_user_session_done(struct vim_user_session *session);
+
+struct vim_session_list {
+    struct vim_user_session *items;
+    size_t count;
+};
+void vim_session_list_done(struct vim_session_list *list); /* NULL is allowed */
+
+/* 0 if `text` has the form of a session cookie (surrounding double quotes allowed). ERR_UNPROCESSABLE if it is a session key or
+ * anything else; nothing is sent. The value is never part of the message. */
+int vim_cookie_check(const char *text, struct err *err);
+
+/* Reads SessionManager.currentSession once with the given cookie and nothing else: proves that its bearer has that session. The
+ * session is not logged out and our own is not used. Our copies are wiped. ERR_CREDENTIALS when there is no such session;
+ * ERR_UNPROCESSABLE as vim_cookie_check. */
+int vim_peek_session(struct vim_client *client, const char *cookie, struct vim_user_session *out, struct err *err);
+
+/* Redeems a clone ticket (works once; never retried), reads whose it is and logs the clone out at once. ERR_CREDENTIALS for a used, foreign or unknown ticket. */
+int vim_clone_session(struct vim_client *client, const char *ticket, struct vim_user_session *out, struct err *err);
+
+/* Logs in as that user, reads who it is in stored form and logs out at once; our own session is not touched. ERR_CREDENTIALS;
+ * ERR_FORBIDDEN: the password is right, but the account has no permission at all in that vCenter. */
+int vim_check_password(struct vim_client *client, const char *user, const char *password, struct vim_user_session *out,
+                       struct err *err);
+
+/* A one-time ticket that makes a clone of our own session. *out is freed by secret_free. */
+int vim_acquire_clone_ticket(struct vim_client *client, char **out, struct err *err);
+
+/* All sessions of the vCenter; needs Sessions.TerminateSession. */
+int vim_list_sessions(struct vim_client *client, struct vim_session_list *out, struct err *err);
+
+/* The session with this key out of sessionList. ERR_NOT_FOUND. */
+int vim_lookup_session(struct vim_client *client, const char *key, struct vim_user_session *out, struct err *err);
+
+/* Whether the session with this key is alive and belongs to `user_name` (stored form). Needs Sessions.ValidateSession on the root
+ * folder: ERR_UPSTREAM_DENIED does not mean "not active". */
+int vim_session_is_active(struct vim_client *client, const char *key, const char *user_name, bool *out, struct err *err);
+
+/* Ends another session. Needs Sessions.TerminateSession. ERR_NOT_FOUND. */
+int vim_terminate_session(struct vim_client *client, const char *key, struct err *err);

@@ -1,0 +1,130 @@
+/* Live watching: what changes in a vCenter, told as it happens. Layer 2 (vim).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One watch is one pending WaitForUpdatesEx call. It has a connection and a PropertyCollector of its own, beside the pool of its
+ * client; it shares the client's session and login, but neither fills the pool nor moves the breaker. The first answers after
+ * `restarted` tell everything there is; later ones tell changes. Answers are handed out while they are read: texts live only
+ * during the call of the event function. General errors: vim.h. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cleanup.h"
+#include "err.h"
+
+struct vim_client;
+struct vim_extension;
+struct vim_key_list;
+struct vim_watch;
+
+struct vim_watch_options {
+    const char *extension_key;   /* our record's key; NULL: no record is handed out as our own. Copied */
+    unsigned max_wait_s;         /* how long vCenter holds a call without news; 0: KAAS_VIM_WATCH_WAIT_S */
+    unsigned max_object_updates; /* objects per answer; 0: KAAS_VIM_WATCH_OBJECTS_COUNT */
+};
+
+/* ENTER: seen for the first time (or again after it left), with all members that have a value; MODIFY: some members changed;
+ * LEAVE: gone, or not visible to us any more; then only `moref` is set. A MODIFY may come for an object that is not known: take it
+ * as "these members have these values now". */
+enum vim_watch_op { VIM_WATCH_ENTER, VIM_WATCH_MODIFY, VIM_WATCH_LEAVE };
+
+/* Members that have no value any more (unset, or we may not read them). Bits of `unset`. */
+enum vim_watch_member {
+    VIM_WATCH_NAME = 1 << 0,
+    VIM_WATCH_PARENT = 1 << 1,
+    VIM_WATCH_CONNECTION = 1 << 2,
+    VIM_WATCH_POWER = 1 << 3,
+    VIM_WATCH_MAINTENANCE = 1 << 4,
+    VIM_WATCH_INSTANCE_UUID = 1 << 5,
+    VIM_WATCH_BIOS_UUID = 1 << 6,
+    VIM_WATCH_HOST = 1 << 7,
+    VIM_WATCH_TEMPLATE = 1 << 8,
+};
+
+/* For all below: `moref` is never NULL; a text that is NULL, and a bool without its has_ flag, was not told this time, and is as
+ * before unless its bit stands in `unset`. Names have vCenter's %2f, %5c and %25 turned back. States are vCenter's own words, in
+ * an open list: connection "connected", "disconnected", ("notResponding"; "orphaned", "inaccessible", "invalid"), power
+ * "poweredOn", "poweredOff", ("suspended"; "standBy", "unknown"). UUIDs are in lower case. */
+
+/* A ClusterComputeResource, or the plain ComputeResource that stands above a host outside of any cluster. */
+struct vim_watch_cluster {
+    enum vim_watch_op op;
+    unsigned unset;
+    bool is_plain;
+    const char *moref, *name, *parent_moref; /* parent: a folder, or the datacenter's host folder */
+};
+
+/* A datacenter above some cluster. Clusters lead to it through their folders: cluster -> folder -> ... -> datacenter. */
+struct vim_watch_datacenter {
+    enum vim_watch_op op;
+    unsigned unset;
+    const char *moref, *name;
+};
+
+/* A folder between a cluster and its datacenter; folders of virtual machines are not told. */
+struct vim_watch_folder {
+    enum vim_watch_op op;
+    unsigned unset;
+    const char *moref, *parent_moref;
+};
+
+struct vim_watch_host {
+    enum vim_watch_op op;
+    unsigned unset;
+    const char *moref, *name, *parent_moref; /* parent: the compute resource */
+    const char *connection, *power;
+    bool has_in_maintenance, in_maintenance;
+};
+
+struct vim_watch_vm {
+    enum vim_watch_op op;
+    unsigned unset;
+    const char *moref, *name, *instance_uuid, *bios_uuid;
+    const char *host_moref;
+    const char *power, *connection;
+    bool has_is_template, is_template;
+};
+
+/* Who is told. Each function may be NULL; a negative return ends vim_watch_next with it, and the next one starts anew. They run in
+ * the thread of vim_watch_next, without locks of ours. */
+struct vim_watch_events {
+    void *arg;
+    /* All that was told is void; a full picture follows. Also before the very first one. */
+    int (*restarted)(void *arg, struct err *err);
+    int (*cluster)(void *arg, const struct vim_watch_cluster *cluster, struct err *err);
+    int (*datacenter)(void *arg, const struct vim_watch_datacenter *datacenter, struct err *err);
+    int (*folder)(void *arg, const struct vim_watch_folder *folder, struct err *err);
+    int (*host)(void *arg, const struct vim_watch_host *host, struct err *err);
+    int (*vm)(void *arg, const struct vim_watch_vm *vm, struct err *err);
+    /* The whole list of registered keys; `own` is the record with our key, NULL if there is none. Also told when only some
+     * member of some record changed. Not told at all if we may not read the list. */
+    int (*extensions)(void *arg, const struct vim_key_list *keys, const struct vim_extension *own, struct err *err);
+    /* Somebody's permissions changed, told by an event of vCenter: those of `user` ("VSPHERE.LOCAL\\alice", as vCenter writes
+     * it), or with NULL those of a group, a role, or more than was told: of everybody. What happened before `restarted` is not
+     * told: take that as everybody, too. */
+    int (*permissions)(void *arg, const char *user, struct err *err);
+    /* The picture is whole: the last answer of an update has been told. */
+    int (*settled)(void *arg, struct err *err);
+};
+
+/* Makes a watch; nothing is sent yet. `client` must outlive it. ERR_UNPROCESSABLE (max_wait_s over KAAS_VIM_WATCH_WAIT_S_MAX),
+ * ERR_NOMEM. */
+int vim_watch_new(struct vim_client *client, const struct vim_watch_options *options, struct vim_watch **out, struct err *err);
+
+/* Waits for news and tells them, up to `settled`; 0 also when the wait ended without any. Makes the session and what it watches
+ * with first where they are missing. When vCenter has forgotten session, collector or version, everything is made anew, once, and
+ * `restarted` comes first. After an error the next call starts anew; wait a little before it (it is not done here). Asks a
+ * server that answers without news, or ever again, no more than a few times per second. One thread at a time.
+ * Errors: vim.h; ERR_TOO_LARGE over KAAS_VIM_OBJECTS_COUNT_MAX objects; ERR_NOT_REGISTERED without a way to log in. A peer that
+ * vanished is noticed within KAAS_VIM_WATCH_MARGIN_MS after the wait should have ended, mostly earlier. */
+int vim_watch_next(struct vim_watch *watch, const struct vim_watch_events *events, struct err *err);
+
+/* From another thread: ends a pending vim_watch_next at once, and every later one, with ERR_CANCELED. A login that it is just making
+ * is the client's: vim_client_cancel ends that, too. */
+void vim_watch_cancel(struct vim_watch *watch);
+
+/* Frees; destroys collector and views at vCenter if our session lives and the last call got an answer, errors ignored. No
+ * vim_watch_next may be running. NULL is allowed. */
+void vim_watch_free(struct vim_watch *watch);
+CLEANUP_DEFINE(struct vim_watch, vim_watch_free);
