@@ -1,0 +1,75 @@
+/* The end of the chain of this replica's audit lines, as this process knows it: who writes lines takes it, goes on from it, gives it back. Layer 2
+ * (store), internal.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The numbers of lines have always been drawn one transaction at a time, by the lock on the row of the replica; taking the chain orders them
+ * in this process already, so that the hash before is known without asking. A statement writes the row of the replica only if it still says what
+ * is known here; whoever else wrote it is noticed. */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "audit_mac.h"
+#include "err.h"
+
+struct store;
+struct store_tx;
+
+/* What the row of the replica says: number of its last line, signed head (has_head false: there is no chain), and the hash it stands for. */
+struct audit_state {
+    uint64_t seq;
+    bool has_head;
+    uint8_t head[AUDIT_END_BYTES];
+    uint8_t hash[AUDIT_HASH_BYTES];
+};
+
+/* The line that must come first where a chain begins, goes on after lines of a program without one, or is not what it was. */
+struct audit_marker {
+    const char *action; /* NULL: none is due */
+    const char *result;
+    char reason[300];
+};
+
+struct audit_chain {
+    pthread_mutex_t lock; /* guards the four below; all else belongs to who has taken it */
+    pthread_cond_t given;
+    bool is_taken;
+    bool is_doubtful;        /* a transaction that was sent did not end well: who takes the chain next reads anew */
+    bool is_break_due;       /* a break was found, and no line about it is committed yet */
+    struct audit_state sure; /* the last that is known to be committed */
+    bool has_key;            /* without one (command line tools) lines are written without hash */
+    uint8_t key[AUDIT_KEY_BYTES];
+    bool is_known;                  /* false: to be read from the database first */
+    bool was_known;                 /* since the process began: what is read then must not be older than `sure` */
+    struct audit_state known, next; /* as sent; as it is after what the holder has written */
+    uint64_t floor_seq; /* greatest number that was ever given: the next is greater, whatever the row of the replica says */
+    struct audit_marker marker; /* to be written before all other lines */
+};
+
+int audit_chain_new(struct audit_chain **out, struct err *err); /* ERR_NOMEM; freed by audit_chain_free */
+void audit_chain_free(struct audit_chain *chain);               /* wipes the key; NULL is allowed */
+
+/* From now on lines are hashed with this key. */
+void audit_chain_set_key(struct audit_chain *chain, const uint8_t key[AUDIT_KEY_BYTES]);
+
+/* Waits until nobody has it. ERR_BUSY after wait_ms. */
+int audit_chain_take(struct audit_chain *chain, int64_t wait_ms, struct err *err);
+
+/* Gives it back. With is_sent what the holder has written counts as the end from now on, though COMMIT is yet to come: in the database the next one
+ * waits for that, and finds out if it failed. audit_chain_confirm follows. */
+void audit_chain_give(struct audit_chain *chain, bool is_sent);
+
+/* How the transaction ended after which the chain was as `sent`. */
+void audit_chain_confirm(struct audit_chain *chain, const struct audit_state *sent, bool is_committed);
+
+/* Number of the last line that this process knows to be committed; 0: none. *key (may be NULL) gets the key; false: there is none. */
+bool audit_chain_peek(struct audit_chain *chain, uint64_t *sure_seq, uint8_t *key);
+
+/* Reads the row of the replica under a lock, and makes the marker that is due. */
+int audit_chain_load(struct store_tx *tx, struct audit_chain *chain, struct err *err);
+
+#define AUDIT_ACTION_BEGIN "audit.begin"   /* before it no line has a hash; the hash before is zeros */
+#define AUDIT_ACTION_RESUME "audit.resume" /* the lines between it and the last one with a hash have none */
+#define AUDIT_ACTION_BREAK "audit.break"   /* the head was not what it should have been; the hash before is zeros */

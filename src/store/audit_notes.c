@@ -1,0 +1,246 @@
+/* Refusals that are noted and written later (audit_notes.h). Layer 2 (store).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "audit_notes.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit_side.h"
+#include "audit_store.h"
+#include "clock.h"
+#include "str.h"
+
+#define TEXTS 12U
+#define REASON_BYTES 96
+
+struct note {
+    char *texts[TEXTS];    /* in the order of members(); the reason is not compared */
+    int64_t at_ms;         /* wall clock: of the first */
+    int64_t since_ms;      /* monotonic: of the first */
+    uint64_t more;         /* like it, not told of yet */
+    uint64_t taken;        /* of them, what the round under way tells */
+    bool is_used, is_told; /* told: the first is written */
+    bool is_taken;         /* the round under way tells something of it */
+};
+
+struct audit_notes {
+    pthread_mutex_t lock; /* guards all below; nothing blocks while it is held */
+    struct note notes[AUDIT_NOTES_MAX];
+    uint64_t left_out; /* found no room */
+    int64_t left_out_told_ms;
+};
+
+int audit_notes_new(struct audit_notes **out, struct err *err) {
+    struct audit_notes *box = calloc(1, sizeof(*box));
+    if (!box)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    (void)pthread_mutex_init(&box->lock, NULL);
+    *out = box;
+    return 0;
+}
+
+static void forget(struct note *note) {
+    for (size_t i = 0; i < TEXTS; i++)
+        free(note->texts[i]);
+    *note = (struct note){0};
+}
+
+void audit_notes_free(struct audit_notes *box) {
+    if (!box)
+        return;
+    for (size_t i = 0; i < AUDIT_NOTES_MAX; i++)
+        forget(&box->notes[i]);
+    (void)pthread_mutex_destroy(&box->lock);
+    free(box);
+}
+
+/* The members of an event in one order; the last two do not tell kinds apart. */
+static void list_members(const struct audit_event *e, const char *out[TEXTS]) {
+    const char *const members[TEXTS] = {e->action,  e->principal_id, e->principal_name, e->acting_id,
+                                        e->source,  e->object_kind,  e->object_id,      e->object_name,
+                                        e->address, e->result,       e->request_id,     e->reason};
+    memcpy(out, members, sizeof(members));
+}
+
+static struct audit_event event_of(const struct note *n) {
+    return (struct audit_event){.action = n->texts[0],
+                                .principal_id = n->texts[1],
+                                .principal_name = n->texts[2],
+                                .acting_id = n->texts[3],
+                                .source = n->texts[4],
+                                .object_kind = n->texts[5],
+                                .object_id = n->texts[6],
+                                .object_name = n->texts[7],
+                                .address = n->texts[8],
+                                .result = n->texts[9],
+                                .request_id = n->texts[10],
+                                .reason = n->texts[11]};
+}
+
+static bool is_alike(const struct note *note, const char *const members[TEXTS]) {
+    for (size_t i = 0; i < TEXTS - 2; i++)
+        if (!str_eq(note->texts[i], members[i]))
+            return false;
+    return true;
+}
+
+static struct note *find(struct audit_notes *box, const char *const members[TEXTS], struct note **room) {
+    for (size_t i = 0; i < AUDIT_NOTES_MAX; i++) {
+        struct note *note = &box->notes[i];
+        if (note->is_used && is_alike(note, members))
+            return note;
+        if (!note->is_used && !*room)
+            *room = note;
+    }
+    return NULL;
+}
+
+static bool fill(struct note *note, const char *const members[TEXTS]) {
+    bool is_whole = true;
+    for (size_t i = 0; i < TEXTS; i++) {
+        note->texts[i] = str_dup(members[i]);
+        is_whole = is_whole && (!members[i] || note->texts[i]);
+    }
+    note->is_used = is_whole;
+    note->at_ms = clock_wall_ms();
+    note->since_ms = clock_mono_ms();
+    if (!is_whole)
+        forget(note);
+    return is_whole;
+}
+
+void audit_store_note(struct store *store, const struct audit_event *event) {
+    struct audit_notes *box = store_notes(store);
+    const char *members[TEXTS];
+    struct note *room = NULL, *same;
+    list_members(event, members);
+    (void)pthread_mutex_lock(&box->lock);
+    same = find(box, members, &room);
+    if (same)
+        same->more++;
+    else if (!room || !fill(room, members))
+        box->left_out++;
+    (void)pthread_mutex_unlock(&box->lock);
+}
+
+/* -- writing ------------------------------------------------------------------------------------------------------------------- */
+
+/* What one round writes; texts are copies, since notes go on changing. */
+struct round {
+    struct note copies[AUDIT_NOTES_MAX + 1];
+    char reasons[AUDIT_NOTES_MAX + 1][REASON_BYTES];
+    struct audit_record records[AUDIT_NOTES_MAX + 1];
+    size_t count;
+    uint64_t left_out;
+};
+
+static bool is_over(const struct note *note) {
+    return clock_mono_ms() - note->since_ms >= AUDIT_NOTES_SPAN_MS;
+}
+
+static void add_copy(struct round *round, const struct note *note) {
+    struct note *copy = &round->copies[round->count];
+    const char *members[TEXTS];
+    const struct audit_event event = event_of(note);
+    list_members(&event, members);
+    if (!fill(copy, members))
+        return;
+    round->records[round->count] =
+        (struct audit_record){.at_ms = note->is_told ? clock_wall_ms() : note->at_ms, .event = event_of(copy)};
+    if (note->is_told) {
+        (void)snprintf(round->reasons[round->count], REASON_BYTES, "%" PRIu64 " more like this within a minute", note->more);
+        round->records[round->count].event.reason = round->reasons[round->count];
+        round->records[round->count].event.request_id = NULL;
+    }
+    round->count++;
+}
+
+static bool is_due(const struct note *note) {
+    return note->is_used && (!note->is_told || is_over(note));
+}
+
+/* A note whose minute has passed without another like it is done with. */
+static void collect(struct audit_notes *box, struct round *round) {
+    for (size_t i = 0; i < AUDIT_NOTES_MAX; i++) {
+        struct note *note = &box->notes[i];
+        if (!is_due(note))
+            continue;
+        if (note->is_told && !note->more) {
+            forget(note);
+            continue;
+        }
+        note->is_taken = true;
+        note->taken = note->is_told ? note->more : 0;
+        add_copy(round, note);
+    }
+    if (!box->left_out || clock_mono_ms() - box->left_out_told_ms < AUDIT_NOTES_SPAN_MS)
+        return;
+    round->left_out = box->left_out;
+    (void)snprintf(round->reasons[round->count], REASON_BYTES, "%" PRIu64 " refusals more, of too many kinds to name them",
+                   box->left_out);
+    round->records[round->count] = (struct audit_record){.at_ms = clock_wall_ms(),
+                                                         .event = {.action = "audit.left_out",
+                                                                   .source = "system",
+                                                                   .object_kind = "audit",
+                                                                   .result = "ok",
+                                                                   .reason = round->reasons[round->count]}};
+    round->count++;
+}
+
+static void settle_note(struct note *note, bool is_written) {
+    if (!note->is_taken)
+        return;
+    note->is_taken = false;
+    if (!is_written)
+        return;
+    note->more -= note->taken; /* what came meanwhile is told after another minute */
+    note->taken = 0;
+    note->is_told = true;
+    if (is_over(note))
+        note->since_ms = clock_mono_ms();
+}
+
+static void settle(struct audit_notes *box, const struct round *round, bool is_written) {
+    for (size_t i = 0; i < AUDIT_NOTES_MAX; i++)
+        settle_note(&box->notes[i], is_written);
+    if (!is_written || !round->left_out)
+        return;
+    box->left_out -= round->left_out;
+    box->left_out_told_ms = clock_mono_ms();
+}
+
+static bool has_due(struct audit_notes *box) {
+    bool is_any = box->left_out != 0;
+    for (size_t i = 0; i < AUDIT_NOTES_MAX && !is_any; i++)
+        is_any = is_due(&box->notes[i]);
+    return is_any;
+}
+
+static void round_free(struct round *round) {
+    for (size_t i = 0; round && i < AUDIT_NOTES_MAX + 1; i++)
+        forget(&round->copies[i]);
+    free(round);
+}
+
+int audit_store_write_notes(struct store *store, struct err *err) {
+    struct audit_notes *box = store_notes(store);
+    struct round *round = NULL;
+    int rc;
+    (void)pthread_mutex_lock(&box->lock);
+    if (has_due(box))
+        round = calloc(1, sizeof(*round));
+    if (round)
+        collect(box, round);
+    (void)pthread_mutex_unlock(&box->lock);
+    if (!round)
+        return 0;
+    rc = audit_store_append_batch(store, round->records, round->count, err);
+    (void)pthread_mutex_lock(&box->lock);
+    settle(box, round, rc == 0);
+    (void)pthread_mutex_unlock(&box->lock);
+    round_free(round);
+    return rc;
+}

@@ -1,0 +1,159 @@
+/* Reading and pruning the change log; it is written by store_tx.c. Layer 2 (store).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "change_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "db_stmt.h"
+#include "store_tx.h"
+
+#define CHANGES_MAX 10000
+
+void change_positions_done(struct change_positions *positions) {
+    if (!positions)
+        return;
+    free(positions->items);
+    *positions = (struct change_positions){0};
+}
+
+void change_list_done(struct change_list *list) {
+    if (!list)
+        return;
+    free(list->items);
+    *list = (struct change_list){0};
+}
+
+static int add_position(const struct db_row *row, void *arg, struct err *err) {
+    struct change_positions *positions = arg;
+    void *items = positions->items;
+    struct change_position *item = db_list_add(&items, &positions->count, sizeof(*item));
+    positions->items = items;
+    if (!item)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    item->replica_id = (unsigned)db_row_number(row, 0);
+    item->seq = (uint64_t)db_row_number(row, 1);
+    return 0;
+}
+
+static int load_positions(struct db_conn *conn, void *arg, struct err *err) {
+    change_positions_done(arg);
+    return db_query(
+        conn,
+        &(struct db_query){.sql = "SELECT id, seq FROM replicas ORDER BY id", .columns = "ii", .row = add_position, .arg = arg},
+        err);
+}
+
+int change_store_load_positions(struct store *store, struct change_positions *out, struct err *err) {
+    struct change_positions positions = {0};
+    int rc = store_read(store, load_positions, &positions, err);
+    if (rc)
+        change_positions_done(&positions);
+    else
+        *out = positions;
+    return rc;
+}
+
+static uint64_t find_seq(const struct change_positions *positions, unsigned replica_id) {
+    for (size_t i = 0; i < positions->count; i++)
+        if (positions->items[i].replica_id == replica_id)
+            return positions->items[i].seq;
+    return 0;
+}
+
+/* One poll. */
+struct poll {
+    const struct change_positions *before;
+    struct change_positions now; /* where the replicas stand; becomes the new positions */
+    struct change_list list;
+    struct change_position *reading; /* the replica being read */
+};
+
+static int add_change(const struct db_row *row, void *arg, struct err *err) {
+    struct poll *poll = arg;
+    struct change change = {.replica_id = poll->reading->replica_id, .seq = (uint64_t)db_row_number(row, 0)};
+    if (change.seq != poll->reading->seq + 1)
+        poll->list.is_gap = true;
+    poll->reading->seq = change.seq;
+    if (!change_kind_parse(db_row_text(row, 1), &change.kind))
+        return 0; /* of a newer version that runs beside this one: nothing here depends on it */
+    db_row_copy(row, 2, change.object_id, sizeof(change.object_id));
+    void *items = poll->list.items;
+    struct change *item = db_list_add(&items, &poll->list.count, sizeof(*item));
+    poll->list.items = items;
+    if (!item)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    *item = change;
+    return 0;
+}
+
+static int read_replica(struct db_conn *conn, struct poll *poll, struct change_position *position, struct err *err) {
+    const uint64_t head = position->seq, before = find_seq(poll->before, position->replica_id);
+    const size_t room = CHANGES_MAX - poll->list.count;
+    position->seq = before;
+    if (head <= before || !room) {
+        poll->list.is_more = poll->list.is_more || head > before;
+        return 0;
+    }
+    poll->reading = position;
+    int rc =
+        db_query(conn,
+                 &(struct db_query){
+                     .sql = "SELECT seq, kind, object_id FROM change_log WHERE replica_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+                     .args = DB_ARGS(db_number(position->replica_id), db_number((int64_t)before), db_number((int64_t)room)),
+                     .columns = "itt",
+                     .row = add_change,
+                     .arg = poll},
+                 err);
+    if (rc)
+        return rc;
+    if (position->seq == before) { /* raised, but no rows left: pruned */
+        poll->list.is_gap = true;
+        position->seq = head;
+    }
+    poll->list.is_more = poll->list.is_more || position->seq < head;
+    return 0;
+}
+
+static int load(struct db_conn *conn, void *arg, struct err *err) {
+    struct poll *poll = arg;
+    change_list_done(&poll->list);
+    int rc = load_positions(conn, &poll->now, err);
+    for (size_t i = 0; i < poll->now.count && !rc; i++)
+        rc = read_replica(conn, poll, &poll->now.items[i], err);
+    return rc;
+}
+
+int change_store_load(struct store *store, struct change_positions *positions, struct change_list *out, struct err *err) {
+    struct poll poll = {.before = positions};
+    int rc = store_read(store, load, &poll, err);
+    if (rc) {
+        change_positions_done(&poll.now);
+        change_list_done(&poll.list);
+        return rc;
+    }
+    change_positions_done(positions);
+    *positions = poll.now;
+    *out = poll.list;
+    return 0;
+}
+
+struct prune {
+    int64_t older_than_ms;
+    unsigned limit;
+    uint64_t deleted;
+};
+
+static int prune(struct store_tx *tx, void *arg, struct err *err) {
+    struct prune *call = arg;
+    return db_run(store_tx_conn(tx), "DELETE FROM change_log WHERE created_at_ms < ? ORDER BY replica_id, seq LIMIT ?",
+                  DB_ARGS(db_number(call->older_than_ms), db_number(call->limit)), &call->deleted, err);
+}
+
+int change_store_prune(struct store *store, int64_t older_than_ms, unsigned limit, unsigned long *deleted, struct err *err) {
+    struct prune call = {.older_than_ms = older_than_ms, .limit = limit};
+    int rc = store_tx(store, prune, &call, err);
+    if (!rc)
+        *deleted = call.deleted;
+    return rc;
+}

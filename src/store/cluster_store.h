@@ -1,0 +1,82 @@
+/* Kubernetes clusters with placement, labels and nodes. Layer 2 (store). Common errors: store.h.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "audit_store.h"
+#include "cluster.h"
+#include "err.h"
+#include "limits.h"
+#include "store.h"
+
+/* Which lists of a cluster an update replaces; the others stay as stored. */
+enum cluster_parts {
+    CLUSTER_PART_NONE = 0,
+    CLUSTER_PART_PLACEMENT = 1,
+    CLUSTER_PART_LABELS = 2,
+    CLUSTER_PART_NODES = 4,
+    CLUSTER_PART_ALL = 7
+};
+
+/* Who is given clusters one after the other. */
+struct cluster_sink {
+    void (*begin)(void *arg); /* all begins (again, after a connection that died): what was given before does not count */
+    int (*take)(void *arg, struct cluster *record, struct err *err); /* owns the record also on failure, which ends the reading */
+    void *arg;
+};
+/* Gives all clusters by id out of one snapshot of the database, reading some hundred at once: so that all records need not be in memory at the same
+ * time. Errors of the sink, too. */
+int cluster_store_each(struct store *store, const struct cluster_sink *sink, struct err *err);
+
+/* Reads one; freed by cluster_free. ERR_NOT_FOUND. */
+int cluster_store_load(struct store *store, const char *id, struct cluster **out, struct err *err);
+
+/* How many there may be, of all clusters together. */
+struct cluster_room {
+    size_t clusters_max, nodes_max;
+};
+
+/* What goes with a write to a cluster, in the same transaction. A NULL pointer, to this or in it: without. */
+struct cluster_writing {
+    const struct audit_record *audit; /* line of the audit trail: written with the change or not at all */
+    const struct cluster_room
+        *room; /* ERR_DIRECTORY_FULL if it would be exceeded. Takes some milliseconds: for those who know it is close */
+};
+
+/* Writes a new cluster; version_no starts at 1 whatever c says. ERR_EXISTS if id or name (byte for byte) is taken, or a node's
+ * VM belongs to another cluster; ERR_CONFLICT if a vSphere cluster of the placement is not stored. Notes CHANGE_CLUSTER. */
+int cluster_store_insert(struct store *store, const struct cluster *c, const struct cluster_writing *with, struct err *err);
+
+/* Writes all attributes, the report among them, and the lists in `parts` (bits of enum cluster_parts) if the row still has c->version_no, which
+ * rises by one in the database. ERR_PRECONDITION if it changed, ERR_NOT_FOUND, else as insert. created_at_ms stays; what is
+ * seen of nodes is not written (observation_store.h), but forgotten for nodes that are removed or declared to be another virtual machine.
+ * Notes CHANGE_CLUSTER. */
+int cluster_store_update(struct store *store, const struct cluster *c, unsigned parts, const struct cluster_writing *with,
+                         struct err *err);
+
+/* Removes a cluster with its lists and the grants on it. With version_no 0 whatever its version, else ERR_PRECONDITION if it
+ * changed. ERR_NOT_FOUND. Notes CHANGE_CLUSTER. `audit` as above. */
+int cluster_store_delete(struct store *store, const char *id, int64_t version_no, const struct audit_record *audit,
+                         struct err *err);
+
+/* When a cluster was last reported on. */
+struct report_time {
+    char cluster_id[KAAS_UUID_BYTES];
+    int64_t at_ms; /* wall clock */
+};
+struct report_times {
+    struct report_time *items; /* by id */
+    size_t count;
+};
+void report_times_done(struct report_times *times); /* NULL is allowed */
+
+/* Lists the clusters that were reported on at or after this time. *out (uninitialised) is given back by report_times_done. */
+int cluster_store_list_report_times(struct store *store, int64_t since_ms, struct report_times *out, struct err *err);
+
+/* Moves report times forward, never back; unknown clusters are left out. No version rises. With is_noted, CHANGE_CLUSTER is noted for each
+ * that moved: for reports that end a silence, since then the cluster's state changes. */
+int cluster_store_save_report_times(struct store *store, const struct report_time *items, size_t count, bool is_noted,
+                                    struct err *err);

@@ -1,0 +1,74 @@
+/* One connection to the database. Layer 2 (store), internal. One thread at a time.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "db_errno.h"
+#include "err.h"
+#include "store.h"
+
+struct st_mysql;      /* MYSQL */
+struct st_mysql_stmt; /* MYSQL_STMT */
+
+struct db_cached { /* a prepared statement, known by the address of its (static) text */
+    const char *sql;
+    struct st_mysql_stmt *stmt;
+};
+
+/* What is known of the server's life, of all connections of a pool together. Monotonic times in ms; 0: never. */
+struct db_pulse {
+    _Atomic int64_t heard_ms;       /* it answered something */
+    _Atomic int64_t refused_ms;     /* it lives, but refused to do what was asked (read-only, disk full) */
+    _Atomic unsigned refused_errno; /* why */
+};
+
+struct db_conn {
+    struct st_mysql *mysql;
+    struct db_cached *cached;
+    size_t cached_count;
+    unsigned last_errno;         /* of the last failure, 0 after a success */
+    char last_key[DB_KEY_BYTES]; /* key or constraint that the last failure named, or "" */
+    bool is_broken;              /* to be closed, not given back */
+    bool is_timed_out;           /* it broke because the server was silent too long */
+    bool is_reused;              /* it was idle in the pool before this use */
+    int64_t began_at_ms;         /* monotonic: start of the running statement */
+    _Atomic int64_t asked_ms;    /* monotonic: no answer since then; 0: nothing is asked. Read by other threads */
+    struct db_pulse *pulse;      /* NULL: nobody wants to know */
+    bool is_sounder;             /* lent out to find out whether a silent server still answers */
+    int64_t idle_since_ms;       /* monotonic */
+    int64_t call_timeout_ms;
+};
+
+/* Connects and sets the session up (strict SQL mode, UTC, READ COMMITTED, server-side time-outs). Freed by db_conn_close.
+ * ERR_DATABASE, ERR_SCHEMA (no such database), ERR_NOMEM. */
+int db_conn_open(const struct store_options *options, struct db_pulse *pulse, struct db_conn **out, struct err *err);
+
+/* Closes statements and connection without waiting for a silent server. NULL is allowed. */
+void db_conn_close(struct db_conn *conn);
+CLEANUP_DEFINE(struct db_conn, db_conn_close);
+
+/* Runs one statement given as text: session settings, transaction control, DDL. Nothing from outside belongs into it. */
+int db_conn_exec(struct db_conn *conn, const char *sql, struct err *err);
+
+/* A round trip. */
+int db_conn_ping(struct db_conn *conn, struct err *err);
+
+/* Notes the start of a statement. */
+void db_conn_begin(struct db_conn *conn);
+
+/* Notes that the server has answered: with a row of more to come, or at the end of a statement. */
+void db_conn_heard(struct db_conn *conn, bool has_more);
+
+/* Notes the failure with this number and message and describes it in err. Returns the ERR_* code. */
+int db_conn_fail(struct db_conn *conn, unsigned number, const char *message, struct err *err);
+
+/* `text` as a quoted SQL literal for account statements, which cannot be prepared. Wiped and freed by secret_free; NULL without memory. */
+char *db_conn_quote(struct db_conn *conn, const char *text);
+
+/* The server's version as a number (101106 for 10.11.6), and whether it is MariaDB. */
+unsigned long db_conn_version(struct db_conn *conn, bool *is_mariadb);

@@ -1,0 +1,17 @@
+/* Borrowing connections. Layer 2 (store), internal.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "db_conn.h"
+#include "err.h"
+#include "store.h"
+
+/* Gives a connection, an idle one (pinged if it was idle for long) or a new one. Waits for borrow_timeout_ms: ERR_BUSY. While the
+ * database is away and the back-off runs, ERR_DATABASE at once with retry_after_s. Every borrow is followed by a give. */
+int db_pool_borrow(struct store *store, struct db_conn **out, struct err *err);
+
+/* Takes the connection back; a broken one is closed, and the idle ones with it, since they have most likely died too. */
+void db_pool_give(struct store *store, struct db_conn *conn);
+
+/* Time for one statement as configured. */
+int64_t db_pool_call_timeout_ms(const struct store *store);

@@ -1,0 +1,427 @@
+/* Prepared statements over Connector/C. Layer 2 (store), internal.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "db_stmt.h"
+
+#include <errmsg.h>
+#include <mysql.h>
+#include <mysqld_error.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "strbuf.h"
+
+#define COLUMN_FIRST_BYTES 256
+
+struct db_row {
+    size_t count;
+    MYSQL_BIND binds[DB_COLUMNS_MAX];
+    unsigned long lengths[DB_COLUMNS_MAX];
+    my_bool nulls[DB_COLUMNS_MAX], cuts[DB_COLUMNS_MAX];
+    int64_t numbers[DB_COLUMNS_MAX];
+    struct strbuf texts[DB_COLUMNS_MAX];
+    size_t rooms[DB_COLUMNS_MAX]; /* bytes that fit into texts[] without NUL */
+    int failed;                   /* of a copy: 0 or an ERR_* code */
+};
+
+struct db_arg db_text(const char *text) {
+    if (!text)
+        return (struct db_arg){.kind = DB_KIND_NULL};
+    return (struct db_arg){.kind = DB_KIND_TEXT, .data = text, .bytes = strlen(text)};
+}
+
+struct db_arg db_bytes(const void *data, size_t bytes) {
+    return (struct db_arg){.kind = data ? DB_KIND_BYTES : DB_KIND_NULL, .data = data, .bytes = bytes};
+}
+
+struct db_arg db_number(int64_t number) {
+    return (struct db_arg){.kind = DB_KIND_NUMBER, .number = number};
+}
+
+static int fail_from_stmt(struct db_conn *conn, MYSQL_STMT *stmt, struct err *err) {
+    /* Connector/C 3.3 leaves the statement's number at 0 when a row cannot be read: the connection has it */
+    if (!mysql_stmt_errno(stmt))
+        return db_conn_fail(conn, mysql_errno(conn->mysql) ? mysql_errno(conn->mysql) : CR_SERVER_LOST, mysql_error(conn->mysql),
+                            err);
+    return db_conn_fail(conn, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), err);
+}
+
+static struct db_cached *find_cached(struct db_conn *conn, const char *sql) {
+    for (size_t i = 0; i < conn->cached_count; i++)
+        if (conn->cached[i].sql == sql)
+            return &conn->cached[i];
+    return NULL;
+}
+
+static int prepare(struct db_conn *conn, const char *sql, MYSQL_STMT **out, struct err *err) {
+    MYSQL_STMT *stmt = mysql_stmt_init(conn->mysql);
+    if (!stmt)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    if (mysql_stmt_prepare(stmt, sql, strlen(sql))) {
+        int rc = fail_from_stmt(conn, stmt, err);
+        mysql_stmt_close(stmt);
+        return rc;
+    }
+    *out = stmt;
+    return 0;
+}
+
+static int get_statement(struct db_conn *conn, const char *sql, MYSQL_STMT **out, struct err *err) {
+    struct db_cached *cached = find_cached(conn, sql);
+    if (cached) {
+        *out = cached->stmt;
+        return 0;
+    }
+    MYSQL_STMT *stmt = NULL;
+    int rc = prepare(conn, sql, &stmt, err);
+    if (rc)
+        return rc;
+    void *items = conn->cached;
+    cached = db_list_add(&items, &conn->cached_count, sizeof(*cached));
+    conn->cached = items;
+    if (!cached) {
+        mysql_stmt_close(stmt);
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    *cached = (struct db_cached){sql, stmt};
+    *out = stmt;
+    return 0;
+}
+
+static void forget_statement(struct db_conn *conn, const char *sql) {
+    struct db_cached *cached = find_cached(conn, sql);
+    if (!cached)
+        return;
+    mysql_stmt_close(cached->stmt);
+    /* the slot stays with a text that is never asked for: the array must not shrink (db_list_add) */
+    *cached = (struct db_cached){NULL, NULL};
+}
+
+static void bind_arg(MYSQL_BIND *bind, const struct db_arg *arg) {
+    /* Connector/C does not write through argument buffers; its interface has no const */
+    union {
+        const void *in;
+        void *out;
+    } data = {.in = arg->data}, number = {.in = &arg->number};
+    switch (arg->kind) {
+    case DB_KIND_TEXT:
+    case DB_KIND_BYTES:
+        bind->buffer_type = arg->kind == DB_KIND_TEXT ? MYSQL_TYPE_STRING : MYSQL_TYPE_BLOB;
+        bind->buffer = data.out;
+        bind->buffer_length = arg->bytes;
+        break;
+    case DB_KIND_NUMBER:
+        bind->buffer_type = MYSQL_TYPE_LONGLONG;
+        bind->buffer = number.out;
+        break;
+    case DB_KIND_NULL: bind->buffer_type = MYSQL_TYPE_NULL; break;
+    }
+}
+
+static int bind_args(struct db_conn *conn, MYSQL_STMT *stmt, struct db_args args, struct err *err) {
+    MYSQL_BIND binds[DB_ARGS_MAX];
+    if (args.count > DB_ARGS_MAX || mysql_stmt_param_count(stmt) != args.count)
+        return err_set(err, ERR_INTERNAL, "internal error: %zu arguments for a statement that takes %lu", args.count,
+                       mysql_stmt_param_count(stmt));
+    memset(binds, 0, args.count * sizeof(binds[0]));
+    for (size_t i = 0; i < args.count; i++)
+        bind_arg(&binds[i], &args.items[i]);
+    if (args.count && mysql_stmt_bind_param(stmt, binds))
+        return fail_from_stmt(conn, stmt, err);
+    return 0;
+}
+
+static int execute_once(struct db_conn *conn, const char *sql, struct db_args args, MYSQL_STMT **out, struct err *err) {
+    MYSQL_STMT *stmt = NULL;
+    int rc = get_statement(conn, sql, &stmt, err);
+    if (!rc)
+        rc = bind_args(conn, stmt, args, err);
+    if (rc)
+        return rc;
+    if (mysql_stmt_execute(stmt))
+        return fail_from_stmt(conn, stmt, err);
+    *out = stmt;
+    return 0;
+}
+
+static int execute(struct db_conn *conn, const char *sql, struct db_args args, MYSQL_STMT **out, struct err *err) {
+    struct err first = {0};
+    db_conn_begin(conn);
+    int rc = execute_once(conn, sql, args, out, &first);
+    /* the server forgets statements when a proxy or an administrator resets the session: prepare again */
+    if (conn->last_errno == ER_UNKNOWN_STMT_HANDLER || conn->last_errno == ER_NEED_REPREPARE) {
+        forget_statement(conn, sql);
+        db_conn_begin(conn);
+        return execute_once(conn, sql, args, out, err);
+    }
+    if (rc && err && !err->code)
+        *err = first;
+    return rc;
+}
+
+int db_run(struct db_conn *conn, const char *sql, struct db_args args, uint64_t *affected, struct err *err) {
+    MYSQL_STMT *stmt = NULL;
+    int rc = execute(conn, sql, args, &stmt, err);
+    if (rc)
+        return rc;
+    db_conn_heard(conn, false);
+    if (affected)
+        *affected = mysql_stmt_affected_rows(stmt);
+    return 0;
+}
+
+int db_run_one(struct db_conn *conn, const char *sql, struct db_args args, const char *what, struct err *err) {
+    uint64_t met = 0;
+    int rc = db_run(conn, sql, args, &met, err);
+    if (rc)
+        return rc;
+    return met ? 0 : err_set(err, ERR_NOT_FOUND, "%s", what);
+}
+
+uint64_t db_last_value(struct db_conn *conn, const char *sql) {
+    struct db_cached *cached = find_cached(conn, sql);
+    return cached ? mysql_stmt_insert_id(cached->stmt) : 0;
+}
+
+static void bind_column(struct db_row *row, size_t i, char letter) {
+    MYSQL_BIND *bind = &row->binds[i];
+    bind->is_null = &row->nulls[i];
+    bind->length = &row->lengths[i];
+    bind->error = &row->cuts[i];
+    if (letter == 'i') {
+        bind->buffer_type = MYSQL_TYPE_LONGLONG;
+        bind->buffer = &row->numbers[i];
+        return;
+    }
+    bind->buffer_type = letter == 't' ? MYSQL_TYPE_STRING : MYSQL_TYPE_BLOB;
+    bind->buffer = row->texts[i].data;
+    bind->buffer_length = row->rooms[i];
+}
+
+static int make_room(struct db_row *row, size_t i, size_t bytes, struct err *err) {
+    strbuf_reserve(&row->texts[i], bytes);
+    int rc = strbuf_check(&row->texts[i], "a value in the database", err);
+    if (rc)
+        return rc;
+    row->rooms[i] = bytes;
+    row->binds[i].buffer = row->texts[i].data;
+    row->binds[i].buffer_length = bytes;
+    return 0;
+}
+
+static int init_row(struct db_row *row, const char *columns, struct err *err) {
+    row->count = strlen(columns);
+    if (row->count > DB_COLUMNS_MAX)
+        return err_set(err, ERR_INTERNAL, "internal error: %zu columns", row->count);
+    for (size_t i = 0; i < row->count; i++) {
+        strbuf_init_secret(&row->texts[i], DB_VALUE_BYTES_MAX);
+        int rc = columns[i] == 'i' ? 0 : make_room(row, i, COLUMN_FIRST_BYTES, err);
+        if (rc)
+            return rc;
+        bind_column(row, i, columns[i]);
+    }
+    return 0;
+}
+
+static void free_row(struct db_row *row) {
+    if (!row)
+        return;
+    for (size_t i = 0; i < row->count && i < DB_COLUMNS_MAX; i++)
+        strbuf_done(&row->texts[i]);
+    free(row);
+}
+CLEANUP_DEFINE(struct db_row, free_row);
+
+/* Fetches again what did not fit, and closes each text with NUL. */
+static int complete_row(struct db_conn *conn, MYSQL_STMT *stmt, struct db_row *row, struct err *err) {
+    bool is_moved = false;
+    for (size_t i = 0; i < row->count; i++) {
+        if (row->binds[i].buffer_type == MYSQL_TYPE_LONGLONG || row->nulls[i])
+            continue;
+        if (row->lengths[i] > row->rooms[i]) {
+            int rc = make_room(row, i, row->lengths[i], err);
+            if (rc)
+                return rc;
+            if (mysql_stmt_fetch_column(stmt, &row->binds[i], (unsigned)i, 0))
+                return fail_from_stmt(conn, stmt, err);
+            is_moved = true;
+        }
+        row->texts[i].data[row->lengths[i]] = '\0';
+    }
+    if (is_moved && mysql_stmt_bind_result(stmt, row->binds))
+        return fail_from_stmt(conn, stmt, err);
+    return 0;
+}
+
+static int give_row(const struct db_query *query, const struct db_row *row, struct err *err) {
+    int rc = query->row(row, query->arg, err);
+    if (!rc && row->failed == ERR_NOMEM)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc && row->failed)
+        return err_set(err, row->failed, "internal error: a value in the database is longer than it may be");
+    return rc;
+}
+
+static int fetch_rows(struct db_conn *conn, MYSQL_STMT *stmt, const struct db_query *query, struct db_row *row, struct err *err) {
+    for (;;) {
+        int got = mysql_stmt_fetch(stmt);
+        if (got == MYSQL_NO_DATA)
+            return 0;
+        if (got && got != MYSQL_DATA_TRUNCATED)
+            return fail_from_stmt(conn, stmt, err);
+        db_conn_heard(conn, true);
+        int rc = complete_row(conn, stmt, row, err);
+        if (!rc)
+            rc = give_row(query, row, err);
+        if (rc)
+            return rc;
+    }
+}
+
+int db_query(struct db_conn *conn, const struct db_query *query, struct err *err) {
+    _cleanup_(free_row) struct db_row *row = calloc(1, sizeof(*row));
+    MYSQL_STMT *stmt = NULL;
+    if (!row)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    int rc = init_row(row, query->columns, err);
+    if (!rc)
+        rc = execute(conn, query->sql, query->args, &stmt, err);
+    if (rc)
+        return rc;
+    if (mysql_stmt_field_count(stmt) != row->count)
+        rc = err_set(err, ERR_INTERNAL, "internal error: %zu columns wanted, %u there", row->count, mysql_stmt_field_count(stmt));
+    else if (mysql_stmt_bind_result(stmt, row->binds))
+        rc = fail_from_stmt(conn, stmt, err);
+    else
+        rc = fetch_rows(conn, stmt, query, row, err);
+    mysql_stmt_free_result(stmt); /* also reads what is left when a row function stopped early */
+    if (!conn->is_broken)
+        db_conn_heard(conn, false);
+    return rc;
+}
+
+struct counting {
+    const struct db_query *query;
+    unsigned count;
+};
+
+static int count_row(const struct db_row *row, void *arg, struct err *err) {
+    struct counting *counting = arg;
+    counting->count++;
+    return counting->query->row(row, counting->query->arg, err);
+}
+
+int db_query_one(struct db_conn *conn, const struct db_query *query, const char *what, struct err *err) {
+    struct counting counting = {query, 0};
+    struct db_query counted = *query;
+    counted.row = count_row;
+    counted.arg = &counting;
+    int rc = db_query(conn, &counted, err);
+    if (rc)
+        return rc;
+    return counting.count ? 0 : err_set(err, ERR_NOT_FOUND, "%s", what);
+}
+
+const char *db_row_text(const struct db_row *row, size_t column) {
+    return row->nulls[column] ? NULL : row->texts[column].data;
+}
+
+char *db_row_lend(const struct db_row *row, size_t column) {
+    return row->nulls[column] ? NULL : row->texts[column].data;
+}
+
+const void *db_row_bytes(const struct db_row *row, size_t column, size_t *bytes) {
+    *bytes = row->nulls[column] ? 0 : row->lengths[column];
+    return db_row_text(row, column);
+}
+
+int64_t db_row_number(const struct db_row *row, size_t column) {
+    return row->nulls[column] ? 0 : row->numbers[column];
+}
+
+/* The failure flag is the one part of a row that its reader may set. */
+static void *row_failed(const struct db_row *row, int code) {
+    union {
+        const struct db_row *in;
+        struct db_row *out;
+    } writable = {.in = row};
+    if (!row->failed)
+        writable.out->failed = code;
+    return NULL;
+}
+
+uint8_t *db_row_dup_bytes(const struct db_row *row, size_t column, size_t *bytes) {
+    const void *value = db_row_bytes(row, column, bytes);
+    if (!value)
+        return NULL;
+    uint8_t *copy = malloc(*bytes + 1);
+    if (!copy)
+        return row_failed(row, ERR_NOMEM);
+    memcpy(copy, value, *bytes + 1); /* with the closing NUL */
+    return copy;
+}
+
+char *db_row_dup(const struct db_row *row, size_t column) {
+    size_t bytes = 0;
+    return (char *)db_row_dup_bytes(row, column, &bytes);
+}
+
+void db_row_copy(const struct db_row *row, size_t column, char *out, size_t size) {
+    size_t bytes = 0;
+    const void *value = db_row_bytes(row, column, &bytes);
+    out[0] = '\0';
+    if (bytes >= size) {
+        row_failed(row, ERR_INTERNAL);
+        return;
+    }
+    if (value)
+        memcpy(out, value, bytes + 1);
+}
+
+int db_take_number(const struct db_row *row, void *arg, struct err *err) {
+    (void)err;
+    *(int64_t *)arg = db_row_number(row, 0);
+    return 0;
+}
+
+int db_explain_miss(struct db_conn *conn, const char *count_sql, const char *id, const char *noun, struct err *err) {
+    int64_t count = 0;
+    int rc = db_query(
+        conn,
+        &(struct db_query){.sql = count_sql, .args = DB_ARGS(db_text(id)), .columns = "i", .row = db_take_number, .arg = &count},
+        err);
+    if (rc)
+        return rc;
+    if (!count)
+        return err_set(err, ERR_NOT_FOUND, "there is no such %s", noun);
+    err_set(err, ERR_PRECONDITION, "the %s was changed since it was read", noun);
+    return err_remedy(err, "read it again and repeat the change");
+}
+
+int db_explain(int rc, int code, struct err *err, const char *fmt, ...) {
+    struct err better = {.code = code, .file = __FILE__, .line = __LINE__};
+    va_list args;
+    if (rc != code || !err || err->code != code)
+        return rc;
+    va_start(args, fmt);
+    (void)vsnprintf(better.text, sizeof(better.text), fmt, args);
+    va_end(args);
+    memcpy(better.detail, err->detail, sizeof(better.detail));
+    better.file = err->file;
+    better.line = err->line;
+    *err = better;
+    return rc;
+}
+
+void *db_list_add(void **items, size_t *count, size_t item_bytes) {
+    if (!(*count & (*count - 1))) { /* 0 or a power of two: full */
+        void *grown = reallocarray(*items, *count ? *count * 2 : 1, item_bytes);
+        if (!grown)
+            return NULL;
+        *items = grown;
+    }
+    char *item = (char *)*items + *count * item_bytes;
+    memset(item, 0, item_bytes);
+    (*count)++;
+    return item;
+}

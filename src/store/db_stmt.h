@@ -1,0 +1,87 @@
+/* Prepared statements: typed arguments in, typed columns out. Layer 2 (store), internal.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The text of a statement must be a string literal: it is prepared once per connection and found again by its address. */
+#pragma once
+
+#include <stdint.h>
+
+#include "db_conn.h"
+#include "err.h"
+
+#define DB_ARGS_MAX 192
+#define DB_COLUMNS_MAX 24
+#define DB_VALUE_BYTES_MAX (1024U * 1024U) /* greatest text or blob that is read */
+
+enum db_kind { DB_KIND_NULL, DB_KIND_TEXT, DB_KIND_BYTES, DB_KIND_NUMBER };
+
+/* One argument. Texts and bytes are borrowed for the call. */
+struct db_arg {
+    enum db_kind kind;
+    const void *data;
+    size_t bytes;
+    int64_t number;
+};
+struct db_arg db_text(const char *text);                /* NULL becomes SQL NULL */
+struct db_arg db_bytes(const void *data, size_t bytes); /* NULL becomes SQL NULL */
+struct db_arg db_number(int64_t number);
+
+struct db_args {
+    const struct db_arg *items;
+    size_t count;
+};
+/* DB_ARGS(db_text(id), db_number(3)) */
+#define DB_ARGS(...) \
+    ((struct db_args){(const struct db_arg[]){__VA_ARGS__}, sizeof((const struct db_arg[]){__VA_ARGS__}) / sizeof(struct db_arg)})
+#define DB_ARGS_NONE ((struct db_args){NULL, 0})
+
+/* Runs a statement without rows. *affected (may be NULL) gets the number of rows found by an UPDATE or DELETE, changed or not. */
+int db_run(struct db_conn *conn, const char *sql, struct db_args args, uint64_t *affected, struct err *err);
+
+/* As db_run for one that must meet a row: ERR_NOT_FOUND with `what` ("no such cluster") when it met none. */
+int db_run_one(struct db_conn *conn, const char *sql, struct db_args args, const char *what, struct err *err);
+
+/* The value of LAST_INSERT_ID(expression) that the last db_run of this statement set. */
+uint64_t db_last_value(struct db_conn *conn, const char *sql);
+
+struct db_row;
+/* Called per row; must not run other statements on the connection. Any code but 0 ends the query with it. */
+typedef int db_row_fn(const struct db_row *row, void *arg, struct err *err);
+
+struct db_query {
+    const char *sql;
+    struct db_args args;
+    const char *columns; /* one letter per column: t text, b bytes, i integer */
+    db_row_fn *row;
+    void *arg;
+};
+/* Runs a query and calls query->row for each row as it arrives. */
+int db_query(struct db_conn *conn, const struct db_query *query, struct err *err);
+
+/* As db_query for one that gives at most one row: ERR_NOT_FOUND with `what` when there is none. */
+int db_query_one(struct db_conn *conn, const struct db_query *query, const char *what, struct err *err);
+
+/* Column values; borrowed ones live until the row function returns. SQL NULL: NULL or 0. */
+const char *db_row_text(const struct db_row *row, size_t column);
+char *db_row_lend(const struct db_row *row, size_t column); /* as db_row_text, for a struct of texts that is only looked at */
+const void *db_row_bytes(const struct db_row *row, size_t column, size_t *bytes);
+int64_t db_row_number(const struct db_row *row, size_t column);
+
+/* Copies: a malloc'ed text or bytes (NULL for SQL NULL), or a text into an array of `size` bytes ("" for SQL NULL). Failure is
+ * kept in the row, and the query then ends with ERR_NOMEM, or ERR_INTERNAL for an array too small. */
+char *db_row_dup(const struct db_row *row, size_t column);
+uint8_t *db_row_dup_bytes(const struct db_row *row, size_t column, size_t *bytes);
+void db_row_copy(const struct db_row *row, size_t column, char *out, size_t size);
+
+/* A row function that puts the first column into the int64_t behind arg. */
+int db_take_number(const struct db_row *row, void *arg, struct err *err);
+
+/* Says why an UPDATE by id and version met no row: ERR_NOT_FOUND, or ERR_PRECONDITION if `count_sql` ("SELECT COUNT(*) FROM users WHERE
+ * id = ?") still counts one. `noun` is "user". */
+int db_explain_miss(struct db_conn *conn, const char *count_sql, const char *id, const char *noun, struct err *err);
+
+/* Replaces what err says by a better text when rc is `code`; detail stays. Returns rc. */
+int db_explain(int rc, int code, struct err *err, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/* Adds a zeroed item to an array that grows by doubling at powers of two; NULL without memory. */
+void *db_list_add(void **items, size_t *count, size_t item_bytes);

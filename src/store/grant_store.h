@@ -1,0 +1,34 @@
+/* Grants. Layer 2 (store). Common errors: store.h.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "audit_store.h"
+#include "err.h"
+#include "grant.h"
+#include "store.h"
+
+struct grant_list {
+    struct grant *items; /* by principal, object kind, object */
+    size_t count;
+};
+void grant_list_done(struct grant_list *list); /* NULL is allowed */
+
+/* Reads all, those of one principal, or those on one object. *out (uninitialised) is given back by grant_list_done. */
+int grant_store_list(struct store *store, struct grant_list *out, struct err *err);
+int grant_store_list_of_principal(struct store *store, const char *principal_id, struct grant_list *out, struct err *err);
+int grant_store_list_of_object(struct store *store, enum grant_object object, const char *object_id, struct grant_list *out,
+                               struct err *err);
+
+/* Reads one into *out (uninitialised), given back by grant_done. ERR_NOT_FOUND. */
+int grant_store_load(struct store *store, const char *id, struct grant *out, struct err *err);
+
+/* Writes a new grant, and its line in the audit trail (may be NULL) with it. ERR_EXISTS if the principal has one on this object;
+ * ERR_CONFLICT if there is no such object; ERR_UNPROCESSABLE for an object id of the wrong form. Notes CHANGE_GRANT with the grant's id. */
+int grant_store_insert(struct store *store, const struct grant *g, int64_t now_ms, const struct audit_record *audit,
+                       struct err *err);
+
+/* Removes one, `audit` as above. ERR_NOT_FOUND. Notes CHANGE_GRANT. */
+int grant_store_delete(struct store *store, const char *id, const struct audit_record *audit, struct err *err);

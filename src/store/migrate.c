@@ -1,0 +1,199 @@
+/* Bringing the schema up to date: lease, started, statement, done. Layer 2 (store).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "db_pool.h"
+#include "db_stmt.h"
+#include "lease_store.h"
+#include "schema_state.h"
+#include "store_schema.h"
+#include "store_tx.h"
+#include "str.h"
+
+#define LEASE_NAME "schema"
+#define RELEASE_FILE "0061_schema_release.sql" /* makes the column */
+#define POLL_MS 100
+#define MARIADB_MIN 100600 /* 10.6: a DDL statement takes effect wholly or not at all */
+
+struct migration {
+    struct store *store;
+    const struct store_migrate_options *options;
+    int64_t lease_ms;
+    struct schema_rows rows;
+    bool has_releases; /* the column is there by now */
+    unsigned applied;
+};
+
+static int check_server(struct db_conn *conn, void *arg, struct err *err) {
+    bool is_mariadb = false;
+    unsigned long version = db_conn_version(conn, &is_mariadb);
+    (void)arg;
+    if (is_mariadb && version >= MARIADB_MIN)
+        return 0;
+    err_set(err, ERR_SCHEMA, "the database server must be MariaDB 10.6 or newer, this one is %s %lu.%lu",
+            is_mariadb ? "MariaDB" : "MySQL", version / 10000, version / 100 % 100);
+    return err_remedy(err, "use MariaDB 10.6 or newer");
+}
+
+static int run_text(struct db_conn *conn, void *arg, struct err *err) {
+    const struct store_schema_file *file = arg;
+    return db_conn_exec(conn, file->text, err);
+}
+
+/* The table of migrations and the lease table cannot be made under a lease: both files say IF NOT EXISTS. */
+static int make_ground(struct migration *m, struct err *err) {
+    int rc = store_read(m->store, check_server, NULL, err);
+    for (size_t i = 0; i < 2 && i < m->options->schema.count && !rc; i++) {
+        struct store_schema_file file = m->options->schema.files[i];
+        rc = store_read(m->store, run_text, &file, err);
+    }
+    return rc;
+}
+
+static int refuse_busy(struct migration *m, struct err *err) {
+    struct lease lease = {.holder = "another program"};
+    (void)lease_store_load(m->store, LEASE_NAME, &lease, NULL);
+    err_set(err, ERR_BUSY, "another migration is running: %s", lease.holder);
+    return err_remedy(err, "wait; if it crashed, its lease ends in %lld s",
+                      lease.left_ms > 0 ? (long long)(lease.left_ms + 999) / 1000 : 0);
+}
+
+static int take_lease(struct migration *m, struct err *err) {
+    const int64_t wait_ms = (m->options->wait_s ? m->options->wait_s : 60) * 1000LL;
+    const int64_t until_ms = clock_mono_ms() + wait_ms;
+    for (;;) {
+        bool is_mine = false;
+        int rc = lease_store_acquire(m->store, LEASE_NAME, m->options->holder, m->lease_ms, &is_mine, err);
+        if (rc || is_mine)
+            return rc;
+        if (clock_mono_ms() >= until_ms)
+            return refuse_busy(m, err);
+        const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+struct step {
+    const struct store_schema_file *file;
+    char sha256[SCHEMA_SHA256_TEXT_BYTES];
+    unsigned release; /* 0: there is no column for it yet */
+};
+
+static int insert_note(struct db_conn *conn, const struct step *step, struct err *err) {
+    if (!step->release)
+        return db_run(conn, "INSERT INTO schema_migrations (file, sha256, state, started_at_ms) VALUES (?, ?, 'started', ?)",
+                      DB_ARGS(db_text(step->file->name), db_text(step->sha256), db_number(clock_wall_ms())), NULL, err);
+    return db_run(
+        conn, "INSERT INTO schema_migrations (file, sha256, state, started_at_ms, schema_release) VALUES (?, ?, 'started', ?, ?)",
+        DB_ARGS(db_text(step->file->name), db_text(step->sha256), db_number(clock_wall_ms()), db_number(step->release)), NULL,
+        err);
+}
+
+static int note_started(struct store_tx *tx, void *arg, struct err *err) {
+    const struct step *step = arg;
+    int rc = insert_note(store_tx_conn(tx), step, err);
+    return db_explain(rc, ERR_EXISTS, err, "another migration is applying %s", step->file->name);
+}
+
+static int note_done(struct store_tx *tx, void *arg, struct err *err) {
+    return db_run_one(store_tx_conn(tx), "UPDATE schema_migrations SET state = 'done', done_at_ms = ? WHERE file = ?",
+                      DB_ARGS(db_number(clock_wall_ms()), db_text(arg)), "the note of a started file is gone", err);
+}
+
+static int note_undone(struct store_tx *tx, void *arg, struct err *err) {
+    return db_run(store_tx_conn(tx), "DELETE FROM schema_migrations WHERE file = ? AND state = 'started'", DB_ARGS(db_text(arg)),
+                  NULL, err);
+}
+
+/* Without store_tx: DDL commits by itself, and a statement whose outcome is unknown must not be run twice. */
+static int run_statement(struct migration *m, const char *text, bool *is_outcome_known, struct err *err) {
+    struct db_conn *conn = NULL;
+    int rc = db_pool_borrow(m->store, &conn, err);
+    *is_outcome_known = true;
+    if (rc)
+        return rc;
+    rc = db_conn_exec(conn, text, err);
+    *is_outcome_known = !conn->is_broken;
+    db_pool_give(m->store, conn);
+    return rc;
+}
+
+static int apply_file(struct migration *m, const struct store_schema_file *file, struct err *err) {
+    struct step step = {.file = file, .release = m->has_releases ? m->options->schema.release : 0};
+    bool is_outcome_known = false;
+    union {
+        const char *in;
+        char *out;
+    } name = {.in = file->name};
+    schema_file_sha256(file, step.sha256);
+    if (m->options->on_step)
+        m->options->on_step(m->options->on_step_arg, file->name);
+    int rc = lease_store_renew(m->store, LEASE_NAME, m->options->holder, m->lease_ms, err);
+    rc = rc ? rc : store_tx(m->store, note_started, &step, err);
+    if (rc)
+        return rc;
+    rc = run_statement(m, file->text, &is_outcome_known, err);
+    if (rc && is_outcome_known)
+        (void)store_tx(m->store, note_undone, name.out, NULL);
+    rc = rc ? rc : store_tx(m->store, note_done, name.out, err);
+    if (rc)
+        return rc;
+    m->applied++;
+    m->has_releases = m->has_releases || !strcmp(file->name, RELEASE_FILE);
+    return 0;
+}
+
+static int apply_missing(struct migration *m, struct err *err) {
+    for (size_t i = 0; i < m->options->schema.count; i++) {
+        const struct store_schema_file *file = &m->options->schema.files[i];
+        if (schema_rows_find(&m->rows, file->name))
+            continue;
+        int rc = apply_file(m, file, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int resolve(struct migration *m, struct err *err) {
+    const char *file = m->options->resolve_file;
+    union {
+        const char *in;
+        char *out;
+    } name = {.in = file};
+    if (!file)
+        return 0;
+    const struct schema_row *row = schema_rows_find(&m->rows, file);
+    if (!row || row->is_done)
+        return err_set(err, ERR_UNPROCESSABLE, "%s is not half-applied", file);
+    int rc = store_tx(m->store, m->options->resolve_as_done ? note_done : note_undone, name.out, err);
+    if (rc)
+        return rc;
+    schema_rows_done(&m->rows);
+    return schema_rows_load(m->store, &m->rows, err);
+}
+
+static int work_under_lease(struct migration *m, struct err *err) {
+    int rc = schema_rows_load(m->store, &m->rows, err);
+    rc = rc ? rc : resolve(m, err);
+    rc = rc ? rc : schema_rows_check(&m->rows, m->options->schema, err);
+    m->has_releases = m->rows.has_releases;
+    rc = rc ? rc : apply_missing(m, err);
+    schema_rows_done(&m->rows);
+    return rc;
+}
+
+int store_migrate(struct store *store, const struct store_migrate_options *options, unsigned *applied, struct err *err) {
+    struct migration m = {.store = store, .options = options, .lease_ms = (options->lease_s ? options->lease_s : 600) * 1000LL};
+    int rc = make_ground(&m, err);
+    rc = rc ? rc : take_lease(&m, err);
+    if (rc)
+        return rc;
+    rc = work_under_lease(&m, err);
+    (void)lease_store_release(store, LEASE_NAME, options->holder, NULL);
+    if (!rc)
+        *applied = m.applied;
+    return rc;
+}

@@ -1,0 +1,445 @@
+/* What a vCenter shows of nodes: storing what differs, in batches (observation_store.h). Layer 2 (store).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Each batch is compared with what is stored in a read-only snapshot first; only if something differs it is done again in a transaction
+ * that writes. All such transactions pass one lock, so that no two nodes are bound to one virtual machine. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "db_stmt.h"
+#include "observation_row.h"
+#include "observation_store.h"
+#include "store_tx.h"
+#include "str.h"
+#include "uuid.h"
+
+#define BATCH 1000U
+
+/* A node as stored, with what is stored of its observation. */
+struct known {
+    char node_id[UUID_TEXT_BYTES];
+    char cluster_id[UUID_TEXT_BYTES]; /* "": the node exists no more */
+    char *instance_uuid, *bios_uuid;  /* declared */
+    char vcenter_id[UUID_TEXT_BYTES]; /* declared, or "" */
+    enum vm_match bound_by;
+    bool has_row;
+    struct node_observation row;
+};
+
+struct known_list {
+    struct known *items;
+    size_t count;
+};
+
+struct save {
+    const struct observation_picture *picture;
+    const struct node_observation **told; /* by node id */
+    size_t at;                            /* the first of `told` that is not saved yet */
+    char after[UUID_TEXT_BYTES];          /* all nodes up to this one are saved */
+    bool is_end;                          /* after this batch nothing is left */
+    size_t next_at;
+    char next_after[UUID_TEXT_BYTES];
+    struct store_tx *tx;
+    bool is_dry; /* count what differs, write nothing */
+    unsigned changed;
+};
+
+static void known_done(struct known *k) {
+    free(k->instance_uuid);
+    free(k->bios_uuid);
+    node_observation_done(&k->row);
+    *k = (struct known){0};
+}
+
+static void known_list_done(struct known_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        known_done(&list->items[i]);
+    free(list->items);
+    *list = (struct known_list){0};
+}
+
+/* -- reading ------------------------------------------------------------------------------------------------------------ */
+
+#define KNOWN_COLUMNS "n.cluster_id, n.vm_instance_uuid, n.vm_bios_uuid, n.vcenter_id, o.bound_by, " OBSERVATION_COLUMNS
+#define KNOWN_KINDS "tttttt" OBSERVATION_KINDS
+#define KNOWN_OBSERVATION 6
+
+static int add_known(const struct db_row *row, void *arg, struct err *err) {
+    struct known_list *list = arg;
+    void *items = list->items;
+    struct known *k = db_list_add(&items, &list->count, sizeof(*k));
+    list->items = items;
+    if (!k)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    db_row_copy(row, 0, k->node_id, sizeof(k->node_id));
+    db_row_copy(row, 1, k->cluster_id, sizeof(k->cluster_id));
+    k->instance_uuid = db_row_dup(row, 2);
+    k->bios_uuid = db_row_dup(row, 3);
+    db_row_copy(row, 4, k->vcenter_id, sizeof(k->vcenter_id));
+    if (!vm_match_parse(db_row_text(row, 5), &k->bound_by))
+        k->bound_by = VM_MATCH_NAME;
+    k->has_row = db_row_text(row, KNOWN_OBSERVATION) != NULL;
+    if (k->has_row)
+        observation_row_read(row, KNOWN_OBSERVATION, &k->row);
+    k->row.node_id = db_row_dup(row, 0);
+    return 0;
+}
+
+/* The next rows of this vCenter, up to one batch. */
+static int load_rows(struct save *call, struct known_list *out, struct err *err) {
+    return db_query(
+        store_tx_conn(call->tx),
+        &(struct db_query){.sql = "SELECT o.node_id, " KNOWN_COLUMNS
+                                  " FROM node_observations o LEFT JOIN nodes n ON n.id = o.node_id"
+                                  " WHERE o.vcenter_id = ? AND o.node_id > ? ORDER BY o.node_id LIMIT ?",
+                           .args = DB_ARGS(db_text(call->picture->vcenter_id), db_text(call->after), db_number(BATCH)),
+                           .columns = KNOWN_KINDS,
+                           .row = add_known,
+                           .arg = out},
+        err);
+}
+
+/* One node with its row, of whichever vCenter; none if there is no such node. */
+static int load_node(struct save *call, const char *node_id, struct known_list *out, struct err *err) {
+    return db_query(store_tx_conn(call->tx),
+                    &(struct db_query){.sql = "SELECT n.id, " KNOWN_COLUMNS
+                                              " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id WHERE n.id = ?",
+                                       .args = DB_ARGS(db_text(node_id)),
+                                       .columns = KNOWN_KINDS,
+                                       .row = add_known,
+                                       .arg = out},
+                    err);
+}
+
+static int count_rows(struct save *call, const char *sql, const char *uuid, const char *node_id, int64_t *out, struct err *err) {
+    return db_query(store_tx_conn(call->tx),
+                    &(struct db_query){.sql = sql,
+                                       .args = DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(node_id)),
+                                       .columns = "i",
+                                       .row = db_take_number,
+                                       .arg = out},
+                    err);
+}
+
+/* Is another node bound to this virtual machine, or is it declared another's? */
+static int look_for_owner(struct save *call, const char *uuid, const char *node_id, bool *is_taken, struct err *err) {
+    int64_t bound = 0, declared = 0;
+    int rc =
+        count_rows(call, "SELECT COUNT(*) FROM node_observations WHERE vcenter_id = ? AND bound_uuid = LOWER(?) AND node_id <> ?",
+                   uuid, node_id, &bound, err);
+    rc = rc ? rc
+            : count_rows(call, "SELECT COUNT(*) FROM nodes WHERE vcenter_id = ? AND vm_instance_uuid = LOWER(?) AND id <> ?",
+                         uuid, node_id, &declared, err);
+    *is_taken = bound || declared;
+    return rc;
+}
+
+/* -- writing ------------------------------------------------------------------------------------------------------------ */
+
+static int note(struct save *call, const char *cluster_id, struct err *err) {
+    return *cluster_id ? store_tx_note_change(call->tx, CHANGE_CLUSTER, cluster_id, err) : 0;
+}
+
+static int remove_row(struct save *call, const struct known *k, struct err *err) {
+    int rc;
+    call->changed++;
+    if (call->is_dry)
+        return 0;
+    rc = db_run(store_tx_conn(call->tx), "DELETE FROM node_observations WHERE node_id = ?", DB_ARGS(db_text(k->node_id)), NULL,
+                err);
+    return rc ? rc : note(call, k->cluster_id, err);
+}
+
+static int note_row(const struct db_row *row, void *arg, struct err *err) {
+    return note(arg, db_row_text(row, 0), err);
+}
+
+/* A node whose declared virtual machine this is takes it from one that was bound to it by a weaker match. */
+static int release(struct save *call, const struct known *k, const char *uuid, struct err *err) {
+    struct db_conn *conn = store_tx_conn(call->tx);
+    int rc = db_query(conn,
+                      &(struct db_query){.sql = "SELECT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
+                                                " WHERE o.vcenter_id = ? AND o.bound_uuid = LOWER(?) AND o.node_id <> ?",
+                                         .args = DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(k->node_id)),
+                                         .columns = "t",
+                                         .row = note_row,
+                                         .arg = call},
+                      err);
+    return rc ? rc
+              : db_run(conn,
+                       "UPDATE node_observations SET bound_uuid = NULL, bound_by = NULL, vm_match = 'mismatch'"
+                       " WHERE vcenter_id = ? AND bound_uuid = LOWER(?) AND node_id <> ?",
+                       DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(k->node_id)), NULL, err);
+}
+
+static int write_row(struct save *call, const struct known *k, const struct node_observation *o, enum vm_match bound_by,
+                     struct err *err) {
+    struct db_conn *conn = store_tx_conn(call->tx);
+    int rc = 0;
+    if (k->row.vcenter_id) /* there is a row, of this vCenter or of one that gives way */
+        rc = db_run(conn, "DELETE FROM node_observations WHERE node_id = ?", DB_ARGS(db_text(k->node_id)), NULL, err);
+    rc =
+        rc ? rc
+           : db_run(
+                 conn,
+                 "INSERT INTO node_observations (node_id, vcenter_id, bound_uuid, bound_by, vm_match, vm_moref, vm_name,"
+                 " vm_power, vm_connection, host_moref, host_name, host_connection, cluster_moref, instance_uuid, bios_uuid,"
+                 " observed_at_ms) VALUES (?, ?, LOWER(?), ?, ?, ?, LEFT(?, 255), ?, ?, ?, LEFT(?, 255), ?, ?, LOWER(?), LOWER(?), ?)",
+                 DB_ARGS(db_text(k->node_id), db_text(call->picture->vcenter_id), db_text(o->bound_uuid),
+                         db_text(o->bound_uuid ? vm_match_name(bound_by) : NULL), db_text(vm_match_name(o->match)),
+                         db_text(o->vm_moref), db_text(o->vm_name), db_text(vm_power_name(o->power)),
+                         db_text(vm_connection_name(o->connection)), db_text(o->host_moref), db_text(o->host_name),
+                         db_text(host_connection_name(o->host_connection)), db_text(o->cluster_moref), db_text(o->instance_uuid),
+                         db_text(o->bios_uuid), db_number(call->picture->now_ms)),
+                 NULL, err);
+    return rc ? rc : note(call, k->cluster_id, err);
+}
+
+/* -- deciding ----------------------------------------------------------------------------------------------------------- */
+
+static bool is_own(enum vm_match match) {
+    return match == VM_MATCH_INSTANCE_UUID || match == VM_MATCH_BIOS_UUID || match == VM_MATCH_NAME;
+}
+
+static char *uuid_or_null(char *text) {
+    return uuid_is_valid(text) ? text : NULL;
+}
+
+/* What is to be stored, with borrowed texts. */
+struct verdict {
+    struct node_observation row;
+    enum vm_match bound_by;
+    bool is_new_binding;
+};
+
+static void judge(const struct known *k, const struct node_observation *told, struct verdict *out) {
+    const bool has_bound = k->has_row && k->row.bound_uuid;
+    const struct node_identity identity = {
+        .declared_instance_uuid = k->instance_uuid,
+        .declared_bios_uuid = k->bios_uuid,
+        .bound_uuid = has_bound ? k->row.bound_uuid : NULL,
+        .bound_by = k->bound_by,
+    };
+    enum vm_match match = observation_judge(&identity, told);
+    memset(out, 0, sizeof(*out));
+    if (match != VM_MATCH_NONE)
+        out->row = *told;
+    out->row.match = match;
+    out->row.instance_uuid = uuid_or_null(out->row.instance_uuid);
+    out->row.bios_uuid = uuid_or_null(out->row.bios_uuid);
+    out->row.node_id = k->row.node_id;
+    out->row.bound_uuid = has_bound ? k->row.bound_uuid : NULL;
+    out->bound_by = k->bound_by;
+    if (!is_own(match) || !out->row.instance_uuid)
+        return;
+    out->is_new_binding = !has_bound || !str_eq_nocase(k->row.bound_uuid, out->row.instance_uuid);
+    out->row.bound_uuid = out->row.instance_uuid;
+    out->bound_by = match;
+}
+
+/* Is another node bound to this virtual machine that declares it too? */
+static int look_for_rival(struct save *call, const char *uuid, const char *node_id, bool *is_taken, struct err *err) {
+    int64_t rivals = 0;
+    int rc = count_rows(call,
+                        "SELECT COUNT(*) FROM node_observations o JOIN nodes n ON n.id = o.node_id WHERE o.vcenter_id = ?"
+                        " AND o.bound_uuid = LOWER(?) AND o.node_id <> ? AND LOWER(n.vm_instance_uuid) = o.bound_uuid",
+                        uuid, node_id, &rivals, err);
+    *is_taken = rivals != 0;
+    return rc;
+}
+
+/* A new binding must not take what is another's; only a declared instance UUID goes before a binding. */
+static int settle_binding(struct save *call, const struct known *k, struct verdict *v, struct err *err) {
+    bool is_taken = false;
+    int rc;
+    if (!v->is_new_binding)
+        return 0;
+    if (v->row.match == VM_MATCH_INSTANCE_UUID) {
+        rc = look_for_rival(call, v->row.bound_uuid, k->node_id, &is_taken, err);
+        if (!rc && !is_taken && !call->is_dry)
+            rc = release(call, k, v->row.bound_uuid, err);
+    } else {
+        rc = look_for_owner(call, v->row.bound_uuid, k->node_id, &is_taken, err);
+    }
+    if (rc || !is_taken)
+        return rc;
+    v->row.match = VM_MATCH_MISMATCH;
+    v->row.bound_uuid = k->has_row ? k->row.bound_uuid : NULL;
+    v->bound_by = k->bound_by;
+    return 0;
+}
+
+static bool is_stored(const struct known *k, const struct verdict *v) {
+    return k->has_row && node_observation_same(&k->row, &v->row) && str_eq_nocase(k->row.bound_uuid, v->row.bound_uuid) &&
+           (!v->row.bound_uuid || k->bound_by == v->bound_by);
+}
+
+/* Does another vCenter have the say about this node? */
+static bool is_of_another(const struct save *call, const struct known *k) {
+    if (*k->vcenter_id)
+        return !str_eq(k->vcenter_id, call->picture->vcenter_id);
+    return k->has_row && k->row.bound_uuid && !str_eq(k->row.vcenter_id, call->picture->vcenter_id);
+}
+
+static int settle(struct save *call, struct known *k, const struct node_observation *told, struct err *err) {
+    const struct node_observation none = {.match = VM_MATCH_NONE};
+    const bool is_here = k->has_row && str_eq(k->row.vcenter_id, call->picture->vcenter_id);
+    struct verdict v;
+    int rc;
+    if (!*k->cluster_id || is_of_another(call, k))
+        return is_here ? remove_row(call, k, err) : 0;
+    if (!told && !is_here)
+        return 0;
+    k->has_row = is_here; /* an unbound row of another vCenter gives way */
+    judge(k, told ? told : &none, &v);
+    rc = settle_binding(call, k, &v, err);
+    if (rc || is_stored(k, &v))
+        return rc;
+    if (v.row.match == VM_MATCH_NONE && !v.row.bound_uuid)
+        return k->has_row ? remove_row(call, k, err) : 0;
+    call->changed++;
+    return call->is_dry ? 0 : write_row(call, k, &v.row, v.bound_by, err);
+}
+
+/* A node that is told and has no row of this vCenter. */
+static int settle_told(struct save *call, const struct node_observation *told, struct err *err) {
+    struct known_list found = {0};
+    int rc = load_node(call, told->node_id, &found, err);
+    if (!rc && found.count)
+        rc = settle(call, &found.items[0], told, err);
+    known_list_done(&found);
+    return rc;
+}
+
+/* -- one batch ---------------------------------------------------------------------------------------------------------- */
+
+/* The last node of a batch: where the told ones or the stored ones reach their limit first; NULL: both end. */
+static const char *find_end(const struct save *call, const struct known_list *rows) {
+    const char *told = call->picture->count - call->at > BATCH ? call->told[call->at + BATCH - 1]->node_id : NULL;
+    const char *stored = rows->count == BATCH ? rows->items[BATCH - 1].node_id : NULL;
+    if (!told || !stored)
+        return told ? told : stored;
+    return strcmp(told, stored) < 0 ? told : stored;
+}
+
+/* The comparison alone need not go on once it has found a difference. */
+static bool is_decided(const struct save *call) {
+    return call->is_dry && call->changed;
+}
+
+/* Both lists are in order of the node's id: walks them side by side. */
+static int merge(struct save *call, struct known_list *rows, const char *end, struct err *err) {
+    size_t row = 0, told = call->at;
+    int rc = 0;
+    while (!rc && !is_decided(call)) {
+        struct known *k = row < rows->count && (!end || strcmp(rows->items[row].node_id, end) <= 0) ? &rows->items[row] : NULL;
+        const struct node_observation *o = told < call->picture->count ? call->told[told] : NULL;
+        if (o && end && strcmp(o->node_id, end) > 0)
+            o = NULL;
+        if (!k && !o)
+            break;
+        const int order = !o ? -1 : !k ? 1 : strcmp(k->node_id, o->node_id);
+        rc = order > 0 ? settle_told(call, o, err) : settle(call, k, order ? NULL : o, err);
+        row += order <= 0;
+        told += order >= 0;
+    }
+    call->next_at = told;
+    return rc;
+}
+
+static int save_complete(struct save *call, struct err *err) {
+    struct known_list rows = {0};
+    int rc = load_rows(call, &rows, err);
+    const char *end = rc ? NULL : find_end(call, &rows);
+    if (!rc)
+        rc = merge(call, &rows, end, err);
+    call->is_end = !end;
+    (void)snprintf(call->next_after, sizeof(call->next_after), "%s", end ? end : "");
+    known_list_done(&rows);
+    return rc;
+}
+
+static int save_told(struct save *call, struct err *err) {
+    size_t end = call->picture->count - call->at > BATCH ? call->at + BATCH : call->picture->count;
+    int rc = 0;
+    for (size_t i = call->at; i < end && !rc && !is_decided(call); i++)
+        rc = settle_told(call, call->told[i], err);
+    call->next_at = end;
+    call->is_end = end == call->picture->count;
+    return rc;
+}
+
+static int run_batch(struct store_tx *tx, void *arg, struct err *err) {
+    struct save *call = arg;
+    int rc = call->is_dry ? 0 : store_tx_lock(tx, "observations", err);
+    call->tx = tx;
+    call->changed = 0;
+    if (rc)
+        return rc;
+    return call->picture->is_complete ? save_complete(call, err) : save_told(call, err);
+}
+
+static int save_batch(struct store *store, struct save *call, struct err *err) {
+    int rc;
+    call->is_dry = true;
+    rc = store_tx_snapshot(store, run_batch, call, err);
+    call->is_dry = false;
+    return rc || !call->changed ? rc : store_tx(store, run_batch, call, err);
+}
+
+/* -- all of it ---------------------------------------------------------------------------------------------------------- */
+
+static int check_vcenter(struct db_conn *conn, void *arg, struct err *err) {
+    const char *vcenter_id = arg;
+    int64_t count = 0;
+    int rc = db_query(conn,
+                      &(struct db_query){.sql = "SELECT COUNT(*) FROM vcenters WHERE id = ?",
+                                         .args = DB_ARGS(db_text(vcenter_id)),
+                                         .columns = "i",
+                                         .row = db_take_number,
+                                         .arg = &count},
+                      err);
+    return rc || count ? rc : err_set(err, ERR_NOT_FOUND, "there is no such vCenter");
+}
+
+static int compare_told(const void *a, const void *b) {
+    return strcmp((*(const struct node_observation *const *)a)->node_id, (*(const struct node_observation *const *)b)->node_id);
+}
+
+static int sort_told(struct save *call, struct err *err) {
+    const struct observation_picture *p = call->picture;
+    call->told = calloc(p->count + 1, sizeof(*call->told));
+    if (!call->told)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < p->count; i++) {
+        call->told[i] = &p->items[i];
+        if (!p->items[i].node_id || p->items[i].match == VM_MATCH_MISMATCH)
+            return err_set(err, ERR_INVALID, "an observation without a node, or with a verdict");
+    }
+    if (p->count > 1)
+        qsort(call->told, p->count, sizeof(*call->told), compare_told);
+    for (size_t i = 1; i < p->count; i++)
+        if (str_eq(call->told[i]->node_id, call->told[i - 1]->node_id))
+            return err_set(err, ERR_INVALID, "the node %s is observed twice", call->told[i]->node_id);
+    return 0;
+}
+
+int observation_store_save(struct store *store, const struct observation_picture *picture, unsigned *changed, struct err *err) {
+    struct save call = {.picture = picture};
+    char vcenter_id[UUID_TEXT_BYTES];
+    unsigned total = 0;
+    int rc = sort_told(&call, err);
+    (void)snprintf(vcenter_id, sizeof(vcenter_id), "%s", picture->vcenter_id);
+    if (!rc)
+        rc = store_read(store, check_vcenter, vcenter_id, err);
+    while (!rc && !call.is_end) {
+        rc = save_batch(store, &call, err);
+        total += call.changed;
+        call.at = call.next_at;
+        memcpy(call.after, call.next_after, sizeof(call.after));
+    }
+    free(call.told);
+    if (!rc)
+        *changed = total;
+    return rc;
+}

@@ -1,0 +1,122 @@
+/* Numbers and heartbeats of the running daemons. Layer 2 (store).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "replica_store.h"
+
+#include <stdlib.h>
+
+#include "db_stmt.h"
+#include "store_tx.h"
+
+#define NOW_MS "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
+#define SELECT_REPLICA "SELECT id, name, heartbeat_at_ms, IF(heartbeat_at_ms = 0, -1, " NOW_MS " - heartbeat_at_ms) FROM replicas"
+
+void replica_list_done(struct replica_list *list) {
+    if (!list)
+        return;
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i].name);
+    free(list->items);
+    *list = (struct replica_list){0};
+}
+
+static int add_replica(const struct db_row *row, void *arg, struct err *err) {
+    struct replica_list *list = arg;
+    void *items = list->items;
+    struct replica *item = db_list_add(&items, &list->count, sizeof(*item));
+    list->items = items;
+    if (!item)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    item->id = (unsigned)db_row_number(row, 0);
+    item->name = db_row_dup(row, 1);
+    item->heartbeat_at_ms = db_row_number(row, 2);
+    item->heartbeat_age_ms = db_row_number(row, 3);
+    return 0;
+}
+
+static int list_all(struct db_conn *conn, void *arg, struct err *err) {
+    replica_list_done(arg);
+    return db_query(
+        conn, &(struct db_query){.sql = SELECT_REPLICA " ORDER BY id", .columns = "itii", .row = add_replica, .arg = arg}, err);
+}
+
+int replica_store_list(struct store *store, struct replica_list *out, struct err *err) {
+    struct replica_list list = {0};
+    int rc = store_read(store, list_all, &list, err);
+    if (rc)
+        replica_list_done(&list);
+    else
+        *out = list;
+    return rc;
+}
+
+struct registration {
+    const char *name;
+    struct replica_list known;
+    int64_t id, age_ms;
+};
+
+/* Two new replicas may choose the same number: one gets a duplicate or a deadlock, and registers again. */
+static int add_new(struct db_conn *conn, struct registration *call, struct err *err) {
+    call->age_ms = -1;
+    int rc = db_query_one(
+        conn,
+        &(struct db_query){.sql = "SELECT MAX(id) + 1 FROM replicas", .columns = "i", .row = db_take_number, .arg = &call->id},
+        "no answer", err);
+    return rc ? rc
+              : db_run(conn, "INSERT INTO replicas (id, name, heartbeat_at_ms) VALUES (?, ?, " NOW_MS ")",
+                       DB_ARGS(db_number(call->id), db_text(call->name)), NULL, err);
+}
+
+static int beat(struct db_conn *conn, int64_t id, struct err *err) {
+    return db_run_one(conn, "UPDATE replicas SET heartbeat_at_ms = " NOW_MS " WHERE id = ?", DB_ARGS(db_number(id)),
+                      "this replica is not in the database", err);
+}
+
+static int register_replica(struct store_tx *tx, void *arg, struct err *err) {
+    struct registration *call = arg;
+    struct db_conn *conn = store_tx_conn(tx);
+    replica_list_done(&call->known);
+    int rc = db_query(conn,
+                      &(struct db_query){.sql = SELECT_REPLICA " WHERE name = ? FOR UPDATE",
+                                         .args = DB_ARGS(db_text(call->name)),
+                                         .columns = "itii",
+                                         .row = add_replica,
+                                         .arg = &call->known},
+                      err);
+    if (rc)
+        return rc;
+    if (!call->known.count)
+        return add_new(conn, call, err);
+    call->id = call->known.items[0].id;
+    call->age_ms = call->known.items[0].heartbeat_age_ms;
+    return beat(conn, call->id, err);
+}
+
+int replica_store_register(struct store *store, const char *name, unsigned *replica_id, int64_t *previous_age_ms,
+                           struct err *err) {
+    struct registration call = {.name = name};
+    struct err why = {0};
+    int rc = ERR_EXISTS;
+    for (int attempt = 0; attempt < 10 && rc == ERR_EXISTS; attempt++) {
+        err_clear(&why);
+        rc = store_tx(store, register_replica, &call, &why);
+    }
+    replica_list_done(&call.known);
+    if (rc) {
+        if (err && !err->code)
+            *err = why;
+        return rc;
+    }
+    store_set_replica(store, (unsigned)call.id);
+    *replica_id = (unsigned)call.id;
+    *previous_age_ms = call.age_ms;
+    return 0;
+}
+
+static int beat_own(struct store_tx *tx, void *arg, struct err *err) {
+    return beat(store_tx_conn(tx), (int64_t)store_get_replica(arg), err);
+}
+
+int replica_store_heartbeat(struct store *store, struct err *err) {
+    return store_tx(store, beat_own, store, err);
+}

@@ -1,0 +1,25 @@
+/* Rows of new sessions and their lines in the audit trail: one statement for several of them. Layer 2 (store), internal.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "audit_store.h"
+#include "err.h"
+#include "session_store.h"
+#include "store_tx.h"
+
+#define SESSION_ROWS_MAX 4U /* in one statement: each number of rows is a statement of its own on each connection */
+
+/* A session to be written. Borrowed. */
+struct session_new {
+    const struct session *session;
+    const char *group_ids;
+    const struct audit_record *line;
+    const struct session_once *once; /* NULL: the proof may be used again */
+};
+
+/* Writes 1 to SESSION_ROWS_MAX of them, either all with `once` or all without, in one round trip; with `begins` that starts the transaction, too.
+ * AUDIT_TX_UNSETTLED (audit_tx.h), ERR_EXISTS. */
+int session_rows_write(struct store_tx *tx, const struct session_new *items, size_t count, bool begins, struct err *err);

@@ -1,0 +1,332 @@
+/* Sessions. Layer 2 (store).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "session_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit_tx.h"
+#include "db_stmt.h"
+#include "session_tx.h"
+#include "store_tx.h"
+#include "str.h"
+
+#define COLUMNS                                                                                                                     \
+    "sid, principal_id, principal_name, full_name, role, source, vcenter_id, vc_user, vc_session_key, jti, old_jti, rotated_at_ms," \
+    " created_at_ms, ends_at_ms, revoked_at_ms, must_change_password, way, directory, directory_mark, acting_id, service_id,"       \
+    " group_ids"
+#define COLUMN_KINDS "tttttttttttiiiiitttttt"
+/* A local user's role, and whether the account is there and good and its password too, is the users table's word at the time of reading: what
+ * was true at the sign-on may have changed, and a session may have been written just behind the end of its user. The key of the join is read by
+ * the primary key of users. */
+#define FROM_SESSIONS \
+    " FROM sessions s LEFT JOIN users u ON u.id = IF(s.principal_id LIKE 'local:%', SUBSTRING(s.principal_id, 7), NULL)"
+#define IS_WITHOUT_USER "COALESCE(u.is_disabled, s.principal_id LIKE 'local:%')"
+#define SELECT_SESSIONS                                                                                                           \
+    "SELECT s.sid, s.principal_id, s.principal_name, s.full_name, COALESCE(u.role, s.role), s.source, s.vcenter_id, s.vc_user,"   \
+    " s.vc_session_key, s.jti, s.old_jti, s.rotated_at_ms, s.created_at_ms, s.ends_at_ms,"                                        \
+    " IF(s.revoked_at_ms = 0 AND " IS_WITHOUT_USER ", s.created_at_ms, s.revoked_at_ms),"                                         \
+    " COALESCE(u.must_change_password, s.must_change_password), s.way, s.directory, s.directory_mark, s.acting_id, s.service_id," \
+    " s.group_ids" FROM_SESSIONS
+#define GONE "there is no such session"
+
+void session_list_done(struct session_list *list) {
+    if (!list)
+        return;
+    for (size_t i = 0; i < list->count; i++)
+        session_done(&list->items[i]);
+    free(list->items);
+    *list = (struct session_list){0};
+}
+
+static bool is_known_before(enum source source) {
+    return source <= SOURCE_VC_PASSWORD;
+}
+
+const char *session_tx_source(enum source source) {
+    return source_name(is_known_before(source) ? source : SOURCE_LOCAL);
+}
+
+const char *session_tx_way(enum source source) {
+    return is_known_before(source) ? NULL : source_name(source);
+}
+
+static int read_who(const struct db_row *row, struct principal *who, struct err *err) {
+    const char *way = db_row_text(row, 16);
+    who->id = db_row_dup(row, 1);
+    who->name = db_row_dup(row, 2);
+    who->full_name = db_row_dup(row, 3);
+    who->vcenter_id = db_row_dup(row, 6);
+    who->vc_user = db_row_dup(row, 7);
+    who->vc_session_key = db_row_dup(row, 8);
+    who->directory = db_row_dup(row, 17);
+    who->acting_id = db_row_dup(row, 19);
+    who->service_id = db_row_dup(row, 20);
+    if (role_parse(db_row_text(row, 4), &who->role) && source_parse(way ? way : db_row_text(row, 5), &who->source))
+        return 0;
+    return err_set(err, ERR_SCHEMA, "a session has an unknown role or source");
+}
+
+static int add_session(const struct db_row *row, void *arg, struct err *err) {
+    struct session_list *list = arg;
+    void *items = list->items;
+    struct session *s = db_list_add(&items, &list->count, sizeof(*s));
+    list->items = items;
+    if (!s)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    db_row_copy(row, 0, s->sid, sizeof(s->sid));
+    db_row_copy(row, 9, s->jti, sizeof(s->jti));
+    db_row_copy(row, 10, s->old_jti, sizeof(s->old_jti));
+    s->rotated_at_ms = db_row_number(row, 11);
+    s->created_at_ms = db_row_number(row, 12);
+    s->ends_at_ms = db_row_number(row, 13);
+    s->revoked_at_ms = db_row_number(row, 14);
+    s->must_change_password = db_row_number(row, 15) != 0;
+    s->directory_mark = db_row_dup(row, 18);
+    if (group_set_unpack(db_row_text(row, 21), &s->groups, err))
+        return err_set(err, ERR_SCHEMA, "a session has groups of an unknown form");
+    return read_who(row, &s->who, err);
+}
+
+struct insertion {
+    const struct session *session;
+    const char *group_ids;
+};
+
+static int insert(struct store_tx *tx, void *arg, struct err *err) {
+    const struct insertion *call = arg;
+    const struct session *s = call->session;
+    const struct principal *who = &s->who;
+    int rc = db_run(
+        store_tx_conn(tx),
+        "INSERT INTO sessions (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        DB_ARGS(db_text(s->sid), db_text(who->id), db_text(who->name), db_text(who->full_name), db_text(role_name(who->role)),
+                db_text(session_tx_source(who->source)), db_text(who->vcenter_id), db_text(who->vc_user),
+                db_text(who->vc_session_key), db_text(s->jti), db_text(s->old_jti), db_number(s->rotated_at_ms),
+                db_number(s->created_at_ms), db_number(s->ends_at_ms), db_number(s->revoked_at_ms),
+                db_number(s->must_change_password), db_text(session_tx_way(who->source)), db_text(who->directory),
+                db_text(s->directory_mark), db_text(who->acting_id), db_text(who->service_id), db_text(call->group_ids)),
+        NULL, err);
+    return rc ? rc : store_tx_note_change(tx, CHANGE_SESSION, s->sid, err);
+}
+
+int session_store_insert(struct store *store, const struct session *s, struct err *err) {
+    _cleanup_free_ char *group_ids = NULL;
+    struct insertion call = {.session = s};
+    int rc = group_set_pack(&s->groups, &group_ids, err);
+    call.group_ids = group_ids;
+    return rc ? rc : store_tx(store, insert, &call, err);
+}
+
+struct load {
+    const char *sid;
+    int64_t now_ms;
+    struct session_list list;
+};
+
+static int load_one(struct db_conn *conn, void *arg, struct err *err) {
+    struct load *call = arg;
+    int rc;
+    session_list_done(&call->list);
+    rc = db_query_one(conn,
+                      &(struct db_query){.sql = SELECT_SESSIONS " WHERE s.sid = ?",
+                                         .args = DB_ARGS(db_text(call->sid)),
+                                         .columns = COLUMN_KINDS,
+                                         .row = add_session,
+                                         .arg = &call->list},
+                      GONE, err);
+    return rc ? rc : session_read_vcenters(conn, &call->list, call->sid, 0, err);
+}
+
+int session_store_load(struct store *store, const char *sid, struct session **out, struct err *err) {
+    struct load call = {.sid = sid};
+    int rc = store_read(store, load_one, &call, err);
+    if (rc)
+        session_list_done(&call.list);
+    else
+        *out = call.list.items; /* an array of one is one */
+    return rc;
+}
+
+static int load_active(struct db_conn *conn, void *arg, struct err *err) {
+    struct load *call = arg;
+    int rc;
+    session_list_done(&call->list);
+    rc = db_query(conn,
+                  &(struct db_query){.sql = SELECT_SESSIONS
+                                     " WHERE s.revoked_at_ms = 0 AND s.ends_at_ms > ? AND NOT " IS_WITHOUT_USER " ORDER BY s.sid",
+                                     .args = DB_ARGS(db_number(call->now_ms)),
+                                     .columns = COLUMN_KINDS,
+                                     .row = add_session,
+                                     .arg = &call->list},
+                  err);
+    return rc ? rc : session_read_vcenters(conn, &call->list, NULL, call->now_ms, err);
+}
+
+int session_store_list_active(struct store *store, int64_t now_ms, struct session_list *out, struct err *err) {
+    struct load call = {.now_ms = now_ms};
+    int rc = store_read(store, load_active, &call, err);
+    if (rc)
+        session_list_done(&call.list);
+    else
+        *out = call.list;
+    return rc;
+}
+
+/* Why an exchange met no row. */
+static int explain_rotation(struct db_conn *conn, const struct session_rotation *r, struct err *err) {
+    int64_t live = 0;
+    int rc =
+        db_query(conn,
+                 &(struct db_query){.sql = "SELECT COUNT(*) FROM sessions WHERE sid = ? AND revoked_at_ms = 0 AND ends_at_ms > ?",
+                                    .args = DB_ARGS(db_text(r->sid), db_number(r->now_ms)),
+                                    .columns = "i",
+                                    .row = db_take_number,
+                                    .arg = &live},
+                 err);
+    if (rc)
+        return rc;
+    return live ? err_set(err, ERR_PRECONDITION, "this token was exchanged already")
+                : err_set(err, ERR_SESSION_ENDED, "the session has ended; sign in again");
+}
+
+static int rotate(struct store_tx *tx, void *arg, struct err *err) {
+    const struct session_rotation *r = arg;
+    uint64_t met = 0;
+    int rc = db_run(
+        store_tx_conn(tx),
+        "UPDATE sessions SET old_jti = jti, jti = ?, rotated_at_ms = ? WHERE sid = ? AND jti = ? AND revoked_at_ms = 0 AND ends_at_ms > ?",
+        DB_ARGS(db_text(r->new_jti), db_number(r->now_ms), db_text(r->sid), db_text(r->jti), db_number(r->now_ms)), &met, err);
+    if (rc)
+        return rc;
+    return met ? store_tx_note_change(tx, CHANGE_SESSION, r->sid, err) : explain_rotation(store_tx_conn(tx), r, err);
+}
+
+int session_store_rotate(struct store *store, const struct session_rotation *rotation, struct err *err) {
+    struct session_rotation borrowed = *rotation;
+    return store_tx(store, rotate, &borrowed, err);
+}
+
+struct renewal {
+    const struct session_news *news;
+    const char *group_ids;
+};
+
+static int update_person(struct store_tx *tx, void *arg, struct err *err) {
+    const struct renewal *call = arg;
+    const struct session_news *news = call->news;
+    int64_t differs = 0;
+    int rc =
+        db_query(store_tx_conn(tx),
+                 &(struct db_query){.sql = "SELECT COUNT(*) FROM sessions WHERE sid = ? AND revoked_at_ms = 0"
+                                           " AND NOT (directory_mark <=> ? AND group_ids <=> ?) FOR UPDATE",
+                                    .args = DB_ARGS(db_text(news->sid), db_text(news->directory_mark), db_text(call->group_ids)),
+                                    .columns = "i",
+                                    .row = db_take_number,
+                                    .arg = &differs},
+                 err);
+    if (rc || !differs)
+        return rc;
+    rc = db_run(store_tx_conn(tx), "UPDATE sessions SET directory_mark = ?, group_ids = ? WHERE sid = ?",
+                DB_ARGS(db_text(news->directory_mark), db_text(call->group_ids), db_text(news->sid)), NULL, err);
+    return rc ? rc : store_tx_note_change(tx, CHANGE_SESSION, news->sid, err);
+}
+
+int session_store_update_person(struct store *store, const struct session_news *news, struct err *err) {
+    _cleanup_free_ char *group_ids = NULL;
+    struct renewal call = {.news = news};
+    int rc = group_set_pack(news->groups, &group_ids, err);
+    call.group_ids = group_ids;
+    return rc ? rc : store_tx(store, update_person, &call, err);
+}
+
+struct revocation {
+    enum session_tx_owner owner;
+    const char *id; /* of the owner, or the sid */
+    int64_t now_ms;
+    const struct audit_record *line; /* of one; NULL: none */
+    unsigned count;
+};
+
+static int revoke_one(struct store_tx *tx, void *arg, struct err *err) {
+    const struct revocation *call = arg;
+    int rc =
+        db_run_one(store_tx_conn(tx), "UPDATE sessions SET revoked_at_ms = IF(revoked_at_ms = 0, ?, revoked_at_ms) WHERE sid = ?",
+                   DB_ARGS(db_number(call->now_ms), db_text(call->id)), GONE, err);
+    if (!rc)
+        rc = store_tx_note_change(tx, CHANGE_SESSION, call->id, err);
+    return rc ? rc : audit_tx_append(tx, call->line, 1, err);
+}
+
+int session_store_revoke(struct store *store, const char *sid, int64_t now_ms, const struct audit_record *line, struct err *err) {
+    struct revocation call = {.id = sid, .now_ms = now_ms, .line = line};
+    return store_tx(store, revoke_one, &call, err);
+}
+
+static int note_session(const struct db_row *row, void *arg, struct err *err) {
+    return store_tx_note_change(arg, CHANGE_SESSION, db_row_text(row, 0), err);
+}
+
+struct owner_sql {
+    const char *list, *revoke;
+};
+
+/* Statements are known by the address of their text, so each owner has its own. */
+static const struct owner_sql owner_sql[] = {
+    [SESSION_TX_PRINCIPAL] = {"SELECT sid FROM sessions WHERE principal_id = ? AND revoked_at_ms = 0 FOR UPDATE",
+                              "UPDATE sessions SET revoked_at_ms = ? WHERE principal_id = ? AND revoked_at_ms = 0"},
+    [SESSION_TX_VCENTER] = {"SELECT sid FROM sessions WHERE vcenter_id = ? AND revoked_at_ms = 0 FOR UPDATE",
+                            "UPDATE sessions SET revoked_at_ms = ? WHERE vcenter_id = ? AND revoked_at_ms = 0"},
+};
+
+int session_tx_revoke(struct store_tx *tx, enum session_tx_owner owner, const char *owner_id, int64_t now_ms, unsigned *count,
+                      struct err *err) {
+    uint64_t met = 0;
+    int rc = db_query(
+        store_tx_conn(tx),
+        &(struct db_query){
+            .sql = owner_sql[owner].list, .args = DB_ARGS(db_text(owner_id)), .columns = "t", .row = note_session, .arg = tx},
+        err);
+    if (!rc)
+        rc = db_run(store_tx_conn(tx), owner_sql[owner].revoke, DB_ARGS(db_number(now_ms), db_text(owner_id)), &met, err);
+    if (!rc && owner == SESSION_TX_VCENTER)
+        rc = session_tx_forget_vcenter(tx, owner_id, err);
+    if (!rc)
+        *count = (unsigned)met;
+    return rc;
+}
+
+static int revoke_all(struct store_tx *tx, void *arg, struct err *err) {
+    struct revocation *call = arg;
+    return session_tx_revoke(tx, call->owner, call->id, call->now_ms, &call->count, err);
+}
+
+int session_store_revoke_of_principal(struct store *store, const char *principal_id, int64_t now_ms, unsigned *count,
+                                      struct err *err) {
+    struct revocation call = {.owner = SESSION_TX_PRINCIPAL, .id = principal_id, .now_ms = now_ms};
+    int rc = store_tx(store, revoke_all, &call, err);
+    if (!rc)
+        *count = call.count;
+    return rc;
+}
+
+struct purge {
+    int64_t before_ms;
+    unsigned limit;
+    uint64_t deleted;
+};
+
+static int purge(struct store_tx *tx, void *arg, struct err *err) {
+    struct purge *call = arg;
+    return db_run(store_tx_conn(tx),
+                  "DELETE FROM sessions WHERE ends_at_ms < ? OR (revoked_at_ms > 0 AND revoked_at_ms < ?) ORDER BY sid LIMIT ?",
+                  DB_ARGS(db_number(call->before_ms), db_number(call->before_ms), db_number(call->limit)), &call->deleted, err);
+}
+
+int session_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err) {
+    struct purge call = {.before_ms = before_ms, .limit = limit};
+    int rc = store_tx(store, purge, &call, err);
+    if (!rc)
+        *deleted = call.deleted;
+    return rc;
+}

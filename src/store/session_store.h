@@ -1,0 +1,81 @@
+/* Signed-in sessions. Layer 2 (store). Common errors: store.h. All writes but the purge note CHANGE_SESSION with the sid.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "audit_store.h"
+#include "err.h"
+#include "session.h"
+#include "store.h"
+
+struct session_list {
+    struct session *items; /* by sid */
+    size_t count;
+};
+void session_list_done(struct session_list *list); /* NULL is allowed */
+
+/* Writes a new session. ERR_EXISTS if the sid is taken. */
+int session_store_insert(struct store *store, const struct session *s, struct err *err);
+
+/* The same, with a line of the audit trail in the same transaction: both are written or neither is (session_open.c). */
+int session_store_open(struct store *store, const struct session *s, const struct audit_record *line, struct err *err);
+
+/* The same for a proof that works once: its digest is noted with them (replay_store.h). ERR_EXISTS also if the proof was used before, here or at another
+ * replica. */
+#define SESSION_ONCE_BYTES 32U
+struct session_once {
+    const uint8_t *digest; /* SESSION_ONCE_BYTES of them */
+    int64_t until_ms;      /* wall clock; nobody takes the proof any more then */
+};
+int session_store_open_once(struct store *store, const struct session *s, const struct audit_record *line,
+                            const struct session_once *once, struct err *err);
+
+/* Reads one, revoked or ended ones too; freed by session_free. ERR_NOT_FOUND. */
+int session_store_load(struct store *store, const char *sid, struct session **out, struct err *err);
+
+/* Reads those not revoked that end after now_ms, for start-up. *out (uninitialised) is given back by session_list_done. */
+int session_store_list_active(struct store *store, int64_t now_ms, struct session_list *out, struct err *err);
+
+struct session_rotation {
+    const char *sid;
+    const char *jti; /* the one the caller's token has; becomes old_jti */
+    const char *new_jti;
+    int64_t now_ms;
+};
+/* Exchanges the jti if it is still the current one, atomically: of several callers with one token exactly one gets 0. Others get
+ * ERR_PRECONDITION (load and judge again). ERR_SESSION_ENDED if the session is unknown, revoked or past its end. */
+int session_store_rotate(struct store *store, const struct session_rotation *rotation, struct err *err);
+
+/* Writes what a directory said about the bearer when it was asked again; a session that has ended is left alone, without an error. Notes the change
+ * only if something differs. */
+struct session_news {
+    const char *sid;
+    const char *directory_mark;
+    const struct group_set *groups;
+};
+int session_store_update_person(struct store *store, const struct session_news *news, struct err *err);
+
+/* Revokes one session; doing it again keeps the first time and gives 0. The line, if not NULL, is written in the same transaction.
+ * ERR_NOT_FOUND. */
+int session_store_revoke(struct store *store, const char *sid, int64_t now_ms, const struct audit_record *line, struct err *err);
+
+/* Revokes all live sessions of a principal; *count is their number. */
+int session_store_revoke_of_principal(struct store *store, const char *principal_id, int64_t now_ms, unsigned *count,
+                                      struct err *err);
+
+/* Adds a further vCenter to a live session, or replaces the proof for it; the session ends no later than `ends_at_ms` from then on.
+ * ERR_SESSION_ENDED if the session is unknown, revoked or past its end; ERR_CONFLICT when SESSION_VCENTERS_MAX are there. */
+struct session_addition {
+    const char *sid;
+    const struct session_vcenter *vcenter; /* added_at_ms is now */
+    int64_t ends_at_ms;
+};
+int session_store_add_vcenter(struct store *store, const struct session_addition *addition, struct err *err);
+
+/* Takes a further vCenter away from a session. ERR_NOT_FOUND. */
+int session_store_remove_vcenter(struct store *store, const char *sid, const char *vcenter_id, struct err *err);
+
+/* Deletes up to `limit` sessions that ended or were revoked before this wall-clock time; *deleted is their number. */
+int session_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err);

@@ -1,0 +1,72 @@
+/* The database: a bounded pool of connections, health, schema check. Layer 2 (store).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * All SQL lives in this folder and in sql/. Every function here and in the *_store.h headers blocks on the network: call
+ * from lanes only, never from a handler that must be fast. All are safe to call from several threads at once.
+ *
+ * Common errors, not repeated at each prototype: ERR_DATABASE (away, or refused the account; retry_after_s is set while
+ * the pool waits before it tries again), ERR_BUSY (no connection free in time, or a conflict that outlived all retries),
+ * ERR_SCHEMA (a table or column is missing), ERR_NOMEM. A text that does not fit its column or is not UTF-8 gives
+ * ERR_UNPROCESSABLE. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "err.h"
+
+struct store;
+
+/* Texts are copied. Either unix_socket, or host with ca_file: a network connection is always TLS with the chain and the
+ * name checked. Zero numbers mean the default in brackets. */
+struct store_options {
+    const char *unix_socket;
+    const char *host;
+    unsigned port;        /* [3306] */
+    const char *ca_file;  /* PEM file with the CA of the server's certificate */
+    const char *database; /* NULL: none selected (only for store_create_accounts) */
+    const char *user;
+    const char *password;       /* NULL or "": none (socket authentication) */
+    unsigned connections_max;   /* [8] 1 to 64; opened when needed */
+    unsigned connect_timeout_s; /* [5] Connector/C knows whole seconds only */
+    unsigned call_timeout_s;    /* [15] one statement; the server gives up a little earlier */
+    long borrow_timeout_ms;     /* [5000] waiting for a free connection */
+};
+
+/* Makes the pool. Connects to nothing yet, so the database may be away. *out is freed by store_free.
+ * ERR_CONFIG for options that contradict each other. */
+int store_new(const struct store_options *options, struct store **out, struct err *err);
+
+/* Closes all connections; none may be in use. The password is wiped. NULL is allowed. */
+void store_free(struct store *store);
+CLEANUP_DEFINE(struct store, store_free);
+
+/* One round trip to the server, with a connection attempt if the pool's waiting time allows one. */
+int store_ping(struct store *store, struct err *err);
+
+/* Wall clock since when the database is away, or 0 while it answers (or was never asked). Asks memory only. */
+int64_t store_away_since_ms(struct store *store);
+
+/* Is it worth asking the database now? ERR_DATABASE with retry_after_s while it is away or has been silent for 1.5 s. Asks memory only: for
+ * those who would otherwise queue for a thread first. Somebody must call store_ping every second, who finds out that it is back. */
+int store_check_answers(struct store *store, struct err *err);
+
+/* ERR_DATABASE with the reason and a remedy if the database, though it answers, refused something just now because it is read-only, its
+ * disk is full or the like. Asks memory only. */
+int store_check_writable(struct store *store, struct err *err);
+
+/* For lane_options.thread_begin and thread_end of every thread that calls into the store. */
+void store_thread_begin(void);
+void store_thread_end(void);
+
+/* The replica whose change sequence this process writes (replica_store_register gives the number). Until set it is 0, the
+ * row of the command line tools. Set once, before other threads write. */
+void store_set_replica(struct store *store, unsigned replica_id);
+unsigned store_get_replica(const struct store *store);
+
+/* Database time in ms since 1970, the clock for leases and heartbeats. */
+int store_lookup_time(struct store *store, int64_t *now_ms, struct err *err);
+
+/* Frees what Connector/C keeps for the process. Call once at the very end, after every store_free. */
+void store_global_done(void);

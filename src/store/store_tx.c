@@ -1,0 +1,348 @@
+/* Transactions: begin, body, change log, commit, and when to run the whole again. Layer 2 (store).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "store_tx.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "audit_chain.h"
+#include "audit_side.h"
+#include "audit_store.h"
+#include "backoff.h"
+#include "clock.h"
+#include "db_pool.h"
+#include "db_stmt.h"
+#include "str.h"
+#include "uuid.h"
+
+#define TX_ATTEMPTS_MAX 6
+#define FIND_OUT_MS 5000 /* how long a COMMIT without answer is looked after */
+#define MARK_FOUND 1     /* no ERR_*: the look ends, and is undone */
+
+static const struct backoff retry = {.first_ms = 20, .max_ms = 640, .jitter_percent = 75};
+
+struct store_tx {
+    struct store *store;
+    struct db_conn *conn;
+    struct change *changes; /* notes of this attempt */
+    size_t changes_count;
+    struct audit_record *lines; /* of this attempt, for the listener */
+    size_t lines_count;
+    bool has_chain, has_sent;
+    struct audit_state sent; /* the chain after this attempt, if it is committed */
+    void (*before_commit)(void *arg);
+    void *before_commit_arg;
+    int64_t marked_at_ms;       /* created_at_ms of the row that bears the mark; 0: there is none */
+    char mark[UUID_TEXT_BYTES]; /* stands in its last change_log row */
+};
+
+struct tx_plan {
+    const char *begin; /* NULL: the body begins the transaction */
+    store_tx_fn *fn;
+    void *arg;
+    bool is_read_only;
+};
+
+/* How an attempt ended. Unknown: COMMIT had no answer, or one that leaves it open. */
+enum tx_end { TX_DONE, TX_FAILED, TX_AGAIN, TX_LOST, TX_UNKNOWN };
+
+struct db_conn *store_tx_conn(struct store_tx *tx) {
+    return tx->conn;
+}
+
+unsigned store_tx_replica(const struct store_tx *tx) {
+    return store_get_replica(tx->store);
+}
+
+struct audit_chain *store_tx_chain(struct store_tx *tx) {
+    return store_chain(tx->store);
+}
+
+int store_tx_take_chain(struct store_tx *tx, struct err *err) {
+    int rc = tx->has_chain ? 0 : audit_chain_take(store_chain(tx->store), db_pool_call_timeout_ms(tx->store), err);
+    tx->has_chain = tx->has_chain || !rc;
+    return rc;
+}
+
+void store_tx_before_commit(struct store_tx *tx, void (*fn)(void *arg), void *arg) {
+    tx->before_commit = fn;
+    tx->before_commit_arg = arg;
+}
+
+/* All statements are done: in the database others wait for this transaction now, so they need not wait here. */
+static void let_others_in(struct store_tx *tx) {
+    struct audit_chain *chain = store_chain(tx->store);
+    if (tx->has_chain) {
+        tx->sent = chain->next;
+        tx->has_sent = chain->next.seq != chain->known.seq;
+        tx->has_chain = false;
+        audit_chain_give(chain, true);
+    }
+    if (tx->before_commit)
+        tx->before_commit(tx->before_commit_arg);
+}
+
+/* Whoever ran into an error before COMMIT was undone, or will be as soon as the server notices. */
+static void settle_chain(struct store_tx *tx, enum tx_end end) {
+    struct audit_chain *chain = store_chain(tx->store);
+    if (tx->has_chain)
+        audit_chain_give(chain, false);
+    if (tx->has_sent)
+        audit_chain_confirm(chain, &tx->sent, end == TX_DONE);
+    tx->has_chain = tx->has_sent = false;
+}
+
+int store_tx_tell_lines(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err) {
+    for (size_t i = 0; i < count && store_has_audit_listener(tx->store); i++) {
+        void *items = tx->lines;
+        struct audit_record *line = db_list_add(&items, &tx->lines_count, sizeof(*line));
+        tx->lines = items;
+        if (!line)
+            return err_set(err, ERR_NOMEM, "out of memory");
+        *line = records[i];
+    }
+    return 0;
+}
+
+int store_tx_lock(struct store_tx *tx, const char *name, struct err *err) {
+    return db_run(tx->conn,
+                  "INSERT INTO leases (name, holder, expires_at_ms) VALUES (CONCAT('lock:', ?), '', 1)"
+                  " ON DUPLICATE KEY UPDATE expires_at_ms = expires_at_ms + 1",
+                  DB_ARGS(db_text(name)), NULL, err);
+}
+
+static bool is_noted(const struct store_tx *tx, enum change_kind kind, const char *object_id) {
+    for (size_t i = 0; i < tx->changes_count; i++)
+        if (tx->changes[i].kind == kind && !strcmp(tx->changes[i].object_id, object_id))
+            return true;
+    return false;
+}
+
+int store_tx_note_change(struct store_tx *tx, enum change_kind kind, const char *object_id, struct err *err) {
+    size_t bytes = strlen(object_id) + 1;
+    struct change change = {.kind = kind};
+    if (bytes > sizeof(change.object_id))
+        return err_set(err, ERR_UNPROCESSABLE, "the id of an object is longer than %zu bytes", sizeof(change.object_id) - 1);
+    if (is_noted(tx, kind, object_id))
+        return 0;
+    memcpy(change.object_id, object_id, bytes);
+    void *items = tx->changes;
+    struct change *slot = db_list_add(&items, &tx->changes_count, sizeof(*slot));
+    tx->changes = items;
+    if (!slot)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    *slot = change;
+    return 0;
+}
+
+const char *store_tx_mark(struct store_tx *tx, int64_t now_ms) {
+    tx->marked_at_ms = now_ms;
+    uuid_new(tx->mark);
+    return tx->mark;
+}
+
+static int write_changes(struct store_tx *tx, struct err *err) {
+    static const char raise[] = "UPDATE replicas SET seq = LAST_INSERT_ID(seq + ?) WHERE id = ?";
+    const unsigned replica = store_get_replica(tx->store);
+    const int64_t count = (int64_t)tx->changes_count;
+    if (!count)
+        return 0;
+    int rc =
+        db_run_one(tx->conn, raise, DB_ARGS(db_number(count), db_number(replica)), "this replica is not in the database", err);
+    if (rc)
+        return rc;
+    int64_t seq = (int64_t)db_last_value(tx->conn, raise) - count;
+    const int64_t last_seq = seq + count, now_ms = clock_wall_ms();
+    const char *mark = store_tx_mark(tx, now_ms);
+    for (size_t i = 0; i < tx->changes_count && !rc; i++) {
+        seq++;
+        rc = db_run(tx->conn,
+                    "INSERT INTO change_log (replica_id, seq, kind, object_id, created_at_ms, tx_id) VALUES (?, ?, ?, ?, ?, ?)",
+                    DB_ARGS(db_number(replica), db_number(seq), db_text(change_kind_name(tx->changes[i].kind)),
+                            db_text(tx->changes[i].object_id), db_number(now_ms), db_text(seq == last_seq ? mark : NULL)),
+                    NULL, err);
+    }
+    return rc;
+}
+
+/* After a failure the number that caused it is still in the connection; rolling back must not hide it. */
+static enum tx_end roll_back(struct store_tx *tx) {
+    const unsigned number = tx->conn->last_errno;
+    if (tx->conn->is_broken)
+        return tx->conn->is_timed_out ? TX_FAILED : TX_LOST;
+    (void)db_conn_exec(tx->conn, "ROLLBACK", NULL);
+    return db_errno_is_transient(number) ? TX_AGAIN : TX_FAILED;
+}
+
+static enum tx_end commit(struct store_tx *tx, const struct tx_plan *plan, int *rc, struct err *err) {
+    struct err why = {0};
+    *rc = db_conn_exec(tx->conn, "COMMIT", &why);
+    if (!*rc)
+        return TX_DONE;
+    if (!plan->is_read_only && db_errno_is_open(tx->conn->last_errno)) { /* running it again could do things twice */
+        *rc = err_set(err, ERR_DATABASE, "the database broke off while saving: the change may or may not have been made");
+        err_remedy(err, "look whether it was made before trying again");
+        err_detail(err, "%s", why.detail);
+        tx->conn->is_broken = true;
+        return TX_UNKNOWN;
+    }
+    if (err && !err->code)
+        *err = why;
+    return roll_back(tx);
+}
+
+static enum tx_end run_attempt(struct store_tx *tx, const struct tx_plan *plan, int *rc, struct err *err) {
+    tx->changes_count = 0;
+    tx->lines_count = 0;
+    tx->before_commit = NULL;
+    tx->marked_at_ms = 0;
+    *rc = plan->begin ? db_conn_exec(tx->conn, plan->begin, err) : 0;
+    if (!*rc)
+        *rc = plan->fn(tx, plan->arg, err);
+    if (!*rc)
+        *rc = write_changes(tx, err);
+    if (*rc)
+        return roll_back(tx);
+    let_others_in(tx);
+    return commit(tx, plan, rc, err);
+}
+
+static void sleep_ms(int64_t ms) {
+    struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    while (nanosleep(&left, &left) && errno == EINTR)
+        continue;
+}
+
+static enum tx_end borrow_and_run(struct store_tx *tx, const struct tx_plan *plan, int *rc, struct err *err) {
+    *rc = db_pool_borrow(tx->store, &tx->conn, err);
+    if (*rc)
+        return TX_FAILED;
+    enum tx_end end = run_attempt(tx, plan, rc, err);
+    settle_chain(tx, end);
+    db_pool_give(tx->store, tx->conn);
+    tx->conn = NULL;
+    return end;
+}
+
+/* -- finding out how a COMMIT without answer ended ------------------------------------------------------------------------- */
+
+/* Writes the row that the lost transaction wrote: on the same node this waits for its end, on another node of a Galera cluster one of
+ * the two is undone. So once this is committed, its mark is there or never will be. */
+static int look_for_mark(struct store_tx *tx, void *arg, struct err *err) {
+    const struct store_tx *lost = arg;
+    const unsigned replica = store_get_replica(tx->store);
+    int64_t found = 0;
+    int rc = db_run_one(tx->conn, "UPDATE replicas SET heartbeat_at_ms = heartbeat_at_ms + 1 WHERE id = ?",
+                        DB_ARGS(db_number(replica)), "this replica is not in the database", err);
+    if (rc)
+        return rc;
+    rc = db_query(
+        tx->conn,
+        &(struct db_query){.sql = "SELECT COUNT(*) FROM change_log WHERE replica_id = ? AND created_at_ms = ? AND tx_id = ?",
+                           .args = DB_ARGS(db_number(replica), db_number(lost->marked_at_ms), db_text(lost->mark)),
+                           .columns = "i",
+                           .row = db_take_number,
+                           .arg = &found},
+        err);
+    return rc ? rc : found ? MARK_FOUND : 0;
+}
+
+/* Tries for a while, since the node that broke off may come back or another take its place. */
+static enum tx_end find_out(const struct store_tx *lost) {
+    const struct tx_plan look = {.begin = "START TRANSACTION", .fn = look_for_mark};
+    const int64_t until_ms = clock_mono_ms() + FIND_OUT_MS;
+    for (unsigned attempt = 1; lost->marked_at_ms; attempt++) {
+        struct store_tx tx = {.store = lost->store};
+        union {
+            const struct store_tx *in;
+            void *out;
+        } given = {.in = lost};
+        struct tx_plan plan = look;
+        int rc = 0;
+        plan.arg = given.out;
+        enum tx_end end = borrow_and_run(&tx, &plan, &rc, NULL);
+        if (end == TX_DONE)
+            return TX_AGAIN;
+        if (rc == MARK_FOUND)
+            return TX_DONE;
+        if (clock_mono_ms() >= until_ms)
+            break;
+        sleep_ms(backoff_delay_ms(&retry, attempt, random_u32()));
+    }
+    return TX_UNKNOWN;
+}
+
+static int run_plan(struct store *store, const struct tx_plan *plan, struct err *err) {
+    struct store_tx tx = {.store = store};
+    struct err why = {0};
+    const int64_t until_ms = clock_mono_ms() + db_pool_call_timeout_ms(store);
+    bool was_lost = false;
+    int rc = 0;
+    for (unsigned attempt = 1;; attempt++) {
+        err_clear(&why);
+        enum tx_end end = borrow_and_run(&tx, plan, &rc, &why);
+        if (end == TX_UNKNOWN && clock_mono_ms() < until_ms)
+            end = find_out(&tx);
+        rc = end == TX_DONE ? 0 : rc;
+        bool is_again = end == TX_AGAIN || (end == TX_LOST && !was_lost);
+        if (!is_again || attempt == TX_ATTEMPTS_MAX || clock_mono_ms() >= until_ms)
+            break;
+        was_lost = was_lost || end == TX_LOST;
+        if (end == TX_AGAIN)
+            sleep_ms(backoff_delay_ms(&retry, attempt, random_u32()));
+    }
+    free(tx.changes);
+    for (size_t i = 0; i < tx.lines_count && !rc; i++)
+        store_tell_audit(store, &tx.lines[i]);
+    free(tx.lines);
+    if (rc && err && !err->code)
+        *err = why;
+    return rc;
+}
+
+int store_tx(struct store *store, store_tx_fn *fn, void *arg, struct err *err) {
+    return run_plan(store, &(struct tx_plan){.begin = "START TRANSACTION", .fn = fn, .arg = arg}, err);
+}
+
+int store_tx_compound(struct store *store, store_tx_fn *fn, void *arg, struct err *err) {
+    return run_plan(store, &(struct tx_plan){.fn = fn, .arg = arg}, err);
+}
+
+struct snapshot {
+    store_tx_fn *fn;
+    void *arg;
+};
+
+/* The isolation level is for the next transaction only, so it is set inside the attempt, and the transaction begun anew. */
+static int run_snapshot(struct store_tx *tx, void *arg, struct err *err) {
+    struct snapshot *snapshot = arg;
+    int rc = db_conn_exec(tx->conn, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY", err);
+    return rc ? rc : snapshot->fn(tx, snapshot->arg, err);
+}
+
+int store_tx_snapshot(struct store *store, store_tx_fn *fn, void *arg, struct err *err) {
+    struct snapshot snapshot = {fn, arg};
+    const struct tx_plan plan = {
+        .begin = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", .fn = run_snapshot, .arg = &snapshot, .is_read_only = true};
+    return run_plan(store, &plan, err);
+}
+
+int store_read(struct store *store, store_read_fn *fn, void *arg, struct err *err) {
+    for (bool is_second = false;; is_second = true) {
+        struct db_conn *conn = NULL;
+        struct err why = {0};
+        int rc = db_pool_borrow(store, &conn, err);
+        if (rc)
+            return rc;
+        rc = fn(conn, arg, &why);
+        bool is_stale = rc && conn->is_broken && conn->is_reused && !conn->is_timed_out;
+        db_pool_give(store, conn);
+        if (is_stale && !is_second)
+            continue;
+        if (rc && err && !err->code)
+            *err = why;
+        return rc;
+    }
+}

@@ -1,0 +1,318 @@
+/* Local users. Layer 2 (store).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "user_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit_tx.h"
+#include "db_stmt.h"
+#include "secret.h"
+#include "session_tx.h"
+#include "store_tx.h"
+#include "str.h"
+
+#define COLUMNS "id, name, full_name, role, is_disabled, must_change_password, created_at_ms, updated_at_ms, version_no"
+#define GONE "there is no such user"
+
+static void user_done(struct user *u) {
+    free(u->id);
+    free(u->name);
+    free(u->full_name);
+    secret_free(u->password_hash);
+    *u = (struct user){0};
+}
+
+void user_free(struct user *u) {
+    if (!u)
+        return;
+    user_done(u);
+    free(u);
+}
+
+void user_list_done(struct user_list *list) {
+    if (!list)
+        return;
+    for (size_t i = 0; i < list->count; i++)
+        user_done(&list->items[i]);
+    free(list->items);
+    *list = (struct user_list){0};
+}
+
+static int read_user(const struct db_row *row, struct user *u, struct err *err) {
+    u->id = db_row_dup(row, 0);
+    u->name = db_row_dup(row, 1);
+    u->full_name = db_row_dup(row, 2);
+    u->is_disabled = db_row_number(row, 4) != 0;
+    u->must_change_password = db_row_number(row, 5) != 0;
+    u->created_at_ms = db_row_number(row, 6);
+    u->updated_at_ms = db_row_number(row, 7);
+    u->version_no = db_row_number(row, 8);
+    if (!role_parse(db_row_text(row, 3), &u->role))
+        return err_set(err, ERR_SCHEMA, "a user has an unknown role");
+    return 0;
+}
+
+static struct user *add_slot(struct user_list *list, struct err *err) {
+    void *items = list->items;
+    struct user *u = db_list_add(&items, &list->count, sizeof(*u));
+    list->items = items;
+    if (!u)
+        err_set(err, ERR_NOMEM, "out of memory");
+    return u;
+}
+
+static int add_user(const struct db_row *row, void *arg, struct err *err) {
+    struct user *u = add_slot(arg, err);
+    return u ? read_user(row, u, err) : ERR_NOMEM;
+}
+
+static int add_user_with_hash(const struct db_row *row, void *arg, struct err *err) {
+    struct user *u = add_slot(arg, err);
+    if (!u)
+        return ERR_NOMEM;
+    u->password_hash = db_row_dup(row, 9);
+    return read_user(row, u, err);
+}
+
+static int list_all(struct db_conn *conn, void *arg, struct err *err) {
+    user_list_done(arg);
+    return db_query(
+        conn,
+        &(struct db_query){
+            .sql = "SELECT " COLUMNS " FROM users ORDER BY name_key", .columns = "ttttiiiii", .row = add_user, .arg = arg},
+        err);
+}
+
+int user_store_list(struct store *store, struct user_list *out, struct err *err) {
+    struct user_list list = {0};
+    int rc = store_read(store, list_all, &list, err);
+    if (rc)
+        user_list_done(&list);
+    else
+        *out = list;
+    return rc;
+}
+
+struct load {
+    const char *sql, *key;
+    struct user_list list;
+};
+
+static int load(struct db_conn *conn, void *arg, struct err *err) {
+    struct load *call = arg;
+    user_list_done(&call->list);
+    return db_query_one(conn,
+                        &(struct db_query){.sql = call->sql,
+                                           .args = DB_ARGS(db_text(call->key)),
+                                           .columns = "ttttiiiiit",
+                                           .row = add_user_with_hash,
+                                           .arg = &call->list},
+                        GONE, err);
+}
+
+static int load_by(struct store *store, const char *sql, const char *key, struct user **out, struct err *err) {
+    struct load call = {.sql = sql, .key = key};
+    int rc = store_read(store, load, &call, err);
+    if (rc)
+        user_list_done(&call.list);
+    else
+        *out = call.list.items; /* an array of one is one */
+    return rc;
+}
+
+int user_store_load(struct store *store, const char *id, struct user **out, struct err *err) {
+    return load_by(store, "SELECT " COLUMNS ", password_hash FROM users WHERE id = ?", id, out, err);
+}
+
+static char *make_key(const char *name) {
+    char *key = str_dup(name);
+    if (key)
+        str_lower(key);
+    return key;
+}
+
+int user_store_load_by_name(struct store *store, const char *name, struct user **out, struct err *err) {
+    _cleanup_free_ char *key = make_key(name);
+    if (!key)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    return load_by(store, "SELECT " COLUMNS ", password_hash FROM users WHERE name_key = ?", key, out, err);
+}
+
+struct write {
+    const struct user *user;
+    char *key, *principal_id;
+    struct user_change change;
+};
+
+static int taken(int rc, const struct user *u, struct err *err) {
+    return db_explain(rc, ERR_EXISTS, err, "a user named \"%s\" exists already", u->name);
+}
+
+static int insert(struct store_tx *tx, void *arg, struct err *err) {
+    const struct write *call = arg;
+    const struct user *u = call->user;
+    int rc = db_run(store_tx_conn(tx),
+                    "INSERT INTO users (" COLUMNS ", password_hash, name_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)",
+                    DB_ARGS(db_text(u->id), db_text(u->name), db_text(u->full_name), db_text(role_name(u->role)),
+                            db_number(u->is_disabled), db_number(u->must_change_password), db_number(u->created_at_ms),
+                            db_number(u->updated_at_ms), db_text(u->password_hash), db_text(call->key)),
+                    NULL, err);
+    rc = taken(rc, u, err);
+    rc = rc ? rc : store_tx_note_change(tx, CHANGE_USER, u->id, err);
+    return rc ? rc : audit_tx_append(tx, call->change.audit, 1, err);
+}
+
+/* -- the last administrator ------------------------------------------------------------------------------------------------- */
+
+static int count(struct store_tx *tx, const char *sql, const char *id, int64_t *out, struct err *err) {
+    *out = 0;
+    return db_query(
+        store_tx_conn(tx),
+        &(struct db_query){.sql = sql, .args = DB_ARGS(db_text(id)), .columns = "i", .row = db_take_number, .arg = out}, err);
+}
+
+/* Before this user ceases to be an enabled administrator. Of two such changes at the same time, on whatever node of the database, the
+ * second sees what the first did. */
+static int keep_an_admin(struct store_tx *tx, const char *id, struct err *err) {
+    int64_t is_admin = 0, others = 0;
+    int rc = store_tx_lock(tx, "users", err);
+    if (!rc)
+        rc = count(tx, "SELECT COUNT(*) FROM users WHERE id = ? AND role = 'admin' AND is_disabled = 0 FOR UPDATE", id, &is_admin,
+                   err);
+    if (rc || !is_admin)
+        return rc;
+    rc = count(
+        tx,
+        "SELECT COUNT(*) FROM users WHERE id <> ? AND role = 'admin' AND is_disabled = 0 AND password_hash IS NOT NULL FOR UPDATE",
+        id, &others, err);
+    if (rc || others)
+        return rc;
+    (void)err_set(err, ERR_CONFLICT, "this is the last administrator who can sign in");
+    return err_remedy(err, "make another user an administrator first");
+}
+
+/* -- changing --------------------------------------------------------------------------------------------------------------- */
+
+static int note_session(const struct db_row *row, void *arg, struct err *err) {
+    return store_tx_note_change(arg, CHANGE_SESSION, db_row_text(row, 0), err);
+}
+
+static int end_sessions(struct store_tx *tx, const struct write *call, struct err *err) {
+    const char *kept = call->change.kept_sid ? call->change.kept_sid : "";
+    int rc = db_query(
+        store_tx_conn(tx),
+        &(struct db_query){.sql = "SELECT sid FROM sessions WHERE principal_id = ? AND revoked_at_ms = 0 AND sid <> ? FOR UPDATE",
+                           .args = DB_ARGS(db_text(call->principal_id), db_text(kept)),
+                           .columns = "t",
+                           .row = note_session,
+                           .arg = tx},
+        err);
+    if (rc)
+        return rc;
+    return db_run(store_tx_conn(tx),
+                  "UPDATE sessions SET revoked_at_ms = ? WHERE principal_id = ? AND revoked_at_ms = 0 AND sid <> ?",
+                  DB_ARGS(db_number(call->user->updated_at_ms), db_text(call->principal_id), db_text(kept)), NULL, err);
+}
+
+static int update_row(struct store_tx *tx, const struct write *call, struct err *err) {
+    const struct user *u = call->user;
+    uint64_t met = 0;
+    int rc = db_run(
+        store_tx_conn(tx),
+        "UPDATE users SET name = ?, name_key = ?, full_name = ?, role = ?, is_disabled = ?, must_change_password = ?,"
+        " password_hash = COALESCE(?, password_hash), updated_at_ms = ?, version_no = version_no + 1 WHERE id = ? AND version_no = ?",
+        DB_ARGS(db_text(u->name), db_text(call->key), db_text(u->full_name), db_text(role_name(u->role)),
+                db_number(u->is_disabled), db_number(u->must_change_password), db_text(u->password_hash),
+                db_number(u->updated_at_ms), db_text(u->id), db_number(u->version_no)),
+        &met, err);
+    rc = taken(rc, u, err);
+    if (rc || met)
+        return rc;
+    return db_explain_miss(store_tx_conn(tx), "SELECT COUNT(*) FROM users WHERE id = ?", u->id, "user", err);
+}
+
+static int update(struct store_tx *tx, void *arg, struct err *err) {
+    const struct write *call = arg;
+    const struct user *u = call->user;
+    const bool is_admin = u->role == ROLE_ADMIN && !u->is_disabled;
+    int rc = is_admin ? 0 : keep_an_admin(tx, u->id, err);
+    rc = rc ? rc : update_row(tx, call, err);
+    if (!rc && call->change.ends_sessions)
+        rc = end_sessions(tx, call, err);
+    rc = rc ? rc : store_tx_note_change(tx, CHANGE_USER, u->id, err);
+    return rc ? rc : audit_tx_append(tx, call->change.audit, 1, err);
+}
+
+static int write_user(struct store *store, const struct user *u, const struct user_change *change, store_tx_fn *fn,
+                      struct err *err) {
+    _cleanup_free_ char *key = make_key(u->name), *principal_id = str_format("local:%s", u->id);
+    struct write call = {.user = u, .key = key, .principal_id = principal_id, .change = *change};
+    if (!key || !principal_id)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    return store_tx(store, fn, &call, err);
+}
+
+int user_store_insert(struct store *store, const struct user *u, const struct audit_record *audit, struct err *err) {
+    return write_user(store, u, &(struct user_change){.audit = audit}, insert, err);
+}
+
+int user_store_update(struct store *store, const struct user *u, const struct user_change *change, int64_t *version_no,
+                      struct err *err) {
+    int rc = write_user(store, u, change, update, err);
+    if (!rc)
+        *version_no = u->version_no + 1;
+    return rc;
+}
+
+/* -- removing --------------------------------------------------------------------------------------------------------------- */
+
+struct removal {
+    const struct user_removal *what;
+    const char *principal_id;
+};
+
+static int note_grant(const struct db_row *row, void *arg, struct err *err) {
+    return store_tx_note_change(arg, CHANGE_GRANT, db_row_text(row, 0), err);
+}
+
+static int remove_grants(struct store_tx *tx, const char *principal_id, struct err *err) {
+    int rc = db_query(store_tx_conn(tx),
+                      &(struct db_query){.sql = "SELECT id FROM grants WHERE principal_id = ? FOR UPDATE",
+                                         .args = DB_ARGS(db_text(principal_id)),
+                                         .columns = "t",
+                                         .row = note_grant,
+                                         .arg = tx},
+                      err);
+    return rc ? rc
+              : db_run(store_tx_conn(tx), "DELETE FROM grants WHERE principal_id = ?", DB_ARGS(db_text(principal_id)), NULL, err);
+}
+
+static int remove_row(struct store_tx *tx, const struct user_removal *what, struct err *err) {
+    uint64_t met = 0;
+    int rc = db_run(store_tx_conn(tx), "DELETE FROM users WHERE id = ? AND (? = 0 OR version_no = ?)",
+                    DB_ARGS(db_text(what->id), db_number(what->version_no), db_number(what->version_no)), &met, err);
+    if (rc || met)
+        return rc;
+    return db_explain_miss(store_tx_conn(tx), "SELECT COUNT(*) FROM users WHERE id = ?", what->id, "user", err);
+}
+
+static int remove_user(struct store_tx *tx, void *arg, struct err *err) {
+    const struct removal *call = arg;
+    const struct user_removal *what = call->what;
+    unsigned revoked = 0;
+    int rc = keep_an_admin(tx, what->id, err);
+    rc = rc ? rc : remove_row(tx, what, err);
+    rc = rc ? rc : remove_grants(tx, call->principal_id, err);
+    rc = rc ? rc : session_tx_revoke(tx, SESSION_TX_PRINCIPAL, call->principal_id, what->now_ms, &revoked, err);
+    rc = rc ? rc : store_tx_note_change(tx, CHANGE_USER, what->id, err);
+    return rc ? rc : audit_tx_append(tx, what->audit, 1, err);
+}
+
+int user_store_delete(struct store *store, const struct user_removal *removal, struct err *err) {
+    _cleanup_free_ char *principal_id = str_format("local:%s", removal->id);
+    struct removal call = {removal, principal_id};
+    if (!principal_id)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    return store_tx(store, remove_user, &call, err);
+}
