@@ -1,0 +1,49 @@
+/* Signing in to somebody else's service by Kerberos: the client's side of SPNEGO. Layer 2 (gss).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Mutual: it ends well only if the service has proved that it holds the key which our ticket is made for. Credentials are never delegated. RFC 4178, RFC 4559. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "err.h"
+
+struct gss_initiator;
+
+#define GSS_INIT_TEXT_BYTES 256U
+
+struct gss_target {
+    const char *service;    /* principal, as gss_ticket_get_service gives it; copied */
+    const uint8_t *binding; /* application data of the channel (RFC 5929); copied; NULL: none */
+    size_t binding_bytes;
+};
+
+/* Begins, with the ticket that this thread has (gss_ticket.h); all calls are to be made in that thread. ERR_NOMEM, ERR_CREDENTIALS (no ticket). */
+int gss_initiator_new(const struct gss_target *target, struct gss_initiator **out, struct err *err);
+void gss_initiator_free(struct gss_initiator *initiator); /* NULL is allowed */
+CLEANUP_DEFINE(struct gss_initiator, gss_initiator_free);
+
+enum gss_init_fault {
+    GSS_INIT_FAULT_NONE,
+    GSS_INIT_FAULT_TOKEN,   /* what came is no token, or one of another negotiation */
+    GSS_INIT_FAULT_SKEW,    /* the service says that the clocks differ by too much */
+    GSS_INIT_FAULT_BINDING, /* bindings do not fit */
+    GSS_INIT_FAULT_REFUSED, /* the service says no, or that it cannot read our ticket */
+};
+
+struct gss_init_step {
+    bool is_proved; /* both sides have proved who they are; nothing else comes, but perhaps a last token */
+    uint8_t *token; /* to be sent; NULL: nothing */
+    size_t token_bytes;
+    enum gss_init_fault fault;
+    char why[GSS_INIT_TEXT_BYTES]; /* in the library's words */
+};
+void gss_init_step_done(struct gss_init_step *step); /* NULL is allowed */
+
+/* Takes the token of the service (NULL: the first step) and makes the next one. *out (uninitialised) is freed by gss_init_step_done. ERR_NOMEM; everything else
+ * is a fault, and then it is over. */
+int gss_initiator_step(struct gss_initiator *initiator, const uint8_t *token, size_t n, struct gss_init_step *out,
+                       struct err *err);

@@ -1,0 +1,63 @@
+/* What the files of this folder share. Layer 2 (gss); private to this folder.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gssapi/gssapi.h>
+#include <krb5.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include "gss_acceptor.h"
+
+/* A credential that no other thread uses meanwhile. */
+struct gss_slot {
+    struct gss_slot *next;
+    gss_cred_id_t cred;
+    unsigned long generation; /* of the keytab it holds */
+};
+
+struct gss_acceptor {
+    char *keytab, *replay_cache;
+    int enctypes[GSS_ENCTYPES_MAX];
+    krb5_context context; /* kept, since without any the library reads krb5.conf for each token; used under the lock */
+    int64_t skew_ms;
+    pthread_mutex_t lock; /* guards what is below */
+    struct gss_slot *idle;
+    krb5_keytab keys; /* in memory; NULL: the file cannot be read */
+    struct stat seen; /* of the file that it was read from */
+    bool was_seen;
+    unsigned long generation;
+    char why[GSS_TEXT_BYTES]; /* it cannot be read */
+    struct gss_keys list;
+};
+
+struct gss_negotiation {
+    gss_ctx_id_t context;
+    bool has_digest;
+    uint8_t digest[GSS_DIGEST_BYTES];
+    int enctype;
+    long kvno;
+};
+
+/* -- gss_keytab.c: need the lock -- */
+
+/* Reads the file again if it is another one than before. False, with acceptor->why, if there are no keys. */
+bool gss_keytab_refresh(struct gss_acceptor *acceptor);
+void gss_keytab_drop(struct gss_acceptor *acceptor);
+bool gss_takes_enctype(const struct gss_acceptor *acceptor, int enctype);
+
+/* -- gss_cred.c -- */
+
+/* A credential for the keys of now. NULL, with the reason in `out`, if there is none. */
+struct gss_slot *gss_slot_take(struct gss_acceptor *acceptor, struct gss_answer *out);
+void gss_slot_give_back(struct gss_acceptor *acceptor, struct gss_slot *slot);
+void gss_slot_free(struct gss_slot *slot);
+/* Can the replay cache be written? */
+bool gss_replay_cache_works(const struct gss_acceptor *acceptor, char why[GSS_TEXT_BYTES]);
+
+/* -- gss_peer.c -- */
+
+/* Who the context was made with. False if the name is none that can be written. */
+bool gss_peer_read(gss_name_t name, struct gss_answer *out);
+
+extern const gss_OID_desc gss_oid_krb5, gss_oid_spnego;

@@ -1,0 +1,42 @@
+/* A ticket of our own, got by a key: for libraries that take the credentials which their thread has. Layer 2 (gss).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * No environment is touched (KRB5_CLIENT_KTNAME would hold for the whole process): what a thread uses by default is known to the thread alone. */
+#pragma once
+
+#include "cleanup.h"
+#include "err.h"
+
+struct gss_ticket;
+
+/* Why there is none. */
+enum gss_ticket_fault {
+    GSS_TICKET_FAULT_NONE,
+    GSS_TICKET_FAULT_KEYTAB,  /* it cannot be read, or has no key of that account; or krb5.conf is wrong */
+    GSS_TICKET_FAULT_KDC,     /* no KDC answers */
+    GSS_TICKET_FAULT_SKEW,    /* our clock and the KDC's differ by too much */
+    GSS_TICKET_FAULT_ACCOUNT, /* the KDC does not know the account, or does not let it in */
+    GSS_TICKET_FAULT_SERVICE, /* the KDC knows no service of that name */
+    GSS_TICKET_FAULT_OTHER,
+};
+
+/* Asks the KDC for a ticket by the key of `principal` in the file `keytab`. From then on GSS-API takes it by itself in this thread, until gss_ticket_free in the same thread.
+ * It lies in memory only. Blocks (KDC). ERR_CONFIG (keytab, principal, krb5.conf), ERR_UNREACHABLE (no KDC answers), ERR_CREDENTIALS (refused), ERR_NOMEM. */
+int gss_ticket_new(const char *keytab, const char *principal, struct gss_ticket **out, struct err *err);
+void gss_ticket_free(struct gss_ticket *ticket); /* NULL is allowed */
+CLEANUP_DEFINE(struct gss_ticket, gss_ticket_free);
+
+/* A GSS-API credential (gss_cred_id_t) of the ticket, for libraries that take one. It lives as long as the ticket; NULL without memory. */
+void *gss_ticket_get_credential(struct gss_ticket *ticket);
+
+/* As gss_ticket_new; *fault tells failures apart. */
+struct gss_account {
+    const char *keytab, *principal;
+};
+int gss_ticket_ask(const struct gss_account *account, struct gss_ticket **out, enum gss_ticket_fault *fault, struct err *err);
+
+/* Asks the KDC for a ticket for a service: "HTTP/host", in the realm that krb5.conf or the KDC has for that host, or "HTTP/host@REALM". DNS is not asked what
+ * else the host is called. *name becomes the principal that the ticket is for, freed by the caller. In the thread that the ticket belongs to. Blocks (KDC). ERR_UNPROCESSABLE (no such
+ * form), ERR_NOT_FOUND (no such service), else as gss_ticket_new. */
+int gss_ticket_get_service(struct gss_ticket *ticket, const char *service, char **name, enum gss_ticket_fault *fault,
+                           struct err *err);

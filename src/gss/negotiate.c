@@ -1,0 +1,365 @@
+/* Taking tokens of HTTP Negotiate apart. Layer 2 (gss); pure.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * DER, read by slices: a slice is what is left of some value. A slice that turned out malformed is empty and bad, and stays so. */
+#include "negotiate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define TAG_OID 0x06
+#define TAG_OCTETS 0x04
+#define TAG_INTEGER 0x02
+#define TAG_BITS 0x03
+#define TAG_ENUM 0x0a
+#define TAG_SEQUENCE 0x30
+#define TAG_GSS 0x60    /* [APPLICATION 0] */
+#define TAG_AP_REQ 0x6e /* [APPLICATION 14] */
+#define TAG_TICKET 0x61 /* [APPLICATION 1] */
+#define TAG_CHOICE(i) (0xa0 + (i))
+#define MECHS_MAX 32U
+#define FLAGS_BYTES 2U
+#define STATE_BYTES 1U
+#define MECH_BYTES_MAX 64U
+
+static const uint8_t oid_spnego[] = {0x2b, 0x06, 0x01, 0x05, 0x05, 0x02};
+static const uint8_t oid_krb5[] = {0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01, 0x02, 0x02};
+static const uint8_t oid_krb5_microsoft[] = {0x2a, 0x86, 0x48, 0x82, 0xf7, 0x12, 0x01, 0x02, 0x02};
+static const uint8_t oid_ntlm[] = {0x2b, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x02, 0x02, 0x0a};
+static const uint8_t token_id_ap_req[] = {0x01, 0x00};
+
+struct slice {
+    const uint8_t *at;
+    size_t left;
+    bool is_bad;
+};
+
+/* -- DER ------------------------------------------------------------------------------------------------------------------ */
+
+static struct slice bad_slice(void) {
+    return (struct slice){.is_bad = true};
+}
+
+static uint8_t take_byte(struct slice *in) {
+    if (!in->left) {
+        *in = bad_slice();
+        return 0;
+    }
+    in->left--;
+    return *in->at++;
+}
+
+static struct slice take_bytes(struct slice *in, size_t n) {
+    struct slice part = {.at = in->at, .left = n};
+    if (in->is_bad || in->left < n) {
+        *in = bad_slice();
+        return *in;
+    }
+    in->at += n;
+    in->left -= n;
+    return part;
+}
+
+/* Definite lengths of up to four bytes; some clients write more bytes than they need. */
+static size_t take_length(struct slice *in) {
+    uint8_t first = take_byte(in);
+    size_t length = first, count = first & 0x7f;
+    if (first < 0x80)
+        return length;
+    if (!count || count > 4) {
+        *in = bad_slice();
+        return 0;
+    }
+    for (length = 0; count; count--)
+        length = length << 8 | take_byte(in);
+    return length;
+}
+
+static bool is_next(const struct slice *in, uint8_t tag) {
+    return in->left && *in->at == tag;
+}
+
+/* The contents of a value that must be there. */
+static struct slice take_value(struct slice *in, uint8_t tag) {
+    if (!is_next(in, tag)) {
+        *in = bad_slice();
+        return *in;
+    }
+    (void)take_byte(in);
+    return take_bytes(in, take_length(in));
+}
+
+/* The contents of [i], which is there or not; an absent one is empty. */
+static struct slice take_optional(struct slice *in, unsigned i) {
+    return is_next(in, (uint8_t)TAG_CHOICE(i)) ? take_value(in, (uint8_t)TAG_CHOICE(i)) : (struct slice){.is_bad = in->is_bad};
+}
+
+/* [i] with one value of this kind in it. */
+static struct slice take_member(struct slice *in, unsigned i, uint8_t tag) {
+    struct slice outer = take_value(in, (uint8_t)TAG_CHOICE(i));
+    return take_value(&outer, tag);
+}
+
+static long to_number(struct slice in) {
+    long value = 0;
+    if (in.is_bad || !in.left || in.left > 5)
+        return -1;
+    for (; in.left; in.left--)
+        value = value << 8 | *in.at++;
+    return value;
+}
+
+static bool is_oid(struct slice in, const uint8_t *oid, size_t n) {
+    return in.left == n && memcmp(in.at, oid, n) == 0;
+}
+
+static bool is_krb5(struct slice oid) {
+    return is_oid(oid, oid_krb5, sizeof(oid_krb5)) || is_oid(oid, oid_krb5_microsoft, sizeof(oid_krb5_microsoft));
+}
+
+/* -- krb5 ------------------------------------------------------------------------------------------------------------------- */
+
+struct sealed {
+    long enctype, kvno;
+    struct slice cipher;
+};
+
+/* EncryptedData. */
+static struct sealed take_sealed(struct slice *in, unsigned i) {
+    struct slice body = take_member(in, i, TAG_SEQUENCE);
+    struct sealed sealed = {.kvno = -1};
+    struct slice kvno;
+    sealed.enctype = to_number(take_member(&body, 0, TAG_INTEGER));
+    kvno = take_optional(&body, 1);
+    if (kvno.left)
+        sealed.kvno = to_number(take_value(&kvno, TAG_INTEGER));
+    sealed.cipher = take_member(&body, 2, TAG_OCTETS);
+    if (body.is_bad)
+        *in = bad_slice();
+    return sealed;
+}
+
+static struct sealed take_ticket(struct slice *in) {
+    struct slice outer = take_value(in, (uint8_t)TAG_CHOICE(3));
+    struct slice ticket = take_value(&outer, TAG_TICKET);
+    struct slice body = take_value(&ticket, TAG_SEQUENCE);
+    (void)take_value(&body, (uint8_t)TAG_CHOICE(0)); /* version */
+    (void)take_value(&body, (uint8_t)TAG_CHOICE(1)); /* realm */
+    (void)take_value(&body, (uint8_t)TAG_CHOICE(2)); /* name of the service */
+    struct sealed sealed = take_sealed(&body, 3);
+    if (body.is_bad)
+        *in = bad_slice();
+    return sealed;
+}
+
+static bool read_ap_req(struct slice in, struct negotiate_token *out) {
+    struct slice outer = take_value(&in, TAG_AP_REQ);
+    struct slice body = take_value(&outer, TAG_SEQUENCE);
+    (void)take_value(&body, (uint8_t)TAG_CHOICE(0)); /* version */
+    (void)take_value(&body, (uint8_t)TAG_CHOICE(1)); /* type */
+    (void)take_value(&body, (uint8_t)TAG_CHOICE(2)); /* options */
+    struct sealed ticket = take_ticket(&body);
+    struct sealed authenticator = take_sealed(&body, 4);
+    if (body.is_bad || body.left || outer.left || in.left || !authenticator.cipher.left)
+        return false;
+    out->ticket_enctype = (int)ticket.enctype;
+    out->ticket_kvno = ticket.kvno;
+    out->session_enctype = (int)authenticator.enctype;
+    out->authenticator = (struct negotiate_part){authenticator.cipher.at, authenticator.cipher.left};
+    return true;
+}
+
+/* Behind the OID of krb5: two bytes that say what it is. */
+static bool read_krb5_body(struct slice in, struct negotiate_token *out) {
+    struct slice id = take_bytes(&in, sizeof(token_id_ap_req));
+    return is_oid(id, token_id_ap_req, sizeof(token_id_ap_req)) && read_ap_req(in, out);
+}
+
+static bool read_krb5(struct slice in, struct negotiate_token *out) {
+    struct slice body = take_value(&in, TAG_GSS);
+    struct slice oid = take_value(&body, TAG_OID);
+    return !in.left && !body.is_bad && is_krb5(oid) && read_krb5_body(body, out);
+}
+
+/* -- SPNEGO ----------------------------------------------------------------------------------------------------------------- */
+
+static bool read_mechs(struct slice list, struct negotiate_token *out) {
+    struct slice mechs = take_value(&list, TAG_SEQUENCE);
+    for (unsigned i = 0; mechs.left && i < MECHS_MAX; i++) {
+        struct slice oid = take_value(&mechs, TAG_OID);
+        out->offers_krb5 |= is_krb5(oid);
+        out->offers_ntlm |= is_oid(oid, oid_ntlm, sizeof(oid_ntlm));
+    }
+    return !list.is_bad && !list.left && !mechs.is_bad && !mechs.left;
+}
+
+/* What one mechanism says: of interest is krb5 only. */
+static bool read_mech_token(struct slice in, struct negotiate_token *out) {
+    struct slice token = take_value(&in, TAG_OCTETS);
+    if (in.is_bad || in.left)
+        return false;
+    return !is_next(&token, TAG_GSS) || read_krb5(token, out);
+}
+
+/* libkrb5 (1.20) reads on inside such a part, behind its first value, for what comes next. What it may find there is not what we see: so there must
+ * be one value and no more, of a length that the library takes. */
+static void skip_single(struct slice *in, unsigned i, uint8_t tag, size_t most) {
+    struct slice part = take_optional(in, i), value = part.left ? take_value(&part, tag) : part;
+    if (part.is_bad || part.left || value.is_bad || value.left > most)
+        *in = bad_slice();
+}
+
+static bool read_init(struct slice in, struct negotiate_token *out) {
+    struct slice choice = take_value(&in, (uint8_t)TAG_CHOICE(0));
+    struct slice body = take_value(&choice, TAG_SEQUENCE);
+    struct slice mechs = take_optional(&body, 0), token;
+    skip_single(&body, 1, TAG_BITS, FLAGS_BYTES);
+    token = take_optional(&body, 2);
+    (void)take_optional(&body, 3); /* MIC */
+    if (body.is_bad || body.left || choice.left || in.left || !mechs.left)
+        return false;
+    return read_mechs(mechs, out) && (!token.left || read_mech_token(token, out));
+}
+
+static bool read_next(struct slice in, struct negotiate_token *out) {
+    struct slice choice = take_value(&in, (uint8_t)TAG_CHOICE(1));
+    struct slice body = take_value(&choice, TAG_SEQUENCE), token;
+    skip_single(&body, 0, TAG_ENUM, STATE_BYTES);
+    skip_single(&body, 1, TAG_OID, MECH_BYTES_MAX);
+    token = take_optional(&body, 2);
+    (void)take_optional(&body, 3); /* MIC */
+    if (body.is_bad || body.left || choice.left || in.left)
+        return false;
+    return !token.left || read_mech_token(token, out);
+}
+
+/* Either SPNEGO or krb5, told by the OID. */
+static enum negotiate_kind read_gss(struct slice in, struct negotiate_token *out) {
+    struct slice outer = in, body = take_value(&outer, TAG_GSS), oid = take_value(&body, TAG_OID);
+    if (outer.is_bad || outer.left || body.is_bad)
+        return NEGOTIATE_MALFORMED;
+    if (is_oid(oid, oid_spnego, sizeof(oid_spnego)))
+        return read_init(body, out) ? NEGOTIATE_SPNEGO : NEGOTIATE_MALFORMED;
+    return is_krb5(oid) && read_krb5_body(body, out) ? NEGOTIATE_KRB5 : NEGOTIATE_MALFORMED;
+}
+
+static enum negotiate_kind read_kind(struct slice in, struct negotiate_token *out) {
+    static const char ntlm[] = "NTLMSSP"; /* with its NUL */
+    if (in.left >= sizeof(ntlm) && memcmp(in.at, ntlm, sizeof(ntlm)) == 0)
+        return NEGOTIATE_NTLM;
+    if (is_next(&in, TAG_GSS))
+        return read_gss(in, out);
+    if (is_next(&in, (uint8_t)TAG_CHOICE(1)))
+        return read_next(in, out) ? NEGOTIATE_SPNEGO_NEXT : NEGOTIATE_MALFORMED;
+    return read_ap_req(in, out) ? NEGOTIATE_AP_REQ : NEGOTIATE_MALFORMED;
+}
+
+void negotiate_read(const uint8_t *token, size_t n, struct negotiate_token *out) {
+    struct negotiate_token found = {.ticket_kvno = -1};
+    found.kind = read_kind((struct slice){.at = token, .left = n}, &found);
+    *out = found.kind == NEGOTIATE_MALFORMED ? (struct negotiate_token){.ticket_kvno = -1} : found;
+}
+
+/* The bytes of a DER length of up to four. */
+static size_t put_length(size_t length, uint8_t *out) {
+    size_t count = length < 0x80 ? 0 : length < 0x100 ? 1 : length < 0x10000 ? 2 : length < 0x1000000 ? 3 : 4;
+    out[0] = (uint8_t)(count ? 0x80 | count : length);
+    for (size_t i = count; i > 0; i--, length >>= 8)
+        out[i] = (uint8_t)length;
+    return count + 1;
+}
+
+int negotiate_frame(const uint8_t *ap_req, size_t n, uint8_t **out, size_t *out_n, struct err *err) {
+    const size_t inside = 2 + sizeof(oid_krb5) + sizeof(token_id_ap_req) + n;
+    uint8_t *framed = malloc(inside + 6), *at = framed;
+    if (!framed)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    *at++ = TAG_GSS;
+    at += put_length(inside, at);
+    *at++ = TAG_OID;
+    *at++ = sizeof(oid_krb5);
+    memcpy(at, oid_krb5, sizeof(oid_krb5));
+    at += sizeof(oid_krb5);
+    memcpy(at, token_id_ap_req, sizeof(token_id_ap_req));
+    at += sizeof(token_id_ap_req);
+    memcpy(at, ap_req, n);
+    *out = framed;
+    *out_n = (size_t)(at - framed) + n;
+    return 0;
+}
+
+/* -- base64 ----------------------------------------------------------------------------------------------------------------- */
+
+bool negotiate_is_scheme(const char *header, const char **text) {
+    static const char scheme[] = "Negotiate";
+    const size_t n = sizeof(scheme) - 1;
+    if (!header || strncasecmp(header, scheme, n) != 0 || (header[n] && header[n] != ' '))
+        return false;
+    *text = header + n + strspn(header + n, " ");
+    return true;
+}
+
+/* From '+' to 'z'. */
+static int value_of(char c) {
+    static const int8_t values[] = {62, -1, -1, -1, 63, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, -1, -1, -1, -1, -1,
+                                    -1, -1, 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17,
+                                    18, 19, 20, 21, 22, 23, 24, 25, -1, -1, -1, -1, -1, -1, 26, 27, 28, 29, 30, 31,
+                                    32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51};
+    const unsigned at = (unsigned)(unsigned char)c - '+';
+    return at < sizeof(values) ? values[at] : -1;
+}
+
+/* Four characters, of which the last `pads` are padding. False if there is another one, or bits that say nothing are set. */
+static bool decode_four(const char *in, unsigned pads, uint8_t *out) {
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        int value = i < 4 - pads ? value_of(in[i]) : 0;
+        if (value < 0)
+            return false;
+        bits = bits << 6 | (uint32_t)value;
+    }
+    for (unsigned i = 0; i < 3 - pads; i++)
+        out[i] = (uint8_t)(bits >> (16 - 8 * i));
+    return !(bits & ((1U << 8 * pads) - 1));
+}
+
+int negotiate_decode(const char *text, uint8_t **out, size_t *n, struct err *err) {
+    size_t length = strlen(text), pads = length && text[length - 1] == '=' ? 1U + (length > 1 && text[length - 2] == '=') : 0;
+    size_t count = length / 4 * 3;
+    uint8_t *bytes;
+    bool is_good = true;
+    if (!length || length % 4)
+        return err_set(err, ERR_INVALID, "the token is not base64");
+    if (count - pads > NEGOTIATE_TOKEN_BYTES_MAX)
+        return err_set(err, ERR_TOO_LARGE, "the token is larger than %u bytes", NEGOTIATE_TOKEN_BYTES_MAX);
+    bytes = malloc(count);
+    if (!bytes)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; is_good && i < length / 4; i++)
+        is_good = decode_four(text + 4 * i, i + 1 < length / 4 ? 0 : (unsigned)pads, bytes + 3 * i);
+    if (!is_good) {
+        free(bytes);
+        return err_set(err, ERR_INVALID, "the token is not base64");
+    }
+    *out = bytes;
+    *n = count - pads;
+    return 0;
+}
+
+char *negotiate_encode(const uint8_t *bytes, size_t n) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *text = malloc((n + 2) / 3 * 4 + 1), *at = text;
+    if (!text)
+        return NULL;
+    for (size_t i = 0; i < n; i += 3) {
+        uint32_t bits =
+            (uint32_t)bytes[i] << 16 | (i + 1 < n ? (uint32_t)bytes[i + 1] << 8 : 0) | (i + 2 < n ? bytes[i + 2] : 0U);
+        *at++ = digits[bits >> 18];
+        *at++ = digits[bits >> 12 & 63];
+        *at++ = (char)(i + 1 < n ? digits[bits >> 6 & 63] : '=');
+        *at++ = (char)(i + 2 < n ? digits[bits & 63] : '=');
+    }
+    *at = '\0';
+    return text;
+}

@@ -1,0 +1,53 @@
+/* Tokens of HTTP Negotiate as they come in: what kind they are, and the few parts of them that are readable without a key. Layer 2 (gss); pure.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Everything here stands before any check of who sent it. RFC 4178 (SPNEGO), RFC 4121 (krb5), RFC 4120 (AP-REQ), RFC 4559 (HTTP). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+#define NEGOTIATE_TOKEN_BYTES_MAX (64U * 1024U) /* Windows makes none above 48,000 */
+
+enum negotiate_kind {
+    NEGOTIATE_MALFORMED,
+    NEGOTIATE_NTLM,        /* "NTLMSSP", without any frame */
+    NEGOTIATE_SPNEGO,      /* the first token of a negotiation */
+    NEGOTIATE_SPNEGO_NEXT, /* a later one, which needs what was kept of the first */
+    NEGOTIATE_KRB5,        /* a token of krb5 without SPNEGO */
+    NEGOTIATE_AP_REQ,      /* a bare AP-REQ, without the frame that GSS-API wants */
+};
+
+/* Bytes inside the token. */
+struct negotiate_part {
+    const uint8_t *bytes; /* NULL: not there */
+    size_t count;
+};
+
+struct negotiate_token {
+    enum negotiate_kind kind;
+    bool offers_krb5, offers_ntlm;       /* SPNEGO: in its list of mechanisms */
+    struct negotiate_part authenticator; /* its ciphertext: another one in each token that a client makes */
+    int ticket_enctype;                  /* what the ticket is sealed with (RFC 3961 number); 0 without an AP-REQ */
+    int session_enctype;                 /* of the key that client and service share; 0 likewise */
+    long ticket_kvno;                    /* -1: not told */
+};
+
+/* Takes a token apart; the parts point into it. A token that is not what it seems is NEGOTIATE_MALFORMED, and then nothing else is set. */
+void negotiate_read(const uint8_t *token, size_t n, struct negotiate_token *out);
+
+/* Makes a token of krb5 out of a bare AP-REQ: puts the frame before it that GSS-API wants (RFC 4121 section 4.1). *out is freed by the caller.
+ * ERR_NOMEM. */
+int negotiate_frame(const uint8_t *ap_req, size_t n, uint8_t **out, size_t *out_n, struct err *err);
+
+/* Is this header value of the scheme Negotiate (any case)? Then *text gets what follows it, "" if nothing does. */
+bool negotiate_is_scheme(const char *header, const char **text);
+
+/* Base64 with padding (RFC 4648 section 4), nothing else, at most NEGOTIATE_TOKEN_BYTES_MAX bytes. *out is freed by the caller. ERR_INVALID when malformed
+ * or empty, ERR_TOO_LARGE, ERR_NOMEM. */
+int negotiate_decode(const char *text, uint8_t **out, size_t *n, struct err *err);
+/* The other way. Caller frees; NULL without memory. */
+char *negotiate_encode(const uint8_t *bytes, size_t n);
