@@ -1,0 +1,374 @@
+/* From database rows to a snapshot. Layer 3 (directory).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster_store.h"
+#include "grant_store.h"
+#include "limits.h"
+#include "platform_store.h"
+#include "service_store.h"
+#include "str.h"
+#include "vcenter_store.h"
+
+static atomic_uint_least64_t last_number;
+
+int dir_load_platform(struct store *store, struct dir_platform **out, struct err *err) {
+    _cleanup_(dir_platform_unref) struct dir_platform *p = calloc(1, sizeof(*p));
+    struct vcenter_list vcenters = {0};
+    struct vsphere_cluster_list vsphere = {0};
+    struct hx_cluster_list hx = {0};
+    struct grant_list grants = {0};
+    struct service_list services = {0};
+    int rc;
+
+    if (!p)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    atomic_init(&p->refs, 1);
+    p->number = atomic_fetch_add(&last_number, 1) + 1;
+    rc = vcenter_store_list(store, &vcenters, err);
+    p->vcenters = vcenters.items;
+    p->vcenters_count = vcenters.count;
+    if (!rc)
+        rc = platform_store_list_vsphere(store, NULL, &vsphere, err);
+    p->vsphere = vsphere.items;
+    p->vsphere_count = vsphere.count;
+    if (!rc)
+        rc = platform_store_list_hx(store, NULL, &hx, err);
+    p->hx = hx.items;
+    p->hx_count = hx.count;
+    if (!rc)
+        rc = grant_store_list(store, &grants, err);
+    p->grants = grants.items;
+    p->grants_count = grants.count;
+    if (!rc)
+        rc = service_store_list(store, &services, err);
+    p->services = services.items;
+    p->services_count = services.count;
+    if (!rc)
+        rc = dir_platform_link(p, err);
+    if (rc)
+        return rc;
+    *out = STEAL(p);
+    return 0;
+}
+
+/* Entries under construction; each holds one reference. */
+struct entries {
+    struct dir_cluster **items;
+    size_t count;
+};
+
+static void entries_drop(struct entries *e) {
+    for (size_t i = 0; i < e->count; i++)
+        dir_cluster_unref(e->items[i]);
+    e->count = 0;
+}
+
+static void entries_done(struct entries *e) {
+    entries_drop(e);
+    free(e->items);
+    e->items = NULL;
+}
+
+int dir_make_entry(const struct dir_loading *loading, struct cluster *record, struct dir_cluster **out, struct err *err) {
+    const struct dir_cluster *old = loading->old ? dir_find_cluster(loading->old, record->id) : NULL;
+    const int64_t saved_at_ms = record->reported_at_ms;
+    int rc;
+    if (old && cluster_is_reported(record) && atomic_load(&old->times->reported_ms) > saved_at_ms)
+        record->reported_at_ms = atomic_load(&old->times->reported_ms);
+    rc = dir_cluster_new(record, &loading->basis, out, err);
+    if (!rc)
+        atomic_store(&(*out)->times->saved_ms, saved_at_ms);
+    return rc;
+}
+
+/* -- everything ------------------------------------------------------------------------------------------------------------ */
+
+struct gathering {
+    const struct dir_loading *loading;
+    struct entries entries;
+    size_t room, nodes;
+};
+
+static void begin_gathering(void *arg) {
+    struct gathering *g = arg;
+    entries_drop(&g->entries);
+    g->nodes = 0;
+}
+
+int dir_check_size(size_t clusters, size_t nodes, struct err *err) {
+    if (clusters <= KAAS_CLUSTERS_COUNT_MAX && nodes <= KAAS_NODES_COUNT_MAX)
+        return 0;
+    (void)err_set(err, ERR_TOO_LARGE,
+                  "the database holds more than %d Kubernetes clusters or %d nodes: that is more than kaasd serves",
+                  KAAS_CLUSTERS_COUNT_MAX, KAAS_NODES_COUNT_MAX);
+    return err_remedy(err, "remove clusters that are no more; nothing is left out silently");
+}
+
+/* What is as it was is shared with the snapshot before: a second copy of everything would double the memory. */
+static struct dir_cluster *share(const struct dir_snapshot *old, struct dir_cluster *fresh) {
+    const size_t position = old ? dir_find_position(old, fresh->record->id) : SIZE_MAX;
+    if (position == SIZE_MAX || dir_cluster_difference(old->clusters[position], fresh) ||
+        !dir_cluster_is_as_due(old->clusters[position], fresh))
+        return fresh;
+    dir_cluster_unref(fresh);
+    return dir_cluster_ref(old->clusters[position]);
+}
+
+static int gather(void *arg, struct cluster *record, struct err *err) {
+    struct gathering *g = arg;
+    struct dir_cluster *fresh = NULL;
+    int rc = dir_check_size(g->entries.count + 1, g->nodes += record->nodes_count, err);
+    if (rc) {
+        cluster_free(record);
+        return rc;
+    }
+    if (g->entries.count == g->room) {
+        size_t room = g->room ? g->room * 2 : 1024;
+        struct dir_cluster **items = reallocarray(g->entries.items, room, sizeof(struct dir_cluster *));
+        if (!items) {
+            cluster_free(record);
+            return err_set(err, ERR_NOMEM, "out of memory");
+        }
+        g->entries.items = items;
+        g->room = room;
+    }
+    rc = dir_make_entry(g->loading, record, &fresh, err);
+    if (!rc)
+        g->entries.items[g->entries.count++] = share(g->loading->old, fresh);
+    return rc;
+}
+
+int dir_load_all(const struct dir_loading *given, struct dir_snapshot **out, struct err *err) {
+    _cleanup_(dir_platform_unref) struct dir_platform *platform = NULL;
+    struct dir_loading loading = *given;
+    struct gathering g = {.loading = &loading};
+    const struct cluster_sink sink = {.begin = begin_gathering, .take = gather, .arg = &g};
+    int rc = dir_load_platform(loading.store, &platform, err);
+    loading.basis.platform = platform;
+    if (!rc)
+        rc = cluster_store_each(loading.store, &sink, err);
+    if (!rc)
+        rc = dir_snapshot_new(platform, g.entries.items, g.entries.count, out, err);
+    entries_done(&g.entries);
+    return rc;
+}
+
+/* -- changes --------------------------------------------------------------------------------------------------------------- */
+
+static bool is_platform_change(enum change_kind kind) {
+    return kind == CHANGE_VCENTER || kind == CHANGE_VSPHERE_CLUSTER || kind == CHANGE_HX_CLUSTER || kind == CHANGE_GRANT ||
+           kind == CHANGE_SERVICE_ACCOUNT;
+}
+
+static int compare_ids(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The ids of changed clusters, sorted, borrowed from the change list. */
+struct changed {
+    const char **ids;
+    size_t count;
+    bool is_platform; /* something below the clusters changed, too */
+};
+
+static int find_changed(const struct change_list *changes, struct changed *out, struct err *err) {
+    out->ids = calloc(changes->count + 1, sizeof(char *));
+    if (!out->ids)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < changes->count; i++) {
+        out->is_platform = out->is_platform || is_platform_change(changes->items[i].kind);
+        if (changes->items[i].kind == CHANGE_CLUSTER)
+            out->ids[out->count++] = changes->items[i].object_id;
+    }
+    if (out->count > 1)
+        qsort(out->ids, out->count, sizeof(*out->ids), compare_ids);
+    return 0;
+}
+
+/* The next snapshot in the making. */
+struct making {
+    const struct dir_loading *loading;
+    bool *is_removed;
+    struct entries added;
+};
+
+static int begin_making(const struct dir_loading *loading, size_t room, struct making *out, struct err *err) {
+    *out = (struct making){.loading = loading};
+    out->is_removed = calloc(loading->old->clusters_count + 1, sizeof(*out->is_removed));
+    out->added.items = calloc(room + 1, sizeof(struct dir_cluster *));
+    return out->is_removed && out->added.items ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static int end_making(const struct making *m, struct dir_snapshot **out, struct err *err) {
+    const struct dir_delta delta = {.is_removed = m->is_removed, .added = m->added.items, .added_count = m->added.count};
+    struct dir_snapshot *made = NULL;
+    int rc = dir_snapshot_next(m->loading->old, m->loading->basis.platform, &delta, &made, err);
+    if (!rc)
+        rc = dir_check_size(made->clusters_count, made->nodes_count, err);
+    if (rc)
+        dir_snapshot_unref(made);
+    else
+        *out = made;
+    return rc;
+}
+
+static void making_done(struct making *m) {
+    entries_done(&m->added);
+    free(m->is_removed);
+}
+
+static int renew_at(struct making *m, size_t position, struct err *err) {
+    int rc = dir_cluster_renew(m->loading->old->clusters[position], &m->loading->basis, &m->added.items[m->added.count], err);
+    if (rc)
+        return rc;
+    m->added.count++;
+    m->is_removed[position] = true;
+    return 0;
+}
+
+/* What a cluster shows of the HX cluster under it, or of none. */
+static bool hx_looks_the_same(const struct hx_cluster *a, const struct hx_cluster *b) {
+    const bool is_none = !a || a->is_gone;
+    if (is_none || !b || b->is_gone)
+        return is_none == (!b || b->is_gone);
+    return str_eq(a->id, b->id) && str_eq(a->name, b->name) && str_eq(a->hx_uuid, b->hx_uuid);
+}
+
+static bool looks_the_same(const struct dir_platform *old, const struct dir_platform *fresh, const struct object_ref *ref) {
+    const struct vsphere_cluster *a = dir_find_vsphere(old, ref), *b = dir_find_vsphere(fresh, ref);
+    if (!a || !b)
+        return a == b;
+    return str_eq(a->datacenter, b->datacenter) && str_eq(a->name, b->name) &&
+           hx_looks_the_same(dir_find_hx_on(old, ref), dir_find_hx_on(fresh, ref));
+}
+
+static bool looks_the_same_below(const struct dir_loading *loading, const struct dir_cluster *entry) {
+    const struct object_set *placed = &entry->record->placement;
+    for (size_t i = 0; i < placed->count; i++)
+        if (!looks_the_same(loading->old->platform, loading->basis.platform, &placed->items[i]))
+            return false;
+    return true;
+}
+
+/* Clusters that show something of what lies below them that was changed. */
+static int renew_above(struct making *m, struct err *err) {
+    const struct dir_snapshot *old = m->loading->old;
+    for (size_t i = 0; i < old->clusters_count; i++) {
+        int rc = m->is_removed[i] || looks_the_same_below(m->loading, old->clusters[i]) ? 0 : renew_at(m, i, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* Reads a changed cluster; one that is gone is left out. */
+static int read_changed(struct making *m, const char *id, struct err *err) {
+    const struct dir_snapshot *old = m->loading->old;
+    const size_t position = dir_find_position(old, id);
+    struct cluster *record = NULL;
+    struct err missing = {0};
+    int rc = cluster_store_load(m->loading->store, id, &record, &missing);
+    if (rc && rc != ERR_NOT_FOUND && err && !err->code)
+        *err = missing;
+    if (rc && rc != ERR_NOT_FOUND)
+        return rc;
+    if (position != SIZE_MAX)
+        m->is_removed[position] = true;
+    if (rc)
+        return 0;
+    rc = dir_make_entry(m->loading, record, &m->added.items[m->added.count], err);
+    m->added.count += !rc;
+    return rc;
+}
+
+static int read_all_changed(struct making *m, const struct changed *changed, struct err *err) {
+    int rc = 0;
+    for (size_t i = 0; i < changed->count && !rc; i++)
+        if (!i || !str_eq(changed->ids[i], changed->ids[i - 1]))
+            rc = read_changed(m, changed->ids[i], err);
+    return rc;
+}
+
+static int join_changed(const struct dir_loading *loading, const struct changed *changed, struct dir_snapshot **out,
+                        struct err *err) {
+    const bool is_other_ground = loading->basis.platform != loading->old->platform;
+    const size_t room = changed->count + (is_other_ground ? loading->old->clusters_count : 0);
+    struct making making;
+    int rc = begin_making(loading, room, &making, err);
+    if (!rc)
+        rc = read_all_changed(&making, changed, err);
+    if (!rc && is_other_ground)
+        rc = renew_above(&making, err);
+    if (!rc)
+        rc = end_making(&making, out, err);
+    making_done(&making);
+    return rc;
+}
+
+int dir_load_changes(const struct dir_loading *given, const struct change_list *changes, struct dir_snapshot **out,
+                     struct err *err) {
+    _cleanup_(dir_platform_unref) struct dir_platform *fresh = NULL;
+    struct dir_loading loading = *given;
+    struct changed changed = {0};
+    int rc = find_changed(changes, &changed, err);
+    loading.basis.platform = given->old->platform;
+    if (!rc && changed.is_platform) {
+        rc = dir_load_platform(loading.store, &fresh, err);
+        loading.basis.platform = fresh;
+    }
+    if (!rc && (changed.is_platform || changed.count))
+        rc = join_changed(&loading, &changed, out, err);
+    free(changed.ids);
+    return rc;
+}
+
+/* -- what is due ------------------------------------------------------------------------------------------------------------ */
+
+/* Sets the time at which the first report grows too old, and tells whether any cluster is due now. */
+static bool look(const struct dir_loading *loading, struct dir_due *due) {
+    bool is_any = false;
+    due->next_ms = INT64_MAX;
+    for (size_t i = 0; i < loading->old->clusters_count; i++) {
+        const struct dir_cluster *entry = loading->old->clusters[i];
+        const int64_t stale_ms = dir_cluster_stale_ms(entry, &loading->basis);
+        if (!entry->is_stale && stale_ms < due->next_ms)
+            due->next_ms = stale_ms;
+        is_any = is_any || dir_cluster_is_due(entry, &loading->basis, due->is_evidence_due);
+    }
+    return is_any;
+}
+
+/* By id, as they were loaded: what becomes free lies together then, and can be given back. */
+static int renew_due(struct making *m, struct dir_due *due, struct err *err) {
+    const struct dir_snapshot *old = m->loading->old;
+    for (size_t i = 0; i < old->clusters_count && m->added.count < due->limit; i++) {
+        const size_t at = old->by_id[i];
+        const bool is_due = dir_cluster_is_due(old->clusters[at], &m->loading->basis, due->is_evidence_due);
+        int rc = is_due ? renew_at(m, at, err) : 0;
+        if (rc)
+            return rc;
+    }
+    due->is_more = m->added.count == due->limit;
+    return 0;
+}
+
+int dir_load_due(const struct dir_loading *given, struct dir_due *due, struct dir_snapshot **out, struct err *err) {
+    struct dir_loading loading = *given;
+    struct making making;
+    int rc;
+    loading.basis.platform = given->old->platform;
+    due->is_more = false;
+    if (!look(&loading, due))
+        return 0;
+    rc = begin_making(&loading, due->limit, &making, err);
+    if (!rc)
+        rc = renew_due(&making, due, err);
+    if (!rc)
+        rc = end_making(&making, out, err);
+    making_done(&making);
+    return rc;
+}

@@ -1,0 +1,348 @@
+/* Questions to a snapshot: choosing, ordering, paging. Layer 3 (directory). Who sees what is visibility.c.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "query.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cursor.h"
+#include "limits.h"
+#include "render.h"
+#include "str.h"
+
+static const struct {
+    const char *word;
+    enum dir_sort sort;
+} sorts[] = {
+    {"name", DIR_SORT_NAME},          {"state", DIR_SORT_STATE},        {"kubernetes_version", DIR_SORT_KUBERNETES_VERSION},
+    {"created_at", DIR_SORT_CREATED}, {"updated_at", DIR_SORT_UPDATED},
+};
+
+bool dir_sort_parse(const char *word, enum dir_sort *out, bool *is_descending) {
+    bool descending = *word == '-';
+    for (size_t i = 0; i < ARRAY_COUNT(sorts); i++) {
+        if (!str_eq(sorts[i].word, word + descending))
+            continue;
+        *out = sorts[i].sort;
+        *is_descending = descending;
+        return true;
+    }
+    return false;
+}
+
+/* The positions to look at: all clusters, or those on one vSphere cluster. */
+struct candidates {
+    const uint32_t *positions; /* NULL: all in name order */
+    size_t count;
+};
+
+/* One page in the making. */
+struct page {
+    const struct dir_snapshot *snapshot;
+    const struct viewer *viewer;
+    const struct dir_cluster_query *query;
+    struct candidates from;
+    const char *vcenter_id; /* NULL: any */
+    struct dir_cursor cursor;
+    bool has_cursor;
+    struct strbuf *out;
+    uint64_t etag;
+    size_t written;
+};
+
+static void all_clusters(const struct dir_snapshot *s, struct candidates *out) {
+    out->positions = NULL;
+    out->count = s->clusters_count;
+}
+
+static void clusters_on(const struct dir_snapshot *s, const struct vsphere_cluster *on, struct candidates *out) {
+    const struct dir_index *index = &s->by_vsphere[on - s->platform->vsphere];
+    out->positions = index->positions;
+    out->count = index->count;
+}
+
+static bool hx_fits(const struct page *page, const struct hx_cluster *hx) {
+    const char *vcenter_id = page->vcenter_id;
+    if (vcenter_id && !str_eq(hx->vsphere_cluster.vcenter_id, vcenter_id))
+        return false;
+    return !hx->is_gone && dir_sees_vsphere(page->snapshot->platform, page->viewer, &hx->vsphere_cluster);
+}
+
+static int hx_not_found(const struct dir_cluster_query *q, struct err *err) {
+    (void)err_set(err, ERR_NOT_FOUND, "there is no HX cluster \"%s\", or you may not see it",
+                  q->hx_cluster_id ? q->hx_cluster_id : q->hx_cluster);
+    return err_remedy(err, "compare with GET /v2/hx-clusters");
+}
+
+static void find_hx(const struct page *page, struct dir_candidates *out) {
+    const struct dir_platform *p = page->snapshot->platform;
+    const struct dir_cluster_query *q = page->query;
+    const struct hx_cluster *one = q->hx_cluster_id ? dir_find_hx(p, q->hx_cluster_id) : NULL;
+    out->count = 0;
+    if (one && hx_fits(page, one))
+        out->items[out->count++] = one;
+    if (q->hx_cluster_id)
+        return;
+    for (size_t i = dir_first_hx(p, q->hx_cluster); i < p->hx_count && out->count < DIR_CANDIDATES_MAX; i++) {
+        if (!str_eq(p->hx[i].name, q->hx_cluster))
+            break;
+        if (hx_fits(page, &p->hx[i]))
+            out->items[out->count++] = &p->hx[i];
+    }
+}
+
+/* Finds the HX cluster that the query names among those the viewer may see. */
+static int choose_hx(struct page *page, struct dir_candidates *candidates, struct err *err) {
+    const struct dir_snapshot *s = page->snapshot;
+    const struct vsphere_cluster *on;
+    find_hx(page, candidates);
+    if (candidates->count == 0)
+        return hx_not_found(page->query, err);
+    if (candidates->count > 1) {
+        (void)err_set(err, ERR_AMBIGUOUS, "the name \"%s\" fits %zu HX clusters", page->query->hx_cluster, candidates->count);
+        return err_remedy(err, "ask again with hx_cluster_id");
+    }
+    on = dir_find_vsphere(s->platform, &candidates->items[0]->vsphere_cluster);
+    if (!on)
+        return hx_not_found(page->query, err);
+    clusters_on(s, on, &page->from);
+    return 0;
+}
+
+static int choose_vsphere(struct page *page, const struct vcenter *vc, struct err *err) {
+    const struct vsphere_cluster *on = NULL;
+    int rc;
+    if (!vc)
+        return err_set(err, ERR_INVALID, "the query parameter \"vsphere_cluster\" needs \"vcenter\" beside it");
+    rc = dir_resolve_visible_vsphere(page->snapshot->platform, page->viewer, vc, page->query->vsphere_cluster, &on, err);
+    if (!rc)
+        clusters_on(page->snapshot, on, &page->from);
+    return rc;
+}
+
+static int choose(struct page *page, struct dir_candidates *candidates, struct err *err) {
+    const struct dir_cluster_query *q = page->query;
+    const struct vcenter *vc = NULL;
+    all_clusters(page->snapshot, &page->from);
+    if (q->vcenter) {
+        int rc = dir_resolve_visible_vcenter(page->snapshot->platform, page->viewer, q->vcenter, &vc, err);
+        if (rc)
+            return rc;
+        page->vcenter_id = vc->id;
+    }
+    if (q->hx_cluster || q->hx_cluster_id)
+        return choose_hx(page, candidates, err);
+    return q->vsphere_cluster ? choose_vsphere(page, vc, err) : 0;
+}
+
+static bool contains_nocase(const char *text, const char *part) {
+    return text && strcasestr(text, part);
+}
+
+static bool is_on_vcenter(const struct cluster *c, const char *vcenter_id, uint64_t mask) {
+    for (size_t i = 0; i < c->placement.count; i++)
+        if (dir_mask_has(mask, i) && str_eq(c->placement.items[i].vcenter_id, vcenter_id))
+            return true;
+    return false;
+}
+
+static bool filters_fit(const struct page *page, const struct cluster *c, uint64_t mask) {
+    const struct dir_cluster_query *q = page->query;
+    if (q->state_mask && !(q->state_mask >> c->state & 1U))
+        return false;
+    if (q->text && !contains_nocase(c->name, q->text) && !contains_nocase(c->description, q->text))
+        return false;
+    return !page->vcenter_id || is_on_vcenter(c, page->vcenter_id, mask);
+}
+
+static const struct dir_cluster *entry_at(const struct page *page, size_t i) {
+    return page->snapshot->clusters[page->from.positions ? page->from.positions[i] : i];
+}
+
+/* The fragment for this mask; rare combinations of placements are rendered now, into `made`, whose text the caller frees. */
+static int get_fragment(const struct page *page, const struct dir_cluster *entry, uint64_t mask, struct dir_fragment *made,
+                        const struct dir_fragment **out, struct err *err) {
+    for (size_t i = 0; i < entry->fragments_count; i++) {
+        if (entry->fragments[i].mask != mask)
+            continue;
+        *out = &entry->fragments[i];
+        return 0;
+    }
+    *out = made;
+    return dir_render_cluster(entry, page->snapshot->platform, mask, made, err);
+}
+
+static int add_fragment(struct page *page, const struct dir_cluster *entry, uint64_t mask, struct err *err) {
+    struct dir_fragment made = {0};
+    const struct dir_fragment *fragment = NULL;
+    int rc = get_fragment(page, entry, mask, &made, &fragment, err);
+    if (rc)
+        return rc;
+    if (page->written++)
+        strbuf_addc(page->out, ',');
+    strbuf_add(page->out, fragment->json, fragment->len);
+    page->etag = (page->etag ^ fragment->hash) * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    free(made.json);
+    return 0;
+}
+
+/* Visible, wanted and behind the cursor? */
+static bool is_wanted(const struct page *page, const struct dir_cluster *entry, uint64_t *mask) {
+    bool visible = false;
+    *mask = dir_visible_mask(page->snapshot->platform, page->viewer, entry->record, &visible);
+    if (!visible || !filters_fit(page, entry->record, *mask))
+        return false;
+    return !page->has_cursor || dir_cursor_before(&page->cursor, page->query, entry->record);
+}
+
+/* A list item waiting for its turn when the order is not by name. */
+struct chosen {
+    const struct dir_cluster *entry;
+    uint64_t mask;
+};
+
+static int compare_chosen(const void *a, const void *b, void *arg) {
+    const struct dir_cluster_query *q = arg;
+    return dir_cursor_compare(q, ((const struct chosen *)a)->entry->record, ((const struct chosen *)b)->entry->record);
+}
+
+static int end_page(struct page *page, const struct cluster *last, bool has_more, struct err *err) {
+    strbuf_adds(page->out, "],\"next_cursor\":");
+    if (has_more) {
+        strbuf_addc(page->out, '"');
+        dir_cursor_write(page->query, last, page->out);
+        strbuf_addc(page->out, '"');
+    } else {
+        strbuf_adds(page->out, "null");
+    }
+    strbuf_addc(page->out, '}');
+    page->etag ^= has_more;
+    return strbuf_check(page->out, "list of clusters", err);
+}
+
+/* Name order is the snapshot's own order: stop as soon as the page is full. */
+static int list_by_name(struct page *page, struct err *err) {
+    const struct cluster *last = NULL;
+    bool backwards = page->query->is_descending, has_more = false;
+    for (size_t n = 0; n < page->from.count; n++) {
+        const struct dir_cluster *entry = entry_at(page, backwards ? page->from.count - 1 - n : n);
+        uint64_t mask;
+        int rc;
+        if (!is_wanted(page, entry, &mask))
+            continue;
+        has_more = page->written == page->query->limit;
+        if (has_more)
+            break;
+        rc = add_fragment(page, entry, mask, err);
+        if (rc)
+            return rc;
+        last = entry->record;
+    }
+    return end_page(page, last, has_more, err);
+}
+
+static int list_sorted(struct page *page, struct err *err) {
+    _cleanup_free_ struct chosen *chosen = calloc(page->from.count + 1, sizeof(*chosen));
+    struct dir_cluster_query query = *page->query;
+    size_t count = 0, shown;
+    if (!chosen)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t n = 0; n < page->from.count; n++) {
+        chosen[count].entry = entry_at(page, n);
+        if (is_wanted(page, chosen[count].entry, &chosen[count].mask))
+            count++;
+    }
+    if (count > 1)
+        qsort_r(chosen, count, sizeof(*chosen), compare_chosen, &query);
+    shown = count < query.limit ? count : query.limit;
+    for (size_t n = 0; n < shown; n++) {
+        int rc = add_fragment(page, chosen[n].entry, chosen[n].mask, err);
+        if (rc)
+            return rc;
+    }
+    return end_page(page, shown ? chosen[shown - 1].entry->record : NULL, count > shown, err);
+}
+
+int dir_list_clusters(const struct dir_snapshot *snapshot, const struct viewer *viewer, const struct dir_cluster_query *query,
+                      struct dir_page *out, struct err *err) {
+    struct page page = {.snapshot = snapshot, .viewer = viewer, .query = query, .out = out->text};
+    int rc = choose(&page, &out->candidates, err);
+    if (!rc && query->cursor) {
+        rc = dir_cursor_parse(query, &page.cursor, err);
+        page.has_cursor = true;
+    }
+    if (!rc) {
+        strbuf_adds(out->text, "{\"items\":[");
+        rc = query->sort == DIR_SORT_NAME ? list_by_name(&page, err) : list_sorted(&page, err);
+    }
+    if (!rc)
+        out->etag_hash = page.etag;
+    dir_cursor_done(&page.cursor);
+    return rc;
+}
+
+int dir_digest_clusters(const struct dir_snapshot *snapshot, const struct viewer *viewer, const struct dir_cluster_query *query,
+                        struct dir_candidates *candidates, uint64_t *digest, struct err *err) {
+    struct page page = {.snapshot = snapshot, .viewer = viewer, .query = query};
+    uint64_t sum = 0;
+    int rc = choose(&page, candidates, err);
+    for (size_t n = 0; !rc && n < page.from.count; n++) {
+        const struct dir_cluster *entry = entry_at(&page, n);
+        const struct dir_fragment *fragment = NULL;
+        struct dir_fragment made = {0};
+        uint64_t mask;
+        if (!is_wanted(&page, entry, &mask))
+            continue;
+        rc = get_fragment(&page, entry, mask, &made, &fragment, err);
+        if (!rc)
+            sum = (sum ^ fragment->hash) * UINT64_C(0x9E3779B97F4A7C15) + 1;
+        free(made.json);
+    }
+    if (!rc)
+        *digest = sum;
+    return rc;
+}
+
+int dir_get_visible_cluster(const struct dir_snapshot *snapshot, const struct viewer *viewer, const char *id,
+                            const struct dir_cluster **out, uint64_t *mask, struct err *err) {
+    const struct dir_cluster *entry = dir_find_cluster(snapshot, id);
+    bool visible = false;
+    uint64_t seen = entry ? dir_visible_mask(snapshot->platform, viewer, entry->record, &visible) : 0;
+    if (!visible) {
+        (void)err_set(err, ERR_NOT_FOUND, "there is no cluster %s, or you may not see it", id);
+        return err_remedy(err, "compare with GET /v2/clusters");
+    }
+    *out = entry;
+    *mask = seen;
+    return 0;
+}
+
+int dir_show_cluster(const struct dir_snapshot *snapshot, const struct viewer *viewer, const char *id, struct strbuf *out,
+                     uint64_t *etag_hash, struct err *err) {
+    struct page page = {.snapshot = snapshot, .viewer = viewer, .out = out};
+    const struct dir_cluster *entry = NULL;
+    uint64_t mask = 0;
+    int rc = dir_get_visible_cluster(snapshot, viewer, id, &entry, &mask, err);
+    if (!rc)
+        rc = add_fragment(&page, entry, mask, err);
+    if (!rc)
+        rc = strbuf_check(out, "cluster", err);
+    if (!rc)
+        *etag_hash = page.etag ^ (uint64_t)entry->record->version_no;
+    return rc;
+}
+
+int dir_objects_of_interest(const struct dir_snapshot *snapshot, const char *vcenter_id, struct object_set *out,
+                            struct err *err) {
+    const struct dir_platform *p = snapshot->platform;
+    for (size_t i = 0; i < p->vsphere_count; i++) {
+        bool matters = snapshot->by_vsphere[i].count || p->hx_of_vsphere[i] != SIZE_MAX;
+        int rc = 0;
+        if (matters && !p->vsphere[i].is_gone && str_eq(p->vsphere[i].ref.vcenter_id, vcenter_id))
+            rc = object_set_add(out, &p->vsphere[i].ref, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}

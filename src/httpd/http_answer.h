@@ -1,0 +1,48 @@
+/* An answer in the making, and what is kept for the next one of the same text. Layer 2 (httpd), private.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "http_response.h"
+#include "strbuf.h"
+
+#define HTTP_RESPONSE_FIELDS_MAX 24U
+
+/* The library's answers for one shared text that no request uses now (httpd_spare.c). */
+struct http_spare;
+struct http_spares {
+    pthread_mutex_t lock; /* guards the others */
+    struct http_spare *first;
+    unsigned count;
+};
+struct http_spares *http_shared_spares(struct http_shared *shared, bool has_body);
+void httpd_spares_free(struct http_spares *spares); /* those in it, not itself */
+
+enum http_body_kind { HTTP_BODY_NONE, HTTP_BODY_TEXT, HTTP_BODY_SHARED, HTTP_BODY_STATIC };
+
+struct http_header {
+    unsigned name, value; /* offsets into text */
+    unsigned name_len, value_len;
+};
+
+struct http_response {
+    int status;
+    bool is_closing;
+    bool is_broken; /* a setter failed */
+    enum http_body_kind kind;
+    struct strbuf body;
+    struct http_shared *shared;
+    const void *bytes;
+    size_t bytes_count;
+    struct strbuf text; /* names and values of the headers, each NUL-terminated */
+    unsigned fields_count;
+    struct http_header fields[HTTP_RESPONSE_FIELDS_MAX];
+};
+
+/* Empty answer with status 200; done frees what it holds, not the record itself. */
+void http_response_init(struct http_response *resp);
+void http_response_done(struct http_response *resp);
+void http_response_move(struct http_response *to, struct http_response *from); /* `to` is overwritten, `from` is empty then */

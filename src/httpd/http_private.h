@@ -1,0 +1,143 @@
+/* Insides of requests and answers, shared by the files of this folder only. Layer 2 (httpd).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+
+#include "http_answer.h"
+#include "http_request.h"
+#include "http_response.h"
+#include "limits.h"
+#include "route.h"
+#include "strbuf.h"
+
+struct http_conn;
+struct httpd;
+
+#define HTTP_FIELDS_MAX 64U       /* header fields of a request */
+#define HTTP_QUERY_MAX 32U        /* query parameters */
+#define HTTP_REQUEST_ID_BYTES 64U /* what base/log.h keeps */
+#define HTTP_GO_SLOW 1            /* what http_request_go_slow returns */
+/* Body bytes beyond the cap that are read and dropped, so that the client hears the 413 instead of a reset connection. */
+#define HTTP_DISCARD_BYTES_MAX (1024U * 1024U)
+
+struct http_pair {
+    const char *name, *value;
+};
+
+/* A header field of a request. */
+struct http_field {
+    const char *name, *value;
+    unsigned name_len, value_len;
+};
+
+/* Life of slow work; changes only by compare-and-swap, so that exactly one side ends the wait. */
+enum slow_state {
+    SLOW_NONE,
+    SLOW_WAITING, /* suspended: in the lane's queue or running */
+    SLOW_DONE,    /* the lane finished; the server thread will answer */
+    SLOW_EXPIRED, /* the deadline passed: the lane's result will be dropped */
+    SLOW_STOPPED, /* the server stops: likewise */
+    SLOW_GONE,    /* the client closed while it waited for something to happen: likewise, and there is nobody to answer */
+};
+
+struct http_request {
+    struct httpd *httpd;
+    void *app;
+    struct http_conn *conn; /* NULL once the server side has ended */
+    _Atomic unsigned refs;  /* server side, lane */
+    _Atomic int slow_state; /* enum slow_state */
+    bool is_prepared;       /* the headers were looked at: it has an id, a client and will be in the access log */
+    bool is_refused;        /* answered before all of it was read: the connection must end */
+    bool is_http10;
+    bool is_suspended; /* from the suspension until the server thread has it back */
+    bool is_tls, has_uid, is_delivered;
+    uid_t uid;
+    enum http_method method;
+    const char *method_name;
+    char *target;                  /* the request target without query; one block with path_text */
+    size_t target_len, target_cut; /* with query; where it was cut, and what stood there */
+    char target_cut_char;
+    char *path_text;  /* decoded path, cut into segments */
+    char *query_text; /* decoded query, cut into pairs; NULL without one */
+    struct route_path path;
+    struct route_match match;
+    unsigned query_count, fields_count;
+    char *fields_text; /* own copy of the header fields, once the request goes slow */
+    size_t fields_text_bytes;
+    struct strbuf body;
+    size_t body_dropped_bytes; /* beyond the cap */
+    size_t held_bytes;         /* counted by httpd_press */
+    char client[INET6_ADDRSTRLEN];
+    char id[HTTP_REQUEST_ID_BYTES];
+    int64_t started_ms, deadline_ms;
+    int64_t wait_until_ms; /* the client asked to wait so long; 0: it did not, or that has been noted */
+    void *data;
+    void (*data_destroy)(void *);
+    http_submit_fn *slow_submit; /* with slow_submit_arg */
+    void *slow_submit_arg;
+    http_handler_fn *slow_fn;
+    int result;      /* 0 or the code in err */
+    bool is_held;    /* waits for nothing but the end of its wait */
+    bool is_again;   /* the same as the last one of its connection: the bytes need no look */
+    void *keep_data; /* of http_request_keep_again, with keep_destroy, until the connection has it */
+    void (*keep_destroy)(void *);
+    void *next_data; /* of http_request_keep_for_next, with next_destroy, until the connection has it */
+    void (*next_destroy)(void *);
+    struct http_spare *spare; /* lent by spare_of while the answer is on its way */
+    struct http_shared *spare_of;
+    int sent_status;
+    size_t sent_bytes;
+    /* not zeroed at the start */
+    struct err err; /* found by httpd or returned by a handler */
+    struct http_response resp;
+    struct http_pair query[HTTP_QUERY_MAX];
+    struct http_field fields[HTTP_FIELDS_MAX]; /* point into the library's memory until the request goes slow */
+};
+
+struct http_request *http_request_new(struct httpd *httpd, const char *target); /* NULL without memory */
+/* The request line's method; `name` must live as long as the request is fast. */
+void http_request_set_method(struct http_request *req, const char *name);
+struct http_request *http_request_ref(struct http_request *req);
+/* Drops one reference; true if it was the last: then the caller runs the after hook and http_request_destroy. */
+bool http_request_unref(struct http_request *req);
+void http_request_destroy(struct http_request *req);
+/* Copies the header fields into own memory, since the library's goes away with the connection. 0 or ERR_NOMEM. */
+int http_request_keep_fields(struct http_request *req);
+
+/* Refuses a request line with more than three words, whose end others may see elsewhere. ERR_INVALID. */
+int http_target_check(const struct http_request *req, struct err *err);
+
+/* Decodes path and query and finds the route. 400, 404, 405; match.allowed is set for 405. */
+int http_target_parse(struct http_request *req, const struct route_table *table, struct err *err);
+
+/* Percent-decodes in place (and '+' to blank if `is_form`); new length or -1 for a bad sequence or a %00. */
+long http_decode(char *text, bool is_form);
+/* True if there is a control character other than the tab. */
+bool http_has_control(const char *text, size_t len);
+/* True for a token of RFC 9110 5.6.2. */
+bool http_is_token(const char *text, size_t len);
+/* 0 if `text` is UTF-8 without control characters, else ERR_INVALID naming `what`. */
+int http_check_text(const char *text, size_t len, const char *what, struct err *err);
+
+/* Checks all header fields: number, size, token names, no control characters, single-valued ones single, framing unambiguous
+ * (RFC 9112 6.3: Content-Length and Transfer-Encoding together, or either twice, is an attack). Sets *has_body and
+ * *body_bytes (-1: unknown, chunked). */
+int http_fields_check(const struct http_request *req, bool *has_body, int64_t *body_bytes, struct err *err);
+/* Did the field go on in the next line (RFC 9112 5.2)? Only while the fields are the library's. */
+bool http_field_is_folded(const struct http_field *field);
+
+/* Trusted proxies. */
+struct http_net {
+    uint8_t addr[16]; /* IPv4 as ::ffff:a.b.c.d */
+    unsigned bits;
+};
+/* Parses "192.0.2.0/24", "2001:db8::/32", "192.0.2.1". False if malformed. */
+bool http_net_parse(const char *text, struct http_net *out);
+bool http_net_has(const struct http_net *nets, size_t count, const uint8_t addr[16]);
+/* Parses an address as text into the 16-byte form; false if it is none. */
+bool http_addr_parse(const char *text, uint8_t out[16]);
+void http_addr_format(const uint8_t addr[16], char out[INET6_ADDRSTRLEN]);
+/* The client behind proxies: walks X-Forwarded-For from the right over trusted addresses; `out` keeps the peer if there is none. */
+void http_client_behind(const char *forwarded, const struct http_net *nets, size_t count, char out[INET6_ADDRSTRLEN]);

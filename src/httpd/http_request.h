@@ -1,0 +1,96 @@
+/* One request as handlers see it. Layer 2 (httpd); knows nothing of libmicrohttpd in its interface.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A request is used by one thread at a time: first the server thread (hooks, fast handler), then, if it goes slow, a lane. All
+ * texts live as long as the request, are NUL-terminated, valid UTF-8 without control characters (headers: any bytes above 0x1F). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "err.h"
+#include "http_peer.h"
+#include "lane.h"
+#include "route.h"
+
+struct http_request;
+
+/* What was asked. The texts live as long as the request. */
+enum http_method http_request_method(const struct http_request *req);
+const char *http_request_method_name(const struct http_request *req);   /* as sent, for logs */
+const char *http_request_path(const struct http_request *req);          /* raw, without query: for logs */
+const struct route *http_request_route(const struct http_request *req); /* NULL in on_error for 404, 405, bad requests */
+void *http_request_app(const struct http_request *req);                 /* httpd_options.app */
+
+/* Value of {name} in the route's pattern, decoded; "*" for the rest. Never NULL: a name the pattern lacks is a mistake in the
+ * program and ends it. */
+const char *http_request_param(const struct http_request *req, const char *name);
+
+/* Query parameters, decoded ('+' is a blank). Duplicates were refused already. NULL if absent, "" if without value. */
+const char *http_request_query(const struct http_request *req, const char *name);
+unsigned http_request_query_count(const struct http_request *req);
+void http_request_query_at(const struct http_request *req, unsigned i, const char **name, const char **value);
+/* ERR_INVALID naming the first query parameter that is not in `allowed` (ended by NULL); the remedy lists the known ones. */
+int http_request_check_query(const struct http_request *req, const char *const *allowed, struct err *err);
+
+/* First value of a header field, name in any case; NULL if absent. Content-Length, Content-Type, Host, Authorization and
+ * Transfer-Encoding occur at most once (else 400 before any handler). */
+const char *http_request_header(const struct http_request *req, const char *name);
+/* True if Content-Type names this media type ("application/json"), whatever its parameters. */
+bool http_request_is_media_type(const struct http_request *req, const char *type);
+
+/* True if the client takes the content coding gzip, and likes it no less than none (Accept-Encoding, RFC 9110 section 12.5.3). Without the header
+ * field: false. */
+bool http_request_accepts_gzip(const struct http_request *req);
+
+/* The whole body; *len 0 and "" without one. NUL-terminated behind the last byte. Not checked for UTF-8. */
+const char *http_request_body(const struct http_request *req, size_t *len);
+
+/* The client's address as text ("192.0.2.7", "2001:db8::1", "unix"): the peer, or, if the peer is a trusted proxy, the rightmost
+ * address in X-Forwarded-For that is not one. */
+const char *http_request_client(const struct http_request *req);
+/* Unix sockets: user id of the peer at connect time (SO_PEERCRED). False on TCP. */
+bool http_request_peer_uid(const struct http_request *req, uid_t *uid);
+bool http_request_is_tls(const struct http_request *req); /* this hop is TLS */
+
+/* Up to 63 bytes of [A-Za-z0-9._-]: X-Request-ID of a trusted proxy or a unix peer if well formed, else made here. */
+const char *http_request_id(const struct http_request *req);
+
+int64_t http_request_started_ms(const struct http_request *req);  /* clock_mono_ms when the request line was complete */
+int64_t http_request_deadline_ms(const struct http_request *req); /* clock_mono_ms by which slow work must have ended */
+/* True once the deadline has passed (or the server stops) and the client was answered without us: finish quickly. */
+bool http_request_is_abandoned(const struct http_request *req);
+
+/* A slot for the layer above (session, audit text). `destroy` (may be NULL) runs when the request ends or the slot is set anew. */
+void http_request_set_data(struct http_request *req, void *data, void (*destroy)(void *));
+void *http_request_data(const struct http_request *req);
+
+/* A fast handler whose answer has a shared body (200, 304) may ask that the hook `again` be called instead of it when the same bytes come
+ * once more as the next request of this connection. `data` is handed to the hook and lives no longer than the connection; `destroy` (may be
+ * NULL) may be called at any time, at the latest with the connection. In server threads. */
+void http_request_keep_again(struct http_request *req, void *data, void (*destroy)(void *));
+
+/* `return http_request_go_slow(req, lane, fn);` ends a handler and runs fn in the lane. A handler that runs in a lane may hand on to
+ * another one the same way; the deadline stays. */
+int http_request_go_slow(struct http_request *req, struct lane *lane, http_handler_fn *fn);
+
+/* Sees to it that run(run_arg, false) is called once, by any thread and at any time (run(run_arg, true) if the work must be given up
+ * instead), or returns an error and calls nothing. */
+typedef int http_submit_fn(void *arg, lane_fn *run, void *run_arg, struct err *err);
+
+/* As http_request_go_slow, for work that has no thread of its own while it waits: fn runs wherever `submit` has it run. */
+int http_request_go_slow_by(struct http_request *req, http_submit_fn *submit, void *arg, http_handler_fn *fn);
+
+/* A wait that the client has asked for. */
+struct http_wait {
+    http_submit_fn *submit;
+    void *arg;
+    http_handler_fn *fn;
+    int64_t until_ms; /* clock_mono_ms at which `submit` has fn run at the latest */
+};
+
+/* As http_request_go_slow_by for a long wait. The time limit of slow work counts from until_ms on. A client that closes its side of the
+ * connection meanwhile ends the request unanswered: then http_request_is_abandoned tells, and the sooner the work is run the better. */
+int http_request_go_waiting(struct http_request *req, const struct http_wait *wait);

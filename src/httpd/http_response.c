@@ -1,0 +1,199 @@
+/* The answer as data: status, headers, one body. Layer 2 (httpd).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "http_response.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <strings.h>
+
+#include "http_private.h"
+#include "str.h"
+
+#define HEADERS_BYTES_MAX (8U * 1024U)
+#define HEADERS_BYTES_USUAL 448U /* one allocation for most answers */
+
+struct http_shared {
+    _Atomic unsigned refs;
+    size_t len;
+    char *data;
+    struct http_spares spares[2]; /* without and with body */
+};
+
+struct http_shared *http_shared_new(struct strbuf *from) {
+    struct http_shared *shared;
+    if (from->failed)
+        return NULL;
+    shared = calloc(1, sizeof(*shared));
+    if (!shared)
+        return NULL;
+    shared->len = from->len;
+    shared->data = strbuf_steal(from);
+    if (!shared->data) {
+        free(shared);
+        return NULL;
+    }
+    atomic_init(&shared->refs, 1);
+    for (size_t i = 0; i < 2; i++)
+        (void)pthread_mutex_init(&shared->spares[i].lock, NULL);
+    return shared;
+}
+
+struct http_shared *http_shared_ref(struct http_shared *shared) {
+    atomic_fetch_add_explicit(&shared->refs, 1, memory_order_relaxed);
+    return shared;
+}
+
+void http_shared_unref(struct http_shared *shared) {
+    if (!shared || atomic_fetch_sub_explicit(&shared->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (size_t i = 0; i < 2; i++) {
+        httpd_spares_free(&shared->spares[i]);
+        (void)pthread_mutex_destroy(&shared->spares[i].lock);
+    }
+    free(shared->data);
+    free(shared);
+}
+
+struct http_spares *http_shared_spares(struct http_shared *shared, bool has_body) {
+    return &shared->spares[has_body];
+}
+
+const char *http_shared_data(const struct http_shared *shared, size_t *len) {
+    *len = shared->len;
+    return shared->data;
+}
+
+void http_response_init(struct http_response *resp) {
+    memset(resp, 0, offsetof(struct http_response, fields));
+    resp->status = 200;
+    strbuf_init(&resp->text, HEADERS_BYTES_MAX);
+}
+
+static void drop_body(struct http_response *resp) {
+    if (resp->kind == HTTP_BODY_TEXT)
+        strbuf_done(&resp->body);
+    if (resp->kind == HTTP_BODY_SHARED)
+        http_shared_unref(resp->shared);
+    resp->kind = HTTP_BODY_NONE;
+}
+
+void http_response_done(struct http_response *resp) {
+    drop_body(resp);
+    strbuf_done(&resp->text);
+}
+
+void http_response_move(struct http_response *to, struct http_response *from) {
+    http_response_done(to);
+    *to = *from;
+    http_response_init(from);
+}
+
+void http_response_reset(struct http_response *resp) {
+    drop_body(resp);
+    strbuf_reset(&resp->text);
+    resp->status = 200;
+    resp->is_closing = resp->is_broken = false;
+    resp->fields_count = 0;
+}
+
+void http_response_set_status(struct http_response *resp, int status) {
+    if (status < 200 || status > 599)
+        resp->is_broken = true;
+    else
+        resp->status = status;
+}
+
+int http_response_status(const struct http_response *resp) {
+    return resp->status;
+}
+
+/* Index of the header, or fields_count. */
+static unsigned find_field(const struct http_response *resp, const char *name) {
+    size_t n = strlen(name);
+    unsigned i = 0;
+    while (i < resp->fields_count &&
+           (resp->fields[i].name_len != n || strncasecmp(resp->text.data + resp->fields[i].name, name, n) != 0))
+        i++;
+    return i;
+}
+
+const char *http_response_header(const struct http_response *resp, const char *name) {
+    unsigned i = find_field(resp, name);
+    return i < resp->fields_count ? resp->text.data + resp->fields[i].value : NULL;
+}
+
+static unsigned add_text(struct http_response *resp, const char *text, size_t n) {
+    size_t at = resp->text.len;
+    strbuf_add(&resp->text, text, n + 1);
+    return (unsigned)at;
+}
+
+static void set_value(struct http_response *resp, struct http_header *field, const char *value) {
+    size_t n = strlen(value);
+    if (n == field->value_len)
+        memcpy(resp->text.data + field->value, value, n);
+    else
+        field->value = add_text(resp, value, n);
+    field->value_len = (unsigned)n;
+}
+
+static void add_field(struct http_response *resp, const char *name, const char *value) {
+    struct http_header *field = &resp->fields[resp->fields_count++];
+    field->name_len = (unsigned)strlen(name);
+    field->value_len = (unsigned)strlen(value);
+    field->name = add_text(resp, name, field->name_len);
+    field->value = add_text(resp, value, field->value_len);
+}
+
+/* A line break in a value would let a caller's text write headers of its own. */
+static bool is_safe(const char *name, const char *value) {
+    return http_is_token(name, strlen(name)) && !http_has_control(value, strlen(value));
+}
+
+void http_response_set_header(struct http_response *resp, const char *name, const char *value) {
+    unsigned i = find_field(resp, name);
+    if (!is_safe(name, value) || i == HTTP_RESPONSE_FIELDS_MAX) {
+        resp->is_broken = true;
+        return;
+    }
+    if (!resp->text.alloc)
+        strbuf_reserve(&resp->text, HEADERS_BYTES_USUAL);
+    if (i == resp->fields_count)
+        add_field(resp, name, value);
+    else
+        set_value(resp, &resp->fields[i], value);
+    resp->is_broken |= resp->text.failed != 0;
+}
+
+static void set_kind(struct http_response *resp, enum http_body_kind kind, const char *type) {
+    drop_body(resp);
+    resp->kind = kind;
+    if (type)
+        http_response_set_header(resp, "Content-Type", type);
+}
+
+void http_response_set_text(struct http_response *resp, const char *type, struct strbuf *body) {
+    set_kind(resp, HTTP_BODY_TEXT, type);
+    resp->is_broken |= body->failed != 0;
+    resp->body = *body;
+    if (body->is_secret)
+        strbuf_init_secret(body, body->max_bytes);
+    else
+        strbuf_init(body, body->max_bytes);
+}
+
+void http_response_set_shared(struct http_response *resp, const char *type, struct http_shared *body) {
+    http_shared_ref(body); /* first: it may be the one that is set already */
+    set_kind(resp, HTTP_BODY_SHARED, type);
+    resp->shared = body;
+}
+
+void http_response_set_static(struct http_response *resp, const char *type, const void *bytes, size_t n) {
+    set_kind(resp, HTTP_BODY_STATIC, type);
+    resp->bytes = bytes;
+    resp->bytes_count = n;
+}
+
+void http_response_set_close(struct http_response *resp) {
+    resp->is_closing = true;
+}

@@ -1,0 +1,120 @@
+/* The HTTP server: listeners, TLS, time limits, start and stop. Layer 2 (httpd), the only folder that knows libmicrohttpd and GnuTLS.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Several servers may run in one process (TLS port, unix socket). What holds for each request: docs/http.md. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "http_request.h"
+#include "http_response.h"
+#include "lane.h"
+#include "route.h"
+
+struct httpd;
+
+struct httpd_outcome {
+    int status;          /* as sent */
+    size_t body_bytes;   /* of the answer; for HEAD and 304 what was not sent */
+    int64_t duration_ms; /* from the request line to the last byte handed to the kernel, or to the end of abandoned work */
+    bool is_delivered;   /* false: the client went away before the whole answer was taken */
+    bool is_abandoned;   /* the slow deadline passed, or the server stopped, before the work was done */
+};
+
+/* Called by httpd in server threads unless noted; must not block. Each may be NULL except on_error. */
+struct httpd_hooks {
+    /* After routing, before the body is read. Not called for requests that httpd itself refuses. A negative ERR_* refuses the
+     * request: on_error writes the answer and the body is not read. The place for authentication from memory. */
+    int (*before)(struct http_request *req, struct err *err);
+    /* The same request as the one before on this connection, byte for byte, whose handler called http_request_keep_again with `data`. True:
+     * `resp`, which begins with status and all headers of the answer before, has its shared body and whatever header is another now;
+     * `headers` is not called. False: the request goes the usual way. The place to look at everything that is not in the bytes. */
+    bool (*again)(struct http_request *req, void *data, struct http_response *resp);
+    /* Writes the answer for any error, from httpd (400 404 405 413 414 431 503 504) or from a handler. `resp` is reset; Allow and
+     * Retry-After are added by httpd. May run in a lane thread or the sweeper's. */
+    void (*on_error)(struct http_request *req, const struct err *err, struct http_response *resp);
+    /* Every answer just before it goes out: common headers. Same threads as on_error. */
+    void (*headers)(const struct http_request *req, struct http_response *resp);
+    /* Once per request, when nobody uses it any more: access log. Any thread. */
+    void (*after)(struct http_request *req, const struct httpd_outcome *outcome);
+    /* What the library reports (TLS failures, vanished clients, descriptors exhausted), reworded, at most one per kind and minute;
+     * `suppressed` tells how many were dropped since the last. */
+    void (*notice)(void *app, const char *kind, const char *text, unsigned long suppressed);
+};
+
+/* Whose client certificates are good. */
+struct httpd_client_ca {
+    const char *ca_pem;  /* one or several CAs; NULL: none */
+    const char *crl_pem; /* their revocation lists; NULL: none is looked at */
+};
+
+struct httpd_options {
+    const char
+        *listen; /* "127.0.0.1:8443", "[::]:8443", "*:8443" (both families), port 0 = any; or "unix:/run/kaas/admin.sock" */
+    unsigned unix_mode;   /* permission bits of the socket file; 0 means 0600 */
+    const char *cert_pem; /* TLS: chain, leaf first, and its key; both NULL: plain HTTP. Copied */
+    const char *key_pem;
+    bool asks_client_certificate;     /* TLS: clients are asked for a certificate, and may go on without one; see http_peer.h */
+    struct httpd_client_ca client_ca; /* copied */
+    const char *tls_priority;         /* GnuTLS priority string; NULL: TLS 1.2 and 1.3 */
+    unsigned threads;                 /* 0: one per core */
+    unsigned connections_max;         /* 0: KAAS_HTTP_CONNECTIONS_DEFAULT; see httpd_check_descriptors */
+    unsigned connections_per_client_max; /* 0: no limit; trusted proxies and unix peers have none */
+    unsigned requests_per_client_max;    /* in a second, of one address; 0: no limit; trusted proxies and unix peers have none */
+    unsigned connections_per_uid_max;    /* unix sockets only; 0: no limit */
+    const char *const *trusted_proxies;  /* addresses or CIDR blocks, ended by NULL; NULL: none. "unix" trusts every unix peer */
+    int64_t idle_timeout_ms;             /* silent connection; 0 = default of limits.h, also below */
+    int64_t header_timeout_ms;           /* accept (TLS included) to the end of the headers, however slowly they drip */
+    int64_t body_timeout_ms;             /* end of headers to end of body */
+    int64_t slow_timeout_ms;             /* end of body to the end of slow work: then 504 */
+    int64_t send_timeout_ms;             /* answer ready to last byte taken */
+    const struct route *routes;
+    size_t routes_count;
+    struct lane *const *lanes; /* for ROUTE_SLOW; must outlive the server */
+    size_t lanes_count;
+    struct httpd_hooks hooks;
+    void *app;
+};
+
+/* Do these servers (those without `listen` are not counted), their connections_max all in use, and `rest` descriptors of the process beside
+ * them fit in RLIMIT_NOFILE? Sets the soft limit to the hard one. To be called before they start. ERR_CONFIG if the hard limit is too
+ * low: says what fits and what to set. */
+int httpd_check_descriptors(const struct httpd_options *servers, size_t count, unsigned rest, struct err *err);
+
+/* Starts a server; everything in `options` is copied except routes, lanes and app. ERR_CONFIG (address, certificate: names the
+ * thing and the remedy), ERR_IO (address in use), ERR_NOMEM. */
+int httpd_start(const struct httpd_options *options, struct httpd **out, struct err *err);
+
+/* New certificate and key for connections made from now on; existing ones stay. ERR_CONFIG leaves the old one in use. */
+int httpd_reload_tls(struct httpd *httpd, const char *cert_pem, const char *key_pem, struct err *err);
+
+/* Other CAs and revocation lists from the next look at a certificate on. ERR_CONFIG leaves the old ones in use. */
+int httpd_reload_client_ca(struct httpd *httpd, const struct httpd_client_ca *ca, struct err *err);
+
+/* TCP: the port in use; 0 for unix sockets. */
+unsigned httpd_port(const struct httpd *httpd);
+
+struct httpd_stats {
+    unsigned connections;                         /* open now */
+    unsigned suspended;                           /* requests waiting for a lane now */
+    unsigned parked;                              /* TLS handshakes waiting for the client now */
+    unsigned long requests;                       /* started */
+    unsigned long completed;                      /* ended, answered or not */
+    unsigned long slow_started, slow_done;        /* suspended and resumed; equal when idle */
+    unsigned long abandoned;                      /* slow work that missed its deadline */
+    unsigned long gone;                           /* clients that closed while they waited for something to happen */
+    unsigned long cut_header, cut_body, cut_send; /* connections cut by the sweeper */
+    unsigned long cut_address;                    /* connections beyond those that one address may have */
+    unsigned long paced;                          /* requests beyond those that one address may have answered in a second */
+};
+void httpd_get_stats(struct httpd *httpd, struct httpd_stats *out);
+
+/* Stops: refuses new connections and slow work, waits up to grace_ms for requests under way, answers what is left with 503, ends
+ * every connection. Slow handlers may still be running in their lanes when it returns. May be called once. */
+void httpd_stop(struct httpd *httpd, int64_t grace_ms);
+
+/* Frees a stopped server. Stop the lanes first: no slow handler of this server may be running. NULL is allowed. */
+void httpd_free(struct httpd *httpd);

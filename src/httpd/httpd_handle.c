@@ -1,0 +1,284 @@
+/* The library's callbacks, in the order they come: target, request (headers, body parts, end), completed. Layer 2 (httpd).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * An answer queued at the headers makes the library close the connection, so a refusal waits for the end of the request unless there
+ * is a body that should not be read. All calls for one connection come from one server thread. */
+#include "clock.h"
+#include "httpd_private.h"
+#include "secret.h"
+#include "str.h"
+#include "uuid.h"
+
+#define HOLD_MS 1000
+#define ID_PREFIX_BYTES 18U /* of a UUID: up to its third hyphen */
+
+void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *mhd) {
+    struct httpd *httpd = cls;
+    struct http_conn *conn = httpd_conn_of(mhd);
+    struct http_request *req = conn ? http_request_new(httpd, target) : NULL;
+    if (!req)
+        return NULL; /* httpd_handle_request closes the connection */
+    req->conn = conn;
+    req->app = httpd->options.app;
+    req->is_tls = httpd->is_tls;
+    atomic_fetch_add_explicit(&httpd->requests, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&httpd->requests_alive, 1, memory_order_relaxed);
+    return req;
+}
+
+static enum MHD_Result collect_field(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_len, const char *value,
+                                     size_t value_len) {
+    struct http_request *req = cls;
+    (void)kind;
+    if (req->fields_count == HTTP_FIELDS_MAX) {
+        req->result = err_set(&req->err, ERR_HEADERS_TOO_LARGE, "the request has more than %u header fields", HTTP_FIELDS_MAX);
+        return MHD_NO;
+    }
+    req->fields[req->fields_count++] =
+        (struct http_field){name, value ? value : name + name_len, (unsigned)name_len, value ? (unsigned)value_len : 0};
+    return MHD_YES;
+}
+
+static bool is_good_id(const char *id) {
+    size_t n = id ? strlen(id) : 0;
+    return n > 0 && n < HTTP_REQUEST_ID_BYTES &&
+           n == strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-");
+}
+
+/* A random prefix for each thread and a count: unique without asking the kernel for each request. */
+static void make_id(char out[HTTP_REQUEST_ID_BYTES]) {
+    static _Thread_local char prefix[UUID_TEXT_BYTES];
+    static _Thread_local uint32_t count;
+    if (!count++)
+        uuid_new(prefix);
+    memcpy(out, prefix, ID_PREFIX_BYTES);
+    out[ID_PREFIX_BYTES] = '-';
+    for (unsigned i = 0; i < 8; i++)
+        out[ID_PREFIX_BYTES + 1 + i] = "0123456789abcdef"[count >> (28 - 4 * i) & 15];
+    out[ID_PREFIX_BYTES + 9] = '\0';
+}
+
+static void identify(struct http_request *req) {
+    const struct http_conn *conn = req->conn;
+    const char *id = conn->is_proxy || conn->httpd->is_unix ? http_request_header(req, "X-Request-ID") : NULL;
+    const char *forwarded = conn->is_proxy ? http_request_header(req, "X-Forwarded-For") : NULL;
+    if (is_good_id(id))
+        (void)snprintf(req->id, sizeof(req->id), "%s", id);
+    else
+        make_id(req->id);
+    memcpy(req->client, conn->peer, sizeof(req->client));
+    if (forwarded)
+        http_client_behind(forwarded, conn->httpd->proxies, conn->httpd->proxies_count, req->client);
+    req->has_uid = conn->has_uid;
+    req->uid = conn->uid;
+}
+
+static int check_body(const struct http_request *req, bool has_body, int64_t body_bytes, struct err *err) {
+    size_t max = req->match.route ? req->match.route->body_bytes_max : 0;
+    if (!has_body)
+        return 0;
+    if (!max)
+        return err_set(err, ERR_INVALID, "%.16s takes no request body here", req->method_name);
+    if (body_bytes > (int64_t)max)
+        return err_set(err, ERR_TOO_LARGE, "the request body is larger than %zu bytes", max);
+    return 0;
+}
+
+static int accept_request(struct http_request *req, bool has_body, int64_t body_bytes) {
+    struct httpd *httpd = req->httpd;
+    const struct route *route;
+    if (atomic_load_explicit(&httpd->is_stopping, memory_order_relaxed))
+        return err_set(&req->err, ERR_UNAVAILABLE, "the service is stopping");
+    int r = http_target_parse(req, httpd->routes, &req->err);
+    r = r ? r : check_body(req, has_body, body_bytes, &req->err);
+    route = req->match.route;
+    if (r || !route)
+        return r;
+    if (route->options & ROUTE_SECRET_BODY)
+        strbuf_init_secret(&req->body, route->body_bytes_max);
+    else
+        strbuf_init(&req->body, route->body_bytes_max);
+    return httpd->options.hooks.before ? httpd->options.hooks.before(req, &req->err) : 0;
+}
+
+/* A result must be described, whatever a handler forgot. */
+static void set_result(struct http_request *req, int r) {
+    req->result = r;
+    if (r && !req->err.code)
+        (void)err_set(&req->err, r, "%s", err_default_text(r));
+}
+
+static enum MHD_Result handle_headers(struct http_request *req, const char *method, const char *version) {
+    bool has_body = true;
+    int64_t body_bytes = -1;
+    req->is_prepared = true;
+    req->is_http10 = str_eq(version, "HTTP/1.0");
+    http_request_set_method(req, method);
+    (void)MHD_get_connection_values_n(req->conn->mhd, MHD_HEADER_KIND, collect_field, req);
+    identify(req);
+    req->is_again = !req->result && httpd_again_recognize(req);
+    if (req->is_again) {
+        httpd_conn_enter(req->conn, CONN_WORK);
+        return MHD_YES;
+    }
+    if (!req->result)
+        set_result(req, http_target_check(req, &req->err));
+    if (!req->result)
+        set_result(req, http_fields_check(req, &has_body, &body_bytes, &req->err));
+    bool is_doubtful = req->result != 0; /* where this request ends is not certain */
+    if (!req->result)
+        set_result(req, accept_request(req, has_body, body_bytes));
+    httpd_conn_enter(req->conn, has_body ? CONN_BODY : CONN_WORK);
+    if (!req->result || (!has_body && !is_doubtful))
+        return MHD_YES;
+    req->is_refused = true;
+    req->conn->is_lingering = true;
+    return httpd_answer(req);
+}
+
+/* Too much: the rest is read and dropped, within reason, because the library takes no answer in the middle of a body. */
+static enum MHD_Result drop_part(struct http_request *req, size_t n) {
+    req->body_dropped_bytes += n;
+    return req->body_dropped_bytes <= HTTP_DISCARD_BYTES_MAX ? MHD_YES : MHD_NO;
+}
+
+static enum MHD_Result handle_part(struct http_request *req, const char *part, size_t *n) {
+    enum MHD_Result ok = MHD_YES;
+    size_t got = *n;
+    if (!req->result && !httpd_press_hold(req, req->body.len + got)) {
+        set_result(req, err_set(&req->err, ERR_BUSY, "too many large requests at a time; try again shortly"));
+        strbuf_done(&req->body);
+    }
+    if (!req->result)
+        strbuf_add(&req->body, part, got);
+    /* The library's buffer is plain writable memory that nobody reads again; without this a password would stay in it. */
+    if (req->body.is_secret)
+        secret_wipe((void *)(uintptr_t)part, got);
+    *n = 0;
+    if (req->result)
+        return drop_part(req, got);
+    if (req->body.failed == ERR_TOO_LARGE) {
+        set_result(req, err_set(&req->err, ERR_TOO_LARGE, "the request body is larger than %zu bytes", req->body.max_bytes));
+        ok = drop_part(req, got);
+    } else if (req->body.failed) {
+        set_result(req, err_set(&req->err, ERR_NOMEM, "out of memory"));
+    }
+    return ok;
+}
+
+static void answer_options(struct http_request *req) {
+    char allow[ROUTE_ALLOW_BYTES];
+    route_format_allow(req->match.allowed, allow);
+    http_response_set_status(&req->resp, 204);
+    http_response_set_header(&req->resp, "Allow", allow);
+}
+
+/* True if the request goes slow. */
+static bool run_fast(struct http_request *req) {
+    const struct route *route = req->match.route;
+    if (!route) {
+        answer_options(req);
+        return false;
+    }
+    if (route->kind == ROUTE_SLOW) {
+        (void)http_request_go_slow(req, req->httpd->options.lanes[route->lane], route->handler);
+        return true;
+    }
+    log_set_request_id(req->id);
+    int r = route->handler(req, &req->resp, &req->err);
+    log_set_request_id(NULL);
+    if (r == HTTP_GO_SLOW && req->slow_fn)
+        return true;
+    set_result(req, r > 0 ? ERR_INTERNAL : r);
+    return false;
+}
+
+/* Something has changed, if not in the bytes: what was left out is made up for. */
+static int go_usual_way(struct http_request *req) {
+    req->is_again = false;
+    return accept_request(req, false, 0);
+}
+
+/* It is refused, but not at once: who asks over and over gets one answer a second on each connection, and that costs next to nothing. */
+static void hold_back(struct http_request *req) {
+    struct httpd *httpd = req->httpd;
+    atomic_fetch_add(&httpd->paced, 1);
+    httpd_notice_note(httpd, NOTICE_ADDRESS_RATE);
+    req->is_again = false;
+    if (!req->result) {
+        set_result(req, err_set(&req->err, ERR_TOO_MANY, "more than %u requests a second come from this address",
+                                httpd->options.requests_per_client_max));
+        err_remedy(&req->err, "ask less often; to wait for a change of the list use watch=");
+    }
+    httpd_slow_hold(req, HOLD_MS);
+}
+
+static enum MHD_Result handle_end(struct http_request *req) {
+    if (atomic_load_explicit(&req->slow_state, memory_order_acquire) != SLOW_NONE) {
+        httpd_slow_end(req);
+        return atomic_load(&req->slow_state) == SLOW_GONE ? MHD_NO : httpd_answer(req);
+    }
+    httpd_conn_enter(req->conn, CONN_WORK);
+    if (!httpd_press_admits(req->conn)) {
+        hold_back(req);
+        return MHD_YES;
+    }
+    if (req->is_again && httpd_again_answer(req))
+        return httpd_answer(req);
+    if (req->is_again)
+        set_result(req, go_usual_way(req));
+    if (!req->result && run_fast(req)) {
+        httpd_slow_start(req);
+        return MHD_YES;
+    }
+    return httpd_answer(req);
+}
+
+enum MHD_Result httpd_handle_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
+                                     const char *version, const char *upload, size_t *upload_bytes, void **context) {
+    struct http_request *req = *context;
+    (void)cls, (void)mhd, (void)url;
+    if (!req)
+        return MHD_NO;
+    if (!req->is_prepared)
+        return handle_headers(req, method, version);
+    if (*upload_bytes)
+        return handle_part(req, upload, upload_bytes);
+    return handle_end(req);
+}
+
+void httpd_request_release(struct http_request *req) {
+    struct httpd *httpd = req->httpd;
+    if (!http_request_unref(req))
+        return;
+    struct httpd_outcome outcome = {
+        .status = req->sent_status,
+        .body_bytes = req->sent_bytes,
+        .duration_ms = clock_mono_ms() - req->started_ms,
+        .is_delivered = req->is_delivered,
+        .is_abandoned = http_request_is_abandoned(req),
+    };
+    if (req->is_prepared && httpd->options.hooks.after)
+        httpd->options.hooks.after(req, &outcome);
+    httpd_press_let_go(req);
+    http_request_destroy(req);
+    atomic_fetch_sub_explicit(&httpd->requests_alive, 1, memory_order_release);
+}
+
+void httpd_handle_completed(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_RequestTerminationCode code) {
+    struct httpd *httpd = cls;
+    struct http_request *req = *context;
+    (void)mhd;
+    *context = NULL;
+    if (!req)
+        return;
+    req->is_delivered = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
+    if (req->is_suspended) /* resumed, but the connection broke before it was asked for the answer */
+        httpd_slow_end(req);
+    httpd_spare_give_back(req);
+    httpd_send_drop(req->conn);
+    httpd_conn_enter(req->conn, CONN_HEADER);
+    req->conn = NULL;
+    httpd_request_release(req);
+    atomic_fetch_add_explicit(&httpd->completed, 1, memory_order_release);
+}

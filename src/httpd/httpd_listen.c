@@ -1,0 +1,142 @@
+/* The listening socket. Layer 2 (httpd).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * We open the socket ourselves: the library knows no unix sockets of its own, and its messages would not name the address. */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "cleanup.h"
+#include "httpd_private.h"
+#include "str.h"
+
+#define BACKLOG_COUNT 1024 /* the kernel lowers it to net.core.somaxconn */
+
+static int fail_address(const char *listen, const char *why, struct err *err) {
+    int r = err_set(err, ERR_CONFIG, "listen address \"%s\": %s", listen, why);
+    err_remedy(err, "write it as 192.0.2.1:8443, [2001:db8::1]:8443, *:8443 or unix:/path/to/socket");
+    return r;
+}
+
+static int fail_io(const char *listen, const char *what, struct err *err) {
+    int code = errno;
+    int r = err_set(err, ERR_IO, "cannot %s \"%s\": %s", what, listen, strerror(code));
+    if (code == EADDRINUSE)
+        err_remedy(err, "another program uses this address: stop it or choose another port");
+    if (code == EACCES)
+        err_remedy(err, "choose a port above 1023, or a folder this user may write to");
+    return r;
+}
+
+/* Splits "host:port"; "*" and an empty host mean every address. */
+static int parse_tcp(const char *listen, struct addrinfo **out, struct err *err) {
+    char host[INET6_ADDRSTRLEN + 2];
+    const char *colon = strrchr(listen, ':');
+    size_t n = colon ? (size_t)(colon - listen) : 0;
+    struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV};
+    int64_t port;
+    if (!colon || !str_to_i64(colon + 1, 0, 65535, &port))
+        return fail_address(listen, "the port must be a number from 0 to 65535", err);
+    bool is_bracketed = n >= 2 && listen[0] == '[' && listen[n - 1] == ']';
+    const char *from = is_bracketed ? listen + 1 : listen;
+    n -= is_bracketed ? 2 : 0;
+    if (n >= sizeof(host) || (!is_bracketed && memchr(from, ':', n)))
+        return fail_address(listen, "the address is malformed", err);
+    memcpy(host, from, n);
+    host[n] = '\0';
+    if (!strcmp(host, "*"))
+        (void)snprintf(host, sizeof(host), "::");
+    if (!*host || getaddrinfo(host, colon + 1, &hints, out) != 0)
+        return fail_address(listen, "the host must be an IP address", err);
+    return 0;
+}
+
+static int bind_tcp(struct httpd *httpd, const struct addrinfo *addr, struct err *err) {
+    const char *listen_text = httpd->options.listen;
+    int on = 1, only6 = !str_starts(listen_text, "*:");
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } bound = {0};
+    socklen_t bound_len = sizeof(bound);
+    int fd _cleanup_close_ = socket(addr->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return fail_io(listen_text, "make a socket for", err);
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (addr->ai_family == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only6, sizeof(only6));
+    if (bind(fd, addr->ai_addr, addr->ai_addrlen) != 0 || listen(fd, BACKLOG_COUNT) != 0 ||
+        getsockname(fd, &bound.any, &bound_len) != 0)
+        return fail_io(listen_text, "listen on", err);
+    httpd->port = ntohs(bound.any.sa_family == AF_INET6 ? bound.v6.sin6_port : bound.v4.sin_port);
+    httpd->listen_fd = fd;
+    fd = -1;
+    return 0;
+}
+
+/* A socket file left behind by a crash refuses connections: it may go. One that answers belongs to a running server. */
+static int remove_stale(const char *path, const struct sockaddr_un *addr, struct err *err) {
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        return 0;
+    if (!S_ISSOCK(st.st_mode))
+        return err_set(err, ERR_CONFIG, "\"%s\" exists and is not a socket", path);
+    int fd _cleanup_close_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) == 0) {
+        int r = err_set(err, ERR_IO, "another server answers at \"%s\"", path);
+        err_remedy(err, "stop it first");
+        return r;
+    }
+    return unlink(path) == 0 ? 0 : fail_io(path, "remove the old socket", err);
+}
+
+static int bind_unix(struct httpd *httpd, const char *path, struct err *err) {
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    unsigned mode = httpd->options.unix_mode ? httpd->options.unix_mode : 0600;
+    if (!*path || strlen(path) >= sizeof(addr.sun_path))
+        return fail_address(httpd->options.listen, "the path is empty or too long for a unix socket (107 bytes)", err);
+    memcpy(addr.sun_path, path, strlen(path) + 1);
+    int r = remove_stale(path, &addr, err);
+    if (r)
+        return r;
+    int fd _cleanup_close_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    /* Nobody can connect before listen, so the mode is right from the first moment on. */
+    if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) != 0)
+        return fail_io(path, "listen on", err);
+    httpd->unix_path = str_dup(path);
+    if (chmod(path, mode & 0777) != 0 || listen(fd, BACKLOG_COUNT) != 0)
+        return fail_io(path, "listen on", err);
+    httpd->listen_fd = fd;
+    fd = -1;
+    return 0;
+}
+
+int httpd_listen_open(struct httpd *httpd, struct err *err) {
+    const char *text = httpd->options.listen;
+    struct addrinfo *addr = NULL;
+    if (str_empty(text))
+        return fail_address("", "it is missing", err);
+    httpd->is_unix = str_starts(text, "unix:");
+    if (httpd->is_unix)
+        return bind_unix(httpd, text + strlen("unix:"), err);
+    int r = parse_tcp(text, &addr, err);
+    if (r)
+        return r;
+    r = bind_tcp(httpd, addr, err);
+    freeaddrinfo(addr);
+    return r;
+}
+
+void httpd_listen_close(struct httpd *httpd) {
+    if (httpd->unix_path)
+        (void)unlink(httpd->unix_path);
+    free(httpd->unix_path);
+    httpd->unix_path = NULL;
+    if (httpd->listen_fd >= 0)
+        (void)close(httpd->listen_fd);
+    httpd->listen_fd = -1;
+}

@@ -1,0 +1,142 @@
+/* Insides of the server, shared by the files of this folder only. Layer 2 (httpd).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+
+#include "http_private.h"
+#include "httpd_answer.h"
+#include "httpd.h"
+#include "httpd_tls.h"
+#include "httpd_notice.h"
+#include "httpd_press.h"
+#include "log.h"
+
+/* What a connection is waiting for; each wait has a time limit that the sweeper enforces. */
+enum conn_phase {
+    CONN_HEADER, /* the next request's headers */
+    CONN_BODY,
+    CONN_WORK, /* the handler; ended by the slow deadline, never by cutting the connection */
+    CONN_SEND,
+};
+
+#define CONN_NO_DEADLINE INT64_MAX
+
+struct http_conn {
+    struct http_conn *prev, *next; /* guarded by httpd->lock */
+    struct http_request *waiting;  /* suspended request; guarded by httpd->lock */
+    struct httpd *httpd;
+    struct MHD_Connection *mhd;
+    _Atomic int64_t since_ms, deadline_ms; /* of the phase; since_ms only if it has a deadline */
+    _Atomic int phase;
+    unsigned slot; /* of httpd_press; 0: none */
+    int fd;
+    _Atomic bool is_parked; /* suspended in its handshake, waiting for the client */
+    bool is_watched;        /* the sweeper's epoll set tells when the client closes; guarded by httpd->lock */
+    bool is_kept;           /* an event for it may be in the sweeper's hands: freed by the sweeper; guarded by httpd->lock */
+    bool is_handshaking;
+    size_t header_bytes; /* TLS: come in while its request's headers are awaited; server thread only */
+    bool holds_next;     /* the next record is the head of an answer with a body; server thread only, as held */
+    struct http_held *held;
+    struct http_ahead *ahead; /* received and not asked for yet; server thread only */
+    struct http_again *again; /* the last request, if its answer may be given again; server thread only, as the next two */
+    unsigned again_wait, again_left;
+    void *kept; /* of http_request_keep_for_next, with kept_destroy; server thread only */
+    void (*kept_destroy)(void *);
+    bool is_lingering; /* answered before all of the request was read */
+    bool is_proxy;     /* the peer may name the client */
+    bool has_uid;
+    uid_t uid;
+    char peer[INET6_ADDRSTRLEN];
+};
+
+#define HTTPD_LINGER_MAX 64U
+struct http_linger {
+    int fd;
+    int64_t until_ms;
+};
+
+/* A certificate and its key; kept as long as a handshake may still use it. */
+struct tls_identity {
+    struct tls_identity *older;
+    int64_t retired_ms;
+    gnutls_pcert_st *chain;
+    unsigned chain_count;
+    gnutls_privkey_t key;
+};
+
+struct httpd {
+    struct httpd_options options; /* pointers to the caller's memory only for routes, lanes, app */
+    struct MHD_Daemon *mhd;
+    struct route_table *routes;
+    struct http_net *proxies;
+    size_t proxies_count;
+    bool is_unix, is_tls, trusts_unix;
+    int listen_fd;
+    unsigned port;
+    char *unix_path;
+    char *tls_priority;
+    _Atomic bool is_stopping;
+
+    pthread_mutex_t lock; /* guards conns, ended, lingers, identity */
+    pthread_t sweeper;
+    bool has_sweeper;
+    int epoll_fd, stop_fd; /* of the sweeper: parked connections, end of the thread (an eventfd) */
+    struct http_conn *conns;
+    struct http_conn *ended; /* of the kept ones */
+    unsigned lingers_count;
+    struct http_linger lingers[HTTPD_LINGER_MAX];
+    struct tls_identity *identity;
+    struct httpd_peers peers;
+
+    _Atomic unsigned connections, suspended, parked, requests_alive;
+    _Atomic unsigned long requests, completed, slow_started, slow_done, abandoned, gone, cut_header, cut_body, cut_send;
+    _Atomic unsigned long cut_address, paced;
+    struct httpd_press press;
+    struct log_limit notices[NOTICE_COUNT_];
+};
+
+/* httpd.c: as many as are made; 0 means one for each core. */
+unsigned httpd_threads(unsigned wanted);
+
+/* httpd_listen.c: makes the listening socket; sets listen_fd, is_unix, port, unix_path. */
+int httpd_listen_open(struct httpd *httpd, struct err *err);
+void httpd_listen_close(struct httpd *httpd);
+
+/* httpd_conn.c */
+void httpd_conn_notify(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode code);
+struct http_conn *httpd_conn_of(struct MHD_Connection *mhd);          /* NULL if memory ran out when it began */
+void httpd_conn_enter(struct http_conn *conn, enum conn_phase phase); /* sets phase and its deadline */
+
+/* httpd_kept.c */
+void httpd_kept_take(struct http_request *req); /* what the request leaves for the next one goes over to the connection */
+void httpd_kept_drop(struct http_conn *conn);
+
+/* httpd_sweep.c */
+int httpd_sweep_start(struct httpd *httpd, struct err *err);
+void httpd_sweep_stop(struct httpd *httpd);
+void httpd_sweep_done(struct httpd *httpd);
+void httpd_sweep_linger(struct httpd *httpd, int fd); /* lock held */
+void httpd_sweep_watch(struct http_conn *conn);       /* lock held: tells httpd_slow_gone when the client closes */
+void httpd_sweep_unwatch(struct http_conn *conn);     /* lock held */
+void httpd_sweep_free_ended(struct httpd *httpd);     /* frees what httpd->ended holds; by the sweeper or when it has ended */
+
+/* httpd_slow.c */
+void httpd_slow_start(struct http_request *req);                  /* in the server thread: suspends */
+void httpd_slow_hold(struct http_request *req, int64_t ms);       /* in the server thread: suspends; the sweeper resumes */
+void httpd_slow_end(struct http_request *req);                    /* in the server thread: after the resume */
+unsigned httpd_slow_expire_all(struct httpd *httpd);              /* ends every wait; returns how many */
+bool httpd_slow_expire(struct http_conn *conn, bool is_stopping); /* lock held; false if the lane was quicker */
+void httpd_slow_gone(struct http_conn *conn);                     /* in the sweeper: the client has closed its side */
+
+/* httpd_handle.c: the library's callbacks */
+void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *mhd);
+enum MHD_Result httpd_handle_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
+                                     const char *version, const char *upload, size_t *upload_bytes, void **context);
+void httpd_handle_completed(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_RequestTerminationCode code);
+void httpd_request_release(struct http_request *req); /* drops a reference and does what the last one has to */
