@@ -1,0 +1,339 @@
+/* The HTTP interface: how a request finds its handler. Layer 5 (api). The table is routes.def.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "api.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api_call.h"
+#include "authn.h"
+#include "denials.h"
+#include "digest.h"
+#include "directory.h"
+#include "handlers.h"
+#include "limits.h"
+#include "list_again.h"
+#include "list_memo.h"
+#include "log.h"
+#include "metric.h"
+#include "negotiate_call.h"
+#include "openapi_text.h"
+#include "packed.h"
+#include "pages.h"
+#include "platform_links.h"
+#include "problem.h"
+#include "str.h"
+
+#define PAGE_CSP                                                                                                           \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; " \
+    "form-action 'none'; frame-ancestors "
+
+static int api_entry(struct http_request *req, struct http_response *resp, struct err *err);
+
+static const struct route routes[] = {
+#define ROUTE(m, p, h, l, perm, f, o, b) \
+    {.method = HTTP_METHOD_##m, .pattern = p, .handler = api_entry, .kind = ROUTE_FAST, .options = o, .body_bytes_max = b},
+#include "routes.def"
+#undef ROUTE
+};
+
+static const struct api_endpoint endpoints[] = {
+#define ROUTE(m, p, h, l, perm, f, o, b) {.handler = h, .lane = l, .permission = PERMISSION_##perm, .flags = f},
+#include "routes.def"
+#undef ROUTE
+};
+
+static const struct api_endpoint *endpoint_of(const struct http_request *req) {
+    const struct route *route = http_request_route(req);
+    return route ? &endpoints[route - routes] : NULL;
+}
+
+/* -- from the server thread into a lane ------------------------------------------------------------------------------ */
+
+static int run_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
+    struct api_call *call = api_call_of(req);
+    log_set_request_id(http_request_id(req));
+    return call->endpoint->handler(call, resp, err);
+}
+
+/* Its lane is not for those whom a database that is away would refuse anyway: a few calls that hang would hold up all of them. */
+static int go_to_database(struct api_call *call, http_handler_fn *fn, struct err *err) {
+    const struct api_options *options = &call->api->options;
+    int rc = options->check_database(options->arg, err);
+    return rc ? rc : api_go_slow(call, options->database, fn);
+}
+
+static int run(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct api_options *options = &call->api->options;
+    int rc;
+    switch (call->endpoint->lane) {
+    case API_DATABASE: return go_to_database(call, run_in_lane, err);
+    case API_HASHING: return api_go_slow(call, options->hashing, run_in_lane);
+    case API_OUTSIDE: return api_go_slow(call, options->outside, run_in_lane);
+    case API_VCENTER:
+        rc = api_use_link(call, http_request_param(call->req, "id"), err);
+        return rc ? rc : api_go_slow(call, link_lane(call->link), run_in_lane);
+    case API_FAST:
+    default: return call->endpoint->handler(call, resp, err);
+    }
+}
+
+static int load_session_in_lane(struct http_request *req, struct http_response *resp, struct err *err);
+static int go_on_with_rights(struct http_request *req, struct http_response *resp, struct err *err);
+
+/* Gets what is missing, then runs the handler where it belongs. */
+static int proceed(struct api_call *call, enum authn_step step, struct http_response *resp, struct err *err) {
+    switch (step) {
+    case AUTHN_NEEDS_DATABASE: return go_to_database(call, load_session_in_lane, err);
+    case AUTHN_NEEDS_RIGHTS: return http_request_go_slow_by(call->req, authn_wait, call, go_on_with_rights);
+    case AUTHN_DONE:
+    default: return run(call, resp, err);
+    }
+}
+
+static int load_session_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
+    struct api_call *call = api_call_of(req);
+    enum authn_step step = AUTHN_DONE;
+    int rc;
+    log_set_request_id(http_request_id(req));
+    rc = authn_load_session(call, &step, err);
+    return rc ? rc : proceed(call, step, resp, err);
+}
+
+/* In the thread that brought the answer. */
+static int go_on_with_rights(struct http_request *req, struct http_response *resp, struct err *err) {
+    struct api_call *call = api_call_of(req);
+    enum authn_step step = AUTHN_DONE;
+    int rc;
+    log_set_request_id(http_request_id(req));
+    rc = authn_take_answer(call, &step, err);
+    return rc ? rc : proceed(call, step, resp, err);
+}
+
+/* A header that a foreign web page cannot send keeps sign-on our own clients' affair. */
+static int check_signon_header(const struct api_call *call, struct err *err) {
+    if (!(call->endpoint->flags & API_SIGNON) || str_eq(http_request_header(call->req, "X-KaaS"), "1"))
+        return 0;
+    (void)err_set(err, ERR_INVALID, "the header X-KaaS is missing");
+    return err_remedy(err, "send the header X-KaaS: 1");
+}
+
+static int prepare(struct api_call *call, struct err *err) {
+    const struct api_options *options = &call->api->options;
+    int rc = 0;
+    call->endpoint = endpoint_of(call->req);
+    call->waiter.seen = cluster_watch_mark(call->api->list_watch); /* before the look: a change in between is looked at again */
+    call->snapshot = directory_get(options->directory);
+    if (!(call->endpoint->flags & API_ALWAYS))
+        rc = options->check_ready(options->arg, err);
+    if (!rc)
+        rc = check_signon_header(call, err);
+    if (!rc &&
+        (call->endpoint->flags & API_SIGNON)) /* before a password is hashed or a vCenter is asked: no session without it */
+        rc = options->check_database(options->arg, err);
+    return rc;
+}
+
+static int api_entry(struct http_request *req, struct http_response *resp, struct err *err) {
+    struct api_call *call = api_call_of(req);
+    enum authn_step step = AUTHN_DONE;
+    int rc = call ? prepare(call, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc)
+        rc = authn_check(call, &step, err);
+    return rc ? rc : proceed(call, step, resp, err);
+}
+
+/* As if nobody had looked yet. */
+static void forget(struct api_call *call) {
+    api_let_go(call);
+    signon_bearer_done(&call->bearer);
+    memset(&call->bearer, 0, sizeof(call->bearer));
+    memset(&call->wait, 0, sizeof(call->wait));
+    call->who = NULL;
+    call->rights_given_up = 0;
+}
+
+int api_look_again(struct http_request *req, struct http_response *resp, struct err *err) {
+    log_set_request_id(http_request_id(req));
+    forget(api_call_of(req));
+    return api_entry(req, resp, err);
+}
+
+/* -- hooks ------------------------------------------------------------------------------------------------------------ */
+
+static int take_bulk(struct api_call *call, struct err *err) {
+    call->is_bulk = true;
+    if (atomic_fetch_add(&call->api->bulks, 1) < KAAS_IMPORTS_AT_ONCE)
+        return 0;
+    (void)err_set(err, ERR_BUSY, "other imports are under way");
+    return err_remedy(err, "try again when they are done");
+}
+
+/* A large body is read for those only who may send it. What memory does not know is found out when it has been read. */
+static int admit_bulk(struct http_request *req, struct err *err) {
+    struct api_call *call = api_call_of(req);
+    enum authn_step step = AUTHN_DONE;
+    int rc = call ? prepare(call, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc)
+        rc = authn_check(call, &step, err);
+    if (!rc)
+        rc = take_bulk(call, err);
+    if (call && !rc) /* who was refused stays known for the audit trail */
+        forget(call);
+    return rc;
+}
+
+static int before(struct http_request *req, struct err *err) {
+    const struct api_endpoint *endpoint = endpoint_of(req);
+    log_set_request_id(http_request_id(req));
+    return endpoint && (endpoint->flags & API_BULK) ? admit_bulk(req, err) : 0;
+}
+
+/* Strict-Transport-Security only here, where people come to our own address: other answers may go through the proxy of a vCenter and
+ * would lay the rule upon vCenter's own address (RFC 6797). */
+static void page_headers(const struct http_request *req, struct http_response *resp) {
+    if (http_request_is_tls(req))
+        http_response_set_header(resp, "Strict-Transport-Security", "max-age=31536000");
+    http_response_set_header(resp, "Content-Security-Policy", PAGE_CSP "'none'");
+}
+
+static void headers(const struct http_request *req, struct http_response *resp) {
+    const struct api_endpoint *endpoint = endpoint_of(req);
+    const struct api_entrance *entrance = http_request_app(req);
+    if (entrance->api->options.is_leaving(entrance->api->options.arg))
+        http_response_set_close(resp);
+    http_response_set_header(resp, "KaaS-Request-Id", http_request_id(req));
+    if (http_response_status(resp) != 304) { /* who has the answer has its rules (RFC 9110 section 15.4.5) */
+        http_response_set_header(resp, "X-Content-Type-Options", "nosniff");
+        http_response_set_header(resp, "Referrer-Policy", "no-referrer");
+    }
+    if (endpoint && (endpoint->flags & API_STATIC))
+        page_headers(req, resp);
+    if (endpoint && (endpoint->flags & API_PLUGIN)) /* through vCenter's proxy 'self' is vCenter, which makes the frame */
+        http_response_set_header(resp, "Content-Security-Policy", PAGE_CSP "'self'");
+    if (http_request_data(req))
+        negotiate_call_headers(http_request_data(req), resp);
+    if (!http_response_header(resp, "Cache-Control"))
+        http_response_set_header(resp, "Cache-Control", "no-store");
+}
+
+static void count_request(int status) {
+    static const char *const classes[] = {"other", "1xx", "2xx", "3xx", "4xx", "5xx"};
+    size_t class = status >= 100 && status < 600 ? (size_t)status / 100 : 0;
+    static _Atomic(struct metric *) kept[sizeof(classes) / sizeof(classes[0])];
+    struct metric *metric = atomic_load_explicit(&kept[class], memory_order_acquire);
+    if (!metric) {
+        metric = metric_get(METRIC_COUNTER, "kaas_http_requests_total", "Requests answered, by class of status", "class",
+                            classes[class]);
+        atomic_store_explicit(&kept[class], metric, memory_order_release);
+    }
+    metric_add(metric, 1);
+}
+
+static void fail(struct http_request *req, const struct err *err, struct http_response *resp) {
+    denial_note(http_request_data(req), err);
+    problem_write(req, err, resp);
+}
+
+static void after(struct http_request *req, const struct httpd_outcome *outcome) {
+    const struct api_call *call = http_request_data(req);
+    enum log_level level = outcome->status >= 500 ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO;
+    count_request(outcome->status);
+    if (level > log_get_level()) /* before anything is formatted for it */
+        return;
+    log_set_request_id(http_request_id(req));
+    log_event(level, "request", "method", http_request_method_name(req), "path", http_request_path(req), "status",
+              log_fmt("%d", outcome->status), "ms", log_fmt("%lld", (long long)outcome->duration_ms), "client",
+              http_request_client(req), "principal", call && call->who ? call->who->id : NULL, "delivered",
+              outcome->is_delivered ? NULL : "no", NULL);
+    log_set_request_id(NULL);
+}
+
+static void notice(void *app, const char *kind, const char *text, unsigned long suppressed) {
+    (void)app;
+    log_event(LOG_LEVEL_NOTICE, "http_notice", "kind", kind, "text", text, "suppressed",
+              suppressed ? log_fmt("%lu", suppressed) : NULL, NULL);
+}
+
+/* -- life -------------------------------------------------------------------------------------------------------------- */
+
+static int load_openapi(struct api *api, struct err *err) {
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    struct strbuf text;
+    uint64_t hash;
+    strbuf_init(&text, 4U * 1024U * 1024U);
+    strbuf_add(&text, openapi_text, openapi_text_bytes);
+    digest_sha256(openapi_text, openapi_text_bytes, digest);
+    memcpy(&hash, digest, sizeof(hash));
+    (void)snprintf(api->openapi_etag, sizeof(api->openapi_etag), "\"%016" PRIx64 "\"", hash);
+    api->openapi = http_shared_new(&text);
+    strbuf_done(&text);
+    return api->openapi ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+int api_new(const struct api_options *options, struct api **out, struct err *err) {
+    struct api *api = calloc(1, sizeof(*api));
+    int rc;
+    if (!api)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    api->options = *options;
+    api->options.version = str_dup(options->version);
+    rc = cluster_watch_new(&api->list_watch, err);
+    if (!rc)
+        rc = packed_new(&api->packed, err);
+    if (!rc)
+        rc = list_memo_new(&api->list_memo, err);
+    if (!rc)
+        rc = api->options.version ? load_openapi(api, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc)
+        rc = pages_load(options->page_dir, &api->pages, err);
+    if (!rc)
+        rc = plugin_manifest_make(options->version, api->pages, &api->manifest, err);
+    if (rc) {
+        api_free(api);
+        return rc;
+    }
+    *out = api;
+    return 0;
+}
+
+void api_free(struct api *api) {
+    if (!api)
+        return;
+    cluster_watch_free(api->list_watch);
+    packed_free(api->packed);
+    list_memo_free(api->list_memo);
+    http_shared_unref(api->openapi);
+    pages_free(api->pages);
+    plugin_manifest_done(&api->manifest);
+    free((void *)(uintptr_t)api->options.version);
+    free(api);
+}
+
+void api_stop_waiting(struct api *api) {
+    if (api)
+        cluster_watch_stop(api->list_watch);
+}
+
+void api_note_change(struct api *api) {
+    cluster_watch_wake(api->list_watch);
+}
+
+void api_note_session_change(struct api *api, const char *sid) {
+    cluster_watch_wake_key(api->list_watch, cluster_watch_key(sid));
+}
+
+const char *api_plugin_version(const struct api *api) {
+    return api->manifest.version;
+}
+
+void api_plug_in(struct api *api, enum api_door door, struct httpd_options *httpd) {
+    httpd->routes = routes;
+    httpd->routes_count = sizeof(routes) / sizeof(routes[0]);
+    httpd->hooks = (struct httpd_hooks){
+        .before = before, .again = list_again_answer, .on_error = fail, .headers = headers, .after = after, .notice = notice};
+    api->entrances[door] = (struct api_entrance){.api = api, .door = door};
+    httpd->app = &api->entrances[door];
+}

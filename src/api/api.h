@@ -1,0 +1,99 @@
+/* The HTTP interface of docs/openapi.yaml: what it needs and how it is plugged into the server. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "httpd.h"
+#include "lane.h"
+#include "strbuf.h"
+
+struct access;
+struct api;
+struct clusters;
+struct directory;
+struct identity;
+struct kerberos;
+struct manifest_log;
+struct peers;
+struct platform;
+struct sealing;
+struct signon;
+
+/* One line of GET /v2/health. Texts are copied by the reader. */
+struct api_check {
+    const char *name;
+    int status;         /* 0 ok, 1 warning, 2 failed */
+    int64_t since_ms;   /* wall clock */
+    const char *detail; /* NULL: nothing to say */
+    const char *remedy; /* NULL: none */
+};
+typedef void api_check_fn(void *sink, const struct api_check *check);
+
+/* How the web page offers sign-on by Kerberos: not, by a button, or by itself when it is opened. In the order of the option ui.kerberos. */
+enum api_kerberos_offer { API_KERBEROS_OFF, API_KERBEROS_BUTTON, API_KERBEROS_AUTO };
+
+#define API_NAME_BYTES 257
+struct api_options {
+    struct directory *directory;
+    struct signon *signon;
+    struct sealing *sealing;
+    struct platform *platform;
+    struct clusters *clusters;
+    struct access *access;
+    struct identity *identity;
+    struct lane *database;      /* writes and other short waits for the database */
+    struct lane *hashing;       /* password hashing */
+    struct lane *signons;       /* sessions of those who shared a vCenter's word; takes all that may wait for one */
+    struct lane *outside;       /* peers that are not configured yet */
+    struct kerberos *kerberos;  /* NULL: not set up */
+    struct lane *kerberos_lane; /* accepting tokens */
+    struct peers *peers;        /* controllers of HX clusters that kaasd signs in to */
+    enum api_kerberos_offer kerberos_offer;
+    struct manifest_log *manifest_log; /* who fetched the plug-in's manifest */
+    const char *version;               /* of the program; copied */
+    const char *page_dir;              /* folder with the built web page; copied; NULL: no page */
+    int64_t started_at_ms;             /* wall clock */
+    bool allows_session_keys;          /* auth.vcenter.session_key: allow */
+    /* 0 when this replica may serve; else why not. Does not block. */
+    int (*check_ready)(void *arg, struct err *err);
+    /* True when it will be stopped soon and clients should go elsewhere: /readyz says so, requests are still served. Does not block. */
+    bool (*is_leaving)(void *arg);
+    /* 0 when the database is worth asking; else ERR_DATABASE at once, so that nobody waits in a lane for it. Does not block. */
+    int (*check_database)(void *arg, struct err *err);
+    /* Calls fn for each health check of the daemon itself (database, schema, ...). Does not block. */
+    void (*each_check)(void *arg, api_check_fn *fn, void *sink);
+    /* Appends the metrics that are not counted but looked at (Prometheus text format). Does not block. */
+    void (*write_metrics)(void *arg, struct strbuf *out);
+    /* The name under which a directory knows a person or group, in `out` of API_NAME_BYTES. False if none is known, or not yet. Does not block; NULL:
+     * no names are known. */
+    bool (*get_name)(void *arg, const char *id, char *out);
+    void *arg;
+    /* Is this user id an administrator on the admin socket? */
+    bool (*is_admin_uid)(void *arg, unsigned uid);
+};
+
+/* Makes the interface; loads the web page. ERR_CONFIG (page folder), ERR_NOMEM. */
+int api_new(const struct api_options *options, struct api **out, struct err *err);
+void api_free(struct api *api); /* NULL is allowed; no server may use it */
+
+/* Ends all requests that wait for a list to change, and refuses further ones: before the servers stop. NULL is allowed. */
+void api_stop_waiting(struct api *api);
+
+/* What somebody may see, or what there is to see, may have changed; the second: for this session only, or it has ended. Requests that wait for
+ * lists look again. Cheap; callable from any thread. */
+void api_note_change(struct api *api);
+void api_note_session_change(struct api *api, const char *sid);
+
+/* Version of the vSphere Client plug-in that this interface serves, "0.1.0.48213"; "" without a page. Valid while the interface lives. */
+const char *api_plugin_version(const struct api *api);
+
+/* By which server a request comes in. Only on the admin socket the operating system's word on the peer counts: the peer of any other
+ * unix socket is a proxy, which speaks for everybody. */
+enum api_door { API_DOOR_PUBLIC, API_DOOR_ADMIN, API_DOOR_COUNT };
+
+/* Fills in routes, hooks and app of the server's options. */
+void api_plug_in(struct api *api, enum api_door door, struct httpd_options *httpd);

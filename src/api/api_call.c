@@ -1,0 +1,137 @@
+/* One call of the interface: its life, its body. Layer 5 (api). Who asks is authn.c.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "api_call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "negotiate_call.h"
+#include "platform_links.h"
+#include "reply.h"
+#include "str.h"
+
+/* Also of members that were not expected: a secret may stand in a misspelt one. */
+static void wipe_body(json_t *body) {
+    const char *name;
+    json_t *value;
+    json_object_foreach (body, name, value)
+        json_wipe_string(value);
+}
+
+static void free_call(void *p) {
+    struct api_call *call = p;
+    reply_later_free(call->later);
+    cluster_watch_leave(&call->waiter);
+    signon_check_free(call->check);
+    negotiate_call_done(call);
+    if (call->is_bulk)
+        atomic_fetch_sub(&call->api->bulks, 1);
+    wipe_body(call->body);
+    json_decref(call->body);
+    json_decref(call->problem);
+    signon_bearer_done(&call->bearer);
+    session_rights_done(&call->rights);
+    grant_picks_unref(call->picks);
+    dir_snapshot_unref(call->snapshot);
+    link_unref(call->link);
+    free(call->service);
+    free(call);
+}
+
+struct api_call *api_call_of(struct http_request *req) {
+    struct api_call *call = http_request_data(req);
+    const struct api_entrance *entrance;
+    if (call)
+        return call;
+    call = calloc(1, sizeof(*call));
+    if (!call)
+        return NULL;
+    entrance = http_request_app(req);
+    call->api = entrance->api;
+    call->door = entrance->door;
+    call->req = req;
+    http_request_set_data(req, call, free_call);
+    return call;
+}
+
+int api_go_slow(struct api_call *call, struct lane *lane, http_handler_fn *fn) {
+    return http_request_go_slow(call->req, lane, fn);
+}
+
+void api_let_go(struct api_call *call) {
+    session_rights_done(&call->rights);
+    memset(&call->rights, 0, sizeof(call->rights));
+    memset(&call->viewer, 0, sizeof(call->viewer));
+    grant_picks_unref(STEAL(call->picks));
+    dir_snapshot_unref(call->snapshot);
+    call->snapshot = NULL;
+}
+
+int api_read_body(struct api_call *call, const char *type, struct err *err) {
+    size_t len = 0;
+    const char *text = http_request_body(call->req, &len);
+    struct err why = {0};
+    int rc;
+    if (call->body)
+        return 0;
+    if (!http_request_is_media_type(call->req, type)) {
+        (void)err_set(err, ERR_MEDIA_TYPE, "the body must be %s", type);
+        return err_remedy(err, "send the header Content-Type: %s", type);
+    }
+    rc = json_parse(text, len, &call->body, &why);
+    if (rc == ERR_TOO_LARGE) /* too deep; 413 would speak of its size */
+        rc = why.code = ERR_JSON;
+    if (rc && err && !err->code)
+        *err = why;
+    return rc;
+}
+
+static const char *const no_query[] = {NULL};
+
+int api_read_members(struct api_call *call, const struct json_member *members, const char *secret_member, struct err *err) {
+    int rc = http_request_check_query(call->req, no_query, err);
+    call->secret_member = secret_member;
+    if (!rc)
+        rc = api_read_body(call, "application/json", err);
+    return rc ? rc : json_check(call->body, members, NULL, err);
+}
+
+int api_read_patch(struct api_call *call, const struct json_member *members, struct err *err) {
+    int rc = http_request_check_query(call->req, no_query, err);
+    if (!rc)
+        rc = api_read_body(call, "application/merge-patch+json", err);
+    if (!rc)
+        rc = json_check(call->body, members, NULL, err);
+    if (rc || json_object_size(call->body))
+        return rc;
+    (void)err_set(err, ERR_UNPROCESSABLE, "the patch is empty");
+    return err_remedy(err, "name at least one member to change");
+}
+
+struct signon_caller api_signon_caller(const struct api_call *call) {
+    struct signon_caller caller = {
+        .address = http_request_client(call->req), .request_id = http_request_id(call->req), .who = call->who};
+    return caller;
+}
+
+struct clusters_caller api_clusters_caller(const struct api_call *call) {
+    struct clusters_caller caller = {
+        .who = call->who, .address = http_request_client(call->req), .request_id = http_request_id(call->req)};
+    return caller;
+}
+
+struct access_caller api_access_caller(const struct api_call *call) {
+    struct access_caller caller = {.who = call->who,
+                                   .address = http_request_client(call->req),
+                                   .request_id = http_request_id(call->req),
+                                   .sid = call->bearer.session ? live_session_sid(call->bearer.session) : NULL};
+    return caller;
+}
+
+int api_use_link(struct api_call *call, const char *vcenter_id, struct err *err) {
+    if (call->link && str_eq_nocase(link_id(call->link), vcenter_id))
+        return 0;
+    link_unref(call->link);
+    call->link = NULL;
+    return platform_find(call->api->options.platform, vcenter_id, &call->link, err);
+}

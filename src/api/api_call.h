@@ -1,0 +1,139 @@
+/* One call of the interface: who asks, with which rights, over which data. Layer 5 (api); private to this folder.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "access.h"
+#include "api.h"
+#include "cluster_watch.h"
+#include "clusters.h"
+#include "http_request.h"
+#include "http_response.h"
+#include "json.h"
+#include "link.h"
+#include "plugin_manifest.h"
+#include "policy.h"
+#include "signon.h"
+#include "snapshot.h"
+
+struct api_endpoint;
+struct kerberos_leg;
+struct packed;
+struct reply_later;
+struct service_caller;
+struct list_memo;
+
+/* What a server hands us with each request. */
+struct api_entrance {
+    struct api *api;
+    enum api_door door;
+};
+
+struct api {
+    struct api_options options;
+    struct api_entrance entrances[API_DOOR_COUNT];
+    struct http_shared *openapi;
+    char openapi_etag[24];
+    struct pages *pages;
+    struct plugin_manifest manifest;
+    struct cluster_watch *list_watch;
+    struct packed *packed;
+    _Atomic int bulks; /* large bodies in memory */
+    struct list_memo *list_memo;
+};
+
+/* Lives as long as the request, in its data slot. */
+struct api_call {
+    struct api *api;
+    enum api_door door;
+    struct http_request *req;
+    const struct api_endpoint *endpoint;
+    struct signon_bearer bearer;   /* empty on the admin socket and on public endpoints */
+    struct principal self;         /* the bearer's, with the role of now; its texts are the session's */
+    const struct principal *who;   /* NULL on public endpoints */
+    struct dir_snapshot *snapshot; /* NULL before the first load */
+    struct session_rights rights;
+    struct signon_wait wait;  /* for an answer about rights */
+    uint16_t rights_given_up; /* bit i: part i was waited for in vain */
+    struct viewer viewer;
+    struct grant_picks *picks;                          /* of viewer; NULL: none are needed */
+    struct viewer_vcenter linked[SESSION_VCENTERS_MAX]; /* of viewer */
+    bool is_bulk;                                       /* counted in api->bulks */
+    struct reply_later *later;                          /* an answer that is compressed in a lane */
+    struct cluster_waiter waiter;                       /* lists that wait for a change */
+    struct service_caller *service;                     /* sign-on: the program that has proved itself; NULL: none */
+    const char *user_name;                              /* sign-on: of whom a program speaks; NULL: of nobody */
+    struct signon_check *check;                         /* sign-on through a vCenter */
+    http_handler_fn *go_on;                             /* what follows the check */
+    struct link *link;                                  /* endpoints of one vCenter, sign-on through one */
+    json_t *body;                                       /* parsed request body; NULL before; its texts are wiped at the end */
+    const char *secret_member; /* sign-on: the member of body that is the proof; NULL: it came in a header */
+    struct {
+        bool is_spoken;           /* the scheme Negotiate is what this endpoint speaks */
+        const char *text;         /* the token in base64 */
+        bool is_noted_later;      /* whoever opens the session notes that the token was used */
+        struct kerberos_leg *leg; /* kept from the token before */
+        char *reply;              /* base64, for the client; NULL: nothing */
+    } negotiate;
+    json_t *problem; /* extra members of a problem answer; NULL: none */
+};
+
+/* A handler of one endpoint; returns as http_handler_fn. */
+typedef int api_handler_fn(struct api_call *call, struct http_response *resp, struct err *err);
+
+/* Where a handler runs. */
+enum api_lane {
+    API_FAST, /* in the server thread, memory only */
+    API_DATABASE,
+    API_HASHING,
+    API_OUTSIDE,
+    API_VCENTER, /* lane of the vCenter {id}; call->link is set */
+};
+
+enum api_flag {
+    API_PUBLIC = 1,        /* nobody needs to be signed in */
+    API_SIGNON = 2,        /* needs the X-KaaS header */
+    API_RIGHTS = 4,        /* the answer depends on the viewer's rights at a vCenter */
+    API_ALWAYS = 8,        /* answers also while the replica is not ready */
+    API_STATIC = 16,       /* the page: other headers */
+    API_BULK = 128,        /* a large body: who asks is looked at before it is read, and only a few are read at once */
+    API_PLUGIN = 32,       /* the page inside the vSphere Client: a frame of vCenter's origin */
+    API_PASSWORD_DUE = 64, /* open to a session that must change its password, too */
+};
+
+struct api_endpoint {
+    api_handler_fn *handler;
+    enum api_lane lane;
+    enum permission permission; /* unless API_PUBLIC */
+    unsigned flags;
+};
+
+/* The data slot of the request; made on first use. ERR_NOMEM gives NULL. */
+struct api_call *api_call_of(struct http_request *req);
+
+/* Continues a call in a lane: runs `handler` there. For handlers that choose their lane themselves. */
+int api_go_slow(struct api_call *call, struct lane *lane, http_handler_fn *fn);
+
+/* Gives back snapshot and rights, before a wait of any length. */
+void api_let_go(struct api_call *call);
+/* Begins anew, as if the request had come just now: session, rights, snapshot, handler. What a wait ends with. */
+int api_look_again(struct http_request *req, struct http_response *resp, struct err *err);
+
+/* Parses the body as JSON into call->body; Content-Type must be `type`. ERR_MEDIA_TYPE, ERR_JSON. */
+int api_read_body(struct api_call *call, const char *type, struct err *err);
+
+/* The usual way of a POST: no query, a JSON object with just these members (json_check). `secret_member` names the member that is wiped with
+ * the call; NULL: none. As api_read_body; ERR_INVALID, ERR_UNPROCESSABLE name what is wrong. */
+int api_read_members(struct api_call *call, const struct json_member *members, const char *secret_member, struct err *err);
+
+/* The usual way of a PATCH: no query, a JSON merge patch (RFC 7396) that changes some of these members. Errors as api_read_members. */
+int api_read_patch(struct api_call *call, const struct json_member *members, struct err *err);
+
+/* The caller for the services below. Borrowed from the call. */
+struct signon_caller api_signon_caller(const struct api_call *call);
+struct clusters_caller api_clusters_caller(const struct api_call *call);
+struct access_caller api_access_caller(const struct api_call *call);
+
+/* Sets call->link from a vCenter's instance UUID, instead of another one that was set. ERR_NOT_FOUND. */
+int api_use_link(struct api_call *call, const char *vcenter_id, struct err *err);

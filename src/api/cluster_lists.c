@@ -1,0 +1,256 @@
+/* The lists in a cluster's JSON: placement, labels, nodes. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cluster_lists.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "limits.h"
+#include "str.h"
+#include "uuid.h"
+
+#define WHERE_BYTES 64
+
+static const struct json_member ref_by_path[] = {
+    {"vcenter", JSON_KIND_STRING, true, false}, {"path", JSON_KIND_STRING, true, false}, {NULL, JSON_KIND_ANY, false, false}};
+static const struct json_member ref_by_id[] = {
+    {"vcenter_id", JSON_KIND_STRING, true, false}, {"moref", JSON_KIND_STRING, true, false}, {NULL, JSON_KIND_ANY, false, false}};
+
+/* A name in the body that is not there is a wrong value, not a missing resource. */
+static int as_value_error(const char *where, const struct err *why, struct err *err) {
+    (void)err_set(err, why->code == ERR_NOT_FOUND ? ERR_UNPROCESSABLE : why->code, "%s: %s", where, why->text);
+    return err_remedy(err, "%s", why->remedy);
+}
+
+static int resolve(json_t *item, const char *where, const struct dir_platform *platform, const struct vsphere_cluster **out,
+                   struct err *err) {
+    bool is_by_path = json_object_get(item, "path") || json_object_get(item, "vcenter");
+    int rc = json_check(item, is_by_path ? ref_by_path : ref_by_id, where, err);
+    const struct vcenter *vc = NULL;
+    struct err why = {0};
+    if (rc)
+        return rc;
+    rc = dir_resolve_vcenter(platform, json_get_string(item, is_by_path ? "vcenter" : "vcenter_id"), &vc, &why);
+    if (!rc)
+        rc = dir_resolve_vsphere(platform, vc, json_get_string(item, is_by_path ? "path" : "moref"), out, &why);
+    return rc ? as_value_error(where, &why, err) : 0;
+}
+
+int cluster_lists_placement(json_t *array, const struct dir_platform *platform, struct cluster *c, struct err *err) {
+    struct object_set placed = {0};
+    char where[WHERE_BYTES];
+    int rc = 0;
+    size_t count = json_array_size(array);
+    if (!count || count > KAAS_PLACEMENTS_PER_CLUSTER_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"vsphere_clusters\" must have 1 to %d items",
+                       KAAS_PLACEMENTS_PER_CLUSTER_MAX);
+    for (size_t i = 0; !rc && i < count; i++) {
+        const struct vsphere_cluster *on = NULL;
+        (void)snprintf(where, sizeof(where), "vsphere_clusters[%zu]", i);
+        rc = resolve(json_array_get(array, i), where, platform, &on, err);
+        if (!rc)
+            rc = object_set_add(&placed, &on->ref, err);
+    }
+    if (rc) {
+        object_set_done(&placed);
+        return rc;
+    }
+    object_set_done(&c->placement);
+    c->placement = placed;
+    return 0;
+}
+
+static void remove_label(struct cluster *c, size_t i) {
+    free(c->labels[i].key);
+    free(c->labels[i].value);
+    memmove(&c->labels[i], &c->labels[i + 1], (c->labels_count - i - 1) * sizeof(*c->labels));
+    c->labels_count--;
+}
+
+static int compare_labels(const void *a, const void *b) {
+    return strcmp(((const struct label *)a)->key, ((const struct label *)b)->key);
+}
+
+static int add_label(struct cluster *c, const char *key, const char *value, struct err *err) {
+    struct label *labels = reallocarray(c->labels, c->labels_count + 1, sizeof(*labels));
+    struct label added = {.key = str_dup(key), .value = str_dup(value)};
+    if (labels)
+        c->labels = labels;
+    if (!labels || !added.key || !added.value) {
+        free(added.key);
+        free(added.value);
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    c->labels[c->labels_count++] = added;
+    return 0;
+}
+
+static int merge_label(struct cluster *c, const char *key, const json_t *value, struct err *err) {
+    for (size_t i = 0; i < c->labels_count; i++)
+        if (str_eq(c->labels[i].key, key)) {
+            remove_label(c, i);
+            break;
+        }
+    if (json_is_null(value))
+        return 0;
+    if (!json_is_string(value))
+        return err_set(err, ERR_UNPROCESSABLE, "the label \"%.80s\" must be a string", key);
+    if (c->labels_count >= KAAS_LABELS_COUNT_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "there are more than %d labels", KAAS_LABELS_COUNT_MAX);
+    return add_label(c, key, json_string_value(value), err);
+}
+
+int cluster_lists_labels(json_t *object, struct cluster *c, struct err *err) {
+    const char *key;
+    json_t *value;
+    int rc = 0;
+    while (json_is_null(object) && c->labels_count)
+        remove_label(c, c->labels_count - 1);
+    if (json_is_null(object))
+        return 0;
+    json_object_foreach (object, key, value) {
+        rc = merge_label(c, key, value, err);
+        if (rc)
+            return rc;
+    }
+    if (c->labels_count > 1)
+        qsort(c->labels, c->labels_count, sizeof(*c->labels), compare_labels);
+    return 0;
+}
+
+static const struct json_member node_members[] = {
+    {"name", JSON_KIND_STRING, true, false},
+    {"role", JSON_KIND_STRING, true, false},
+    {"vcenter_id", JSON_KIND_STRING, false, true},
+    {"vm_instance_uuid", JSON_KIND_STRING, false, true},
+    {"vm_bios_uuid", JSON_KIND_STRING, false, true},
+    {"vm_name", JSON_KIND_STRING, false, true},
+    {NULL, JSON_KIND_ANY, false, false},
+};
+
+static const struct json_member reported_node_members[] = {
+    {"name", JSON_KIND_STRING, true, false},
+    {"role", JSON_KIND_STRING, true, false},
+    {"vcenter_id", JSON_KIND_STRING, false, true},
+    {"vm_instance_uuid", JSON_KIND_STRING, false, true},
+    {"vm_bios_uuid", JSON_KIND_STRING, false, true},
+    {"vm_name", JSON_KIND_STRING, false, true},
+    {"kubernetes_version", JSON_KIND_STRING, false, true},
+    {"address", JSON_KIND_STRING, false, true},
+    {NULL, JSON_KIND_ANY, false, false},
+};
+
+static const struct node *find_node(const struct cluster *c, const char *name) {
+    for (size_t i = 0; i < c->nodes_count; i++)
+        if (str_eq(c->nodes[i].name, name))
+            return &c->nodes[i];
+    return NULL;
+}
+
+/* A member that is given replaces the text, null empties it. */
+static bool take_text(json_t *item, const char *name, char **to) {
+    const char *value = json_get_string(item, name);
+    if (!json_object_get(item, name))
+        return true;
+    free(*to);
+    *to = str_dup(value);
+    return !value || *to;
+}
+
+static bool take_node_texts(json_t *item, struct node *out) {
+    return take_text(item, "name", &out->name) && take_text(item, "vcenter_id", &out->vcenter_id) &&
+           take_text(item, "vm_instance_uuid", &out->vm_instance_uuid) && take_text(item, "vm_bios_uuid", &out->vm_bios_uuid) &&
+           take_text(item, "vm_name", &out->vm_name) && take_text(item, "kubernetes_version", &out->kubernetes_version) &&
+           take_text(item, "address", &out->address);
+}
+
+/* What a node keeps of the one of the same name: its id and what was reported; in a report, all that the report does not name. */
+static int keep_node(const struct node *before, bool is_report, struct node *out, struct err *err) {
+    char fresh[UUID_TEXT_BYTES];
+    if (before && is_report)
+        return node_copy(before, out, err);
+    uuid_new(fresh);
+    out->id = str_dup(before ? before->id : fresh);
+    out->kubernetes_version = before ? str_dup(before->kubernetes_version) : NULL;
+    out->address = before ? str_dup(before->address) : NULL;
+    if (!out->id || (before && before->kubernetes_version && !out->kubernetes_version) ||
+        (before && before->address && !out->address))
+        return err_set(err, ERR_NOMEM, "out of memory");
+    return 0;
+}
+
+/* One list of nodes on its way in. */
+struct nodes_input {
+    const struct cluster *before;
+    bool is_report;
+};
+
+static int check_node(json_t *item, const char *where, bool is_report, enum node_role *role, struct err *err) {
+    int rc = json_check(item, is_report ? reported_node_members : node_members, where, err);
+    if (rc)
+        return rc;
+    if (!node_role_parse(json_get_string(item, "role"), role)) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "the member \"%s.role\" is \"%.40s\"", where, json_get_string(item, "role"));
+        return err_remedy(err, "use control_plane or worker");
+    }
+    if (!is_report && json_get_string(item, "vm_instance_uuid") && !json_get_string(item, "vcenter_id"))
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"%s.vm_instance_uuid\" needs \"vcenter_id\" beside it", where);
+    return 0;
+}
+
+static int read_node(json_t *item, const char *where, const struct nodes_input *in, struct node *out, struct err *err) {
+    enum node_role role = NODE_WORKER;
+    int rc = check_node(item, where, in->is_report, &role, err);
+    if (!rc)
+        rc = keep_node(find_node(in->before, json_get_string(item, "name")), in->is_report, out, err);
+    if (rc)
+        return rc;
+    out->role = role;
+    return take_node_texts(item, out) ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static int compare_nodes(const void *a, const void *b) {
+    return strcmp(((const struct node *)a)->name, ((const struct node *)b)->name);
+}
+
+static void free_nodes(struct node *nodes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        node_done(&nodes[i]);
+    free(nodes);
+}
+
+static int take_nodes(json_t *array, bool is_report, struct cluster *c, struct err *err) {
+    const struct nodes_input in = {.before = c, .is_report = is_report};
+    size_t count = json_array_size(array), made = 0; /* 0 for JSON null */
+    struct node *nodes;
+    char where[WHERE_BYTES];
+    int rc = 0;
+    if (count > KAAS_NODES_PER_CLUSTER_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"nodes\" has more than %d items", KAAS_NODES_PER_CLUSTER_MAX);
+    nodes = calloc(count + 1, sizeof(*nodes));
+    if (!nodes)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (; !rc && made < count; made++) {
+        (void)snprintf(where, sizeof(where), "nodes[%zu]", made);
+        rc = read_node(json_array_get(array, made), where, &in, &nodes[made], err);
+    }
+    if (rc) {
+        free_nodes(nodes, made);
+        return rc;
+    }
+    if (count > 1)
+        qsort(nodes, count, sizeof(*nodes), compare_nodes);
+    free_nodes(c->nodes, c->nodes_count);
+    c->nodes = nodes;
+    c->nodes_count = count;
+    return 0;
+}
+
+int cluster_lists_nodes(json_t *array, struct cluster *c, struct err *err) {
+    return take_nodes(array, false, c, err);
+}
+
+int cluster_lists_reported_nodes(json_t *array, struct cluster *c, struct err *err) {
+    return take_nodes(array, true, c, err);
+}

@@ -1,0 +1,45 @@
+/* Requests that were refused to somebody who is known. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "denials.h"
+
+#include <sys/types.h>
+
+#include "log.h"
+#include "route.h"
+
+/* Which permission the role lacks; with the permission it is the object that was refused. */
+static const char *reason_of(const struct api_call *call) {
+    if (call->who && policy_may(call->who->role, call->endpoint->permission))
+        return "not this object";
+    return log_fmt("role %s lacks %s", call->who ? role_name(call->who->role) : "none",
+                   permission_name(call->endpoint->permission));
+}
+
+static void note(const struct api_call *call, const char *name, const char *reason) {
+    const struct principal *who = call->who;
+    const struct route *route = http_request_route(call->req);
+    const struct audit_event event = {
+        .action = "request.deny",
+        .principal_id = who ? who->id : NULL,
+        .principal_name = name,
+        .acting_id = who ? who->acting_id : NULL,
+        .source = source_name(who ? who->source : SOURCE_SOCKET),
+        .object_kind = "request",
+        .object_name = log_fmt("%s %s", http_request_method_name(call->req), route ? route->pattern : ""),
+        .address = http_request_client(call->req),
+        .request_id = http_request_id(call->req),
+        .result = err_slug(ERR_FORBIDDEN),
+        .reason = reason,
+    };
+    access_note_refusal(call->api->options.access, &event);
+}
+
+void denial_note(const struct api_call *call, const struct err *err) {
+    uid_t uid;
+    if (!call || !call->endpoint || err->code != ERR_FORBIDDEN || (call->endpoint->flags & API_PUBLIC))
+        return;
+    if (call->who)
+        note(call, call->who->name, reason_of(call));
+    else if (call->door == API_DOOR_ADMIN && http_request_peer_uid(call->req, &uid))
+        note(call, log_fmt("user id %u", (unsigned)uid), "not an administrator of this host");
+}

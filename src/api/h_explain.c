@@ -1,0 +1,362 @@
+/* Handler of /v2/clusters/{id}/explain: why somebody sees a cluster, or does not. Layer 5 (api). The decisions are policy's; who somebody is, is
+ * explain_subject.h.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explain_subject.h"
+#include "handlers.h"
+#include "identity.h"
+#include "log.h"
+#include "name_view.h"
+#include "platform_links.h"
+#include "query.h"
+#include "reply.h"
+#include "str.h"
+#include "views.h"
+
+/* -- one rule after the other ------------------------------------------------------------------------------------------------ */
+
+enum match { MATCH_NO, MATCH_YES, MATCH_UNKNOWN };
+
+struct row {
+    const char *kind, *object_type, *object_id, *object_name;
+    enum match match;
+    const char *reason;
+    const char *whom; /* the person or group that the rule was made for; NULL: nobody in particular */
+};
+
+static void add_row(const struct subject *s, json_t *rules, const struct row *row) {
+    json_t *object = json_object();
+    json_put_string(object, "kind", row->kind);
+    json_put_string(object, "object_type", row->object_type);
+    view_put_text(object, "object_id", row->object_id);
+    view_put_text(object, "object_name", row->object_name);
+    (void)json_object_set_new(object, "matched",
+                              row->match == MATCH_UNKNOWN ? json_null() : json_boolean(row->match == MATCH_YES));
+    json_put_string(object, "reason", row->reason);
+    view_put_text(object, "principal_id", row->whom);
+    if (row->whom)
+        name_view_put(s->call, object, "principal_name", row->whom);
+    else
+        (void)json_object_set_new(object, "principal_name", json_null());
+    (void)json_array_append_new(rules, object);
+}
+
+static enum match match_of(unsigned rules, enum policy_rule rule) {
+    return rules & (1U << rule) ? MATCH_YES : MATCH_NO;
+}
+
+static const char *no_grant_reason(const struct subject *s, bool is_hx) {
+    if (s->viewer.role == ROLE_NONE && *s->barred)
+        return s->barred;
+    if (s->viewer.role == ROLE_NONE)
+        return explain_is_of_directory(s->viewer.principal_id) ? "without a role nothing is seen"
+                                                               : "a disabled user has no rights";
+    if (s->viewer.role == ROLE_SERVICE && !is_hx)
+        return "programs see by grants on HX clusters only";
+    if (explain_groups(s) && explain_groups(s)->count)
+        return "there is no grant on it, neither for the person nor for one of the groups";
+    return "there is no grant on it";
+}
+
+/* Each grant that counts, by whom it is for; or that there is none. */
+static void add_grants(const struct subject *s, const struct row *place, enum grant_object kind, json_t *list) {
+    struct row row = *place;
+    bool is_first = true;
+    row.kind = "grant";
+    for (size_t i = 0; row.match == MATCH_YES && i < s->viewer.grants_count; i++) {
+        const struct grant *g = policy_grant_at(&s->viewer, i);
+        if (g->object != kind || !str_eq(g->object_id, row.object_id))
+            continue;
+        row.whom = g->principal_id;
+        row.reason =
+            str_eq(g->principal_id, s->viewer.principal_id) ? "there is a grant on it" : "there is a grant on it for this group";
+        add_row(s, list, &row);
+        is_first = false;
+    }
+    if (!is_first)
+        return;
+    row.reason = no_grant_reason(s, kind == GRANT_HX_CLUSTER);
+    if (!explain_groups(s) && !s->has_no_groups && s->viewer.role != ROLE_SERVICE) {
+        row.match = MATCH_UNKNOWN;
+        row.reason = "there is no grant on it for the person; nobody can say in which groups the person is";
+    }
+    add_row(s, list, &row);
+}
+
+/* -- where the role comes from --------------------------------------------------------------------------------------------- */
+
+static const char *mapping_reason(const struct subject *s, const struct role_mapping *m, enum match match) {
+    bool is_own = str_eq(m->subject_id, s->viewer.principal_id);
+    if (match == MATCH_UNKNOWN)
+        return "not known: nobody can say in which groups the person is";
+    if (match == MATCH_NO)
+        return m->kind == ROLE_MAPPING_MEMBER ? "not a member of this group, and not this person"
+                                              : "by a privilege: see vcenter_admin";
+    return is_own ? "mapped to this person" : "a member of this group";
+}
+
+static enum match match_mapping(const struct subject *s, const struct role_mapping *m) {
+    static const struct group_set none;
+    const struct group_set *groups = explain_groups(s);
+    if (role_mapping_fits(m, s->viewer.principal_id, groups ? groups : &none))
+        return MATCH_YES;
+    return groups || s->has_no_groups || m->kind != ROLE_MAPPING_MEMBER ? MATCH_NO : MATCH_UNKNOWN;
+}
+
+/* Mappings that do not match are for those who manage them. */
+static void add_mappings(const struct subject *s, json_t *list) {
+    struct role_mapping_list all = {0};
+    bool shows_all = policy_may(s->call->who->role, PERMISSION_ROLES_MANAGE);
+    if (signon_list_role_mappings(s->call->api->options.signon, &all, NULL))
+        return;
+    for (size_t i = 0; i < all.count; i++) {
+        const struct role_mapping *m = &all.items[i];
+        enum match match = match_mapping(s, m);
+        _cleanup_free_ char *reason = str_format("role %s: %s", role_name(m->role), mapping_reason(s, m, match));
+        if ((shows_all || match == MATCH_YES) && m->kind == ROLE_MAPPING_MEMBER)
+            add_row(s, list,
+                    &(struct row){.kind = "role_mapping",
+                                  .object_type = "all",
+                                  .object_id = m->id,
+                                  .match = match,
+                                  .whom = m->subject_id,
+                                  .reason = reason ? reason : ""});
+    }
+    role_mapping_list_done(&all);
+}
+
+static void add_whole_rules(const struct subject *s, unsigned rules, json_t *list) {
+    enum match role = match_of(rules, POLICY_RULE_ROLE);
+    add_mappings(s, list);
+    add_row(s, list,
+            &(struct row){.kind = "role",
+                          .object_type = "all",
+                          .match = role,
+                          .reason = role ? "the role sees every cluster" : "the role alone shows nothing"});
+    add_grants(s,
+               &(struct row){.object_type = "cluster",
+                             .object_id = s->cluster->id,
+                             .object_name = s->cluster->name,
+                             .match = match_of(rules, POLICY_RULE_CLUSTER_GRANT)},
+               GRANT_CLUSTER, list);
+}
+
+/* Why what this vCenter says about somebody is not known; NULL: it is. */
+static const char *why_unknown_of_other(const struct subject *s, const char *vcenter_id) {
+    if (str_eq_nocase(s->vcenter_id, vcenter_id))
+        return s->unknown[0] ? s->unknown : NULL;
+    for (size_t i = 0; i < s->links_count; i++)
+        if (str_eq_nocase(s->links[i].vcenter_id, vcenter_id) && !s->links[i].objects)
+            return "not known: a session is linked to this vCenter, but what that lets it view is not in the memory of this replica";
+    return NULL;
+}
+
+static const char *why_unknown(const struct subject *s, const char *vcenter_id) {
+    if (!s->own)
+        return why_unknown_of_other(s, vcenter_id);
+    for (size_t i = 0; i < s->own->rights.count; i++)
+        if (str_eq_nocase(s->own->rights.parts[i].vcenter_id, vcenter_id) && !s->own->rights.parts[i].objects)
+            return "the vCenter does not say at the moment";
+    return NULL;
+}
+
+static void add_vcenter_rule(const struct subject *s, const struct row *place, const struct object_ref *ref, unsigned rules,
+                             json_t *list) {
+    const char *unknown = why_unknown(s, ref->vcenter_id);
+    struct row row = *place;
+    row.kind = "vcenter_privilege";
+    row.match = match_of(rules, POLICY_RULE_VCENTER);
+    if (row.match)
+        row.reason = "the vCenter says that the view privilege is there";
+    else if (!policy_viewer_is_of(&s->viewer, ref->vcenter_id))
+        row.reason =
+            s->own ? "you have not shown this vCenter who you are" : "no session under way has shown this vCenter who it is";
+    else if (unknown)
+        row.match = MATCH_UNKNOWN, row.reason = unknown;
+    else
+        row.reason = "the vCenter says that the view privilege is missing";
+    add_row(s, list, &row);
+}
+
+static bool has_mapped_privilege(const struct subject *s, const char *vcenter_id) {
+    size_t count = 0;
+    free(signon_mapped_privileges(s->call->api->options.signon, vcenter_id, &count));
+    return count;
+}
+
+/* Only where a privilege of this vCenter is mapped at all. */
+static void add_vcenter_admin(const struct subject *s, const struct row *place, const struct object_ref *ref, unsigned rules,
+                              json_t *list) {
+    const char *unknown = why_unknown(s, ref->vcenter_id);
+    struct row row = *place;
+    row.kind = "vcenter_admin";
+    row.match = match_of(rules, POLICY_RULE_VCENTER_ADMIN);
+    row.reason = "a privilege on the root folder of the vCenter is mapped to admin of what runs there";
+    if (!row.match && (!has_mapped_privilege(s, ref->vcenter_id) || !policy_viewer_is_of(&s->viewer, ref->vcenter_id)))
+        return;
+    if (!row.match)
+        row.reason = "no privilege that is mapped is there on the root folder of the vCenter";
+    if (!row.match && unknown) {
+        row.match = MATCH_UNKNOWN;
+        row.reason = unknown;
+    }
+    add_row(s, list, &row);
+}
+
+static void add_part_rules(const struct subject *s, const struct object_ref *ref, json_t *list) {
+    const struct vsphere_cluster *place = dir_find_vsphere(s->platform, ref);
+    const struct hx_cluster *hx = dir_find_hx_on(s->platform, ref);
+    unsigned rules = dir_vsphere_rules(s->platform, &s->viewer, ref);
+    char id[GRANT_OBJECT_ID_BYTES];
+    struct row row = {.object_type = "vsphere_cluster", .object_id = id, .object_name = place ? place->name : NULL};
+    grant_vsphere_id(ref, id);
+    row.match = match_of(rules, POLICY_RULE_VSPHERE_GRANT);
+    add_grants(s, &row, GRANT_VSPHERE_CLUSTER, list);
+    add_vcenter_rule(s, &row, ref, rules, list);
+    add_vcenter_admin(s, &row, ref, rules, list);
+    if (!hx)
+        return;
+    row.object_type = "hx_cluster";
+    row.object_id = hx->id;
+    row.object_name = hx->name;
+    row.match = match_of(rules, POLICY_RULE_HX_GRANT);
+    add_grants(s, &row, GRANT_HX_CLUSTER, list);
+    row.kind = "service_account";
+    row.match = match_of(rules, POLICY_RULE_SERVICE);
+    row.reason = row.match ? "the program is for this HX cluster" : "the program is not for this HX cluster";
+    if (s->viewer.role == ROLE_SERVICE)
+        add_row(s, list, &row);
+}
+
+/* The parts that the caller may not see are not even named. */
+static json_t *rules_of(const struct api_call *call, const struct subject *s, unsigned whole, unsigned *hidden) {
+    json_t *list = json_array();
+    struct policy_view mine;
+    (void)dir_view_cluster(s->platform, &call->viewer, s->cluster, &mine);
+    add_whole_rules(s, whole, list);
+    *hidden = 0;
+    for (size_t i = 0; i < s->cluster->placement.count; i++) {
+        if (i < 64 && (mine.parts & (UINT64_C(1) << i)))
+            add_part_rules(s, &s->cluster->placement.items[i], list);
+        else
+            ++*hidden;
+    }
+    return list;
+}
+
+static bool has_unknown(const json_t *rules) {
+    for (size_t i = 0; i < json_array_size(rules); i++)
+        if (json_is_null(json_object_get(json_array_get(rules, i), "matched")))
+            return true;
+    return false;
+}
+
+static int answer(const struct api_call *call, const struct subject *s, struct http_response *resp, struct err *err) {
+    struct policy_view view;
+    bool is_visible = dir_view_cluster(s->platform, &s->viewer, s->cluster, &view);
+    unsigned hidden = 0;
+    json_t *object = json_object(), *rules = rules_of(call, s, view.rules, &hidden);
+    json_put_string(object, "cluster_id", s->cluster->id);
+    json_put_string(object, "cluster_name", s->cluster->name);
+    json_put_string(object, "principal_id", s->viewer.principal_id);
+    json_put_string(object, "role", role_name(s->viewer.role));
+    json_put_string(object, "basis", explain_basis_name(s->basis));
+    view_put_text(object, "note", *s->note ? s->note : NULL);
+    (void)json_object_set_new(object, "visible", !is_visible && has_unknown(rules) ? json_null() : json_boolean(is_visible));
+    json_put_int(object, "hidden", hidden);
+    (void)json_object_set_new(object, "rules", rules);
+    return reply_json(resp, 200, object, err);
+}
+
+/* -- who ------------------------------------------------------------------------------------------------------------------- */
+
+static int find_cluster(const struct api_call *call, struct subject *s, struct err *err) {
+    const char *id = http_request_param(call->req, "id");
+    const struct dir_cluster *found = dir_find_cluster(call->snapshot, id);
+    struct policy_view view;
+    s->platform = call->snapshot->platform;
+    s->cluster = found ? found->record : NULL;
+    if (s->cluster && dir_view_cluster(s->platform, &call->viewer, s->cluster, &view))
+        return 0;
+    (void)err_set(err, ERR_NOT_FOUND, "there is no cluster %.64s, or you may not see it", id);
+    return err_remedy(err, "see which there are: GET /v2/clusters");
+}
+
+/* Somebody who is not signed in, in a lane where directories may be waited for. */
+static int explain_looked_up(struct http_request *req, struct http_response *resp, struct err *err) {
+    struct api_call *call = api_call_of(req);
+    struct subject s = {.call = call};
+    int rc = find_cluster(call, &s, err);
+    log_set_request_id(http_request_id(req));
+    if (!rc)
+        rc = explain_look_up(call, http_request_query(req, "principal"), &s, err);
+    if (!rc)
+        rc = answer(call, &s, resp, err);
+    explain_done(&s);
+    return rc;
+}
+
+static int go_to_directory(struct api_call *call, struct err *err) {
+    struct lane *lane = NULL;
+    int rc = identity_lookup_lane(call->api->options.identity, NULL, &lane, err);
+    return rc ? rc : api_go_slow(call, lane ? lane : call->api->options.outside, explain_looked_up);
+}
+
+static int explain_other(struct http_request *req, struct http_response *resp, struct err *err) {
+    struct api_call *call = api_call_of(req);
+    struct subject s = {.call = call};
+    int rc = find_cluster(call, &s, err);
+    log_set_request_id(http_request_id(req));
+    if (!rc)
+        rc = explain_take(call, http_request_query(req, "principal"), &s, err);
+    if (rc == EXPLAIN_LOOK_UP)
+        rc = go_to_directory(call, err);
+    else if (!rc)
+        rc = answer(call, &s, resp, err);
+    explain_done(&s);
+    return rc;
+}
+
+/* A person of a vCenter: in the lane of that one. */
+static int go_to_vcenter(struct api_call *call, const char *principal, struct err *err) {
+    const char *colon = strchr(principal + 3, ':');
+    char id[37];
+    int rc;
+    if (!colon || colon - principal - 3 != 36 || !colon[1])
+        return err_set(err, ERR_NOT_FOUND, "\"%.100s\" is not of the form vc:<instance uuid of the vCenter>:<user name>",
+                       principal);
+    memcpy(id, principal + 3, 36);
+    id[36] = 0;
+    rc = api_use_link(call, id, err);
+    return rc ? rc : api_go_slow(call, link_lane(call->link), explain_other);
+}
+
+static int explain_own(const struct api_call *call, struct subject *s, struct http_response *resp, struct err *err) {
+    int rc;
+    s->groups = call->bearer.session ? live_session_groups(call->bearer.session) : NULL;
+    s->has_no_groups = !s->groups;
+    s->basis = s->groups ? EXPLAIN_BY_SESSION : EXPLAIN_BY_ACCOUNT;
+    rc = answer(call, s, resp, err);
+    live_groups_unref(s->groups);
+    return rc;
+}
+
+int h_clusters_explain(struct api_call *call, struct http_response *resp, struct err *err) {
+    static const char *const known[] = {"principal", NULL};
+    const char *principal = http_request_query(call->req, "principal");
+    struct subject s = {.call = call, .own = call, .viewer = call->viewer};
+    int rc = http_request_check_query(call->req, known, err);
+    if (!rc)
+        rc = find_cluster(call, &s, err);
+    if (rc)
+        return rc;
+    if (!principal || str_eq(principal, call->who->id))
+        return explain_own(call, &s, resp, err);
+    rc = policy_require(call->who->role, PERMISSION_GRANTS_MANAGE_ALL, err);
+    if (rc)
+        return rc;
+    return str_starts(principal, "vc:") ? go_to_vcenter(call, principal, err) : explain_other(call->req, resp, err);
+}

@@ -1,0 +1,272 @@
+/* Handlers of /v2/grants, and the grants by which a cluster is seen. Layer 5 (api). Reading is from memory.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "access.h"
+#include "directory.h"
+#include "grant_view.h"
+#include "handlers.h"
+#include "log.h"
+#include "name_lookup.h"
+#include "problem.h"
+#include "query.h"
+#include "reply.h"
+#include "str.h"
+#include "uuid.h"
+
+static const char *const no_query[] = {NULL};
+
+/* -- lists ------------------------------------------------------------------------------------------------------------------ */
+
+/* Which grants are wanted; NULL: no matter. */
+struct filter {
+    char *principal_id, *object_id;
+    bool has_kind;
+    enum grant_object kind;
+    const struct cluster *cluster; /* only those by which this one is seen */
+};
+
+static void filter_done(struct filter *filter) {
+    free(filter->principal_id);
+    free(filter->object_id);
+}
+
+struct grant_page {
+    const struct api_call *call;
+    const struct grant **items;
+};
+
+/* Rises as grant_compare orders: no principal has a control character. */
+static const char *grant_key(const void *arg, size_t i, char *buffer, size_t n) {
+    const struct grant *g = ((const struct grant_page *)arg)->items[i];
+    (void)snprintf(buffer, n, "%s\x01%d\x01%s", g->principal_id, (int)g->object, g->object_id);
+    return buffer;
+}
+
+static json_t *grant_item(const void *arg, size_t i) {
+    const struct grant_page *page = arg;
+    return grant_view(page->call, page->items[i]);
+}
+
+static bool is_under(const struct dir_platform *platform, const struct cluster *cluster, const struct grant *g) {
+    char id[GRANT_OBJECT_ID_BYTES];
+    if (g->object == GRANT_CLUSTER)
+        return str_eq(g->object_id, cluster->id);
+    for (size_t i = 0; i < cluster->placement.count; i++) {
+        const struct object_ref *ref = &cluster->placement.items[i];
+        const struct hx_cluster *hx = g->object == GRANT_HX_CLUSTER ? dir_find_hx_on(platform, ref) : NULL;
+        grant_vsphere_id(ref, id);
+        if (g->object == GRANT_HX_CLUSTER ? hx && str_eq(hx->id, g->object_id) : str_eq(id, g->object_id))
+            return true;
+    }
+    return false;
+}
+
+static bool is_wanted(const struct api_call *call, const struct filter *filter, const struct grant *g) {
+    if (filter->principal_id && !str_eq(filter->principal_id, g->principal_id))
+        return false;
+    if (filter->has_kind && filter->kind != g->object)
+        return false;
+    if (filter->object_id && !str_eq(filter->object_id, g->object_id))
+        return false;
+    if (filter->cluster && !is_under(call->snapshot->platform, filter->cluster, g))
+        return false;
+    return policy_may_manage_grants(&call->viewer, g->object, g->object_id);
+}
+
+static int answer_list(struct api_call *call, struct http_response *resp, const struct filter *filter, struct err *err) {
+    const struct dir_platform *platform = call->snapshot->platform;
+    _cleanup_free_ const struct grant **items = calloc(platform->grants_count + 1, sizeof(*items));
+    struct grant_page page = {.call = call, .items = items};
+    struct reply_list list = {.key = grant_key, .item = grant_item, .arg = &page};
+    if (!items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < platform->grants_count; i++)
+        if (is_wanted(call, filter, &platform->grants[i]))
+            items[list.count++] = &platform->grants[i];
+    return reply_list(call, resp, &list, err);
+}
+
+static int bad_filter(struct api_call *call, const char *name, const char *text, struct err *err) {
+    problem_add(call, "parameter", json_string(name));
+    return err_set(err, ERR_INVALID, "the query parameter \"%s\" %s", name, text);
+}
+
+static int read_principal(struct api_call *call, struct filter *filter, struct err *err) {
+    const char *text = http_request_query(call->req, "principal_id");
+    int rc = text ? principal_id_read(text, &filter->principal_id, NULL) : 0;
+    return rc == ERR_UNPROCESSABLE ? bad_filter(call, "principal_id", "is not the id of a principal", err) : rc;
+}
+
+/* UUIDs have no case; a managed object id has. */
+static int read_object(struct api_call *call, struct filter *filter, struct err *err) {
+    const char *kind = http_request_query(call->req, "object_kind"), *id = http_request_query(call->req, "object_id");
+    filter->has_kind = kind != NULL;
+    if (kind && !grant_object_parse(kind, &filter->kind))
+        return bad_filter(call, "object_kind", "must be cluster, vsphere_cluster or hx_cluster", err);
+    if (!id)
+        return 0;
+    filter->object_id = str_dup(id);
+    if (!filter->object_id)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < UUID_TEXT_BYTES - 1 && filter->object_id[i]; i++)
+        if (filter->object_id[i] >= 'A' && filter->object_id[i] <= 'F')
+            filter->object_id[i] = (char)(filter->object_id[i] - 'A' + 'a');
+    return 0;
+}
+
+int h_grants_list(struct api_call *call, struct http_response *resp, struct err *err) {
+    static const char *const known[] = {"principal_id", "object_kind", "object_id", "limit", "cursor", NULL};
+    struct filter filter = {0};
+    int rc = http_request_check_query(call->req, known, err);
+    if (!rc)
+        rc = policy_require_managing(&call->viewer, err);
+    if (!rc)
+        rc = read_principal(call, &filter, err);
+    if (!rc)
+        rc = read_object(call, &filter, err);
+    if (!rc)
+        rc = answer_list(call, resp, &filter, err);
+    filter_done(&filter);
+    return rc;
+}
+
+int h_clusters_grants(struct api_call *call, struct http_response *resp, struct err *err) {
+    static const char *const known[] = {"limit", "cursor", NULL};
+    const struct dir_cluster *entry = NULL;
+    struct filter filter = {0};
+    uint64_t mask = 0;
+    int rc = http_request_check_query(call->req, known, err);
+    if (!rc)
+        rc = policy_require_managing(&call->viewer, err);
+    if (!rc)
+        rc = dir_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &entry, &mask, err);
+    if (rc)
+        return rc;
+    filter.cluster = entry->record;
+    return answer_list(call, resp, &filter, err);
+}
+
+/* -- one -------------------------------------------------------------------------------------------------------------------- */
+
+static int answer_grant(struct api_call *call, struct http_response *resp, int status, const struct grant *g, struct err *err) {
+    return reply_named(call, resp, status, (struct reply_named){grant_view(call, g), grant_view_bare(call->snapshot, g)}, err);
+}
+
+static int find_grant(const struct api_call *call, const struct grant **out, struct err *err) {
+    const struct dir_platform *platform = call->snapshot->platform;
+    const char *id = http_request_param(call->req, "id");
+    int rc = policy_require_managing(&call->viewer, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < platform->grants_count; i++) {
+        const struct grant *g = &platform->grants[i];
+        if (!str_eq_nocase(g->id, id) || !policy_may_manage_grants(&call->viewer, g->object, g->object_id))
+            continue;
+        *out = g;
+        return 0;
+    }
+    (void)err_set(err, ERR_NOT_FOUND, "there is no grant %s", id);
+    return err_remedy(err, "compare with GET /v2/grants");
+}
+
+int h_grants_show(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct grant *g = NULL;
+    int rc = http_request_check_query(call->req, no_query, err);
+    if (!rc)
+        rc = find_grant(call, &g, err);
+    if (rc)
+        return rc;
+    reply_freshness(call, resp);
+    return answer_grant(call, resp, 200, g, err);
+}
+
+static const struct json_member grant_members[] = {
+    {"principal_id", JSON_KIND_STRING, false, false}, NAME_LOOKUP_MEMBERS,
+    {"object_kind", JSON_KIND_STRING, true, false},   {"object_id", JSON_KIND_STRING, true, false},
+    {"role", JSON_KIND_STRING, false, false},         {NULL, JSON_KIND_ANY, false, false},
+};
+
+/* What the body says, for this principal. */
+static int read_grant(struct api_call *call, const char *principal_id, struct grant *g, struct err *err) {
+    const char *kind = json_get_string(call->body, "object_kind");
+    int rc;
+    if (!grant_object_parse(kind, &g->object))
+        return err_set(err, ERR_UNPROCESSABLE, "object_kind \"%.40s\" is none of cluster, vsphere_cluster, hx_cluster", kind);
+    g->principal_id = str_dup(principal_id);
+    g->object_id = str_dup(json_get_string(call->body, "object_id"));
+    g->role = str_dup(json_get_string(call->body, "role"));
+    if (!g->principal_id || !g->object_id)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    rc = grant_normalize(g, err);
+    if (!rc && !policy_may_manage_grants(&call->viewer, g->object, g->object_id))
+        rc = err_set(err, ERR_FORBIDDEN, "you are not the admin of this %s, so you may not grant on it",
+                     grant_object_name(g->object));
+    return rc;
+}
+
+static int answer_new(struct api_call *call, struct http_response *resp, const struct grant *g, struct err *err) {
+    reply_location(resp, "/v2/grants/", g->id);
+    return answer_grant(call, resp, 201, g, err);
+}
+
+static int add(struct api_call *call, const char *principal_id, struct http_response *resp, struct err *err) {
+    struct access_caller caller = api_access_caller(call);
+    struct grant g = {0};
+    int rc = read_grant(call, principal_id, &g, err);
+    if (!rc)
+        rc = access_add_grant(call->api->options.access, &caller, &g, err);
+    if (!rc)
+        rc = answer_new(call, resp, &g, err);
+    grant_done(&g);
+    return rc;
+}
+
+static int add_named(struct http_request *req, struct http_response *resp, struct err *err) {
+    struct api_call *call = api_call_of(req);
+    _cleanup_free_ char *id = NULL;
+    int rc;
+    log_set_request_id(http_request_id(req));
+    rc = name_lookup_id(call, &id, err);
+    return rc ? rc : add(call, id, resp, err);
+}
+
+/* Anybody, to see whether the caller may grant on the object at all, before a directory is asked. */
+#define ANYBODY "local:00000000-0000-4000-8000-000000000000"
+
+int h_grants_add(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct grant tried = {0};
+    bool is_named = false;
+    int rc = policy_require_managing(&call->viewer, err);
+    if (!rc)
+        rc = api_read_members(call, grant_members, NULL, err);
+    if (!rc)
+        rc = name_lookup_check(call, "principal_id", &is_named, err);
+    if (rc)
+        return rc;
+    if (!is_named)
+        return add(call, json_get_string(call->body, "principal_id"), resp, err);
+    rc = read_grant(call, ANYBODY, &tried, err);
+    grant_done(&tried);
+    return rc ? rc : name_lookup_go(call, add_named, err);
+}
+
+int h_grants_remove(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct access_caller caller = api_access_caller(call);
+    const struct grant *g = NULL;
+    char etag[REPLY_ETAG_BYTES];
+    bool is_given = false;
+    int rc = http_request_check_query(call->req, no_query, err);
+    if (!rc)
+        rc = find_grant(call, &g, err);
+    if (!rc)
+        rc = reply_etag_of(grant_view_bare(call->snapshot, g), etag, err);
+    if (!rc)
+        rc = reply_check_if_match(call, etag, &is_given, err);
+    if (!rc)
+        rc = access_remove_grant(call->api->options.access, &caller, g->id, err);
+    if (!rc)
+        http_response_set_status(resp, 204);
+    return rc;
+}

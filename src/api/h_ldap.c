@@ -1,0 +1,313 @@
+/* Handlers of /v2/ldap: the directories that people sign in by. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "directories.h"
+#include "handlers.h"
+#include "limits.h"
+#include "reply.h"
+#include "str.h"
+#include "strbuf.h"
+#include "views.h"
+
+#define LIST_BYTES_MAX 16384U
+
+static const char *const no_query[] = {NULL};
+
+/* -- views ----------------------------------------------------------------------------------------------------------------- */
+
+static json_t *words_view(const char *words) {
+    json_t *array = json_array();
+    const char *at = words ? words : "";
+    size_t n;
+    for (at += strspn(at, " "); (n = strcspn(at, " ")) != 0; at += n, at += strspn(at, " "))
+        (void)json_array_append_new(array, json_stringn(at, n));
+    return array;
+}
+
+/* What is configured, and nothing that changes by itself. */
+static json_t *bare_view(const struct ldap_source *s) {
+    json_t *object = json_object();
+    json_put_string(object, "name", s->name);
+    json_put_string(object, "kind", ldap_kind_name(s->kind));
+    (void)json_object_set_new(object, "urls", words_view(s->urls));
+    view_put_text(object, "ca_file", s->ca_file);
+    view_put_text(object, "ca_pem", s->ca_pem);
+    json_put_string(object, "search_base", s->search_base);
+    json_put_string(object, "user_filter", ldap_source_user_filter(s));
+    view_put_text(object, "group_base", s->group_base);
+    json_put_string(object, "group_filter", ldap_source_group_filter(s));
+    json_put_string(object, "bind", ldap_bind_name(s->bind));
+    view_put_text(object, "bind_dn", s->bind_dn);
+    json_put_bool(object, "has_bind_password", s->has_password);
+    view_put_text(object, "keytab", s->keytab);
+    view_put_text(object, "principal", s->principal);
+    (void)json_object_set_new(object, "realms", words_view(s->realms));
+    json_put_bool(object, "disabled", s->is_disabled);
+    view_put_time(object, "created_at", s->created_at_ms);
+    view_put_time(object, "updated_at", s->updated_at_ms);
+    return object;
+}
+
+static json_t *full_view(const struct directory_report *report) {
+    const bool is_failing = report->state == DIRECTORY_FAILING;
+    json_t *object = bare_view(&report->source), *status = json_object();
+    json_put_string(status, "state", directory_state_name(report->state));
+    view_put_time(status, "since", report->since_ms);
+    view_put_text(status, "server", report->server[0] ? report->server : NULL);
+    view_put_time(status, "certificate_expires_at", report->certificate_end_ms);
+    view_put_text(status, "detail", is_failing ? report->why.text : NULL);
+    view_put_text(status, "remedy", is_failing && report->why.remedy[0] ? report->why.remedy : NULL);
+    (void)json_object_set_new(object, "status", status);
+    return object;
+}
+
+/* -- reading --------------------------------------------------------------------------------------------------------------- */
+
+static const char *list_key(const void *arg, size_t i, char *buffer, size_t n) {
+    (void)buffer;
+    (void)n;
+    return ((const struct directory_report_list *)arg)->items[i].source.name;
+}
+
+static json_t *list_item(const void *arg, size_t i) {
+    return full_view(&((const struct directory_report_list *)arg)->items[i]);
+}
+
+int h_ldap_list(struct api_call *call, struct http_response *resp, struct err *err) {
+    static const char *const known[] = {"limit", "cursor", NULL};
+    struct directory_report_list all = {0};
+    struct reply_list list = {.key = list_key, .item = list_item, .arg = &all};
+    int rc = http_request_check_query(call->req, known, err);
+    if (!rc)
+        rc = directories_list(call->api->options.identity, &all, err);
+    list.count = all.count;
+    if (!rc)
+        rc = reply_list(call, resp, &list, err);
+    directory_report_list_done(&all);
+    return rc;
+}
+
+static int find(struct directory_report_list *all, const char *name, struct directory_report **out, struct err *err) {
+    for (size_t i = 0; i < all->count; i++)
+        if (str_eq(all->items[i].source.name, name)) {
+            *out = &all->items[i];
+            return 0;
+        }
+    (void)err_set(err, ERR_NOT_FOUND, "there is no directory named %.40s", name);
+    return err_remedy(err, "see: kaasctl ldap list, or GET /v2/ldap");
+}
+
+static int answer(struct api_call *call, struct http_response *resp, int status, const char *name, struct err *err) {
+    struct directory_report_list all = {0};
+    struct directory_report *found = NULL;
+    int rc = directories_list(call->api->options.identity, &all, err);
+    if (!rc)
+        rc = find(&all, name, &found, err);
+    if (!rc)
+        rc = reply_named(call, resp, status, (struct reply_named){full_view(found), bare_view(&found->source)}, err);
+    directory_report_list_done(&all);
+    return rc;
+}
+
+int h_ldap_show(struct api_call *call, struct http_response *resp, struct err *err) {
+    int rc = http_request_check_query(call->req, no_query, err);
+    return rc ? rc : answer(call, resp, 200, http_request_param(call->req, "name"), err);
+}
+
+/* -- what is wanted -------------------------------------------------------------------------------------------------------- */
+
+#define TEXT_MEMBERS                                                                                   \
+    {"ca_file", JSON_KIND_STRING, false, true}, {"ca_pem", JSON_KIND_STRING, false, true},             \
+        {"user_filter", JSON_KIND_STRING, false, true}, {"group_base", JSON_KIND_STRING, false, true}, \
+        {"group_filter", JSON_KIND_STRING, false, true}, {"bind_dn", JSON_KIND_STRING, false, true},   \
+        {"bind_password", JSON_KIND_STRING, false, false}, {"keytab", JSON_KIND_STRING, false, true},  \
+        {"principal", JSON_KIND_STRING, false, true}, {"realms", JSON_KIND_ARRAY, false, true},        \
+        {"disabled", JSON_KIND_BOOLEAN, false, false}, {                                               \
+        NULL, JSON_KIND_ANY, false, false                                                              \
+    }
+
+static const struct json_member new_members[] = {
+    {"name", JSON_KIND_STRING, true, false},        {"kind", JSON_KIND_STRING, true, false},
+    {"urls", JSON_KIND_ARRAY, true, false},         {"bind", JSON_KIND_STRING, false, false},
+    {"search_base", JSON_KIND_STRING, true, false}, TEXT_MEMBERS};
+static const struct json_member patch_members[] = {{"kind", JSON_KIND_STRING, false, false},
+                                                   {"urls", JSON_KIND_ARRAY, false, false},
+                                                   {"bind", JSON_KIND_STRING, false, false},
+                                                   {"search_base", JSON_KIND_STRING, false, false},
+                                                   TEXT_MEMBERS};
+
+/* An array of words as one text. */
+static int read_words(const json_t *array, const char *what, char **out, struct err *err) {
+    _cleanup_strbuf_ struct strbuf text;
+    json_t *item;
+    size_t i;
+    int rc;
+    strbuf_init(&text, LIST_BYTES_MAX);
+    json_array_foreach (array, i, item) {
+        const char *word = json_string_value(item);
+        if (!word || !*word || strpbrk(word, " \t\r\n"))
+            return err_set(err, ERR_UNPROCESSABLE, "%s[%zu] is no word", what, i);
+        strbuf_addf(&text, "%s%s", i ? " " : "", word);
+    }
+    rc = strbuf_check(&text, what, err);
+    return rc ? rc : str_replace(out, text.len ? text.data : NULL, err);
+}
+
+static int read_texts(const json_t *body, struct ldap_source *s, struct err *err) {
+    const struct {
+        const char *name;
+        char **text;
+    } members[] = {{"ca_file", &s->ca_file},         {"ca_pem", &s->ca_pem},         {"search_base", &s->search_base},
+                   {"user_filter", &s->user_filter}, {"group_base", &s->group_base}, {"group_filter", &s->group_filter},
+                   {"bind_dn", &s->bind_dn},         {"keytab", &s->keytab},         {"principal", &s->principal}};
+    int rc = 0;
+    for (size_t i = 0; !rc && i < ARRAY_COUNT(members); i++)
+        if (json_object_get(body, members[i].name))
+            rc = str_replace(members[i].text, json_get_string(body, members[i].name), err);
+    if (!rc && json_object_get(body, "urls"))
+        rc = read_words(json_object_get(body, "urls"), "urls", &s->urls, err);
+    if (!rc && json_object_get(body, "realms"))
+        rc = read_words(json_object_get(body, "realms"), "realms", &s->realms, err);
+    return rc;
+}
+
+/* Puts what the body says over what `s` is. */
+static int read_source(const json_t *body, struct ldap_source *s, struct err *err) {
+    const char *kind = json_get_string(body, "kind"), *bind = json_get_string(body, "bind");
+    if (kind && !ldap_kind_parse(kind, &s->kind))
+        return err_set(err, ERR_UNPROCESSABLE, "the kind \"%.40s\" is none of ad, openldap", kind);
+    if (bind && !ldap_bind_parse(bind, &s->bind))
+        return err_set(err, ERR_UNPROCESSABLE, "the bind \"%.40s\" is none of password, keytab", bind);
+    s->is_disabled = json_get_bool(body, "disabled", s->is_disabled);
+    return read_texts(body, s, err);
+}
+
+static struct directory_caller caller_of(const struct api_call *call) {
+    struct access_caller caller = api_access_caller(call);
+    return (struct directory_caller){.who = caller.who, .address = caller.address, .request_id = caller.request_id};
+}
+
+/* -- writing --------------------------------------------------------------------------------------------------------------- */
+
+int h_ldap_add(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct directory_caller caller = caller_of(call);
+    struct directory_wish wish = {0};
+    _cleanup_free_ char *name = NULL;
+    int rc = api_read_members(call, new_members, "bind_password", err);
+    if (!rc)
+        rc = str_replace(&wish.source.name, json_get_string(call->body, "name"), err);
+    if (!rc)
+        rc = read_source(call->body, &wish.source, err);
+    wish.password = rc ? NULL : json_get_string(call->body, "bind_password");
+    if (!rc)
+        rc = directories_add(call->api->options.identity, &caller, &wish, err);
+    name = STEAL(wish.source.name);
+    ldap_source_done(&wish.source);
+    if (rc)
+        return rc;
+    reply_location(resp, "/v2/ldap/", name);
+    return answer(call, resp, 201, name, err);
+}
+
+/* What is there, if it is what an If-Match speaks of; *version_no 0: none did. */
+static int read_current(struct api_call *call, struct ldap_source *out, int64_t *version_no, struct err *err) {
+    struct directory_report_list all = {0};
+    struct directory_report *found = NULL;
+    char etag[REPLY_ETAG_BYTES];
+    bool is_given = false;
+    int rc = directories_list(call->api->options.identity, &all, err);
+    if (!rc)
+        rc = find(&all, http_request_param(call->req, "name"), &found, err);
+    if (!rc)
+        rc = reply_etag_of(bare_view(&found->source), etag, err);
+    if (!rc)
+        rc = reply_check_if_match(call, etag, &is_given, err);
+    if (!rc)
+        rc = ldap_source_copy(&found->source, out, err);
+    if (!rc)
+        *version_no = is_given ? out->version_no : 0;
+    directory_report_list_done(&all);
+    return rc;
+}
+
+/* Without If-Match what was read a moment ago is what is changed, so that nothing is lost to somebody else unseen. */
+int h_ldap_patch(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct directory_caller caller = caller_of(call);
+    struct directory_wish wish = {0};
+    int64_t version_no = 0;
+    int rc = api_read_patch(call, patch_members, err);
+    if (!rc)
+        rc = read_current(call, &wish.source, &version_no, err);
+    if (!rc)
+        rc = read_source(call->body, &wish.source, err);
+    wish.password = rc ? NULL : json_get_string(call->body, "bind_password");
+    if (!rc)
+        rc = directories_change(call->api->options.identity, &caller, &wish, err);
+    ldap_source_done(&wish.source);
+    return rc ? rc : answer(call, resp, 200, http_request_param(call->req, "name"), err);
+}
+
+int h_ldap_remove(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct directory_caller caller = caller_of(call);
+    struct ldap_source source = {0};
+    int64_t version_no = 0;
+    int rc = http_request_check_query(call->req, no_query, err);
+    if (!rc)
+        rc = read_current(call, &source, &version_no, err);
+    if (!rc)
+        rc = directories_remove(call->api->options.identity, &caller, source.name, version_no, err);
+    ldap_source_done(&source);
+    if (!rc)
+        http_response_set_status(resp, 204);
+    return rc;
+}
+
+/* -- looking for what is wrong --------------------------------------------------------------------------------------------- */
+
+static const struct json_member test_members[] = {
+    {"username", JSON_KIND_STRING, false, true},
+    {NULL, JSON_KIND_ANY, false, false},
+};
+
+static json_t *finding_json(const struct directory_finding *f) {
+    json_t *object = json_object();
+    json_put_string(object, "step", f->step);
+    json_put_string(object, "title", f->title);
+    view_put_text(object, "server", f->server[0] ? f->server : NULL);
+    json_put_string(object, "status", directory_outcome_name(f->status));
+    json_put_string(object, "finding", f->text);
+    view_put_text(object, "remedy", f->remedy[0] ? f->remedy : NULL);
+    json_put_int(object, "duration_ms", f->duration_ms);
+    return object;
+}
+
+static json_t *test_json(const struct directory_test *test) {
+    json_t *object = json_object(), *findings = json_array();
+    for (size_t i = 0; i < test->count; i++)
+        (void)json_array_append_new(findings, finding_json(&test->findings[i]));
+    json_put_string(object, "name", test->name);
+    json_put_string(object, "status", directory_outcome_name(test->worst));
+    json_put_time(object, "checked_at", test->checked_at_ms);
+    json_put_int(object, "duration_ms", test->duration_ms);
+    (void)json_object_set_new(object, "findings", findings);
+    return object;
+}
+
+int h_ldap_test(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct directory_test test = {0};
+    const char *user;
+    int rc = api_read_members(call, test_members, NULL, err);
+    user = rc ? NULL : json_get_string(call->body, "username");
+    if (!rc && user && (!*user || strlen(user) > 256 || str_has_control(user)))
+        rc = err_set(err, ERR_UNPROCESSABLE, "the member \"username\" must have 1 to 256 characters and no control characters");
+    if (!rc)
+        rc = directories_test(call->api->options.identity, http_request_param(call->req, "name"), user, &test, err);
+    if (rc)
+        return rc;
+    rc = reply_json(resp, 200, test_json(&test), err);
+    directory_test_done(&test);
+    return rc;
+}

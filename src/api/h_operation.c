@@ -1,0 +1,173 @@
+/* Handlers of health, version, probes, metrics, keys, contract and page. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "directory.h"
+#include "handlers.h"
+#include "metric.h"
+#include "pages.h"
+#include "platform_links.h"
+#include "reply.h"
+#include "str.h"
+#include "views.h"
+
+static const char *const no_query[] = {NULL};
+static const char *const status_words[] = {"ok", "warning", "failed"};
+
+/* -- health ------------------------------------------------------------------------------------------------------------- */
+
+struct checks {
+    json_t *list;
+    int worst;
+    bool has_details; /* details are for administrators */
+};
+
+static void add_check(void *sink, const struct api_check *check) {
+    struct checks *checks = sink;
+    json_t *object = json_object();
+    if (check->status > checks->worst)
+        checks->worst = check->status;
+    json_put_string(object, "name", check->name);
+    json_put_string(object, "status", status_words[check->status]);
+    json_put_time(object, "since", check->since_ms);
+    view_put_text(object, "detail", checks->has_details ? check->detail : NULL);
+    view_put_text(object, "remedy", checks->has_details ? check->remedy : NULL);
+    (void)json_array_append_new(checks->list, object);
+}
+
+static void add_link(struct checks *checks, struct link *link) {
+    struct link_report report;
+    char name[64];
+    struct api_check check = {.name = name};
+    link_get_report(link, &report);
+    (void)snprintf(name, sizeof(name), "vcenter:%s", link_id(link));
+    check.since_ms = report.state_since_ms;
+    check.detail = report.reason[0] ? report.reason : link_state_name(report.state);
+    check.remedy = report.remedy[0] ? report.remedy : NULL;
+    if (report.state == LINK_UNREACHABLE || report.state == LINK_REFUSED)
+        check.status = 2;
+    else if (report.state != LINK_CONNECTED)
+        check.status = 1;
+    if (report.state == LINK_NOT_REGISTERED)
+        check.remedy = "run: kaasctl vcenter register";
+    add_check(checks, &check);
+}
+
+static void add_links(const struct api_call *call, struct checks *checks) {
+    size_t count = 0;
+    struct link **links = platform_list(call->api->options.platform, &count);
+    for (size_t i = 0; i < count; i++) {
+        add_link(checks, links[i]);
+        link_unref(links[i]);
+    }
+    free(links);
+}
+
+int h_health(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct api_options *options = &call->api->options;
+    struct checks checks = {.list = json_array(), .has_details = policy_may(call->who->role, PERMISSION_HEALTH_DETAILS_READ)};
+    json_t *object = json_object();
+    options->each_check(options->arg, add_check, &checks);
+    add_links(call, &checks);
+    json_put_string(object, "status", status_words[checks.worst]);
+    json_put_string(object, "version", options->version);
+    json_put_time(object, "started_at", options->started_at_ms);
+    (void)json_object_set_new(object, "checks", checks.list);
+    return reply_json(resp, 200, object, err);
+}
+
+/* -- version and probes --------------------------------------------------------------------------------------------------- */
+
+int h_version(struct api_call *call, struct http_response *resp, struct err *err) {
+    json_t *object = json_object();
+    json_put_string(object, "name", "Harmony KaaS");
+    json_put_string(object, "version", call->api->options.version);
+    json_put_string(object, "api", "v2");
+    return reply_json(resp, 200, object, err);
+}
+
+static int answer_ok(struct http_response *resp) {
+    static const char body[] = "{\"status\":\"ok\"}";
+    http_response_set_static(resp, "application/json", body, sizeof(body) - 1);
+    return 0;
+}
+
+int h_healthz(struct api_call *call, struct http_response *resp, struct err *err) {
+    (void)call;
+    (void)err;
+    return answer_ok(resp);
+}
+
+int h_readyz(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct api_options *options = &call->api->options;
+    int rc = options->check_ready(options->arg, err);
+    if (!rc && options->is_leaving(options->arg))
+        rc = err_set(err, ERR_UNAVAILABLE, "this replica is about to stop; requests are still served");
+    return rc ? rc : answer_ok(resp);
+}
+
+int h_metrics(struct api_call *call, struct http_response *resp, struct err *err) {
+    _cleanup_strbuf_ struct strbuf text;
+    int rc;
+    strbuf_init(&text, 1U << 20);
+    metric_write(&text);
+    call->api->options.write_metrics(call->api->options.arg, &text);
+    rc = strbuf_check(&text, "metrics", err);
+    if (!rc)
+        http_response_set_text(resp, "text/plain; version=0.0.4; charset=utf-8", &text);
+    return rc;
+}
+
+int h_jwks(struct api_call *call, struct http_response *resp, struct err *err) {
+    _cleanup_strbuf_ struct strbuf text;
+    int rc;
+    strbuf_init(&text, 65536);
+    rc = signon_write_jwks(call->api->options.signon, &text, err);
+    if (rc)
+        return rc;
+    _cleanup_free_ char *caching =
+        str_format("public, max-age=%lld", (long long)signon_jwks_max_age_s(call->api->options.signon));
+    http_response_set_header(resp, "Cache-Control", caching ? caching : "no-store");
+    http_response_set_text(resp, "application/json", &text);
+    return 0;
+}
+
+/* -- contract and page ---------------------------------------------------------------------------------------------------- */
+
+int h_openapi(struct api_call *call, struct http_response *resp, struct err *err) {
+    int rc = http_request_check_query(call->req, no_query, err);
+    http_response_set_header(resp, "Cache-Control", "public, no-cache");
+    struct reply_file file = {"application/yaml", call->api->openapi_etag, call->api->openapi, false};
+    return rc ? rc : reply_shared(call, resp, &file);
+}
+
+int h_ui_redirect(struct api_call *call, struct http_response *resp, struct err *err) {
+    (void)call;
+    (void)err;
+    http_response_set_status(resp, 308);
+    http_response_set_header(resp, "Location", "/ui/");
+    return 0;
+}
+
+static int answer_page(struct api_call *call, struct http_response *resp, const char *name, const char *caching,
+                       struct err *err) {
+    const struct page *page = pages_find(call->api->pages, name);
+    if (!page) {
+        (void)err_set(err, ERR_NOT_FOUND, "the web page has no file \"%.100s\"", name);
+        return err_remedy(err, "if the whole page is missing, install it and set server.page_dir");
+    }
+    http_response_set_header(resp, "Cache-Control", caching);
+    return reply_shared(call, resp, &(struct reply_file){page->type, page->etag, page->body, false});
+}
+
+int h_ui_index(struct api_call *call, struct http_response *resp, struct err *err) {
+    return answer_page(call, resp, "index.html", "no-cache", err);
+}
+
+int h_ui_file(struct api_call *call, struct http_response *resp, struct err *err) {
+    const char *name = http_request_param(call->req, "file");
+    bool is_index = str_eq(name, "index.html");
+    return answer_page(call, resp, name, is_index ? "no-cache" : "public, max-age=31536000, immutable", err);
+}

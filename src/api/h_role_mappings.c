@@ -1,0 +1,255 @@
+/* Handlers of /v2/role-mappings. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "access.h"
+#include "handlers.h"
+#include "log.h"
+#include "name_lookup.h"
+#include "name_view.h"
+#include "problem.h"
+#include "reply.h"
+#include "str.h"
+#include "views.h"
+
+static const char *const no_query[] = {NULL};
+
+/* Without the name. */
+static json_t *bare_view(const struct role_mapping *m) {
+    json_t *object = json_object();
+    json_put_string(object, "id", m->id);
+    json_put_string(object, "kind", role_mapping_kind_name(m->kind));
+    json_put_string(object, "subject_id", m->subject_id);
+    view_put_text(object, "privilege", m->privilege);
+    json_put_string(object, "role", role_name(m->role));
+    view_put_text(object, "note", m->note);
+    view_put_time(object, "created_at", m->created_at_ms);
+    view_put_time(object, "updated_at", m->updated_at_ms);
+    return object;
+}
+
+static json_t *mapping_view(const struct api_call *call, const struct role_mapping *m) {
+    json_t *object = bare_view(m);
+    name_view_put(call, object, "subject_name", m->subject_id);
+    return object;
+}
+
+/* -- lists ------------------------------------------------------------------------------------------------------------------ */
+
+struct mapping_page {
+    const struct api_call *call;
+    const struct role_mapping **items;
+};
+
+/* As role_mapping_compare orders. */
+static const char *mapping_key(const void *arg, size_t i, char *buffer, size_t n) {
+    const struct role_mapping *m = ((const struct mapping_page *)arg)->items[i];
+    (void)snprintf(buffer, n, "%d\x01%s\x01%s", (int)m->kind, m->subject_id, m->privilege ? m->privilege : "");
+    return buffer;
+}
+
+static json_t *mapping_item(const void *arg, size_t i) {
+    const struct mapping_page *page = arg;
+    return mapping_view(page->call, page->items[i]);
+}
+
+static int answer_list(struct api_call *call, struct http_response *resp, const struct role_mapping_list *all, struct err *err) {
+    const char *subject = http_request_query(call->req, "subject_id"), *role = http_request_query(call->req, "role");
+    _cleanup_free_ const struct role_mapping **items = calloc(all->count + 1, sizeof(*items));
+    struct mapping_page page = {.call = call, .items = items};
+    struct reply_list list = {.key = mapping_key, .item = mapping_item, .arg = &page};
+    if (!items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < all->count; i++)
+        if ((!subject || str_eq_nocase(subject, all->items[i].subject_id)) &&
+            (!role || str_eq(role, role_name(all->items[i].role))))
+            items[list.count++] = &all->items[i];
+    return reply_list(call, resp, &list, err);
+}
+
+static int check_role_filter(struct api_call *call, struct err *err) {
+    const char *text = http_request_query(call->req, "role");
+    enum role role;
+    if (!text || (role_parse(text, &role) && role != ROLE_NONE))
+        return 0;
+    problem_add(call, "parameter", json_string("role"));
+    return err_set(err, ERR_INVALID, "the query parameter \"role\" must be user, service, provisioner or admin");
+}
+
+int h_role_mappings_list(struct api_call *call, struct http_response *resp, struct err *err) {
+    static const char *const known[] = {"subject_id", "role", "limit", "cursor", NULL};
+    struct role_mapping_list all = {0};
+    int rc = http_request_check_query(call->req, known, err);
+    if (!rc)
+        rc = check_role_filter(call, err);
+    if (!rc)
+        rc = access_list_role_mappings(call->api->options.access, &all, err);
+    if (!rc)
+        rc = answer_list(call, resp, &all, err);
+    role_mapping_list_done(&all);
+    return rc;
+}
+
+/* -- one -------------------------------------------------------------------------------------------------------------------- */
+
+static int load_mapping(struct api_call *call, struct role_mapping *out, struct err *err) {
+    const char *id = http_request_param(call->req, "id");
+    struct err why = {0};
+    int rc = access_get_role_mapping(call->api->options.access, id, out, &why);
+    if (rc == ERR_NOT_FOUND) {
+        (void)err_set(err, rc, "there is no role mapping %s", id);
+        return err_remedy(err, "compare with GET /v2/role-mappings");
+    }
+    if (rc && err && !err->code)
+        *err = why;
+    return rc;
+}
+
+static int answer_mapping(struct api_call *call, struct http_response *resp, int status, const struct role_mapping *m,
+                          struct err *err) {
+    return reply_named(call, resp, status, (struct reply_named){mapping_view(call, m), bare_view(m)}, err);
+}
+
+int h_role_mappings_show(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct role_mapping m = {0};
+    int rc = http_request_check_query(call->req, no_query, err);
+    if (!rc)
+        rc = load_mapping(call, &m, err);
+    if (!rc)
+        rc = answer_mapping(call, resp, 200, &m, err);
+    role_mapping_done(&m);
+    return rc;
+}
+
+/* The mapping as it is stored; its version_no is 0 unless an If-Match speaks of it. */
+static int read_version(struct api_call *call, struct role_mapping *m, bool *is_given, struct err *err) {
+    char etag[REPLY_ETAG_BYTES];
+    int rc = load_mapping(call, m, err);
+    if (!rc)
+        rc = reply_etag_of(bare_view(m), etag, err);
+    return rc ? rc : reply_check_if_match(call, etag, is_given, err);
+}
+
+static int read_role(const json_t *body, enum role *out, struct err *err) {
+    const char *text = json_get_string(body, "role");
+    if (!text || (role_parse(text, out) && *out != ROLE_NONE && *out != ROLE_SERVICE))
+        return 0;
+    return err_set(err, ERR_UNPROCESSABLE, "the role \"%.40s\" is none of user, provisioner, admin", text);
+}
+
+/* -- writing ---------------------------------------------------------------------------------------------------------------- */
+
+static const struct json_member new_members[] = {
+    {"kind", JSON_KIND_STRING, false, false},     {"subject_id", JSON_KIND_STRING, false, false},
+    {"privilege", JSON_KIND_STRING, false, true}, {"role", JSON_KIND_STRING, true, false},
+    {"note", JSON_KIND_STRING, false, true},      NAME_LOOKUP_MEMBERS,
+    {NULL, JSON_KIND_ANY, false, false},
+};
+
+/* What the body says, for this subject; NULL: that is looked up later. */
+static int read_mapping(struct api_call *call, const char *subject_id, struct role_mapping *m, struct err *err) {
+    const char *kind = json_get_string(call->body, "kind");
+    int rc;
+    if (kind && !role_mapping_kind_parse(kind, &m->kind))
+        return err_set(err, ERR_UNPROCESSABLE, "the kind \"%.40s\" is none of member, vcenter_privilege", kind);
+    rc = read_role(call->body, &m->role, err);
+    if (!rc)
+        rc = str_replace(&m->subject_id, subject_id, err);
+    if (!rc)
+        rc = str_replace(&m->privilege, json_get_string(call->body, "privilege"), err);
+    return rc ? rc : str_replace(&m->note, json_get_string(call->body, "note"), err);
+}
+
+static int add(struct api_call *call, const char *subject_id, struct http_response *resp, struct err *err) {
+    struct access_caller caller = api_access_caller(call);
+    struct role_mapping m = {0};
+    int rc = read_mapping(call, subject_id, &m, err);
+    if (!rc)
+        rc = access_add_role_mapping(call->api->options.access, &caller, &m, err);
+    if (!rc)
+        reply_location(resp, "/v2/role-mappings/", m.id);
+    if (!rc)
+        rc = answer_mapping(call, resp, 201, &m, err);
+    role_mapping_done(&m);
+    return rc;
+}
+
+static int add_named(struct http_request *req, struct http_response *resp, struct err *err) {
+    struct api_call *call = api_call_of(req);
+    _cleanup_free_ char *id = NULL;
+    int rc;
+    log_set_request_id(http_request_id(req));
+    rc = name_lookup_id(call, &id, err);
+    return rc ? rc : add(call, id, resp, err);
+}
+
+/* A privilege is one of a vCenter, which no directory knows. */
+static int check_named(struct api_call *call, struct err *err) {
+    struct role_mapping m = {0};
+    int rc = read_mapping(call, NULL, &m, err);
+    if (!rc)
+        rc = role_mapping_check_note(m.note, err);
+    if (!rc && (m.kind == ROLE_MAPPING_PRIVILEGE || m.privilege))
+        rc = err_set(err, ERR_UNPROCESSABLE, "a privilege is mapped on a vCenter: give its instance UUID as \"subject_id\"");
+    role_mapping_done(&m);
+    return rc;
+}
+
+int h_role_mappings_add(struct api_call *call, struct http_response *resp, struct err *err) {
+    bool is_named = false;
+    int rc = api_read_members(call, new_members, NULL, err);
+    if (!rc)
+        rc = name_lookup_check(call, "subject_id", &is_named, err);
+    if (!rc && !is_named)
+        return add(call, json_get_string(call->body, "subject_id"), resp, err);
+    if (!rc)
+        rc = check_named(call, err);
+    return rc ? rc : name_lookup_go(call, add_named, err);
+}
+
+static const struct json_member patch_members[] = {
+    {"role", JSON_KIND_STRING, false, false},
+    {"note", JSON_KIND_STRING, false, true},
+    {NULL, JSON_KIND_ANY, false, false},
+};
+
+static int apply_patch(struct api_call *call, struct role_mapping *m, struct err *err) {
+    int rc = read_role(call->body, &m->role, err);
+    if (!rc && json_object_get(call->body, "note"))
+        rc = str_replace(&m->note, json_get_string(call->body, "note"), err);
+    return rc;
+}
+
+/* Without If-Match what was read a moment ago is what is changed, so that nothing is lost to somebody else unseen. */
+int h_role_mappings_patch(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct access_caller caller = api_access_caller(call);
+    struct role_mapping m = {0};
+    bool is_given = false;
+    int rc = api_read_patch(call, patch_members, err);
+    if (!rc)
+        rc = read_version(call, &m, &is_given, err);
+    if (!rc)
+        rc = apply_patch(call, &m, err);
+    if (!rc)
+        rc = access_change_role_mapping(call->api->options.access, &caller, &m, err);
+    if (!rc)
+        rc = answer_mapping(call, resp, 200, &m, err);
+    role_mapping_done(&m);
+    return rc;
+}
+
+int h_role_mappings_remove(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct access_caller caller = api_access_caller(call);
+    struct role_mapping m = {0};
+    bool is_given = false;
+    int rc = http_request_check_query(call->req, no_query, err);
+    if (!rc)
+        rc = read_version(call, &m, &is_given, err);
+    if (!rc)
+        rc = access_remove_role_mapping(call->api->options.access, &caller, m.id, is_given ? m.version_no : 0, err);
+    if (!rc)
+        http_response_set_status(resp, 204);
+    role_mapping_done(&m);
+    return rc;
+}

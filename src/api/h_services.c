@@ -1,0 +1,337 @@
+/* Handlers of /v2/services: service accounts. Layer 5 (api). Signing in as one is h_login_service.c. Reading is from memory.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accounts.h"
+#include "clock.h"
+#include "directory.h"
+#include "handlers.h"
+#include "problem.h"
+#include "reply.h"
+#include "str.h"
+#include "uuid.h"
+#include "views.h"
+#include "x509.h"
+
+#define PEM_BEGIN "-----BEGIN CERTIFICATE-----"
+
+static const char *const no_query[] = {NULL};
+
+static struct accounts_caller caller_of(const struct api_call *call) {
+    return (struct accounts_caller){
+        .who = call->who, .address = http_request_client(call->req), .request_id = http_request_id(call->req)};
+}
+
+/* -- looking ---------------------------------------------------------------------------------------------------------------- */
+
+static json_t *certificates_view(const struct service_account *a) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < a->certificates_count; i++) {
+        json_t *object = json_object();
+        json_put_string(object, "sha256", a->certificates[i].sha256);
+        view_put_time(object, "not_after", a->certificates[i].not_after_ms);
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
+static json_t *hx_clusters_view(const struct dir_platform *platform, const struct service_account *a) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < a->hx_clusters_count; i++) {
+        const struct hx_cluster *hx = dir_find_hx(platform, a->hx_clusters[i]);
+        json_t *object = json_object();
+        json_put_string(object, "id", a->hx_clusters[i]);
+        view_put_text(object, "name", hx ? hx->name : NULL);
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
+static json_t *account_view(const struct dir_platform *platform, const struct service_account *a) {
+    _cleanup_free_ char *principal_id = service_principal_id(a->id);
+    json_t *object = json_object();
+    json_put_string(object, "id", a->id);
+    json_put_string(object, "principal_id", principal_id);
+    json_put_string(object, "name", a->name);
+    view_put_text(object, "description", a->description);
+    view_put_text(object, "kerberos", a->kerberos);
+    view_put_text(object, "subject", a->subject);
+    json_object_set_new(object, "certificates", certificates_view(a));
+    json_object_set_new(object, "hx_clusters", hx_clusters_view(platform, a));
+    json_put_bool(object, "may_delegate", a->may_delegate);
+    json_put_bool(object, "disabled", a->is_disabled);
+    json_put_time(object, "created_at", a->created_at_ms);
+    json_put_time(object, "updated_at", a->updated_at_ms);
+    return object;
+}
+
+struct account_page {
+    const struct dir_platform *platform;
+    const struct service_account **items;
+};
+
+static const char *account_key(const void *arg, size_t i, char *buffer, size_t n) {
+    const struct service_account *a = ((const struct account_page *)arg)->items[i];
+    (void)snprintf(buffer, n, "%s\x01%s", a->name, a->id);
+    return buffer;
+}
+
+static json_t *account_item(const void *arg, size_t i) {
+    const struct account_page *page = arg;
+    return account_view(page->platform, page->items[i]);
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp((*(const struct service_account *const *)a)->name, (*(const struct service_account *const *)b)->name);
+}
+
+int h_services_list(struct api_call *call, struct http_response *resp, struct err *err) {
+    static const char *const known[] = {"name", "limit", "cursor", NULL};
+    const struct dir_platform *platform = call->snapshot->platform;
+    const char *name = http_request_query(call->req, "name");
+    _cleanup_free_ const struct service_account **items = calloc(platform->services_count + 1, sizeof(*items));
+    struct account_page page = {platform, items};
+    struct reply_list list = {.key = account_key, .item = account_item, .arg = &page};
+    int rc = http_request_check_query(call->req, known, err);
+    if (!rc && !items)
+        rc = err_set(err, ERR_NOMEM, "out of memory");
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < platform->services_count; i++)
+        if (!name || str_eq(name, platform->services[i].name))
+            items[list.count++] = &platform->services[i];
+    if (list.count > 1)
+        qsort((void *)items, list.count, sizeof(*items), compare_names);
+    return reply_list(call, resp, &list, err);
+}
+
+static int find_account(const struct dir_platform *platform, const char *id, const struct service_account **out,
+                        struct err *err) {
+    char lower[UUID_TEXT_BYTES] = "";
+    if (uuid_is_valid(id))
+        memcpy(lower, id, sizeof(lower));
+    str_lower(lower);
+    *out = dir_find_service(platform, lower);
+    if (*out)
+        return 0;
+    (void)err_set(err, ERR_NOT_FOUND, "there is no service account %s", id);
+    return err_remedy(err, "see: kaasctl service list, or GET /v2/services");
+}
+
+/* As it is in memory now, which a write of ours has reached. */
+static int answer_account(struct api_call *call, struct http_response *resp, int status, const char *id, struct err *err) {
+    struct dir_snapshot *now = directory_get(call->api->options.directory);
+    const struct service_account *a = NULL;
+    int rc = now ? find_account(now->platform, id, &a, err) : err_set(err, ERR_UNAVAILABLE, "the service is starting");
+    if (!rc)
+        rc = reply_object(call, resp, status, account_view(now->platform, a), err);
+    dir_snapshot_unref(now);
+    return rc;
+}
+
+int h_services_show(struct api_call *call, struct http_response *resp, struct err *err) {
+    int rc = http_request_check_query(call->req, no_query, err);
+    if (rc)
+        return rc;
+    reply_freshness(call, resp);
+    return answer_account(call, resp, 200, http_request_param(call->req, "id"), err);
+}
+
+/* -- reading what is wanted ----------------------------------------------------------------------------------------------------- */
+
+static int read_text(const json_t *body, const char *name, char **out, struct err *err) {
+    const char *text = json_get_string(body, name);
+    if (!text || !*text)
+        return 0;
+    *out = str_dup(text);
+    return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static int read_pem(const char *text, struct service_certificate *out, struct err *err) {
+    struct x509_info info = {0};
+    int rc = x509_parse_pem(text, &info, err);
+    if (rc)
+        return rc;
+    str_hex(info.sha256, sizeof(info.sha256), out->sha256);
+    out->not_after_ms = info.not_after_ms;
+    x509_info_done(&info);
+    return 0;
+}
+
+/* What stands there twice counts twice. */
+static int check_count(const json_t *body, const char *name, unsigned max, struct err *err) {
+    if (json_array_size(json_object_get(body, name)) <= max)
+        return 0;
+    return err_set(err, ERR_UNPROCESSABLE, "\"%s\" may have %u entries", name, max);
+}
+
+static int read_certificates(const json_t *body, struct service_account *out, struct err *err) {
+    const json_t *item, *array = json_object_get(body, "certificates");
+    size_t i;
+    json_array_foreach (array, i, item) {
+        struct service_certificate c = {.not_after_ms = 0};
+        const char *text = json_string_value(item);
+        int rc;
+        if (!text)
+            return err_set(err, ERR_UNPROCESSABLE, "\"certificates\" must hold texts: fingerprints or certificates in PEM");
+        rc = strstr(text, PEM_BEGIN) ? read_pem(text, &c, err) : service_fingerprint_read(text, c.sha256, err);
+        if (!rc)
+            rc = service_account_add_certificate(out, &c, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int read_hx_cluster(const struct dir_platform *platform, const char *text, struct service_account *out, struct err *err) {
+    char id[UUID_TEXT_BYTES] = "";
+    if (text && uuid_is_valid(text))
+        memcpy(id, text, sizeof(id));
+    str_lower(id);
+    if (dir_find_hx(platform, id))
+        return service_account_add_hx_cluster(out, id, err);
+    (void)err_set(err, ERR_UNPROCESSABLE, "\"hx_clusters\" names \"%.60s\", which is the id of no HX cluster", text ? text : "");
+    return err_remedy(err, "compare with GET /v2/hx-clusters");
+}
+
+/* Those that the account has already stay, even when they are gone from the vCenter. */
+static int read_hx_clusters(const struct api_call *call, const struct service_account *now, struct service_account *out,
+                            struct err *err) {
+    const json_t *item, *array = json_object_get(call->body, "hx_clusters");
+    size_t i;
+    int bad = check_count(call->body, "hx_clusters", SERVICE_HX_CLUSTERS_COUNT_MAX, err);
+    if (bad)
+        return bad;
+    json_array_foreach (array, i, item) {
+        const char *text = json_string_value(item);
+        int rc = now && text && service_account_has_hx_cluster(now, text)
+                     ? service_account_add_hx_cluster(out, text, err)
+                     : read_hx_cluster(call->snapshot->platform, text, out, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int read_proofs(const json_t *body, struct service_account *out, struct err *err) {
+    const char *kerberos = json_get_string(body, "kerberos"), *subject = json_get_string(body, "subject");
+    int rc = kerberos && *kerberos ? service_kerberos_read(kerberos, &out->kerberos, err) : 0;
+    if (!rc && subject && *subject)
+        rc = service_subject_read(subject, &out->subject, err);
+    if (!rc)
+        rc = check_count(body, "certificates", SERVICE_CERTIFICATES_COUNT_MAX, err);
+    return rc ? rc : read_certificates(body, out, err);
+}
+
+/* `now` is the account as it is; NULL: a new one. */
+static int read_account(const struct api_call *call, const struct service_account *now, struct service_account *out,
+                        struct err *err) {
+    int rc = read_text(call->body, "name", &out->name, err);
+    if (!rc)
+        rc = read_text(call->body, "description", &out->description, err);
+    if (!rc)
+        rc = read_proofs(call->body, out, err);
+    if (!rc)
+        rc = read_hx_clusters(call, now, out, err);
+    out->may_delegate = json_get_bool(call->body, "may_delegate", false);
+    out->is_disabled = json_get_bool(call->body, "disabled", false);
+    return rc;
+}
+
+/* -- writing ---------------------------------------------------------------------------------------------------------------- */
+
+static const struct json_member new_members[] = {
+    {"name", JSON_KIND_STRING, true, false},
+    {"description", JSON_KIND_STRING, false, true},
+    {"kerberos", JSON_KIND_STRING, false, true},
+    {"subject", JSON_KIND_STRING, false, true},
+    {"certificates", JSON_KIND_ARRAY, false, false},
+    {"hx_clusters", JSON_KIND_ARRAY, false, false},
+    {"may_delegate", JSON_KIND_BOOLEAN, false, false},
+    {"disabled", JSON_KIND_BOOLEAN, false, false},
+    {NULL, JSON_KIND_ANY, false, false},
+};
+
+static int answer_new(struct api_call *call, struct http_response *resp, const char *id, struct err *err) {
+    reply_location(resp, "/v2/services/", id);
+    return answer_account(call, resp, 201, id, err);
+}
+
+int h_services_add(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct accounts_caller caller = caller_of(call);
+    struct service_account wanted = {.id = NULL};
+    int rc = api_read_members(call, new_members, NULL, err);
+    if (!rc)
+        rc = read_account(call, NULL, &wanted, err);
+    if (!rc)
+        rc = accounts_add(call->api->options.identity, &caller, &wanted, err);
+    if (!rc)
+        rc = answer_new(call, resp, wanted.id, err);
+    service_account_done(&wanted);
+    return rc;
+}
+
+/* The version that an If-Match speaks of (0: none). */
+static int read_version(struct api_call *call, const struct service_account *a, int64_t *version_no, struct err *err) {
+    char etag[REPLY_ETAG_BYTES];
+    bool is_given = false;
+    int rc = reply_etag_of(account_view(call->snapshot->platform, a), etag, err);
+    if (!rc)
+        rc = reply_check_if_match(call, etag, &is_given, err);
+    if (!rc)
+        *version_no = is_given ? a->version_no : 0;
+    return rc;
+}
+
+/* The same members, none of which must be there. */
+static int read_patch(struct api_call *call, unsigned *members, struct err *err) {
+    static const unsigned flags[] = {ACCOUNT_NAME,         ACCOUNT_DESCRIPTION, ACCOUNT_KERBEROS,     ACCOUNT_SUBJECT,
+                                     ACCOUNT_CERTIFICATES, ACCOUNT_HX_CLUSTERS, ACCOUNT_MAY_DELEGATE, ACCOUNT_DISABLED};
+    struct json_member patch_members[ARRAY_COUNT(new_members)];
+    int rc;
+    memcpy(patch_members, new_members, sizeof(patch_members));
+    patch_members[0].is_required = false;
+    rc = api_read_patch(call, patch_members, err);
+    for (size_t i = 0; !rc && i < ARRAY_COUNT(flags); i++)
+        if (json_object_get(call->body, new_members[i].name))
+            *members |= flags[i];
+    return rc;
+}
+
+int h_services_patch(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct accounts_caller caller = caller_of(call);
+    const struct service_account *now = NULL;
+    struct service_account wanted = {.id = NULL};
+    struct account_edit edit = {.wanted = &wanted};
+    int rc = read_patch(call, &edit.members, err);
+    if (!rc)
+        rc = find_account(call->snapshot->platform, http_request_param(call->req, "id"), &now, err);
+    if (!rc)
+        rc = read_version(call, now, &edit.version_no, err);
+    if (!rc)
+        rc = read_account(call, now, &wanted, err);
+    if (!rc) {
+        edit.id = now->id;
+        rc = accounts_change(call->api->options.identity, &caller, &edit, err);
+    }
+    service_account_done(&wanted);
+    return rc ? rc : answer_account(call, resp, 200, now->id, err);
+}
+
+int h_services_remove(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct accounts_caller caller = caller_of(call);
+    const struct service_account *now = NULL;
+    int64_t version_no = 0;
+    int rc = http_request_check_query(call->req, no_query, err);
+    if (!rc)
+        rc = find_account(call->snapshot->platform, http_request_param(call->req, "id"), &now, err);
+    if (!rc)
+        rc = read_version(call, now, &version_no, err);
+    if (!rc)
+        rc = accounts_remove(call->api->options.identity, &caller, now->id, version_no, err);
+    if (!rc)
+        http_response_set_status(resp, 204);
+    return rc;
+}

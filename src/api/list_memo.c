@@ -1,0 +1,190 @@
+/* Answers to list queries that were given before. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "list_memo.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live_session.h"
+
+#define SLOTS 256U /* power of two */
+#define LOCKS 16U  /* power of two */
+#define PARTS_MAX 4U
+#define BODY_BYTES_MAX (64U * 1024U)
+#define BYTES_MAX (8U * 1024U * 1024U)
+
+/* The rights are compared by identity: what a vCenter said once is never changed, and lives as long as it is held here. */
+struct slot {
+    uint64_t generation, hash;
+    size_t key_len, bytes;
+    char *key;
+    unsigned parts;
+    struct shared_objects *objects[PARTS_MAX];
+    struct list_answer answer;
+};
+
+struct list_memo {
+    pthread_mutex_t locks[LOCKS]; /* lock i guards the slots whose number ends in i */
+    struct slot slots[SLOTS];
+    atomic_size_t bytes;
+};
+
+int list_memo_new(struct list_memo **out, struct err *err) {
+    struct list_memo *memo = calloc(1, sizeof(*memo));
+    if (!memo)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < LOCKS; i++)
+        (void)pthread_mutex_init(&memo->locks[i], NULL);
+    *out = memo;
+    return 0;
+}
+
+static void empty(struct list_memo *memo, struct slot *slot) {
+    for (unsigned i = 0; i < slot->parts; i++)
+        shared_objects_unref(slot->objects[i]);
+    http_shared_unref(slot->answer.body);
+    free(slot->key);
+    atomic_fetch_sub(&memo->bytes, slot->bytes);
+    memset(slot, 0, sizeof(*slot));
+}
+
+void list_memo_free(struct list_memo *memo) {
+    if (!memo)
+        return;
+    for (size_t i = 0; i < SLOTS; i++)
+        empty(memo, &memo->slots[i]);
+    for (size_t i = 0; i < LOCKS; i++)
+        (void)pthread_mutex_destroy(&memo->locks[i]);
+    free(memo);
+}
+
+/* With its NUL, so that two texts never read as another two. */
+static bool add_text(struct list_key *key, const char *text) {
+    size_t n = strlen(text) + 1;
+    if (n > sizeof(key->bytes) - key->len)
+        return false;
+    memcpy(key->bytes + key->len, text, n);
+    key->len += n;
+    return true;
+}
+
+/* Finding only; equality is decided by the bytes (a multiplicative hash over words; Knuth, TAOCP 3, 6.4). */
+static uint64_t hash_of(const char *bytes, size_t n) {
+    uint64_t hash = n, word;
+    for (; n >= sizeof(word); n -= sizeof(word), bytes += sizeof(word)) {
+        memcpy(&word, bytes, sizeof(word));
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+    }
+    word = 0;
+    memcpy(&word, bytes, n);
+    hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 32;
+}
+
+static bool add_query(const struct http_request *req, struct list_key *key) {
+    bool fits = true;
+    for (unsigned i = 0; fits && i < http_request_query_count(req); i++) {
+        const char *name, *value;
+        http_request_query_at(req, i, &name, &value);
+        fits = add_text(key, name) && add_text(key, value);
+    }
+    return fits;
+}
+
+/* By which groups it was granted. Only who has any pays for it. */
+static bool add_groups(const struct api_call *call, struct list_key *key) {
+    uint64_t mark = call->bearer.session ? live_session_groups_mark(call->bearer.session) : 0;
+    char text[24];
+    if (!mark)
+        return true;
+    (void)snprintf(text, sizeof(text), "g%" PRIu64, mark);
+    return add_text(key, text);
+}
+
+static bool add_viewer(const struct api_call *call, struct list_key *key) {
+    bool fits = call->rights.count <= PARTS_MAX && add_text(key, call->who->id) && add_text(key, role_name(call->who->role)) &&
+                add_text(key, call->viewer.vcenter_id ? call->viewer.vcenter_id : "") &&
+                add_text(key, call->viewer.limits ? call->viewer.limits->id : "");
+    for (size_t i = 0; fits && i < call->rights.count; i++)
+        fits = add_text(key, call->rights.parts[i].is_first ? "1" : "2") && add_text(key, call->rights.parts[i].vcenter_id);
+    return fits && add_groups(call, key);
+}
+
+void list_memo_key(const struct api_call *call, struct list_key *out) {
+    out->len = 0;
+    out->hash = 0;
+    if (!call->who || !call->snapshot || http_request_query(call->req, "watch"))
+        return;
+    if (!add_viewer(call, out) || !add_query(call->req, out))
+        out->len = 0;
+    else
+        out->hash = hash_of(out->bytes, out->len);
+}
+
+struct list_state list_memo_state(const struct api_call *call) {
+    return (struct list_state){.generation = call->snapshot ? call->snapshot->generation : 0, .rights = &call->rights};
+}
+
+static bool is_it(const struct slot *slot, const struct list_state *state, const struct list_key *key) {
+    if (slot->hash != key->hash || slot->generation != state->generation || slot->key_len != key->len ||
+        slot->parts != state->rights->count || memcmp(slot->key, key->bytes, key->len) != 0)
+        return false;
+    for (unsigned i = 0; i < slot->parts; i++)
+        if (slot->objects[i] != state->rights->parts[i].objects)
+            return false;
+    return true;
+}
+
+bool list_memo_find(struct list_memo *memo, const struct list_state *state, const struct list_key *key, struct list_answer *out) {
+    struct slot *slot = &memo->slots[key->hash % SLOTS];
+    pthread_mutex_t *lock = &memo->locks[key->hash % LOCKS];
+    bool is_found;
+    if (!key->len)
+        return false;
+    (void)pthread_mutex_lock(lock);
+    is_found = slot->answer.body && is_it(slot, state, key);
+    if (is_found) {
+        *out = slot->answer;
+        (void)http_shared_ref(out->body);
+    }
+    (void)pthread_mutex_unlock(lock);
+    return is_found;
+}
+
+static void fill(struct slot *slot, const struct api_call *call, const struct list_key *key, const struct list_answer *answer) {
+    slot->generation = call->snapshot->generation;
+    slot->hash = key->hash;
+    slot->key_len = key->len;
+    slot->parts = (unsigned)call->rights.count;
+    for (unsigned i = 0; i < slot->parts; i++)
+        slot->objects[i] = call->rights.parts[i].objects ? shared_objects_ref(call->rights.parts[i].objects) : NULL;
+    slot->answer = *answer;
+    (void)http_shared_ref(answer->body);
+}
+
+void list_memo_put(struct list_memo *memo, const struct api_call *call, const struct list_key *key,
+                   const struct list_answer *answer) {
+    struct slot *slot = &memo->slots[key->hash % SLOTS];
+    pthread_mutex_t *lock = &memo->locks[key->hash % LOCKS];
+    size_t bytes = 0;
+    char *copy;
+    (void)http_shared_data(answer->body, &bytes);
+    if (!key->len || bytes > BODY_BYTES_MAX || !(copy = malloc(key->len)))
+        return;
+    memcpy(copy, key->bytes, key->len);
+    (void)pthread_mutex_lock(lock);
+    empty(memo, slot);
+    if (atomic_fetch_add(&memo->bytes, bytes) + bytes > BYTES_MAX) {
+        atomic_fetch_sub(&memo->bytes, bytes);
+        free(copy);
+    } else {
+        slot->key = copy;
+        slot->bytes = bytes;
+        fill(slot, call, key, answer);
+    }
+    (void)pthread_mutex_unlock(lock);
+}

@@ -1,0 +1,106 @@
+/* GET /v2/clusters?watch=CURSOR: answers when the list is another one than the caller holds. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "list_wait.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "limits.h"
+#include "problem.h"
+#include "reply.h"
+#include "str.h"
+
+#define CURSOR_CHARS_MAX 64U
+#define CURSOR_BYTES 17
+
+static int bad_query(struct api_call *call, const char *name, struct err *err, const char *text) {
+    problem_add(call, "parameter", json_string(name));
+    return err_set(err, ERR_INVALID, "the query parameter \"%s\" %s", name, text);
+}
+
+int list_wait_read(struct api_call *call, struct list_wait *out, struct err *err) {
+    const char *text = http_request_query(call->req, "wait");
+    int64_t seconds = KAAS_WATCH_WAIT_DEFAULT_S;
+    out->cursor = http_request_query(call->req, "watch");
+    if (text && !out->cursor)
+        return bad_query(call, "wait", err, "needs \"watch\" beside it");
+    if (text && !str_to_i64(text, 1, KAAS_WATCH_WAIT_MAX_S, &seconds))
+        return bad_query(call, "wait", err, "must be a whole number of seconds from 1 to 60");
+    if (out->cursor && strspn(out->cursor, "0123456789abcdefghijklmnopqrstuvwxyz") != strlen(out->cursor))
+        return bad_query(call, "watch", err, "is not a cursor that this list gave");
+    if (out->cursor && strlen(out->cursor) > CURSOR_CHARS_MAX)
+        return bad_query(call, "watch", err, "is too long for a cursor");
+    out->wait_s = (unsigned)seconds;
+    out->is_changed = true;
+    return 0;
+}
+
+/* FNV-1a: what is said about freshness belongs to what the caller sees. */
+static uint64_t add_text(uint64_t digest, const char *text) {
+    for (; *text; text++)
+        digest = (digest ^ (unsigned char)*text) * 1099511628211U;
+    return digest;
+}
+
+static void format_cursor(struct api_call *call, uint64_t digest, char out[CURSOR_BYTES]) {
+    char stale[REPLY_STALE_BYTES];
+    reply_format_stale(call, stale);
+    (void)snprintf(out, CURSOR_BYTES, "%016" PRIx64, add_text(digest, stale));
+}
+
+/* -- waiting ----------------------------------------------------------------------------------------------------------------- */
+
+static bool is_gone(const void *req) {
+    return http_request_is_abandoned(req);
+}
+
+static int go_and_wait(void *arg, lane_fn *run, void *run_arg, struct err *err) {
+    struct api_call *call = arg;
+    return cluster_watch_wait(&call->waiter, run, run_arg, err);
+}
+
+static uint64_t key_of(const struct api_call *call) {
+    char text[32];
+    uid_t uid = 0;
+    if (call->bearer.session)
+        return cluster_watch_key(live_session_sid(call->bearer.session));
+    (void)http_request_peer_uid(call->req, &uid);
+    (void)snprintf(text, sizeof(text), "uid %u", (unsigned)uid);
+    return cluster_watch_key(text);
+}
+
+/* Nothing that may grow old is held meanwhile, least of all a snapshot. */
+static int wait_on(struct api_call *call, struct err *err) {
+    struct cluster_waiter *waiter = &call->waiter;
+    int rc = cluster_watch_enter(call->api->list_watch, waiter, key_of(call), err);
+    if (rc)
+        return rc;
+    waiter->is_gone = is_gone;
+    waiter->is_gone_arg = call->req;
+    api_let_go(call);
+    return http_request_go_waiting(call->req, &(struct http_wait){go_and_wait, call, api_look_again, waiter->until_ms});
+}
+
+int list_wait_look(struct api_call *call, struct list_wait *wait, const struct dir_cluster_query *query,
+                   struct dir_candidates *candidates, struct http_response *resp, struct err *err) {
+    const int64_t now_ms = clock_mono_ms();
+    char cursor[CURSOR_BYTES];
+    uint64_t digest = 0;
+    int rc = dir_digest_clusters(call->snapshot, &call->viewer, query, candidates, &digest, err);
+    if (rc)
+        return rc;
+    format_cursor(call, digest, cursor);
+    wait->is_changed = !str_eq(cursor, wait->cursor);
+    if (!call->waiter.until_ms)
+        call->waiter.until_ms = now_ms + (int64_t)wait->wait_s * 1000;
+    if (!wait->is_changed && now_ms < call->waiter.until_ms)
+        return wait_on(call, err);
+    http_response_set_header(resp, "KaaS-Watch-Cursor", cursor);
+    if (!wait->is_changed) {
+        http_response_set_status(resp, 204);
+        reply_freshness(call, resp);
+    }
+    return 0;
+}

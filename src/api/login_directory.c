@@ -1,0 +1,95 @@
+/* Sign-on by name and password of a directory. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Why somebody is refused (no such account, disabled, wrong password, ...) is told to the audit trail and the log, never to who asks. */
+#include "login_directory.h"
+
+#include "identity.h"
+#include "log.h"
+#include "reply_grant.h"
+#include "signon_person.h"
+#include "str.h"
+
+static int open_session(struct api_call *call, const struct signon_caller *caller, const struct identity_person *person,
+                        struct signon_grant *grant, struct err *err) {
+    const struct signon_person who = {.principal_id = person->principal_id,
+                                      .name = person->name,
+                                      .full_name = person->full_name,
+                                      .directory = person->directory,
+                                      .directory_mark = person->mark,
+                                      .source = SOURCE_LDAP,
+                                      .groups = &person->groups};
+    return signon_login_person(call->api->options.signon, caller, &who, grant, err);
+}
+
+/* What came of the question to the directory. */
+static void note(struct api_call *call, const struct signon_caller *caller, const char *where, int rc, const struct err *why) {
+    const char *user = json_get_string(call->body, "username");
+    const struct signon_refusal refusal = {
+        .where = where, .user = user, .rc = rc, .reason = why->detail[0] ? why->detail : why->text};
+    if (!rc) {
+        signon_note_attempt(call->api->options.signon, caller, where, user, 0);
+        return;
+    }
+    signon_note_refusal(call->api->options.signon, caller, &refusal);
+    log_error(LOG_LEVEL_INFO, "directory_login_refused", why, "where", where, NULL);
+}
+
+/* Which servers there are and what ails them is not for somebody who is not signed in. */
+static int hide(int rc, const char *source, const struct err *why, struct err *err) {
+    const bool is_loss = rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS;
+    if (rc == ERR_CREDENTIALS || rc == ERR_UNPROCESSABLE || rc == ERR_BUSY || rc == ERR_CANCELED || rc == ERR_NOMEM) {
+        if (err)
+            *err = *why;
+        return rc;
+    }
+    rc = err_set(err, is_loss ? rc : ERR_UPSTREAM, "the directory %s cannot be asked at the moment", source);
+    if (err) {
+        err->retry_after_s = why->retry_after_s;
+        (void)err_detail(err, "%s", why->text);
+    }
+    (void)err_remedy(err, "try again in a moment, or tell an administrator of this service");
+    return rc;
+}
+
+static int log_in(struct api_call *call, const char *where, struct signon_grant *grant, struct err *err) {
+    struct signon_caller caller = api_signon_caller(call);
+    const struct identity_password given = {.source = json_get_string(call->body, "source"),
+                                            .user = json_get_string(call->body, "username"),
+                                            .password = json_get_string(call->body, "password")};
+    struct identity_person person = {0};
+    struct err why = {0};
+    int rc = signon_admit(call->api->options.signon, &caller, where, given.user, err);
+    if (rc)
+        return rc;
+    rc = identity_check_password(call->api->options.identity, &given, &person, &why);
+    note(call, &caller, where, rc, &why);
+    rc = rc ? hide(rc, given.source, &why, err) : open_session(call, &caller, &person, grant, err);
+    identity_person_done(&person);
+    return rc;
+}
+
+static int login_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
+    struct api_call *call = api_call_of(req);
+    _cleanup_free_ char *where = str_format("ldap:%s", json_get_string(call->body, "source"));
+    struct signon_grant grant = {0};
+    int rc;
+    log_set_request_id(http_request_id(req));
+    rc = where ? log_in(call, where, &grant, err) : err_set(err, ERR_NOMEM, "out of memory");
+    return rc ? rc : reply_grant(resp, &grant, err);
+}
+
+int login_directory(struct api_call *call, const char *source, struct err *err) {
+    struct lane *lane = NULL;
+    struct err why = {0};
+    int rc = identity_lane(call->api->options.identity, source, &lane, &why);
+    if (!rc)
+        return api_go_slow(call, lane, login_in_lane);
+    if (rc == ERR_NOT_FOUND) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "the member \"source\" is \"%.60s\"", source);
+        return err_remedy(err, "use local, vcenter:NAME, or the name of a directory");
+    }
+    if (err)
+        *err = why;
+    return rc;
+}

@@ -1,0 +1,66 @@
+/* People and groups given by name in a body, in place of an id. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "name_lookup.h"
+
+#include <string.h>
+
+#include "identity.h"
+#include "log.h"
+#include "problem.h"
+#include "str.h"
+#include "views.h"
+
+#define NAME_BYTES_MAX 1000U
+
+int name_lookup_check(const struct api_call *call, const char *id_member, bool *is_named, struct err *err) {
+    const char *id = json_get_string(call->body, id_member), *group = json_get_string(call->body, "group");
+    const char *person = json_get_string(call->body, "person"), *directory = json_get_string(call->body, "directory");
+    const char *name = group ? group : person;
+    *is_named = !id;
+    if ((id != NULL) + (group != NULL) + (person != NULL) != 1)
+        return err_set(err, ERR_UNPROCESSABLE, "give one of the members \"%s\", \"group\" and \"person\"", id_member);
+    if (id)
+        return directory ? err_set(err, ERR_UNPROCESSABLE, "the member \"directory\" goes with \"group\" or \"person\"") : 0;
+    if (!*name || strlen(name) > NAME_BYTES_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"%s\" must have 1 to %u bytes", group ? "group" : "person",
+                       NAME_BYTES_MAX);
+    return 0;
+}
+
+int name_lookup_go(struct api_call *call, http_handler_fn *fn, struct err *err) {
+    struct lane *lane = NULL;
+    int rc = identity_lookup_lane(call->api->options.identity, json_get_string(call->body, "directory"), &lane, err);
+    return rc ? rc : api_go_slow(call, lane ? lane : call->api->options.outside, fn);
+}
+
+static json_t *candidate(const struct identity_match *match) {
+    json_t *object = json_object();
+    json_put_string(object, "id", match->id);
+    json_put_string(object, "name", match->name ? match->name : match->dn);
+    json_put_string(object, "path", match->dn);
+    json_put_string(object, "directory", match->directory);
+    return object;
+}
+
+int name_lookup_find(struct api_call *call, const struct identity_reference *reference, char **id, struct err *err) {
+    struct identity_matches found;
+    int rc = identity_lookup(call->api->options.identity, reference, &found, err);
+    if (!rc) {
+        *id = STEAL(found.items[0].id);
+    } else if (rc == ERR_AMBIGUOUS && found.count) {
+        json_t *list = json_array();
+        for (size_t i = 0; i < found.count; i++)
+            (void)json_array_append_new(list, candidate(&found.items[i]));
+        problem_add(call, "candidates", list);
+    }
+    identity_matches_done(&found);
+    return rc;
+}
+
+int name_lookup_id(struct api_call *call, char **id, struct err *err) {
+    const char *group = json_get_string(call->body, "group");
+    const struct identity_reference reference = {.source = json_get_string(call->body, "directory"),
+                                                 .kind = group ? IDENTITY_GROUP : IDENTITY_PERSON,
+                                                 .name = group ? group : json_get_string(call->body, "person")};
+    return name_lookup_find(call, &reference, id, err);
+}

@@ -1,0 +1,134 @@
+/* The manifest of our plug-in for the vSphere Client. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The schema is VMware's (remote plug-in manifest, 7.0 and later): it refuses members that it does not know, and a name must have a text for
+ * every locale of the list. Addresses are relative to the folder of the manifest, since the browser comes through vCenter's
+ * reverse proxy. There is no member for rights: what a viewer sees is decided by the list itself. */
+#include "plugin_manifest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "digest.h"
+#include "json.h"
+#include "str.h"
+
+#define SCHEMA "1.0.0" /* nothing of later ones is used, so that 7.0 reads it as well */
+#define PAGE "index.html"
+#define ICONS "plugin-icons.png"
+#define NUMBER_END 100000U
+
+static json_t *one(const char *name, json_t *value) {
+    json_t *object = json_object();
+    (void)json_object_set_new(object, name, value);
+    return object;
+}
+
+static json_t *requirements(void) {
+    json_t *object = json_object(), *vcenter = json_object(), *environments = json_array();
+    (void)json_array_append_new(environments, json_string("onprem"));
+    json_put_string(vcenter, "version", "[7.0,)");
+    (void)json_object_set_new(vcenter, "environments", environments);
+    json_put_string(object, "plugin.api.version", SCHEMA);
+    (void)json_object_set_new(object, "vcenter.server", vcenter);
+    return object;
+}
+
+static json_t *configuration(void) {
+    json_t *object = json_object();
+    json_put_string(object, "nameKey", "plugin.name");
+    (void)json_object_set_new(object, "icon", one("name", json_string("kaas")));
+    return object;
+}
+
+static json_t *global_view(void) {
+    json_t *view = json_object();
+    json_put_string(view, "navigationId", "kaas.all");
+    json_put_string(view, "uri", PAGE);
+    json_put_bool(view, "navigationVisible", false);
+    return one("view", view);
+}
+
+static json_t *cluster_views(void) {
+    json_t *view = json_object(), *views = json_array();
+    json_put_string(view, "navigationId", "kaas.cluster");
+    json_put_string(view, "labelKey", "view.clusters");
+    json_put_string(view, "uri", PAGE);
+    (void)json_array_append_new(views, view);
+    return one("ClusterComputeResource", one("monitor", one("views", views)));
+}
+
+/* One tile of 32 x 32 pixels, the same on light and dark ground. */
+static json_t *icons(void) {
+    json_t *sheet = json_object(), *tile = json_object();
+    json_put_int(tile, "x", 0);
+    json_put_int(tile, "y", 0);
+    json_put_string(sheet, "uri", ICONS);
+    (void)json_object_set_new(sheet, "definitions", one("kaas", tile));
+    return sheet;
+}
+
+static json_t *texts(void) {
+    json_t *object = json_object(), *locales = json_array(), *definitions = json_object();
+    (void)json_array_append_new(locales, json_string("en-US"));
+    (void)json_object_set_new(definitions, "plugin.name", one("en-US", json_string("Harmony KaaS")));
+    (void)json_object_set_new(definitions, "view.clusters", one("en-US", json_string("Kubernetes clusters")));
+    (void)json_object_set_new(object, "locales", locales);
+    (void)json_object_set_new(object, "definitions", definitions);
+    return object;
+}
+
+static json_t *manifest(void) {
+    json_t *object = json_object(), *definitions = json_object();
+    json_put_string(object, "manifestVersion", SCHEMA);
+    (void)json_object_set_new(object, "requirements", requirements());
+    (void)json_object_set_new(object, "configuration", configuration());
+    (void)json_object_set_new(object, "global", global_view());
+    (void)json_object_set_new(object, "objects", cluster_views());
+    (void)json_object_set_new(definitions, "iconSpriteSheet", icons());
+    (void)json_object_set_new(definitions, "i18n", texts());
+    (void)json_object_set_new(object, "definitions", definitions);
+    return object;
+}
+
+/* vCenter looks again only if the version differs, so every change of manifest or page must change it. */
+static void number(const struct strbuf *text, const struct pages *pages, uint64_t *tag, unsigned *number) {
+    uint8_t digests[2][DIGEST_SHA256_BYTES], all[DIGEST_SHA256_BYTES];
+    uint32_t first;
+    digest_sha256(text->data, text->len, digests[0]);
+    memcpy(tag, digests[0], sizeof(*tag));
+    pages_digest(pages, digests[1]);
+    digest_sha256(digests, sizeof(digests), all);
+    memcpy(&first, all, sizeof(first));
+    *number = first % NUMBER_END;
+}
+
+int plugin_manifest_make(const char *product_version, const struct pages *pages, struct plugin_manifest *out, struct err *err) {
+    _cleanup_json_ json_t *json = NULL;
+    _cleanup_strbuf_ struct strbuf text;
+    uint64_t tag = 0;
+    unsigned n = 0;
+    int rc;
+
+    memset(out, 0, sizeof(*out));
+    strbuf_init(&text, 65536);
+    if (!pages_find(pages, PAGE))
+        return 0;
+    json = manifest();
+    rc = json_write(json, &text, err);
+    if (rc)
+        return rc;
+    number(&text, pages, &tag, &n);
+    (void)snprintf(out->version, sizeof(out->version), "%s.%u", product_version, n);
+    (void)snprintf(out->etag, sizeof(out->etag), "\"%016" PRIx64 "\"", tag);
+    out->text = http_shared_new(&text);
+    return out->text ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+void plugin_manifest_done(struct plugin_manifest *manifest) {
+    if (!manifest)
+        return;
+    http_shared_unref(manifest->text);
+    memset(manifest, 0, sizeof(*manifest));
+}

@@ -1,0 +1,15 @@
+/* Errors as application/problem+json (RFC 9457). Layer 5 (api); private to this folder.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "api_call.h"
+#include "x509.h"
+
+/* The error hook of the server. */
+void problem_write(struct http_request *req, const struct err *err, struct http_response *resp);
+
+/* Adds an extra member to the problem that this call will answer; takes `value`. */
+void problem_add(struct api_call *call, const char *member, json_t *value);
+
+/* The certificate a peer showed, as member "certificate". */
+json_t *problem_certificate(const struct x509_info *info);

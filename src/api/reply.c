@@ -1,0 +1,240 @@
+/* Answers: JSON bodies, entity tags, freshness, pages of small lists. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "reply.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "digest.h"
+#include "directory.h"
+#include "limits.h"
+#include "platform_links.h"
+#include "problem.h"
+#include "str.h"
+
+#define JSON_TYPE "application/json"
+#define KEY_BYTES 1024U
+
+int reply_json(struct http_response *resp, int status, json_t *json, struct err *err) {
+    _cleanup_json_ json_t *owned = json;
+    _cleanup_strbuf_ struct strbuf text;
+    int rc;
+    strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
+    rc = json_write(owned, &text, err);
+    if (rc)
+        return rc;
+    http_response_set_status(resp, status);
+    http_response_set_text(resp, JSON_TYPE, &text);
+    return 0;
+}
+
+bool reply_misses_vcenter(struct api *api, const struct session_rights *rights) {
+    bool is_away = false;
+    for (size_t i = 0; !is_away && i < rights->count; i++) {
+        _cleanup_(link_unref) struct link *link = NULL;
+        if (platform_find(api->options.platform, rights->parts[i].vcenter_id, &link, NULL))
+            continue;
+        const enum link_state state = link_get_state(link);
+        is_away = state == LINK_UNREACHABLE || state == LINK_REFUSED;
+    }
+    return is_away;
+}
+
+static void add_reason(char out[REPLY_STALE_BYTES], const char *reason) {
+    size_t n = strlen(out);
+    (void)snprintf(out + n, REPLY_STALE_BYTES - n, "%s%s", n ? ", " : "", reason);
+}
+
+void reply_location(struct http_response *resp, const char *below, const char *id) {
+    _cleanup_free_ char *location = str_format("%s%s", below, id);
+    if (location)
+        http_response_set_header(resp, "Location", location);
+}
+
+void reply_format_stale(struct api_call *call, char out[REPLY_STALE_BYTES]) {
+    out[0] = 0;
+    if (directory_is_stale(call->api->options.directory))
+        add_reason(out, "database");
+    if (reply_misses_vcenter(call->api, &call->rights))
+        add_reason(out, "vcenter");
+    if (call->rights.is_less_than_due)
+        add_reason(out, "rights");
+}
+
+void reply_freshness(struct api_call *call, struct http_response *resp) {
+    char as_of[CLOCK_RFC3339_BYTES], stale[REPLY_STALE_BYTES];
+    clock_format(directory_as_of_ms(call->api->options.directory), as_of);
+    http_response_set_header(resp, "KaaS-As-Of", as_of);
+    reply_format_stale(call, stale);
+    if (stale[0])
+        http_response_set_header(resp, "KaaS-Stale", stale);
+}
+
+void reply_format_etag(uint64_t hash, bool is_weak, char out[REPLY_ETAG_BYTES]) {
+    (void)snprintf(out, REPLY_ETAG_BYTES, "%s\"%016" PRIx64 "\"", is_weak ? "W/" : "", hash);
+}
+
+bool reply_etag_matches(const char *header, const char *etag, bool is_weak) {
+    const char *plain = str_starts(etag, "W/") ? etag + 2 : etag;
+    size_t n = strlen(plain);
+    if (str_eq(header, "*"))
+        return true;
+    for (const char *p = header; (p = strstr(p, plain)); p += n) {
+        bool has_mark = p >= header + 2 && p[-1] == '/' && p[-2] == 'W';
+        if (is_weak || (!has_mark && plain == etag))
+            return true;
+    }
+    return false;
+}
+
+int reply_tagged(struct api_call *call, struct http_response *resp, const char *etag, const char *type, struct strbuf *body) {
+    const char *held = http_request_header(call->req, "If-None-Match");
+    http_response_set_header(resp, "ETag", etag);
+    if (held && reply_etag_matches(held, etag, true))
+        http_response_set_status(resp, 304);
+    else
+        http_response_set_text(resp, type, body);
+    return 0;
+}
+
+static uint64_t hash_of(const struct strbuf *text) {
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    uint64_t hash;
+    digest_sha256(text->data, text->len, digest);
+    memcpy(&hash, digest, sizeof(hash));
+    return hash;
+}
+
+static void answer_text(struct api_call *call, struct http_response *resp, int status, const char *etag, struct strbuf *text) {
+    if (status == 200) {
+        (void)reply_tagged(call, resp, etag, JSON_TYPE, text);
+        return;
+    }
+    http_response_set_status(resp, status);
+    http_response_set_header(resp, "ETag", etag);
+    http_response_set_text(resp, JSON_TYPE, text);
+}
+
+int reply_object(struct api_call *call, struct http_response *resp, int status, json_t *json, struct err *err) {
+    _cleanup_json_ json_t *owned = json;
+    _cleanup_strbuf_ struct strbuf text;
+    char etag[REPLY_ETAG_BYTES];
+    int rc;
+    strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
+    rc = json_write(owned, &text, err);
+    if (rc)
+        return rc;
+    reply_format_etag(hash_of(&text), false, etag);
+    answer_text(call, resp, status, etag, &text);
+    return 0;
+}
+
+int reply_named(struct api_call *call, struct http_response *resp, int status, struct reply_named named, struct err *err) {
+    _cleanup_json_ json_t *owned = named.shown;
+    _cleanup_strbuf_ struct strbuf text;
+    char etag[REPLY_ETAG_BYTES];
+    int rc = reply_etag_of(named.bare, etag, err);
+    strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
+    if (!rc)
+        rc = json_write(owned, &text, err);
+    if (!rc)
+        answer_text(call, resp, status, etag, &text);
+    return rc;
+}
+
+int reply_etag_of(json_t *json, char out[REPLY_ETAG_BYTES], struct err *err) {
+    _cleanup_json_ json_t *owned = json;
+    _cleanup_strbuf_ struct strbuf text;
+    int rc;
+    strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
+    rc = json_write(owned, &text, err);
+    if (!rc)
+        reply_format_etag(hash_of(&text), false, out);
+    return rc;
+}
+
+int reply_check_if_match(struct api_call *call, const char *etag, bool *is_given, struct err *err) {
+    const char *wanted = http_request_header(call->req, "If-Match");
+    *is_given = wanted && !str_eq(wanted, "*");
+    if (!wanted || reply_etag_matches(wanted, etag, false))
+        return 0;
+    (void)err_set(err, ERR_PRECONDITION, "the record has been changed since it was read; nothing was done");
+    return err_remedy(err, "read it again and repeat the change");
+}
+
+static int bad_parameter(struct api_call *call, const char *name, struct err *err, const char *text) {
+    problem_add(call, "parameter", json_string(name));
+    return err_set(err, ERR_INVALID, "the query parameter \"%s\" %s", name, text);
+}
+
+int reply_read_limit(struct api_call *call, unsigned *out, struct err *err) {
+    const char *text = http_request_query(call->req, "limit");
+    int64_t value = KAAS_PAGE_DEFAULT_COUNT;
+    if (text && !str_to_i64(text, 1, KAAS_PAGE_MAX_COUNT, &value))
+        return bad_parameter(call, "limit", err, "must be a whole number from 1 to 500");
+    *out = (unsigned)value;
+    return 0;
+}
+
+/* The cursor of a small list is the key of the last item of the page before. */
+static int read_cursor(struct api_call *call, char *out, bool *is_given, struct err *err) {
+    const char *text = http_request_query(call->req, "cursor");
+    long n;
+    *is_given = text != NULL;
+    if (!text)
+        return 0;
+    n = str_unbase64url(text, strlen(text), (uint8_t *)out, KEY_BYTES - 1);
+    if (n <= 0 || memchr(out, 0, (size_t)n))
+        return bad_parameter(call, "cursor", err, "is not one that this list gave");
+    out[n] = 0;
+    return 0;
+}
+
+static json_t *cursor_json(const char *key) {
+    _cleanup_strbuf_ struct strbuf text;
+    strbuf_init(&text, 2 * KEY_BYTES);
+    str_base64url(&text, (const uint8_t *)key, strlen(key));
+    return json_string(text.data);
+}
+
+static void fill_page(const struct reply_list *list, const char *after, unsigned limit, json_t *page) {
+    json_t *items = json_array(), *next = json_null();
+    char buffer[KEY_BYTES], last[KEY_BYTES] = "";
+    for (size_t i = 0; i < list->count; i++) {
+        const char *key = list->key(list->arg, i, buffer, sizeof(buffer));
+        if (after && strcmp(key, after) <= 0)
+            continue;
+        if (json_array_size(items) == limit) {
+            next = cursor_json(last);
+            break;
+        }
+        (void)json_array_append_new(items, list->item(list->arg, i));
+        (void)snprintf(last, sizeof(last), "%s", key);
+    }
+    (void)json_object_set_new(page, "items", items);
+    (void)json_object_set_new(page, "next_cursor", next);
+}
+
+int reply_list(struct api_call *call, struct http_response *resp, const struct reply_list *list, struct err *err) {
+    _cleanup_json_ json_t *page = list->extra ? list->extra : json_object();
+    _cleanup_strbuf_ struct strbuf text;
+    char after[KEY_BYTES], etag[REPLY_ETAG_BYTES];
+    bool is_given = false;
+    unsigned limit = 0;
+    int rc = reply_read_limit(call, &limit, err);
+
+    strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
+    if (!rc)
+        rc = read_cursor(call, after, &is_given, err);
+    if (rc)
+        return rc;
+    fill_page(list, is_given ? after : NULL, limit, page);
+    rc = json_write(page, &text, err);
+    if (rc)
+        return rc;
+    reply_freshness(call, resp);
+    reply_format_etag(hash_of(&text), true, etag);
+    return reply_once(call, resp, etag, &text, err);
+}

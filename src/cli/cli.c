@@ -1,0 +1,179 @@
+/* What all commands of kaasctl share. Layer 6 (cli).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_prompt.h"
+#include "cli_table.h"
+#include "http_client.h"
+#include "secret.h"
+#include "str.h"
+
+#define NOTE_BYTES_MAX 65536U
+
+const char *cli_config_path(const struct cli *cli) {
+    const char *path = opt_get_common(&cli->given, "config");
+    return path ? path : CONFIG_DEFAULT_PATH;
+}
+
+const char *cli_word(const struct cli *cli, size_t i) {
+    return i < cli->given.words_count ? cli->given.words[i] : NULL;
+}
+
+/* -- errors --------------------------------------------------------------------------------------------------------------- */
+
+int cli_usage(struct cli *cli, struct err *err, const char *fmt, ...) {
+    _cleanup_free_ char *text = NULL;
+    va_list args;
+    va_start(args, fmt);
+    if (vasprintf(&text, fmt, args) < 0)
+        text = NULL;
+    va_end(args);
+    cli->status = CLI_USAGE;
+    return err_set(err, ERR_INVALID, "%s", text ? text : "wrong usage");
+}
+
+enum cli_status cli_status_of(int code) {
+    switch (code) {
+    case 0: return CLI_OK;
+    case ERR_UNAVAILABLE:
+    case ERR_BUSY:
+    case ERR_DATABASE: return CLI_UNREACHABLE;
+    case ERR_NOT_FOUND: return CLI_NOT_FOUND;
+    case ERR_UNAUTHENTICATED:
+    case ERR_TOKEN_EXPIRED:
+    case ERR_SESSION_ENDED:
+    case ERR_CREDENTIALS:
+    case ERR_TOO_MANY:
+    case ERR_PASSWORD_CHANGE:
+    case ERR_FORBIDDEN: return CLI_REFUSED;
+    case ERR_CERT_UNCONFIRMED: return CLI_UNCONFIRMED;
+    default: return CLI_FAILED;
+    }
+}
+
+int cli_flush(struct cli *cli, struct err *err) {
+    size_t n = cli->out.len;
+    bool is_written = fwrite(cli->out.data, 1, n, stdout) == n && fflush(stdout) == 0;
+    strbuf_reset(&cli->out);
+    return is_written ? 0 : err_set(err, ERR_IO, "standard output cannot be written: %m");
+}
+
+void cli_note(const char *fmt, ...) {
+    _cleanup_strbuf_ struct strbuf clean;
+    _cleanup_free_ char *text = NULL;
+    va_list args;
+    va_start(args, fmt);
+    if (vasprintf(&text, fmt, args) < 0)
+        text = NULL;
+    va_end(args);
+    strbuf_init(&clean, NOTE_BYTES_MAX);
+    for (char *rest = text, *line; rest && (line = strsep(&rest, "\n")) && (rest || *line);) {
+        text_add_clean(&clean, line);
+        strbuf_addc(&clean, '\n');
+    }
+    (void)fputs(clean.data, stderr);
+}
+
+/* -- configuration and connection ----------------------------------------------------------------------------------------- */
+
+static int no_config(const struct err *why, const char *path, struct err *err) {
+    if (why->code == ERR_NOT_FOUND) {
+        (void)err_set(err, ERR_CONFIG, "there is no configuration %s", path);
+        return err_remedy(err, "run: kaasctl init, or give the file with --config FILE");
+    }
+    (void)err_set(err, why->code, "%s", why->text);
+    if (why->code == ERR_IO)
+        return err_remedy(err, "run this as root or as the user of the service, or use --server URL --user NAME");
+    return err_remedy(err, "%s", why->remedy);
+}
+
+int cli_load_config(struct cli *cli, struct err *err) {
+    struct err why = {0};
+    if (cli->has_config)
+        return 0;
+    _cleanup_config_report_ struct config_report report;
+    config_report_init(&report);
+    if (config_load(cli_config_path(cli), &cli->config, &report, &why)) {
+        cli->is_quiet_error = report.error_count > 0;
+        if (report.error_count)
+            cli_note("%s", report.text.data);
+        return no_config(&why, cli_config_path(cli), err);
+    }
+    cli->has_config = true;
+    return 0;
+}
+
+int cli_get_password(struct cli *cli, const char *path, const char *question, char **out, struct err *err) {
+    int rc = prompt_get_password(path, question ? question : "Password: ", out, err);
+    if (rc == ERR_INVALID)
+        cli->status = CLI_USAGE;
+    return rc;
+}
+
+static int sign_in(struct cli *cli, struct err *err) {
+    struct cli_account account = {.user = opt_get_common(&cli->given, "user"), .source = opt_get_common(&cli->given, "source")};
+    const char *server = opt_get_common(&cli->given, "server");
+    _cleanup_free_ char *question = NULL;
+    int rc = 0;
+    if (!account.user)
+        return cli_usage(cli, err, "with --server a user must sign in: add --user NAME before the command");
+    question = str_format("Password of %s at %s: ", account.user, server);
+    if (!cli->password)
+        rc = cli_get_password(cli, opt_get_common(&cli->given, "password-file"), question, &cli->password, err);
+    account.password = cli->password;
+    return rc ? rc : cli_client_sign_in(cli->client, &account, err);
+}
+
+static int open_client(struct cli *cli, struct err *err) {
+    struct cli_client_options options = {.server = opt_get_common(&cli->given, "server"),
+                                         .ca_file = opt_get_common(&cli->given, "ca-file")};
+    int rc = 0;
+    if (!options.server) {
+        rc = cli_load_config(cli, err);
+        options.unix_socket = cli->config.server_admin_socket;
+    }
+    if (!rc)
+        rc = http_client_global_init(err);
+    if (!rc)
+        rc = cli_client_new(&options, &cli->client, err);
+    if (rc == ERR_INVALID)
+        cli->status = CLI_USAGE;
+    return rc;
+}
+
+int cli_connect_public(struct cli *cli, struct err *err) {
+    return cli->client ? 0 : open_client(cli, err);
+}
+
+int cli_connect(struct cli *cli, struct err *err) {
+    int rc;
+    if (cli->client)
+        return 0;
+    rc = open_client(cli, err);
+    return rc || !opt_get_common(&cli->given, "server") ? rc : sign_in(cli, err);
+}
+
+/* -- confirmation --------------------------------------------------------------------------------------------------------- */
+
+int cli_confirm(struct cli *cli, const char *question, struct err *err) {
+    bool is_yes = false;
+    int rc;
+    if (opt_get_common(&cli->given, "yes"))
+        return 0;
+    cli->status = CLI_UNCONFIRMED;
+    if (!prompt_has_terminal()) {
+        (void)err_set(err, ERR_CERT_UNCONFIRMED, "this needs a confirmation, and there is no terminal to ask on");
+        return err_remedy(err, "add --yes");
+    }
+    rc = prompt_confirm(question, &is_yes, err);
+    if (rc)
+        return rc;
+    if (!is_yes)
+        return err_set(err, ERR_CERT_UNCONFIRMED, "not confirmed; nothing was changed");
+    cli->status = CLI_OK;
+    return 0;
+}

@@ -1,0 +1,71 @@
+/* What all commands of kaasctl share: the run under way, its options, connection and output. Layer 6 (cli).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "cli_client.h"
+#include "cli_opt.h"
+#include "daemon_config.h"
+#include "err.h"
+#include "json.h"
+#include "strbuf.h"
+
+/* Exit statuses, as kaasctl(1) documents them. */
+enum cli_status {
+    CLI_OK = 0,
+    CLI_FAILED = 1,
+    CLI_USAGE = 2,
+    CLI_UNREACHABLE = 3,
+    CLI_NOT_FOUND = 4,
+    CLI_REFUSED = 5,
+    CLI_UNCONFIRMED = 6,
+};
+
+/* One run of the program. */
+struct cli {
+    const struct cli_command *command;
+    struct opt_given given;    /* words are the arguments behind the command */
+    struct cli_client *client; /* NULL until cli_connect */
+    char *password; /* of --user: what was asked for at the sign-on, or is known before; NULL: not known yet. A secret */
+    struct config config;
+    bool has_config;
+    bool is_json;           /* --output json */
+    bool is_quiet_error;    /* the error has been told line by line */
+    enum cli_status status; /* set where the error code alone does not tell the exit status */
+    struct strbuf out;      /* for standard output, written at the end of the run */
+    struct strbuf more;     /* lines below an error */
+};
+
+/* Path of the configuration file. Never NULL. */
+const char *cli_config_path(const struct cli *cli);
+
+/* Loads the configuration into cli->config, once; faults are told line by line. ERR_CONFIG. */
+int cli_load_config(struct cli *cli, struct err *err);
+
+/* Makes cli->client if there is none yet: by the admin socket of the configuration, or by --server with a sign-on. */
+int cli_connect(struct cli *cli, struct err *err);
+
+/* As cli_connect, but without signing in: for what everybody may ask. */
+int cli_connect_public(struct cli *cli, struct err *err);
+
+/* Records wrong usage (exit status 2). Returns ERR_INVALID. */
+int cli_usage(struct cli *cli, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* The i-th argument behind the command, or NULL. */
+const char *cli_word(const struct cli *cli, size_t i);
+
+/* A password from the file, or asked for if `path` is NULL; nobody to ask is wrong usage. *out is freed by secret_free. */
+int cli_get_password(struct cli *cli, const char *path, const char *question, char **out, struct err *err);
+
+/* Asks whether to do it, unless --yes is given. 0: go on. Without a terminal, or if the answer is not yes: exit status 6. */
+int cli_confirm(struct cli *cli, const char *question, struct err *err);
+
+/* Writes what is in cli->out to standard output and empties it. ERR_IO. */
+int cli_flush(struct cli *cli, struct err *err);
+
+/* Writes a text to standard error, now, harmless for the terminal; newlines are kept. */
+void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Exit status for an error code. */
+enum cli_status cli_status_of(int code);

@@ -1,0 +1,25 @@
+/* Small notations of arguments: addresses with ports, counts, labels, nodes. Layer 6 (cli); pure.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "err.h"
+#include "json.h"
+
+/* A host with an optional port. */
+struct cli_address {
+    char host[256]; /* without brackets */
+    int port;       /* 0: not given */
+};
+
+/* Parses "host", "host:port", "192.0.2.1:443", "[2001:db8::1]:443", "[2001:db8::1]" or "2001:db8::1". ERR_INVALID. */
+int cli_address_parse(const char *text, struct cli_address *out, struct err *err);
+
+/* "4/5" to {ready: 4, desired: 5}; "5" to {desired: 5}; "-/5" to {ready: null, desired: 5}. *out is freed by json_decref. ERR_INVALID;
+ * `option` names it in the message. */
+int cli_parse_replicas(const char *text, const char *option, json_t **out, struct err *err);
+
+/* "KEY=VALUE" into the object of labels. ERR_INVALID. */
+int cli_parse_label(const char *text, json_t *labels, struct err *err);
+
+/* "NAME,ROLE[,VCENTER_ID,VM_INSTANCE_UUID]" onto the array of nodes. ERR_INVALID. */
+int cli_parse_node(const char *text, json_t *nodes, struct err *err);

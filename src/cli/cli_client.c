@@ -1,0 +1,343 @@
+/* The REST interface of kaasd as kaasctl uses it. Layer 6 (cli).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli_client.h"
+
+#include <config.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "fsutil.h"
+#include "http_client.h"
+#include "limits.h"
+#include "secret.h"
+#include "str.h"
+
+#define CONNECT_TIMEOUT_MS 10000
+#define CALL_TIMEOUT_MS 180000 /* longer than any call of kaasd to a vCenter: the answer is kaasd's to give */
+#define REQUEST_BYTES_MAX (4U * 1024U * 1024U)
+#define CA_BYTES_MAX (4U * 1024U * 1024U)
+#define PATH_BYTES_MAX 8192U
+#define PAGES_MAX 1000
+#define SYSTEM_CA_FILE "/etc/ssl/certs/ca-certificates.crt"
+
+struct cli_client {
+    struct http_client *http;
+    char *base; /* "https://host:port", without a slash at the end */
+    char *unix_socket;
+    char *authorization; /* header line with the token */
+    json_t *problem;
+};
+
+static bool is_plain(unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~", c));
+}
+
+void cli_path_add(struct strbuf *path, const char *part) {
+    for (; *part; part++) {
+        if (is_plain((unsigned char)*part))
+            strbuf_addc(path, *part);
+        else
+            strbuf_addf(path, "%%%02X", (unsigned)(unsigned char)*part);
+    }
+}
+
+void cli_path_add_query(struct strbuf *path, const char *name, const char *value) {
+    if (!value)
+        return;
+    strbuf_addf(path, "%c%s=", strchr(path->data, '?') ? '&' : '?', name);
+    cli_path_add(path, value);
+}
+
+static int check_server(const char *server, struct err *err) {
+    const char *host = str_starts(server, "https://") ? server + 8 : NULL;
+    if (host && *host && !strpbrk(host, " @?#\r\n\t") && (!strchr(host, '/') || str_eq(strchr(host, '/'), "/")))
+        return 0;
+    (void)err_set(err, ERR_INVALID, "the address of the server is not usable");
+    return err_remedy(err, "give it as https://HOST:PORT");
+}
+
+static int read_ca(const char *path, struct strbuf *out, struct err *err) {
+    struct err why = {0};
+    if (!fs_read(path ? path : SYSTEM_CA_FILE, out, &why))
+        return 0;
+    (void)err_set(err, ERR_IO, "%s", why.text);
+    return err_remedy(err, "give the CA of the server's certificate with --ca-file FILE");
+}
+
+static int make_http(struct cli_client *client, const struct cli_client_options *o, struct err *err) {
+    _cleanup_strbuf_ struct strbuf ca;
+    struct http_client_options options = {
+        .unix_socket = o->unix_socket, .user_agent = "kaasctl/" PACKAGE_VERSION, .connect_timeout_ms = CONNECT_TIMEOUT_MS};
+    int rc = 0;
+    strbuf_init(&ca, CA_BYTES_MAX);
+    if (!o->unix_socket)
+        rc = read_ca(o->ca_file, &ca, err);
+    if (rc)
+        return rc;
+    if (!o->unix_socket)
+        options.trust.ca_pem = ca.data;
+    return http_client_new(&options, &client->http, err);
+}
+
+int cli_client_new(const struct cli_client_options *options, struct cli_client **out, struct err *err) {
+    _cleanup_(cli_client_free) struct cli_client *client = calloc(1, sizeof(*client));
+    int rc = options->unix_socket ? 0 : check_server(options->server, err);
+    if (rc)
+        return rc;
+    if (!client)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    client->base = str_dup(options->unix_socket ? "http://localhost" : options->server);
+    client->unix_socket = str_dup(options->unix_socket);
+    if (!client->base || (options->unix_socket && !client->unix_socket))
+        return err_set(err, ERR_NOMEM, "out of memory");
+    if (str_ends(client->base, "/"))
+        client->base[strlen(client->base) - 1] = 0;
+    rc = make_http(client, options, err);
+    if (!rc)
+        *out = STEAL(client);
+    return rc;
+}
+
+void cli_client_free(struct cli_client *client) {
+    if (!client)
+        return;
+    if (client->authorization)
+        (void)cli_client_call(client, &(struct cli_request){.method = "POST", .path = "/v2/logout"}, NULL, NULL);
+    secret_free(client->authorization);
+    http_client_free(client->http);
+    json_decref(client->problem);
+    free(client->base);
+    free(client->unix_socket);
+    free(client);
+}
+
+/* -- errors --------------------------------------------------------------------------------------------------------------- */
+
+/* Why the socket does not answer is better told by looking at it. */
+static int no_socket(const struct cli_client *client, struct err *err) {
+    const char *path = client->unix_socket;
+    if (access(path, F_OK) && errno != EACCES)
+        (void)err_set(err, ERR_UNAVAILABLE, "kaasd is not running: there is no admin socket %s", path);
+    else if (access(path, W_OK) && errno == EACCES)
+        (void)err_set(err, ERR_FORBIDDEN, "you may not use the admin socket %s", path);
+    else
+        (void)err_set(err, ERR_UNAVAILABLE, "kaasd does not answer on its admin socket %s", path);
+    if (err && err->code == ERR_FORBIDDEN)
+        return err_remedy(err, "run this as root or as the user of the service, or use --server URL --user NAME");
+    return err_remedy(err, "start kaasd and look at its log, or give its configuration with --config FILE");
+}
+
+static int no_answer(const struct cli_client *client, const struct err *why, struct err *err) {
+    if (client->unix_socket && (why->code == ERR_UNREACHABLE || why->code == ERR_PROTOCOL))
+        return no_socket(client, err);
+    (void)err_set(err, why->code == ERR_NOMEM ? ERR_NOMEM : ERR_UNAVAILABLE, "%s", why->text);
+    if (why->code == ERR_TLS)
+        return err_remedy(err, "give the CA of the server's certificate with --ca-file FILE");
+    return why->remedy[0] ? err_remedy(err, "%s", why->remedy) : ERR_UNAVAILABLE;
+}
+
+/* The server speaks to programs; here the same is said to a person with kaasctl. Caller frees; NULL without memory. */
+static char *for_people(const char *text) {
+    static const struct {
+        const char *call, *command;
+    } words[] = {
+        {"GET /v2/hx-clusters", "kaasctl hx list"},
+        {"GET /v2/vcenters", "kaasctl vcenter list"},
+        {"GET /v2/clusters", "kaasctl cluster list"},
+        {"GET /v2/health", "kaasctl health"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
+        const char *at = strstr(text, words[i].call);
+        if (at)
+            return str_format("%.*s%s%s", (int)(at - text), text, words[i].command, at + strlen(words[i].call));
+    }
+    return str_dup(text);
+}
+
+/* The server's words, with its code. */
+static int from_problem(const json_t *problem, long status, struct err *err) {
+    const char *slug = json_get_string(problem, "code"), *detail = json_get_string(problem, "detail");
+    const char *remedy = json_get_string(problem, "remedy"), *id = json_get_string(problem, "request_id");
+    int code = slug ? err_code_of_slug(slug) : ERR_PROTOCOL;
+    _cleanup_free_ char *spoken = NULL;
+    if (!slug || !detail)
+        return err_set(err, ERR_PROTOCOL, "HTTP status %ld came without an explanation; is this kaasd?", status);
+    (void)err_set(err, code, "%s", detail);
+    if (code == ERR_INTERNAL)
+        return err_remedy(err, "look into the log of kaasd for request_id=%s", id ? id : "?");
+    spoken = remedy ? for_people(remedy) : NULL;
+    return spoken ? err_remedy(err, "%s", spoken) : code;
+}
+
+/* -- calls ---------------------------------------------------------------------------------------------------------------- */
+
+static int parse_answer(const struct strbuf *text, long status, json_t **out, struct err *err) {
+    struct err why = {0};
+    if (!text->len)
+        return 0;
+    if (!json_parse(text->data, text->len, out, &why))
+        return 0;
+    return err_set(err, ERR_PROTOCOL, "the answer (HTTP status %ld) is not JSON; is this kaasd?", status);
+}
+
+static int judge(struct cli_client *client, const struct strbuf *text, long status, json_t **out, struct err *err) {
+    _cleanup_json_ json_t *answer = NULL;
+    int rc = parse_answer(text, status, &answer, err);
+    if (rc)
+        return rc;
+    if (status / 100 != 2) {
+        client->problem = STEAL(answer);
+        return from_problem(client->problem, status, err);
+    }
+    if (out)
+        *out = STEAL(answer);
+    return 0;
+}
+
+/* The header line with the media type of the body, or NULL; `made` is what the caller frees. */
+static const char *type_line(const struct cli_request *request, char **made) {
+    if (request->text)
+        return *made = str_format("Content-Type: %s", request->text_type);
+    if (request->body)
+        return request->is_merge_patch ? "Content-Type: application/merge-patch+json" : "Content-Type: application/json";
+    return NULL;
+}
+
+/* Names of header fields come in any case, over HTTP/2 proxies in lower case. */
+static void note_cursor(void *arg, const char *line, size_t n) {
+    static const char name[] = "KaaS-Watch-Cursor:";
+    const size_t skip = sizeof(name) - 1;
+    char *cursor = arg;
+    if (n <= skip || strncasecmp(line, name, skip) != 0)
+        return;
+    line += skip + (line[skip] == ' ');
+    n -= skip + (line[-1] == ' ');
+    if (n < CLI_CURSOR_BYTES)
+        (void)snprintf(cursor, CLI_CURSOR_BYTES, "%.*s", (int)n, line);
+}
+
+static int send_request(struct cli_client *client, const struct cli_request *request, const struct strbuf *body,
+                        struct strbuf *reply, long *status, struct err *err) {
+    _cleanup_free_ char *url = str_format("%s%s", client->base, request->path), *made = NULL;
+    const char *headers[5] = {"Accept: application/json, application/problem+json", "X-KaaS: 1"};
+    struct http_exchange exchange = {.method = request->method,
+                                     .url = url,
+                                     .headers = headers,
+                                     .body = body->data,
+                                     .body_bytes = body->len,
+                                     .timeout_ms = CALL_TIMEOUT_MS,
+                                     .reply_max_bytes = KAAS_JSON_REPLY_BYTES_MAX,
+                                     .on_header = request->watch_cursor ? note_cursor : NULL,
+                                     .on_header_arg = request->watch_cursor};
+    struct err why = {0};
+    size_t n = 2;
+    if (!url)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    headers[n] = type_line(request, &made);
+    n += headers[n] != NULL;
+    if (client->authorization)
+        headers[n++] = client->authorization;
+    return http_client_run(client->http, &exchange, reply, status, &why) ? no_answer(client, &why, err) : 0;
+}
+
+int cli_client_call(struct cli_client *client, const struct cli_request *request, json_t **out, struct err *err) {
+    _cleanup_strbuf_ struct strbuf body, reply;
+    long status = 0;
+    int rc = 0;
+    strbuf_init_secret(&body, REQUEST_BYTES_MAX);
+    strbuf_init_secret(&reply, KAAS_JSON_REPLY_BYTES_MAX); /* may hold a token */
+    body.is_secret = request->has_secret_body;
+    json_decref(client->problem);
+    client->problem = NULL;
+    if (request->body)
+        rc = json_write(request->body, &body, err);
+    if (!rc)
+        rc = send_request(client, request, request->text ? request->text : &body, &reply, &status, err);
+    return rc ? rc : judge(client, &reply, status, out, err);
+}
+
+int cli_client_get(struct cli_client *client, const char *path, json_t **out, struct err *err) {
+    int rc = cli_client_call(client, &(struct cli_request){.method = "GET", .path = path}, out, err);
+    if (!rc && !*out)
+        return err_set(err, ERR_PROTOCOL, "the answer is empty; is this kaasd?");
+    return rc;
+}
+
+/* One page; *cursor is replaced by that of the next one, NULL at the end. */
+static int take_page(struct cli_client *client, const char *path, char **cursor, json_t *items, struct err *err) {
+    _cleanup_strbuf_ struct strbuf full;
+    _cleanup_json_ json_t *page = NULL;
+    const char *next;
+    int rc;
+    strbuf_init(&full, PATH_BYTES_MAX);
+    strbuf_adds(&full, path);
+    cli_path_add_query(&full, "limit", "500");
+    cli_path_add_query(&full, "cursor", *cursor);
+    rc = strbuf_check(&full, "the address", err);
+    if (!rc)
+        rc = cli_client_get(client, full.data, &page, err);
+    if (rc)
+        return rc;
+    if (!json_is_array(json_object_get(page, "items")) || json_array_extend(items, json_object_get(page, "items")))
+        return err_set(err, ERR_PROTOCOL, "the answer is not a list");
+    next = json_get_string(page, "next_cursor");
+    free(*cursor);
+    *cursor = str_dup(next);
+    return next && !*cursor ? err_set(err, ERR_NOMEM, "out of memory") : 0;
+}
+
+int cli_client_list(struct cli_client *client, const char *path, json_t **items, struct err *err) {
+    _cleanup_json_ json_t *all = json_array();
+    _cleanup_free_ char *cursor = NULL;
+    int rc = 0, pages = 0;
+    do {
+        rc = take_page(client, path, &cursor, all, err);
+    } while (!rc && cursor && ++pages < PAGES_MAX);
+    if (rc)
+        return rc;
+    if (cursor)
+        return err_set(err, ERR_PROTOCOL, "the list does not end after %d pages", PAGES_MAX);
+    *items = STEAL(all);
+    return 0;
+}
+
+const json_t *cli_client_problem(const struct cli_client *client) {
+    return client ? client->problem : NULL;
+}
+
+/* -- sign-on -------------------------------------------------------------------------------------------------------------- */
+
+static int take_token(struct cli_client *client, json_t *answer, struct err *err) {
+    const char *token = json_get_string(answer, "access_token");
+    char *line = token ? str_format("Authorization: Bearer %s", token) : NULL;
+    json_wipe_string(json_object_get(answer, "access_token"));
+    if (!line)
+        return err_set(err, ERR_PROTOCOL, "the answer to the sign-on holds no token");
+    secret_free(client->authorization);
+    client->authorization = line;
+    return 0;
+}
+
+int cli_client_renew(struct cli_client *client, struct err *err) {
+    _cleanup_json_ json_t *answer = NULL;
+    int rc = 0;
+    if (!client->authorization)
+        return 0;
+    rc = cli_client_call(client, &(struct cli_request){.method = "POST", .path = "/v2/token/refresh"}, &answer, err);
+    return rc ? rc : take_token(client, answer, err);
+}
+
+int cli_client_sign_in(struct cli_client *client, const struct cli_account *account, struct err *err) {
+    _cleanup_json_ json_t *body = json_object(), *answer = NULL;
+    struct cli_request request = {.method = "POST", .path = "/v2/login/password", .body = body, .has_secret_body = true};
+    int rc;
+    json_put_string(body, "username", account->user);
+    json_put_string(body, "password", account->password);
+    json_put_string(body, "source", account->source);
+    rc = cli_client_call(client, &request, &answer, err);
+    json_wipe_string(json_object_get(body, "password"));
+    return rc ? rc : take_token(client, answer, err);
+}

@@ -1,0 +1,72 @@
+/* The REST interface of kaasd as kaasctl uses it: over the admin socket, or by https with a sign-on. Layer 6 (cli).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "cleanup.h"
+#include "err.h"
+#include "json.h"
+#include "strbuf.h"
+
+struct cli_client;
+
+/* Where kaasd is. Either the socket, or the URL. Texts are copied. */
+struct cli_client_options {
+    const char *unix_socket;
+    const char *server;  /* "https://host:port" */
+    const char *ca_file; /* with server: PEM file; NULL: the certificates of the system */
+};
+
+/* Makes a client; connects to nothing yet. ERR_INVALID (URL), ERR_IO (CA file), ERR_CONFIG. Freed by cli_client_free. */
+int cli_client_new(const struct cli_client_options *options, struct cli_client **out, struct err *err);
+
+/* Signs out if signed in, and frees. NULL is allowed. */
+void cli_client_free(struct cli_client *client);
+CLEANUP_DEFINE(struct cli_client, cli_client_free);
+
+/* Who signs in; `source` is NULL for accounts of kaasd, or "vcenter:NAME". */
+struct cli_account {
+    const char *user;
+    const char *password;
+    const char *source;
+};
+
+/* Signs in by name and password; the token stays in memory. Errors of cli_client_call. */
+int cli_client_sign_in(struct cli_client *client, const struct cli_account *account, struct err *err);
+
+/* Gets a new token in place of the one of the sign-on, before that ends; nothing without a sign-on. Errors of cli_client_call. */
+int cli_client_renew(struct cli_client *client, struct err *err);
+
+#define CLI_CURSOR_BYTES 65
+
+/* One call. */
+struct cli_request {
+    const char *method;
+    const char *path;          /* with query, encoded: see cli_path_add */
+    json_t *body;              /* borrowed; NULL: none */
+    const struct strbuf *text; /* instead of body, as it is, with its media type; NULL: none */
+    const char *text_type;
+    char *watch_cursor; /* gets the KaaS-Watch-Cursor of the answer (CLI_CURSOR_BYTES) if there is one; NULL: not wanted */
+    bool is_merge_patch;
+    bool has_secret_body; /* buffers are wiped */
+};
+
+/* Runs a call; *out is the answer, freed by json_decref, or NULL if it has no body; `out` may be NULL. Problems of the server
+ * become errors with the server's code. When kaasd cannot be reached at all: ERR_UNAVAILABLE; no answer of kaasd: ERR_PROTOCOL. */
+int cli_client_call(struct cli_client *client, const struct cli_request *request, json_t **out, struct err *err);
+
+/* GET of an object. */
+int cli_client_get(struct cli_client *client, const char *path, json_t **out, struct err *err);
+
+/* GET of all pages of a list; *items is an array, freed by json_decref. */
+int cli_client_list(struct cli_client *client, const char *path, json_t **items, struct err *err);
+
+/* The problem document behind the last error of a call, or NULL. Borrowed until the next call. */
+const json_t *cli_client_problem(const struct cli_client *client);
+
+/* Appends "?name=value", or "&..." if there is a query already, percent-encoded (RFC 3986). A NULL value appends nothing. */
+void cli_path_add_query(struct strbuf *path, const char *name, const char *value);
+
+/* Appends a percent-encoded part of a path. */
+void cli_path_add(struct strbuf *path, const char *part);

@@ -1,0 +1,40 @@
+/* People and groups of directories, given by name. Layer 6 (cli).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli_named.h"
+
+#include "cli_find.h"
+#include "str.h"
+
+int cli_named_check(struct cli *cli, bool *is_named, struct err *err) {
+    const bool has_group = opt_get(&cli->given, "group"), has_person = opt_get(&cli->given, "person");
+    *is_named = has_group || has_person;
+    if (has_group && has_person)
+        return cli_usage(cli, err, "give --group or --person, not both");
+    if (*is_named && cli_word(cli, 0))
+        return cli_usage(cli, err, "give an id, or --%s, not both", has_group ? "group" : "person");
+    if (!*is_named && !cli_word(cli, 0))
+        return cli_usage(cli, err, "who? Give an id, --group NAME or --person NAME");
+    if (!*is_named && opt_get(&cli->given, "directory"))
+        return cli_usage(cli, err, "--directory goes with --group or --person");
+    return 0;
+}
+
+void cli_named_put(struct cli *cli, json_t *body) {
+    static const char *const names[] = {"group", "person", "directory"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        json_put_string(body, names[i], opt_get(&cli->given, names[i]));
+}
+
+int cli_named_post(struct cli *cli, const struct cli_named_post *post, json_t **answer, struct err *err) {
+    const struct cli_request request = {.method = "POST", .path = post->path, .body = post->body};
+    struct err why = {0};
+    int rc = cli_client_call(cli->client, &request, answer, &why);
+    if (rc == ERR_AMBIGUOUS) {
+        cli_add_candidates(cli); /* the server's remedy speaks of its interface */
+        (void)err_set(err, rc, "%s", why.text);
+        return err_remedy(err, "%s", post->rest);
+    }
+    if (rc && err)
+        *err = why;
+    return rc;
+}

@@ -1,0 +1,166 @@
+/* Command line options, read by tables. Layer 6 (cli).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli_opt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_near.h"
+#include "str.h"
+
+#define NAME_BYTES 64 /* of an option, in messages */
+
+/* Where reading stands. */
+struct reader {
+    const struct opt_tables *tables;
+    const char *const *argv;
+    size_t at;
+    struct opt_given *given;
+};
+
+int opt_init(struct opt_given *given, size_t argc, struct err *err) {
+    memset(given, 0, sizeof(*given));
+    given->values = calloc(argc + 1, sizeof(*given->values));
+    given->words = calloc(argc + 1, sizeof(*given->words));
+    if (given->values && given->words)
+        return 0;
+    opt_done(given);
+    return err_set(err, ERR_NOMEM, "out of memory");
+}
+
+void opt_done(struct opt_given *given) {
+    free(given->values);
+    free(given->words);
+    memset(given, 0, sizeof(*given));
+}
+
+static const struct opt_spec *find_in(const struct opt_spec *list, const char *name, char letter) {
+    for (; list && list->name; list++)
+        if (letter ? list->letter == letter : str_eq(list->name, name))
+            return list;
+    return NULL;
+}
+
+static const struct opt_spec *find(const struct opt_tables *tables, const char *name, char letter, bool *is_common) {
+    const struct opt_spec *own = find_in(tables->own, name, letter);
+    *is_common = !own;
+    return own ? own : find_in(tables->common, name, letter);
+}
+
+/* People try it; the value is in the list of processes already, but need not go to logs of the terminal as well. */
+static bool is_password(const char *name) {
+    return str_eq(name, "password") || str_eq(name, "passwd") || str_eq(name, "pass");
+}
+
+static int refuse_unknown(const struct opt_tables *tables, const char *name, struct err *err) {
+    struct cli_near near;
+    if (is_password(name)) {
+        (void)err_set(err, ERR_INVALID, "a password is not taken as an argument, where everybody on this machine could read it");
+        return err_remedy(err, "use --password-file FILE, --password-file - for standard input, or neither to be asked");
+    }
+    cli_near_init(&near, name);
+    for (const struct opt_spec *o = tables->own; o && o->name; o++)
+        cli_near_try(&near, o->name);
+    for (const struct opt_spec *o = tables->common; o && o->name; o++)
+        cli_near_try(&near, o->name);
+    (void)err_set(err, ERR_INVALID, "unknown option --%s", name);
+    return near.best ? err_remedy(err, "did you mean --%s?", near.best) : err_remedy(err, "--help lists the options");
+}
+
+static int add(struct reader *r, const struct opt_spec *spec, bool is_common, const char *value, struct err *err) {
+    struct opt_given *given = r->given;
+    for (size_t i = 0; !spec->is_repeatable && i < given->values_count; i++)
+        if (given->values[i].spec == spec)
+            return err_set(err, ERR_INVALID, "the option --%s is given twice", spec->name);
+    given->values[given->values_count++] = (struct opt_value){.spec = spec, .value = value, .is_common = is_common};
+    return 0;
+}
+
+/* "[NAME]": the value may be left out, so that it must stand in the same argument. */
+static bool is_optional(const struct opt_spec *spec) {
+    return spec->value && spec->value[0] == '[' && str_ends(spec->value, "]");
+}
+
+/* The option is known; `value` is what stood in the same argument, or NULL. */
+static int take(struct reader *r, const struct opt_spec *spec, bool is_common, const char *value, struct err *err) {
+    if (!spec->value && value)
+        return err_set(err, ERR_INVALID, "the option --%s takes no value", spec->name);
+    if (is_optional(spec))
+        return add(r, spec, is_common, value, err);
+    if (spec->value && !value)
+        value = r->argv[r->at] ? r->argv[r->at++] : NULL;
+    if (spec->value && !value)
+        return err_set(err, ERR_INVALID, "the option --%s needs a value: --%s %s", spec->name, spec->name, spec->value);
+    return add(r, spec, is_common, value, err);
+}
+
+static int read_long(struct reader *r, const char *text, struct err *err) {
+    char name[NAME_BYTES];
+    size_t n = strcspn(text, "=");
+    bool is_common = false;
+    const struct opt_spec *spec;
+    (void)snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name) - 1), text);
+    spec = find(r->tables, name, 0, &is_common);
+    return spec ? take(r, spec, is_common, text[n] ? text + n + 1 : NULL, err) : refuse_unknown(r->tables, name, err);
+}
+
+static int read_short(struct reader *r, const char *text, struct err *err) {
+    bool is_common = false;
+    const struct opt_spec *spec = find(r->tables, NULL, text[0], &is_common);
+    const char *rest = text[1] == '=' ? text + 2 : text + 1;
+    if (!spec)
+        return err_set(err, ERR_INVALID, "unknown option -%c", text[0]);
+    return take(r, spec, is_common, text[1] ? rest : NULL, err);
+}
+
+int opt_read(const struct opt_tables *tables, const char *const *argv, bool stop_at_word, size_t *used, struct opt_given *given,
+             struct err *err) {
+    struct reader r = {.tables = tables, .argv = argv, .given = given};
+    bool has_ended = false; /* by "--" */
+    int rc = 0;
+    while (!rc && argv[r.at]) {
+        const char *text = argv[r.at];
+        bool is_option = !has_ended && text[0] == '-' && text[1];
+        if (!is_option && stop_at_word)
+            break;
+        r.at++;
+        if (!is_option)
+            given->words[given->words_count++] = text;
+        else if (text[1] != '-')
+            rc = read_short(&r, text + 1, err);
+        else if (text[2])
+            rc = read_long(&r, text + 2, err);
+        else
+            has_ended = true;
+    }
+    if (!rc)
+        *used = r.at;
+    return rc;
+}
+
+static const char *get(const struct opt_given *given, const char *name, bool is_common) {
+    for (size_t i = given->values_count; i > 0; i--) {
+        const struct opt_value *v = &given->values[i - 1];
+        if (v->is_common == is_common && str_eq(v->spec->name, name))
+            return v->value ? v->value : "";
+    }
+    return NULL;
+}
+
+const char *opt_get(const struct opt_given *given, const char *name) {
+    return get(given, name, false);
+}
+
+const char *opt_get_common(const struct opt_given *given, const char *name) {
+    return get(given, name, true);
+}
+
+const char *opt_next(const struct opt_given *given, const char *name, size_t *at) {
+    while (*at < given->values_count) {
+        const struct opt_value *v = &given->values[(*at)++];
+        if (!v->is_common && str_eq(v->spec->name, name))
+            return v->value ? v->value : "";
+    }
+    return NULL;
+}

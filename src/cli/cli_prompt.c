@@ -1,0 +1,165 @@
+/* Asking the person. Layer 6 (cli).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli_prompt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "cli_table.h"
+#include "fsutil.h"
+#include "limits.h"
+#include "secret.h"
+#include "str.h"
+
+#define TERMINAL "/dev/tty"
+#define LINE_BYTES_MAX 4096U
+
+static volatile sig_atomic_t caught_signal;
+
+static void on_signal(int number) {
+    caught_signal = number;
+}
+
+static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+
+/* Without SA_RESTART, so that the read ends and the terminal can be put right before the signal does its work. */
+static void watch_signals(struct sigaction *old) {
+    struct sigaction action = {.sa_handler = on_signal};
+    caught_signal = 0;
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < ARRAY_COUNT(watched); i++)
+        (void)sigaction(watched[i], &action, &old[i]);
+}
+
+static void unwatch_signals(const struct sigaction *old) {
+    for (size_t i = 0; i < ARRAY_COUNT(watched); i++)
+        (void)sigaction(watched[i], &old[i], NULL);
+    if (caught_signal)
+        (void)raise(caught_signal);
+}
+
+/* One line without its end, byte by byte: what follows belongs to the next reader. */
+static int read_line(int fd, struct strbuf *line, struct err *err) {
+    ssize_t n;
+    char c = 0;
+    while ((n = read(fd, &c, 1)) == 1 && c != '\n')
+        strbuf_addc(line, c);
+    c = 0;
+    if (n < 0)
+        return err_set(err, ERR_IO, "the input was given up: %m");
+    if (n == 0 && !line->len)
+        return err_set(err, ERR_IO, "the input ended before an answer");
+    if (line->len && line->data[line->len - 1] == '\r')
+        line->data[--line->len] = 0;
+    return strbuf_check(line, "the line", err);
+}
+
+static void put(int fd, const char *text) {
+    if (write(fd, text, strlen(text)) < 0)
+        errno = 0; /* the person sees that nothing was asked */
+}
+
+static void put_question(int fd, const char *question) {
+    _cleanup_strbuf_ struct strbuf clean;
+    strbuf_init(&clean, LINE_BYTES_MAX);
+    text_add_clean(&clean, question);
+    put(fd, clean.data);
+}
+
+static int read_without_echo(int fd, struct strbuf *line, struct err *err) {
+    struct sigaction old[ARRAY_COUNT(watched)];
+    struct termios shown, hidden;
+    int rc;
+    if (tcgetattr(fd, &shown))
+        return err_set(err, ERR_IO, TERMINAL " is not a terminal: %m");
+    hidden = shown;
+    hidden.c_lflag &= ~(tcflag_t)ECHO;
+    watch_signals(old);
+    rc = tcsetattr(fd, TCSAFLUSH, &hidden) ? err_set(err, ERR_IO, "the echo of the terminal cannot be switched off") : 0;
+    if (!rc)
+        rc = read_line(fd, line, err);
+    (void)tcsetattr(fd, TCSAFLUSH, &shown);
+    put(fd, "\n");
+    unwatch_signals(old);
+    return rc;
+}
+
+bool prompt_has_terminal(void) {
+    return isatty(STDIN_FILENO);
+}
+
+static int finish_password(struct strbuf *line, char **out, struct err *err) {
+    char *text;
+    if (!line->len)
+        return err_set(err, ERR_INVALID, "the password is empty");
+    if (line->len > KAAS_PASSWORD_BYTES_MAX)
+        return err_set(err, ERR_INVALID, "the password is longer than %d bytes", KAAS_PASSWORD_BYTES_MAX);
+    text = strbuf_steal(line);
+    if (!text)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    *out = text;
+    return 0;
+}
+
+int prompt_password(const char *question, char **out, struct err *err) {
+    _cleanup_strbuf_ struct strbuf line;
+    _cleanup_close_ int fd = open(TERMINAL, O_RDWR | O_CLOEXEC | O_NOCTTY);
+    int rc;
+    strbuf_init_secret(&line, LINE_BYTES_MAX);
+    if (fd < 0) {
+        (void)err_set(err, ERR_INVALID, "there is no terminal to ask for the password");
+        return err_remedy(err, "use --password-file FILE, or --password-file - for standard input");
+    }
+    put_question(fd, question);
+    rc = read_without_echo(fd, &line, err);
+    return rc ? rc : finish_password(&line, out, err);
+}
+
+static int open_file(const char *path, struct strbuf *line, struct err *err) {
+    struct stat st;
+    _cleanup_close_ int fd = -1;
+    int rc;
+    if (str_eq(path, "-"))
+        return read_line(STDIN_FILENO, line, err);
+    if (!stat(path, &st) && S_ISREG(st.st_mode)) {
+        rc = fs_read_secret(path, line, err);
+        line->len = rc ? 0 : strcspn(line->data, "\r\n");
+        if (!rc && line->alloc)
+            line->data[line->len] = 0;
+        return rc;
+    }
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY); /* a pipe of the shell: <(command) */
+    return fd < 0 ? err_set(err, ERR_IO, "cannot open %s: %m", path) : read_line(fd, line, err);
+}
+
+int prompt_read_password(const char *path, char **out, struct err *err) {
+    _cleanup_strbuf_ struct strbuf line;
+    int rc;
+    strbuf_init_secret(&line, LINE_BYTES_MAX);
+    rc = open_file(path, &line, err);
+    return rc ? rc : finish_password(&line, out, err);
+}
+
+int prompt_get_password(const char *path, const char *question, char **out, struct err *err) {
+    return path ? prompt_read_password(path, out, err) : prompt_password(question, out, err);
+}
+
+int prompt_confirm(const char *question, bool *is_yes, struct err *err) {
+    _cleanup_strbuf_ struct strbuf line;
+    _cleanup_close_ int fd = open(TERMINAL, O_RDWR | O_CLOEXEC | O_NOCTTY);
+    int rc;
+    strbuf_init(&line, LINE_BYTES_MAX);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "there is no terminal to ask for a confirmation");
+    put_question(fd, question);
+    rc = read_line(fd, &line, err);
+    if (!rc)
+        *is_yes = str_eq(line.data, "yes");
+    return rc;
+}

@@ -1,0 +1,24 @@
+/* Asking the person: passwords without echo, confirmation; secrets from files. Layer 6 (cli).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "err.h"
+
+/* True if there is somebody to ask: standard input is a terminal. */
+bool prompt_has_terminal(void);
+
+/* Asks on /dev/tty without echo. *out is freed by secret_free. ERR_INVALID if there is no terminal, ERR_IO if the input ended; a signal while
+ * asking ends the program after the terminal is as it was. */
+int prompt_password(const char *question, char **out, struct err *err);
+
+/* Reads the first line of a file, or of standard input for "-". A regular file must be closed to group and others. *out is freed by
+ * secret_free. ERR_IO, ERR_CONFIG, ERR_INVALID (empty or longer than KAAS_PASSWORD_BYTES_MAX). */
+int prompt_read_password(const char *path, char **out, struct err *err);
+
+/* From the file if one is given, else by asking. */
+int prompt_get_password(const char *path, const char *question, char **out, struct err *err);
+
+/* Asks on the terminal; *is_yes only for the full word "yes". ERR_IO without a terminal. */
+int prompt_confirm(const char *question, bool *is_yes, struct err *err);

@@ -1,0 +1,165 @@
+/* kaasctl audit: who did what, and whether that is all of it. Layer 6 (cli).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_commands.h"
+#include "cli_show.h"
+#include "str.h"
+
+#define PATH_BYTES_MAX 16384U
+#define LINES_DEFAULT 100
+#define LINES_MAX 100000
+#define PAGE_MAX 500
+
+static const struct cli_column list_columns[] = {
+    {"TIME", "at", show_time},
+    {"WHO", "principal_name", show_text},
+    {"ACTION", "action", show_text},
+    {"RESULT", "result", show_text},
+    {"ON", "object_kind", show_text},
+    {"NAME", "object_name", show_text},
+    {"OBJECT ID", "object_id", show_text},
+    {"REASON", "reason", show_text},
+    {"FROM", "address", show_text},
+    {NULL, NULL, NULL},
+};
+
+static int make_path(struct cli *cli, int64_t limit, const char *cursor, struct strbuf *path, struct err *err) {
+    static const struct {
+        const char *option, *parameter;
+    } filters[] = {
+        {"since", "since"},      {"until", "until"},   {"action", "action"},         {"principal", "principal_id"},
+        {"acting", "acting_id"}, {"source", "source"}, {"address", "address"},       {"object-kind", "object_kind"},
+        {"object", "object_id"}, {"result", "result"}, {"request-id", "request_id"},
+    };
+    _cleanup_free_ char *count = str_format("%lld", (long long)limit);
+    strbuf_reset(path);
+    strbuf_adds(path, "/v2/audit");
+    cli_path_add_query(path, "limit", count);
+    cli_path_add_query(path, "cursor", cursor);
+    for (size_t i = 0; i < ARRAY_COUNT(filters); i++)
+        cli_path_add_query(path, filters[i].parameter, opt_get(&cli->given, filters[i].option));
+    return strbuf_check(path, "the address", err);
+}
+
+/* The trail may be long: no more pages are read than lines were asked for. */
+static int read_lines(struct cli *cli, int64_t wanted, json_t *items, struct err *err) {
+    _cleanup_strbuf_ struct strbuf path;
+    _cleanup_free_ char *cursor = NULL;
+    int rc = 0;
+    strbuf_init(&path, PATH_BYTES_MAX);
+    do {
+        int64_t left = wanted - (int64_t)json_array_size(items);
+        _cleanup_json_ json_t *page = NULL;
+        rc = make_path(cli, left < PAGE_MAX ? left : PAGE_MAX, cursor, &path, err);
+        if (!rc)
+            rc = cli_client_get(cli->client, path.data, &page, err);
+        (void)json_array_extend(items, json_object_get(page, "items"));
+        free(cursor);
+        cursor = str_dup(json_get_string(page, "next_cursor"));
+    } while (!rc && cursor && (int64_t)json_array_size(items) < wanted);
+    return rc;
+}
+
+int cmd_audit_list(struct cli *cli, struct err *err) {
+    const char *text = opt_get(&cli->given, "lines");
+    _cleanup_json_ json_t *items = json_array();
+    int64_t wanted = LINES_DEFAULT;
+    int rc;
+    if (text && !str_to_i64(text, 1, LINES_MAX, &wanted))
+        return cli_usage(cli, err, "--lines takes a whole number from 1 to %d", LINES_MAX);
+    rc = cli_connect(cli, err);
+    if (!rc)
+        rc = read_lines(cli, wanted, items, err);
+    return rc ? rc : show_list(cli, items, list_columns, err);
+}
+
+/* -- verify ---------------------------------------------------------------------------------------------------------------------- */
+
+static void show_head(struct table *t, const json_t *value) {
+    char text[20] = "-"; /* enough to compare with what one has noted; all of it with --output json */
+    if (json_is_string(value))
+        (void)snprintf(text, sizeof(text), "%.16s", json_string_value(value));
+    table_add(t, text);
+}
+
+static const struct cli_column verify_columns[] = {
+    {"REPLICA", "replica", show_text},
+    {"NAME", "name", show_text},
+    {"STATE", "state", show_text},
+    {"LINES", "lines", show_text},
+    {"WITHOUT HASH", "unprotected", show_text},
+    {"UNTIL", "unprotected_until", show_time},
+    {"LAST LINE", "head_line", show_text},
+    {"HEAD", "head", show_head},
+    {NULL, NULL, NULL},
+};
+
+/* Counts of the parts of one replica are added up; all else is as the last part says. */
+static void add_part(json_t *items, json_t *part) {
+    size_t count = json_array_size(items);
+    json_t *before = count ? json_array_get(items, count - 1) : NULL;
+    if (!before || json_get_int(before, "replica", -1) != json_get_int(part, "replica", -2)) {
+        (void)json_array_append(items, part);
+        return;
+    }
+    json_put_int(part, "lines", json_get_int(part, "lines", 0) + json_get_int(before, "lines", 0));
+    json_put_int(part, "unprotected", json_get_int(part, "unprotected", 0) + json_get_int(before, "unprotected", 0));
+    if (json_is_null(json_object_get(part, "unprotected_until")))
+        (void)json_object_set(part, "unprotected_until", json_object_get(before, "unprotected_until"));
+    (void)json_array_set(items, count - 1, part);
+}
+
+static int read_parts(struct cli *cli, json_t *items, struct err *err) {
+    _cleanup_strbuf_ struct strbuf path;
+    _cleanup_free_ char *cursor = NULL;
+    int rc = 0;
+    strbuf_init(&path, PATH_BYTES_MAX);
+    do {
+        _cleanup_json_ json_t *page = NULL;
+        json_t *part;
+        size_t i;
+        strbuf_reset(&path);
+        strbuf_adds(&path, "/v2/audit/verify");
+        cli_path_add_query(&path, "cursor", cursor);
+        rc = strbuf_check(&path, "the address", err);
+        if (!rc)
+            rc = cli_client_get(cli->client, path.data, &page, err);
+        json_array_foreach (json_object_get(page, "items"), i, part)
+            add_part(items, part);
+        free(cursor);
+        cursor = str_dup(json_get_string(page, "next_cursor"));
+    } while (!rc && cursor);
+    return rc;
+}
+
+static size_t tell_faults(struct cli *cli, const json_t *items) {
+    size_t i, count = 0;
+    json_t *item;
+    json_array_foreach (items, i, item) {
+        const json_t *fault = json_object_get(item, "fault");
+        if (!json_is_object(fault))
+            continue;
+        count++;
+        show_line(cli, "replica %lld: %s", (long long)json_get_int(item, "replica", 0), json_get_string(fault, "text"));
+        show_line(cli, "  remedy: %s", json_get_string(fault, "remedy"));
+    }
+    return count;
+}
+
+int cmd_audit_verify(struct cli *cli, struct err *err) {
+    _cleanup_json_ json_t *items = json_array();
+    size_t faults;
+    int rc = cli_connect(cli, err);
+    if (!rc)
+        rc = read_parts(cli, items, err);
+    if (!rc)
+        rc = show_list(cli, items, verify_columns, err);
+    if (rc)
+        return rc;
+    faults = tell_faults(cli, items);
+    return faults ? err_set(err, ERR_CONFLICT, "the audit trail is not what was written, at %zu of %zu replicas", faults,
+                            json_array_size(items))
+                  : 0;
+}

@@ -1,0 +1,161 @@
+/* kaasctl key master, rotate-master, remove-master: what seals secrets in the database. Layer 6 (cli).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+#include <time.h>
+
+#include "cli_commands.h"
+#include "cli_show.h"
+#include "master_key_file.h"
+#include "str.h"
+
+#define MASTER_PATH "/v2/keys/master"
+#define ASK_EVERY_NS 200000000L
+
+static const struct cli_column key_columns[] = {
+    {"KEY", "id", show_text}, {"SEALS", "seals", show_yes_no}, {"SEALED VALUES", "sealed_values", show_text}, {NULL, NULL, NULL}};
+
+static const struct cli_column replica_columns[] = {
+    {"REPLICA", "name", show_text},
+    {"RUNNING", "is_running", show_yes_no},
+    {"HOLDS NEWEST", "holds_newest", show_yes_no},
+    {"KEYS", "keys", show_words},
+    {NULL, NULL, NULL},
+};
+
+static int ask(struct cli *cli, const char *method, const char *path, json_t **out, struct err *err) {
+    int rc = cli_connect(cli, err);
+    return rc ? rc : cli_client_call(cli->client, &(struct cli_request){.method = method, .path = path}, out, err);
+}
+
+static int show_master(struct cli *cli, const json_t *answer, struct err *err) {
+    int rc;
+    if (cli->is_json)
+        return show_json(cli, answer, err);
+    rc = show_list(cli, json_object_get(answer, "keys"), key_columns, err);
+    show_line(cli, "%s", "");
+    return rc ? rc : show_list(cli, json_object_get(answer, "replicas"), replica_columns, err);
+}
+
+int cmd_key_master(struct cli *cli, struct err *err) {
+    _cleanup_json_ json_t *answer = NULL;
+    int rc = ask(cli, "GET", MASTER_PATH, &answer, err);
+    return rc ? rc : show_master(cli, answer, err);
+}
+
+/* The key file is a matter of this host. */
+static int find_file(struct cli *cli, const char **out, struct err *err) {
+    int rc;
+    if (opt_get_common(&cli->given, "server"))
+        return cli_usage(cli, err, "run this on the host of kaasd, without --server: it changes the master key file there");
+    rc = cli_load_config(cli, err);
+    if (!rc)
+        *out = cli->config.secrets_master_key_file;
+    return rc;
+}
+
+static const char *sealing_id(const json_t *answer) {
+    const json_t *keys = json_object_get(answer, "keys");
+    for (size_t i = 0; i < json_array_size(keys); i++)
+        if (json_is_true(json_object_get(json_array_get(keys, i), "seals")))
+            return json_get_string(json_array_get(keys, i), "id");
+    return "";
+}
+
+/* A new key, unless one is waiting in the file since an attempt before. */
+static int provide_key(struct cli *cli, const char *path, const json_t *answer, struct err *err) {
+    char fresh[SEAL_KEY_ID_BYTES];
+    struct seal_ids ids;
+    int rc = master_key_file_read(path, &ids, err);
+    if (rc || !str_eq(ids.items[ids.count - 1], sealing_id(answer)))
+        return rc;
+    rc = cli_confirm(
+        cli, "Make a new master key and seal all secrets with it? Keep a copy of the key file afterwards. Type yes: ", err);
+    if (!rc)
+        rc = master_key_file_add(path, fresh, err);
+    if (!rc)
+        cli_note("added master key %s to %s\n", fresh, path);
+    return rc;
+}
+
+/* kaasd goes on by itself; this only looks on. */
+static int look_on(struct cli *cli, struct err *err) {
+    long long told = -1;
+    for (;;) {
+        _cleanup_json_ json_t *answer = NULL;
+        const struct timespec pause = {.tv_nsec = ASK_EVERY_NS};
+        long long remaining;
+        int rc = ask(cli, "GET", MASTER_PATH, &answer, err);
+        if (rc)
+            return rc;
+        remaining = (long long)json_get_int(answer, "remaining", 0);
+        if (!remaining)
+            return show_master(cli, answer, err);
+        if (remaining != told)
+            cli_note("to be sealed anew: %lld\n", remaining);
+        told = remaining;
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+int cmd_key_rotate_master(struct cli *cli, struct err *err) {
+    _cleanup_json_ json_t *before = NULL, *after = NULL;
+    const char *path = NULL;
+    int rc = find_file(cli, &path, err);
+    if (!rc)
+        rc = ask(cli, "GET", MASTER_PATH, &before, err);
+    if (!rc && json_get_int(before, "remaining", 0)) { /* one that was begun is ended first */
+        cli_note("a rotation is under way\n");
+        return look_on(cli, err);
+    }
+    if (!rc)
+        rc = provide_key(cli, path, before, err);
+    if (!rc)
+        rc = ask(cli, "POST", MASTER_PATH "/rotate", &after, err);
+    if (rc)
+        return rc;
+    cli_note("master key %s seals from now on\n", sealing_id(after));
+    rc = look_on(cli, err);
+    if (!rc)
+        show_line(
+            cli,
+            "\nAll secrets are sealed by %s. Old copies of the database still need the old key: keep it with them. Then: kaasctl key "
+            "remove-master %s",
+            sealing_id(after), sealing_id(before));
+    return rc;
+}
+
+static int check_unused(const json_t *answer, const char *id, struct err *err) {
+    const json_t *keys = json_object_get(answer, "keys");
+    for (size_t i = 0; i < json_array_size(keys); i++) {
+        const json_t *key = json_array_get(keys, i);
+        long long values = (long long)json_get_int(key, "sealed_values", 0);
+        if (!str_eq(json_get_string(key, "id"), id))
+            continue;
+        if (json_is_true(json_object_get(key, "seals")))
+            return err_set(err, ERR_CONFLICT, "master key %s is the one that seals", id);
+        if (values) {
+            (void)err_set(err, ERR_CONFLICT, "master key %s still seals %lld values", id, values);
+            return err_remedy(err, "wait for kaasctl key rotate-master to end");
+        }
+        return 0;
+    }
+    return err_set(err, ERR_NOT_FOUND, "kaasd holds no master key %.16s", id);
+}
+
+int cmd_key_remove_master(struct cli *cli, struct err *err) {
+    _cleanup_json_ json_t *answer = NULL;
+    const char *path = NULL, *id = cli_word(cli, 0);
+    int rc = find_file(cli, &path, err);
+    if (!rc)
+        rc = ask(cli, "GET", MASTER_PATH, &answer, err);
+    if (!rc)
+        rc = check_unused(answer, id, err);
+    if (!rc)
+        rc = cli_confirm(
+            cli, "Take the old master key out of the key file? Copies of the database made before need it. Type yes: ", err);
+    if (!rc)
+        rc = master_key_file_remove(path, id, err);
+    if (!rc)
+        show_line(cli, "master key %s is no longer in %s; copy the file to the other replicas", id, path);
+    return rc;
+}

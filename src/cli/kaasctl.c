@@ -1,0 +1,57 @@
+/* kaasctl: the administrator's command line. Layer 6 (cli). Commands are in cmd_*.c.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+
+#include "cli.h"
+#include "cli_commands.h"
+#include "cli_parse.h"
+#include "cli_table.h"
+#include "http_client.h"
+#include "secret.h"
+#include "store.h"
+
+#define OUTPUT_BYTES_MAX (256U * 1024U * 1024U)
+#define MORE_BYTES_MAX 65536U
+
+static void print_error(struct cli *cli, const struct err *err) {
+    if (!cli->is_quiet_error)
+        cli_note("kaasctl: %s%s%s", err->text, err->remedy[0] ? "; " : "", err->remedy);
+    (void)fputs(cli->more.data, stderr);
+}
+
+static int run(struct cli *cli, int argc, char **argv, struct err *err) {
+    int rc = cli_parse(cli, argc, argv, err);
+    if (!rc && cli->command)
+        rc = cli->command->run(cli, err);
+    if (!cli_flush(cli, rc ? NULL : err) || rc)
+        return rc;
+    return ERR_IO;
+}
+
+static void done(struct cli *cli) {
+    cli_client_free(cli->client);
+    secret_free(cli->password);
+    config_free(&cli->config);
+    opt_done(&cli->given);
+    strbuf_done(&cli->out);
+    strbuf_done(&cli->more);
+    store_global_done();
+    http_client_global_done();
+}
+
+int main(int argc, char **argv) {
+    struct cli cli = {.client = NULL};
+    struct err err = {0};
+    int rc;
+    secret_protect_process();
+    text_init_locale();
+    strbuf_init_secret(&cli.out, OUTPUT_BYTES_MAX); /* a one-time password goes through it */
+    strbuf_init(&cli.more, MORE_BYTES_MAX);
+    rc = run(&cli, argc, argv, &err);
+    if (rc)
+        print_error(&cli, &err);
+    if (cli.status == CLI_OK)
+        cli.status = cli_status_of(rc);
+    done(&cli);
+    return (int)cli.status;
+}

@@ -1,0 +1,198 @@
+/* kaasd: options, configuration check, signals. Layer 6 (main). What the daemon is made of is wire.c.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "daemon_config.h"
+#include "http_client.h"
+#include "log.h"
+#include "secret.h"
+#include "store.h"
+#include "wire.h"
+
+enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_CONFIG = 78 };
+
+enum action { ACTION_RUN, ACTION_CHECK, ACTION_PRINT, ACTION_REFERENCE, ACTION_VERSION, ACTION_HELP, ACTION_USAGE };
+
+struct options {
+    enum action action;
+    const char *config_path;
+};
+
+static const char help_text[] = "Usage: kaasd [--config FILE] [--check-config | --print-config]\n"
+                                "\n"
+                                "The Harmony KaaS daemon. Runs in the foreground; logs to standard error.\n"
+                                "\n"
+                                "  -c, --config FILE       configuration (default " CONFIG_DEFAULT_PATH ")\n"
+                                "      --check-config      check the configuration and its files, then exit\n"
+                                "      --print-config      print the settings in effect, then exit\n"
+                                "      --print-reference   print the reference of all options as Markdown, then exit\n"
+                                "      --version           print the version, then exit\n"
+                                "  -h, --help              print this, then exit\n"
+                                "\n"
+                                "Signals: TERM and INT end it cleanly; HUP reads log level and server certificate again.\n"
+                                "Exit status: 0 ended cleanly, 1 failed, 2 wrong usage, 78 the configuration is not valid.\n";
+
+static struct options read_options(int argc, char **argv) {
+    static const struct option known[] = {
+        {"config", required_argument, NULL, 'c'},
+        {"check-config", no_argument, NULL, 'k'},
+        {"print-config", no_argument, NULL, 'p'},
+        {"print-reference", no_argument, NULL, 'r'},
+        {"version", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    struct options options = {.action = ACTION_RUN, .config_path = CONFIG_DEFAULT_PATH};
+    int c;
+    while ((c = getopt_long(argc, argv, "c:h", known, NULL)) != -1) {
+        if (c == 'c')
+            options.config_path = optarg;
+        else if (c == 'k')
+            options.action = ACTION_CHECK;
+        else if (c == 'p')
+            options.action = ACTION_PRINT;
+        else if (c == 'r')
+            options.action = ACTION_REFERENCE;
+        else if (c == 'v')
+            options.action = ACTION_VERSION;
+        else
+            options.action = c == 'h' ? ACTION_HELP : ACTION_USAGE;
+    }
+    if (optind < argc) {
+        (void)fprintf(stderr, "kaasd: unexpected argument \"%s\"; see kaasd --help\n", argv[optind]);
+        options.action = ACTION_USAGE;
+    }
+    return options;
+}
+
+static void print_error(const struct err *err) {
+    (void)fprintf(stderr, "kaasd: %s%s%s\n", err->text, err->remedy[0] ? "; " : "", err->remedy);
+}
+
+/* Loads the configuration; prints every fault found. */
+static int load_config(const char *path, struct config *config, struct err *err) {
+    _cleanup_config_report_ struct config_report report;
+    int rc;
+    config_report_init(&report);
+    rc = config_load(path, config, &report, err);
+    if (rc == ERR_NOT_FOUND)
+        (void)err_remedy(err, "run: kaasctl init");
+    if (rc && report.error_count)
+        (void)fputs(report.text.data, stderr);
+    else if (rc)
+        print_error(err);
+    return rc;
+}
+
+static int check_config(const char *path, struct config *config) {
+    _cleanup_config_report_ struct config_report report;
+    struct err err = {0};
+    config_report_init(&report);
+    if (config_check_files(config, &report, &err)) {
+        (void)fputs(report.text.data, stderr);
+        return STATUS_CONFIG;
+    }
+    if (wire_check_secrets(config, &err)) {
+        print_error(&err);
+        return STATUS_CONFIG;
+    }
+    (void)printf("%s: the configuration is valid\n", path);
+    return STATUS_OK;
+}
+
+static int print_text(void (*write_text)(const struct config *, struct strbuf *), const struct config *config) {
+    _cleanup_strbuf_ struct strbuf text;
+    strbuf_init(&text, 1U << 20);
+    if (config)
+        write_text(config, &text);
+    else
+        config_write_reference(&text);
+    (void)fputs(text.data, stdout);
+    return STATUS_OK;
+}
+
+static void block_signals(sigset_t *set) {
+    (void)sigemptyset(set);
+    (void)sigaddset(set, SIGTERM);
+    (void)sigaddset(set, SIGINT);
+    (void)sigaddset(set, SIGHUP);
+    (void)pthread_sigmask(SIG_BLOCK, set, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+static void serve_signals(struct wire *wire, const sigset_t *set) {
+    for (;;) {
+        struct err err = {0};
+        int number = 0;
+        if (sigwait(set, &number))
+            continue;
+        if (number != SIGHUP) {
+            log_event(LOG_LEVEL_NOTICE, "stopping", "signal", strsignal(number), NULL);
+            return;
+        }
+        if (wire_reload(wire, &err))
+            log_error(LOG_LEVEL_ERROR, "reload_failed", &err, NULL);
+        else
+            log_event(LOG_LEVEL_NOTICE, "reloaded", NULL);
+    }
+}
+
+/* Goes on serving while balancers and clients turn away; any further signal ends the wait. */
+static void drain(struct wire *wire, const sigset_t *set) {
+    const int64_t ms = wire_drain(wire);
+    const struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    if (ms)
+        (void)sigtimedwait(set, NULL, &limit);
+}
+
+static int run(struct config *config, const char *path) {
+    struct wire *wire = NULL;
+    struct err err = {0};
+    sigset_t set;
+    int rc;
+    secret_protect_process();
+    log_set_level((enum log_level)(LOG_LEVEL_ERROR + config->log_level));
+    block_signals(&set);
+    rc = http_client_global_init(&err);
+    if (!rc)
+        rc = wire_up(config, path, &wire, &err);
+    if (rc) {
+        log_error(LOG_LEVEL_ERROR, "start_failed", &err, "remedy", err.remedy[0] ? err.remedy : NULL, NULL);
+        return rc == ERR_CONFIG || rc == ERR_NOT_FOUND ? STATUS_CONFIG : STATUS_FAILED;
+    }
+    serve_signals(wire, &set);
+    drain(wire, &set);
+    wire_down(wire);
+    store_global_done();
+    http_client_global_done();
+    log_event(LOG_LEVEL_NOTICE, "stopped", NULL);
+    return STATUS_OK;
+}
+
+int main(int argc, char **argv) {
+    struct options options = read_options(argc, argv);
+    _cleanup_config_ struct config config = {0};
+    struct err err = {0};
+
+    if (options.action == ACTION_HELP || options.action == ACTION_USAGE)
+        return fputs(options.action == ACTION_HELP ? help_text : "", stdout) < 0 || options.action == ACTION_USAGE ? STATUS_USAGE
+                                                                                                                   : STATUS_OK;
+    if (options.action == ACTION_VERSION)
+        return printf("kaasd %s\n", PACKAGE_VERSION) < 0;
+    if (options.action == ACTION_REFERENCE)
+        return print_text(NULL, NULL);
+    if (load_config(options.config_path, &config, &err))
+        return STATUS_CONFIG;
+    if (options.action == ACTION_CHECK)
+        return check_config(options.config_path, &config);
+    if (options.action == ACTION_PRINT)
+        return print_text(config_print, &config);
+    return run(&config, options.config_path);
+}

@@ -1,0 +1,458 @@
+/* Builds the daemon out of its parts, in order, and takes it down in reverse. Layer 6 (main).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "wire.h"
+
+#include <config.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "access.h"
+#include "audit_notes.h"
+#include "clock.h"
+#include "db_settings.h"
+#include "fsutil.h"
+#include "http_client.h"
+#include "limits.h"
+#include "log.h"
+#include "notify.h"
+#include "secret.h"
+#include "str.h"
+#include "wire_private.h"
+#include "x509.h"
+
+#define GRACE_MS 5000
+#define NO_KEY_REMEDY \
+    "first set-up: run kaasctl init; else put the key file of another replica, or the one from the backup, in its place"
+#define DATABASE_THREADS 8U
+#define HASHING_THREADS 2U
+#define HASHING_NICE 10
+#define OUTSIDE_THREADS 4U
+#define SIGNON_THREADS 4U /* half of the connections to the database that there are by default */
+#define QUEUE_COUNT 256U
+#define DESCRIPTORS_OF_VCENTERS 512U /* 64 of them: up to four calls and a watch each, connections for sign-ons beside */
+#define DESCRIPTORS_OF_FILES 64U     /* standard streams, logs, files that are read, connections for looking at a new vCenter */
+
+/* -- parts ---------------------------------------------------------------------------------------------------------------- */
+
+static int make_lane(const char *name, unsigned threads, unsigned queue_count, struct lane **out, struct err *err) {
+    struct lane_options options = {.name = name,
+                                   .threads = threads,
+                                   .queue_count = queue_count,
+                                   .thread_begin = store_thread_begin,
+                                   .thread_end = store_thread_end};
+    return lane_new(&options, out, err);
+}
+
+/* A password costs a hundred requests' time by design. A flood of them may take what is left over, not what lists need. */
+static void begin_hashing(void) {
+    const id_t me = (id_t)gettid();
+    store_thread_begin();
+    (void)setpriority(PRIO_PROCESS, me, getpriority(PRIO_PROCESS, me) + HASHING_NICE); /* Linux: of this thread alone */
+}
+
+static int make_hashing_lane(struct wire *w, struct err *err) {
+    struct lane_options options = {.name = "hashing",
+                                   .threads = HASHING_THREADS,
+                                   .queue_count = QUEUE_COUNT,
+                                   .thread_begin = begin_hashing,
+                                   .thread_end = store_thread_end};
+    return lane_new(&options, &w->hashing, err);
+}
+
+static int make_lanes(struct wire *w, struct err *err) {
+    int rc = make_lane("database", DATABASE_THREADS, QUEUE_COUNT, &w->database, err);
+    if (!rc)
+        rc = make_hashing_lane(w, err);
+    if (!rc) /* all who may wait for a vCenter's word may get it at a time */
+        rc = make_lane("signons", SIGNON_THREADS, KAAS_SIGNONS_WAITING_MAX, &w->signons, err);
+    return rc ? rc : make_lane("outside", OUTSIDE_THREADS, QUEUE_COUNT, &w->outside, err);
+}
+
+static int make_secrets(struct wire *w, struct err *err) {
+    int rc = seal_open_file(w->config.secrets_master_key_file, &w->seal, err);
+    if (rc == ERR_NOT_FOUND)
+        (void)err_remedy(err, NO_KEY_REMEDY);
+    return rc ? rc : server_cert_load(&w->config, &w->cert_pem, &w->key_pem, err);
+}
+
+int wire_check_secrets(const struct config *config, struct err *err) {
+    _cleanup_free_ char *cert = NULL;
+    _cleanup_secret_ char *key = NULL;
+    struct x509_info info = {0};
+    struct seal *seal = NULL;
+    int rc = seal_open_file(config->secrets_master_key_file, &seal, err);
+    seal_free(seal);
+    if (rc == ERR_NOT_FOUND)
+        (void)err_remedy(err, NO_KEY_REMEDY);
+    if (rc || !*config->server_tls_certificate)
+        return rc; /* without one kaasd makes its own */
+    rc = server_cert_load(config, &cert, &key, err);
+    if (!rc && x509_parse_pem(cert, &info, NULL))
+        rc = err_set(err, ERR_CONFIG, "%s holds no PEM certificate", config->server_tls_certificate);
+    x509_info_done(&info);
+    return rc;
+}
+
+/* Without a trailing slash, so that paths can be appended. */
+static int make_public_url(struct wire *w, struct err *err) {
+    size_t n;
+    w->public_url = str_dup(w->config.server_public_url);
+    if (!w->public_url)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    n = strlen(w->public_url);
+    while (n && w->public_url[n - 1] == '/')
+        w->public_url[--n] = 0;
+    return 0;
+}
+
+static int make_directory(struct wire *w, struct err *err) {
+    struct directory_options options = {
+        .store = w->store,
+        .on_change = wire_on_change,
+        .on_gap = wire_on_gap,
+        .on_difference = wire_on_difference,
+        .on_change_arg = w,
+        .on_published = wire_on_published,
+        .on_published_arg = w,
+        .report_stale_after_ms = w->config.clusters_report_stale_after_ms,
+    };
+    return directory_new(&options, &w->directory, err);
+}
+
+static int make_platform(struct wire *w, struct err *err) {
+    const char *email = w->config.vcenter_admin_email;
+    int rc = manifest_log_new(&w->manifest_log, err);
+    struct platform_options options = {
+        .store = w->store,
+        .seal = w->seal,
+        .version = PACKAGE_VERSION,
+        .extension_key = w->config.vcenter_extension_key,
+        .public_url = w->public_url,
+        .server_cert_pem = w->cert_pem,
+        .admin_email = *email ? email : "noreply@localhost.invalid",
+        .view_privilege = w->config.auth_vcenter_view_privilege,
+        .manifest_log = w->manifest_log,
+        .connect_timeout_ms = (long)w->config.vcenter_connect_timeout_ms,
+        .call_timeout_ms = (long)w->config.vcenter_call_timeout_ms,
+        .keepalive_ms = w->config.vcenter_keepalive_ms,
+        .login_certificate_days = (int)w->config.vcenter_login_certificate_days,
+        .on_permissions = wire_on_permissions,
+        .on_permissions_arg = w,
+        .on_written = wire_on_written,
+        .on_written_arg = w,
+    };
+    return rc ? rc : platform_new(&options, &w->platform, err);
+}
+
+/* Before there are links: what they do without being told. */
+static int plug_in_work(struct wire *w, struct err *err) {
+    (void)err;
+    wire_plug_in_reconcile(w);
+    wire_plug_in_logins(w);
+    return 0;
+}
+
+static int make_signon(struct wire *w, struct err *err) {
+    struct signon_options options = {
+        .store = w->store,
+        .seal = w->seal,
+        .vcenter = wire_vcenter_ops(w),
+        .issuer = *w->public_url ? w->public_url : "kaas",
+        .token_lifetime_ms = w->config.auth_token_lifetime_ms,
+        .session_lifetime_ms = w->config.auth_session_lifetime_ms,
+        .ticket_session_lifetime_ms = w->config.auth_clone_ticket_lifetime_ms,
+        .signing_key_lifetime_ms = w->config.auth_signing_key_lifetime_ms,
+        .signing_key_publish_ms = w->config.auth_signing_key_publish_ms,
+        .rights_fresh_ms = w->config.auth_rights_fresh_ms,
+        .maps_privileges = w->config.auth_vcenter_privilege_roles,
+        .directory = wire_directory_ops(w),
+        .directory_check_ms = w->config.auth_directory_live_check_ms,
+        .rights_rechecks_per_s = (unsigned)w->config.auth_rights_recheck_per_s,
+    };
+    return signon_new(&options, &w->signon, err);
+}
+
+static int make_sealing(struct wire *w, struct err *err) {
+    struct sealing_options options = {.store = w->store, .seal = w->seal, .key_file = w->config.secrets_master_key_file};
+    return sealing_new(&options, &w->sealing, err);
+}
+
+static int make_clusters(struct wire *w, struct err *err) {
+    struct clusters_options options = {
+        .store = w->store, .on_written = wire_on_written, .on_written_arg = w, .get_size = wire_get_size, .get_size_arg = w};
+    return clusters_new(&options, &w->clusters, err);
+}
+
+static int make_access(struct wire *w, struct err *err) {
+    struct access_options options = {.store = w->store,
+                                     .on_written = wire_on_written,
+                                     .on_written_arg = w,
+                                     .maps_privileges = w->config.auth_vcenter_privilege_roles};
+    return access_new(&options, &w->access, err);
+}
+
+static int make_api(struct wire *w, struct err *err) {
+    struct api_options options = {
+        .directory = w->directory,
+        .signon = w->signon,
+        .sealing = w->sealing,
+        .platform = w->platform,
+        .clusters = w->clusters,
+        .access = w->access,
+        .identity = w->identity,
+        .database = w->database,
+        .hashing = w->hashing,
+        .signons = w->signons,
+        .outside = w->outside,
+        .kerberos = w->kerberos,
+        .peers = w->peers,
+        .allows_session_keys = w->config.auth_vcenter_session_key != 0,
+        .kerberos_lane = w->kerberos_lane,
+        .kerberos_offer = (enum api_kerberos_offer)w->config.ui_kerberos,
+        .manifest_log = w->manifest_log,
+        .version = PACKAGE_VERSION,
+        .page_dir = *w->config.server_page_dir ? w->config.server_page_dir : KAAS_PAGE_DIR,
+        .started_at_ms = w->started_at_ms,
+        .check_ready = wire_check_ready,
+        .is_leaving = wire_is_leaving,
+        .check_database = wire_check_database,
+        .each_check = wire_each_check,
+        .write_metrics = wire_write_metrics,
+        .arg = w,
+        .is_admin_uid = wire_is_admin_uid,
+        .get_name = wire_get_name,
+    };
+    int rc = api_new(&options, &w->api, err);
+    if (!rc)
+        platform_set_plugin_version(w->platform, api_plugin_version(w->api));
+    return rc;
+}
+
+/* -- servers -------------------------------------------------------------------------------------------------------------- */
+
+static void plug_in(struct wire *w, enum api_door door, struct httpd_options *options) {
+    options->trusted_proxies = (const char *const *)w->config.server_trusted_proxies.items;
+    api_plug_in(w->api, door, options);
+}
+
+static struct httpd_options public_options(struct wire *w) {
+    struct httpd_options options = {
+        .threads = (unsigned)w->config.server_threads,
+        .connections_max = (unsigned)w->config.server_connections_max,
+        .connections_per_client_max = (unsigned)w->config.server_connections_per_address,
+        .requests_per_client_max = (unsigned)w->config.server_requests_per_address,
+    };
+    plug_in(w, API_DOOR_PUBLIC, &options);
+    return options;
+}
+
+static struct httpd_options tls_options(struct wire *w) {
+    struct httpd_options options = public_options(w);
+    options.listen = w->config.server_listen;
+    options.cert_pem = w->cert_pem;
+    options.key_pem = w->key_pem;
+    return options;
+}
+
+static struct httpd_options proxy_options(struct wire *w, const char *listen) {
+    struct httpd_options options = public_options(w);
+    options.listen = listen;
+    options.unix_mode = 0660;
+    return options;
+}
+
+/* Everybody may connect to the admin socket: who is an administrator is decided by user id. */
+static struct httpd_options admin_options(struct wire *w, const char *listen) {
+    struct httpd_options options = {
+        .listen = listen,
+        .unix_mode = 0666,
+        .threads = 1,
+        .connections_max = KAAS_HTTP_ADMIN_CONNECTIONS,
+        .connections_per_uid_max = KAAS_HTTP_ADMIN_CONNECTIONS_PER_UID,
+    };
+    plug_in(w, API_DOOR_ADMIN, &options);
+    return options;
+}
+
+static int make_socket_folder(const char *path, struct err *err) {
+    _cleanup_free_ char *folder = str_dup(path);
+    char *slash = folder ? strrchr(folder, '/') : NULL;
+    if (!slash || slash == folder)
+        return 0;
+    *slash = 0;
+    return access(folder, F_OK) ? fs_make_dirs(folder, 0755, err) : 0;
+}
+
+static char *unix_address(const char *path) {
+    return *path ? str_format("unix:%s", path) : str_dup("");
+}
+
+static int start_servers(struct wire *w, struct err *err) {
+    _cleanup_free_ char *proxy = unix_address(w->config.server_unix_socket);
+    _cleanup_free_ char *admin = unix_address(w->config.server_admin_socket);
+    _cleanup_free_ char *ca = NULL, *crl = NULL;
+    int rc = proxy && admin ? wire_read_client_ca(&w->config, &ca, &crl, err) : err_set(err, ERR_NOMEM, "out of memory");
+    const struct httpd_options doors[WIRE_SERVERS] = {
+        [WIRE_TLS] = tls_options(w),
+        [WIRE_PROXY] = proxy_options(w, proxy),
+        [WIRE_SERVICE] = wire_service_options(w, public_options(w), &(struct httpd_client_ca){ca, crl}),
+        [WIRE_ADMIN] = admin_options(w, admin),
+    };
+    const unsigned rest = DESCRIPTORS_OF_VCENTERS + DESCRIPTORS_OF_FILES + (unsigned)w->config.database_pool_size;
+    rc = rc ? rc : httpd_check_descriptors(doors, WIRE_SERVERS, rest, err);
+    rc = rc ? rc : make_socket_folder(w->config.server_admin_socket, err);
+    for (size_t i = 0; !rc && i < WIRE_SERVERS; i++)
+        rc = *doors[i].listen ? httpd_start(&doors[i], &w->servers[i], err) : 0;
+    return rc;
+}
+
+/* -- up and down ---------------------------------------------------------------------------------------------------------- */
+
+typedef int part_fn(struct wire *w, struct err *err);
+
+static int make_store(struct wire *w, struct err *err) {
+    int rc = db_settings_open(&w->config, w->config_path, DB_ACCOUNT_RUNTIME, &w->store, err);
+    if (!rc)
+        wire_plug_in_audit(w);
+    return rc;
+}
+
+static void set_starting(struct wire *w) {
+    (void)err_set(&w->not_ready, ERR_UNAVAILABLE, "the service is starting");
+}
+
+int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
+    static part_fn *const parts[] = {make_secrets,  make_public_url,    make_store,         make_lanes,      make_directory,
+                                     make_platform, plug_in_work,       make_signon,        make_sealing,    make_clusters,
+                                     make_access,   wire_make_identity, wire_make_kerberos, wire_make_peers, make_api,
+                                     start_servers, wire_start_jobs};
+    struct wire *w = calloc(1, sizeof(*w));
+    int rc = 0;
+    if (!w) {
+        config_free(config);
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    w->config = *config;
+    memset(config, 0, sizeof(*config));
+    w->config_path = str_dup(config_path);
+    w->started_at_ms = clock_wall_ms();
+    (void)pthread_mutex_init(&w->lock, NULL);
+    set_starting(w);
+    for (size_t i = 0; !rc && i < ARRAY_COUNT(parts); i++)
+        rc = parts[i](w, err);
+    if (rc) {
+        wire_down(w);
+        return rc;
+    }
+    notify_ready();
+    log_event(LOG_LEVEL_NOTICE, "listening", "address", *w->config.server_listen ? w->config.server_listen : NULL,
+              "service_address", *w->config.server_service_listen ? w->config.server_service_listen : NULL, "admin_socket",
+              w->config.server_admin_socket, "version", PACKAGE_VERSION, NULL);
+    *out = w;
+    return 0;
+}
+
+static void stop_servers(struct wire *w) {
+    for (size_t i = 0; i < WIRE_SERVERS; i++)
+        if (w->servers[i])
+            httpd_stop(w->servers[i], GRACE_MS);
+}
+
+static void stop_lanes(struct wire *w) {
+    struct lane *lanes[] = {w->database, w->hashing, w->signons, w->outside};
+    signon_stop(w->signon);
+    wire_stop_kerberos(w);
+    for (size_t i = 0; i < ARRAY_COUNT(lanes); i++)
+        if (lanes[i])
+            lane_stop(lanes[i]);
+    platform_stop(w->platform);
+}
+
+void wire_down(struct wire *w) {
+    if (!w)
+        return;
+    notify_stopping();
+    api_stop_waiting(w->api);
+    platform_stop(w->platform); /* first: requests that wait for a vCenter would be waited for */
+    identity_stop(w->identity); /* likewise for directories */
+    peers_stop(w->peers);       /* and for peers */
+    stop_servers(w);
+    scheduler_free(w->scheduler);
+    stop_lanes(w);
+    if (w->store && !store_check_answers(w->store, NULL))
+        (void)audit_store_write_notes(w->store, NULL);
+    for (size_t i = 0; i < WIRE_SERVERS; i++)
+        httpd_free(w->servers[i]);
+    api_free(w->api);
+    peers_free(w->peers);
+    wire_free_kerberos(w);
+    identity_free(w->identity);
+    access_free(w->access);
+    clusters_free(w->clusters);
+    signon_free(w->signon);
+    sealing_free(w->sealing);
+    platform_free(w->platform);
+    manifest_log_free(w->manifest_log);
+    directory_free(w->directory);
+    lane_free(w->database);
+    lane_free(w->hashing);
+    lane_free(w->signons);
+    lane_free(w->outside);
+    store_free(w->store);
+    seal_free(w->seal);
+    free(w->cert_pem);
+    secret_free(w->key_pem);
+    free(w->public_url);
+    free(w->config_path);
+    config_free(&w->config);
+    (void)pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+int64_t wire_drain(struct wire *w) {
+    atomic_store(&w->is_leaving, true);
+    notify_status("draining");
+    return w->config.server_drain_ms;
+}
+
+bool wire_is_leaving(void *arg) {
+    const struct wire *w = arg;
+    return atomic_load_explicit(&w->is_leaving, memory_order_relaxed);
+}
+
+static int reload_certificate(struct wire *w, const struct config *fresh, struct err *err) {
+    _cleanup_free_ char *cert = NULL;
+    _cleanup_secret_ char *key = NULL;
+    int rc = server_cert_load(fresh, &cert, &key, err);
+    if (!rc && w->servers[WIRE_TLS])
+        rc = httpd_reload_tls(w->servers[WIRE_TLS], cert, key, err);
+    if (!rc)
+        rc = wire_reload_service(w, fresh, cert, key, err);
+    if (!rc)
+        (void)wire_set_kerberos_certificate(w, fresh, cert);
+    return rc ? rc : platform_set_server_cert(w->platform, cert, err); /* the records name it */
+}
+
+int wire_reload(struct wire *w, struct err *err) {
+    _cleanup_config_ struct config fresh = {0};
+    _cleanup_config_report_ struct config_report report;
+    _cleanup_strbuf_ struct strbuf unreloadable;
+    int rc;
+    config_report_init(&report);
+    strbuf_init(&unreloadable, 65536);
+    rc = config_load(w->config_path, &fresh, &report, err);
+    if (!rc)
+        rc = reload_certificate(w, &fresh, err);
+    if (rc)
+        return rc;
+    scheduler_wake(w->scheduler, "check");
+    log_set_level((enum log_level)(LOG_LEVEL_ERROR + fresh.log_level));
+    config_print_unreloadable(&w->config, &fresh, &unreloadable);
+    if (unreloadable.len)
+        log_event(LOG_LEVEL_NOTICE, "restart_needed", "options", unreloadable.data, NULL);
+    return 0;
+}

@@ -1,0 +1,337 @@
+/* The background jobs of the daemon. Layer 6 (main). When they run is the scheduler's affair.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "access.h"
+#include "audit_notes.h"
+#include "audit_store.h"
+#include "audit_verify.h"
+#include "change_store.h"
+#include "clock.h"
+#include "deed_store.h"
+#include "installation_store.h"
+#include "lease_store.h"
+#include "log.h"
+#include "metric.h"
+#include "notify.h"
+#include "replica_store.h"
+#include "store_schema.h"
+#include "str.h"
+#include "watch_run.h"
+#include "wire_private.h"
+
+#define SECOND 1000
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
+#define CHANGES_KEPT_MS (6LL * HOUR)
+#define PRUNE_BATCH 5000U
+#define DEEDS_LAST_MS (24LL * HOUR) /* what is tried again and again is one deed; of other replicas nobody knows */
+
+/* -- start-up: everything that needs the database, tried until it works ------------------------------------------------------ */
+
+static int register_replica(struct wire *wire, struct err *err) {
+    char host[64] = "localhost";
+    const char *name = wire->config.replica_name;
+    int64_t previous_age_ms = -1;
+    unsigned id = 0;
+    int rc;
+    (void)gethostname(host, sizeof(host) - 1);
+    rc = replica_store_register(wire->store, *name ? name : host, &id, &previous_age_ms, err);
+    if (!rc && previous_age_ms >= 0 && previous_age_ms < 15 * SECOND)
+        log_event(LOG_LEVEL_NOTICE, "replica_seen_just_now", "name", *name ? name : host, "hint",
+                  "a replica of this name beat its heart seconds ago: a quick restart, or two daemons with one name", NULL);
+    return rc;
+}
+
+/* What was begun outside and has no line that tells how it ended: before the start nobody of this replica works on it any more. */
+static int close_deeds(struct wire *wire, unsigned replica_id, int64_t age_ms, struct err *err) {
+    const int64_t now_ms = clock_wall_ms();
+    const struct deed_left left = {.replica_id = replica_id, .begun_before_ms = now_ms - age_ms + 1, .now_ms = now_ms};
+    unsigned closed = 0;
+    int rc = deed_store_close(wire->store, &left, &closed, err);
+    if (closed)
+        log_event(LOG_LEVEL_WARNING, "audit_deeds_closed", "deeds", log_fmt("%u", closed), "hint",
+                  "how they ended is not known: the audit trail names them, with the result unknown", NULL);
+    return rc;
+}
+
+static int start_up(struct wire *wire, struct err *err) {
+    char installation[UUID_TEXT_BYTES];
+    int rc = store_check_schema(wire->store, store_schema_builtin(), err);
+    if (!rc)
+        rc = installation_store_load(wire->store, installation, err);
+    if (!rc)
+        rc = register_replica(wire, err);
+    if (rc)
+        return rc;
+    platform_set_installation(wire->platform, installation);
+    rc = sealing_follow(wire->sealing, err);
+    if (!rc)
+        rc = audit_store_open_key(wire->store, wire->seal, err);
+    if (!rc)
+        rc = close_deeds(wire, store_get_replica(wire->store), 0, err);
+    if (rc)
+        return rc;
+    rc = directory_load(wire->directory, err); /* from here on the feed is followed: what is read below cannot miss a change */
+    if (!rc)
+        rc = signon_load(wire->signon, err);
+    if (!rc)
+        rc = identity_sync(wire->identity, err);
+    if (!rc)
+        rc = access_sync_names(wire->access, err);
+    return rc ? rc : platform_sync(wire->platform, err);
+}
+
+/* What kaasd waits for is told when it begins to, and when it waits for something else. */
+static void note_not_ready(struct wire *wire, const struct err *err) {
+    (void)pthread_mutex_lock(&wire->lock);
+    bool is_news = wire->not_ready.code != err->code;
+    wire->not_ready = *err;
+    (void)pthread_mutex_unlock(&wire->lock);
+    if (is_news)
+        log_error(LOG_LEVEL_WARNING, "waiting", err, "remedy", err->remedy[0] ? err->remedy : NULL, "hint",
+                  "kaasd goes on by itself as soon as it can", NULL);
+    notify_status(err->text);
+}
+
+static int job_start(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    int rc = start_up(wire, err);
+    if (rc) {
+        note_not_ready(wire, err);
+        return rc;
+    }
+    atomic_store(&wire->is_ready, true);
+    notify_status("ready");
+    log_event(LOG_LEVEL_NOTICE, "ready", "version", PACKAGE_VERSION, "installation", platform_installation(wire->platform), NULL);
+    scheduler_wake(wire->scheduler, "vcenters");
+    scheduler_wake(wire->scheduler, "prune");
+    return ERR_CANCELED; /* done for good */
+}
+
+/* -- while running ------------------------------------------------------------------------------------------------------------- */
+
+static bool is_ready(const struct wire *wire) {
+    return atomic_load(&wire->is_ready);
+}
+
+static int job_changes(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? directory_poll(wire->directory, err) : 0;
+}
+
+/* When clusters were last reported on: with the database, and so with the other replicas. */
+static int job_reports(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? directory_sync_reports(wire->directory, err) : 0;
+}
+
+/* The feed against everything that is stored. */
+static int job_check(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    unsigned long differences = 0;
+    return is_ready(wire) ? directory_check(wire->directory, &differences, err) : 0;
+}
+
+/* What a watched vCenter shows of nodes counts for the state of clusters, once it is stored, whichever replica stores it. */
+static void tell_watched(struct wire *wire, const struct link *link) {
+    struct watch_report report;
+    watch_get_report(link_watch(link), &report);
+    directory_set_watched(wire->directory, link_id(link),
+                          report.is_watching && (!report.is_saving || report.saved_at_ms >= report.since_ms));
+}
+
+static int job_vcenters(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    _cleanup_free_ struct link **links = NULL;
+    size_t count = 0;
+    (void)err;
+    if (!is_ready(wire))
+        return 0;
+    platform_tick(wire->platform);
+    links = platform_list(wire->platform, &count);
+    for (size_t i = 0; links && i < count; i++) {
+        tell_watched(wire, links[i]);
+        link_unref(links[i]);
+    }
+    return 0;
+}
+
+/* Which vCenters fetched the plug-in's manifest. */
+static int job_manifest(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? manifest_log_settle(wire->manifest_log, wire->platform, err) : 0;
+}
+
+/* Whether the database answers is known before somebody needs it: requests are refused by what this finds. */
+static int job_pulse(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? store_ping(wire->store, err) : 0;
+}
+
+static int job_heartbeat(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? replica_store_heartbeat(wire->store, err) : 0;
+}
+
+static int job_sessions(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? signon_purge(wire->signon, err) : 0;
+}
+
+static int job_keys(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? signon_keys_tick(wire->signon, err) : 0;
+}
+
+static int job_sealing(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? sealing_tick(wire->sealing, err) : 0;
+}
+
+/* People who are signed in, in the directories they came by. */
+static int job_people(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    (void)err;
+    if (is_ready(wire))
+        signon_check_directories(wire->signon);
+    return 0;
+}
+
+static int job_identity(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    (void)err;
+    if (is_ready(wire))
+        identity_tick(wire->identity);
+    if (wire->kerberos)
+        kerberos_tick(wire->kerberos);
+    health_log_begin(&wire->health_log);
+    wire_check_directories(wire, health_log_take, &wire->health_log);
+    wire_check_kerberos(wire, health_log_take, &wire->health_log);
+    health_log_end(&wire->health_log);
+    return 0;
+}
+
+/* Controllers of HX clusters, whether they let us in. */
+static int job_peers(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? peers_tick(wire->peers, err) : 0;
+}
+
+static int job_rights(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    (void)err;
+    signon_rights_tick(wire->signon);
+    return 0;
+}
+
+/* What could not be written to the audit trail is told where it can be: the log holds the requests themselves. */
+static void tell_lost_audit(struct wire *wire) {
+    struct metric *lost =
+        metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL);
+    const int64_t count = metric_value(lost);
+    if (count != wire->audit_lost_told)
+        log_event(LOG_LEVEL_WARNING, "audit_lost", "lines", log_fmt("%" PRId64, count - wire->audit_lost_told), "hint",
+                  "the database did not take them; the requests are in this log by their request ids", NULL);
+    wire->audit_lost_told = count;
+}
+
+/* Apart from the questions, which must not wait for the database. */
+static int job_notes(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    tell_lost_audit(wire);
+    if (!is_ready(wire))
+        return 0;
+    signon_write_notes(wire->signon);
+    return audit_store_write_notes(wire->store, err);
+}
+
+/* In batches, so that nobody waits long for what one of them locks. */
+static int prune_trail(struct wire *wire, unsigned replica_id, struct err *err) {
+    const struct audit_pruning pruning = {
+        .replica_id = replica_id, .older_than_ms = clock_wall_ms() - wire->config.audit_keep_ms, .limit = PRUNE_BATCH};
+    unsigned long deleted = PRUNE_BATCH;
+    int rc = 0;
+    while (!rc && deleted == PRUNE_BATCH)
+        rc = audit_store_prune(wire->store, &pruning, &deleted, err);
+    return rc;
+}
+
+static int prune_audit(struct wire *wire, struct err *err) {
+    struct audit_chain_list chains = {0};
+    int rc = wire->config.audit_keep_ms ? audit_store_list_chains(wire->store, &chains, err) : 0;
+    for (size_t i = 0; i < chains.count && !rc; i++)
+        rc = prune_trail(wire, chains.items[i].replica_id, err);
+    audit_chain_list_done(&chains);
+    return rc;
+}
+
+/* Rows come with each sign-on, and each is of no use after some minutes. */
+static int job_used_proofs(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return wire->kerberos && is_ready(wire) ? kerberos_purge(wire->kerberos, err) : 0;
+}
+
+/* One replica is enough for this. */
+static int job_prune(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    _cleanup_free_ char *holder = str_format("replica-%u", store_get_replica(wire->store));
+    unsigned long deleted = PRUNE_BATCH;
+    bool is_mine = false;
+    int rc = 0;
+    if (!is_ready(wire) || !holder)
+        return 0;
+    rc = lease_store_acquire(wire->store, "prune", holder, 10LL * MINUTE, &is_mine, err);
+    while (!rc && is_mine && deleted == PRUNE_BATCH)
+        rc = change_store_prune(wire->store, clock_wall_ms() - CHANGES_KEPT_MS, PRUNE_BATCH, &deleted, err);
+    if (!rc && is_mine)
+        rc = close_deeds(wire, 0, DEEDS_LAST_MS, err);
+    return !rc && is_mine ? prune_audit(wire, err) : rc;
+}
+
+int wire_start_jobs(struct wire *wire, struct err *err) {
+    const struct backoff quick = {.first_ms = 250, .max_ms = 5000, .jitter_percent = 20};
+    const struct backoff steady = {.first_ms = 5000, .max_ms = 10000, .jitter_percent = 20}; /* health goes by its failures */
+    const struct backoff slow = {.first_ms = 5000, .max_ms = 60000, .jitter_percent = 20};
+    const int64_t people_ms = wire->config.auth_directory_live_check_ms / 4; /* who is due is asked about soon after */
+    const struct job jobs[] = {
+        {.name = "start", .period_ms = SECOND, .retry = quick, .run = job_start, .arg = wire},
+        {.name = "changes", .period_ms = 250, .retry = {.first_ms = 250, .max_ms = 1000}, .run = job_changes, .arg = wire},
+        {.name = "reports", .period_ms = 15 * SECOND, .jitter_percent = 20, .retry = slow, .run = job_reports, .arg = wire},
+        {.name = "vcenters", .period_ms = SECOND, .retry = quick, .run = job_vcenters, .arg = wire},
+        {.name = "manifest", .period_ms = 2 * SECOND, .retry = slow, .run = job_manifest, .arg = wire},
+        {.name = "rights", .period_ms = SIGNON_RIGHTS_TICK_MS, .retry = quick, .run = job_rights, .arg = wire},
+        {.name = "people",
+         .period_ms = people_ms < 5 * SECOND ? people_ms : 5 * SECOND,
+         .retry = quick,
+         .run = job_people,
+         .arg = wire},
+        {.name = "identity", .period_ms = SECOND, .retry = quick, .run = job_identity, .arg = wire},
+        {.name = "peers", .period_ms = 3 * SECOND, .retry = slow, .run = job_peers, .arg = wire},
+        {.name = "notes", .period_ms = SECOND, .retry = quick, .run = job_notes, .arg = wire},
+        {.name = "pulse", .period_ms = SECOND, .retry = {.first_ms = 250, .max_ms = 1000}, .run = job_pulse, .arg = wire},
+        {.name = "heartbeat", .period_ms = 10 * SECOND, .retry = steady, .run = job_heartbeat, .arg = wire},
+        {.name = "sessions", .period_ms = MINUTE, .jitter_percent = 20, .retry = slow, .run = job_sessions, .arg = wire},
+        {.name = "sealing", .period_ms = SECOND, .retry = quick, .run = job_sealing, .arg = wire},
+        {.name = "signing_keys", .period_ms = SECOND, .retry = slow, .run = job_keys, .arg = wire},
+        {.name = "check",
+         .period_ms = wire->config.directory_check_interval_ms,
+         .jitter_percent = 20,
+         .retry = slow,
+         .run = job_check,
+         .arg = wire},
+        {.name = "used_proofs",
+         .period_ms = 5 * MINUTE,
+         .jitter_percent = 20,
+         .retry = slow,
+         .run = job_used_proofs,
+         .arg = wire},
+        {.name = "prune", .period_ms = 10 * MINUTE, .jitter_percent = 20, .retry = slow, .run = job_prune, .arg = wire},
+    };
+    int rc = scheduler_new(jobs, sizeof(jobs) / sizeof(jobs[0]), store_thread_begin, store_thread_end, &wire->scheduler, err);
+    return rc ? rc : scheduler_start(wire->scheduler, err);
+}

@@ -1,0 +1,88 @@
+/* Passwords of local users: changing them. Layer 4 (service/access). Which are good enough is model/password.c, hashing port/passwd.c,
+ * proving one service/signon.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "access.h"
+#include "access_private.h"
+#include "clock.h"
+#include "passwd.h"
+#include "password.h"
+#include "secret.h"
+#include "str.h"
+
+#define CHANGE_TRIES 5
+#define LOCAL "local:"
+
+struct password_change {
+    const struct access_caller *caller;
+    const char *user_id, *password;
+    const char *action, *kept_sid;
+    bool must_change_password;
+};
+
+static int write_once(struct access *access, const struct password_change *change, const char *hash, struct err *err) {
+    _cleanup_(user_free) struct user *user = NULL;
+    struct access_deed deed = {.action = change->action, .object_kind = "user", .object_id = change->user_id};
+    struct audit_record record;
+    struct user_change along = {.audit = &record, .ends_sessions = true, .kept_sid = change->kept_sid};
+    int64_t next = 0;
+    int rc = user_store_load(access->options.store, change->user_id, &user, err);
+    if (rc)
+        return rc;
+    deed.object_name = user->name;
+    record = access_record(change->caller, &deed);
+    secret_free(user->password_hash);
+    user->password_hash = str_dup(hash);
+    user->must_change_password = change->must_change_password;
+    user->updated_at_ms = record.at_ms;
+    rc = user->password_hash ? user_store_update(access->options.store, user, &along, &next, err)
+                             : err_set(err, ERR_NOMEM, "out of memory");
+    return access_finish(access, change->caller, &deed, rc);
+}
+
+static int check(struct access *access, const struct password_change *change, struct err *err) {
+    _cleanup_(user_free) struct user *user = NULL;
+    int rc = user_store_load(access->options.store, change->user_id, &user, err);
+    return rc ? rc : password_check(change->password, user->name, err);
+}
+
+/* Hashing takes long: the record is read again behind it, so that nothing that was changed meanwhile is lost. */
+static int change_password(struct access *access, const struct password_change *change, struct err *err) {
+    _cleanup_secret_ char *hash = NULL;
+    struct err why = {0};
+    int rc = check(access, change, err);
+    if (!rc)
+        rc = passwd_hash(change->password, &hash, err);
+    if (rc)
+        return rc;
+    rc = ERR_PRECONDITION;
+    for (int i = 0; rc == ERR_PRECONDITION && i < CHANGE_TRIES; i++) {
+        err_clear(&why);
+        rc = write_once(access, change, hash, &why);
+    }
+    if (rc && err && !err->code)
+        *err = why;
+    return rc;
+}
+
+int access_reset_password(struct access *access, const struct access_caller *caller, const struct access_password *wanted,
+                          struct err *err) {
+    const struct password_change change = {.caller = caller,
+                                           .user_id = wanted->user_id,
+                                           .password = wanted->password,
+                                           .action = "user.password_reset",
+                                           .must_change_password = wanted->must_change_password};
+    return change_password(access, &change, err);
+}
+
+int access_change_own_password(struct access *access, const struct access_caller *caller, const char *password, struct err *err) {
+    const struct password_change change = {
+        .caller = caller,
+        .user_id = caller->who->id + sizeof(LOCAL) - 1,
+        .password = password,
+        .action = "user.password_change",
+        .kept_sid = caller->sid,
+    };
+    if (caller->who->source != SOURCE_LOCAL || !str_starts(caller->who->id, LOCAL))
+        return err_set(err, ERR_CONFLICT, "you did not sign in with a password that is kept here");
+    return change_password(access, &change, err);
+}

@@ -1,0 +1,104 @@
+/* Role mappings: giving, changing and taking away. Layer 4 (service/access).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+
+#include "access.h"
+#include "access_private.h"
+#include "clock.h"
+#include "role_mapping_store.h"
+#include "str.h"
+#include "uuid.h"
+
+/* The line names the mapping, and tells in the reason who gets which role: that is what people look for. */
+static struct access_deed deed_of(const char *action, const struct role_mapping *m, const char *reason) {
+    return (struct access_deed){.action = action, .object_kind = "role_mapping", .object_id = m->id, .reason = reason};
+}
+
+static char *reason_of(const struct role_mapping *m) {
+    return m->privilege ? str_format("%s for %s on vCenter %s", role_name(m->role), m->privilege, m->subject_id)
+                        : str_format("%s for %s", role_name(m->role), m->subject_id);
+}
+
+static int check_kind(const struct access *access, const struct role_mapping *m, struct err *err) {
+    if (m->kind != ROLE_MAPPING_PRIVILEGE || access->options.maps_privileges)
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "roles by privileges of a vCenter are switched off");
+    return err_remedy(err, "set auth.vcenter.privilege_roles: true, if whoever gives privileges there may give this role, too");
+}
+
+static int set_identity(struct role_mapping *m, struct err *err) {
+    char id[UUID_TEXT_BYTES];
+    uuid_new(id);
+    free(m->id);
+    m->id = str_dup(id);
+    m->created_at_ms = m->updated_at_ms = clock_wall_ms();
+    m->version_no = 1;
+    return m->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+int access_add_role_mapping(struct access *access, const struct access_caller *caller, struct role_mapping *m, struct err *err) {
+    _cleanup_free_ char *reason = NULL;
+    struct access_deed deed;
+    struct audit_record record;
+    int rc = role_mapping_normalize(m, err);
+    if (!rc)
+        rc = check_kind(access, m, err);
+    if (!rc)
+        rc = set_identity(m, err);
+    if (rc)
+        return rc;
+    reason = reason_of(m);
+    deed = deed_of("role_mapping.create", m, reason);
+    record = access_record(caller, &deed);
+    rc = role_mapping_store_insert(access->options.store, m, &record, err);
+    if (rc == ERR_EXISTS)
+        (void)err_remedy(err, "remove that one first, or change its role: kaasctl role-mapping list, or GET /v2/role-mappings");
+    return access_finish(access, caller, &deed, rc);
+}
+
+int access_change_role_mapping(struct access *access, const struct access_caller *caller, struct role_mapping *m,
+                               struct err *err) {
+    _cleanup_free_ char *reason = NULL;
+    struct access_deed deed;
+    struct audit_record record;
+    int rc = role_mapping_normalize(m, err);
+    if (rc)
+        return rc;
+    reason = reason_of(m);
+    deed = deed_of("role_mapping.change", m, reason);
+    record = access_record(caller, &deed);
+    m->updated_at_ms = record.at_ms;
+    rc = role_mapping_store_update(access->options.store, m, &record, err);
+    if (rc == ERR_PRECONDITION)
+        (void)err_remedy(err, "read it again and repeat the change");
+    return access_finish(access, caller, &deed, rc);
+}
+
+int access_remove_role_mapping(struct access *access, const struct access_caller *caller, const char *id, int64_t version_no,
+                               struct err *err) {
+    _cleanup_free_ char *reason = NULL;
+    struct role_mapping m = {0};
+    struct access_deed deed;
+    struct audit_record record;
+    struct role_mapping_removal removal = {.id = id, .version_no = version_no, .audit = &record};
+    int rc = role_mapping_store_load(access->options.store, id, &m, err);
+    if (rc)
+        return rc;
+    reason = reason_of(&m);
+    deed = deed_of("role_mapping.remove", &m, reason);
+    record = access_record(caller, &deed);
+    rc = role_mapping_store_delete(access->options.store, &removal, err);
+    if (rc == ERR_PRECONDITION)
+        (void)err_remedy(err, "read it again and repeat the removal");
+    rc = access_finish(access, caller, &deed, rc);
+    role_mapping_done(&m);
+    return rc;
+}
+
+int access_list_role_mappings(struct access *access, struct role_mapping_list *out, struct err *err) {
+    return role_mapping_store_list(access->options.store, out, err);
+}
+
+int access_get_role_mapping(struct access *access, const char *id, struct role_mapping *out, struct err *err) {
+    return role_mapping_store_load(access->options.store, id, out, err);
+}

@@ -1,0 +1,293 @@
+/* Cluster records and HX cluster attributes: changing them. Layer 4 (service/clusters).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "clusters_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "audit_store.h"
+#include "backoff.h"
+#include "clock.h"
+#include "cluster_store.h"
+#include "metric.h"
+#include "names.h"
+#include "platform_store.h"
+#include "str.h"
+#include "uuid.h"
+
+#define CHANGE_TRIES 12
+
+static const struct backoff between_tries = {.first_ms = 2, .max_ms = 120, .jitter_percent = 100};
+
+int clusters_new(const struct clusters_options *options, struct clusters **out, struct err *err) {
+    struct clusters *c = calloc(1, sizeof(*c));
+    if (!c)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    c->options = *options;
+    *out = c;
+    return 0;
+}
+
+void clusters_free(struct clusters *clusters) {
+    free(clusters);
+}
+
+struct audit_record clusters_audit_record(const struct clusters_caller *caller, const struct clusters_written *what, int rc) {
+    return (struct audit_record){
+        .at_ms = clock_wall_ms(),
+        .event = {.action = what->action,
+                  .principal_id = caller->who->id,
+                  .principal_name = caller->who->name,
+                  .acting_id = caller->who->acting_id,
+                  .source = source_name(caller->who->source),
+                  .object_kind = what->kind,
+                  .object_id = what->id,
+                  .object_name = what->name,
+                  .address = caller->address,
+                  .request_id = caller->request_id,
+                  .result = err_slug(rc)},
+    };
+}
+
+/* Counting is for the last fifth: the directory may be a second behind, and others write, too. */
+static bool is_close(size_t known, size_t added, size_t most) {
+    return known + added > most - most / 5;
+}
+
+const struct cluster_room *clusters_room(const struct clusters *c, size_t clusters, size_t nodes) {
+    static const struct cluster_room caps = {.clusters_max = KAAS_CLUSTERS_COUNT_MAX, .nodes_max = KAAS_NODES_COUNT_MAX};
+    size_t known_clusters = 0, known_nodes = 0;
+    if (!c->options.get_size || !c->options.get_size(c->options.get_size_arg, &known_clusters, &known_nodes))
+        return &caps;
+    return is_close(known_clusters, clusters, caps.clusters_max) || is_close(known_nodes, nodes, caps.nodes_max) ? &caps : NULL;
+}
+
+static void append_audit(struct clusters *c, const struct clusters_caller *caller, const struct clusters_written *what, int rc) {
+    const struct audit_record record = clusters_audit_record(caller, what, rc);
+    if (audit_store_append(c->options.store, &record, NULL))
+        metric_add(metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL), 1);
+}
+
+/* Every write ends here. What was made is in the trail already, by the same transaction; what was refused gets its line now. */
+static int finish(struct clusters *c, const struct clusters_caller *caller, const struct clusters_written *what, int rc) {
+    if (rc)
+        append_audit(c, caller, what, rc);
+    else if (c->options.on_written)
+        c->options.on_written(c->options.on_written_arg);
+    return rc;
+}
+
+static int insert(struct clusters *c, struct cluster *record, const struct audit_record *audit, struct err *err) {
+    int rc = cluster_check(record, err);
+    const struct cluster_writing with = {audit, clusters_room(c, 1, record->nodes_count)};
+    if (!rc)
+        rc = cluster_store_insert(c->options.store, record, &with, err);
+    if (rc == ERR_EXISTS)
+        (void)err_remedy(err, "choose another name, or change the record that is there");
+    return rc;
+}
+
+int clusters_create(struct clusters *c, const struct clusters_caller *caller, struct cluster *record, char id[37],
+                    struct err *err) {
+    struct clusters_written what = {.action = "cluster.create", .kind = "cluster", .id = id, .name = record->name};
+    const struct audit_record audit = clusters_audit_record(caller, &what, 0);
+    uuid_new(id);
+    free(record->id);
+    record->id = str_dup(id);
+    record->created_at_ms = clock_wall_ms();
+    record->updated_at_ms = record->created_at_ms;
+    return finish(c, caller, &what, record->id ? insert(c, record, &audit, err) : err_set(err, ERR_NOMEM, "out of memory"));
+}
+
+static int precondition(struct err *err) {
+    (void)err_set(err, ERR_PRECONDITION, "the record has been changed since it was read; nothing was done");
+    return err_remedy(err, "read it again and repeat the change");
+}
+
+static int update(struct clusters *c, const struct cluster *record, unsigned parts, const struct audit_record *audit,
+                  struct err *err) {
+    const bool has_nodes = parts & CLUSTER_PART_NODES;
+    const struct cluster_writing with = {audit, has_nodes ? clusters_room(c, 0, record->nodes_count) : NULL};
+    return cluster_store_update(c->options.store, record, parts, &with, err);
+}
+
+static int change_once(struct clusters *c, const struct clusters_edit *edit, const struct audit_record *audit, struct err *err) {
+    struct cluster *record = NULL;
+    unsigned parts = 0;
+    int rc = cluster_store_load(c->options.store, edit->id, &record, err);
+    if (!rc && edit->version_no && record->version_no != edit->version_no)
+        rc = precondition(err);
+    if (!rc)
+        rc = edit->fn(edit->arg, record, &parts, err);
+    if (!rc) {
+        record->updated_at_ms = clock_wall_ms();
+        rc = cluster_check(record, err);
+    }
+    if (!rc)
+        rc = update(c, record, parts, audit, err);
+    cluster_free(record);
+    return rc;
+}
+
+/* Somebody else was quicker, and the caller has made no condition: once more after a moment, or all who write to one record at several
+ * replicas would meet again. Never 412 for a request that asked for nothing of the kind. */
+static bool try_again(int *rc, int64_t version_no, unsigned attempt, struct err *why) {
+    const int64_t ms = backoff_delay_ms(&between_tries, attempt, random_u32());
+    const struct timespec pause = {.tv_nsec = ms * 1000000};
+    if (*rc != ERR_PRECONDITION || version_no)
+        return false;
+    err_clear(why);
+    if (attempt < CHANGE_TRIES) {
+        (void)nanosleep(&pause, NULL);
+        return true;
+    }
+    *rc = err_set(why, ERR_BUSY, "others keep changing this record; nothing was done, try again shortly");
+    return false;
+}
+
+int clusters_change(struct clusters *c, const struct clusters_caller *caller, const struct clusters_edit *edit, struct err *err) {
+    struct clusters_written what = {.action = "cluster.change", .kind = "cluster", .id = edit->id};
+    const struct audit_record audit = clusters_audit_record(caller, &what, 0);
+    struct err why = {0};
+    unsigned attempt = 0;
+    int rc;
+    do
+        rc = change_once(c, edit, &audit, &why);
+    while (try_again(&rc, edit->version_no, ++attempt, &why));
+    if (rc && err)
+        *err = why;
+    return finish(c, caller, &what, rc);
+}
+
+struct report {
+    unsigned parts;
+    const struct audit_record *audit; /* if it goes through */
+};
+
+/* A report with nothing new still ends a silence, which the replicas must learn of. */
+static int save_time(struct clusters *c, const struct cluster *record, struct err *err) {
+    struct report_time time = {.at_ms = record->reported_at_ms};
+    (void)snprintf(time.cluster_id, sizeof(time.cluster_id), "%s", record->id);
+    return cluster_store_save_report_times(c->options.store, &time, 1, true, err);
+}
+
+/* One who says what was said before is not in the trail. */
+static int save_report(struct clusters *c, const struct cluster *before, struct report *report, struct cluster *record,
+                       struct err *err) {
+    bool is_news = !cluster_is_reported(before) || before->reported_state != record->reported_state;
+    int rc;
+    if (cluster_same(before, record))
+        return save_time(c, record, err);
+    record->updated_at_ms = record->observed_at_ms = clock_wall_ms();
+    rc = cluster_check(record, err);
+    return rc ? rc : update(c, record, report->parts, is_news ? report->audit : NULL, err);
+}
+
+static int report_once(struct clusters *c, const struct clusters_edit *edit, struct report *report, struct err *err) {
+    _cleanup_(cluster_free) struct cluster *record = NULL;
+    struct cluster before = {0};
+    int rc = cluster_store_load(c->options.store, edit->id, &record, err);
+    if (!rc && edit->version_no && record->version_no != edit->version_no)
+        rc = precondition(err);
+    if (!rc)
+        rc = cluster_copy(record, &before, err);
+    if (!rc)
+        rc = edit->fn(edit->arg, record, &report->parts, err);
+    if (!rc)
+        rc = save_report(c, &before, report, record, err);
+    cluster_done(&before);
+    return rc;
+}
+
+int clusters_report(struct clusters *c, const struct clusters_caller *caller, const struct clusters_edit *edit, struct err *err) {
+    struct clusters_written what = {.action = "cluster.report", .kind = "cluster", .id = edit->id};
+    const struct audit_record audit = clusters_audit_record(caller, &what, 0);
+    struct err why = {0};
+    unsigned attempt = 0;
+    int rc;
+    do {
+        struct report report = {.audit = &audit};
+        rc = report_once(c, edit, &report, &why);
+    } while (try_again(&rc, edit->version_no, ++attempt, &why));
+    if (rc && err)
+        *err = why;
+    if (!rc && c->options.on_written)
+        c->options.on_written(c->options.on_written_arg);
+    return rc;
+}
+
+int clusters_remove(struct clusters *c, const struct clusters_caller *caller, const char *id, int64_t version_no,
+                    struct err *err) {
+    struct clusters_written what = {.action = "cluster.remove", .kind = "cluster", .id = id};
+    const struct audit_record audit = clusters_audit_record(caller, &what, 0);
+    int rc = cluster_store_delete(c->options.store, id, version_no, &audit, err);
+    if (rc == ERR_PRECONDITION)
+        (void)err_remedy(err, "read it again and repeat the removal");
+    return finish(c, caller, &what, rc);
+}
+
+/* The name that discovery gives is that of the vSphere cluster below. */
+static int give_name_back(struct clusters *c, struct hx_cluster *hx, struct err *err) {
+    struct vsphere_cluster on = {0};
+    int rc = platform_store_load_vsphere(c->options.store, &hx->vsphere_cluster, &on, err);
+    if (!rc)
+        rc = str_replace(&hx->name, on.name ? on.name : hx->vsphere_cluster.moref, err);
+    vsphere_cluster_done(&on);
+    return rc;
+}
+
+static int apply_hx(struct clusters *c, const struct clusters_hx_change *change, struct hx_cluster *hx, struct err *err) {
+    int rc = 0;
+    if (change->has_name && change->name)
+        rc = name_check(change->name, "name", err);
+    if (!rc && change->has_address && change->address)
+        rc = name_check_host(change->address, "management_address", err);
+    if (rc)
+        return rc;
+    if (change->has_name) {
+        hx->is_name_set = change->name != NULL;
+        rc = change->name ? str_replace(&hx->name, change->name, err) : give_name_back(c, hx, err);
+    }
+    if (!rc && change->has_address)
+        rc = str_replace(&hx->address, change->address, err);
+    return rc;
+}
+
+struct hx_edit {
+    const char *id;
+    int64_t version_no;
+    const struct clusters_hx_change *change;
+    const struct audit_record *audit; /* if it goes through */
+};
+
+static int change_hx_once(struct clusters *c, const struct hx_edit *edit, struct err *err) {
+    struct hx_cluster *hx = NULL;
+    int64_t next = 0;
+    int rc = platform_store_load_hx(c->options.store, edit->id, &hx, err);
+    if (!rc && edit->version_no && hx->version_no != edit->version_no)
+        rc = precondition(err);
+    if (!rc)
+        rc = apply_hx(c, edit->change, hx, err);
+    if (!rc)
+        rc = platform_store_update_hx(c->options.store, hx, edit->audit, &next, err);
+    hx_cluster_free(hx);
+    return rc;
+}
+
+int clusters_change_hx(struct clusters *c, const struct clusters_caller *caller, const char *id, int64_t version_no,
+                       const struct clusters_hx_change *change, struct err *err) {
+    struct clusters_written what = {.action = "hx_cluster.change", .kind = "hx_cluster", .id = id};
+    const struct audit_record audit = clusters_audit_record(caller, &what, 0);
+    const struct hx_edit edit = {id, version_no, change, &audit};
+    struct err why = {0};
+    unsigned attempt = 0;
+    int rc;
+    do
+        rc = change_hx_once(c, &edit, &why);
+    while (try_again(&rc, version_no, ++attempt, &why));
+    if (rc && err)
+        *err = why;
+    return finish(c, caller, &what, rc);
+}

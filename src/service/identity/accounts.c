@@ -1,0 +1,255 @@
+/* Service accounts: adding, changing, removing. Layer 4 (service/identity).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "accounts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit_store.h"
+#include "clock.h"
+#include "identity_private.h"
+#include "metric.h"
+#include "service_store.h"
+#include "str.h"
+#include "strbuf.h"
+#include "uuid.h"
+
+#define CHANGE_TRIES 3
+
+/* A line of the audit trail about a change. Borrowed. */
+struct deed {
+    const char *action, *id, *name, *reason;
+};
+
+static struct audit_record record_of(const struct accounts_caller *caller, const struct deed *deed) {
+    return (struct audit_record){
+        .at_ms = clock_wall_ms(),
+        .event = {.action = deed->action,
+                  .principal_id = caller->who->id,
+                  .principal_name = caller->who->name,
+                  .source = source_name(caller->who->source),
+                  .object_kind = "service_account",
+                  .object_id = deed->id,
+                  .object_name = deed->name,
+                  .address = caller->address,
+                  .request_id = caller->request_id,
+                  .result = err_slug(0),
+                  .reason = deed->reason},
+    };
+}
+
+/* After success others learn of it, a refusal is noted. */
+static int finish(struct identity *identity, const struct accounts_caller *caller, const struct deed *deed, int rc) {
+    const struct identity_options *options = &identity->options;
+    struct audit_record record = record_of(caller, deed);
+    record.event.result = err_slug(rc);
+    if (rc && audit_store_append(options->store, &record, NULL))
+        metric_add(metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL), 1);
+    if (!rc && options->on_written)
+        options->on_written(options->on_written_arg);
+    return rc;
+}
+
+/* -- what is said about it in the audit trail --------------------------------------------------------------------------------- */
+
+static const char *word(bool value) {
+    return value ? "yes" : "no";
+}
+
+static void tell(struct strbuf *reason, const char *what, const char *before, const char *after) {
+    if (!str_eq(before, after))
+        strbuf_addf(reason, "%s%s: %s -> %s", reason->len ? "; " : "", what, before ? before : "-", after ? after : "-");
+}
+
+static char *list_hx(const struct service_account *a) {
+    struct strbuf text;
+    strbuf_init(&text, SERVICE_HX_CLUSTERS_COUNT_MAX * UUID_TEXT_BYTES);
+    for (size_t i = 0; i < a->hx_clusters_count; i++)
+        strbuf_addf(&text, "%s%s", i ? "," : "", a->hx_clusters[i]);
+    return strbuf_steal(&text);
+}
+
+static char *list_certificates(const struct service_account *a) {
+    struct strbuf text;
+    strbuf_init(&text, SERVICE_CERTIFICATES_COUNT_MAX * SERVICE_FINGERPRINT_BYTES);
+    for (size_t i = 0; i < a->certificates_count; i++)
+        strbuf_addf(&text, "%s%.16s", i ? "," : "", a->certificates[i].sha256);
+    return strbuf_steal(&text);
+}
+
+/* What has changed, in words; empty: nothing has. */
+static char *describe(const struct service_account *before, const struct service_account *after) {
+    _cleanup_free_ char *hx_before = list_hx(before), *hx_after = list_hx(after);
+    _cleanup_free_ char *pins_before = list_certificates(before), *pins_after = list_certificates(after);
+    struct strbuf reason;
+    strbuf_init(&reason, SERVICE_HX_CLUSTERS_COUNT_MAX * UUID_TEXT_BYTES * 4);
+    tell(&reason, "name", before->name, after->name);
+    tell(&reason, "description", before->description, after->description);
+    tell(&reason, "kerberos", before->kerberos, after->kerberos);
+    tell(&reason, "subject", before->subject, after->subject);
+    tell(&reason, "certificates", pins_before, pins_after);
+    tell(&reason, "may_delegate", word(before->may_delegate), word(after->may_delegate));
+    tell(&reason, "disabled", word(before->is_disabled), word(after->is_disabled));
+    tell(&reason, "hx_clusters", hx_before, hx_after);
+    return strbuf_steal(&reason);
+}
+
+/* -- adding ----------------------------------------------------------------------------------------------------------------- */
+
+int accounts_add(struct identity *identity, const struct accounts_caller *caller, struct service_account *wanted,
+                 struct err *err) {
+    const struct service_account nothing = {.name = NULL};
+    _cleanup_free_ char *reason = describe(&nothing, wanted);
+    char id[UUID_TEXT_BYTES];
+    struct audit_record record;
+    struct deed deed = {.action = "service_account.create", .name = wanted->name, .reason = reason};
+    int rc = service_account_check(wanted, err);
+    if (rc)
+        return rc;
+    uuid_new(id);
+    free(wanted->id);
+    wanted->id = str_dup(id);
+    wanted->created_at_ms = wanted->updated_at_ms = clock_wall_ms();
+    wanted->version_no = 1;
+    if (!wanted->id)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    deed.id = id;
+    record = record_of(caller, &deed);
+    rc = service_store_insert(identity->options.store, wanted, &record, err);
+    if (rc == ERR_EXISTS)
+        (void)err_remedy(err, "a name and a proof belong to one account; see: kaasctl service list, or GET /v2/services");
+    return finish(identity, caller, &deed, rc);
+}
+
+/* -- changing --------------------------------------------------------------------------------------------------------------- */
+
+static int apply_texts(const struct account_edit *edit, struct service_account *a, struct err *err) {
+    const struct service_account *w = edit->wanted;
+    int rc = edit->members & ACCOUNT_NAME ? str_replace(&a->name, w->name, err) : 0;
+    if (!rc && (edit->members & ACCOUNT_DESCRIPTION))
+        rc = str_replace(&a->description, w->description, err);
+    if (!rc && (edit->members & ACCOUNT_KERBEROS))
+        rc = str_replace(&a->kerberos, w->kerberos, err);
+    if (!rc && (edit->members & ACCOUNT_SUBJECT))
+        rc = str_replace(&a->subject, w->subject, err);
+    return rc;
+}
+
+/* The end of a certificate that was seen before is known on. */
+static int apply_certificates(const struct service_account *wanted, struct service_account *a, struct err *err) {
+    struct service_account before = *a;
+    int rc = 0;
+    a->certificates = NULL;
+    a->certificates_count = 0;
+    for (size_t i = 0; !rc && i < wanted->certificates_count; i++) {
+        struct service_certificate c = wanted->certificates[i];
+        for (size_t j = 0; !c.not_after_ms && j < before.certificates_count; j++)
+            if (str_eq(before.certificates[j].sha256, c.sha256))
+                c.not_after_ms = before.certificates[j].not_after_ms;
+        rc = service_account_add_certificate(a, &c, err);
+    }
+    free(before.certificates);
+    return rc;
+}
+
+static int apply(const struct account_edit *edit, struct service_account *a, struct err *err) {
+    const struct service_account *w = edit->wanted;
+    int rc = apply_texts(edit, a, err);
+    if (!rc && (edit->members & ACCOUNT_CERTIFICATES))
+        rc = apply_certificates(w, a, err);
+    if (!rc && (edit->members & ACCOUNT_HX_CLUSTERS)) {
+        service_account_clear_hx_clusters(a);
+        for (size_t i = 0; !rc && i < w->hx_clusters_count; i++)
+            rc = service_account_add_hx_cluster(a, w->hx_clusters[i], err);
+    }
+    if (edit->members & ACCOUNT_MAY_DELEGATE)
+        a->may_delegate = w->may_delegate;
+    if (edit->members & ACCOUNT_DISABLED)
+        a->is_disabled = w->is_disabled;
+    return rc ? rc : service_account_check(a, err);
+}
+
+static bool has_lost_a_proof(const struct service_account *before, const struct service_account *after) {
+    bool is_lost = (before->subject && !str_eq(before->subject, after->subject)) ||
+                   (before->kerberos && !str_eq(before->kerberos, after->kerberos));
+    for (size_t i = 0; !is_lost && i < before->certificates_count; i++) {
+        bool is_there = false;
+        for (size_t j = 0; !is_there && j < after->certificates_count; j++)
+            is_there = str_eq(before->certificates[i].sha256, after->certificates[j].sha256);
+        is_lost = !is_there;
+    }
+    return is_lost;
+}
+
+static int write_changed(struct identity *identity, const struct accounts_caller *caller, const struct service_account *before,
+                         struct service_account *a, struct err *err) {
+    _cleanup_free_ char *reason = describe(before, a);
+    struct deed deed = {.action = "service_account.change", .id = a->id, .name = a->name, .reason = reason};
+    struct audit_record record;
+    struct service_change change = {.audit = &record, .ends_own = a->is_disabled || has_lost_a_proof(before, a)};
+    int64_t next = 0;
+    if (!reason || !*reason) /* nothing new is no change */
+        return reason ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    record = record_of(caller, &deed);
+    change.ends_delegated = change.ends_own || (before->may_delegate && !a->may_delegate);
+    a->updated_at_ms = record.at_ms;
+    return finish(identity, caller, &deed, service_store_update(identity->options.store, a, &change, &next, err));
+}
+
+static int change_once(struct identity *identity, const struct accounts_caller *caller, const struct account_edit *edit,
+                       struct err *err) {
+    _cleanup_(service_account_free) struct service_account *a = NULL;
+    struct service_account before = {.id = NULL};
+    int rc = service_store_load(identity->options.store, edit->id, &a, err);
+    if (!rc && edit->version_no && a->version_no != edit->version_no) {
+        (void)err_set(err, ERR_PRECONDITION, "the service account has been changed since it was read; nothing was done");
+        return err_remedy(err, "read it again and repeat the change");
+    }
+    if (!rc)
+        rc = service_account_copy(a, &before, err);
+    if (!rc)
+        rc = apply(edit, a, err);
+    if (!rc)
+        rc = write_changed(identity, caller, &before, a, err);
+    service_account_done(&before);
+    return rc;
+}
+
+int accounts_change(struct identity *identity, const struct accounts_caller *caller, const struct account_edit *edit,
+                    struct err *err) {
+    struct err why = {0};
+    int rc = ERR_PRECONDITION;
+    for (int i = 0; rc == ERR_PRECONDITION && i < CHANGE_TRIES; i++) {
+        err_clear(&why);
+        rc = change_once(identity, caller, edit, &why);
+        if (edit->version_no)
+            break;
+    }
+    if (rc && err && !err->code)
+        *err = why;
+    return rc;
+}
+
+/* -- removing, noting ------------------------------------------------------------------------------------------------------- */
+
+int accounts_remove(struct identity *identity, const struct accounts_caller *caller, const char *id, int64_t version_no,
+                    struct err *err) {
+    _cleanup_(service_account_free) struct service_account *a = NULL;
+    struct deed deed = {.action = "service_account.remove", .id = id};
+    struct audit_record record;
+    struct service_removal removal = {.id = id, .version_no = version_no, .now_ms = clock_wall_ms(), .audit = &record};
+    int rc = service_store_load(identity->options.store, id, &a, err);
+    if (rc)
+        return rc;
+    deed.name = a->name;
+    record = record_of(caller, &deed);
+    rc = service_store_delete(identity->options.store, &removal, err);
+    if (rc == ERR_PRECONDITION)
+        (void)err_remedy(err, "read it again and repeat the removal");
+    return finish(identity, caller, &deed, rc);
+}
+
+void accounts_note_certificate(struct identity *identity, const char *id, const struct service_certificate *certificate) {
+    struct err ignored = {0};
+    (void)service_store_note_certificate(identity->options.store, id, certificate, &ignored);
+}

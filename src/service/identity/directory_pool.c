@@ -1,0 +1,334 @@
+/* Asking a directory: which server, whose connection, and what happens when one is lost. Layer 4 (service/identity).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Servers are asked in the order in which they are configured. One that failed is given a rest, growing from one second to a minute, as long as another is
+ * there; while all of them rest, questions are refused at once, but for one each time a rest ends. Who has just met the failure of the last good one tries
+ * those that rest as well: one of them may be back. */
+#include <stdio.h>
+#include <string.h>
+
+#include "backoff.h"
+#include "clock.h"
+#include "gss_ticket.h"
+#include "identity_private.h"
+#include "log.h"
+#include "seal.h"
+#include "str.h"
+#include "uuid.h"
+
+#define IDLE_MS 60000
+#define ASK_MS 15000 /* later no further server is tried: somebody waits */
+#define PASSWORD_BYTES_MAX 4096U
+
+static const struct backoff rest = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 20};
+
+/* -- which server ---------------------------------------------------------------------------------------------------------- */
+
+/* `tried`: those that this question has tried already, one bit each. */
+static bool choose_locked(struct dir_source *source, unsigned tried, bool is_any, size_t *out) {
+    const int64_t now_ms = clock_mono_ms();
+    for (size_t i = 0; i < source->servers_count; i++) {
+        struct source_server *server = &source->servers[i];
+        if ((tried & 1U << i) || (server->retry_at_ms > now_ms && !is_any))
+            continue;
+        if (server->failures) /* the first to come tries it; others go past until that is known */
+            server->retry_at_ms = now_ms + 2 * source->room->options.connect_timeout_ms;
+        *out = i;
+        return true;
+    }
+    return false;
+}
+
+static int choose(struct dir_source *source, unsigned tried, size_t *out, struct err *err) {
+    int64_t soonest_ms = INT64_MAX;
+    bool is_found;
+    if (atomic_load(&source->room->is_stopped))
+        return err_set(err, ERR_CANCELED, "the service is stopping");
+    (void)pthread_mutex_lock(&source->lock);
+    is_found = choose_locked(source, tried, false, out) || (tried && choose_locked(source, tried, true, out));
+    for (size_t i = 0; i < source->servers_count; i++)
+        if (source->servers[i].retry_at_ms < soonest_ms)
+            soonest_ms = source->servers[i].retry_at_ms;
+    (void)pthread_mutex_unlock(&source->lock);
+    if (is_found)
+        return 0;
+    (void)err_set(err, ERR_UNREACHABLE, "no server of the directory %s answers", source->row.source.name);
+    if (err && !err->retry_after_s) {
+        const int64_t left_ms = soonest_ms - clock_mono_ms();
+        err->retry_after_s = left_ms > 1000 ? (unsigned)((left_ms + 999) / 1000) : 1;
+    }
+    return ERR_UNREACHABLE;
+}
+
+static void set_state_locked(struct dir_source *source, enum directory_state state) {
+    if (source->state != state)
+        source->since_ms = clock_wall_ms();
+    source->state = state;
+}
+
+static void note_good(struct dir_source *source, size_t i, const struct ldap_conn *conn) {
+    const struct ldap_url *url = &source->servers[i].url;
+    (void)pthread_mutex_lock(&source->lock);
+    source->servers[i].failures = 0;
+    source->servers[i].retry_at_ms = 0;
+    if (ldap_conn_cert_ends_ms(conn))
+        source->servers[i].cert_ends_ms = ldap_conn_cert_ends_ms(conn);
+    (void)snprintf(source->server, sizeof(source->server), "%s://%s:%u", url->is_tls ? "ldaps" : "ldap", url->host, url->port);
+    set_state_locked(source, DIRECTORY_OK);
+    (void)pthread_mutex_unlock(&source->lock);
+}
+
+static bool is_any_good_locked(const struct dir_source *source) {
+    for (size_t i = 0; i < source->servers_count; i++)
+        if (!source->servers[i].failures)
+            return true;
+    return false;
+}
+
+/* Takes out the connections to a server that failed: they would make the next ones wait for nothing. */
+static size_t purge_idle_locked(struct dir_source *source, size_t server, struct ldap_conn *out[SOURCE_IDLE_MAX]) {
+    size_t kept = 0, count = 0;
+    for (size_t i = 0; i < source->idle_count; i++)
+        if (source->idle[i].server == server)
+            out[count++] = source->idle[i].conn;
+        else
+            source->idle[kept++] = source->idle[i];
+    source->idle_count = kept;
+    return count;
+}
+
+static void note_bad(struct dir_source *source, size_t i, const struct err *why) {
+    const uint32_t random_number = random_u32();
+    struct ldap_conn *old[SOURCE_IDLE_MAX];
+    size_t count;
+    (void)pthread_mutex_lock(&source->lock);
+    source->servers[i].failures++;
+    source->servers[i].retry_at_ms = clock_mono_ms() + backoff_delay_ms(&rest, source->servers[i].failures, random_number);
+    if (!is_any_good_locked(source)) {
+        set_state_locked(source, DIRECTORY_FAILING);
+        source->why = *why;
+    }
+    count = purge_idle_locked(source, i, old);
+    (void)pthread_mutex_unlock(&source->lock);
+    for (size_t k = 0; k < count; k++)
+        ldap_conn_free(old[k]);
+}
+
+/* -- connections ----------------------------------------------------------------------------------------------------------- */
+
+struct ldap_target source_target(const struct dir_source *source, const struct ldap_url *url) {
+    return (struct ldap_target){.url = url,
+                                .ca_file = source->row.source.ca_file,
+                                .ca_pem = source->row.source.ca_pem,
+                                .connect_timeout_ms = source->room->options.connect_timeout_ms,
+                                .call_timeout_ms = source->room->options.call_timeout_ms};
+}
+
+static int bind_password(struct dir_source *source, struct ldap_conn *conn, struct err *err) {
+    const struct ldap_row *row = &source->row;
+    _cleanup_free_ char *purpose = str_format("ldap-bind:%s", row->source.name);
+    struct strbuf plain;
+    int rc;
+    if (!purpose)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    strbuf_init_secret(&plain, PASSWORD_BYTES_MAX);
+    rc = seal_unseal(source->room->options.seal, purpose, row->sealed, row->sealed_bytes, &plain, err);
+    if (!rc)
+        rc = ldap_conn_bind_password(conn, row->source.bind_dn, plain.data, err);
+    strbuf_done(&plain);
+    return rc;
+}
+
+static int bind_keytab(struct dir_source *source, struct ldap_conn *conn, struct err *err) {
+    _cleanup_(gss_ticket_free) struct gss_ticket *ticket = NULL;
+    int rc = gss_ticket_new(source->row.source.keytab, source->row.source.principal, &ticket, err);
+    return rc ? rc : ldap_conn_bind_gssapi(conn, gss_ticket_get_credential(ticket), err);
+}
+
+/* Some servers take Kerberos only where it seals the connection itself, instead of TLS. */
+static int bind_sealed(struct dir_source *source, const struct ldap_url *url, struct ldap_conn **conn, struct err *err) {
+    struct ldap_target target = source_target(source, url);
+    ldap_conn_free(STEAL(*conn));
+    target.is_for_kerberos = true;
+    int rc = ldap_conn_open(&target, conn, err);
+    return rc ? rc : bind_keytab(source, *conn, err);
+}
+
+int source_bind(struct dir_source *source, const struct ldap_url *url, struct ldap_conn **conn, struct err *err) {
+    struct err why = {0};
+    int rc;
+    if (source->row.source.bind == LDAP_BIND_PASSWORD)
+        return bind_password(source, *conn, err);
+    rc = bind_keytab(source, *conn, &why);
+    if (rc == ERR_UPSTREAM_DENIED && !url->is_tls)
+        return bind_sealed(source, url, conn, err);
+    if (rc && err)
+        *err = why;
+    return rc;
+}
+
+/* One that is bound and was used lately; the others of its age are closed. */
+static struct ldap_conn *take_idle(struct dir_source *source, size_t *server) {
+    const int64_t oldest_ms = clock_mono_ms() - IDLE_MS;
+    struct ldap_conn *found = NULL, *old[SOURCE_IDLE_MAX];
+    size_t old_count = 0;
+    (void)pthread_mutex_lock(&source->lock);
+    while (!found && source->idle_count) {
+        const struct source_idle *idle = &source->idle[--source->idle_count];
+        if (idle->used_at_ms < oldest_ms) {
+            old[old_count++] = idle->conn;
+            continue;
+        }
+        found = idle->conn;
+        *server = idle->server;
+    }
+    (void)pthread_mutex_unlock(&source->lock);
+    for (size_t i = 0; i < old_count; i++)
+        ldap_conn_free(old[i]);
+    return found;
+}
+
+static void give_idle(struct dir_source *source, struct ldap_conn *conn, size_t server) {
+    (void)pthread_mutex_lock(&source->lock);
+    if (source->idle_count < SOURCE_IDLE_MAX)
+        source->idle[source->idle_count++] =
+            (struct source_idle){.conn = STEAL(conn), .server = server, .used_at_ms = clock_mono_ms()};
+    (void)pthread_mutex_unlock(&source->lock);
+    ldap_conn_free(conn);
+}
+
+/* -- asking ---------------------------------------------------------------------------------------------------------------- */
+
+/* Is it the connection, rather than the question? */
+static bool is_loss(int rc) {
+    return rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS;
+}
+
+struct question {
+    source_fn *fn;
+    void *arg;
+    bool is_bound;
+};
+
+/* A wrong password of ours is not the fault of who asks, and must not be taken for theirs. */
+static int ours(struct dir_source *source, int rc, struct err *err) {
+    if (rc != ERR_CREDENTIALS)
+        return rc;
+    if (err) {
+        char detail[ERR_TEXT_BYTES];
+        (void)snprintf(detail, sizeof(detail), "%s", err->detail);
+        err_clear(err);
+        (void)err_set(err, ERR_UPSTREAM, "the directory %s does not accept what kaasd binds with", source->row.source.name);
+        (void)err_detail(err, "%s", detail);
+        (void)err_remedy(err, "an administrator runs: kaasctl ldap test %s", source->row.source.name);
+    }
+    return ERR_UPSTREAM;
+}
+
+/* On a new connection to one server. */
+static int ask_server(struct dir_source *source, size_t server, const struct question *question, bool *is_asked,
+                      struct err *err) {
+    const struct ldap_target target = source_target(source, &source->servers[server].url);
+    _cleanup_(ldap_conn_free) struct ldap_conn *conn = NULL;
+    struct err why = {0};
+    int rc = ldap_conn_open(&target, &conn, &why);
+    *is_asked = false;
+    if (!rc && question->is_bound)
+        rc = ours(source, source_bind(source, &source->servers[server].url, &conn, &why), &why);
+    if (rc) {
+        note_bad(source, server, &why);
+    } else {
+        note_good(source, server, conn);
+        rc = question->fn(conn, question->arg, &why);
+        *is_asked = !is_loss(rc);
+        if (!*is_asked)
+            note_bad(source, server, &why);
+        else if (question->is_bound)
+            give_idle(source, STEAL(conn), server);
+    }
+    if (rc && err)
+        *err = why;
+    return rc;
+}
+
+/* On a connection that is there already; *is_done is false if there was none, or what there was is lost. */
+static int ask_idle(struct dir_source *source, const struct question *question, bool *is_done, struct err *err) {
+    size_t server = 0;
+    struct ldap_conn *conn;
+    *is_done = false;
+    while (!*is_done && (conn = take_idle(source, &server)) != NULL) {
+        struct err why = {0};
+        int rc = question->fn(conn, question->arg, &why);
+        *is_done = !is_loss(rc);
+        if (*is_done) {
+            give_idle(source, conn, server);
+            if (rc && err)
+                *err = why;
+            return rc;
+        }
+        ldap_conn_free(conn);
+        if (rc == ERR_TIMEOUT) /* else it was closed while it rested, which says nothing about the server */
+            note_bad(source, server, &why);
+    }
+    return 0;
+}
+
+static int ask(struct dir_source *source, const struct question *question, struct err *err) {
+    const int64_t until_ms = clock_mono_ms() + ASK_MS;
+    unsigned tried = 0;
+    struct err why = {0};
+    bool is_done = false;
+    int rc = question->is_bound ? ask_idle(source, question, &is_done, &why) : 0;
+    while (!is_done) {
+        struct err next = {0};
+        size_t server = 0;
+        int found = choose(source, tried, &server, &next);
+        if (found) { /* what the last one said is worth more */
+            rc = rc ? rc : found;
+            why = why.code ? why : next;
+            break;
+        }
+        tried |= 1U << server;
+        err_clear(&why);
+        rc = ask_server(source, server, question, &is_done, &why);
+        is_done = is_done || clock_mono_ms() > until_ms;
+    }
+    if (rc && err && !err->code)
+        *err = why;
+    return rc;
+}
+
+int source_ask(struct dir_source *source, source_fn *fn, void *arg, struct err *err) {
+    return ask(source, &(struct question){.fn = fn, .arg = arg, .is_bound = true}, err);
+}
+
+int source_ask_fresh(struct dir_source *source, source_fn *fn, void *arg, struct err *err) {
+    return ask(source, &(struct question){.fn = fn, .arg = arg}, err);
+}
+
+/* -- looking after it ------------------------------------------------------------------------------------------------------ */
+
+static int ignore(void *arg, const struct ldap_entry *entry, struct err *err) {
+    (void)arg;
+    (void)entry;
+    (void)err;
+    return 0;
+}
+
+/* The entry below which people are looked for: readable by those who may look for them. */
+static int look(struct ldap_conn *conn, void *arg, struct err *err) {
+    static const char *const attrs[] = {"1.1", NULL}; /* none: RFC 4511 4.5.1.8 */
+    const struct dir_source *source = arg;
+    const struct ldap_query query = {.base = source->row.source.search_base,
+                                     .scope = LDAP_SEARCH_BASE,
+                                     .filter = "(objectClass=*)",
+                                     .attrs = attrs,
+                                     .entries_max = 1};
+    return ldap_conn_search(conn, &query, ignore, NULL, err);
+}
+
+void source_probe(struct dir_source *source) {
+    struct err err = {0};
+    if (source_ask(source, look, source, &err))
+        log_error(LOG_LEVEL_DEBUG, "directory_probe_failed", &err, "directory", source->row.source.name, NULL);
+}

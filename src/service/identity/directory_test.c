@@ -1,0 +1,260 @@
+/* Walking to a directory step by step, to see what is wrong. Layer 4 (service/identity).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * It uses connections of its own and looks at each server, so it answers while the lane of the directory is full of questions that hang. It changes nothing. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "identity_private.h"
+#include "net_look.h"
+#include "str.h"
+
+#define DAY_MS (24LL * 3600 * 1000)
+#define EXPIRY_WARNING_DAYS 30
+
+const char *directory_outcome_name(enum directory_outcome outcome) {
+    static const char *const words[] = {[DIRECTORY_STEP_OK] = "ok",
+                                        [DIRECTORY_STEP_WARNING] = "warning",
+                                        [DIRECTORY_STEP_FAILED] = "failed",
+                                        [DIRECTORY_STEP_SKIPPED] = "skipped"};
+    return words[outcome];
+}
+
+void directory_test_done(struct directory_test *test) {
+    if (!test)
+        return;
+    free(test->findings);
+    *test = (struct directory_test){0};
+}
+
+/* -- steps ----------------------------------------------------------------------------------------------------------------- */
+
+struct visit {
+    struct dir_source *source;
+    struct directory_test *test;
+    const struct ldap_url *url;
+    const char *user; /* NULL: nobody is looked for */
+    struct net_addresses addresses;
+    struct ldap_conn *conn;
+    struct account account;
+};
+
+static void say(struct directory_finding *f, enum directory_outcome status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say(struct directory_finding *f, enum directory_outcome status, const char *fmt, ...) {
+    va_list args;
+    f->status = status;
+    va_start(args, fmt);
+    (void)vsnprintf(f->text, sizeof(f->text), fmt, args);
+    va_end(args);
+}
+
+static void advise(struct directory_finding *f, const char *text) {
+    (void)snprintf(f->remedy, sizeof(f->remedy), "%s", text);
+}
+
+/* The administrator may know what the one who signs in must not: the detail goes along. */
+static void say_error(struct directory_finding *f, const struct err *err, const char *remedy) {
+    if (err->detail[0])
+        say(f, DIRECTORY_STEP_FAILED, "%.300s (%.200s)", err->text, err->detail);
+    else
+        say(f, DIRECTORY_STEP_FAILED, "%s", err->text);
+    advise(f, err->remedy[0] ? err->remedy : remedy);
+}
+
+static void look_name(struct visit *v, struct directory_finding *f) {
+    struct err err = {0};
+    if (net_lookup_name(v->url->host, v->source->room->options.connect_timeout_ms, &v->addresses, &err))
+        say_error(f, &err, "correct the address (kaasctl ldap set --url), or the name servers of this host");
+    else if (str_eq(v->url->host, v->addresses.items[0]))
+        say(f, DIRECTORY_STEP_OK, "%s is an address, no name has to be looked up", v->url->host);
+    else
+        say(f, DIRECTORY_STEP_OK, "%s is %s%s", v->url->host, v->addresses.items[0], v->addresses.count > 1 ? " and others" : "");
+}
+
+static void look_port(struct visit *v, struct directory_finding *f) {
+    struct err err = {0};
+    int rc = ERR_UNREACHABLE;
+    for (size_t i = 0; rc && i < v->addresses.count; i++) {
+        err_clear(&err);
+        rc = net_probe_port(v->addresses.items[i], v->url->port, v->source->room->options.connect_timeout_ms, &err);
+    }
+    if (rc)
+        say_error(
+            f, &err,
+            "see that the directory runs, and that no firewall is between: 636 for ldaps://, 389 for ldap:// with StartTLS");
+    else
+        say(f, DIRECTORY_STEP_OK, "port %u is open", v->url->port);
+}
+
+static void look_tls(struct visit *v, struct directory_finding *f) {
+    const struct ldap_target target = source_target(v->source, v->url);
+    struct err err = {0};
+    int64_t left_ms;
+    if (ldap_conn_open(&target, &v->conn, &err)) {
+        say_error(f, &err, "see that the server's certificate is valid and names the host of its address, and give its CA");
+        return;
+    }
+    left_ms = ldap_conn_cert_ends_ms(v->conn) - clock_wall_ms();
+    say(f, DIRECTORY_STEP_OK, "%s, the certificate is trusted%s", v->url->is_tls ? "TLS" : "StartTLS",
+        ldap_conn_cert_ends_ms(v->conn) ? "" : "; when it ends is not known");
+    if (ldap_conn_cert_ends_ms(v->conn) && left_ms < EXPIRY_WARNING_DAYS * DAY_MS) {
+        say(f, DIRECTORY_STEP_WARNING, "the certificate is trusted, but ends in %lld days", (long long)(left_ms / DAY_MS));
+        advise(f, "renew it at the directory; with one that has ended nobody signs in by it");
+    }
+}
+
+static void look_bind(struct visit *v, struct directory_finding *f) {
+    const struct ldap_source *s = &v->source->row.source;
+    const bool is_keytab = s->bind == LDAP_BIND_KEYTAB;
+    struct err err = {0};
+    if (source_bind(v->source, v->url, &v->conn, &err))
+        say_error(f, &err,
+                  is_keytab
+                      ? "see docs/identity.md for the keytab"
+                      : "set the account's DN and password again: kaasctl ldap set NAME --bind-dn DN --bind-password-file FILE");
+    else
+        say(f, DIRECTORY_STEP_OK, "as %.300s, by %s", is_keytab ? s->principal : s->bind_dn, ldap_bind_name(s->bind));
+}
+
+static int count_entry(void *arg, const struct ldap_entry *entry, struct err *err) {
+    (void)entry;
+    (void)err;
+    ++*(unsigned *)arg;
+    return 0;
+}
+
+static void look_base(struct visit *v, struct directory_finding *f) {
+    static const char *const attrs[] = {"1.1", NULL};
+    const char *base = v->source->row.source.search_base;
+    const struct ldap_query query = {
+        .base = base, .scope = LDAP_SEARCH_BASE, .filter = "(objectClass=*)", .attrs = attrs, .entries_max = 1};
+    struct err err = {0};
+    unsigned count = 0;
+    if (ldap_conn_search(v->conn, &query, count_entry, &count, &err)) {
+        say_error(f, &err, "see that the account may read the directory");
+        return;
+    }
+    say(f, count ? DIRECTORY_STEP_OK : DIRECTORY_STEP_FAILED,
+        count ? "%.400s is there" : "%.400s is not there, or must not be read", base);
+    if (!count)
+        advise(f, "correct the search base, or let the account read it");
+}
+
+static void look_user(struct visit *v, struct directory_finding *f) {
+    struct err err = {0};
+    if (account_find(v->conn, &v->source->row.source, v->user, &v->account, &err)) {
+        say_error(f, &err, "see that user_filter is right, and that the account may read people");
+        return;
+    }
+    if (!v->account.dn) {
+        say(f, DIRECTORY_STEP_FAILED, "no account, or several, of the name %.200s", v->user);
+        advise(
+            f,
+            "see that the person is below search_base, that user_filter fits, and that the account may read objectSid (AD) or entryUUID");
+        return;
+    }
+    say(f, DIRECTORY_STEP_OK, "%.200s is %.200s", v->account.dn, v->account.id);
+    if (*v->account.refusal) {
+        say(f, DIRECTORY_STEP_WARNING, "%.200s is there, but may not sign in: %s", v->account.dn, v->account.refusal);
+        advise(f, "that is for the administrators of the directory");
+    }
+}
+
+static void look_groups(struct visit *v, struct directory_finding *f) {
+    struct group_set groups = {0};
+    struct err err = {0};
+    if (account_groups(v->conn, &v->source->row.source, &v->account, &groups, &err)) {
+        say_error(f, &err,
+                  "see that the account may read groups (in AD: tokenGroups, by the group Windows Authorization Access Group)");
+        return;
+    }
+    say(f, groups.count ? DIRECTORY_STEP_OK : DIRECTORY_STEP_WARNING, "%zu group%s%s%.200s%s", groups.count,
+        groups.count == 1 ? "" : "s", groups.count ? ", such as " : "", groups.count ? groups.ids[0] : "",
+        groups.count ? "" : " that may give a role");
+    if (!groups.count)
+        advise(
+            f,
+            "see that the account may read groups (in AD: tokenGroups, by the group Windows Authorization Access Group; elsewhere: "
+            "member or memberOf), and group_base and group_filter");
+    group_set_done(&groups);
+}
+
+/* In the order in which they are done; each needs all before it. */
+static const struct step {
+    const char *name, *title;
+    void (*look)(struct visit *v, struct directory_finding *f);
+    bool needs_user;
+} steps[] = {
+    {"name", "Name resolution", look_name, false},
+    {"connect", "Connection", look_port, false},
+    {"tls", "TLS", look_tls, false},
+    {"bind", "Our account", look_bind, false},
+    {"base", "Search base", look_base, false},
+    {"user", "Person", look_user, true},
+    {"groups", "Groups", look_groups, true},
+};
+
+static void judge(struct visit *v, const struct step *step, const struct step *failed) {
+    struct directory_finding *f;
+    const int64_t begin_ms = clock_mono_ms();
+    if (v->test->count == DIRECTORY_FINDINGS_MAX)
+        return;
+    f = &v->test->findings[v->test->count++];
+    f->step = step->name;
+    f->title = step->title;
+    (void)snprintf(f->server, sizeof(f->server), "%s://%s:%u", v->url->is_tls ? "ldaps" : "ldap", v->url->host, v->url->port);
+    if (failed)
+        say(f, DIRECTORY_STEP_SKIPPED, "needs \"%s\"", failed->title);
+    else
+        step->look(v, f);
+    f->duration_ms = clock_mono_ms() - begin_ms;
+    if (f->status != DIRECTORY_STEP_SKIPPED && f->status > v->test->worst)
+        v->test->worst = f->status;
+}
+
+static void walk(struct visit *v) {
+    const struct step *failed = NULL;
+    for (size_t i = 0; i < ARRAY_COUNT(steps); i++) {
+        if (steps[i].needs_user && !v->user)
+            continue;
+        judge(v, &steps[i], failed);
+        if (!failed && v->test->findings[v->test->count - 1].status == DIRECTORY_STEP_FAILED)
+            failed = &steps[i];
+    }
+    ldap_conn_free(STEAL(v->conn));
+    account_done(&v->account);
+}
+
+/* Also a source that is disabled: so it can be looked at before it is used. */
+static struct dir_source *find_any(struct identity *identity, const char *name) {
+    struct dir_source *found = NULL;
+    (void)pthread_mutex_lock(&identity->lock);
+    for (size_t i = 0; !found && i < identity->count; i++)
+        if (str_eq(identity->sources[i]->row.source.name, name))
+            found = source_ref(identity->sources[i]);
+    (void)pthread_mutex_unlock(&identity->lock);
+    return found;
+}
+
+int directories_test(struct identity *identity, const char *name, const char *user, struct directory_test *out, struct err *err) {
+    _cleanup_(source_unref) struct dir_source *source = find_any(identity, name);
+    struct directory_test test = {.checked_at_ms = clock_wall_ms()};
+    const int64_t begin_ms = clock_mono_ms();
+    if (!source)
+        return err_set(err, ERR_NOT_FOUND, "there is no directory named %.40s", name);
+    test.findings = calloc(DIRECTORY_FINDINGS_MAX, sizeof(*test.findings));
+    if (!test.findings)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    (void)snprintf(test.name, sizeof(test.name), "%s", source->row.source.name);
+    for (size_t i = 0; i < source->servers_count; i++) {
+        struct visit visit = {.source = source, .test = &test, .url = &source->servers[i].url, .user = user};
+        walk(&visit);
+    }
+    test.duration_ms = clock_mono_ms() - begin_ms;
+    *out = test;
+    return 0;
+}

@@ -1,0 +1,156 @@
+noinst_LIBRARIES += src/service/libplatform.a src/service/libsignon.a src/service/libclusters.a
+src_service_libplatform_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_DIRECTORY) -iquote $(top_srcdir)/src/service/platform \
+    -iquote $(top_srcdir)/extension
+src_service_libplatform_a_SOURCES = \
+    extension/role.def \
+    extension/texts.def \
+    src/service/platform/admin_lease.c \
+    src/service/platform/admin_lease.h \
+    src/service/platform/discovery.c \
+    src/service/platform/discovery.h \
+    src/service/platform/discovery_scan.c \
+    src/service/platform/doctor.c \
+    src/service/platform/doctor.h \
+    src/service/platform/doctor_login.c \
+    src/service/platform/doctor_net.c \
+    src/service/platform/doctor_private.h \
+    src/service/platform/doctor_record.c \
+    src/service/platform/extension_record.c \
+    src/service/platform/extension_record.h \
+    src/service/platform/extension_text.c \
+    src/service/platform/extension_text.h \
+    src/service/platform/link.c \
+    src/service/platform/link.h \
+    src/service/platform/link_identity.c \
+    src/service/platform/link_login.c \
+    src/service/platform/link_login.h \
+    src/service/platform/link_session.c \
+    src/service/platform/link_session.h \
+    src/service/platform/link_queue.c \
+    src/service/platform/link_queue.h \
+    src/service/platform/link_work.h \
+    src/service/platform/manifest_log.c \
+    src/service/platform/manifest_log.h \
+    src/service/platform/node_match.c \
+    src/service/platform/node_match.h \
+    src/service/platform/ovf_env.c \
+    src/service/platform/ovf_env.h \
+    src/service/platform/ovf_install.c \
+    src/service/platform/ovf_install.h \
+    src/service/platform/platform_audit.c \
+    src/service/platform/platform_audit.h \
+    src/service/platform/platform_links.c \
+    src/service/platform/platform_links.h \
+    src/service/platform/reconcile.c \
+    src/service/platform/reconcile.h \
+    src/service/platform/record_note.h \
+    src/service/platform/registration.c \
+    src/service/platform/registration.h \
+    src/service/platform/registration_leave.c \
+    src/service/platform/registration_role.c \
+    src/service/platform/registration_role.h \
+    src/service/platform/registration_work.c \
+    src/service/platform/registration_work.h \
+    src/service/platform/rotation.c \
+    src/service/platform/rotation.h \
+    src/service/platform/session_sweep.c \
+    src/service/platform/session_sweep.h \
+    src/service/platform/trust.c \
+    src/service/platform/trust.h \
+    src/service/platform/vc_people.c \
+    src/service/platform/vc_people.h \
+    src/service/platform/vc_status.c \
+    src/service/platform/vc_status.h \
+    src/service/platform/vcenter_add.c \
+    src/service/platform/vcenter_set.c \
+    src/service/platform/vcenter_set.h \
+    src/service/platform/watch_answer.c \
+    src/service/platform/watch_mirror.c \
+    src/service/platform/watch_mirror.h \
+    src/service/platform/watch_objects.h \
+    src/service/platform/watch_part.c \
+    src/service/platform/watch_plan.c \
+    src/service/platform/watch_plan.h \
+    src/service/platform/watch_private.h \
+    src/service/platform/watch_read.c \
+    src/service/platform/watch_record.c \
+    src/service/platform/watch_record.h \
+    src/service/platform/watch_run.c \
+    src/service/platform/watch_run.h \
+    src/service/platform/watch_save.c
+EXTRA_DIST += extension/README.md
+src_service_libsignon_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_DIRECTORY) -iquote $(top_srcdir)/src/service/signon
+src_service_libsignon_a_SOURCES = \
+    src/service/signon/bad_tokens.c \
+    src/service/signon/bad_tokens.h \
+    src/service/signon/bearer.c \
+    src/service/signon/gate.c \
+    src/service/signon/grant_picks.c \
+    src/service/signon/grant_picks.h \
+    src/service/signon/group_pool.c \
+    src/service/signon/group_pool.h \
+    src/service/signon/key_rotation.c \
+    src/service/signon/linked.c \
+    src/service/signon/live_session.c \
+    src/service/signon/live_session.h \
+    src/service/signon/login.c \
+    src/service/signon/person_check.c \
+    src/service/signon/persons.c \
+    src/service/signon/proof.c \
+    src/service/signon/rights.c \
+    src/service/signon/rights_board.c \
+    src/service/signon/rights_board.h \
+    src/service/signon/rights_line.c \
+    src/service/signon/rights_private.h \
+    src/service/signon/role_rules.c \
+    src/service/signon/role_rules.h \
+    src/service/signon/session_admin.c \
+    src/service/signon/session_table.c \
+    src/service/signon/signing_keys.c \
+    src/service/signon/signing_keys.h \
+    src/service/signon/signon.c \
+    src/service/signon/signon.h \
+    src/service/signon/signon_bearer.h \
+    src/service/signon/signon_checks.h \
+    src/service/signon/signon_keys.h \
+    src/service/signon/signon_person.h \
+    src/service/signon/signon_private.h \
+    src/service/signon/signon_rights.h \
+    src/service/signon/signon_sessions.h \
+    src/service/signon/signon_trail.h \
+    src/service/signon/throttle.c \
+    src/service/signon/throttle.h
+noinst_LIBRARIES += src/service/libaccess.a
+src_service_libaccess_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_DIRECTORY) -iquote $(top_srcdir)/src/service/access
+src_service_libaccess_a_SOURCES = \
+    src/service/access/access.c \
+    src/service/access/access.h \
+    src/service/access/access_private.h \
+    src/service/access/grants.c \
+    src/service/access/passwords.c \
+    src/service/access/role_mappings.c \
+    src/service/access/trail.c \
+    src/service/access/user_names.c \
+    src/service/access/users.c
+noinst_LIBRARIES += src/service/libsealing.a
+src_service_libsealing_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_DIRECTORY) -iquote $(top_srcdir)/src/service/sealing
+src_service_libsealing_a_SOURCES = \
+    src/service/sealing/sealing.c \
+    src/service/sealing/sealing.h
+
+src_service_libclusters_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_DIRECTORY) -iquote $(top_srcdir)/src/service/clusters
+src_service_libclusters_a_SOURCES = \
+    src/service/clusters/clusters.c \
+    src/service/clusters/clusters.h \
+    src/service/clusters/clusters_lines.c \
+    src/service/clusters/clusters_lines.h \
+    src/service/clusters/clusters_private.h
+noinst_LIBRARIES += src/service/libsetup.a
+src_service_libsetup_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ADAPTERS) -iquote $(top_srcdir)/src/service/setup
+src_service_libsetup_a_SOURCES = \
+    src/service/setup/master_key_file.c \
+    src/service/setup/master_key_file.h \
+    src/service/setup/db_settings.c \
+    src/service/setup/db_settings.h \
+    src/service/setup/first_setup.c \
+    src/service/setup/first_setup.h

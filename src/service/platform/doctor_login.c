@@ -1,0 +1,271 @@
+/* The doctor's calls to a vCenter: what it is, how we log in, what we may do. Layer 4 (service/platform).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "doctor_private.h"
+#include "http_client.h"
+#include "record_note.h"
+#include "str.h"
+#include "vim_privilege.h"
+
+#define OLDEST_API "7.0.0.0"
+#define OLDEST_NAME "7.0"
+#define CLOCK_WARNING_S 60
+#define CLOCK_FAILED_S 300 /* Kerberos gives up there (RFC 4120 section 1.6) */
+
+/* -- product ----------------------------------------------------------------------------------------------------------------- */
+
+void doctor_look_api(struct visit *v, struct doctor_finding *f) {
+    struct err err = {0};
+    int rc = vim_connect(v->client, &v->about, &err);
+    if (!rc)
+        rc = link_check_identity(v->link, &v->about, &err);
+    if (rc) {
+        doctor_say_error(f, DOCTOR_FAILED, &err, NULL);
+        if (rc == ERR_TIMEOUT)
+            doctor_advise(
+                f, "vCenter takes connections but does not answer: look at its services (vCenter management on port 5480)");
+        return;
+    }
+    doctor_say(f, DOCTOR_OK, "%s; we speak API %s", v->about.full_name, v->about.api_version);
+    if (vim_version_is_at_least(v->about.api_version, OLDEST_API))
+        return;
+    f->status = DOCTOR_WARNING;
+    doctor_advise(f, "this vCenter is older than " OLDEST_NAME ", the oldest that we support: upgrade it");
+}
+
+/* -- logging in ---------------------------------------------------------------------------------------------------------------- */
+
+/* A certificate and a key of any kind will do for a probe; ours are taken when there are some. */
+static int certificate_for_probe(const struct visit *v, struct login_credential *made, const struct login_credential **out,
+                                 struct err *err) {
+    if (v->material.active.cert_pem) {
+        *out = &v->material.active;
+        return 0;
+    }
+    *out = made;
+    return login_credential_make(v->vc, 1, made, err);
+}
+
+static void tell_attempt(const struct visit *v, struct doctor_finding *f, const struct login_attempt *attempt, bool other_works) {
+    enum doctor_step port = attempt->strategy == VIM_STRATEGY_TUNNEL ? DOCTOR_TUNNEL : DOCTOR_DIRECT;
+    (void)snprintf(f->title, sizeof(f->title), "Way %s", vim_strategy_name(attempt->strategy));
+    if (attempt->works) {
+        doctor_say(f, DOCTOR_OK, "works: vCenter gets our certificate this way");
+        return;
+    }
+    doctor_say_error(f, other_works ? DOCTOR_WARNING : DOCTOR_FAILED, &attempt->err, NULL);
+    if (v->outcome[port] == DOCTOR_FAILED || v->outcome[port] == DOCTOR_WARNING)
+        doctor_say(f, f->status, "does not work: see \"%s\" above", doctor_title(v, port));
+    doctor_advise(f, "%s",
+                  other_works ? "nothing to do as long as another way works"
+                              : "mend that port, or log in another way (docs/vcenter.md, \"Login ways\")");
+}
+
+/* Only the ways of certificates: a password is not sent for a probe. */
+void doctor_look_ways(struct visit *v, struct doctor_finding *f) {
+    struct login_attempt attempts[LOGIN_STRATEGIES_MAX];
+    struct login_credential made = {0};
+    const struct login_credential *with = NULL;
+    bool some_work = v->material.active.user != NULL;
+    struct err err = {0};
+    size_t count = 0;
+    int rc = certificate_for_probe(v, &made, &with, &err);
+    if (!rc)
+        count = login_probe(v->client, v->vc, with, NULL, attempts);
+    for (size_t i = 0; i < count; i++)
+        some_work = some_work || attempts[i].works;
+    for (size_t i = 0; f && i < count; i++) {
+        tell_attempt(v, f, &attempts[i], some_work);
+        if (!v->vc->registered_at_ms && attempts[i].works)
+            doctor_say(f, DOCTOR_OK, "works (probed before registering)");
+        if (i + 1 < count)
+            f = doctor_add(v, DOCTOR_WAY, "");
+    }
+    if (rc)
+        doctor_say_error(f, DOCTOR_FAILED, &err, NULL);
+    else if (!count)
+        doctor_say(f, DOCTOR_SKIPPED, "no way by certificate is switched on");
+    login_credential_done(&made);
+}
+
+/* What keeps a login from being accepted can often be told by what the link saw last. */
+static void tell_refusal(const struct visit *v, struct doctor_finding *f, const struct err *err) {
+    struct record_note note;
+    link_get_record(v->link, &note);
+    doctor_say(f, DOCTOR_FAILED, "%s", err->text);
+    doctor_advise(f, "register again, which changes nothing else: kaasctl vcenter register %s", v->ref);
+    if (note.state == RECORD_MISSING) {
+        doctor_say(f, DOCTOR_FAILED, "refused: the extension %s was removed from the vCenter", v->vc->extension_key);
+    } else if (note.state == RECORD_FOREIGN) {
+        doctor_say(f, DOCTOR_FAILED, "refused: %s", note.problem);
+        doctor_advise(f, "find out who runs that installation; if it is gone: kaasctl vcenter register %s --take-over", v->ref);
+    } else if (err->code == ERR_CREDENTIALS && !v->material.active.user) {
+        doctor_say(f, DOCTOR_FAILED, "vCenter refuses our certificate: its extension %s is gone, or holds another certificate",
+                   v->vc->extension_key);
+    }
+}
+
+static void tell_login(const struct visit *v, struct doctor_finding *f, const struct login_used *used) {
+    const struct login_credential *with =
+        used->generation == v->material.pending.generation ? &v->material.pending : &v->material.active;
+    struct x509_info info = {0};
+    char expiry[80];
+    const char *name = vim_strategy_name(used->strategy);
+    if (!with->cert_pem || x509_parse_pem(with->cert_pem, &info, NULL)) {
+        doctor_say(f, DOCTOR_OK, "signed in as %s by %s%s", v->own.user_name, name,
+                   used->strategy == VIM_STRATEGY_ACCOUNT ? ": works, less safe than a certificate" : "");
+        return;
+    }
+    f->status = doctor_judge_expiry(info.not_after_ms, expiry, sizeof(expiry));
+    if (f->status != DOCTOR_OK) { /* vCenter compares the certificate and does not look at its dates */
+        f->status = DOCTOR_WARNING;
+        doctor_advise(f, "renew it: kaasctl vcenter rotate-certificate %s", v->ref);
+    }
+    doctor_say(f, f->status, "signed in as %s by %s, certificate %u, %s", v->own.user_name, name, used->generation, expiry);
+    x509_info_done(&info);
+}
+
+void doctor_look_login(struct visit *v, struct doctor_finding *f) {
+    struct link_report report;
+    struct err err = {0};
+    int rc;
+    if (!v->vc->registered_at_ms) {
+        doctor_say(f, DOCTOR_SKIPPED, "not registered yet; what is told above was probed before registering");
+        doctor_advise(f, "when the lines above are good: kaasctl vcenter register %s --user NAME", v->ref);
+        return;
+    }
+    link_get_report(v->link, &report);
+    rc = v->material_err.code;
+    if (v->outcome[DOCTOR_WAY] == DOCTOR_FAILED && !v->material.active.user) {
+        doctor_say(f, DOCTOR_FAILED, "no way to log in works: see above");
+        return;
+    }
+    if (v->material.active.user && report.state == LINK_REFUSED) {
+        doctor_say(f, DOCTOR_FAILED, "not tried: %s", report.reason);
+        doctor_advise(f, "give the password that is right now: kaasctl vcenter set-password %s", v->ref);
+        return;
+    }
+    if (rc)
+        err = v->material_err;
+    else
+        rc = login_with_material(v->client, v->vc, &v->material, report.has_strategy ? &report.strategy : NULL, &v->used, &err);
+    if (!rc)
+        rc = vim_get_own_session(v->client, &v->own, &err);
+    if (!rc)
+        tell_login(v, f, &v->used);
+    else if (rc == ERR_CREDENTIALS || rc == ERR_UPSTREAM_DENIED)
+        tell_refusal(v, f, &err);
+    else
+        doctor_say_error(f, DOCTOR_FAILED, &err, NULL);
+}
+
+/* -- clock --------------------------------------------------------------------------------------------------------------------- */
+
+/* The Date header of an answer (RFC 9110 section 6.6.1): all there is before we are signed in. */
+static void take_date(void *arg, const char *line, size_t n) {
+    int64_t *out_ms = arg;
+    char text[64];
+    struct tm parts = {0};
+    const char *rest;
+    if (n < 6 || n >= sizeof(text) || strncasecmp(line, "Date: ", 6) != 0)
+        return;
+    memcpy(text, line, n);
+    text[n] = 0;
+    rest = strptime(text + 6, "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    if (rest)
+        *out_ms = (int64_t)timegm(&parts) * 1000;
+}
+
+static int read_date(struct visit *v, int64_t *out_ms, struct err *err) {
+    struct http_client_options options = {
+        .trust = {.ca_pem = v->vc->ca_pem, .pin_sha256 = v->vc->has_pin ? v->vc->pin_sha256 : NULL}, .connect_timeout_ms = 5000};
+    _cleanup_free_ char *url = str_format("https://%s:%u/sdk/vimServiceVersions.xml", v->vc->address, v->vc->port);
+    struct http_exchange exchange = {.method = "GET",
+                                     .url = url,
+                                     .timeout_ms = doctor_time_left_ms(v, 5000),
+                                     .reply_max_bytes = 65536,
+                                     .on_header = take_date,
+                                     .on_header_arg = out_ms};
+    _cleanup_strbuf_ struct strbuf reply;
+    struct http_client *client = NULL;
+    long status = 0;
+    int rc = url ? http_client_new(&options, &client, err) : ERR_NOMEM;
+    strbuf_init(&reply, 65536);
+    if (!rc)
+        rc = http_client_run(client, &exchange, &reply, &status, err);
+    http_client_free(client);
+    return rc;
+}
+
+static int read_clock(struct visit *v, int64_t *out_ms, struct err *err) {
+    return v->outcome[DOCTOR_LOGIN] == DOCTOR_OK || v->outcome[DOCTOR_LOGIN] == DOCTOR_WARNING
+               ? vim_lookup_time(v->client, out_ms, err)
+               : read_date(v, out_ms, err);
+}
+
+void doctor_look_clock(struct visit *v, struct doctor_finding *f) {
+    int64_t before_ms = clock_wall_ms(), theirs_ms = 0, off_s;
+    struct err err = {0};
+    int rc = read_clock(v, &theirs_ms, &err);
+    if (rc || !theirs_ms) {
+        doctor_say(f, DOCTOR_SKIPPED, "not known: %s", rc ? err.text : "vCenter does not tell its time before a login");
+        return;
+    }
+    off_s = (theirs_ms - (before_ms + clock_wall_ms()) / 2) / 1000;
+    if (llabs(off_s) <= CLOCK_WARNING_S) {
+        doctor_say(f, DOCTOR_OK, "the clocks differ by less than %d s", llabs(off_s) <= 2 ? 3 : CLOCK_WARNING_S);
+        return;
+    }
+    doctor_say(f, llabs(off_s) > CLOCK_FAILED_S ? DOCTOR_FAILED : DOCTOR_WARNING, "vCenter's clock is %lld s %s ours",
+               llabs(off_s), off_s > 0 ? "ahead of" : "behind");
+    doctor_advise(f,
+                  "let both follow the same time servers (here: timedatectl; there: vCenter management, Time): certificates and "
+                  "Kerberos depend on it");
+}
+
+/* -- privileges ---------------------------------------------------------------------------------------------------------------- */
+
+/* What our session needs on the root folder, and what does not work without it. An extension's own session may always update its own
+ * record; an account may not. */
+static const struct {
+    const char *id, *lost;
+    bool is_vital, is_for_accounts;
+} needed[] = {
+    {"System.View", "nothing can be asked at all", true, false},
+    {"System.Read", "clusters, HX clusters and the rights of people cannot be read", true, false},
+    {"Sessions.TerminateSession", "sessions that were left behind are not found and ended", false, false},
+    {"Extension.Update", "the extension record is not repaired by itself", false, true},
+};
+
+void doctor_look_privileges(struct visit *v, struct doctor_finding *f) {
+    const char *ids[ARRAY_COUNT(needed)];
+    bool granted[ARRAY_COUNT(needed)] = {false};
+    struct vim_root_query query = {.subject = {.session_key = v->own.key}, .privileges = ids, .count = ARRAY_COUNT(needed)};
+    _cleanup_strbuf_ struct strbuf text;
+    struct err err = {0};
+    enum doctor_status status = DOCTOR_OK;
+    bool is_certificate = v->used.strategy == VIM_STRATEGY_TUNNEL || v->used.strategy == VIM_STRATEGY_DIRECT;
+    int rc;
+    strbuf_init(&text, sizeof(f->text));
+    for (size_t i = 0; i < ARRAY_COUNT(needed); i++)
+        ids[i] = needed[i].id;
+    rc = vim_check_root_privileges(v->client, &query, granted, &err);
+    if (rc && rc != ERR_UPSTREAM_DENIED) {
+        doctor_say_error(f, DOCTOR_FAILED, &err, NULL);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(needed); i++) {
+        if (granted[i] || (needed[i].is_for_accounts && is_certificate))
+            continue;
+        strbuf_addf(&text, "%s%s is missing on the root folder: %s", text.len ? "; " : "", needed[i].id, needed[i].lost);
+        status = needed[i].is_vital || status == DOCTOR_FAILED ? DOCTOR_FAILED : DOCTOR_WARNING;
+    }
+    doctor_say(f, status, "%s", text.len ? text.data : "all that we need are there");
+    if (text.len)
+        doctor_advise(f, "grant %s a role with these on the vCenter object (docs/vcenter.md, \"Privileges\")", v->own.user_name);
+}

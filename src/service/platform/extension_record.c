@@ -1,0 +1,387 @@
+/* The record by which a vCenter knows us: building, merging, comparing. Layer 4 (service/platform). Its texts are extension/texts.def.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "extension_record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform_links.h"
+#include "registration_store.h"
+#include "str.h"
+#include "vim.h"
+#include "x509.h"
+
+#define COMPANY "Cisco Systems, Inc."
+#define LABEL "Harmony KaaS"
+#define SUMMARY "Kubernetes clusters as a service on vSphere and HyperFlex"
+#define SERVER_TYPE "KAAS_API"
+#define MANIFEST_TYPE "MANIFEST_SERVER"
+#define CLIENT_TYPE "vsphere-client-remote"
+#define LOCALE "en"
+#define OWNER_MODULE "kaas"
+#define OWNER_KEY "owner.installation"
+#define CERTIFICATE_SINCE "8.0.2.0"
+
+const char *record_state_name(enum record_state state) {
+    static const char *const names[] = {
+        [RECORD_OURS] = "ours",       [RECORD_OUTDATED] = "outdated", [RECORD_FOREIGN] = "foreign",
+        [RECORD_MISSING] = "missing", [RECORD_UNKNOWN] = "unknown",
+    };
+    return names[state];
+}
+
+static const struct vim_ext_privilege privileges[] = {
+#define PRIVILEGE(id, group, label, summary) {id, group},
+#define EVENT(id, category, description)
+#include "texts.def"
+#undef PRIVILEGE
+#undef EVENT
+};
+
+static const struct vim_ext_event events[] = {
+#define PRIVILEGE(id, group, label, summary)
+#define EVENT(id, category, description) {id, NULL},
+#include "texts.def"
+#undef PRIVILEGE
+#undef EVENT
+};
+
+/* Resource keys as vCenter reads them: privilege.<id>.label and .summary, <event id>.category and .description (vim.Extension). */
+static const struct vim_key_value auth_texts[] = {
+    {"privilege.KaaS.label", LABEL},
+    {"privilege.KaaS.summary", SUMMARY},
+#define PRIVILEGE(id, group, label, summary) {"privilege." id ".label", label}, {"privilege." id ".summary", summary},
+#define EVENT(id, category, description)
+#include "texts.def"
+#undef PRIVILEGE
+#undef EVENT
+};
+
+static const struct vim_key_value event_texts[] = {
+#define PRIVILEGE(id, group, label, summary)
+#define EVENT(id, category, description) \
+    {id ".category", category}, {id ".description", description}, {id ".fullFormat", description},
+#include "texts.def"
+#undef PRIVILEGE
+#undef EVENT
+};
+
+#define RESOURCES_COUNT 3
+
+static int fill_resources(struct extension_record *r, const char *installation, struct err *err) {
+    r->resources = calloc(RESOURCES_COUNT, sizeof(*r->resources));
+    r->owner = calloc(1, sizeof(*r->owner));
+    if (!r->resources || !r->owner)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    *r->owner = (struct vim_key_value){OWNER_KEY, installation};
+    r->resources[0] = (struct vim_ext_resource){LOCALE, "auth", auth_texts, ARRAY_COUNT(auth_texts)};
+    r->resources[1] = (struct vim_ext_resource){LOCALE, "event", event_texts, ARRAY_COUNT(event_texts)};
+    r->resources[2] = (struct vim_ext_resource){LOCALE, OWNER_MODULE, r->owner, 1};
+    r->record.resources = r->resources;
+    r->record.resource_count = RESOURCES_COUNT;
+    return 0;
+}
+
+/* The thumbprint that HX Connect and vCenter pin is that of the certificate behind public_url. */
+static int fill_certificate(struct extension_record *r, struct platform *platform, struct err *err) {
+    struct x509_info info = {0};
+    int rc = platform_get_server_cert(platform, &r->certificate, err);
+    if (rc || !r->certificate)
+        return rc;
+    rc = x509_parse_pem(r->certificate, &info, err);
+    if (rc)
+        return rc;
+    r->thumbprint = malloc(X509_THUMBPRINT_TEXT_BYTES);
+    if (r->thumbprint)
+        x509_thumbprint_text(info.sha256, r->thumbprint);
+    else
+        rc = err_set(err, ERR_NOMEM, "out of memory");
+    x509_info_done(&info);
+    return rc;
+}
+
+static void add_server(struct extension_record *r, const char *type, const char *url) {
+    r->servers[r->record.server_count++] = (struct vim_ext_server){
+        .url = url,
+        .description = {LABEL, SUMMARY},
+        .company = COMPANY,
+        .type = type,
+        .admin_emails = {&r->email, 1},
+        .thumbprint = r->thumbprint,
+        .certificate = r->certificate,
+    };
+}
+
+/* The server of the manifest comes first (vSphere Client SDK); its trust is that of the whole plug-in. Without a web page there is no
+ * plug-in: vCenter would show one without manifest as failed. HX Connect looks for the type KAAS_API. */
+static int fill_servers(struct extension_record *r, struct platform *platform, struct err *err) {
+    int rc = fill_certificate(r, platform, err);
+    r->email = platform_options_of(platform)->admin_email;
+    r->record.servers = r->servers;
+    if (*platform_plugin_version(platform)) {
+        add_server(r, MANIFEST_TYPE, r->manifest_url);
+        r->client = (struct vim_ext_client){.version = r->version,
+                                            .description = {LABEL, SUMMARY},
+                                            .company = COMPANY,
+                                            .type = CLIENT_TYPE,
+                                            .url = r->manifest_url};
+        r->record.clients = &r->client;
+        r->record.client_count = 1;
+    }
+    add_server(r, SERVER_TYPE, r->api_url);
+    return rc;
+}
+
+/* The program's version with the number of the registration behind it, "2.1.0.3". The vSphere Client keeps what it fetched for a key and
+ * version, and notices a change by nothing but another version; users of other plug-ins report that one that was unregistered and
+ * registered again under the same version does not come back until caches are cleared by hand (VMware KB 53035). So each registration,
+ * and each repair that changes where or by which certificate we are found, counts up. All replicas read the number from the database, so they
+ * want the same record. What is not made of digits and dots ("-rc1") is left out: vCenter takes dotted versions only.
+ * The number of the plug-in's content (plugin_manifest.h) is in the same part, since versions of more than four are nowhere seen: the page of
+ * registration 3 with content 48213 is "2.1.0.348213". */
+#define CONTENT_NUMBERS 100000U
+#define REGISTRATION_NUMBERS 20000U
+static char *version_text(const char *program, const char *plugin, unsigned registration_no) {
+    const char *last = strrchr(plugin, '.');
+    unsigned number = registration_no;
+    int n = (int)strspn(program, "0123456789.");
+    while (n && program[n - 1] == '.')
+        n--;
+    if (last)
+        number =
+            registration_no % REGISTRATION_NUMBERS * CONTENT_NUMBERS + (unsigned)strtoul(last + 1, NULL, 10) % CONTENT_NUMBERS;
+    return str_format("%.*s.%u", n, program, number);
+}
+
+static int fill_texts(struct extension_record *r, const struct platform *platform, unsigned registration_no, struct err *err) {
+    const struct platform_options *options = platform_options_of(platform);
+    r->version = version_text(options->version, platform_plugin_version(platform), registration_no);
+    r->manifest_url = str_format("%s/plugin/plugin.json", options->public_url);
+    r->api_url = str_format("%s/v2/", options->public_url);
+    r->health_url = str_format("%s/healthz", options->public_url);
+    r->product_url = str_format("%s/ui/", options->public_url);
+    return r->version && r->manifest_url && r->api_url && r->health_url && r->product_url
+               ? 0
+               : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+int extension_record_make(struct platform *platform, const struct extension_name *name, struct extension_record *out,
+                          struct err *err) {
+    struct vim_extension *record = &out->record;
+    int rc;
+
+    memset(out, 0, sizeof(*out));
+    rc = fill_texts(out, platform, name->registration_no, err);
+    record->description = (struct vim_description){LABEL, SUMMARY};
+    record->key = name->key;
+    record->company = COMPANY;
+    record->version = out->version;
+    record->privileges = privileges;
+    record->privilege_count = ARRAY_COUNT(privileges);
+    record->events = events;
+    record->event_count = ARRAY_COUNT(events);
+    record->health_url = out->health_url;
+    record->has_product = true;
+    record->product_url = out->product_url;
+    if (!rc)
+        rc = fill_resources(out, platform_installation(platform), err);
+    if (!rc)
+        rc = fill_servers(out, platform, err);
+    if (rc)
+        extension_record_done(out);
+    return rc;
+}
+
+int extension_record_make_current(struct platform *platform, const struct vcenter *vc, struct extension_record *out,
+                                  struct err *err) {
+    const struct platform_options *options = platform_options_of(platform);
+    struct extension_name name = {.key = vc->extension_key ? vc->extension_key : options->extension_key};
+    struct registration_row row = {0};
+    int rc = registration_store_load(options->store, vc->id, &row, err);
+    if (rc)
+        return rc;
+    name.registration_no = row.registration_no;
+    registration_row_done(&row);
+    return extension_record_make(platform, &name, out, err);
+}
+
+void extension_record_keep(struct extension_record *r, const struct vim_extension *found) {
+    struct vim_extension *record = &r->record;
+    record->type = found->type;
+    record->has_ovf_consumer = found->has_ovf_consumer;
+    record->ovf_callback_url = found->ovf_callback_url;
+    record->ovf_section_types = found->ovf_section_types;
+    record->company_url = found->company_url;
+    record->management_url = found->management_url;
+    record->self_type = found->self_type;
+    record->self_moref = found->self_moref;
+    record->managed_entities = found->managed_entities;
+    record->managed_count = found->managed_count;
+    record->has_shown_in_solution_manager = found->has_shown_in_solution_manager;
+    record->shown_in_solution_manager = found->shown_in_solution_manager;
+    record->has_solution_manager = found->has_solution_manager;
+    record->solution_tabs = found->solution_tabs;
+    record->solution_tab_count = found->solution_tab_count;
+    record->solution_small_icon_url = found->solution_small_icon_url;
+}
+
+void extension_record_done(struct extension_record *r) {
+    if (!r)
+        return;
+    free(r->resources);
+    free(r->owner);
+    free(r->version);
+    free(r->manifest_url);
+    free(r->certificate);
+    free(r->api_url);
+    free(r->health_url);
+    free(r->product_url);
+    free(r->thumbprint);
+    memset(r, 0, sizeof(*r));
+}
+
+const char *extension_record_owner(const struct vim_extension *found) {
+    for (size_t i = 0; i < found->resource_count; i++) {
+        const struct vim_ext_resource *resource = &found->resources[i];
+        if (!str_eq(resource->module, OWNER_MODULE))
+            continue;
+        for (size_t j = 0; j < resource->data_count; j++)
+            if (str_eq(resource->data[j].key, OWNER_KEY))
+                return resource->data[j].value;
+    }
+    return NULL;
+}
+
+static bool same_texts(const struct vim_texts *a, const struct vim_texts *b) {
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++)
+        same = str_eq(a->items[i], b->items[i]);
+    return same;
+}
+
+static bool same_description(const struct vim_description *a, const struct vim_description *b) {
+    return str_eq(a->label, b->label) && str_eq(a->summary, b->summary);
+}
+
+static bool same_server(const struct vim_ext_server *a, const struct vim_ext_server *b, bool has_certificates) {
+    if (!str_eq(a->url, b->url) || !str_eq(a->type, b->type) || !str_eq(a->company, b->company))
+        return false;
+    if (!same_description(&a->description, &b->description) || !same_texts(&a->admin_emails, &b->admin_emails))
+        return false;
+    return str_eq_nocase(a->thumbprint, b->thumbprint) && (!has_certificates || str_eq(a->certificate, b->certificate));
+}
+
+static bool same_servers(const struct vim_extension *a, const struct vim_extension *b, bool has_certificates) {
+    bool same = a->server_count == b->server_count;
+    for (size_t i = 0; same && i < a->server_count; i++)
+        same = same_server(&a->servers[i], &b->servers[i], has_certificates);
+    return same;
+}
+
+static bool same_client(const struct vim_ext_client *a, const struct vim_ext_client *b) {
+    return str_eq(a->url, b->url) && str_eq(a->type, b->type) && str_eq(a->company, b->company) &&
+           str_eq(a->version, b->version) && same_description(&a->description, &b->description);
+}
+
+static bool same_clients(const struct vim_extension *a, const struct vim_extension *b) {
+    bool same = a->client_count == b->client_count;
+    for (size_t i = 0; same && i < a->client_count; i++)
+        same = same_client(&a->clients[i], &b->clients[i]);
+    return same;
+}
+
+/* The order of privileges, events and texts means nothing, so it does not count. Ids and keys do not repeat in a list of ours. */
+
+static bool has_privilege(const struct vim_extension *in, const struct vim_ext_privilege *p) {
+    for (size_t i = 0; i < in->privilege_count; i++)
+        if (str_eq(in->privileges[i].id, p->id))
+            return str_eq(in->privileges[i].group, p->group);
+    return false;
+}
+
+static bool same_privileges(const struct vim_extension *found, const struct vim_extension *wanted) {
+    bool same = found->privilege_count == wanted->privilege_count;
+    for (size_t i = 0; same && i < wanted->privilege_count; i++)
+        same = has_privilege(found, &wanted->privileges[i]);
+    return same;
+}
+
+static bool has_event(const struct vim_extension *in, const char *id) {
+    for (size_t i = 0; i < in->event_count; i++)
+        if (str_eq(in->events[i].id, id))
+            return true;
+    return false;
+}
+
+static bool same_events(const struct vim_extension *found, const struct vim_extension *wanted) {
+    bool same = found->event_count == wanted->event_count;
+    for (size_t i = 0; same && i < wanted->event_count; i++)
+        same = has_event(found, wanted->events[i].id);
+    return same;
+}
+
+static bool has_text(const struct vim_ext_resource *in, const struct vim_key_value *text) {
+    for (size_t i = 0; i < in->data_count; i++)
+        if (str_eq(in->data[i].key, text->key))
+            return str_eq(in->data[i].value, text->value);
+    return false;
+}
+
+static bool same_resource(const struct vim_ext_resource *found, const struct vim_ext_resource *wanted) {
+    bool same = found->data_count == wanted->data_count;
+    for (size_t i = 0; same && i < wanted->data_count; i++)
+        same = has_text(found, &wanted->data[i]);
+    return same;
+}
+
+static bool has_resource(const struct vim_extension *in, const struct vim_ext_resource *r) {
+    for (size_t i = 0; i < in->resource_count; i++)
+        if (str_eq(in->resources[i].locale, r->locale) && str_eq(in->resources[i].module, r->module))
+            return same_resource(&in->resources[i], r);
+    return false;
+}
+
+static bool same_resources(const struct vim_extension *found, const struct vim_extension *wanted) {
+    bool same = found->resource_count == wanted->resource_count;
+    for (size_t i = 0; same && i < wanted->resource_count; i++)
+        same = has_resource(found, &wanted->resources[i]);
+    return same;
+}
+
+size_t extension_record_compare(const struct vim_extension *found, const struct vim_extension *wanted, const char *api_version,
+                                const char *out[EXTENSION_DIFFERENCES_MAX]) {
+    bool has_certificates = api_version && vim_version_is_at_least(api_version, CERTIFICATE_SINCE);
+    size_t n = 0;
+    if (!same_description(&found->description, &wanted->description))
+        out[n++] = "description";
+    if (!str_eq(found->company, wanted->company))
+        out[n++] = "company";
+    if (!str_eq(found->version, wanted->version))
+        out[n++] = "version";
+    if (found->subject_name)
+        out[n++] = "subjectName";
+    if (!same_servers(found, wanted, has_certificates))
+        out[n++] = "server";
+    if (!same_clients(found, wanted))
+        out[n++] = "client";
+    if (!same_texts(&found->tasks, &wanted->tasks))
+        out[n++] = "taskList";
+    if (!same_events(found, wanted))
+        out[n++] = "eventList";
+    if (!same_texts(&found->faults, &wanted->faults))
+        out[n++] = "faultList";
+    if (!same_privileges(found, wanted))
+        out[n++] = "privilegeList";
+    if (!same_resources(found, wanted))
+        out[n++] = "resourceList";
+    if (!str_eq(found->health_url, wanted->health_url))
+        out[n++] = "healthInfo";
+    if (!found->has_product || !str_eq(found->product_url, wanted->product_url))
+        out[n++] = "extendedProductInfo";
+    return n;
+}
+
+/* vSphere Web Services API reference, ExtensionManager.UpdateExtension: a changed subjectName clears certificate and public key. */
+bool extension_record_clears_certificate(const struct vim_extension *found, const struct vim_extension *wanted) {
+    return !str_eq(found->subject_name, wanted->subject_name);
+}

@@ -1,0 +1,498 @@
+/* The link to one vCenter: client, lane, state. Layer 4 (service/platform). Logging in is link_login.c.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "link.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backoff.h"
+#include "clock.h"
+#include "limits.h"
+#include "link_session.h"
+#include "link_queue.h"
+#include "platform_links.h"
+#include "record_note.h"
+#include "session_sweep.h"
+#include "str.h"
+#include "uuid.h"
+#include "vcenter_store.h"
+#include "vim_inventory.h"
+#include "watch_run.h"
+
+#define RETIRE_GRACE_MS 500
+#define RETIRE_LOGOUT_MS 1000
+
+static lane_fn run_job;
+
+static const struct backoff retry = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 30};
+
+struct link {
+    struct platform *platform;
+    char *id;
+    struct vim_client *client;
+    struct lane *lane;
+    struct link_queue queue;
+    atomic_uint refs;
+    atomic_bool is_busy; /* a connect or keep-alive job is queued or running */
+    struct watch *watch;
+    atomic_bool is_verified; /* the identity was checked since the watch last ended */
+    atomic_bool is_in_admin; /* a registration or unregistration runs */
+    atomic_uint tasks;       /* that have a session of their own */
+    struct link_session session;
+
+    pthread_mutex_t lock; /* guards everything below */
+    struct vcenter info;
+    struct link_report report;
+    struct link_certificates certificates;
+    struct record_note record;
+    unsigned failures;
+    int64_t next_try_ms; /* monotonic clock */
+    bool is_retired;
+};
+
+const char *link_state_name(enum link_state state) {
+    static const char *const names[] = {
+        [LINK_NOT_REGISTERED] = "not_registered", [LINK_CONNECTING] = "connecting", [LINK_CONNECTED] = "connected",
+        [LINK_UNREACHABLE] = "unreachable",       [LINK_REFUSED] = "refused",
+    };
+    return names[state];
+}
+
+struct link *link_ref(struct link *link) {
+    (void)atomic_fetch_add(&link->refs, 1);
+    return link;
+}
+
+void link_unref(struct link *link) {
+    if (link)
+        (void)atomic_fetch_sub(&link->refs, 1);
+}
+
+const char *link_id(const struct link *link) {
+    return link->id;
+}
+
+struct lane *link_lane(const struct link *link) {
+    return link->lane;
+}
+
+struct vim_client *link_client(const struct link *link) {
+    return link->client;
+}
+
+struct platform *link_platform(const struct link *link) {
+    return link->platform;
+}
+
+struct watch *link_watch(const struct link *link) {
+    return link->watch;
+}
+
+enum link_state link_get_state(struct link *link) {
+    enum link_state state;
+    (void)pthread_mutex_lock(&link->lock);
+    state = link->report.state;
+    (void)pthread_mutex_unlock(&link->lock);
+    return state;
+}
+
+char *link_get_extension_key(struct link *link) {
+    char *key;
+    (void)pthread_mutex_lock(&link->lock);
+    key = str_dup(link->info.extension_key);
+    (void)pthread_mutex_unlock(&link->lock);
+    return key;
+}
+
+int link_get_info(struct link *link, struct vcenter *out, struct err *err) {
+    int rc;
+    (void)pthread_mutex_lock(&link->lock);
+    rc = vcenter_copy(&link->info, out, err);
+    (void)pthread_mutex_unlock(&link->lock);
+    return rc;
+}
+
+void link_get_report(struct link *link, struct link_report *out) {
+    (void)pthread_mutex_lock(&link->lock);
+    *out = link->report;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+void link_get_record(struct link *link, struct record_note *out) {
+    (void)pthread_mutex_lock(&link->lock);
+    *out = link->record;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+void link_note_record(struct link *link, const struct record_note *note) {
+    (void)pthread_mutex_lock(&link->lock);
+    link->record = *note;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+/* Needs the lock. */
+static void set_state(struct link *link, enum link_state state, const struct err *why) {
+    if (link->report.state != state)
+        link->report.state_since_ms = clock_wall_ms();
+    link->report.state = state;
+    (void)snprintf(link->report.reason, sizeof(link->report.reason), "%s", why ? why->text : "");
+    (void)snprintf(link->report.remedy, sizeof(link->report.remedy), "%s", why ? why->remedy : "");
+}
+
+/* Queues the one job that a link has at a time. What a running one has not seen any more, it sees before it ends. */
+static void kick(struct link *link) {
+    if (atomic_exchange(&link->is_busy, true))
+        return;
+    if (lane_submit(link->lane, run_job, link_ref(link), NULL)) {
+        atomic_store(&link->is_busy, false); /* the lane is full: link_tick tries again */
+        link_unref(link);
+    }
+}
+
+static bool can_work(struct link *link) {
+    bool can;
+    (void)pthread_mutex_lock(&link->lock);
+    can = link->report.state == LINK_CONNECTED && !link->is_retired;
+    (void)pthread_mutex_unlock(&link->lock);
+    return can;
+}
+
+void link_request(struct link *link, unsigned bits) {
+    link_queue_add(&link->queue, bits);
+    if (can_work(link))
+        kick(link);
+}
+
+size_t link_get_work(struct link *link, struct link_work_state out[LINK_WORK_COUNT]) {
+    return link_queue_get(&link->queue, out);
+}
+
+/* Needs the lock. */
+static void note_success(struct link *link) {
+    link->failures = 0;
+    link->report.last_contact_ms = clock_wall_ms();
+    if (link->report.state != LINK_CONNECTED)
+        link->next_try_ms = clock_mono_ms() + platform_options_of(link->platform)->keepalive_ms;
+    set_state(link, link->info.registered_at_ms ? LINK_CONNECTED : LINK_NOT_REGISTERED, NULL);
+}
+
+/* Needs the lock. */
+static void note_failure(struct link *link, int rc, const struct err *err) {
+    if (rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS || rc == ERR_PROTOCOL)
+        set_state(link, LINK_UNREACHABLE, err);
+    else if (rc == ERR_UPSTREAM_DENIED || rc == ERR_CREDENTIALS || rc == ERR_CONFLICT || rc == ERR_CONFIG)
+        set_state(link, LINK_REFUSED, err);
+}
+
+static void note(struct link *link, int rc, const struct err *err, bool is_asked) {
+    bool was_connected;
+    (void)pthread_mutex_lock(&link->lock);
+    was_connected = link->report.state == LINK_CONNECTED;
+    if (!rc)
+        note_success(link);
+    else if (is_asked || link->info.registered_at_ms)
+        note_failure(link, rc, err);
+    if (was_connected && link->report.state != LINK_CONNECTED)
+        link->next_try_ms = clock_mono_ms() + backoff_delay_ms(&retry, 1, random_u32());
+    (void)pthread_mutex_unlock(&link->lock);
+    if (was_connected != (link_get_state(link) == LINK_CONNECTED))
+        watch_note_link(link->watch);
+    if (!was_connected && can_work(link)) {
+        link_queue_add_at_connect(&link->queue);
+        if (link_queue_is_due(&link->queue, clock_mono_ms()))
+            kick(link);
+    }
+}
+
+int link_note(struct link *link, int rc, const struct err *err) {
+    note(link, rc, err, false);
+    return rc;
+}
+
+void link_note_asked(struct link *link, int rc, const struct err *err) {
+    note(link, rc, err, true);
+}
+
+void link_note_answer(struct link *link) {
+    (void)pthread_mutex_lock(&link->lock);
+    link->report.last_contact_ms = clock_wall_ms();
+    if (link->report.state == LINK_UNREACHABLE) {
+        set_state(link, link->info.registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
+        link->next_try_ms = 0;
+    }
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+void link_get_certificates(struct link *link, struct link_certificates *out) {
+    (void)pthread_mutex_lock(&link->lock);
+    *out = link->certificates;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+void link_note_certificates(struct link *link, const struct link_certificates *seen) {
+    (void)pthread_mutex_lock(&link->lock);
+    if (seen->vcenter_not_after_ms)
+        link->certificates.vcenter_not_after_ms = seen->vcenter_not_after_ms;
+    if (seen->login_not_after_ms)
+        link->certificates.login_not_after_ms = seen->login_not_after_ms;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+void link_note_strategy(struct link *link, enum vim_strategy strategy) {
+    (void)pthread_mutex_lock(&link->lock);
+    link->report.has_strategy = true;
+    link->report.strategy = strategy;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+void link_forget_material(struct link *link) {
+    link_session_forget(&link->session);
+}
+
+void link_retry_login(struct link *link) {
+    link_session_forget(&link->session);
+    vim_set_login(link->client, link_session_log_in, &link->session); /* forgets the refusal */
+    (void)pthread_mutex_lock(&link->lock);
+    link->next_try_ms = 0;
+    (void)pthread_mutex_unlock(&link->lock);
+    kick(link);
+}
+
+static int make_client(struct link *link, const struct vcenter *vc, struct err *err) {
+    const struct platform_options *options = platform_options_of(link->platform);
+    _cleanup_free_ char *agent = session_agent(link->platform, NULL);
+    struct vim_options client = {
+        .host = vc->address,
+        .port = vc->port,
+        .ca_pem = vc->ca_pem,
+        .pin_sha256 = vc->has_pin ? vc->pin_sha256 : NULL,
+        .instance_uuid = vc->id,
+        .user_agent = agent,
+        .tunnel_port = vc->tunnel_port,
+        .direct_port = vc->direct_port,
+        .connect_timeout_ms = options->connect_timeout_ms,
+        .call_timeout_ms = options->call_timeout_ms,
+    };
+    int rc = vim_client_new(&client, &link->client, err);
+    if (!rc)
+        vim_set_login(link->client, link_session_log_in, &link->session);
+    return rc;
+}
+
+static int make_lane(struct link *link, const struct vcenter *vc, struct err *err) {
+    struct lane_options lane = {.name = vc->name,
+                                .threads = KAAS_VIM_CONTEXTS_COUNT,
+                                .queue_count = KAAS_VIM_QUEUE_COUNT_MAX,
+                                .thread_begin = store_thread_begin,
+                                .thread_end = store_thread_end};
+    return lane_new(&lane, &link->lane, err);
+}
+
+static void free_link(struct link *link) {
+    lane_free(link->lane);
+    watch_free(link->watch);
+    link_queue_done(&link->queue);
+    vim_client_free(link->client);
+    link_session_done(&link->session);
+    vcenter_done(&link->info);
+    (void)pthread_mutex_destroy(&link->lock);
+    free(link->id);
+    free(link);
+}
+
+int link_new(struct platform *platform, const struct vcenter *vc, struct link **out, struct err *err) {
+    struct link *link = calloc(1, sizeof(*link));
+    int rc;
+    if (!link)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    link->platform = platform;
+    link->session.link = link;
+    atomic_init(&link->refs, 1);
+    (void)pthread_mutex_init(&link->lock, NULL);
+    link_queue_init(&link->queue, platform_work_of(platform));
+    link->id = str_dup(vc->id);
+    link->report.state = vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED;
+    link->report.state_since_ms = clock_wall_ms();
+    rc = link->id ? vcenter_copy(vc, &link->info, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc)
+        rc = make_client(link, vc, err);
+    if (!rc)
+        rc = make_lane(link, vc, err);
+    if (!rc)
+        rc = watch_new(link, &link->watch, err);
+    if (rc) {
+        free_link(link);
+        return rc;
+    }
+    *out = link;
+    return 0;
+}
+
+static bool same_endpoint(const struct vcenter *a, const struct vcenter *b) {
+    return str_eq(a->address, b->address) && a->port == b->port && a->tunnel_port == b->tunnel_port &&
+           a->direct_port == b->direct_port && str_eq(a->ca_pem, b->ca_pem) && a->has_pin == b->has_pin &&
+           !memcmp(a->pin_sha256, b->pin_sha256, sizeof(a->pin_sha256));
+}
+
+bool link_set_info(struct link *link, const struct vcenter *vc) {
+    struct vcenter copy = {0};
+    bool was_registered, needs_new;
+    if (vcenter_copy(vc, &copy, NULL))
+        return false;
+    (void)pthread_mutex_lock(&link->lock);
+    needs_new = !same_endpoint(&link->info, vc);
+    was_registered = link->info.registered_at_ms != 0;
+    vcenter_done(&link->info);
+    link->info = copy;
+    link_session_forget(&link->session); /* a new credential is told as a change of its vCenter, too */
+    if (was_registered != (vc->registered_at_ms != 0)) {
+        link->next_try_ms = 0;
+        set_state(link, vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
+    }
+    (void)pthread_mutex_unlock(&link->lock);
+    watch_note_link(link->watch);
+    return needs_new;
+}
+
+int link_verify(struct link *link, struct err *err) {
+    if (atomic_exchange(&link->is_verified, false))
+        return 0;
+    return link_read_about(link, err);
+}
+
+void link_forget_verified(struct link *link) {
+    atomic_store(&link->is_verified, false);
+}
+
+int link_connect(struct link *link, struct err *err) {
+    struct link_report report;
+    int rc = link_read_about(link, err);
+    link_get_report(link, &report);
+    if (!rc && report.state != LINK_NOT_REGISTERED) {
+        atomic_store(&link->session.is_identity_fresh, true);
+        rc = vim_ensure_session(link->client, err);
+        atomic_store(&link->session.is_identity_fresh, false);
+        atomic_store(&link->is_verified, !rc);
+    }
+    return link_note(link, rc, err);
+}
+
+/* Plans the next try after the outcome of a job. */
+static void plan(struct link *link, int rc) {
+    int64_t now_ms = clock_mono_ms();
+    (void)pthread_mutex_lock(&link->lock);
+    link->failures = rc ? link->failures + 1 : 0;
+    link->next_try_ms = now_ms + (rc ? backoff_delay_ms(&retry, link->failures, random_u32())
+                                     : platform_options_of(link->platform)->keepalive_ms);
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+static bool is_due(struct link *link, int64_t now_ms) {
+    bool due;
+    (void)pthread_mutex_lock(&link->lock);
+    due = link->info.registered_at_ms && now_ms >= link->next_try_ms && !link->is_retired;
+    (void)pthread_mutex_unlock(&link->lock);
+    return due;
+}
+
+static void contact(struct link *link) {
+    struct link_report report;
+    struct err err = {0};
+    int rc;
+    link_get_report(link, &report);
+    rc = report.state == LINK_CONNECTED ? link_note(link, vim_keepalive(link->client, &err), &err) : link_connect(link, &err);
+    plan(link, rc);
+}
+
+static void work(struct link *link) {
+    const struct link_work_kind *kind;
+    while (can_work(link) && (kind = link_queue_take(&link->queue, clock_mono_ms()))) {
+        struct err err = {0};
+        int rc = kind->run(link, &err);
+        link_queue_note(&link->queue, kind, rc, &err);
+    }
+}
+
+static void run_job(void *arg, bool is_canceled) {
+    struct link *link = arg;
+    if (!is_canceled && is_due(link, clock_mono_ms()))
+        contact(link);
+    if (!is_canceled)
+        work(link);
+    atomic_store(&link->is_busy, false);
+    if (!is_canceled && can_work(link) && link_queue_is_due(&link->queue, clock_mono_ms()))
+        kick(link); /* asked for while this job was ending */
+    link_unref(link);
+}
+
+bool link_begin_admin(struct link *link) {
+    return !atomic_exchange(&link->is_in_admin, true);
+}
+
+void link_end_admin(struct link *link) {
+    atomic_store(&link->is_in_admin, false);
+}
+
+void link_begin_task(struct link *link) {
+    (void)atomic_fetch_add(&link->tasks, 1);
+}
+
+void link_end_task(struct link *link) {
+    (void)atomic_fetch_sub(&link->tasks, 1);
+}
+
+unsigned link_count_tasks(const struct link *link) {
+    return atomic_load(&link->tasks);
+}
+
+bool link_is_retired(struct link *link) {
+    bool is_retired;
+    (void)pthread_mutex_lock(&link->lock);
+    is_retired = link->is_retired;
+    (void)pthread_mutex_unlock(&link->lock);
+    return is_retired;
+}
+
+void link_tick(struct link *link, int64_t now_ms) {
+    if (can_work(link))
+        (void)watch_start(link->watch, NULL); /* without a thread now the next tick tries again */
+    if (vim_take_orphan_hint(link->client))
+        link_queue_add(&link->queue, LINK_WORK_SWEEP);
+    if (is_due(link, now_ms) || (can_work(link) && link_queue_is_due(&link->queue, now_ms)))
+        kick(link);
+}
+
+void link_note_retired(struct link *link) {
+    (void)pthread_mutex_lock(&link->lock);
+    link->is_retired = true;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+void link_begin_retire(struct link *link) {
+    link_note_retired(link);
+    watch_cancel(link->watch);
+}
+
+/* Calls that are under way get a moment to end by themselves; a vCenter that hangs is not waited for. */
+void link_retire(struct link *link) {
+    bool is_hopeless;
+    link_begin_retire(link);
+    is_hopeless = link_get_state(link) == LINK_UNREACHABLE;
+    if (!is_hopeless)
+        (void)lane_wait_idle(link->lane, RETIRE_GRACE_MS);
+    vim_client_cancel(link->client); /* the watch cleans nothing up: that is what the logout does */
+    lane_stop(link->lane);
+    watch_stop(link->watch);
+    if (!is_hopeless) /* else there is nobody to log out from */
+        (void)vim_logout_within(link->client, RETIRE_LOGOUT_MS, NULL);
+}
+
+bool link_try_free(struct link *link) {
+    if (atomic_load(&link->refs) > 1)
+        return false;
+    free_link(link);
+    return true;
+}

@@ -1,0 +1,153 @@
+/* Our sessions at a vCenter: how they are known, and ending those that were left behind. Layer 4 (service/platform).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "session_sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform_links.h"
+#include "store.h"
+#include "str.h"
+
+#define PRODUCT "Harmony-KaaS/"
+
+char *session_agent(const struct platform *platform, const char *task) {
+    const struct platform_options *options = platform_options_of(platform);
+    return str_format(PRODUCT "%s (%s; replica-%u%s%s)", options->version, platform_installation(platform),
+                      store_get_replica(options->store), task ? "; " : "", task ? task : "");
+}
+
+/* Behind "Harmony-KaaS/<version>"; NULL if it is not ours. */
+static const char *after_version(const char *agent) {
+    const char *blank;
+    if (!agent || !str_starts(agent, PRODUCT))
+        return NULL;
+    blank = strchr(agent, ' ');
+    return blank && blank[1] == '(' ? blank : NULL;
+}
+
+enum session_owner session_owner_of(const char *user_agent, const char *ours) {
+    const char *given = after_version(user_agent), *wanted = after_version(ours);
+    size_t n = wanted ? strlen(wanted) - 1 : 0; /* without the last parenthesis */
+    if (!given || !n || strncmp(given, wanted, n))
+        return SESSION_OF_OTHERS;
+    if (str_eq(given + n, ")"))
+        return SESSION_OF_LINK;
+    return str_starts(given + n, "; ") && given[strlen(given) - 1] == ')' ? SESSION_OF_TASK : SESSION_OF_OTHERS;
+}
+
+int session_open_task(struct link *link, const char *task, struct vim_client **out, struct err *err) {
+    const struct platform_options *options = platform_options_of(link_platform(link));
+    _cleanup_free_ char *agent = session_agent(link_platform(link), task);
+    struct vcenter vc = {0};
+    int rc = link_get_info(link, &vc, err);
+    if (!rc && !agent)
+        rc = err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc) {
+        struct vim_options client = {.host = vc.address,
+                                     .port = vc.port,
+                                     .ca_pem = vc.ca_pem,
+                                     .pin_sha256 = vc.has_pin ? vc.pin_sha256 : NULL,
+                                     .instance_uuid = vc.id,
+                                     .user_agent = agent,
+                                     .tunnel_port = vc.tunnel_port,
+                                     .direct_port = vc.direct_port,
+                                     .connect_timeout_ms = options->connect_timeout_ms,
+                                     .call_timeout_ms = options->call_timeout_ms};
+        rc = vim_client_new(&client, out, err);
+        if (!rc)
+            link_begin_task(link);
+    }
+    vcenter_done(&vc);
+    return rc;
+}
+
+void session_close_task(struct link *link, struct vim_client *client) {
+    if (!client)
+        return;
+    (void)vim_logout(client, NULL);
+    if (vim_take_orphan_hint(client))
+        link_request(link, LINK_WORK_SWEEP);
+    vim_client_free(client);
+    link_end_task(link);
+}
+
+/* ---- sweeping ---- */
+
+/* Keys of sessions that are in use: of the link before and after the list was read, since it may log in again meanwhile, and of who asks. */
+struct in_use {
+    struct vim_user_session own[3];
+};
+
+static void note_in_use(struct in_use *use, size_t i, struct vim_client *client) {
+    if (vim_get_own_session(client, &use->own[i], NULL))
+        memset(&use->own[i], 0, sizeof(use->own[i]));
+}
+
+static void in_use_done(struct in_use *use) {
+    for (size_t i = 0; i < ARRAY_COUNT(use->own); i++)
+        vim_user_session_done(&use->own[i]);
+}
+
+static bool is_in_use(const struct in_use *use, const char *key) {
+    for (size_t i = 0; i < ARRAY_COUNT(use->own); i++)
+        if (use->own[i].key && str_eq(use->own[i].key, key))
+            return true;
+    return false;
+}
+
+static int end_session(struct vim_client *client, const char *key, struct err *err) {
+    struct err why = {0};
+    int rc = vim_terminate_session(client, key, &why);
+    if (!rc || rc == ERR_NOT_FOUND) /* it ended by itself meanwhile */
+        return 0;
+    if (err && !err->code)
+        *err = why;
+    return rc;
+}
+
+/* Of others than who asks. To be asked after the list was read: who has a session in it had begun before. */
+static bool has_other_tasks(const struct link *link, const struct vim_client *client) {
+    return link_count_tasks(link) > (client == link_client(link) ? 0 : 1);
+}
+
+int session_sweep(struct link *link, struct vim_client *client, struct err *err) {
+    _cleanup_free_ char *ours = session_agent(link_platform(link), NULL);
+    struct vim_session_list list = {0};
+    struct in_use use = {0};
+    bool has_spared = false, spares_tasks;
+    int rc = ours ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    note_in_use(&use, 0, link_client(link));
+    if (!rc)
+        rc = vim_list_sessions(client, &list, err);
+    note_in_use(&use, 1, link_client(link));
+    note_in_use(&use, 2, client);
+    spares_tasks = has_other_tasks(link, client);
+    if (!rc && link_is_retired(link)) /* what it does not know may be its successor's */
+        rc = err_set(err, ERR_CANCELED, "the connection to this vCenter is being replaced");
+    for (size_t i = 0; !rc && i < list.count; i++) {
+        enum session_owner owner = session_owner_of(list.items[i].user_agent, ours);
+        if (owner == SESSION_OF_OTHERS || is_in_use(&use, list.items[i].key))
+            continue;
+        if (owner == SESSION_OF_TASK && spares_tasks) {
+            has_spared = true;
+            continue;
+        }
+        rc = end_session(client, list.items[i].key, err);
+    }
+    in_use_done(&use);
+    vim_session_list_done(&list);
+    if (!rc && has_spared) /* nobody can tell the one in use from one left behind */
+        rc = err_set(err, ERR_BUSY, "a task at this vCenter is under way");
+    return rc;
+}
+
+int session_sweep_work(struct link *link, struct err *err) {
+    struct err why = {0};
+    int rc = session_sweep(link, link_client(link), &why);
+    if (rc == ERR_UPSTREAM_DENIED)
+        return 0;
+    if (rc && err && !err->code)
+        *err = why;
+    return rc;
+}

@@ -1,0 +1,149 @@
+/* Signing keys over time: rotated by age or on request, published before they sign, deleted after their last token. Layer 4 (service/signon).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "key_store.h"
+#include "lease_store.h"
+#include "signing_keys.h"
+#include "signon_private.h"
+#include "str.h"
+
+#define LEASE "signing-keys"
+#define LEASE_MS 30000
+/* Every replica learns of the new key, and of its turn to sign, within a second; clocks may differ. */
+#define IMMEDIATE_MS 2000
+#define OVERLAP_MORE_MS (5LL * 60 * 1000)
+#define MAX_AGE_S 300
+
+int64_t signon_jwks_max_age_s(const struct signon *s) {
+    int64_t half_s = s->options.signing_key_publish_ms / 2000;
+    return half_s < MAX_AGE_S ? half_s : MAX_AGE_S;
+}
+
+/* Until when a token may live that the key signs at the last moment before another takes its turn. */
+static int64_t old_until_ms(const struct signon *s, int64_t now_ms) {
+    return now_ms + s->options.token_lifetime_ms + OVERLAP_MORE_MS;
+}
+
+static void describe(const struct signing_key *k, struct signon_key *out) {
+    bool has_end = k->state == SIGNING_KEY_RETIRED;
+    memset(out, 0, sizeof(*out));
+    (void)snprintf(out->kid, sizeof(out->kid), "%s", k->kid);
+    out->state = signing_key_state_name(k->state);
+    out->created_at_ms = k->created_at_ms;
+    out->signs_from_ms = k->signs_from_ms;
+    out->verifies_until_ms = has_end ? k->not_after_ms : 0;
+}
+
+int signon_list_keys(struct signon *s, struct signon_key_list *out, struct err *err) {
+    struct signing_key_list list = {0};
+    int rc = key_store_list(s->options.store, &list, err);
+    if (rc)
+        return rc;
+    out->count = list.count < SIGNON_KEYS_MAX ? list.count : SIGNON_KEYS_MAX;
+    for (size_t i = 0; i < out->count; i++)
+        describe(&list.items[i], &out->items[i]);
+    signing_key_list_done(&list);
+    return 0;
+}
+
+static int begin(struct signon *s, const struct signon_key_rotation *wanted, struct err *err) {
+    bool is_immediate = wanted->is_immediate || wanted->drops_old, is_new = false;
+    int64_t publish_ms = s->options.signing_key_publish_ms, from_ms = clock_wall_ms();
+    struct signing_key next = {0};
+    struct signing_key_rotation rotation = {.next = &next};
+    int rc;
+    from_ms += is_immediate && publish_ms > IMMEDIATE_MS ? IMMEDIATE_MS : publish_ms;
+    rc = signing_keys_make(s, from_ms, &next, err);
+    rotation.active_until_ms = wanted->drops_old ? from_ms : 0;
+    if (!rc)
+        rc = key_store_begin_rotation(s->options.store, &rotation, &is_new, err);
+    signing_key_done(&next);
+    return rc ? rc : signing_keys_load(s, err);
+}
+
+static int find_next(struct signon *s, struct signon_key *out, struct err *err) {
+    struct signon_key_list list = {0};
+    int rc = signon_list_keys(s, &list, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < list.count; i++) {
+        if (!str_eq(list.items[i].state, signing_key_state_name(SIGNING_KEY_NEXT)))
+            continue;
+        *out = list.items[i];
+        return 0;
+    }
+    return err_set(err, ERR_CONFLICT, "the new signing key has taken its turn already");
+}
+
+int signon_rotate_keys(struct signon *s, const struct signon_caller *caller, const struct signon_key_rotation *rotation,
+                       struct signon_key *out, struct err *err) {
+    struct signon_audit event = {.action = "signing_key.rotate", .who = caller->who};
+    int rc = begin(s, rotation, err);
+    if (!rc)
+        rc = find_next(s, out, err);
+    signon_audit(s, caller, &event, rc);
+    return rc;
+}
+
+/* -- what falls due by itself ---------------------------------------------------------------------------------------------- */
+
+static bool is_over_age(const struct signon *s, const struct signing_key_list *list, int64_t now_ms) {
+    bool is_old = false;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct signing_key *k = &list->items[i];
+        if (k->state == SIGNING_KEY_NEXT)
+            return false;
+        if (k->state == SIGNING_KEY_ACTIVE && s->options.signing_key_lifetime_ms)
+            is_old = now_ms - k->signs_from_ms >= s->options.signing_key_lifetime_ms;
+    }
+    return is_old;
+}
+
+static int activate_due(struct signon *s, const struct signing_key_list *list, int64_t now_ms, struct err *err) {
+    struct signing_key_activation activation = {.now_ms = now_ms, .old_until_ms = old_until_ms(s, now_ms)};
+    int rc = 0;
+    for (size_t i = 0; !rc && i < list->count; i++) {
+        if (list->items[i].state != SIGNING_KEY_NEXT || list->items[i].signs_from_ms > now_ms)
+            continue;
+        activation.kid = list->items[i].kid;
+        rc = key_store_activate(s->options.store, &activation, err);
+    }
+    return rc;
+}
+
+static int do_due(struct signon *s, struct err *err) {
+    const struct signon_key_rotation by_age = {0};
+    int64_t now_ms = clock_wall_ms();
+    struct signing_key_list list = {0};
+    unsigned deleted = 0;
+    int rc = key_store_list(s->options.store, &list, err);
+    if (!rc)
+        rc = activate_due(s, &list, now_ms, err);
+    if (!rc)
+        rc = key_store_purge(s->options.store, now_ms, &deleted, err);
+    if (!rc && is_over_age(s, &list, now_ms))
+        rc = begin(s, &by_age, err);
+    signing_key_list_done(&list);
+    return rc ? rc : signing_keys_load(s, err);
+}
+
+int signon_keys_tick(struct signon *s, struct err *err) {
+    _cleanup_free_ char *holder = NULL;
+    bool is_mine = false;
+    int rc;
+    if (clock_wall_ms() < atomic_load(&s->keys_due_ms))
+        return 0;
+    holder = str_format("replica-%u", store_get_replica(s->options.store));
+    if (!holder)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    rc = lease_store_acquire(s->options.store, LEASE, holder, LEASE_MS, &is_mine, err);
+    if (rc || !is_mine)
+        return rc;
+    rc = do_due(s, err);
+    (void)lease_store_release(s->options.store, LEASE, holder, NULL);
+    return rc;
+}

@@ -1,0 +1,307 @@
+/* Proofs that vCenters check: sharing, refusals. Layer 4 (service/signon). What becomes of a good one is login.c and linked.c.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The first of several identical proofs has a job put into the lane of the vCenter; all of them wait for it in a flight, without thread. The
+ * job is no part of the first one's request: whether its client is still there makes no difference to the others. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "digest.h"
+#include "limits.h"
+#include "log.h"
+#include "metric.h"
+#include "secret.h"
+#include "signon_private.h"
+#include "str.h"
+
+#define PROOF_BYTES_MAX 4096U /* vCenter, user name and secret together */
+
+static void *outcome_ref(void *p) {
+    (void)atomic_fetch_add(&((struct outcome *)p)->refs, 1);
+    return p;
+}
+
+void outcome_unref(void *p) {
+    struct outcome *o = p;
+    if (!o || atomic_fetch_sub(&o->refs, 1) != 1)
+        return;
+    signon_identity_done(&o->identity);
+    shared_objects_unref(o->rights);
+    free(o);
+}
+
+struct flight *signon_checks_new(void) {
+    static const struct flight_options options = {.result_ref = outcome_ref,
+                                                  .result_unref = outcome_unref,
+                                                  .seats_max = KAAS_SIGNONS_WAITING_MAX,
+                                                  .seats_per_call_max = KAAS_SIGNONS_SHARED_MAX};
+    _Static_assert(DIGEST_SHA256_BYTES == FLIGHT_KEY_BYTES, "a digest is a key");
+    return flight_new(&options);
+}
+
+struct signon_check {
+    struct signon *signon;
+    struct signon_proof proof; /* texts borrowed, as the two next */
+    const char *address, *request_id;
+    uint8_t digest[DIGEST_SHA256_BYTES]; /* of vCenter, user and secret */
+    struct gate gate;
+    struct flight_seat seat;
+    struct flight_call *call; /* that it leads; NULL: another one asked */
+    bool is_settled;          /* the seat holds the outcome */
+    bool is_in_lane;
+    lane_fn *run;
+    void *run_arg;
+};
+
+const struct signon_proof *signon_check_proof(const struct signon_check *check) {
+    return &check->proof;
+}
+
+/* -- asking, in the lane of the vCenter ------------------------------------------------------------------------------- */
+
+/* A program's standing session carries rights that no person has: not accepted as a person's. */
+static int refuse_programs(const struct signon_identity *identity, struct err *err) {
+    if (!identity->is_extension)
+        return 0;
+    (void)err_set(err, ERR_FORBIDDEN, "this is the session of an extension, not of a person");
+    return err_remedy(err, "hand over the session or a clone ticket of the person who is signed in");
+}
+
+/* A session of ours (clone, password) is gone again: later questions go by name then. */
+const char *signon_key_of(const struct signon_proof *proof, const struct signon_identity *identity) {
+    return proof->kind == SIGNON_PROOF_COOKIE || proof->kind == SIGNON_PROOF_KEY ? identity->session_key : NULL;
+}
+
+static int ask_vcenter(struct signon_check *c, struct outcome *o, struct err *err) {
+    const struct signon_vcenter_ops *ops = &c->signon->options.vcenter;
+    struct asked_at asked = asked_now();
+    struct object_set set = {0};
+    int rc = ops->check(ops->arg, &c->proof, &o->identity, err);
+    if (!rc)
+        rc = refuse_programs(&o->identity, err);
+    if (rc)
+        return rc;
+    rc = ops->ask_rights(ops->arg, c->proof.vcenter_id, signon_key_of(&c->proof, &o->identity), o->identity.user_name, &set, err);
+    if (rc) {
+        object_set_done(&set);
+        return rc;
+    }
+    o->rights = shared_objects_new(&set, asked);
+    return o->rights ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static struct refusal *refusal_of(const struct signon_check *c) {
+    size_t index;
+    memcpy(&index, c->digest, sizeof(index));
+    return &c->signon->refusals[index % SIGNON_REFUSALS_COUNT];
+}
+
+static bool was_refused_just_now(const struct signon_check *c) {
+    const struct refusal *r = refusal_of(c);
+    bool hit;
+    (void)pthread_mutex_lock(&c->signon->lock);
+    hit = clock_mono_ms() < r->until_ms && secret_eq(r->digest, sizeof(r->digest), c->digest, sizeof(c->digest));
+    (void)pthread_mutex_unlock(&c->signon->lock);
+    return hit;
+}
+
+static void note_refusal(const struct signon_check *c) {
+    struct refusal *r = refusal_of(c);
+    (void)pthread_mutex_lock(&c->signon->lock);
+    memcpy(r->digest, c->digest, sizeof(r->digest));
+    r->until_ms = clock_mono_ms() + SIGNON_REFUSAL_MS;
+    (void)pthread_mutex_unlock(&c->signon->lock);
+}
+
+static int refuse_proof(enum signon_proof_kind proof, struct err *err) {
+    static const char *const texts[] = {
+        [SIGNON_PROOF_COOKIE] = "the vCenter does not know this session; it may have ended",
+        [SIGNON_PROOF_TICKET] = "the vCenter does not accept this clone ticket; it works once and for a short time",
+        [SIGNON_PROOF_PLUGIN] = "the vCenter does not accept this session id of a plug-in; it may have ended",
+        [SIGNON_PROOF_PASSWORD] = "the vCenter does not accept this user name and password",
+        [SIGNON_PROOF_KEY] = "the vCenter has no live session with this key of this user",
+        [SIGNON_PROOF_USER] = "the vCenter does not know this user",
+    };
+    return err_set(err, ERR_CREDENTIALS, "%s", texts[proof]);
+}
+
+/* A ticket works only once, so it is never shared and never kept. */
+static bool is_shared(const struct signon_check *c) {
+    return c->proof.kind != SIGNON_PROOF_TICKET;
+}
+
+/* The throttle once more: guesses that were all there before the first was refused do not pass it together. */
+static int check_now(struct signon_check *c, struct outcome *o, struct err *err) {
+    struct err why = {0};
+    int rc = gate_check(&c->gate, &why);
+    if (!rc)
+        rc = ask_vcenter(c, o, &why);
+    if (rc == ERR_CREDENTIALS && is_shared(c))
+        note_refusal(c);
+    if (rc == ERR_CREDENTIALS)
+        return refuse_proof(c->proof.kind, err);
+    if (rc)
+        *err = why;
+    return rc;
+}
+
+/* The lane ends: the service stops, or the vCenter got another address. */
+static int give_up(struct err *err) {
+    (void)err_set(err, ERR_UNAVAILABLE,
+                  "the link to the vCenter is being made anew or the service is stopping; try again shortly");
+    err->retry_after_s = 1;
+    return err->code;
+}
+
+static void run_check(void *arg, bool is_canceled) {
+    struct signon_check *c = arg;
+    struct outcome *o = calloc(1, sizeof(*o));
+    struct err why = {0};
+    int rc = o ? 0 : err_set(&why, ERR_NOMEM, "out of memory");
+    log_set_request_id(c->request_id);
+    if (o)
+        atomic_init(&o->refs, 1);
+    if (!rc)
+        rc = is_canceled ? give_up(&why) : check_now(c, o, &why);
+    if (rc)
+        outcome_unref(STEAL(o));
+    c->is_in_lane = !is_canceled;
+    flight_land(c->signon->checks, c->call, rc, o, &why);
+}
+
+/* -- waiting ------------------------------------------------------------------------------------------------------------ */
+
+/* With the lengths in front nobody can move bytes between name and secret. A text that did not fit must not be digested in part: two
+ * different secrets would be one proof. */
+static int digest_proof(struct signon_check *c, struct err *err) {
+    const struct signon_proof *proof = &c->proof;
+    const char *user = proof->user ? proof->user : "";
+    _cleanup_strbuf_ struct strbuf text;
+    int rc;
+    strbuf_init_secret(&text, PROOF_BYTES_MAX);
+    strbuf_addf(&text, "%s %d %zu %zu ", proof->vcenter_id, (int)proof->kind, strlen(user), strlen(proof->secret));
+    strbuf_adds(&text, user);
+    strbuf_adds(&text, proof->secret);
+    rc = strbuf_check(&text, "user name and password", err);
+    if (!rc)
+        digest_hmac_sha256(c->signon->secret, sizeof(c->signon->secret), text.data, text.len, c->digest);
+    return rc;
+}
+
+int signon_check_new(struct signon *s, const struct signon_caller *caller, const struct signon_proof *proof,
+                     struct signon_check **out, struct err *err) {
+    struct signon_check *c = calloc(1, sizeof(*c));
+    int rc;
+    if (!c)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    c->signon = s;
+    c->proof = *proof;
+    c->address = caller->address;
+    c->request_id = caller->request_id;
+    rc = digest_proof(c, err);
+    if (rc)
+        free(c);
+    else
+        *out = c;
+    return rc;
+}
+
+void signon_check_free(struct signon_check *c) {
+    if (!c)
+        return;
+    flight_leave(c->signon->checks, &c->seat);
+    gate_done(&c->gate);
+    free(c);
+}
+
+static void count_waiting(int64_t n) {
+    metric_add(metric_get(METRIC_GAUGE, "kaas_signons_waiting", "Sign-ons that wait for a vCenter's word", NULL, NULL), n);
+}
+
+/* One answer is one guess, or one success, for the throttle, however many share it. */
+static void on_landed(void *arg, bool is_canceled) {
+    struct signon_check *c = arg;
+    count_waiting(-1);
+    if (c->call)
+        gate_note(&c->gate, c->seat.code);
+    c->is_settled = true;
+    c->run(c->run_arg, is_canceled);
+}
+
+/* Refuses what can be refused without asking. */
+static int check_known(struct signon_check *c, struct err *err) {
+    const struct signon_caller caller = {.address = c->address, .request_id = c->request_id};
+    const struct signon_attempt attempt = {.caller = &caller, .where = c->proof.vcenter_id, .user = c->proof.user};
+    int rc = gate_open(&c->gate, c->signon, &attempt, err);
+    if (rc || !is_shared(c) || !was_refused_just_now(c))
+        return rc;
+    gate_note(&c->gate, ERR_CREDENTIALS);
+    return refuse_proof(c->proof.kind, err);
+}
+
+/* Where no place is left in the lane, those who came to the same call meanwhile hear it as well. */
+static void have_asked(struct signon_check *c) {
+    const struct signon_vcenter_ops *ops = &c->signon->options.vcenter;
+    struct err why = {0};
+    int rc = ops->submit(ops->arg, c->proof.vcenter_id, run_check, c, &why);
+    if (rc) /* else it may be gone by now */
+        flight_land(c->signon->checks, c->call, rc, NULL, &why);
+}
+
+int signon_check_wait(struct signon_check *c, lane_fn *run, void *arg, struct err *err) {
+    struct flight_call *lead = NULL;
+    int rc;
+    c->run = run;
+    c->run_arg = arg;
+    c->seat.run = on_landed;
+    c->seat.arg = c;
+    c->seat.code = check_known(c, &c->seat.err);
+    if (c->seat.code) {
+        c->is_settled = true;
+        run(arg, false);
+        return 0;
+    }
+    count_waiting(1);
+    rc = flight_board(c->signon->checks, is_shared(c) ? c->digest : NULL, &c->seat, &lead, err);
+    if (rc)
+        count_waiting(-1);
+    if (!lead) /* then it may be gone by now */
+        return rc;
+    c->call = lead;
+    have_asked(c);
+    return 0;
+}
+
+bool signon_check_is_in_lane(const struct signon_check *c) {
+    return c->is_in_lane;
+}
+
+int signon_check_take(struct signon_check *c, struct outcome **out, struct err *err) {
+    if (!c->is_settled || (!c->seat.code && !c->seat.result))
+        return err_set(err, ERR_INTERNAL, "the check gave no result");
+    if (c->seat.code && err && !err->code)
+        *err = c->seat.err;
+    if (!c->seat.code)
+        *out = outcome_ref(c->seat.result);
+    return c->seat.code;
+}
+
+enum source signon_source_of(enum signon_proof_kind kind) {
+    switch (kind) {
+    case SIGNON_PROOF_COOKIE: return SOURCE_VC_SESSION;
+    case SIGNON_PROOF_TICKET:
+    case SIGNON_PROOF_PLUGIN: return SOURCE_VC_TICKET; /* the plug-in's session id becomes a ticket */
+    case SIGNON_PROOF_KEY: return SOURCE_VC_KEY;
+    case SIGNON_PROOF_USER: return SOURCE_VC_SERVICE;
+    case SIGNON_PROOF_PASSWORD:
+    default: return SOURCE_VC_PASSWORD;
+    }
+}
+
+int64_t signon_lifetime_of(const struct signon *s, enum signon_proof_kind kind) {
+    const bool is_own =
+        kind == SIGNON_PROOF_COOKIE || kind == SIGNON_PROOF_PASSWORD; /* else the person did not come by themself */
+    return is_own ? s->options.session_lifetime_ms : s->options.ticket_session_lifetime_ms;
+}

@@ -1,0 +1,423 @@
+/* Sign-on: the room itself, sessions and their tokens. Layer 4 (service/signon). Proofs are login.c, rights are rights.c,
+ * presented tokens are bearer.c.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "signon.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit_notes.h"
+#include "audit_store.h"
+#include "clock.h"
+#include "metric.h"
+#include "secret.h"
+#include "replay_store.h"
+#include "session_store.h"
+#include "signing_keys.h"
+#include "signon_private.h"
+#include "str.h"
+#include "uuid.h"
+
+#define PURGE_BATCH 1000U
+#define KEEP_ENDED_MS (24LL * 3600 * 1000) /* so that a late token still meets "ended", not "unknown" */
+
+void signon_identity_done(struct signon_identity *identity) {
+    if (!identity)
+        return;
+    free(identity->user_name);
+    free(identity->full_name);
+    free(identity->session_key);
+    memset(identity, 0, sizeof(*identity));
+}
+
+void signon_grant_done(struct signon_grant *grant) {
+    if (!grant)
+        return;
+    secret_free(grant->token);
+    memset(grant, 0, sizeof(*grant));
+}
+
+void signon_bearer_done(struct signon_bearer *bearer) {
+    if (!bearer)
+        return;
+    live_session_unref(bearer->session);
+    memset(bearer, 0, sizeof(*bearer));
+}
+
+int signon_new(const struct signon_options *options, struct signon **out, struct err *err) {
+    const struct rights_pace pace = {.fresh_ms = options->rights_fresh_ms, .per_s = options->rights_rechecks_per_s};
+    struct signon *s = calloc(1, sizeof(*s));
+    if (!s)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    s->options = *options;
+    (void)pthread_mutex_init(&s->lock, NULL);
+    (void)pthread_mutex_init(&s->keys_lock, NULL);
+    for (size_t i = 0; i < SIGNON_RELOAD_LOCKS; i++)
+        (void)pthread_mutex_init(&s->reload_locks[i], NULL);
+    random_bytes(s->secret, sizeof(s->secret));
+    s->options.issuer = str_dup(options->issuer);
+    s->table = session_table_new();
+    s->throttle = throttle_new();
+    s->bad_tokens = bad_tokens_new();
+    s->checks = signon_checks_new();
+    s->board = rights_board_new(&s->options.vcenter, &pace);
+    s->roles = role_rules_new();
+    s->shared = (struct live_shared){.board = s->board, .pool = group_pool_new()};
+    if (!s->options.issuer || !s->roles || !s->shared.pool || !s->table || !s->throttle || !s->bad_tokens || !s->checks ||
+        !s->board || signing_keys_new(s, err)) {
+        signon_free(s);
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    *out = s;
+    return 0;
+}
+
+void signon_free(struct signon *s) {
+    if (!s)
+        return;
+    token_set_free(s->tokens);
+    signon_free_notes(s);
+    session_table_free(s->table);
+    rights_board_free(s->board);
+    role_rules_free(s->roles);
+    group_pool_free(s->shared.pool);
+    throttle_free(s->throttle);
+    bad_tokens_free(s->bad_tokens);
+    flight_free(s->checks);
+    free((void *)(uintptr_t)s->options.issuer);
+    (void)pthread_mutex_destroy(&s->lock);
+    (void)pthread_mutex_destroy(&s->keys_lock);
+    for (size_t i = 0; i < SIGNON_RELOAD_LOCKS; i++)
+        (void)pthread_mutex_destroy(&s->reload_locks[i]);
+    secret_wipe(s->secret, sizeof(s->secret));
+    free(s);
+}
+
+/* Puts a row into the table, unless the session is there already; takes the row over. *out is the one that is in the table. */
+static int put_row(struct signon *s, struct session *row, struct live_session **out, struct err *err) {
+    _cleanup_(live_session_unref) struct live_session *live = NULL;
+    int rc = live_session_new(row, &s->shared, &live, err);
+    return rc ? rc : session_table_put(s->table, live, out, err);
+}
+
+/* Memory follows a row just read, which stays the caller's. *out is NULL for a session that has ended and is not in memory. */
+static int follow_row(struct signon *s, const struct session *row, struct live_session **out, struct err *err) {
+    struct session *copy;
+    int rc;
+    *out = session_table_find(s->table, row->sid);
+    if (!*out && (row->revoked_at_ms || row->ends_at_ms <= clock_wall_ms()))
+        return 0;
+    if (!*out) {
+        copy = calloc(1, sizeof(*copy));
+        rc = copy ? session_copy(row, copy, err) : err_set(err, ERR_NOMEM, "out of memory");
+        if (rc)
+            free(copy);
+        else
+            rc = put_row(s, copy, out, err);
+        if (rc)
+            return rc;
+    }
+    rc = live_session_update(*out, &s->shared, row, err);
+    signon_map_role(s, *out);
+    return rc;
+}
+
+/* A list may have been read before something that is in memory already: vCenters that differ are read once more, in turn. */
+static int follow_listed(struct signon *s, const struct session *row, struct err *err) {
+    _cleanup_(live_session_unref) struct live_session *live = session_table_find(s->table, row->sid);
+    bool is_other = live && !live_session_fits(live, row);
+    live_session_unref(STEAL(live));
+    return is_other ? signon_apply_session_change(s, row->sid, err) : follow_row(s, row, &live, err);
+}
+
+static int follow_rows(struct signon *s, const struct session_list *list, struct err *err) {
+    int rc = 0;
+    for (size_t i = 0; !rc && i < list->count; i++)
+        rc = follow_listed(s, &list->items[i], err);
+    return rc;
+}
+
+static int compare_sids(const void *a, const void *b) {
+    return strcmp(((const struct session *)a)->sid, ((const struct session *)b)->sid);
+}
+
+static bool is_listed(const struct session_list *list, const struct live_session *live) {
+    struct session wanted = {.sid = ""};
+    (void)snprintf(wanted.sid, sizeof(wanted.sid), "%s", live_session_sid(live));
+    return list->count && bsearch(&wanted, list->items, list->count, sizeof(*list->items), compare_sids);
+}
+
+/* What is in memory and not among the live ones of the database has ended elsewhere, or was made a moment ago: each is read. */
+static int follow_unlisted(struct signon *s, const struct session_list *list, struct err *err) {
+    size_t count = 0;
+    struct live_session **known = session_table_list(s->table, NULL, &count);
+    int rc = known ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        if (!rc && !is_listed(list, known[i]))
+            rc = signon_apply_session_change(s, live_session_sid(known[i]), err);
+        live_session_unref(known[i]);
+    }
+    free(known);
+    return rc;
+}
+
+static int load_sessions(struct signon *s, struct err *err) {
+    struct session_list list = {0};
+    int rc = session_store_list_active(s->options.store, clock_wall_ms(), &list, err);
+    if (!rc)
+        rc = follow_rows(s, &list, err);
+    if (!rc)
+        rc = follow_unlisted(s, &list, err);
+    session_list_done(&list);
+    return rc;
+}
+
+int signon_load(struct signon *s, struct err *err) {
+    int rc = signing_keys_load(s, err);
+    if (!rc)
+        rc = signon_apply_role_mappings(s, err);
+    return rc ? rc : load_sessions(s, err);
+}
+
+int signon_issue(struct signon *s, struct live_session *live, const char *jti, struct signon_grant *out, struct err *err) {
+    const struct principal *who = live_session_who(live);
+    int64_t now_ms = clock_wall_ms(), left_ms = live_session_ends_ms(live) - now_ms;
+    int64_t lifetime_ms = s->options.token_lifetime_ms < left_ms ? s->options.token_lifetime_ms : left_ms;
+    struct token_claims claims = {
+        .src = who->source, .role = live_session_role(live), .iat_s = now_ms / 1000, .exp_s = (now_ms + lifetime_ms) / 1000};
+    int rc;
+    if (lifetime_ms < 1000)
+        return err_set(err, ERR_SESSION_ENDED, "the session has reached its end; sign in again");
+    (void)snprintf(claims.sub, sizeof(claims.sub), "%s", who->id);
+    (void)snprintf(claims.act, sizeof(claims.act), "%s", who->acting_id ? who->acting_id : "");
+    (void)snprintf(claims.jti, sizeof(claims.jti), "%s", jti);
+    (void)snprintf(claims.sid, sizeof(claims.sid), "%s", live_session_sid(live));
+    rc = token_issue(s->tokens, &claims, &out->token, err);
+    if (rc)
+        return rc;
+    out->token_lifetime_ms = lifetime_ms;
+    out->session_ends_at_ms = live_session_ends_ms(live);
+    return 0;
+}
+
+static int make_row(const struct signon_new_session *wanted, struct session **out, struct err *err) {
+    _cleanup_(session_free) struct session *row = calloc(1, sizeof(*row));
+    int rc;
+    if (!row)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    uuid_new(row->sid);
+    uuid_new(row->jti);
+    row->created_at_ms = clock_wall_ms();
+    row->ends_at_ms = row->created_at_ms + wanted->lifetime_ms;
+    row->must_change_password = wanted->must_change_password;
+    row->directory_mark = str_dup(wanted->directory_mark);
+    rc = wanted->groups ? group_set_copy(wanted->groups, &row->groups, err) : 0;
+    if (!rc)
+        rc = principal_copy(wanted->who, &row->who, err);
+    if (rc)
+        return rc;
+    *out = STEAL(row);
+    return 0;
+}
+
+static void bring_rights(struct live_session *live, struct shared_objects *rights) {
+    struct live_part parts[SESSION_VCENTERS_MAX];
+    size_t count = live_session_parts(live, parts);
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].is_first)
+            rights_subject_offer(parts[i].subject, shared_objects_ref(rights));
+        live_part_done(&parts[i]);
+    }
+}
+
+/* The change feed will tell of the row that was just written: then there is nothing to read. It may have told before. */
+static int put_own_row(struct signon *s, struct session *row, struct live_session **out, struct err *err) {
+    _cleanup_(live_session_unref) struct live_session *live = NULL;
+    int rc = live_session_new(row, &s->shared, &live, err);
+    if (rc)
+        return rc;
+    live_session_expect_echo(live);
+    return session_table_put(s->table, live, out, err);
+}
+
+bool signon_takes_echo(struct signon *s, unsigned replica_id, const char *sid) {
+    _cleanup_(live_session_unref) struct live_session *live = NULL;
+    if (replica_id != store_get_replica(s->options.store))
+        return false;
+    live = session_table_find(s->table, sid);
+    return live && live_session_take_echo(live);
+}
+
+static int enter_session(struct signon *s, struct session *row, const struct signon_new_session *wanted, struct signon_grant *out,
+                         struct err *err) {
+    _cleanup_(live_session_unref) struct live_session *live = NULL;
+    char jti[sizeof(row->jti)];
+    int rc;
+    memcpy(jti, row->jti, sizeof(jti));
+    rc = put_own_row(s, row, &live, err);
+    if (rc)
+        return rc;
+    signon_map_role(s, live);
+    if (wanted->rights)
+        bring_rights(live, wanted->rights);
+    return signon_issue(s, live, jti, out, err);
+}
+
+static struct audit_record make_line(const struct signon_caller *caller, const struct signon_audit *event, int rc) {
+    const struct principal *who = event->who;
+    return (struct audit_record){
+        .at_ms = event->at_ms ? event->at_ms : clock_wall_ms(),
+        .event = {.action = event->action,
+                  .principal_id = who ? who->id : NULL,
+                  .principal_name = who ? who->name : event->name,
+                  .acting_id = who && who->acting_id ? who->acting_id : event->acting_id,
+                  .source = event->source,
+                  .object_kind = event->vcenter_id ? "vcenter" : event->object_kind,
+                  .object_id = event->vcenter_id ? event->vcenter_id : event->object_id,
+                  .address = caller->address,
+                  .request_id = caller->request_id,
+                  .result = err_slug(rc),
+                  .reason = event->reason},
+    };
+}
+
+/* The trail must not: a database that took neither for the line's sake gets what it is about alone. Where it is away or busy nothing is tried
+ * again. */
+static bool line_stands_in_the_way(int rc) {
+    return rc == ERR_SCHEMA || rc == ERR_EXISTS || rc == ERR_INTERNAL || rc == ERR_UNPROCESSABLE;
+}
+
+static int write_session_alone(struct signon *s, const struct session *row, const struct session_once *once, struct err *err) {
+    int rc = once ? replay_store_note(s->options.store, once->digest, once->until_ms, err) : 0;
+    if (!rc)
+        rc = session_store_insert(s->options.store, row, err);
+    if (!rc)
+        signon_count_lost_audit();
+    return rc;
+}
+
+static int write_session(struct signon *s, const struct session *row, const struct signon_new_session *wanted, struct err *err) {
+    const struct audit_record line = make_line(wanted->caller, wanted->event, 0);
+    struct err why = {0};
+    const struct session_once *once = wanted->once;
+    int rc = once ? session_store_open_once(s->options.store, row, &line, once, &why)
+                  : session_store_open(s->options.store, row, &line, &why);
+    if (rc == ERR_EXISTS && once) /* an id of a session never is there twice */
+        return err_set(err, ERR_CREDENTIALS, "this proof was used before");
+    if (line_stands_in_the_way(rc))
+        return write_session_alone(s, row, once, err);
+    if (rc && err && !err->code)
+        *err = why;
+    return rc;
+}
+
+/* First the database, then memory, then the token: nobody holds a token of a session that does not exist. A session that gets no token
+ * is ended again. */
+int signon_open_session(struct signon *s, const struct signon_new_session *wanted, struct signon_grant *out, struct err *err) {
+    struct session *row = NULL;
+    char sid[sizeof(row->sid)];
+    int rc = make_row(wanted, &row, err);
+    if (!rc)
+        rc = write_session(s, row, wanted, err);
+    if (rc) {
+        session_free(row);
+        return rc;
+    }
+    memcpy(sid, row->sid, sizeof(sid));
+    rc = enter_session(s, row, wanted, out, err);
+    if (!rc && wanted->look_again)
+        rc = wanted->look_again(s, wanted->look_again_arg, err);
+    if (rc) {
+        signon_grant_done(out);
+        session_table_remove(s->table, sid);
+        (void)session_store_revoke(s->options.store, sid, clock_wall_ms(), NULL, NULL);
+    }
+    return rc;
+}
+
+/* The trail must not stand in the way of the thing it describes: what cannot be written is counted. Attempts that come too fast cost those who make
+ * them nothing, so they are noted without a transaction for each. */
+void signon_audit(struct signon *s, const struct signon_caller *caller, const struct signon_audit *event, int rc) {
+    const struct audit_record line = make_line(caller, event, rc);
+    if (rc == ERR_TOO_MANY)
+        audit_store_note(s->options.store, &line.event);
+    else if (audit_store_append(s->options.store, &line, NULL))
+        signon_count_lost_audit();
+}
+
+int signon_write_end(struct signon *s, const struct signon_ending *ending, struct err *err) {
+    const struct audit_record line = make_line(ending->caller, ending->event, ending->result);
+    const int64_t now_ms = clock_wall_ms();
+    struct err why = {0};
+    int rc = session_store_revoke(s->options.store, ending->sid, now_ms, &line, &why);
+    if (line_stands_in_the_way(rc)) {
+        signon_count_lost_audit();
+        return session_store_revoke(s->options.store, ending->sid, now_ms, NULL, err);
+    }
+    if (rc)
+        signon_audit(s, ending->caller, ending->event, ending->result ? ending->result : rc);
+    if (rc && err && !err->code)
+        *err = why;
+    return rc;
+}
+
+void signon_count_lost_audit(void) {
+    metric_add(metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL), 1);
+}
+
+static int reload(struct signon *s, const char *sid, struct session **row, struct live_session **live, struct err *err) {
+    int rc = session_store_load(s->options.store, sid, row, err);
+    if (!rc)
+        return follow_row(s, *row, live, err);
+    if (rc == ERR_NOT_FOUND)
+        session_table_remove(s->table, sid);
+    return rc == ERR_NOT_FOUND ? 0 : rc;
+}
+
+/* Any spread over the locks will do; the last digits of a sid are random. */
+static pthread_mutex_t *reload_lock(struct signon *s, const char *sid) {
+    size_t n = strlen(sid);
+    return &s->reload_locks[n ? (unsigned char)sid[n - 1] % SIGNON_RELOAD_LOCKS : 0];
+}
+
+int signon_reload_session(struct signon *s, const char *sid, struct session **row, struct live_session **live, struct err *err) {
+    pthread_mutex_t *lock = reload_lock(s, sid);
+    struct err why = {0};
+    int rc;
+    (void)pthread_mutex_lock(lock);
+    rc = reload(s, sid, row, live, &why);
+    (void)pthread_mutex_unlock(lock);
+    if (rc && err && !err->code)
+        *err = why;
+    return rc;
+}
+
+int signon_apply_session_change(struct signon *s, const char *sid, struct err *err) {
+    _cleanup_(session_free) struct session *row = NULL;
+    _cleanup_(live_session_unref) struct live_session *live = NULL;
+    return signon_reload_session(s, sid, &row, &live, err);
+}
+
+int signon_logout(struct signon *s, const struct signon_caller *caller, const char *sid, struct err *err) {
+    struct live_session *live = session_table_find(s->table, sid);
+    if (!live)
+        return session_store_revoke(s->options.store, sid, clock_wall_ms(), NULL, err);
+    const struct signon_audit event = {
+        .action = "logout", .who = live_session_who(live), .source = source_name(live_session_who(live)->source)};
+    int rc = signon_write_end(s, &(struct signon_ending){.sid = sid, .caller = caller, .event = &event}, err);
+    if (!rc)
+        live_session_revoke(live, clock_wall_ms());
+    live_session_unref(live);
+    return rc;
+}
+
+int signon_purge(struct signon *s, struct err *err) {
+    unsigned long deleted = PURGE_BATCH;
+    int rc = 0;
+    (void)session_table_purge(s->table, clock_wall_ms());
+    while (!rc && deleted == PURGE_BATCH)
+        rc = session_store_purge(s->options.store, clock_wall_ms() - KEEP_ENDED_MS, PURGE_BATCH, &deleted, err);
+    return rc;
+}

@@ -1,0 +1,53 @@
+/* Having a vCenter check a proof, without a thread while waiting. Layer 4 (service/signon). Part of signon.h.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Identical proofs (same vCenter, kind, user and secret) whose checks are under way at a time share one: what the vCenter said to the first, be it a
+ * refusal or that it cannot be reached, is said to all. Nobody tries again by itself: a crowd that did would be one at a vCenter in distress. A
+ * clone ticket works once, so it is shared with nobody. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "lane.h"
+
+struct signon;
+struct signon_caller;
+struct signon_check;
+
+enum signon_proof_kind {
+    SIGNON_PROOF_COOKIE,
+    SIGNON_PROOF_TICKET,
+    SIGNON_PROOF_PASSWORD,
+    SIGNON_PROOF_PLUGIN, /* the session id that the vSphere Client gives to a plug-in; the vCenter makes a clone ticket of it */
+    SIGNON_PROOF_KEY,    /* the key of a session and whose it is said to be: no proof, but what a trusted program says */
+    SIGNON_PROOF_USER,   /* a user's name: likewise, and nothing is known of a session */
+};
+
+/* A proof that a vCenter checks. Borrowed. */
+struct signon_proof {
+    enum signon_proof_kind kind;
+    const char *vcenter_id;
+    const char *user;       /* with a password, a key or a name, else NULL */
+    const char *secret;     /* cookie, ticket, password or key; "" with a name; wiped by whoever owns it */
+    const char *acting_id;  /* "svc:<id>" of the program that says so, and acts for the user; NULL: none */
+    const char *service_id; /* its service account */
+    int64_t ends_at_ms;     /* of what the program proved itself by, and so of the session; wall clock; 0: does not matter */
+};
+
+/* Makes a check of this proof, not begun. The texts of caller and proof are borrowed and must live as long. *out is freed by signon_check_free.
+ * Does not block. ERR_NOMEM, ERR_TOO_LARGE. */
+int signon_check_new(struct signon *signon, const struct signon_caller *caller, const struct signon_proof *proof,
+                     struct signon_check **out, struct err *err);
+/* Not between signon_check_wait and its run. NULL is allowed. */
+void signon_check_free(struct signon_check *check);
+
+/* Waits for the outcome: run(arg, false) is called once, by any thread, also by this one, whether the proof is good or not; then
+ * signon_login_vcenter or signon_add_vcenter take what came out. To be called once. Does not block. ERR_BUSY (KAAS_SIGNONS_WAITING_MAX,
+ * KAAS_SIGNONS_SHARED_MAX), ERR_NOMEM: then run is not called. */
+int signon_check_wait(struct signon_check *check, lane_fn *run, void *arg, struct err *err);
+
+/* True, when run is called, in a thread of the vCenter's lane that has nothing else to do: work that blocks may be done there. False: others wait
+ * for this thread. */
+bool signon_check_is_in_lane(const struct signon_check *check);

@@ -1,0 +1,82 @@
+/* People and programs whose proof was checked elsewhere: by a directory, by Kerberos, by a certificate. Layer 4 (service/signon). Part of signon.h.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdint.h>
+
+#include "err.h"
+#include "group_set.h"
+#include "principal.h"
+
+struct signon;
+struct signon_caller;
+struct signon_grant;
+
+/* Who has been proved to be there. Borrowed. */
+struct signon_person {
+    const char *principal_id;   /* "sid:S-1-5-21-...", "ldap:<source>:<uuid>", "svc:<uuid>" */
+    const char *name;           /* as shown: "anna@AD.TEST" */
+    const char *full_name;      /* may be NULL */
+    const char *directory;      /* name of the LDAP source that can be asked again about the person; NULL: none */
+    const char *directory_mark; /* what the account is like now, opaque; NULL: not known */
+    const char *acting_id;      /* "svc:<uuid>" of the program that acts for the person; NULL: nobody does */
+    const char *service_id;     /* service account whose limits apply; NULL: none */
+    enum source source;
+    const struct group_set *groups; /* sealed; NULL: none */
+    enum role role_at_least;        /* service accounts: ROLE_SERVICE; people of a directory: ROLE_NONE, their role is mapped */
+    const uint8_t
+        *proof_digest;      /* 32 bytes that stand for a proof which works once, at all replicas; NULL: it may be used again */
+    int64_t proof_until_ms; /* wall clock; with a digest: when nobody takes the proof any more */
+    int64_t ends_at_ms;     /* wall clock; 0: the usual lifetime of a session, which it never exceeds */
+};
+
+/* Makes the session of somebody whose proof was good, with the groups, and its first token; the line in the audit trail goes with it. The role is
+ * the best of role_at_least and the role mappings that match now. Blocks (database). ERR_FORBIDDEN when there is no role at all (the audit
+ * trail gets the groups that were seen); ERR_CREDENTIALS when ends_at_ms has passed, or the proof was used before. */
+int signon_login_person(struct signon *signon, const struct signon_caller *caller, const struct signon_person *person,
+                        struct signon_grant *out, struct err *err);
+
+/* May somebody try to sign in now? `where` is "<way>" or "<way>:<which>", such as "ldap:corp", "kerberos", "service"; `user` the name as it was given
+ * (compared without case), NULL: none was. Delays after failures, by name and by address; nobody is locked out. A refusal is written into the
+ * audit trail: blocks only then (database). ERR_TOO_MANY with retry_after_s. */
+int signon_admit(struct signon *signon, const struct signon_caller *caller, const char *where, const char *user, struct err *err);
+/* What came of it: only ERR_CREDENTIALS counts as a guess, 0 clears the name. Any other code but 0 is a refusal too and is written into the audit
+ * trail: blocks then (database). To be called once for each admitted attempt, before signon_login_person. */
+void signon_note_attempt(struct signon *signon, const struct signon_caller *caller, const char *where, const char *user, int rc);
+
+/* As signon_note_attempt for a refusal, with why, for the audit trail only. */
+struct signon_refusal {
+    const char *where, *user;
+    const char *acting_id; /* program that wanted to act for `user`; NULL: none */
+    const char *reason;    /* a word or a few; NULL: nothing more than rc says */
+    int rc;
+};
+void signon_note_refusal(struct signon *signon, const struct signon_caller *caller, const struct signon_refusal *refusal);
+
+/* Somebody who is signed in, as known so far. Borrowed. */
+struct signon_directory_question {
+    const struct principal *who;
+    const char *mark;               /* what the account was like at the sign-on; NULL: not known */
+    const struct group_set *groups; /* sealed */
+};
+/* How a directory is asked again about somebody who is signed in; provided by main. */
+struct signon_directory_ops {
+    void *arg;
+    /* Asks who->directory about the person. 0: the account is as good as before, and *groups_out (uninitialised; sealed) are the groups of now.
+     * ERR_SESSION_ENDED when it is disabled, gone, or its password was changed; any other code: not known. Blocks. */
+    int (*check)(void *arg, const struct signon_directory_question *question, struct group_set *groups_out, struct err *err);
+};
+
+/* Asks the directories about all who are signed in and were not asked about for signon_options.directory_check_ms: ends sessions, takes groups over.
+ * A directory that does not answer is left alone until the next call. A session whose directory has not said anything good for that long and
+ * KAAS_RIGHTS_GRACE_MS more gets no further token (signon_refresh: ERR_RIGHTS_UNKNOWN); what it has goes on until it ends. To be called every few
+ * seconds by one thread. Blocks (directories, database). */
+void signon_check_directories(struct signon *signon);
+
+/* Which privileges on the root folder of this vCenter are mapped; none unless signon_options.maps_privileges. An array of *count texts in one block,
+ * which the caller frees; NULL for none, or without memory. */
+char **signon_mapped_privileges(struct signon *signon, const char *vcenter_id, size_t *count);
+
+/* Reads the role mappings anew; every live session counts them from then on. Where privileges of a vCenter are mapped otherwise, its people are asked
+ * about again. Blocks (database). */
+int signon_apply_role_mappings(struct signon *signon, struct err *err);

@@ -1,0 +1,135 @@
+/* What the files of this room share. Layer 4 (service/signon); private to this folder.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "bad_tokens.h"
+#include "flight.h"
+#include "live_session.h"
+#include "rights_board.h"
+#include "role_rules.h"
+#include "signon.h"
+#include "signon_trail.h"
+#include "store.h"
+#include "throttle.h"
+#include "token.h"
+
+#define SIGNON_FREE_TRIES 5U          /* failed tries in a row without delay, per name */
+#define SIGNON_FREE_TRIES_ADDRESS 50U /* per address: many people may share one */
+#define SIGNON_REFUSALS_COUNT 1024U
+#define SIGNON_REFUSAL_MS 2000
+
+/* A negative answer that is kept for a moment, so that a wrong secret does not become a stream of calls to the vCenter. */
+struct refusal {
+    uint8_t digest[32]; /* HMAC of vCenter and secret */
+    int64_t until_ms;
+};
+
+/* A use of grace that is to be written into the audit trail. */
+#define SIGNON_NOTES_MAX 4096U
+struct grace_note {
+    struct grace_note *next;
+    struct live_session *live; /* one reference */
+    char vcenter_id[37];
+    char address[64], request_id[64];
+    int64_t at_ms;
+};
+#define SIGNON_RELOAD_LOCKS 16U
+
+struct signon {
+    struct signon_options options; /* issuer copied */
+    struct token_set *tokens;
+    struct session_table *table;
+    struct throttle *throttle;
+    struct bad_tokens *bad_tokens;
+    struct rights_board *board;
+    struct role_rules *roles;
+    struct live_shared shared;                         /* the board again, and the groups */
+    struct flight *checks;                             /* identical proofs in flight */
+    uint8_t secret[32];                                /* keys the digests of proofs; made anew at each start */
+    pthread_mutex_t reload_locks[SIGNON_RELOAD_LOCKS]; /* by sid: rows reach memory in the order they were read */
+
+    pthread_mutex_t keys_lock;        /* lists of keys reach memory in the order they were read */
+    atomic_int_least64_t keys_due_ms; /* when something is to be done with the keys; wall clock */
+
+    pthread_mutex_t lock; /* guards what is below */
+    struct refusal refusals[SIGNON_REFUSALS_COUNT];
+    struct grace_note *notes, *last_note;
+    unsigned notes_count;
+};
+
+/* What a vCenter said about a proof, shared by identical sign-ons that were in flight together. */
+struct outcome {
+    atomic_uint refs;
+    struct signon_identity identity;
+    struct shared_objects *rights;
+};
+void outcome_unref(void *outcome); /* NULL is allowed */
+
+/* Of a check that was waited for (proof.c): what came out, *out with one reference; and what was checked. */
+int signon_check_take(struct signon_check *check, struct outcome **out, struct err *err);
+const struct signon_proof *signon_check_proof(const struct signon_check *check);
+enum source signon_source_of(enum signon_proof_kind kind);
+/* Later questions go by this session key; NULL: by user name. */
+const char *signon_key_of(const struct signon_proof *proof, const struct signon_identity *identity);
+/* How long a session by this proof may last. */
+int64_t signon_lifetime_of(const struct signon *signon, enum signon_proof_kind kind);
+
+/* Throttling of one attempt (gate.c). */
+struct gate {
+    struct signon *signon;
+    bool has_name;
+    char *by_name, *by_address;
+};
+struct signon_attempt {
+    const struct signon_caller *caller;
+    const char *where; /* vCenter or "local" */
+    const char *user;  /* NULL: no name was given */
+};
+int gate_open(struct gate *gate, struct signon *signon, const struct signon_attempt *attempt, struct err *err);
+/* Is it still open? ERR_TOO_MANY. */
+int gate_check(const struct gate *gate, struct err *err);
+void gate_note(struct gate *gate, int rc);
+void gate_done(struct gate *gate);
+
+/* Makes the session row, its line in the audit trail (of success) and its first token for a principal, which is copied. */
+struct signon_new_session {
+    const struct principal *who;
+    int64_t lifetime_ms;
+    struct shared_objects *rights; /* what the vCenter of `who` said; NULL: none */
+    bool must_change_password;
+    const struct signon_caller *caller; /* for the line in the audit trail, which is written with the session */
+    const struct signon_audit *event;
+    const struct group_set *groups; /* sealed; NULL: none */
+    const char *directory_mark;
+    const struct session_once *once; /* the proof works once only; NULL: it may be used again */
+    int (*look_again)(struct signon *s, const void *arg, struct err *err); /* when it is there; an error ends it */
+    const void *look_again_arg;
+};
+int signon_open_session(struct signon *signon, const struct signon_new_session *wanted, struct signon_grant *out,
+                        struct err *err);
+
+/* Reads a session's row anew and lets memory follow. *row (NULL if there is none any more) is freed by session_free, *live (NULL if it is
+ * not in memory and has ended) by live_session_unref. Blocks. Errors of the store. */
+int signon_reload_session(struct signon *signon, const char *sid, struct session **row, struct live_session **live,
+                          struct err *err);
+
+void signon_map_role(struct signon *s, struct live_session *live); /* by the role mappings as they are now */
+
+/* May somebody of a directory get another token now? ERR_FORBIDDEN without a role, ERR_RIGHTS_UNKNOWN (person_check.c). */
+int signon_check_person(struct signon *signon, struct live_session *live, struct err *err);
+
+/* Signs a token for the session with this jti. */
+int signon_issue(struct signon *signon, struct live_session *live, const char *jti, struct signon_grant *out, struct err *err);
+
+/* How much of what is known may be used (rights.c). */
+enum signon_part_state signon_judge(const struct signon *signon, const struct rights_known *known, bool is_read);
+/* May the session get another token now? ERR_RIGHTS_UNKNOWN, ERR_SESSION_ENDED. */
+int signon_check_refresh(struct signon *signon, struct live_session *live, struct err *err);
+void signon_free_notes(struct signon *signon);
+
+/* A flight whose results are outcomes of proofs (proof.c). NULL without memory. */
+struct flight *signon_checks_new(void);
