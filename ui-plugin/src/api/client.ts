@@ -1,0 +1,255 @@
+// Calls to the service: addresses, headers, time limits, and what an answer means. Knows no session and no view; who holds the
+// token is asked through TokenHolder.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import { ApiError, isPasswordDue, isSessionOver } from './error.js';
+import type { Cluster, ClusterQuery, HxCluster, List, LoginPasswordRequest, LoginWays, PasswordChange, Problem, StaleReason, Token, Whoami } from './types.js';
+
+/** Who has the current token, and wants to know when the service no longer takes it. */
+export interface TokenHolder {
+  token(): string | null;
+  /** Ends when no exchange of the token is under way: a refusal of the old one may overtake the answer that brings the new one. */
+  exchanged(): Promise<void>;
+  /** `token` was refused with `error`; called only if it is still the current one. */
+  refused(token: string, error: ApiError): void;
+  /** `token` may do nothing before the password is replaced. True: the password was replaced a moment ago, so the call is worth another try. */
+  passwordDue(token: string): boolean;
+}
+
+export interface ApiClientOptions {
+  /** Absolute address of `/v2/`, with the slash at the end. */
+  base: string;
+  fetch: typeof fetch;
+  timeoutMs?: number;
+  /** How long to wait before a call is tried again of which a replica did not yet know that the password is replaced. */
+  settleMs?: number;
+}
+
+/** An answer with the headers that matter to the page. `body` is null after 204 and 304. */
+export interface Answer<T> {
+  notModified: boolean;
+  body: T | null;
+  etag: string | null;
+  asOf: string | null;
+  stale: StaleReason[];
+  watchCursor: string | null;
+}
+
+/** What became of waiting for a change. `cursor` is for the next wait. */
+export interface Watched {
+  changed: boolean;
+  cursor: string;
+}
+
+interface Call {
+  method: 'GET' | 'POST';
+  path: string;
+  query?: Record<string, string | number | undefined>;
+  body?: unknown;
+  etag?: string | null;
+  signal?: AbortSignal | undefined;
+  /** Undefined: the holder's token. Null: none. */
+  token?: string | null;
+  /** The browser may answer the service's question for a Kerberos ticket (RFC 4559), for which it must be allowed to send credentials. */
+  negotiates?: boolean;
+  timeoutMs?: number;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+const WAYS_TIMEOUT_MS = 5_000;
+const DEFAULT_SETTLE_MS = 300;
+/** The service holds a request so long; less than the time limit of a call, and than what proxies put up with. */
+const WATCH_WAIT_S = 25;
+
+export class ApiClient {
+  holder: TokenHolder | null = null;
+
+  constructor(private readonly options: ApiClientOptions) {}
+
+  /** Which ways to sign in there are. Who waits for that waits for the form, so not for long. */
+  async loginWays(): Promise<LoginWays> {
+    const body = (await this.send<LoginWays>({ method: 'GET', path: 'login', token: null, timeoutMs: WAYS_TIMEOUT_MS })).body;
+    if (!Array.isArray(body?.directories)) throw new ApiError({ kind: 'malformed', status: 200 });
+    return body;
+  }
+
+  /**
+   * Signs in by the Kerberos ticket that the browser gets for this address. Throws ApiError: `unauthenticated` if the browser sent none,
+   * `invalid_credentials` if it was refused.
+   */
+  async loginKerberos(signal: AbortSignal): Promise<Token> {
+    const call: Call = { method: 'POST', path: 'login/kerberos', token: null, negotiates: true, signal };
+    try {
+      return this.tokenFrom(await this.send(call));
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'unauthenticated') throw error;
+      // Chromium on Linux gets its Kerberos library ready only when it is first asked for a ticket, and does without one that time.
+      return this.tokenFrom(await this.send(call));
+    }
+  }
+
+  /** Signs in by name and password. Throws ApiError (`invalid_credentials` for a refusal). */
+  async loginPassword(request: LoginPasswordRequest): Promise<Token> {
+    return this.tokenFrom(await this.send({ method: 'POST', path: 'login/password', body: request, token: null }));
+  }
+
+  /** Exchanges `token` for the next one of its session. */
+  async refresh(token: string): Promise<Token> {
+    return this.tokenFrom(await this.send({ method: 'POST', path: 'token/refresh', token }));
+  }
+
+  async logout(token: string): Promise<void> {
+    await this.send({ method: 'POST', path: 'logout', token });
+  }
+
+  /** Replaces the caller's own password. Throws ApiError (`invalid_credentials` for a wrong old one, `unprocessable` for a new one that is not good enough). */
+  async changePassword(change: PasswordChange): Promise<void> {
+    await this.call({ method: 'POST', path: 'password', body: change });
+  }
+
+  async whoami(): Promise<Whoami> {
+    const body = (await this.call<Whoami>({ method: 'GET', path: 'whoami' })).body;
+    if (typeof body?.name !== 'string') throw new ApiError({ kind: 'malformed', status: 200 });
+    return body;
+  }
+
+  /** One page of clusters; with `etag` the answer may be "not modified". */
+  async listClusters(query: ClusterQuery, etag: string | null, signal?: AbortSignal): Promise<Answer<List<Cluster>>> {
+    return this.list<Cluster>({ method: 'GET', path: 'clusters', query: { ...query }, etag, signal });
+  }
+
+  /**
+   * Waits until the list is another one than `cursor` stands for (empty: does not wait), or for a while. The cursor speaks of all pages, so
+   * one row is enough.
+   */
+  async watchClusters(query: ClusterQuery, cursor: string, signal: AbortSignal): Promise<Watched> {
+    const { q, hx_cluster_id } = query;
+    const answer = await this.call({ method: 'GET', path: 'clusters', query: { q, hx_cluster_id, limit: 1, watch: cursor, wait: WATCH_WAIT_S }, signal });
+    if (answer.watchCursor === null) throw new ApiError({ kind: 'malformed', status: 200 });
+    return { changed: answer.body !== null, cursor: answer.watchCursor };
+  }
+
+  async listHxClusters(cursor: string | null, signal?: AbortSignal): Promise<List<HxCluster>> {
+    const query = { limit: 500, cursor: cursor ?? undefined };
+    const answer = await this.list<HxCluster>({ method: 'GET', path: 'hx-clusters', query, signal });
+    return answer.body ?? { items: [], next_cursor: null };
+  }
+
+  private async list<T>(call: Call): Promise<Answer<List<T>>> {
+    const answer = await this.call<List<T>>(call);
+    if (!answer.notModified && !Array.isArray(answer.body?.items)) throw new ApiError({ kind: 'malformed', status: 200 });
+    return answer;
+  }
+
+  private tokenFrom(answer: Answer<unknown>): Token {
+    const token = answer.body as Token | null;
+    if (typeof token?.access_token !== 'string' || !(token.expires_in > 0)) throw new ApiError({ kind: 'malformed', status: 200 });
+    return token;
+  }
+
+  /** A call in the holder's name, tried again where the refusal may be a thing of the past. */
+  private async call<T>(call: Call): Promise<Answer<T>> {
+    const token = this.holder?.token() ?? null;
+    try {
+      return await this.send<T>({ ...call, token });
+    } catch (error) {
+      if (!(error instanceof ApiError) || token === null) throw error;
+      if (isPasswordDue(error)) return await this.callSettled<T>(call, token, error);
+      if (!isSessionOver(error)) throw error;
+      await this.holder?.exchanged();
+      const current = this.holder?.token() ?? null;
+      if (current === null || current === token) {
+        this.holder?.refused(token, error);
+        throw error;
+      }
+      // The token was exchanged while the call was under way.
+      return await this.send<T>({ ...call, token: current });
+    }
+  }
+
+  /** Another replica hears of the new password within a second. */
+  private async callSettled<T>(call: Call, token: string, error: ApiError): Promise<Answer<T>> {
+    if (!this.holder?.passwordDue(token)) throw error;
+    await new Promise((done) => setTimeout(done, this.options.settleMs ?? DEFAULT_SETTLE_MS));
+    return await this.call<T>(call);
+  }
+
+  private async send<T>(call: Call): Promise<Answer<T>> {
+    const limit = AbortSignal.timeout(call.timeoutMs ?? this.options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+    const signal = call.signal ? AbortSignal.any([limit, call.signal]) : limit;
+    try {
+      const response = await this.options.fetch(this.address(call), {
+        method: call.method,
+        headers: headersOf(call),
+        body: call.body === undefined ? null : JSON.stringify(call.body),
+        cache: 'no-store',
+        credentials: call.negotiates ? 'same-origin' : 'omit',
+        redirect: 'error',
+        referrerPolicy: 'no-referrer',
+        signal,
+      });
+      return await readAnswer<T>(response);
+    } catch (error) {
+      if (error instanceof ApiError || call.signal?.aborted) throw error;
+      throw new ApiError({ kind: limit.aborted ? 'timeout' : 'unreachable' });
+    }
+  }
+
+  private address(call: Call): string {
+    const url = new URL(call.path, this.options.base);
+    for (const [key, value] of Object.entries(call.query ?? {})) {
+      if (value !== undefined && (value !== '' || key === 'watch')) url.searchParams.set(key, String(value));
+    }
+    return url.href;
+  }
+}
+
+function headersOf(call: Call): Record<string, string> {
+  const headers: Record<string, string> = { Accept: 'application/json, application/problem+json', 'X-KaaS': '1' };
+  if (call.token) headers['Authorization'] = `Bearer ${call.token}`;
+  if (call.body !== undefined) headers['Content-Type'] = 'application/json';
+  if (call.etag) headers['If-None-Match'] = call.etag;
+  return headers;
+}
+
+async function readAnswer<T>(response: Response): Promise<Answer<T>> {
+  const about = {
+    etag: response.headers.get('ETag'),
+    asOf: response.headers.get('KaaS-As-Of'),
+    stale: parseStale(response.headers.get('KaaS-Stale')),
+    watchCursor: response.headers.get('KaaS-Watch-Cursor'),
+  };
+  if (response.status === 204 || response.status === 304) return { ...about, notModified: response.status === 304, body: null };
+  const body = await readJson(response);
+  if (response.ok) return { ...about, notModified: false, body: body as T };
+  if (!isProblem(body)) throw new ApiError({ kind: 'malformed', status: response.status });
+  throw new ApiError({ kind: 'problem', problem: body, retryAfterS: parseRetryAfter(response.headers.get('Retry-After')) });
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError({ kind: 'malformed', status: response.status });
+  }
+}
+
+function isProblem(body: unknown): body is Problem {
+  const problem = body as Partial<Problem> | null;
+  return typeof problem === 'object' && typeof problem?.code === 'string' && typeof problem.detail === 'string' && typeof problem.status === 'number';
+}
+
+/** The reasons in a KaaS-Stale header; unknown ones of a newer service count as `database`, so that the reader is warned at all. */
+export function parseStale(header: string | null): StaleReason[] {
+  if (header === null) return [];
+  const known = new Set(['database', 'vcenter', 'rights']);
+  const words = header.split(',').map((word) => word.trim()).filter((word) => word !== '');
+  const reasons = words.map((word) => (known.has(word) ? (word as StaleReason) : 'database'));
+  return [...new Set<StaleReason>(reasons.length > 0 ? reasons : ['database'])];
+}
+
+/** Seconds of a Retry-After header; the date form is not used by the service. */
+export function parseRetryAfter(header: string | null): number | null {
+  if (header === null || !/^\d{1,6}$/.test(header.trim())) return null;
+  return Number(header.trim());
+}

@@ -1,0 +1,87 @@
+// Follows the list: holds one request that the service answers when something has changed, and says so. Rests while nobody looks, backs off
+// while calls fail. No markup, no rows.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import type { ApiClient, Watched } from '../api/client.js';
+import { ApiError, isSessionOver } from '../api/error.js';
+import type { ClusterQuery } from '../api/types.js';
+
+type Api = Pick<ApiClient, 'watchClusters'>;
+
+/** Time, so that tests can fake it. */
+export interface WatchClock {
+  after(ms: number, run: () => void): unknown;
+  cancel(timer: unknown): void;
+}
+
+const SYSTEM_CLOCK: WatchClock = {
+  after: (ms, run) => setTimeout(run, ms),
+  cancel: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
+};
+
+const FIRST_PAUSE_MS = 2_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+export class ListWatch {
+  private query: ClusterQuery | null = null;
+  private cursor = '';
+  private failures = 0;
+  private running: AbortController | null = null;
+  private timer: unknown = null;
+
+  /** `changed` is called when the list is, or may be, another one than before. */
+  constructor(private readonly api: Api, private readonly changed: () => void, private readonly clock: WatchClock = SYSTEM_CLOCK) {}
+
+  /** Follows this query from now on; nothing if it does already. */
+  follow(query: ClusterQuery): void {
+    if (this.query !== null && JSON.stringify(query) === JSON.stringify(this.query)) return;
+    this.rest();
+    this.query = query;
+    this.cursor = '';
+    void this.ask();
+  }
+
+  /** Gives up what is under way; what changes meanwhile is told after the next `follow`. */
+  rest(): void {
+    this.query = null;
+    this.failures = 0;
+    this.running?.abort();
+    this.running = null;
+    if (this.timer !== null) this.clock.cancel(this.timer);
+    this.timer = null;
+  }
+
+  private async ask(): Promise<void> {
+    const query = this.query;
+    if (query === null) return;
+    const running = new AbortController();
+    this.running = running;
+    try {
+      const answer = await this.api.watchClusters(query, this.cursor, running.signal);
+      if (this.running === running) this.take(answer);
+    } catch (error) {
+      if (this.running === running) this.fail(error);
+    }
+  }
+
+  private take(answer: Watched): void {
+    this.failures = 0;
+    this.cursor = answer.cursor;
+    if (answer.changed) this.changed();
+    void this.ask();
+  }
+
+  /** The next attempt begins with a look at the list: what has changed meanwhile was not told. */
+  private fail(error: unknown): void {
+    this.running = null;
+    if (!(error instanceof ApiError)) throw error;
+    if (isSessionOver(error)) return this.rest();
+    const asked = error.failure.kind === 'problem' ? (error.failure.retryAfterS ?? 0) * 1_000 : 0;
+    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.failures);
+    this.failures += 1;
+    this.timer = this.clock.after(Math.max(asked, pause), () => {
+      this.timer = null;
+      this.changed();
+      void this.ask();
+    });
+  }
+}

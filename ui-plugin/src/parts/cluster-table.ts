@@ -1,0 +1,109 @@
+// The rows: a native table. On narrow screens each row becomes a card; the explicit roles keep it a table for screen readers then.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import { LitElement, html, nothing, type TemplateResult } from 'lit';
+import { customElement, property } from 'lit/decorators.js';
+import { repeat } from 'lit/directives/repeat.js';
+import type { Cluster, ClusterState, Replicas, Sort, SortKey } from '../api/types.js';
+import { absoluteTime, describePlacement, describeReplicas, hostOf, relativeTime, safeHttpsUrl } from '../model/format.js';
+import { strings } from '../strings.js';
+import { shared } from '../styles/shared.js';
+import { tableStyles } from '../styles/table.js';
+import { externalIcon, sortIcon, toneIcon } from './icons.js';
+import './state-badge.js';
+
+const text = strings.table;
+
+@customElement('kaas-cluster-table')
+export class ClusterTable extends LitElement {
+  static override styles = [shared, tableStyles];
+
+  @property({ attribute: false }) clusters: readonly Cluster[] = [];
+  @property() sort: Sort = 'name';
+  @property({ attribute: false }) nowMs = 0;
+
+  override render() {
+    return html`<table role="table">
+      <caption class="sr-only">${strings.list.tableLabel}</caption>
+      <thead role="rowgroup"><tr role="row">
+        ${this.sortableHead('name', text.name)} ${this.sortableHead('state', text.state)} ${this.sortableHead('kubernetes_version', text.version)}
+        ${this.head(text.controlPlane)} ${this.head(text.workers)} ${this.head(text.placement)} ${this.head(text.access)} ${this.head(text.observed)}
+      </tr></thead>
+      <tbody role="rowgroup">${repeat(this.clusters, (cluster) => cluster.id, (cluster) => this.row(cluster))}</tbody>
+    </table>`;
+  }
+
+  private head(label: string) {
+    return html`<th scope="col" role="columnheader">${label}</th>`;
+  }
+
+  private sortableHead(key: SortKey, label: string) {
+    const order = this.sort === key ? 'ascending' : this.sort === `-${key}` ? 'descending' : 'none';
+    return html`<th scope="col" role="columnheader" aria-sort=${order}>
+      <button type="button" class="sort ${order}" @click=${() => this.askSort(key)}>${label}${sortIcon[order]}</button>
+    </th>`;
+  }
+
+  private askSort(key: SortKey) {
+    this.dispatchEvent(new CustomEvent<SortKey>('kaas-sort', { detail: key }));
+  }
+
+  private row(cluster: Cluster) {
+    return html`<tr role="row" data-id=${cluster.id}>
+      <th scope="row" role="rowheader" class="name">
+        <bdi>${cluster.name}</bdi>
+        ${cluster.description ? html`<bdi class="soft sub">${cluster.description}</bdi>` : nothing}
+      </th>
+      ${this.cell('state', text.state, html`<kaas-state-badge .state=${cluster.state}></kaas-state-badge>
+        ${cluster.state_reason ? html`<bdi class="soft sub reason">${cluster.state_reason}</bdi>` : nothing}`)}
+      ${this.cell('version', text.version, html`<span>${cluster.kubernetes_version}</span>`)}
+      ${this.cell('control-plane', text.controlPlane, this.replicas(cluster.control_plane, cluster.state))}
+      ${this.cell('workers', text.workers, this.replicas(cluster.workers, cluster.state))}
+      ${this.cell('placement', text.placement, this.placement(cluster))}
+      ${this.cell('access', text.access, this.links(cluster))}
+      ${this.cell('observed', text.observed, this.observed(cluster.observed_at))}
+    </tr>`;
+  }
+
+  private cell(name: string, label: string, content: TemplateResult) {
+    return html`<td role="cell" class=${name}><span class="label" aria-hidden="true">${label}</span><div class="value">${content}</div></td>`;
+  }
+
+  private replicas(replicas: Replicas, state: ClusterState) {
+    const { short, spoken, tone } = describeReplicas(replicas, state);
+    const icon = tone === 'warning' || tone === 'bad' ? toneIcon[tone] : nothing;
+    return html`<span class="count ${tone}" title=${spoken}><span aria-hidden="true">${short}</span>${icon}<span class="sr-only">${spoken}</span></span>`;
+  }
+
+  private placement(cluster: Cluster) {
+    const { title, lines, hidden, declared } = describePlacement(cluster.placement);
+    const tag = declared && lines.length > 0 ? html`<span class="tag" title=${text.declaredHint}>${text.declared}</span>` : nothing;
+    return html`<span class="line"><bdi>${title}</bdi>${tag}</span>
+      ${lines.map((line) => html`<bdi class="soft sub">${line}</bdi>`)}
+      ${hidden ? html`<span class="soft sub">${hidden}</span>` : nothing}`;
+  }
+
+  private links(cluster: Cluster) {
+    const dashboard = safeHttpsUrl(cluster.dashboard_url);
+    const api = safeHttpsUrl(cluster.api_endpoint);
+    if (!dashboard && !api) return html`<span class="soft">${text.none}</span>`;
+    return html`<span class="links">
+      ${dashboard ? link(dashboard, text.dashboard, text.dashboardOf(cluster.name), dashboard) : nothing}
+      ${api ? link(api, text.api, text.apiOf(cluster.name), hostOf(cluster) ?? '') : nothing}
+    </span>`;
+  }
+
+  private observed(iso: string | null) {
+    if (iso === null) return html`<span class="soft">${text.never}</span>`;
+    return html`<time datetime=${iso} title=${absoluteTime(iso)}>${relativeTime(iso, this.nowMs)}</time>`;
+  }
+}
+
+function link(href: string, label: string, spoken: string, title: string) {
+  return html`<a href=${href} target="_blank" rel="noopener noreferrer" aria-label=${spoken} title=${title}>${label}${externalIcon}</a>`;
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'kaas-cluster-table': ClusterTable;
+  }
+}

@@ -1,0 +1,231 @@
+// The sign-in form: Kerberos where the service offers it; else whose account, name, password. The password lives in the field and in
+// one request, nowhere else.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import { LitElement, html, nothing } from 'lit';
+import { customElement, property, query, state } from 'lit/decorators.js';
+import type { ApiClient } from '../api/client.js';
+import { ApiError, isAborted } from '../api/error.js';
+import type { LoginWays } from '../api/types.js';
+import { describeKerberosFailure, describeSignInFailure, isQuietKerberosFailure, type FailureText } from '../model/failure-text.js';
+import {
+  USUAL_WAYS, accountsOf, directoryOf, firstAccount, missingField, sourceOf, type Account, type SignInField, type SignInForm,
+} from '../model/sign-in-form.js';
+import { logo } from '../parts/icons.js';
+import '../parts/notice.js';
+import type { EndReason, Session } from '../session/session.js';
+import { recall, remember } from '../session/tab-memory.js';
+import { strings } from '../strings.js';
+import { formStyles } from '../styles/form.js';
+import { shared } from '../styles/shared.js';
+import { signInStyles } from '../styles/sign-in.js';
+
+const text = strings.signIn;
+/** So many accounts stand side by side; more are a list to choose from. */
+const SIDE_BY_SIDE = 2;
+
+@customElement('kaas-sign-in')
+export class SignIn extends LitElement {
+  static override styles = [shared, formStyles, signInStyles];
+
+  @property({ attribute: false }) api!: ApiClient;
+  @property({ attribute: false }) session!: Session;
+  @property() reason: EndReason = 'first';
+
+  /** Null until the service has said. */
+  @state() private ways: LoginWays | null = null;
+  @state() private account: Account = 'local';
+  @state() private busy: 'password' | 'kerberos' | null = null;
+  @state() private failure: FailureText | null = null;
+  @state() private missing: SignInField | null = null;
+
+  @query('form') private form!: HTMLFormElement;
+
+  private attempt: AbortController | null = null;
+
+  override async firstUpdated() {
+    await this.learnWays();
+    if (!this.isConnected) return;
+    await this.updateComplete;
+    this.focusField('username');
+    if (this.ways?.kerberos === 'auto' && this.reason === 'first' && recall('signed-out') === null) await this.useKerberos(true);
+  }
+
+  override disconnectedCallback() {
+    super.disconnectedCallback();
+    this.attempt?.abort();
+  }
+
+  override render() {
+    return html`<main>
+      <div class="brand">${logo(44)}<div><p class="product">${strings.product}</p><p class="soft">${strings.tagline}</p></div></div>
+      <div class="card" aria-busy=${this.ways === null}>
+        <h1 id="title">${text.title}</h1>
+        ${this.renderMessages()}
+        ${this.ways ? this.renderWays(this.ways) : html`<p class="soft" role="status">${text.waiting}</p>`}
+      </div>
+    </main>`;
+  }
+
+  private renderWays(ways: LoginWays) {
+    return html`${ways.kerberos === 'off' ? nothing : this.renderKerberos()}
+      <form novalidate aria-labelledby="title" @submit=${this.submit}>
+        ${this.renderAccounts(accountsOf(ways))}
+        ${this.account === 'vcenter' ? this.renderField('vcenter', text.vcenterAddress, text.vcenterHint) : nothing}
+        ${this.renderField('username', text.username, this.usernameHint())}
+        ${this.renderField('password', text.password, '')}
+        <button class="primary" type="submit" ?disabled=${this.busy === 'password'}>${this.busy === 'password' ? text.busy : text.submit}</button>
+      </form>`;
+  }
+
+  private renderMessages() {
+    const ended = strings.ended[this.reason];
+    const quiet = this.reason === 'signed-out';
+    return html`<div role="alert">
+      ${ended && !this.failure ? html`<kaas-notice .tone=${quiet ? 'good' : 'warning'}>${ended}</kaas-notice>` : nothing}
+      ${this.failure ? html`<kaas-notice tone="bad" heading=${strings.error.signInTitle} .failure=${this.failure}></kaas-notice>` : nothing}
+    </div>`;
+  }
+
+  private renderKerberos() {
+    const busy = this.busy === 'kerberos';
+    return html`<div class="kerberos">
+      <button type="button" aria-describedby="kerberos-hint" ?disabled=${this.busy !== null} @click=${() => this.useKerberos(false)}>
+        ${busy ? text.kerberosBusy : text.kerberos}
+      </button>
+      <p id="kerberos-hint" class="hint soft">${text.kerberosHint}</p>
+    </div>
+    <p class="or soft"><span>${text.or}</span></p>`;
+  }
+
+  private renderAccounts(accounts: Account[]) {
+    if (accounts.length < 2) return nothing;
+    if (accounts.length > SIDE_BY_SIDE) return this.renderAccountList(accounts);
+    const option = (value: Account) => html`<label>
+      <input type="radio" name="account" value=${value} .checked=${this.account === value} @change=${() => this.choose(value)} /><span>${labelOf(value)}</span>
+    </label>`;
+    return html`<fieldset><legend>${text.account}</legend><div class="choice">${accounts.map(option)}</div></fieldset>`;
+  }
+
+  private renderAccountList(accounts: Account[]) {
+    const option = (value: Account) => html`<option value=${value} ?selected=${this.account === value}>${labelOf(value)}</option>`;
+    return html`<div class="field">
+      <label for="account">${text.account}</label>
+      <select id="account" name="account" @change=${this.onAccount}>${accounts.map(option)}</select>
+    </div>`;
+  }
+
+  private renderField(name: SignInField, label: string, hint: string) {
+    const missing = this.missing === name;
+    const autocomplete = { vcenter: 'off', username: 'username', password: 'current-password' } as const;
+    return html`<div class="field">
+      <label for=${name}>${label}</label>
+      <input id=${name} name=${name} type=${name === 'password' ? 'password' : 'text'} autocomplete=${autocomplete[name]} autocapitalize="none"
+        spellcheck="false" required maxlength=${name === 'password' ? 1024 : 253} aria-invalid=${missing} aria-describedby="${name}-hint" />
+      <p id="${name}-hint" class="hint ${missing ? 'missing' : 'soft'}">${missing ? text.missing[name] : hint}</p>
+    </div>`;
+  }
+
+  private usernameHint(): string {
+    if (this.account === 'vcenter') return text.usernameHintVcenter;
+    return directoryOf(this.account) === null ? '' : text.usernameHintDirectory;
+  }
+
+  private async learnWays() {
+    let ways = USUAL_WAYS;
+    try {
+      ways = await this.api.loginWays();
+    } catch (error) {
+      // The usual form is as good as it was; what is wrong shows when it is sent.
+      if (!(error instanceof ApiError)) throw error;
+    }
+    this.account = firstAccount(accountsOf(ways), recall('account'));
+    this.ways = ways;
+  }
+
+  private onAccount(event: Event) {
+    this.choose((event.target as HTMLSelectElement).value as Account);
+  }
+
+  private choose(account: Account) {
+    this.account = account;
+    this.failure = null;
+    this.missing = null;
+  }
+
+  /** `byItself`: nobody has asked for it, so that it did not work is told only where somebody has to know. */
+  private async useKerberos(byItself: boolean) {
+    const attempt = new AbortController();
+    this.attempt = attempt;
+    this.busy = 'kerberos';
+    this.failure = null;
+    try {
+      await this.session.signInKerberos(attempt.signal);
+      remember('signed-out', null);
+    } catch (error) {
+      if (isAborted(error)) return;
+      this.failure = byItself && isQuietKerberosFailure(error) ? null : describeKerberosFailure(error);
+    } finally {
+      if (this.attempt === attempt) this.attempt = null;
+      if (this.busy === 'kerberos') this.busy = null;
+    }
+  }
+
+  private async submit(event: Event) {
+    event.preventDefault();
+    if (this.busy === 'password') return;
+    const form = this.read();
+    this.missing = missingField(form);
+    if (this.missing) return this.focusField(this.missing);
+    this.attempt?.abort();
+    this.busy = 'password';
+    this.failure = null;
+    try {
+      await this.session.signIn({ username: form.username, password: form.password, source: sourceOf(form) });
+      remember('account', form.account);
+      remember('signed-out', null);
+      this.form?.reset();
+    } catch (error) {
+      await this.refuse(error);
+    } finally {
+      this.busy = null;
+    }
+  }
+
+  private async refuse(error: unknown) {
+    this.failure = describeSignInFailure(error);
+    const password = this.field('password');
+    if (password) password.value = '';
+    const wrong = error instanceof ApiError && error.code === 'invalid_credentials';
+    await this.updateComplete;
+    this.focusField(wrong ? 'password' : 'username');
+  }
+
+  private read(): SignInForm {
+    return {
+      account: this.account,
+      vcenter: this.field('vcenter')?.value.trim() ?? '',
+      username: this.field('username')?.value.trim() ?? '',
+      password: this.field('password')?.value ?? '',
+    };
+  }
+
+  private field(name: SignInField): HTMLInputElement | null {
+    return this.renderRoot.querySelector<HTMLInputElement>(`#${name}`);
+  }
+
+  private focusField(name: SignInField) {
+    this.field(name)?.focus();
+  }
+}
+
+function labelOf(account: Account): string {
+  const directory = directoryOf(account);
+  if (directory !== null) return text.directory(directory);
+  return account === 'vcenter' ? text.vcenter : text.local;
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'kaas-sign-in': SignIn;
+  }
+}

@@ -1,0 +1,248 @@
+// The api client: what it sends, what it makes of each kind of answer, and the second try after an exchanged token.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import { describe, expect, it, vi } from 'vitest';
+import { ApiClient, parseRetryAfter, parseStale, type TokenHolder } from '../src/api/client.js';
+import { ApiError, isSessionOver, type Failure } from '../src/api/error.js';
+
+const BASE = 'https://kaas.example.com/prefix/v2/';
+const PAGE = { items: [], next_cursor: null };
+
+function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json', ...headers } });
+}
+
+function problem(status: number, code: string, headers: Record<string, string> = {}): Response {
+  return json({ type: 'about:blank', title: 'x', status, code, detail: 'd', request_id: 'r-1', remedy: 'do this' }, status, headers);
+}
+
+interface Sent {
+  url: URL;
+  init: RequestInit;
+  headers: Record<string, string>;
+}
+
+/** A client whose answers are given, and what it sent. */
+function clientOf(...answers: (Response | Error)[]): { client: ApiClient; sent: Sent[] } {
+  const sent: Sent[] = [];
+  const fake = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
+    sent.push({ url: new URL(String(input)), init, headers: init.headers as Record<string, string> });
+    const answer = answers.shift();
+    if (answer === undefined) throw new Error('one call too many');
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  return { client: new ApiClient({ base: BASE, fetch: fake as typeof fetch, settleMs: 0 }), sent };
+}
+
+function holderOf(...tokens: string[]): TokenHolder & { refused: ReturnType<typeof vi.fn>; passwordDue: ReturnType<typeof vi.fn<() => boolean>> } {
+  return { token: () => (tokens.length > 1 ? tokens.shift() : tokens[0]) ?? null, exchanged: async () => {}, refused: vi.fn(), passwordDue: vi.fn(() => false) };
+}
+
+async function failureOf(call: Promise<unknown>): Promise<Failure> {
+  const error = await call.then(() => null, (e: unknown) => e);
+  expect(error).toBeInstanceOf(ApiError);
+  return (error as ApiError).failure;
+}
+
+describe('requests', () => {
+  it('signs in without a token, below the prefix, as JSON with the X-KaaS header', async () => {
+    const { client, sent } = clientOf(json({ access_token: 't', token_type: 'Bearer', expires_in: 900, session_expires_at: '2026-01-01T00:00:00Z' }));
+    client.holder = holderOf('old');
+    await client.loginPassword({ username: 'u', password: 'p', source: 'local' });
+    expect(sent[0]?.url.href).toBe(`${BASE}login/password`);
+    expect(sent[0]?.headers).toMatchObject({ 'Content-Type': 'application/json', 'X-KaaS': '1' });
+    expect(sent[0]?.headers['Authorization']).toBeUndefined();
+    expect(JSON.parse(String(sent[0]?.init.body))).toEqual({ username: 'u', password: 'p', source: 'local' });
+  });
+
+  it('lets the browser answer for Kerberos there and nowhere else', async () => {
+    const token = { access_token: 't', token_type: 'Bearer', expires_in: 900, session_expires_at: '2026-01-01T00:00:00Z' };
+    const { client, sent } = clientOf(json({ vcenter: false, directories: [], kerberos: 'button' }), json(token));
+    expect(await client.loginWays()).toEqual({ vcenter: false, directories: [], kerberos: 'button' });
+    await client.loginKerberos(new AbortController().signal);
+    expect(sent.map(({ url, init }) => [init.method, url.pathname, init.credentials, init.body])).toEqual([
+      ['GET', '/prefix/v2/login', 'omit', null], ['POST', '/prefix/v2/login/kerberos', 'same-origin', null]]);
+    expect(sent[1]?.headers).toMatchObject({ 'X-KaaS': '1' });
+  });
+
+  it('asks once more for a ticket that was not sent, not for one that was refused', async () => {
+    const none = clientOf(problem(401, 'unauthenticated'), problem(401, 'unauthenticated'));
+    expect(await failureOf(none.client.loginKerberos(new AbortController().signal))).toMatchObject({ problem: { code: 'unauthenticated' } });
+    expect(none.sent).toHaveLength(2);
+    const refused = clientOf(problem(401, 'invalid_credentials'));
+    expect(await failureOf(refused.client.loginKerberos(new AbortController().signal))).toMatchObject({ problem: { code: 'invalid_credentials' } });
+  });
+
+  it('takes no other answer for the ways to sign in', async () => {
+    expect(await failureOf(clientOf(json({ kerberos: 'off' })).client.loginWays())).toEqual({ kind: 'malformed', status: 200 });
+  });
+
+  it('never sends cookies, follows no redirect, keeps nothing in the cache', async () => {
+    const { client, sent } = clientOf(json(PAGE));
+    await client.listClusters({}, null);
+    expect(sent[0]?.init).toMatchObject({ credentials: 'omit', redirect: 'error', cache: 'no-store', referrerPolicy: 'no-referrer' });
+  });
+
+  it('puts the query into the address, escaped, and leaves out what is empty', async () => {
+    const { client, sent } = clientOf(json(PAGE));
+    client.holder = holderOf('tok');
+    await client.listClusters({ q: `a&b=%/"🐳`, hx_cluster_id: '', sort: '-name', limit: 50 }, 'W/"1"');
+    const { url, headers } = sent[0] as Sent;
+    expect(url.searchParams.get('q')).toBe(`a&b=%/"🐳`);
+    expect([...url.searchParams.keys()]).toEqual(['q', 'sort', 'limit']);
+    expect(headers['Authorization']).toBe('Bearer tok');
+    expect(headers['If-None-Match']).toBe('W/"1"');
+  });
+});
+
+describe('answers', () => {
+  it('reads freshness and entity tag', async () => {
+    const { client } = clientOf(json(PAGE, 200, { 'ETag': 'W/"7"', 'KaaS-As-Of': '2026-03-01T00:00:00Z', 'KaaS-Stale': 'database, vcenter' }));
+    const answer = await client.listClusters({}, null);
+    expect(answer).toEqual({ notModified: false, body: PAGE, etag: 'W/"7"', asOf: '2026-03-01T00:00:00Z', stale: ['database', 'vcenter'], watchCursor: null });
+  });
+
+  it('to waiting tell whether something has changed, and the next cursor', async () => {
+    const { client, sent } = clientOf(json(PAGE, 200, { 'KaaS-Watch-Cursor': 'c1' }));
+    expect(await client.watchClusters({ q: '', hx_cluster_id: 'h' }, '', new AbortController().signal)).toEqual({ changed: true, cursor: 'c1' });
+    expect([...(sent[0] as Sent).url.searchParams.keys()]).toEqual(['hx_cluster_id', 'limit', 'watch', 'wait']);
+    const quiet = clientOf(new Response(null, { status: 204, headers: { 'KaaS-Watch-Cursor': 'c1' } }));
+    expect(await quiet.client.watchClusters({}, 'c1', new AbortController().signal)).toEqual({ changed: false, cursor: 'c1' });
+    const strange = clientOf(json(PAGE));
+    expect(await failureOf(strange.client.watchClusters({}, 'c1', new AbortController().signal))).toEqual({ kind: 'malformed', status: 200 });
+  });
+
+  it('takes 304 as "not modified"', async () => {
+    const { client } = clientOf(new Response(null, { status: 304 }));
+    expect(await client.listClusters({}, 'W/"7"')).toMatchObject({ notModified: true, body: null });
+  });
+
+  it('hands a problem on, with the time to wait', async () => {
+    const { client } = clientOf(problem(429, 'too_many_requests', { 'Retry-After': '7' }));
+    const failure = await failureOf(client.listClusters({}, null));
+    expect(failure).toMatchObject({ kind: 'problem', retryAfterS: 7, problem: { code: 'too_many_requests', remedy: 'do this', request_id: 'r-1' } });
+  });
+
+  it.each([
+    ['HTML with an error status', new Response('<html>', { status: 502 }), 502],
+    ['HTML that pretends to be fine', new Response('<html>', { status: 200 }), 200],
+    ['JSON that is no problem', json({ error: 'x' }, 500), 500],
+    ['a list without items', json({ next_cursor: null }), 200],
+    ['null', json(null), 200],
+  ])('calls %s malformed', async (_, response, status) => {
+    const { client } = clientOf(response);
+    expect(await failureOf(client.listClusters({}, null))).toEqual({ kind: 'malformed', status });
+  });
+
+  it('calls a token answer without a token malformed', async () => {
+    const { client } = clientOf(json({ token_type: 'Bearer', expires_in: 900 }));
+    expect(await failureOf(client.refresh('t'))).toMatchObject({ kind: 'malformed' });
+  });
+
+  it('tells no answer from a late one', async () => {
+    const { client } = clientOf(new TypeError('Failed to fetch'));
+    expect(await failureOf(client.whoami())).toEqual({ kind: 'unreachable' });
+    const never = ((_: unknown, init: RequestInit) =>
+      new Promise((_resolve, reject) => init.signal?.addEventListener('abort', () => reject(init.signal?.reason)))) as typeof fetch;
+    const slow = new ApiClient({ base: BASE, fetch: never, timeoutMs: 5 });
+    expect(await failureOf(slow.whoami())).toEqual({ kind: 'timeout' });
+  });
+});
+
+describe('a refused token', () => {
+  it('is reported to the holder', async () => {
+    const { client } = clientOf(problem(401, 'token_expired'));
+    const holder = holderOf('tok');
+    client.holder = holder;
+    await failureOf(client.whoami());
+    expect(holder.refused).toHaveBeenCalledOnce();
+    expect(holder.refused.mock.calls[0]?.[0]).toBe('tok');
+  });
+
+  it('is tried once more if it was exchanged meanwhile', async () => {
+    const { client, sent } = clientOf(problem(401, 'session_ended'), json(PAGE));
+    const holder = holderOf('old', 'new');
+    client.holder = holder;
+    await client.listClusters({}, null);
+    expect(sent.map((s) => s.headers['Authorization'])).toEqual(['Bearer old', 'Bearer new']);
+    expect(holder.refused).not.toHaveBeenCalled();
+  });
+
+  it('overtakes the answer that brings its successor', async () => {
+    const { client, sent } = clientOf(problem(401, 'session_ended'), json(PAGE));
+    const holder = holderOf('old');
+    let current = 'old';
+    holder.token = () => current;
+    holder.exchanged = async () => {
+      await new Promise((done) => setImmediate(done));
+      current = 'new';
+    };
+    client.holder = holder;
+    await client.listClusters({}, null);
+    expect(sent.map((s) => s.headers['Authorization'])).toEqual(['Bearer old', 'Bearer new']);
+    expect(holder.refused).not.toHaveBeenCalled();
+  });
+
+  it('is not what a refused password is', async () => {
+    const { client } = clientOf(problem(401, 'invalid_credentials'));
+    const holder = holderOf('tok');
+    client.holder = holder;
+    const error = await client.loginPassword({ username: 'u', password: 'p', source: 'local' }).catch((e: unknown) => e);
+    expect(isSessionOver(error)).toBe(false);
+    expect(holder.refused).not.toHaveBeenCalled();
+  });
+});
+
+describe('a password that must be changed', () => {
+  it('is reported to the holder', async () => {
+    const { client } = clientOf(problem(403, 'password_change_required'));
+    const holder = holderOf('tok');
+    client.holder = holder;
+    expect(await failureOf(client.listClusters({}, null))).toMatchObject({ kind: 'problem', problem: { code: 'password_change_required' } });
+    expect(holder.passwordDue).toHaveBeenCalledExactlyOnceWith('tok');
+    expect(holder.refused).not.toHaveBeenCalled();
+  });
+
+  it('is tried again while the change may not have spread', async () => {
+    const { client, sent } = clientOf(problem(403, 'password_change_required'), problem(403, 'password_change_required'), json(PAGE));
+    const holder = holderOf('tok');
+    holder.passwordDue.mockReturnValue(true);
+    client.holder = holder;
+    await client.listClusters({}, null);
+    expect(sent).toHaveLength(3);
+  });
+
+  it('is changed by a call with the token', async () => {
+    const { client, sent } = clientOf(new Response(null, { status: 204 }));
+    client.holder = holderOf('tok');
+    await client.changePassword({ old_password: 'a', new_password: 'b' });
+    expect(sent[0]?.url.href).toBe(`${BASE}password`);
+    expect(sent[0]?.init.method).toBe('POST');
+    expect(sent[0]?.headers).toMatchObject({ 'Authorization': 'Bearer tok', 'Content-Type': 'application/json', 'X-KaaS': '1' });
+    expect(JSON.parse(String(sent[0]?.init.body))).toEqual({ old_password: 'a', new_password: 'b' });
+  });
+
+  it('is not what a wrong old password is: the session goes on', async () => {
+    const { client } = clientOf(problem(401, 'invalid_credentials'));
+    const holder = holderOf('tok');
+    client.holder = holder;
+    await failureOf(client.changePassword({ old_password: 'a', new_password: 'b' }));
+    expect(holder.refused).not.toHaveBeenCalled();
+  });
+});
+
+describe('headers', () => {
+  it('reads KaaS-Stale; what is unknown still warns', () => {
+    expect(parseStale(null)).toEqual([]);
+    expect(parseStale('rights')).toEqual(['rights']);
+    expect(parseStale('moon, database')).toEqual(['database']);
+    expect(parseStale('')).toEqual(['database']);
+  });
+
+  it('reads seconds of Retry-After only', () => {
+    expect(parseRetryAfter('30')).toBe(30);
+    expect(parseRetryAfter('Wed, 21 Oct 2026 07:28:00 GMT')).toBeNull();
+    expect(parseRetryAfter('-1')).toBeNull();
+    expect(parseRetryAfter(null)).toBeNull();
+  });
+});

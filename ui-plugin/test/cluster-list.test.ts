@@ -1,0 +1,152 @@
+// The model behind the list: paging, overtaken answers, what stays and what goes when a call fails.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Answer } from '../src/api/client.js';
+import { ApiError } from '../src/api/error.js';
+import type { Cluster, ClusterQuery, HxCluster, List } from '../src/api/types.js';
+import { ClusterListModel, PAGE_SIZE } from '../src/model/cluster-list.js';
+
+type Page = Answer<List<Cluster>>;
+
+const row = (name: string): Cluster => ({ id: name, name }) as Cluster;
+const page = (names: string[], next: string | null = null, more: Partial<Page> = {}): Page => ({
+  notModified: false, body: { items: names.map(row), next_cursor: next }, etag: `W/"${names.join()}"`, asOf: null, stale: [], watchCursor: null, ...more,
+});
+
+function refusal(code: string, status: number): ApiError {
+  return new ApiError({ kind: 'problem', problem: { type: '', title: '', status, code, detail: '', request_id: '' }, retryAfterS: null });
+}
+
+const listClusters = vi.fn<(query: ClusterQuery, etag: string | null, signal?: AbortSignal) => Promise<Page>>();
+const listHxClusters = vi.fn<(cursor: string | null) => Promise<List<HxCluster>>>();
+const changed = vi.fn();
+let model: ClusterListModel;
+
+beforeEach(() => {
+  vi.resetAllMocks();
+  listHxClusters.mockResolvedValue({ items: [], next_cursor: null });
+  model = new ClusterListModel({ listClusters, listHxClusters }, changed, () => new Date(0));
+});
+
+const names = (): string[] | undefined => model.page?.items.map((c) => c.name);
+const lastQuery = (): ClusterQuery | undefined => listClusters.mock.lastCall?.[0];
+
+describe('pages', () => {
+  it('go forward and back by cursor', async () => {
+    listClusters.mockImplementation(async (query) => (query.cursor === 'c2' ? page(['c']) : page(['a', 'b'], 'c2')));
+    await model.refresh();
+    expect([names(), model.pageNumber, model.hasNext]).toEqual([['a', 'b'], 1, true]);
+    await model.nextPage();
+    expect(lastQuery()).toMatchObject({ cursor: 'c2', limit: PAGE_SIZE });
+    expect([names(), model.pageNumber, model.hasNext]).toEqual([['c'], 2, false]);
+    await model.nextPage();
+    expect(model.pageNumber).toBe(2);
+    await model.previousPage();
+    expect([names(), model.pageNumber]).toEqual([['a', 'b'], 1]);
+    expect(lastQuery()).not.toHaveProperty('cursor');
+  });
+
+  it('begin at the front after another question', async () => {
+    listClusters.mockResolvedValue(page(['a'], 'c2'));
+    await model.refresh();
+    await model.nextPage();
+    await model.ask({ q: 'x' });
+    expect(model.pageNumber).toBe(1);
+    expect(lastQuery()).toMatchObject({ q: 'x', sort: 'name' });
+    expect(lastQuery()).not.toHaveProperty('cursor');
+  });
+
+  it('begin at the front when the service no longer knows the place', async () => {
+    listClusters.mockResolvedValueOnce(page(['a'], 'c2')).mockRejectedValueOnce(refusal('invalid_request', 400)).mockResolvedValueOnce(page(['n']));
+    await model.refresh();
+    await model.nextPage();
+    expect([names(), model.pageNumber, model.failure]).toEqual([['n'], 1, null]);
+  });
+});
+
+describe('questions', () => {
+  it('are not asked twice', async () => {
+    listClusters.mockResolvedValue(page([]));
+    await model.ask({ q: 'x' });
+    await model.ask({ q: 'x' });
+    expect(listClusters).toHaveBeenCalledTimes(1);
+  });
+
+  it('turn the order around on the second press', async () => {
+    listClusters.mockResolvedValue(page([]));
+    await model.sortBy('state');
+    expect(lastQuery()?.sort).toBe('state');
+    await model.sortBy('state');
+    expect(lastQuery()?.sort).toBe('-state');
+    await model.sortBy('state');
+    expect(lastQuery()?.sort).toBe('state');
+  });
+
+  it('overtake: the answer to the earlier one is dropped and its call given up', async () => {
+    let late: (p: Page) => void = () => undefined;
+    listClusters.mockImplementationOnce(() => new Promise((done) => (late = done))).mockResolvedValueOnce(page(['new']));
+    const first = model.ask({ q: 'a' });
+    await model.ask({ q: 'ab' });
+    late(page(['old']));
+    await first;
+    expect(listClusters.mock.calls[0]?.[2]?.aborted).toBe(true);
+    expect([names(), model.loading]).toEqual([['new'], false]);
+  });
+});
+
+describe('renewal', () => {
+  it('sends the entity tag and keeps the rows on "not modified"', async () => {
+    listClusters.mockResolvedValueOnce(page(['a'])).mockResolvedValueOnce({ notModified: true, body: null, etag: null, asOf: 'later', stale: ['vcenter'], watchCursor: null });
+    await model.refresh();
+    await model.refreshQuietly();
+    expect(listClusters.mock.lastCall?.[1]).toBe('W/"a"');
+    expect([names(), model.asOf, model.stale]).toEqual([['a'], 'later', ['vcenter']]);
+  });
+
+  it('keeps its mouth shut while a call is under way', async () => {
+    listClusters.mockReturnValueOnce(new Promise(() => undefined));
+    void model.refresh();
+    await model.refreshQuietly();
+    expect(listClusters).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('failure', () => {
+  it('keeps the rows of the same question, and goes away with the next success', async () => {
+    listClusters.mockResolvedValueOnce(page(['a'])).mockRejectedValueOnce(refusal('internal', 500)).mockResolvedValueOnce(page(['a']));
+    await model.refresh();
+    await model.refresh();
+    expect([names(), model.failure?.code, model.loading]).toEqual([['a'], 'internal', false]);
+    await model.refreshQuietly();
+    expect(model.failure).toBeNull();
+  });
+
+  it('drops the rows of another question', async () => {
+    listClusters.mockResolvedValueOnce(page(['a'])).mockRejectedValueOnce(refusal('internal', 500));
+    await model.refresh();
+    await model.ask({ q: 'x' });
+    expect([model.page, model.failure?.code]).toEqual([null, 'internal']);
+  });
+
+  it('of the session is left to the session', async () => {
+    listClusters.mockRejectedValueOnce(refusal('session_ended', 401));
+    await model.refresh();
+    expect([model.failure, model.loading]).toEqual([null, false]);
+  });
+});
+
+describe('HX clusters', () => {
+  it('are read to the last page', async () => {
+    listClusters.mockResolvedValue(page([]));
+    listHxClusters.mockImplementation(async (cursor) => ({ items: [{ id: cursor ?? 'first' } as HxCluster], next_cursor: cursor === null ? 'n' : null }));
+    await model.refresh();
+    expect(model.hxClusters?.map((h) => h.id)).toEqual(['first', 'n']);
+  });
+
+  it('that cannot be read do not stop the list', async () => {
+    listClusters.mockResolvedValue(page(['a']));
+    listHxClusters.mockRejectedValue(refusal('internal', 500));
+    await model.refresh();
+    expect([names(), model.hxFailed, model.failure]).toEqual([['a'], true, null]);
+  });
+});

@@ -1,0 +1,123 @@
+// Values as they are shown, and what must never become a link.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../src/api/error.js';
+import type { ClusterState, HxCluster, Placement } from '../src/api/types.js';
+import { describeFailure, describeSignInFailure } from '../src/model/failure-text.js';
+import { absoluteTime, describeHxClusters, describePlacement, describeReplicas, describeState, hostOf, relativeTime, safeHttpsUrl } from '../src/model/format.js';
+import { missingField, sourceOf } from '../src/model/sign-in-form.js';
+
+const v = (name: string | null, moref = 'domain-c7', datacenter: string | null = 'DC0') => ({ vcenter_id: 'v', datacenter, moref, name });
+const placement = (more: Partial<Placement>): Placement => ({ source: 'observed', vsphere_clusters: [], hx_clusters: [], hidden: 0, ...more });
+
+describe('states', () => {
+  it('have word and tone', () => {
+    expect(describeState('degraded')).toEqual({ word: 'Degraded', tone: 'warning' });
+  });
+  it('that are new are shown as they are', () => {
+    expect(describeState('hibernating' as ClusterState)).toEqual({ word: 'hibernating', tone: 'neutral' });
+  });
+});
+
+describe('replicas', () => {
+  it.each([
+    [{ ready: 3, desired: 3 }, 'ready', '3 / 3', 'good', '3 of 3 ready'],
+    [{ ready: 4, desired: 5 }, 'degraded', '4 / 5', 'warning', '4 of 5 ready'],
+    [{ ready: 0, desired: 2 }, 'failed', '0 / 2', 'bad', '0 of 2 ready'],
+    [{ ready: 0, desired: 2 }, 'creating', '0 / 2', 'neutral', '0 of 2 ready'],
+    [{ ready: 0, desired: 0 }, 'ready', '0 / 0', 'good', '0 of 0 ready'],
+    [{ ready: null, desired: 6 }, 'unknown', '? / 6', 'neutral', '6 wanted, number ready unknown'],
+  ] as const)('%j while %s', (replicas, state, short, tone, spoken) => {
+    expect(describeReplicas(replicas, state)).toEqual({ short, tone, spoken });
+  });
+});
+
+describe('placement', () => {
+  it('names HX clusters, then vSphere clusters with datacenter, then counts the hidden', () => {
+    const text = describePlacement(placement({ vsphere_clusters: [v('HX-East'), v(null, 'domain-c9', null)], hx_clusters: [{ id: '1', name: 'HX-East', hx_uuid: null }], hidden: 2 }));
+    expect(text).toEqual({ title: 'HX-East', lines: ['DC0 / HX-East', 'domain-c9'], hidden: 'and 2 more that you may not see', declared: false });
+  });
+  it('tells hidden from nowhere', () => {
+    expect(describePlacement(placement({ hidden: 1 })).title).toBe('1 vSphere cluster that you may not see');
+    expect(describePlacement(placement({})).title).toBe('Not placed');
+  });
+});
+
+describe('HX selector', () => {
+  it('tells equal names apart, marks what is gone, sorts', () => {
+    const hx = (id: string, name: string, dc: string, present = true): HxCluster => ({ id, name, vsphere_cluster: v(name, id, dc), present });
+    const options = describeHxClusters([hx('1', 'West', 'DC0', false), hx('2', 'East', 'DC1'), hx('3', 'East', 'DC0')]);
+    expect(options.map((o) => o.label)).toEqual(['East (DC0 / East)', 'East (DC1 / East)', 'West (gone)']);
+  });
+});
+
+describe('links', () => {
+  it('are made of https only', () => {
+    expect(safeHttpsUrl('https://a.example.com:6443/x?y#z')).toBe('https://a.example.com:6443/x?y#z');
+    for (const bad of ['http://a', 'javascript:alert(1)', ' javascript:alert(1)', 'data:text/html,x', '//a', '/x', 'https://', 'https://u:p@a/', 'nonsense', '', null]) {
+      expect(safeHttpsUrl(bad)).toBeNull();
+    }
+  });
+  it('are labelled by host', () => {
+    expect(hostOf({ api_endpoint: 'https://10.0.0.1:6443/' })).toBe('10.0.0.1:6443');
+    expect(hostOf({ api_endpoint: 'ftp://10.0.0.1' })).toBeNull();
+  });
+});
+
+describe('times', () => {
+  const now = Date.parse('2026-03-02T10:00:00Z');
+  it.each([
+    ['2026-03-02T09:59:40Z', 'Just now'],
+    ['2026-03-02T10:00:30Z', 'Just now'],
+    ['2026-03-02T09:53:00Z', '7 minutes ago'],
+    ['2026-03-02T05:00:00Z', '5 hours ago'],
+    ['2026-02-28T09:00:00Z', '2 days ago'],
+    ['2025-12-20T09:00:00Z', '2 months ago'],
+    ['2023-01-01T00:00:00Z', '3 years ago'],
+    ['2026-03-02T12:00:00Z', 'in 2 hours'],
+    ['not a time', 'Never'],
+    [null, 'Never'],
+  ])('%s is %s', (iso, text) => {
+    expect(relativeTime(iso, now)).toBe(text);
+  });
+  it('in full name the zone', () => {
+    expect(absoluteTime('2026-03-02T09:05:07Z', 'UTC')).toBe('2026-03-02 09:05:07 UTC');
+    expect(absoluteTime('2026-03-02T23:05:07Z', 'Europe/Berlin')).toMatch(/^2026-03-03 00:05:07 /);
+    expect(absoluteTime(null)).toBe('');
+  });
+});
+
+describe('failures', () => {
+  const problem = (code: string, status: number, remedy?: string, retryAfterS: number | null = null) =>
+    new ApiError({ kind: 'problem', retryAfterS, problem: { type: '', title: '', status, code, detail: 'what', request_id: 'r', ...(remedy ? { remedy } : {}) } });
+  it('carry detail, remedy and request id', () => {
+    expect(describeFailure(problem('internal', 500, 'do'))).toEqual({ detail: 'what', remedy: 'do', requestId: 'r' });
+    expect(describeFailure(problem('busy', 503, undefined, 1)).remedy).toBe('Wait 1 second before you try again.');
+  });
+  it('without an answer say what to check', () => {
+    for (const kind of ['unreachable', 'timeout'] as const) expect(describeFailure(new ApiError({ kind })).remedy).not.toBeNull();
+    expect(describeFailure(new ApiError({ kind: 'malformed', status: 502 })).detail).toContain('502');
+  });
+  it('of the page itself are not hidden', () => {
+    expect(() => describeFailure(new TypeError('bug'))).toThrow('bug');
+  });
+  it('at sign-in have words of their own', () => {
+    expect(describeSignInFailure(problem('invalid_credentials', 401)).detail).toBe('The user name or password is not right.');
+    expect(describeSignInFailure(problem('too_many_requests', 429, undefined, 9)).detail).toBe('Too many attempts. Try again in 9 seconds.');
+    expect(describeSignInFailure(problem('not_found', 404)).detail).toBe('What.');
+  });
+});
+
+describe('sign-in form', () => {
+  const form = { account: 'vcenter' as const, vcenter: 'vc', username: 'u', password: ' ' };
+  it('asks for the first missing field', () => {
+    expect(missingField(form)).toBeNull();
+    expect(missingField({ ...form, vcenter: '' })).toBe('vcenter');
+    expect(missingField({ ...form, account: 'local', vcenter: '', username: '' })).toBe('username');
+    expect(missingField({ ...form, password: '' })).toBe('password');
+  });
+  it('says who checks the password', () => {
+    expect(sourceOf(form)).toBe('vcenter:vc');
+    expect(sourceOf({ ...form, account: 'local' })).toBe('local');
+  });
+});

@@ -1,0 +1,73 @@
+// The sign-in form: which accounts it offers, what it sends, and what a failed sign-on means to a person.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import { describe, expect, it } from 'vitest';
+import { ApiError, type Failure } from '../src/api/error.js';
+import { describeKerberosFailure, describeSignInFailure, isQuietKerberosFailure } from '../src/model/failure-text.js';
+import { USUAL_WAYS, accountsOf, directoryOf, firstAccount, missingField, sourceOf, type SignInForm } from '../src/model/sign-in-form.js';
+import { strings } from '../src/strings.js';
+
+const FILLED: SignInForm = { account: 'local', vcenter: '', username: 'anna', password: 'secret' };
+const words = strings.signIn;
+
+function refusal(status: number, code: string, detail = 'd', remedy?: string, retryAfterS: number | null = null): ApiError {
+  const problem = { type: 'about:blank', title: '', status, code, detail, request_id: 'r-1', ...(remedy === undefined ? {} : { remedy }) };
+  return new ApiError({ kind: 'problem', problem, retryAfterS });
+}
+
+const failed = (failure: Failure): ApiError => new ApiError(failure);
+
+describe('accounts', () => {
+  it('offers what there is, directories first', () => {
+    expect(accountsOf(USUAL_WAYS)).toEqual(['local', 'vcenter']);
+    expect(accountsOf({ vcenter: false, directories: [], kerberos: 'auto' })).toEqual(['local']);
+    expect(accountsOf({ vcenter: true, directories: ['corp', 'lab'], kerberos: 'off' })).toEqual(['directory:corp', 'directory:lab', 'local', 'vcenter']);
+  });
+
+  it('begins with the one used last, unless it is gone', () => {
+    const accounts = accountsOf({ vcenter: true, directories: ['corp'], kerberos: 'off' });
+    expect(firstAccount(accounts, null)).toBe('directory:corp');
+    expect(firstAccount(accounts, 'vcenter')).toBe('vcenter');
+    expect(firstAccount(accounts, 'directory:gone')).toBe('directory:corp');
+    expect(firstAccount([], 'vcenter')).toBe('local');
+  });
+
+  it('says who checks the password', () => {
+    expect(sourceOf(FILLED)).toBe('local');
+    expect(sourceOf({ ...FILLED, account: 'vcenter', vcenter: 'vc.example.com' })).toBe('vcenter:vc.example.com');
+    expect(sourceOf({ ...FILLED, account: 'directory:corp' })).toBe('corp');
+    expect(directoryOf('directory:a:b')).toBe('a:b');
+    expect(directoryOf('vcenter')).toBeNull();
+  });
+
+  it('wants all of it, in the order of the form', () => {
+    expect(missingField(FILLED)).toBeNull();
+    expect(missingField({ ...FILLED, account: 'vcenter', username: '' })).toBe('vcenter');
+    expect(missingField({ ...FILLED, account: 'directory:corp', username: '', password: '' })).toBe('username');
+    expect(missingField({ ...FILLED, password: '' })).toBe('password');
+  });
+});
+
+describe('failures', () => {
+  it('says what to do where nobody gave a role', () => {
+    const error = refusal(403, 'forbidden', 'you are known, but no role is mapped to you', 'ask an administrator');
+    expect(describeSignInFailure(error)).toEqual({ detail: 'You are known, but no role is mapped to you.', remedy: 'Ask an administrator.', requestId: 'r-1' });
+    expect(describeKerberosFailure(error)).toEqual(describeSignInFailure(error));
+  });
+
+  it('tells a ticket that was not sent from one that was not taken', () => {
+    expect(describeKerberosFailure(refusal(401, 'unauthenticated'))).toEqual({ ...words.kerberosFault.none, requestId: 'r-1' });
+    expect(describeKerberosFailure(refusal(401, 'invalid_credentials'))).toEqual({ ...words.kerberosFault.refused, requestId: 'r-1' });
+    expect(describeSignInFailure(refusal(401, 'invalid_credentials')).detail).toBe(words.refused);
+    expect(describeKerberosFailure(refusal(429, 'too_many_requests', 'd', undefined, 3)).detail).toBe(words.throttled(3));
+  });
+
+  it('keeps quiet, when nobody asked, about what a form can do without', () => {
+    expect(isQuietKerberosFailure(refusal(401, 'unauthenticated'))).toBe(true);
+    expect(isQuietKerberosFailure(failed({ kind: 'timeout' }))).toBe(true);
+    for (const told of [refusal(403, 'forbidden'), refusal(401, 'invalid_credentials'), refusal(503, 'unavailable')]) expect(isQuietKerberosFailure(told)).toBe(false);
+  });
+
+  it('is no place for the faults of this page', () => {
+    expect(() => describeKerberosFailure(new TypeError('x'))).toThrow(TypeError);
+  });
+});
