@@ -1,0 +1,83 @@
+"""Runs the faults of a seeded plan, with a look at everything now and then. Exit status 0 if all promises were kept."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+import requests
+from world.api import Unexpected
+from world.places import WorldError
+
+from .acts import apply
+from .checks import Broken, Watcher, growth, report, settle, usage
+from .plan import WEIGHTS, Fault, make_plan
+from .trio import VCENTERS, Trio
+
+SLACK = {"rss_kb": 16 * 1024, "descriptors": 12, "threads": 4}
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/faults", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--faults", type=int, default=2000)
+    parser.add_argument("--look-every", type=int, default=25, help="faults between two looks at everything")
+    parser.add_argument("--pause", type=float, default=0.15, help="seconds between two faults")
+    parser.add_argument("--without", action="append", default=[], choices=sorted(WEIGHTS), help="leave out a kind of fault")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print each fault")
+    return parser.parse_args()
+
+
+def _hit(trio: Trio, fault: Fault, verbose: bool) -> None:
+    if verbose:
+        print(fault, flush=True)
+    try:
+        apply(trio, fault)
+    except (Unexpected, requests.RequestException) as error:
+        if verbose:
+            print(f"      {error}"[:200], flush=True)
+
+
+def run(seed: int, count: int, *, look_every: int = 25, pause_s: float = 0.15, leave_out: frozenset[str] = frozenset(),
+        verbose: bool = False) -> dict[str, float]:
+    """The whole run; raises Broken with the number of the last fault. Hands back its figures."""
+    started, longest = time.monotonic(), 0.0
+    samples: list[dict[str, int]] = []
+    with Trio() as trio, Watcher(trio) as watcher:
+        settle(trio, {})
+        for fault in make_plan(seed, count, VCENTERS, leave_out):
+            _hit(trio, fault, verbose)
+            time.sleep(pause_s)
+            if fault.number % look_every and fault.number != count:
+                continue
+            try:
+                longest = max(longest, settle(trio, dict(watcher.kept)))
+            except Broken as broken:
+                raise Broken(f"seed {seed}, after fault {fault}: {broken}") from broken
+            assert trio.kaasd.process
+            samples.append(usage(trio.kaasd.process.pid))
+            if watcher.wrong:
+                raise Broken(f"seed {seed}, after fault {fault}: a wrong yes: {watcher.wrong[0]}")
+            print(f"{fault.number:5} of {count}: {report(samples[-1])}", flush=True)
+        complaints = growth(samples, SLACK) if len(samples) >= 8 else []
+        if complaints:
+            raise Broken(f"seed {seed}: {'; '.join(complaints)}")
+        return {"faults": count, "seconds": round(time.monotonic() - started), "longest_recovery_s": round(longest, 1),
+                "answers_watched": watcher.answers, **samples[-1]}
+
+
+def main() -> int:
+    options = _arguments()
+    try:
+        figures = run(options.seed, options.faults, look_every=options.look_every, pause_s=options.pause,
+                      leave_out=frozenset(options.without), verbose=options.verbose)
+    except (Broken, WorldError) as error:
+        print(f"FAILED: {error}", file=sys.stderr)
+        return 1
+    print(f"kept: {report(figures)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

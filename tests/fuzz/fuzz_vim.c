@@ -1,0 +1,137 @@
+/* Fuzz target: answers of a vCenter, through the transport seam into every decoder of src/vim.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * First byte: which call; second: HTTP status 500 if odd; the rest is the answer. What comes before and after that answer is canned. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "str.h"
+#include "vim.h"
+#include "vim_canned.h"
+#include "vim_extension.h"
+#include "vim_inventory.h"
+#include "vim_privilege.h"
+#include "vim_role.h"
+#include "vim_session.h"
+
+static const struct canned canned[] = {
+    ANSWER("RetrieveServiceContent",
+           "<returnval>" REF("rootFolder") REF("propertyCollector")
+               REF("viewManager") "<about><apiType>"
+                                  "VirtualCenter</apiType><instanceUuid>u</instanceUuid></about>" REF("sessionManager")
+                                      REF("authorizationManager") REF("extensionManager") "</returnval>"),
+    ANSWER("Login", "<returnval><key>52</key><userName>u</userName></returnval>"),
+    ANSWER("CreateContainerView", "<returnval type=\"ContainerView\">v</returnval>"),
+    ANSWER("DestroyView", ""),
+    ANSWER("Logout", ""),
+    ANSWER("CancelRetrievePropertiesEx", ""),
+    ANSWER("AddAuthorizationRole", "<returnval>1</returnval>"),
+};
+static int is_version_tested;
+
+static int run(void *conn, const struct http_exchange *x, struct strbuf *reply, long *status, struct err *err) {
+    static const struct canned_table table = {canned, ARRAY_COUNT(canned)};
+    (void)conn;
+    *status = 200;
+    if (!x->body && is_version_tested && tested.bytes)
+        return give_tested(reply, status);
+    if (give_canned(&table, x, reply))
+        return 0;
+    return tested.bytes ? give_tested(reply, status) : err_set(err, ERR_UNREACHABLE, "nothing more");
+}
+
+static struct vim_client *get_client(void) {
+    static int is_ready;
+    struct vim_client *client = canned_client(run);
+    if (!is_ready && vim_ensure_session(client, NULL))
+        abort();
+    is_ready = 1;
+    return client;
+}
+
+/* ---- calls; results are freed so that leaks show ---- */
+
+static void call_peek(struct vim_client *client) {
+    struct vim_user_session s = {0};
+    (void)vim_peek_session(client, "0123456789abcdef0123456789abcdef01234567", &s, NULL);
+    vim_user_session_done(&s);
+}
+
+static void call_sessions(struct vim_client *client) {
+    struct vim_session_list list = {0};
+    (void)vim_list_sessions(client, &list, NULL);
+    vim_session_list_done(&list);
+}
+
+static void call_keys(struct vim_client *client) {
+    struct vim_key_list list = {0};
+    (void)vim_list_extension_keys(client, &list, NULL);
+    vim_key_list_done(&list);
+}
+
+static void call_find(struct vim_client *client) {
+    struct vim_extension *e = NULL;
+    (void)vim_find_extension(client, "k", &e, NULL);
+    vim_extension_free(e);
+}
+
+static void call_clusters(struct vim_client *client) {
+    struct vim_cluster_list list = {0};
+    (void)vim_read_clusters(client, &list, NULL);
+    vim_cluster_list_done(&list);
+}
+
+static void call_privileges(struct vim_client *client) {
+    static const char *const clusters[] = {"domain-c7", "domain-c70"};
+    struct vim_privilege_query q = {.subject = {.user_name = "u"}, .privilege = "System.Read", .clusters = clusters, .count = 2};
+    bool granted[2];
+    (void)vim_check_privileges(client, &q, granted, NULL);
+    q.subject = (struct vim_subject){.session_key = "52"};
+    (void)vim_check_privileges(client, &q, granted, NULL);
+}
+
+static void call_clone(struct vim_client *client) {
+    struct vim_user_session s = {0};
+    (void)vim_clone_session(client, "t", &s, NULL);
+    vim_user_session_done(&s);
+}
+
+static void call_role(struct vim_client *client) {
+    int id;
+    (void)vim_add_role(client, "Admin", NULL, 0, &id, NULL);
+}
+
+static void call_keepalive(struct vim_client *client) {
+    (void)vim_keepalive(client, NULL);
+}
+
+static void call_versions(struct vim_client *client) {
+    struct vim_about about = {0};
+    is_version_tested = 1;
+    (void)vim_connect(client, &about, NULL);
+    is_version_tested = 0;
+    vim_about_done(&about);
+}
+
+static void call_certificate(struct vim_client *client) {
+    (void)vim_unregister_extension(client, "k", NULL);
+}
+
+static void (*const calls[])(struct vim_client *client) = {
+    call_peek,  call_sessions, call_keys,      call_find,     call_clusters,    call_privileges,
+    call_clone, call_role,     call_keepalive, call_versions, call_certificate,
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct vim_client *client = get_client();
+    if (size < 2)
+        return 0;
+    tested = (struct tested){data + 2, size - 2, data[1] & 1 ? 500 : 200};
+    calls[data[0] % ARRAY_COUNT(calls)](client);
+    tested.bytes = NULL;
+    return 0;
+}

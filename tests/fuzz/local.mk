@@ -1,0 +1,76 @@
+# Fuzz targets (configure --enable-fuzzing with CC=clang): one program per decoder of outside bytes, run as
+#   tests/fuzz/fuzz_NAME -max_total_time=60 NEW_FOLDER SOURCE/tests/fuzz/corpus/NAME
+# Seeds are kept small; what a run finds goes into NEW_FOLDER.
+EXTRA_DIST += tests/fuzz/corpus
+if FUZZING
+FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL)
+FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+FUZZ_TARGETS = tests/fuzz/fuzz_coding tests/fuzz/fuzz_config tests/fuzz/fuzz_json tests/fuzz/fuzz_ldap tests/fuzz/fuzz_negotiate tests/fuzz/fuzz_ovf \
+    tests/fuzz/fuzz_pac tests/fuzz/fuzz_route \
+    tests/fuzz/fuzz_token tests/fuzz/fuzz_vim tests/fuzz/fuzz_vim_update tests/fuzz/fuzz_xml
+noinst_PROGRAMS += $(FUZZ_TARGETS)
+
+# The targets and what they are linked with, without the programs that nobody fuzzes.
+fuzz-programs: $(BUILT_SOURCES)
+	$(MAKE) $(AM_MAKEFLAGS) $(FUZZ_TARGETS)
+
+tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c
+tests_fuzz_fuzz_config_CPPFLAGS = $(FUZZ_CPPFLAGS)
+tests_fuzz_fuzz_config_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_config_LDADD = $(LIBS_CONFIG)
+
+tests_fuzz_fuzz_coding_SOURCES = tests/fuzz/fuzz_coding.c
+tests_fuzz_fuzz_coding_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/httpd
+tests_fuzz_fuzz_coding_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_coding_LDADD = src/httpd/libhttpd.a $(LIBS_PORT) $(MHD_LIBS) $(GNUTLS_LIBS)
+
+tests_fuzz_fuzz_json_SOURCES = tests/fuzz/fuzz_json.c
+tests_fuzz_fuzz_json_CPPFLAGS = $(FUZZ_CPPFLAGS)
+tests_fuzz_fuzz_json_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_json_LDADD = $(LIBS_PORT)
+
+tests_fuzz_fuzz_ldap_SOURCES = tests/fuzz/fuzz_ldap.c
+tests_fuzz_fuzz_ldap_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/ldap
+tests_fuzz_fuzz_ldap_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_ldap_LDADD = src/ldap/libldap-kaas.a $(LIBS_BASE)
+
+tests_fuzz_fuzz_negotiate_SOURCES = tests/fuzz/fuzz_negotiate.c
+tests_fuzz_fuzz_negotiate_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/gss
+tests_fuzz_fuzz_negotiate_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_negotiate_LDADD = src/gss/libgss.a $(LIBS_BASE)
+
+tests_fuzz_fuzz_ovf_SOURCES = tests/fuzz/fuzz_ovf.c
+tests_fuzz_fuzz_ovf_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/service/platform
+tests_fuzz_fuzz_ovf_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_ovf_LDADD = src/service/libplatform.a $(LIBS_PORT)
+
+tests_fuzz_fuzz_pac_SOURCES = tests/fuzz/fuzz_pac.c
+tests_fuzz_fuzz_pac_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/gss
+tests_fuzz_fuzz_pac_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_pac_LDADD = src/gss/libgss.a src/model/libmodel.a $(LIBS_BASE)
+
+tests_fuzz_fuzz_route_SOURCES = tests/fuzz/fuzz_route.c
+tests_fuzz_fuzz_route_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/httpd
+tests_fuzz_fuzz_route_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_route_LDADD = src/httpd/libhttpd.a $(LIBS_PORT) $(MHD_LIBS) $(GNUTLS_LIBS)
+
+tests_fuzz_fuzz_token_SOURCES = tests/fuzz/fuzz_token.c
+tests_fuzz_fuzz_token_CPPFLAGS = $(FUZZ_CPPFLAGS) $(CJOSE_CFLAGS)
+tests_fuzz_fuzz_token_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_token_LDADD = $(LIBS_TOKEN)
+
+tests_fuzz_fuzz_vim_SOURCES = tests/fuzz/fuzz_vim.c tests/fuzz/vim_canned.c tests/fuzz/vim_canned.h
+tests_fuzz_fuzz_vim_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/vim
+tests_fuzz_fuzz_vim_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_vim_LDADD = $(LIBS_VIM)
+
+tests_fuzz_fuzz_vim_update_SOURCES = tests/fuzz/fuzz_vim_update.c tests/fuzz/vim_canned.c tests/fuzz/vim_canned.h
+tests_fuzz_fuzz_vim_update_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/vim
+tests_fuzz_fuzz_vim_update_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_vim_update_LDADD = $(LIBS_VIM)
+
+tests_fuzz_fuzz_xml_SOURCES = tests/fuzz/fuzz_xml.c
+tests_fuzz_fuzz_xml_CPPFLAGS = $(FUZZ_CPPFLAGS)
+tests_fuzz_fuzz_xml_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_xml_LDADD = $(LIBS_PORT)
+endif

@@ -1,0 +1,421 @@
+/* The chain of audit lines against a real server: whatever is removed, changed, put in or moved behind the store's back is named; age, older
+ * programs, crashes and writers at the same time are not taken for that. And sign-ons that share a commit.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "store_fixture.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "audit_store.h"
+#include "audit_verify.h"
+#include "seal.h"
+#include "session_store.h"
+#include "str.h"
+
+#define NOW_MS FIXTURE_NOW_MS
+#define REPLICA 7U
+#define LINES 10U /* and the one that begins the chain */
+#define WRITERS 6U
+#define EACH_WRITES 40U
+
+static struct store *store;
+static struct seal *seal;
+
+static struct store *open_store(void) {
+    struct store *opened = fixture_runtime();
+    struct err err = {0};
+    store_set_replica(opened, REPLICA);
+    ASSERT_OK(audit_store_open_key(opened, seal, &err), &err);
+    return opened;
+}
+
+/* As a program that was ended and started again. */
+static void restart(void) {
+    store_free(store);
+    store = open_store();
+}
+
+static int set_up(void **state) {
+    uint8_t key[SEAL_KEY_BYTES] = {1, 2, 3};
+    struct err err = {0};
+    (void)fixture_set_up(state);
+    fixture_exec("INSERT INTO replicas (id, name) VALUES (7, 'seven')");
+    ASSERT_OK(seal_open_key(key, &seal, &err), &err);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    seal_free(seal);
+    return fixture_tear_down(state);
+}
+
+static int begin_test(void **state) {
+    (void)state;
+    fixture_exec("DELETE FROM audit");
+    fixture_exec("DELETE FROM sessions");
+    fixture_exec("UPDATE replicas SET audit_seq = 0, audit_head = NULL, audit_anchor = NULL WHERE id = 7");
+    store = open_store();
+    return 0;
+}
+
+static int end_test(void **state) {
+    (void)state;
+    store_free(store);
+    store = NULL;
+    return 0;
+}
+
+static void append(unsigned n, int64_t at_ms) {
+    const struct audit_record record = {.at_ms = at_ms,
+                                        .event = {.action = "trail.test",
+                                                  .principal_id = "local:a",
+                                                  .principal_name = "Zo\xC3\xAB",
+                                                  .acting_id = "svc:one",
+                                                  .source = "local",
+                                                  .object_kind = "cluster",
+                                                  .object_id = "c1",
+                                                  .object_name = "",
+                                                  .address = "::1",
+                                                  .request_id = "r",
+                                                  .result = "ok"}};
+    struct err err = {0};
+    for (unsigned i = 0; i < n; i++)
+        ASSERT_OK(audit_store_append(store, &record, &err), &err);
+}
+
+/* Walks to the end, or to the first fault, in parts of so many lines. */
+static struct audit_verification walk(unsigned limit) {
+    struct audit_verification v = {.replica_id = REPLICA, .limit = limit}, sum = {0};
+    struct err err = {0};
+    do {
+        v.limit = limit;
+        ASSERT_OK(audit_store_verify(store, &v, &err), &err);
+        sum.lines += v.lines;
+        sum.unprotected += v.unprotected;
+    } while (!v.is_complete);
+    v.lines = sum.lines;
+    v.unprotected = sum.unprotected;
+    return v;
+}
+
+static void assert_intact(uint64_t lines, uint64_t unprotected) {
+    const unsigned limits[] = {1000, 3, 1};
+    for (size_t i = 0; i < UNIT_COUNT(limits); i++) {
+        struct audit_verification v = walk(limits[i]);
+        if (v.fault)
+            fail_msg("%s: %s", audit_fault_name(v.fault), v.text);
+        assert_int_equal(v.lines, lines);
+        assert_int_equal(v.unprotected, unprotected);
+    }
+}
+
+static void assert_fault(enum audit_fault fault, uint64_t seq, const char *how) {
+    const unsigned limits[] = {1000, 2};
+    for (size_t i = 0; i < UNIT_COUNT(limits); i++) {
+        struct audit_verification v = walk(limits[i]);
+        if (v.fault != fault || v.fault_seq != seq)
+            fail_msg("%s: %s at %llu (%s), expected %s at %llu", how, audit_fault_name(v.fault), (unsigned long long)v.fault_seq,
+                     v.text, audit_fault_name(fault), (unsigned long long)seq);
+        assert_true(v.text[0] && v.remedy[0]);
+    }
+}
+
+/* -- tampering --------------------------------------------------------------------------------------------------------------- */
+
+struct tampering {
+    enum audit_fault fault;
+    uint64_t seq;
+    const char *sql[4];
+};
+
+static const struct tampering tamperings[] = {
+    {AUDIT_FAULT_REMOVED, 5, {"DELETE FROM audit WHERE seq = 5"}},
+    {AUDIT_FAULT_REMOVED, 5, {"DELETE FROM audit WHERE seq IN (5, 6)"}},
+    {AUDIT_FAULT_REMOVED, 2, {"DELETE FROM audit WHERE seq = 1"}},
+    {AUDIT_FAULT_REMOVED, 4, {"DELETE FROM audit WHERE seq < 4"}},
+    {AUDIT_FAULT_REMOVED, 11, {"DELETE FROM audit WHERE seq = 11"}},
+    {AUDIT_FAULT_REMOVED, 1, {"DELETE FROM audit"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET at_ms = at_ms + 1 WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET action = 'trail.tess' WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET principal_id = 'local:b' WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET principal_name = NULL WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET source = 'LOCAL' WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET object_kind = 'clusterc', object_id = '1' WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET object_name = NULL WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET address = '::2' WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET request_id = result, result = request_id WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET result = 'no' WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET reason = '' WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET acting_id = NULL WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET hash = REVERSE(hash) WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET hash = NULL WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 11, {"UPDATE audit SET result = 'no' WHERE seq = 11"}},
+    {AUDIT_FAULT_HEAD, 11, {"UPDATE audit SET hash = NULL"}},
+    {AUDIT_FAULT_REMOVED, 4, {"UPDATE audit SET hash = NULL WHERE seq < 4"}},
+    {AUDIT_FAULT_CHANGED,
+     4,
+     {"UPDATE audit SET seq = 99 WHERE seq = 4", "UPDATE audit SET seq = 4 WHERE seq = 6",
+      "UPDATE audit SET seq = 6 WHERE seq = 99"}},
+    {AUDIT_FAULT_CHANGED, 5, {"DELETE FROM audit WHERE seq = 5", "UPDATE audit SET seq = seq - 1 WHERE seq > 5 ORDER BY seq"}},
+    {AUDIT_FAULT_CHANGED,
+     5,
+     {"UPDATE audit SET seq = seq + 1 WHERE seq >= 5 ORDER BY seq DESC",
+      "INSERT INTO audit (replica_id, seq, at_ms, action, hash) SELECT 7, 5, at_ms, 'forged', hash FROM audit WHERE seq = 4"}},
+    {AUDIT_FAULT_INSERTED, 12, {"INSERT INTO audit (replica_id, seq, at_ms, action) VALUES (7, 12, 1, 'forged')"}},
+    {AUDIT_FAULT_INSERTED,
+     12,
+     {"INSERT INTO audit (replica_id, seq, at_ms, action, hash) SELECT 7, 12, at_ms, action, hash FROM audit WHERE seq = 11",
+      "UPDATE replicas SET audit_seq = 12 WHERE id = 7"}},
+    {AUDIT_FAULT_INSERTED, 0, {"INSERT INTO audit (replica_id, seq, at_ms, action) VALUES (7, 0, 1, 'forged')"}},
+    {AUDIT_FAULT_HEAD, 11, {"UPDATE replicas SET audit_head = REVERSE(audit_head) WHERE id = 7"}},
+    {AUDIT_FAULT_HEAD, 1, {"UPDATE replicas SET audit_head = NULL WHERE id = 7"}},
+    {AUDIT_FAULT_HEAD, 11, {"UPDATE replicas SET audit_anchor = audit_head WHERE id = 7"}},
+    {AUDIT_FAULT_REMOVED, 12, {"UPDATE replicas SET audit_seq = 12 WHERE id = 7"}},
+};
+
+/* By a program that was started afterwards, and so knows nothing but what the database says. */
+static void test_each_kind_of_tampering_is_named(void **state) {
+    for (size_t i = 0; i < UNIT_COUNT(tamperings); i++) {
+        const struct tampering *t = &tamperings[i];
+        (void)end_test(state);
+        (void)begin_test(state);
+        append(LINES, NOW_MS);
+        assert_intact(LINES + 1, 0);
+        for (size_t k = 0; k < UNIT_COUNT(t->sql) && t->sql[k]; k++)
+            fixture_exec(t->sql[k]);
+        restart();
+        assert_fault(t->fault, t->seq, t->sql[0]);
+    }
+}
+
+/* The whole put back to what it was some lines ago: the program that wrote them knows better. */
+static void test_an_older_copy_is_noticed(void **state) {
+    (void)state;
+    append(4, NOW_MS);
+    fixture_exec("CREATE TABLE kept AS SELECT audit_seq, audit_head FROM replicas WHERE id = 7");
+    append(4, NOW_MS);
+    fixture_exec("DELETE FROM audit WHERE seq > 5");
+    fixture_exec("UPDATE replicas r, kept k SET r.audit_seq = k.audit_seq, r.audit_head = k.audit_head WHERE r.id = 7");
+    fixture_exec("DROP TABLE kept");
+    assert_fault(AUDIT_FAULT_HEAD, 6, "an older copy");
+    append(2, NOW_MS);
+    restart();
+    append(1, NOW_MS);
+    assert_fault(AUDIT_FAULT_BROKEN, 10, "written down");
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM audit WHERE action = 'audit.break' AND result = 'broken'"), 1);
+}
+
+/* Nothing left of it at all: the next line says so. */
+static void test_a_trail_that_was_emptied(void **state) {
+    (void)state;
+    append(4, NOW_MS);
+    fixture_exec("DELETE FROM audit");
+    fixture_exec("UPDATE replicas SET audit_seq = 0, audit_head = NULL WHERE id = 7");
+    assert_fault(AUDIT_FAULT_HEAD, 1, "emptied");
+    append(1, NOW_MS);
+    restart();
+    assert_fault(AUDIT_FAULT_BROKEN, 6, "emptied, and noted");
+}
+
+/* -- what is no tampering ------------------------------------------------------------------------------------------------------ */
+
+static void write_as_before(void) {
+    fixture_exec("UPDATE replicas SET audit_seq = audit_seq + 1 WHERE id = 7");
+    fixture_exec("INSERT INTO audit (replica_id, seq, at_ms, action) SELECT 7, audit_seq, 1, 'old' FROM replicas WHERE id = 7");
+}
+
+/* Lines of the release before: before there was a chain, and after the program was put back to it for a while. */
+static void test_lines_of_an_older_program(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        write_as_before();
+    assert_intact(0, 3);
+    append(4, NOW_MS);
+    assert_intact(5, 3);
+    store_free(store);
+    write_as_before();
+    write_as_before();
+    store = open_store();
+    assert_intact(5, 5);
+    append(2, NOW_MS);
+    assert_intact(8, 5);
+    restart();
+    append(1, NOW_MS);
+    assert_intact(9, 5);
+    fixture_exec("UPDATE audit SET hash = NULL WHERE seq = 8"); /* to pass it off as one of them */
+    assert_fault(AUDIT_FAULT_CHANGED, 8, "one more without a hash");
+}
+
+static void test_a_line_missing_among_those_of_an_older_program(void **state) {
+    (void)state;
+    append(2, NOW_MS);
+    store_free(store);
+    for (unsigned i = 0; i < 4; i++)
+        write_as_before();
+    store = open_store();
+    append(2, NOW_MS);
+    assert_intact(6, 4);
+    fixture_exec("DELETE FROM audit WHERE seq = 5");
+    assert_fault(AUDIT_FAULT_REMOVED, 5, "one of the older program");
+}
+
+/* Nobody but this program may write here while it runs. */
+static void test_lines_put_in_as_if_by_an_older_program(void **state) {
+    (void)state;
+    append(2, NOW_MS);
+    write_as_before();
+    append(1, NOW_MS);
+    restart();
+    assert_fault(AUDIT_FAULT_BROKEN, 5, "a line of somebody else");
+}
+
+static unsigned long prune(int64_t older_than_ms, unsigned limit) {
+    const struct audit_pruning pruning = {.replica_id = REPLICA, .older_than_ms = older_than_ms, .limit = limit};
+    struct err err = {0};
+    unsigned long deleted = 0;
+    ASSERT_OK(audit_store_prune(store, &pruning, &deleted, &err), &err);
+    return deleted;
+}
+
+static void test_age(void **state) {
+    (void)state;
+    write_as_before();
+    write_as_before();
+    append(4, NOW_MS);
+    fixture_exec("UPDATE audit SET at_ms = 1 WHERE hash IS NULL");
+    append(4, NOW_MS + 10);
+    append(2, NOW_MS + 20);
+    assert_int_equal(prune(NOW_MS, 100), 2); /* those without a hash leave nothing */
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM replicas WHERE audit_anchor IS NULL AND id = 7"), 1);
+    assert_intact(11, 0);
+    assert_int_equal(prune(NOW_MS + 10, 2), 2);
+    assert_int_equal(prune(NOW_MS + 10, 2), 2);
+    assert_int_equal(prune(NOW_MS + 10, 2), 1);
+    assert_int_equal(prune(NOW_MS + 10, 2), 0);
+    assert_intact(6, 0);
+    append(1, NOW_MS + 20);
+    assert_intact(7, 0);
+    fixture_exec("DELETE FROM audit WHERE seq = 8");
+    assert_fault(AUDIT_FAULT_REMOVED, 8, "the oldest that is left");
+}
+
+static void test_age_of_everything(void **state) {
+    (void)state;
+    append(4, NOW_MS);
+    assert_int_equal(prune(INT64_MAX, 100), 5);
+    assert_intact(0, 0);
+    restart();
+    assert_intact(0, 0);
+    append(2, NOW_MS);
+    assert_intact(2, 0);
+    fixture_exec("INSERT INTO audit (replica_id, seq, at_ms, action) VALUES (7, 3, 1, 'forged')");
+    assert_fault(AUDIT_FAULT_INSERTED, 0, "below the old end");
+}
+
+/* -- at the same time ------------------------------------------------------------------------------------------------------------ */
+
+static atomic_uint opened, refused, other;
+static atomic_bool is_over;
+
+/* Every third by a proof that works once. */
+static void open_one(unsigned n) {
+    uint8_t digest[SESSION_ONCE_BYTES] = {0};
+    struct session s = {.created_at_ms = NOW_MS, .ends_at_ms = NOW_MS + 1};
+    const struct audit_record line = {.at_ms = NOW_MS, .event = {.action = "login", .result = "ok"}};
+    const struct session_once once = {.digest = digest, .until_ms = NOW_MS};
+    char *sid = fixture_uuid(n);
+    int rc;
+    memcpy(digest, &n, sizeof(n));
+    (void)snprintf(s.sid, sizeof(s.sid), "%s", sid);
+    (void)snprintf(s.jti, sizeof(s.jti), "%s", sid);
+    free(sid);
+    s.who = (struct principal){.id = (char[]){"local:a"}, .name = (char[]){"a"}, .role = ROLE_USER, .source = SOURCE_LOCAL};
+    rc = session_store_open_once(store, &s, &line, n % 3 ? NULL : &once, NULL);
+    (void)atomic_fetch_add(rc == 0 ? &opened : rc == ERR_EXISTS ? &refused : &other, 1);
+}
+
+/* Sessions of which some are there already, and lines alone. */
+static void *write_many(void *arg) {
+    const unsigned base = (unsigned)(uintptr_t)arg * 1000;
+    store_thread_begin();
+    for (unsigned i = 0; i < EACH_WRITES; i++) {
+        open_one(base + i);
+        if (i % 10 == 0)
+            open_one(base + i);
+        if (i % 4 == 0)
+            append(1, NOW_MS);
+    }
+    store_thread_end();
+    return NULL;
+}
+
+static void *verify_all_the_time(void *arg) {
+    (void)arg;
+    store_thread_begin();
+    while (!is_over) {
+        struct audit_verification v = walk(50);
+        if (v.fault)
+            fail_msg("%s: %s", audit_fault_name(v.fault), v.text);
+        (void)prune(NOW_MS + 1, 7);
+    }
+    store_thread_end();
+    return NULL;
+}
+
+static int64_t commits(void) {
+    return fixture_number("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'COM_COMMIT'");
+}
+
+static void test_many_at_the_same_time(void **state) {
+    const unsigned twice = WRITERS * EACH_WRITES / 10, alone = WRITERS * EACH_WRITES / 4;
+    pthread_t threads[WRITERS];
+    int64_t before = commits();
+    (void)state;
+    opened = refused = other = 0;
+    for (unsigned i = 0; i < WRITERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, write_many, (void *)(uintptr_t)(i + 1)), 0);
+    for (unsigned i = 0; i < WRITERS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(opened, WRITERS * EACH_WRITES);
+    assert_int_equal(refused, twice);
+    assert_int_equal(other, 0);
+    assert_true(commits() - before < opened + alone); /* they shared some */
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM sessions"), opened);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM change_log WHERE kind = 'session' AND replica_id = 7"), opened);
+    assert_intact(opened + alone + 1, 0);
+}
+
+static void test_writing_and_removing_while_it_is_verified(void **state) {
+    pthread_t threads[2], verifier;
+    (void)state;
+    is_over = false;
+    append(1, NOW_MS);
+    assert_int_equal(pthread_create(&verifier, NULL, verify_all_the_time, NULL), 0);
+    for (unsigned i = 0; i < UNIT_COUNT(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, write_many, (void *)(uintptr_t)(i + 20)), 0);
+    for (unsigned i = 0; i < UNIT_COUNT(threads); i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    is_over = true;
+    assert_int_equal(pthread_join(verifier, NULL), 0);
+    while (prune(NOW_MS + 1, 50))
+        continue;
+    assert_intact(0, 0);
+}
+
+int main(void) {
+#define EACH(fn) cmocka_unit_test_setup_teardown(fn, begin_test, end_test)
+    const struct CMUnitTest tests[] = {
+        EACH(test_each_kind_of_tampering_is_named),
+        EACH(test_an_older_copy_is_noticed),
+        EACH(test_a_trail_that_was_emptied),
+        EACH(test_lines_of_an_older_program),
+        EACH(test_a_line_missing_among_those_of_an_older_program),
+        EACH(test_lines_put_in_as_if_by_an_older_program),
+        EACH(test_age),
+        EACH(test_age_of_everything),
+        EACH(test_many_at_the_same_time),
+        EACH(test_writing_and_removing_while_it_is_verified),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

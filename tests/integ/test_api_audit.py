@@ -1,0 +1,117 @@
+"""The audit trail: order, pages, filters, who may read it, and how long it is kept."""
+
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from world.api import Api
+from world.full import World
+from world.kaasd import Kaasd
+from world.wait import until
+
+DAY_MS = 24 * 3600 * 1000
+START_MS = 1_000_000_000_000  # 2001-09-09T01:46:40Z: older than anything the world did
+
+
+@pytest.fixture(scope="module")
+def admin(world: World) -> Api:
+    return world.admin
+
+
+@pytest.fixture(scope="module")
+def word(world: World) -> str:
+    """An action that twelve lines bear: three at each of four times, by two replicas."""
+    action = f"test.{uuid.uuid4().hex[:12]}"
+    for i in range(12):
+        replica, seq = (0, i // 3) if i % 3 < 2 else (1, i // 3)
+        world.db.query(
+            "INSERT INTO audit (replica_id, seq, at_ms, action, principal_id, object_kind, object_id, request_id, result, reason) "
+            "VALUES (%s, %s, %s, %s, %s, 'cluster', %s, %s, %s, %s)",
+            replica + 900, seq * 10 + i % 3, START_MS + seq * 1000, action, f"local:{i % 2}", f"object-{i}", f"request-{i}",
+            "ok" if i % 4 else "forbidden", f"reason {i}", database="kaas")
+    return action
+
+
+def places(admin: Api, **filters: Any) -> list[str]:
+    return [line["id"] for line in admin.items("/v2/audit", **filters)]
+
+
+def test_a_line_tells_who_did_what_from_where(admin: Api, world: World) -> None:
+    answer = world.kaasd.api().post_login("password", {"username": "admin", "password": world.kaasd.admin_password})
+    (line,) = admin.items("/v2/audit", request_id=answer.headers["KaaS-Request-Id"])
+    told = {"action": "login", "result": "ok", "principal_name": "admin", "source": "local", "address": "127.0.0.1"}
+    assert told.items() <= line.items()
+
+
+def test_lines_come_newest_first_and_in_one_order(admin: Api, word: str) -> None:
+    expected = [f"{900 + replica}-{seq * 10 + place}" for seq in (3, 2, 1, 0) for replica, place in ((1, 2), (0, 1), (0, 0))]
+    assert places(admin, action=word) == expected
+    for limit in (1, 2, 5, 11, 12):
+        assert places(admin, action=word, limit=limit) == expected
+
+
+def test_new_lines_move_no_page(admin: Api, world: World, word: str) -> None:
+    before = places(admin, action=word)
+    first = admin.get("/v2/audit", action=word, limit=4)
+    world.db.query("INSERT INTO audit (replica_id, seq, at_ms, action) VALUES (902, 1, %s, %s)", START_MS + 9000, word, database="kaas")
+    rest = places(admin, action=word, limit=4, cursor=first["next_cursor"])
+    world.db.query("DELETE FROM audit WHERE replica_id = 902", database="kaas")
+    assert [line["id"] for line in first["items"]] + rest == before
+
+
+def test_filters_narrow(admin: Api, word: str) -> None:
+    assert len(places(admin, action=word, principal_id="local:1")) == 6
+    assert len(places(admin, action=word, result="forbidden")) == 3
+    assert len(places(admin, action=word, object_kind="cluster", object_id="object-5")) == 1
+    assert places(admin, action=word, object_kind="node") == []
+    assert places(admin, action=word, request_id="request-0") == ["900-0"]
+    assert len(places(admin, action=word, since="2001-09-09T01:46:42Z")) == 6
+    assert len(places(admin, action=word, until="2001-09-09T03:46:42+02:00")) == 6
+    assert len(places(admin, action=word, since="2001-09-09T01:46:41.000Z", until="2001-09-09T01:46:41.001Z", limit=2)) == 3
+    assert places(admin, since="2001-09-09T01:46:42Z", until="2001-09-09T01:46:41Z") == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"since": "yesterday"},
+        {"since": "2001-02-30T00:00:00Z"},
+        {"until": "2001-09-09"},
+        {"until": "2001-09-09T01:46:40"},
+        {"limit": "501"},
+        {"cursor": "x"},
+        {"cursor": "MS4y"},
+        {"who": "x"},
+    ],
+)
+def test_a_wrong_query_is_told(admin: Api, query: dict[str, str]) -> None:
+    problem = admin.refused(400, "invalid_request", "GET", "/v2/audit", params=query)
+    assert next(iter(query)) in problem["detail"]
+
+
+def test_only_administrators_read_it(world: World) -> None:
+    cookie = world.vcenter.control.login("viewer-dc@vsphere.local")["cookie"]
+    viewer = world.kaasd.api().login_session(world.vcenter.instance_uuid, cookie)
+    viewer.refused(403, "forbidden", "GET", "/v2/audit")
+
+
+def test_an_unchanged_page_is_not_sent_again(admin: Api, word: str) -> None:
+    tag = admin.call("GET", "/v2/audit", params={"action": word}).headers["ETag"]
+    assert admin.call("GET", "/v2/audit", params={"action": word}, headers={"If-None-Match": tag}).status_code == 304
+
+
+def test_what_is_older_than_it_is_kept_goes(make_kaasd: Callable[..., Kaasd], fresh_db: Any) -> None:
+    kaasd = make_kaasd(options={"audit": {"keep": "30d"}})
+    kaasd.init()
+    rows = ", ".join(f"(900, {i}, UNIX_TIMESTAMP() * 1000 - {days * DAY_MS}, 'test.old')" for i, days in enumerate((400, 31, 29, 10)))
+    fresh_db.query(f"INSERT INTO audit (replica_id, seq, at_ms, action) VALUES {rows}", database="kaas")
+    kaasd.start()
+
+    def left() -> list[tuple[int]]:
+        return list(fresh_db.query("SELECT seq FROM audit WHERE replica_id = 900 ORDER BY seq", database="kaas"))
+
+    until(lambda: left() == [(2,), (3,)], "the end of the old lines")

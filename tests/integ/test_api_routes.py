@@ -1,0 +1,164 @@
+"""The daemon and its contract: every route of the document is there and answers what the document says, for everybody."""
+
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import random
+import string
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from world import contract
+from world.api import Api
+from world.full import World
+
+DOCUMENT = contract.contract()
+ROUTES = [(method.upper(), path) for _, path, operations, _ in DOCUMENT.routes for method in operations]
+WRITES = [(method, path) for method, path in ROUTES if method in ("POST", "PATCH")]
+STRANGE: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    2**62,
+    1.5,
+    "",
+    " ",
+    "x" * 3000,
+    "\x01",
+    "\u202e",
+    "🚢",
+    [],
+    {},
+    [[]],
+    {"": ""},
+    "' OR 1=1 --",
+    "%00",
+]
+
+
+@pytest.fixture(scope="module")
+def people(world: World) -> dict[str, Api]:
+    cookie = world.vcenter.control.login("viewer-east@vsphere.local")["cookie"]
+    return {
+        "nobody": world.kaasd.api(),
+        "admin": world.admin,
+        "viewer": world.kaasd.api().login_session(world.vcenter.instance_uuid, cookie),
+    }
+
+
+def fill(path: str, known: str) -> str:
+    return path.replace("{id}", known).replace("{name}", known).replace("{file}", "index.html")
+
+
+def media_of(method: str, path: str) -> str | None:
+    found = DOCUMENT.find(method, fill(path, "x"))
+    assert found
+    content = found[0].get("requestBody", {}).get("content", {})
+    return next(iter(content), None)
+
+
+def is_public(method: str, path: str) -> bool:
+    found = DOCUMENT.find(method, fill(path, "x"))
+    assert found
+    return found[0].get("security", DOCUMENT.document["security"]) == []
+
+
+def test_the_daemon_serves_the_document_it_is_tested_against(people: dict[str, Api]) -> None:
+    assert yaml.safe_load(people["nobody"].call("GET", "/openapi.yaml").text) == DOCUMENT.document
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_every_route_of_the_document_is_there(people: dict[str, Api], method: str, path: str) -> None:
+    answer = people["nobody"].call(method, fill(path, str(uuid.uuid4())), headers={"X-KaaS": "1"})
+    assert answer.status_code != 405
+    if is_public(method, path):
+        assert answer.status_code not in (401, 403)
+    else:
+        assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
+
+
+@pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if not is_public(*route)])
+def test_every_route_refuses_a_token_that_is_none(people: dict[str, Api], method: str, path: str) -> None:
+    answer = people["nobody"].as_token("not.a.token").call(method, fill(path, str(uuid.uuid4())), headers={"X-KaaS": "1"})
+    assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
+
+
+NOWHERE = "ldaps://directory.invalid"  # RFC 2606: there is none
+DIRECTORY = {"name": "routes", "kind": "ad", "urls": [NOWHERE], "search_base": "DC=a", "bind_dn": "reader", "bind_password": "routes"}
+
+
+@pytest.fixture(scope="module")
+def made(people: dict[str, Api]) -> Iterator[dict[str, str]]:
+    """One of each thing that a world does not have by itself, by the path below which it is found."""
+    admin = people["admin"]
+    cluster = next(admin.items("/v2/clusters"))["id"]
+    bodies = {
+        "/v2/grants": {"principal_id": "svc:reader-of-routes", "object_kind": "cluster", "object_id": cluster},
+        "/v2/role-mappings": {"subject_id": "sid:S-1-5-21-1-2-3-4", "role": "user"},
+        "/v2/services": {"name": "routes", "certificates": ["ab" * 32]},
+    }
+    ids = {path: admin.expect(201, "POST", path, json=body)["id"] for path, body in bodies.items()}
+    ids["/v2/ldap"] = admin.expect(201, "POST", "/v2/ldap", json=DIRECTORY, headers={"X-KaaS": "1"})["name"]
+    peer = f"/v2/hx-clusters/{next(admin.items('/v2/hx-clusters'))['id']}/peer"
+    admin.expect(201, "PUT", peer, json={"url": "https://127.0.0.1:9/", "thumbprint_sha256": "ab" * 32})  # nobody listens there
+    yield ids
+    admin.expect(204, "DELETE", peer)
+    for path, known in ids.items():
+        admin.expect(204, "DELETE", f"{path}/{known}")
+
+
+@pytest.mark.parametrize("who", ["admin", "viewer"])
+@pytest.mark.parametrize("path", [path for method, path in ROUTES if method == "GET"])
+def test_every_read_answers_what_the_document_says(people: dict[str, Api], world: World, made: dict[str, str], who: str, path: str) -> None:
+    known = {
+        **made,
+        "/v2/clusters": next(people["admin"].items("/v2/clusters"))["id"],
+        "/v2/vcenters": world.vcenter.instance_uuid,
+        "/v2/hx-clusters": next(people["admin"].items("/v2/hx-clusters"))["id"],
+        "/v2/users": next(people["admin"].items("/v2/users", name="admin"))["id"],
+    }
+    wanted = next((one for prefix, one in known.items() if path.startswith(prefix)), "x")
+    answer = people[who].call("GET", fill(path, wanted))
+    assert answer.status_code < 500
+    assert who == "viewer" or answer.status_code in (200, 308)
+
+
+@pytest.mark.parametrize(
+    "path", [path for method, path in ROUTES if method == "GET" and path.startswith("/v2/") and path not in ("/v2/version", "/v2/health")]
+)
+def test_every_read_refuses_a_parameter_that_it_does_not_know(people: dict[str, Api], world: World, path: str) -> None:
+    known = world.vcenter.instance_uuid if "vcenters" in path else next(people["admin"].items("/v2/clusters"))["id"]
+    problem = people["admin"].call("GET", fill(path, known), params={"colour": "red"}).json()
+    assert (problem["code"], "colour" in problem["detail"]) == ("invalid_request", True)
+
+
+NO_MEMBERS = ("/v2/logout", "/v2/clusters:import")  # it would end the session; lines, not members: test_cluster_import.py
+
+
+@pytest.mark.parametrize(("method", "path"), [route for route in WRITES if route[1] not in NO_MEMBERS])
+def test_no_strange_body_is_a_fault_of_the_service(people: dict[str, Api], world: World, method: str, path: str) -> None:
+    """Every member of the schema in turn with values of every kind; what cannot be done is refused, never 500."""
+    dice, media = random.Random(path), media_of(method, path)
+    if not media:
+        assert people["admin"].call(method, fill(path, str(uuid.uuid4())), data=b"x").status_code == 400
+        return
+    found = DOCUMENT.find(method, fill(path, "x"))
+    assert found
+    schema = DOCUMENT.resolve(found[0]["requestBody"]["content"][media]["schema"])
+    schema = DOCUMENT.resolve(schema.get("oneOf", [schema])[0])
+    names = list(schema["properties"])
+    for name in [*names, "".join(dice.choices(string.printable, k=8))]:
+        for value in dice.sample(STRANGE, 6):
+            body = {one: dice.choice(STRANGE) for one in dice.sample(names, dice.randrange(len(names)))} | {name: value}
+            answer = people["admin"].call(method, fill(path, str(uuid.uuid4())), json=body, headers={"X-KaaS": "1", "Content-Type": media})
+            assert 400 <= answer.status_code < 500, body
+
+
+def test_the_document_names_every_code_that_it_speaks_of() -> None:
+    codes = DOCUMENT.document["components"]["schemas"]["ErrorCode"]
+    table = [line.split("`")[1] for line in codes["description"].splitlines() if line.startswith("| `")]
+    assert table == codes["enum"]

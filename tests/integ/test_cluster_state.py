@@ -1,0 +1,389 @@
+"""Placement and state of clusters: what provisioners report, what a watched vCenter shows, and what becomes of both."""
+
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from world.api import Api
+from world.full import World, add_vcenter, register
+from world.wait import until
+
+EAST, WEST, PLAIN = "domain-c7", "domain-c70", "domain-c40"
+WEST_HOST, EAST_HOST, EAST_HOST_2, PLAIN_HOST = "host-71", "host-11", "host-12", "host-41"
+CP_VM, W0_VM = "vm-101", "vm-102"
+CP_UUID, CP_BIOS = "50010000-0000-4000-8000-000000000101", "42010000-0000-4000-8000-000000000101"
+W0_UUID, W0_BIOS = "50010000-0000-4000-8000-000000000102", "42010000-0000-4000-8000-000000000102"
+TWO = [{"name": "cp-0", "role": "control_plane", "vm_instance_uuid": CP_UUID}, {"name": "w-0", "role": "worker", "vm_bios_uuid": W0_BIOS}]
+MERGE = {"Content-Type": "application/merge-patch+json"}
+Make = Callable[..., str]
+
+
+def record(world: World, name: str, moref: str = EAST, **more: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "kubernetes_version": "1.31.2",
+        "control_plane": {"desired": 1},
+        "workers": {"desired": 1},
+        "vsphere_clusters": [{"vcenter_id": world.vcenter.instance_uuid, "moref": moref}],
+        **more,
+    }
+
+
+@pytest.fixture(scope="module")
+def joined() -> Iterator[World]:
+    with World("state", options={"auth": {"rights_fresh": "1s"}}) as world:
+        add_vcenter(world.kaasd, world.vcenter)
+        register(world.kaasd, world.vcenter)
+        yield world
+
+
+@pytest.fixture(scope="module")
+def admin(joined: World) -> Api:
+    return joined.admin
+
+
+@pytest.fixture
+def make(joined: World, admin: Api) -> Iterator[Make]:
+    """Adds clusters, declared on HX-East unless said otherwise, that go away with the test."""
+    made: list[str] = []
+
+    def add(moref: str = EAST, **more: Any) -> str:
+        body = record(joined, f"t-{uuid.uuid4().hex[:12]}", moref, **more)
+        made.append(admin.expect(201, "POST", "/v2/clusters", json=body)["id"])
+        return made[-1]
+
+    yield add
+    for known in made:
+        assert admin.call("DELETE", f"/v2/clusters/{known}").status_code in (204, 404)
+
+
+@pytest.fixture
+def change(joined: World) -> Iterator[Callable[..., None]]:
+    """Changes objects of the vCenter; machines are put back where they were."""
+
+    def do(action: str, **more: Any) -> None:
+        joined.vcenter.control.object(action, **more)
+
+    yield do
+    for machine, host in ((CP_VM, EAST_HOST), (W0_VM, EAST_HOST_2)):
+        do("power", id=machine, state="poweredOn")
+        do("connection", id=machine, state="connected")
+        do("migrate", id=machine, to=host)
+
+
+def sign_in(world: World, name: str) -> Api:
+    """By password, so that the rights can be asked for again later on."""
+    user = world.vcenter.users[name]
+    return world.kaasd.api().login_password(user.login, user.password, f"vcenter:{world.vcenter.instance_uuid}")
+
+
+def show(api: Api, known: str) -> dict[str, Any]:
+    return api.get(f"/v2/clusters/{known}")
+
+
+def nodes(api: Api, known: str) -> dict[str, dict[str, Any]]:
+    return {node["name"]: node for node in api.get(f"/v2/clusters/{known}/nodes")["items"]}
+
+
+def report(api: Api, known: str, state: str = "ready", **more: Any) -> dict[str, Any]:
+    return api.expect(200, "PUT", f"/v2/clusters/{known}/status", json={"state": state, **more})
+
+
+def places(cluster: dict[str, Any]) -> list[str]:
+    return [place["moref"] for place in cluster["placement"]["vsphere_clusters"]]
+
+
+def wait_for(api: Api, known: str, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    last: list[dict[str, Any]] = []
+
+    def look() -> dict[str, Any] | None:
+        last[:] = [show(api, known)]
+        return last[0] if fits(last[0]) else None
+
+    return until(look, last)
+
+
+def is_observed(cluster: dict[str, Any]) -> bool:
+    return cluster["placement"]["source"] == "observed"
+
+
+def changes(world: World) -> int:
+    return int(world.db.query("SELECT COUNT(*) FROM kaas.change_log")[0][0])
+
+
+# -- reports --------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_report_sets_state_reason_and_counts(admin: Api, make: Make) -> None:
+    known = make()
+    shown = report(admin, known, "degraded", reason="a worker is late", control_plane={"ready": 1, "desired": 1}, workers={"ready": 0},
+                   kubernetes_version="1.32.0", api_endpoint="https://10.0.0.1:6443")
+    assert (shown["state"], shown["state_reason"], shown["state_source"]) == ("degraded", "a worker is late", "reported")
+    assert (shown["control_plane"], shown["workers"]) == ({"ready": 1, "desired": 1}, {"ready": 0, "desired": 1})
+    assert (shown["kubernetes_version"], shown["api_endpoint"]) == ("1.32.0", "https://10.0.0.1:6443")
+    assert shown == show(admin, known)
+
+
+def test_what_a_report_leaves_out_stays_but_for_the_reason(admin: Api, make: Make) -> None:
+    known = make()
+    first = report(admin, known, "creating", reason="step 2", workers={"ready": 1, "desired": 4}, nodes=TWO)
+    second = report(admin, known, "ready")
+    assert (second["state"], second["state_reason"]) == ("ready", None)
+    assert second["workers"] == first["workers"]
+    assert set(nodes(admin, known)) == {"cp-0", "w-0"}
+
+
+def test_the_same_report_again_changes_nothing(joined: World, admin: Api, make: Make) -> None:
+    known = make()
+    first = admin.call("PUT", f"/v2/clusters/{known}/status", json={"state": "ready", "nodes": TWO})
+    settled = wait_for(admin, known, is_observed)
+    tag = admin.call("GET", f"/v2/clusters/{known}").headers["ETag"]
+    before = changes(joined)
+    for _ in range(20):
+        again = admin.call("PUT", f"/v2/clusters/{known}/status", json={"state": "ready", "nodes": TWO})
+        assert (again.status_code, again.json(), again.headers["ETag"]) == (200, settled, tag)
+    assert changes(joined) == before
+    assert first.status_code == 200
+
+
+def test_only_changes_of_the_reported_state_are_audited(joined: World, admin: Api, make: Make) -> None:
+    known = make()
+    for state, workers in (("creating", 0), ("creating", 1), ("ready", 1), ("ready", 2)):
+        report(admin, known, state, workers={"ready": workers})
+    lines = joined.db.query("SELECT COUNT(*) FROM kaas.audit WHERE action = 'cluster.report' AND object_id = %s", known)
+    assert lines[0][0] == 2
+
+
+def test_a_declared_state_counts_until_the_next_report(admin: Api, make: Make) -> None:
+    known = make()
+    report(admin, known, "failed")
+    patched = admin.expect(200, "PATCH", f"/v2/clusters/{known}", json={"state": "updating"}, headers=MERGE)
+    assert (patched["state"], patched["state_source"]) == ("updating", "declared")
+    assert report(admin, known, "failed")["state_source"] == "reported"
+
+
+def test_a_report_may_ask_for_the_version_it_has_seen(admin: Api, make: Make) -> None:
+    known = make()
+    old = admin.call("GET", f"/v2/clusters/{known}").headers["ETag"]
+    report(admin, known, "creating")
+    new = admin.call("GET", f"/v2/clusters/{known}").headers["ETag"]
+    stale = admin.call("PUT", f"/v2/clusters/{known}/status", json={"state": "ready"}, headers={"If-Match": old})
+    fresh = admin.call("PUT", f"/v2/clusters/{known}/status", json={"state": "ready"}, headers={"If-Match": new})
+    assert (stale.status_code, fresh.status_code) == (412, 200)
+
+
+@pytest.mark.parametrize("body", [
+    {}, {"state": "fine"}, {"state": "ready", "more": 1}, {"state": "ready", "reason": "x" * 1001}, {"state": "ready", "workers": {}},
+    {"state": "ready", "workers": {"ready": -1}}, {"state": "ready", "kubernetes_version": "v1"}, {"state": "ready", "api_endpoint": "http://x"},
+    {"state": "ready", "nodes": [{"name": "a"}]}, {"state": "ready", "nodes": [{"name": "a", "role": "worker", "vm_bios_uuid": "x"}]},
+    {"state": "ready", "nodes": [{"name": "a", "role": "worker", "secret": "x"}]},
+    {"state": "ready", "nodes": [{"name": "a", "role": "worker"}, {"name": "a", "role": "worker"}]},
+])
+def test_a_report_that_breaks_the_contract_changes_nothing(admin: Api, make: Make, body: dict[str, Any]) -> None:
+    known = make()
+    admin.refused(422, "unprocessable", "PUT", f"/v2/clusters/{known}/status", json=body)
+    assert (show(admin, known)["state"], show(admin, known)["state_source"]) == ("unknown", "declared")
+
+
+def test_a_report_needs_the_role_and_a_cluster(joined: World, admin: Api, make: Make) -> None:
+    known = make()
+    sign_in(joined, "viewer-east").refused(403, "forbidden", "PUT", f"/v2/clusters/{known}/status", json={"state": "failed"})
+    admin.refused(404, "not_found", "PUT", f"/v2/clusters/{uuid.uuid4()}/status", json={"state": "ready"})
+    assert show(admin, known)["state"] == "unknown"
+
+
+def test_kaasctl_reports_by_hand(joined: World, admin: Api, make: Make) -> None:
+    name = show(admin, make())["name"]
+    said = joined.kaasd.ctl.ok("cluster", "status", name, "--state", "degraded", "--reason", "by hand", "--workers", "0/1")
+    assert said.strip() == f"cluster {name} is degraded (reported): by hand"
+    assert "reported" in joined.kaasd.ctl.ok("cluster", "show", name)
+
+
+# -- what is seen ---------------------------------------------------------------------------------------------------------------
+
+
+def test_nodes_are_joined_to_their_machines(admin: Api, make: Make) -> None:
+    known = make(moref=PLAIN)
+    report(admin, known, nodes=[*TWO, {"name": "k8s-prod-w-1", "role": "worker"}, {"name": "w-9", "role": "worker"}])
+    wait_for(admin, known, is_observed)
+    names = ("cp-0", "w-0", "k8s-prod-w-1")
+    until(lambda: all(nodes(admin, known)[name]["vm"] for name in names), "all matched")
+    seen = nodes(admin, known)
+    assert [seen[name]["vm"]["match"] for name in names] == ["instance_uuid", "bios_uuid", "name"]
+    machine = seen["cp-0"]["vm"]
+    assert (machine["name"], machine["power"], machine["connection"]) == ("k8s-prod-cp-0", "on", "connected")
+    assert (seen["cp-0"]["host"]["name"], seen["cp-0"]["vsphere_cluster"]["moref"]) == ("hx-east-1.example.test", EAST)
+    assert (seen["w-0"]["vm"]["instance_uuid"], seen["w-0"]["vm_instance_uuid"]) == (W0_UUID, None)  # observed beside declared
+    assert (seen["w-9"]["vm"], seen["w-9"]["host"], seen["w-9"]["vsphere_cluster"]) == (None, None, None)
+    assert seen["k8s-prod-w-1"]["state"] == "not_ready"
+
+
+def test_the_declared_placement_gives_way_to_the_observed_one(admin: Api, make: Make, change: Callable[..., None]) -> None:
+    known = make(moref=PLAIN)
+    assert (places(show(admin, known)), show(admin, known)["placement"]["source"]) == ([PLAIN], "declared")
+    report(admin, known, nodes=TWO)
+    shown = wait_for(admin, known, is_observed)
+    assert places(shown) == [EAST]
+    assert [hx["name"] for hx in shown["placement"]["hx_clusters"]] == ["HX-East"]
+    assert shown["observed_at"]
+    change("migrate", id=W0_VM, to=WEST_HOST)
+    wait_for(admin, known, lambda c: places(c) == [EAST, WEST])
+    report(admin, known, nodes=[])
+    assert places(show(admin, known)) == [PLAIN]
+
+
+def test_a_machine_that_is_off_degrades_and_is_named(admin: Api, make: Make, change: Callable[..., None]) -> None:
+    known = make()
+    report(admin, known, nodes=TWO)
+    wait_for(admin, known, is_observed)
+    change("power", id=W0_VM, state="poweredOff")
+    shown = wait_for(admin, known, lambda c: c["state"] == "degraded")
+    assert (shown["state_source"], shown["state_reason"]) == ("observed", "VM k8s-prod-w-0 is powered off")
+    assert known in [cluster["id"] for cluster in admin.items("/v2/clusters", state="degraded")]
+    assert known not in [cluster["id"] for cluster in admin.items("/v2/clusters", state="ready")]
+    change("power", id=W0_VM, state="poweredOn")
+    wait_for(admin, known, lambda c: (c["state"], c["state_source"], c["state_reason"]) == ("ready", "reported", None))
+
+
+def test_without_its_control_plane_a_cluster_is_unreachable(admin: Api, make: Make, change: Callable[..., None]) -> None:
+    known = make()
+    report(admin, known, nodes=TWO)
+    wait_for(admin, known, is_observed)
+    change("connection", id=CP_VM, state="disconnected")
+    shown = wait_for(admin, known, lambda c: c["state"] == "unreachable")
+    assert shown["state_reason"] == "VM k8s-prod-cp-0 is disconnected"
+    assert nodes(admin, known)["cp-0"]["state"] == "not_ready"
+
+
+def test_work_under_way_is_not_painted_over(admin: Api, make: Make, change: Callable[..., None]) -> None:
+    known = make()
+    report(admin, known, "updating", reason="node by node", nodes=TWO)
+    wait_for(admin, known, is_observed)
+    change("power", id=W0_VM, state="poweredOff")
+    shown = wait_for(admin, known, lambda c: c["state_reason"] != "node by node")
+    assert (shown["state"], shown["state_source"]) == ("updating", "reported")
+    assert shown["state_reason"] == "node by node; VM k8s-prod-w-0 is powered off"
+
+
+def test_a_machine_belongs_to_one_node(admin: Api, make: Make) -> None:
+    first, second = make(), make()
+    report(admin, first, nodes=[{"name": "a", "role": "worker", "vm_name": "k8s-prod-w-0"}])
+    until(lambda: (nodes(admin, first)["a"]["vm"] or {}).get("match") == "name", "matched by name")
+    report(admin, second, nodes=[{"name": "b", "role": "worker", "vm_name": "k8s-prod-w-0"}])
+    until(lambda: (nodes(admin, second)["b"]["vm"] or {}).get("match") == "mismatch", "taken already")
+    assert show(admin, second)["placement"]["source"] == "declared"
+    report(admin, second, nodes=[{"name": "b", "role": "worker", "vm_instance_uuid": W0_UUID}])  # who names its identity has it
+    until(lambda: nodes(admin, second)["b"]["vm"] and nodes(admin, second)["b"]["vm"]["match"] == "instance_uuid", "declared")
+    until(lambda: nodes(admin, first)["a"]["vm"]["match"] == "mismatch", "gives way")
+
+
+def test_a_namesake_is_not_taken_for_the_node(joined: World, admin: Api, make: Make) -> None:
+    """Removed and made anew under the same name, a machine is another one until the declaration allows it."""
+    control = joined.vcenter.control
+    name, fresh = f"vm-{uuid.uuid4().hex[:8]}", str(uuid.uuid4())
+    born = control.object("create", id=EAST, vm={"name": name, "host": "hx-east-1.example.test"})["ids"][0]
+    known = make()
+    report(admin, known, nodes=[{"name": name, "role": "worker"}])
+    wait_for(admin, known, is_observed)
+    control.object("remove", id=born)
+    shown = wait_for(admin, known, lambda c: c["state"] == "degraded")
+    assert (shown["state_reason"], shown["placement"]["source"]) == (f"VM {name} is gone", "declared")
+    assert nodes(admin, known)[name]["vm"]["match"] == "none"
+    born = control.object("create", id=EAST, vm={"name": name, "host": "hx-east-1.example.test", "instance_uuid": fresh})["ids"][0]
+    until(lambda: nodes(admin, known)[name]["vm"]["match"] == "mismatch", "a mismatch")
+    assert nodes(admin, known)[name]["vm"]["instance_uuid"] == fresh
+    assert show(admin, known)["state_reason"] == f"VM {name} is gone; another has its name"
+    report(admin, known, nodes=[{"name": name, "role": "worker", "vm_instance_uuid": fresh}])
+    wait_for(admin, known, lambda c: c["state"] == "ready" and is_observed(c))
+    control.object("remove", id=born)
+
+
+# -- who sees it ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_node_that_moves_out_of_sight_takes_its_cluster_along(joined: World, admin: Api, make: Make, change: Callable[..., None]) -> None:
+    known = make()
+    report(admin, known, nodes=TWO)
+    wait_for(admin, known, is_observed)
+    viewer = sign_in(joined, "viewer-east")
+    assert set(nodes(viewer, known)) == {"cp-0", "w-0"}
+
+    change("migrate", id=W0_VM, to=WEST_HOST)
+    wait_for(admin, known, lambda c: places(c) == [EAST, WEST])
+    part = show(viewer, known)
+    listed = viewer.get(f"/v2/clusters/{known}/nodes")
+    assert (places(part), part["placement"]["hidden"]) == ([EAST], 1)
+    assert ([node["name"] for node in listed["items"]], listed["hidden"]) == (["cp-0"], 1)
+
+    change("power", id=W0_VM, state="poweredOff")
+    wait_for(admin, known, lambda c: c["state"] == "degraded")
+    assert show(viewer, known)["state_reason"] == "some of its virtual machines are not running"  # names are not for this viewer
+
+    change("migrate", id=CP_VM, to=WEST_HOST)
+    until(lambda: viewer.call("GET", f"/v2/clusters/{known}").status_code == 404, "out of sight")
+    assert known not in [cluster["id"] for cluster in viewer.items("/v2/clusters")]
+    viewer.refused(404, "not_found", "GET", f"/v2/clusters/{known}/nodes")
+
+    change("migrate", id=CP_VM, to=EAST_HOST)
+    until(lambda: viewer.call("GET", f"/v2/clusters/{known}").status_code == 200, "in sight again")
+
+
+def test_rights_are_asked_for_where_nodes_are(joined: World, admin: Api, make: Make, change: Callable[..., None]) -> None:
+    """Nothing is declared on C-Plain and no HX cluster is there: only a node makes it one that rights are asked for."""
+    known = make()
+    report(admin, known, nodes=[TWO[0]])
+    wait_for(admin, known, is_observed)
+    viewer = sign_in(joined, "viewer-dc")
+    change("migrate", id=CP_VM, to=PLAIN_HOST)
+    wait_for(admin, known, lambda c: places(c) == [PLAIN])
+    assert sign_in(joined, "viewer-dc").get(f"/v2/clusters/{known}")["placement"]["hidden"] == 0
+    until(lambda: viewer.call("GET", f"/v2/clusters/{known}").status_code == 200, "the rights of an older session follow")
+
+
+# -- silence --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[World]:
+    with World("hasty", options={"clusters": {"report_stale_after": "3s"}}) as world:
+        add_vcenter(world.kaasd, world.vcenter)
+        register(world.kaasd, world.vcenter)
+        yield world
+
+
+def test_a_silent_cluster_becomes_unknown_and_wakes_up_again(hasty: World) -> None:
+    admin = hasty.admin
+    known = admin.expect(201, "POST", "/v2/clusters", json=record(hasty, "silent"))["id"]
+    assert report(admin, known)["state"] == "ready"
+    hasty.db.stop()  # the time passes without the database
+    try:
+        shown = wait_for(admin, known, lambda c: c["state"] == "unknown")
+    finally:
+        hasty.db.start()
+    assert shown["state_source"] == "observed"
+    assert shown["state_reason"].startswith("no report since ")
+    assert shown["state_reason"].endswith(", when it was ready")
+    until(lambda: admin.call("PUT", f"/v2/clusters/{known}/status", json={"state": "ready"}).status_code == 200, "the database is back")
+    wait_for(admin, known, lambda c: c["state"] in ("ready", "unknown"))
+    assert report(admin, known)["state"] == "ready"
+
+
+def test_a_cluster_that_nobody_reported_on_does_not_age(hasty: World) -> None:
+    admin = hasty.admin
+    known = admin.expect(201, "POST", "/v2/clusters", json=record(hasty, "declared", state="ready"))["id"]
+    other = admin.expect(201, "POST", "/v2/clusters", json=record(hasty, "reported"))["id"]
+    report(admin, other)
+    wait_for(admin, other, lambda c: c["state"] == "unknown")
+    assert (show(admin, known)["state"], show(admin, known)["state_source"]) == ("ready", "declared")
+
+
+def test_times_of_reports_are_written_in_batches(joined: World, admin: Api, make: Make) -> None:
+    known = make()
+    report(admin, known)
+    first = joined.db.query("SELECT reported_at_ms FROM kaas.clusters WHERE id = %s", known)[0][0]
+    report(admin, known)  # with nothing new: kept in memory, written with the next batch
+    until(lambda: joined.db.query("SELECT reported_at_ms FROM kaas.clusters WHERE id = %s", known)[0][0] > first, "the batch")

@@ -1,0 +1,242 @@
+"""What is wrong with the configuration is told with file, line, column and remedy; exit status 78 of sysexits.h."""
+
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from world.certs import make_server_cert
+from world.kaasd import Kaasd
+from world.places import Scratch, program
+from world.process import run
+
+BAD_CONFIG, BAD_USAGE = 78, 2
+
+
+@pytest.fixture
+def daemon(scratch: Scratch) -> Kaasd:
+    """Configured in a sound way; nothing runs and there is no database."""
+    made = Kaasd(scratch, scratch.path / "no-database.sock")
+    key = made.folder / "master.key"
+    key.touch(0o600)
+    key.write_bytes(os.urandom(32))
+    return made
+
+
+def add(daemon: Kaasd, text: str) -> int:
+    """Appends lines to the file; hands back the number of the first."""
+    before = daemon.config.read_text()
+    daemon.config.write_text(f"{before}{text}")
+    return before.count("\n") + 1
+
+
+def start(daemon: Kaasd) -> subprocess.CompletedProcess[str]:
+    """A start that is expected to fail by itself."""
+    return run([program("kaasd"), "--config", daemon.config], limit_s=60)
+
+
+def refused(result: subprocess.CompletedProcess[str], *parts: str) -> str:
+    said = result.stderr + result.stdout
+    assert result.returncode == BAD_CONFIG, said
+    assert [part for part in parts if part not in said] == [], said
+    return said
+
+
+def test_a_sound_configuration_is_confirmed(daemon: Kaasd) -> None:
+    result = daemon.check_config()
+    assert (result.returncode, "is valid" in result.stdout, result.stderr) == (0, True, "")
+
+
+def test_the_check_of_a_configuration_leaves_no_trace(daemon: Kaasd) -> None:
+    before = sorted(path.name for path in daemon.folder.rglob("*"))
+    daemon.check_config()
+    assert sorted(path.name for path in daemon.folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "wrong", "meant"),
+    [
+        ("sever: {listen: x}\n", 1, "sever", "server"),
+        ("replica:\n  nmae: x\n", 3, "replica.nmae", "replica.name"),
+        ("auth: {token_lifetim: 15m}\n", 8, "auth.token_lifetim", "auth.token_lifetime"),
+        ("Vcenter: {}\n", 1, "Vcenter", "vcenter"),
+    ],
+)
+def test_an_unknown_key_is_told_with_the_one_that_was_meant(daemon: Kaasd, text: str, column: int, wrong: str, meant: str) -> None:
+    line = add(daemon, text) + text.count("\n") - 1
+    refused(daemon.check_config(), f'{daemon.config}:{line}:{column}: unknown key "{wrong}"', f'did you mean "{meant}')
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("auth: {token_lifetime: soon}\n", ("auth.token_lifetime",)),
+        ("auth: {token_lifetime: 2d}\n", ("auth.token_lifetime", "1h")),
+        ("auth: [a]\n", ("auth",)),
+        ("auth: {token_lifetime: {a: 1}}\n", ("auth.token_lifetime",)),
+        ("replica: {name: [a]}\n", ("replica.name",)),
+        ("auth: {rights_recheck_rate: 1.5}\n", ("auth.rights_recheck_rate", "whole number")),
+        ("auth: {rights_fresh: 31s}\n", ("auth.rights_fresh", "30s")),
+        ("vcenter: {extension_key: No Key}\n", ("vcenter.extension_key", "com.example.kaas")),
+        ("auth: {vcenter: {view_privilege: x}}\n", ("auth.vcenter.view_privilege",)),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_place_and_what_would_be_right(daemon: Kaasd, text: str, parts: tuple[str, ...]) -> None:
+    line = add(daemon, text)
+    refused(daemon.check_config(), f"{daemon.config}:{line}:", *parts)
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value"),
+    [
+        ("log", "level", "loud"),
+        ("server", "listen", "somewhere"),
+        ("server", "listen", "127.0.0.1:99999"),
+        ("server", "public_url", "http://x"),
+        ("server", "connections_max", "many"),
+        ("server", "threads", -1),
+        ("server", "trusted_proxies", ["10.0.0.0/99"]),
+        ("database", "port", 0),
+        ("database", "name", "kaas; DROP"),
+        ("server", "admin_socket", "/" + "x" * 120),
+        ("server", "admin_socket", "relative.sock"),
+        ("state_dir", "", ""),
+    ],
+)
+def test_a_wrong_value_is_named(daemon: Kaasd, section: str, key: str, value: object) -> None:
+    settings = yaml.safe_load(daemon.config.read_text())
+    if key:
+        settings[section][key] = value
+    else:
+        settings[section] = value
+    daemon.config.write_text(yaml.safe_dump(settings))
+    refused(daemon.check_config(), f"{section}.{key}" if key else section)
+
+
+@pytest.mark.parametrize("text", ["\t- x: y\n", "a: [\n", "a: b: c\n", "&a\n", "%x\n", '"open\n'])
+def test_what_is_no_yaml_is_told_with_its_place(daemon: Kaasd, text: str) -> None:
+    add(daemon, text)
+    assert f"{daemon.config}:" in refused(daemon.check_config())
+
+
+def test_a_key_that_is_given_twice_is_told(daemon: Kaasd) -> None:
+    add(daemon, "replica: {name: a}\nreplica: {name: b}\n")
+    refused(daemon.check_config(), "replica")
+
+
+def test_all_faults_are_told_at_once(daemon: Kaasd) -> None:
+    add(daemon, "sever: 1\nauth: {token_lifetime: soon}\nreplica: {nmae: x}\n")
+    refused(daemon.check_config(), "sever", "auth.token_lifetime", "replica.nmae")
+
+
+def test_a_missing_configuration_is_told(tmp_path: Path) -> None:
+    result = run([program("kaasd"), "--config", tmp_path / "none.yaml"])
+    refused(result, str(tmp_path / "none.yaml"))
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
+def test_a_master_key_that_others_can_read_is_refused(daemon: Kaasd, mode: int) -> None:
+    key = daemon.folder / "master.key"
+    key.chmod(mode)
+    for result in (daemon.check_config(), start(daemon)):
+        refused(result, str(key), f"chmod 0600 {key}")
+
+
+def test_a_tls_key_that_others_can_read_is_refused(daemon: Kaasd) -> None:
+    daemon.tls.key_file.chmod(0o644)
+    for result in (daemon.check_config(), start(daemon)):
+        refused(result, str(daemon.tls.key_file), f"chmod 0600 {daemon.tls.key_file}")
+
+
+@pytest.mark.parametrize("which", ["master.key", "tls/server.key", "tls/server.pem"])
+def test_a_missing_file_is_told_by_name(daemon: Kaasd, which: str) -> None:
+    (daemon.folder / which).unlink()
+    for result in (daemon.check_config(), start(daemon)):
+        refused(result, str(daemon.folder / which))
+
+
+def test_a_missing_password_file_of_the_database_is_told_by_name(daemon: Kaasd) -> None:
+    missing = daemon.folder / "nowhere.password"
+    daemon.write_config({"database": {"password_file": str(missing)}})
+    for result in (daemon.check_config(), start(daemon)):
+        refused(result, str(missing))
+
+
+def test_a_master_key_of_a_wrong_length_is_refused(daemon: Kaasd) -> None:
+    (daemon.folder / "master.key").write_bytes(os.urandom(31))
+    refused(start(daemon), "31 bytes", "32")
+
+
+def test_a_certificate_without_its_key_is_refused(daemon: Kaasd) -> None:
+    other = make_server_cert(daemon.folder / "other")
+    daemon.write_config({"server": {"tls_key": str(other.key_file)}})
+    refused(start(daemon), "private key does not belong to its certificate")
+
+
+def test_a_certificate_that_is_none_is_refused(daemon: Kaasd) -> None:
+    daemon.tls.cert_file.write_text("not a certificate\n")
+    refused(start(daemon), "certificate cannot be used", "PEM")
+
+
+@pytest.mark.parametrize("words", [["--bogus"], ["extra"], ["--config"]])
+def test_a_wrong_usage_is_told_from_a_wrong_configuration(words: list[str]) -> None:
+    result = run([program("kaasd"), *words])
+    assert result.returncode == BAD_USAGE
+    assert result.stderr
+
+
+def test_two_daemons_on_one_port_are_told_apart(make_kaasd: Callable[..., Kaasd]) -> None:
+    first, second = make_kaasd("one"), make_kaasd("two")
+    first.init()
+    first.start()
+    (second.folder / "master.key").touch(0o600)
+    (second.folder / "master.key").write_bytes((first.folder / "master.key").read_bytes())
+    second.write_config({"server": {"listen": f"127.0.0.1:{first.port}"}})
+    result = start(second)
+    assert result.returncode not in (0, BAD_CONFIG)
+    assert f"127.0.0.1:{first.port}" in result.stderr
+    assert "another program uses this address" in result.stderr
+    assert first.ready()
+
+
+def test_two_daemons_on_one_admin_socket_are_told_apart(make_kaasd: Callable[..., Kaasd]) -> None:
+    first, second = make_kaasd("one"), make_kaasd("two")
+    first.init()
+    first.start()
+    (second.folder / "master.key").touch(0o600)
+    (second.folder / "master.key").write_bytes((first.folder / "master.key").read_bytes())
+    second.write_config({"server": {"admin_socket": str(first.folder / "admin.sock")}})
+    result = start(second)
+    assert result.returncode not in (0, BAD_CONFIG)
+    assert str(first.folder / "admin.sock") in result.stderr
+    assert first.ctl.run("vcenter", "list").returncode == 0
+
+
+def test_the_socket_of_a_daemon_that_was_killed_is_no_hindrance(make_kaasd: Callable[..., Kaasd]) -> None:
+    daemon = make_kaasd()
+    daemon.init()
+    daemon.start()
+    daemon.kill()
+    daemon.start()
+    assert daemon.ctl.run("vcenter", "list").returncode == 0
+
+
+def test_a_wrong_password_of_the_database_is_told_when_not_ready(make_kaasd: Callable[..., Kaasd]) -> None:
+    daemon = make_kaasd()
+    daemon.init()
+    (daemon.folder / "database.password").write_text("wrong\n")
+    daemon.spawn().wait_until(lambda: "refused the account" in _detail(daemon), "a reason")
+    assert "password file" in _detail(daemon)
+
+
+def _detail(daemon: Kaasd) -> str:
+    try:
+        problem = daemon.api().call("GET", "/readyz").json()
+    except OSError:
+        return ""
+    return f"{problem.get('detail', '')} {problem.get('remedy', '')}"

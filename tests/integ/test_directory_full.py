@@ -1,0 +1,51 @@
+"""As many clusters as can be served: one more is refused, whoever asks, and lists stay fresh."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from world import fill
+from world.api import Api
+from world.filled import filled
+from world.kaasd import Kaasd
+from world.mariadb import Mariadb
+
+MOST = 50000
+pytestmark = pytest.mark.unsanitized  # instrumented, so many take minutes; the transactions are in store_trail_test.c
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[tuple[Mariadb, Kaasd]]:
+    with filled("df", lambda db: fill.fill(db, clusters=MOST - 1, nodes_per_cluster=0)) as stage:
+        yield stage
+
+
+def record(name: str) -> dict[str, Any]:
+    return {"name": name, "kubernetes_version": "1.31.2", "control_plane": {"desired": 1}, "workers": {"desired": 1},
+            "vsphere_clusters": [{"vcenter_id": fill.FILLED_VCENTER, "moref": "domain-c1"}]}
+
+
+def results(api: Api, *names: str, **query: str) -> list[str]:
+    answer = api.expect(200, "POST", "/v2/clusters:import", params=query, data="\n".join(json.dumps(record(name)) for name in names),
+                        headers={"Content-Type": "application/x-ndjson"})
+    return [item["code"] if item["result"] == "failed" else item["result"] for item in answer["items"]]
+
+
+def test_one_too_many_is_refused(stage: tuple[Mariadb, Kaasd]) -> None:
+    db, kaasd = stage
+    admin = kaasd.admin()
+    last = admin.expect(201, "POST", "/v2/clusters", json=record("last"))
+    problem = admin.refused(409, "directory_full", "POST", "/v2/clusters", json=record("more"))
+    assert "50000" in problem["detail"] and "remove" in problem["remedy"]
+    assert results(admin, "more", "and-more") == ["directory_full"] * 2
+    admin.expect(200, "PATCH", f"/v2/clusters/{last['id']}", json={"description": "changed"},
+                 headers={"Content-Type": "application/merge-patch+json"})
+    admin.expect(204, "DELETE", f"/v2/clusters/{last['id']}")
+    assert results(admin, "more", "and-more", atomic="true") == ["skipped", "directory_full"]
+    assert results(admin, "more", "and-more") == ["created", "directory_full"]
+    assert db.query("SELECT COUNT(*) FROM clusters", database=fill.DATABASE)[0][0] == MOST
+    answer = admin.call("GET", "/v2/clusters", params={"limit": 1})
+    assert answer.status_code == 200 and "KaaS-Stale" not in answer.headers

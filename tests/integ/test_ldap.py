@@ -1,0 +1,457 @@
+"""Signing in by a directory: Active Directory (Samba) and plain LDAP (OpenLDAP), by password; people, groups, refusals, outages, and what
+changes there."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from world.ad import AdWorld, LdapWorld, openldap, people
+from world.api import Api
+from world.kaasd import Kaasd
+from world.mariadb import Mariadb
+from world.places import Scratch, free_port
+from world.wait import until
+
+HEADER = {"X-KaaS": "1"}
+MERGE = {"Content-Type": "application/merge-patch+json", **HEADER}
+DEEP = {"grp-leaf", "grp-mid", "grp-uni", "grp-deep"}
+DOMAIN_USERS = 513
+# who: groups, beside Domain Users; None: refused
+IN_AD: dict[str, set[str] | None] = {
+    "alice": DEEP, "bob": {"kaas-viewers"}, "ada": {"kaas-viewers", "kaas-admins"}, "carol": {"grp-cycle-a", "grp-cycle-b"},
+    "many": set(people.MANY), "zoë": {"kaas-viewers", "ops süd (ä)"}, "o'hara (ops)": {"kaas-viewers"}, "olga": {"kaas-viewers"},
+    "dora": None, "eve": None, "newbie": None,
+}
+IN_LAB = {
+    "alice": {"grp-leaf", "grp-mid", "grp-deep"}, "ada": {"kaas-viewers", "kaas-admins"}, "carol": {"grp-cycle-a", "grp-cycle-b"},
+    "zoë": {"kaas-viewers", 'Ops Süd, "Ä" (a*b) \\ #1'}, "o'hara (ops)": {"kaas-viewers"},
+}
+
+
+@dataclass
+class Place:
+    kaasd: Kaasd
+    ad: AdWorld
+    lab: LdapWorld
+    admin: Api
+
+    def source(self, name: str) -> dict[str, Any]:
+        """What to configure: `corp` binds by keytab, the others by password."""
+        if name == "lab":
+            return {"name": "lab", "kind": "openldap", "urls": [self.lab.ldap_url, self.lab.ldaps_url],
+                    "ca_pem": self.lab.ca_file.read_text(),
+                    "search_base": self.lab.people_dn, "group_base": self.lab.groups_dn, "bind_dn": self.lab.reader_dn,
+                    "bind_password": self.lab.reader_password}
+        common = {"name": name, "kind": "ad", "ca_file": str(self.ad.ca_file), "search_base": self.ad.base_dn}
+        if name == "corp":
+            return {"urls": [self.ad.ldap_url, self.ad.second_ldap_url], "bind": "keytab", "realms": ["AD.TEST"],
+                    "keytab": str(self.ad.keytab("client")), "principal": "svc-kaas@AD.TEST", **common}
+        return {"urls": [self.ad.ldaps_url, self.ad.second_ldaps_url], "bind_dn": "svc-reader@AD.TEST",
+                "bind_password": self.ad.passwords["svc-reader"], **common}
+
+    def add(self, name: str, **more: Any) -> dict[str, Any]:
+        body = {key: value for key, value in {**self.source(name), **more}.items() if value is not None}
+        return dict(self.admin.expect(201, "POST", "/v2/ldap", json=body, headers=HEADER))
+
+    def change(self, name: str, **more: Any) -> None:
+        self.admin.expect(200, "PATCH", f"/v2/ldap/{name}", data=json.dumps(more), headers=MERGE)
+
+    def try_login(self, name: str, password: str, source: str) -> requests.Response:
+        return self.kaasd.api().post_login("password", {"username": name, "password": password, "source": source})
+
+    def login(self, name: str, source: str) -> Api:
+        password = (self.lab if source == "lab" else self.ad).passwords[name]
+        answer = self.try_login(name, password, source)
+        assert answer.status_code == 200, (name, source, answer.text)
+        return self.kaasd.api(answer.json()["access_token"])
+
+    def refused(self, name: str, password: str, source: str) -> str:
+        """Why, as the audit trail tells; the one who asks learns nothing."""
+        answer = self.try_login(name, password, source)
+        assert answer.status_code == 401, answer.text
+        problem = answer.json()
+        assert (problem["code"], problem["detail"]) == ("invalid_credentials", "the name or password is wrong")
+        line = next(iter(self.admin.items("/v2/audit", request_id=problem["request_id"])))
+        assert (line["action"], line["source"], line["result"]) == ("login", "ldap", "invalid_credentials")
+        return str(line["reason"])
+
+    def map(self, subject: str, role: str) -> None:
+        self.admin.expect(201, "POST", "/v2/role-mappings", json={"subject_id": subject, "role": role})
+
+    def state(self, name: str) -> str:
+        return str(self.admin.get(f"/v2/ldap/{name}")["status"]["state"])
+
+    def health(self, name: str) -> dict[str, Any]:
+        return next(c for c in self.admin.get("/v2/health")["checks"] if c["name"] == f"directory:{name}")
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Place]:
+    with ExitStack() as stack:
+        folder = Scratch("l")
+        stack.callback(folder.remove)
+        ad, lab = stack.enter_context(AdWorld()), stack.enter_context(LdapWorld())
+        db = Mariadb(folder)
+        stack.callback(db.close)
+        options = {"auth": {"directory_live_check": "1s"}, "ldap": {"connect_timeout": "2s", "call_timeout": "2s"}}
+        kaasd = Kaasd(folder, db.socket, options=options, env=ad.env)
+        kaasd.init()
+        stack.callback(kaasd.stop)
+        kaasd.start()
+        made = Place(kaasd, ad, lab, kaasd.admin())
+        for name in ("corp", "pw", "lab"):
+            made.add(name)
+        made.map(f"sid:{ad.domain_sid}-{DOMAIN_USERS}", "user")
+        made.map(f"sid:{ad.sid('kaas-admins')}", "admin")
+        for group in ("kaas-viewers", "grp-deep", "grp-cycle-b", "many-007"):
+            made.map(f"ldap:lab:{lab.uuid(openldap.group_dn(group))}", "user")
+        made.map(f"ldap:lab:{lab.uuid(openldap.group_dn('kaas-admins'))}", "admin")
+        yield made
+
+
+@pytest.mark.parametrize("source", ["corp", "pw"])
+def test_people_of_active_directory(place: Place, source: str) -> None:
+    """By keytab and by password alike: nested, domain-local and primary groups, no distribution groups, nothing well-known."""
+    for name, groups in IN_AD.items():
+        if groups is None:
+            assert place.refused(name, place.ad.passwords[name], source)
+            continue
+        me = place.login(name, source).get("/v2/whoami")
+        wanted = {f"sid:{place.ad.sid(group)}" for group in groups} | {f"sid:{place.ad.domain_sid}-{DOMAIN_USERS}"}
+        assert {group["id"] for group in me["groups"]} == wanted, name
+        assert (me["id"], me["source"], me["directory"]) == (place.ad.user(name).id, "directory", source)
+        assert me["role"] == ("admin" if name == "ada" else "user")
+
+
+def test_people_of_a_plain_directory(place: Place) -> None:
+    for name, groups in IN_LAB.items():
+        me = place.login(name, "lab").get("/v2/whoami")
+        assert {group["id"] for group in me["groups"]} == {f"ldap:lab:{place.lab.uuid(openldap.group_dn(group))}" for group in groups}, name
+        assert me["id"] == f"ldap:lab:{place.lab.uuid(openldap.person_dn(name))}"
+        assert me["role"] == ("admin" if name == "ada" else "user")
+    assert len(place.login("many", "lab").get("/v2/whoami")["groups"]) == len(people.MANY)
+    answer = place.try_login("none", place.lab.passwords["none"], "lab")
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+
+
+def test_refusals_tell_the_trail_only(place: Place) -> None:
+    assert "disabled" in place.refused("dora", place.ad.passwords["dora"], "pw")
+    assert "expired" in place.refused("eve", place.ad.passwords["eve"], "pw")
+    assert "changed" in place.refused("newbie", place.ad.passwords["newbie"], "pw")
+    assert "wrong password" in place.refused("alice", "wrong", "pw")
+    assert "no account" in place.refused("nobody-here", "wrong", "pw")
+    assert place.refused("alice", "wrong", "lab")
+
+
+def test_names_are_no_filters(place: Place) -> None:
+    """The right password of somebody, with a name that would match that entry if it were not escaped."""
+    password = place.ad.passwords["alice"]
+    for name in ("alic*", "*", "alice)(objectClass=*", "*)(sAMAccountName=alice", "(alice)", "ADTEST\\alic*", "ADTEST\\alice\\2a",
+                 "CN=Alice Nested,CN=Users,DC=ad,DC=test"):
+        place.refused(name, password, "pw")
+    for name in ("alic*", "*", "alice)(uid=*"):
+        place.refused(name, place.lab.passwords["alice"], "lab")
+
+
+def test_empty_password(place: Place) -> None:
+    """A server would take it for an anonymous bind, and say yes (RFC 4513 5.1.2)."""
+    problem = place.try_login("alice", "", "lab").json()
+    assert (problem["status"], problem["code"]) == (422, "unprocessable")
+    place.admin.refused(422, "unprocessable", "POST", "/v2/ldap", json={**place.source("lab"), "name": "e", "bind_password": ""},
+                        headers=HEADER)
+
+
+def test_unknown_source(place: Place) -> None:
+    answer = place.try_login("alice", "x", "nowhere")
+    assert (answer.status_code, answer.json()["code"]) == (422, "unprocessable")
+
+
+# -- how it is configured --
+
+
+def test_changing(place: Place) -> None:
+    added = place.add("second", disabled=True)
+    assert added["status"]["state"] == "disabled" and added["has_bind_password"] and "bind_password" not in added
+    place.admin.refused(409, "exists", "POST", "/v2/ldap", json=place.source("second"), headers=HEADER)
+    answer = place.admin.call("GET", "/v2/ldap/second")
+    tag = answer.headers["ETag"]
+    assert place.ad.passwords["svc-reader"] not in answer.text
+    changed = place.admin.call("PATCH", "/v2/ldap/second", data=json.dumps({"disabled": False}), headers={**MERGE, "If-Match": tag})
+    assert changed.status_code == 200 and changed.headers["ETag"] != tag
+    place.admin.refused(412, "precondition_failed", "PATCH", "/v2/ldap/second", data=json.dumps({"disabled": True}),
+                        headers={**MERGE, "If-Match": tag})
+    place.login("bob", "second")
+    problem = place.admin.refused(422, "unprocessable", "PATCH", "/v2/ldap/second", data=json.dumps({"urls": ["ldaps://elsewhere.test"]}),
+                                  headers=MERGE)
+    assert "bind_password must be given again" in problem["detail"]
+    place.admin.refused(422, "unprocessable", "PATCH", "/v2/ldap/second", data=json.dumps({"urls": ["http://elsewhere.test"]}),
+                        headers=MERGE)
+    place.admin.refused(412, "precondition_failed", "DELETE", "/v2/ldap/second", headers={"If-Match": tag})
+    place.admin.expect(204, "DELETE", "/v2/ldap/second")
+    place.admin.refused(404, "not_found", "GET", "/v2/ldap/second")
+    assert place.try_login("bob", "x", "second").status_code == 422
+    lines = [e["action"] for e in place.admin.items("/v2/audit", object_kind="directory", object_id="second") if e["result"] == "ok"]
+    assert sorted(lines) == ["directory.change", "directory.create", "directory.remove"]
+
+
+def test_only_administrators(place: Place) -> None:
+    place.login("bob", "lab").refused(403, "forbidden", "GET", "/v2/ldap")
+    assert [d["name"] for d in place.login("ada", "lab").items("/v2/ldap")] == ["corp", "lab", "pw"]
+
+
+@pytest.mark.unsanitized
+def test_master_key_replaced(place: Place) -> None:
+    """The password that kaasd binds with is sealed anew."""
+    place.kaasd.ctl.ok("key", "rotate-master", "--yes")
+    until(lambda: place.admin.get("/v2/keys/master")["remaining"] == 0, "everything sealed anew")
+    place.change("lab", realms=["LAB.TEST"])  # a new connection
+    place.login("alice", "lab")
+
+
+@pytest.mark.unsanitized
+def test_other_replicas(place: Place) -> None:
+    """They follow within moments, with what is sealed by the common master key."""
+    other = place.kaasd.beside("other")
+    try:
+        other.start()
+        place.add("late")
+        api = other.api()
+        body = {"username": "bob", "password": place.ad.passwords["bob"], "source": "late"}
+        until(lambda: api.post_login("password", body).status_code == 200, "the new directory at the other replica")
+        place.admin.expect(204, "DELETE", "/v2/ldap/late")
+        until(lambda: api.post_login("password", body).status_code == 422, "the end of the directory there")
+    finally:
+        other.stop()
+
+
+# -- step by step --
+
+
+def steps(report: dict[str, Any]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for finding in report["findings"]:
+        found.setdefault(finding["step"], []).append(finding["status"])
+    return found
+
+
+def test_walk(place: Place) -> None:
+    for source, name in (("corp", "alice"), ("pw", "many"), ("lab", "zoë")):
+        report = place.admin.expect(200, "POST", f"/v2/ldap/{source}/test", json={"username": name})
+        assert all(outcome in ("ok", "warning") for found in steps(report).values() for outcome in found), report
+        assert list(steps(report)) == ["name", "connect", "tls", "bind", "base", "user", "groups"]
+    assert "may not sign in" in str(place.admin.expect(200, "POST", "/v2/ldap/pw/test", json={"username": "dora"}))
+
+
+@pytest.mark.parametrize(("change", "step"), [
+    ({"urls": ["ldaps://no-such-host.invalid"]}, "name"),
+    ({"urls": ["ldaps://127.0.0.1:1"]}, "connect"),
+    ({"ca_file": None, "ca_pem": "LAB"}, "tls"),
+    ({"bind_password": "wrong"}, "bind"),
+    ({"search_base": "OU=Nowhere,DC=ad,DC=test"}, "base"),
+    ({"user_filter": "(&(objectClass=computer)(cn={name}))"}, "user"),
+])
+def test_walk_ends(place: Place, change: dict[str, Any], step: str) -> None:
+    """Each step can fail, says what to do, and what follows is not tried."""
+    change = {key: place.lab.ca_file.read_text() if value == "LAB" else value for key, value in change.items()}
+    place.add("bad", **change)
+    try:
+        report = place.admin.expect(200, "POST", "/v2/ldap/bad/test", json={"username": "alice"})
+        failed = [f for f in report["findings"] if f["status"] == "failed"]
+        assert report["status"] == "failed" and failed and {f["step"] for f in failed} == {step}, report
+        assert all(f["remedy"] for f in failed)
+        after = report["findings"][report["findings"].index(failed[0]) + 1]
+        assert after["status"] == "skipped" and failed[0]["title"] in after["finding"]
+        if step not in ("base", "user"):  # and nobody signs in by it; whose fault it is, is told
+            answer = place.try_login("alice", place.ad.passwords["alice"], "bad")
+            assert answer.status_code in (502, 504), answer.text
+            assert answer.json()["detail"] == "the directory bad cannot be asked at the moment"  # no address, no reason
+            assert place.state("bad") == "failing" and place.health("bad")["remedy"]
+    finally:
+        place.admin.expect(204, "DELETE", "/v2/ldap/bad")
+
+
+@pytest.mark.unsanitized
+def test_command_line(place: Place) -> None:
+    ctl = place.kaasd.ctl
+    ctl.ok("ldap", "set", "cli", "--kind", "ad", "--url", place.ad.ldaps_url, "--url", place.ad.second_ldap_url,
+           "--ca", str(place.ad.ca_file),
+           "--search-base", place.ad.base_dn,
+           "--bind-dn", "svc-reader@AD.TEST", "--bind-password-file", "-", stdin=place.ad.passwords["svc-reader"] + "\n")
+    assert "cli" in ctl.ok("ldap", "list")
+    shown = ctl.ok("ldap", "show", "cli")
+    assert place.ad.base_dn in shown and "1 certificate\n" in shown
+    told = ctl.ok("ldap", "test", "cli", "alice")
+    assert "Groups" in told and "FAILED" not in told and told.startswith(place.ad.ldaps_url)
+    assert f"\n\n{place.ad.second_ldap_url}\n" in told  # a paragraph for each server
+    assert ctl.json("ldap", "set", "cli", "--disable", "--realm", "AD.TEST")["realms"] == ["AD.TEST"]
+    ctl.ok("ldap", "set", "cli", "--search-base", "OU=Nowhere,DC=ad,DC=test")
+    failed = ctl.run("ldap", "test", "cli")
+    assert failed.returncode and "-> " in failed.stdout
+    ctl.ok("--yes", "ldap", "remove", "cli")
+    assert ctl.run("ldap", "show", "cli").returncode
+
+
+def test_a_key_is_no_certificate(place: Place) -> None:
+    """What is given by mistake stays on the machine where it was given, and off the terminal."""
+    key = place.kaasd.folder / "ca-and-key.pem"
+    key.write_text(place.ad.ca_file.read_text() + "-----BEGIN PRIVATE KEY-----\ngeheim\n-----END PRIVATE KEY-----\n")
+    refused = place.kaasd.ctl.run("ldap", "set", "cli", "--ca", str(key))
+    assert refused.returncode == 1 and "holds a private key" in refused.stderr and "geheim" not in refused.stderr
+    problem = place.admin.call("POST", "/v2/ldap", headers=HEADER, json={**place.source("pw"), "name": "key", "ca_file": None,
+                                                                          "ca_pem": key.read_text()})
+    assert problem.status_code == 422 and "private key" in problem.json()["detail"] and "geheim" not in problem.text
+
+
+# -- outages --
+
+
+def test_names_while_another_domain_is_away(place: Place) -> None:
+    """Which domain a SID is of is not known: each is asked, and an id of no directory stops no other question."""
+    place.add("away", urls=[f"ldaps://127.0.0.1:{free_port()}"])
+    made, both = [], ["many-101", "many-102"]
+    try:
+        for subject in (f"ldap:nobody:{uuid.uuid4()}", "sid:S-1-5-21-1-2-3-4", *(f"sid:{place.ad.sid(name)}" for name in both)):
+            made.append(place.admin.expect(201, "POST", "/v2/role-mappings", json={"subject_id": subject, "role": "user"})["id"])
+
+        def names() -> list[object]:
+            return [place.admin.get(f"/v2/role-mappings/{mapping}")["subject_name"] for mapping in made]
+
+        until(lambda: names() == [None, None, *both], "the names of the groups")
+    finally:
+        for mapping in made:
+            place.admin.expect(204, "DELETE", f"/v2/role-mappings/{mapping}")
+        place.admin.expect(204, "DELETE", "/v2/ldap/away")
+
+
+def test_the_log_tells_when_a_directory_fails_and_when_it_is_back(place: Place) -> None:
+    process = place.kaasd.process
+    assert process
+    place.add("moved", urls=[f"ldaps://127.0.0.1:{free_port()}"])
+    until(lambda: "check=directory:moved status=warning was=ok" in process.log, "the line that it fails")
+    line = next(line for line in process.log.splitlines() if "check=directory:moved" in line)
+    assert "level=warning event=health_changed" in line and "kaasctl ldap test moved" in line
+    place.change("moved", urls=[place.ad.ldaps_url], bind_password=place.ad.passwords["svc-reader"])
+    until(lambda: "check=directory:moved status=ok was=warning" in process.log, "the line that it is well")
+    place.admin.expect(204, "DELETE", "/v2/ldap/moved")
+
+
+def test_next_server(place: Place) -> None:
+    """One door after the other is shut, or takes connections and says nothing; the others take over."""
+    with place.ad.closed("ldaps"):
+        place.login("bob", "pw")
+    with place.ad.closed("ldaps2", state="silent"):
+        place.login("bob", "pw")
+    with place.ad.closed("ldap", state="silent"):
+        place.login("alice", "corp")
+    until(lambda: place.state("pw") == "ok", "the directory as it should be")
+
+
+def test_frozen_controller(place: Place) -> None:
+    """Nobody else waits for it: other directories, local users; those who need it get an answer. It is found again by itself."""
+    place.login("bob", "pw")
+    place.ad.freeze()
+    try:
+        answer = place.try_login("bob", place.ad.passwords["bob"], "pw")
+        assert answer.status_code in (502, 504), answer.text
+        until(lambda: place.state("pw") == "failing", "the directory as failing")
+        assert place.health("pw")["status"] == "warning"
+
+        def refused_at_once() -> bool:
+            """While all servers rest; as they fail again and again, that is most of the time."""
+            answer = place.try_login("bob", place.ad.passwords["bob"], "pw")
+            return answer.status_code == 502 and int(answer.headers.get("Retry-After", 0)) > 0
+
+        until(refused_at_once, "a refusal without asking")
+        place.login("alice", "lab")
+        place.kaasd.admin().get("/v2/whoami")
+    finally:
+        place.ad.thaw()
+    until(lambda: place.try_login("bob", place.ad.passwords["bob"], "pw").status_code == 200, "the controller found again")
+    until(lambda: place.state("pw") == "ok", "the directory as it should be")
+
+
+# -- what changes there --
+
+
+def ended(api: Api) -> bool:
+    answer = api.call("GET", "/v2/whoami")
+    return answer.status_code == 401 and answer.json()["code"] == "session_ended"
+
+
+def test_account_changes(place: Place) -> None:
+    """Who is disabled or deleted, or whose password is changed, is signed out within the time of the check, without doing anything."""
+    ad = place.ad
+    for name in ("gone", "shut", "other", "stays"):
+        ad.create(name, f"Passw0rd-{name}", ["kaas-viewers"])
+    sessions = {}
+    for name in ("gone", "shut", "other", "stays"):
+        answer = place.try_login(name, f"Passw0rd-{name}", "pw")
+        assert answer.status_code == 200, answer.text
+        sessions[name] = place.kaasd.api(answer.json()["access_token"])
+    ad.delete("gone")
+    ad.disable("shut")
+    ad.set_password("other", "An0ther-Password")
+    for name in ("gone", "shut", "other"):
+        until(lambda api=sessions[name]: ended(api), f"the end of the session of {name}")  # type: ignore[misc]
+    assert sessions["stays"].expect(200, "POST", "/v2/token/refresh")
+
+    def reasons() -> dict[str, str]:
+        """A session ends first, and then it is written down."""
+        told = {e["principal_name"].split("@")[0]: e["reason"] for e in place.admin.items("/v2/audit", action="session.end")}
+        return told if told.keys() >= {"gone", "shut", "other"} else {}
+
+    why = until(reasons, "the lines about the ends")
+    assert "does not know the account" in why["gone"] and "disabled" in why["shut"] and "password was changed" in why["other"]
+
+
+def test_groups_change(place: Place) -> None:
+    """A group that is taken away takes its role with it while the session goes on."""
+    place.ad.create("climber", "Passw0rd-climber", ["kaas-admins"])
+    answer = place.try_login("climber", "Passw0rd-climber", "pw")
+    api = place.kaasd.api(answer.json()["access_token"])
+    assert api.get("/v2/whoami")["role"] == "admin"
+    place.ad.remove_member("kaas-admins", "climber")
+    until(lambda: api.get("/v2/whoami")["role"] == "user", "the role of those who are left")
+
+
+def has_threads(kaasd: Kaasd, name: str) -> bool:
+    """Does any thread work for the directory? Their names hold 15 bytes (pthread_setname_np(3))."""
+    assert kaasd.process
+    for path in Path(f"/proc/{kaasd.process.pid}/task").glob("*/comm"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it ended meanwhile
+            if path.read_text().strip() == f"ldap:{name}"[:15]:
+                return True
+    return False
+
+
+def test_directory_removed(place: Place) -> None:
+    """Sessions and threads end with it, and there are new ones when it comes back."""
+    place.add("passing")
+    api = place.login("bob", "passing")
+    assert has_threads(place.kaasd, "passing")
+    place.change("passing", disabled=True)
+    until(lambda: ended(api), "the end of the session")
+    until(lambda: not has_threads(place.kaasd, "passing"), "the end of the threads of a directory that is disabled")
+    place.change("passing", disabled=False)
+    place.login("bob", "passing")
+    assert has_threads(place.kaasd, "passing")
+    place.admin.expect(204, "DELETE", "/v2/ldap/passing")
+    until(lambda: not has_threads(place.kaasd, "passing"), "the end of the threads of a directory that was removed")
+
+
+def test_names_beside_ids(place: Place) -> None:
+    """They are found out in the background."""
+    api = place.login("alice", "pw")
+
+    def names() -> set[str]:
+        return {str(group["name"]) for group in api.get("/v2/whoami")["groups"]}
+
+    until(lambda: names() == DEEP | {"Domain Users"}, "the names of the groups")

@@ -1,0 +1,226 @@
+"""The plug-in for the vSphere Client: its manifest as vCenter checks it, and its page behind vCenter's proxy in a real browser."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import pytest
+import requests
+from world import browser, vimclient
+from world.certs import make_server_cert
+from world.full import EXTENSION_KEY, World, add_vcenter, register
+from world.kaasd import Kaasd
+from world.mariadb import Mariadb
+from world.places import TOP, Scratch
+from world.prefixproxy import PrefixProxy
+from world.vcenter import StrictVcenter
+
+PATH = "/plugin/plugin.json"
+Json = dict[str, Any]
+
+
+def fetch(kaasd: Kaasd, path: str = PATH, **more: Any) -> requests.Response:
+    """As vCenter does: no session, no header of ours."""
+    return requests.get(kaasd.url + path, verify=str(kaasd.tls.ca_file), timeout=30, **more)
+
+
+@pytest.fixture(scope="module")
+def manifest(world: World) -> Json:
+    return fetch(world.kaasd).json()
+
+
+def views(manifest: Json) -> list[Json]:
+    return [manifest["global"]["view"], *manifest["objects"]["ClusterComputeResource"]["monitor"]["views"]]
+
+
+# -- the manifest -----------------------------------------------------------------------------------------------------------
+
+
+def test_everybody_may_read_it_and_it_keeps_the_contract(world: World, manifest: Json) -> None:
+    answer = world.kaasd.api().call("GET", PATH)
+    assert answer.json() == manifest
+    assert answer.headers["Content-Type"] == "application/json"
+    assert fetch(world.kaasd, headers={"If-None-Match": answer.headers["ETag"]}).status_code == 304
+
+
+def test_only_members_of_the_published_schema_are_used(manifest: Json) -> None:
+    assert set(manifest) == {"manifestVersion", "requirements", "configuration", "global", "objects", "definitions"}
+    assert manifest["manifestVersion"] in ("1.0.0", "1.0.1", "1.1.0", "1.2.0")
+    assert set(manifest["requirements"]) == {"plugin.api.version", "vcenter.server"}
+    assert set(manifest["requirements"]["vcenter.server"]["environments"]) <= {"onprem", "cloud", "gateway"}
+    for view in views(manifest):
+        assert set(view) <= {"navigationId", "labelKey", "uri", "navigationVisible"}
+    ids = [view["navigationId"] for view in views(manifest)]
+    assert len(set(ids)) == len(ids)
+
+
+def test_every_key_has_a_text_in_every_locale(manifest: Json) -> None:
+    texts = manifest["definitions"]["i18n"]
+    assert all(re.fullmatch("[a-z]{2}-[A-Z]{2}", locale) for locale in texts["locales"])
+    used = {manifest["configuration"]["nameKey"], *(view["labelKey"] for view in views(manifest) if "labelKey" in view)}
+    assert used == set(texts["definitions"])
+    assert all(set(text) == set(texts["locales"]) and all(text.values()) for text in texts["definitions"].values())
+
+
+def test_what_it_names_is_there_beside_it(world: World, manifest: Json) -> None:
+    sheet = manifest["definitions"]["iconSpriteSheet"]
+    assert manifest["configuration"]["icon"]["name"] in sheet["definitions"]
+    for uri in {view["uri"] for view in views(manifest)} | {sheet["uri"]}:
+        assert not uri.startswith(("/", "http"))
+        assert fetch(world.kaasd, urljoin(PATH, uri)).status_code == 200
+    icons = fetch(world.kaasd, urljoin(PATH, sheet["uri"]))
+    assert icons.headers["Content-Type"] == "image/png"
+    width, height = struct.unpack(">II", icons.content[16:24])
+    assert all(at["x"] + 32 <= width and at["y"] + 32 <= height for at in sheet["definitions"].values())
+
+
+def test_the_page_may_be_framed_by_its_own_origin_only(world: World) -> None:
+    inside, outside = fetch(world.kaasd, "/plugin/index.html"), fetch(world.kaasd, "/ui/")
+    assert "frame-ancestors 'self'" in inside.headers["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in outside.headers["Content-Security-Policy"]
+    assert inside.content == outside.content
+    assert "Strict-Transport-Security" not in inside.headers
+    assert fetch(world.kaasd, "/plugin/none.js").status_code == 404
+
+
+# -- record and version -----------------------------------------------------------------------------------------------------
+
+
+def test_the_record_leads_to_the_manifest(world: World, manifest: Json) -> None:
+    record = vimclient.read_extension(world.vcenter, EXTENSION_KEY)
+    assert record is not None
+    (client,) = record.client
+    server = record.server[0]
+    assert (client.type, server.type, client.url) == ("vsphere-client-remote", "MANIFEST_SERVER", server.url)
+    assert client.version == record.version
+    assert re.fullmatch(r"\d+(\.\d+){1,3}", record.version)
+    assert server.serverThumbprint == world.kaasd.tls.sha256
+    assert requests.get(client.url, verify=str(world.kaasd.tls.ca_file), timeout=30).json() == manifest
+
+
+def test_the_vcenter_finds_nothing_wrong_with_it(world: World, manifest: Json) -> None:
+    """It fetches by the trust of the record, checks the schema, and passes pages and calls on."""
+    plugin = world.vcenter.control.await_plugin(EXTENSION_KEY)
+    assert plugin["state"] == "deployed", plugin.get("reason")
+    base = f"https://{world.vcenter.address}/plugins/{EXTENSION_KEY}~{plugin['version']}/"
+    trust = str(world.vcenter.ca_file)
+    for view in views(manifest):
+        assert requests.get(base + view["uri"], verify=trust, timeout=30).content == fetch(world.kaasd, "/ui/").content
+
+
+def with_page(scratch: Scratch, name: str, change: str = "") -> Path:
+    folder = scratch.path / name
+    shutil.copytree(TOP / "ui-plugin/dist", folder)
+    if change:
+        (folder / "index.html").write_text((folder / "index.html").read_text() + change)
+    return folder
+
+
+def version_at(vcenter: StrictVcenter) -> str:
+    record = vimclient.read_extension(vcenter, EXTENSION_KEY)
+    assert record is not None
+    return record.version
+
+
+def test_another_page_is_another_version(scratch: Scratch, fresh_db: Mariadb, fresh_vcenter: StrictVcenter) -> None:
+    """vCenter keeps what it fetched until the version of the record changes."""
+    kaasd = Kaasd(scratch, fresh_db.socket, options={"server": {"page_dir": str(with_page(scratch, "one"))}})
+    kaasd.init()
+    kaasd.start()
+    try:
+        add_vcenter(kaasd, fresh_vcenter)
+        register(kaasd, fresh_vcenter)
+        first = version_at(fresh_vcenter)
+        kaasd.stop()
+        kaasd.start()
+        assert version_at(fresh_vcenter) == first
+        kaasd.stop()
+        kaasd.write_config({"server": {"page_dir": str(with_page(scratch, "two", "<!-- other -->"))}})
+        kaasd.start()
+        assert kaasd.process
+        kaasd.process.wait_until(lambda: version_at(fresh_vcenter) != first, "another version in the record")
+    finally:
+        kaasd.stop()
+
+
+def test_without_a_page_there_is_no_plugin(scratch: Scratch, fresh_db: Mariadb, fresh_vcenter: StrictVcenter) -> None:
+    empty = scratch.path / "none"
+    empty.mkdir()
+    kaasd = Kaasd(scratch, fresh_db.socket, options={"server": {"page_dir": str(empty)}})
+    kaasd.init()
+    kaasd.start()
+    try:
+        assert fetch(kaasd).status_code == 404
+        add_vcenter(kaasd, fresh_vcenter)
+        register(kaasd, fresh_vcenter)
+        record = vimclient.read_extension(fresh_vcenter, EXTENSION_KEY)
+        assert record is not None
+        assert ([server.type for server in record.server], list(record.client)) == (["KAAS_API"], [])
+    finally:
+        kaasd.stop()
+
+
+# -- who fetched it -----------------------------------------------------------------------------------------------------------
+
+
+def manifest_finding(world: World) -> Json:
+    report = world.admin.expect(200, "POST", f"/v2/vcenters/{world.vcenter.instance_uuid}/doctor")
+    return next(found for found in report["findings"] if found["step"] == "manifest")
+
+
+def test_a_fetch_by_the_vcenter_is_remembered_over_a_restart(fresh_world: World) -> None:
+    fresh_world.join()
+    fresh_world.vcenter.control.await_plugin(EXTENSION_KEY)
+    before = manifest_finding(fresh_world)
+    assert (before["status"], before["finding"].split()[0]) == ("ok", "127.0.0.1")
+    fresh_world.kaasd.stop()
+    fresh_world.kaasd.start()
+    assert manifest_finding(fresh_world)["finding"] == before["finding"]
+
+
+# -- in the vSphere Client ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def client(world: World, scratch: Scratch, manifest: Json) -> Iterator[PrefixProxy]:
+    version = version_at(world.vcenter)
+    with PrefixProxy(world.kaasd.url, world.kaasd.tls.ca_file, make_server_cert(scratch.path / "front"), EXTENSION_KEY, version) as proxy:
+        uri = manifest["objects"]["ClusterComputeResource"]["monitor"]["views"][0]["uri"]
+        proxy.frame = urljoin(proxy.prefix + PATH, uri)
+        yield proxy
+
+
+def test_the_page_works_in_a_frame_behind_the_proxy_of_vcenter(world: World, client: PrefixProxy, scratch: Scratch) -> None:
+    errors: list[str] = []
+    with browser.page(scratch.path / "profile") as page:
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{client.url}/ui/")
+        frame = page.frame_locator("iframe")
+        frame.locator("input[name=username]").fill("admin")
+        frame.locator("input[name=password]").fill(world.kaasd.admin_password)
+        frame.locator("button[type=submit]").click()
+        frame.locator("kaas-cluster-table tbody tr").first.wait_for()
+        if "KAAS_SHOTS" in os.environ:
+            page.screenshot(path=str(Path(os.environ["KAAS_SHOTS"]) / "plugin-in-vsphere-client.png"))
+        shown = {text for text in frame.locator("kaas-cluster-table tbody tr th, kaas-cluster-table tbody tr td").all_inner_texts()}
+    assert errors == []
+    assert set(world.admin.names()) <= {line for text in shown for line in text.splitlines()}
+    assert all(seen.split()[1].startswith((client.prefix + "/", "/ui/", "/favicon")) for seen in client.seen)
+    assert any(f"{client.prefix}/v2/clusters" in seen for seen in client.seen)
+
+
+def test_a_foreign_page_cannot_frame_it(world: World, scratch: Scratch) -> None:
+    """Only by its own origin: a page elsewhere that frames our address directly shows nothing."""
+    host = make_server_cert(scratch.path / "front")
+    with PrefixProxy(world.kaasd.url, world.kaasd.tls.ca_file, host, EXTENSION_KEY, "1") as elsewhere:
+        elsewhere.frame = f"{world.kaasd.url}/plugin/index.html"
+        with browser.page(scratch.path / "profile") as page, page.expect_console_message(lambda m: "frame-ancestors" in m.text):
+            page.goto(f"{elsewhere.url}/ui/")

@@ -1,0 +1,184 @@
+"""The schema of the database is older, newer or half applied; and what the accounts may do."""
+
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pymysql
+import pytest
+import requests
+from world.kaasd import Kaasd
+from world.mariadb import Mariadb
+from world.places import Scratch
+
+SQL = Path(__file__).parents[2] / "sql"
+LAST = max(path.name for path in SQL.glob("*.sql"))
+COLUMNS = "(file, sha256, state, started_at_ms, done_at_ms)"
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Mariadb]:
+    folder = Scratch("x")
+    server = Mariadb(folder)
+    yield server
+    server.stop()
+    folder.remove()
+
+
+@pytest.fixture(scope="module")
+def installation(database: Mariadb) -> Iterator[Kaasd]:
+    """Set up once; each test starts the daemon on a database that it has bent, and puts it right again."""
+    folder = Scratch("y")
+    daemon = Kaasd(folder, database.socket)
+    daemon.init()
+    yield daemon
+    folder.remove()
+
+
+def said(daemon: Kaasd) -> tuple[str, str, str]:
+    """Code, detail and remedy of /readyz; empty while there is nothing to say yet."""
+    try:
+        answer = daemon.api().call("GET", "/readyz")
+    except requests.RequestException:
+        return "", "", ""
+    if answer.status_code == 200:
+        return "ok", "", ""
+    problem = answer.json()
+    return problem["code"], problem["detail"], problem.get("remedy", "")
+
+
+@contextmanager
+def started(daemon: Kaasd) -> Iterator[tuple[str, str, str]]:
+    """The daemon runs; hands over what it says once it has looked at the database."""
+    daemon.spawn().wait_until(lambda: said(daemon)[1] not in ("", "the service is starting") or said(daemon)[0] == "ok", "a verdict")
+    try:
+        yield said(daemon)
+    finally:
+        daemon.stop()
+
+
+def change(database: Mariadb, sql: str, *values: str) -> None:
+    database.query(sql, *values, database="kaas")
+
+
+def undo_of(file: str) -> str:
+    """What takes back a migration that adds one table or one column."""
+    text = (SQL / file).read_text()
+    table = re.search(r"^CREATE TABLE (\w+)", text, re.MULTILINE)
+    column = re.search(r"^ALTER TABLE (\w+) ADD COLUMN (\w+)", text, re.MULTILINE)
+    assert table or column, f"{file} adds neither a table nor a column: this test wants one that can be undone"
+    return f"DROP TABLE {table[1]}" if table else f"ALTER TABLE {column[1]} DROP COLUMN {column[2]}" if column else ""
+
+
+def test_an_older_schema_is_refused_and_says_what_to_run(installation: Kaasd, database: Mariadb) -> None:
+    (row,) = database.query("SELECT sha256 FROM schema_migrations WHERE file = %s", LAST, database="kaas")
+    change(database, "DELETE FROM schema_migrations WHERE file = %s", LAST)
+    with started(installation) as (code, _, remedy):
+        assert code == "schema_mismatch"
+        assert "kaasctl db migrate" in remedy
+        installation.api().refused(503, "schema_mismatch", "GET", "/v2/clusters")
+    change(database, f"INSERT INTO schema_migrations {COLUMNS} VALUES (%s, %s, 'done', 1, 1)", LAST, row[0])
+
+
+def test_a_migration_makes_a_waiting_daemon_ready(installation: Kaasd, database: Mariadb) -> None:
+    change(database, "DELETE FROM schema_migrations WHERE file = %s", LAST)
+    change(database, undo_of(LAST))
+    with started(installation) as (code, _, _):
+        assert code == "schema_mismatch"
+        installation.ctl.ok("db", "migrate")
+        assert installation.process
+        installation.process.wait_until(installation.ready, "readiness after the migration")
+        assert installation.admin().names() == []
+
+
+def test_a_newer_schema_is_refused(installation: Kaasd, database: Mariadb) -> None:
+    change(database, f"INSERT INTO schema_migrations {COLUMNS} VALUES ('9999_future.sql', REPEAT('0', 64), 'done', 1, 1)")
+    with started(installation) as (code, detail, remedy):
+        assert code == "schema_mismatch"
+        assert "9999_future.sql" in detail
+        assert "newer" in remedy
+    assert "9999_future.sql" in installation.ctl.run("db", "migrate").stderr
+    change(database, "DELETE FROM schema_migrations WHERE file = '9999_future.sql'")
+
+
+def test_a_half_applied_schema_is_refused_and_says_what_to_run(installation: Kaasd, database: Mariadb) -> None:
+    change(database, "UPDATE schema_migrations SET state = 'started', done_at_ms = 0 WHERE file = %s", LAST)
+    with started(installation) as (code, detail, remedy):
+        assert code == "schema_mismatch"
+        assert LAST in detail
+        assert f"kaasctl db migrate --done {LAST}" in remedy
+    refused = installation.ctl.run("db", "migrate")
+    assert refused.returncode != 0
+    assert LAST in refused.stderr
+    installation.ctl.ok("db", "migrate", "--done", LAST)
+    with started(installation) as (code, _, _):
+        assert code == "ok"
+
+
+def test_a_schema_of_another_text_is_refused(installation: Kaasd, database: Mariadb) -> None:
+    (row,) = database.query("SELECT sha256 FROM schema_migrations WHERE file = %s", LAST, database="kaas")
+    change(database, "UPDATE schema_migrations SET sha256 = REPEAT('0', 64) WHERE file = %s", LAST)
+    with started(installation) as (code, detail, _):
+        assert (code, LAST in detail) == ("schema_mismatch", True)
+    change(database, "UPDATE schema_migrations SET sha256 = %s WHERE file = %s", row[0], LAST)
+
+
+def test_another_master_key_is_told(installation: Kaasd) -> None:
+    with started(installation) as (code, _, _):
+        assert code == "ok"
+    key = installation.folder / "master.key"
+    good = key.read_bytes()
+    key.write_bytes(bytes(32))
+    with started(installation) as (code, detail, remedy):
+        assert code == "unavailable"
+        assert "does not hold key" in detail
+        assert "master key file" in remedy
+    key.write_bytes(good)
+
+
+def as_runtime(installation: Kaasd, sql: str) -> None:
+    password = (installation.folder / "database.password").read_text().strip()
+    with (
+        pymysql.connect(unix_socket=str(installation.database_socket), user="kaas", password=password, database="kaas") as connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(sql)
+
+
+def test_the_runtime_account_reads_rows(installation: Kaasd) -> None:
+    as_runtime(installation, "SELECT COUNT(*) FROM clusters")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE more (id INT)",
+        "ALTER TABLE clusters ADD COLUMN more INT",
+        "DROP TABLE clusters",
+        "TRUNCATE TABLE clusters",
+        "CREATE INDEX more ON clusters (state)",
+        "DROP DATABASE kaas",
+        "CREATE USER more",
+        "GRANT ALL ON kaas.* TO kaas",
+        "CREATE VIEW more AS SELECT 1",
+        "SELECT * FROM mysql.user",
+        "SELECT * FROM clusters INTO OUTFILE '/tmp/kaas-more'",
+        "CREATE TRIGGER more BEFORE INSERT ON clusters FOR EACH ROW SET @a = 1",
+    ],
+)
+def test_the_runtime_account_cannot_change_the_schema(installation: Kaasd, sql: str) -> None:
+    with pytest.raises(pymysql.err.Error, match="denied"):
+        as_runtime(installation, sql)
+
+
+def test_an_init_that_is_repeated_changes_nothing(installation: Kaasd, database: Mariadb) -> None:
+    def state() -> list[tuple[object, ...]]:
+        return database.query("SELECT uuid FROM installation UNION ALL SELECT password_hash FROM users", database="kaas")
+
+    before = state()
+    installation.ctl.run("init", "--database-socket", str(database.socket))
+    assert state() == before

@@ -1,0 +1,355 @@
+"""Sign-on with what a vCenter vouches for: session cookie, clone ticket, password; and what it costs the vCenter."""
+
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import ssl
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from world import vimclient
+from world.api import Api
+from world.full import EXTENSION_KEY, World
+from world.process import READY_LIMIT_S
+from world.vcenter import DEFAULT_WORLD, StrictVcenter
+from world.wait import until
+from world.watching import metric
+
+OPERATIONS_OF_A_COOKIE = ["RetrievePropertiesEx", "HasPrivilegeOnEntities"]
+NEGATIVE_CACHE_S = 2
+
+
+def operations(world: World) -> list[str]:
+    return [call["op"] for call in world.vcenter.control.calls()]
+
+
+def by_cookie(world: World, cookie: str, vcenter: str | None = None) -> requests.Response:
+    return world.kaasd.api().post_login("vcenter", {"vcenter": vcenter or world.vcenter.instance_uuid, "session_id": cookie})
+
+
+def refused_cookie(world: World, cookie: str) -> dict[str, str]:
+    return world.kaasd.api().refused(
+        401,
+        "invalid_credentials",
+        "POST",
+        "/v2/login/vcenter",
+        headers={"X-KaaS": "1"},
+        json={"vcenter": world.vcenter.instance_uuid, "session_id": cookie},
+    )
+
+
+def unknown_cookie() -> str:
+    return (uuid.uuid4().hex * 2)[:40]
+
+
+@pytest.fixture
+def cookie(world: World) -> str:
+    """A session of viewer-east at the vCenter, nothing else in the call log."""
+    made = world.vcenter.control.login("viewer-east@vsphere.local")["cookie"]
+    world.vcenter.control.forget_calls()
+    return made
+
+
+@pytest.fixture
+def other_vcenter(make_vcenter: Callable[..., StrictVcenter], tmp_path: Path) -> StrictVcenter:
+    """A second vCenter with the same people, but an instance UUID of its own."""
+    layout = {**json.loads(DEFAULT_WORLD.read_text()), "instance_uuid": str(uuid.uuid4())}
+    (tmp_path / "other.json").write_text(json.dumps(layout))
+    return make_vcenter("other", world=tmp_path / "other.json")
+
+
+def test_a_session_cookie_signs_its_person_in(world: World, cookie: str) -> None:
+    who = Api(world.kaasd.url, world.kaasd.tls.ca_file).login_session(world.vcenter.instance_uuid, cookie).get("/v2/whoami")
+    assert (who["source"], who["method"], who["role"]) == ("vcenter", "vcenter_session", "user")
+    assert who["name"].lower().endswith("\\viewer-east")
+    assert who["vcenter_id"] == world.vcenter.instance_uuid
+
+
+def test_the_quotes_of_a_cookie_are_allowed(world: World, cookie: str) -> None:
+    assert by_cookie(world, f'"{cookie}"').status_code == 200
+
+
+def test_a_session_of_the_rest_interface_signs_in(world: World) -> None:
+    user = world.vcenter.users["viewer-east"]
+    made = requests.post(
+        f"https://{world.vcenter.address}/api/session", auth=(user.login, user.password), verify=str(world.vcenter.ca_file), timeout=60
+    )
+    assert by_cookie(world, made.json()).status_code == 200
+
+
+def test_the_vcenter_is_named_by_uuid_address_or_name(world: World, cookie: str) -> None:
+    (known,) = world.admin.items("/v2/vcenters")
+    assert {by_cookie(world, cookie, known[way]).status_code for way in ("id", "address", "name")} == {200}
+
+
+def test_the_session_of_the_person_goes_on_after_the_sign_on(world: World) -> None:
+    with vimclient.session(world.vcenter, world.vcenter.users["viewer-dc"]) as instance:
+        assert by_cookie(world, vimclient.cookie_of(instance)).status_code == 200
+        assert vimclient.key_of(instance).startswith("52")
+
+
+def test_a_cold_sign_on_by_cookie_costs_the_vcenter_two_calls(world: World, cookie: str) -> None:
+    assert by_cookie(world, cookie).status_code == 200
+    assert operations(world) == OPERATIONS_OF_A_COOKIE
+
+
+def test_the_list_after_a_sign_on_costs_the_vcenter_nothing(world: World, cookie: str) -> None:
+    viewer = world.kaasd.api().login_session(world.vcenter.instance_uuid, cookie)
+    world.vcenter.control.forget_calls()
+    assert viewer.names() == ["prod-1", "prod-2", "stretched"]
+    assert operations(world) == []
+
+
+def seconds_since_a_call(world: World) -> float:
+    return time.time() - datetime.fromisoformat(world.vcenter.control.calls()[-1]["time"]).timestamp()
+
+
+@pytest.fixture
+def quiet() -> Iterator[World]:
+    """Nobody else is signed in, about whose rights the vCenter would be asked now and then."""
+    with World("q") as whole:
+        whole.join()
+        until(lambda: seconds_since_a_call(whole) > 2, "the end of what follows a registration")
+        yield whole
+
+
+class Crowd:
+    """Connections that ask for the same sign-on, and nobody has an answer yet: without threads of their own."""
+
+    def __init__(self, world: World, cookie: str, count: int) -> None:
+        context = ssl.create_default_context(cafile=str(world.kaasd.tls.ca_file))
+        body = json.dumps({"vcenter": world.vcenter.instance_uuid, "session_id": cookie})
+        self._request = (f"POST /v2/login/vcenter HTTP/1.1\r\nHost: 127.0.0.1\r\nX-KaaS: 1\r\nContent-Type: application/json\r\n"
+                         f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}").encode()
+        self.connections = [self._join(world, context) for _ in range(count)]
+
+    def _join(self, world: World, context: ssl.SSLContext) -> ssl.SSLSocket:
+        raw = socket.create_connection(("127.0.0.1", world.kaasd.port), timeout=READY_LIMIT_S)
+        connection = context.wrap_socket(raw, server_hostname="127.0.0.1")
+        connection.sendall(self._request)
+        return connection
+
+    def leave(self, count: int) -> None:
+        for connection in self.connections[:count]:
+            connection.close()
+        del self.connections[:count]
+
+    def answers(self) -> list[tuple[int, dict[str, Any]]]:
+        return [self._answer(connection) for connection in self.connections]
+
+    @staticmethod
+    def _answer(connection: ssl.SSLSocket) -> tuple[int, dict[str, Any]]:
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        text = answer.read()
+        connection.close()
+        return answer.status, json.loads(text)
+
+
+def signons_waiting(world: World) -> int:
+    return metric(world.admin, "kaas_signons_waiting")
+
+
+@contextmanager
+def held_crowd(world: World, count: int) -> Iterator[tuple[Crowd, int]]:
+    """So many identical sign-ons, all of which wait for one call that the vCenter holds back; and the rule to release it by."""
+    made = world.vcenter.control.login("viewer-east@vsphere.local")
+    world.vcenter.control.forget_calls()
+    rule = world.vcenter.control.hold("RetrievePropertiesEx", executed=True, session_key=made["key"])
+    try:
+        crowd = Crowd(world, made["cookie"], count)
+        until(lambda: signons_waiting(world) == count, "all of them waiting")
+        yield crowd, rule
+    finally:
+        world.vcenter.control.clear_faults()
+
+
+def test_identical_sign_ons_at_once_cause_one_set_of_calls(quiet: World) -> None:
+    with held_crowd(quiet, 200) as (crowd, rule):
+        crowd.leave(20)  # the first among them: it was for that one that the vCenter was asked
+        quiet.vcenter.control.release(rule)
+        answers = crowd.answers()
+    assert [status for status, _ in answers] == [200] * 180
+    assert len({body["access_token"] for _, body in answers}) == 180
+    assert operations(quiet) == OPERATIONS_OF_A_COOKIE
+    assert signons_waiting(quiet) == 0
+    assert quiet.kaasd.api(answers[-1][1]["access_token"]).names() == ["prod-1", "prod-2", "stretched"]
+    the_end_finds_everybody_an_answer(quiet)
+
+
+def the_end_finds_everybody_an_answer(world: World) -> None:
+    with held_crowd(world, 20) as (crowd, _):
+        world.kaasd.stop()
+        assert [status for status, _ in crowd.answers()] == [503] * 20
+
+
+def test_a_clone_ticket_signs_its_person_in(world: World) -> None:
+    with vimclient.session(world.vcenter, world.vcenter.users["viewer-east"]) as instance:
+        signed_in = world.kaasd.api().login_ticket(world.vcenter.instance_uuid, vimclient.clone_ticket(instance))
+    assert signed_in.get("/v2/whoami")["method"] == "vcenter_clone_ticket"
+
+
+def test_a_clone_ticket_works_once(world: World) -> None:
+    with vimclient.session(world.vcenter, world.vcenter.users["viewer-east"]) as instance:
+        proof = {"vcenter": world.vcenter.instance_uuid, "clone_ticket": vimclient.clone_ticket(instance)}
+        assert world.kaasd.api().post_login("vcenter", proof).status_code == 200
+        problem = world.kaasd.api().refused(401, "invalid_credentials", "POST", "/v2/login/vcenter", json=proof, headers={"X-KaaS": "1"})
+    assert "ticket" in problem["detail"]
+
+
+def test_a_ticket_is_sent_once_when_the_kept_connection_breaks(world: World) -> None:
+    control, api = world.vcenter.control, world.kaasd.api()
+    with vimclient.session(world.vcenter, world.vcenter.users["viewer-east"]) as instance:
+        first, second = (vimclient.clone_ticket(instance) for _ in range(2))
+        api.login_ticket(world.vcenter.instance_uuid, first)  # leaves a connection behind
+        control.forget_calls()
+        control.fault("CloneSession", "close", bytes=0)
+        try:
+            api.refused(502, "upstream_unreachable", "POST", "/v2/login/vcenter", headers={"X-KaaS": "1"},
+                        json={"vcenter": world.vcenter.instance_uuid, "clone_ticket": second})
+        finally:
+            control.clear_faults()
+        assert operations(world).count("CloneSession") == 1
+
+
+def test_a_broken_audit_trail_keeps_nobody_out(world: World) -> None:
+    world.db.query("RENAME TABLE audit TO audit_away", database="kaas")
+    try:
+        cookie = world.vcenter.control.login("viewer-east@vsphere.local")["cookie"]
+        assert by_cookie(world, cookie).status_code == 200
+    finally:
+        world.db.query("RENAME TABLE audit_away TO audit", database="kaas")
+
+
+def test_the_clone_of_a_session_is_logged_out_at_once(world: World) -> None:
+    control = world.vcenter.control
+    with vimclient.session(world.vcenter, world.vcenter.users["viewer-east"]) as instance:
+        before = {row["key"] for row in control.sessions()}
+        world.kaasd.api().login_ticket(world.vcenter.instance_uuid, vimclient.clone_ticket(instance))
+        assert {row["key"] for row in control.sessions()} <= before
+
+
+def test_a_password_of_the_vcenter_signs_in(world: World) -> None:
+    user = world.vcenter.users["viewer-dc"]
+    signed_in = world.kaasd.api().login_password(user.login, user.password, f"vcenter:{world.vcenter.instance_uuid}")
+    assert signed_in.get("/v2/whoami")["method"] == "vcenter_password"
+
+
+def test_a_sign_on_by_password_leaves_no_session_at_the_vcenter(world: World) -> None:
+    user, control = world.vcenter.users["viewer-dc"], world.vcenter.control
+    before = {row["key"] for row in control.sessions()}
+    world.kaasd.api().login_password(user.login, user.password, f"vcenter:{world.vcenter.instance_uuid}")
+    assert {row["key"] for row in control.sessions()} <= before
+
+
+def test_a_wrong_password_of_the_vcenter_is_refused(world: World) -> None:
+    body = {"username": "viewer-dc@vsphere.local", "password": "not-it", "source": f"vcenter:{world.vcenter.instance_uuid}"}
+    world.kaasd.api().refused(401, "invalid_credentials", "POST", "/v2/login/password", json=body, headers={"X-KaaS": "1"})
+
+
+def test_a_person_without_any_permission_cannot_sign_in(world: World) -> None:
+    user = world.vcenter.users["noaccess"]
+    body = {"username": user.login, "password": user.password, "source": f"vcenter:{world.vcenter.instance_uuid}"}
+    problem = world.kaasd.api().refused(403, "forbidden", "POST", "/v2/login/password", json=body, headers={"X-KaaS": "1"})
+    assert "permission" in problem["detail"]
+
+
+def test_an_unknown_session_is_refused(world: World) -> None:
+    assert "session" in refused_cookie(world, unknown_cookie())["detail"]
+
+
+def test_an_expired_session_is_refused(world: World) -> None:
+    made = world.vcenter.control.login("viewer-east@vsphere.local")
+    world.vcenter.control.expire(key=made["key"])
+    refused_cookie(world, made["cookie"])
+
+
+def test_a_session_that_was_logged_out_is_refused(world: World) -> None:
+    with vimclient.session(world.vcenter, world.vcenter.users["viewer-east"]) as instance:
+        held = vimclient.cookie_of(instance)
+    refused_cookie(world, held)
+
+
+def test_the_session_of_an_extension_is_refused(world: World) -> None:
+    made = world.vcenter.control.login_extension(EXTENSION_KEY)
+    answer = by_cookie(world, made["cookie"])
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    assert "extension" in answer.json()["detail"]
+
+
+def test_a_session_of_another_vcenter_is_refused(world: World, other_vcenter: StrictVcenter) -> None:
+    refused_cookie(world, other_vcenter.control.login("viewer-east@vsphere.local")["cookie"])
+
+
+def test_the_key_of_a_session_is_refused_without_asking_the_vcenter(world: World) -> None:
+    key = world.vcenter.control.login("viewer-east@vsphere.local")["key"]
+    world.vcenter.control.forget_calls()
+    answer = by_cookie(world, key)
+    assert (answer.status_code, answer.json()["code"]) == (422, "unprocessable")
+    assert "cookie" in answer.json()["remedy"]
+    assert operations(world) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "short", "x" * 513, "a b c d e f g h", "line\nline-line", "ünïcödé-cookie", "semi;colon;cookie", 'half"quoted']
+)
+def test_what_cannot_be_a_cookie_is_refused_without_asking_the_vcenter(world: World, text: str) -> None:
+    world.vcenter.control.forget_calls()
+    answer = by_cookie(world, text)
+    assert (answer.status_code, answer.json()["code"]) == (422, "unprocessable")
+    assert operations(world) == []
+
+
+def test_a_refused_cookie_is_not_asked_about_again_at_once(world: World) -> None:
+    for _ in range(5):
+        wrong, started = unknown_cookie(), time.monotonic()
+        refused_cookie(world, wrong)
+        world.vcenter.control.forget_calls()
+        refused_cookie(world, wrong)
+        if time.monotonic() - started < NEGATIVE_CACHE_S:
+            assert operations(world) == []
+            return
+    pytest.fail("this machine is too busy for two requests within two seconds")
+
+
+def test_a_refused_cookie_is_asked_about_again_later(world: World) -> None:
+    wrong, end = unknown_cookie(), time.monotonic() + 60
+    refused_cookie(world, wrong)
+    world.vcenter.control.forget_calls()
+    while not operations(world):
+        assert time.monotonic() < end, "the refusal is kept for ever"
+        refused_cookie(world, wrong)
+        threading.Event().wait(0.1)
+
+
+def test_a_vcenter_that_is_not_registered_is_told(world: World, other_vcenter: StrictVcenter) -> None:
+    admin = world.admin
+    added = admin.expect(
+        201,
+        "POST",
+        "/v2/vcenters",
+        json={"address": "127.0.0.1", "port": other_vcenter.port, "name": "Not joined", "thumbprint_sha256": other_vcenter.sha256},
+    )
+    try:
+        answer = by_cookie(world, unknown_cookie(), "Not joined")
+        assert (answer.status_code, answer.json()["code"]) == (409, "not_registered")
+        assert "kaasctl vcenter register" in answer.json()["remedy"]
+    finally:
+        admin.expect(204, "DELETE", f"/v2/vcenters/{added['id']}")
+
+
+def test_an_unknown_vcenter_is_told(world: World) -> None:
+    answer = by_cookie(world, unknown_cookie(), "vc.nowhere.example")
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert "vc.nowhere.example" in answer.json()["detail"]

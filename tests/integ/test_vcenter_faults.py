@@ -1,0 +1,191 @@
+"""A vCenter that misbehaves: each misbehaviour has its problem code within the time of a call, harms no other vCenter, and passes."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from world.full import EXTENSION_KEY, World, add_vcenter, register
+from world.process import READY_LIMIT_S
+from world.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
+
+CALL_TIMEOUT_S = 2
+FAST = {"vcenter": {"call_timeout": f"{CALL_TIMEOUT_S}s", "connect_timeout": "2s"}}
+VIEWER = "viewer-east@vsphere.local"
+SIGN_ON = "/v2/login/vcenter"
+UNKNOWN_FAULT = (b'<?xml version="1.0"?><soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body><soapenv:Fault>'
+                 b"<faultcode>ServerFaultCode</faultcode><faultstring>no</faultstring><detail><FlyingPigsFault xmlns=\"urn:vim25\" "
+                 b'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="FlyingPigs"/></detail></soapenv:Fault></soapenv:Body>'
+                 b"</soapenv:Envelope>").decode()
+
+FAULTS: list[tuple[str, dict[str, Any], int, str]] = [
+    ("hang", {}, 504, "upstream_timeout"),
+    ("drip", {"interval_ms": 200}, 504, "upstream_timeout"),
+    ("delay", {"delay_ms": 60000}, 504, "upstream_timeout"),
+    ("flood", {}, 502, "upstream_error"),
+    ("html", {}, 502, "upstream_error"),
+    ("empty", {}, 502, "upstream_error"),
+    ("deep", {}, 502, "upstream_error"),
+    ("truncated", {"bytes": 200}, 502, "upstream_error"),
+    ("body", {"status": 500, "content_type": "text/xml", "body": UNKNOWN_FAULT}, 502, "upstream_error"),
+    ("body", {"status": 200, "content_type": "text/xml", "body": "<a/>"}, 502, "upstream_error"),
+    ("fault", {"fault": "SystemError", "text": "out of order"}, 502, "upstream_error"),
+    ("status", {"status": 404}, 502, "upstream_error"),
+    ("status", {"status": 503}, 502, "upstream_unreachable"),
+    ("close", {"bytes": 0}, 502, "upstream_unreachable"),
+    ("close", {"bytes": 300}, 502, "upstream_unreachable"),
+]
+
+
+class Pair:
+    """One daemon, two vCenters: the one is hurt, the other must not notice."""
+
+    def __init__(self, world: World, other: StrictVcenter) -> None:
+        self.world = world
+        self.vcenter = world.vcenter
+        self.other = other
+        self.control = world.vcenter.control
+
+    def sign_on(self, vcenter: StrictVcenter, status: int = 200, code: str = "") -> dict[str, Any]:
+        api, cookie = self.world.kaasd.api(), vcenter.control.login(VIEWER)["cookie"]
+        body = {"json": {"vcenter": vcenter.instance_uuid, "session_id": cookie}, "headers": {"X-KaaS": "1"}}
+        return api.refused(status, code, "POST", SIGN_ON, **body) if code else api.expect(status, "POST", SIGN_ON, **body)
+
+    def status(self, vcenter: StrictVcenter) -> dict[str, Any]:
+        return self.world.admin.get(f"/v2/vcenters/{vcenter.instance_uuid}/status")
+
+    def ours(self, vcenter: StrictVcenter) -> list[dict[str, Any]]:
+        return [row for row in vcenter.control.sessions() if row["extension_session"]]
+
+    def signs_on(self) -> bool:
+        cookie = self.control.login(VIEWER)["cookie"]
+        body = {"vcenter": self.vcenter.instance_uuid, "session_id": cookie}
+        return self.world.kaasd.api().post_login("vcenter", body).status_code == 200
+
+    def heal(self) -> None:
+        """Ends all faults and waits until the vCenter is asked again."""
+        self.control.clear_faults()
+        assert self.world.kaasd.process
+        self.world.kaasd.process.wait_until(self.signs_on, "a sign-on", READY_LIMIT_S)
+        self.world.kaasd.process.wait_until(lambda: self.status(self.vcenter)["state"] == "connected", "the connection", READY_LIMIT_S)
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Pair]:
+    with ExitStack() as stack:
+        world = stack.enter_context(World("q", options=FAST))
+        layout = {**json.loads(DEFAULT_WORLD.read_text()), "instance_uuid": "30000000-0000-4000-8000-000000000001"}
+        path: Path = world.scratch.path / "other-world.json"
+        path.write_text(json.dumps(layout))
+        other = start_strict(world.scratch, "other", world=path)
+        stack.callback(other.stop)
+        add_vcenter(world.kaasd, world.vcenter, "--name", "hurt")
+        add_vcenter(world.kaasd, other, "--name", "well")
+        for vcenter in (world.vcenter, other):
+            body = {"username": vcenter.admin.login, "password": vcenter.admin.password}
+            world.admin.expect(200, "POST", f"/v2/vcenters/{vcenter.instance_uuid}/register", json=body, headers={"X-KaaS": "1"})
+        yield Pair(world, other)
+
+
+@pytest.fixture
+def healthy(pair: Pair) -> Iterator[Pair]:
+    yield pair
+    pair.heal()
+
+
+@pytest.mark.parametrize(("kind", "more", "status", "code"), FAULTS, ids=[f"{kind}-{i}" for i, (kind, *_) in enumerate(FAULTS)])
+def test_a_sign_on_at_a_vcenter_that_misbehaves_has_its_code(healthy: Pair, kind: str, more: dict[str, Any], status: int,
+                                                                 code: str) -> None:
+    healthy.control.fault("RetrievePropertiesEx", kind, **more)
+    problem = healthy.sign_on(healthy.vcenter, status, code)
+    assert healthy.vcenter.host in problem["detail"] or "vCenter" in problem["detail"]
+    healthy.sign_on(healthy.other)
+
+
+def test_an_unknown_fault_is_told_by_its_name(healthy: Pair) -> None:
+    healthy.control.fault("RetrievePropertiesEx", "body", status=500, content_type="text/xml", body=UNKNOWN_FAULT)
+    assert "FlyingPigs" in healthy.sign_on(healthy.vcenter, 502, "upstream_error")["detail"]
+
+
+@pytest.mark.parametrize("op", ["versions", "RetrieveServiceContent", "HasPrivilegeOnEntities"])
+def test_the_status_of_a_vcenter_that_hangs_is_answered(healthy: Pair, op: str) -> None:
+    healthy.control.fault(op, "hang")
+    assert healthy.status(healthy.vcenter)["state"] in {"unreachable", "connected"}
+    assert healthy.status(healthy.other)["state"] == "connected"
+
+
+def test_a_vcenter_that_hangs_holds_up_no_other(healthy: Pair) -> None:
+    """Many wait for the one; the other answers meanwhile."""
+    healthy.control.fault("RetrievePropertiesEx", "hang")
+
+    def wait_there(number: int) -> None:
+        healthy.world.kaasd.api().post_login("vcenter", {"vcenter": healthy.vcenter.instance_uuid, "session_id": f"{number:040x}"})
+
+    crowd = [threading.Thread(target=wait_there, args=(i,)) for i in range(8)]
+    for one in crowd:
+        one.start()
+    healthy.sign_on(healthy.other)
+    assert healthy.world.admin.get("/v2/health")["status"] in {"ok", "warning"}
+    for one in crowd:
+        one.join()
+
+
+def test_a_session_that_ended_is_renewed_once_and_the_call_succeeds(healthy: Pair) -> None:
+    healthy.control.forget_calls()
+    healthy.control.expire(user=EXTENSION_KEY)  # the watch may notice it before the sign-on does
+    healthy.sign_on(healthy.vcenter)
+    logins = [call for call in healthy.control.calls() if call["op"] == "LoginExtensionByCertificate"]
+    assert [call["outcome"] for call in logins] == ["ok"]
+
+
+def test_many_that_meet_an_ended_session_share_one_login(healthy: Pair) -> None:
+    cookies = [healthy.control.login(VIEWER)["cookie"] for _ in range(6)]
+    healthy.control.forget_calls()
+    healthy.control.expire(user=EXTENSION_KEY)  # the watch may notice it first: its login is then the one they share
+    answers: list[int] = []
+
+    def sign_on(cookie: str) -> None:
+        body = {"vcenter": healthy.vcenter.instance_uuid, "session_id": cookie}
+        answers.append(healthy.world.kaasd.api().post_login("vcenter", body).status_code)
+
+    crowd = [threading.Thread(target=sign_on, args=(cookie,)) for cookie in cookies]
+    for one in crowd:
+        one.start()
+    for one in crowd:
+        one.join()
+    assert answers == [200] * len(cookies)
+    assert len(healthy.control.calls(op="LoginExtensionByCertificate")) == 1
+
+
+def test_a_restart_of_the_vcenter_is_got_over(healthy: Pair) -> None:
+    healthy.control.restart(down_ms=500)
+    healthy.heal()
+    assert healthy.status(healthy.vcenter)["extension"]["record"] == "ours"
+
+
+def test_after_all_this_each_vcenter_has_one_session_of_ours(healthy: Pair) -> None:
+    healthy.heal()
+    assert (len(healthy.ours(healthy.vcenter)), len(healthy.ours(healthy.other))) == (1, 1)
+
+
+def test_kaasd_logs_out_when_it_ends(fresh_world: World) -> None:
+    add_vcenter(fresh_world.kaasd, fresh_world.vcenter)
+    register(fresh_world.kaasd, fresh_world.vcenter)
+    assert [row for row in fresh_world.vcenter.control.sessions() if row["extension_session"]]
+    fresh_world.kaasd.stop()
+    assert [row for row in fresh_world.vcenter.control.sessions() if row["extension_session"]] == []
+
+
+def test_kaasd_ends_while_a_vcenter_hangs(fresh_world: World) -> None:
+    fresh_world.kaasd.stop()
+    fresh_world.kaasd.write_config(FAST)
+    fresh_world.kaasd.start()
+    add_vcenter(fresh_world.kaasd, fresh_world.vcenter)
+    register(fresh_world.kaasd, fresh_world.vcenter)
+    fresh_world.vcenter.control.fault("*", "hang")
+    fresh_world.kaasd.stop()

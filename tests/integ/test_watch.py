@@ -1,0 +1,315 @@
+"""What changes at a vCenter shows by itself, and comes back after everything that can go wrong."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from world.full import World, add_vcenter, register
+from world.watching import (
+    add_cluster,
+    drop_hx,
+    metric,
+    nodes,
+    our_sessions,
+    placed,
+    present,
+    put_hx,
+    until,
+    until_watching,
+    vsphere,
+    watch_of,
+)
+
+CP, WORKER = "50010000-0000-4000-8000-000000000101", "50010000-0000-4000-8000-000000000102"
+EAST, WEST, PLAIN = "domain-c7", "domain-c70", "domain-c40"
+EAST_HOST, WEST_HOST, PLAIN_HOST = "host-12", "host-71", "host-41"
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[World]:
+    with World("l") as whole:
+        add_vcenter(whole.kaasd, whole.vcenter)
+        register(whole.kaasd, whole.vcenter)
+        until_watching(whole)
+        yield whole
+
+
+@pytest.fixture
+def mended(place: World) -> Iterator[World]:
+    """A world in which the watch works again after the test."""
+    yield place
+    place.vcenter.control.clear_faults()
+    until_watching(place)
+
+
+# -- clusters and records ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_hx_record_shows_and_a_removed_one_goes(place: World) -> None:
+    put_hx(place, PLAIN)
+    until(lambda: present(place).get(PLAIN) == "C-Plain", "the new HX cluster")
+    drop_hx(place, PLAIN)
+    until(lambda: PLAIN not in present(place), "its end")
+
+
+def test_a_renamed_cluster_shows(place: World) -> None:
+    place.vcenter.control.object("rename", id=WEST, name="HX-Wild-West")
+    until(lambda: vsphere(place)[WEST][0] == "HX-Wild-West" and present(place)[WEST] == "HX-Wild-West", "the new name")
+    place.vcenter.control.object("rename", id=WEST, name="HX-West")
+    until(lambda: present(place)[WEST] == "HX-West", "the old name")
+
+
+def test_a_renamed_datacenter_shows(place: World) -> None:
+    place.vcenter.control.object("rename", id="datacenter-3", name="Elsewhere")
+    until(lambda: vsphere(place)["domain-c26"][1] == "Elsewhere", "the new name")
+    place.vcenter.control.object("rename", id="datacenter-3", name="DC1")
+    until(lambda: vsphere(place)["domain-c26"][1] == "DC1", "the old name")
+
+
+def test_a_new_cluster_shows_and_goes(place: World) -> None:
+    place.vcenter.control.object("create", datacenter="DC1", cluster={"name": "New", "moref": "domain-c4000"})
+    until(lambda: vsphere(place).get("domain-c4000") == ("New", "DC1"), "the new cluster")
+    place.vcenter.control.object("remove", id="domain-c4000")
+    until(lambda: "domain-c4000" not in vsphere(place), "its end")
+
+
+# -- nodes ------------------------------------------------------------------------------------------------------------------------
+
+
+def node_is(world: World, cluster: str, name: str, **wanted: Any) -> bool:
+    """Whether members of the node's VM, its host (host_...) and its state are these."""
+    node = nodes(world, cluster)[name]
+    seen = {"state": node["state"], **{f"host_{key}": value for key, value in (node["host"] or {}).items()}, **(node["vm"] or {})}
+    return all(seen.get(key) == value for key, value in wanted.items())
+
+
+@pytest.fixture(scope="module")
+def shop(place: World) -> str:
+    """A cluster with two nodes, given by instance UUID and by name."""
+    cluster = add_cluster(place, "shop", [{"name": "cp", "role": "control_plane", "vm_instance_uuid": CP},
+                                          {"name": "k8s-prod-w-0", "role": "worker"}])
+    until(lambda: node_is(place, cluster, "cp", match="instance_uuid") and node_is(place, cluster, "k8s-prod-w-0", match="name"), "nodes")
+    return cluster
+
+
+def test_nodes_are_found_by_uuid_and_by_name(place: World, shop: str) -> None:
+    assert placed(place, shop) == {EAST}
+    assert node_is(place, shop, "cp", moref="vm-101", power="on", connection="connected", host_moref="host-11", host_connection="connected")
+    assert node_is(place, shop, "k8s-prod-w-0", moref="vm-102", instance_uuid=WORKER, host_moref=EAST_HOST)
+
+
+def test_a_node_that_moves_to_another_cluster_takes_the_placement_along(place: World, shop: str) -> None:
+    place.vcenter.control.object("migrate", id="vm-102", to=WEST_HOST)
+    until(lambda: placed(place, shop) == {EAST, WEST} and node_is(place, shop, "k8s-prod-w-0", host_moref=WEST_HOST), "the move")
+    place.vcenter.control.object("migrate", id="vm-102", to=EAST_HOST)
+    until(lambda: placed(place, shop) == {EAST}, "the way back")
+
+
+def test_a_node_that_is_switched_off_shows(place: World, shop: str) -> None:
+    place.vcenter.control.object("power", id="vm-102", state="poweredOff")
+    until(lambda: node_is(place, shop, "k8s-prod-w-0", power="off", state="not_ready"), "off")
+    place.vcenter.control.object("power", id="vm-102", state="poweredOn")
+    until(lambda: node_is(place, shop, "k8s-prod-w-0", power="on"), "on")
+
+
+def test_a_host_that_is_lost_shows(place: World, shop: str) -> None:
+    place.vcenter.control.object("connection", id=EAST_HOST, state="notResponding")
+    until(lambda: node_is(place, shop, "k8s-prod-w-0", host_connection="not_responding", state="not_ready"), "the loss")
+    place.vcenter.control.object("connection", id=EAST_HOST, state="connected")
+    until(lambda: node_is(place, shop, "k8s-prod-w-0", host_connection="connected", connection="connected"), "its return")
+
+
+def test_a_machine_that_is_removed_and_made_again_is_found_again(place: World) -> None:
+    vm = {"name": "again-0", "moref": "vm-5001", "instance_uuid": "50010000-0000-4000-8000-000000005001"}
+    place.vcenter.control.object("create", id=PLAIN, vm=vm)
+    cluster = add_cluster(place, "again", [{"name": "n", "role": "worker", "vm_instance_uuid": vm["instance_uuid"]}])
+    until(lambda: node_is(place, cluster, "n", moref="vm-5001"), "the machine")
+    place.vcenter.control.object("remove", id="vm-5001")
+    until(lambda: node_is(place, cluster, "n", match="none", state="not_ready"), "its end")
+    place.vcenter.control.object("create", id=WEST, vm={**vm, "moref": "vm-5002"})
+    until(lambda: node_is(place, cluster, "n", match="instance_uuid", moref="vm-5002") and placed(place, cluster) == {WEST}, "its return")
+    place.vcenter.control.object("remove", id="vm-5002")
+
+
+def test_a_name_that_two_machines_have_is_no_answer(place: World) -> None:
+    control = place.vcenter.control
+    control.object("create", id=PLAIN, vm={"name": "twin", "moref": "vm-5011"})
+    control.object("create", id=WEST, vm={"name": "twin", "moref": "vm-5012"})
+    cluster = add_cluster(place, "twins", [{"name": "twin", "role": "worker"}])
+    until(lambda: watch_of(place)["ambiguous_nodes"] == 1, "the doubt")
+    assert nodes(place, cluster)["twin"]["vm"] is None
+    control.object("remove", id="vm-5011")
+    until(lambda: node_is(place, cluster, "twin", match="name", moref="vm-5012"), "the one that is left")
+    control.object("remove", id="vm-5012")
+
+
+# -- what can go wrong ------------------------------------------------------------------------------------------------------------
+
+
+def rename_shows(world: World, name: str) -> None:
+    """The proof that the watch works."""
+    world.vcenter.control.object("rename", id=PLAIN, name=name)
+    until(lambda: vsphere(world)[PLAIN][0] == name, f"the name {name}")
+
+
+def test_a_restart_of_the_vcenter_is_survived(mended: World) -> None:
+    before = watch_of(mended)["restarts"]
+    mended.vcenter.control.restart(down_ms=1500)
+    rename_shows(mended, "After-Restart")
+    assert watch_of(mended)["restarts"] > before
+    assert len(our_sessions(mended.vcenter)) == 1
+
+
+def test_a_session_that_expires_is_replaced(mended: World) -> None:
+    for row in our_sessions(mended.vcenter):
+        mended.vcenter.control.expire(key=row["key"])
+    rename_shows(mended, "After-Expiry")
+    assert len(our_sessions(mended.vcenter)) == 1
+
+
+def test_a_version_that_is_not_known_any_more_is_survived(mended: World) -> None:
+    mended.vcenter.control.fault("WaitForUpdatesEx", "fault", fault="InvalidCollectorVersion", count=1)
+    mended.vcenter.control.object("rename", id=PLAIN, name="Nudge")  # ends the wait that goes on
+    rename_shows(mended, "After-Version")
+
+
+@pytest.mark.parametrize("kind", [{"kind": "close", "bytes": 0}, {"kind": "close", "bytes": 700}, {"kind": "truncated", "bytes": 700},
+                                  {"kind": "status", "status": 503}, {"kind": "html"}, {"kind": "empty"}])
+def test_an_answer_that_is_no_answer_is_survived(mended: World, kind: dict[str, Any]) -> None:
+    mended.vcenter.control.fault("WaitForUpdatesEx", count=2, **kind)
+    mended.vcenter.control.object("rename", id=PLAIN, name="Nudge")
+    rename_shows(mended, f"After-{kind['kind']}-{kind.get('bytes', 0)}")
+
+
+def test_what_changed_while_connections_were_lost_is_found(mended: World) -> None:
+    mended.vcenter.control.fault("WaitForUpdatesEx", "status", status=503)
+    mended.vcenter.control.call("POST", "/disconnect")
+    mended.vcenter.control.object("rename", id=WEST, name="Meanwhile")
+    mended.vcenter.control.clear_faults()
+    until(lambda: vsphere(mended)[WEST][0] == "Meanwhile", "what changed meanwhile")
+    mended.vcenter.control.object("rename", id=WEST, name="HX-West")
+    until(lambda: vsphere(mended)[WEST][0] == "HX-West", "the old name")
+
+
+# -- economy ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_full_read_finds_nothing_else(place: World) -> None:
+    result = place.admin.expect(200, "POST", f"/v2/vcenters/{place.vcenter.instance_uuid}/rescan")
+    assert result["differed_from_watch"] is False
+    assert watch_of(place)["differences"] == 0
+
+
+def test_a_flood_of_changes_is_few_saves_and_ends_right(place: World) -> None:
+    before = metric(place.admin, "kaasd_watch_saves_total")
+    for i in range(300):
+        place.vcenter.control.object("rename", id=PLAIN, name=f"Flood-{i}")
+    until(lambda: vsphere(place)[PLAIN][0] == "Flood-299", "the last name")
+    assert metric(place.admin, "kaasd_watch_saves_total") - before < 150
+
+
+def test_machines_that_are_no_nodes_cost_the_database_nothing(place: World, shop: str) -> None:
+    """What moves elsewhere is taken over in memory only."""
+    question = "SELECT MAX(observed_at_ms) FROM node_observations WHERE vm_moref IN ('vm-101', 'vm-102')"
+    first = place.db.query(question, database="kaas")
+    updates = metric(place.admin, "kaasd_watch_updates_total")
+    for i in range(20):
+        place.vcenter.control.object("migrate", id="vm-171", to=(PLAIN_HOST, WEST_HOST)[i % 2])
+    until(lambda: metric(place.admin, "kaasd_watch_updates_total") > updates, "news")
+    rename_shows(place, "After-Moves")
+    assert place.db.query(question, database="kaas") == first
+
+
+def test_an_idle_watch_is_one_pending_call(place: World) -> None:
+    """No call but the wait itself between two changes."""
+    rename_shows(place, "Idle-0")
+    place.vcenter.control.forget_calls()
+    rename_shows(place, "Idle-1")
+    rename_shows(place, "Idle-2")
+    ours = [call for call in place.vcenter.control.calls() if "Harmony-KaaS" in call["user_agent"]]
+    assert {call["op"] for call in ours} <= {"WaitForUpdatesEx"}
+    assert len(ours) <= 5
+
+
+def test_the_command_line_shows_the_watch(place: World) -> None:
+    said = place.kaasd.ctl.ok("vcenter", "status", place.vcenter.instance_uuid)
+    assert "Watched since" in said and "this replica" in said
+
+
+# -- the end, other replicas, size ------------------------------------------------------------------------------------------------
+
+
+def test_a_vcenter_that_hangs_does_not_hold_up_the_end(fresh_world: World) -> None:
+    world = fresh_world
+    add_vcenter(world.kaasd, world.vcenter)
+    register(world.kaasd, world.vcenter)
+    until_watching(world)
+    world.vcenter.control.fault("*", "hang")
+    process = world.kaasd.process
+    assert process
+    began = time.monotonic()
+    world.kaasd.stop()
+    assert time.monotonic() - began < 15  # far below the 30 s that one call may take
+    world.vcenter.control.clear_faults()
+
+
+def test_the_session_ends_with_the_daemon(fresh_world: World) -> None:
+    world = fresh_world
+    add_vcenter(world.kaasd, world.vcenter)
+    register(world.kaasd, world.vcenter)
+    until_watching(world)
+    world.kaasd.stop()
+    until(lambda: not our_sessions(world.vcenter), "the logout")
+
+
+def test_of_two_replicas_one_saves_and_the_other_takes_over(fresh_world: World) -> None:
+    world = fresh_world
+    add_vcenter(world.kaasd, world.vcenter)
+    register(world.kaasd, world.vcenter)
+    until_watching(world)
+    second = world.kaasd.beside("second")
+    second.start()
+    try:
+        api = second.api().login_password("admin", world.kaasd.admin_password)
+        assert not until_watching(world, api)["saving"]
+        assert watch_of(world)["saving"]
+        world.vcenter.control.object("rename", id=PLAIN, name="Both-See-It")
+        until(lambda: vsphere(world)[PLAIN][0] == vsphere(world, api)[PLAIN][0] == "Both-See-It", "the name on both")
+        assert metric(api, "kaasd_watch_saves_total") == 0
+        world.kaasd.kill()
+        world.vcenter.control.object("rename", id=PLAIN, name="Second-Took-Over")
+        until(lambda: vsphere(world, api)[PLAIN][0] == "Second-Took-Over", "the name by the second")
+        assert watch_of(world, api)["saving"]
+    finally:
+        second.stop()
+
+
+def test_what_changed_while_the_database_was_away_is_saved(fresh_world: World) -> None:
+    world = fresh_world
+    add_vcenter(world.kaasd, world.vcenter)
+    register(world.kaasd, world.vcenter)
+    until_watching(world)
+    api = world.admin
+    until(lambda: watch_of(world, api)["saving"], "the lease")
+    world.db.kill()  # at once: an orderly stop may outlast the lease on a busy machine, and without it nothing is saved, so nothing fails
+    world.vcenter.control.object("rename", id=PLAIN, name="Meanwhile")
+    until(lambda: metric(api, "kaasd_watch_save_failures_total"), "a save that failed")
+    world.db.start()
+    until(lambda: vsphere(world, api)[PLAIN][0] == "Meanwhile", "the new name")
+    assert not watch_of(world, api)["reason"]
+
+
+def test_ten_thousand_machines_are_told_at_once(fresh_world: World) -> None:
+    world = fresh_world
+    control = world.vcenter.control
+    for i in range(10):
+        control.object("create", id=PLAIN, vm={"name": f"bulk{i}", "moref": f"vm-{20000 + 1000 * i}", "count": 1000})
+    add_vcenter(world.kaasd, world.vcenter)
+    register(world.kaasd, world.vcenter)
+    assert until_watching(world)["objects"] > 10000
+    cluster = add_cluster(world, "big", [{"name": f"bulk{i}-0999", "role": "worker"} for i in range(10)])
+    until(lambda: all(node["vm"] and node["vm"]["match"] == "name" for node in nodes(world, cluster).values()), "all nodes")
+    assert placed(world, cluster) == {PLAIN}

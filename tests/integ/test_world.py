@@ -1,0 +1,101 @@
+"""The parts of the world hold what the other tests lean on."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import pytest
+import requests
+from pyVmomi import vim
+from world import vimclient
+from world.certs import make_server_cert
+from world.mariadb import Mariadb
+from world.places import SOCKET_PATH_MAX, Scratch, WorldError
+from world.process import Process
+from world.samples import EAST, hidden_from, visible_to
+from world.vcenter import StrictVcenter, Vcenter
+
+
+def test_sockets_fit_into_the_scratch_folder(scratch: Scratch) -> None:
+    assert len(str(scratch.path / "kaasd" / "admin.sock")) < SOCKET_PATH_MAX
+
+
+def test_a_program_that_dies_is_told_with_its_log(scratch: Scratch) -> None:
+    process = Process("dies", ["sh", "-c", "echo out of luck; exit 3"], scratch.log)
+    with pytest.raises(WorldError, match=r"status 3 before readiness:\nout of luck"):
+        process.wait_until(lambda: False, "readiness")
+
+
+def test_a_program_that_ignores_term_is_killed_and_told(scratch: Scratch) -> None:
+    process = Process("stubborn", ["sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.1; done"], scratch.log)
+    process.wait_until(lambda: "up" in process.log, "its first word")
+    with pytest.raises(WorldError, match="had to be killed"):
+        process.stop(limit_s=0.5)
+    assert not process.alive
+
+
+def test_sanitizer_reports_are_seen(scratch: Scratch) -> None:
+    process = Process("report", ["echo", "==1==ERROR: AddressSanitizer: heap-use-after-free"], scratch.log)
+    process.wait_end()
+    assert len(process.sanitizer_reports()) == 1
+
+
+def test_the_database_survives_a_kill(fresh_db: Mariadb) -> None:
+    fresh_db.query("CREATE DATABASE kept")
+    fresh_db.kill()
+    fresh_db.start()
+    assert ("kept",) in fresh_db.query("SHOW DATABASES")
+
+
+def test_the_server_certificate_is_that_of_the_ca(tmp_path: Path) -> None:
+    made = make_server_cert(tmp_path / "tls")
+    context = ssl.create_default_context(cafile=str(made.ca_file))
+    assert context.get_ca_certs()[0]["subject"] == ((("commonName", "World CA"),),)
+    assert (made.key_file.stat().st_mode & 0o777) == 0o600
+
+
+def test_a_viewer_of_the_vcenter(vcenter: StrictVcenter) -> None:
+    with vimclient.session(vcenter, vcenter.users["viewer-east"]) as instance:
+        cookie, key = vimclient.cookie_of(instance), vimclient.key_of(instance)
+        ticket = vimclient.clone_ticket(instance)
+        assert len(cookie) == 40
+        assert key.startswith("52")
+        assert ticket.startswith("cst-")
+        assert key in [row["key"] for row in vcenter.control.sessions()]
+    assert key not in [row["key"] for row in vcenter.control.sessions()]
+
+
+def test_a_clone_ticket_works_once(vcenter: StrictVcenter) -> None:
+    with vimclient.session(vcenter, vcenter.users["viewer-dc"]) as instance:
+        ticket = vimclient.clone_ticket(instance)
+        assert vimclient.clone_session(vcenter, ticket) == "VSPHERE.LOCAL\\viewer-dc"
+        with pytest.raises(vim.fault.InvalidLogin):
+            vimclient.clone_session(vcenter, ticket)
+
+
+def test_pyvmomi_and_govc_read_the_same_extension(vcenter: StrictVcenter) -> None:
+    key = "com.springpath.sysmgmt.domain-c7"
+    record, other = vimclient.read_extension(vcenter, key), vimclient.govc_extension(vcenter, key)
+    assert record is not None
+    assert other is not None
+    assert (record.version, record.server[0].url) == (other["version"], other["server"][0]["url"])
+    assert vimclient.read_extension(vcenter, "com.example.nothing") is None
+
+
+def test_only_the_ca_of_the_vcenter_is_trusted(vcenter: StrictVcenter) -> None:
+    assert requests.get(f"https://{vcenter.address}/sdk/vimServiceVersions.xml", verify=str(vcenter.ca_file), timeout=30).ok
+    with pytest.raises(requests.exceptions.SSLError):
+        requests.get(f"https://{vcenter.address}/sdk/vimServiceVersions.xml", timeout=30)
+
+
+def test_the_unmodified_simulator(vcsim: Vcenter) -> None:
+    with vimclient.session(vcsim, vcsim.admin) as instance:
+        assert instance.RetrieveContent().about.apiType == "VirtualCenter"
+
+
+def test_who_sees_what_of_the_samples() -> None:
+    assert visible_to("viewer-east") == ["prod-1", "prod-2", "stretched"]
+    assert visible_to("viewer-dc", EAST) == ["prod-1", "prod-2", "stretched"]
+    assert visible_to("no-rights") == []
+    assert (hidden_from("viewer-east", "stretched"), hidden_from("viewer-dc", "stretched")) == (1, 0)

@@ -1,0 +1,51 @@
+# Rules of the house that need nothing but a shell and the compiler. The others are pytest files beside this one, run by scripts/check.
+LINT_TESTS = \
+    tests/lint/headers.sh \
+    tests/lint/storeys.sh \
+    tests/lint/foreign.sh \
+    tests/lint/banned.sh \
+    tests/lint/hardening.sh
+TESTS += $(LINT_TESTS)
+TEST_EXTENSIONS = .sh
+SH_LOG_COMPILER = $(SHELL)
+EXTRA_DIST += $(LINT_TESTS) tests/lint/common.sh tests/lint/storeys.txt tests/lint/foreign.txt
+
+# The rules alone, and everything but the rules: for scripts/check, which counts them apart.
+check-lint: all
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(LINT_TESTS)'
+check-units: all
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(filter-out $(LINT_TESTS),$(TESTS))'
+.PHONY: check-lint check-units
+
+# What the tests must know of this build: for each folder the flags its sources are compiled with, then compiler and programs.
+check_DATA = tests/lint/flags.txt
+CLEANFILES += tests/lint/flags.txt
+tests/lint/flags.txt: Makefile
+	$(AM_V_GEN)$(MKDIR_P) tests/lint && { \
+	  echo 'src/base $(src_base_libbase_a_CPPFLAGS)'; \
+	  echo 'src/port $(src_port_libport_a_CPPFLAGS)'; \
+	  echo 'src/model $(src_model_libmodel_a_CPPFLAGS)'; \
+	  echo 'src/policy $(src_policy_libpolicy_a_CPPFLAGS)'; \
+	  echo 'src/config $(src_config_libconfig_a_CPPFLAGS)'; \
+	  echo 'src/token $(src_token_libtoken_a_CPPFLAGS)'; \
+	  echo 'src/store $(src_store_libstore_a_CPPFLAGS)'; \
+	  echo 'src/vim $(src_vim_libvim_a_CPPFLAGS)'; \
+	  echo 'src/ldap $(src_ldap_libldap_kaas_a_CPPFLAGS)'; \
+	  echo 'src/gss $(src_gss_libgss_a_CPPFLAGS)'; \
+	  echo 'src/httpd $(src_httpd_libhttpd_a_CPPFLAGS)'; \
+	  echo 'src/directory $(src_directory_libdirectory_a_CPPFLAGS)'; \
+	  echo 'src/service/signon $(src_service_libsignon_a_CPPFLAGS)'; \
+	  echo 'src/service/platform $(src_service_libplatform_a_CPPFLAGS)'; \
+	  echo 'src/service/access $(src_service_libaccess_a_CPPFLAGS)'; \
+	  echo 'src/service/sealing $(src_service_libsealing_a_CPPFLAGS)'; \
+	  echo 'src/service/clusters $(src_service_libclusters_a_CPPFLAGS)'; \
+	  echo 'src/service/identity $(src_service_libidentity_a_CPPFLAGS)'; \
+	  echo 'src/service/setup $(src_service_libsetup_a_CPPFLAGS)'; \
+	  echo 'src/api $(src_api_libapi_a_CPPFLAGS)'; \
+	  echo 'src/jobs $(src_jobs_libjobs_a_CPPFLAGS)'; \
+	  echo 'src/main $(src_main_kaasd_CPPFLAGS)'; \
+	  echo 'src/cli $(src_cli_kaasctl_CPPFLAGS)'; \
+	  echo 'CC $(CC)'; \
+	  echo 'CFLAGS $(CFLAGS)'; \
+	  echo 'PROGRAMS $(sbin_PROGRAMS) $(bin_PROGRAMS)'; \
+	} > $@

@@ -1,0 +1,63 @@
+"""The sums of scripts/check: what the runners write is counted, and nothing that failed is lost."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from checks import counts
+from checks.suites import judged
+
+
+def trs(folder: Path, verdict: str, log: str) -> counts.Count:
+    (folder / "t.trs").write_text(f":test-result: {verdict}\n:recheck: no\n")
+    (folder / "t.log").write_text(log)
+    return counts.of_trs(folder / "t.trs", folder)
+
+
+def test_a_plain_script_counts_once(tmp_path: Path) -> None:
+    assert trs(tmp_path, "PASS", "fine\n") == counts.Count(1, [])
+    assert trs(tmp_path, "FAIL", "bad\n") == counts.Count(0, ["t: FAIL"])
+    assert trs(tmp_path, "SKIP", "").failed == ["t: SKIP"]
+
+
+def test_cmocka_tests_are_counted_one_by_one(tmp_path: Path) -> None:
+    good = "[       OK ] a\n[       OK ] b\n[==========] tests: 2 test(s) run.\n[  PASSED  ] 2 test(s).\n"
+    assert trs(tmp_path, "PASS", good) == counts.Count(2, [])
+    bad = "[  FAILED  ] b\n[  PASSED  ] 1 test(s).\n[  FAILED  ] tests: 1 test(s), listed below:\n[  FAILED  ] b\n"
+    assert trs(tmp_path, "FAIL", bad) == counts.Count(1, ["t: b"])
+
+
+def test_a_crash_after_all_tests_is_a_failure(tmp_path: Path) -> None:
+    assert trs(tmp_path, "FAIL", "[  PASSED  ] 2 test(s).\nLeakSanitizer: leaks\n") == counts.Count(2, ["t: FAIL"])
+
+
+def test_junit(tmp_path: Path) -> None:
+    report = tmp_path / "r.xml"
+    report.write_text('<testsuites><testsuite><testcase classname="m" name="a"/><testcase classname="m" name="b"><failure/></testcase>'
+                      '<testcase classname="m" name="c"><skipped/></testcase></testsuite></testsuites>')
+    assert counts.of_junit(report) == counts.Count(1, ["m::b", "m::c"])
+
+
+def test_go_events() -> None:
+    events = [{"Action": "pass", "Package": "p", "Test": "A"}, {"Action": "fail", "Package": "p", "Test": "B"},
+              {"Action": "fail", "Package": "p"}, {"Action": "fail", "Package": "broken"}, {"Action": "pass", "Package": "q"}]
+    text = "\n".join(["# build output", *map(json.dumps, events)])
+    assert counts.of_go(text) == counts.Count(1, ["p.B", "broken"])
+
+
+def test_vitest(tmp_path: Path) -> None:
+    report = tmp_path / "v.json"
+    report.write_text(json.dumps({"testResults": [
+        {"name": "a.ts", "status": "failed",
+         "assertionResults": [{"fullName": "x", "status": "passed"}, {"fullName": "y", "status": "failed"}]},
+        {"name": "broken.ts", "status": "failed", "assertionResults": []}]}))
+    assert counts.of_vitest(report) == counts.Count(1, ["y", "broken.ts"])
+
+
+def test_steps() -> None:
+    assert counts.of_steps("set-up:\nok world\nFAILED login: 401\n") == counts.Count(1, ["FAILED login: 401"])
+
+
+def test_nothing_found_is_a_failure() -> None:
+    assert judged(counts.Count()).failed == ["no tests were found"]

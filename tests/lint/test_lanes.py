@@ -1,0 +1,92 @@
+"""The two lanes of scripts/check: what waits for what, who is nice, and that nothing that failed behind is lost."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from checks.counts import Count
+from checks.lanes import run_in_lanes
+from checks.run import NICE, Result
+from checks.suites import Suite
+
+
+class Story:
+    """What happened, in order, and how nice who did it was."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.nice: dict[str, int] = {}
+
+    def tell(self, event: str) -> None:
+        self.nice[event] = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+        self.events.append(event)
+
+    def suite(self, name: str, **more: object) -> Suite:
+        def run() -> Count:
+            self.tell(name)
+            return Count(1)
+
+        return Suite(name, "", run, **more)  # type: ignore[arg-type]
+
+    def build(self, name: str) -> Callable[[], tuple[Path, Result]]:
+        def run() -> tuple[Path, Result]:
+            self.tell(name)
+            return Path(), Result(True, Path())
+
+        return run
+
+    def before(self, first: str, second: str) -> bool:
+        return self.events.index(first) < self.events.index(second)
+
+
+@pytest.fixture
+def story() -> Story:
+    return Story()
+
+
+def nothing(*_: object) -> None:
+    pass
+
+
+def test_the_quick_ones_are_alone_and_builds_come_before_their_suites(story: Story) -> None:
+    suites = [story.suite("a", quick=True), story.suite("b", quick=True), story.suite("slow"),
+              story.suite("asan", build=story.build("asan-build")), story.suite("tsan", build=story.build("tsan-build")),
+              story.suite("tidy", behind=True)]
+    assert run_in_lanes(suites, nothing) == Count(6)
+    assert story.events[:2] == ["a", "b"]
+    assert story.before("asan-build", "asan") and story.before("tsan-build", "tsan")
+    assert story.before("slow", "asan") and story.before("asan", "tsan")
+    assert story.before("tsan-build", "tidy")
+
+
+def test_only_what_is_behind_is_nice(story: Story) -> None:
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    run_in_lanes([story.suite("slow"), story.suite("asan", build=story.build("asan-build")), story.suite("tidy", behind=True)], nothing)
+    assert story.nice["tidy"] == story.nice["asan-build"] == max(own, NICE)
+    assert story.nice["slow"] == story.nice["asan"] == own
+
+
+def test_what_is_behind_runs_alone_too(story: Story) -> None:
+    assert run_in_lanes([story.suite("tidy", behind=True)], nothing) == Count(1)
+
+
+def test_what_fails_behind_counts(story: Story) -> None:
+    def broken() -> Count:
+        raise ValueError("broken on purpose")
+
+    told: list[str] = []
+    suites = [story.suite("slow"), Suite("tidy", "", broken, behind=True), story.suite("fuzz", behind=True)]
+    total = run_in_lanes(suites, lambda suite, count, seconds: told.append(suite.name))
+    assert total.passed == 2 and len(total.failed) == 1 and "broken on purpose" in total.failed[0]
+    assert sorted(told) == ["fuzz", "slow", "tidy"]
+
+
+def test_a_build_that_breaks_does_not_hold_its_suite_up(story: Story) -> None:
+    def broken() -> tuple[Path, Result]:
+        raise ValueError("broken on purpose")
+
+    assert run_in_lanes([story.suite("asan", build=broken)], nothing) == Count(1)

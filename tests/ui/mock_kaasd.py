@@ -1,0 +1,315 @@
+"""A stand-in for kaasd while the page is worked on: holds every request and every answer of its own against the contract.
+
+Development and tests of the page only; the service itself is tested without it.
+`PYTHONPATH=tests python3 tests/ui/mock_kaasd.py --port 8480` serves it.
+"""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import secrets
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from sample import CLUSTERS, HX_CLUSTERS
+from world.contract import Contract
+
+Reply = tuple[int, dict[str, str], bytes]
+DIST = Path(__file__).resolve().parents[2] / "ui-plugin" / "dist"
+CSP = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+MEDIA = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+         ".svg": "image/svg+xml"}
+REQUEST_ID = "8f14e45f-ceea-467f-a0e6-1f2b3c4d5e6f"
+VCENTER = "6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10"
+PASSWORD_DUE = {"/v2/password", "/v2/whoami", "/v2/token/refresh", "/v2/logout"}  # open to who must change the password
+TITLES = {400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 409: "Conflict",
+          422: "Unprocessable Content", 429: "Too Many Requests", 500: "Internal Server Error", 502: "Bad Gateway",
+          503: "Service Unavailable"}
+
+
+def iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Refusal(Exception):
+    """An answer that is a problem."""
+
+    def __init__(self, status: int, code: str, detail: str, remedy: str | None = None, headers: dict[str, str] | None = None) -> None:
+        super().__init__(code)
+        self.status, self.code, self.detail, self.remedy, self.headers = status, code, detail, remedy, headers or {}
+
+
+class World:
+    """What the service knows. Tests change it as they like."""
+
+    def __init__(self) -> None:
+        self.clusters = list(CLUSTERS)
+        self.hx_clusters = list(HX_CLUSTERS)
+        self.must_change: set[str] = set()  # names of local users
+        self.users = {("local", "admin"): ("secret", "admin"), ("vcenter:vc.example.com", "anna@vsphere.local"): ("secret", "user")}
+        self.ways: dict[str, Any] = {"vcenter": True, "directories": [], "kerberos": "off"}
+        self.ticket: str | None = None  # whose Kerberos ticket the browser has; the real thing is tested with a real domain
+        self.groups: dict[str, list[str]] = {}  # by name of a user of a directory
+        self.stale: str | None = None
+        self.expires_in = 900
+        self.session_s = 8 * 3600
+        self.delay_s = 0.0
+        self.refusals: dict[str, Refusal] = {}
+        self.garbage: set[str] = set()  # paths that answer a proxy's HTML
+        self.sessions: dict[str, tuple[dict[str, Any], float]] = {}  # by token: session, end of the token
+        self.ended: set[str] = set()
+        self.requests: list[tuple[str, str, int]] = []  # method, path, status
+        self.violations: list[str] = []  # what the contract does not allow
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self.route()
+
+    do_POST = do_PATCH = do_DELETE = do_PUT = do_GET
+
+    @property
+    def world(self) -> World:
+        return self.server.world
+
+    def route(self) -> None:
+        url = urlsplit(self.path)
+        self.query = parse_qs(url.query, keep_blank_values=True)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.body = body
+        if url.path.startswith("/v2/"):
+            wrong = self.server.contract.check_request(self.command, url.path, self.query, self.headers, body)
+            self.world.violations += wrong
+            time.sleep(self.world.delay_s)
+        try:
+            status, headers, answer = self.answer(url.path)
+        except Refusal as refusal:
+            status, headers, answer = self.problem(refusal)
+        self.reply(url.path, status, headers, answer)
+
+    def reply(self, path: str, status: int, headers: dict[str, str], body: bytes) -> None:
+        if path.startswith("/v2/") and path not in self.world.garbage:
+            self.world.violations += self.server.contract.check_answer(self.command, path, status, headers, body)
+        self.world.requests.append((self.command, path, status))
+        self.send_response(status)
+        self.send_header("KaaS-Request-Id", REQUEST_ID)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if status not in (204, 304):
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if status not in (204, 304):
+            self.wfile.write(body)
+
+    def problem(self, refusal: Refusal) -> Reply:
+        body = {"type": "about:blank", "title": TITLES[refusal.status], "status": refusal.status, "code": refusal.code,
+                "detail": refusal.detail, "request_id": REQUEST_ID}
+        if refusal.remedy:
+            body["remedy"] = refusal.remedy
+        return refusal.status, {"Content-Type": "application/problem+json", **refusal.headers}, json.dumps(body).encode()
+
+    def answer(self, path: str) -> Reply:
+        if path in self.world.garbage:
+            return 502, {"Content-Type": "text/html"}, b"<html><body>502 Bad Gateway</body></html>"
+        if path in self.world.refusals:
+            raise self.world.refusals[path]
+        calls = {("GET", "/v2/login"): self.login_ways, ("POST", "/v2/login/kerberos"): self.login_kerberos,
+                 ("POST", "/v2/login/password"): self.login, ("POST", "/v2/token/refresh"): self.refresh,
+                 ("POST", "/v2/logout"): self.logout, ("GET", "/v2/whoami"): self.whoami, ("POST", "/v2/password"): self.change_password,
+                 ("GET", "/v2/clusters"): self.list_clusters, ("GET", "/v2/hx-clusters"): self.list_hx}
+        if (self.command, path) in calls:
+            return calls[self.command, path]()
+        if self.command == "GET" and path.startswith("/ui/"):
+            return self.file(path[4:] or "index.html")
+        raise Refusal(404, "not_found", f"There is nothing at {path}.")
+
+    def file(self, name: str) -> Reply:
+        file = DIST / name
+        if "/" in name or not file.is_file():
+            raise Refusal(404, "not_found", "There is no such file.")
+        keep = "no-cache" if name == "index.html" else "public, max-age=31536000, immutable"
+        headers = {"Content-Type": MEDIA[file.suffix], "Content-Security-Policy": CSP, "X-Content-Type-Options": "nosniff"}
+        return 200, {**headers, "Cache-Control": keep}, file.read_bytes()
+
+    def json(self, value: Any, **headers: str) -> Reply:
+        body = json.dumps(value, ensure_ascii=False).encode()
+        always = {"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+        return 200, {**always, **headers}, body
+
+    def issue(self, session: dict[str, Any]) -> Reply:
+        token = secrets.token_urlsafe(24)
+        self.world.sessions[token] = (session, time.time() + self.world.expires_in)
+        return self.json({"access_token": token, "token_type": "Bearer", "expires_in": self.world.expires_in,
+                          "session_expires_at": iso(session["end"])})
+
+    def login_ways(self) -> Reply:
+        return self.json(self.world.ways)
+
+    def login_kerberos(self) -> Reply:
+        if self.world.ticket is None:
+            raise Refusal(401, "unauthenticated", "a Kerberos token is needed", headers={"WWW-Authenticate": "Negotiate"})
+        role = self.world.users.get(("kerberos", self.world.ticket), (None, None))[1]
+        if role is None:
+            raise Refusal(403, "forbidden", "you are known, but no role is mapped to you or to one of your 9 groups",
+                          "ask an administrator of this service for a role; the audit trail shows which groups were seen")
+        end = datetime.now(UTC) + timedelta(seconds=self.world.session_s)
+        return self.issue({"id": secrets.token_hex(8), "name": self.world.ticket, "source": "kerberos", "role": role, "end": end})
+
+    def login(self) -> Reply:
+        asked = json.loads(self.body)
+        source = asked.get("source", "local")
+        password, role = self.world.users.get((source, asked["username"]), (None, None))
+        if password is None or password != asked["password"]:
+            raise Refusal(401, "invalid_credentials", "The user name or the password was refused.")
+        end = datetime.now(UTC) + timedelta(seconds=self.world.session_s)
+        return self.issue({"id": secrets.token_hex(8), "name": asked["username"], "source": source, "role": role, "end": end})
+
+    def session(self) -> dict[str, Any]:
+        token = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        known = self.world.sessions.get(token)
+        if known is None:
+            raise Refusal(401, "unauthenticated", "The token does not verify.", "Sign in.")
+        if known[0]["id"] in self.world.ended:
+            raise Refusal(401, "session_ended", "The session has ended.", "Sign in again.")
+        if known[1] < time.time():
+            raise Refusal(401, "token_expired", "The token has expired.", "Sign in again.")
+        if self.must_change(known[0]) and urlsplit(self.path).path not in PASSWORD_DUE:
+            raise Refusal(403, "password_change_required", "your password was set by somebody else and must be changed first")
+        return known[0]
+
+    def must_change(self, session: dict[str, Any]) -> bool:
+        return session["source"] == "local" and session["name"] in self.world.must_change
+
+    def refresh(self) -> Reply:
+        return self.issue(self.session())
+
+    def logout(self) -> Reply:
+        self.world.ended.add(self.session()["id"])
+        return 204, {}, b""
+
+    def change_password(self) -> Reply:
+        session, asked = self.session(), json.loads(self.body)
+        if session["source"] != "local":
+            raise Refusal(409, "conflict", "you did not sign in with a password that is kept here")
+        password, role = self.world.users["local", session["name"]]
+        if asked["old_password"] != password:
+            raise Refusal(401, "invalid_credentials", "The user name or the password was refused.")
+        if len(set(asked["new_password"])) < 5:
+            raise Refusal(422, "unprocessable", "the password repeats a few characters only")
+        self.world.users["local", session["name"]] = (asked["new_password"], role)
+        self.world.must_change.discard(session["name"])
+        self.world.ended |= {other["id"] for other, _ in self.world.sessions.values() if other["name"] == session["name"]} - {session["id"]}
+        return 204, {}, b""
+
+    def whoami(self) -> Reply:
+        session = self.session()
+        now, source = datetime.now(UTC), session["source"]
+        local, vcenter = source == "local", source.startswith("vcenter:")
+        method = "password" if local else "vcenter_password" if vcenter else "kerberos" if source == "kerberos" else "directory_password"
+        names = self.world.groups.get(session["name"], [])
+        groups = [{"id": f"sid:S-1-5-21-1-2-3-{n}", "name": name} for n, name in enumerate(names, 1000)]
+        home = {"id": VCENTER, "name": "East", "user_name": f"VSPHERE.LOCAL\\{session['name']}", "method": "vcenter_password",
+                "is_first": True, "added_at": iso(now), "rights": "fresh", "rights_as_of": iso(now)}
+        return self.json({"id": f"local:{session['id']}", "name": session["name"],
+                          "source": "local" if local else "vcenter" if vcenter else "directory", "vcenter_id": VCENTER if vcenter else None,
+                          "directory": source if method == "directory_password" else None, "groups": groups,
+                          "vcenters": [home] if vcenter else [], "role": session["role"], "method": method,
+                          "must_change_password": self.must_change(session), "signed_in_at": iso(now), "token_expires_at": iso(now),
+                          "session_expires_at": iso(session["end"]), "acting_service": None, "rules": [], "rules_omitted": 0,
+                          "unmatched_rules": []})
+
+    def list_clusters(self) -> Reply:
+        session = self.session()
+        asked = {name: values[0] for name, values in self.query.items()}
+        rows = [c for c in self.world.clusters if matches(c, asked)]
+        key = asked.get("sort", "name")
+        rows.sort(key=lambda c: (c[key.lstrip("-")], c["id"]), reverse=key.startswith("-"))
+        if "watch" not in asked:
+            return self.page(rows, asked)
+        return self.watch(session, rows, asked)
+
+    def watch(self, session: dict[str, Any], rows: list[dict[str, Any]], asked: dict[str, str]) -> Reply:
+        """Waits for another list than the caller holds; looks now and then, as the tests change the world as they like."""
+        end = time.monotonic() + int(asked.get("wait", 30))
+        while True:
+            cursor = hashlib.sha256(json.dumps([rows, self.world.stale]).encode()).hexdigest()[:16]
+            if cursor != asked["watch"]:
+                status, headers, body = self.page(rows, asked)
+                return status, {**headers, "KaaS-Watch-Cursor": cursor}, body
+            if time.monotonic() >= end:
+                return 204, {"KaaS-As-Of": iso(datetime.now(UTC)), "KaaS-Watch-Cursor": cursor}, b""
+            time.sleep(0.05)
+            if session["id"] in self.world.ended:
+                raise Refusal(401, "session_ended", "The session has ended.", "Sign in again.")
+            rows = [c for c in self.world.clusters if matches(c, asked)]
+
+    def list_hx(self) -> Reply:
+        self.session()
+        return self.page(sorted(self.world.hx_clusters, key=lambda hx: (hx["name"], hx["id"])), {n: v[0] for n, v in self.query.items()})
+
+    def page(self, rows: list[dict[str, Any]], asked: dict[str, str]) -> Reply:
+        limit = int(asked.get("limit", 100))
+        if "cursor" in asked and not asked["cursor"].isdigit():
+            raise Refusal(400, "invalid_request", "The cursor does not belong to this query.")
+        start = int(asked.get("cursor", 0))
+        more = str(start + limit) if start + limit < len(rows) else None
+        items = rows[start:start + limit]
+        etag = 'W/"' + hashlib.sha256(json.dumps([items, more]).encode()).hexdigest()[:16] + '"'
+        headers = {"ETag": etag, "KaaS-As-Of": iso(datetime.now(UTC) - timedelta(minutes=4 if self.world.stale else 0))}
+        if self.world.stale:
+            headers["KaaS-Stale"] = self.world.stale
+        if self.headers.get("If-None-Match") == etag:
+            return 304, headers, b""
+        return self.json({"items": items, "next_cursor": more}, **headers)
+
+
+def matches(cluster: dict[str, Any], asked: dict[str, str]) -> bool:
+    text = f"{cluster['name']}\n{cluster['description'] or ''}".lower()
+    if asked.get("q", "").lower() not in text:
+        return False
+    return "hx_cluster_id" not in asked or any(hx["id"] == asked["hx_cluster_id"] for hx in cluster["placement"]["hx_clusters"])
+
+
+class MockKaasd:
+    """The server in a thread of its own, on a free port of the loopback."""
+
+    def __init__(self, port: int = 0) -> None:
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.server.daemon_threads = True
+        self.server.contract = Contract()
+        self.server.world = self.world = World()
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def __enter__(self) -> MockKaasd:
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Stand-in for kaasd, for work on the page.")
+    parser.add_argument("--port", type=int, default=8480)
+    with MockKaasd(parser.parse_args().port) as mock:
+        print(f"{mock.url}/ui/  (admin / secret)", flush=True)
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Sample clusters for the stand-in: every state, hard names, hidden places, missing values. Data only."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+VCENTER = "6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10"
+NOW = datetime.now(UTC).replace(microsecond=0)
+
+
+def ident(text: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, text))
+
+
+def ago(**how_long: int) -> str:
+    return (NOW - timedelta(**how_long)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def place(datacenter: str | None, moref: str, name: str | None) -> dict[str, Any]:
+    return {"vcenter_id": VCENTER, "datacenter": datacenter, "moref": moref, "name": name}
+
+
+EAST = place("DC0", "domain-c7", "HX-East")
+WEST = place("DC0", "domain-c70", "HX-West")
+LAB = place("DC1", "domain-c12", "HX-East")
+
+
+def hx(name: str, vsphere: dict[str, Any], uuid_text: str | None = None, present: bool = True) -> dict[str, Any]:
+    return {"id": ident(f"hx {vsphere['moref']}"), "name": name, "name_source": "discovered", "hx_uuid": uuid_text, "vcenter_id": VCENTER,
+            "vsphere_cluster": vsphere, "management_address": None, "address_source": None, "present": present,
+            "last_seen_at": ago(minutes=3)}
+
+
+HX_EAST = hx("HX-East", EAST, "1234567890123456789:9876543210987654321")
+HX_WEST = hx("HX-West", WEST)
+HX_LAB = hx("HX-East", LAB)
+HX_CLUSTERS = [HX_EAST, HX_WEST, HX_LAB]
+BY_MOREF = {h["vsphere_cluster"]["moref"]: h for h in HX_CLUSTERS}
+
+
+Count = tuple[int | None, int]
+
+
+def cluster(name: str, state: str, places: list[dict[str, Any]], control: Count = (3, 3), workers: Count = (3, 3),
+            **more: Any) -> dict[str, Any]:
+    hx_clusters = [{k: BY_MOREF[p["moref"]][k] for k in ("id", "name", "hx_uuid")} for p in places if p["moref"] in BY_MOREF]
+    value = {
+        "id": ident(f"cluster {name}"), "name": name, "description": None, "state": state, "state_reason": None, "state_source": "reported",
+        "kubernetes_version": "1.31.2", "api_endpoint": "https://10.20.0.10:6443", "dashboard_url": None,
+        "control_plane": {"ready": control[0], "desired": control[1]}, "workers": {"ready": workers[0], "desired": workers[1]},
+        "placement": {"source": "observed", "vsphere_clusters": places, "hx_clusters": hx_clusters, "hidden": 0},
+        "labels": {}, "created_at": ago(days=90), "updated_at": ago(hours=3), "observed_at": ago(seconds=20),
+    }
+    value["placement"] |= {"hidden": more.pop("hidden", 0), "source": more.pop("source", "observed")}
+    return value | more
+
+
+CLUSTERS = [
+    cluster("prod-1", "ready", [EAST], workers=(12, 12), description="Shop front", dashboard_url="https://prod-1.example.com/dashboard"),
+    cluster("prod-2", "degraded", [EAST, WEST], workers=(4, 5), description="Shop back end", state_reason="4 of 5 workers are ready",
+            dashboard_url="https://prod-2.example.com/dashboard"),
+    cluster("payments", "unreachable", [WEST], control=(0, 3), workers=(None, 6), kubernetes_version="1.30.6", state_source="observed",
+            state_reason="All control-plane VMs are powered off", observed_at=ago(minutes=7)),
+    cluster("analytics", "updating", [WEST], control=(2, 3), workers=(8, 8), hidden=1, description="Nightly jobs",
+            kubernetes_version="1.30.6", state_reason="Upgrade to 1.31.2: second control-plane node"),
+    cluster("lab-new", "creating", [LAB], control=(1, 3), workers=(0, 4), source="declared", observed_at=ago(minutes=2), api_endpoint=None),
+    cluster("lab-old", "deleting", [LAB], control=(1, 1), workers=(1, 3), kubernetes_version="1.28.15", observed_at=ago(hours=5)),
+    cluster("edge-berlin", "failed", [EAST], control=(1, 1), workers=(0, 2), state_reason="No IP address left in the pool \"edge\"",
+            observed_at=ago(days=2)),
+    cluster("somewhere", "unknown", [], control=(None, 3), workers=(None, 3), hidden=2, source="declared", state_source="declared",
+            observed_at=None, state_reason="No report yet", api_endpoint=None),
+    cluster("100% / \"quoted\" 'name' \\ 🐳", "ready", [place(None, "domain-c99", None)], source="declared",
+            description="<img src=x onerror=alert(1)>", api_endpoint="https://k8s.example.com:6443"),
+    cluster("a-name-of-fifty-characters-without-any-break-12345", "ready", [EAST], workers=(1000, 1000),
+            description="Thanks to its description this row shows how a long text flows: it must wrap and not push other columns away."),
+]

@@ -1,0 +1,198 @@
+"""The ways to sign in: what is offered, Kerberos by a button and by itself, directories, what a refusal says, who one is then."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from conftest import MakePage
+from mock_kaasd import REQUEST_ID, MockKaasd, Refusal
+from playwright.sync_api import Page, expect
+from watched import WatchedPage
+
+Shots = Callable[[Page, str], None]
+ALICE = "alice@AD.TEST"
+KERBEROS = "Sign in with Kerberos"
+
+
+@pytest.fixture
+def many(mock: MockKaasd) -> MockKaasd:
+    """Everything that a form can offer."""
+    mock.world.ways = {"vcenter": True, "directories": ["corp", "lab"], "kerberos": "button"}
+    mock.world.users["corp", "alice"] = ("secret", "user")
+    mock.world.users["kerberos", ALICE] = ("", "admin")
+    mock.world.groups[ALICE] = [f"group {n}" for n in range(53)]
+    return mock
+
+
+def opened(mock: MockKaasd, make_page: MakePage, **options: object) -> WatchedPage:
+    watched = make_page(**options)
+    watched.page.goto(f"{mock.url}/ui/")
+    watched.page.wait_for_selector("form")
+    return watched
+
+
+def list_shown(page: Page) -> None:
+    expect(page.locator("kaas-cluster-table tbody tr")).to_have_count(10)
+
+
+def asked(mock: MockKaasd) -> list[tuple[str, int]]:
+    """Sign-ons that came to the service."""
+    return [(path.removeprefix("/v2/login/"), status) for _, path, status in mock.world.requests if "/v2/login/" in path]
+
+
+def test_only_local_accounts(mock: MockKaasd, make_page: MakePage) -> None:
+    mock.world.ways = {"vcenter": False, "directories": [], "kerberos": "off"}
+    page = opened(mock, make_page).page
+    expect(page.get_by_label("User name")).to_be_focused()
+    expect(page.get_by_role("radio")).to_have_count(0)
+    expect(page.get_by_role("combobox")).to_have_count(0)
+    expect(page.get_by_role("button")).to_have_text(["Sign in"])
+
+
+def test_directory_by_keyboard_and_the_next_time(many: MockKaasd, make_page: MakePage) -> None:
+    page = opened(many, make_page).page
+    choice = page.get_by_role("combobox", name="Account")
+    expect(choice.locator("option")).to_have_text(["Directory corp", "Directory lab", "Local account", "vCenter account"])
+    expect(page.get_by_label("User name")).to_be_focused()
+    expect(page.get_by_label("User name")).to_have_accessible_description("As you log in to your computer")
+    page.keyboard.press("Shift+Tab")
+    expect(choice).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(choice).to_have_value("directory:lab")
+    for text, key in (("alice", "Tab"), ("secret", "Enter")):
+        page.keyboard.press("Tab") if key == "Tab" else None
+        page.keyboard.type(text)
+        page.keyboard.press(key)
+    expect(page.get_by_role("alert")).to_contain_text("The user name or password is not right.")
+    choice.select_option("directory:corp")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    page.get_by_label("Password").fill("secret")
+    page.keyboard.press("Enter")
+    list_shown(page)
+    page.get_by_role("button", name="Sign out").click()
+    choice.select_option("local")
+    page.get_by_label("User name").fill("admin")
+    page.get_by_label("Password").fill("secret")
+    page.keyboard.press("Enter")
+    list_shown(page)
+    page.reload()
+    expect(page.get_by_role("combobox", name="Account")).to_have_value("local")  # the one that signed in last, in this tab
+    expect(opened(many, make_page).page.get_by_role("combobox", name="Account")).to_have_value("directory:corp")
+
+
+def test_kerberos_and_who_one_is_then(many: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    many.world.ticket = ALICE
+    watched = opened(many, make_page)
+    page = watched.page
+    page.get_by_role("button", name=KERBEROS).click()
+    list_shown(page)
+    me = page.get_by_role("button", name=f"{ALICE} Administrator")
+    expect(me).to_have_attribute("aria-expanded", "false")
+    me.focus()
+    page.keyboard.press("Enter")
+    account = page.get_by_role("region", name="Your account")
+    for text in (ALICE, "with Kerberos", "Administrator", "local:", "53", "group 0", "group 49", "and 3 more"):
+        expect(account).to_contain_text(text)
+    shots(page, "account")
+    assert watched.axe() == []
+    page.keyboard.press("Escape")
+    expect(account).to_have_count(0)
+    expect(me).to_be_focused()
+    me.click()
+    expect(account).to_be_visible()
+    page.get_by_role("heading", name="Kubernetes clusters").click()
+    expect(account).to_have_count(0)
+    assert asked(many) == [("kerberos", 200)]
+
+
+def test_browser_without_a_ticket(many: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(many, make_page)
+    page = watched.page
+    page.get_by_role("button", name=KERBEROS).click()
+    alert = page.get_by_role("alert")
+    for text in ("Signing in did not work", "Your browser did not send a Kerberos ticket.", "sign in with a password", REQUEST_ID):
+        expect(alert).to_contain_text(text)
+    shots(page, "kerberos-none")
+    assert watched.axe() == []
+    many.world.refusals["/v2/login/kerberos"] = Refusal(401, "invalid_credentials", "The token was refused.",
+                                                         headers={"WWW-Authenticate": "Negotiate"})
+    page.get_by_role("button", name=KERBEROS).click()
+    expect(alert).to_contain_text("The Kerberos ticket of your browser was not accepted.")
+    watched.fill_and_submit("alice", "secret")
+    list_shown(page)
+    assert asked(many) == [("kerberos", 401)] * 3 + [("password", 200)]
+
+
+def test_without_a_role(many: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    many.world.ticket = "bob@AD.TEST"
+    watched = opened(many, make_page)
+    watched.page.get_by_role("button", name=KERBEROS).click()
+    alert = watched.page.get_by_role("alert")
+    expect(alert).to_contain_text("You are known, but no role is mapped to you or to one of your 9 groups.")
+    expect(alert).to_contain_text("Ask an administrator of this service for a role")
+    shots(watched.page, "no-role")
+    assert watched.axe() == []
+
+
+def test_kerberos_by_itself(many: MockKaasd, make_page: MakePage) -> None:
+    many.world.ways["kerberos"] = "auto"
+    many.world.ticket = ALICE
+    watched = make_page()
+    page = watched.page
+    page.goto(f"{many.url}/ui/")
+    list_shown(page)
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_text("You are signed out.")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("User name")).to_be_focused()  # who has signed out stays out, in this tab
+    page.get_by_role("button", name=KERBEROS).click()
+    list_shown(page)
+    assert asked(many) == [("kerberos", 200)] * 2
+
+
+def test_kerberos_by_itself_without_a_ticket(many: MockKaasd, make_page: MakePage) -> None:
+    many.world.ways["kerberos"] = "auto"
+    watched = make_page()
+    page = watched.page
+    page.goto(f"{many.url}/ui/")
+    # The button is open again when the attempt is over; nobody had asked for it, so nothing is said.
+    expect(page.get_by_role("button", name=KERBEROS)).to_be_enabled()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    watched.fill_and_submit("alice", "secret")
+    list_shown(page)
+
+
+def test_password_overtakes_a_ticket_that_takes_long(many: MockKaasd, make_page: MakePage) -> None:
+    watched = make_page()
+    page = watched.page
+    many.world.ways["kerberos"] = "auto"
+    held = []
+    page.route("**/v2/login/kerberos", lambda route: held.append(route))  # no answer
+    page.goto(f"{many.url}/ui/")
+    expect(page.get_by_role("button", name="Signing in with Kerberos")).to_be_disabled()
+    watched.fill_and_submit("alice", "secret")
+    list_shown(page)
+    assert len(held) == 1
+    expect(page.get_by_text("alice", exact=True)).to_be_visible()
+
+
+def test_service_that_does_not_tell(mock: MockKaasd, make_page: MakePage) -> None:
+    mock.world.refusals["/v2/login"] = Refusal(503, "unavailable", "starting", headers={"Retry-After": "1"})
+    page = opened(mock, make_page).page
+    expect(page.get_by_role("radio")).to_have_count(2)
+    expect(page.get_by_role("button", name=KERBEROS)).to_have_count(0)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (1280, "light")])
+def test_every_width_and_theme(many: MockKaasd, make_page: MakePage, shots: Shots, width: int, scheme: str) -> None:
+    many.world.ticket = ALICE
+    watched = opened(many, make_page, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    assert (watched.axe(), watched.overflow()) == ([], 0)
+    shots(watched.page, f"ways-{width}-{scheme}")
+    watched.page.get_by_role("button", name=KERBEROS).click()
+    list_shown(watched.page)
+    watched.page.get_by_role("button", name=ALICE).click()
+    expect(watched.page.get_by_role("region", name="Your account")).to_be_visible()
+    assert (watched.axe(), watched.overflow()) == ([], 0)
+    shots(watched.page, f"account-{width}-{scheme}")

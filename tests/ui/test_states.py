@@ -1,0 +1,315 @@
+"""The page in every state that the service can bring it into: paging, filters, empty, stale, failing, session over, hostile texts."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from conftest import MakePage
+from mock_kaasd import REQUEST_ID, MockKaasd, Refusal
+from playwright.sync_api import Page, Response, expect
+from sample import EAST, HX_LAB, VCENTER, cluster
+from watched import WatchedPage
+
+Shots = Callable[[Page, str], None]
+DOWN = Refusal(503, "database_unavailable", "The database does not answer.", "Look at the health page.", {"Retry-After": "5"})
+
+
+def signed_in(mock: MockKaasd, make_page: MakePage, **options: object) -> WatchedPage:
+    watched = make_page(**options)
+    watched.sign_in(mock.url, "admin", "secret")
+    return watched
+
+
+def refresh(page: Page) -> None:
+    page.get_by_role("button", name="Refresh").click()
+
+
+def rows(page: Page) -> object:
+    return page.locator("kaas-cluster-table tbody tr")
+
+
+def row(page: Page, name: str) -> object:
+    return rows(page).filter(has=page.get_by_role("rowheader", name=name))
+
+
+def test_row_says_it_all(mock: MockKaasd, make_page: MakePage) -> None:
+    page = signed_in(mock, make_page).page
+    degraded = row(page, "prod-2")
+    for text in ("Degraded", "4 of 5 workers are ready", "1.31.2", "3 of 3 ready", "4 of 5 ready", "HX-East, HX-West", "DC0 / HX-East",
+                 "DC0 / HX-West"):
+        expect(degraded).to_contain_text(text)
+    expect(row(page, "analytics")).to_contain_text("and 1 more that you may not see")
+    expect(row(page, "somewhere")).to_contain_text("2 vSphere clusters that you may not see")
+    expect(row(page, "lab-new")).to_contain_text("declared")
+    expect(page.get_by_role("status").first).to_have_text("10 clusters")
+
+
+def test_hostile_texts_stay_texts(mock: MockKaasd, make_page: MakePage) -> None:
+    evil = "<script>alert(1)</script>"
+    mock.world.clusters = [cluster(evil, "ready", [EAST], description="<img src=x onerror=alert(1)>", state_reason="\u202egnidaelsim")]
+    watched = signed_in(mock, make_page)
+    assert watched.names() == [evil]
+    assert watched.page.locator("kaas-cluster-table img, kaas-cluster-table script").count() == 0
+
+
+def test_links_are_https_only(mock: MockKaasd, make_page: MakePage) -> None:
+    good = cluster("good", "ready", [EAST], dashboard_url="https://d.example.com/", api_endpoint="https://a.example.com:6443")
+    mock.world.clusters = [good]
+    page = signed_in(mock, make_page).page
+    links = row(page, "good").get_by_role("link")
+    expect(links).to_have_count(2)
+    for link in links.all():
+        assert link.get_attribute("rel") == "noopener noreferrer"
+        assert link.get_attribute("href").startswith("https://")
+    # The contract forbids these answers; a page must not depend on that.
+    mock.world.clusters = [good | {"dashboard_url": "javascript:alert(1)", "api_endpoint": "http://a.example.com"}]
+    refresh(page)
+    expect(row(page, "good").get_by_role("link")).to_have_count(0)
+    assert len(set(mock.world.violations)) == 2
+    mock.world.clusters = [good]  # nothing bad is on its way any more when this one is shown
+    expect(row(page, "good").get_by_role("link")).to_have_count(2)
+    mock.world.violations.clear()
+
+
+def test_filter_and_clear(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = signed_in(mock, make_page)
+    page = watched.page
+    page.get_by_role("searchbox").fill("SHOP")
+    expect(rows(page)).to_have_count(2)
+    assert watched.names() == ["prod-1", "prod-2"]
+    page.get_by_role("searchbox").fill("no such thing")
+    expect(page.get_by_role("heading", name="No cluster matches")).to_be_visible()
+    page.get_by_role("button", name="Clear filters").first.click()
+    expect(rows(page)).to_have_count(10)
+    expect(page.get_by_role("searchbox")).to_have_value("")
+
+
+def test_filter_with_signs_of_every_kind(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = signed_in(mock, make_page)
+    watched.page.get_by_role("searchbox").fill("100% / \"quoted\" 'name' \\ 🐳")
+    expect(rows(watched.page)).to_have_count(1)
+
+
+def test_hx_cluster_selector(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = signed_in(mock, make_page)
+    page = watched.page
+    labels = page.get_by_label("HX cluster").locator("option").all_text_contents()
+    assert labels == ["All HX clusters", "HX-East (DC0 / HX-East)", "HX-East (DC1 / HX-East)", "HX-West"]
+    page.get_by_label("HX cluster").select_option(HX_LAB["id"])
+    expect(rows(page)).to_have_count(2)
+    assert watched.names() == ["lab-new", "lab-old"]
+
+
+def test_sort_by_keyboard(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = signed_in(mock, make_page)
+    page = watched.page
+    head = page.get_by_role("columnheader", name="Name")
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    before = watched.names()
+    head.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    expect(head).to_have_attribute("aria-sort", "descending")
+    expect(rows(page).first).to_contain_text(before[-1])
+    assert watched.names() == before[::-1]
+
+
+def test_pages(mock: MockKaasd, make_page: MakePage) -> None:
+    mock.world.clusters = [cluster(f"c-{n:03}", "ready", [EAST]) for n in range(120)]
+    watched = signed_in(mock, make_page)
+    page = watched.page
+    seen = watched.names()
+    expect(page.get_by_role("button", name="Previous")).to_be_disabled()
+    for number in (2, 3):
+        page.get_by_role("button", name="Next").click()
+        expect(page.get_by_text(f"Page {number}")).to_be_visible()
+        seen += watched.names()
+    expect(page.get_by_role("button", name="Next")).to_be_disabled()
+    assert seen == [f"c-{n:03}" for n in range(120)]
+    page.get_by_role("button", name="Previous").click()
+    expect(page.get_by_text("Page 2")).to_be_visible()
+    assert watched.names()[0] == "c-050"
+    assert watched.axe() == []
+
+
+def test_nothing_there(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    mock.world.clusters = []
+    admin = signed_in(mock, make_page)
+    expect(admin.page.get_by_role("heading", name="No clusters yet")).to_be_visible()
+    expect(admin.page.get_by_text("kaasctl cluster add")).to_be_visible()
+    shots(admin.page, "empty")
+    assert admin.axe() == []
+    user = make_page()
+    user.sign_in(mock.url, "anna@vsphere.local", "secret", "vc.example.com")
+    expect(user.page.get_by_role("heading", name="No clusters for you yet")).to_be_visible()
+
+
+def test_stale(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    mock.world.stale = "database, rights"
+    watched = signed_in(mock, make_page)
+    banner = watched.page.get_by_role("status").filter(has_text="may be out of date")
+    expect(banner).to_contain_text("Changes cannot be read from the database")
+    expect(banner).to_contain_text("Your rights cannot be confirmed")
+    expect(banner).to_contain_text(re.compile(r"as of 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d"))
+    shots(watched.page, "stale")
+    assert watched.axe() == []
+    mock.world.stale = None
+    refresh(watched.page)
+    expect(banner).to_have_count(0)
+
+
+def test_failure_keeps_rows(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = signed_in(mock, make_page)
+    page = watched.page
+    mock.world.refusals["/v2/clusters"] = DOWN
+    refresh(page)
+    alert = page.get_by_role("alert")
+    for text in ("could not be refreshed", "The database does not answer.", "Look at the health page.", REQUEST_ID,
+                 "from the last refresh"):
+        expect(alert).to_contain_text(text)
+    expect(rows(page)).to_have_count(10)
+    shots(page, "error")
+    assert watched.axe() == []
+    mock.world.refusals.clear()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_text("could not be refreshed")).to_have_count(0)
+
+
+def test_failure_at_first(mock: MockKaasd, make_page: MakePage) -> None:
+    mock.world.refusals["/v2/clusters"] = DOWN
+    watched = signed_in(mock, make_page)
+    expect(watched.page.get_by_role("alert")).to_contain_text("could not be loaded")
+    expect(rows(watched.page)).to_have_count(0)
+
+
+def test_answer_of_a_proxy(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = signed_in(mock, make_page)
+    mock.world.garbage.add("/v2/clusters")
+    refresh(watched.page)
+    expect(watched.page.get_by_role("alert")).to_contain_text("The answer did not come from the service (HTTP 502).")
+
+
+def test_service_gone(make_page: MakePage) -> None:
+    with MockKaasd() as mock:
+        watched = signed_in(mock, make_page)
+        watched.page.context.set_offline(True)
+        refresh(watched.page)
+        expect(watched.page.get_by_role("alert")).to_contain_text("The service does not answer.")
+        watched.page.context.set_offline(False)
+
+
+def test_selector_without_hx_clusters(mock: MockKaasd, make_page: MakePage) -> None:
+    mock.world.refusals["/v2/hx-clusters"] = DOWN
+    watched = signed_in(mock, make_page)
+    expect(watched.page.get_by_label("HX cluster")).to_be_disabled()
+    expect(rows(watched.page)).to_have_count(10)
+
+
+def test_session_ended_elsewhere(mock: MockKaasd, make_page: MakePage) -> None:
+    page = signed_in(mock, make_page).page
+    mock.world.ended |= {session["id"] for session, _ in mock.world.sessions.values()}
+    # Nobody presses anything: the page that follows the list hears of it.
+    expect(page.get_by_role("alert")).to_contain_text("Your session has ended. Sign in again.")
+    expect(page.get_by_label("User name")).to_be_focused()
+    expect(rows(page)).to_have_count(0)
+
+
+def is_list(response: Response) -> bool:
+    return "/v2/clusters?" in response.url and "watch=" not in response.url and response.status in (200, 304)
+
+
+def test_token_is_exchanged_in_time(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = make_page()
+    page = watched.page
+    page.clock.install()
+    watched.sign_in(mock.url, "admin", "secret")
+    for _ in range(3):
+        old = set(mock.world.sessions)
+        with page.expect_response("**/v2/token/refresh"):
+            page.clock.fast_forward(700_000)
+        for token in old:
+            mock.world.sessions.pop(token)
+        with page.expect_response(is_list):
+            refresh(page)
+        expect(rows(page)).to_have_count(10)
+
+
+def test_longest_time_of_a_session(mock: MockKaasd, make_page: MakePage) -> None:
+    mock.world.session_s = mock.world.expires_in
+    watched = make_page()
+    watched.page.clock.install()
+    watched.sign_in(mock.url, "admin", "secret")
+    watched.page.clock.fast_forward(890_000)
+    expect(rows(watched.page)).to_have_count(10)
+    watched.page.clock.fast_forward(20_000)
+    expect(watched.page.get_by_role("alert")).to_contain_text("Your session has reached its longest time.")
+    assert "/v2/token/refresh" not in {path for _, path, _ in mock.world.requests}
+
+
+def test_token_is_nowhere_but_in_memory(mock: MockKaasd, make_page: MakePage) -> None:
+    page = signed_in(mock, make_page).page
+    page.reload()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert page.evaluate("(async () => (await indexedDB.databases()).length)()") == 0
+
+
+def test_vcenter_account(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = make_page()
+    watched.page.goto(f"{mock.url}/ui/")
+    watched.fill_and_submit("anna@vsphere.local", "secret", "")
+    expect(watched.page.get_by_text("Enter the address of the vCenter.")).to_be_visible()
+    expect(watched.page.get_by_role("textbox", name="vCenter", exact=True)).to_be_focused()
+    assert watched.axe() == []
+    watched.sign_in(mock.url, "anna@vsphere.local", "secret", "vc.example.com")
+    expect(watched.page.get_by_text("anna@vsphere.local")).to_be_visible()
+    assert all("secret" not in path for _, path, _ in mock.world.requests)
+
+
+def test_too_many_attempts(mock: MockKaasd, make_page: MakePage) -> None:
+    mock.world.refusals["/v2/login/password"] = Refusal(429, "too_many_requests", "Slow down.", headers={"Retry-After": "9"})
+    watched = make_page()
+    watched.page.goto(f"{mock.url}/ui/")
+    watched.fill_and_submit("admin", "secret")
+    expect(watched.page.get_by_role("alert")).to_contain_text("Too many attempts. Try again in 9 seconds.")
+
+
+def test_by_keyboard_alone(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = make_page()
+    page = watched.page
+    page.goto(f"{mock.url}/ui/")
+    expect(page.get_by_label("User name")).to_be_focused()
+    page.keyboard.type("admin")
+    page.keyboard.press("Tab")
+    page.keyboard.type("secret")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Kubernetes clusters")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.type("prod")
+    expect(rows(page)).to_have_count(2)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 800, 1280])
+def test_every_width_and_theme(mock: MockKaasd, make_page: MakePage, shots: Shots, width: int, scheme: str) -> None:
+    watched = make_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    watched.page.goto(f"{mock.url}/ui/")
+    watched.page.wait_for_selector("form")
+    assert (watched.axe(), watched.overflow()) == ([], 0)
+    shots(watched.page, f"sign-in-{width}-{scheme}")
+    watched.sign_in(mock.url, "admin", "secret")
+    assert (watched.axe(), watched.overflow()) == ([], 0)
+    shots(watched.page, f"list-{width}-{scheme}")
+
+
+def test_slow_service_shows_that_it_loads(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = make_page()
+    watched.page.goto(f"{mock.url}/ui/")
+    watched.fill_and_submit("admin", "secret")
+    mock.world.delay_s = 1
+    expect(watched.page.get_by_role("heading", name="Kubernetes clusters")).to_be_visible()
+    refresh(watched.page)
+    expect(watched.page.locator("main")).to_have_attribute("aria-busy", "true")
+    expect(watched.page.locator("main")).to_have_attribute("aria-busy", "false")
+    assert VCENTER not in watched.page.content()

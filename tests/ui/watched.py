@@ -1,0 +1,81 @@
+"""A browser page that is watched: script errors, CSP violations, accessibility, what it keeps in storage."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import ConsoleMessage, Page
+
+AXE = Path(__file__).resolve().parents[2] / "ui-plugin/node_modules/axe-core/axe.min.js"
+# Reported by the browser itself for each answer with an error status; the tests ask for such answers on purpose.
+EXPECTED = "Failed to load resource"
+WATCH_CSP = """
+window.cspViolations = [];
+document.addEventListener('securitypolicyviolation', (e) => window.cspViolations.push(`${e.violatedDirective} ${e.blockedURI}`));
+"""
+
+
+class WatchedPage:
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        page.add_init_script(WATCH_CSP)
+        page.on("console", self._on_console)
+        page.on("pageerror", lambda error: self.errors.append(f"exception: {error}"))
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and EXPECTED not in message.text:
+            self.errors.append(f"{message.type}: {message.text}")
+
+    def sign_in(self, url: str, user: str, password: str, vcenter: str | None = None) -> None:
+        """Opens the page and signs in; returns when the list has its first answer."""
+        self.page.goto(f"{url}/ui/")
+        self.fill_and_submit(user, password, vcenter)
+        self.page.wait_for_selector("main[aria-busy=false] h1:text-is('Kubernetes clusters')")
+
+    def fill_and_submit(self, user: str, password: str, vcenter: str | None = None) -> None:
+        if vcenter is not None:
+            self.choose("vCenter account")
+            self.page.get_by_label("vCenter", exact=True).and_(self.page.get_by_role("textbox")).fill(vcenter)
+        self.page.get_by_label("User name").fill(user)
+        self.page.get_by_label("Password").fill(password)
+        self.page.get_by_role("button", name="Sign in", exact=True).click()
+
+    def choose(self, account: str) -> None:
+        """Whose account: one of two side by side, or of a list."""
+        either = self.page.get_by_role("radio", name=account).or_(self.page.get_by_role("combobox", name="Account"))
+        either.wait_for()
+        if self.page.get_by_role("combobox").count():
+            self.page.get_by_role("combobox", name="Account").select_option(label=account)
+        else:
+            self.page.get_by_role("radio", name=account).check()
+
+    def fill_password_change(self, old: str, fresh: str, again: str | None = None) -> None:
+        """Fills the form for another password; it is not sent."""
+        for label, text in (("Current password", old), ("New password", fresh), ("New password again", fresh if again is None else again)):
+            self.page.get_by_label(label, exact=True).fill(text)
+
+    def names(self) -> list[str]:
+        """Names of the clusters in the table, in their order."""
+        return self.page.locator("kaas-cluster-table tbody th > bdi:first-child").all_text_contents()
+
+    def axe(self) -> list[str]:
+        """What axe-core finds wrong, by the rules of WCAG 2.2 A and AA and its best practices."""
+        # As an expression through the debugger: a script element would be stopped by the page's CSP.
+        self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        found: dict[str, Any] = self.page.evaluate("axe.run({resultTypes: ['violations']})")
+        return [f"{v['id']}: {v['help']} {[n['target'] for n in v['nodes']]}" for v in found["violations"]]
+
+    def overflow(self) -> int:
+        """By how many pixels the page is wider than the window."""
+        return self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+    def assert_sound(self) -> None:
+        """No script error, no CSP violation, nothing kept in the browser but two choices until the tab is closed."""
+        assert self.errors == []
+        if self.page.url == "about:blank":
+            return
+        assert self.page.evaluate("window.cspViolations") == []
+        kept = self.page.evaluate("[localStorage.length, Object.keys(sessionStorage), document.cookie]")
+        assert (kept[0], set(kept[1]) - {"kaas.account", "kaas.signed-out"}, kept[2]) == (0, set(), "")

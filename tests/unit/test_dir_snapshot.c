@@ -1,0 +1,346 @@
+/* Snapshots: look-ups, names that people type, who sees which part.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "unit.h"
+
+#include "dir_world.h"
+#include "json.h"
+#include "limits.h"
+#include "query.h"
+#include "str.h"
+
+static struct dir_snapshot *snapshot;
+
+static int set_up(void **state) {
+    (void)state;
+    world_fill();
+    snapshot = world_snapshot();
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    dir_snapshot_unref(snapshot);
+    world_reset();
+    return 0;
+}
+
+static void finds_clusters(void **state) {
+    (void)state;
+    for (unsigned n = 1; n <= 5; n++)
+        assert_string_equal(dir_find_cluster(snapshot, world_cluster_id(n))->record->id, world_cluster_id(n));
+    assert_null(dir_find_cluster(snapshot, world_cluster_id(0)));
+    assert_null(dir_find_cluster(snapshot, world_cluster_id(6)));
+    assert_null(dir_find_cluster(snapshot, ""));
+    assert_string_equal(dir_find_cluster_by_name(snapshot, "gamma")->record->id, world_cluster_id(3));
+    assert_null(dir_find_cluster_by_name(snapshot, "gam"));
+    assert_null(dir_find_cluster_by_name(snapshot, "gammas"));
+}
+
+static void an_empty_world_is_fine(void **state) {
+    struct dir_snapshot *empty;
+    (void)state;
+    world_reset();
+    empty = world_snapshot();
+    assert_null(dir_find_cluster(empty, world_cluster_id(1)));
+    assert_null(dir_find_cluster_by_name(empty, "alpha"));
+    assert_null(dir_find_vcenter(empty->platform, VC_A));
+    dir_snapshot_unref(empty);
+}
+
+static void finds_hx_by_whole_reference(void **state) {
+    struct object_ref c7 = {VC_A, "domain-c7"}, c70 = {VC_A, "domain-c70"}, c9 = {VC_B, "domain-c9"}, none = {VC_A, "domain-c"};
+    (void)state;
+    assert_string_equal(dir_find_hx_on(snapshot->platform, &c7)->id, HX_A7);
+    assert_string_equal(dir_find_hx_on(snapshot->platform, &c70)->id, HX_A70);
+    assert_null(dir_find_hx_on(snapshot->platform, &c9));
+    assert_null(dir_find_hx_on(snapshot->platform, &none));
+    assert_string_equal(dir_find_hx(snapshot->platform, HX_B7)->name, "HX-East");
+    assert_null(dir_find_hx(snapshot->platform, "hx"));
+}
+
+static void resolves_vcenters(void **state) {
+    static const char *const a_words[] = {VC_A, "VC-A", "vc-a", "Vc-A.Example.COM"};
+    const struct vcenter *vc = NULL;
+    struct err err = {0};
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(a_words); i++) {
+        assert_int_equal(dir_resolve_vcenter(snapshot->platform, a_words[i], &vc, &err), 0);
+        assert_string_equal(vc->id, VC_A);
+    }
+    assert_int_equal(dir_resolve_vcenter(snapshot->platform, "vc-", &vc, &err), ERR_NOT_FOUND);
+    assert_true(err.remedy[0]);
+    assert_int_equal(dir_resolve_vcenter(snapshot->platform, "vc-", &vc, NULL), ERR_NOT_FOUND);
+}
+
+static void one_word_for_two_vcenters_is_ambiguous(void **state) {
+    const struct vcenter *vc = NULL;
+    struct object_set set = {0};
+    struct viewer viewer;
+    struct dir_snapshot *more;
+    (void)state;
+    world_add_vcenter("dddddddd-0a53-4a8e-8a54-2f1f9f3f6f10", "vc-d", "VC-A.example.com");
+    more = world_snapshot();
+    assert_int_equal(dir_resolve_vcenter(more->platform, "vc-a.example.com", &vc, NULL), ERR_AMBIGUOUS);
+    viewer = world_viewer(VC_A, "", &set);
+    assert_int_equal(dir_resolve_visible_vcenter(more->platform, &viewer, "vc-a.example.com", &vc, NULL), 0);
+    assert_string_equal(vc->id, VC_A);
+    dir_snapshot_unref(more);
+}
+
+static void resolves_vsphere_clusters(void **state) {
+    const struct vcenter *vc = dir_find_vcenter(snapshot->platform, VC_A);
+    const struct vsphere_cluster *found = NULL;
+    (void)state;
+    assert_int_equal(dir_resolve_vsphere(snapshot->platform, vc, "DC0/HX-East", &found, NULL), 0);
+    assert_string_equal(found->ref.moref, "domain-c7");
+    assert_int_equal(dir_resolve_vsphere(snapshot->platform, vc, "domain-c70", &found, NULL), 0);
+    assert_string_equal(found->ref.moref, "domain-c70");
+    assert_int_equal(dir_resolve_vsphere(snapshot->platform, vc, "domain-c", &found, NULL), ERR_NOT_FOUND);
+    assert_int_equal(dir_resolve_vsphere(snapshot->platform, vc, "HX-East", &found, NULL), ERR_NOT_FOUND);
+    assert_int_equal(dir_resolve_vsphere(snapshot->platform, vc, "DC1/HX-East", &found, NULL), ERR_NOT_FOUND);
+    assert_int_equal(dir_resolve_vsphere(snapshot->platform, vc, "domain-c9", &found, NULL), ERR_NOT_FOUND);
+}
+
+static void invisible_namesakes_do_not_make_a_name_ambiguous(void **state) {
+    const struct vsphere_cluster *found = NULL;
+    const struct vcenter *vc;
+    struct dir_snapshot *more;
+    struct object_set set = {0};
+    struct viewer viewer = world_viewer(VC_A, "domain-c7", &set);
+    struct err err = {0};
+    (void)state;
+    (void)world_add_vsphere(VC_A, "domain-c71", "DC0", "HX-East");
+    more = world_snapshot();
+    vc = dir_find_vcenter(more->platform, VC_A);
+    assert_int_equal(dir_resolve_vsphere(more->platform, vc, "DC0/HX-East", &found, &err), ERR_AMBIGUOUS);
+    assert_non_null(strstr(err.remedy, "domain-c71"));
+    assert_int_equal(dir_resolve_visible_vsphere(more->platform, &viewer, vc, "DC0/HX-East", &found, NULL), 0);
+    assert_string_equal(found->ref.moref, "domain-c7");
+    dir_snapshot_unref(more);
+    object_set_done(&set);
+}
+
+static void gone_vsphere_clusters_are_not_resolved(void **state) {
+    const struct vsphere_cluster *found = NULL;
+    struct dir_snapshot *other;
+    (void)state;
+    world.vsphere[0].is_gone = true;
+    other = world_snapshot();
+    assert_int_equal(dir_resolve_vsphere(other->platform, dir_find_vcenter(other->platform, VC_A), "domain-c7", &found, NULL),
+                     ERR_NOT_FOUND);
+    dir_snapshot_unref(other);
+}
+
+/* -- who sees what ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t mask_for(const struct viewer *viewer, unsigned n, bool *is_visible) {
+    return dir_visible_mask(snapshot->platform, viewer, dir_find_cluster(snapshot, world_cluster_id(n))->record, is_visible);
+}
+
+static void a_vcenter_counts_for_its_own_objects(void **state) {
+    struct object_set set = {0};
+    struct viewer viewer = world_viewer(VC_A, "domain-c7", &set);
+    static const struct {
+        unsigned n;
+        uint64_t mask;
+    } rows[] = {{1, 1}, {2, 0}, {3, 1}, {4, 0}, {5, 1}};
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        bool is_visible = false;
+        assert_int_equal(mask_for(&viewer, rows[i].n, &is_visible), rows[i].mask);
+        assert_int_equal(is_visible, rows[i].mask != 0);
+    }
+    object_set_done(&set);
+}
+
+static void an_hx_grant_shows_its_part(void **state) {
+    struct dir_snapshot *granted;
+    struct viewer viewer = {.principal_id = "local:me", .role = ROLE_USER};
+    bool is_visible = false;
+    (void)state;
+    world_add_grant("local:me", GRANT_HX_CLUSTER, HX_A70);
+    world_add_grant("local:other", GRANT_HX_CLUSTER, HX_A7);
+    granted = world_snapshot();
+    viewer.grants =
+        policy_grants_of(granted->platform->grants, granted->platform->grants_count, "local:me", &viewer.grants_count);
+    assert_int_equal(viewer.grants_count, 1);
+    assert_int_equal(
+        dir_visible_mask(granted->platform, &viewer, dir_find_cluster(granted, world_cluster_id(3))->record, &is_visible), 2);
+    assert_true(is_visible);
+    (void)dir_visible_mask(granted->platform, &viewer, dir_find_cluster(granted, world_cluster_id(1))->record, &is_visible);
+    assert_false(is_visible);
+    dir_snapshot_unref(granted);
+}
+
+static json_t *show(const struct viewer *viewer, unsigned n) {
+    _cleanup_strbuf_ struct strbuf text;
+    json_t *json = NULL;
+    uint64_t etag = 0;
+    strbuf_init(&text, 1U << 20);
+    assert_int_equal(dir_show_cluster(snapshot, viewer, world_cluster_id(n), &text, &etag, NULL), 0);
+    assert_int_equal(json_parse(text.data, text.len, &json, NULL), 0);
+    return json;
+}
+
+static void a_spread_cluster_shows_the_permitted_part_only(void **state) {
+    struct object_set set = {0};
+    struct viewer viewer = world_viewer(VC_A, "domain-c70", &set);
+    _cleanup_json_ json_t *json = show(&viewer, 3);
+    const json_t *placement = json_object_get(json, "placement");
+    _cleanup_free_ char *text = json_dumps(json, 0);
+    (void)state;
+    assert_int_equal(json_array_size(json_object_get(placement, "vsphere_clusters")), 1);
+    assert_string_equal(json_get_string(json_array_get(json_object_get(placement, "vsphere_clusters"), 0), "name"), "HX-West");
+    assert_int_equal(json_array_size(json_object_get(placement, "hx_clusters")), 1);
+    assert_string_equal(json_get_string(json_array_get(json_object_get(placement, "hx_clusters"), 0), "id"), HX_A70);
+    assert_int_equal(json_get_int(placement, "hidden", -1), 1);
+    assert_null(strstr(text, "HX-East"));
+    assert_null(strstr(text, HX_A7));
+    object_set_done(&set);
+}
+
+static void an_admin_sees_all_parts(void **state) {
+    struct viewer admin = world_admin();
+    _cleanup_json_ json_t *json = show(&admin, 5);
+    const json_t *placement = json_object_get(json, "placement");
+    (void)state;
+    assert_int_equal(json_array_size(json_object_get(placement, "vsphere_clusters")), 2);
+    assert_int_equal(json_array_size(json_object_get(placement, "hx_clusters")), 1);
+    assert_int_equal(json_get_int(placement, "hidden", -1), 0);
+    assert_true(json_is_null(json_object_get(json, "description")));
+    assert_true(json_is_null(json_object_get(json_object_get(json, "workers"), "ready")));
+}
+
+static void invisible_and_unknown_answer_alike(void **state) {
+    struct object_set set = {0};
+    struct viewer viewer = world_viewer(VC_A, "domain-c7", &set);
+    struct err invisible = {0}, unknown = {0};
+    _cleanup_strbuf_ struct strbuf text;
+    char *at;
+    uint64_t etag = 0;
+    (void)state;
+    strbuf_init(&text, 1U << 20);
+    assert_int_equal(dir_show_cluster(snapshot, &viewer, world_cluster_id(2), &text, &etag, &invisible), ERR_NOT_FOUND);
+    assert_int_equal(dir_show_cluster(snapshot, &viewer, world_cluster_id(9), &text, &etag, &unknown), ERR_NOT_FOUND);
+    at = strstr(unknown.text, "000000000009");
+    assert_non_null(at);
+    at[11] = '2';
+    assert_string_equal(invisible.text, unknown.text);
+    assert_string_equal(invisible.remedy, unknown.remedy);
+    assert_int_equal(text.len, 0);
+    object_set_done(&set);
+}
+
+/* Many placements: a combination that is not rendered ahead is rendered for the answer. */
+static void any_combination_of_parts_can_be_shown(void **state) {
+    struct object_set set = {0};
+    struct viewer viewer = world_viewer(VC_A, "domain-c1 domain-c3", &set);
+    struct cluster *c = world_add_cluster(6, "wide");
+    struct dir_snapshot *before = snapshot;
+    json_t *placement;
+    (void)state;
+    for (int i = 1; i <= 4; i++) {
+        char moref[20];
+        (void)snprintf(moref, sizeof(moref), "domain-c%d", i);
+        (void)world_add_vsphere(VC_A, moref, "DC0", moref);
+        world_place(c, VC_A, moref);
+    }
+    snapshot = world_snapshot();
+    _cleanup_json_ json_t *json = show(&viewer, 6);
+    placement = json_object_get(json, "placement");
+    assert_int_equal(json_array_size(json_object_get(placement, "vsphere_clusters")), 2);
+    assert_int_equal(json_get_int(placement, "hidden", -1), 2);
+    dir_snapshot_unref(before);
+    object_set_done(&set);
+}
+
+static char *repeat(const char *unit, size_t count) {
+    size_t n = strlen(unit);
+    char *text = malloc(n * count + 1);
+    assert_non_null(text);
+    for (size_t i = 0; i < count; i++)
+        memcpy(text + i * n, unit, n);
+    text[n * count] = 0;
+    return text;
+}
+
+/* The largest record that the rules allow must not keep the list from being built. */
+static void the_largest_record_can_be_rendered(void **state) {
+    struct cluster *c = world_add_cluster(6, "large");
+    struct viewer admin = world_admin();
+    struct dir_snapshot *before = snapshot;
+    (void)state;
+    c->description = repeat("\x01", KAAS_DESCRIPTION_CHARS_MAX); /* six bytes each in JSON */
+    c->state_reason = repeat("\x01", KAAS_DESCRIPTION_CHARS_MAX);
+    c->labels = calloc(KAAS_LABELS_COUNT_MAX, sizeof(*c->labels));
+    assert_non_null(c->labels);
+    for (; c->labels_count < KAAS_LABELS_COUNT_MAX; c->labels_count++) {
+        c->labels[c->labels_count].key =
+            str_format("k%02zu%s", c->labels_count, "-------------------------------------------------------");
+        c->labels[c->labels_count].value = repeat("\x01", KAAS_LABEL_VALUE_CHARS_MAX);
+    }
+    for (int i = 0; i < KAAS_PLACEMENTS_PER_CLUSTER_MAX; i++) {
+        char moref[80];
+        (void)snprintf(moref, sizeof(moref), "domain-c%070d", i);
+        world_place(c, VC_A, moref);
+    }
+    snapshot = world_snapshot();
+    _cleanup_json_ json_t *json = show(&admin, 6);
+    assert_int_equal(json_array_size(json_object_get(json_object_get(json, "placement"), "vsphere_clusters")),
+                     KAAS_PLACEMENTS_PER_CLUSTER_MAX);
+    dir_snapshot_unref(before);
+}
+
+static void objects_of_interest_carry_something(void **state) {
+    struct object_set set = {0};
+    struct dir_snapshot *other;
+    (void)state;
+    (void)world_add_vsphere(VC_A, "domain-c99", "DC0", "empty");
+    world.vsphere[1].is_gone = true; /* domain-c70 */
+    other = world_snapshot();
+    assert_int_equal(dir_objects_of_interest(other, VC_A, &set, NULL), 0);
+    assert_int_equal(set.count, 1);
+    assert_string_equal(set.items[0].moref, "domain-c7");
+    object_set_done(&set);
+    assert_int_equal(dir_objects_of_interest(other, VC_B, &set, NULL), 0);
+    assert_int_equal(set.count, 2); /* one with an HX cluster, one with a Kubernetes cluster only */
+    object_set_done(&set);
+    dir_snapshot_unref(other);
+}
+
+static void a_gone_hx_cluster_is_not_shown_with_clusters(void **state) {
+    struct viewer admin = world_admin();
+    struct dir_snapshot *before = snapshot;
+    (void)state;
+    world.hx[0].is_gone = true;
+    snapshot = world_snapshot();
+    _cleanup_json_ json_t *json = show(&admin, 1);
+    assert_int_equal(json_array_size(json_object_get(json_object_get(json, "placement"), "hx_clusters")), 0);
+    assert_int_equal(json_array_size(json_object_get(json_object_get(json, "placement"), "vsphere_clusters")), 1);
+    dir_snapshot_unref(before);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(finds_clusters),
+        TEST(an_empty_world_is_fine),
+        TEST(finds_hx_by_whole_reference),
+        TEST(resolves_vcenters),
+        TEST(one_word_for_two_vcenters_is_ambiguous),
+        TEST(resolves_vsphere_clusters),
+        TEST(invisible_namesakes_do_not_make_a_name_ambiguous),
+        TEST(gone_vsphere_clusters_are_not_resolved),
+        TEST(a_vcenter_counts_for_its_own_objects),
+        TEST(an_hx_grant_shows_its_part),
+        TEST(a_spread_cluster_shows_the_permitted_part_only),
+        TEST(an_admin_sees_all_parts),
+        TEST(invisible_and_unknown_answer_alike),
+        TEST(any_combination_of_parts_can_be_shown),
+        TEST(the_largest_record_can_be_rendered),
+        TEST(objects_of_interest_carry_something),
+        TEST(a_gone_hx_cluster_is_not_shown_with_clusters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

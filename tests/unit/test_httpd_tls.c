@@ -1,0 +1,498 @@
+/* TLS: versions, a new certificate without a restart, handshakes that never end, secrets that must not stay in memory.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The client is OpenSSL, the server GnuTLS: neither can agree with itself about a mistake. */
+#include "unit.h"
+
+#include "httpd_fixture.h"
+#include "tls_server.h"
+
+#include <limits.h>
+#include <malloc.h>
+#include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct fixture fx;
+static struct test_cert first, second;
+static char fill[4000];
+
+static int make_certs(void **state) {
+    struct test_cert_request request = {.common_name = "first", .san = "DNS:localhost"};
+    (void)state;
+    test_cert_make(&request, &first);
+    request.common_name = "second";
+    test_cert_make(&request, &second);
+    return 0;
+}
+
+static int drop_certs(void **state) {
+    (void)state;
+    test_cert_done(&first);
+    test_cert_done(&second);
+    return 0;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    fixture_init(&fx);
+    fx.options.cert_pem = first.cert_pem;
+    fx.options.key_pem = first.key_pem;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    fixture_stop(&fx);
+    return 0;
+}
+
+struct tls {
+    int fd;
+    SSL_CTX *ctx;
+    SSL *ssl;
+};
+
+/* True if the handshake succeeds. */
+static bool tls_open(struct tls *t, int min, int max) {
+    t->fd = client_connect(fx.port);
+    t->ctx = SSL_CTX_new(TLS_client_method());
+    SSL_CTX_set_min_proto_version(t->ctx, min);
+    SSL_CTX_set_max_proto_version(t->ctx, max);
+    t->ssl = SSL_new(t->ctx);
+    SSL_set_fd(t->ssl, t->fd);
+    return SSL_connect(t->ssl) == 1;
+}
+
+static void tls_close(struct tls *t) {
+    SSL_free(t->ssl);
+    SSL_CTX_free(t->ctx);
+    close(t->fd);
+}
+
+static char *tls_ask(struct tls *t, const char *request, const char *want) {
+    static char text[65536];
+    int n = 0;
+    if (SSL_write(t->ssl, request, (int)strlen(request)) <= 0)
+        return NULL;
+    memset(text, 0, sizeof(text));
+    while (n < (int)sizeof(text) - 1 && !strstr(text, want)) {
+        int got = SSL_read(t->ssl, text + n, (int)sizeof(text) - 1 - n);
+        if (got <= 0)
+            return NULL;
+        n += got;
+    }
+    return text;
+}
+
+static bool has_cert(struct tls *t, const struct test_cert *cert) {
+    X509 *peer = SSL_get1_peer_certificate(t->ssl);
+    bool same = peer && X509_cmp(peer, cert->cert) == 0;
+    X509_free(peer);
+    return same;
+}
+
+static void test_versions(void **state) {
+    struct tls t;
+    (void)state;
+    fixture_start(&fx);
+    assert_true(tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION));
+    assert_non_null(tls_ask(&t, "GET /fast HTTP/1.1\r\nHost: t\r\n\r\n", "\r\n\r\nfast"));
+    assert_non_null(tls_ask(&t, "GET /who HTTP/1.1\r\nHost: t\r\n\r\n", "tls=1"));
+    assert_non_null(tls_ask(&t, "GET /slow HTTP/1.1\r\nHost: t\r\n\r\n", "slow 0"));
+    tls_close(&t);
+    assert_true(tls_open(&t, TLS1_2_VERSION, TLS1_2_VERSION));
+    assert_non_null(tls_ask(&t, "GET /fast HTTP/1.1\r\nHost: t\r\n\r\n", "\r\n\r\nfast"));
+    tls_close(&t);
+    assert_false(tls_open(&t, TLS1_VERSION, TLS1_1_VERSION));
+    tls_close(&t);
+}
+
+/* What is longer than any header may be is not read to its end; what is long because it is many requests, is. */
+static void test_an_endless_header_is_cut(void **state) {
+    static char text[40000];
+    const char *one = "GET /fast HTTP/1.1\r\nHost: t\r\n\r\n";
+    struct tls t;
+    (void)state;
+    (void)signal(SIGPIPE, SIG_IGN);
+    fixture_start(&fx);
+    assert_true(tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION));
+    memset(text, 'x', sizeof(text) - 1);
+    memcpy(text, "GET /fast HTTP/1.1\r\nX: ", 23);
+    assert_null(tls_ask(&t, text, "HTTP/1.1"));
+    UNIT_WAIT_FOR(fixture_stats(&fx).cut_header == 1);
+    tls_close(&t);
+    assert_true(tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION));
+    memcpy(text + 12000, "\r\n\r\n", 5);
+    assert_non_null(tls_ask(&t, text, "HTTP/1.1 431")); /* this much is told */
+    tls_close(&t);
+    assert_true(tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION));
+    size_t n = 0;
+    while (n + 100 < sizeof(text))
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "%s", one);
+    (void)snprintf(text + n, sizeof(text) - n, "GET /who HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
+    assert_true(SSL_write(t.ssl, text, (int)strlen(text)) > 0);
+    char last[65536];
+    int got;
+    for (size_t kept = 0; (got = SSL_read(t.ssl, last + kept, (int)(sizeof(last) / 2))) > 0;) {
+        kept += (size_t)got;
+        last[kept] = '\0';
+        if (kept > sizeof(last) / 2 - 1) {
+            memmove(last, last + kept - 1024, 1025);
+            kept = 1024;
+        }
+    }
+    assert_non_null(strstr(last, "tls=1"));
+    assert_int_equal(fixture_stats(&fx).cut_header, 1);
+    tls_close(&t);
+}
+
+/* The records of several requests, as they go over the wire together. The caller frees. */
+static char *records_of(struct tls *t, const char *const *requests, size_t count, size_t *len) {
+    char *bytes;
+    BIO *out = BIO_new(BIO_s_mem());
+    SSL_set0_wbio(t->ssl, out);
+    for (size_t i = 0; i < count; i++)
+        assert_true(SSL_write(t->ssl, requests[i], (int)strlen(requests[i])) > 0);
+    long n = BIO_get_mem_data(out, &bytes);
+    char *copy = malloc((size_t)n);
+    assert_non_null(copy);
+    memcpy(copy, bytes, (size_t)n);
+    *len = (size_t)n;
+    SSL_set0_wbio(t->ssl, BIO_new_socket(t->fd, BIO_NOCLOSE));
+    return copy;
+}
+
+/* Everything until the server closes; what was read before is part of it. The caller frees. */
+static char *read_all(struct tls *t) {
+    size_t n = 0, room = 1U << 20;
+    char *text = malloc(room);
+    assert_non_null(text);
+    for (int got; n < room - 1 && (got = SSL_read(t->ssl, text + n, (int)(room - 1 - n))) > 0;)
+        n += (size_t)got;
+    text[n] = '\0';
+    return text;
+}
+
+static unsigned count_of(const char *text, const char *what) {
+    unsigned n = 0;
+    for (; (text = strstr(text, what)); text += strlen(what))
+        n++;
+    return n;
+}
+
+#define TOGETHER 40U
+
+/* Requests of `step` bytes more each, every third of them one that waits; cut at `cut` bytes into two packets (0: not at all). */
+static void ask_together(size_t step, size_t cut) {
+    static char texts[TOGETHER][4096];
+    const char *requests[TOGETHER + 1];
+    struct tls t;
+    size_t len;
+    for (size_t i = 0; i < TOGETHER; i++) {
+        (void)snprintf(texts[i], sizeof(texts[i]), "GET /%s HTTP/1.1\r\nHost: t\r\nX: %.*s\r\n\r\n", i % 3 == 2 ? "slow" : "fast",
+                       (int)(step * i), fill);
+        requests[i] = texts[i];
+    }
+    requests[TOGETHER] = "GET /who HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n";
+    assert_true(tls_open(&t, TLS1_2_VERSION, TLS1_3_VERSION));
+    assert_non_null(tls_ask(&t, "GET /fast HTTP/1.1\r\nHost: t\r\n\r\n", "\r\n\r\nfast"));
+    char *bytes = records_of(&t, requests, TOGETHER + 1, &len);
+    client_send_bytes(t.fd, bytes, cut);
+    client_send_bytes(t.fd, bytes + cut, len - cut);
+    free(bytes);
+    char *answers = read_all(&t);
+    assert_int_equal(count_of(answers, "HTTP/1.1 200"), TOGETHER + 1);
+    assert_int_equal(count_of(answers, "slow 0"), TOGETHER / 3);
+    assert_non_null(strstr(answers, "tls=1"));
+    free(answers);
+    tls_close(&t);
+}
+
+/* More than one record may come by one call to receive: none is left behind, wherever the cut between two calls falls. */
+static void test_records_that_come_together(void **state) {
+    (void)state;
+    memset(fill, 'x', sizeof(fill) - 1);
+    fixture_start(&fx);
+    for (size_t step = 0; step < 95; step += 19)
+        ask_together(step, 0);
+    for (size_t cut = 1; cut < 4500; cut += 307)
+        ask_together(23, cut);
+}
+
+/* A client that is gone with a part of a record sent, or with records that nobody asked for, leaves nothing behind. */
+static void test_records_that_nobody_reads(void **state) {
+    const char *requests[] = {"GET /slow HTTP/1.1\r\nHost: t\r\n\r\n", "GET /fast HTTP/1.1\r\nHost: t\r\n\r\n"};
+    struct tls t;
+    size_t len;
+    (void)state;
+    fx.options.header_timeout_ms = 200; /* the library may overlook an end that comes behind a part of a record */
+    fixture_start(&fx);
+    for (size_t less = 0; less < 90; less += 17) {
+        assert_true(tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION));
+        char *bytes = records_of(&t, requests, 2, &len);
+        client_send_bytes(t.fd, bytes, len - less);
+        free(bytes);
+        tls_close(&t);
+    }
+    UNIT_WAIT_FOR(fixture_stats(&fx).connections == 0);
+}
+
+/* A client that speaks HTTP to the TLS port is a failed handshake: reported, not fatal. */
+static void test_plain_http_on_the_tls_port(void **state) {
+    (void)state;
+    fixture_start(&fx);
+    int fd = client_connect(fx.port);
+    client_send(fd, "GET /fast HTTP/1.1\r\nHost: t\r\n\r\n");
+    char c[256];
+    while (recv(fd, c, sizeof(c), 0) > 0) {}
+    UNIT_WAIT_FOR(atomic_load(&fx.notices) > 0);
+    close(fd);
+}
+
+static void test_a_large_answer(void **state) {
+    static const char request[] = "GET /big HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n";
+    struct tls t;
+    char part[16384];
+    size_t total = 0;
+    (void)state;
+    fixture_start(&fx);
+    assert_true(tls_open(&t, TLS1_2_VERSION, TLS1_3_VERSION));
+    assert_true(SSL_write(t.ssl, request, (int)strlen(request)) > 0);
+    for (int n = 1; n > 0; total += n > 0 ? (size_t)n : 0)
+        n = SSL_read(t.ssl, part, sizeof(part));
+    assert_true(total > 8U * 1024U * 1024U);
+    tls_close(&t);
+}
+
+static void test_reload(void **state) {
+    struct tls old, fresh;
+    struct err err = {0};
+    (void)state;
+    fixture_start(&fx);
+    assert_true(tls_open(&old, TLS1_3_VERSION, TLS1_3_VERSION));
+    assert_true(has_cert(&old, &first));
+    assert_int_equal(httpd_reload_tls(fx.httpd, second.cert_pem, second.key_pem, &err), 0);
+    assert_true(tls_open(&fresh, TLS1_3_VERSION, TLS1_3_VERSION));
+    assert_true(has_cert(&fresh, &second));
+    assert_non_null(tls_ask(&old, "GET /fast HTTP/1.1\r\nHost: t\r\n\r\n", "\r\n\r\nfast")); /* not dropped */
+    tls_close(&fresh);
+    assert_int_equal(httpd_reload_tls(fx.httpd, first.cert_pem, second.key_pem, &err), ERR_CONFIG);
+    assert_non_null(strstr(err.text, "does not belong"));
+    assert_true(tls_open(&fresh, TLS1_3_VERSION, TLS1_3_VERSION));
+    assert_true(has_cert(&fresh, &second)); /* a bad pair changes nothing */
+    tls_close(&fresh);
+    tls_close(&old);
+}
+
+static void start_fails(const char *cert, const char *key, const char *priority, const char *reason) {
+    struct httpd_options o = fx.options;
+    struct httpd *httpd = NULL;
+    struct err err = {0};
+    o.cert_pem = cert;
+    o.key_pem = key;
+    o.tls_priority = priority;
+    assert_int_equal(httpd_start(&o, &httpd, &err), ERR_CONFIG);
+    assert_null(httpd);
+    if (!strstr(err.text, reason))
+        fail_msg("\"%s\" lacks \"%s\"", err.text, reason);
+}
+
+static void test_bad_certificates_are_refused(void **state) {
+    (void)state;
+    start_fails("nonsense", first.key_pem, NULL, "certificate cannot be used");
+    start_fails(first.cert_pem, "nonsense", NULL, "private key cannot be used");
+    start_fails(first.cert_pem, second.key_pem, NULL, "does not belong");
+    start_fails(first.cert_pem, NULL, NULL, "needs its key");
+    start_fails(first.cert_pem, first.key_pem, "NONSENSE", "priority string");
+    fixture_start(&fx);
+}
+
+/* The first bytes of a ClientHello: record header that announces 512 bytes, handshake header, version. */
+static const unsigned char half_hello[] = {0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03, 0x01, 0x02, 0x03};
+
+/* The library alone would ask such a connection for bytes as fast as it can. */
+static void test_half_a_handshake_is_parked(void **state) {
+    int fds[4];
+    struct tls t;
+    (void)state;
+    fixture_start(&fx);
+    for (size_t i = 0; i < UNIT_COUNT(fds); i++) {
+        fds[i] = client_connect(fx.port);
+        client_send_bytes(fds[i], half_hello, sizeof(half_hello));
+    }
+    UNIT_WAIT_FOR(fixture_stats(&fx).parked == 4);
+    assert_true(tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION));
+    assert_non_null(tls_ask(&t, "GET /fast HTTP/1.1\r\nHost: t\r\n\r\n", "\r\n\r\nfast"));
+    assert_int_equal(fixture_stats(&fx).parked, 4);
+    tls_close(&t);
+    client_send_bytes(fds[0], half_hello, 1); /* a dripping client is woken and parked again */
+    close(fds[1]);                            /* one that goes away is noticed */
+    UNIT_WAIT_FOR(fixture_stats(&fx).parked == 3);
+    for (size_t i = 0; i < UNIT_COUNT(fds); i++)
+        if (i != 1)
+            close(fds[i]);
+    UNIT_WAIT_FOR(fixture_stats(&fx).parked == 0 && fixture_stats(&fx).connections == 0);
+}
+
+static void test_a_parked_handshake_has_a_deadline(void **state) {
+    (void)state;
+    fx.options.header_timeout_ms = 200;
+    fixture_start(&fx);
+    int fd = client_connect(fx.port);
+    client_send_bytes(fd, half_hello, sizeof(half_hello));
+    UNIT_WAIT_FOR(fixture_stats(&fx).cut_header == 1);
+    assert_true(client_is_closed(fd));
+    UNIT_WAIT_FOR(fixture_stats(&fx).parked == 0 && fixture_stats(&fx).connections == 0);
+    close(fd);
+}
+
+/* Suspended connections would make the library abort the process. */
+static void test_stop_with_parked_handshakes(void **state) {
+    int fds[8];
+    (void)state;
+    fixture_start(&fx);
+    for (size_t i = 0; i < UNIT_COUNT(fds); i++) {
+        fds[i] = client_connect(fx.port);
+        client_send_bytes(fds[i], half_hello, sizeof(half_hello));
+    }
+    UNIT_WAIT_FOR(fixture_stats(&fx).parked == 8);
+    fixture_stop(&fx);
+    for (size_t i = 0; i < UNIT_COUNT(fds); i++) {
+        assert_true(client_is_closed(fds[i]));
+        close(fds[i]);
+    }
+    set_up(NULL); /* for the tear-down */
+    fixture_start(&fx);
+}
+
+/* ---- secrets ---- */
+
+#define SECRET_BYTES 900
+#define SECRET_TAIL_BYTES 16
+#define MASK 0x5a
+#define MAPPING_BYTES_MAX (256UL * 1024UL * 1024UL) /* beyond it lie the sanitizers' own tables */
+
+enum client_end { STAYS, CLOSES, BREAKS_OFF };
+
+/* In a process of its own, so that the server's memory holds only what the server keeps. The port comes through a pipe: the fork
+ * must come before the server's threads, one of which could hold the allocator's lock. */
+static void send_secret(int port_fd, int report_fd, enum client_end end) {
+    unsigned char raw[SECRET_BYTES / 2];
+    char secret[SECRET_BYTES + 1], request[SECRET_BYTES + 256];
+    struct tls t, later;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (read(port_fd, &fx.port, sizeof(fx.port)) != sizeof(fx.port))
+        _exit(1);
+    RAND_bytes(raw, sizeof(raw));
+    for (size_t i = 0; i < sizeof(raw); i++)
+        (void)snprintf(secret + 2 * i, 3, "%02x", raw[i]);
+    (void)snprintf(request, sizeof(request), "POST /secret HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n%s\r\n%s",
+                   SECRET_BYTES + (end == BREAKS_OFF), end == STAYS ? "" : "Connection: close\r\n", secret);
+    /* The second connection's memory lies behind the first's, which therefore is not given back to the kernel. */
+    bool ok = tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION) && tls_open(&later, TLS1_3_VERSION, TLS1_3_VERSION);
+    if (end == BREAKS_OFF)
+        ok = ok && SSL_write(t.ssl, request, (int)strlen(request)) > 0;
+    else
+        ok = ok && tls_ask(&t, request, secret);
+    if (end != STAYS)
+        tls_close(&t);
+    for (size_t i = 0; i < SECRET_BYTES; i++)
+        secret[i] ^= MASK;
+    if (!ok || write(report_fd, secret, SECRET_BYTES) != SECRET_BYTES)
+        _exit(1);
+    for (;;)
+        pause(); /* the parent ends us */
+}
+
+/* Looks for the end of the secret: the allocator writes its links over the start of freed memory. */
+__attribute__((no_sanitize("address", "thread"))) static unsigned count_in(const unsigned char *from, const unsigned char *to,
+                                                                           const unsigned char *masked) {
+    unsigned found = 0;
+    for (const unsigned char *p = from; p + SECRET_TAIL_BYTES <= to; p++) {
+        size_t i = 0;
+        while (i < SECRET_TAIL_BYTES && (p[i] ^ MASK) == masked[SECRET_BYTES - SECRET_TAIL_BYTES + i])
+            i++;
+        found += i == SECRET_TAIL_BYTES;
+    }
+    return found;
+}
+
+/* Copies of the secret in all writable memory of this process. */
+__attribute__((no_sanitize("address", "thread"))) static unsigned count_copies(const unsigned char *masked) {
+    char line[512], perms[8];
+    unsigned long from, to;
+    unsigned found = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof(line), maps))
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, perms) == 3 && perms[0] == 'r' && perms[1] == 'w' &&
+            to - from < MAPPING_BYTES_MAX)
+            found += count_in((const unsigned char *)from, (const unsigned char *)to, masked);
+    fclose(maps);
+    return found;
+}
+
+static void test_a_secret_body_leaves_no_trace(enum client_end end) {
+    unsigned char masked[SECRET_BYTES];
+    int report[2], port[2];
+    assert_int_equal(pipe(report), 0);
+    assert_int_equal(pipe(port), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        send_secret(port[0], report[1], end);
+    close(report[1]);
+    fixture_start(&fx);
+    assert_int_equal(write(port[1], &fx.port, sizeof(fx.port)), sizeof(fx.port));
+    assert_int_equal(read(report[0], masked, sizeof(masked)), SECRET_BYTES);
+    UNIT_WAIT_FOR(atomic_load(&fx.after) == 1 && fixture_stats(&fx).connections == (end == STAYS ? 2 : 1));
+    unsigned copies = count_copies(masked);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    close(report[0]);
+    close(port[0]);
+    close(port[1]);
+    assert_int_equal(copies, 0);
+}
+
+static void test_no_trace_while_connected(void **state) {
+    (void)state;
+    test_a_secret_body_leaves_no_trace(STAYS);
+}
+
+static void test_no_trace_after_the_end(void **state) {
+    (void)state;
+    test_a_secret_body_leaves_no_trace(CLOSES);
+}
+
+static void test_no_trace_of_half_a_body(void **state) {
+    (void)state;
+    test_a_secret_body_leaves_no_trace(BREAKS_OFF);
+}
+
+int main(void) {
+    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX); /* freed memory stays where the search for secrets can see it */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_versions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_endless_header_is_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_records_that_come_together, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_records_that_nobody_reads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_plain_http_on_the_tls_port, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_large_answer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_reload, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_certificates_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_half_a_handshake_is_parked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_parked_handshake_has_a_deadline, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stop_with_parked_handshakes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_trace_while_connected, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_trace_after_the_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_trace_of_half_a_body, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, make_certs, drop_certs);
+}

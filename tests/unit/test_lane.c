@@ -1,0 +1,219 @@
+/* Lanes: bounded queue, threads on first use, stop under load.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "unit.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "lane.h"
+
+static atomic_uint begun, ended, ran, canceled;
+static atomic_bool is_gate_open;
+static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_moved = PTHREAD_COND_INITIALIZER;
+
+static void thread_begin(void) {
+    begun++;
+}
+
+static void thread_end(void) {
+    ended++;
+}
+
+static int reset(void **state) {
+    (void)state;
+    begun = ended = ran = canceled = 0;
+    is_gate_open = false;
+    return 0;
+}
+
+static void open_gate(void) {
+    (void)pthread_mutex_lock(&gate_lock);
+    is_gate_open = true;
+    (void)pthread_cond_broadcast(&gate_moved);
+    (void)pthread_mutex_unlock(&gate_lock);
+}
+
+static void count(void *arg, bool is_canceled) {
+    (void)arg;
+    ran++;
+    if (is_canceled)
+        canceled++;
+}
+
+static void wait_at_gate(void *arg, bool is_canceled) {
+    count(arg, is_canceled);
+    (void)pthread_mutex_lock(&gate_lock);
+    while (!is_gate_open)
+        (void)pthread_cond_wait(&gate_moved, &gate_lock);
+    (void)pthread_mutex_unlock(&gate_lock);
+}
+
+static struct lane *make(unsigned threads, unsigned queue_count) {
+    struct lane *lane = NULL;
+    const struct lane_options options = {
+        .name = "a lane with a long name",
+        .threads = threads,
+        .queue_count = queue_count,
+        .thread_begin = thread_begin,
+        .thread_end = thread_end,
+    };
+    assert_int_equal(lane_new(&options, &lane, NULL), 0);
+    return lane;
+}
+
+static void threads_start_on_first_use(void **state) {
+    struct lane *lane = make(8, 100);
+    struct lane_stats stats;
+    (void)state;
+    assert_string_equal(lane_name(lane), "a lane with a long name");
+    assert_int_equal(begun, 0);
+    assert_int_equal(lane_submit(lane, count, NULL, NULL), 0);
+    UNIT_WAIT_FOR((lane_get_stats(lane, &stats), stats.done == 1));
+    assert_int_equal(begun, 1);
+    assert_int_equal(lane_submit(lane, count, NULL, NULL), 0);
+    UNIT_WAIT_FOR((lane_get_stats(lane, &stats), stats.done == 2));
+    assert_int_equal(begun, 1); /* the idle one took it */
+    lane_free(lane);
+    assert_int_equal(ended, 1);
+    assert_int_equal(canceled, 0);
+}
+
+static void unused_lanes_stop(void **state) {
+    struct lane *lane = make(2, 1);
+    (void)state;
+    lane_stop(lane);
+    lane_free(lane);
+    lane_free(NULL);
+    assert_int_equal(begun, 0);
+}
+
+static void runs_as_many_at_once_as_it_has_threads(void **state) {
+    struct lane *lane = make(3, 10);
+    struct lane_stats stats;
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(lane_submit(lane, wait_at_gate, NULL, NULL), 0);
+    UNIT_WAIT_FOR(ran == 3);
+    lane_get_stats(lane, &stats);
+    assert_int_equal(stats.running, 3);
+    assert_int_equal(stats.waiting, 2);
+    open_gate();
+    UNIT_WAIT_FOR((lane_get_stats(lane, &stats), stats.done == 5));
+    assert_int_equal(begun, 3);
+    lane_free(lane);
+    assert_int_equal(ended, 3);
+}
+
+static void full_queue_refuses(void **state) {
+    struct lane *lane = make(1, 3);
+    struct lane_stats stats;
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(lane_submit(lane, wait_at_gate, NULL, NULL), 0);
+    UNIT_WAIT_FOR(ran == 1);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(lane_submit(lane, count, NULL, NULL), 0);
+    assert_int_equal(lane_submit(lane, count, NULL, &err), ERR_BUSY);
+    assert_non_null(strstr(err.text, "a lane with a long name"));
+    open_gate();
+    UNIT_WAIT_FOR(ran == 4);
+    for (int i = 0; i < 50; i++) { /* the ring wraps */
+        assert_int_equal(lane_submit(lane, count, NULL, NULL), 0);
+        UNIT_WAIT_FOR(ran == 5U + (unsigned)i);
+    }
+    UNIT_WAIT_FOR((lane_get_stats(lane, &stats), stats.done == 54));
+    assert_int_equal(stats.refused, 1);
+    assert_int_equal(stats.waiting + stats.running, 0);
+    lane_free(lane);
+}
+
+static void *stop(void *lane) {
+    lane_stop(lane);
+    return NULL;
+}
+
+static void stop_cancels_what_waits(void **state) {
+    struct lane *lane = make(1, 10);
+    pthread_t stoppers[2];
+    (void)state;
+    assert_int_equal(lane_submit(lane, wait_at_gate, NULL, NULL), 0);
+    UNIT_WAIT_FOR(ran == 1);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(lane_submit(lane, count, NULL, NULL), 0);
+    assert_int_equal(pthread_create(&stoppers[0], NULL, stop, lane), 0);
+    assert_int_equal(pthread_create(&stoppers[1], NULL, stop, lane), 0);
+    UNIT_WAIT_FOR(canceled == 4); /* although the only thread still waits at the gate */
+    assert_int_equal(lane_submit(lane, count, NULL, NULL), ERR_CANCELED);
+    open_gate();
+    assert_int_equal(pthread_join(stoppers[0], NULL), 0);
+    assert_int_equal(pthread_join(stoppers[1], NULL), 0);
+    assert_int_equal(ended, 1);
+    lane_stop(lane);
+    lane_free(lane);
+    assert_int_equal(ran, 5);
+}
+
+static void *submit_until_stopped(void *arg) {
+    struct lane *lane = arg;
+    uintptr_t accepted = 0;
+    for (;;) {
+        int rc = lane_submit(lane, count, NULL, NULL);
+        if (rc == ERR_CANCELED)
+            break;
+        accepted += rc == 0;
+    }
+    return (void *)accepted; /* NOLINT(performance-no-int-to-ptr): a count */
+}
+
+/* Each accepted job runs exactly once, whenever the stop comes. */
+static void stop_under_load(void **state) {
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        struct lane *lane = make(4, 16);
+        pthread_t threads[3];
+        uintptr_t accepted = 0;
+        (void)reset(NULL);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, submit_until_stopped, lane), 0);
+        UNIT_WAIT_FOR(ran >= 50U * (unsigned)(round % 3));
+        lane_stop(lane);
+        for (int i = 0; i < 3; i++) {
+            void *part;
+            assert_int_equal(pthread_join(threads[i], &part), 0);
+            accepted += (uintptr_t)part;
+        }
+        assert_int_equal(ran, accepted);
+        assert_int_equal(begun, ended);
+        lane_free(lane);
+    }
+}
+
+static void submit_again(void *arg, bool is_canceled) {
+    count(arg, is_canceled);
+    if (ran < 100 && !is_canceled)
+        (void)lane_submit(arg, submit_again, arg, NULL);
+}
+
+static void jobs_may_submit(void **state) {
+    struct lane *lane = make(2, 4);
+    (void)state;
+    assert_int_equal(lane_submit(lane, submit_again, lane, NULL), 0);
+    UNIT_WAIT_FOR(ran == 100);
+    lane_free(lane);
+}
+
+#define FRESH(test) cmocka_unit_test_setup(test, reset)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        FRESH(threads_start_on_first_use),
+        FRESH(unused_lanes_stop),
+        FRESH(runs_as_many_at_once_as_it_has_threads),
+        FRESH(full_queue_refuses),
+        FRESH(stop_cancels_what_waits),
+        FRESH(stop_under_load),
+        FRESH(jobs_may_submit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+/* Small rules of the model: principal ids, HX extension keys, order of grants, judgement of sessions.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "unit.h"
+
+#include "grant.h"
+#include "platform.h"
+#include "principal.h"
+#include "session.h"
+
+static void principal_ids_fold_case(void **state) {
+    char *id = principal_vc_id("6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10", "VSPHERE.LOCAL\\Anna-\xc3\x84");
+    (void)state;
+    assert_string_equal(id, "vc:6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10:vsphere.local\\anna-\xc3\x84");
+    free(id);
+}
+
+static void hx_keys_name_their_cluster(void **state) {
+    static const char *const rows[][2] = {
+        {"com.springpath.sysmgmt.domain-c7", "domain-c7"},
+        {"com.springpath.sysmgmt.domain-c70", "domain-c70"},
+        {"com.springpath.sysmgmt.uuid.domain-c26", "domain-c26"},
+        {"com.springpath.sysmgmt.6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10.domain-c26", "domain-c26"},
+        {"com.springpath.sysmgmt.uuidx", "uuidx"},
+    };
+    char moref[MOREF_BYTES];
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        assert_true(hx_extension_key_parse(rows[i][0], moref));
+        assert_string_equal(moref, rows[i][1]);
+    }
+}
+
+static void other_keys_name_none(void **state) {
+    static const char *const bad[] = {
+        "",
+        "com.springpath.sysmgmt",
+        "com.springpath.sysmgmt.",
+        "com.springpath.sysmgmt.uuid",
+        "com.springpath.sysmgmt.uuid.",
+        "com.springpath.sysmgmt.6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10",
+        "com.springpath.sysmgmt.other.domain-c7",
+        "com.springpath.sysmgmt.uuid.x.domain-c7",
+        "com.springpath.sysmgmt.uuid.uuid.domain-c7",
+        "com.springpath.sysmgmt..domain-c7",
+        "com.springpath.sysmgmtx.domain-c7",
+        "com.springpath.sysmgmt.domain c7",
+        "xcom.springpath.sysmgmt.domain-c7",
+        "COM.springpath.sysmgmt.domain-c7",
+        "com.cisco.kaas",
+        "com.springpath.sysmgmt.123456789012345678901234567890123456789012345678901234567890123456789012345678901",
+    };
+    char moref[MOREF_BYTES] = "kept";
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(bad); i++)
+        assert_false(hx_extension_key_parse(bad[i], moref));
+    assert_false(hx_extension_key_parse(NULL, moref));
+    assert_string_equal(moref, "kept");
+}
+
+static void hx_uuids(void **state) {
+    static const char *const bad[] = {
+        "", ":", "1", "1:", ":1", "1:2:3", "1:a", " 1:2", "1:2 ", "-1:2", "123456789012345678901:1"};
+    (void)state;
+    assert_true(hx_uuid_is_valid("9004183636114227531:5445300663653806560"));
+    assert_true(hx_uuid_is_valid("0:18446744073709551615"));
+    assert_false(hx_uuid_is_valid(NULL));
+    for (size_t i = 0; i < UNIT_COUNT(bad); i++)
+        assert_false(hx_uuid_is_valid(bad[i]));
+}
+
+static void grants_have_an_order(void **state) {
+    static char anna[] = "local:a", bert[] = "local:b", one[] = "1", two[] = "2";
+    const struct grant sorted[] = {
+        {.principal_id = anna, .object = GRANT_CLUSTER, .object_id = two},
+        {.principal_id = anna, .object = GRANT_VSPHERE_CLUSTER, .object_id = one},
+        {.principal_id = anna, .object = GRANT_VSPHERE_CLUSTER, .object_id = two},
+        {.principal_id = anna, .object = GRANT_HX_CLUSTER, .object_id = one},
+        {.principal_id = bert, .object = GRANT_CLUSTER, .object_id = one},
+    };
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(sorted); i++)
+        for (size_t j = 0; j < UNIT_COUNT(sorted); j++) {
+            int order = grant_compare(&sorted[i], &sorted[j]);
+            assert_true(i < j ? order < 0 : i > j ? order > 0 : order == 0);
+        }
+}
+
+static void vsphere_grant_ids(void **state) {
+    struct object_ref ref = {"6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10", ""};
+    char id[GRANT_OBJECT_ID_BYTES];
+    (void)state;
+    memset(ref.moref, 'm', MOREF_BYTES - 1);
+    grant_vsphere_id(&ref, id);
+    assert_int_equal(strlen(id), GRANT_OBJECT_ID_BYTES - 1);
+    assert_int_equal(strncmp(id, "6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10/mmm", 40), 0);
+}
+
+static void sessions_are_judged(void **state) {
+    static const struct {
+        const char *jti;
+        int64_t now_ms, revoked_at_ms;
+        enum session_verdict verdict;
+    } rows[] = {
+        {"new", 1000, 0, SESSION_OK},
+        {"new", 99999, 0, SESSION_OK},
+        {"new", 100000, 0, SESSION_ENDED}, /* the end itself */
+        {"new", 1000, 900, SESSION_ENDED},
+        {"old", 1000, 900, SESSION_ENDED},
+        {"old", 1000, 0, SESSION_OK},
+        {"old", 500 + SESSION_OLD_JTI_GRACE_MS, 0, SESSION_OK},
+        {"old", 501 + SESSION_OLD_JTI_GRACE_MS, 0, SESSION_REUSED},
+        {"old", 400, 0, SESSION_OK}, /* another replica's clock is ahead */
+        {"older", 501, 0, SESSION_REUSED},
+        {"", 501, 0, SESSION_REUSED},
+        {NULL, 501, 0, SESSION_REUSED},
+    };
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        const struct session s = {
+            .jti = "new", .old_jti = "old", .rotated_at_ms = 500, .ends_at_ms = 100000, .revoked_at_ms = rows[i].revoked_at_ms};
+        assert_int_equal(session_judge(&s, rows[i].jti, rows[i].now_ms), rows[i].verdict);
+    }
+}
+
+static void first_token_has_no_old_one(void **state) {
+    const struct session s = {.jti = "new", .ends_at_ms = 1000};
+    (void)state;
+    assert_int_equal(session_judge(&s, "new", 1), SESSION_OK);
+    assert_int_equal(session_judge(&s, "", 1), SESSION_REUSED);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(principal_ids_fold_case), cmocka_unit_test(hx_keys_name_their_cluster),
+        cmocka_unit_test(other_keys_name_none),    cmocka_unit_test(hx_uuids),
+        cmocka_unit_test(grants_have_an_order),    cmocka_unit_test(vsphere_grant_ids),
+        cmocka_unit_test(sessions_are_judged),     cmocka_unit_test(first_token_has_no_old_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,560 @@
+/* Sign-on by name and password and by proofs that a vCenter checks; throttling; what failures leave behind.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "unit.h"
+
+#include "clock.h"
+#include "limits.h"
+#include "secret.h"
+#include "signon_private.h"
+#include "signon_world.h"
+#include "str.h"
+#include "throttle.h"
+
+static struct signon *signon;
+
+static int set_up(void **state) {
+    (void)state;
+    signon = signon_world_new();
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    signon_world_free(signon);
+    return 0;
+}
+
+static int local(const char *user, const char *password, struct err *err) {
+    struct signon_grant grant = {0};
+    int rc = signon_login_local(signon, CALLER, user, password, &grant, err);
+    assert_int_equal(rc == 0, grant.token != NULL);
+    signon_grant_done(&grant);
+    return rc;
+}
+
+static int from_vcenter(enum signon_proof_kind kind, const char *user, const char *secret, struct err *err) {
+    struct signon_proof proof = {.kind = kind, .vcenter_id = VC_A, .user = user, .secret = secret};
+    struct signon_grant grant = {0};
+    int rc = signon_world_log_in(signon, &proof, &grant, err);
+    assert_int_equal(rc == 0, grant.token != NULL);
+    signon_grant_done(&grant);
+    return rc;
+}
+
+static int cookie(const char *secret) {
+    return from_vcenter(SIGNON_PROOF_COOKIE, NULL, secret, NULL);
+}
+
+/* -- local ------------------------------------------------------------------------------------------------------------- */
+
+static void the_right_password_opens_a_session(void **state) {
+    (void)state;
+    assert_int_equal(local("anna", "right horse", NULL), 0);
+    assert_int_equal(sw.sessions_count, 1);
+    assert_string_equal(sw.sessions[0].who.id, "local:11111111-0000-4000-8000-000000000000");
+    assert_int_equal(sw.sessions[0].who.role, ROLE_ADMIN);
+    assert_int_equal(sw.sessions[0].ends_at_ms - sw.sessions[0].created_at_ms, 8LL * 3600 * 1000);
+    assert_string_equal(sw.last_action, "login");
+    assert_string_equal(sw.last_result, "ok");
+    assert_string_equal(sw.last_principal, "local:11111111-0000-4000-8000-000000000000");
+}
+
+/* Directories take all of these for the same name: as many guesses as there are spellings would be free. */
+static void blanks_make_no_other_name(void **state) {
+    static const char *const spellings[] = {"nobody at all", " nobody at all", "nobody at all ", "nobody  at all",
+                                            "NOBODY at   all  "};
+    struct err err = {0};
+    (void)state;
+    _Static_assert(UNIT_COUNT(spellings) == SIGNON_FREE_TRIES, "one of each is free");
+    for (size_t i = 0; i < UNIT_COUNT(spellings); i++)
+        assert_int_equal(local(spellings[i], "wrong", NULL), ERR_CREDENTIALS);
+    assert_int_equal(local("  nobody at  all", "wrong", NULL), ERR_CREDENTIALS);
+    assert_int_equal(local("nobody at all   ", "wrong", &err), ERR_TOO_MANY);
+}
+
+static void remove_user(void) {
+    free(sw.user->id);
+    sw.user->id = str_dup("22222222-0000-4000-8000-000000000000");
+}
+
+static void disable_user(void) {
+    sw.user->is_disabled = true;
+    sw.user->version_no++;
+}
+
+/* The new password comes with sessions ended, and this one is none yet. */
+static void change_password(void) {
+    sw.user->version_no++;
+}
+
+/* Between the look at the password and the session. */
+static void a_user_who_goes_meanwhile_gets_no_session(void **state) {
+    void (*const changes[])(void) = {disable_user, change_password, remove_user};
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(changes); i++) {
+        struct err err = {0};
+        sw.user->is_disabled = false;
+        sw.before_session = changes[i];
+        assert_int_equal(local("anna", "right horse", &err), ERR_CREDENTIALS);
+        assert_string_equal(err.text, "the user name or the password is wrong");
+        assert_int_equal(sw.sessions_count, i + 1);
+        assert_int_equal(signon_world_live(), 0);
+        assert_string_equal(sw.last_result, "invalid_credentials");
+    }
+}
+
+static void wrong_unknown_and_disabled_answer_alike(void **state) {
+    struct err wrong = {0}, unknown = {0}, disabled = {0}, none = {0};
+    (void)state;
+    assert_int_equal(local("anna", "wrong horse", &wrong), ERR_CREDENTIALS);
+    assert_int_equal(local("otto", "right horse", &unknown), ERR_CREDENTIALS);
+    sw.user->is_disabled = true;
+    assert_int_equal(local("anna", "right horse", &disabled), ERR_CREDENTIALS);
+    sw.user->is_disabled = false;
+    secret_free(STEAL(sw.user->password_hash));
+    assert_int_equal(local("anna", "right horse", &none), ERR_CREDENTIALS);
+    assert_string_equal(wrong.text, unknown.text);
+    assert_string_equal(wrong.text, disabled.text);
+    assert_string_equal(wrong.text, none.text);
+    assert_int_equal(sw.sessions_count, 0);
+    assert_string_equal(sw.last_result, "invalid_credentials");
+}
+
+static void guesses_are_slowed_down_and_a_success_forgets(void **state) {
+    struct err err = {0};
+    unsigned waited;
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(local("anna", "wrong", NULL), ERR_CREDENTIALS);
+    assert_int_equal(local("anna", "wrong", NULL), ERR_CREDENTIALS); /* the sixth starts the delay */
+    assert_int_equal(local("anna", "right horse", &err), ERR_TOO_MANY);
+    assert_int_equal(err.retry_after_s, 1);
+    assert_int_equal(local("ANNA", "right horse", NULL), ERR_TOO_MANY); /* the same person */
+    clock_advance_ms(1000);
+    assert_int_equal(local("anna", "wrong", NULL), ERR_CREDENTIALS);
+    err_clear(&err);
+    assert_int_equal(local("anna", "wrong", &err), ERR_TOO_MANY);
+    waited = err.retry_after_s;
+    assert_int_equal(waited, 2);
+    clock_advance_ms(2000);
+    assert_int_equal(local("anna", "right horse", NULL), 0);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(local("anna", "wrong", NULL), ERR_CREDENTIALS);
+}
+
+/* One good account must not buy guesses at others from the same address. */
+static void a_success_does_not_clear_the_address(void **state) {
+    char name[20];
+    int refused = 0;
+    (void)state;
+    sw.check_code = ERR_CREDENTIALS;
+    for (int i = 0; i < 120; i++) {
+        int rc;
+        (void)snprintf(name, sizeof(name), "user%d", i);
+        rc = from_vcenter(SIGNON_PROOF_PASSWORD, name, "guess", NULL);
+        refused += rc == ERR_TOO_MANY;
+        if (i % 10 == 9) {
+            sw.check_code = 0;
+            (void)from_vcenter(SIGNON_PROOF_COOKIE, NULL, sw.good_secret, NULL);
+            sw.check_code = ERR_CREDENTIALS;
+        }
+    }
+    assert_true(refused > 40);
+}
+
+static void a_database_that_is_away_is_no_guess(void **state) {
+    (void)state;
+    sw.fail_code = ERR_DATABASE;
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(local("anna", "right horse", NULL), ERR_DATABASE);
+    sw.fail_code = 0;
+    assert_int_equal(local("anna", "right horse", NULL), 0);
+}
+
+static void no_step_leaves_anything_half_done(void **state) {
+    (void)state;
+    for (int works = 0; works < 2; works++) {
+        struct err err = {0};
+        sw.fail_code = ERR_DATABASE;
+        sw.fail_after = works;
+        assert_int_equal(local("anna", "right horse", &err), ERR_DATABASE);
+        assert_int_equal(err.code, ERR_DATABASE);
+        sw.fail_code = 0;
+        assert_int_equal(signon_world_live(), 0);
+    }
+}
+
+/* Without a key no token can be issued: the session that was made for it must not stay. */
+static void a_session_without_token_is_ended(void **state) {
+    struct signon_grant grant = {0};
+    struct signon *keyless = NULL;
+    const struct signon_options options = {.issuer = "x", .token_lifetime_ms = 900000, .session_lifetime_ms = 3600000};
+    (void)state;
+    assert_int_equal(signon_new(&options, &keyless, NULL), 0);
+    assert_int_equal(signon_login_local(keyless, CALLER, "anna", "right horse", &grant, NULL), ERR_UNAVAILABLE);
+    assert_null(grant.token);
+    assert_int_equal(sw.sessions_count, 1);
+    assert_int_equal(signon_world_live(), 0);
+    signon_free(keyless);
+}
+
+/* -- vCenter ------------------------------------------------------------------------------------------------------------- */
+
+static void a_cookie_opens_a_session_with_rights(void **state) {
+    (void)state;
+    assert_int_equal(cookie(sw.good_secret), 0);
+    assert_int_equal(atomic_load(&sw.checks), 1);
+    assert_int_equal(atomic_load(&sw.questions), 1);
+    assert_true(sw.was_asked_by_key);
+    assert_string_equal(sw.sessions[0].who.id, "vc:" VC_A ":vsphere.local\\viewer-east");
+    assert_string_equal(sw.sessions[0].who.vc_session_key, "52aaaaaa-key");
+    assert_int_equal(sw.sessions[0].who.role, ROLE_USER);
+    assert_string_equal(sw.last_principal, sw.sessions[0].who.id);
+}
+
+/* The clone is logged out again, so its key is worth nothing for later questions; its session is short. */
+static void a_ticket_is_asked_by_name(void **state) {
+    (void)state;
+    assert_int_equal(from_vcenter(SIGNON_PROOF_TICKET, NULL, sw.good_secret, NULL), 0);
+    assert_false(sw.was_asked_by_key);
+    assert_null(sw.sessions[0].who.vc_session_key);
+    assert_int_equal(sw.sessions[0].ends_at_ms - sw.sessions[0].created_at_ms, 3600 * 1000);
+}
+
+static void programs_are_refused(void **state) {
+    struct err err = {0};
+    (void)state;
+    sw.is_extension = true;
+    assert_int_equal(from_vcenter(SIGNON_PROOF_COOKIE, NULL, sw.good_secret, &err), ERR_FORBIDDEN);
+    assert_true(err.remedy[0]);
+    assert_int_equal(sw.sessions_count, 0);
+    assert_int_equal(atomic_load(&sw.questions), 0);
+}
+
+static void a_refusal_is_kept_two_seconds(void **state) {
+    (void)state;
+    assert_int_equal(cookie("wrong-cookie"), ERR_CREDENTIALS);
+    assert_int_equal(cookie("wrong-cookie"), ERR_CREDENTIALS);
+    assert_int_equal(atomic_load(&sw.checks), 1);
+    assert_int_equal(cookie("other-cookie"), ERR_CREDENTIALS);
+    assert_int_equal(atomic_load(&sw.checks), 2);
+    assert_int_equal(cookie(sw.good_secret), 0);
+    clock_advance_ms(1999);
+    assert_int_equal(cookie("wrong-cookie"), ERR_CREDENTIALS);
+    assert_int_equal(atomic_load(&sw.checks), 3);
+    clock_advance_ms(1);
+    assert_int_equal(cookie("wrong-cookie"), ERR_CREDENTIALS);
+    assert_int_equal(atomic_load(&sw.checks), 4);
+}
+
+static void an_unreachable_vcenter_is_no_refusal(void **state) {
+    (void)state;
+    sw.check_code = ERR_TIMEOUT;
+    assert_int_equal(cookie(sw.good_secret), ERR_TIMEOUT);
+    sw.check_code = 0;
+    sw.rights_code = ERR_UNREACHABLE; /* signing in needs rights */
+    assert_int_equal(cookie(sw.good_secret), ERR_UNREACHABLE);
+    assert_int_equal(sw.sessions_count, 0);
+    sw.rights_code = 0;
+    assert_int_equal(cookie(sw.good_secret), 0);
+}
+
+/* Texts that do not fit are refused, not cut: cut ones would look like the same proof. */
+static void proofs_that_are_too_long_are_refused(void **state) {
+    char *secret = malloc(6000);
+    (void)state;
+    assert_non_null(secret);
+    memset(secret, 'x', 5999);
+    secret[5999] = 0;
+    assert_int_equal(cookie(secret), ERR_TOO_LARGE);
+    assert_int_equal(atomic_load(&sw.checks), 0);
+    free(secret);
+}
+
+static void name_and_secret_do_not_run_into_each_other(void **state) {
+    (void)state;
+    sw.check_code = ERR_CREDENTIALS;
+    assert_int_equal(from_vcenter(SIGNON_PROOF_PASSWORD, "ab", "cd", NULL), ERR_CREDENTIALS);
+    assert_int_equal(from_vcenter(SIGNON_PROOF_PASSWORD, "a", "bcd", NULL), ERR_CREDENTIALS);
+    assert_int_equal(from_vcenter(SIGNON_PROOF_PASSWORD, "a\nb", "cd", NULL), ERR_CREDENTIALS);
+    assert_int_equal(from_vcenter(SIGNON_PROOF_PASSWORD, "a", "b\ncd", NULL), ERR_CREDENTIALS);
+    assert_int_equal(from_vcenter(SIGNON_PROOF_COOKIE, NULL, "abcd", NULL), ERR_CREDENTIALS);
+    assert_int_equal(atomic_load(&sw.checks), 5);
+}
+
+/* -- in flight together ---------------------------------------------------------------------------------------------------- */
+
+#define GUESTS 8U
+
+struct guest {
+    struct signon_check *check;
+    unsigned called;
+    bool is_in_lane;
+};
+
+static void note_call(void *arg, bool is_canceled) {
+    struct guest *guest = arg;
+    assert_false(is_canceled);
+    guest->called++;
+    guest->is_in_lane = signon_check_is_in_lane(guest->check);
+}
+
+static int come(struct guest *guest, enum signon_proof_kind kind, const char *user, const char *secret, struct err *err) {
+    const struct signon_proof proof = {.kind = kind, .vcenter_id = VC_A, .user = user, .secret = secret};
+    *guest = (struct guest){0};
+    assert_int_equal(signon_check_new(signon, CALLER, &proof, &guest->check, NULL), 0);
+    return signon_check_wait(guest->check, note_call, guest, err);
+}
+
+/* They all come before the vCenter says anything; returns how many checks it is asked for. */
+static unsigned come_together(struct guest *guests, size_t count, enum signon_proof_kind kind, const char *secret) {
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(come(&guests[i], kind, NULL, secret, NULL), 0);
+    return signon_world_in_lanes();
+}
+
+static int go_on(struct guest *guest, struct err *err) {
+    struct signon_grant grant = {0};
+    int rc;
+    assert_int_equal(guest->called, 1);
+    rc = signon_login_vcenter(signon, CALLER, guest->check, &grant, err);
+    assert_int_equal(rc == 0, grant.token != NULL);
+    signon_grant_done(&grant);
+    signon_check_free(guest->check);
+    return rc;
+}
+
+static void identical_sign_ons_share_one_check(void **state) {
+    struct guest guests[GUESTS];
+    (void)state;
+    assert_int_equal(come_together(guests, GUESTS, SIGNON_PROOF_COOKIE, sw.good_secret), 1);
+    assert_int_equal(signon_world_run_lanes(), 1);
+    for (size_t i = 0; i < GUESTS; i++) {
+        assert_int_equal(guests[i].is_in_lane, i == 0);
+        assert_int_equal(go_on(&guests[i], NULL), 0);
+    }
+    assert_int_equal(atomic_load(&sw.checks), 1);
+    assert_int_equal(atomic_load(&sw.questions), 1);
+    assert_int_equal(sw.sessions_count, GUESTS); /* each has a session of its own */
+    assert_int_equal(sw.audited, GUESTS);
+    for (size_t i = 1; i < GUESTS; i++)
+        assert_string_not_equal(sw.sessions[0].sid, sw.sessions[i].sid);
+}
+
+static void who_comes_after_the_answer_is_asked_about_anew(void **state) {
+    struct guest guests[2];
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(guests); i++) {
+        assert_int_equal(come_together(&guests[i], 1, SIGNON_PROOF_COOKIE, sw.good_secret), 1);
+        (void)signon_world_run_lanes();
+    }
+    assert_int_equal(atomic_load(&sw.checks), 2);
+    for (size_t i = 0; i < UNIT_COUNT(guests); i++)
+        assert_int_equal(go_on(&guests[i], NULL), 0);
+}
+
+/* The vCenter accepts one of them; here it accepts all, so that nothing else can keep them apart. */
+static void tickets_are_never_shared(void **state) {
+    struct guest guests[GUESTS];
+    (void)state;
+    assert_int_equal(come_together(guests, GUESTS, SIGNON_PROOF_TICKET, sw.good_secret), GUESTS);
+    (void)signon_world_run_lanes();
+    assert_int_equal(atomic_load(&sw.checks), GUESTS);
+    for (size_t i = 0; i < GUESTS; i++)
+        assert_int_equal(go_on(&guests[i], NULL), 0);
+}
+
+static void secrets_of_one_user_are_never_mixed(void **state) {
+    struct guest good[2], bad[2];
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(come(&good[i], SIGNON_PROOF_PASSWORD, "otto", sw.good_secret, NULL), 0);
+        assert_int_equal(come(&bad[i], SIGNON_PROOF_PASSWORD, "otto", "no secret", NULL), 0);
+    }
+    assert_int_equal(signon_world_run_lanes(), 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(go_on(&good[i], NULL), 0);
+        assert_int_equal(go_on(&bad[i], NULL), ERR_CREDENTIALS);
+    }
+    assert_int_equal(sw.sessions_count, 2);
+}
+
+/* And one wrong secret is one guess, however often it came at once. */
+static void a_shared_refusal_refuses_all(void **state) {
+    static struct guest guests[300];
+    (void)state;
+    assert_int_equal(come_together(guests, UNIT_COUNT(guests), SIGNON_PROOF_COOKIE, "wrong-cookie"), 1);
+    (void)signon_world_run_lanes();
+    for (size_t i = 0; i < UNIT_COUNT(guests); i++)
+        assert_int_equal(go_on(&guests[i], NULL), ERR_CREDENTIALS);
+    assert_int_equal(sw.sessions_count, 0);
+    assert_int_equal(atomic_load(&sw.checks), 1);
+    assert_int_equal(sw.audited, UNIT_COUNT(guests));
+    assert_int_equal(from_vcenter(SIGNON_PROOF_COOKIE, NULL, sw.good_secret, NULL), 0);
+}
+
+static void different_guesses_do_not_pass_the_throttle_together(void **state) {
+    struct guest guests[40];
+    char secret[UNIT_COUNT(guests)][20];
+    unsigned slowed = 0;
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(guests); i++) {
+        (void)snprintf(secret[i], sizeof(secret[i]), "guess %zu", i);
+        assert_int_equal(come(&guests[i], SIGNON_PROOF_PASSWORD, "otto", secret[i], NULL), 0);
+    }
+    (void)signon_world_run_lanes();
+    for (size_t i = 0; i < UNIT_COUNT(guests); i++)
+        slowed += go_on(&guests[i], NULL) == ERR_TOO_MANY;
+    assert_int_equal(atomic_load(&sw.checks), 6);
+    assert_int_equal(slowed, UNIT_COUNT(guests) - 6);
+}
+
+static void what_stops_the_first_stops_all(void **state) {
+    static const int codes[] = {ERR_TIMEOUT, ERR_UNREACHABLE, ERR_FORBIDDEN};
+    struct guest guests[GUESTS];
+    (void)state;
+    for (size_t k = 0; k < UNIT_COUNT(codes); k++) {
+        sw.check_code = codes[k];
+        (void)come_together(guests, GUESTS, SIGNON_PROOF_COOKIE, sw.good_secret);
+        assert_int_equal(signon_world_run_lanes(), 1); /* and nobody tries again */
+        for (size_t i = 0; i < GUESTS; i++) {
+            struct err err = {0};
+            assert_int_equal(go_on(&guests[i], &err), codes[k]);
+            assert_string_equal(err.text, "as the test wants it");
+        }
+    }
+    assert_int_equal(sw.sessions_count, 0);
+}
+
+static void a_lane_that_is_full_or_ends_leaves_nobody_waiting(void **state) {
+    struct guest guests[GUESTS];
+    struct err err = {0};
+    (void)state;
+    sw.lane_code = ERR_BUSY;
+    assert_int_equal(come_together(guests, 1, SIGNON_PROOF_COOKIE, sw.good_secret), 0);
+    assert_false(guests[0].is_in_lane);
+    assert_int_equal(go_on(&guests[0], NULL), ERR_BUSY);
+    sw.lane_code = 0;
+    assert_int_equal(come_together(guests, GUESTS, SIGNON_PROOF_COOKIE, sw.good_secret), 1);
+    signon_world_end_lanes();
+    for (size_t i = 0; i < GUESTS; i++) {
+        assert_false(guests[i].is_in_lane);
+        assert_int_equal(go_on(&guests[i], i ? NULL : &err), ERR_UNAVAILABLE);
+    }
+    assert_int_equal(err.retry_after_s, 1);
+    assert_int_equal(atomic_load(&sw.checks), 0);
+}
+
+static void places_are_bounded(void **state) {
+    static struct guest guests[KAAS_SIGNONS_SHARED_MAX];
+    struct guest late;
+    (void)state;
+    assert_int_equal(come_together(guests, UNIT_COUNT(guests), SIGNON_PROOF_COOKIE, sw.good_secret), 1);
+    assert_int_equal(come(&late, SIGNON_PROOF_COOKIE, NULL, sw.good_secret, NULL), ERR_BUSY);
+    signon_check_free(late.check);
+    assert_int_equal(late.called, 0);
+    assert_int_equal(come(&late, SIGNON_PROOF_COOKIE, NULL, "another one", NULL), 0);
+    (void)signon_world_run_lanes();
+    assert_int_equal(go_on(&late, NULL), ERR_CREDENTIALS);
+    for (size_t i = 0; i < UNIT_COUNT(guests); i++) /* who went away before going on */
+        signon_check_free(guests[i].check);
+    assert_int_equal(come_together(&late, 1, SIGNON_PROOF_COOKIE, sw.good_secret), 1);
+    (void)signon_world_run_lanes();
+    assert_int_equal(go_on(&late, NULL), 0);
+}
+
+/* -- the throttle alone ------------------------------------------------------------------------------------------------------ */
+
+static void the_delay_grows_to_a_minute_and_is_forgotten(void **state) {
+    static const unsigned wanted_s[] = {1, 2, 4, 8, 16, 32, 60, 60};
+    struct throttle *throttle = throttle_new();
+    (void)state;
+    assert_non_null(throttle);
+    assert_int_equal(throttle_check(throttle, "k", 0, NULL), 0);
+    for (size_t i = 0; i < UNIT_COUNT(wanted_s); i++) {
+        struct err err = {0};
+        throttle_note(throttle, "k", ERR_CREDENTIALS);
+        assert_int_equal(throttle_check(throttle, "k", 0, &err), ERR_TOO_MANY);
+        assert_int_equal(err.retry_after_s, wanted_s[i]);
+        assert_int_equal(throttle_check(throttle, "other", 0, NULL), 0);
+        clock_advance_ms(wanted_s[i] * 1000 - 1);
+        assert_int_equal(throttle_check(throttle, "k", 0, NULL), ERR_TOO_MANY);
+        clock_advance_ms(1);
+        assert_int_equal(throttle_check(throttle, "k", 0, NULL), 0);
+    }
+    clock_advance_ms(15 * 60 * 1000);
+    throttle_note(throttle, "k", ERR_CREDENTIALS);
+    assert_int_equal(throttle_check(throttle, "k", 1, NULL), 0); /* counts as the first again */
+    throttle_note(throttle, "k", 0);
+    assert_int_equal(throttle_check(throttle, "k", 0, NULL), 0);
+    throttle_free(throttle);
+}
+
+static void a_flood_of_names_costs_no_memory_and_evicts_the_oldest(void **state) {
+    struct throttle *throttle = throttle_new();
+    char key[32];
+    unsigned kept = 0;
+    (void)state;
+    assert_non_null(throttle);
+    for (int i = 0; i < 50000; i++) {
+        (void)snprintf(key, sizeof(key), "name%d", i);
+        throttle_note(throttle, key, ERR_CREDENTIALS);
+        if (i % 100 == 0)
+            clock_advance_ms(1);
+    }
+    for (int i = 49000; i < 50000; i++) {
+        (void)snprintf(key, sizeof(key), "name%d", i);
+        kept += throttle_check(throttle, key, 0, NULL) == ERR_TOO_MANY;
+    }
+    assert_true(kept > 900); /* the newest are still known */
+    throttle_free(throttle);
+}
+
+static void forgiveness_takes_one_off(void **state) {
+    struct throttle *throttle = throttle_new();
+    (void)state;
+    assert_non_null(throttle);
+    throttle_forgive(throttle, "k");
+    throttle_note(throttle, "k", ERR_CREDENTIALS);
+    throttle_note(throttle, "k", ERR_CREDENTIALS);
+    assert_int_equal(throttle_check(throttle, "k", 1, NULL), ERR_TOO_MANY);
+    throttle_forgive(throttle, "k");
+    assert_int_equal(throttle_check(throttle, "k", 1, NULL), 0);
+    throttle_free(throttle);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(the_right_password_opens_a_session),
+        TEST(blanks_make_no_other_name),
+        TEST(a_user_who_goes_meanwhile_gets_no_session),
+        TEST(wrong_unknown_and_disabled_answer_alike),
+        TEST(guesses_are_slowed_down_and_a_success_forgets),
+        TEST(a_success_does_not_clear_the_address),
+        TEST(a_database_that_is_away_is_no_guess),
+        TEST(no_step_leaves_anything_half_done),
+        TEST(a_session_without_token_is_ended),
+        TEST(a_cookie_opens_a_session_with_rights),
+        TEST(a_ticket_is_asked_by_name),
+        TEST(programs_are_refused),
+        TEST(a_refusal_is_kept_two_seconds),
+        TEST(an_unreachable_vcenter_is_no_refusal),
+        TEST(proofs_that_are_too_long_are_refused),
+        TEST(name_and_secret_do_not_run_into_each_other),
+        TEST(identical_sign_ons_share_one_check),
+        TEST(who_comes_after_the_answer_is_asked_about_anew),
+        TEST(tickets_are_never_shared),
+        TEST(secrets_of_one_user_are_never_mixed),
+        TEST(a_shared_refusal_refuses_all),
+        TEST(different_guesses_do_not_pass_the_throttle_together),
+        TEST(what_stops_the_first_stops_all),
+        TEST(a_lane_that_is_full_or_ends_leaves_nobody_waiting),
+        TEST(places_are_bounded),
+        TEST(the_delay_grows_to_a_minute_and_is_forgotten),
+        TEST(a_flood_of_names_costs_no_memory_and_evicts_the_oldest),
+        TEST(forgiveness_takes_one_off),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

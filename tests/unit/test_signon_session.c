@@ -1,0 +1,450 @@
+/* Sessions and tokens after sign-on: refresh, logout, other replicas.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bad_tokens.h"
+#include "clock.h"
+#include "signon_world.h"
+#include "str.h"
+#include "uuid.h"
+
+static struct signon *signon;
+static struct signon_grant grant;
+
+static void sign_in(enum signon_proof_kind kind) {
+    struct signon_proof proof = {.kind = kind, .vcenter_id = VC_A, .secret = sw.good_secret};
+    signon_grant_done(&grant);
+    assert_int_equal(signon_world_log_in(signon, &proof, &grant, NULL), 0);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    signon = signon_world_new();
+    sign_in(SIGNON_PROOF_COOKIE);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    signon_grant_done(&grant);
+    signon_world_free(signon);
+    return 0;
+}
+
+static int verify(struct signon *s, const char *token) {
+    struct signon_bearer bearer = {0};
+    int rc = signon_verify(s, token, &bearer, NULL);
+    signon_bearer_done(&bearer);
+    return rc;
+}
+
+static int verify_slow(struct signon *s, const char *token) {
+    struct signon_bearer bearer = {0};
+    struct err err = {0};
+    int rc = signon_verify_slow(s, token, &bearer, &err);
+    assert_int_equal(err.code, rc);
+    signon_bearer_done(&bearer);
+    return rc;
+}
+
+/* jti of a token, and its session. */
+static void read_token(const char *token, char sid[37], char jti[37]) {
+    struct signon_bearer bearer = {0};
+    assert_int_equal(signon_verify_slow(signon, token, &bearer, NULL), 0);
+    (void)snprintf(sid, 37, "%s", live_session_sid(bearer.session));
+    (void)snprintf(jti, 37, "%s", bearer.jti);
+    signon_bearer_done(&bearer);
+}
+
+/* From memory. */
+static void read_sid(const char *token, char sid[37]) {
+    struct signon_bearer bearer = {0};
+    assert_int_equal(signon_verify(signon, token, &bearer, NULL), 0);
+    (void)snprintf(sid, 37, "%s", live_session_sid(bearer.session));
+    signon_bearer_done(&bearer);
+}
+
+static int refresh(struct signon *s, const char *sid, const char *jti, char next[37], struct signon_grant *out) {
+    struct signon_grant fresh = {0};
+    struct err err = {0};
+    int rc = signon_refresh(s, sid, jti, &fresh, &err);
+    assert_int_equal(err.code, rc);
+    if (!rc) {
+        char same[37];
+        read_token(fresh.token, same, next);
+        assert_string_equal(same, sid);
+    }
+    if (out)
+        *out = fresh;
+    else
+        signon_grant_done(&fresh);
+    return rc;
+}
+
+/* -- tokens ---------------------------------------------------------------------------------------------------------------- */
+
+static void a_token_is_known_at_once(void **state) {
+    struct signon_bearer bearer = {0};
+    (void)state;
+    assert_int_equal(signon_verify(signon, grant.token, &bearer, NULL), 0);
+    assert_string_equal(live_session_who(bearer.session)->name, "VSPHERE.LOCAL\\Viewer-East");
+    assert_int_equal(bearer.token_expires_at_ms, 1700000000000 + 900000);
+    signon_bearer_done(&bearer);
+    assert_int_equal(verify(signon, "rubbish"), ERR_UNAUTHENTICATED);
+    assert_int_equal(verify(signon, ""), ERR_UNAUTHENTICATED);
+    assert_int_equal(verify_slow(signon, "a.b.c"), ERR_UNAUTHENTICATED);
+}
+
+static void tokens_expire_and_sessions_end(void **state) {
+    (void)state;
+    sign_in(SIGNON_PROOF_TICKET);
+    clock_advance_ms(900000);
+    assert_int_equal(verify(signon, grant.token), ERR_TOKEN_EXPIRED);
+    clock_advance_ms(3600 * 1000 - 900000 - 60000); /* a minute before the end of the ticket's session */
+    char sid[37], jti[37], next[37];
+    struct signon_grant last = {0};
+    (void)snprintf(sid, sizeof(sid), "%s", sw.sessions[1].sid);
+    (void)snprintf(jti, sizeof(jti), "%s", sw.sessions[1].jti);
+    assert_int_equal(refresh(signon, sid, jti, next, &last), 0);
+    assert_int_equal(last.token_lifetime_ms, 60000); /* no token outlives its session */
+    clock_advance_ms(60000);
+    assert_int_not_equal(verify(signon, last.token), 0);
+    assert_int_equal(refresh(signon, sid, next, jti, NULL), ERR_SESSION_ENDED);
+    signon_grant_done(&last);
+}
+
+static void refresh_rotates_and_repeats(void **state) {
+    char sid[37], first[37], second[37], again[37], third[37];
+    struct signon_grant fresh = {0};
+    (void)state;
+    read_token(grant.token, sid, first);
+    assert_int_equal(refresh(signon, sid, first, second, &fresh), 0);
+    assert_string_not_equal(first, second);
+    clock_advance_ms(SESSION_OLD_JTI_GRACE_MS);
+    assert_int_equal(refresh(signon, sid, first, again, NULL), 0); /* the answer was lost */
+    assert_string_equal(again, second);
+    assert_int_equal(verify(signon, grant.token), 0);
+    assert_int_equal(refresh(signon, sid, second, third, NULL), 0);
+    assert_string_not_equal(second, third);
+    signon_grant_done(&fresh);
+}
+
+static void reuse_after_the_grace_ends_the_session(void **state) {
+    char sid[37], first[37], second[37];
+    struct signon_grant fresh = {0};
+    (void)state;
+    read_token(grant.token, sid, first);
+    assert_int_equal(refresh(signon, sid, first, second, &fresh), 0);
+    clock_advance_ms(SESSION_OLD_JTI_GRACE_MS + 1);
+    assert_int_equal(verify(signon, grant.token), ERR_NOT_FOUND); /* memory alone does not condemn */
+    assert_int_equal(verify_slow(signon, grant.token), ERR_SESSION_ENDED);
+    assert_string_equal(sw.last_action, "session.reuse");
+    assert_int_not_equal(sw.sessions[0].revoked_at_ms, 0);
+    assert_int_equal(verify(signon, fresh.token), ERR_SESSION_ENDED);
+    assert_int_equal(refresh(signon, sid, second, first, NULL), ERR_SESSION_ENDED);
+    signon_grant_done(&fresh);
+}
+
+/* A thief's old token ends the session here even while the database cannot be told. */
+static void reuse_counts_while_the_database_is_away(void **state) {
+    char sid[37], first[37], second[37];
+    (void)state;
+    read_token(grant.token, sid, first);
+    assert_int_equal(refresh(signon, sid, first, second, NULL), 0);
+    clock_advance_ms(SESSION_OLD_JTI_GRACE_MS + 1);
+    sw.fail_code = ERR_DATABASE;
+    sw.fail_after = 1;
+    assert_int_equal(verify_slow(signon, grant.token), ERR_SESSION_ENDED);
+    sw.fail_code = 0;
+    assert_int_equal(verify_slow(signon, grant.token), ERR_SESSION_ENDED);
+}
+
+static void of_two_refreshes_both_get_the_same(void **state) {
+    char sid[37], first[37], next[37];
+    (void)state;
+    read_token(grant.token, sid, first);
+    sw.rotates_for_another = true;
+    assert_int_equal(refresh(signon, sid, first, next, NULL), 0);
+    assert_string_equal(next, "99999999-0000-4000-8000-000000000000");
+}
+
+static void every_failing_step_of_a_refresh_can_be_repeated(void **state) {
+    char sid[37], first[37], next[37];
+    (void)state;
+    read_token(grant.token, sid, first);
+    for (int works = 0; works < 2; works++) {
+        sw.fail_code = ERR_DATABASE;
+        sw.fail_after = works;
+        assert_int_equal(refresh(signon, sid, first, next, NULL), ERR_DATABASE);
+        sw.fail_code = 0;
+        assert_int_equal(verify(signon, grant.token), 0);
+    }
+    sw.fail_code = ERR_DATABASE; /* exchanged, but not read back */
+    sw.fail_after = 2;
+    struct signon_grant fresh = {0};
+    assert_int_equal(signon_refresh(signon, sid, first, &fresh, NULL), 0);
+    sw.fail_code = 0;
+    assert_int_equal(verify_slow(signon, fresh.token), 0);
+    assert_int_equal(refresh(signon, sid, first, next, NULL), 0);
+    signon_grant_done(&fresh);
+}
+
+static void logout_ends_it_at_once(void **state) {
+    char sid[37], jti[37];
+    (void)state;
+    read_token(grant.token, sid, jti);
+    sw.fail_code = ERR_DATABASE;
+    assert_int_equal(signon_logout(signon, CALLER, sid, NULL), ERR_DATABASE);
+    sw.fail_code = 0;
+    assert_int_equal(verify(signon, grant.token), 0);
+    assert_int_equal(signon_logout(signon, CALLER, sid, NULL), 0);
+    assert_string_equal(sw.last_action, "logout");
+    assert_int_equal(verify(signon, grant.token), ERR_SESSION_ENDED);
+    assert_int_equal(signon_logout(signon, CALLER, sid, NULL), 0);
+    assert_int_equal(signon_purge(signon, NULL), 0);
+    assert_int_equal(verify(signon, grant.token), ERR_NOT_FOUND);
+    assert_int_equal(verify_slow(signon, grant.token), ERR_SESSION_ENDED);
+}
+
+/* -- replicas ---------------------------------------------------------------------------------------------------------------- */
+
+static void another_replica_knows_old_sessions_and_reads_new_ones(void **state) {
+    struct signon *other = signon_world_replica();
+    (void)state;
+    assert_int_equal(verify(other, grant.token), 0);
+    sign_in(SIGNON_PROOF_COOKIE);
+    assert_int_equal(verify(other, grant.token), ERR_NOT_FOUND);
+    assert_int_equal(verify_slow(other, grant.token), 0);
+    assert_int_equal(verify(other, grant.token), 0);
+    signon_free(other);
+}
+
+/* The feed is slower than the client: a refresh at one replica, the next one at the other. */
+static void a_refresh_elsewhere_is_no_reuse(void **state) {
+    struct signon *other = signon_world_replica();
+    char sid[37], first[37], second[37], third[37];
+    struct signon_grant fresh = {0};
+    (void)state;
+    read_token(grant.token, sid, first);
+    assert_int_equal(refresh(signon, sid, first, second, &fresh), 0);
+    assert_int_equal(refresh(other, sid, second, third, NULL), 0);
+    assert_int_equal(verify(other, fresh.token), 0);
+    assert_int_equal(signon_world_live(), 1);
+    signon_grant_done(&fresh);
+    signon_free(other);
+}
+
+static void a_logout_elsewhere_arrives_by_the_feed_or_the_reload(void **state) {
+    struct signon *other = signon_world_replica();
+    char sid[37], jti[37];
+    (void)state;
+    read_token(grant.token, sid, jti);
+    assert_int_equal(signon_logout(other, CALLER, sid, NULL), 0);
+    assert_int_equal(verify(signon, grant.token), 0); /* not told yet */
+    assert_int_equal(signon_apply_session_change(signon, sid, NULL), 0);
+    assert_int_equal(verify(signon, grant.token), ERR_SESSION_ENDED);
+    signon_free(other);
+    other = signon_world_replica();
+    sign_in(SIGNON_PROOF_COOKIE);
+    read_token(grant.token, sid, jti);
+    assert_int_equal(verify_slow(other, grant.token), 0);
+    assert_int_equal(signon_logout(signon, CALLER, sid, NULL), 0);
+    assert_int_equal(signon_load(other, NULL), 0); /* after a gap in the feed */
+    assert_int_equal(verify(other, grant.token), ERR_SESSION_ENDED);
+    signon_free(other);
+}
+
+static void a_reload_keeps_rights(void **state) {
+    struct signon_bearer bearer = {0};
+    struct session_rights rights = {0};
+    (void)state;
+    assert_int_equal(signon_load(signon, NULL), 0);
+    assert_int_equal(signon_verify(signon, grant.token, &bearer, NULL), 0);
+    assert_int_equal(signon_get_rights(signon, bearer.session, &(struct signon_use){.is_read = true}, &rights, NULL), 0);
+    assert_int_equal(rights.parts[0].state, SIGNON_PART_FRESH);
+    session_rights_done(&rights);
+    signon_bearer_done(&bearer);
+}
+
+/* What was just written needs not be read again when the change feed tells of it; anything later does. */
+static void the_echo_of_a_sign_on_is_taken_once(void **state) {
+    char sid[37], jti[37];
+    struct signon *other = signon_world_replica();
+    (void)state;
+    read_sid(grant.token, sid);
+    assert_false(signon_takes_echo(other, OWN_REPLICA, sid)); /* read there, not written */
+    assert_false(signon_takes_echo(signon, OWN_REPLICA + 1, sid));
+    assert_false(signon_takes_echo(signon, OWN_REPLICA, "99999999-0000-4000-8000-000000000000"));
+    assert_true(signon_takes_echo(signon, OWN_REPLICA, sid));
+    assert_false(signon_takes_echo(signon, OWN_REPLICA, sid));
+    sign_in(SIGNON_PROOF_COOKIE);
+    read_token(grant.token, sid, jti); /* reads the row anew */
+    assert_false(signon_takes_echo(signon, OWN_REPLICA, sid));
+    signon_free(other);
+}
+
+static void the_trail_does_not_stand_in_the_way(void **state) {
+    const unsigned audited = sw.audited;
+    (void)state;
+    sw.trail_code = ERR_SCHEMA; /* as without the table of the trail */
+    sign_in(SIGNON_PROOF_COOKIE);
+    assert_int_equal(verify(signon, grant.token), 0);
+    assert_int_equal(sw.audited, audited);
+    assert_int_equal(signon_world_live(), 2);
+    char sid[37], jti[37];
+    read_token(grant.token, sid, jti);
+    assert_int_equal(signon_logout(signon, CALLER, sid, NULL), 0);
+    assert_int_equal(verify(signon, grant.token), ERR_SESSION_ENDED);
+    assert_int_equal(sw.audited, audited);
+    sw.trail_code = 0;
+}
+
+static void replicas_agree_on_the_first_key(void **state) {
+    struct strbuf mine, theirs;
+    struct signon *other = signon_world_replica();
+    (void)state;
+    assert_int_equal(sw.keys_count, 1);
+    strbuf_init(&mine, 4096);
+    strbuf_init(&theirs, 4096);
+    assert_int_equal(signon_write_jwks(signon, &mine, NULL), 0);
+    assert_int_equal(signon_write_jwks(other, &theirs, NULL), 0);
+    assert_string_equal(mine.data, theirs.data);
+    assert_null(strstr(mine.data, "\"d\""));
+    strbuf_done(&mine);
+    strbuf_done(&theirs);
+    signon_free(other);
+}
+
+static void the_slower_replica_takes_the_faster_ones_key(void **state) {
+    (void)state;
+    signon_grant_done(&grant);
+    signon_world_free(signon);
+    sw.loses_key_race = true;
+    signon = signon_world_new();
+    sign_in(SIGNON_PROOF_COOKIE);
+    assert_int_equal(verify(signon, grant.token), 0);
+}
+
+/* Tokens from one address with the ids of the granted one and signatures that are wrong. How many were not even checked? */
+static size_t flood(const char *address, int first, int count) {
+    struct signon_bearer bearer = {0};
+    char bad[4096];
+    size_t refused = 0, n = strlen(grant.token);
+    (void)snprintf(bad, sizeof(bad), "%s", grant.token);
+    for (int i = first; i < first + count; i++) {
+        struct err err = {0};
+        int rc;
+        (void)snprintf(bad + n - 86, 87, "%085dA", i); /* 4 bits of the last sign belong to nothing */
+        rc = signon_verify_from(signon, address, bad, &bearer, &err);
+        assert_true(rc == ERR_UNAUTHENTICATED || rc == ERR_TOO_MANY);
+        assert_int_equal(err.code, rc);
+        assert_true(rc != ERR_TOO_MANY || err.retry_after_s == 1);
+        refused += rc == ERR_TOO_MANY;
+    }
+    return refused;
+}
+
+static int verify_from(const char *address) {
+    struct signon_bearer bearer = {0};
+    int rc = signon_verify_from(signon, address, grant.token, &bearer, NULL);
+    signon_bearer_done(&bearer);
+    return rc;
+}
+
+/* Tokens that look good until their signature is checked: bounded by address. Time stands still, so the burst is all there is. */
+static void a_flood_of_bad_tokens_is_bounded(void **state) {
+    char sid[37], jti[37];
+    (void)state;
+    read_token(grant.token, sid, jti);
+    assert_int_equal(flood("192.0.2.1", 0, 600), 400); /* whoever knows the ids of a live session may try more often */
+    assert_int_equal(verify_from("192.0.2.1"), 0);     /* its own token was seen before */
+    assert_int_equal(signon_logout(signon, CALLER, sid, NULL), 0);
+    assert_int_equal(flood("192.0.2.2", 1000, 100), 50);
+    sign_in(SIGNON_PROOF_COOKIE);
+    assert_int_equal(verify_from("192.0.2.2"), 0); /* a new token of a live session goes before garbage of the same address */
+}
+
+static void spend(struct bad_tokens *tokens, const char *address, bool is_known, unsigned times) {
+    for (unsigned i = 0; i < times; i++)
+        bad_tokens_note(tokens, address, is_known);
+}
+
+static void a_flood_from_many_addresses_is_bounded_together(void **state) {
+    struct bad_tokens *tokens = bad_tokens_new();
+    unsigned allowed = 0;
+    char address[40];
+    (void)state;
+    assert_non_null(tokens);
+    spend(tokens, "192.0.2.1", false, 250);
+    assert_int_equal(bad_tokens_check(tokens, "192.0.2.1", false, NULL), ERR_TOO_MANY);
+    assert_int_equal(bad_tokens_check(tokens, "192.0.2.1", true, NULL), 0);
+    for (unsigned i = 0; i < 2000; i++) {
+        (void)snprintf(address, sizeof(address), "10.0.%u.%u", i / 256, i % 256);
+        if (bad_tokens_check(tokens, address, false, NULL))
+            continue;
+        bad_tokens_note(tokens, address, false);
+        allowed++;
+    }
+    assert_int_equal(allowed, 750);
+    assert_int_equal(bad_tokens_check(tokens, "192.0.2.2", true, NULL), 0); /* who names a live session is apart */
+    bad_tokens_free(tokens);
+}
+
+/* More addresses than there is room for: those of long ago make room, not those of now. */
+static void the_oldest_address_is_forgotten_first(void **state) {
+    struct bad_tokens *tokens = bad_tokens_new();
+    unsigned held = 0;
+    char address[40];
+    (void)state;
+    assert_non_null(tokens);
+    for (unsigned i = 0; i < 32768; i++) {
+        (void)snprintf(address, sizeof(address), "10.%u.%u.1", i / 256, i % 256);
+        spend(tokens, address, true, 1);
+    }
+    clock_advance_ms(1);
+    for (unsigned i = 0; i < 100; i++) {
+        (void)snprintf(address, sizeof(address), "192.0.2.%u", i);
+        spend(tokens, address, true, 200);
+    }
+    clock_advance_ms(1);
+    for (unsigned i = 0; i < 1024; i++) { /* one for each set of four, on average */
+        (void)snprintf(address, sizeof(address), "172.16.%u.%u", i / 256, i % 256);
+        spend(tokens, address, true, 1);
+    }
+    for (unsigned i = 0; i < 100; i++) {
+        (void)snprintf(address, sizeof(address), "192.0.2.%u", i);
+        held += bad_tokens_check(tokens, address, true, NULL) != 0;
+    }
+    assert_true(held > 75); /* about 97; 37 if the newest went first */
+    bad_tokens_free(tokens);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_token_is_known_at_once),
+        TEST(tokens_expire_and_sessions_end),
+        TEST(refresh_rotates_and_repeats),
+        TEST(reuse_after_the_grace_ends_the_session),
+        TEST(reuse_counts_while_the_database_is_away),
+        TEST(of_two_refreshes_both_get_the_same),
+        TEST(every_failing_step_of_a_refresh_can_be_repeated),
+        TEST(a_flood_of_bad_tokens_is_bounded),
+        TEST(a_flood_from_many_addresses_is_bounded_together),
+        TEST(the_oldest_address_is_forgotten_first),
+        TEST(logout_ends_it_at_once),
+        TEST(another_replica_knows_old_sessions_and_reads_new_ones),
+        TEST(a_refresh_elsewhere_is_no_reuse),
+        TEST(a_logout_elsewhere_arrives_by_the_feed_or_the_reload),
+        TEST(a_reload_keeps_rights),
+        TEST(the_echo_of_a_sign_on_is_taken_once),
+        TEST(the_trail_does_not_stand_in_the_way),
+        TEST(replicas_agree_on_the_first_key),
+        TEST(the_slower_replica_takes_the_faster_ones_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

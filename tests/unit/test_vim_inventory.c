@@ -1,0 +1,240 @@
+/* Inventory: the forest above the clusters, pages, names, views that are given back.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "unit.h"
+
+#include "limits.h"
+#include "str.h"
+#include "strbuf.h"
+#include "vim.h"
+#include "vim_fake.h"
+#include "vim_inventory.h"
+
+#define VIEW "<returnval type=\"ContainerView\">session[52a]52b</returnval>"
+#define NAME(text) "<propSet><name>name</name><val xsi:type=\"xsd:string\">" text "</val></propSet>"
+#define PARENT(type, id) \
+    "<propSet><name>parent</name><val type=\"" type "\" xsi:type=\"ManagedObjectReference\">" id "</val></propSet>"
+#define CLUSTER(id, name, parent) \
+    "<objects><obj type=\"ClusterComputeResource\">" id "</obj>" NAME(name) PARENT("Folder", parent) "</objects>"
+#define FOLDER(id, type, parent) "<objects><obj type=\"Folder\">" id "</obj>" PARENT(type, parent) "</objects>"
+#define DATACENTER(id, name) "<objects><obj type=\"Datacenter\">" id "</obj>" NAME(name) "</objects>"
+
+static const struct vim_cluster *find(const struct vim_cluster_list *list, const char *moref) {
+    for (size_t i = 0; i < list->count; i++)
+        if (str_eq(list->items[i].moref, moref))
+            return &list->items[i];
+    fail_msg("no cluster %s", moref);
+    return NULL;
+}
+
+static void datacenters_are_found_through_folders(void **state) {
+    struct fake_world *w = *state;
+    struct vim_cluster_list list = {0};
+    struct err err = {0};
+    fake_answer(w->fake, "CreateContainerView", VIEW);
+    fake_answer(w->fake, "RetrievePropertiesEx",
+                "<returnval>" CLUSTER("domain-c7", "HX-East", "group-h1") CLUSTER(
+                    "domain-c70", "HX%2fWest %25 %5C", "group-h3") CLUSTER("domain-c8", "HX-East", "group-h9")
+                    FOLDER("group-h1", "Datacenter", "datacenter-2") FOLDER("group-h3", "Folder", "group-h2") FOLDER(
+                        "group-h2", "Datacenter",
+                        "datacenter-3") "<objects><obj type=\"Folder\">group-d1</obj></objects>" DATACENTER("datacenter-2", "DC0")
+                        DATACENTER("datacenter-3", "DC%2f1") "</returnval>");
+    assert_int_equal(vim_read_clusters(w->client, &list, &err), 0);
+    assert_int_equal(list.count, 3);
+    assert_string_equal(find(&list, "domain-c7")->datacenter, "DC0");
+    assert_string_equal(find(&list, "domain-c70")->name, "HX/West % \\");
+    assert_string_equal(find(&list, "domain-c70")->datacenter, "DC/1");
+    assert_null(find(&list, "domain-c8")->datacenter); /* a folder above is not ours to see */
+    assert_int_equal(fake_count(w->fake, "RetrievePropertiesEx"), 1);
+    assert_int_equal(fake_count(w->fake, "DestroyView"), 1);
+    assert_non_null(strstr(fake_last(w->fake, "DestroyView"), "session[52a]52b"));
+    assert_non_null(strstr(fake_last(w->fake, "RetrievePropertiesEx"), "xsi:type=\"vim25:TraversalSpec\""));
+    vim_cluster_list_done(&list);
+}
+
+static void nothing_to_see(void **state) {
+    struct fake_world *w = *state;
+    struct vim_cluster_list list = {0};
+    fake_answer(w->fake, "CreateContainerView", VIEW);
+    fake_answer(w->fake, "RetrievePropertiesEx", ""); /* no returnval at all when nothing matched */
+    assert_int_equal(vim_read_clusters(w->client, &list, NULL), 0);
+    assert_int_equal(list.count, 0);
+    vim_cluster_list_done(&list);
+    fake_answer(w->fake, "CreateContainerView", VIEW);
+    fake_answer(w->fake, "RetrievePropertiesEx", "<returnval/>");
+    assert_int_equal(vim_read_clusters(w->client, &list, NULL), 0);
+    vim_cluster_list_done(&list);
+}
+
+static void strange_objects_spoil_nothing(void **state) {
+    struct fake_world *w = *state;
+    struct vim_cluster_list list = {0};
+    fake_answer(w->fake, "CreateContainerView", VIEW);
+    fake_answer(
+        w->fake, "RetrievePropertiesEx",
+        "<returnval><objects/><objects><obj>domain-c1</obj></objects><objects><obj type=\"HostSystem\">host-1</obj>" NAME(
+            "h") "</objects>"
+                 "<objects><obj type=\"ClusterComputeResource\"></obj>" NAME(
+                     "empty id") "</objects>"
+                                 /* name not readable */
+                                 "<objects><obj type=\"ClusterComputeResource\">domain-c2</obj><missingSet><path>name</path><fault><fault xsi:type=\"NoPermission\">"
+                                 "<privilegeId>System.Read</privilegeId></fault></fault></missingSet></objects>"
+                                 /* name of a type that names do not have */
+                                 "<objects><obj type=\"ClusterComputeResource\">domain-c3</obj><propSet><name>name</name><val xsi:type=\"xsd:int\">7</val></propSet></objects>" CLUSTER(
+                                     "domain-c4", "good", "group-h1") CLUSTER("domain-c4", "twice", "group-h1")
+                                     FOLDER("group-h1", "Folder", "group-h1") /* its own parent */
+        "</returnval>");
+    assert_int_equal(vim_read_clusters(w->client, &list, NULL), 0);
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.items[0].moref, "domain-c4");
+    assert_null(list.items[0].datacenter);
+    vim_cluster_list_done(&list);
+}
+
+/* ---- pages ---- */
+
+static void add_page(struct strbuf *b, const char *token, size_t from, size_t n) {
+    strbuf_reset(b);
+    strbuf_adds(b, "<returnval>");
+    if (token)
+        strbuf_addf(b, "<token>%s</token>", token);
+    for (size_t i = from; i < from + n; i++)
+        strbuf_addf(b, CLUSTER("domain-c%zu", "n", "group-h1"), i);
+    strbuf_adds(b, "</returnval>");
+}
+
+static void all_pages_are_read(void **state) {
+    struct fake_world *w = *state;
+    struct vim_cluster_list list = {0};
+    struct strbuf b;
+    strbuf_init(&b, 1U << 20);
+    fake_answer(w->fake, "CreateContainerView", VIEW);
+    add_page(&b, "0", 0, 100); /* a token may be the text "0" */
+    fake_answer(w->fake, "RetrievePropertiesEx", b.data);
+    add_page(&b, "", 100, 100); /* or empty */
+    fake_answer(w->fake, "ContinueRetrievePropertiesEx", b.data);
+    add_page(&b, NULL, 200, 5);
+    fake_answer(w->fake, "ContinueRetrievePropertiesEx", b.data);
+    assert_int_equal(vim_read_clusters(w->client, &list, NULL), 0);
+    assert_int_equal(list.count, 205);
+    assert_int_equal(fake_count(w->fake, "ContinueRetrievePropertiesEx"), 2);
+    assert_int_equal(fake_count(w->fake, "CancelRetrievePropertiesEx"), 0);
+    vim_cluster_list_done(&list);
+    strbuf_done(&b);
+}
+
+static void unread_pages_are_cancelled(void **state) {
+    struct fake_world *w = *state;
+    struct vim_cluster_list list = {0};
+    struct err err = {0};
+    fake_answer(w->fake, "CreateContainerView", VIEW);
+    fake_answer(w->fake, "RetrievePropertiesEx", "<returnval><token>t1</token>" CLUSTER("domain-c1", "n", "g") "</returnval>");
+    fake_fault(w->fake, "ContinueRetrievePropertiesEx", "<SystemErrorFault xmlns=\"urn:vim25\" xsi:type=\"SystemError\"/>", "");
+    fake_fault(w->fake, "CancelRetrievePropertiesEx", "<MethodNotFoundFault xmlns=\"urn:vim25\" xsi:type=\"MethodNotFound\"/>",
+               "");
+    assert_int_equal(vim_read_clusters(w->client, &list, &err), ERR_UPSTREAM);
+    assert_non_null(strstr(err.text, "SystemError"));
+    assert_non_null(strstr(fake_last(w->fake, "CancelRetrievePropertiesEx"), "<token>t1</token>"));
+    assert_int_equal(fake_count(w->fake, "DestroyView"), 1);
+    assert_null(list.items);
+}
+
+static void endless_pages_have_an_end(void **state) {
+    struct fake_world *w = *state;
+    struct vim_cluster_list list = {0};
+    struct strbuf b;
+    strbuf_init(&b, 64U << 20);
+    fake_answer(w->fake, "CreateContainerView", VIEW);
+    strbuf_adds(&b, "<returnval><token>t</token>");
+    for (int i = 0; i < 40001; i++)
+        strbuf_adds(&b, "<objects/>");
+    strbuf_adds(&b, "</returnval>");
+    fake_answer(w->fake, "RetrievePropertiesEx", b.data);
+    for (int i = 0; i < 4; i++)
+        fake_answer(w->fake, "ContinueRetrievePropertiesEx", b.data);
+    assert_int_equal(vim_read_clusters(w->client, &list, NULL), ERR_TOO_LARGE);
+    assert_int_equal(fake_count(w->fake, "CancelRetrievePropertiesEx"), 1);
+    strbuf_done(&b);
+}
+
+static void dead_connection_gets_no_cleaning_calls(void **state) {
+    struct fake_world *w = *state;
+    struct vim_cluster_list list = {0};
+    fake_answer(w->fake, "CreateContainerView", VIEW);
+    fake_answer(w->fake, "RetrievePropertiesEx", "<returnval><token>t1</token></returnval>");
+    fake_error(w->fake, "ContinueRetrievePropertiesEx", ERR_TIMEOUT);
+    assert_int_equal(vim_read_clusters(w->client, &list, NULL), ERR_TIMEOUT);
+    assert_int_equal(fake_count(w->fake, "CancelRetrievePropertiesEx"), 0); /* each would wait for another time-out */
+    assert_int_equal(fake_count(w->fake, "DestroyView"), 0);
+}
+
+static void session_lost_between_pages(void **state) {
+    struct fake_world *w = *state;
+    struct vim_cluster_list list = {0};
+    fake_answer(w->fake, "CreateContainerView", VIEW);
+    fake_answer(w->fake, "RetrievePropertiesEx", "<returnval><token>t1</token>" CLUSTER("domain-c1", "old", "g") "</returnval>");
+    fake_fault(w->fake, "ContinueRetrievePropertiesEx",
+               "<NotAuthenticatedFault xmlns=\"urn:vim25\" xsi:type=\"NotAuthenticated\"/>", "");
+    fake_answer(w->fake, "CreateContainerView", VIEW);
+    fake_answer(w->fake, "RetrievePropertiesEx", "<returnval>" CLUSTER("domain-c2", "new", "g") "</returnval>");
+    assert_int_equal(vim_read_clusters(w->client, &list, NULL), 0);
+    assert_int_equal(list.count, 1); /* nothing is left of the first attempt */
+    assert_string_equal(list.items[0].name, "new");
+    assert_int_equal(fake_count(w->fake, "Login"), 2);
+    vim_cluster_list_done(&list);
+}
+
+/* ---- one ---- */
+
+static void one_cluster(void **state) {
+    struct fake_world *w = *state;
+    struct vim_cluster c = {0};
+    struct err err = {0};
+    fake_answer(w->fake, "RetrievePropertiesEx",
+                "<returnval>" CLUSTER("domain-c7", "HX-East", "group-h1") FOLDER("group-h1", "Datacenter", "datacenter-2")
+                    DATACENTER("datacenter-2", "DC0") "</returnval>");
+    assert_int_equal(vim_lookup_cluster_by_moref(w->client, "domain-c7", &c, &err), 0);
+    assert_string_equal(c.name, "HX-East");
+    assert_string_equal(c.datacenter, "DC0");
+    vim_cluster_done(&c);
+    fake_answer(w->fake, "RetrievePropertiesEx", "");
+    assert_int_equal(vim_lookup_cluster_by_moref(w->client, "domain-c7", &c, &err), ERR_NOT_FOUND);
+    err_clear(&err);
+    fake_fault(
+        w->fake, "RetrievePropertiesEx",
+        "<ManagedObjectNotFoundFault xmlns=\"urn:vim25\" xsi:type=\"ManagedObjectNotFound\"><obj type=\"ClusterComputeResource\">"
+        "domain-c9</obj></ManagedObjectNotFoundFault>",
+        "gone");
+    assert_int_equal(vim_lookup_cluster_by_moref(w->client, "domain-c9", &c, &err), ERR_NOT_FOUND);
+    assert_non_null(strstr(err.text, "domain-c9"));
+    assert_int_equal(vim_lookup_cluster_by_moref(w->client, "x\x02", &c, NULL), ERR_UNPROCESSABLE);
+    assert_int_equal(fake_count(w->fake, "RetrievePropertiesEx"), 3);
+    assert_null(c.moref);
+}
+
+static void missing_view_is_an_error(void **state) {
+    struct fake_world *w = *state;
+    struct vim_cluster_list list = {0};
+    fake_answer(w->fake, "CreateContainerView", "");
+    assert_int_equal(vim_read_clusters(w->client, &list, NULL), ERR_PROTOCOL);
+    fake_fault(w->fake, "CreateContainerView", "<InvalidArgumentFault xmlns=\"urn:vim25\" xsi:type=\"InvalidArgument\"/>", "");
+    assert_int_equal(vim_read_clusters(w->client, &list, NULL), ERR_UPSTREAM);
+    assert_int_equal(fake_count(w->fake, "DestroyView"), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_world_set_up, fake_world_tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(datacenters_are_found_through_folders),
+        TEST(nothing_to_see),
+        TEST(strange_objects_spoil_nothing),
+        TEST(all_pages_are_read),
+        TEST(unread_pages_are_cancelled),
+        TEST(endless_pages_have_an_end),
+        TEST(dead_connection_gets_no_cleaning_calls),
+        TEST(session_lost_between_pages),
+        TEST(one_cluster),
+        TEST(missing_view_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

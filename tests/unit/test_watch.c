@@ -1,0 +1,363 @@
+/* What a watch knows, whom it recognises, and when it saves. SPDX-License-Identifier: GPL-3.0-or-later */
+#include "unit.h"
+
+#include "node_match.h"
+#include "str.h"
+#include "watch_mirror.h"
+#include "watch_plan.h"
+#include "watch_record.h"
+
+#define U1 "50010000-0000-4000-8000-000000000001"
+#define U2 "50010000-0000-4000-8000-000000000002"
+#define B1 "42010000-0000-4000-8000-000000000001"
+
+/* A text that may be pointed to by what is not const. */
+#define T(text) ((char[]){text})
+
+/* -- which machine is which node ------------------------------------------------------------------------------------------- */
+
+static const struct node_target targets[] = {
+    {.node_id = T("by-instance"), .vm_name = T("n1"), .vm_instance_uuid = T(U1), .vm_bios_uuid = T(B1)},
+    {.node_id = T("by-bios"), .vm_name = T("n2"), .vm_bios_uuid = T("4201AAAA-0000-4000-8000-000000000002")},
+    {.node_id = T("by-name"), .vm_name = T("n3")},
+};
+
+static struct node_found find(const struct node_vm *vms, size_t count, size_t target) {
+    struct node_matcher *matcher = NULL;
+    struct node_found found;
+    assert_int_equal(node_matcher_new(targets, UNIT_COUNT(targets), &matcher, NULL), 0);
+    for (int round = 0; round < 2; round++) { /* the second one must not remember the first */
+        node_matcher_reset(matcher);
+        for (size_t i = 0; i < count; i++)
+            node_matcher_look(matcher, &vms[i]);
+        found = node_matcher_get(matcher, target);
+    }
+    node_matcher_free(matcher);
+    return found;
+}
+
+static void the_instance_uuid_comes_first(void **state) {
+    const struct node_vm vms[] = {{.moref = T("vm-1"), .name = T("n1"), .instance_uuid = T(U2)},
+                                  {.moref = T("vm-2"), .name = T("other"), .instance_uuid = T(U1)}};
+    struct node_found found = find(vms, 2, 0);
+    (void)state;
+    assert_string_equal(found.vm->moref, "vm-2");
+    assert_int_equal(found.match, VM_MATCH_INSTANCE_UUID);
+}
+
+static void then_the_bios_uuid_then_the_name(void **state) {
+    const struct node_vm bios = {.moref = T("vm-1"), .name = T("x"), .bios_uuid = T(B1)},
+                         name = {.moref = T("vm-2"), .name = T("n1")};
+    const struct node_vm both[] = {name, bios};
+    struct node_found found = find(both, 2, 0);
+    (void)state;
+    assert_string_equal(found.vm->moref, "vm-1");
+    assert_int_equal(found.match, VM_MATCH_BIOS_UUID);
+    found = find(&name, 1, 0);
+    assert_string_equal(found.vm->moref, "vm-2");
+    assert_int_equal(found.match, VM_MATCH_NAME);
+    found = find(NULL, 0, 0);
+    assert_null(found.vm);
+    assert_int_equal(found.match, VM_MATCH_NONE);
+    assert_false(found.is_ambiguous);
+}
+
+static void uuids_have_no_case_names_have(void **state) {
+    const struct node_vm bios = {.moref = T("vm-1"), .bios_uuid = T("4201aaaa-0000-4000-8000-000000000002")},
+                         name = {.moref = T("vm-2"), .name = T("N3")};
+    (void)state;
+    assert_int_equal(find(&bios, 1, 1).match, VM_MATCH_BIOS_UUID);
+    assert_int_equal(find(&name, 1, 2).match, VM_MATCH_NONE);
+}
+
+static void several_are_no_answer_and_no_way_on(void **state) {
+    const struct node_vm vms[] = {{.moref = T("vm-1"), .name = T("a"), .bios_uuid = T(B1)},
+                                  {.moref = T("vm-2"), .name = T("b"), .bios_uuid = T(B1)},
+                                  {.moref = T("vm-3"), .name = T("n1")}};
+    struct node_found found = find(vms, 3, 0);
+    (void)state;
+    assert_true(found.is_ambiguous);
+    assert_null(found.vm);
+    assert_int_equal(found.match, VM_MATCH_NONE);
+}
+
+static void templates_are_no_machines(void **state) {
+    const struct node_vm vms[] = {{.moref = T("vm-1"), .name = T("n3"), .is_template = true},
+                                  {.moref = T("vm-2"), .name = T("n3")}};
+    (void)state;
+    assert_string_equal(find(vms, 2, 2).vm->moref, "vm-2");
+    assert_null(find(vms, 1, 2).vm);
+}
+
+static void many_targets_are_told_apart(void **state) {
+    enum { MANY = 500 };
+    struct node_target *many = calloc(MANY, sizeof(*many));
+    struct node_vm *vms = calloc(MANY, sizeof(*vms));
+    struct node_matcher *matcher = NULL;
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        many[i].vm_name = str_format("node-%d", (i * 7) % MANY);
+        vms[i].name = str_format("node-%d", i);
+    }
+    assert_int_equal(node_matcher_new(many, MANY, &matcher, NULL), 0);
+    for (int i = 0; i < MANY; i++)
+        node_matcher_look(matcher, &vms[i]);
+    for (int i = 0; i < MANY; i++)
+        assert_string_equal(node_matcher_get(matcher, (size_t)i).vm->name, many[i].vm_name);
+    node_matcher_free(matcher);
+    for (int i = 0; i < MANY; i++) {
+        free(many[i].vm_name);
+        free(vms[i].name);
+    }
+    free(many);
+    free(vms);
+}
+
+/* -- when and by whom ------------------------------------------------------------------------------------------------------ */
+
+static enum watch_step next(const struct watch_plan *plan, int64_t now_ms, int64_t *wait_ms) {
+    return watch_plan_next(plan, now_ms, true, wait_ms);
+}
+
+static struct watch_plan plan_with_lease(void) {
+    struct watch_plan plan = {0};
+    int64_t wait_ms;
+    assert_int_equal(next(&plan, 1000, &wait_ms), WATCH_TAKE_LEASE);
+    watch_plan_note_lease(&plan, 1000, 0, true);
+    assert_int_equal(next(&plan, 1000, &wait_ms), WATCH_SAVE);
+    assert_int_equal(watch_plan_take(&plan, 1000), WATCH_SAVE_ALL);
+    watch_plan_note_saved(&plan, 1010, WATCH_SAVE_ALL, 0, 0);
+    return plan;
+}
+
+static void nothing_is_done_without_a_picture(void **state) {
+    struct watch_plan plan = {0};
+    int64_t wait_ms = 0;
+    (void)state;
+    watch_plan_add(&plan, WATCH_SAVE_NODES);
+    assert_int_equal(watch_plan_next(&plan, 1000, false, &wait_ms), WATCH_WAIT);
+    assert_true(wait_ms > 0);
+}
+
+static void the_first_change_is_saved_at_once_a_flood_is_not(void **state) {
+    struct watch_plan plan = plan_with_lease();
+    int64_t wait_ms = 0, saves = 0;
+    (void)state;
+    watch_plan_add(&plan, WATCH_SAVE_NODES);
+    assert_int_equal(next(&plan, 2000, &wait_ms), WATCH_SAVE);
+    for (int64_t now_ms = 2000; now_ms < 3000; now_ms++) { /* a change each millisecond */
+        watch_plan_add(&plan, WATCH_SAVE_NODES);
+        if (next(&plan, now_ms, &wait_ms) != WATCH_SAVE)
+            continue;
+        assert_int_equal(watch_plan_take(&plan, now_ms), WATCH_SAVE_NODES);
+        watch_plan_note_saved(&plan, now_ms, WATCH_SAVE_NODES, 0, 0);
+        saves++;
+    }
+    assert_int_equal(saves, 5);
+    watch_plan_add(&plan, WATCH_SAVE_NODES); /* the last one is not forgotten */
+    assert_int_equal(next(&plan, 2999, &wait_ms), WATCH_WAIT);
+    assert_int_equal(next(&plan, 2999 + wait_ms, &wait_ms), WATCH_SAVE);
+}
+
+static void who_has_no_lease_saves_nothing_and_then_everything(void **state) {
+    struct watch_plan plan = {0};
+    int64_t wait_ms = 0;
+    (void)state;
+    watch_plan_note_lease(&plan, 1000, 0, false);
+    watch_plan_add(&plan, WATCH_SAVE_NODES);
+    assert_int_equal(next(&plan, 1001, &wait_ms), WATCH_WAIT);
+    assert_int_equal(next(&plan, 1001 + wait_ms, &wait_ms), WATCH_TAKE_LEASE);
+    plan.full_at_ms = INT64_MAX;
+    watch_plan_note_lease(&plan, 9000, 0, true);
+    assert_int_equal(next(&plan, 9000, &wait_ms), WATCH_SAVE);
+    assert_int_equal(watch_plan_take(&plan, 9000), WATCH_SAVE_ALL);
+}
+
+static void a_lease_that_cannot_be_renewed_ends(void **state) {
+    struct watch_plan plan = plan_with_lease();
+    int64_t wait_ms = 0;
+    (void)state;
+    watch_plan_note_lease(&plan, 1000 + WATCH_LEASE_RENEW_MS, ERR_DATABASE, false);
+    watch_plan_add(&plan, WATCH_SAVE_NODES);
+    assert_int_equal(next(&plan, 1001 + WATCH_LEASE_RENEW_MS, &wait_ms), WATCH_SAVE); /* ours until it ends */
+    plan.ask_lease_at_ms = INT64_MAX;
+    assert_int_equal(next(&plan, 1000 + WATCH_LEASE_MS, &wait_ms), WATCH_WAIT);
+}
+
+static void what_failed_is_tried_again_with_back_off(void **state) {
+    struct watch_plan plan = plan_with_lease();
+    int64_t now_ms = 2000, wait_ms = 0;
+    (void)state;
+    watch_plan_add(&plan, WATCH_SAVE_CLUSTERS);
+    for (int i = 0; i < 6; i++) {
+        unsigned parts = watch_plan_take(&plan, now_ms);
+        assert_int_equal(parts, WATCH_SAVE_CLUSTERS);
+        watch_plan_note_saved(&plan, now_ms, parts, ERR_DATABASE, 0);
+        plan.lease_until_ms = plan.ask_lease_at_ms = now_ms + 100000;
+        assert_int_equal(next(&plan, now_ms, &wait_ms), WATCH_WAIT);
+        assert_true(wait_ms >= 300 && wait_ms <= 5000);
+        now_ms += wait_ms;
+        assert_int_equal(next(&plan, now_ms, &wait_ms), WATCH_SAVE);
+    }
+}
+
+static void from_time_to_time_everything_is_saved(void **state) {
+    struct watch_plan plan = plan_with_lease();
+    int64_t wait_ms = 0, now_ms = 1000 + WATCH_FULL_MS;
+    (void)state;
+    plan.lease_until_ms = plan.ask_lease_at_ms = now_ms + 1000;
+    assert_int_equal(next(&plan, now_ms - 1, &wait_ms), WATCH_WAIT);
+    assert_int_equal(next(&plan, now_ms, &wait_ms), WATCH_SAVE);
+    assert_int_equal(watch_plan_take(&plan, now_ms), WATCH_SAVE_ALL);
+}
+
+/* -- the mirror ------------------------------------------------------------------------------------------------------------ */
+
+static struct watch_mirror mirror;
+
+static int empty_mirror(void **state) {
+    (void)state;
+    watch_mirror_done(&mirror);
+    return 0;
+}
+
+static void put_cluster(const char *moref, const char *name, const char *parent) {
+    const struct vim_watch_cluster c = {.moref = moref, .name = name, .parent_moref = parent};
+    assert_int_equal(watch_mirror_put_cluster(&mirror, &c, NULL), 0);
+}
+
+static void put_host(const char *moref, const char *parent, const char *connection) {
+    const struct vim_watch_host h = {.moref = moref, .name = moref, .parent_moref = parent, .connection = connection};
+    assert_int_equal(watch_mirror_put_host(&mirror, &h, NULL), 0);
+}
+
+static void put_vm(const char *moref, const char *name, const char *host, const char *power) {
+    const struct vim_watch_vm vm = {.moref = moref, .name = name, .host_moref = host, .power = power, .connection = "connected"};
+    assert_int_equal(watch_mirror_put_vm(&mirror, &vm, NULL), 0);
+}
+
+static void put_places(void) {
+    const struct vim_watch_datacenter dc = {.moref = T("datacenter-2"), .name = T("DC0")};
+    const struct vim_watch_folder folders[] = {{.moref = T("group-h1"), .parent_moref = "group-h0"},
+                                               {.moref = T("group-h0"), .parent_moref = "datacenter-2"},
+                                               {.moref = T("group-h8"), .parent_moref = "group-h9"},
+                                               {.moref = T("group-h9"), .parent_moref = "group-h8"}}; /* round and round */
+    assert_int_equal(watch_mirror_put_datacenter(&mirror, &dc, NULL), 0);
+    for (size_t i = 0; i < UNIT_COUNT(folders); i++)
+        assert_int_equal(watch_mirror_put_folder(&mirror, &folders[i], NULL), 0);
+}
+
+static void clusters_come_with_their_datacenters(void **state) {
+    const struct vim_watch_cluster plain = {.moref = T("domain-s1"), .name = T("alone"), .is_plain = true};
+    struct vim_cluster_list list = {0};
+    (void)state;
+    put_places();
+    put_cluster("domain-c70", "West", "group-h1");
+    put_cluster("domain-c7", "East", "datacenter-2");
+    put_cluster("domain-c9", "Lost", "group-h8");
+    put_cluster("domain-c8", NULL, "datacenter-2"); /* not ours to see */
+    assert_int_equal(watch_mirror_put_cluster(&mirror, &plain, NULL), 0);
+    assert_int_equal(watch_mirror_get_clusters(&mirror, &list, NULL), 0);
+    assert_int_equal(list.count, 3);
+    assert_string_equal(list.items[0].moref, "domain-c7");
+    assert_string_equal(list.items[1].datacenter, "DC0");
+    assert_null(list.items[2].datacenter);
+    vim_cluster_list_done(&list);
+}
+
+static unsigned take_changed(void) {
+    unsigned changed = mirror.changed;
+    mirror.changed = 0;
+    return changed;
+}
+
+static void only_what_differs_is_a_change(void **state) {
+    const struct vim_watch_vm modified = {.op = VIM_WATCH_MODIFY, .moref = T("vm-1"), .power = "poweredOff"},
+                              unset = {.op = VIM_WATCH_MODIFY, .moref = T("vm-1"), .unset = VIM_WATCH_HOST},
+                              left = {.op = VIM_WATCH_LEAVE, .moref = T("vm-1")};
+    (void)state;
+    put_vm("vm-1", "n", "host-1", "poweredOn");
+    assert_int_equal(take_changed(), WATCH_NODES);
+    put_vm("vm-1", "n", "host-1", "poweredOn");
+    assert_int_equal(take_changed(), 0);
+    assert_int_equal(watch_mirror_put_vm(&mirror, &modified, NULL), 0);
+    assert_int_equal(take_changed(), WATCH_NODES);
+    assert_int_equal(watch_mirror_put_vm(&mirror, &unset, NULL), 0);
+    assert_int_equal(take_changed(), WATCH_NODES);
+    assert_int_equal(watch_mirror_put_vm(&mirror, &unset, NULL), 0);
+    assert_int_equal(take_changed(), 0);
+    assert_int_equal(watch_mirror_put_vm(&mirror, &left, NULL), 0);
+    assert_int_equal(take_changed(), WATCH_NODES);
+    assert_int_equal(watch_mirror_put_vm(&mirror, &left, NULL), 0);
+    assert_int_equal(take_changed(), 0);
+    assert_int_equal(mirror.count, 0);
+    put_cluster("domain-c1", "c", "group-h1");
+    assert_int_equal(take_changed(), WATCH_CLUSTERS | WATCH_NODES);
+}
+
+static void nodes_come_with_host_and_cluster(void **state) {
+    const struct node_target wanted[] = {{.node_id = T("a"), .vm_name = T("n1")}, {.node_id = T("b"), .vm_name = T("n2")}};
+    struct node_matcher *matcher = NULL;
+    struct watch_nodes nodes;
+    (void)state;
+    put_places();
+    put_cluster("domain-c7", "East", "datacenter-2");
+    put_host("host-1", "domain-c7", "notResponding");
+    put_vm("vm-1", "n1", "host-1", "suspended");
+    put_vm("vm-2", "n2", "host-2", "somethingNew");
+    assert_int_equal(node_matcher_new(wanted, 2, &matcher, NULL), 0);
+    assert_int_equal(watch_mirror_get_nodes(&mirror, matcher, wanted, 2, &nodes, NULL), 0);
+    assert_int_equal(nodes.count, 2);
+    assert_string_equal(nodes.items[0].cluster_moref, "domain-c7");
+    assert_int_equal(nodes.items[0].power, VM_POWER_SUSPENDED);
+    assert_int_equal(nodes.items[0].host_connection, HOST_CONNECTION_NOT_RESPONDING);
+    assert_null(nodes.items[1].cluster_moref);
+    assert_string_equal(nodes.items[1].host_moref, "host-2");
+    assert_int_equal(nodes.items[1].power, VM_POWER_UNKNOWN);
+    watch_nodes_done(&nodes);
+    node_matcher_free(matcher);
+}
+
+static void our_record_is_compared(void **state) {
+    static char key[] = "com.cisco.kaas";
+    char *items[] = {key};
+    const struct vim_key_list keys = {items, 1};
+    struct vim_extension record = {.key = key, .version = "1"};
+    (void)state;
+    assert_int_equal(watch_mirror_put_extensions(&mirror, &keys, NULL, NULL), 0); /* missing from the beginning */
+    assert_int_equal(take_changed(), WATCH_CLUSTERS | WATCH_RECORD);
+    assert_int_equal(watch_mirror_put_extensions(&mirror, &keys, &record, NULL), 0);
+    assert_int_equal(take_changed(), WATCH_RECORD); /* nobody knows what it was before */
+    record.last_heartbeat_time = "2026-01-01T00:00:00Z";
+    assert_int_equal(watch_mirror_put_extensions(&mirror, &keys, &record, NULL), 0);
+    assert_int_equal(take_changed(), 0);
+    record.health_url = "https://x";
+    assert_int_equal(watch_mirror_put_extensions(&mirror, &keys, &record, NULL), 0);
+    assert_int_equal(take_changed(), WATCH_RECORD);
+    assert_int_equal(watch_mirror_put_extensions(&mirror, &keys, NULL, NULL), 0);
+    assert_int_equal(take_changed(), WATCH_RECORD);
+}
+
+#define MIRROR(fn) cmocka_unit_test_setup_teardown(fn, empty_mirror, empty_mirror)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_instance_uuid_comes_first),
+        cmocka_unit_test(then_the_bios_uuid_then_the_name),
+        cmocka_unit_test(uuids_have_no_case_names_have),
+        cmocka_unit_test(several_are_no_answer_and_no_way_on),
+        cmocka_unit_test(templates_are_no_machines),
+        cmocka_unit_test(many_targets_are_told_apart),
+        cmocka_unit_test(nothing_is_done_without_a_picture),
+        cmocka_unit_test(the_first_change_is_saved_at_once_a_flood_is_not),
+        cmocka_unit_test(who_has_no_lease_saves_nothing_and_then_everything),
+        cmocka_unit_test(a_lease_that_cannot_be_renewed_ends),
+        cmocka_unit_test(what_failed_is_tried_again_with_back_off),
+        cmocka_unit_test(from_time_to_time_everything_is_saved),
+        MIRROR(clusters_come_with_their_datacenters),
+        MIRROR(only_what_differs_is_a_change),
+        MIRROR(nodes_come_with_host_and_cluster),
+        MIRROR(our_record_is_compared),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

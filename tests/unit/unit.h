@@ -1,0 +1,30 @@
+/* What every unit test includes first: cmocka with the headers it needs, and waiting for events.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define UNIT_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Far beyond any honest duration: it ends a test that would hang, and asserts no speed. */
+#define UNIT_WAIT_TRIES 60000
+
+/* Waits until the condition holds, looking every millisecond. */
+#define UNIT_WAIT_FOR(condition)                                  \
+    do {                                                          \
+        const struct timespec unit_pause_ = {.tv_nsec = 1000000}; \
+        int unit_tries_ = 0;                                      \
+        while (!(condition) && unit_tries_++ < UNIT_WAIT_TRIES)   \
+            (void)nanosleep(&unit_pause_, NULL);                  \
+        assert_true(condition);                                   \
+    } while (0)

@@ -1,0 +1,15 @@
+/* Writes down what a watch tells, one line each. For unit tests and the probe.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "strbuf.h"
+#include "vim_watch.h"
+
+struct told {
+    struct strbuf text;
+    const char *fail_at; /* the event function of this name fails; NULL: none */
+    struct vim_watch_events events;
+};
+
+void told_init(struct told *told);
+void told_done(struct told *told);

@@ -1,0 +1,103 @@
+"""The whole path: database, strict vCenter, daemon, registered, with the sample clusters."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any
+
+from . import vimclient
+from .api import Api
+from .kaasd import Kaasd
+from .mariadb import Mariadb
+from .places import Scratch
+from .samples import SAMPLES, Sample
+from .vcenter import StrictVcenter, User, Vcenter, start_strict
+
+EXTENSION_KEY = "com.cisco.kaas"
+
+
+def add_vcenter(kaasd: Kaasd, vcenter: Vcenter, *more: str) -> None:
+    """`kaasctl vcenter add` with the thumbprint known beforehand."""
+    tunnel = ("--tunnel-port", str(vcenter.tunnel_port)) if vcenter.tunnel_port else ()
+    kaasd.ctl.ok("vcenter", "add", vcenter.address, "--thumbprint", vcenter.sha256, "--yes", *tunnel, *more)
+
+
+def register(kaasd: Kaasd, vcenter: Vcenter, user: User | None = None) -> None:
+    """`kaasctl vcenter register`, the password through standard input."""
+    who = user or vcenter.admin
+    kaasd.ctl.ok("vcenter", "register", vcenter.instance_uuid, "--user", who.login, "--password-file", "-", stdin=who.password + "\n")
+
+
+def sample_arguments(sample: Sample) -> list[str]:
+    """`kaasctl cluster add` for a sample."""
+    ready, desired = sample.workers
+    words = ["cluster", "add", "--name", sample.name, "--kubernetes-version", sample.version, "--state", sample.state,
+             "--control-plane", "3/3", "--workers", f"{ready}/{desired}"]
+    for place in sample.places:
+        words += ["--vsphere-cluster", place]
+    if sample.description:
+        words += ["--description", sample.description]
+    for key, value in sample.labels.items():
+        words += ["--label", f"{key}={value}"]
+    return words
+
+
+def add_samples(kaasd: Kaasd) -> None:
+    for sample in SAMPLES:
+        kaasd.ctl.ok(*sample_arguments(sample))
+
+
+class World:
+    """Context manager: everything is stopped in reverse order, also after a failure half-way."""
+
+    def __init__(self, name: str = "w", *, vcenter_flags: tuple[str, ...] = (), options: dict[str, Any] | None = None,
+                 database_options: tuple[str, ...] = (), env: dict[str, str] | None = None) -> None:
+        self._env = env
+        self._database_options = database_options
+        self._stack = ExitStack()
+        self._vcenter_flags = vcenter_flags
+        self._options = options
+        self._name = name
+        self.scratch: Scratch
+        self.db: Mariadb
+        self.vcenter: StrictVcenter
+        self.kaasd: Kaasd
+
+    def __enter__(self) -> World:
+        with ExitStack() as stack:
+            self.scratch = Scratch(self._name)
+            stack.callback(self.scratch.remove)
+            self.db = Mariadb(self.scratch, options=self._database_options)
+            stack.callback(self.db.close)
+            self.vcenter = start_strict(self.scratch, flags=self._vcenter_flags)
+            stack.callback(self.vcenter.stop)
+            self.kaasd = Kaasd(self.scratch, self.db.socket, options=self._options, env=self._env)
+            self.kaasd.init()
+            stack.callback(self.kaasd.stop)
+            self.kaasd.start()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stack.close()
+
+    def join(self) -> None:
+        """Adds and registers the vCenter and adds the sample clusters."""
+        add_vcenter(self.kaasd, self.vcenter)
+        register(self.kaasd, self.vcenter)
+        add_samples(self.kaasd)
+
+    @property
+    def admin(self) -> Api:
+        return self.kaasd.admin()
+
+    def sign_in(self, name: str) -> Api:
+        """Signs in at kaasd as a user of the vCenter, by the cookie of that user's own session."""
+        with vimclient.session(self.vcenter, self.vcenter.users[name]) as instance:
+            return self.kaasd.api().login_session(self.vcenter.instance_uuid, vimclient.cookie_of(instance))
+
+    def by_ticket(self, name: str, kaasd: Kaasd | None = None) -> Api:
+        """Signs in by a clone ticket of a user of the vCenter, at another replica if one is given."""
+        with vimclient.session(self.vcenter, self.vcenter.users[name]) as instance:
+            return (kaasd or self.kaasd).api().login_ticket(self.vcenter.instance_uuid, vimclient.clone_ticket(instance))

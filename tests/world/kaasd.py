@@ -1,0 +1,159 @@
+"""The daemon and its command line: configuration, first set-up, start, readiness, stop."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import requests
+import yaml
+
+from .api import Api
+from .certs import ServerCert, make_server_cert
+from .places import TOP, Scratch, WorldError, free_port, program
+from .process import Process, run
+
+ONE_TIME_PASSWORD = re.compile(r"password[^:\n]*:\s*(\S+)", re.I)
+
+
+def laid_over(settings: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Settings with those of `options` in place of theirs, section by section."""
+    merged = dict(settings)
+    for section, values in options.items():
+        merged[section] = {**settings.get(section, {}), **values} if isinstance(values, dict) else values
+    return merged
+
+
+class Kaasctl:
+    """Runs kaasctl with the configuration of one daemon."""
+
+    def __init__(self, config: Path) -> None:
+        self.config = config
+
+    def run(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return run([program("kaasctl"), "--config", self.config, *arguments], stdin=stdin)
+
+    def ok(self, *arguments: str, stdin: str = "") -> str:
+        """Output of a command that must succeed."""
+        result = self.run(*arguments, stdin=stdin)
+        if result.returncode:
+            raise WorldError(f"kaasctl {' '.join(arguments)}: status {result.returncode}: {result.stderr.strip() or result.stdout.strip()}")
+        return result.stdout
+
+    def json(self, *arguments: str, stdin: str = "") -> Any:
+        return json.loads(self.ok("--output", "json", *arguments, stdin=stdin))
+
+
+class Kaasd:
+    """One replica with a folder of its own."""
+
+    def __init__(self, scratch: Scratch, database_socket: Path, name: str = "kaasd", *, tls: ServerCert | None = None,
+                 options: dict[str, Any] | None = None, env: dict[str, str] | None = None) -> None:
+        """`env`: more of the daemon's environment, such as KRB5_CONFIG."""
+        self.name = name
+        self.env = env or {}
+        self.scratch = scratch
+        self.folder = scratch.path / name
+        self.folder.mkdir()
+        self.database_socket = database_socket
+        self.port = free_port()
+        self.tls = tls or make_server_cert(self.folder / "tls")
+        self.config = self.folder / "kaasd.yaml"
+        self.ctl = Kaasctl(self.config)
+        self.process: Process | None = None
+        self.admin_password = ""
+        self.write_config(options or {})
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    def api(self, token: str | None = None) -> Api:
+        return Api(self.url, self.tls.ca_file, token)
+
+    def write_config(self, options: dict[str, Any]) -> None:
+        """Settings of the world; sections of `options` are laid over them."""
+        settings: dict[str, Any] = {
+            "state_dir": str(self.folder / "state"),
+            "server": {"listen": f"127.0.0.1:{self.port}", "public_url": self.url, "tls_certificate": str(self.tls.cert_file),
+                       "tls_key": str(self.tls.key_file), "admin_socket": str(self.folder / "admin.sock"),
+                       "page_dir": str(TOP / "ui-plugin/dist")},
+            "database": {"socket": str(self.database_socket)},
+            "secrets": {"master_key_file": str(self.folder / "master.key")},
+            "log": {"level": "debug"},
+        }
+        self.config.write_text(yaml.safe_dump(laid_over(settings, options)))
+        self.config.chmod(0o600)
+
+    def init(self) -> None:
+        """First set-up: master key, schema, accounts, first administrator, with a password that need not be changed."""
+        self.admin_password = secrets.token_urlsafe(18)
+        self.ctl.ok("init", "--database-socket", str(self.database_socket), "--database-admin", "root", "--admin-password-file", "-",
+                    stdin=self.admin_password + "\n")
+
+    def beside(self, name: str, *, database_socket: Path | None = None, options: dict[str, Any] | None = None) -> Kaasd:
+        """Another replica of this installation, configured, not started: the same master key, account of the database, certificate and
+        public address, on the same database server or, of a cluster of them, on the one with that socket. `options` are its own."""
+        shared = {"secrets": {"master_key_file": str(self.folder / "master.key")},
+                  "database": {"password_file": str(self.folder / "database.password")},
+                  "server": {"public_url": self.url}, "replica": {"name": name}}
+        return Kaasd(self.scratch, database_socket or self.database_socket, name, tls=self.tls, options=laid_over(shared, options or {}),
+                     env=self.env)
+
+    def check_config(self) -> subprocess.CompletedProcess[str]:
+        return run([program("kaasd"), "--config", self.config, "--check-config"])
+
+    def _ask_ready(self) -> requests.Response:
+        return requests.get(f"{self.url}/readyz", verify=str(self.tls.ca_file), timeout=5)
+
+    def ready(self) -> bool:
+        try:
+            return self._ask_ready().status_code == 200
+        except requests.RequestException:
+            return False
+
+    def why_not_ready(self) -> str:
+        """What it says of its readiness, in one line, or that it says nothing."""
+        try:
+            answer = self._ask_ready()
+        except requests.RequestException as error:
+            return f"/readyz does not answer ({error})"
+        return f"/readyz says {answer.status_code} {answer.text.strip()}"
+
+    def spawn(self) -> Process:
+        """Starts the daemon without waiting for readiness."""
+        self.process = Process(self.name, [program("kaasd"), "--config", self.config], self.scratch.log, self.env)
+        return self.process
+
+    def start(self) -> None:
+        self.spawn().wait_until(self.ready, "readiness", why_not=self.why_not_ready)
+
+    def stop(self) -> None:
+        """A clean end: exit status 0 and no report of a sanitizer."""
+        if not self.process:
+            return
+        process, self.process = self.process, None
+        status = process.stop()
+        reports = process.sanitizer_reports()
+        if reports:
+            raise WorldError(f"{self.name}: {reports[0]} (and {len(reports) - 1} more) in {process.log_path}\n{process.tail(60)}")
+        if status:
+            raise WorldError(f"{self.name} ended with status {status}:\n{process.tail()}")
+
+    def kill(self) -> None:
+        """As power loss would."""
+        if self.process:
+            self.process.kill()
+            self.process = None
+
+    def admin(self) -> Api:
+        """Signed in as the first administrator."""
+        return self.sign_in_admin()
+
+    def sign_in_admin(self) -> Api:
+        """A new session of the first administrator."""
+        return self.api().login_password("admin", self.admin_password)

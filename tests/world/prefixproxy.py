@@ -1,0 +1,87 @@
+"""The way in which the vSphere Client shows a plug-in: pages and calls go through one address, below a path that names plug-in and server
+(https://vcenter/plugins/<key>~<version>~<n>/<host>-<port>/...). Knows nothing of kaasd but its address."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import ssl
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+
+import requests
+
+from .certs import ServerCert
+
+HOP = {"connection", "transfer-encoding", "keep-alive", "content-length", "content-encoding", "date", "server"}
+FRAME = """<!doctype html><title>vSphere Client</title><body style="margin:0"><h1>HX-East, Monitor</h1>\
+<iframe src="{}" style="border:0;width:100%;height:720px"></iframe></body>"""
+
+
+class PrefixProxy:
+    """Context manager. `prefix` leads to the server behind; `/ui/` is the client itself, which shows a view in a frame."""
+
+    def __init__(self, target: str, ca_file: Path, cert: ServerCert, key: str, version: str) -> None:
+        self.target = target
+        self.ca_file = ca_file
+        self.prefix = f"/plugins/{key}~{version}~1/{target.removeprefix('https://').replace(':', '-')}"
+        self.frame = ""  # address of the view, once it is known
+        self.seen: list[str] = []
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(cert.cert_file, cert.key_file)
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.server.server_address[1]}"
+
+    def __enter__(self) -> PrefixProxy:
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    def forward(self, handler: BaseHTTPRequestHandler) -> requests.Response:
+        length = int(handler.headers.get("Content-Length") or 0)
+        headers = {name: value for name, value in handler.headers.items() if name.lower() not in HOP | {"host"}}
+        return requests.request(handler.command, self.target + handler.path.removeprefix(self.prefix), headers=headers,
+                                data=handler.rfile.read(length) if length else None, verify=str(self.ca_file), timeout=60,
+                                allow_redirects=False)
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        proxy = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self) -> None:
+                proxy.seen.append(f"{self.command} {self.path}")
+                if self.path.startswith(proxy.prefix + "/"):
+                    found = proxy.forward(self)
+                    self.reply(found.status_code, dict(found.headers), found.content)
+                elif self.path == "/ui/":
+                    self.reply(200, {"Content-Type": "text/html; charset=utf-8"}, FRAME.format(proxy.frame).encode())
+                elif self.path == "/favicon.ico":
+                    self.reply(204, {}, b"")
+                else:
+                    self.reply(404, {}, b"")
+
+            def reply(self, status: int, headers: dict[str, str], body: bytes) -> None:
+                self.send_response(status)
+                for name, value in headers.items():
+                    if name.lower() not in HOP:
+                        self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_GET = do_POST = do_HEAD = answer  # noqa: N815
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        return Handler

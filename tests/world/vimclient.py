@@ -1,0 +1,118 @@
+"""A vCenter's other clients: pyvmomi and govc. Neither shares code with kaasd, so what they read back is evidence."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+import re
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyVim.connect import Disconnect, SmartConnect, SmartStubAdapter
+from pyVmomi import vim, vmodl
+
+from .places import WorldError, program
+from .process import run
+from .vcenter import User, Vcenter
+
+COOKIE = re.compile(r'vmware_soap_session="?([^";]+)"?')
+
+
+def tls_context(vcenter: Vcenter) -> ssl.SSLContext:
+    """Trusts exactly the vCenter of the world."""
+    context = ssl.create_default_context(cafile=str(vcenter.ca_file))
+    context.check_hostname = False
+    return context
+
+
+@contextmanager
+def session(vcenter: Vcenter, user: User) -> Iterator[vim.ServiceInstance]:
+    """A person's own session at the vCenter, logged out at the end."""
+    instance = SmartConnect(host=vcenter.host, port=vcenter.port, user=user.login, pwd=user.password, sslContext=tls_context(vcenter))
+    try:
+        yield instance
+    finally:
+        Disconnect(instance)
+
+
+def cookie_of(instance: vim.ServiceInstance) -> str:
+    """The value of the session cookie, as HX Connect would hand it over."""
+    found = COOKIE.search(instance._stub.cookie)
+    if not found:
+        raise WorldError("pyvmomi holds no session cookie")
+    return found.group(1)
+
+
+def read_property(instance: vim.ServiceInstance, thing: vim.ManagedObject, path: str) -> Any:
+    """One property by the public PropertyCollector call; pyvmomi's own attribute access uses an internal operation."""
+    collector = vmodl.query.PropertyCollector
+    spec = collector.FilterSpec(objectSet=[collector.ObjectSpec(obj=thing)],
+                                propSet=[collector.PropertySpec(type=type(thing), pathSet=[path])])
+    content = instance.RetrieveContent()
+    found = content.propertyCollector.RetrievePropertiesEx([spec], collector.RetrieveOptions())
+    return found.objects[0].propSet[0].val
+
+
+def read_all(instance: vim.ServiceInstance, kind: type[vim.ManagedEntity], *paths: str) -> dict[str, dict[str, Any]]:
+    """These properties of every object of a kind, by moref."""
+    collector = vmodl.query.PropertyCollector
+    content = instance.RetrieveContent()
+    view = content.viewManager.CreateContainerView(content.rootFolder, [kind], True)
+    walk = collector.TraversalSpec(type=vim.view.ContainerView, path="view", skip=False)
+    spec = collector.FilterSpec(objectSet=[collector.ObjectSpec(obj=view, skip=True, selectSet=[walk])],
+                                propSet=[collector.PropertySpec(type=kind, pathSet=list(paths))])
+    rows: dict[str, dict[str, Any]] = {}
+    page = content.propertyCollector.RetrievePropertiesEx([spec], collector.RetrieveOptions())
+    while page:
+        rows |= {item.obj._moId: {found.name: found.val for found in item.propSet} for item in page.objects}
+        page = content.propertyCollector.ContinueRetrievePropertiesEx(page.token) if page.token else None
+    view.DestroyView()
+    return rows
+
+
+def clusters_of_vms(instance: vim.ServiceInstance) -> dict[str, str]:
+    """The vSphere cluster on which each VM runs, both as morefs."""
+    hosts = {moref: row["parent"]._moId for moref, row in read_all(instance, vim.HostSystem, "parent").items()}
+    machines = read_all(instance, vim.VirtualMachine, "runtime.host")
+    return {moref: hosts[row["runtime.host"]._moId] for moref, row in machines.items() if "runtime.host" in row}
+
+
+def key_of(instance: vim.ServiceInstance) -> str:
+    return read_property(instance, instance.RetrieveContent().sessionManager, "currentSession").key
+
+
+def clone_ticket(instance: vim.ServiceInstance) -> str:
+    return instance.RetrieveContent().sessionManager.AcquireCloneTicket()
+
+
+def clone_session(vcenter: Vcenter, ticket: str) -> str:
+    """Turns a clone ticket into a session, which ends at once; hands back whose it was."""
+    stub = SmartStubAdapter(host=vcenter.host, port=vcenter.port, sslContext=tls_context(vcenter))
+    manager = vim.ServiceInstance("ServiceInstance", stub).RetrieveContent().sessionManager
+    user = manager.CloneSession(ticket).userName
+    manager.Logout()
+    return user
+
+
+def read_extension(vcenter: Vcenter, key: str, user: User | None = None) -> vim.Extension | None:
+    """The record of an extension, as pyvmomi reads it."""
+    with session(vcenter, user or vcenter.admin) as instance:
+        return instance.RetrieveContent().extensionManager.FindExtension(key)
+
+
+def govc(vcenter: Vcenter, *arguments: str, user: User | None = None) -> Any:
+    """Runs govc with JSON output."""
+    who = user or vcenter.admin
+    result = run([program("govc"), *arguments, "-json"], env={
+        "GOVC_URL": vcenter.url, "GOVC_USERNAME": who.login, "GOVC_PASSWORD": who.password, "GOVC_INSECURE": "false",
+        "GOVC_TLS_CA_CERTS": str(vcenter.ca_file), "GOVC_PERSIST_SESSION": "false", "GOVC_VIM_VERSION": vcenter.api_version})
+    if result.returncode:
+        raise WorldError(f"govc {' '.join(arguments)}: {result.stderr.strip()}")
+    return json.loads(result.stdout)
+
+
+def govc_extension(vcenter: Vcenter, key: str) -> dict[str, Any] | None:
+    """The record of an extension, as govc reads it."""
+    listed = govc(vcenter, "extension.info").get("extensions", [])
+    return next((record for record in listed if record["key"] == key), None)
