@@ -1,0 +1,39 @@
+# Measuring programs: not installed, not run by "make check". `scripts/bench NAME` builds and runs them; each prints a table and writes
+# bench/out/NAME.json below the current folder.
+EXTRA_PROGRAMS = bench/tls_connections
+BENCH_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) -iquote $(top_srcdir)/src/httpd -iquote $(top_srcdir)/bench $(MHD_CFLAGS) $(GNUTLS_CFLAGS) \
+    $(OPENSSL_CFLAGS)
+BENCH_LDADD = src/httpd/libhttpd.a $(LIBS_PORT) $(MHD_LIBS) $(GNUTLS_LIBS) $(OPENSSL_LIBS)
+BENCH_UTIL = bench/bench_util.c bench/bench_util.h
+
+bench_tls_connections_SOURCES = bench/tls_connections.c $(BENCH_UTIL)
+bench_tls_connections_CPPFLAGS = $(BENCH_CPPFLAGS)
+bench_tls_connections_LDADD = $(BENCH_LDADD)
+
+# No measurement by itself: bench/list_ceiling.py runs it in each mode under wrk.
+EXTRA_PROGRAMS += bench/list_server
+bench_list_server_SOURCES = bench/list_server.c $(BENCH_UTIL)
+bench_list_server_CPPFLAGS = $(BENCH_CPPFLAGS)
+bench_list_server_LDADD = $(BENCH_LDADD)
+# No measurement by itself either: bench/inventory.py runs it beside govmomi and pyvmomi.
+EXTRA_PROGRAMS += bench/inventory_read
+bench_inventory_read_SOURCES = bench/inventory_read.c $(BENCH_UTIL)
+bench_inventory_read_CPPFLAGS = $(src_vim_libvim_a_CPPFLAGS) $(SEE_ADAPTERS) -iquote $(top_srcdir)/bench
+bench_inventory_read_LDADD = $(LIBS_VIM) $(OPENSSL_LIBS)
+# Nor is this: the client of bench/login.py.
+EXTRA_PROGRAMS += bench/login_load
+bench_login_load_SOURCES = bench/login_load.c $(BENCH_UTIL)
+bench_login_load_CPPFLAGS = $(BENCH_CPPFLAGS)
+bench_login_load_LDADD = $(LIBS_BASE) $(OPENSSL_LIBS)
+# What sign-ons cost in the store; run by tests/integ/with-mariadb.
+EXTRA_PROGRAMS += bench/session_open
+bench_session_open_SOURCES = bench/session_open.c tests/integ/store_fixture.c tests/integ/store_fixture.h tests/unit/unit.h
+bench_session_open_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) -iquote $(top_srcdir)/src/store -iquote $(top_srcdir)/tests/unit \
+    -iquote $(top_srcdir)/tests/integ $(CMOCKA_CFLAGS)
+bench_session_open_LDADD = src/store/libstore.a $(LIBS_MODEL) $(LIBS_PORT) $(MARIADB_LIBS) $(CMOCKA_LIBS)
+EXTRA_DIST += bench/govmomi/main.go bench/govmomi/go.mod bench/govmomi/go.sum bench/inventory.py bench/signon.py
+EXTRA_DIST += bench/login.py bench/list.py bench/list_ceiling.py bench/many_vcenters.py bench/memory.py bench/watchers.py bench/lib
+
+bench-programs: $(EXTRA_PROGRAMS)
+.PHONY: bench-programs
+CLEANFILES += $(EXTRA_PROGRAMS)

@@ -1,0 +1,95 @@
+"""How long does a change at the vCenter take to show in the interface? Prints median, 99th percentile and worst; options: [CHANGES]."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import requests
+from world.full import World, add_vcenter, register
+from world.watching import add_cluster, metric, until_watching
+
+OUT = Path(__file__).resolve().parent / "out/watch_latency.json"
+PLAIN, WEST_HOST, EAST_HOST = "domain-c40", "host-71", "host-12"
+LIMIT_S = 60
+
+
+class Reader:
+    """Reads over one connection, as often as it can: what it adds to the figures is the time of one read."""
+
+    def __init__(self, world: World) -> None:
+        admin = world.admin
+        self.base = admin.base
+        self.session = requests.Session()
+        self.session.trust_env = False
+        self.session.verify = str(admin.ca_file)
+        self.session.headers["Authorization"] = f"Bearer {admin.token}"
+
+    def get(self, path: str) -> Any:
+        answer = self.session.get(self.base + path, timeout=LIMIT_S)
+        answer.raise_for_status()
+        return answer.json()
+
+
+def measure(change: Callable[[], object], shows: Callable[[], bool]) -> float:
+    """Milliseconds from the moment the vCenter has the change, at the latest when its control port answers."""
+    change()
+    began = time.perf_counter()
+    while not shows():
+        if time.perf_counter() - began > LIMIT_S:
+            raise SystemExit("a change did not show within a minute")
+    return (time.perf_counter() - began) * 1000
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    rounds: dict[str, list[float]] = {"rename of a cluster": [], "move of a node": [], "rename, alone": []}
+    with World("bench") as world:
+        add_vcenter(world.kaasd, world.vcenter)
+        register(world.kaasd, world.vcenter)
+        cluster = add_cluster(world, "moving", [{"name": "k8s-prod-w-0", "role": "worker"}])
+        until_watching(world)
+        reader, control = Reader(world), world.vcenter.control
+        listed = f"/v2/vcenters/{world.vcenter.instance_uuid}/vsphere-clusters"
+
+        def is_called(name: str) -> bool:
+            return any(item["moref"] == PLAIN and item["name"] == name for item in reader.get(listed)["items"])
+
+        def is_on(host: str) -> bool:
+            node = reader.get(f"/v2/clusters/{cluster}/nodes")["items"][0]
+            return bool(node["host"]) and node["host"]["moref"] == host
+
+        measure(lambda: None, lambda: is_on(EAST_HOST))
+        def rename(name: str) -> float:
+            return measure(lambda: control.object("rename", id=PLAIN, name=name), lambda: is_called(name))
+
+        def move(host: str) -> float:
+            return measure(lambda: control.object("migrate", id="vm-102", to=host), lambda: is_on(host))
+
+        for i in range(count // 2):
+            rounds["rename of a cluster"].append(rename(f"Name-{i}"))
+            rounds["move of a node"].append(move((WEST_HOST, EAST_HOST)[i % 2]))
+        for i in range(50):
+            time.sleep(0.5)  # so that no save has just been made
+            rounds["rename, alone"].append(rename(f"Alone-{i}"))
+        before = metric(world.admin, "kaasd_watch_updates_total")
+        control.forget_calls()
+        time.sleep(60)
+        idle = [call["op"] for call in control.calls() if "Harmony-KaaS" in call["user_agent"]]
+        news = metric(world.admin, "kaasd_watch_updates_total") - before
+    for what, taken in rounds.items():
+        ordered = sorted(taken)
+        print(f"{what:22} {len(taken):5} changes: median {statistics.median(taken):7.1f} ms, "
+              f"99th percentile {ordered[int(len(ordered) * 0.99)]:7.1f} ms, worst {ordered[-1]:7.1f} ms")
+    print(f"idle for 60 s: {len(idle)} calls {sorted(set(idle))}, {news} news")
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.write_text(json.dumps({"rounds_ms": rounds, "idle_calls_in_60_s": idle}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
