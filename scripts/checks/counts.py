@@ -67,13 +67,19 @@ def of_automake(folder: Path, prefix: str) -> Count:
     return count
 
 
+def said_of(bad: ElementTree.Element) -> str:
+    """What was wrong comes first: whoever reads only the beginning of a long report still sees it."""
+    message, text = bad.get("message") or "", bad.text or ""
+    return "\n".join(f"    {line[:600]}" for line in message.splitlines()[:4]) + "\n" + last_lines(text)
+
+
 def of_junit(report: Path) -> Count:
     """A pytest report in JUnit form."""
     count = Count()
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         bad = [found for kind in ("failure", "error", "skipped") if (found := case.find(kind)) is not None]
         count.add(f"{case.get('classname')}::{case.get('name')}", not bad)
-        count.said += [last_lines(found.text or found.get("message") or "") for found in bad[:1]]
+        count.said += [said_of(found) for found in bad[:1]]
     return count
 
 

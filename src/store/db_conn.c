@@ -22,6 +22,7 @@ void db_conn_begin(struct db_conn *conn) {
 
 void db_conn_heard(struct db_conn *conn, bool has_more) {
     int64_t now_ms = clock_mono_ms();
+    conn->has_answered = true;
     atomic_store_explicit(&conn->asked_ms, has_more ? now_ms : 0, memory_order_relaxed);
     if (conn->pulse)
         atomic_store_explicit(&conn->pulse->heard_ms, now_ms, memory_order_relaxed);

@@ -35,12 +35,12 @@ struct db_conn {
     char last_key[DB_KEY_BYTES]; /* key or constraint that the last failure named, or "" */
     bool is_broken;              /* to be closed, not given back */
     bool is_timed_out;           /* it broke because the server was silent too long */
-    bool is_reused;              /* it was idle in the pool before this use */
+    bool has_answered;           /* something, since it was lent out */
     int64_t began_at_ms;         /* monotonic: start of the running statement */
     _Atomic int64_t asked_ms;    /* monotonic: no answer since then; 0: nothing is asked. Read by other threads */
     struct db_pulse *pulse;      /* NULL: nobody wants to know */
     bool is_sounder;             /* lent out to find out whether a silent server still answers */
-    int64_t idle_since_ms;       /* monotonic */
+    int64_t idle_since_ms;       /* monotonic; 0: it was not idle yet */
     int64_t call_timeout_ms;
 };
 

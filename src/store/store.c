@@ -381,8 +381,6 @@ static int borrow_once(struct store *store, struct db_conn **out, struct err *er
     pthread_mutex_unlock(&store->lock);
     if (turn == TURN_OPEN)
         return open_connection(store, is_sounder, out, err);
-    if (turn == TURN_TAKE)
-        (*out)->is_reused = true;
     return rc;
 }
 
@@ -392,13 +390,14 @@ int db_pool_borrow(struct store *store, struct db_conn **out, struct err *err) {
         int rc = borrow_once(store, &conn, err);
         if (rc)
             return rc;
-        bool is_old = conn->is_reused && clock_mono_ms() - conn->idle_since_ms > IDLE_CHECK_MS;
+        bool is_old = conn->idle_since_ms && clock_mono_ms() - conn->idle_since_ms > IDLE_CHECK_MS;
         if (!is_old || !db_conn_ping(conn, NULL))
             break;
         db_pool_give(store, conn); /* closes it and all idle ones: the next round opens a new one */
         conn = NULL;
     }
     conn->last_errno = 0;
+    conn->has_answered = false;
     *out = conn;
     return 0;
 }
@@ -420,8 +419,10 @@ static void give_broken(struct store *store, struct db_conn *conn) {
     unsigned count = take_idle(store, dead);
     take_back(store, conn);
     store->open_count--;
-    /* a reused connection may have been cut by a time-out of the server or a proxy: only silence or a fresh one's end tell */
-    if (why.code == ERR_DATABASE && (conn->is_timed_out || !conn->is_reused))
+    /* one that was idle or has answered may have been cut by a time-out of the server, a proxy or an administrator: only silence tells,
+     * or the end of a new one that never answered; otherwise whoever opens the next one finds out */
+    bool is_proven = conn->idle_since_ms || conn->has_answered;
+    if (why.code == ERR_DATABASE && (conn->is_timed_out || !is_proven))
         note_away(store, conn->began_at_ms, &why);
     pthread_cond_broadcast(&store->changed);
     pthread_mutex_unlock(&store->lock);

@@ -337,7 +337,8 @@ int store_read(struct store *store, store_read_fn *fn, void *arg, struct err *er
         if (rc)
             return rc;
         rc = fn(conn, arg, &why);
-        bool is_stale = rc && conn->is_broken && conn->is_reused && !conn->is_timed_out;
+        /* once it has answered, rows may have been handed over and statements run: not a second time */
+        bool is_stale = rc && conn->is_broken && conn->idle_since_ms && !conn->has_answered && !conn->is_timed_out;
         db_pool_give(store, conn);
         if (is_stale && !is_second)
             continue;

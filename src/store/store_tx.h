@@ -56,5 +56,6 @@ int store_tx_tell_lines(struct store_tx *tx, const struct audit_record *records,
 /* The body of single statements outside a transaction (autocommit). */
 typedef int store_read_fn(struct db_conn *conn, void *arg, struct err *err);
 
-/* Borrows a connection and runs fn; again once on a fresh connection if an idle one proves dead. For reads. */
+/* Borrows a connection and runs fn; again once on a fresh connection if an idle one proves dead at
+ * its first statement. For reads. */
 int store_read(struct store *store, store_read_fn *fn, void *arg, struct err *err);

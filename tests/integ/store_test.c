@@ -425,6 +425,47 @@ static void test_killed_idle_connections(void **state) {
     store_free(store);
 }
 
+static int be_cut_off(struct store_tx *tx, void *arg, struct err *err) {
+    if (++*(int *)arg == 1)
+        kill_runtime_connections();
+    return db_conn_exec(store_tx_conn(tx), "DO 1", err);
+}
+
+/* On the first connection that the pool has opened, too: it has answered before, so the database is not away. */
+static void test_a_fresh_connection_cut_off(void **state) {
+    struct store *store = fixture_runtime();
+    struct err err = {0};
+    int runs = 0;
+    (void)state;
+    ASSERT_OK(store_tx(store, be_cut_off, &runs, &err), &err);
+    assert_int_equal(runs, 2);
+    assert_int_equal(store_away_since_ms(store), 0);
+    store_free(store);
+}
+
+static int read_and_be_cut_off(struct db_conn *conn, void *arg, struct err *err) {
+    int64_t *rows = arg;
+    int64_t one = 0;
+    const struct db_query query = {.sql = "SELECT 1", .columns = "i", .row = db_take_number, .arg = &one};
+    int rc = db_query(conn, &query, err);
+    *rows += one;
+    kill_runtime_connections();
+    return rc ? rc : db_query(conn, &query, err);
+}
+
+/* Rows that were handed over are not read a second time. */
+static void test_a_read_cut_off_after_rows(void **state) {
+    struct store *store = fixture_runtime();
+    struct err err = {0};
+    int64_t rows = 0;
+    (void)state;
+    open_three(store);
+    assert_int_equal(store_read(store, read_and_be_cut_off, &rows, &err), ERR_DATABASE);
+    assert_int_equal(rows, 1);
+    assert_int_equal(store_away_since_ms(store), 0);
+    store_free(store);
+}
+
 static int run_sleep(struct db_conn *conn, void *arg, struct err *err) {
     (void)arg;
     return db_query(conn, &(struct db_query){.sql = "SELECT SLEEP(30)", .columns = "i", .row = stop_early, .arg = arg}, err);
@@ -463,6 +504,8 @@ int main(void) {
         cmocka_unit_test(test_waiter_is_woken),
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_killed_idle_connections),
+        cmocka_unit_test(test_a_fresh_connection_cut_off),
+        cmocka_unit_test(test_a_read_cut_off_after_rows),
         cmocka_unit_test(test_slow_statement_is_stopped_by_server),
     };
     return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
