@@ -25,6 +25,11 @@ EXTRA_PROGRAMS += bench/login_load
 bench_login_load_SOURCES = bench/login_load.c $(BENCH_UTIL)
 bench_login_load_CPPFLAGS = $(BENCH_CPPFLAGS)
 bench_login_load_LDADD = $(LIBS_BASE) $(OPENSSL_LIBS)
+# And this is what bench/login.py --floor compares with: the libraries alone.
+EXTRA_PROGRAMS += bench/login_floor
+bench_login_floor_SOURCES = bench/login_floor.c $(BENCH_UTIL)
+bench_login_floor_CPPFLAGS = $(BENCH_CPPFLAGS) $(KRB5_CFLAGS) $(MARIADB_CFLAGS)
+bench_login_floor_LDADD = $(LIBS_BASE) $(MHD_LIBS) $(GNUTLS_LIBS) $(KRB5_LIBS) $(MARIADB_LIBS) $(OPENSSL_LIBS)
 # What sign-ons cost in the store; run by tests/integ/with-mariadb.
 EXTRA_PROGRAMS += bench/session_open
 bench_session_open_SOURCES = bench/session_open.c tests/integ/store_fixture.c tests/integ/store_fixture.h tests/unit/unit.h

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import requests
-from lib.cpu import children_of, cpu_ns
+from lib.cpu import children_of, cpu_ns, process_ns
 from lib.figures import Report, ratio
 from world.ad import AdWorld
 from world.kaasd import Kaasd
@@ -106,6 +106,30 @@ class Apache:
         return [self.process.pid, *children_of(self.process.pid)]
 
 
+class Floor:
+    """The libraries that we stand on, alone (bench/login_floor.c): what nobody who uses them can go below."""
+
+    def __init__(self, scratch: Scratch, bench: Bench, name: str, database: Path | None) -> None:
+        tls, cache = bench.kaasd.tls, f"file2:{scratch.path}/{name}.rcache"
+        words = [program("bench/login_floor"), tls.cert_file, tls.key_file, bench.ad.keytab("service"), cache, database or ""]
+        self.name, self.bench, self.uses_database = name, bench, database is not None
+        self.process = subprocess.Popen([str(word) for word in words if word], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, env={**os.environ, **bench.ad.env})
+        assert self.process.stdout
+        self.port = int(self.process.stdout.readline())
+
+    def stop(self) -> None:
+        self.process.communicate()
+
+    def round(self, count: int) -> dict[str, float]:
+        database = [self.bench.database] if self.uses_database else []
+        tokens, pid = make_tokens(self.bench.ad, self.bench.cache, count), self.process.pid
+        began, began_db = process_ns(pid), cpu_ns(database)
+        seconds = load(self.port, "GET", "/login", self.bench.connections, tokens)
+        return {"per_s": count / seconds, "cpu_us": (process_ns(pid) - began) / 1000 / count,
+                "mariadbd_cpu_us": (cpu_ns(database) - began_db) / 1000 / count}
+
+
 def make_tokens(ad: AdWorld, cache: Path, count: int) -> str:
     return subprocess.run(["/usr/bin/python3", "-c", MAKE_TOKENS, f"FILE:{cache}", str(count)], check=True, stdout=subprocess.PIPE,
                           text=True, env={**os.environ, **ad.env}).stdout
@@ -152,6 +176,13 @@ class Bench:
         stack.callback(self.apache.process.stop)
         self.cache = self.ad.kinit("alice")
         self.database = database_pid(self.db)
+        self.stack, self.scratch = stack, scratch
+
+    def floors(self) -> list[Floor]:
+        made = [Floor(self.scratch, self, "libraries", None), Floor(self.scratch, self, "and one row", self.db.socket)]
+        for floor in made:
+            self.stack.callback(floor.stop)
+        return made
 
     def kaasd_round(self, count: int) -> dict[str, float]:
         assert self.kaasd.process
@@ -173,14 +204,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--count", type=int, default=2000, help="sign-ons in each half of a round")
     parser.add_argument("--connections", type=int, default=4)
+    parser.add_argument("--floor", action="store_true", help="also the libraries alone, without and with one row in the database")
     args = parser.parse_args()
-    raw: dict[str, list[dict[str, float]]] = {"kaasd": [], "apache": []}
     report = Report("login")
     if not APACHE.exists() or not (MODULES / "mod_auth_gssapi.so").exists():
         parser.error("Apache with mod_auth_gssapi is missing: apt-get install apache2-bin libapache2-mod-auth-gssapi")
     with ExitStack() as stack:
         bench = Bench(stack, args.connections)
         halves = {"kaasd": bench.kaasd_round, "apache": bench.apache_round}
+        halves |= {floor.name: floor.round for floor in (bench.floors() if args.floor else [])}
+        raw: dict[str, list[dict[str, float]]] = {name: [] for name in halves}
         for half in halves.values():
             half(200)
         for number in range(args.rounds):
@@ -188,7 +221,9 @@ def main() -> None:
                 raw[name].append(halves[name](args.count))
     for name, rows in raw.items():
         for key in rows[0]:
-            print(f"{name:8} {key:16} {statistics.median(row[key] for row in rows):10.1f}")
+            print(f"{name:11} {key:16} {statistics.median(row[key] for row in rows):10.1f}")
+    for name in sorted(set(raw) - {"kaasd", "apache"}):
+        print(f"{name:11} of Apache's sign-ons a second: {ratio(raw[name], raw['apache'], 'per_s')}")
     report.goal("throughput_ratio", "sign-ons a second, of Apache's with mod_auth_gssapi", ratio(raw["kaasd"], raw["apache"], "per_s"), 1.5)
     report.goal("cpu_ratio", "CPU per sign-on, of Apache's", ratio(raw["kaasd"], raw["apache"], "cpu_us"), 0.7, at_most=True)
     report.values["mariadbd_cpu_us"] = statistics.median(row["mariadbd_cpu_us"] for row in raw["kaasd"])

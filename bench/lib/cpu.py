@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from pathlib import Path
+
+CPUCLOCK_SCHED = 2
 
 
 def _thread_ns(path: Path) -> int:
@@ -16,6 +19,11 @@ def _thread_ns(path: Path) -> int:
 def cpu_ns(pids: Iterable[int]) -> int:
     """Of all threads that live now; threads that have ended count no more."""
     return sum(_thread_ns(path) for pid in pids for path in Path(f"/proc/{pid}/task").glob("*/schedstat"))
+
+
+def process_ns(pid: int) -> int:
+    """With the threads that have ended: the process's own clock (MAKE_PROCESS_CPUCLOCK of Linux's posix-timers.h)."""
+    return time.clock_gettime_ns((~pid << 3) | CPUCLOCK_SCHED)
 
 
 def children_of(pid: int) -> list[int]:
