@@ -187,7 +187,7 @@ def test_a_vcenter_password_of_a_sign_on_is_nowhere(place: Place) -> None:
 
 @pytest.mark.unsanitized
 def test_the_password_of_a_local_administrator_is_nowhere(place: Place) -> None:
-    place.kaasd.sign_in_admin()
+    place.kaasd.admin()
     assert len(place.kaasd.admin_password) >= LOCAL_PASSWORD_LIMIT_BYTES
     assert place.everywhere(search.forms_of(place.kaasd.admin_password)) == []
 

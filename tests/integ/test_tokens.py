@@ -32,7 +32,7 @@ def own_key(world: World) -> ec.EllipticCurvePrivateKey:
 @pytest.fixture
 def admin(world: World) -> Api:
     """A session of its own, which the test may end."""
-    return world.kaasd.sign_in_admin()
+    return world.kaasd.admin()
 
 
 @pytest.fixture
@@ -329,7 +329,7 @@ def test_a_logout_ends_all_tokens_of_the_session(admin: Api) -> None:
 
 
 def test_a_logout_leaves_other_sessions_alone(world: World, admin: Api) -> None:
-    other = world.kaasd.sign_in_admin()
+    other = world.kaasd.admin()
     admin.expect(204, "POST", "/v2/logout")
     assert is_good(other)
 
@@ -359,7 +359,7 @@ def test_a_deleted_session_cannot_be_refreshed(world: World, admin: Api) -> None
 
 def test_a_session_over_its_absolute_end_is_over(world: World) -> None:
     """Ends in the database; the daemon learns it from there when it does not have the session in memory."""
-    gone = world.kaasd.sign_in_admin()
+    gone = world.kaasd.admin()
     world.db.query("UPDATE sessions SET revoked_at_ms = 1 WHERE sid = %s", sid_of(gone), database="kaas")
     tell_replicas(world, sid_of(gone))
     until(lambda: not is_good(gone), "the end of the session")

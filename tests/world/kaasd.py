@@ -151,9 +151,5 @@ class Kaasd:
             self.process = None
 
     def admin(self) -> Api:
-        """Signed in as the first administrator."""
-        return self.sign_in_admin()
-
-    def sign_in_admin(self) -> Api:
-        """A new session of the first administrator."""
+        """The first administrator, in a new session."""
         return self.api().login_password("admin", self.admin_password)
