@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "cleanup.h"
+#include "log.h"
 #include "str.h"
 
 #define THREADS_COUNT_MAX 64
@@ -53,6 +54,7 @@ static void run_one(struct lane *lane) {
     lane->stats.running++;
     (void)pthread_mutex_unlock(&lane->lock);
     job.fn(job.arg, is_canceled);
+    log_set_request_id(NULL); /* what comes next is about another request, or about none */
     (void)pthread_mutex_lock(&lane->lock);
     lane->stats.running--;
     lane->stats.done++;

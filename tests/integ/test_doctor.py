@@ -225,13 +225,18 @@ def tunnel_refused(ward: Ward) -> None:
     ward.join().control.fault("CONNECT", "status", status=403)
 
 
+def wait_told(ward: Ward, record: str) -> None:
+    """The daemon has compared the record, tried what it may, and says what is wrong."""
+    wait_for(ward, f"/v2/vcenters/{ward.vcenter.instance_uuid}/status", f"a record that is {record}",
+             lambda status: status["extension"]["record"] == record and status["extension"]["problem"])
+
+
 def record_removed(ward: Ward) -> None:
     ward.join().control.drop_extension(EXTENSION_KEY)
-    path = f"/v2/vcenters/{ward.vcenter.instance_uuid}/status"
-    wait_for(ward, path, "a missing record", lambda status: status["extension"]["record"] == "missing")
+    wait_told(ward, "missing")
 
 
-def edit_record(ward: Ward, change: Callable[[Any], None]) -> None:
+def edit_record(ward: Ward, record_is: str, change: Callable[[Any], None]) -> None:
     """By an administrator, with a client of their own; kaasd may not repair it."""
     ward.vcenter.control.fault("UpdateExtension", "fault", fault="NoPermission", text="no", skip=1)
     with vimclient.session(ward.vcenter, ward.vcenter.admin) as instance:
@@ -239,6 +244,7 @@ def edit_record(ward: Ward, change: Callable[[Any], None]) -> None:
         record = manager.FindExtension(EXTENSION_KEY)
         change(record)
         manager.UpdateExtension(record)
+    wait_told(ward, record_is)
 
 
 def record_outdated(ward: Ward) -> None:
@@ -248,7 +254,7 @@ def record_outdated(ward: Ward) -> None:
         record.company = "Somebody"
         record.server[1].url = "https://old.example.test/v2/"
 
-    edit_record(ward, change)
+    edit_record(ward, "outdated", change)
 
 
 def foreign_owner(ward: Ward) -> None:
@@ -260,7 +266,7 @@ def foreign_owner(ward: Ward) -> None:
                 if resource.module == "kaas":
                     item.value = "99999999-0000-4000-8000-999999999999"
 
-    edit_record(ward, change)
+    edit_record(ward, "foreign", change)
 
 
 def certificate_not_accepted(ward: Ward) -> None:

@@ -139,6 +139,7 @@ def test_the_service_looks_things_up_by_its_own_key(ad: AdWorld, joined: World) 
     api = joined.kaasd.api()
     who = signed_in(api, by_password(api, ad, "alice", source="by-keytab"))
     assert groups_of(who) == own(set(ad.token_groups("alice")))
+    joined.admin.expect(204, "DELETE", "/v2/ldap/by-keytab")  # or each name would be looked for there as well
 
 
 def test_an_altered_pac_is_not_made_good_by_the_directory(ad: AdWorld, joined: World) -> None:

@@ -101,7 +101,7 @@ def place() -> Iterator[Place]:
         ad, lab = stack.enter_context(AdWorld()), stack.enter_context(LdapWorld())
         db = Mariadb(folder)
         stack.callback(db.close)
-        options = {"auth": {"directory_live_check": "1s"}, "ldap": {"connect_timeout": "2s", "call_timeout": "2s"}}
+        options = {"auth": {"directory_live_check": "1s"}}
         kaasd = Kaasd(folder, db.socket, options=options, env=ad.env)
         kaasd.init()
         stack.callback(kaasd.stop)

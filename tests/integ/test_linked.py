@@ -65,7 +65,8 @@ def test_the_same_spelling_at_another_vcenter_gives_nothing(viewer: Api, east: S
 def test_with_a_proof_of_its_own_each_vcenter_adds_what_it_says(viewer: Api, east: StrictVcenter, west: StrictVcenter) -> None:
     before = viewer.get("/v2/whoami")
     added = add_by_cookie(viewer, west, "viewer-dc@vsphere.local")
-    assert (added["id"], added["is_first"], added["method"], added["rights"]) == (west.instance_uuid, False, "vcenter_session", "fresh")
+    assert (added["id"], added["is_first"], added["method"]) == (west.instance_uuid, False, "vcenter_session")
+    assert added["rights"] in {"fresh", "aging"}  # fresh is a second here
     assert added["user_name"] == "VSPHERE.LOCAL\\viewer-dc"
     assert viewer.names() == ["vc0-east", "vc1-east"]
     after = viewer.get("/v2/whoami")

@@ -65,7 +65,7 @@ def merged(*keytabs: Path) -> bytes:
 def options(scratch: Scratch, keytab: Path, setting: str) -> dict[str, Any]:
     kerberos = {"keytab": str(keytab), "replay_cache": str(scratch.path / f"rcache-{setting}"), "realms": ["AD.TEST", "MIT.TEST"],
                 "live_check": setting}
-    return {"auth": {"kerberos": kerberos, "directory_live_check": "1s"}, "ldap": {"connect_timeout": "2s", "call_timeout": "2s"}}
+    return {"auth": {"kerberos": kerberos, "directory_live_check": "1s"}}
 
 
 def add_directories(admin: Api, ad: AdWorld, ldap: LdapWorld) -> None:

@@ -12,7 +12,6 @@ from world.full import EXTENSION_KEY, World, add_vcenter
 from world.logins import credentials, lose_session, ours, rescan, state_is, until, vcenter_json, wait_connected
 from world.vcenter import User
 
-FAST = {"vcenter": {"call_timeout": "4s", "connect_timeout": "2s"}}
 SERVICE = "kaas-svc-6f1c9a2e"
 DEDICATED = "operator"
 WRONG = "wrong-Pass9"
@@ -20,7 +19,7 @@ WRONG = "wrong-Pass9"
 
 @pytest.fixture
 def place() -> Iterator[World]:
-    with World("ways", options=FAST) as world:
+    with World("ways") as world:
         yield world
 
 
@@ -105,7 +104,7 @@ def test_a_wrong_password_is_found_out_before_anything_is_changed(place: World) 
 
 
 def test_a_vcenter_that_is_too_old_for_service_accounts_says_so() -> None:
-    with World("old", options=FAST, vcenter_flags=("--api-version", "7.0.3.0")) as world:
+    with World("old", vcenter_flags=("--api-version", "7.0.3.0")) as world:
         without_certificates(world)
         said = register(world, "--service-account", world.vcenter.users[SERVICE], ok=False)
         assert "8.0.2.0" in said and "--login-account" in said

@@ -25,12 +25,9 @@ from world.logins import (
 from world.vcenter import DEFAULT_WORLD, StrictVcenter, User, start_strict
 
 LOGIN = "LoginExtensionByCertificate"
-FAST = {"vcenter": {"call_timeout": "2s", "connect_timeout": "2s"}}
-
-
 @pytest.fixture
 def joined() -> Iterator[World]:
-    with World("sess", options=FAST) as world:
+    with World("sess") as world:
         add_vcenter(world.kaasd, world.vcenter)
         register(world.kaasd, world.vcenter)
         yield world
@@ -64,7 +61,7 @@ def test_a_login_whose_answer_was_lost_leaves_one_session(joined: World) -> None
     lose_session(joined)
     until(lambda: rescan(joined) == 0, "a rescan that works again")
     until(lambda: len(ours(joined)) == 1, "a single session")
-    assert vcenter_json(joined)["state"] == "connected"
+    wait_connected(joined)
     assert joined.vcenter.control.calls(op="TerminateSession")
 
 
@@ -89,7 +86,7 @@ def test_sessions_of_people_and_other_replicas_are_left_alone(joined: World) -> 
 
 
 def test_two_replicas_hold_a_session_each(joined: World) -> None:
-    second = joined.kaasd.beside("second", options=FAST)
+    second = joined.kaasd.beside("second")
     second.start()
     try:
         until(lambda: len(ours(joined)) == 2, "a session of each replica")
@@ -157,7 +154,7 @@ class TestAnotherVcenterAtTheSameAddress:
     def pair(self, tmp_path: Path) -> Iterator[tuple[World, tuple[str, ...]]]:
         cert = make_server_cert(tmp_path / "tls")
         flags = ("--cert", str(cert.cert_file), "--key", str(cert.key_file))
-        with World("same", options=FAST, vcenter_flags=flags) as world:
+        with World("same", vcenter_flags=flags) as world:
             world.vcenter.ca_file = cert.ca_file
             add_vcenter(world.kaasd, world.vcenter)
             register(world.kaasd, world.vcenter)

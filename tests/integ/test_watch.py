@@ -25,6 +25,7 @@ from world.watching import (
 
 CP, WORKER = "50010000-0000-4000-8000-000000000101", "50010000-0000-4000-8000-000000000102"
 EAST, WEST, PLAIN = "domain-c7", "domain-c70", "domain-c40"
+SAVE_GAP_S = 0.2  # at least, between two saves
 EAST_HOST, WEST_HOST, PLAIN_HOST = "host-12", "host-71", "host-41"
 
 
@@ -139,8 +140,7 @@ def test_a_name_that_two_machines_have_is_no_answer(place: World) -> None:
     control.object("create", id=PLAIN, vm={"name": "twin", "moref": "vm-5011"})
     control.object("create", id=WEST, vm={"name": "twin", "moref": "vm-5012"})
     cluster = add_cluster(place, "twins", [{"name": "twin", "role": "worker"}])
-    until(lambda: watch_of(place)["ambiguous_nodes"] == 1, "the doubt")
-    assert nodes(place, cluster)["twin"]["vm"] is None
+    until(lambda: watch_of(place)["ambiguous_nodes"] == 1 and nodes(place, cluster)["twin"]["vm"] is None, "the doubt")
     control.object("remove", id="vm-5011")
     until(lambda: node_is(place, cluster, "twin", match="name", moref="vm-5012"), "the one that is left")
     control.object("remove", id="vm-5012")
@@ -204,11 +204,11 @@ def test_a_full_read_finds_nothing_else(place: World) -> None:
 
 
 def test_a_flood_of_changes_is_few_saves_and_ends_right(place: World) -> None:
-    before = metric(place.admin, "kaasd_watch_saves_total")
+    before, began = metric(place.admin, "kaasd_watch_saves_total"), time.monotonic()
     for i in range(300):
         place.vcenter.control.object("rename", id=PLAIN, name=f"Flood-{i}")
     until(lambda: vsphere(place)[PLAIN][0] == "Flood-299", "the last name")
-    assert metric(place.admin, "kaasd_watch_saves_total") - before < 150
+    assert metric(place.admin, "kaasd_watch_saves_total") - before <= 2 + (time.monotonic() - began) / SAVE_GAP_S
 
 
 def test_machines_that_are_no_nodes_cost_the_database_nothing(place: World, shop: str) -> None:
@@ -299,7 +299,7 @@ def test_what_changed_while_the_database_was_away_is_saved(fresh_world: World) -
     until(lambda: metric(api, "kaasd_watch_save_failures_total"), "a save that failed")
     world.db.start()
     until(lambda: vsphere(world, api)[PLAIN][0] == "Meanwhile", "the new name")
-    assert not watch_of(world, api)["reason"]
+    until(lambda: not watch_of(world, api)["reason"], "the end of the trouble")
 
 
 def test_ten_thousand_machines_are_told_at_once(fresh_world: World) -> None:

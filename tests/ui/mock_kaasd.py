@@ -62,7 +62,8 @@ class World:
         self.stale: str | None = None
         self.expires_in = 900
         self.session_s = 8 * 3600
-        self.delay_s = 0.0
+        self.gate = threading.Event()  # no answer of the API passes while it is clear
+        self.gate.set()
         self.refusals: dict[str, Refusal] = {}
         self.garbage: set[str] = set()  # paths that answer a proxy's HTML
         self.sessions: dict[str, tuple[dict[str, Any], float]] = {}  # by token: session, end of the token
@@ -94,7 +95,7 @@ class Handler(BaseHTTPRequestHandler):
         if url.path.startswith("/v2/"):
             wrong = self.server.contract.check_request(self.command, url.path, self.query, self.headers, body)
             self.world.violations += wrong
-            time.sleep(self.world.delay_s)
+            self.world.gate.wait()
         try:
             status, headers, answer = self.answer(url.path)
         except Refusal as refusal:

@@ -6,6 +6,9 @@
 #include <stdatomic.h>
 
 #include "lane.h"
+#include "log.h"
+
+#define REQUEST_ID_ROOM 64
 
 static atomic_uint begun, ended, ran, canceled;
 static atomic_bool is_gate_open;
@@ -203,6 +206,26 @@ static void jobs_may_submit(void **state) {
     lane_free(lane);
 }
 
+static void leave_an_id(void *arg, bool is_canceled) {
+    (void)is_canceled;
+    (void)snprintf(arg, REQUEST_ID_ROOM, "%s", log_request_id());
+    log_set_request_id("a-request");
+    ran++;
+}
+
+/* What a thread does next is not told under the id of the request before. */
+static void the_request_id_ends_with_the_job(void **state) {
+    struct lane *lane = make(1, 4);
+    char first[REQUEST_ID_ROOM] = "?", second[REQUEST_ID_ROOM] = "?";
+    (void)state;
+    assert_int_equal(lane_submit(lane, leave_an_id, first, NULL), 0);
+    assert_int_equal(lane_submit(lane, leave_an_id, second, NULL), 0);
+    UNIT_WAIT_FOR(ran == 2);
+    assert_string_equal(first, "");
+    assert_string_equal(second, "");
+    lane_free(lane);
+}
+
 #define FRESH(test) cmocka_unit_test_setup(test, reset)
 
 int main(void) {
@@ -214,6 +237,7 @@ int main(void) {
         FRESH(stop_cancels_what_waits),
         FRESH(stop_under_load),
         FRESH(jobs_may_submit),
+        FRESH(the_request_id_ends_with_the_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -610,6 +610,30 @@ static void after_a_cookie_the_end_of_the_session_there_is_told(void **state) {
     signon_bearer_done(&cookie);
 }
 
+#define OTHER "VSPHERE.LOCAL\\other"
+
+static unsigned given_before_the_name_is_asked(const char *vcenter_id, const char *session_key, const char *user_name) {
+    (void)vcenter_id;
+    keyed = !session_key && str_eq(user_name, OTHER) ? 2 : keyed;
+    return session_key ? keyed : named;
+}
+
+/* Between the question by session and the one by name. */
+static void rights_given_meanwhile_are_no_end(void **state) {
+    struct signon_bearer cookie = {0};
+    (void)state;
+    keyed = named = 2;
+    sw.viewable_of = by_key_or_name;
+    signon_world_sign_in(signon, SIGNON_PROOF_COOKIE, OTHER, &cookie);
+    assert_int_equal(look(cookie.session, READ).count, 2);
+    keyed = 0;
+    sw.viewable_of = given_before_the_name_is_asked;
+    pass_ms(FRESH_MS);
+    assert_int_equal(look(cookie.session, READ).rc, 0);
+    assert_int_equal(look(cookie.session, READ).count, 2);
+    signon_bearer_done(&cookie);
+}
+
 /* Somebody without any rights is not somebody whose session has ended; it is asked by name once, not each time. */
 static void having_no_rights_is_not_an_end(void **state) {
     struct signon_bearer cookie = {0};
@@ -617,7 +641,7 @@ static void having_no_rights_is_not_an_end(void **state) {
     (void)state;
     keyed = named = 2;
     sw.viewable_of = by_key_or_name;
-    signon_world_sign_in(signon, SIGNON_PROOF_COOKIE, "VSPHERE.LOCAL\\other", &cookie);
+    signon_world_sign_in(signon, SIGNON_PROOF_COOKIE, OTHER, &cookie);
     assert_int_equal(look(cookie.session, READ).count, 2);
     keyed = named = 0;
     pass_ms(FRESH_MS);
@@ -661,6 +685,7 @@ int main(void) {
         TEST(nobody_asks_a_vcenter_that_is_away),
         TEST(a_vcenter_that_hangs_is_away),
         TEST(after_a_cookie_the_end_of_the_session_there_is_told),
+        TEST(rights_given_meanwhile_are_no_end),
         TEST(having_no_rights_is_not_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

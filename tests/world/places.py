@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import socket
 import tempfile
@@ -11,6 +12,8 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("KAAS_BUILD", TOP / "build"))
 BIN = TOP / "build/bin"
+PORTS = range(20000, 32000)
+PORT_TRIES = 1000
 SOCKET_PATH_MAX = 100  # sun_path holds 108 bytes (unix(7))
 
 
@@ -47,8 +50,26 @@ class Scratch:
             shutil.rmtree(self.path, ignore_errors=True)
 
 
+_kept_ports: list[socket.socket] = []
+
+
+def _keep(port: int) -> bool:
+    """Nobody listens there, and no other process of ours will be given it: a name in the kernel says so as long as this process lives."""
+    name = socket.socket(socket.AF_UNIX)
+    try:
+        name.bind(f"\0kaas-test-port-{port}")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+    except OSError:
+        name.close()
+        return False
+    _kept_ports.append(name)
+    return True
+
+
 def free_port() -> int:
-    """A port nobody listens on now. Another program could take it before its use; then the start fails loudly."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that stays free until it is used: below those that the kernel hands out by itself (ip(7), ip_local_port_range), and ours."""
+    for port in random.choices(PORTS, k=PORT_TRIES):
+        if _keep(port):
+            return port
+    raise WorldError(f"{PORT_TRIES} ports from {PORTS[0]} to {PORTS[-1]} are taken")

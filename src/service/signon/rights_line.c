@@ -197,28 +197,41 @@ static void note_empty(struct rights_subject *s) {
     (void)pthread_mutex_unlock(&s->vc->lock);
 }
 
+/* A further question for the same answer: one like any other, so the bucket may go below zero. */
+static int ask_further(struct rights_subject *s, const char *session_key, struct object_set *out, struct err *err) {
+    const struct signon_vcenter_ops *ops = s->vc->board->ops;
+    (void)pthread_mutex_lock(&s->vc->lock);
+    s->vc->milli_tokens -= 1000;
+    (void)pthread_mutex_unlock(&s->vc->lock);
+    metric_add(s->vc->board->asked_behind, 1);
+    return ops->ask_rights(ops->arg, s->vc->id, session_key, s->user_name, out, err);
+}
+
+/* Somebody may have been given rights between the two questions: only who still has none by the session has no session. */
+static int make_sure_of_end(struct rights_subject *s, struct object_set *out, struct err *err) {
+    int rc = ask_further(s, s->session_key, out, err);
+    if (rc || out->count)
+        return rc;
+    return err_set(err, ERR_SESSION_ENDED, "the session at the vCenter by which you signed in has ended; sign in again");
+}
+
 /* A session that has ended has no rights, and vCenter says nothing else (vim25: unknown session, all false). Asking about the person behind it
  * tells the two apart without any privilege: who has rights by name and none by session has no session. Asked once per change. */
-static int look_behind_nothing(struct rights_subject *s, struct err *err) {
-    const struct signon_vcenter_ops *ops = s->vc->board->ops;
+static int look_behind_nothing(struct rights_subject *s, struct object_set *out, struct err *err) {
     struct object_set by_name = {0};
-    bool is_needed;
+    bool is_needed, has_some;
     int rc;
     (void)pthread_mutex_lock(&s->vc->lock);
     is_needed = s->session_key && !s->is_empty_for_sure;
-    if (is_needed)
-        s->vc->milli_tokens -= 1000; /* may go below zero: it is a question like any other */
     (void)pthread_mutex_unlock(&s->vc->lock);
     if (!is_needed)
         return 0;
-    metric_add(s->vc->board->asked_behind, 1);
-    rc = ops->ask_rights(ops->arg, s->vc->id, NULL, s->user_name, &by_name, NULL);
-    if (!rc && by_name.count)
-        rc = err_set(err, ERR_SESSION_ENDED, "the session at the vCenter by which you signed in has ended; sign in again");
-    else if (!rc)
+    rc = ask_further(s, NULL, &by_name, NULL);
+    has_some = !rc && by_name.count;
+    if (!rc && !has_some)
         note_empty(s);
     object_set_done(&by_name);
-    return rc == ERR_SESSION_ENDED ? rc : 0;
+    return has_some ? make_sure_of_end(s, out, err) : 0;
 }
 
 static int ask(struct rights_subject *s, struct shared_objects **out, struct err *err) {
@@ -227,7 +240,7 @@ static int ask(struct rights_subject *s, struct shared_objects **out, struct err
     struct object_set set = {0};
     int rc = ops->ask_rights(ops->arg, s->vc->id, s->session_key, s->user_name, &set, err);
     if (!rc && !set.count)
-        rc = look_behind_nothing(s, err);
+        rc = look_behind_nothing(s, &set, err);
     if (rc) {
         object_set_done(&set);
         return rc;
