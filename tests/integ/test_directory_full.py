@@ -12,6 +12,7 @@ from world.api import Api
 from world.filled import filled
 from world.kaasd import Kaasd
 from world.mariadb import Mariadb
+from world.wait import until
 
 MOST = 50000
 pytestmark = pytest.mark.unsanitized  # instrumented, so many take minutes; the transactions are in store_trail_test.c
@@ -47,5 +48,5 @@ def test_one_too_many_is_refused(stage: tuple[Mariadb, Kaasd]) -> None:
     assert results(admin, "more", "and-more", atomic="true") == ["skipped", "directory_full"]
     assert results(admin, "more", "and-more") == ["created", "directory_full"]
     assert db.query("SELECT COUNT(*) FROM clusters", database=fill.DATABASE)[0][0] == MOST
-    answer = admin.call("GET", "/v2/clusters", params={"limit": 1})
-    assert answer.status_code == 200 and "KaaS-Stale" not in answer.headers
+    until(lambda: (answer := admin.call("GET", "/v2/clusters", params={"limit": 1})).status_code == 200
+          and "KaaS-Stale" not in answer.headers, "a list without a mark")

@@ -43,7 +43,7 @@ def door(request: pytest.FixtureRequest, world: World) -> Iterator[Door]:
     if request.param == "alone":
         yield Door(kaasd.port, kaasd.tls.ca_file, False, token)
         return
-    between = Haproxy(world.scratch, "ending TLS", [kaasd, kaasd])  # the example has two servers
+    between = Haproxy(world.scratch, "ending TLS", [kaasd, kaasd], is_patient=True)  # the example has two servers
     yield Door(between.port, kaasd.tls.ca_file, True, token)
     between.stop()
 

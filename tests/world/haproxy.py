@@ -26,15 +26,15 @@ def example(word: str) -> str:
 
 
 class Haproxy:
-    """Running when made. `kind` is "passing TLS through" or "ending TLS"."""
+    """Running when made. `kind` is "passing TLS through" or "ending TLS". A patient one does not give a server up for two slow answers."""
 
-    def __init__(self, scratch: Scratch, kind: str, replicas: Sequence[Kaasd]) -> None:
+    def __init__(self, scratch: Scratch, kind: str, replicas: Sequence[Kaasd], *, is_patient: bool = False) -> None:
         self.folder = scratch.path / f"haproxy-{kind.split()[0]}"
         self.folder.mkdir()
         self.port = free_port()
         self.socket = self.folder / "stats.sock"
         self.config = self.folder / "haproxy.cfg"
-        self.config.write_text(self._adapt(example(kind), list(replicas)))
+        self.config.write_text(self._adapt(example(kind), list(replicas)).replace("fall 2", "fall 60" if is_patient else "fall 2"))
         found = shutil.which("haproxy", path="/usr/sbin:/usr/local/sbin:/usr/bin")
         if not found:
             raise WorldError("haproxy is missing: install the Debian package haproxy")
