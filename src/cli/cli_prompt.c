@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,27 +29,61 @@ static void on_signal(int number) {
 
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 
-/* Without SA_RESTART, so that the read ends and the terminal can be put right before the signal does its work. */
-static void watch_signals(struct sigaction *old) {
+/* What stood before. */
+struct watch {
+    struct sigaction actions[ARRAY_COUNT(watched)];
+    sigset_t mask; /* under which input is waited for */
+};
+
+/* From here on they come only while somebody waits for input, so that none is lost on the way there; the terminal can be put right
+ * before the signal does its work. */
+static void watch_signals(struct watch *old) {
     struct sigaction action = {.sa_handler = on_signal};
+    sigset_t held;
     caught_signal = 0;
     (void)sigemptyset(&action.sa_mask);
+    (void)sigemptyset(&held);
     for (size_t i = 0; i < ARRAY_COUNT(watched); i++)
-        (void)sigaction(watched[i], &action, &old[i]);
+        (void)sigaddset(&held, watched[i]);
+    (void)pthread_sigmask(SIG_BLOCK, &held, &old->mask);
+    for (size_t i = 0; i < ARRAY_COUNT(watched); i++)
+        (void)sigaction(watched[i], &action, &old->actions[i]);
 }
 
-static void unwatch_signals(const struct sigaction *old) {
+static void unwatch_signals(const struct watch *old) {
+    (void)pthread_sigmask(SIG_SETMASK, &old->mask, NULL); /* what has come meanwhile is noted now */
     for (size_t i = 0; i < ARRAY_COUNT(watched); i++)
-        (void)sigaction(watched[i], &old[i], NULL);
+        (void)sigaction(watched[i], &old->actions[i], NULL);
     if (caught_signal)
         (void)raise(caught_signal);
 }
 
-/* One line without its end, byte by byte: what follows belongs to the next reader. */
-static int read_line(int fd, struct strbuf *line, struct err *err) {
+/* Waits for input or a signal: -1, as read. */
+static int await_input(int fd, const sigset_t *mask) {
+    struct pollfd input = {.fd = fd, .events = POLLIN};
+    int rc;
+    do
+        rc = ppoll(&input, 1, NULL, mask);
+    while (rc < 0 && errno == EINTR && !caught_signal);
+    return rc < 0 ? -1 : 0;
+}
+
+/* With a watch `fd` does not block: the key that makes a signal takes back what was there to be read. */
+static ssize_t read_byte(int fd, const struct watch *watch, char *c) {
+    ssize_t n;
+    do {
+        if (watch && await_input(fd, &watch->mask))
+            return -1;
+        n = read(fd, c, 1);
+    } while (watch && n < 0 && errno == EAGAIN);
+    return n;
+}
+
+/* One line without its end, byte by byte: what follows belongs to the next reader. `watch` may be NULL. */
+static int read_line(int fd, const struct watch *watch, struct strbuf *line, struct err *err) {
     ssize_t n;
     char c = 0;
-    while ((n = read(fd, &c, 1)) == 1 && c != '\n')
+    while ((n = read_byte(fd, watch, &c)) == 1 && c != '\n')
         strbuf_addc(line, c);
     c = 0;
     if (n < 0)
@@ -73,20 +108,22 @@ static void put_question(int fd, const char *question) {
 }
 
 static int read_without_echo(int fd, struct strbuf *line, struct err *err) {
-    struct sigaction old[ARRAY_COUNT(watched)];
+    struct watch watch;
     struct termios shown, hidden;
     int rc;
     if (tcgetattr(fd, &shown))
         return err_set(err, ERR_IO, TERMINAL " is not a terminal: %m");
     hidden = shown;
     hidden.c_lflag &= ~(tcflag_t)ECHO;
-    watch_signals(old);
+    watch_signals(&watch);
     rc = tcsetattr(fd, TCSAFLUSH, &hidden) ? err_set(err, ERR_IO, "the echo of the terminal cannot be switched off") : 0;
+    if (!rc && fcntl(fd, F_SETFL, O_NONBLOCK))
+        rc = err_set(err, ERR_IO, "the terminal cannot be waited for: %m");
     if (!rc)
-        rc = read_line(fd, line, err);
+        rc = read_line(fd, &watch, line, err);
     (void)tcsetattr(fd, TCSAFLUSH, &shown);
     put(fd, "\n");
-    unwatch_signals(old);
+    unwatch_signals(&watch);
     return rc;
 }
 
@@ -126,7 +163,7 @@ static int open_file(const char *path, struct strbuf *line, struct err *err) {
     _cleanup_close_ int fd = -1;
     int rc;
     if (str_eq(path, "-"))
-        return read_line(STDIN_FILENO, line, err);
+        return read_line(STDIN_FILENO, NULL, line, err);
     if (!stat(path, &st) && S_ISREG(st.st_mode)) {
         rc = fs_read_secret(path, line, err);
         line->len = rc ? 0 : strcspn(line->data, "\r\n");
@@ -135,7 +172,7 @@ static int open_file(const char *path, struct strbuf *line, struct err *err) {
         return rc;
     }
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY); /* a pipe of the shell: <(command) */
-    return fd < 0 ? err_set(err, ERR_IO, "cannot open %s: %m", path) : read_line(fd, line, err);
+    return fd < 0 ? err_set(err, ERR_IO, "cannot open %s: %m", path) : read_line(fd, NULL, line, err);
 }
 
 int prompt_read_password(const char *path, char **out, struct err *err) {
@@ -158,7 +195,7 @@ int prompt_confirm(const char *question, bool *is_yes, struct err *err) {
     if (fd < 0)
         return err_set(err, ERR_IO, "there is no terminal to ask for a confirmation");
     put_question(fd, question);
-    rc = read_line(fd, &line, err);
+    rc = read_line(fd, NULL, &line, err);
     if (!rc)
         *is_yes = str_eq(line.data, "yes");
     return rc;

@@ -18,3 +18,9 @@ TESTS += tests/unit/test_cli_address
 tests_unit_test_cli_address_SOURCES = tests/unit/test_cli_address.c tests/unit/unit.h src/cli/cli_address.c
 tests_unit_test_cli_address_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
 tests_unit_test_cli_address_LDADD = $(LIBS_PORT) $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_cli_prompt
+TESTS += tests/unit/test_cli_prompt
+tests_unit_test_cli_prompt_SOURCES = tests/unit/test_cli_prompt.c tests/unit/unit.h src/cli/cli_prompt.c src/cli/cli_table.c
+tests_unit_test_cli_prompt_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
+tests_unit_test_cli_prompt_LDADD = $(LIBS_PORT) $(CMOCKA_LIBS)
