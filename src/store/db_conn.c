@@ -118,11 +118,16 @@ static int join_cluster(struct db_conn *conn, struct err *err) {
     return db_conn_exec(conn, "DO 0", err);
 }
 
+/* The server must give up before the client does, or a lost statement may still take effect later: it gets a second to end the statement
+ * and say so, of very short time-outs a third. */
+static unsigned statement_limit_ms(unsigned call_timeout_s) {
+    return call_timeout_s > 3 ? (call_timeout_s - 1) * 1000 : call_timeout_s * 2000 / 3;
+}
+
 static int set_session(struct db_conn *conn, const struct store_options *options, struct err *err) {
-    /* the server must give up before the client does, or a lost statement may still take effect later */
-    _cleanup_free_ char *limits =
-        str_format("SET SESSION innodb_lock_wait_timeout = %u, max_statement_time = %u.%u",
-                   options->call_timeout_s / 3 ? options->call_timeout_s / 3 : 1, options->call_timeout_s - 1, 8U);
+    const unsigned lock_s = options->call_timeout_s / 3, limit_ms = statement_limit_ms(options->call_timeout_s);
+    _cleanup_free_ char *limits = str_format("SET SESSION innodb_lock_wait_timeout = %u, max_statement_time = %u.%03u",
+                                             lock_s ? lock_s : 1, limit_ms / 1000, limit_ms % 1000);
     if (!limits)
         return err_set(err, ERR_NOMEM, "out of memory");
     int rc =

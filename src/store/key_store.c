@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "key_store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,7 +152,7 @@ static int start_by(struct store_tx *tx, const char *kid, int64_t from_ms, struc
 struct begin {
     struct signing_key next;
     int64_t active_until_ms;
-    bool is_new;
+    struct signing_key_begun begun;
 };
 
 static int begin_rotation(struct store_tx *tx, void *arg, struct err *err) {
@@ -159,7 +160,8 @@ static int begin_rotation(struct store_tx *tx, void *arg, struct err *err) {
     struct signing_key_list list = {0};
     int rc = list_locked(tx, &list, err);
     const struct signing_key *next = find_state(&list, SIGNING_KEY_NEXT), *active = find_state(&list, SIGNING_KEY_ACTIVE);
-    call->is_new = !next;
+    call->begun.is_new = !next;
+    (void)snprintf(call->begun.kid, sizeof(call->begun.kid), "%s", next ? next->kid : call->next.kid);
     if (!rc && !next && list.count >= SIGNING_KEYS_MAX) {
         (void)err_set(err, ERR_CONFLICT, "there are %d signing keys already", SIGNING_KEYS_MAX);
         rc = err_remedy(err, "wait until old ones have ended: kaasctl key list");
@@ -172,13 +174,14 @@ static int begin_rotation(struct store_tx *tx, void *arg, struct err *err) {
     return rc;
 }
 
-int key_store_begin_rotation(struct store *store, const struct signing_key_rotation *rotation, bool *is_new, struct err *err) {
+int key_store_begin_rotation(struct store *store, const struct signing_key_rotation *rotation, struct signing_key_begun *out,
+                             struct err *err) {
     struct begin call = {.next = *rotation->next, .active_until_ms = rotation->active_until_ms};
     int rc;
     call.next.state = SIGNING_KEY_NEXT;
     rc = store_tx(store, begin_rotation, &call, err);
     if (!rc)
-        *is_new = call.is_new;
+        *out = call.begun;
     return rc;
 }
 

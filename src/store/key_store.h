@@ -44,13 +44,19 @@ int key_store_insert_first(struct store *store, const struct signing_key *k, str
 #define SIGNING_KEYS_MAX 30 /* at a time, most of them retired */
 
 /* Writes a key that signs from next->signs_from_ms on, unless one is published already: then that one's start is moved forward if it lies
- * later. `active_until_ms` ends the active key no later than that (0: leave it). *is_new tells whether `next` was written.
+ * later. `active_until_ms` ends the active key no later than that (0: leave it). *out is the key that comes, whatever its turn may be by now.
  * ERR_CONFLICT when SIGNING_KEYS_MAX are there. */
 struct signing_key_rotation {
     const struct signing_key *next; /* state SIGNING_KEY_NEXT */
     int64_t active_until_ms;
 };
-int key_store_begin_rotation(struct store *store, const struct signing_key_rotation *rotation, bool *is_new, struct err *err);
+#define SIGNING_KEY_ID_BYTES 101 /* as wide as the column */
+struct signing_key_begun {
+    char kid[SIGNING_KEY_ID_BYTES];
+    bool is_new; /* `next` was written */
+};
+int key_store_begin_rotation(struct store *store, const struct signing_key_rotation *rotation, struct signing_key_begun *out,
+                             struct err *err);
 
 /* Makes this key the active one, signing from now on, and retires the one before, whose tokens are accepted no longer than until
  * `old_until_ms`; in one transaction. The active one again changes nothing. ERR_NOT_FOUND, ERR_CONFLICT if it is retired. */

@@ -30,7 +30,7 @@ struct store_options {
     const char *password;       /* NULL or "": none (socket authentication) */
     unsigned connections_max;   /* [8] 1 to 64; opened when needed */
     unsigned connect_timeout_s; /* [5] Connector/C knows whole seconds only */
-    unsigned call_timeout_s;    /* [15] one statement; the server gives up a little earlier */
+    unsigned call_timeout_s;    /* [15] one statement; the server gives up a second earlier, or a third of it */
     long borrow_timeout_ms;     /* [5000] waiting for a free connection */
 };
 

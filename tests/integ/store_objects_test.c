@@ -213,15 +213,21 @@ static void activate(const char *kid, int64_t now_ms, int64_t old_until_ms, int 
     ASSERT_CODE(key_store_activate(store, &activation, &err), code, &err);
 }
 
-static bool begin_rotation(const char *kid, int64_t signs_from_ms, int64_t active_until_ms) {
+/* The key that comes. */
+static struct signing_key_begun begin_rotation(const char *kid, int64_t signs_from_ms, int64_t active_until_ms) {
     struct signing_key k = make_key(kid, 3000);
     struct signing_key_rotation rotation = {.next = &k, .active_until_ms = active_until_ms};
+    struct signing_key_begun begun = {0};
     struct err err = {0};
-    bool is_new = false;
     k.signs_from_ms = signs_from_ms;
-    ASSERT_OK(key_store_begin_rotation(store, &rotation, &is_new, &err), &err);
+    ASSERT_OK(key_store_begin_rotation(store, &rotation, &begun, &err), &err);
     signing_key_done(&k);
-    return is_new;
+    return begun;
+}
+
+static void check_begun(struct signing_key_begun begun, const char *kid, bool is_new) {
+    assert_string_equal(begun.kid, kid);
+    assert_int_equal(begun.is_new, is_new);
 }
 
 /* One key waits at most: a second rotation only brings it forward. */
@@ -231,11 +237,11 @@ static void test_rotation_of_signing_keys(void **state) {
     (void)state;
     ASSERT_OK(key_store_insert_first(store, &first, &err), &err);
     signing_key_done(&first);
-    assert_true(begin_rotation("r2", 9000, 0));
-    assert_false(begin_rotation("r3", 9500, 0));
+    check_begun(begin_rotation("r2", 9000, 0), "r2", true);
+    check_begun(begin_rotation("r3", 9500, 0), "r2", false);
     assert_int_equal(fixture_number("SELECT signs_from_ms FROM signing_keys WHERE kid = 'r2'"), 9000);
     assert_int_equal(fixture_number("SELECT not_after_ms FROM signing_keys WHERE kid = 'r1'"), 1100);
-    assert_false(begin_rotation("r4", 5000, 1050));
+    check_begun(begin_rotation("r4", 5000, 1050), "r2", false);
     assert_int_equal(fixture_number("SELECT signs_from_ms FROM signing_keys WHERE kid = 'r2'"), 5000);
     activate("r2", 5001, 9999, 0);
     assert_int_equal(fixture_number("SELECT not_after_ms FROM signing_keys WHERE kid = 'r1' AND state = 'retired'"), 1050);

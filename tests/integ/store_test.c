@@ -100,7 +100,7 @@ static void test_session_settings(void **state) {
         {"SELECT @@session.character_set_client", "utf8mb4"},
         {"SELECT @@session.autocommit + 0 = 1", "1"},
         {"SELECT @@session.sql_mode LIKE '%STRICT_ALL_TABLES%'", "1"},
-        {"SELECT @@session.max_statement_time < 60", "1"},
+        {"SELECT @@session.max_statement_time = 59", "1"},
         {"SELECT @@session.innodb_lock_wait_timeout", "20"},
     };
     for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
@@ -471,13 +471,39 @@ static int run_sleep(struct db_conn *conn, void *arg, struct err *err) {
     return db_query(conn, &(struct db_query){.sql = "SELECT SLEEP(30)", .columns = "i", .row = stop_early, .arg = arg}, err);
 }
 
+static int read_limit(struct db_conn *conn, void *arg, struct err *err) {
+    return db_query(conn,
+                    &(struct db_query){.sql = "SELECT CAST(@@session.max_statement_time * 1000 AS SIGNED)",
+                                       .columns = "i",
+                                       .row = db_take_number,
+                                       .arg = arg},
+                    err);
+}
+
+/* The server needs time to end a statement and to say so before the client gives up. */
+static void test_the_server_gives_up_well_before_the_client(void **state) {
+    static const unsigned limits[][2] = {{1, 666}, {2, 1333}, {3, 2000}, {4, 3000}, {15, 14000}, {600, 599000}}; /* s, ms */
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(limits); i++) {
+        struct store_options options = fixture_options("fixture_runtime", FIXTURE_PASSWORD);
+        struct store *store = NULL;
+        struct err err = {0};
+        int64_t limit_ms = 0;
+        options.call_timeout_s = limits[i][0];
+        ASSERT_OK(store_new(&options, &store, &err), &err);
+        ASSERT_OK(store_read(store, read_limit, &limit_ms, &err), &err);
+        assert_int_equal(limit_ms, limits[i][1]);
+        store_free(store);
+    }
+}
+
 static void test_slow_statement_is_stopped_by_server(void **state) {
     struct store_options options = fixture_options("fixture_runtime", FIXTURE_PASSWORD);
     struct store *store = NULL;
     struct err err = {0};
     int rows = 0;
     (void)state;
-    options.call_timeout_s = 1;
+    options.call_timeout_s = 3;
     ASSERT_OK(store_new(&options, &store, &err), &err);
     assert_int_equal(store_read(store, run_sleep, &rows, &err), ERR_DATABASE);
     assert_int_equal(rows, 0);
@@ -506,6 +532,7 @@ int main(void) {
         cmocka_unit_test(test_killed_idle_connections),
         cmocka_unit_test(test_a_fresh_connection_cut_off),
         cmocka_unit_test(test_a_read_cut_off_after_rows),
+        cmocka_unit_test(test_the_server_gives_up_well_before_the_client),
         cmocka_unit_test(test_slow_statement_is_stopped_by_server),
     };
     return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);

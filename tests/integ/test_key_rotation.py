@@ -4,6 +4,7 @@ what was deleted is gone from the memory of every replica."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -86,13 +87,51 @@ def test_what_others_keep_fits_the_time_before_a_key_signs(pair: Pair) -> None:
     assert caching == f"public, max-age={PUBLISH_S // 2}"
 
 
+def lease_taken(pair: Pair) -> bool:
+    pair.world.db.query("INSERT IGNORE INTO leases (name, holder, expires_at_ms)"
+                        " VALUES ('signing-keys', 'test', (UNIX_TIMESTAMP() + 3600) * 1000)", database="kaas")
+    return pair.world.db.query("SELECT holder FROM leases WHERE name = 'signing-keys'", database="kaas") == [("test",)]
+
+
+@contextmanager
+def nothing_falls_due(pair: Pair) -> Iterator[None]:
+    """The lease under which a replica does what has fallen due is in other hands."""
+    until(lambda: lease_taken(pair), "the lease free for a moment")
+    try:
+        yield
+    finally:
+        pair.world.db.query("DELETE FROM leases WHERE name = 'signing-keys' AND holder = 'test'", database="kaas")
+
+
 def test_a_second_rotation_takes_the_key_that_is_published(pair: Pair) -> None:
     admin = pair.admin()
-    first = admin.expect(200, "POST", "/v2/keys/signing/rotate", json={})
-    again = admin.call("POST", "/v2/keys/signing/rotate", json={"immediately": True})
-    if again.status_code == 200 and pair.listed()[first["kid"]]["state"] == "next":
-        assert again.json()["kid"] == first["kid"] and again.json()["signs_from"] <= first["signs_from"]
+    with nothing_falls_due(pair):
+        first = admin.expect(200, "POST", "/v2/keys/signing/rotate", json={})
+        pair.world.db.query("UPDATE signing_keys SET signs_from_ms = signs_from_ms + 3600000 WHERE kid = %s", first["kid"], database="kaas")
+        later = pair.listed()[first["kid"]]["signs_from"]
+        again = admin.expect(200, "POST", "/v2/keys/signing/rotate", json={"immediately": True})
+        assert (again["kid"], again["state"]) == (first["kid"], "next")
+        assert again["signs_from"] < later
     activated(pair, first["kid"])
+
+
+TURN_AT_ONCE = """CREATE TRIGGER turn_at_once AFTER INSERT ON change_log FOR EACH ROW
+    IF NEW.kind = 'signing_key' AND EXISTS (SELECT 1 FROM signing_keys WHERE kid = NEW.object_id AND state = 'next') THEN
+        UPDATE signing_keys SET state = 'retired', not_after_ms = (UNIX_TIMESTAMP() + 3600) * 1000 WHERE state = 'active';
+        UPDATE signing_keys SET state = 'active' WHERE kid = NEW.object_id;
+    END IF"""
+
+
+def test_the_answer_is_the_new_key_though_its_turn_has_come(pair: Pair) -> None:
+    """As when storing it takes so long that a replica lets it sign before the answer is made."""
+    admin = pair.admin()
+    pair.world.db.query(TURN_AT_ONCE, database="kaas")
+    try:
+        said = admin.expect(200, "POST", "/v2/keys/signing/rotate", json={})
+    finally:
+        pair.world.db.query("DROP TRIGGER turn_at_once", database="kaas")
+    assert (said["kid"] != kid_of(admin), said["state"]) == (True, "active")
+    activated(pair, said["kid"])
 
 
 def test_a_key_that_others_know_ends_with_its_tokens(pair: Pair) -> None:

@@ -50,8 +50,8 @@ int signon_list_keys(struct signon *s, struct signon_key_list *out, struct err *
     return 0;
 }
 
-static int begin(struct signon *s, const struct signon_key_rotation *wanted, struct err *err) {
-    bool is_immediate = wanted->is_immediate || wanted->drops_old, is_new = false;
+static int begin(struct signon *s, const struct signon_key_rotation *wanted, struct signing_key_begun *out, struct err *err) {
+    bool is_immediate = wanted->is_immediate || wanted->drops_old;
     int64_t publish_ms = s->options.signing_key_publish_ms, from_ms = clock_wall_ms();
     struct signing_key next = {0};
     struct signing_key_rotation rotation = {.next = &next};
@@ -60,31 +60,33 @@ static int begin(struct signon *s, const struct signon_key_rotation *wanted, str
     rc = signing_keys_make(s, from_ms, &next, err);
     rotation.active_until_ms = wanted->drops_old ? from_ms : 0;
     if (!rc)
-        rc = key_store_begin_rotation(s->options.store, &rotation, &is_new, err);
+        rc = key_store_begin_rotation(s->options.store, &rotation, out, err);
     signing_key_done(&next);
     return rc ? rc : signing_keys_load(s, err);
 }
 
-static int find_next(struct signon *s, struct signon_key *out, struct err *err) {
+/* In whatever state: on a slow machine it may have taken its turn already. */
+static int find_key(struct signon *s, const char *kid, struct signon_key *out, struct err *err) {
     struct signon_key_list list = {0};
     int rc = signon_list_keys(s, &list, err);
     if (rc)
         return rc;
     for (size_t i = 0; i < list.count; i++) {
-        if (!str_eq(list.items[i].state, signing_key_state_name(SIGNING_KEY_NEXT)))
+        if (!str_eq(list.items[i].kid, kid))
             continue;
         *out = list.items[i];
         return 0;
     }
-    return err_set(err, ERR_CONFLICT, "the new signing key has taken its turn already");
+    return err_set(err, ERR_CONFLICT, "the new signing key was deleted meanwhile");
 }
 
 int signon_rotate_keys(struct signon *s, const struct signon_caller *caller, const struct signon_key_rotation *rotation,
                        struct signon_key *out, struct err *err) {
     struct signon_audit event = {.action = "signing_key.rotate", .who = caller->who};
-    int rc = begin(s, rotation, err);
+    struct signing_key_begun begun = {0};
+    int rc = begin(s, rotation, &begun, err);
     if (!rc)
-        rc = find_next(s, out, err);
+        rc = find_key(s, begun.kid, out, err);
     signon_audit(s, caller, &event, rc);
     return rc;
 }
@@ -119,6 +121,7 @@ static int do_due(struct signon *s, struct err *err) {
     const struct signon_key_rotation by_age = {0};
     int64_t now_ms = clock_wall_ms();
     struct signing_key_list list = {0};
+    struct signing_key_begun begun = {0};
     unsigned deleted = 0;
     int rc = key_store_list(s->options.store, &list, err);
     if (!rc)
@@ -126,7 +129,7 @@ static int do_due(struct signon *s, struct err *err) {
     if (!rc)
         rc = key_store_purge(s->options.store, now_ms, &deleted, err);
     if (!rc && is_over_age(s, &list, now_ms))
-        rc = begin(s, &by_age, err);
+        rc = begin(s, &by_age, &begun, err);
     signing_key_list_done(&list);
     return rc ? rc : signing_keys_load(s, err);
 }
