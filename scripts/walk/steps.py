@@ -90,7 +90,8 @@ def world_answers(walk: Walk) -> None:
 def init(walk: Walk) -> None:
     """kaasctl init: schema, master key, first administrator."""
     ad = walk.ad
-    walk.kaasd = Kaasd(walk.scratch, walk.db.socket, options=kerberos_options(ad) if ad else None, env=ad.env if ad else None)
+    options = {"certificates": None, **(kerberos_options(ad) if ad else {})}  # keys as large as they are by default
+    walk.kaasd = Kaasd(walk.scratch, walk.db.socket, options=options, env=ad.env if ad else None)
     walk.kaasd.init()
     walk.curl = Curl(walk.kaasd.url, walk.kaasd.tls.ca_file)
     must(walk.kaasd.admin_password not in walk.kaasd.config.read_text(), "the one-time password is in the configuration file")

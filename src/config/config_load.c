@@ -20,6 +20,11 @@ void config_free(struct config *config) {
     memset(config, 0, sizeof(*config));
 }
 
+int config_key_bits(const struct config *config) {
+    static const int bits[] = {2048, 3072, 4096}; /* in the order of the words in options.def */
+    return bits[config->certificates_key_bits];
+}
+
 /* Reports a clash at the line where the file sets the option. */
 static void clash(const struct config *c, const char *name, int index, struct config_report *report, const char *text) {
     const struct config_place place = {name, c->lines[index], 1};

@@ -67,6 +67,9 @@ int config_load(const char *path, struct config *out, struct config_report *repo
 /* As config_load, from memory; `name` stands for the file in the messages. */
 int config_parse(const char *name, const char *text, size_t n, struct config *out, struct config_report *report, struct err *err);
 
+/* What certificates.key_bits (an index, as every ENUM) stands for. */
+int config_key_bits(const struct config *config);
+
 /* Frees the values and zeroes the struct, which itself stays the caller's. NULL is allowed. */
 void config_free(struct config *config);
 #define _cleanup_config_ __attribute__((cleanup(config_free)))

@@ -46,7 +46,8 @@ static int make_pair(const struct config *config, const char *cert_path, const c
     _cleanup_free_ char *host = host_of(config->server_public_url), *san_host = NULL, *san_name = NULL, *cert = NULL;
     _cleanup_secret_ char *key = NULL;
     const char *san[] = {"DNS:localhost", "IP:127.0.0.1", NULL, NULL, NULL};
-    struct x509_request request = {.organization = "Harmony KaaS", .san = san, .valid_days = OWN_DAYS, .is_server = 1};
+    struct x509_request request = {
+        .organization = "Harmony KaaS", .san = san, .valid_days = OWN_DAYS, .key_bits = config_key_bits(config), .is_server = 1};
     int rc;
     (void)gethostname(name, sizeof(name) - 1);
     san_name = str_format("DNS:%s", name);

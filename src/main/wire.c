@@ -140,6 +140,7 @@ static int make_platform(struct wire *w, struct err *err) {
         .call_timeout_ms = (long)w->config.vcenter_call_timeout_ms,
         .keepalive_ms = w->config.vcenter_keepalive_ms,
         .login_certificate_days = (int)w->config.vcenter_login_certificate_days,
+        .key_bits = config_key_bits(&w->config),
         .on_permissions = wire_on_permissions,
         .on_permissions_arg = w,
         .on_written = wire_on_written,

@@ -9,6 +9,8 @@
 
 #define X509_SHA256_BYTES 32
 #define X509_THUMBPRINT_TEXT_BYTES 96 /* "AB:CD:..." of SHA-256 with NUL */
+#define X509_KEY_BITS 3072            /* of keys that we make, unless told otherwise */
+#define X509_PROBE_KEY_BITS 2048      /* of one that proves nothing and is thrown away at once: made several times faster */
 
 /* What a person needs to see to decide whether to trust a certificate. Texts are malloc'ed, never NULL. */
 struct x509_info {
@@ -50,8 +52,9 @@ struct x509_request {
     const char *organization; /* NULL: none */
     const char *const *san;   /* "DNS:host" / "IP:addr" entries ended by NULL; NULL: none */
     int valid_days;
+    int key_bits;  /* 0: X509_KEY_BITS */
     int is_server; /* extended key usage: server, else client */
 };
 
-/* Makes a self-signed certificate with a new key: RSA 3072, since vCenter's support for EC client keys is not documented. Gives PEM texts; the caller frees *cert_pem by free and *key_pem by secret_free. ERR_NOMEM, ERR_INTERNAL. */
+/* Makes a self-signed certificate with a new key: RSA, since vCenter's support for EC client keys is not documented. Gives PEM texts; the caller frees *cert_pem by free and *key_pem by secret_free. ERR_NOMEM, ERR_INTERNAL. */
 int x509_make_self_signed(const struct x509_request *request, char **cert_pem, char **key_pem, struct err *err);

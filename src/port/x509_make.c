@@ -15,7 +15,6 @@
 #include "uuid.h"
 #include "x509.h"
 
-#define RSA_BITS 3072
 #define SERIAL_BYTES 16
 #define CLOCK_SLACK_S 300 /* peers whose clock is a little behind */
 
@@ -106,7 +105,7 @@ static char *write_key(EVP_PKEY *key) {
 }
 
 int x509_make_self_signed(const struct x509_request *request, char **cert_pem, char **key_pem, struct err *err) {
-    _cleanup_(EVP_PKEY_free) EVP_PKEY *key = EVP_RSA_gen(RSA_BITS);
+    _cleanup_(EVP_PKEY_free) EVP_PKEY *key = EVP_RSA_gen(request->key_bits ? request->key_bits : X509_KEY_BITS);
     _cleanup_(X509_free) X509 *cert = X509_new();
     bool is_made = key && cert && fill(cert, key, request);
     ERR_clear_error();

@@ -112,6 +112,10 @@ bool vim_has_session(struct vim_client *client);
 /* A copy of the UserSession that our login gave; freed by vim_user_session_done. ERR_NOT_FOUND without session. */
 int vim_get_own_session(struct vim_client *client, struct vim_user_session *out, struct err *err);
 
+/* The same after a login under way has brought its session: whatever session of this client the vCenter showed before the call is this one, or
+ * has been replaced. Blocks as long as that login. Not from within a vim_login_fn. */
+int vim_get_settled_session(struct vim_client *client, struct vim_user_session *out, struct err *err);
+
 /* True, once, if a session of this client's making may have been left behind at vCenter: the answer to a login was lost, or a logout did
  * not get through. Memory only. */
 bool vim_take_orphan_hint(struct vim_client *client);
@@ -120,5 +124,10 @@ bool vim_take_orphan_hint(struct vim_client *client);
  * began later makes a session. Not from within a vim_login_fn. 0 without a session. */
 int vim_logout(struct vim_client *client, struct err *err);
 
-/* The same within so much time, on a connection of its own: works after vim_client_cancel too. */
+/* Logs out and in again, by `fn` or by that of vim_set_login if it is NULL, before anybody else can log in. That a login was refused a moment ago
+ * does not count: something has been changed. The old session ends either way. Not from within a vim_login_fn. Errors of `fn` as it gives them,
+ * else as vim_ensure_session. */
+int vim_replace_session(struct vim_client *client, vim_login_fn *fn, void *arg, struct err *err);
+
+/* vim_logout within so much time, on a connection of its own: works after vim_client_cancel too. */
 int vim_logout_within(struct vim_client *client, long timeout_ms, struct err *err);

@@ -28,9 +28,8 @@ struct vim_client {
 
     pthread_mutex_t connect_lock; /* held across vim_connect, so that only one thread negotiates */
     pthread_mutex_t login_lock;   /* held across a new login, so that only one thread logs in */
-    vim_login_fn *login;          /* login_lock guards the four */
+    vim_login_fn *login;          /* login_lock guards the three */
     void *login_arg;
-    int64_t login_refused_until_ms; /* after refused credentials: do not lock the account by asking again and again */
     struct err login_refusal;
 
     pthread_mutex_t side_lock; /* held while `side` is used */
@@ -42,7 +41,8 @@ struct vim_client {
     struct vim_context *side;   /* one-off context of a certificate login, so that it can be cancelled */
     struct vim_context *beside; /* list of contexts that others own, for the same reason */
     bool is_canceled, is_connected;
-    bool may_have_orphan; /* vim_take_orphan_hint */
+    bool may_have_orphan;           /* vim_take_orphan_hint */
+    int64_t login_refused_until_ms; /* after refused credentials: do not lock the account by asking again and again */
     struct vim_breaker breaker;
     struct vim_content content;
     char *cookie;        /* secret; NULL: no session */

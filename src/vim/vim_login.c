@@ -65,9 +65,25 @@ static int log_out_cookie(struct vim_client *client, const char *cookie, struct 
     return cookie ? vim_client_note_session_call(client, vim_client_run(client, &run, err)) : 0;
 }
 
+static int64_t refused_until_ms(struct vim_client *client) {
+    int64_t until_ms;
+    (void)pthread_mutex_lock(&client->lock);
+    until_ms = client->login_refused_until_ms;
+    (void)pthread_mutex_unlock(&client->lock);
+    return until_ms;
+}
+
+static void set_refused_until(struct vim_client *client, int64_t until_ms) {
+    (void)pthread_mutex_lock(&client->lock);
+    client->login_refused_until_ms = until_ms;
+    (void)pthread_mutex_unlock(&client->lock);
+}
+
+/* Whoever logged in: what was refused before is accepted now. */
 static void adopt(struct vim_client *client, struct vim_wire_login *login) {
     _cleanup_secret_ char *old = NULL;
     vim_client_put_session(client, &login->cookie, &login->session, &old);
+    set_refused_until(client, 0);
     (void)log_out_cookie(client, old, NULL);
 }
 
@@ -184,7 +200,7 @@ void vim_set_login(struct vim_client *client, vim_login_fn *fn, void *arg) {
     (void)pthread_mutex_lock(&client->login_lock);
     client->login = fn;
     client->login_arg = arg;
-    client->login_refused_until_ms = 0;
+    set_refused_until(client, 0);
     (void)pthread_mutex_unlock(&client->login_lock);
 }
 
@@ -208,19 +224,19 @@ static void forget_session(struct vim_client *client) {
 static int login_again(struct vim_client *client, struct err *err) {
     struct err reason = {0}, *refusal = &client->login_refusal;
     int ret;
-    if (clock_mono_ms() < client->login_refused_until_ms) {
+    if (clock_mono_ms() < refused_until_ms(client)) {
         if (err && !err->code)
             *err = *refusal;
         return refusal->code;
     }
-    client->login_refused_until_ms = 0;
+    set_refused_until(client, 0);
     ret = client->login(client, client->login_arg, &reason);
     if (ret == ERR_CREDENTIALS) {
         err_clear(refusal);
         ret = err_set(refusal, ERR_UPSTREAM_DENIED, "vCenter %s does not accept kaasd's own login any more: %.300s", client->peer,
                       reason.text);
         err_remedy(refusal, "%s", reason.remedy[0] ? reason.remedy : "register this vCenter again");
-        client->login_refused_until_ms = clock_mono_ms() + REFUSED_PAUSE_MS;
+        set_refused_until(client, clock_mono_ms() + REFUSED_PAUSE_MS);
         reason = *refusal;
     }
     if (ret && err && !err->code)
@@ -267,6 +283,14 @@ int vim_get_own_session(struct vim_client *client, struct vim_user_session *out,
     return ret;
 }
 
+int vim_get_settled_session(struct vim_client *client, struct vim_user_session *out, struct err *err) {
+    int ret;
+    (void)pthread_mutex_lock(&client->login_lock);
+    ret = vim_get_own_session(client, out, err);
+    (void)pthread_mutex_unlock(&client->login_lock);
+    return ret;
+}
+
 static int op_current_time(struct vim_context *ctx, void *arg, struct err *err) {
     struct _vim25__CurrentTime request = {0};
     struct _vim25__CurrentTimeResponse response;
@@ -279,17 +303,33 @@ int vim_keepalive(struct vim_client *client, struct err *err) {
     return vim_client_run_as_us(client, op_current_time, NULL, err);
 }
 
-/* A login under way would bring the session back that is to end: it is waited for. */
 static void take_cookie(struct vim_client *client, char **cookie) {
     char *none = NULL;
     struct vim_user_session nobody = {0};
-    (void)pthread_mutex_lock(&client->login_lock);
     vim_client_put_session(client, &none, &nobody, cookie);
-    (void)pthread_mutex_unlock(&client->login_lock);
 }
 
 int vim_logout(struct vim_client *client, struct err *err) {
     _cleanup_secret_ char *cookie = NULL;
+    (void)pthread_mutex_lock(&client->login_lock); /* a login under way would bring the session back that is to end */
     take_cookie(client, &cookie);
+    (void)pthread_mutex_unlock(&client->login_lock);
     return log_out_cookie(client, cookie, err);
+}
+
+/* The logout wakes who waits on the old session, and he would log in as well: he finds the lock taken, and then the new session. */
+int vim_replace_session(struct vim_client *client, vim_login_fn *fn, void *arg, struct err *err) {
+    _cleanup_secret_ char *old = NULL;
+    int ret;
+    (void)pthread_mutex_lock(&client->login_lock);
+    take_cookie(client, &old);
+    (void)log_out_cookie(client, old, NULL);
+    set_refused_until(client, 0);
+    if (fn)
+        ret = fn(client, arg, err);
+    else
+        ret = client->login ? login_again(client, err)
+                            : err_set(err, ERR_NOT_REGISTERED, "there is no session with vCenter %s", client->peer);
+    (void)pthread_mutex_unlock(&client->login_lock);
+    return ret;
 }

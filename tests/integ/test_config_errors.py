@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import rsa
 from world.certs import make_server_cert
 from world.kaasd import Kaasd
 from world.places import Scratch, program
@@ -181,6 +183,25 @@ def test_a_certificate_without_its_key_is_refused(daemon: Kaasd) -> None:
 def test_a_certificate_that_is_none_is_refused(daemon: Kaasd) -> None:
     daemon.tls.cert_file.write_text("not a certificate\n")
     refused(start(daemon), "certificate cannot be used", "PEM")
+
+
+def test_a_key_of_a_size_that_is_not_made_is_refused(daemon: Kaasd) -> None:
+    daemon.write_config({"certificates": {"key_bits": 3000}})
+    for result in (daemon.check_config(), start(daemon)):
+        refused(result, 'certificates.key_bits must be "2048", "3072" or "4096"')
+
+
+@pytest.mark.parametrize(("section", "bits"), [(None, 3072), ({"key_bits": 2048}, 2048), ({"key_bits": 4096}, 4096)])
+def test_the_certificate_that_kaasd_makes_has_a_key_of_the_wanted_size(daemon: Kaasd, section: dict[str, int] | None, bits: int) -> None:
+    daemon.write_config({"certificates": section, "server": {"tls_certificate": "", "tls_key": ""}})
+    made = daemon.folder / "state/server.crt"
+    try:
+        daemon.spawn().wait_until(made.exists, "a certificate of its own")
+        key = x509.load_pem_x509_certificate(made.read_bytes()).public_key()
+    finally:
+        daemon.stop()
+    assert isinstance(key, rsa.RSAPublicKey)
+    assert key.key_size == bits
 
 
 @pytest.mark.parametrize("words", [["--bogus"], ["extra"], ["--config"]])

@@ -293,6 +293,24 @@ def test_registering_again_updates_and_keeps_the_same_record(joined: World) -> N
     assert (status["state"], status["extension"]["record"]) == ("connected", "ours")
 
 
+def logins_of_the_link(control: Control) -> list[str]:
+    return [call["outcome"] for call in control.calls(op="LoginExtensionByCertificate") if call["user_agent"].endswith("; replica-1)")]
+
+
+def test_the_link_gets_its_new_session_by_one_login_when_registering_again(joined: World) -> None:
+    """The old session's end wakes the watch: it takes the new session and makes none of its own."""
+    control = joined.vcenter.control
+    until(lambda: [call for call in control.pending() if call["op"] == "WaitForUpdatesEx"], "the watch")
+    control.forget_calls()
+    status_of(joined.admin, joined.vcenter)
+    probes = logins_of_the_link(control)  # the answer to a registration shows the status, too
+    control.forget_calls()
+    register(joined.admin, joined.vcenter)
+    until(lambda: [call for call in control.calls(op="CreateFilter") if call["user"] == EXTENSION_KEY], "the watch in the new session")
+    until(lambda: [call for call in control.pending() if call["op"] == "WaitForUpdatesEx"], "the watch")
+    assert logins_of_the_link(control) == [*probes, "ok"]
+
+
 def test_the_accounts_own_session_ends_with_the_registration(joined: World) -> None:
     before = {row["key"] for row in joined.vcenter.control.sessions() if "ministrator" in row["user_name"]}
     register(joined.admin, joined.vcenter)
@@ -315,17 +333,16 @@ def test_the_admin_sees_our_session_with_pyvmomi_too(joined: World) -> None:
 
 
 def test_two_registrations_at_a_time_do_not_mix(joined: World) -> None:
-    control = joined.vcenter.control
-    control.fault("Login", "delay", delay_ms=2000, count=1)
+    control, api = joined.vcenter.control, joined.admin
+    held = control.hold("Login", executed=False)
     first: list[Any] = []
-    api = joined.admin
     path, body = path_of(joined.vcenter, "register"), register_body(joined.vcenter.admin)
     thread = threading.Thread(target=lambda: first.append(api.call("POST", path, **body)))
     thread.start()
-    until(lambda: [call for call in control.calls() if call["op"] == "RetrieveServiceContent"], "the first one at the vCenter")
+    control.await_held(held)
     problem = refused(api, joined.vcenter, 409, "conflict")
+    control.release(held)
     thread.join()
-    control.clear_faults()
     assert "right now" in problem["detail"]
     assert first[0].status_code == 200
 

@@ -46,11 +46,13 @@ struct platform_world {
     const char *instance_uuid;
     const char *clusters[FEW][3]; /* moref, name, datacenter */
     const char *keys[FEW];
-    char *listed_agent;    /* user agent of the one session that the list shows; owned; NULL: none */
-    void (*on_list)(void); /* called before the list is handed over, or NULL */
+    char *listed_agent;      /* user agent of the one session that the list shows; owned; NULL: none */
+    void (*on_list)(void);   /* called before the list is handed over, or NULL */
+    const char *settled_key; /* of the session that a login under way brings, or NULL */
     /* faults */
     const char *failing; /* name of the call that fails, or NULL */
     int fail_code;
+    bool fails_once; /* and works then */
     int unreachable; /* != 0: every vim call gives it */
     atomic_uint connects;
     char log[2048]; /* names of the calls that change or prove something, blank after each */

@@ -44,7 +44,8 @@ int lease_store_acquire(struct store *store, const char *name, const char *holde
     assert_true(ttl_ms > 0);
     if (pr.lease_fails)
         return err_set(err, ERR_DATABASE, "the database is away");
-    *is_mine = !pr.lease_holder;
+    *is_mine = !pr.lease_holder && !pr.lease_lost_tries;
+    pr.lease_lost_tries -= pr.lease_lost_tries > 0;
     pr.leases_taken += *is_mine;
     return 0;
 }

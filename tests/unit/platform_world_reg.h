@@ -6,7 +6,8 @@
 #include "registration_store.h"
 
 struct platform_world_reg {
-    const char *lease_holder; /* another replica that holds the lease; NULL: free */
+    const char *lease_holder;  /* another replica that holds the lease; NULL: free */
+    unsigned lease_lost_tries; /* so many more tries find it held */
     bool lease_fails;
     unsigned leases_taken, leases_given_back;
     struct registration_row row;

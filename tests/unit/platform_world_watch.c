@@ -4,9 +4,11 @@
 #include <pthread.h>
 
 #include "observation_store.h"
+#include "platform_world.h"
 #include "platform_world_watch.h"
 #include "str.h"
 #include "vim.h"
+#include "vim_session.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -121,6 +123,20 @@ void vim_watch_free(struct vim_watch *watch) {
 int vim_logout_within(struct vim_client *client, long timeout_ms, struct err *err) {
     (void)timeout_ms;
     return vim_logout(client, err);
+}
+
+int vim_replace_session(struct vim_client *client, vim_login_fn *fn, void *arg, struct err *err) {
+    (void)vim_logout(client, NULL);
+    return fn ? fn(client, arg, err) : vim_ensure_session(client, err);
+}
+
+int vim_get_settled_session(struct vim_client *client, struct vim_user_session *out, struct err *err) {
+    int rc = vim_get_own_session(client, out, err);
+    if (!rc && pw.settled_key) {
+        free(out->key);
+        out->key = str_dup(pw.settled_key);
+    }
+    return rc;
 }
 
 /* -- observation_store.h ----------------------------------------------------------------------------------------------------- */

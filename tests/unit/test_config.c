@@ -63,6 +63,7 @@ static void test_defaults(void **state) {
     assert_int_equal(c.vcenter_keepalive_ms, 600000);
     assert_int_equal(c.vcenter_reconcile_interval_ms, 3600000);
     assert_int_equal(c.log_level, CONFIG_LOG_INFO);
+    assert_int_equal(config_key_bits(&c), 3072);
     assert_int_equal(c.server_trusted_proxies.count, 0);
 }
 
@@ -106,6 +107,23 @@ static void test_values(void **state) {
     assert_int_equal(c.log_level, CONFIG_LOG_DEBUG);
     assert_int_equal(c.lines[CONFIG_INDEX_server_listen], 3);
     assert_int_equal(c.lines[CONFIG_INDEX_server_page_dir], 0);
+}
+
+static void test_key_bits(void **state) {
+    (void)state;
+    static const int good[] = {2048, 3072, 4096};
+    static const char *const bad[] = {"1024", "2049", "3000", "8192", "0", "-2048", "2048.0", "many"};
+    char text[100];
+    for (size_t i = 0; i < ARRAY_COUNT(good); i++) {
+        _cleanup_config_ struct config c = {0};
+        (void)snprintf(text, sizeof(text), "certificates:\n  key_bits: %d\n", good[i]);
+        assert_fine(text, &c);
+        assert_int_equal(config_key_bits(&c), good[i]);
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
+        (void)snprintf(text, sizeof(text), "certificates:\n  key_bits: %s\n", bad[i]);
+        assert_report(text, "k.yaml:2:13: certificates.key_bits must be \"2048\", \"3072\" or \"4096\"\n");
+    }
 }
 
 static void test_unknown_keys(void **state) {
@@ -449,7 +467,7 @@ int main(void) {
         cmocka_unit_test(test_syntax),       cmocka_unit_test(test_refused_features), cmocka_unit_test(test_checks),
         cmocka_unit_test(test_together),     cmocka_unit_test(test_several_errors),   cmocka_unit_test(test_all_kinds),
         cmocka_unit_test(test_files),        cmocka_unit_test(test_too_large),        cmocka_unit_test(test_print),
-        cmocka_unit_test(test_reference),
+        cmocka_unit_test(test_reference),    cmocka_unit_test(test_key_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

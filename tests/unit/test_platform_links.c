@@ -300,6 +300,19 @@ static void every_step_of_a_run_may_fail(void **state) {
     }
 }
 
+/* Our session may be replaced meanwhile, and what is read goes with it. */
+static void a_read_that_lost_its_view_is_made_again(void **state) {
+    (void)state;
+    set_inventory();
+    pw.failing = "read_clusters";
+    pw.fail_code = ERR_NOT_FOUND;
+    pw.fails_once = true;
+    assert_int_equal(discovery_run(a, NULL, NULL), 0);
+    pw.failing = "read_clusters";
+    pw.fails_once = false;
+    assert_int_equal(discovery_run(a, NULL, NULL), ERR_NOT_FOUND);
+}
+
 /* -- people -------------------------------------------------------------------------------------------------------------------- */
 
 static void rights_come_back_for_what_was_asked(void **state) {
@@ -471,6 +484,7 @@ int main(void) {
         TEST(an_inventory_that_vanishes_with_our_rights_is_not_believed),
         TEST(an_odd_key_fails_nothing),
         TEST(every_step_of_a_run_may_fail),
+        TEST(a_read_that_lost_its_view_is_made_again),
         TEST(rights_come_back_for_what_was_asked),
         TEST(a_wrong_proof_says_nothing_about_the_link),
         TEST(each_member_that_differs_is_named),

@@ -115,6 +115,59 @@ static void a_removed_record_comes_back_with_its_certificate(void **state) {
     assert_string_equal(result.note.repaired, "the whole record");
 }
 
+/* Whichever step failed, it is told as what it was in all. */
+static void a_repair_in_two_tries_is_told_as_one(void **state) {
+    static const char *const calls[] = {"register", "set_certificate", "login_extension"};
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(calls); i++) {
+        pw.has_record = false;
+        pw.failing = calls[i];
+        pw.fail_code = ERR_TIMEOUT;
+        assert_int_equal(run(), ERR_TIMEOUT);
+        pw.failing = NULL;
+        (void)vim_ensure_session(link_client(a), NULL);
+        assert_int_equal(run(), 0);
+        assert_news(RECORD_OURS, true);
+        assert_string_equal(result.note.repaired, "the whole record");
+        assert_string_equal(pr.audit, "vcenter.repair ok the whole record");
+        assert_string_equal(result.note.begun, "");
+    }
+}
+
+static void a_change_in_two_tries_is_told_as_one(void **state) {
+    (void)state;
+    pr.company = "Somebody";
+    pw.failing = "update";
+    pw.fail_code = ERR_TIMEOUT;
+    assert_int_equal(run(), ERR_TIMEOUT);
+    pw.failing = NULL;
+    pr.subject_name = "CN=somebody";
+    free((void *)(uintptr_t)pw.cert_pem);
+    pw.cert_pem = NULL;
+    pw.failing = "set_certificate";
+    assert_int_equal(run(), ERR_TIMEOUT);
+    pw.failing = NULL;
+    assert_int_equal(run(), 0);
+    assert_non_null(strstr(result.note.repaired, "company, "));
+    assert_non_null(strstr(result.note.repaired, ", certificate"));
+    assert_null(strstr(strstr(result.note.repaired, "company") + 1, "company"));
+}
+
+/* Somebody else may get it right in between: that was no repair of ours. */
+static void what_others_finished_is_not_told(void **state) {
+    (void)state;
+    pr.company = "Somebody";
+    pw.failing = "update";
+    pw.fail_code = ERR_TIMEOUT;
+    assert_int_equal(run(), ERR_TIMEOUT);
+    pw.failing = NULL;
+    pr.company = NULL;
+    assert_int_equal(run(), 0);
+    pr.url = "https://elsewhere.test/v2/";
+    assert_int_equal(run(), 0);
+    assert_null(strstr(result.note.repaired, "company"));
+}
+
 /* Killed between record and certificate: the record is as it should be, and nobody could log in with it. */
 static void a_certificate_that_was_not_set_yet_is_set(void **state) {
     (void)state;
@@ -263,7 +316,8 @@ int main(void) {
         TEST(only_the_replica_with_the_lease_repairs),    TEST(without_database_nothing_is_written),
         TEST(a_registration_under_way_is_not_disturbed),  TEST(what_was_removed_on_purpose_stays_away),
         TEST(a_record_that_will_not_change_is_told),      TEST(every_step_may_fail_and_be_repeated),
-        TEST(an_unregistered_vcenter_is_left_alone),
+        TEST(an_unregistered_vcenter_is_left_alone),      TEST(a_repair_in_two_tries_is_told_as_one),
+        TEST(a_change_in_two_tries_is_told_as_one),       TEST(what_others_finished_is_not_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

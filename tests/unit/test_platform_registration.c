@@ -3,7 +3,9 @@
 #include "unit.h"
 
 #include "platform_world.h"
+#include "platform_world_reg.h"
 #include "registration.h"
+#include "rotation.h"
 #include "session_sweep.h"
 #include "str.h"
 
@@ -274,6 +276,22 @@ static void a_task_that_begins_during_a_sweep_keeps_its_session(void **state) {
     pw.listed_agent = NULL;
 }
 
+/* vCenter lists a session as soon as the login is carried out; we know it when the answer is here. */
+static void the_session_of_a_login_under_way_is_not_swept(void **state) {
+    (void)state;
+    assert_int_equal(join(NULL), 0);
+    pw.listed_agent = session_agent(platform, NULL);
+    pw.settled_key = "listed";
+    platform_world_forget_log();
+    assert_int_equal(session_sweep(a, link_client(a), NULL), 0);
+    assert_null(strstr(pw.log, "terminate_session"));
+    pw.settled_key = NULL;
+    assert_int_equal(session_sweep(a, link_client(a), NULL), 0);
+    assert_non_null(strstr(pw.log, "terminate_session"));
+    free(pw.listed_agent);
+    pw.listed_agent = NULL;
+}
+
 static void leaving_spares_foreign_records(void **state) {
     (void)state;
     pw.has_record = true;
@@ -334,6 +352,22 @@ static void a_registered_vcenter_is_not_removed(void **state) {
     assert_int_equal(registration_remove(platform, VC_A, &nobody, NULL), ERR_NOT_FOUND);
 }
 
+/* What kaasd repairs or renews by itself takes moments, in which a person need not be refused. */
+static void commands_wait_for_what_is_done_by_itself(void **state) {
+    const struct registration_caller nobody = {0};
+    (void)state;
+    pr.lease_lost_tries = 3;
+    assert_int_equal(join(NULL), 0);
+    pr.lease_lost_tries = 3;
+    assert_int_equal(rotation_rotate(a, &nobody, NULL), 0);
+    pr.lease_lost_tries = 3;
+    assert_int_equal(leave(NULL), 0);
+    pr.lease_lost_tries = 3;
+    assert_int_equal(registration_remove(platform, VC_A, &nobody, NULL), 0);
+    assert_int_equal(pr.lease_lost_tries, 0);
+    assert_int_equal(pr.leases_taken, pr.leases_given_back);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void) {
@@ -355,10 +389,12 @@ int main(void) {
         TEST(leaving_removes_record_and_keys),
         TEST(leaving_retires_a_pending_key_too),
         TEST(a_task_that_begins_during_a_sweep_keeps_its_session),
+        TEST(the_session_of_a_login_under_way_is_not_swept),
         TEST(leaving_spares_foreign_records),
         TEST(a_record_that_is_gone_already_is_no_obstacle),
         TEST(vcenters_are_added_once),
         TEST(a_registered_vcenter_is_not_removed),
+        TEST(commands_wait_for_what_is_done_by_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,6 +226,47 @@ static void refused_login_is_not_repeated_for_a_while(void **state) {
     vim_client_free(client);
 }
 
+/* An administrator has cured what was refused, and another login than our own proved it. */
+static void an_accepted_login_ends_the_pause_after_a_refused_one(void **state) {
+    struct vim_client *client = fake_client_logged_in(*state);
+    clock_fake(1000, 1000);
+    fake_fault(*state, "CurrentTime", NOT_AUTHENTICATED, "");
+    fake_fault(*state, "Login", INVALID_LOGIN, "");
+    assert_int_equal(vim_keepalive(client, NULL), ERR_UPSTREAM_DENIED);
+    assert_int_equal(vim_login_password(client, "a", "b", NULL), 0);
+    fake_fault(*state, "CurrentTime", NOT_AUTHENTICATED, "");
+    assert_int_equal(vim_keepalive(client, NULL), 0);
+    clock_unfake();
+    vim_client_free(client);
+}
+
+static int log_in_by_name(struct vim_client *client, void *arg, struct err *err) {
+    (void)arg;
+    return vim_login_password(client, "another", "b", err);
+}
+
+static void a_session_is_replaced_even_after_a_refused_login(void **state) {
+    struct vim_client *client = fake_client_logged_in(*state);
+    struct err err = {0};
+    clock_fake(1000, 1000);
+    assert_int_equal(vim_replace_session(client, log_in_by_name, NULL, NULL), 0);
+    assert_non_null(strstr(fake_last(*state, "Login"), ">another<"));
+    assert_int_equal(fake_count(*state, "Logout"), 1);
+    fake_fault(*state, "Login", INVALID_LOGIN, "");
+    assert_int_equal(vim_replace_session(client, NULL, NULL, &err), ERR_UPSTREAM_DENIED);
+    assert_false(vim_has_session(client));                                   /* the old one ends either way */
+    assert_int_equal(vim_ensure_session(client, NULL), ERR_UPSTREAM_DENIED); /* not asked again so soon */
+    assert_int_equal(fake_count(*state, "Login"), 3);
+    assert_int_equal(vim_replace_session(client, NULL, NULL, NULL), 0);
+    fake_fault(*state, "Login", INVALID_LOGIN, "");
+    assert_int_equal(vim_replace_session(client, log_in_by_name, NULL, NULL), ERR_CREDENTIALS);
+    clock_unfake();
+    vim_client_free(client);
+    client = fake_client(*state);
+    assert_int_equal(vim_replace_session(client, NULL, NULL, NULL), ERR_NOT_REGISTERED);
+    vim_client_free(client);
+}
+
 static void no_session_and_no_way_to_get_one(void **state) {
     struct vim_client *client = fake_client(*state);
     struct err err = {0};
@@ -365,6 +406,8 @@ static void many_threads_log_in_again_once(void **state) {
 struct meeting {
     pthread_t thread;
     struct vim_client *client;
+    struct vim_user_session own;
+    bool is_found;
 };
 
 static void *log_out(void *arg) {
@@ -387,6 +430,55 @@ static void logout_waits_for_a_login_under_way(void **state) {
     (void)pthread_join(meeting.thread, NULL);
     assert_false(vim_has_session(meeting.client));
     assert_int_equal(fake_count(*state, "Logout"), 1);
+    vim_client_free(meeting.client);
+}
+
+/* The session is replaced, and who waited on the old one needs another: he gets the new one, and does not make a second. */
+static void *work_on(void *arg) {
+    struct worker *w = arg;
+    w->ret = vim_keepalive(w->client, NULL);
+    return NULL;
+}
+
+static int log_in_while_another_needs_a_session(struct vim_client *client, void *arg, struct err *err) {
+    const struct timespec pause = {.tv_nsec = 50 * 1000000L}; /* a login that did not wait would be over by now */
+    struct worker *w = arg;
+    assert_int_equal(pthread_create(&w->thread, NULL, work_on, w), 0);
+    (void)nanosleep(&pause, NULL);
+    return vim_login_password(client, "a", "b", err);
+}
+
+static void who_needs_a_session_while_it_is_replaced_gets_that_one(void **state) {
+    struct worker w = {.client = fake_client_logged_in(*state), .ret = -1};
+    assert_int_equal(vim_replace_session(w.client, log_in_while_another_needs_a_session, &w, NULL), 0);
+    assert_int_equal(join_workers(&w, 1, 0), 1);
+    assert_int_equal(fake_count(*state, "Login"), 2);
+    assert_int_equal(fake_count(*state, "Logout"), 1);
+    vim_client_free(w.client);
+}
+
+/* What the vCenter shows of a login that has not been answered yet is our session. */
+static void *look_at_session(void *arg) {
+    struct meeting *meeting = arg;
+    meeting->is_found = !vim_get_settled_session(meeting->client, &meeting->own, NULL);
+    return NULL;
+}
+
+static int log_in_while_another_looks(struct vim_client *client, void *arg, struct err *err) {
+    const struct timespec pause = {.tv_nsec = 50 * 1000000L};
+    struct meeting *meeting = arg;
+    assert_int_equal(pthread_create(&meeting->thread, NULL, look_at_session, meeting), 0);
+    (void)nanosleep(&pause, NULL);
+    return vim_login_password(client, "a", "b", err);
+}
+
+static void the_settled_session_is_that_of_the_login_under_way(void **state) {
+    struct meeting meeting = {.client = fake_client(*state)};
+    vim_set_login(meeting.client, log_in_while_another_looks, &meeting);
+    assert_int_equal(vim_ensure_session(meeting.client, NULL), 0);
+    (void)pthread_join(meeting.thread, NULL);
+    assert_true(meeting.is_found);
+    vim_user_session_done(&meeting.own);
     vim_client_free(meeting.client);
 }
 
@@ -466,6 +558,8 @@ int main(void) {
         TEST(login_errors),
         TEST(lost_session_is_renewed_once),
         TEST(refused_login_is_not_repeated_for_a_while),
+        TEST(an_accepted_login_ends_the_pause_after_a_refused_one),
+        TEST(a_session_is_replaced_even_after_a_refused_login),
         TEST(no_session_and_no_way_to_get_one),
         TEST(second_login_ends_the_first_session),
         TEST(extension_login_goes_its_own_way),
@@ -474,6 +568,8 @@ int main(void) {
         TEST(calls_are_counted),
         TEST(many_threads_log_in_again_once),
         TEST(logout_waits_for_a_login_under_way),
+        TEST(who_needs_a_session_while_it_is_replaced_gets_that_one),
+        TEST(the_settled_session_is_that_of_the_login_under_way),
         TEST(no_more_calls_at_once_than_contexts),
         TEST(queue_has_an_end),
         TEST(cancel_ends_running_and_waiting_calls),

@@ -197,7 +197,7 @@ static void certificate_is_sent_as_64_columns_leaf_only(void **state) {
     char *cert = NULL, *key = NULL, *chain;
     const char *sent;
     struct err err = {0};
-    struct x509_request request = {.common_name = "kaas", .valid_days = 2};
+    struct x509_request request = {.common_name = "kaas", .valid_days = 2, .key_bits = 2048};
     assert_int_equal(x509_make_self_signed(&request, &cert, &key, &err), 0);
     chain = str_format("some text before\r\n%s%s", cert, cert);
     fake_answer(w->fake, "SetExtensionCertificate", "");

@@ -71,7 +71,7 @@ static void test_make_client(void **state) {
     (void)state;
     _cleanup_free_ char *cert_pem = NULL;
     _cleanup_secret_ char *key_pem = NULL;
-    const struct x509_request request = {.common_name = "com.cisco.kaas", .valid_days = 3650};
+    const struct x509_request request = {.common_name = "com.cisco.kaas", .valid_days = 3650, .key_bits = 2048};
     assert_int_equal(x509_make_self_signed(&request, &cert_pem, &key_pem, NULL), 0);
     X509 *cert = read_cert(cert_pem);
     assert_int_equal(X509_get_extended_key_usage(cert), XKU_SSL_CLIENT);
@@ -79,10 +79,24 @@ static void test_make_client(void **state) {
     const char *const bad[][2] = {{"DNS:a,DNS:b\n", NULL}, {"email:x", NULL}, {"IP:300.1.1.1", NULL}, {"DNS:", NULL}};
     for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
         char *none = NULL, *no_key = NULL;
-        const struct x509_request wrong = {.common_name = "x", .san = bad[i], .valid_days = 1};
+        const struct x509_request wrong = {.common_name = "x", .san = bad[i], .valid_days = 1, .key_bits = 2048};
         assert_int_equal(x509_make_self_signed(&wrong, &none, &no_key, NULL), ERR_INTERNAL);
         assert_null(none);
         assert_null(no_key);
+    }
+}
+
+static void test_make_key_bits(void **state) {
+    (void)state;
+    static const int sizes[] = {2048, 4096}; /* the default: test_make */
+    for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
+        _cleanup_free_ char *cert_pem = NULL;
+        _cleanup_secret_ char *key_pem = NULL;
+        const struct x509_request request = {.common_name = "com.cisco.kaas", .valid_days = 2, .key_bits = sizes[i]};
+        assert_int_equal(x509_make_self_signed(&request, &cert_pem, &key_pem, NULL), 0);
+        X509 *cert = read_cert(cert_pem);
+        assert_int_equal(EVP_PKEY_get_bits(X509_get0_pubkey(cert)), sizes[i]);
+        X509_free(cert);
     }
 }
 
@@ -199,9 +213,9 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_make),          cmocka_unit_test(test_make_client),   cmocka_unit_test(test_thumbprint),
-        cmocka_unit_test(test_parse_refuses), cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_lookup),
-        cmocka_unit_test(test_lookup_sni),    cmocka_unit_test(test_lookup_fails),
+        cmocka_unit_test(test_make),       cmocka_unit_test(test_make_client),   cmocka_unit_test(test_make_key_bits),
+        cmocka_unit_test(test_thumbprint), cmocka_unit_test(test_parse_refuses), cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_lookup),     cmocka_unit_test(test_lookup_sni),    cmocka_unit_test(test_lookup_fails),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

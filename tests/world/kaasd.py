@@ -17,6 +17,7 @@ from .certs import ServerCert, make_server_cert
 from .places import TOP, Scratch, WorldError, free_port, program
 from .process import Process, run
 
+KEY_BITS = 2048  # of the keys that kaasd makes: fewer than by default, since making one is most of what a registration costs
 ONE_TIME_PASSWORD = re.compile(r"password[^:\n]*:\s*(\S+)", re.I)
 
 
@@ -76,7 +77,7 @@ class Kaasd:
         return Api(self.url, self.tls.ca_file, token)
 
     def write_config(self, options: dict[str, Any]) -> None:
-        """Settings of the world; sections of `options` are laid over them."""
+        """Settings of the world; sections of `options` are laid over them, and one that is None there is left out (its defaults)."""
         settings: dict[str, Any] = {
             "state_dir": str(self.folder / "state"),
             "server": {"listen": f"127.0.0.1:{self.port}", "public_url": self.url, "tls_certificate": str(self.tls.cert_file),
@@ -84,9 +85,11 @@ class Kaasd:
                        "page_dir": str(TOP / "ui-plugin/dist")},
             "database": {"socket": str(self.database_socket)},
             "secrets": {"master_key_file": str(self.folder / "master.key")},
+            "certificates": {"key_bits": KEY_BITS},
             "log": {"level": "debug"},
         }
-        self.config.write_text(yaml.safe_dump(laid_over(settings, options)))
+        sections = {name: values for name, values in laid_over(settings, options).items() if values is not None}
+        self.config.write_text(yaml.safe_dump(sections))
         self.config.chmod(0o600)
 
     def init(self) -> None:

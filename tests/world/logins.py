@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from .certs import thumbprint
 from .full import EXTENSION_KEY, World
@@ -60,6 +61,14 @@ def active_certificate(world: World) -> str:
     """SHA-256 of the certificate that kaasd holds for the one in force."""
     rows = world.db.query("SELECT cert_pem FROM vcenter_credentials WHERE state = 'active'", database="kaas")
     return thumbprint(x509.load_pem_x509_certificate(rows[0][0].replace("\\n", "\n").encode())) if rows else ""
+
+
+def stored_key_bits(world: World) -> int:
+    """Size of the key of the certificate that the vCenter stored with our record."""
+    pem = world.vcenter.control.extensions()[EXTENSION_KEY]["certificate_pem"]
+    key = x509.load_pem_x509_certificate(pem.encode()).public_key()
+    assert isinstance(key, rsa.RSAPublicKey)
+    return key.key_size
 
 
 def stored_certificate(world: World) -> str:

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "clock.h"
 #include "lease_store.h"
@@ -12,6 +13,8 @@
 
 #define TTL_MS 120000
 #define RENEW_MS 15000 /* a step may take several time-outs of calls, so the rest must be long */
+#define AWAIT_TRIES 50
+#define AWAIT_PAUSE_MS 100
 
 static void lease_name(const struct link *link, char out[64]) {
     (void)snprintf(out, 64, "vcenter:%s", link_id(link));
@@ -51,6 +54,20 @@ int admin_lease_take(struct link *link, struct admin_lease *out, struct err *err
     out->link = link;
     out->renewed_at_ms = clock_mono_ms();
     return 0;
+}
+
+int admin_lease_await(struct link *link, struct admin_lease *out, struct err *err) {
+    const struct timespec pause = {.tv_nsec = AWAIT_PAUSE_MS * 1000000L};
+    struct err why = {0};
+    int rc = admin_lease_take(link, out, &why);
+    for (int i = 0; rc == ERR_CONFLICT && i < AWAIT_TRIES && !link_is_retired(link); i++) {
+        (void)nanosleep(&pause, NULL);
+        err_clear(&why);
+        rc = admin_lease_take(link, out, &why);
+    }
+    if (rc && err && !err->code)
+        *err = why;
+    return rc;
 }
 
 int admin_lease_renew(struct admin_lease *lease, struct err *err) {

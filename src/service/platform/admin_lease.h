@@ -20,6 +20,10 @@ struct admin_lease {
 /* Takes it. Blocks for the database, not for other holders: ERR_CONFLICT says who works there. Errors of store.h. */
 int admin_lease_take(struct link *link, struct admin_lease *out, struct err *err);
 
+/* The same for a person's command: what this or another kaasd does by itself (a repair, a renewal) takes moments, so waits up to five seconds
+ * for the other holder. Longer work, such as another person's registration, is still ERR_CONFLICT. */
+int admin_lease_await(struct link *link, struct admin_lease *out, struct err *err);
+
 /* Prolongs it when that is due. ERR_CONFLICT if another one holds it now: stop the work. Errors of store.h. */
 int admin_lease_renew(struct admin_lease *lease, struct err *err);
 

@@ -35,9 +35,22 @@ void discovery_sort_keys(struct vim_key_list *keys) {
         qsort(keys->items, keys->count, sizeof(char *), by_text);
 }
 
+/* The view that is read goes with its session, and the link may make itself a new one meanwhile: then once more. */
+static int read_clusters(struct link *link, struct vim_cluster_list *out, struct err *err) {
+    struct err why = {0};
+    int rc = vim_read_clusters(link_client(link), out, &why);
+    if (rc == ERR_NOT_FOUND) {
+        err_clear(&why);
+        rc = vim_read_clusters(link_client(link), out, &why);
+    }
+    if (rc && err && !err->code)
+        *err = why;
+    return rc;
+}
+
 static int read_inventory(struct link *link, struct inventory *out, struct err *err) {
     struct inventory found = {{0}, {0}};
-    int rc = vim_read_clusters(link_client(link), &found.clusters, err);
+    int rc = read_clusters(link, &found.clusters, err);
     if (!rc)
         rc = vim_list_extension_keys(link_client(link), &found.keys, err);
     if (link_note(link, rc, err)) {

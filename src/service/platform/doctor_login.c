@@ -48,7 +48,7 @@ static int certificate_for_probe(const struct visit *v, struct login_credential 
         return 0;
     }
     *out = made;
-    return login_credential_make(v->vc, 1, made, err);
+    return login_credential_make(v->vc, 1, X509_PROBE_KEY_BITS, made, err);
 }
 
 static void tell_attempt(const struct visit *v, struct doctor_finding *f, const struct login_attempt *attempt, bool other_works) {

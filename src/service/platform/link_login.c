@@ -113,10 +113,11 @@ int login_credential_save_pending(struct store *store, struct seal *seal, const 
     return credential_store_add_pending(store, &row, &c->generation, err);
 }
 
-int login_credential_make(const struct vcenter *vc, int valid_days, struct login_credential *out, struct err *err) {
+int login_credential_make(const struct vcenter *vc, int valid_days, int key_bits, struct login_credential *out, struct err *err) {
     struct x509_request request = {.common_name = vc->extension_key,
                                    .organization = "Harmony KaaS",
-                                   .valid_days = valid_days > 0 ? valid_days : LOGIN_CERTIFICATE_DAYS};
+                                   .valid_days = valid_days > 0 ? valid_days : LOGIN_CERTIFICATE_DAYS,
+                                   .key_bits = key_bits};
     struct login_credential made = {.kind = CREDENTIAL_CERTIFICATE};
     int rc = x509_make_self_signed(&request, &made.cert_pem, &made.key_pem, err);
     if (!rc)

@@ -39,8 +39,8 @@ int login_credential_save_pending(struct store *store, struct seal *seal, const 
 #define LOGIN_CERTIFICATE_DAYS 730
 
 /* Makes a new login certificate for a vCenter: self-signed, named after its extension key, valid for these days (0:
- * LOGIN_CERTIFICATE_DAYS). ERR_NOMEM, ERR_INTERNAL. */
-int login_credential_make(const struct vcenter *vc, int valid_days, struct login_credential *out, struct err *err);
+ * LOGIN_CERTIFICATE_DAYS), with a key of these bits (0: X509_KEY_BITS). ERR_NOMEM, ERR_INTERNAL. */
+int login_credential_make(const struct vcenter *vc, int valid_days, int key_bits, struct login_credential *out, struct err *err);
 
 /* Copies an account (never CREDENTIAL_CERTIFICATE). ERR_NOMEM. */
 int login_credential_take_account(enum credential_kind kind, const char *user, const char *password, struct login_credential *out,

@@ -30,6 +30,7 @@ struct platform_options {
     long connect_timeout_ms, call_timeout_ms;
     int64_t keepalive_ms;
     int login_certificate_days; /* how long a new login certificate is valid; 0: LOGIN_CERTIFICATE_DAYS */
+    int key_bits;               /* of its key; 0: X509_KEY_BITS */
     /* The permissions of a user of this vCenter have changed; NULL: of anybody. From a thread of the watch; may be NULL. */
     void (*on_permissions)(void *arg, const char *vcenter_id, const char *user);
     void *on_permissions_arg;

@@ -17,6 +17,8 @@
 #include "vim_privilege.h"
 #include "vim_session.h"
 
+#define WHOLE_RECORD "the whole record"
+
 struct work {
     struct link *link;
     struct platform *platform;
@@ -160,8 +162,7 @@ static int restore_certificate(struct work *w, struct err *err) {
     login_material_done(&material);
     if (rc)
         return rc;
-    (void)vim_logout(link_client(w->link), NULL);
-    rc = link_note(w->link, vim_ensure_session(link_client(w->link), err), err);
+    rc = link_note(w->link, vim_replace_session(link_client(w->link), NULL, NULL, err), err);
     return rc ? rc : registration_store_set_due(w->options->store, w->vc.id, false, err);
 }
 
@@ -175,9 +176,33 @@ static int count_registration(struct work *w, struct err *err) {
     return extension_record_make_current(w->platform, &w->vc, &w->wanted, err);
 }
 
+static bool names_member(const char *members, const char *name) {
+    size_t n = strlen(name);
+    for (const char *at = strstr(members, name); at; at = strstr(at + n, name))
+        if ((at == members || at[-1] == ' ') && (!at[n] || at[n] == ','))
+            return true;
+    return false;
+}
+
+/* What an earlier try was about, and what differs now: of a record that was written, only the certificate may be left to be set. */
+static void add_begun(struct work *w) {
+    char *begun = w->note->begun;
+    if (str_eq(begun, WHOLE_RECORD))
+        return;
+    for (size_t i = 0; i < w->differences_count; i++) {
+        size_t n = strlen(begun);
+        if (n < RECORD_MEMBERS_BYTES && !names_member(begun, w->differences[i]))
+            (void)snprintf(begun + n, RECORD_MEMBERS_BYTES - n, "%s%s", n ? ", " : "", w->differences[i]);
+    }
+}
+
 /* What fails is tried again and again, as one deed. */
 static int begin_deed(struct work *w, struct err *err) {
     const struct platform_deed deed = {.action = "vcenter.repair", .vcenter_id = w->vc.id, .vcenter_name = w->vc.name};
+    if (w->note->state == RECORD_MISSING)
+        (void)snprintf(w->note->begun, sizeof(w->note->begun), "%s", WHOLE_RECORD);
+    else
+        add_begun(w);
     return platform_audit_begin(w->platform, &deed, &w->begun, err);
 }
 
@@ -200,7 +225,6 @@ static int register_again(struct work *w, struct err *err) {
     if (!rc)
         rc = restore_certificate(w, err);
     w->is_repaired = !rc;
-    (void)snprintf(w->note->differs, sizeof(w->note->differs), "%s", "the whole record");
     return rc;
 }
 
@@ -230,6 +254,7 @@ static int update(struct work *w, struct err *err) {
     if (rc == ERR_UPSTREAM_DENIED) { /* an extension may update its own record; an account needs the privilege */
         err_clear(err);
         tell_lacking(w, "Extension.Update");
+        w->note->begun[0] = 0;
         return 0;
     }
     if (!rc && row_says_certificate_is_due(w))
@@ -252,7 +277,8 @@ static void note_repair(struct work *w) {
 /* Read back: what vCenter made of it counts, not what we sent. */
 static int confirm(struct work *w, struct err *err) {
     int rc;
-    memcpy(w->note->repaired, w->note->differs, sizeof(w->note->repaired));
+    memcpy(w->note->repaired, w->note->begun, sizeof(w->note->repaired));
+    w->note->begun[0] = 0;
     note_repair(w);
     rc = look(w, err);
     if (rc || w->note->state != RECORD_OUTDATED)
@@ -318,6 +344,8 @@ static int compare_and_repair(struct work *w, struct err *err) {
     read_last_repair(w);
     if (!rc && (w->note->state == RECORD_MISSING || w->note->state == RECORD_OUTDATED))
         rc = repair(w, err);
+    if (!rc && w->note->state != RECORD_MISSING && w->note->state != RECORD_OUTDATED) /* perhaps by somebody else */
+        w->note->begun[0] = 0;
     return rc;
 }
 

@@ -44,8 +44,9 @@ static int step_make_certificate(struct registration_work *w, struct err *err) {
     }
     w->leaves_account = material.active.generation && material.active.kind != CREDENTIAL_CERTIFICATE;
     login_material_done(&material);
-    return w->certificate.generation ? 0
-                                     : login_credential_make(&w->vc, w->options->login_certificate_days, &w->certificate, err);
+    if (w->certificate.generation)
+        return 0;
+    return login_credential_make(&w->vc, w->options->login_certificate_days, w->options->key_bits, &w->certificate, err);
 }
 
 static void choose(struct registration_work *w, struct login_credential *credential, size_t first, size_t count) {
@@ -176,10 +177,13 @@ static int step_tell_credential(struct registration_work *w, struct err *err) {
     return login_credential_tell(w->admin, &w->vc, w->chosen, err);
 }
 
+static int log_in_as_chosen(struct vim_client *client, void *arg, struct err *err) {
+    const struct registration_work *w = arg;
+    return login_by(client, &w->vc, w->chosen, w->strategy, err);
+}
+
 static int step_prove_login(struct registration_work *w, struct err *err) {
-    int rc = vim_logout(link_client(w->link), NULL);
-    (void)rc; /* the old session goes either way */
-    rc = login_by(link_client(w->link), &w->vc, w->chosen, w->strategy, err);
+    int rc = vim_replace_session(link_client(w->link), log_in_as_chosen, w, err);
     if (rc == ERR_CREDENTIALS)
         return err_remedy(err, "vCenter took the certificate but does not accept it: repeat 'kaasctl vcenter register'");
     if (rc)
@@ -204,11 +208,6 @@ static int step_activate(struct registration_work *w, struct err *err) {
 static int step_read_inventory(struct registration_work *w, struct err *err) {
     struct err why = {0};
     int rc = discovery_run(w->link, NULL, &why);
-    if (rc ==
-        ERR_NOT_FOUND) { /* the link made itself a new session meanwhile, and the view that was read went with the old one */
-        err_clear(&why);
-        rc = discovery_run(w->link, NULL, &why);
-    }
     platform_note_written(w->platform);
     if (rc && err && !err->code)
         *err = why;

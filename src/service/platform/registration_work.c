@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
 #include "platform_audit.h"
@@ -16,8 +15,6 @@
 #include "vim_privilege.h"
 
 #define PRIVILEGES_MAX 8
-#define LEASE_TRIES 10
-#define LEASE_PAUSE_MS 100
 
 /* -- reports -------------------------------------------------------------------------------------------------------------- */
 
@@ -238,27 +235,12 @@ static void work_done(struct registration_work *w) {
     admin_lease_release(&w->lease);
 }
 
-/* A repair by itself takes moments: a person's command waits for it, but not for another registration. */
-static int take_lease(struct registration_work *w, struct err *err) {
-    const struct timespec pause = {.tv_nsec = LEASE_PAUSE_MS * 1000000L};
-    struct err why = {0};
-    int rc = admin_lease_take(w->link, &w->lease, &why);
-    for (int i = 0; rc == ERR_CONFLICT && i < LEASE_TRIES; i++) {
-        (void)nanosleep(&pause, NULL);
-        err_clear(&why);
-        rc = admin_lease_take(w->link, &w->lease, &why);
-    }
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
-}
-
 int registration_run(struct registration_work *w, registration_step *const *steps, size_t count, struct err *err) {
     struct err why = {0};
     int rc;
     w->platform = link_platform(w->link);
     w->options = platform_options_of(w->platform);
-    rc = w->dry_run ? 0 : take_lease(w, err);
+    rc = w->dry_run ? 0 : admin_lease_await(w->link, &w->lease, err);
     if (rc)
         return rc;
     rc = run_steps(w, steps, count, &why);

@@ -43,7 +43,7 @@ static int work_begin(struct work *w, struct err *err) {
     struct link *link = w->link;
     int rc;
     w->options = platform_options_of(link_platform(link));
-    rc = admin_lease_take(link, &w->lease, err);
+    rc = w->deed.caller ? admin_lease_await(link, &w->lease, err) : admin_lease_take(link, &w->lease, err);
     if (!rc)
         rc = link_get_info(link, &w->vc, err);
     if (!rc && !w->vc.registered_at_ms) {
@@ -140,7 +140,7 @@ static int tell_new(struct work *w, struct err *err) {
 }
 
 static int rotate(struct work *w, struct err *err) {
-    int rc = login_credential_make(&w->vc, w->options->login_certificate_days, &w->fresh, err);
+    int rc = login_credential_make(&w->vc, w->options->login_certificate_days, w->options->key_bits, &w->fresh, err);
     if (!rc)
         rc = login_credential_save_pending(w->options->store, w->options->seal, w->vc.id, &w->fresh, err);
     if (rc)

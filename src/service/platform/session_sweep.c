@@ -79,8 +79,9 @@ struct in_use {
     struct vim_user_session own[3];
 };
 
+/* The list may show a session whose login has not been answered yet. */
 static void note_in_use(struct in_use *use, size_t i, struct vim_client *client) {
-    if (vim_get_own_session(client, &use->own[i], NULL))
+    if (vim_get_settled_session(client, &use->own[i], NULL))
         memset(&use->own[i], 0, sizeof(use->own[i]));
 }
 

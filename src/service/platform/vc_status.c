@@ -123,7 +123,8 @@ static void look_at_certificate(struct link *link, struct vc_status *s) {
 /* Any certificate does for a probe; ours is used when there is one, since it is also shown. Not at another vCenter than ours. */
 static int ask_strategies(struct link *link, struct vc_status *s, bool is_right_vcenter, struct err *err) {
     const struct platform_options *options = platform_options_of(link_platform(link));
-    struct x509_request request = {.common_name = "probe", .organization = "Harmony KaaS", .valid_days = 1};
+    struct x509_request request = {
+        .common_name = "probe", .organization = "Harmony KaaS", .valid_days = 1, .key_bits = X509_PROBE_KEY_BITS};
     struct login_material material = {0};
     struct login_credential probe = {0}, *with = &material.active;
     bool is_account;

@@ -171,7 +171,7 @@ int registration_remove(struct platform *platform, const char *id, const struct 
         rc = link_get_info(link, &vc, &why);
     deed.vcenter_name = vc.name;
     if (!rc)
-        rc = admin_lease_take(link, &lease, &why);
+        rc = admin_lease_await(link, &lease, &why);
     if (!rc)
         rc = remove_row(platform, &deed, &is_removed, &why);
     admin_lease_release(&lease);
