@@ -109,9 +109,10 @@ class Apache:
 class Floor:
     """The libraries that we stand on, alone (bench/login_floor.c): what nobody who uses them can go below."""
 
-    def __init__(self, scratch: Scratch, bench: Bench, name: str, database: Path | None) -> None:
+    def __init__(self, scratch: Scratch, bench: Bench, name: str, database: Path | None = None, *, is_shared: bool = False) -> None:
         tls, cache = bench.kaasd.tls, f"file2:{scratch.path}/{name}.rcache"
-        words = [program("bench/login_floor"), tls.cert_file, tls.key_file, bench.ad.keytab("service"), cache, database or ""]
+        words = [program("bench/login_floor"), tls.cert_file, tls.key_file, bench.ad.keytab("service"), cache, database or "",
+                 "shared" if is_shared else ""]
         self.name, self.bench, self.uses_database = name, bench, database is not None
         self.process = subprocess.Popen([str(word) for word in words if word], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, env={**os.environ, **bench.ad.env})
@@ -179,7 +180,8 @@ class Bench:
         self.stack, self.scratch = stack, scratch
 
     def floors(self) -> list[Floor]:
-        made = [Floor(self.scratch, self, "libraries", None), Floor(self.scratch, self, "and one row", self.db.socket)]
+        made = [Floor(self.scratch, self, "libraries"), Floor(self.scratch, self, "one row", self.db.socket),
+                Floor(self.scratch, self, "shared rows", self.db.socket, is_shared=True)]
         for floor in made:
             self.stack.callback(floor.stop)
         return made
@@ -204,7 +206,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--count", type=int, default=2000, help="sign-ons in each half of a round")
     parser.add_argument("--connections", type=int, default=4)
-    parser.add_argument("--floor", action="store_true", help="also the libraries alone, without and with one row in the database")
+    parser.add_argument("--floor", action="store_true", help="also the libraries alone, without the database, with a row each, and sharing")
     args = parser.parse_args()
     report = Report("login")
     if not APACHE.exists() or not (MODULES / "mod_auth_gssapi.so").exists():

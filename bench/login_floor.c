@@ -1,8 +1,8 @@
 /* The least that a sign-on by SPNEGO can be with these libraries: TLS and HTTP by libmicrohttpd with a thread for each connection, the token accepted by
- * libkrb5, and, with a socket of the database, one row in one durable transaction. No person, role, session or audit trail: what the product
+ * libkrb5, and, with a socket of the database, one row in a durable transaction: of its own, or shared with those that come at the same time. No person, role, session or audit trail: what the product
  * does besides comes on top. Run by bench/login.py --floor; no measurement by itself. Not part of the product.
  *
- * login_floor CERT KEY KEYTAB RCACHE [DATABASE-SOCKET]: prints the port, serves until standard input ends.
+ * login_floor CERT KEY KEYTAB RCACHE [DATABASE-SOCKET [shared]]: prints the port, serves until standard input ends.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <arpa/inet.h>
 #include <gnutls/gnutls.h>
@@ -10,6 +10,7 @@
 #include <microhttpd.h>
 #include <mysql.h>
 #include <openssl/evp.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +24,21 @@
 #define BODY_BYTES 595U /* as long as the product's answer */
 #define WORD "Negotiate "
 #define WORD_BYTES (sizeof(WORD) - 1)
-#define INSERT "INSERT INTO floor.sign_on (text) VALUES (?)"
+#define ROWS_MAX 4U /* of one transaction */
 
 static const char *keytab, *replay_cache, *database_socket;
+static bool is_shared;
 static char body[BODY_BYTES];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+static unsigned long arrived, written; /* rows, numbered as they come; lock guards these */
+static bool is_writing;
 
 /* What a thread, that is a connection, keeps. */
 static __thread gss_cred_id_t cred;
-static __thread MYSQL_STMT *insert;
+static __thread MYSQL *database;
+static __thread MYSQL_STMT *inserts[ROWS_MAX]; /* of one row, two, ... */
 
 static gss_cred_id_t own_cred(void) {
     gss_key_value_element_desc elements[] = {{"keytab", keytab}, {"rcache", replay_cache}};
@@ -42,25 +50,51 @@ static gss_cred_id_t own_cred(void) {
     return cred;
 }
 
-static MYSQL_STMT *own_insert(void) {
-    if (insert)
-        return insert;
-    MYSQL *mysql = mysql_init(NULL);
-    if (!mysql || !mysql_real_connect(mysql, NULL, "root", NULL, NULL, 0, database_socket, 0))
+static MYSQL_STMT *own_insert(unsigned rows) {
+    static const char text[] = "INSERT INTO floor.sign_on (text) VALUES (?), (?), (?), (?)";
+    MYSQL_STMT **insert = &inserts[rows - 1];
+    if (*insert)
+        return *insert;
+    if (!database &&
+        (!(database = mysql_init(NULL)) || !mysql_real_connect(database, NULL, "root", NULL, NULL, 0, database_socket, 0)))
         bench_die("the database");
-    insert = mysql_stmt_init(mysql);
-    if (!insert || mysql_stmt_prepare(insert, INSERT, sizeof(INSERT) - 1))
+    *insert = mysql_stmt_init(database);
+    if (!*insert || mysql_stmt_prepare(*insert, text, sizeof(text) - 1 - (ROWS_MAX - rows) * (sizeof(", (?)") - 1)))
         bench_die("the statement");
-    return insert;
+    return *insert;
 }
 
-static void write_row(void) {
+static void write_rows(unsigned rows) {
     char text[ROW_BYTES];
     unsigned long n = sizeof(text);
-    MYSQL_BIND bind = {.buffer_type = MYSQL_TYPE_STRING, .buffer = text, .buffer_length = sizeof(text), .length = &n};
+    MYSQL_BIND binds[ROWS_MAX];
     memset(text, 'x', sizeof(text));
-    if (mysql_stmt_bind_param(own_insert(), &bind) || mysql_stmt_execute(insert))
+    memset(binds, 0, sizeof(binds));
+    for (unsigned i = 0; i < rows; i++)
+        binds[i] = (MYSQL_BIND){.buffer_type = MYSQL_TYPE_STRING, .buffer = text, .buffer_length = sizeof(text), .length = &n};
+    if (mysql_stmt_bind_param(own_insert(rows), binds) || mysql_stmt_execute(own_insert(rows)))
         bench_die("a row");
+}
+
+/* Whoever finds nobody writing writes for all who wait. */
+static void write_shared(void) {
+    (void)pthread_mutex_lock(&lock);
+    const unsigned long mine = ++arrived;
+    while (written < mine) {
+        if (is_writing) {
+            (void)pthread_cond_wait(&moved, &lock);
+            continue;
+        }
+        const unsigned long waiting = arrived - written, rows = waiting < ROWS_MAX ? waiting : ROWS_MAX;
+        is_writing = true;
+        (void)pthread_mutex_unlock(&lock);
+        write_rows((unsigned)rows);
+        (void)pthread_mutex_lock(&lock);
+        written += rows;
+        is_writing = false;
+        (void)pthread_cond_broadcast(&moved);
+    }
+    (void)pthread_mutex_unlock(&lock);
 }
 
 /* The reply as text, to be freed; NULL where the token is refused. */
@@ -98,8 +132,10 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *u
         return MHD_YES;
     }
     char *reply = given && strncmp(given, WORD, WORD_BYTES) == 0 ? accept_token(given + WORD_BYTES) : NULL;
-    if (reply && database_socket)
-        write_row();
+    if (reply && database_socket && is_shared)
+        write_shared();
+    else if (reply && database_socket)
+        write_rows(1);
     struct MHD_Response *r = MHD_create_response_from_buffer(sizeof(body), body, MHD_RESPMEM_PERSISTENT);
     (void)MHD_add_response_header(r, "WWW-Authenticate", reply ? reply : "Negotiate");
     enum MHD_Result ok = MHD_queue_response(c, reply ? 200 : 401, r);
@@ -134,8 +170,9 @@ int main(int argc, char **argv) {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     char c;
     if (argc < 5)
-        bench_die("login_floor CERT KEY KEYTAB RCACHE [DATABASE-SOCKET]");
+        bench_die("login_floor CERT KEY KEYTAB RCACHE [DATABASE-SOCKET [shared]]");
     keytab = argv[3], replay_cache = argv[4], database_socket = argv[5];
+    is_shared = argc == 7;
     memset(body, 'x', sizeof(body));
     if (database_socket)
         make_table();
