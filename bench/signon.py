@@ -141,7 +141,7 @@ def main() -> None:
                 for who, row in one_round(world, front, kind, args.seconds * PER_SECOND).items():
                     raw[f"{who} {kind}"].append(row)
         if "crowd" in wanted:
-            raw["crowd"] = [crowd(world) for _ in range(min(args.rounds, 3))]
+            raw["crowd"] = [crowd(world) for _ in range(args.rounds)]
     for name, rows in raw.items():
         for key in rows[0]:
             print(f"{name:16} {key:8} {statistics.median(row[key] for row in rows):10.1f}")
