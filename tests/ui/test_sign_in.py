@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from conftest import MakePage
 from mock_kaasd import REQUEST_ID, MockKaasd, Refusal
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from watched import WatchedPage
 
 Shots = Callable[[Page, str], None]
@@ -79,6 +79,22 @@ def test_directory_by_keyboard_and_the_next_time(many: MockKaasd, make_page: Mak
     page.reload()
     expect(page.get_by_role("combobox", name="Account")).to_have_value("local")  # the one that signed in last, in this tab
     expect(opened(many, make_page).page.get_by_role("combobox", name="Account")).to_have_value("directory:corp")
+
+
+def test_an_answer_after_signing_out_asks_for_nothing(mock: MockKaasd, make_page: MakePage) -> None:
+    """The list has gone by then, and follows nothing in nobody's name: the stand-in counts a request without a token as a breach."""
+    watched = opened(mock, make_page)
+    page = watched.page
+    held: list[Route] = []
+    page.route("**/v2/hx-clusters?*", lambda route: held.append(route), times=1)  # noqa: PLW0108 - a builtin cannot be marked
+    with page.expect_request("**/v2/hx-clusters?*"):
+        watched.fill_and_submit("admin", "secret")
+    list_shown(page)
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("User name")).to_be_visible()
+    held[0].fulfill(json={"items": [], "next_cursor": None})
+    watched.fill_and_submit("admin", "secret")
+    list_shown(page)
 
 
 def test_kerberos_and_who_one_is_then(many: MockKaasd, make_page: MakePage, shots: Shots) -> None:

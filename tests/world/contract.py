@@ -63,7 +63,8 @@ class Contract:
             return [f"{method} {path} is not in the contract"]
         operation, parameters = found
         wrong = self._check_query(parameters, query) + self._check_headers(operation, parameters, headers)
-        return wrong + self._check_body(operation, headers, body)
+        wrong += self._check_body(operation, headers, body)
+        return [f"{method} {path}: {text}" for text in wrong]
 
     def _check_query(self, parameters: list[Node], query: dict[str, list[str]]) -> list[str]:
         known = {p["name"]: p for p in parameters if p["in"] == "query"}

@@ -203,6 +203,8 @@ export const strings = {
     keptRows: 'The rows below are from the last refresh that worked.',
     unreachable: 'The service does not answer.',
     unreachableRemedy: 'Check the network connection and whether the browser trusts the certificate of this site, then try again.',
+    signedOut: 'The session has ended.',
+    signedOutRemedy: 'Sign in again.',
     timeout: 'The service did not answer in time.',
     timeoutRemedy: 'Try again in a moment.',
     malformed: (status: number) => `The answer did not come from the service (HTTP ${status}).`,

@@ -31,7 +31,9 @@ function clientOf(...answers: (Response | Error)[]): { client: ApiClient; sent: 
     if (answer instanceof Error) throw answer;
     return answer;
   };
-  return { client: new ApiClient({ base: BASE, fetch: fake as typeof fetch, settleMs: 0 }), sent };
+  const client = new ApiClient({ base: BASE, fetch: fake as typeof fetch, settleMs: 0 });
+  client.holder = holderOf('tok');
+  return { client, sent };
 }
 
 function holderOf(...tokens: string[]): TokenHolder & { refused: ReturnType<typeof vi.fn>; passwordDue: ReturnType<typeof vi.fn<() => boolean>> } {
@@ -145,7 +147,20 @@ describe('answers', () => {
     const never = ((_: unknown, init: RequestInit) =>
       new Promise((_resolve, reject) => init.signal?.addEventListener('abort', () => reject(init.signal?.reason)))) as typeof fetch;
     const slow = new ApiClient({ base: BASE, fetch: never, timeoutMs: 5 });
+    slow.holder = holderOf('tok');
     expect(await failureOf(slow.whoami())).toEqual({ kind: 'timeout' });
+  });
+});
+
+describe('without a token', () => {
+  it('nothing is sent, and the session counts as over', async () => {
+    const { client, sent } = clientOf();
+    client.holder = { ...holderOf(), token: () => null };
+    for (const call of [client.whoami(), client.listClusters({}, null), client.watchClusters({}, '', new AbortController().signal)]) {
+      const error = await call.catch((e: unknown) => e);
+      expect(isSessionOver(error)).toBe(true);
+    }
+    expect(sent).toEqual([]);
   });
 });
 

@@ -149,4 +149,17 @@ describe('HX clusters', () => {
     await model.refresh();
     expect([names(), model.hxFailed, model.failure]).toEqual([['a'], true, null]);
   });
+
+  it('that come when the list has gone say nothing, and no more are asked for', async () => {
+    let come = (_page: List<HxCluster>): void => {};
+    listClusters.mockResolvedValue(page(['a']));
+    listHxClusters.mockReturnValueOnce(new Promise((resolve) => { come = resolve; }));
+    const refreshed = model.refresh();
+    await vi.waitFor(() => expect(names()).toEqual(['a']));
+    model.stop();
+    changed.mockClear();
+    come({ items: [], next_cursor: 'n' });
+    await refreshed;
+    expect([changed.mock.calls.length, listHxClusters.mock.calls.length, model.hxClusters]).toEqual([0, 1, null]);
+  });
 });

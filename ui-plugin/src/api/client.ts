@@ -146,13 +146,14 @@ export class ApiClient {
     return token;
   }
 
-  /** A call in the holder's name, tried again where the refusal may be a thing of the past. */
+  /** A call in the holder's name, tried again where the refusal may be a thing of the past. Nothing is sent in nobody's name. */
   private async call<T>(call: Call): Promise<Answer<T>> {
     const token = this.holder?.token() ?? null;
+    if (token === null) throw new ApiError({ kind: 'signed-out' });
     try {
       return await this.send<T>({ ...call, token });
     } catch (error) {
-      if (!(error instanceof ApiError) || token === null) throw error;
+      if (!(error instanceof ApiError)) throw error;
       if (isPasswordDue(error)) return await this.callSettled<T>(call, token, error);
       if (!isSessionOver(error)) throw error;
       await this.holder?.exchanged();

@@ -8,6 +8,8 @@ export type Failure =
   /** No answer at all: offline, name not found, refused, certificate not trusted. The browser does not tell which. */
   | { kind: 'unreachable' }
   | { kind: 'timeout' }
+  /** Nothing was asked: the session had ended before. */
+  | { kind: 'signed-out' }
   /** An answer, but not one of ours: a proxy's error page, a truncated body. */
   | { kind: 'malformed'; status: number };
 
@@ -27,7 +29,9 @@ const SESSION_OVER = new Set(['unauthenticated', 'token_expired', 'session_ended
 
 /** True when only a new sign-on helps. A 401 alone does not say so: a refused password is a 401 as well. */
 export function isSessionOver(error: unknown): boolean {
-  if (!(error instanceof ApiError) || error.failure.kind !== 'problem') return false;
+  if (!(error instanceof ApiError)) return false;
+  if (error.failure.kind === 'signed-out') return true;
+  if (error.failure.kind !== 'problem') return false;
   return error.failure.problem.status === 401 && SESSION_OVER.has(error.failure.problem.code);
 }
 

@@ -37,6 +37,8 @@ export class ClusterListModel {
   /** What `page` answers. */
   private pageKey = '';
   private running: AbortController | null = null;
+  /** Aborted when the list goes away; what is under way then says nothing any more. */
+  private readonly life = new AbortController();
 
   constructor(private readonly api: Api, private readonly changed: () => void, private readonly now: () => Date = () => new Date()) {}
 
@@ -95,8 +97,9 @@ export class ClusterListModel {
     await this.load();
   }
 
-  /** Gives up what is under way; the answers are dropped. */
+  /** Gives up what is under way, for good; the answers are dropped. */
   stop(): void {
+    this.life.abort();
     this.running?.abort();
     this.running = null;
   }
@@ -168,7 +171,8 @@ export class ClusterListModel {
       const all: HxCluster[] = [];
       let cursor: string | null = null;
       for (let n = 0; n < HX_PAGES_MAX; n += 1) {
-        const page: List<HxCluster> = await this.api.listHxClusters(cursor);
+        const page: List<HxCluster> = await this.api.listHxClusters(cursor, this.life.signal);
+        if (this.life.signal.aborted) return;
         all.push(...page.items);
         cursor = page.next_cursor;
         if (cursor === null) break;
@@ -176,6 +180,7 @@ export class ClusterListModel {
       this.hxClusters = all;
       this.hxFailed = false;
     } catch (error) {
+      if (this.life.signal.aborted) return;
       if (!(error instanceof ApiError)) throw error;
       this.hxFailed = this.hxClusters === null;
     }

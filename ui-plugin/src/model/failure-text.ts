@@ -24,6 +24,8 @@ export function describeFailure(error: unknown): FailureText {
       return { detail: strings.error.unreachable, remedy: strings.error.unreachableRemedy, requestId: null };
     case 'timeout':
       return { detail: strings.error.timeout, remedy: strings.error.timeoutRemedy, requestId: null };
+    case 'signed-out':
+      return { detail: strings.error.signedOut, remedy: strings.error.signedOutRemedy, requestId: null };
     case 'malformed':
       return { detail: strings.error.malformed(failure.status), remedy: strings.error.malformedRemedy, requestId: null };
   }
