@@ -354,6 +354,17 @@ def test_next_server(place: Place) -> None:
     until(lambda: place.state("pw") == "ok", "the directory as it should be")
 
 
+def test_one_failure_is_no_outage(place: Place) -> None:
+    """Nobody is refused for a rest that a server is given because it failed once, when there is no other to ask."""
+    place.add("once", urls=[f"ldaps://127.0.0.1:{free_port()}", place.ad.second_ldaps_url])
+    until(lambda: place.state("once") == "ok", "the directory found by its second server")
+    with place.ad.closed("ldaps2"):
+        assert place.try_login("bob", place.ad.passwords["bob"], "once").status_code == 502
+    answer = place.try_login("bob", place.ad.passwords["bob"], "once")
+    place.admin.expect(204, "DELETE", "/v2/ldap/once")
+    assert answer.status_code == 200, answer.text
+
+
 def test_frozen_controller(place: Place) -> None:
     """Nobody else waits for it: other directories, local users; those who need it get an answer. It is found again by itself."""
     place.login("bob", "pw")

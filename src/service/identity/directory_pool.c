@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Servers are asked in the order in which they are configured. One that failed is given a rest, growing from one second to a minute, as long as another is
- * there; while all of them rest, questions are refused at once, but for one each time a rest ends. Who has just met the failure of the last good one tries
- * those that rest as well: one of them may be back. */
+ * there; while all of them rest, questions are refused at once, but for one each time a rest ends. One that failed only once is asked rather than refusing:
+ * a connection that is lost is no outage. Who has just met the failure of the last good one tries those that rest as well: one of them may be back. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,28 +25,41 @@ static const struct backoff rest = {.first_ms = 1000, .max_ms = 60000, .jitter_p
 
 /* -- which server ---------------------------------------------------------------------------------------------------------- */
 
-/* `tried`: those that this question has tried already, one bit each. */
-static bool choose_locked(struct dir_source *source, unsigned tried, bool is_any, size_t *out) {
-    const int64_t now_ms = clock_mono_ms();
+/* A server, and how it was when it was chosen. */
+struct choice {
+    size_t server;
+    unsigned failures;
+    bool is_resting;
+};
+
+static struct choice choice_of_locked(const struct dir_source *source, size_t server) {
+    return (struct choice){.server = server,
+                           .failures = source->servers[server].failures,
+                           .is_resting = source->servers[server].retry_at_ms > clock_mono_ms()};
+}
+
+/* `tried`: those that this question has tried already, one bit each. A server that rests is chosen if it has failed no more than `failures_max` times. */
+static bool choose_locked(struct dir_source *source, unsigned tried, unsigned failures_max, struct choice *out) {
     for (size_t i = 0; i < source->servers_count; i++) {
-        struct source_server *server = &source->servers[i];
-        if ((tried & 1U << i) || (server->retry_at_ms > now_ms && !is_any))
+        const struct choice choice = choice_of_locked(source, i);
+        if ((tried & 1U << i) || (choice.is_resting && choice.failures > failures_max))
             continue;
-        if (server->failures) /* the first to come tries it; others go past until that is known */
-            server->retry_at_ms = now_ms + 2 * source->room->options.connect_timeout_ms;
-        *out = i;
+        if (choice.failures && !choice.is_resting) /* the first to come tries it; others go past until that is known */
+            source->servers[i].retry_at_ms = clock_mono_ms() + 2 * source->room->options.connect_timeout_ms;
+        *out = choice;
         return true;
     }
     return false;
 }
 
-static int choose(struct dir_source *source, unsigned tried, size_t *out, struct err *err) {
+static int choose(struct dir_source *source, unsigned tried, struct choice *out, struct err *err) {
     int64_t soonest_ms = INT64_MAX;
     bool is_found;
     if (atomic_load(&source->room->is_stopped))
         return err_set(err, ERR_CANCELED, "the service is stopping");
     (void)pthread_mutex_lock(&source->lock);
-    is_found = choose_locked(source, tried, false, out) || (tried && choose_locked(source, tried, true, out));
+    is_found = choose_locked(source, tried, 0, out) || choose_locked(source, tried, 1, out) ||
+               (tried && choose_locked(source, tried, UINT_MAX, out));
     for (size_t i = 0; i < source->servers_count; i++)
         if (source->servers[i].retry_at_ms < soonest_ms)
             soonest_ms = source->servers[i].retry_at_ms;
@@ -97,18 +111,22 @@ static size_t purge_idle_locked(struct dir_source *source, size_t server, struct
     return count;
 }
 
-static void note_bad(struct dir_source *source, size_t i, const struct err *why) {
+/* Questions that meet the same failure count it once, whether they were under way or came during the rest. */
+static void note_bad(struct dir_source *source, const struct choice *choice, const struct err *why) {
+    struct source_server *server = &source->servers[choice->server];
     const uint32_t random_number = random_u32();
     struct ldap_conn *old[SOURCE_IDLE_MAX];
     size_t count;
     (void)pthread_mutex_lock(&source->lock);
-    source->servers[i].failures++;
-    source->servers[i].retry_at_ms = clock_mono_ms() + backoff_delay_ms(&rest, source->servers[i].failures, random_number);
+    if (!choice->is_resting && server->failures <= choice->failures) {
+        server->failures++;
+        server->retry_at_ms = clock_mono_ms() + backoff_delay_ms(&rest, server->failures, random_number);
+    }
     if (!is_any_good_locked(source)) {
         set_state_locked(source, DIRECTORY_FAILING);
         source->why = *why;
     }
-    count = purge_idle_locked(source, i, old);
+    count = purge_idle_locked(source, choice->server, old);
     (void)pthread_mutex_unlock(&source->lock);
     for (size_t k = 0; k < count; k++)
         ldap_conn_free(old[k]);
@@ -168,7 +186,7 @@ int source_bind(struct dir_source *source, const struct ldap_url *url, struct ld
 }
 
 /* One that is bound and was used lately; the others of its age are closed. */
-static struct ldap_conn *take_idle(struct dir_source *source, size_t *server) {
+static struct ldap_conn *take_idle(struct dir_source *source, struct choice *out) {
     const int64_t oldest_ms = clock_mono_ms() - IDLE_MS;
     struct ldap_conn *found = NULL, *old[SOURCE_IDLE_MAX];
     size_t old_count = 0;
@@ -180,7 +198,7 @@ static struct ldap_conn *take_idle(struct dir_source *source, size_t *server) {
             continue;
         }
         found = idle->conn;
-        *server = idle->server;
+        *out = choice_of_locked(source, idle->server);
     }
     (void)pthread_mutex_unlock(&source->lock);
     for (size_t i = 0; i < old_count; i++)
@@ -226,26 +244,26 @@ static int ours(struct dir_source *source, int rc, struct err *err) {
 }
 
 /* On a new connection to one server. */
-static int ask_server(struct dir_source *source, size_t server, const struct question *question, bool *is_asked,
+static int ask_server(struct dir_source *source, const struct choice *choice, const struct question *question, bool *is_asked,
                       struct err *err) {
-    const struct ldap_target target = source_target(source, &source->servers[server].url);
+    const struct ldap_url *url = &source->servers[choice->server].url;
+    const struct ldap_target target = source_target(source, url);
     _cleanup_(ldap_conn_free) struct ldap_conn *conn = NULL;
     struct err why = {0};
     int rc = ldap_conn_open(&target, &conn, &why);
     *is_asked = false;
     if (!rc && question->is_bound)
-        rc = ours(source, source_bind(source, &source->servers[server].url, &conn, &why), &why);
-    if (rc) {
-        note_bad(source, server, &why);
-    } else {
-        note_good(source, server, conn);
+        rc = ours(source, source_bind(source, url, &conn, &why), &why);
+    if (!rc) {
         rc = question->fn(conn, question->arg, &why);
         *is_asked = !is_loss(rc);
-        if (!*is_asked)
-            note_bad(source, server, &why);
-        else if (question->is_bound)
-            give_idle(source, STEAL(conn), server);
     }
+    if (*is_asked)
+        note_good(source, choice->server, conn);
+    else
+        note_bad(source, choice, &why);
+    if (*is_asked && question->is_bound)
+        give_idle(source, STEAL(conn), choice->server);
     if (rc && err)
         *err = why;
     return rc;
@@ -253,22 +271,22 @@ static int ask_server(struct dir_source *source, size_t server, const struct que
 
 /* On a connection that is there already; *is_done is false if there was none, or what there was is lost. */
 static int ask_idle(struct dir_source *source, const struct question *question, bool *is_done, struct err *err) {
-    size_t server = 0;
+    struct choice choice = {0};
     struct ldap_conn *conn;
     *is_done = false;
-    while (!*is_done && (conn = take_idle(source, &server)) != NULL) {
+    while (!*is_done && (conn = take_idle(source, &choice)) != NULL) {
         struct err why = {0};
         int rc = question->fn(conn, question->arg, &why);
         *is_done = !is_loss(rc);
         if (*is_done) {
-            give_idle(source, conn, server);
+            give_idle(source, conn, choice.server);
             if (rc && err)
                 *err = why;
             return rc;
         }
         ldap_conn_free(conn);
         if (rc == ERR_TIMEOUT) /* else it was closed while it rested, which says nothing about the server */
-            note_bad(source, server, &why);
+            note_bad(source, &choice, &why);
     }
     return 0;
 }
@@ -281,16 +299,16 @@ static int ask(struct dir_source *source, const struct question *question, struc
     int rc = question->is_bound ? ask_idle(source, question, &is_done, &why) : 0;
     while (!is_done) {
         struct err next = {0};
-        size_t server = 0;
-        int found = choose(source, tried, &server, &next);
+        struct choice choice = {0};
+        int found = choose(source, tried, &choice, &next);
         if (found) { /* what the last one said is worth more */
             rc = rc ? rc : found;
             why = why.code ? why : next;
             break;
         }
-        tried |= 1U << server;
+        tried |= 1U << choice.server;
         err_clear(&why);
-        rc = ask_server(source, server, question, &is_done, &why);
+        rc = ask_server(source, &choice, question, &is_done, &why);
         is_done = is_done || clock_mono_ms() > until_ms;
     }
     if (rc && err && !err->code)

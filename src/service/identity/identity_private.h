@@ -86,7 +86,7 @@ void identity_sources_free(struct dir_source **sources); /* NULL is allowed */
 
 typedef int source_fn(struct ldap_conn *conn, void *arg, struct err *err);
 /* Runs fn with a connection that is bound as kaasd, on the first server that answers; again on another one when the first is lost meanwhile. fn sets its
- * results anew each time. ERR_UNREACHABLE at once while all servers are given a rest. */
+ * results anew each time. ERR_UNREACHABLE at once while all servers have failed twice in a row and are given a rest. */
 int source_ask(struct dir_source *source, source_fn *fn, void *arg, struct err *err);
 /* The same with a connection of its own that nobody is bound on, closed afterwards. */
 int source_ask_fresh(struct dir_source *source, source_fn *fn, void *arg, struct err *err);
