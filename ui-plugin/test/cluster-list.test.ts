@@ -103,11 +103,24 @@ describe('renewal', () => {
     expect([names(), model.asOf, model.stale]).toEqual([['a'], 'later', ['vcenter']]);
   });
 
-  it('keeps its mouth shut while a call is under way', async () => {
-    listClusters.mockReturnValueOnce(new Promise(() => undefined));
-    void model.refresh();
+  it('waits for a call under way, whose answer may be from before the change', async () => {
+    let answer: (page: Page) => void = () => undefined;
+    listClusters.mockReturnValueOnce(new Promise((resolve) => (answer = resolve))).mockResolvedValueOnce(page(['a', 'b']));
+    const refreshed = model.refresh();
     await model.refreshQuietly();
     expect(listClusters).toHaveBeenCalledTimes(1);
+    answer(page(['a']));
+    await refreshed;
+    await vi.waitFor(() => expect(names()).toEqual(['a', 'b']));
+    expect(listClusters).toHaveBeenCalledTimes(2);
+  });
+
+  it('is not done for a change that a later call has seen', async () => {
+    listClusters.mockReturnValueOnce(new Promise(() => undefined)).mockResolvedValue(page(['a']));
+    void model.refresh();
+    await model.refreshQuietly();
+    await model.refresh();
+    expect([names(), listClusters.mock.calls.length]).toEqual([['a'], 2]);
   });
 });
 

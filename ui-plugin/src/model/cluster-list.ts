@@ -37,6 +37,8 @@ export class ClusterListModel {
   /** What `page` answers. */
   private pageKey = '';
   private running: AbortController | null = null;
+  /** The list has changed since what is under way was asked for. */
+  private isDue = false;
   /** Aborted when the list goes away; what is under way then says nothing any more. */
   private readonly life = new AbortController();
 
@@ -60,9 +62,13 @@ export class ClusterListModel {
     await Promise.all([this.load(), this.loadHxClusters()]);
   }
 
-  /** The same page again, without fuss: nothing is shown as loading, an unchanged page costs one short answer. */
+  /**
+   * The same page again, without fuss: nothing is shown as loading, an unchanged page costs one short answer. While a page that somebody
+   * waits for is under way, afterwards: that answer may be from before the change.
+   */
   async refreshQuietly(): Promise<void> {
-    if (!this.loading) await this.load(true);
+    if (this.loading) this.isDue = true;
+    else await this.load(true);
   }
 
   async ask(change: Partial<Query>): Promise<void> {
@@ -114,6 +120,7 @@ export class ClusterListModel {
     const running = new AbortController();
     this.running = running;
     this.loading = !quiet;
+    this.isDue = false;
     if (!quiet) this.changed();
     try {
       const answer = await this.api.listClusters(this.wireQuery(), this.etag, running.signal);
@@ -135,6 +142,7 @@ export class ClusterListModel {
     this.failure = null;
     this.refreshedAt = this.now();
     this.done();
+    if (this.isDue) void this.load(true);
   }
 
   private async fail(error: unknown, quiet: boolean): Promise<void> {
