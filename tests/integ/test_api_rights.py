@@ -24,7 +24,7 @@ def viewers(world: World) -> dict[str, Api]:
 @pytest.fixture(scope="module")
 def moving() -> Iterator[World]:
     """A world in which permissions and inventory move; rights are asked again after a second."""
-    with World("m", options={"auth": {"rights_fresh": "1s"}, "vcenter": {"connect_timeout": "1s", "call_timeout": "5s"}}) as whole:
+    with World("m", options={"auth": {"rights_fresh": "1s"}}) as whole:
         whole.join()
         yield whole
 

@@ -251,8 +251,7 @@ def test_a_wrong_password_of_the_database_is_told_when_not_ready(make_kaasd: Cal
     daemon = make_kaasd()
     daemon.init()
     (daemon.folder / "database.password").write_text("wrong\n")
-    daemon.spawn().wait_until(lambda: "refused the account" in _detail(daemon), "a reason")
-    assert "password file" in _detail(daemon)
+    daemon.spawn().wait_until(lambda: "refused the account" in (told := _detail(daemon)) and "password file" in told, "reason and remedy")
 
 
 def _detail(daemon: Kaasd) -> str:

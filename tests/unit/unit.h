@@ -19,12 +19,16 @@
 /* Far beyond any honest duration: it ends a test that would hang, and asserts no speed. */
 #define UNIT_WAIT_TRIES 60000
 
-/* Waits until the condition holds, looking every millisecond. */
+/* Waits until the condition holds, looking every millisecond; it may be for a moment only. */
 #define UNIT_WAIT_FOR(condition)                                  \
     do {                                                          \
         const struct timespec unit_pause_ = {.tv_nsec = 1000000}; \
         int unit_tries_ = 0;                                      \
-        while (!(condition) && unit_tries_++ < UNIT_WAIT_TRIES)   \
+        bool unit_is_so_ = (condition);                           \
+        while (!unit_is_so_ && unit_tries_++ < UNIT_WAIT_TRIES) { \
             (void)nanosleep(&unit_pause_, NULL);                  \
-        assert_true(condition);                                   \
+            unit_is_so_ = (condition);                            \
+        }                                                         \
+        if (!unit_is_so_)                                         \
+            fail_msg("never came about: %s", #condition);         \
     } while (0)

@@ -39,7 +39,7 @@ class Place:
 
     def __init__(self) -> None:
         self._stack = ExitStack()
-        self.world = World("z", options={"server": {"trusted_proxies": ["127.0.0.1"]}})
+        self.world = World("z", options={"server": {"trusted_proxies": ["127.0.0.1"]}, "auth": {"token_lifetime": "1h"}})
         self.spare: StrictVcenter
         self.tokens: dict[str, str | None] = {}
         self.clusters: dict[str, str] = {}
