@@ -121,12 +121,14 @@ static int count_rows(struct save *call, const char *sql, const char *uuid, cons
                     err);
 }
 
-/* Is another node bound to this virtual machine, or is it declared another's? */
+/* Is another node bound to this virtual machine, or is it declared another's? The row of a node that is gone is nobody's: a save under way
+ * while its cluster is removed leaves one, which goes with the next complete picture. */
 static int look_for_owner(struct save *call, const char *uuid, const char *node_id, bool *is_taken, struct err *err) {
     int64_t bound = 0, declared = 0;
-    int rc =
-        count_rows(call, "SELECT COUNT(*) FROM node_observations WHERE vcenter_id = ? AND bound_uuid = LOWER(?) AND node_id <> ?",
-                   uuid, node_id, &bound, err);
+    int rc = count_rows(call,
+                        "SELECT COUNT(*) FROM node_observations o JOIN nodes n ON n.id = o.node_id"
+                        " WHERE o.vcenter_id = ? AND o.bound_uuid = LOWER(?) AND o.node_id <> ?",
+                        uuid, node_id, &bound, err);
     rc = rc ? rc
             : count_rows(call, "SELECT COUNT(*) FROM nodes WHERE vcenter_id = ? AND vm_instance_uuid = LOWER(?) AND id <> ?",
                          uuid, node_id, &declared, err);
@@ -170,6 +172,14 @@ static int release(struct save *call, const struct known *k, const char *uuid, s
                        "UPDATE node_observations SET bound_uuid = NULL, bound_by = NULL, vm_match = 'mismatch'"
                        " WHERE vcenter_id = ? AND bound_uuid = LOWER(?) AND node_id <> ?",
                        DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(k->node_id)), NULL, err);
+}
+
+/* What a node that is gone has left behind gives way: a virtual machine is bound once. */
+static int remove_orphan(struct save *call, const char *uuid, struct err *err) {
+    return db_run(store_tx_conn(call->tx),
+                  "DELETE o FROM node_observations o LEFT JOIN nodes n ON n.id = o.node_id"
+                  " WHERE o.vcenter_id = ? AND o.bound_uuid = LOWER(?) AND n.id IS NULL",
+                  DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid)), NULL, err);
 }
 
 static int write_row(struct save *call, const struct known *k, const struct node_observation *o, enum vm_match bound_by,
@@ -260,6 +270,8 @@ static int settle_binding(struct save *call, const struct known *k, struct verdi
             rc = release(call, k, v->row.bound_uuid, err);
     } else {
         rc = look_for_owner(call, v->row.bound_uuid, k->node_id, &is_taken, err);
+        if (!rc && !is_taken && !call->is_dry)
+            rc = remove_orphan(call, v->row.bound_uuid, err);
     }
     if (rc || !is_taken)
         return rc;

@@ -274,6 +274,25 @@ static void test_a_machine_has_one_node(void **state) {
     cluster_free(c);
 }
 
+/* A save that was under way while the cluster was removed has written a row for a node that is no more. */
+static void test_a_node_that_is_gone_owns_nothing(void **state) {
+    struct cluster *gone = make_cluster(1, VC, 100, 1), *c = make_cluster(2, VC, 200, 1);
+    struct node_observation before = told(100, 500), o = told(200, 500);
+    (void)state;
+    insert_cluster(gone);
+    assert_int_equal(save(VC, &before, 1, false), 1);
+    fixture_exec("DELETE FROM clusters"); /* and its nodes, but not what was seen of them */
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM node_observations"), 1);
+    insert_cluster(c);
+    assert_int_equal(save(VC, &o, 1, false), 1);
+    assert_int_equal(match_of(c->id, 0), VM_MATCH_NAME);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM node_observations"), 1);
+    node_observation_done(&before);
+    node_observation_done(&o);
+    cluster_free(gone);
+    cluster_free(c);
+}
+
 static void test_many_nodes_go_in_batches(void **state) {
     struct node_observation *items = calloc(MANY, sizeof(*items));
     (void)state;
@@ -395,6 +414,7 @@ int main(void) {
         EACH(test_bindings_hold_until_the_declaration_changes),
         EACH(test_a_removed_vcenter_takes_its_word_along),
         EACH(test_a_machine_has_one_node),
+        EACH(test_a_node_that_is_gone_owns_nothing),
         EACH(test_many_nodes_go_in_batches),
         EACH(test_what_is_refused),
         EACH(test_savers_beside_each_other),
