@@ -23,7 +23,7 @@
 #include "watch_run.h"
 
 #define RETIRE_GRACE_MS 500
-#define RETIRE_LOGOUT_MS 1000
+#define RETIRE_LOGOUT_MS 3000 /* on a connection of its own: TCP, TLS, and the call */
 
 static lane_fn run_job;
 
