@@ -16,6 +16,7 @@ from world.places import Scratch, program
 from world.samples import SAMPLES
 from world.terminal import Terminal
 from world.vcenter import DEFAULT_WORLD, StrictVcenter
+from world.wait import until
 
 FAILED, USAGE, UNREACHABLE, NOT_FOUND, REFUSED, UNCONFIRMED = 1, 2, 3, 4, 5, 6
 ODD_NAMES = ["näme 🚀", "a/b", "100%", "it's \"quoted\"", "back\\slash", "-dash", "x:y", "é" * 50]
@@ -106,6 +107,7 @@ def without_moments(status: str) -> list[str]:
 
 
 def test_status_names_what_a_person_needs(world: World) -> None:
+    until(lambda: world.kaasd.ctl.json("vcenter", "status")[0]["extension"].get("reconciled_at"), "the first comparison")
     said = world.kaasd.ctl.ok("vcenter", "status", world.vcenter.host)
     for part in (": connected", "VMware vCenter Server", EXTENSION_KEY, "ours, as it should be", "certificate_tunnel", "works",
                  "none is missing", "DC0/HX-West (domain-c70)"):

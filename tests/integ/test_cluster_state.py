@@ -287,7 +287,7 @@ def test_a_namesake_is_not_taken_for_the_node(joined: World, admin: Api, make: M
     born = control.object("create", id=EAST, vm={"name": name, "host": "hx-east-1.example.test"})["ids"][0]
     known = make()
     report(admin, known, nodes=[{"name": name, "role": "worker"}])
-    wait_for(admin, known, is_observed)
+    wait_for(admin, known, lambda c: c["state"] == "ready" and is_observed(c))  # not while it is still off
     control.object("remove", id=born)
     shown = wait_for(admin, known, lambda c: c["state"] == "degraded")
     assert (shown["state_reason"], shown["placement"]["source"]) == (f"VM {name} is gone", "declared")

@@ -216,6 +216,7 @@ def test_equal_names_and_ids_of_several_vcenters_are_kept_apart() -> None:
 def test_a_second_installation_does_not_win_silently(joined: World) -> None:
     second = other_daemon(joined)
     try:
+        joined.vcenter.control.await_plugin(EXTENSION_KEY)  # the record tells how far it is
         before = joined.vcenter.control.extensions()[EXTENSION_KEY]
         add_vcenter(second, joined.vcenter)
         problem = second.admin().refused(409, "conflict", "POST", path_of(joined, "/register"), **register_body(joined))

@@ -130,7 +130,7 @@ def test_colliding_writes(fresh_hot: Three) -> None:
     until(lambda: fresh_hot.galera.counted("wsrep_local_cert_failures") > failed, "writes that certification refuses")
     until(lambda: load.told.refused, "a write that ran into others too often")
     told = load.stop()
-    assert told.unknown == 0
+    assert told.unknown <= told.made // 10  # "busy" after all tries is an answer too, but a rare one
     check(fresh_hot, told, before)
     check_log(fresh_hot)
 

@@ -15,7 +15,7 @@ from world.vcenter import StrictVcenter
 from world.wait import until
 
 HX_EAST = "domain-c7"
-OPTIONS = {"auth": {"rights_fresh": "1s"}, "vcenter": {"call_timeout": "3s", "connect_timeout": "2s"}}
+OPTIONS = {"auth": {"rights_fresh": "1s"}, "vcenter": {"call_timeout": "5s", "connect_timeout": "5s"}}
 
 
 @pytest.fixture(scope="module")

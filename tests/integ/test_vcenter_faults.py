@@ -14,9 +14,9 @@ import requests
 from world.full import EXTENSION_KEY, World, add_vcenter, register
 from world.process import READY_LIMIT_S
 from world.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
+from world.wait import until
 
-CALL_TIMEOUT_S = 2
-FAST = {"vcenter": {"call_timeout": f"{CALL_TIMEOUT_S}s", "connect_timeout": "2s"}}
+FAST = {"vcenter": {"call_timeout": "4s", "connect_timeout": "4s"}}
 VIEWER = "viewer-east@vsphere.local"
 SIGN_ON = "/v2/login/vcenter"
 UNKNOWN_FAULT = (b'<?xml version="1.0"?><soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body><soapenv:Fault>'
@@ -137,7 +137,8 @@ def test_a_vcenter_that_hangs_holds_up_no_other(healthy: Pair) -> None:
     for one in crowd:
         one.start()
     healthy.sign_on(healthy.other)
-    assert healthy.world.admin.get("/v2/health")["status"] in {"ok", "warning"}
+    checks = {check["name"]: check["status"] for check in healthy.world.admin.get("/v2/health")["checks"]}
+    assert checks[f"vcenter:{healthy.other.instance_uuid}"] == "ok"
     for one in crowd:
         one.join()
 
@@ -176,8 +177,8 @@ def test_a_restart_of_the_vcenter_is_got_over(healthy: Pair) -> None:
 
 
 def test_after_all_this_each_vcenter_has_one_session_of_ours(healthy: Pair) -> None:
-    healthy.heal()
-    assert (len(healthy.ours(healthy.vcenter)), len(healthy.ours(healthy.other))) == (1, 1)
+    healthy.heal()  # what a call that was given up has left behind is ended with the next look
+    until(lambda: (len(healthy.ours(healthy.vcenter)), len(healthy.ours(healthy.other))) == (1, 1), "one session at each")
 
 
 def test_kaasd_logs_out_when_it_ends(fresh_world: World) -> None:

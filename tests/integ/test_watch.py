@@ -139,6 +139,7 @@ def test_a_name_that_two_machines_have_is_no_answer(place: World) -> None:
     control = place.vcenter.control
     control.object("create", id=PLAIN, vm={"name": "twin", "moref": "vm-5011"})
     control.object("create", id=WEST, vm={"name": "twin", "moref": "vm-5012"})
+    rename_shows(place, "Both-Twins-Are-There")  # what comes before it in order has been seen
     cluster = add_cluster(place, "twins", [{"name": "twin", "role": "worker"}])
     until(lambda: watch_of(place)["ambiguous_nodes"] == 1 and nodes(place, cluster)["twin"]["vm"] is None, "the doubt")
     control.object("remove", id="vm-5011")
@@ -160,14 +161,14 @@ def test_a_restart_of_the_vcenter_is_survived(mended: World) -> None:
     mended.vcenter.control.restart(down_ms=1500)
     rename_shows(mended, "After-Restart")
     assert watch_of(mended)["restarts"] > before
-    assert len(our_sessions(mended.vcenter)) == 1
+    until(lambda: len(our_sessions(mended.vcenter)) == 1, "one session")
 
 
 def test_a_session_that_expires_is_replaced(mended: World) -> None:
     for row in our_sessions(mended.vcenter):
         mended.vcenter.control.expire(key=row["key"])
     rename_shows(mended, "After-Expiry")
-    assert len(our_sessions(mended.vcenter)) == 1
+    until(lambda: len(our_sessions(mended.vcenter)) == 1, "one session")
 
 
 def test_a_version_that_is_not_known_any_more_is_survived(mended: World) -> None:
@@ -270,6 +271,7 @@ def test_of_two_replicas_one_saves_and_the_other_takes_over(fresh_world: World) 
     add_vcenter(world.kaasd, world.vcenter)
     register(world.kaasd, world.vcenter)
     until_watching(world)
+    until(lambda: watch_of(world)["saving"], "the lease")
     second = world.kaasd.beside("second")
     second.start()
     try:
