@@ -78,7 +78,7 @@ def test_300_sessions_of_which_40_are_active_stay_under_the_rate(world: World, c
     times = asked(world)
     assert {status for _, status, _ in work.answers} == {200}
     assert all(names == visible_to("viewer-east") for _, _, names in work.answers)
-    assert len(work.answers) > len(times), "answers must come from memory"
+    assert len(work.answers) > 3 * len(times), "answers must come from memory"
     assert most_over_the_rate(times) <= 1, times  # one for what the two clocks and the way between make of a second
     assert metric(world, "kaas_rights_questions_total") >= len(times)
     assert metric(world, "kaas_rights_refused_total") == 0
@@ -188,7 +188,7 @@ def test_reads_do_not_wait_for_a_vcenter_that_hangs(hanging: World) -> None:
     begin = time.monotonic()
     for _ in range(20):
         assert viewer.names() == visible_to("viewer-east")
-    assert time.monotonic() - begin < 60  # one wait for it alone would be longer than all of these
+    assert time.monotonic() - begin < 20  # one wait for it alone would be longer than all of these
 
 
 def test_a_hanging_vcenter_holds_no_thread_of_the_database(hanging: World) -> None:
