@@ -3,6 +3,7 @@
 #include <config.h>
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,12 +153,24 @@ static void drain(struct wire *wire, const sigset_t *set) {
         (void)sigtimedwait(set, NULL, &limit);
 }
 
+#define MAPPED_BYTES (256 * 1024)    /* a block from this size on is a mapping of its own, given back with free() */
+#define KEPT_BYTES (2 * 1024 * 1024) /* of free memory at the end of a heap */
+
+/* By itself glibc raises the first of these to the largest block that was freed so far (mallopt(3), M_MMAP_THRESHOLD). Then answers of some
+ * hundred kilobytes come from the heaps of whichever threads made them, and what one small block above them pins there stays: after a few
+ * crowds that ask for large lists the process held twice what it needed. */
+static void give_back_large_blocks(void) {
+    (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+}
+
 static int run(struct config *config, const char *path) {
     struct wire *wire = NULL;
     struct err err = {0};
     sigset_t set;
     int rc;
     secret_protect_process();
+    give_back_large_blocks();
     log_set_level((enum log_level)(LOG_LEVEL_ERROR + config->log_level));
     block_signals(&set);
     rc = http_client_global_init(&err);

@@ -25,6 +25,7 @@ LIMIT_S = 60
 CLUSTERS = 300
 BASE_KB, CONNECTION_KB = 60 * 1024, 48  # the stated cap on memory
 SECONDS = 1.5
+CROWD, ANSWERED_KB = 300, 80  # an answer of hundreds of kilobytes for each, and what may be left of that
 ADMIN_OF_ONE_USER = 64  # connections
 
 
@@ -56,6 +57,15 @@ def site() -> Iterator[Site]:
         viewer = world.sign_in("no-rights")
         assert viewer.token
         yield Site(world, admin, GoodClients(world.kaasd.port, viewer.token, per_second=1000))
+
+
+def test_large_answers_leave_no_memory_behind(site: Site) -> None:
+    """What nobody reads is held for a while, and goes back to the system when it is done with."""
+    before = site.use()
+    for _ in range(2):
+        with site.bad("slow_reader", CROWD, 1000):
+            assert site.good.work(SECONDS).answers["200"]
+    assert site.use().rss_kb <= before.rss_kb + CROWD * ANSWERED_KB, before
 
 
 # Those with few connections first: memory that was used once stays with the process.
