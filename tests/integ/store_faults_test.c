@@ -7,7 +7,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "change_store.h"
@@ -17,6 +19,7 @@
 #include "lease_store.h"
 #include "store_tx.h"
 #include "str.h"
+#include "uuid.h"
 #include "x509.h"
 
 static struct store *store;
@@ -174,6 +177,7 @@ static void test_only_one_thread_waits(void **state) {
     struct err err = {0};
     pthread_t threads[6];
     (void)state;
+    options.call_timeout_s = 3;
     options.connect_timeout_s = 5;
     options.connections_max = 6;
     tried = refused = 0;
@@ -226,15 +230,51 @@ static void test_read_only_account(void **state) {
     store_free(reader);
 }
 
-static unsigned free_port(void) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+/* Ports and names of tests/world/places.py, so that its programs and this one keep off each other's ports. */
+#define PORT_FIRST 20000 /* below those that the kernel hands out by itself: ip(7), ip_local_port_range */
+#define PORT_COUNT 12000
+#define PORT_TRIES 1000
+
+/* A socket bound to the address; -1: it is taken. */
+static int bind_to(const struct sockaddr *address, socklen_t size) {
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    if (bind(fd, address, size) == 0)
+        return fd;
     (void)close(fd);
-    return ntohs(address.sin_port);
+    return -1;
+}
+
+/* The name in the kernel that says whose port it is; its socket, or -1: it is another's. */
+static int claim_port(unsigned port) {
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int length = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "kaas-test-port-%u", port);
+    return bind_to((const struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length));
+}
+
+/* Whether nobody listens there. */
+static bool is_port_free(unsigned port) {
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons((uint16_t)port)};
+    int fd = bind_to((const struct sockaddr *)&address, sizeof(address));
+    if (fd >= 0)
+        (void)close(fd);
+    return fd >= 0;
+}
+
+/* A port that stays free until the server takes it, and while it restarts: the claim ends with this program. */
+static unsigned free_port(void) {
+    static int claim = -1;
+    for (int i = 0; i < PORT_TRIES; i++) {
+        unsigned port = PORT_FIRST + random_u32() % PORT_COUNT;
+        claim = claim_port(port);
+        if (claim >= 0 && is_port_free(port))
+            return port;
+        if (claim >= 0)
+            (void)close(claim);
+    }
+    fail_msg("%d ports from %d are taken", PORT_TRIES, PORT_FIRST);
+    return 0;
 }
 
 /* Writes a certificate for localhost into the server's folder: NAME.pem and NAME.key. */

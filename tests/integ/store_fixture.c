@@ -45,7 +45,7 @@ struct store_options fixture_options(const char *user, const char *password) {
                                   .password = password,
                                   .connections_max = 6,
                                   .connect_timeout_s = 2,
-                                  .call_timeout_s = 3,
+                                  .call_timeout_s = 15,
                                   .borrow_timeout_ms = 2000};
 }
 

@@ -25,7 +25,7 @@ void fixture_assert_code(int rc, int code, struct err *err, const char *file, in
 /* Name of this program's database. */
 const char *fixture_database(void);
 
-/* Options of an account on that database; small time-outs. */
+/* Options of an account on that database. No call reaches its limit on a slow machine either: a test about limits sets its own. */
 struct store_options fixture_options(const char *user, const char *password);
 
 /* Stores of root without database, of root on the database, of the owner and of the runtime account. Freed by store_free. */

@@ -237,12 +237,14 @@ static void test_crashed_migration_keeps_others_out_for_a_time(void **state) {
     bool is_mine = false;
     (void)state;
     ASSERT_OK(migrate(first_files(3), &applied, &err), &err);
-    ASSERT_OK(lease_store_acquire(owner, "schema", "host7:4711", 3000, &is_mine, &err), &err);
+    ASSERT_OK(lease_store_acquire(owner, "schema", "host7:4711", 60000, &is_mine, &err), &err);
     assert_true(is_mine);
     assert_int_equal(migrate(store_schema_builtin(), &applied, &err), ERR_BUSY);
     assert_non_null(strstr(err.text, "host7:4711"));
     assert_non_null(strstr(err.remedy, "lease ends"));
     err_clear(&err);
+    /* long until here, so that it cannot end before others were refused; then short, for nobody wants to wait for its end */
+    ASSERT_OK(lease_store_renew(owner, "schema", "host7:4711", 1000, &err), &err);
     const struct store_migrate_options patient = {.schema = store_schema_builtin(), .holder = "test", .wait_s = 120};
     ASSERT_OK(store_migrate(owner, &patient, &applied, &err), &err);
     assert_int_equal(applied, store_schema_builtin().count - 3);

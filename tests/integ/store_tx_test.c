@@ -114,20 +114,25 @@ static int count_and_add(struct store_tx *tx, void *arg, struct err *err) {
 }
 
 static void test_lock_timeout_ends(void **state) {
+    struct store_options options = fixture_options("fixture_runtime", FIXTURE_PASSWORD);
+    struct store *impatient = NULL;
     struct err err = {0};
     unsigned runs = 0;
     pthread_t thread;
     (void)state;
+    options.call_timeout_s = 3; /* a lock is waited for a third of it */
+    ASSERT_OK(store_new(&options, &impatient, &err), &err);
     is_held = is_to_end = false;
     assert_int_equal(pthread_create(&thread, NULL, run_holder, NULL), 0);
     UNIT_WAIT_FOR(is_held);
-    assert_int_equal(store_tx(store, count_and_add, &runs, &err), ERR_BUSY);
+    assert_int_equal(store_tx(impatient, count_and_add, &runs, &err), ERR_BUSY);
     assert_non_null(strstr(err.text, "try again"));
     assert_true(runs >= 2 && runs <= 6); /* retried, but not for ever */
     is_to_end = true;
     assert_int_equal(pthread_join(thread, NULL), 0);
     err_clear(&err);
-    ASSERT_OK(store_tx(store, count_and_add, &runs, &err), &err);
+    ASSERT_OK(store_tx(impatient, count_and_add, &runs, &err), &err);
+    store_free(impatient);
 }
 
 static int raise_under_lock(struct store_tx *tx, void *arg, struct err *err) {
