@@ -12,6 +12,7 @@ import pytest
 from world import contract, raw
 from world.api import Api
 from world.full import World
+from world.wait import until
 
 JSON = {"Content-Type": "application/json"}
 GOOD = {"name": "x", "kubernetes_version": "1.31.2", "control_plane": {"desired": 3}, "workers": {"desired": 2}}
@@ -390,7 +391,7 @@ def test_plain_http_on_the_tls_port_is_no_crash(world: World) -> None:
         plain.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         answer = plain.recv(1000)
     assert b"200" not in answer[:20]
-    assert world.kaasd.ready()
+    until(world.kaasd.ready, "readiness")
 
 
 # -- not to be accepted ---------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import os
 import ssl
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -142,6 +142,7 @@ def place() -> Iterator[Place]:
         made.map(f"sid:{ad.sid('grp-deep')}")
         made.map(f"sid:{ad.sid('kaas-viewers')}")
         made.map(f"sid:{ad.sid('kaas-admins')}", "admin")
+        until(lambda: made.post(made.token(), at=two).status_code == 200, "a sign-on at the replica that was told of the mappings")
         yield made
 
 
@@ -443,8 +444,15 @@ def test_a_keytab_that_is_missing_or_broken(place: Place) -> None:
 def test_a_replay_cache_that_cannot_be_written(place: Place) -> None:
     cache = place.two.folder.parent / "rcache-two"
     assert place.post(place.token(), at=place.two).status_code == 200
-    cache.unlink()
-    cache.mkdir()
+
+    def folder_in_its_place() -> bool:
+        """A sign-on of before may still write it anew."""
+        cache.unlink(missing_ok=True)
+        with suppress(FileExistsError):
+            cache.mkdir()
+        return cache.is_dir()
+
+    until(folder_in_its_place, "a folder where the replay cache was")
     try:
         answer = place.post(place.token(), at=place.two)
         assert (answer.status_code, place.last_reason()) == (503, "replay_cache")

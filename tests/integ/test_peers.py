@@ -142,7 +142,8 @@ def test_the_stand_in_believes_a_good_token_only(place: Place) -> None:
 def test_kaasd_signs_in_by_itself_and_both_sides_are_proved(place: Place) -> None:
     place.peer.be("strict")
     set_up = place.put()
-    assert (set_up["status"]["state"], set_up["spn"], set_up["principal"]) == ("unknown", SPN, None)
+    assert (set_up["spn"], set_up["principal"]) == (SPN, None)
+    assert set_up["status"]["state"] in {"unknown", "ok"}  # kaasd tries by itself, perhaps before it is asked how it stands
     got = place.settled()
     assert got["hx_cluster"]["id"] == place.east
     assert (got["status"]["state"], got["status"]["signed_in_as"], got["status"]["reason"]) == ("ok", ACCOUNT, None)

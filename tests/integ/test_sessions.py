@@ -22,6 +22,7 @@ from world.logins import (
     vcenter_json,
     wait_connected,
 )
+from world.places import free_port
 from world.vcenter import DEFAULT_WORLD, StrictVcenter, User, start_strict
 
 LOGIN = "LoginExtensionByCertificate"
@@ -153,7 +154,8 @@ class TestAnotherVcenterAtTheSameAddress:
     @pytest.fixture
     def pair(self, tmp_path: Path) -> Iterator[tuple[World, tuple[str, ...]]]:
         cert = make_server_cert(tmp_path / "tls")
-        flags = ("--cert", str(cert.cert_file), "--key", str(cert.key_file))
+        flags = ("--cert", str(cert.cert_file), "--key", str(cert.key_file), "--listen", f"127.0.0.1:{free_port()}",
+                 "--tunnel-listen", f"127.0.0.1:{free_port()}")  # ports that nobody else takes while this one is away
         with World("same", vcenter_flags=flags) as world:
             world.vcenter.ca_file = cert.ca_file
             add_vcenter(world.kaasd, world.vcenter)
@@ -167,8 +169,8 @@ class TestAnotherVcenterAtTheSameAddress:
         (tmp_path / "other.json").write_text(json.dumps(other))
         world.vcenter.stop()
         until(state_is(world, "unreachable"), "the loss of the vCenter")  # from here on nobody counts on who is there
-        stranger = start_strict(world.scratch, "stranger", world=tmp_path / "other.json", flags=(
-            *flags, "--listen", world.vcenter.address, "--tunnel-listen", f"{world.vcenter.host}:{world.vcenter.tunnel_port}"))
+        stranger = start_strict(world.scratch, "stranger", world=tmp_path / "other.json", flags=flags)
+        assert stranger.address == world.vcenter.address
         try:
             until(lambda: rescan(world) != 0 and state_is(world, "refused")(), "the refusal")
             shown: dict[str, Any] = vcenter_json(world)

@@ -44,19 +44,22 @@ def kaasd(mit: MitWorld) -> Iterator[Kaasd]:
 
 def test_kerberos_is_offered_while_it_works(kaasd: Kaasd, mit: MitWorld) -> None:
     anybody, keytab = kaasd.api(), kaasd.scratch.path / "http.keytab"
-    assert anybody.get("/v2/login") == {"vcenter": False, "directories": [], "kerberos": "off"}
-    shutil.copy(mit.keytab("service"), keytab)
-    until(lambda: anybody.get("/v2/login")["kerberos"] == "auto", "Kerberos to be offered")
     admin, process = kaasd.admin(), kaasd.process
     assert process
+    assert anybody.get("/v2/login") == {"vcenter": False, "directories": [], "kerberos": "off"}
+    line = "check=kerberos status=failed was=ok"
+    until(lambda: line in process.log, "the line that there is no keytab")
+    shutil.copy(mit.keytab("service"), keytab)
+    until(lambda: anybody.get("/v2/login")["kerberos"] == "auto", "Kerberos to be offered")
 
     def health() -> dict[str, Any]:
         return next(check for check in admin.get("/v2/health")["checks"] if check["name"] == "kerberos")
 
+    until(lambda: "check=kerberos status=ok was=failed" in process.log, "the line that the keytab can be used")
     well = health()
     keytab.write_bytes(b"no keytab")
     until(lambda: anybody.get("/v2/login")["kerberos"] == "off", "Kerberos to be offered no more")
-    until(lambda: "check=kerberos status=failed was=ok" in process.log, "the line that the keytab cannot be used")
+    until(lambda: process.log.count(line) == 2, "the line that the keytab cannot be used")
     failed = health()
     assert (well["status"], failed["status"]) == ("ok", "failed") and failed["since"] > well["since"] and failed["remedy"]
     shutil.copy(mit.keytab("service"), keytab)

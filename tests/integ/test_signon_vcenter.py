@@ -124,7 +124,7 @@ def seconds_since_a_call(world: World) -> float:
 @pytest.fixture
 def quiet() -> Iterator[World]:
     """Nobody else is signed in, about whose rights the vCenter would be asked now and then."""
-    with World("q") as whole:
+    with World("q", options={"vcenter": {"call_timeout": "2m"}}) as whole:
         whole.join()
         until(lambda: seconds_since_a_call(whole) > 2, "the end of what follows a registration")
         yield whole
@@ -188,7 +188,8 @@ def test_identical_sign_ons_at_once_cause_one_set_of_calls(quiet: World) -> None
         answers = crowd.answers()
     assert [status for status, _ in answers] == [200] * 180
     assert len({body["access_token"] for _, body in answers}) == 180
-    assert operations(quiet) == OPERATIONS_OF_A_COOKIE
+    # the watch may have asked anew meanwhile
+    assert [name for name in operations(quiet) if name != "WaitForUpdatesEx"] == OPERATIONS_OF_A_COOKIE
     assert signons_waiting(quiet) == 0
     assert quiet.kaasd.api(answers[-1][1]["access_token"]).names() == ["prod-1", "prod-2", "stretched"]
     the_end_finds_everybody_an_answer(quiet)

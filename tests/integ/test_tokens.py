@@ -235,7 +235,7 @@ def test_a_token_of_100_kb_is_refused(world: World, forger: forge.Forger) -> Non
     answer = raw.talk(world.kaasd.port, world.kaasd.tls.ca_file, request.encode())
     assert answer.status in (431, 0)
     assert token.encode() not in answer.data
-    assert world.kaasd.ready()
+    until(world.kaasd.ready, "readiness")
 
 
 def test_a_token_of_10_kb_is_refused_as_a_problem(world: World, forger: forge.Forger) -> None:

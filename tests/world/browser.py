@@ -25,7 +25,7 @@ def page(profile: Path, *, dark: bool = False, width: int = 1280, negotiate_with
     with sync_playwright() as driver:
         context = driver.chromium.launch_persistent_context(
             str(profile), executable_path=CHROMIUM, headless=True, args=flags, ignore_https_errors=True, env={**os.environ, **(env or {})},
-            color_scheme="dark" if dark else "light", viewport={"width": width, "height": 800}, locale="en-GB")
+            timeout=LIMIT_MS, color_scheme="dark" if dark else "light", viewport={"width": width, "height": 800}, locale="en-GB")
         try:
             opened = context.new_page()
             opened.set_default_timeout(LIMIT_MS)
