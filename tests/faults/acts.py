@@ -122,7 +122,12 @@ def _certificate(trio: Trio, site: Site, values: dict[str, Any]) -> None:
     """Replaced, then trusted by the administrator, who compares the SHA-256."""
     site.vcenter.control.clear_faults()  # who replaces a certificate looks that the rest works
     site.vcenter.control.change_certificate("new")
-    trio.kaasd.ctl.ok("vcenter", "trust", site.id, "--sha256", _sha256_shown(site))
+
+    def is_trusted() -> bool:
+        """Not while the vCenter is restarting, by a fault of before."""
+        return trio.kaasd.ctl.run("vcenter", "trust", site.id, "--sha256", _sha256_shown(site)).returncode == 0
+
+    site.vcenter.process.wait_until(is_trusted, "trust in its certificate")
 
 
 def _rotate(trio: Trio, site: Site, values: dict[str, Any]) -> None:
