@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -137,16 +136,16 @@ static void test_frozen_server(void **state) {
     options.call_timeout_s = 1;
     options.connect_timeout_s = 1;
     ASSERT_OK(store_new(&options, &impatient, &err), &err);
-    ASSERT_OK(store_ping(impatient, &err), &err);
+    UNIT_WAIT_FOR(store_ping(impatient, NULL) == 0);
     int64_t log = fixture_number("SELECT COUNT(*) FROM change_log");
-    assert_int_equal(kill(fixture_server_pid(), SIGSTOP), 0);
+    fixture_control("freeze", NULL);
     /* an open connection, then new ones: both end by time-out, and those who come meanwhile do not wait */
     ASSERT_CODE(store_tx(impatient, write_plain, NULL, &err), ERR_DATABASE, &err);
     for (int i = 0; i < 3; i++)
         ASSERT_CODE(store_ping(impatient, &err), ERR_DATABASE, &err);
     ASSERT_CODE(lease_store_acquire(impatient, "x", "y", 1, &is_mine, &err), ERR_DATABASE, &err);
     assert_true(store_away_since_ms(impatient) > 0);
-    assert_int_equal(kill(fixture_server_pid(), SIGCONT), 0);
+    fixture_control("thaw", NULL);
     UNIT_WAIT_FOR(store_ping(impatient, NULL) == 0);
     assert_int_equal(store_away_since_ms(impatient), 0);
     /* what the server found waiting when it woke up was never committed */
@@ -183,14 +182,14 @@ static void test_only_one_thread_waits(void **state) {
     tried = refused = 0;
     ASSERT_OK(store_new(&options, &patient, &err), &err);
     assert_int_equal(pthread_barrier_init(&all_ready, NULL, UNIT_COUNT(threads)), 0);
-    assert_int_equal(kill(fixture_server_pid(), SIGSTOP), 0);
+    fixture_control("freeze", NULL);
     ASSERT_CODE(store_ping(patient, &err), ERR_DATABASE, &err);
     (void)nanosleep(&past_first_pause, NULL);
     for (size_t i = 0; i < UNIT_COUNT(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, ping_together, patient), 0);
     for (size_t i = 0; i < UNIT_COUNT(threads); i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-    assert_int_equal(kill(fixture_server_pid(), SIGCONT), 0);
+    fixture_control("thaw", NULL);
     assert_int_equal(tried, 1);
     assert_int_equal(refused, UNIT_COUNT(threads) - 1);
     UNIT_WAIT_FOR(store_ping(patient, NULL) == 0);

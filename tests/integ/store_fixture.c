@@ -189,19 +189,6 @@ void fixture_control(const char *command, const char *const *options) {
         free(argv[--count]);
 }
 
-int fixture_server_pid(void) {
-    char path[512], text[32] = "";
-    int64_t pid = 0;
-    (void)snprintf(path, sizeof(path), "%s/mariadbd.pid", getenv("KAAS_TEST_DB_FOLDER"));
-    FILE *file = fopen(path, "re");
-    assert_non_null(file);
-    assert_non_null(fgets(text, sizeof(text), file));
-    (void)fclose(file);
-    text[strcspn(text, "\n")] = '\0';
-    assert_true(str_to_i64(text, 2, INT32_MAX, &pid));
-    return (int)pid;
-}
-
 char *fixture_uuid(unsigned n) {
     return str_format("aaaaaaaa-aaaa-4aaa-8aaa-%012u", n);
 }

@@ -46,10 +46,8 @@ void fixture_exec(const char *sql);
 int64_t fixture_number(const char *sql);
 char *fixture_text(const char *sql);
 
-/* Runs the control script with this command ("start", "kill"); with mariadbd options ended by NULL. */
+/* Runs the control script with this command ("start", "kill", "freeze", "thaw"); with mariadbd options ended by NULL. */
 void fixture_control(const char *command, const char *const *options);
-/* Process id of the server. */
-int fixture_server_pid(void);
 
 /* A UUID that ends in this number; to be freed. */
 char *fixture_uuid(unsigned n);

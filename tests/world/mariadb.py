@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -59,11 +57,11 @@ class Mariadb:
         return int(self._script("pid"))
 
     def freeze(self) -> None:
-        """The server stops answering but keeps its connections."""
-        os.kill(self.pid, signal.SIGSTOP)
+        """The server stops answering but keeps its connections; returns when it stands still."""
+        self._script("freeze")
 
     def thaw(self) -> None:
-        os.kill(self.pid, signal.SIGCONT)
+        self._script("thaw")
 
     def query(self, sql: str, *values: Any, database: str | None = None) -> list[tuple[Any, ...]]:
         """Rows of a statement, run as root by a client of its own."""

@@ -210,14 +210,26 @@ class Keeper:
             self.samba.kill()
             self.samba.wait()
 
+    def freeze(self) -> None:
+        """Returns when it stands still: kill(2) returns before that, and a request may be answered meanwhile."""
+        if self.samba and self.samba.poll() is None:
+            self.samba.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, self.samba.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+    def thaw(self) -> None:
+        if self.samba:
+            self.samba.send_signal(signal.SIGCONT)
+
     async def do(self, command: dict[str, Any]) -> Any:
         match command["do"]:
             case "start":
                 await self.start()
             case "kill":
                 self.kill()
-            case "freeze" | "thaw" if self.samba:
-                self.samba.send_signal(signal.SIGSTOP if command["do"] == "freeze" else signal.SIGCONT)
+            case "freeze":
+                self.freeze()
+            case "thaw":
+                self.thaw()
             case "door":
                 await self.doors[command["name"]].set(command["state"], self.address)
             case "taken":
