@@ -96,17 +96,25 @@ def browser() -> Count:
     return pytest("browser", "ui")
 
 
+TEST_PROGRAMS = ("check", "TESTS=")  # with no test to run, `check` builds what tests need and ends
+
 # The tests mostly wait for events, so four at a time keep two cores busy; each worker has a world of its own. The order of files
 # is that of tests/integ/conftest.py, the long ones first.
 SIDE_BY_SIDE = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
 
 
+def in_world(*arguments: str, limit_s: int) -> Count:
+    """The test programs first: alone, this suite meets a build that has none yet."""
+    built = run("integration-make", "make", "-C", str(BUILD), f"-j{JOBS}", *TEST_PROGRAMS)
+    return pytest("integration", "integ", *SIDE_BY_SIDE, *arguments, limit_s=limit_s) if built.ok else judged(Count(), built)
+
+
 def integration() -> Count:
-    return pytest("integration", "integ", *SIDE_BY_SIDE, limit_s=1800)
+    return in_world(limit_s=1800)
 
 
 def integration_quick() -> Count:
-    return pytest("integration", "integ", *SIDE_BY_SIDE, "-m", "not slow", limit_s=600)
+    return in_world("-m", "not slow", limit_s=600)
 
 
 def contract() -> Count:
@@ -145,8 +153,7 @@ def distcheck() -> Count:
     return count
 
 
-# The unit tests' programs too: `check` with no test builds what tests need and runs nothing.
-TARGETS = {"asan": ("check", "TESTS="), "tsan": ("check", "TESTS="), "fuzz": ("fuzz-programs",)}
+TARGETS = {"asan": TEST_PROGRAMS, "tsan": TEST_PROGRAMS, "fuzz": ("fuzz-programs",)}
 
 
 def configured(name: str, *arguments: str) -> tuple[Path, Result]:
