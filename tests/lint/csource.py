@@ -55,7 +55,6 @@ class Function:
     name: str
     lines: int
     nesting: int
-    parameters: int
 
 
 def depth(node: Node, level: int = 0) -> int:
@@ -67,20 +66,10 @@ def depth(node: Node, level: int = 0) -> int:
     return deepest
 
 
-def parameter_count(parameters: Node | None) -> int:
-    """Parameters to remember: `...` and the last `struct err *err`, which every function that can fail has, are not counted."""
-    named = [text_of(p) for p in parameters.named_children if p.type == "parameter_declaration"] if parameters else []
-    if named == ["void"]:
-        return 0
-    return len(named) - (1 if named and named[-1] == "struct err *err" else 0)
-
-
 def functions(path: Path) -> Iterator[Function]:
     for node in walk(tree(path), "function_definition"):
         head = declarator(node)
         body = node.child_by_field_name("body")
         if not head or not body:
             continue
-        parameters = head.child_by_field_name("parameters")
-        yield Function(text_of(head.child_by_field_name("declarator")), node.end_point[0] - node.start_point[0] + 1, depth(body),
-                       parameter_count(parameters))
+        yield Function(text_of(head.child_by_field_name("declarator")), node.end_point[0] - node.start_point[0] + 1, depth(body))
