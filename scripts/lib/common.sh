@@ -8,10 +8,15 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 build=$top/build
 logs=$build/logs
 stamps=$build/stamps
-cache=$top/.cache
-venv=$top/.venv
+venv=$top/.venv # a link into the cache
 jobs=$(nproc)
+# What is fetched or made once and fits any clone, each thing under a name or key made from its content; may be removed at any time.
+export KAAS_CACHE=${KAAS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kaas}
+cache=$KAAS_CACHE
 mkdir -p "$logs" "$stamps" "$cache"
+# Two clones compile the same file the same way, so the folder is not part of the key (ccache(1), "Compiling in different directories").
+export CCACHE_DIR=$cache/ccache CCACHE_BASEDIR=$top CCACHE_NOHASHDIR=yes
+export GOMODCACHE=$cache/go-mod GOCACHE=$cache/go-build npm_config_cache=$cache/npm
 
 say() { printf '%s\n' "$*"; }
 
@@ -66,5 +71,5 @@ configure_in() {
     local folder=$1
     shift
     mkdir -p "$folder"
-    (cd "$folder" && "$top/configure" -q "$@")
+    (cd "$folder" && "$(realpath --relative-to=. "$top")/configure" -q "$@")
 }
