@@ -17,6 +17,7 @@ class Count:
     passed: int = 0
     failed: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list, compare=False)  # what failed programs wrote
+    flaky: list[str] = field(default_factory=list)  # failed first and passed when run again: what tests/FLAKY is to hold
 
     def add(self, name: str, ok: bool) -> None:
         if ok:
@@ -28,6 +29,7 @@ class Count:
         self.passed += other.passed
         self.failed += other.failed
         self.said += other.said
+        self.flaky += other.flaky
         return self
 
 

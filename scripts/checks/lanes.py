@@ -1,7 +1,6 @@
-"""Two lanes. In front the suites one after another, the quick ones first and alone, so that what is quickly found shows early. Behind
-them, from the first suite that is not quick, what only computes: builds for the suites in front, and suites marked `behind`. Waiting
-is what most tests in front do, and a machine that waits could compile; whoever is behind is nice and takes only that time, so that no
-test in front meets more load than alone."""
+"""Two lanes. In front the suites one after another. Behind them what only computes: builds for the suites in front, in the order in which
+these need them, and suites marked `behind`. Waiting is what most tests in front do, and a machine that waits could compile; whoever is
+behind is nice and takes only that time, so that no test in front meets more load than alone."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -60,17 +59,15 @@ class Behind(threading.Thread):
 def run_in_lanes(suites: list[Suite], report: Callable[[Suite, Count, float], None]) -> Count:
     """Runs all, tells each when it is done, returns the sum."""
     total = Count()
-    front = [suite for suite in suites if not suite.behind]
     behind = Behind(suites, report)
     try:
-        for suite in front:
-            if not suite.quick and not behind.ident:
-                behind.start()
+        behind.start()
+        for suite in suites:
+            if suite.behind:
+                continue
             if suite.build:
                 behind.builds[suite.name].wait()
             total += timed(suite, report)
-        if not behind.ident:
-            behind.start()
         behind.join()
     except BaseException:
         run.end_all()

@@ -24,8 +24,12 @@ _stopping = threading.Event()
 
 @dataclass
 class Result:
-    ok: bool
+    status: int
     log: Path
+
+    @property
+    def ok(self) -> bool:
+        return self.status == 0
 
     @property
     def output(self) -> str:
@@ -56,7 +60,7 @@ def run(name: str, *command: str, cwd: Path = TOP, env: dict[str, str] | None = 
         finally:
             end_group(process)
             _running.discard(process)
-    return Result(status == 0, log)
+    return Result(status, log)
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

@@ -1,5 +1,7 @@
-"""The suites, in the order in which they run; those behind the others come last here (lanes.py). Each returns a Count; a step that fails
-without naming a test counts as one."""
+"""The suites. Each returns a Count; a step that fails without naming a test counts as one.
+
+Landing: what must be green to land, each test once, in a build with AddressSanitizer and UBSan; what looks at sizes, memory images or many
+processes in the build that users get. Full: the same tests in the other builds, and what takes long."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -11,13 +13,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from . import counts
+from . import again, changed, counts, tidy
 from .counts import Count
 from .run import BUILD, JOBS, LOGS, TOP, Result, run
 
 FUZZ_RUNS = 20000
+SUITE_LIMIT_S = 45 * 60
 BEHIND_LIMIT_S = 2400  # behind others a command may take long without being stuck
 WITH_AD = ("--with-ad",)
+NO_TESTS = 5  # pytest's exit status when none was chosen
 
 
 @dataclass
@@ -25,11 +29,11 @@ class Suite:
     name: str
     about: str
     run: Callable[[], Count]
-    quick: bool = False
-    group: str = ""
+    tier: str  # quick (and landing), landing, full; "quick only": a part of a suite of the landing
     # Pure computing, without deadlines: done behind the suites that mostly wait, in the time these leave.
     behind: bool = False
     build: Callable[[], tuple[Path, Result]] | None = None  # likewise, before the suite itself
+    parts: tuple[str, ...] = ()  # a landing runs it only if something below one of these differs from main
 
 
 def judged(count: Count, *results: Result) -> Count:
@@ -47,11 +51,30 @@ def fresh(report: Path) -> Path:
     return report
 
 
-def pytest(name: str, folder: str, *arguments: str, env: dict[str, str] | None = None, limit_s: int = 1200) -> Count:
+def pytest_once(name: str, *arguments: str, env: dict[str, str] | None = None, limit_s: int = 1200) -> tuple[Path, Result]:
     report = fresh(LOGS / f"check-{name}.xml")
-    result = run(name, sys.executable, "-m", "pytest", "-q", f"--junit-xml={report}",
-                 f"tests/{folder}", *arguments, env=env, limit_s=limit_s)
-    return judged(counts.of_junit(report) if report.exists() else Count(), result)
+    return report, run(name, sys.executable, "-m", "pytest", "-q", f"--junit-xml={report}", *arguments, env=env, limit_s=limit_s)
+
+
+def pytest(name: str, folder: str, *arguments: str, choice: tuple[str, ...] = (), env: dict[str, str] | None = None,
+           limit_s: int = 1200) -> Count:
+    """Tests below tests/FOLDER; `choice` says which of them, `arguments` how they are run. Red files are run again as again.py says."""
+    report, result = pytest_once(name, f"tests/{folder}", *choice, *arguments, env=env, limit_s=limit_s)
+    if not report.exists():
+        return judged(Count(), result)
+    count = counts.of_junit(report)
+    red = again.reds(report) if count.failed else []
+    for file in again.worth_it(red):
+        of_file = [one for one in red if one.file == file]
+        second, outcome = pytest_once(f"{name}-again-{Path(file).stem}", file, *choice, env=env, limit_s=limit_s)
+        if outcome.ok and second.exists() and counts.of_junit(second).passed >= len(of_file):
+            count.failed = [one for one in count.failed if one not in {red.name for red in of_file}]
+            count.passed += len(of_file)
+            count.flaky += [again.entry_for(one) for one in of_file]
+    if result.status == NO_TESTS and changed.files() is not None:
+        return count
+    # What was wrong with the command has been told by its tests, and those were run again.
+    return count if count.flaky else judged(count, result)
 
 
 def make_check(name: str, build: Path, target: str, prefix: str, env: dict[str, str] | None = None) -> Count:
@@ -64,12 +87,116 @@ def make_check(name: str, build: Path, target: str, prefix: str, env: dict[str, 
 
 def lint() -> Count:
     count = make_check("lint", BUILD, "check-lint", "tests/lint")
-    count += pytest("lint-py", "lint", "-n", JOBS)
+    report, result = pytest_once("lint-py", "tests/lint", "-n", JOBS)
+    count += judged(counts.of_junit(report) if report.exists() else Count(), result)
     return count
 
 
+TEST_PROGRAMS = ("check", "TESTS=")  # with no test to run, `check` builds what tests need and ends
+TARGETS = {"asan": TEST_PROGRAMS, "tsan": TEST_PROGRAMS, "tsan-threads": ("thread-programs",), "fuzz": ("fuzz-programs",)}
+
+
+def configured(name: str, *arguments: str, target: str = "") -> tuple[Path, Result]:
+    """A build of its own below build/, made by clang with other flags."""
+    folder = BUILD / name
+    folder.mkdir(exist_ok=True)
+    command = f'../../configure -q CC="ccache clang-14" CFLAGS="-O1 -gline-tables-only" --enable-werror {" ".join(arguments)}'
+    done_with = folder / "configured-with"
+    if not (folder / "Makefile").exists() or not done_with.exists() or done_with.read_text() != command:
+        configure = run(f"{name}-configure", "bash", "-ec", command, cwd=folder, limit_s=BEHIND_LIMIT_S)
+        if not configure.ok:
+            return folder, configure
+        done_with.write_text(command)
+    return folder, run(f"{name}-make", "make", f"-j{JOBS}", *TARGETS[target or name], cwd=folder, limit_s=BEHIND_LIMIT_S)
+
+
+def sanitizer_env(build: Path | None = None) -> dict[str, str]:
+    supp = TOP / "tests/sanitize"
+    symbolizer = "/usr/bin/llvm-symbolizer-14"
+    return {
+        "ASAN_OPTIONS": f"detect_leaks=1:detect_stack_use_after_return=1:external_symbolizer_path={symbolizer}",
+        "LSAN_OPTIONS": f"suppressions={supp}/lsan.supp:print_suppressions=0",
+        "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+        "TSAN_OPTIONS": f"suppressions={supp}/tsan.supp:second_deadlock_stack=1:external_symbolizer_path={symbolizer}",
+        **({"KAAS_BUILD": str(build)} if build else {}),
+    }
+
+
+@cache
+def asan_build() -> tuple[Path, Result]:
+    return configured("asan", "--enable-sanitizers=address,undefined")
+
+
+@cache
+def threads_build() -> tuple[Path, Result]:
+    return configured("tsan", "--enable-sanitizers=thread", target="tsan-threads")
+
+
+@cache
+def tsan_build() -> tuple[Path, Result]:
+    return configured("tsan", "--enable-sanitizers=thread")
+
+
+@cache
+def plain_build() -> tuple[Path, Result]:
+    """The one that users get, with its test programs."""
+    return BUILD, run("plain-make", "make", f"-j{JOBS}", *TEST_PROGRAMS, cwd=BUILD, limit_s=BEHIND_LIMIT_S)
+
+
 def unit() -> Count:
-    return make_check("unit", BUILD, "check-units", "tests")
+    folder, built = asan_build()
+    return make_check("unit", folder, "check-units", "tests", env=sanitizer_env()) if built.ok else judged(Count(), built)
+
+
+# The tests mostly wait for events, so four at a time keep two cores busy; each worker has a world of its own. The order of files
+# is that of tests/integ/conftest.py, the long ones first.
+SIDE_BY_SIDE = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
+
+
+def in_world(name: str, build: tuple[Path, Result], tests: str, *, env: dict[str, str] | None = None) -> Count:
+    folder, built = build
+    if not built.ok:
+        return judged(Count(), built)
+    return pytest(name, "integ", *SIDE_BY_SIDE, choice=("-m", tests), env={**sanitizer_env(folder), **(env or {})}, limit_s=SUITE_LIMIT_S)
+
+
+def integration() -> Count:
+    return in_world("integration", asan_build(), "not unsanitized")
+
+
+def integration_quick() -> Count:
+    return in_world("integration-quick", asan_build(), "not unsanitized and not slow")
+
+
+def plain() -> Count:
+    """Each of these tests names the folders it is about (tests/integ/conftest.py)."""
+    known = changed.files()
+    listed = LOGS / "changed.txt"
+    listed.write_text("\n".join(sorted(known or ())))
+    return in_world("plain", plain_build(), "unsanitized", env={"KAAS_CHANGED": str(listed)} if known is not None else {})
+
+
+def integration_plain() -> Count:
+    return in_world("integration-plain", plain_build(), "not unsanitized")
+
+
+def threads() -> Count:
+    """The programs that start threads, and those of the store; the daemon itself is in `tsan`."""
+    folder, built = threads_build()
+    if not built.ok:
+        return judged(Count(), built)
+    count = make_check("threads", folder, "check-threads", "tests", env=sanitizer_env())
+    count += pytest("threads-store", "integ/test_store.py", "-n", JOBS, env=sanitizer_env(folder))
+    return count
+
+
+def tsan() -> Count:
+    folder, built = tsan_build()
+    if not built.ok:
+        return judged(Count(), built)
+    count = make_check("tsan-unit", folder, "check-units", "tests", env=sanitizer_env())
+    count += in_world("tsan", tsan_build(), "not unsanitized")
+    return count
 
 
 def go() -> Count:
@@ -96,38 +223,23 @@ def browser() -> Count:
     return pytest("browser", "ui")
 
 
-TEST_PROGRAMS = ("check", "TESTS=")  # with no test to run, `check` builds what tests need and ends
-
-# The tests mostly wait for events, so four at a time keep two cores busy; each worker has a world of its own. The order of files
-# is that of tests/integ/conftest.py, the long ones first.
-SIDE_BY_SIDE = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
-
-
-def in_world(*arguments: str, limit_s: int) -> Count:
-    """The test programs first: alone, this suite meets a build that has none yet."""
-    built = run("integration-make", "make", "-C", str(BUILD), f"-j{JOBS}", *TEST_PROGRAMS)
-    return pytest("integration", "integ", *SIDE_BY_SIDE, *arguments, limit_s=limit_s) if built.ok else judged(Count(), built)
-
-
-def integration() -> Count:
-    return in_world(limit_s=1800)
-
-
-def integration_quick() -> Count:
-    return in_world("-m", "not slow", limit_s=600)
-
-
 def contract() -> Count:
     """300 made-up requests for each operation and person; scripts/contract-fuzz makes more."""
     return pytest("contract", "contract", "-n", "2", "--dist", "worksteal", limit_s=1200)
 
 
 def demo() -> Count:
-    """The walk itself, without and with a domain, and that each sabotage is noticed: FAILED for the step it breaks, and exit status 1."""
+    """The walk through the main job in the build that users get, without and with a domain."""
     walk = run("demo", "scripts/demo", "--once")
     count = judged(counts.of_steps(walk.output), walk)
     walk = run("demo-with-ad", "scripts/demo", "--once", *WITH_AD)
     count += judged(counts.of_steps(walk.output), walk)
+    return count
+
+
+def sabotage() -> Count:
+    """Each sabotage of the walk is noticed: FAILED for the step it breaks, and exit status 1."""
+    count = Count()
     ways = [(name, ()) for name in sabotages()] + [(name, WITH_AD) for name in sabotages(*WITH_AD)]
     with ThreadPoolExecutor(int(JOBS)) as pool:  # each walks in a world of its own, and mostly waits
         walks = pool.map(lambda way: run(f"demo-{way[0]}", "scripts/demo", "--once", *way[1], "--sabotage", way[0]), ways)
@@ -144,73 +256,13 @@ def sabotages(*more: str) -> list[str]:
 
 def distcheck() -> Count:
     result = run("distcheck", "make", "-C", str(BUILD), f"-j{JOBS}", "distcheck",
-                 "DISTCHECK_CONFIGURE_FLAGS=--enable-werror CFLAGS=-O2",  # nobody debugs it
+                 "DISTCHECK_CONFIGURE_FLAGS=--enable-werror CC='ccache gcc' CFLAGS=-O2",  # nobody debugs it
                  limit_s=BEHIND_LIMIT_S)
     unpacked = next(BUILD.glob("harmony-kaas-*/_build/sub"), None)  # left behind by a failure only
     inner = counts.of_automake(unpacked, "tests") if unpacked and not result.ok else Count()
     count = Count(said=inner.said)
     count.add("\n".join([f"distcheck:\n{result.tail()}", *inner.failed]), result.ok)
     return count
-
-
-TARGETS = {"asan": TEST_PROGRAMS, "tsan": TEST_PROGRAMS, "fuzz": ("fuzz-programs",)}
-
-
-def configured(name: str, *arguments: str) -> tuple[Path, Result]:
-    """A build of its own below build/, made by clang with other flags."""
-    folder = BUILD / name
-    folder.mkdir(exist_ok=True)
-    command = f'"{TOP}/configure" -q CC=clang-14 CFLAGS="-O1 -gline-tables-only" --enable-werror ' + " ".join(arguments)
-    done_with = folder / "configured-with"
-    if not (folder / "Makefile").exists() or not done_with.exists() or done_with.read_text() != command:
-        configure = run(f"{name}-configure", "bash", "-ec", command, cwd=folder, limit_s=BEHIND_LIMIT_S)
-        if not configure.ok:
-            return folder, configure
-        done_with.write_text(command)
-    result = run(f"{name}-make", "make", f"-j{JOBS}", *TARGETS[name], cwd=folder, limit_s=BEHIND_LIMIT_S)
-    return folder, result
-
-
-def sanitizer_env() -> dict[str, str]:
-    supp = TOP / "tests/sanitize"
-    symbolizer = "/usr/bin/llvm-symbolizer-14"
-    return {
-        "ASAN_OPTIONS": f"detect_leaks=1:detect_stack_use_after_return=1:external_symbolizer_path={symbolizer}",
-        "LSAN_OPTIONS": f"suppressions={supp}/lsan.supp:print_suppressions=0",
-        "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-        "TSAN_OPTIONS": f"suppressions={supp}/tsan.supp:second_deadlock_stack=1:external_symbolizer_path={symbolizer}",
-    }
-
-
-@cache
-def built_with(name: str, sanitizers: str) -> tuple[Path, Result]:
-    return configured(name, f"--enable-sanitizers={sanitizers}")
-
-
-def asan_build() -> tuple[Path, Result]:
-    return built_with("asan", "address,undefined")
-
-
-def tsan_build() -> tuple[Path, Result]:
-    return built_with("tsan", "thread")
-
-
-def sanitized(name: str, build: tuple[Path, Result], tests: str) -> Count:
-    folder, built = build
-    if not built.ok:
-        return judged(Count(), built)
-    count = make_check(f"{name}-unit", folder, "check-units", "tests", env=sanitizer_env())
-    count += pytest(f"{name}-integration", "integ", *SIDE_BY_SIDE, "-m", tests,
-                    env={**sanitizer_env(), "KAAS_BUILD": str(folder)}, limit_s=2400)
-    return count
-
-
-def asan() -> Count:
-    return sanitized("asan", asan_build(), "not unsanitized and not meeting")
-
-
-def tsan() -> Count:
-    return sanitized("tsan", tsan_build(), "threads and not unsanitized")
 
 
 def fuzz() -> Count:
@@ -235,26 +287,24 @@ def fuzz_one(target: Path) -> Result:
                "-timeout=60", f"-artifact_prefix={fresh_dir}/", str(fresh_dir), *seeds, env=sanitizer_env(), limit_s=BEHIND_LIMIT_S)
 
 
-def tidy() -> Count:
-    """clang-tidy, one file at a time, each with the include paths of its folder."""
-    from . import tidy as tidy_module
-
-    return tidy_module.run_all()
-
-
 SUITES = [
-    Suite("lint", "rules of the house: headers, includes, sizes, secrets, texts", lint, quick=True),
-    Suite("unit", "C unit tests", unit, quick=True),
-    Suite("page", "types and tests of the web page", page, quick=True),
-    Suite("go", "the strict vCenter's own tests", go),
-    Suite("browser", "the web page in Chromium, and the contract of the interface", browser),
-    Suite("integration", "the daemon in a world of its own", integration),
-    Suite("integration-quick", "the same without the slow ones", integration_quick, quick=True, group="quick"),
-    Suite("demo", "the walk of scripts/demo, and its sabotages", demo),
-    Suite("asan", "unit and integration tests with AddressSanitizer and UBSan", asan, build=asan_build),
-    Suite("tsan", "unit tests, and the integration tests where threads meet, with ThreadSanitizer", tsan, build=tsan_build),
-    Suite("contract", "made-up requests for every operation, by three people", contract),
-    Suite("tidy", "clang-tidy", tidy, behind=True),
-    Suite("distcheck", "source package builds, tests and installs", distcheck, behind=True),
-    Suite("fuzz", "short runs of the fuzz targets", fuzz, behind=True),
+    Suite("lint", "rules of the house: headers, includes, sizes, secrets, texts", lint, "quick"),
+    Suite("page", "types and tests of the web page", page, "quick"),
+    Suite("browser", "the web page in Chromium, and the contract of the interface", browser, "landing",
+          parts=("ui-plugin/", "tests/ui/", "tests/world/", "tests/requirements.txt", "docs/openapi.yaml")),
+    Suite("go", "the strict vCenter's own tests", go, "landing", parts=("tests/vcenter/", "scripts/lib/go.sh")),
+    Suite("unit", "C unit tests", unit, "quick", build=asan_build),
+    Suite("integration-quick", "the daemon in a world of its own, without the slow tests", integration_quick, "quick only"),
+    Suite("integration", "the daemon in a world of its own", integration, "landing"),
+    Suite("plain", "tests of sizes, memory images and many processes, in the build that users get", plain, "landing", build=plain_build),
+    Suite("threads", "unit and store tests that start threads, with ThreadSanitizer", threads, "landing", build=threads_build),
+    Suite("demo", "the walk of scripts/demo, without and with a domain", demo, "landing"),
+    Suite("tidy", "clang-tidy on the files that changed", tidy.run_changed, "landing", behind=True),
+    Suite("tidy-all", "clang-tidy on all files", tidy.run_all, "full"),
+    Suite("integration-plain", "the integration tests in the build that users get", integration_plain, "full"),
+    Suite("tsan", "unit and integration tests with ThreadSanitizer", tsan, "full"),
+    Suite("contract", "made-up requests for every operation, by three people", contract, "full"),
+    Suite("sabotage", "each sabotage of scripts/demo is noticed", sabotage, "full"),
+    Suite("distcheck", "source package builds, tests and installs", distcheck, "full"),
+    Suite("fuzz", "short runs of the fuzz targets", fuzz, "full"),
 ]

@@ -3,10 +3,12 @@ told twice; the checks run in the real build folder, where the generated headers
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from concurrent.futures import ThreadPoolExecutor
 
+from . import changed
 from .counts import Count
 from .run import BUILD, JOBS, TOP, run
 
@@ -50,12 +52,35 @@ def check_one(source: str, flags: list[str]) -> tuple[str, bool]:
     return "\n".join([f"{source}:", *("    " + line for line in findings[:10])]), result.ok
 
 
-def run_all() -> Count:
+def run_on(commands: dict[str, list[str]]) -> Count:
     count = Count()
-    commands = compile_commands()
     with ThreadPoolExecutor(int(JOBS)) as pool:
         for name, ok in pool.map(lambda item: check_one(*item), sorted(commands.items())):
             count.add(name, ok)
-    if not commands:
-        count.failed.append("make named no compile command")
     return count
+
+
+def run_all() -> Count:
+    commands = compile_commands()
+    return run_on(commands) if commands else Count(failed=["make named no compile command"])
+
+
+def read_by() -> dict[str, set[str]]:
+    """For each source file the files it includes, itself among them, as the compiler noted them in the build that users get."""
+    found: dict[str, set[str]] = {}
+    for note in (BUILD / "src").rglob("*.Po"):
+        words = note.read_text().replace("\\\n", " ").split("\n", 1)[0].split()
+        names = {os.path.relpath(BUILD / word, TOP) for word in words[1:]}
+        for name in names:
+            if name.endswith(".c"):
+                found.setdefault(name, set()).update(names)
+    return found
+
+
+def run_changed() -> Count:
+    """The files that differ from main, or include one that does."""
+    known = changed.files()
+    if known is None or changed.touches(".clang-tidy", "scripts/checks/tidy.py"):
+        return run_all()
+    reads = read_by()
+    return run_on({source: flags for source, flags in compile_commands().items() if reads.get(source, {source}) & known})

@@ -15,7 +15,12 @@ check-lint: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(LINT_TESTS)'
 check-units: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(filter-out $(LINT_TESTS),$(TESTS))'
-.PHONY: check-lint check-units
+# Where threads meet, for a build with ThreadSanitizer: these tests, and the store programs, which pytest runs beside a database.
+thread-programs: $(BUILT_SOURCES)
+	$(MAKE) $(AM_MAKEFLAGS) $(THREAD_TESTS) $(filter tests/integ/store_%,$(check_PROGRAMS))
+check-threads: thread-programs
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'
+.PHONY: check-lint check-units thread-programs check-threads
 
 # What the tests must know of this build: for each folder the flags its sources are compiled with, then compiler and programs.
 check_DATA = tests/lint/flags.txt

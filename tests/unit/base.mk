@@ -14,6 +14,7 @@ tests_unit_test_err_LDADD = $(LIBS_BASE) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_flight
 TESTS += tests/unit/test_flight
+THREAD_TESTS += tests/unit/test_flight
 tests_unit_test_flight_SOURCES = tests/unit/test_flight.c tests/unit/unit.h
 tests_unit_test_flight_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/src/base $(CMOCKA_CFLAGS)
 tests_unit_test_flight_LDADD = $(LIBS_BASE) $(CMOCKA_LIBS)
@@ -26,18 +27,21 @@ tests_unit_test_fsutil_LDADD = $(LIBS_BASE) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_lane
 TESTS += tests/unit/test_lane
+THREAD_TESTS += tests/unit/test_lane
 tests_unit_test_lane_SOURCES = tests/unit/test_lane.c tests/unit/unit.h
 tests_unit_test_lane_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/src/base $(CMOCKA_CFLAGS)
 tests_unit_test_lane_LDADD = $(LIBS_BASE) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_log
 TESTS += tests/unit/test_log
+THREAD_TESTS += tests/unit/test_log
 tests_unit_test_log_SOURCES = tests/unit/test_log.c tests/unit/unit.h
 tests_unit_test_log_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/src/base $(CMOCKA_CFLAGS)
 tests_unit_test_log_LDADD = $(LIBS_BASE) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_metric
 TESTS += tests/unit/test_metric
+THREAD_TESTS += tests/unit/test_metric
 tests_unit_test_metric_SOURCES = tests/unit/test_metric.c tests/unit/unit.h
 tests_unit_test_metric_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/src/base $(CMOCKA_CFLAGS)
 tests_unit_test_metric_LDADD = $(LIBS_BASE) $(CMOCKA_LIBS)

@@ -17,6 +17,7 @@ tests_unit_test_dir_list_LDADD = $(LIBS_DIRECTORY) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_dir_feed
 TESTS += tests/unit/test_dir_feed
+THREAD_TESTS += tests/unit/test_dir_feed
 tests_unit_test_dir_feed_SOURCES = tests/unit/test_dir_feed.c $(DIR_TEST_WORLD)
 tests_unit_test_dir_feed_CPPFLAGS = $(DIR_TEST_CPPFLAGS)
 tests_unit_test_dir_feed_LDADD = $(LIBS_DIRECTORY) $(CMOCKA_LIBS)

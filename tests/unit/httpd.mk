@@ -3,6 +3,7 @@ HTTPD_TESTS = tests/unit/test_httpd_again tests/unit/test_httpd_kept tests/unit/
     tests/unit/test_httpd_tls tests/unit/test_httpd_waiting
 check_PROGRAMS += $(HTTPD_TESTS)
 TESTS += $(HTTPD_TESTS)
+THREAD_TESTS += $(filter-out %_message %_route, $(HTTPD_TESTS))
 TEST_HTTPD_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) -iquote $(top_srcdir)/src/httpd -iquote $(top_srcdir)/tests/unit $(CMOCKA_CFLAGS) \
     $(OPENSSL_CFLAGS)
 LIBS_HTTPD = src/httpd/libhttpd.a $(LIBS_PORT) $(MHD_LIBS) $(GNUTLS_LIBS)
@@ -45,6 +46,7 @@ tests_unit_test_httpd_tls_LDADD = $(TEST_HTTPD_LDADD) $(OPENSSL_LIBS)
 # A few seconds of everything at once; more rounds by hand or under the sanitizers.
 check_PROGRAMS += tests/integ/http_stress
 TESTS += tests/integ/http_stress
+THREAD_TESTS += tests/integ/http_stress
 tests_integ_http_stress_SOURCES = tests/integ/http_stress.c tests/unit/tls_server.c tests/unit/tls_server.h
 tests_integ_http_stress_CPPFLAGS = $(TEST_HTTPD_CPPFLAGS)
 tests_integ_http_stress_LDADD = $(TEST_HTTPD_LDADD) $(OPENSSL_LIBS)

@@ -2,6 +2,7 @@
 PORT_TESTS = tests/unit/test_http_client tests/unit/test_json tests/unit/test_net_look tests/unit/test_seal tests/unit/test_x509 tests/unit/test_xml
 check_PROGRAMS += $(PORT_TESTS)
 TESTS += $(PORT_TESTS)
+THREAD_TESTS += $(filter-out %_json %_xml, $(PORT_TESTS))
 TEST_PORT_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) -iquote $(top_srcdir)/tests/unit $(CMOCKA_CFLAGS) $(OPENSSL_CFLAGS)
 
 tests_unit_test_http_client_SOURCES = tests/unit/test_http_client.c tests/unit/tls_server.c tests/unit/tls_server.h

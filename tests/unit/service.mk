@@ -47,24 +47,28 @@ LIBS_PLATFORM = src/service/libplatform.a src/vim/libvim.a $(LIBS_MODEL) $(LIBS_
 
 check_PROGRAMS += tests/unit/test_platform_registration
 TESTS += tests/unit/test_platform_registration
+THREAD_TESTS += tests/unit/test_platform_registration
 tests_unit_test_platform_registration_SOURCES = tests/unit/test_platform_registration.c $(PLATFORM_TEST_WORLD)
 tests_unit_test_platform_registration_CPPFLAGS = $(PLATFORM_TEST_CPPFLAGS)
 tests_unit_test_platform_registration_LDADD = $(LIBS_PLATFORM) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_platform_reconcile
 TESTS += tests/unit/test_platform_reconcile
+THREAD_TESTS += tests/unit/test_platform_reconcile
 tests_unit_test_platform_reconcile_SOURCES = tests/unit/test_platform_reconcile.c $(PLATFORM_TEST_WORLD)
 tests_unit_test_platform_reconcile_CPPFLAGS = $(PLATFORM_TEST_CPPFLAGS)
 tests_unit_test_platform_reconcile_LDADD = $(LIBS_PLATFORM) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_platform_login
 TESTS += tests/unit/test_platform_login
+THREAD_TESTS += tests/unit/test_platform_login
 tests_unit_test_platform_login_SOURCES = tests/unit/test_platform_login.c $(PLATFORM_TEST_WORLD)
 tests_unit_test_platform_login_CPPFLAGS = $(PLATFORM_TEST_CPPFLAGS)
 tests_unit_test_platform_login_LDADD = $(LIBS_PLATFORM) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_platform_links
 TESTS += tests/unit/test_platform_links
+THREAD_TESTS += tests/unit/test_platform_links
 tests_unit_test_platform_links_SOURCES = tests/unit/test_platform_links.c $(PLATFORM_TEST_WORLD)
 tests_unit_test_platform_links_CPPFLAGS = $(PLATFORM_TEST_CPPFLAGS)
 tests_unit_test_platform_links_LDADD = $(LIBS_PLATFORM) $(CMOCKA_LIBS)
@@ -77,6 +81,7 @@ tests_unit_test_watch_LDADD = $(LIBS_PLATFORM) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_watch_run
 TESTS += tests/unit/test_watch_run
+THREAD_TESTS += tests/unit/test_watch_run
 tests_unit_test_watch_run_SOURCES = tests/unit/test_watch_run.c $(PLATFORM_TEST_WORLD)
 tests_unit_test_watch_run_CPPFLAGS = $(PLATFORM_TEST_CPPFLAGS)
 tests_unit_test_watch_run_LDADD = $(LIBS_PLATFORM) $(CMOCKA_LIBS)

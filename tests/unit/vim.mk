@@ -11,6 +11,7 @@ tests_unit_test_vim_pure_LDADD = $(LIBS_VIM) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_vim_client
 TESTS += tests/unit/test_vim_client
+THREAD_TESTS += tests/unit/test_vim_client
 tests_unit_test_vim_client_SOURCES = tests/unit/test_vim_client.c $(VIM_TEST_COMMON)
 tests_unit_test_vim_client_CPPFLAGS = $(VIM_TEST_CPPFLAGS)
 tests_unit_test_vim_client_LDADD = $(LIBS_VIM) $(CMOCKA_LIBS)
@@ -44,6 +45,7 @@ VIM_WATCH_COMMON = tests/unit/vim_told.c tests/unit/vim_told.h tests/unit/vim_wa
 
 check_PROGRAMS += tests/unit/test_vim_watch
 TESTS += tests/unit/test_vim_watch
+THREAD_TESTS += tests/unit/test_vim_watch
 tests_unit_test_vim_watch_SOURCES = tests/unit/test_vim_watch.c $(VIM_WATCH_COMMON)
 tests_unit_test_vim_watch_CPPFLAGS = $(VIM_TEST_CPPFLAGS)
 tests_unit_test_vim_watch_LDADD = $(LIBS_VIM) $(CMOCKA_LIBS)
