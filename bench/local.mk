@@ -36,8 +36,7 @@ bench_session_open_SOURCES = bench/session_open.c tests/integ/store_fixture.c te
 bench_session_open_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) -iquote $(top_srcdir)/src/store -iquote $(top_srcdir)/tests/unit \
     -iquote $(top_srcdir)/tests/integ $(CMOCKA_CFLAGS)
 bench_session_open_LDADD = src/store/libstore.a $(LIBS_MODEL) $(LIBS_PORT) $(MARIADB_LIBS) $(CMOCKA_LIBS)
-EXTRA_DIST += bench/govmomi/main.go bench/govmomi/go.mod bench/govmomi/go.sum bench/inventory.py bench/signon.py
-EXTRA_DIST += bench/login.py bench/list.py bench/list_ceiling.py bench/many_vcenters.py bench/memory.py bench/watchers.py bench/lib
+EXTRA_DIST += bench/govmomi bench/lib
 
 bench-programs: $(EXTRA_PROGRAMS)
 .PHONY: bench-programs

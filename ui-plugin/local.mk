@@ -12,8 +12,10 @@ install-page:
 uninstall-page:
 	rm -rf "$(DESTDIR)$(pagedir)"
 
-# A tarball without the page would be half a product.
-dist-hook:
+# A tarball without the page, built and as source, would be half a product.
+EXTRA_DIST += ui-plugin/.npmrc ui-plugin/README.md ui-plugin/index.html ui-plugin/package-lock.json ui-plugin/package.json ui-plugin/public \
+    ui-plugin/src ui-plugin/test ui-plugin/tsconfig.json ui-plugin/vite.config.ts
+dist-page:
 	@test -f "$(srcdir)/ui-plugin/dist/index.html" || { echo "build the page first: npm ci && npm run build in ui-plugin" >&2; exit 1; }
 	$(MKDIR_P) "$(distdir)/ui-plugin/dist" && cp -p "$(srcdir)"/ui-plugin/dist/* "$(distdir)/ui-plugin/dist/"
 

@@ -78,7 +78,6 @@ src_service_libplatform_a_SOURCES = \
     src/service/platform/watch_run.c \
     src/service/platform/watch_run.h \
     src/service/platform/watch_save.c
-EXTRA_DIST += extension/README.md
 src_service_libsignon_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_DIRECTORY) -iquote $(top_srcdir)/src/service/signon
 src_service_libsignon_a_SOURCES = \
     src/service/signon/bad_tokens.c \

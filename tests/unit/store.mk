@@ -72,4 +72,4 @@ tests_integ_store_faults_test_SOURCES = tests/integ/store_faults_test.c $(STORE_
 tests_integ_store_faults_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_integ_store_faults_test_LDADD = $(LIBS_STORE) $(CMOCKA_LIBS)
 
-EXTRA_DIST += tests/integ/with-mariadb scripts/mariadb-private
+EXTRA_DIST += tests/integ/with-mariadb
