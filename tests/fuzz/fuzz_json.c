@@ -33,6 +33,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         {.name = "name", .kind = JSON_KIND_STRING, .is_required = true},
         {.name = "count", .kind = JSON_KIND_INTEGER},
         {.name = "list", .kind = JSON_KIND_ARRAY, .may_be_null = true},
+        {.name = "flag", .kind = JSON_KIND_BOOLEAN},
+        {.name = "where", .kind = JSON_KIND_OBJECT},
+        {.name = "any", .kind = JSON_KIND_ANY},
         {.name = NULL},
     };
     _cleanup_json_ json_t *value = NULL, *again = NULL;
@@ -47,7 +50,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (depth_of(value) > KAAS_JSON_DEPTH_MAX)
         abort();
     (void)json_check(value, members, "where", &err);
+    (void)json_get_bool(value, "flag", false);
     if (json_write(value, &text, NULL) || json_parse(text.data, text.len, &again, NULL) || !json_equal(value, again))
         abort();
+    json_wipe_string(json_object_get(again, "name"));
     return 0;
 }

@@ -42,6 +42,16 @@ static void check_texts(const char *text) {
         must(!strcmp(again, text));
     }
     (void)ldap_text_guid_bytes(text, guid);
+    (void)ldap_text_sid_counts(text);
+}
+
+/* A filter that an administrator wrote, with a name in it that somebody typed. */
+static void check_pattern(const char *name) {
+    _cleanup_strbuf_ struct strbuf out;
+    strbuf_init(&out, 3 * strlen(name) + 64);
+    must(ldap_text_fill(&out, "(&(a=b)(uid={name}))", name));
+    must(!out.failed && !strncmp(out.data, "(&(a=b)(uid=", 12));
+    must(strcspn(out.data + 12, "()*") == out.len - 14); /* up to the two brackets of the pattern's end */
 }
 
 /* Nothing that ends a value in a filter is left. */
@@ -60,7 +70,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     check_sid(data, n);
     check_guid(data, n);
     check_filter(data, n);
-    if (text)
+    if (text) {
         check_texts(text);
+        check_pattern(text);
+    }
     return 0;
 }

@@ -46,6 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     struct route_match match;
     struct route_path path;
     struct err err = {0};
+    char allow[ROUTE_ALLOW_BYTES];
     char *text = malloc(n + 1);
     if (!table)
         table = make_table();
@@ -54,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (n)
         memcpy(text, data, n);
     text[n] = 0;
+    (void)http_method_name(http_method_parse(text));
     if (route_path_parse(text, &path, &err)) {
         if (!err.code)
             abort();
@@ -61,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         for (int method = HTTP_METHOD_GET; method < HTTP_METHOD_COUNT_; method++) {
             route_find(table, (enum http_method)method, &path, &match);
             check_match(&match);
+            route_format_allow(match.allowed, allow);
         }
     }
     free(text);
