@@ -139,8 +139,8 @@ def tsan_build() -> tuple[Path, Result]:
 
 @cache
 def plain_build() -> tuple[Path, Result]:
-    """The one that users get, with its test programs."""
-    return BUILD, run("plain-make", "make", f"-j{JOBS}", *TEST_PROGRAMS, cwd=BUILD, limit_s=BEHIND_LIMIT_S)
+    """The one that users get, with the programs that pytest runs."""
+    return BUILD, run("plain-make", "make", f"-j{JOBS}", "world-programs", cwd=BUILD, limit_s=BEHIND_LIMIT_S)
 
 
 def unit() -> Count:
@@ -265,6 +265,15 @@ def distcheck() -> Count:
     return count
 
 
+def verdict(name: str, *command: str) -> Callable[[], Count]:
+    """A suite that is one command: it passes or fails as a whole."""
+    def suite() -> Count:
+        result = run(name, *command, limit_s=SUITE_LIMIT_S)
+        return Count(1) if result.ok else Count(failed=[f"{' '.join(command)}:\n{result.tail()}"])
+
+    return suite
+
+
 def fuzz() -> Count:
     """Each target runs a fixed number of inputs from a fixed seed, beginning with its corpus."""
     folder, built = configured("fuzz", "--enable-fuzzing")
@@ -299,6 +308,7 @@ SUITES = [
     Suite("plain", "tests of sizes, memory images and many processes, in the build that users get", plain, "landing", build=plain_build),
     Suite("threads", "unit and store tests that start threads, with ThreadSanitizer", threads, "landing", build=threads_build),
     Suite("demo", "the walk of scripts/demo, without and with a domain", demo, "landing"),
+    Suite("dist", "the source package holds what git tracks", verdict("dist", "scripts/dist-compare"), "landing", behind=True),
     Suite("tidy", "clang-tidy on the files that changed", tidy.run_changed, "landing", behind=True),
     Suite("tidy-all", "clang-tidy on all files", tidy.run_all, "full"),
     Suite("integration-plain", "the integration tests in the build that users get", integration_plain, "full"),
@@ -307,4 +317,6 @@ SUITES = [
     Suite("sabotage", "each sabotage of scripts/demo is noticed", sabotage, "full"),
     Suite("distcheck", "source package builds, tests and installs", distcheck, "full"),
     Suite("fuzz", "short runs of the fuzz targets", fuzz, "full"),
+    Suite("coverage", "the seeds of the fuzz targets reach 95 % of each decoder", verdict("coverage", "scripts/decoder-coverage"), "full"),
+    Suite("planted", "the fuzz targets find planted mistakes", verdict("planted", "scripts/fuzz-planted"), "full"),
 ]

@@ -11,16 +11,19 @@ SH_LOG_COMPILER = $(SHELL)
 EXTRA_DIST += $(LINT_TESTS) tests/lint/common.sh tests/lint/foreign.txt tests/lint/size_exceptions.txt tests/lint/storeys.txt
 
 # The rules alone, and everything but the rules: for scripts/check, which counts them apart.
-check-lint: all
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(LINT_TESTS)'
+check-lint: all $(check_DATA)
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(LINT_TESTS)'
 check-units: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(filter-out $(LINT_TESTS),$(TESTS))'
+# What pytest runs beside the daemon.
+world-programs: all
+	$(MAKE) $(AM_MAKEFLAGS) $(filter tests/integ/%,$(check_PROGRAMS))
 # Where threads meet, for a build with ThreadSanitizer: these tests, and the store programs, which pytest runs beside a database.
 thread-programs: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) $(THREAD_TESTS) $(filter tests/integ/store_%,$(check_PROGRAMS))
 check-threads: thread-programs
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'
-.PHONY: check-lint check-units thread-programs check-threads
+.PHONY: check-lint check-units world-programs thread-programs check-threads
 
 # What the tests must know of this build: for each folder the flags its sources are compiled with, then compiler and programs.
 check_DATA = tests/lint/flags.txt
