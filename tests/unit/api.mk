@@ -18,3 +18,10 @@ TESTS += tests/unit/test_api_pages
 tests_unit_test_api_pages_SOURCES = tests/unit/test_api_pages.c tests/unit/unit.h
 tests_unit_test_api_pages_CPPFLAGS = $(API_TEST_CPPFLAGS)
 tests_unit_test_api_pages_LDADD = src/api/libapi.a $(LIBS_HTTPD) $(LIBS_PORT) $(CMOCKA_LIBS)
+
+# over real sessions in memory; what signs on and asks for rights is the test's
+check_PROGRAMS += tests/unit/test_api_authn
+TESTS += tests/unit/test_api_authn
+tests_unit_test_api_authn_SOURCES = tests/unit/test_api_authn.c tests/unit/unit.h
+tests_unit_test_api_authn_CPPFLAGS = $(API_TEST_CPPFLAGS)
+tests_unit_test_api_authn_LDADD = src/api/libapi.a src/service/libsignon.a src/service/libidentity.a $(LIBS_DIRECTORY) $(CMOCKA_LIBS)
