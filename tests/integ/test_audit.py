@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ PASSWORD, WRONG = "seven swans in a paper boat", "wr0ng-horse-battery-staple"
 REFUSALS = 25
 MARK = "unknown name #"  # what stands for a typed name that nobody has: it may be a password
 SIGN_ONS = 12
+NOBODY = 65534  # no administrator anywhere
 
 
 class Place:
@@ -122,6 +124,35 @@ def test_who_may_not_is_noted_within_bounds(place: Place) -> None:
     assert (line["principal_id"], line["result"], line["source"]) == (f"local:{place.user_id}", "forbidden", "local")
     assert "users.manage" in line["reason"]
     assert len(noted()) < REFUSALS / 2
+
+
+def by_admin_socket(daemon: Kaasd, user: int, *more: str) -> tuple[int, dict[str, Any]]:
+    """Status and answer when a process of that user asks for the users. It begins in the folder, which it might not get into by itself."""
+    assert os.geteuid() == 0, "these tests run as root"
+    curl = ["curl", "-sS", "-w", "\\n%{http_code}", "--unix-socket", "admin.sock", *more, "http://localhost/v2/users"]
+    said = subprocess.run(curl, cwd=daemon.folder, user=user, group=user, extra_groups=[], capture_output=True, text=True, check=True,
+                          timeout=120)
+    body, status = said.stdout.rsplit("\n", 1)
+    return int(status), json.loads(body)
+
+
+def test_another_user_may_not_use_the_admin_socket(place: Place) -> None:
+    """Everybody may connect; whom the kernel names is an administrator or not."""
+    status, answer = by_admin_socket(place.first, 0)
+    assert (status, [user["name"] for user in answer["items"]]) == (200, ["admin", "viewer"])
+    status, answer = by_admin_socket(place.first, NOBODY)
+    assert (status, answer["code"]) == (403, "forbidden")
+    assert answer["detail"] == f"user id {NOBODY} may not use the admin socket"
+    assert answer["remedy"] == "run the command as root or as the user of the service"
+
+    def noted() -> list[dict[str, Any]]:
+        return [line for line in place.lines(action="request.deny") if line["principal_name"] == f"user id {NOBODY}"]
+
+    until(noted, "the line about it")
+    line = noted()[-1]
+    assert (line["principal_id"], line["source"], line["object_name"]) == (None, "socket", "GET /v2/users")
+    status, answer = by_admin_socket(place.first, NOBODY, "-H", f"Authorization: Bearer {place.admin.token}")
+    assert status == 200  # signed in, whoever the process is of
 
 
 def test_guesses_that_are_held_back_are_noted_within_bounds(place: Place) -> None:
