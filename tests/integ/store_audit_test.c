@@ -7,10 +7,15 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "audit_chain.h"
+#include "audit_mac.h"
+#include "audit_side.h"
 #include "audit_store.h"
 #include "audit_verify.h"
+#include "db_stmt.h"
 #include "seal.h"
 #include "session_store.h"
+#include "store_tx.h"
 #include "str.h"
 
 #define NOW_MS FIXTURE_NOW_MS
@@ -206,6 +211,26 @@ static void test_an_older_copy_is_noticed(void **state) {
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM audit WHERE action = 'audit.break' AND result = 'broken'"), 1);
 }
 
+/* Another process of this installation under the same name goes on from an older copy, up to the very number of our last line: its head is signed
+ * by the same key, and our lines are gone all the same. */
+static void test_a_copy_that_went_on_to_the_same_line(void **state) {
+    struct store *ours = store;
+    (void)state;
+    append(4, NOW_MS);
+    fixture_exec("CREATE TABLE kept_too AS SELECT audit_seq, audit_head FROM replicas WHERE id = 7");
+    append(2, NOW_MS);
+    fixture_exec("DELETE FROM audit WHERE seq > 5");
+    fixture_exec("UPDATE replicas r, kept_too k SET r.audit_seq = k.audit_seq, r.audit_head = k.audit_head WHERE r.id = 7");
+    fixture_exec("DROP TABLE kept_too");
+    store = open_store();
+    append(2, NOW_MS + 1);
+    store_free(store);
+    store = ours;
+    append(1, NOW_MS);
+    restart();
+    assert_fault(AUDIT_FAULT_BROKEN, 8, "lines of ours in place of which others stand");
+}
+
 /* Nothing left of it at all: the next line says so. */
 static void test_a_trail_that_was_emptied(void **state) {
     (void)state;
@@ -258,6 +283,94 @@ static void test_a_line_missing_among_those_of_an_older_program(void **state) {
     assert_intact(6, 4);
     fixture_exec("DELETE FROM audit WHERE seq = 5");
     assert_fault(AUDIT_FAULT_REMOVED, 5, "one of the older program");
+}
+
+/* A chain with two gaps that an older program made: lines 3 and 4, and lines 7 to 9. */
+static void make_two_gaps(void) {
+    append(1, NOW_MS);
+    for (unsigned gap = 2; gap <= 3; gap++) {
+        store_free(store);
+        for (unsigned i = 0; i < gap; i++)
+            write_as_before();
+        store = open_store();
+        append(1, NOW_MS);
+    }
+    assert_intact(6, 5);
+}
+
+/* Both at once: a line is put into one gap and one taken out of the other, and those between move up by one. Their hashes still fit one another, and
+ * the head is the last line's; it is the number in each hash that tells. */
+static void test_a_line_moved_from_one_gap_to_another(void **state) {
+    (void)state;
+    make_two_gaps();
+    fixture_exec("DELETE FROM audit WHERE seq = 7");
+    fixture_exec("UPDATE audit SET seq = seq + 1 WHERE seq IN (5, 6) ORDER BY seq DESC");
+    fixture_exec("INSERT INTO audit (replica_id, seq, at_ms, action) VALUES (7, 5, 1, 'forged')");
+    restart();
+    assert_fault(AUDIT_FAULT_CHANGED, 3, "a line moved to the gap before");
+}
+
+/* Who has the key writes a line with a good hash and a good head, as line 4 behind a line that has none. */
+struct forgery {
+    const char *action;
+    uint8_t before[AUDIT_HASH_BYTES];
+};
+
+static int forge(struct store_tx *tx, void *arg, struct err *err) {
+    const struct forgery *f = arg;
+    struct audit_image line = {.replica_id = REPLICA, .seq = 4, .at_ms = NOW_MS};
+    struct audit_end end = {.seq = 4};
+    uint8_t key[AUDIT_KEY_BYTES], signed_end[AUDIT_END_BYTES];
+    uint64_t sure = 0;
+    int rc;
+    line.texts[AUDIT_ACTION].data = f->action;
+    line.texts[AUDIT_ACTION].bytes = strlen(f->action);
+    assert_true(audit_chain_peek(store_chain(store), &sure, key));
+    audit_mac_line(key, &line, f->before, end.hash);
+    audit_mac_sign(&(struct audit_owner){key, REPLICA, AUDIT_END_HEAD}, &end, signed_end);
+    rc = db_run(store_tx_conn(tx), "INSERT INTO audit (replica_id, seq, at_ms, action, hash) VALUES (7, 4, ?, ?, ?)",
+                DB_ARGS(db_number(NOW_MS), db_text(f->action), db_bytes(end.hash, sizeof(end.hash))), NULL, err);
+    return rc ? rc
+              : db_run(store_tx_conn(tx), "UPDATE replicas SET audit_seq = 4, audit_head = ? WHERE id = 7",
+                       DB_ARGS(db_bytes(signed_end, sizeof(signed_end))), NULL, err);
+}
+
+static int copy_hash(const struct db_row *row, void *arg, struct err *err) {
+    size_t n = 0;
+    const uint8_t *hash = db_row_bytes(row, 0, &n);
+    (void)err;
+    assert_int_equal(n, AUDIT_HASH_BYTES);
+    memcpy(arg, hash, n);
+    return 0;
+}
+
+static int take_hash(struct store_tx *tx, void *arg, struct err *err) {
+    return db_query_one(store_tx_conn(tx),
+                        &(struct db_query){.sql = "SELECT hash FROM audit WHERE replica_id = 7 AND seq = 2",
+                                           .columns = "b",
+                                           .row = copy_hash,
+                                           .arg = arg},
+                        "none", err);
+}
+
+static void test_only_the_marker_stands_behind_a_gap(void **state) {
+    static const char *const actions[] = {AUDIT_ACTION_RESUME, "trail.test"};
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(actions); i++) {
+        struct forgery f = {.action = actions[i]};
+        struct err err = {0};
+        (void)end_test(state);
+        (void)begin_test(state);
+        append(1, NOW_MS);
+        write_as_before();
+        ASSERT_OK(store_tx(store, take_hash, f.before, &err), &err);
+        ASSERT_OK(store_tx(store, forge, &f, &err), &err);
+        restart();
+        if (i == 0)
+            assert_intact(3, 1); /* it is a forgery that could not be better */
+        else
+            assert_fault(AUDIT_FAULT_CHANGED, 3, "another line behind a gap");
+    }
 }
 
 /* Nobody but this program may write here while it runs. */
@@ -408,9 +521,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         EACH(test_each_kind_of_tampering_is_named),
         EACH(test_an_older_copy_is_noticed),
+        EACH(test_a_copy_that_went_on_to_the_same_line),
         EACH(test_a_trail_that_was_emptied),
         EACH(test_lines_of_an_older_program),
         EACH(test_a_line_missing_among_those_of_an_older_program),
+        EACH(test_a_line_moved_from_one_gap_to_another),
+        EACH(test_only_the_marker_stands_behind_a_gap),
         EACH(test_lines_put_in_as_if_by_an_older_program),
         EACH(test_age),
         EACH(test_age_of_everything),
