@@ -269,6 +269,47 @@ static void a_reload_keeps_rights(void **state) {
     signon_bearer_done(&bearer);
 }
 
+/* A row may have been read before what is known by now: it neither brings a session back to life nor lets it live longer. */
+static void a_stale_row_gives_nothing_back(void **state) {
+    static const struct {
+        const char *name;
+        int64_t known_revoked, known_ends; /* in memory; times after now */
+        int64_t row_revoked, row_ends;
+        bool has_ended; /* a minute from now */
+        int64_t ends;
+    } rows[] = {
+        {"nothing new", 0, 3600000, 0, 3600000, false, 3600000},
+        {"revoked elsewhere", 0, 3600000, 5, 3600000, true, 3600000},
+        {"revoked here, not in the row", 5, 3600000, 0, 3600000, true, 3600000},
+        {"revoked here, later in the row", 5, 3600000, 9, 3600000, true, 3600000},
+        {"shortened elsewhere", 0, 3600000, 0, 30000, true, 30000},
+        {"an end further away in the row", 0, 30000, 0, 3600000, true, 30000},
+        {"for ever", 0, 30000, 0, INT64_MAX / 2, true, 30000},
+    };
+    const struct live_shared same = {0}; /* groups and vCenters stay as they are */
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        struct signon_bearer bearer = {0};
+        struct session *row;
+        int64_t now_ms = clock_wall_ms();
+        sign_in(SIGNON_PROOF_COOKIE);
+        assert_int_equal(signon_verify(signon, grant.token, &bearer, NULL), 0);
+        row = signon_world_session(i + 1);
+        row->ends_at_ms = now_ms + rows[i].known_ends;
+        assert_int_equal(live_session_update(bearer.session, &same, row, NULL), 0);
+        if (rows[i].known_revoked)
+            live_session_revoke(bearer.session, now_ms + rows[i].known_revoked);
+        row->ends_at_ms = now_ms + rows[i].row_ends;
+        row->revoked_at_ms = rows[i].row_revoked ? now_ms + rows[i].row_revoked : 0;
+        assert_int_equal(live_session_update(bearer.session, &same, row, NULL), 0);
+        if (live_session_has_ended(bearer.session, now_ms + 60000) != rows[i].has_ended ||
+            (live_session_judge(bearer.session, bearer.jti, now_ms + 60000) == SESSION_OK) == rows[i].has_ended ||
+            live_session_ends_ms(bearer.session) != now_ms + rows[i].ends)
+            fail_msg("%s: ends %lld ms from now", rows[i].name, (long long)(live_session_ends_ms(bearer.session) - now_ms));
+        signon_bearer_done(&bearer);
+    }
+}
+
 /* What was just written needs not be read again when the change feed tells of it; anything later does. */
 static void the_echo_of_a_sign_on_is_taken_once(void **state) {
     char sid[37], jti[37];
@@ -441,6 +482,7 @@ int main(void) {
         TEST(a_refresh_elsewhere_is_no_reuse),
         TEST(a_logout_elsewhere_arrives_by_the_feed_or_the_reload),
         TEST(a_reload_keeps_rights),
+        TEST(a_stale_row_gives_nothing_back),
         TEST(the_echo_of_a_sign_on_is_taken_once),
         TEST(the_trail_does_not_stand_in_the_way),
         TEST(replicas_agree_on_the_first_key),
