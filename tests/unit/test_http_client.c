@@ -209,6 +209,26 @@ static void test_pin(void **state) {
     tls_server_stop(server);
 }
 
+/* Each byte of a pin counts: somebody who can make certificates at will finds one whose digest begins like any other. */
+static void test_pin_to_the_last_bit(void **state) {
+    static const size_t bytes[] = {0, 1, 15, 16, 30, 31};
+    struct tls_server *server = start(&good);
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(bytes); i++) {
+        struct run r;
+        uint8_t pin[sizeof(good.sha256)];
+        memcpy(pin, good.sha256, sizeof(pin));
+        pin[bytes[i]] ^= 1;
+        run_begin(&r);
+        r.options.trust = (struct http_trust){.pin_sha256 = pin};
+        run_first(&r, server, "127.0.0.1", "/hello");
+        assert_failed(&r, ERR_TLS, "expected SHA-256");
+        run_end(&r);
+    }
+    assert_int_equal(tls_server_requests(server), 0);
+    tls_server_stop(server);
+}
+
 static void test_no_trust_no_client(void **state) {
     (void)state;
     struct run r;
@@ -613,6 +633,7 @@ int main(void) {
         cmocka_unit_test(test_unknown_ca),
         cmocka_unit_test(test_expired),
         cmocka_unit_test(test_pin),
+        cmocka_unit_test(test_pin_to_the_last_bit),
         cmocka_unit_test(test_no_trust_no_client),
         cmocka_unit_test(test_client_certificate),
         cmocka_unit_test(test_request_form),
