@@ -181,6 +181,33 @@ static void nothing_is_hidden(void **state) {
     expect_kind(next_with(wrap(0xa0, wrap(0x0a, hidden)), krb5()), NEGOTIATE_MALFORMED);
 }
 
+static struct der inside(struct der d) {
+    const size_t head = d.bytes[1] == 0x82 ? 4 : 2;
+    return raw(d.bytes + head, d.n - head);
+}
+
+/* Nor may anything stand behind a value that libkrb5 reads on from: behind the init itself, its sequence, the list of mechanisms, the token. */
+static void nothing_stands_behind(void **state) {
+    const struct der hidden = wrap(0xa2, wrap(4, krb5())), oid = RAW(OID_SPNEGO), mech = RAW(OID_KRB5);
+    const struct der none = {0}, extra[] = {none, RAW("x"), RAW("\0\0"), hidden}, request = inside(ap_req(18, 3));
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(extra); i++) {
+        expect_kind(wrap(0x6e, join(request, extra[i])), i ? NEGOTIATE_MALFORMED : NEGOTIATE_AP_REQ);
+        expect_kind(wrap(0x6e, wrap(0x30, join(inside(request), extra[i]))), i ? NEGOTIATE_MALFORMED : NEGOTIATE_AP_REQ);
+        for (unsigned place = 0; place < 7; place++) {
+            struct der here[7] = {{.n = 0}};
+            here[place] = extra[i];
+            struct der mechs = wrap(0xa0, join(wrap(0x30, mech), here[0]));
+            struct der token = wrap(0xa2, join(wrap(4, join(krb5(), here[1])), here[2]));
+            struct der body = join(wrap(0x30, join(join(mechs, token), here[3])), here[4]);
+            struct der whole = join(wrap(0x60, join(join(oid, wrap(0xa0, body)), here[5])), here[6]);
+            struct negotiate_token seen = read_der(whole);
+            if (seen.kind != (i ? NEGOTIATE_MALFORMED : NEGOTIATE_SPNEGO))
+                fail_msg("%zu bytes in place %u: kind %d", extra[i].n, place, seen.kind);
+        }
+    }
+}
+
 /* Cut off anywhere it is no token; with a byte too many in the middle it is none either. */
 static void cut_off_anywhere(void **state) {
     struct der inner = krb5(), tokens[] = {init(RAW(OID_MS OID_KRB5), &inner), next(&inner), krb5(), ap_req(18, 3)};
@@ -274,9 +301,11 @@ static void base64_has_a_limit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_of_tokens),         cmocka_unit_test(what_is_no_token),     cmocka_unit_test(cut_off_anywhere),
-        cmocka_unit_test(frame_of_a_bare_request), cmocka_unit_test(scheme_of_the_header), cmocka_unit_test(base64_both_ways),
-        cmocka_unit_test(base64_has_a_limit),      cmocka_unit_test(nothing_is_hidden),
+        cmocka_unit_test(kinds_of_tokens),       cmocka_unit_test(what_is_no_token),
+        cmocka_unit_test(cut_off_anywhere),      cmocka_unit_test(frame_of_a_bare_request),
+        cmocka_unit_test(scheme_of_the_header),  cmocka_unit_test(base64_both_ways),
+        cmocka_unit_test(base64_has_a_limit),    cmocka_unit_test(nothing_is_hidden),
+        cmocka_unit_test(nothing_stands_behind),
     };
     return cmocka_run_group_tests_name("negotiate", tests, NULL, NULL);
 }
