@@ -6,6 +6,8 @@
 #include "pac.h"
 
 #define DOMAIN "sid:S-1-5-21-1-2-3-"
+#define FIRST_TEXT (20U + 48U) /* where the header of the first text is */
+#define FIRST_BODY 236U        /* and what it points to */
 
 /* Logon information as a KDC packs it (MS-PAC 2.5). */
 struct made {
@@ -313,6 +315,39 @@ static void too_many_groups(void **state) {
     expect_refusal(&w, "malformed");
 }
 
+/* A text may fill its room and no more: the room in its header (a), the room before its units (b), and how many units it has say the same. Each in a
+ * buffer of its very size, so that a reader that trusts one of them is caught beyond the end. */
+static void texts_fit_their_room(void **state) {
+    static const uint16_t name[] = {'a', 'n', 'n', 'a', '1'};
+    static const struct {
+        uint16_t bytes, room; /* in the header */
+        uint32_t room_units;  /* before the units */
+        bool is_good;
+    } rows[] = {
+        {10, 10, 5, true}, {10, 12, 6, true},  {10, 65534, 32767, true}, /* room to spare */
+        {10, 8, 4, false}, {10, 0, 0, false},  {10, 2, 1, false},        /* more text than room */
+        {10, 8, 5, false}, {10, 12, 5, false}, {10, 10, 6, false},       /* two rooms */
+        {9, 10, 5, false}, {10, 11, 5, false},
+    };
+    const struct wanted w = {.user = 1104, .domain = &domain, .name = name, .name_units = UNIT_COUNT(name)};
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        struct made m = make(&w);
+        struct pac_person person;
+        memcpy(m.bytes + FIRST_TEXT, &rows[i].bytes, 2);
+        memcpy(m.bytes + FIRST_TEXT + 2, &rows[i].room, 2);
+        memcpy(m.bytes + FIRST_BODY, &rows[i].room_units, 4);
+        int rc = pac_read_logon(m.bytes, m.n, &person, NULL);
+        if (rc != (rows[i].is_good ? 0 : ERR_UNPROCESSABLE))
+            fail_msg("%u bytes in a room of %u and %u units: %d", rows[i].bytes, rows[i].room, rows[i].room_units, rc);
+        if (!rc)
+            assert_string_equal(person.account, "anna1");
+        if (!rc)
+            pac_person_done(&person);
+        free(m.bytes);
+    }
+}
+
 /* Names that cannot be shown are left out; the groups count all the same. */
 static void names_unfit_for_showing(void **state) {
     static const uint16_t control[] = {'a', 7}, zero[] = {'a', 0, 'b'};
@@ -442,6 +477,7 @@ int main(void) {
         cmocka_unit_test(nobody),
         cmocka_unit_test(malformed_parts),
         cmocka_unit_test(too_many_groups),
+        cmocka_unit_test(texts_fit_their_room),
         cmocka_unit_test(names_unfit_for_showing),
         cmocka_unit_test(cut_off_anywhere),
         cmocka_unit_test(counts_that_differ),
