@@ -91,3 +91,14 @@ TESTS += tests/unit/test_service
 tests_unit_test_service_SOURCES = tests/unit/test_service.c tests/unit/unit.h
 tests_unit_test_service_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_IDENTITY) -iquote $(top_srcdir)/src/service/identity $(CMOCKA_CFLAGS)
 tests_unit_test_service_LDADD = src/service/libidentity.a $(LIBS_DIRECTORY) $(CMOCKA_LIBS)
+
+IDENTITY_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_IDENTITY) -iquote $(top_srcdir)/src/service/identity $(CMOCKA_CFLAGS)
+IDENTITY_TEST_WORLD = tests/unit/identity_world.c tests/unit/identity_world.h tests/unit/unit.h
+# of src/ldap and src/gss only the notations are the real ones
+LIBS_IDENTITY = src/service/libidentity.a src/ldap/libldap-kaas.a $(LIBS_DIRECTORY)
+
+check_PROGRAMS += tests/unit/test_identity_login
+TESTS += tests/unit/test_identity_login
+tests_unit_test_identity_login_SOURCES = tests/unit/test_identity_login.c $(IDENTITY_TEST_WORLD)
+tests_unit_test_identity_login_CPPFLAGS = $(IDENTITY_TEST_CPPFLAGS)
+tests_unit_test_identity_login_LDADD = $(LIBS_IDENTITY) $(CMOCKA_LIBS)
