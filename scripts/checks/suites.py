@@ -220,7 +220,7 @@ def page() -> Count:
 
 def browser() -> Count:
     """The page in Chromium against a stand-in that is held to the contract; the contract itself."""
-    return pytest("browser", "ui")
+    return pytest("browser", "ui", "-n", JOBS, "--dist", "worksteal")
 
 
 def contract() -> Count:
