@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-from functools import cache
-from typing import Any
 
 import csource
-import yaml
 from csource import TOP
+from world.contract import contract
 from world.places import program
-
-
-@cache
-def contract() -> dict[str, Any]:
-    return yaml.safe_load((TOP / "docs/openapi.yaml").read_text())
 
 
 def error_rows() -> dict[str, int]:
@@ -26,12 +19,12 @@ def error_rows() -> dict[str, int]:
 
 
 def test_every_error_code_is_in_the_contract() -> None:
-    listed = set(contract()["components"]["schemas"]["ErrorCode"]["enum"])
+    listed = set(contract().document["components"]["schemas"]["ErrorCode"]["enum"])
     assert listed == set(error_rows())
 
 
 def test_error_codes_have_the_status_of_the_contract() -> None:
-    text = contract()["components"]["schemas"]["ErrorCode"]["description"]
+    text = contract().document["components"]["schemas"]["ErrorCode"]["description"]
     table = {slug: int(status) for slug, status in re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.M)}
     assert table == error_rows()
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
+from world.contract import contract
 
 TOP = Path(__file__).resolve().parents[2]
 METHODS = {"get", "post", "put", "patch", "delete"}
@@ -21,14 +20,8 @@ def table() -> dict[tuple[str, str], str]:
     return found
 
 
-@cache  # it takes half a second to read
-def contract() -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load((TOP / "docs/openapi.yaml").read_text(encoding="utf-8"))
-    return loaded
-
-
 def operations() -> dict[tuple[str, str], dict[str, Any]]:
-    return {(method, path): node[method] for path, node in contract()["paths"].items() for method in node if method in METHODS}
+    return {(method, path): node[method] for path, node in contract().document["paths"].items() for method in node if method in METHODS}
 
 
 def test_every_route_is_in_the_contract() -> None:
@@ -40,7 +33,7 @@ def test_everything_in_the_contract_is_a_route() -> None:
 
 
 def test_public_routes_are_the_same() -> None:
-    default = contract().get("security", [])
+    default = contract().document.get("security", [])
     public = {route for route, node in operations().items() if not node.get("security", default)}
     assert sorted(public ^ {route for route, flags in table().items() if "API_PUBLIC" in flags}) == []
 
@@ -52,7 +45,7 @@ def test_the_sign_on_header_is_in_the_contract() -> None:
 
 def parameters(method: str, path: str) -> list[Any]:
     """The parameters of an operation and of its path, references followed."""
-    document = contract()
+    document = contract().document
     node = document["paths"][path]
     found = []
     for item in [*node.get("parameters", []), *node[method].get("parameters", [])]:
