@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +18,37 @@ class Unexpected(AssertionError):
     """An answer with another status than the caller asked for, or one that breaks the contract."""
 
 
-class Api:
-    """Calls with one identity (or none). `as_token` makes another one for the same daemon."""
+def client(ca_file: Path | None = None) -> requests.Session:
+    """Keeps connections for further requests and shares them between threads: each takes a free one or opens another. Keeps nothing else:
+    no cookies, and nothing of the environment such as proxies."""
+    made = requests.Session()
+    made.trust_env = False
+    made.verify = str(ca_file) if ca_file else True
+    made.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    return made
 
-    def __init__(self, base: str, ca_file: Path, token: str | None = None) -> None:
+
+class Api:
+    """Calls with one identity (or none). `as_token` makes another one for the same daemon, on the same connections: an identity is that of
+    a request, and a daemon that mixes them up must be found out."""
+
+    def __init__(self, base: str, ca_file: Path, token: str | None = None, *, shared: requests.Session | None = None) -> None:
         self.base = base
         self.ca_file = ca_file
         self.token = token
+        self._client = shared or client(ca_file)
 
     def as_token(self, token: str | None) -> Api:
-        return Api(self.base, self.ca_file, token)
+        return Api(self.base, self.ca_file, token, shared=self._client)
+
+    def ask(self, method: str, path: str, **more: Any) -> requests.Response:
+        """Any call, its answer as it is."""
+        return self._client.request(method, self.base + path, allow_redirects=False, **{"timeout": LIMIT_S, **more})
 
     def call(self, method: str, path: str, **more: Any) -> requests.Response:
         """Any call; the answer must fit the contract."""
         headers = {**({"Authorization": f"Bearer {self.token}"} if self.token else {}), **more.pop("headers", {})}
-        answer = requests.request(method, self.base + path, headers=headers, verify=str(self.ca_file), timeout=LIMIT_S,
-                                  allow_redirects=False, **more)
+        answer = self.ask(method, path, headers=headers, **more)
         broken = contract.problems(answer)
         if broken:
             raise Unexpected(f"{method} {path}: {answer.status_code} breaks the contract: {'; '.join(broken[:5])}\n{answer.text[:1000]}")

@@ -90,7 +90,8 @@ class World:
 
     @property
     def admin(self) -> Api:
-        return self.kaasd.admin()
+        """The first administrator, in one session; `kaasd.admin()` makes a new one."""
+        return self.kaasd.kept_admin()
 
     def sign_in(self, name: str) -> Api:
         """Signs in at kaasd as a user of the vCenter, by the cookie of that user's own session."""

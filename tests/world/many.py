@@ -73,7 +73,7 @@ class Many:
 
     @property
     def admin(self) -> Api:
-        return self.kaasd.admin()
+        return self.kaasd.kept_admin()
 
     def sign_in(self, vcenter: StrictVcenter, user: str = VIEWER) -> Api:
         """By the cookie of a session that the vCenter's own control port made."""

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import requests
-
+from .api import client
 from .places import TOP, Scratch, WorldError, free_port, program
 from .process import READY_LIMIT_S, Process
 
@@ -23,9 +22,10 @@ class Control:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self._client = client()
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None, **query: str) -> Any:
-        answer = requests.request(method, self.url + path, json=body, params=query, timeout=CONTROL_LIMIT_S)
+        answer = self._client.request(method, self.url + path, json=body, params=query, timeout=CONTROL_LIMIT_S)
         if not answer.ok:
             raise WorldError(f"the vCenter's control port: {method} {path}: {answer.status_code} {answer.text}")
         return answer.json()
