@@ -13,7 +13,7 @@ import pytest
 from world.full import World
 from world.kaasd import Kaasd
 from world.mariadb import Mariadb
-from world.places import Scratch
+from world.places import Scratch, use_memory
 from world.vcenter import StrictVcenter, Vcenter, start_strict, start_vcsim
 
 # Files that take more than some seconds each as a whole: run by scripts/check, not by --quick.
@@ -56,6 +56,7 @@ UNSANITIZED_FILES = {"test_ad_world", "test_deeds", "test_identity_clients", "te
 
 
 def pytest_configure() -> None:
+    use_memory()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that fixtures stop what they have started
 
 

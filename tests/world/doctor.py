@@ -15,7 +15,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC")
 # what is found and what stands for it; of the same length, since the text is a table
 REST = [(TIME, "2026-01-31 12:00:00 UTC"), (re.compile(r"(?<=version )(\d+\.\d+\.\d+)\.\d+"), r"\1.N"),
         (re.compile(r"\b\d+ s (?=ahead|behind)"), "600 s "), (re.compile(r"in \d+ days"), "in 9 days"),
-        (re.compile(r"/tmp/[^ ]*/"), "/etc/kaas/")]
+        (re.compile(r"/(?:tmp|dev/shm)/[^ ]*/"), "/etc/kaas/")]
 
 
 def normalised(text: str, ports: dict[int, int]) -> str:

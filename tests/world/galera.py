@@ -211,7 +211,9 @@ def _make_template(target: Path) -> None:
             f"--wsrep-provider={PROVIDER}",
             "--wsrep-cluster-address=gcomm://", "--wsrep-cluster-name=world",
             f"--wsrep-provider-options=base_port={port};gmcast.listen_addr=tcp://127.0.0.1:{port};pc.recovery=FALSE"), folder, ENVIRONMENT)
-        process.wait_until(lambda: "Synchronized with group, ready for connections" in process.log, "its own cluster")
+        # the second comes later, and a server that is asked to end between the two never does
+        process.wait_until(lambda: "Synchronized with group" in process.log and "mariadbd: ready for connections" in process.log,
+                           "its own cluster")
         process.stop()
         shutil.copytree(plain / "data", folder / "copy", ignore=shutil.ignore_patterns("galera.cache", "gvwstate.dat", "ibtmp1"))
         shutil.move(folder / "copy", target)

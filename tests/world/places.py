@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import socket
 import tempfile
@@ -14,6 +15,8 @@ BUILD = Path(os.environ.get("KAAS_BUILD", TOP / "build"))
 BIN = TOP / "build/bin"
 PORTS = range(20000, 32000)
 PORT_TRIES = 1000
+MEMORY = Path("/dev/shm")
+MEMORY_LEAST_BYTES = 8 << 30
 SOCKET_PATH_MAX = 100  # sun_path holds 108 bytes (unix(7))
 
 
@@ -29,11 +32,26 @@ def program(name: str) -> Path:
     raise WorldError(f"{name} is not built in {BUILD}: run scripts/setup")
 
 
+def use_memory() -> None:
+    """Worlds and all other temporary files of this process in memory, unless TMPDIR names a place: a database server waits for the disk at
+    each commit, which is half of the time that a world takes to start. Things stay as they are where memory is short, nothing may be run
+    from there, or folders are to be kept."""
+    if {"TMPDIR", "KAAS_KEEP"} & os.environ.keys() or not MEMORY.is_dir():
+        return
+    for left in MEMORY.glob("kaas-*-[0-9]*-*"):  # by a run that was killed
+        if not Path("/proc", left.name.split("-")[2]).exists():
+            shutil.rmtree(left, ignore_errors=True)
+    room = os.statvfs(MEMORY)
+    free_kib = int(re.findall(r"^MemAvailable: *(\d+)", Path("/proc/meminfo").read_text(), re.M)[0])
+    if min(room.f_bavail * room.f_frsize, free_kib << 10) >= MEMORY_LEAST_BYTES and not room.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = str(MEMORY)
+
+
 class Scratch:
     """A folder that goes away with the world; kept when KAAS_KEEP is set, for looking at logs."""
 
     def __init__(self, name: str = "w") -> None:
-        self.path = Path(tempfile.mkdtemp(prefix=f"kaas-{name}-", dir=self._parent()))
+        self.path = Path(tempfile.mkdtemp(prefix=f"kaas-{name}-{os.getpid()}-", dir=self._parent()))
         (self.path / "log").mkdir()
 
     @staticmethod
