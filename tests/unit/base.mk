@@ -69,3 +69,10 @@ TESTS += tests/unit/test_uuid
 tests_unit_test_uuid_SOURCES = tests/unit/test_uuid.c tests/unit/unit.h
 tests_unit_test_uuid_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/src/base $(CMOCKA_CFLAGS)
 tests_unit_test_uuid_LDADD = $(LIBS_BASE) $(CMOCKA_LIBS)
+
+# No test by itself: tests/world/clock.py lays it under the daemon. A library, whatever automake calls it, and never with a sanitizer.
+check_PROGRAMS += tests/integ/forward_clock.so
+tests_integ_forward_clock_so_SOURCES = tests/integ/forward_clock.c
+tests_integ_forward_clock_so_CPPFLAGS = -D_GNU_SOURCE
+tests_integ_forward_clock_so_CFLAGS = -std=gnu11 $(KAAS_WARN_CFLAGS) -fPIC
+tests_integ_forward_clock_so_LDFLAGS = -shared -pthread

@@ -1,0 +1,52 @@
+"""A clock of one daemon that a test puts forward: minutes pass for it in no time."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .full import World
+from .places import Scratch, program
+
+FORM = "=q"
+STEP_S = 5.0
+PAUSE_S = 0.1
+
+
+class Clock:
+    """Give `env` to the daemon. The file outlives a restart, and so does the time that was gained: clocks do not go back."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.ahead_s = 0.0
+        self.path.write_bytes(struct.pack(FORM, 0))
+        self.env = {"LD_PRELOAD": str(program("tests/integ/forward_clock.so")), "KAAS_TEST_CLOCK": str(path)}
+
+    def advance(self, seconds: float) -> None:
+        """In steps with a moment of real time between them, in which the daemon does what is due: it asks and is answered by programs whose
+        clocks go as ever, and what takes a moment shall not look as if it had taken minutes."""
+        end = self.ahead_s + seconds
+        while self.ahead_s < end:
+            self._set(min(end, self.ahead_s + STEP_S))
+            time.sleep(PAUSE_S)
+
+    def _set(self, ahead_s: float) -> None:
+        self.ahead_s = ahead_s
+        with self.path.open("r+b") as file:  # in place: the daemon has it mapped
+            file.write(struct.pack(FORM, int(ahead_s * 1000)))
+
+
+@contextmanager
+def clocked_world(name: str, **more: Any) -> Iterator[tuple[World, Clock]]:
+    """A whole world whose daemon, and each replica beside it, goes by this clock."""
+    scratch = Scratch("k")
+    clock = Clock(scratch.path / "clock")
+    try:
+        with World(name, env=clock.env, **more) as whole:
+            yield whole, clock
+    finally:
+        scratch.remove()
