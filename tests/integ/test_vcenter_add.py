@@ -20,7 +20,7 @@ from world.vcenter import DEFAULT_WORLD, StrictVcenter
 
 PATH = "/v2/vcenters"
 OTHER_UUID = "20000000-0000-4000-8000-000000000001"
-FAST = {"vcenter": {"call_timeout": "2s", "connect_timeout": "2s"}}
+IMPATIENT = {"vcenter": {"call_timeout": "2s", "connect_timeout": "2s"}}
 
 
 def body_of(vcenter: StrictVcenter, **more: Any) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def ca_of(vcenter: StrictVcenter) -> str:
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[World]:
-    with World("a", options=FAST) as whole:
+    with World("a") as whole:
         yield whole
 
 
@@ -149,9 +149,16 @@ def test_a_port_where_nobody_listens_is_told(new: World) -> None:
 
 
 def test_a_server_that_never_shakes_hands_is_given_up(new: World) -> None:
-    new.vcenter.control.fault("front", "tls-hang")
-    refused(new, 504, "upstream_timeout", body_of(new.vcenter))
-    refused(new, 504, "upstream_timeout", pinned(new.vcenter))
+    replica = new.kaasd.beside("impatient", options=IMPATIENT)
+    replica.start()
+    try:
+        new.vcenter.control.fault("front", "tls-hang")
+        admin = replica.api().login_password("admin", new.kaasd.admin_password)
+        for body in (body_of(new.vcenter), pinned(new.vcenter)):
+            admin.refused(504, "upstream_timeout", "POST", PATH, json=body)
+    finally:
+        replica.stop()
+    assert list(new.admin.items(PATH)) == []
 
 
 def test_a_server_that_drops_the_connection_at_once_is_told(new: World) -> None:
