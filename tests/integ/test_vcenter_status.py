@@ -11,7 +11,6 @@ from world.full import EXTENSION_KEY, World, add_vcenter
 from world.wait import until
 
 
-
 def status_of(world: World) -> dict[str, Any]:
     return world.admin.get(f"/v2/vcenters/{world.vcenter.instance_uuid}/status")
 
