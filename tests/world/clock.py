@@ -13,7 +13,6 @@ from .full import World
 from .places import Scratch, program
 
 FORM = "=q"
-STEP_S = 5.0
 PAUSE_S = 0.1
 
 
@@ -26,12 +25,13 @@ class Clock:
         self.path.write_bytes(struct.pack(FORM, 0))
         self.env = {"LD_PRELOAD": str(program("tests/integ/forward_clock.so")), "KAAS_TEST_CLOCK": str(path)}
 
-    def advance(self, seconds: float) -> None:
+    def advance(self, seconds: float, step_s: float = 5.0) -> None:
         """In steps with a moment of real time between them, in which the daemon does what is due: it asks and is answered by programs whose
-        clocks go as ever, and what takes a moment shall not look as if it had taken minutes."""
+        clocks go as ever, and what takes a moment shall not look as if it had taken minutes. What is on its way during a step takes that
+        long for the daemon."""
         end = self.ahead_s + seconds
         while self.ahead_s < end:
-            self._set(min(end, self.ahead_s + STEP_S))
+            self._set(min(end, self.ahead_s + step_s))
             time.sleep(PAUSE_S)
 
     def _set(self, ahead_s: float) -> None:
