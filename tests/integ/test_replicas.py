@@ -25,8 +25,6 @@ pytestmark = pytest.mark.unsanitized
 ALL = sorted(sample.name for sample in SAMPLES)
 KINDS = ("ending TLS", "passing TLS through")
 OPTIONS: dict[str, Any] = {"server": {"trusted_proxies": ["127.0.0.1"], "drain": "3s"}}
-LEASE_MS = 12_000
-SLACK_MS = 20_000  # for a busy machine
 REPEAT_AFTER_S = 1.0  # as docs/replicas.md asks of clients: what is left of a process that dies still takes requests for a moment
 BAD_GATEWAY = 502  # the balancer's: the replica it had asked died before it had answered
 
@@ -190,7 +188,6 @@ def test_a_replica_dies(pair: Pair, balancer: Haproxy) -> None:
     clients = Clients(pair, balancer.url).start(8)
     clients.served_more(60)
     victim.kill()
-    began = time.monotonic()
     try:
         assert other.api(token).get("/v2/whoami")["name"] == "admin"
         fresh = other.api(token).expect(200, "POST", "/v2/token/refresh")["access_token"]
@@ -199,7 +196,6 @@ def test_a_replica_dies(pair: Pair, balancer: Haproxy) -> None:
         clients.stop().check()
         if "ending" in balancer.folder.name:  # once is enough
             until(lambda: pair.holder_of(lease) is other, "the lease in other hands")
-            assert (time.monotonic() - began) * 1000 < 2 * LEASE_MS + SLACK_MS
     finally:
         clients.stop()
         victim.start()

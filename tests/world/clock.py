@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .full import World
 from .places import Scratch, program
+from .wait import until
 
+T = TypeVar("T")
 FORM = "=q"
 PAUSE_S = 0.1
 
@@ -33,6 +35,18 @@ class Clock:
         while self.ahead_s < end:
             self._set(min(end, self.ahead_s + step_s))
             time.sleep(PAUSE_S)
+
+    def hasten(self, happened: Callable[[], T | None], what: object) -> T:
+        """As wait.until, with a second of the daemon's time for each look: for what it tries again after a pause. On a slow machine looks
+        are slow too, so that a call always has some seconds of real time."""
+
+        def look() -> T | None:
+            found = happened()
+            if not found:
+                self.advance(1)
+            return found
+
+        return until(look, what)
 
     def _set(self, ahead_s: float) -> None:
         self.ahead_s = ahead_s
