@@ -219,7 +219,8 @@ int ldap_conn_search(struct ldap_conn *conn, const struct ldap_query *query, lda
     note("search %s %s\n", query->base, query->filter);
     iw.searches++;
     if (iw.lose_after && !--iw.lose_after)
-        return err_set(err, ERR_UNREACHABLE, "the connection to %s is lost", conn->host);
+        return err_set(err, iw.lose_code ? iw.lose_code : ERR_UNREACHABLE, "the connection to %s is lost", conn->host);
+    assert_string_equal(conn->dn, "kaas"); /* nothing is asked as somebody else, or as nobody */
     if (iw.search_code)
         return err_set(err, iw.search_code, "as the test wants it");
     for (size_t i = 0; !rc && iw.entries[i]; i++) {

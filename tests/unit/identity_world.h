@@ -31,7 +31,8 @@ struct identity_world {
     const char *dead_hosts;     /* not reached: "dc1 dc2" */
     int dead_code;              /* what that gives; 0: ERR_UNREACHABLE */
     const char *own_password;   /* that the servers take from kaasd */
-    unsigned lose_after;        /* the search of this number, counted from now, meets a lost connection; 0: none */
+    unsigned lose_after;        /* the search of this number, counted from now, meets lose_code; 0: none */
+    int lose_code;              /* 0: ERR_UNREACHABLE, as when the connection is lost */
     int search_code;            /* != 0: what each search gives */
     bool is_ad_off, is_lab_off; /* the sources are disabled */
     bool has_no_lab;            /* the source "lab" is not configured */

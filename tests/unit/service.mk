@@ -102,3 +102,15 @@ TESTS += tests/unit/test_identity_login
 tests_unit_test_identity_login_SOURCES = tests/unit/test_identity_login.c $(IDENTITY_TEST_WORLD)
 tests_unit_test_identity_login_CPPFLAGS = $(IDENTITY_TEST_CPPFLAGS)
 tests_unit_test_identity_login_LDADD = $(LIBS_IDENTITY) $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_identity_groups
+TESTS += tests/unit/test_identity_groups
+tests_unit_test_identity_groups_SOURCES = tests/unit/test_identity_groups.c $(IDENTITY_TEST_WORLD)
+tests_unit_test_identity_groups_CPPFLAGS = $(IDENTITY_TEST_CPPFLAGS)
+tests_unit_test_identity_groups_LDADD = $(LIBS_IDENTITY) $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_identity_servers
+TESTS += tests/unit/test_identity_servers
+tests_unit_test_identity_servers_SOURCES = tests/unit/test_identity_servers.c $(IDENTITY_TEST_WORLD)
+tests_unit_test_identity_servers_CPPFLAGS = $(IDENTITY_TEST_CPPFLAGS)
+tests_unit_test_identity_servers_LDADD = $(LIBS_IDENTITY) $(CMOCKA_LIBS)
