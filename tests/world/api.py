@@ -18,13 +18,15 @@ class Unexpected(AssertionError):
     """An answer with another status than the caller asked for, or one that breaks the contract."""
 
 
-def client(ca_file: Path | None = None) -> requests.Session:
+def client(ca_file: Path | None = None, *, keeps_connections: bool = True) -> requests.Session:
     """Keeps connections for further requests and shares them between threads: each takes a free one or opens another. Keeps nothing else:
     no cookies, and nothing of the environment such as proxies."""
     made = requests.Session()
     made.trust_env = False
     made.verify = str(ca_file) if ca_file else True
     made.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    if not keeps_connections:
+        made.headers["Connection"] = "close"
     return made
 
 
