@@ -8,6 +8,7 @@ from typing import Any
 
 from . import vimclient
 from .api import Api
+from .installed import adopt, installed_database
 from .kaasd import Kaasd
 from .mariadb import Mariadb
 from .places import Scratch
@@ -68,12 +69,12 @@ class World:
         with ExitStack() as stack:
             self.scratch = Scratch(self._name)
             stack.callback(self.scratch.remove)
-            self.db = Mariadb(self.scratch, options=self._database_options)
+            self.db = installed_database(self.scratch, self._database_options)
             stack.callback(self.db.close)
             self.vcenter = start_strict(self.scratch, flags=self._vcenter_flags)
             stack.callback(self.vcenter.stop)
             self.kaasd = Kaasd(self.scratch, self.db.socket, options=self._options, env=self._env)
-            self.kaasd.init()
+            adopt(self.kaasd)
             stack.callback(self.kaasd.stop)
             self.kaasd.start()
             self._stack = stack.pop_all()

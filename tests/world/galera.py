@@ -19,11 +19,10 @@ from typing import Any
 
 import pymysql
 
-from .places import TOP, Scratch, WorldError, free_port
+from .places import CACHE, TOP, Scratch, WorldError, free_port
 from .process import READY_LIMIT_S, Process, run
 
 PROVIDER = Path("/usr/lib/galera/libgalera_smm.so")
-CACHE = Path(os.environ.get("KAAS_CACHE", TOP / ".cache"))
 SCRIPT = TOP / "scripts/mariadb-private"
 SIZES = ("--innodb-log-file-size=4M", "--innodb-buffer-pool-size=32M", "--innodb-data-file-path=ibdata1:10M:autoextend",
          "--aria-log-file-size=8M")

@@ -10,6 +10,7 @@ from typing import Any
 
 from .api import Api
 from .full import add_vcenter, register
+from .installed import adopt, installed_database
 from .kaasd import Kaasd
 from .mariadb import Mariadb
 from .places import Scratch
@@ -38,14 +39,14 @@ class Many:
         with ExitStack() as stack:
             self.scratch = Scratch("m")
             stack.callback(self.scratch.remove)
-            self.db = Mariadb(self.scratch)
+            self.db = installed_database(self.scratch)
             stack.callback(self.db.close)
             for number in range(self.count):
                 vcenter = self.start_vcenter(f"vc{number}", uuid_of(number))
                 stack.callback(vcenter.stop)
                 self.vcenters.append(vcenter)
             self.kaasd = Kaasd(self.scratch, self.db.socket, options=self._options)
-            self.kaasd.init()
+            adopt(self.kaasd)
             stack.callback(self.kaasd.stop)
             self.kaasd.start()
             admin = self.admin

@@ -13,6 +13,8 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("KAAS_BUILD", TOP / "build"))
 BIN = TOP / "build/bin"
+# What is made once and fits any clone; may be removed at any time. scripts/lib/common.sh has the same default.
+CACHE = Path(os.environ.get("KAAS_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "kaas"))
 PORTS = range(20000, 32000)
 PORT_TRIES = 1000
 MEMORY = Path("/dev/shm")

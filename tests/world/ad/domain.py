@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from ..certs import make_server_cert
-from ..places import TOP, Scratch, WorldError
+from ..places import CACHE, Scratch, WorldError
 from ..process import run
 from . import people
 from .lines import Lines
@@ -40,10 +40,6 @@ KRB5_CONF = """[libdefaults]
 """
 
 
-def cache_folder() -> Path:
-    return Path(os.environ.get("KAAS_CACHE", TOP / ".cache"))
-
-
 def samba_version() -> str:
     try:
         asked = run(["dpkg-query", "-W", "-f", "${Version}", "samba-ad-dc", "samba", "python3-samba"])
@@ -59,7 +55,7 @@ def copy_domain(target: Path) -> None:
     digest = hashlib.sha256(samba_version().encode())
     for name in MAKERS:
         digest.update((HERE / name).read_bytes())
-    folder = cache_folder() / f"ad-{digest.hexdigest()[:20]}"
+    folder = CACHE / f"ad-{digest.hexdigest()[:20]}"
     folder.parent.mkdir(exist_ok=True)
     with (folder.parent / "ad.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
