@@ -274,7 +274,8 @@ def start_strict(scratch: Scratch, name: str = "vcenter", *, world: Path = DEFAU
     ready_file = scratch.path / f"{name}.json"
     ready_file.unlink(missing_ok=True)
     command = [program("strictvc"), "--world", world, "--ready-file", ready_file, "--names", "localhost", *flags]
-    process = Process(name, command, scratch.log, env={"TMPDIR": str(scratch.path)})
+    # it is small: collecting garbage less often is a seventh of the time that it takes to start
+    process = Process(name, command, scratch.log, env={"TMPDIR": str(scratch.path), "GOGC": "400"})
     process.wait_until(ready_file.exists, "the ready file")
     ready = json.loads(ready_file.read_text())
     host, port = ready["address"].rsplit(":", 1)
