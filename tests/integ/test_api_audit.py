@@ -15,6 +15,7 @@ from world.full import World
 from world.kaasd import Kaasd
 from world.wait import until
 
+pytestmark = pytest.mark.slow
 DAY_MS = 24 * 3600 * 1000
 START = datetime.now(UTC).replace(microsecond=0) - timedelta(days=30)  # older than anything the world did, younger than what goes by age
 START_MS = int(START.timestamp() * 1000)

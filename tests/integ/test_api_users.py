@@ -18,6 +18,7 @@ from world.mariadb import Mariadb
 from world.places import Scratch
 from world.wait import until
 
+pytestmark = pytest.mark.slow
 MERGE = {"Content-Type": "application/merge-patch+json"}
 HEADER = {"X-KaaS": "1"}
 PASSWORD, OTHER = "correct horse battery staple", "seven swans in a paper boat"

@@ -17,6 +17,7 @@ from world.mariadb import Mariadb
 from world.places import Scratch
 from world.wait import until
 
+pytestmark = pytest.mark.slow
 PASSWORD, WRONG = "seven swans in a paper boat", "wr0ng-horse-battery-staple"
 REFUSALS = 25
 MARK = "unknown name #"  # what stands for a typed name that nobody has: it may be a password

@@ -18,6 +18,7 @@ from world.terminal import Terminal
 from world.vcenter import DEFAULT_WORLD, StrictVcenter
 from world.wait import until
 
+pytestmark = pytest.mark.slow
 FAILED, USAGE, UNREACHABLE, NOT_FOUND, REFUSED, UNCONFIRMED = 1, 2, 3, 4, 5, 6
 ODD_NAMES = ["näme 🚀", "a/b", "100%", "it's \"quoted\"", "back\\slash", "-dash", "x:y", "é" * 50]
 HX_EAST_DC0 = "DC0/HX-East"

@@ -14,6 +14,7 @@ from world.places import program
 from world.process import run
 from world.terminal import Terminal
 
+pytestmark = pytest.mark.slow
 PASSWORD, OTHER = "correct horse battery staple", "seven swans in a paper boat"
 
 

@@ -14,6 +14,7 @@ from world.api import Api
 from world.full import World
 from world.wait import until
 
+pytestmark = pytest.mark.slow
 PATH = "/v2/clusters:import"
 LINES_MAX = 5000
 BODY_MAX = 8 * 1024 * 1024

@@ -12,6 +12,7 @@ from world.api import Api
 from world.full import World, add_vcenter, register
 from world.wait import until
 
+pytestmark = pytest.mark.slow
 EAST, WEST, PLAIN = "domain-c7", "domain-c70", "domain-c40"
 WEST_HOST, EAST_HOST, EAST_HOST_2, PLAIN_HOST = "host-71", "host-11", "host-12", "host-41"
 CP_VM, W0_VM = "vm-101", "vm-102"

@@ -19,6 +19,7 @@ from world.places import program
 from world.wait import until
 from world.watching import metric
 
+pytestmark = [pytest.mark.slow, pytest.mark.threads]
 PLACES = 8  # of one session
 LONG = 60
 

@@ -21,6 +21,7 @@ from world.many import Many
 from world.process import run
 from world.vcenter import StrictVcenter
 
+pytestmark = [pytest.mark.slow, pytest.mark.long(45)]
 FAST = {"vcenter": {"call_timeout": "4s", "connect_timeout": "2s"}}
 WRITING = ("RegisterExtension", "UpdateExtension", "UnregisterExtension", "SetExtensionCertificate")
 

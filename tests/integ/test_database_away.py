@@ -23,6 +23,7 @@ from world.samples import SAMPLES, visible_to
 from world.slowdb import SlowDb
 from world.wait import until
 
+pytestmark = pytest.mark.slow
 LIMIT_S = 60
 RECORD_FILE_FULL = 1114  # the engine's error when its files may not grow
 ALL = sorted(sample.name for sample in SAMPLES)

@@ -15,7 +15,7 @@ from world.mariadb import Mariadb
 from world.wait import until
 
 MOST = 50000
-pytestmark = pytest.mark.unsanitized  # instrumented, so many take minutes; the transactions are in store_trail_test.c
+pytestmark = [pytest.mark.slow, pytest.mark.unsanitized]  # instrumented, so many take minutes; the transactions are in store_trail_test.c
 
 
 @pytest.fixture(scope="module")

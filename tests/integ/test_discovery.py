@@ -10,6 +10,7 @@ import pytest
 from world.full import World, add_vcenter, register
 from world.vcenter import DEFAULT_WORLD
 
+pytestmark = pytest.mark.slow
 BASE = "com.springpath.sysmgmt"
 MANY = 230
 

@@ -20,6 +20,7 @@ from world.mariadb import Mariadb
 from world.places import Scratch, free_port
 from world.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 
+pytestmark = [pytest.mark.slow, pytest.mark.long(69)]
 FAST = {"vcenter": {"call_timeout": "3s", "connect_timeout": "2s"}}
 DAYS = 400  # so that no certificate is about to expire
 MINUTES_AGO = 10

@@ -8,6 +8,8 @@ import pytest
 from world.api import Api
 from world.full import World
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def clusters(world: World) -> dict[str, str]:

@@ -26,6 +26,7 @@ from world.full import World
 from world.samples import visible_to
 from world.wait import until
 
+pytestmark = [pytest.mark.slow, pytest.mark.unsanitized]
 # name of a group: role mapped to it. mail-all is a distribution group: its members have nothing by it.
 MAPPED = {"kaas-admins": "admin", "kaas-viewers": "user", "grp-deep": "user", "grp-cycle-b": "user", people.MANY[-1]: "user",
           "mail-all": "admin"}

@@ -25,6 +25,7 @@ from world.places import Scratch
 from world.process import run
 from world.wait import until
 
+pytestmark = pytest.mark.slow
 PATH = "/v2/login/kerberos"
 HEADER = {"X-KaaS": "1"}
 SPNEGO, KRB5, NTLM = (bytes.fromhex(oid) for oid in ("2b0601050502", "2a864886f712010202", "2b06010401823702020a"))

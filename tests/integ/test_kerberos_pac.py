@@ -14,6 +14,7 @@ from world.ad.domain import HERE, SYSTEM_PYTHON
 from world.ad.lines import Lines
 from world.places import WorldError, program
 
+pytestmark = pytest.mark.slow
 ENABLED, DENY_ONLY, EXTRA_SIDS, RESOURCE_GROUPS = 4, 0x10, 0x20, 0x200
 ROUNDS = 300
 ALPHABET = "abcXYZ .-_äöüßéčλжש中文\U0001f600\U00010348"

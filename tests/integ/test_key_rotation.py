@@ -14,6 +14,7 @@ from world.full import World
 from world.kaasd import Kaasd
 from world.wait import until
 
+pytestmark = pytest.mark.slow
 PUBLISH_S = 2
 
 

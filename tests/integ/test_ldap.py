@@ -21,6 +21,7 @@ from world.mariadb import Mariadb
 from world.places import Scratch, free_port
 from world.wait import until
 
+pytestmark = pytest.mark.slow
 HEADER = {"X-KaaS": "1"}
 MERGE = {"Content-Type": "application/merge-patch+json", **HEADER}
 DEEP = {"grp-leaf", "grp-mid", "grp-uni", "grp-deep"}

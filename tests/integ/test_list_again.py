@@ -14,6 +14,7 @@ from world.full import World
 from world.samples import visible_to
 from world.wait import until
 
+pytestmark = pytest.mark.slow
 REPEATS = 3  # the first is kept, the others are answered by what was kept
 MERGE = {"Content-Type": "application/merge-patch+json"}
 PASSWORD = "correct horse battery staple"

@@ -12,6 +12,7 @@ from world.full import EXTENSION_KEY, World, add_vcenter
 from world.logins import credentials, lose_session, ours, rescan, state_is, until, vcenter_json, wait_connected
 from world.vcenter import User
 
+pytestmark = pytest.mark.slow
 SERVICE = "kaas-svc-6f1c9a2e"
 DEDICATED = "operator"
 WRONG = "wrong-Pass9"

@@ -13,6 +13,7 @@ from world.samples import visible_to
 from world.wait import until
 from world.watching import until_watching
 
+pytestmark = [pytest.mark.slow, pytest.mark.long(200)]
 HARD_S = 120  # no answer of the vCenter is used longer, but in grace
 GRACE_S = 300
 RETRY_S = 80  # at the latest, a vCenter that was away for long is tried again

@@ -22,6 +22,7 @@ from world.places import TOP, Scratch
 from world.prefixproxy import PrefixProxy
 from world.vcenter import StrictVcenter
 
+pytestmark = pytest.mark.slow
 PATH = "/plugin/plugin.json"
 Json = dict[str, Any]
 

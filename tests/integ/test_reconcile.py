@@ -16,6 +16,7 @@ from world.kaasd import Kaasd
 from world.vcenter import Control, StrictVcenter
 from world.wait import until
 
+pytestmark = [pytest.mark.slow, pytest.mark.long(40)]
 OFTEN = {"vcenter": {"reconcile_interval": "1s"}}
 EXTENSION_RIGHTS = ["Extension.Register", "Extension.Update", "Extension.Unregister"]
 SESSION_RIGHTS = ["Sessions.ValidateSession", "Sessions.TerminateSession", "Sessions.ImpersonateUser"]

@@ -18,6 +18,7 @@ from world.kaasd import Kaasd
 from world.vcenter import DEFAULT_WORLD, Control, StrictVcenter, User
 from world.wait import until
 
+pytestmark = pytest.mark.slow
 PASSWORD_OPTIONS = ("--password-file", "-")
 STATUS_NOT_REGISTERED = "not_registered"
 

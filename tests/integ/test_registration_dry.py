@@ -13,6 +13,7 @@ from world.full import EXTENSION_KEY, World, add_vcenter
 from world.vcenter import Control, User
 from world.wait import until
 
+pytestmark = pytest.mark.slow
 READING = {"Sessions.ValidateSession", "Sessions.TerminateSession", "Extension.Update", "Extension.Register", "Extension.Unregister"}
 CHANGING = {"RegisterExtension", "UpdateExtension", "UnregisterExtension", "SetExtensionCertificate", "SetServiceAccount",
             "AddAuthorizationRole", "UpdateAuthorizationRole", "RemoveAuthorizationRole", "SetEntityPermissions",

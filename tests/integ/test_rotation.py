@@ -26,6 +26,7 @@ from world.logins import (
 )
 from world.sealing import age_login_certificate
 
+pytestmark = [pytest.mark.slow, pytest.mark.long(40)]
 FAST = {"vcenter": {"call_timeout": "4s", "connect_timeout": "2s"}}
 SET, LOGIN = "SetExtensionCertificate", "LoginExtensionByCertificate"
 

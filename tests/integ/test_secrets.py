@@ -23,6 +23,7 @@ from world.places import Scratch, program
 from world.process import Process
 from world.vcenter import DEFAULT_WORLD, StrictVcenter, User, start_strict
 
+pytestmark = [pytest.mark.slow, pytest.mark.long(75)]
 CORE = "Quagga-7f3e-Marmoset"  # survives every escaping as it is
 PASSWORD = f"<&>\"'\\{CORE}'\"\\]]>ü€"
 LOCAL_PASSWORD_LIMIT_BYTES = 12

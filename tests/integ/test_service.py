@@ -21,6 +21,7 @@ from world.places import free_port
 from world.samples import visible_to
 from world.wait import until
 
+pytestmark = pytest.mark.slow
 MERGE = {"Content-Type": "application/merge-patch+json"}
 HEADER = {"X-KaaS": "1"}
 VIEWER = "VSPHERE.LOCAL\\viewer-east"

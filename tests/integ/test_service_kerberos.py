@@ -16,6 +16,7 @@ from world.full import World
 from world.hx_controller import HxController, claims_of
 from world.samples import visible_to
 
+pytestmark = pytest.mark.slow
 PRINCIPAL = "svc-hx-east@AD.TEST"
 VIEWER = "VSPHERE.LOCAL\\viewer-east"
 

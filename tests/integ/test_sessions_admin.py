@@ -13,6 +13,8 @@ from world.full import World
 from world.kaasd import Kaasd
 from world.wait import until
 
+pytestmark = pytest.mark.slow
+
 
 class Pair:
     """Two replicas of one installation, and a local user of its own for each test."""

@@ -14,6 +14,7 @@ from world import raw
 from world.full import World
 from world.haproxy import Haproxy
 
+pytestmark = pytest.mark.slow
 END = b"\r\n\r\n"
 HOST = "Host: localhost"
 # Answered only where the request before it has a clear end.

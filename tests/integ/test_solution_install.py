@@ -9,6 +9,7 @@ import pytest
 from world import vimclient
 from world.full import EXTENSION_KEY, World, register
 
+pytestmark = pytest.mark.slow
 PATH = "/v2/solution-installs"
 X_KAAS = {"X-KaaS": "1"}
 

@@ -15,6 +15,7 @@ from world.logins import ours, rescan, until, vcenter_json, wait_connected
 from world.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 
 OTHER_UUID = "22222222-3333-4444-8555-666666666666"
+pytestmark = pytest.mark.slow
 FAST = {"vcenter": {"call_timeout": "4s", "connect_timeout": "2s"}}
 MERGE = {"Content-Type": "application/merge-patch+json"}
 

@@ -18,6 +18,7 @@ from world.full import World, add_vcenter, register
 from world.places import free_port
 from world.vcenter import DEFAULT_WORLD, StrictVcenter
 
+pytestmark = pytest.mark.slow
 PATH = "/v2/vcenters"
 OTHER_UUID = "20000000-0000-4000-8000-000000000001"
 IMPATIENT = {"vcenter": {"call_timeout": "2s", "connect_timeout": "2s"}}

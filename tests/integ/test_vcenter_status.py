@@ -10,6 +10,8 @@ from world import vimclient
 from world.full import EXTENSION_KEY, World, add_vcenter
 from world.wait import until
 
+pytestmark = pytest.mark.slow
+
 
 def status_of(world: World) -> dict[str, Any]:
     return world.admin.get(f"/v2/vcenters/{world.vcenter.instance_uuid}/status")

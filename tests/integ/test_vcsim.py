@@ -15,6 +15,8 @@ from world.mariadb import Mariadb
 from world.places import Scratch, free_port
 from world.vcenter import Vcenter, start_vcsim
 
+pytestmark = pytest.mark.slow
+
 
 class Place:
     def __init__(self, vcsim: Vcenter, kaasd: Kaasd, tunnel_port: int = 0) -> None:

@@ -14,6 +14,7 @@ from world.certs import make_server_cert
 from world.places import Scratch, WorldError, program
 from world.vcenter import StrictVcenter, Vcenter, start_vcsim
 
+pytestmark = [pytest.mark.slow, pytest.mark.threads]
 KEY = "com.example.kaas"
 UNKNOWN_COOKIE = "0" * 40
 

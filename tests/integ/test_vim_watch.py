@@ -16,6 +16,7 @@ from world.places import WorldError, program
 from world.vcenter import DEFAULT_WORLD, StrictVcenter, Vcenter
 from world.wait import until
 
+pytestmark = [pytest.mark.slow, pytest.mark.long(69)]
 OWN = "com.springpath.sysmgmt"
 LIMIT_S = 120  # generous: ends a test that would hang
 SETTLED = r"settled (\d+) (\d+) (\d+) (\d+) (\d+)"  # answers, bytes, most bytes in one, ms, peak memory in KB

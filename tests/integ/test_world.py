@@ -16,6 +16,8 @@ from world.process import Process
 from world.samples import EAST, hidden_from, visible_to
 from world.vcenter import StrictVcenter, Vcenter
 
+pytestmark = pytest.mark.unsanitized
+
 
 def test_sockets_fit_into_the_scratch_folder(scratch: Scratch) -> None:
     assert len(str(scratch.path / "kaasd" / "admin.sock")) < SOCKET_PATH_MAX
