@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import Any
+from contextlib import suppress
 
 import pytest
 import requests
@@ -27,31 +26,18 @@ from world.logins import (
 from world.sealing import age_login_certificate
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(40)]
-FAST = {"vcenter": {"call_timeout": "4s", "connect_timeout": "2s"}}
 SET, LOGIN = "SetExtensionCertificate", "LoginExtensionByCertificate"
 
 
-@contextmanager
-def registered(options: dict[str, Any]) -> Iterator[World]:
-    with World("rot", options=options) as world:
+@pytest.fixture
+def joined() -> Iterator[World]:
+    """Waits for the vCenter far longer than a command waits for another one, and than any of these tests holds a call."""
+    with World("rot", options={"vcenter": {"call_timeout": "2m"}}) as world:
         add_vcenter(world.kaasd, world.vcenter)
         register(world.kaasd, world.vcenter)
         wait_connected(world)
         yield world
         world.vcenter.control.clear_faults()
-
-
-@pytest.fixture
-def joined() -> Iterator[World]:
-    with registered(FAST) as world:
-        yield world
-
-
-@pytest.fixture
-def patient() -> Iterator[World]:
-    """Waits for the vCenter far longer than a command waits for another one."""
-    with registered({"vcenter": {"call_timeout": "2m"}}) as world:
-        yield world
 
 
 def path_of(world: World) -> str:
@@ -111,38 +97,38 @@ def test_the_command_says_until_when(joined: World) -> None:
 
 
 def test_sign_ons_and_lists_go_on_meanwhile(joined: World) -> None:
-    joined.vcenter.control.fault(SET, "hang")
+    held = joined.vcenter.control.hold(SET, executed=False)
     rotation = Rotation(joined)
-    until(lambda: "pending" in states(joined), "the pending certificate")
+    joined.vcenter.control.await_held(held)
+    assert "pending" in states(joined)
     viewer = joined.by_ticket("viewer-east")  # whose rights may be asked again: the first look at the inventory may still be under way
     assert viewer.names() == []
     assert rescan(joined) == 0
-    joined.vcenter.control.clear_faults()
+    joined.vcenter.control.release(held)
     rotation.join(60)
+    assert rotation.answer is not None and rotation.answer.status_code == 200
     check_settled(joined)
 
 
-# what the vCenter does at which call, and what shows that kaasd is at that step: kill -9 comes then
-KILLS: list[tuple[str, str, dict[str, Any]]] = [
-    (SET, "hang", {}),                    # not told
-    (SET, "drip", {"interval_ms": 5000}),  # told, but we have no answer
-    (LOGIN, "hang", {}),                  # told; not logged in
-    (LOGIN, "drip", {"interval_ms": 5000}),  # logged in, but we have no answer: a session too many
+# at which call the vCenter keeps kaasd waiting, and whether it has done by then what was asked: kill -9 comes meanwhile
+KILLS = [
+    (SET, False),    # not told
+    (SET, True),     # told, but we have no answer
+    (LOGIN, False),  # told; not logged in
+    (LOGIN, True),   # logged in, but we have no answer: a session too many
 ]
 
 
-@pytest.mark.parametrize(("op", "kind", "more"), KILLS, ids=[f"{op}-{kind}" for op, kind, _ in KILLS])
-def test_a_kill_at_any_step_heals_by_itself(joined: World, op: str, kind: str, more: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("op", "executed"), KILLS, ids=[f"{op}-{'after' if executed else 'before'}" for op, executed in KILLS])
+def test_a_kill_at_any_step_heals_by_itself(joined: World, op: str, executed: bool) -> None:
     old = stored_certificate(joined)
-    joined.vcenter.control.fault(op, kind, **more)
+    held = joined.vcenter.control.hold(op, executed=executed)
     rotation = Rotation(joined)
-    until(lambda: "pending" in states(joined), "the pending certificate")
-    if op == LOGIN or kind == "drip":
-        until(lambda: stored_certificate(joined) != old, "the new certificate at the vCenter")
-    if (op, kind) == (LOGIN, "drip"):
-        until(lambda: len(ours(joined)) == 2, "the session of the proof")
+    joined.vcenter.control.await_held(held)
+    assert (stored_certificate(joined) != old) == (op == LOGIN or executed)
+    assert len(ours(joined)) == (2 if (op, executed) == (LOGIN, True) else 1)  # with that of the proof
     joined.kaasd.kill()
-    joined.vcenter.control.clear_faults()
+    joined.vcenter.control.release(held, drop=True)
     assert "pending" in states(joined)
     joined.kaasd.start()
     wait_connected(joined)
@@ -169,16 +155,16 @@ def test_a_refusal_changes_nothing(joined: World) -> None:
     assert stored_certificate(joined) == active_certificate(joined) == old
 
 
-def test_two_rotations_at_a_time_do_not_mix(patient: World) -> None:
-    control, admin = patient.vcenter.control, patient.admin
+def test_two_rotations_at_a_time_do_not_mix(joined: World) -> None:
+    control, admin = joined.vcenter.control, joined.admin
     held = control.hold(SET, executed=False)
-    first = Rotation(patient)
+    first = Rotation(joined)
     control.await_held(held)
-    admin.refused(409, "conflict", "POST", path_of(patient))
+    admin.refused(409, "conflict", "POST", path_of(joined))
     control.release(held)
     first.join(60)
     assert first.answer is not None and first.answer.status_code == 200
-    check_settled(patient)
+    check_settled(joined)
 
 
 def test_an_unregistered_vcenter_has_nothing_to_rotate(fresh_world: World) -> None:
@@ -188,7 +174,7 @@ def test_an_unregistered_vcenter_has_nothing_to_rotate(fresh_world: World) -> No
 
 
 def test_other_replicas_follow(joined: World) -> None:
-    second = joined.kaasd.beside("second", options=FAST)
+    second = joined.kaasd.beside("second")
     second.start()
     try:
         until(lambda: len(ours(joined)) == 2, "a session of each replica")
