@@ -18,10 +18,18 @@ DEDICATED = "operator"
 WRONG = "wrong-Pass9"
 
 
-@pytest.fixture
-def place() -> Iterator[World]:
+@pytest.fixture(scope="module")
+def whole() -> Iterator[World]:
     with World("ways") as world:
         yield world
+
+
+@pytest.fixture
+def place(whole: World) -> Iterator[World]:
+    """Nothing is added yet."""
+    yield whole
+    change_password(whole, DEDICATED, whole.vcenter.users[DEDICATED].password)
+    whole.part()
 
 
 def without_certificates(world: World) -> None:

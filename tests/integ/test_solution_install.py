@@ -14,11 +14,17 @@ PATH = "/v2/solution-installs"
 X_KAAS = {"X-KaaS": "1"}
 
 
+@pytest.fixture(scope="module")
+def whole() -> Iterator[World]:
+    with World("o") as made:
+        yield made
+
+
 @pytest.fixture
-def place() -> Iterator[World]:
+def place(whole: World) -> Iterator[World]:
     """Nothing is added yet."""
-    with World("o") as whole:
-        yield whole
+    yield whole
+    whole.part()
 
 
 def environment(place: World) -> str:

@@ -89,6 +89,20 @@ class World:
         register(self.kaasd, self.vcenter)
         add_samples(self.kaasd)
 
+    def part(self) -> None:
+        """Takes back what a test did to get here: no vCenter is known, and the vCenter knows nothing of us, nor of any session."""
+        self.vcenter.control.clear_faults()
+        who = {"username": self.vcenter.admin.login, "password": self.vcenter.admin.password}
+        for row in self.admin.items("/v2/vcenters"):
+            path = f"/v2/vcenters/{row['id']}"
+            if row["registered"]:
+                self.admin.expect(200, "POST", f"{path}/unregister", json=who, headers={"X-KaaS": "1"})
+            self.admin.expect(204, "DELETE", path)
+        if EXTENSION_KEY in self.vcenter.control.extensions():
+            self.vcenter.control.drop_extension(EXTENSION_KEY)
+        self.vcenter.control.expire(all=True)
+        self.vcenter.control.forget_calls()
+
     @property
     def admin(self) -> Api:
         """The first administrator, in one session; `kaasd.admin()` makes a new one."""
