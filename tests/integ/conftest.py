@@ -5,15 +5,17 @@ as they were found."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from world.full import World
 from world.kaasd import Kaasd
 from world.mariadb import Mariadb
-from world.places import Scratch, use_memory
+from world.places import TOP, Scratch, use_memory
 from world.vcenter import StrictVcenter, Vcenter, start_strict, start_vcsim
 
 
@@ -27,7 +29,22 @@ def _seconds(item: pytest.Item) -> int:
     return int(long.args[0]) if long else 0
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def _is_touched(item: pytest.Item, changed: list[str]) -> bool:
+    """Whether something differs from main in what the test says it is about, in the test or in its world."""
+    mark = item.get_closest_marker("unsanitized")
+    about = (*(mark.args if mark else ()), "tests/world/", "tests/integ/conftest.py", str(item.path.relative_to(TOP)))
+    return any(path.startswith(about) for path in changed)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("final"):
+            item.user_properties.append(("final", True))  # read by scripts/checks/again.py
+    if listed := os.environ.get("KAAS_CHANGED"):
+        changed = Path(listed).read_text().splitlines()
+        touched = {item: _is_touched(item, changed) for item in items}
+        config.hook.pytest_deselected(items=[item for item in items if not touched[item]])
+        items[:] = [item for item in items if touched[item]]
     items.sort(key=_seconds, reverse=True)  # stable: the rest stays in its order
 
 

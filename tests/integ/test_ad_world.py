@@ -18,7 +18,7 @@ from world.places import TOP, WorldError
 from world.process import run
 from world.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized]
+pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("tests/world")]
 DEEP = {"grp-leaf", "grp-mid", "grp-uni", "grp-deep"}
 GROUPS = {
     "alice": DEEP, "bob": {"kaas-viewers"}, "ada": {"kaas-viewers", "kaas-admins"}, "carol": {"grp-cycle-a", "grp-cycle-b"},

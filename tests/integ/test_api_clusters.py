@@ -17,7 +17,6 @@ from world.full import World
 from world.samples import SAMPLES
 from world.wait import until
 
-pytestmark = pytest.mark.threads
 MERGE = {"Content-Type": "application/merge-patch+json"}
 Make = Callable[..., dict[str, Any]]
 NAMED_AS = {"labels": "label", "nodes": "node"}  # one of them is named

@@ -14,7 +14,7 @@ from world.full import World
 from world.samples import EAST, SAMPLES
 from world.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.threads]
+pytestmark = pytest.mark.slow
 Give = Callable[..., dict[str, Any]]
 ON_EAST = sorted(sample.name for sample in SAMPLES if EAST in sample.places)
 NOBODY = "svc:nobody-in-particular"

@@ -12,7 +12,6 @@ from world.full import World
 from world.samples import EAST, SAMPLES, WEST, hidden_from, visible_to
 from world.wait import until
 
-pytestmark = pytest.mark.threads
 VIEWERS = ("viewer-east", "viewer-dc", "no-rights", "admin")
 HX_EAST_OF_DC0, HX_WEST, HX_EAST_OF_DC1 = "domain-c7", "domain-c70", "domain-c26"
 

@@ -19,7 +19,7 @@ from world.places import program
 from world.wait import until
 from world.watching import metric
 
-pytestmark = [pytest.mark.slow, pytest.mark.threads]
+pytestmark = pytest.mark.slow
 PLACES = 8  # of one session
 LONG = 60
 

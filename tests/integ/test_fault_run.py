@@ -9,7 +9,7 @@ from faults.__main__ import run
 from faults.checks import growth
 from faults.plan import WEIGHTS, make_plan
 
-pytestmark = [pytest.mark.long(45), pytest.mark.threads, pytest.mark.meeting]
+pytestmark = [pytest.mark.slow, pytest.mark.long(45), pytest.mark.final]
 SHORT = 60
 
 

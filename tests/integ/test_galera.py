@@ -18,7 +18,7 @@ from world.replicas import Replicas
 from world.wait import until
 from world.writing import BODY, GROUND, Client, Load, Told, wait_made
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(120), pytest.mark.unsanitized]
+pytestmark = [pytest.mark.slow, pytest.mark.long(120), pytest.mark.unsanitized("src/store"), pytest.mark.final]
 HOT = 3
 SOME = 100  # writes that let a change of the cluster be seen in what they met
 

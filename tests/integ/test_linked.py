@@ -14,7 +14,7 @@ from world.many import Many
 from world.vcenter import StrictVcenter
 from world.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.threads]
+pytestmark = pytest.mark.slow
 HX_EAST = "domain-c7"
 OPTIONS = {"auth": {"rights_fresh": "1s"}, "vcenter": {"call_timeout": "3s", "connect_timeout": "2s"}}
 

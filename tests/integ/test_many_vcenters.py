@@ -13,7 +13,7 @@ from world.many import Many, uuid_of
 from world.process import READY_LIMIT_S
 from world.vcenter import StrictVcenter
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(45), pytest.mark.threads, pytest.mark.meeting]
+pytestmark = [pytest.mark.slow, pytest.mark.long(45)]
 COUNT = 10
 FAST = {"vcenter": {"call_timeout": "10s", "connect_timeout": "5s"}, "auth": {"rights_fresh": "1s"}}
 HANGING, FLOODING, EXPIRED, RESTARTING = range(4)

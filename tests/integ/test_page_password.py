@@ -13,7 +13,7 @@ from world.places import Scratch
 WEAK, FRESH = "121212121212", "seven swans in a paper boat"
 
 
-@pytest.mark.unsanitized
+@pytest.mark.unsanitized("src/api", "ui-plugin")
 def test_a_one_time_password_is_replaced_in_the_page(world: World, scratch: Scratch) -> None:
     ctl, name = world.kaasd.ctl, f"page-{uuid.uuid4().hex[:8]}"
     found = ONE_TIME_PASSWORD.search(ctl.ok("user", "add", name))

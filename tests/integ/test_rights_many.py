@@ -17,7 +17,7 @@ from world.samples import WEST, visible_to
 from world.wait import until
 from world.watching import metric, until_watching
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(83), pytest.mark.threads, pytest.mark.meeting]
+pytestmark = [pytest.mark.slow, pytest.mark.long(83)]
 RATE, BURST, IN_FLIGHT = 5, 5, 3  # a second's worth goes out at once after a pause; so many are under way at most
 FRESH_S = 2
 WAIT_S = 10  # a request waits no longer for an answer about rights

@@ -25,7 +25,7 @@ from world.logins import (
 from world.places import free_port
 from world.vcenter import DEFAULT_WORLD, StrictVcenter, User, start_strict
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(45), pytest.mark.threads]
+pytestmark = [pytest.mark.slow, pytest.mark.long(45)]
 LOGIN = "LoginExtensionByCertificate"
 @pytest.fixture
 def joined() -> Iterator[World]:

@@ -12,7 +12,6 @@ import pytest
 from world import vimclient
 from world.full import World
 
-pytestmark = pytest.mark.threads
 ADMIN = {"username": "admin", "password": "wrong"}
 MANY = 12  # more failures than are free of delay
 

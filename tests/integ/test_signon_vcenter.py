@@ -24,7 +24,6 @@ from world.vcenter import DEFAULT_WORLD, StrictVcenter
 from world.wait import until
 from world.watching import metric, until_watching
 
-pytestmark = pytest.mark.threads
 OPERATIONS_OF_A_COOKIE = ["RetrievePropertiesEx", "HasPrivilegeOnEntities"]
 NEGATIVE_CACHE_S = 2
 

@@ -37,7 +37,7 @@ class Door:
         return raw.split(raw.talk(self.port, self.ca_file, data).data)
 
 
-@pytest.fixture(scope="module", params=["alone", pytest.param("behind haproxy", marks=pytest.mark.unsanitized)])
+@pytest.fixture(scope="module", params=["alone", pytest.param("behind haproxy", marks=pytest.mark.unsanitized("src/httpd", "src/api"))])
 def door(request: pytest.FixtureRequest, world: World) -> Iterator[Door]:
     kaasd = world.kaasd
     token = world.admin.token or ""

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from world.places import TOP, program
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(30), pytest.mark.threads]
+pytestmark = [pytest.mark.slow, pytest.mark.long(30)]
 PROGRAMS = ("test", "tx_test", "schema_test", "objects_test", "people_test", "platform_test", "clusters_test", "faults_test",
             "observations_test", "trail_test", "audit_test")
 

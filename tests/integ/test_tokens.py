@@ -21,7 +21,6 @@ from world.full import World
 from world.kaasd import Kaasd
 from world.wait import until
 
-pytestmark = pytest.mark.threads
 GRACE_MS = 30_000
 
 

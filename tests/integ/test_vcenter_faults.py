@@ -16,7 +16,7 @@ from world.process import READY_LIMIT_S
 from world.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 from world.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(63), pytest.mark.threads]
+pytestmark = [pytest.mark.slow, pytest.mark.long(63)]
 FAST = {"vcenter": {"call_timeout": "4s", "connect_timeout": "4s"}}
 VIEWER = "viewer-east@vsphere.local"
 SIGN_ON = "/v2/login/vcenter"

@@ -14,7 +14,7 @@ from world.certs import make_server_cert
 from world.places import Scratch, WorldError, program
 from world.vcenter import StrictVcenter, Vcenter, start_vcsim
 
-pytestmark = [pytest.mark.slow, pytest.mark.threads]
+pytestmark = pytest.mark.slow
 KEY = "com.example.kaas"
 UNKNOWN_COOKIE = "0" * 40
 
@@ -269,7 +269,7 @@ def test_password_check_leaves_no_session(fresh_vcenter: StrictVcenter, start: S
     assert fresh_vcenter.control.state()["sessions"] == 0
 
 
-@pytest.mark.unsanitized
+@pytest.mark.unsanitized("src/vim")
 def test_no_password_stays_in_memory(fresh_vcenter: StrictVcenter, start: Start) -> None:
     probe = start(fresh_vcenter)
     probe.ask("check", fresh_vcenter.admin.login, fresh_vcenter.admin.password)

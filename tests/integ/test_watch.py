@@ -25,7 +25,7 @@ from world.watching import (
     watch_of,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(107), pytest.mark.threads]
+pytestmark = [pytest.mark.slow, pytest.mark.long(107)]
 CP, WORKER = "50010000-0000-4000-8000-000000000101", "50010000-0000-4000-8000-000000000102"
 EAST, WEST, PLAIN = "domain-c7", "domain-c70", "domain-c40"
 SAVE_GAP_S = 0.2  # at least, between two saves

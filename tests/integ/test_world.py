@@ -16,7 +16,7 @@ from world.process import Process
 from world.samples import EAST, hidden_from, visible_to
 from world.vcenter import StrictVcenter, Vcenter
 
-pytestmark = pytest.mark.unsanitized
+pytestmark = pytest.mark.unsanitized("tests/world")
 
 
 def test_sockets_fit_into_the_scratch_folder(scratch: Scratch) -> None:
