@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "blocked.h"
 #include "clock.h"
 #include "db_pool.h"
 #include "db_stmt.h"
@@ -320,12 +321,20 @@ static void test_borrowing(void **state) {
     store_free(store);
 }
 
+struct borrower {
+    struct store *store;
+    struct blocked thread;
+};
+
 static void *borrow_late(void *arg) {
+    struct borrower *borrower = arg;
     struct db_conn *conn = NULL;
     struct err err = {0};
     store_thread_begin();
-    ASSERT_OK(db_pool_borrow(arg, &conn, &err), &err);
-    db_pool_give(arg, conn);
+    blocked_begin(&borrower->thread);
+    ASSERT_OK(db_pool_borrow(borrower->store, &conn, &err), &err);
+    blocked_end(&borrower->thread);
+    db_pool_give(borrower->store, conn);
     store_thread_end();
     return NULL;
 }
@@ -341,10 +350,10 @@ static void test_waiter_is_woken(void **state) {
     options.borrow_timeout_ms = 60000;
     ASSERT_OK(store_new(&options, &store, &err), &err);
     for (int i = 0; i < 2; i++) { /* woken by a connection given back, and by one that broke */
-        const struct timespec pause = {.tv_nsec = 50000000};
+        struct borrower borrower = {.store = store};
         ASSERT_OK(db_pool_borrow(store, &conn, &err), &err);
-        assert_int_equal(pthread_create(&thread, NULL, borrow_late, store), 0);
-        (void)nanosleep(&pause, NULL);
+        assert_int_equal(pthread_create(&thread, NULL, borrow_late, &borrower), 0);
+        BLOCKED_AWAIT(&borrower.thread);
         conn->is_broken = i == 1;
         db_pool_give(store, conn);
         assert_int_equal(pthread_join(thread, NULL), 0);

@@ -24,3 +24,5 @@ include tests/unit/cli.mk
 LIBS_BASE = src/base/libbase.a $(UUID_LIBS)
 LIBS_PORT = src/port/libport.a $(LIBS_BASE) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) $(XML_LIBS) $(CRYPT_LIBS) $(ZLIB_LIBS)
 LIBS_MODEL = src/policy/libpolicy.a src/model/libmodel.a
+# of programs that know by tests/unit/blocked.h that another thread waits
+BLOCKED_LDFLAGS = -Wl,--wrap=pthread_mutex_lock -Wl,--wrap=pthread_cond_wait -Wl,--wrap=pthread_cond_timedwait

@@ -1,6 +1,6 @@
 /* The client: connecting, sessions of our own, contexts shared by threads, breaker, cancelling.
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "unit.h"
+#include "blocked.h"
 
 #include <pthread.h>
 
@@ -405,21 +405,25 @@ static void many_threads_log_in_again_once(void **state) {
 /* The login of a link is under way when its session is ended: what that login brings must end, too. */
 struct meeting {
     pthread_t thread;
+    struct blocked other;
     struct vim_client *client;
     struct vim_user_session own;
     bool is_found;
+    int ret;
 };
 
 static void *log_out(void *arg) {
-    (void)vim_logout(arg, NULL);
+    struct meeting *meeting = arg;
+    blocked_begin(&meeting->other);
+    (void)vim_logout(meeting->client, NULL);
+    blocked_end(&meeting->other);
     return NULL;
 }
 
 static int log_in_while_another_logs_out(struct vim_client *client, void *arg, struct err *err) {
     struct meeting *meeting = arg;
-    const struct timespec pause = {.tv_nsec = 50 * 1000000L}; /* a logout that did not wait would be over by now */
-    assert_int_equal(pthread_create(&meeting->thread, NULL, log_out, client), 0);
-    (void)nanosleep(&pause, NULL);
+    assert_int_equal(pthread_create(&meeting->thread, NULL, log_out, meeting), 0);
+    BLOCKED_AWAIT(&meeting->other);
     return vim_login_password(client, "a", "b", err);
 }
 
@@ -435,40 +439,43 @@ static void logout_waits_for_a_login_under_way(void **state) {
 
 /* The session is replaced, and who waited on the old one needs another: he gets the new one, and does not make a second. */
 static void *work_on(void *arg) {
-    struct worker *w = arg;
-    w->ret = vim_keepalive(w->client, NULL);
+    struct meeting *meeting = arg;
+    blocked_begin(&meeting->other);
+    meeting->ret = vim_keepalive(meeting->client, NULL);
+    blocked_end(&meeting->other);
     return NULL;
 }
 
 static int log_in_while_another_needs_a_session(struct vim_client *client, void *arg, struct err *err) {
-    const struct timespec pause = {.tv_nsec = 50 * 1000000L}; /* a login that did not wait would be over by now */
-    struct worker *w = arg;
-    assert_int_equal(pthread_create(&w->thread, NULL, work_on, w), 0);
-    (void)nanosleep(&pause, NULL);
+    struct meeting *meeting = arg;
+    assert_int_equal(pthread_create(&meeting->thread, NULL, work_on, meeting), 0);
+    BLOCKED_AWAIT(&meeting->other);
     return vim_login_password(client, "a", "b", err);
 }
 
 static void who_needs_a_session_while_it_is_replaced_gets_that_one(void **state) {
-    struct worker w = {.client = fake_client_logged_in(*state), .ret = -1};
-    assert_int_equal(vim_replace_session(w.client, log_in_while_another_needs_a_session, &w, NULL), 0);
-    assert_int_equal(join_workers(&w, 1, 0), 1);
+    struct meeting meeting = {.client = fake_client_logged_in(*state), .ret = -1};
+    assert_int_equal(vim_replace_session(meeting.client, log_in_while_another_needs_a_session, &meeting, NULL), 0);
+    (void)pthread_join(meeting.thread, NULL);
+    assert_int_equal(meeting.ret, 0);
     assert_int_equal(fake_count(*state, "Login"), 2);
     assert_int_equal(fake_count(*state, "Logout"), 1);
-    vim_client_free(w.client);
+    vim_client_free(meeting.client);
 }
 
 /* What the vCenter shows of a login that has not been answered yet is our session. */
 static void *look_at_session(void *arg) {
     struct meeting *meeting = arg;
+    blocked_begin(&meeting->other);
     meeting->is_found = !vim_get_settled_session(meeting->client, &meeting->own, NULL);
+    blocked_end(&meeting->other);
     return NULL;
 }
 
 static int log_in_while_another_looks(struct vim_client *client, void *arg, struct err *err) {
-    const struct timespec pause = {.tv_nsec = 50 * 1000000L};
     struct meeting *meeting = arg;
     assert_int_equal(pthread_create(&meeting->thread, NULL, look_at_session, meeting), 0);
-    (void)nanosleep(&pause, NULL);
+    BLOCKED_AWAIT(&meeting->other);
     return vim_login_password(client, "a", "b", err);
 }
 

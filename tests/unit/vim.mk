@@ -12,8 +12,9 @@ tests_unit_test_vim_pure_LDADD = $(LIBS_VIM) $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test_vim_client
 TESTS += tests/unit/test_vim_client
 THREAD_TESTS += tests/unit/test_vim_client
-tests_unit_test_vim_client_SOURCES = tests/unit/test_vim_client.c $(VIM_TEST_COMMON)
+tests_unit_test_vim_client_SOURCES = tests/unit/test_vim_client.c tests/unit/blocked.c tests/unit/blocked.h $(VIM_TEST_COMMON)
 tests_unit_test_vim_client_CPPFLAGS = $(VIM_TEST_CPPFLAGS)
+tests_unit_test_vim_client_LDFLAGS = $(AM_LDFLAGS) $(BLOCKED_LDFLAGS)
 tests_unit_test_vim_client_LDADD = $(LIBS_VIM) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_vim_decode
