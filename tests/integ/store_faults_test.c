@@ -170,7 +170,6 @@ static void *ping_together(void *arg) {
 
 /* While the server hangs, one thread tries and waits; the others are refused at once. */
 static void test_only_one_thread_waits(void **state) {
-    const struct timespec past_first_pause = {.tv_nsec = 300000000};
     struct store_options options = fixture_options("fixture_runtime", FIXTURE_PASSWORD);
     struct store *patient = NULL;
     struct err err = {0};
@@ -180,16 +179,20 @@ static void test_only_one_thread_waits(void **state) {
     options.connect_timeout_s = 5;
     options.connections_max = 6;
     tried = refused = 0;
+    clock_fake(clock_mono_ms(), clock_wall_ms());
     ASSERT_OK(store_new(&options, &patient, &err), &err);
     assert_int_equal(pthread_barrier_init(&all_ready, NULL, UNIT_COUNT(threads)), 0);
     fixture_control("freeze", NULL);
     ASSERT_CODE(store_ping(patient, &err), ERR_DATABASE, &err);
-    (void)nanosleep(&past_first_pause, NULL);
+    clock_advance_ms(300); /* past the first pause; it stands still then, so that who comes late is in the second one */
     for (size_t i = 0; i < UNIT_COUNT(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, ping_together, patient), 0);
     for (size_t i = 0; i < UNIT_COUNT(threads); i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(store_ping(patient, &err), ERR_DATABASE);
+    assert_int_not_equal(err.retry_after_s, 0); /* late, and refused as well */
     fixture_control("thaw", NULL);
+    clock_unfake();
     assert_int_equal(tried, 1);
     assert_int_equal(refused, UNIT_COUNT(threads) - 1);
     UNIT_WAIT_FOR(store_ping(patient, NULL) == 0);
