@@ -114,3 +114,9 @@ TESTS += tests/unit/test_identity_servers
 tests_unit_test_identity_servers_SOURCES = tests/unit/test_identity_servers.c $(IDENTITY_TEST_WORLD)
 tests_unit_test_identity_servers_CPPFLAGS = $(IDENTITY_TEST_CPPFLAGS)
 tests_unit_test_identity_servers_LDADD = $(LIBS_IDENTITY) $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_kerberos_person
+TESTS += tests/unit/test_kerberos_person
+tests_unit_test_kerberos_person_SOURCES = tests/unit/test_kerberos_person.c $(IDENTITY_TEST_WORLD)
+tests_unit_test_kerberos_person_CPPFLAGS = $(IDENTITY_TEST_CPPFLAGS)
+tests_unit_test_kerberos_person_LDADD = $(LIBS_IDENTITY) $(CMOCKA_LIBS)
