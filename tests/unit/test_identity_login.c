@@ -134,62 +134,63 @@ static int log_in(const char *source, const char *user, const char *password, st
     return rc;
 }
 
+static const struct {
+    const char *source, *user, *password;
+    int code;
+    const char *told; /* the id, or what log and audit trail are told */
+} logins[] = {
+    {"ad", "anna", PASSWORD, 0, "sid:" SID "1001"},
+    {"ad", "ANNA", PASSWORD, 0, "sid:" SID "1001"},
+    {"ad", "anna@AD.TEST", PASSWORD, 0, "sid:" SID "1001"},
+    {"lab", "berta", PASSWORD, 0, "ldap:lab:" UUID_1},
+    {"ad", "anna", "wrong", ERR_CREDENTIALS, "wrong password"},
+    {"ad", "anna", PASSWORD " ", ERR_CREDENTIALS, "wrong password"},
+    {"ad", "nobody", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
+    {"ad", "berta", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"}, /* another directory's */
+    {"ad", "twin", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
+    {"ad", "blank", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
+    {"lab", "odd", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
+    {"ad", "pc", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
+    /* names that would be more than a name in a filter or a DN */
+    {"ad", "*", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
+    {"ad", "ann*", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
+    {"ad", "x)(sAMAccountName=anna", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
+    {"ad", "CN=anna,DC=ad,DC=test", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
+    {"lab", "berta))(|(uid=berta", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
+    /* accounts that may not sign in */
+    {"ad", "off", PASSWORD, ERR_CREDENTIALS, "the account is disabled"},
+    {"ad", "off", "wrong", ERR_CREDENTIALS, "wrong password"},
+    {"ad", "hidden", PASSWORD, ERR_CREDENTIALS, "the account is disabled"},
+    {"ad", "over", PASSWORD, ERR_CREDENTIALS, "the account has expired"},
+    {"ad", "soon", PASSWORD, 0, "sid:" SID "1004"},
+    {"ad", "ever", PASSWORD, 0, "sid:" SID "1005"},
+    {"ad", "zero", PASSWORD, 0, "sid:" SID "1006"},
+    {"lab", "locked", PASSWORD, ERR_CREDENTIALS, "the account is disabled"},
+    {"lab", "ns", PASSWORD, ERR_CREDENTIALS, "the account is disabled"},
+    {"lab", "shut", PASSWORD, 0, "ldap:lab:55555555-5555-4555-8555-555555555555"},
+    /* domains as Windows writes them */
+    {"ad", "CORP\\anna", PASSWORD, 0, "sid:" SID "1001"},
+    {"ad", "corp\\anna", PASSWORD, 0, "sid:" SID "1001"},
+    {"ad", "AD.TEST\\anna", PASSWORD, 0, "sid:" SID "1001"},
+    {"ad", "OTHER\\anna", PASSWORD, ERR_UNPROCESSABLE, ""},
+    {"ad", "CORP\\", PASSWORD, ERR_UNPROCESSABLE, ""},
+    {"ad", "\\anna", PASSWORD, ERR_UNPROCESSABLE, ""},
+    {"lab", "CORP\\berta", PASSWORD, ERR_UNPROCESSABLE, ""},
+    /* directories */
+    {"none", "anna", PASSWORD, ERR_NOT_FOUND, ""},
+    {"off", "anna", PASSWORD, ERR_NOT_FOUND, ""},
+    {"AD", "anna", PASSWORD, ERR_NOT_FOUND, ""},
+    {"", "anna", PASSWORD, ERR_NOT_FOUND, ""},
+};
+
 static void names_and_passwords(void **state) {
-    static const struct {
-        const char *source, *user, *password;
-        int code;
-        const char *told; /* the id, or what log and audit trail are told */
-    } rows[] = {
-        {"ad", "anna", PASSWORD, 0, "sid:" SID "1001"},
-        {"ad", "ANNA", PASSWORD, 0, "sid:" SID "1001"},
-        {"ad", "anna@AD.TEST", PASSWORD, 0, "sid:" SID "1001"},
-        {"lab", "berta", PASSWORD, 0, "ldap:lab:" UUID_1},
-        {"ad", "anna", "wrong", ERR_CREDENTIALS, "wrong password"},
-        {"ad", "anna", PASSWORD " ", ERR_CREDENTIALS, "wrong password"},
-        {"ad", "nobody", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
-        {"ad", "berta", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"}, /* another directory's */
-        {"ad", "twin", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
-        {"ad", "blank", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
-        {"lab", "odd", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
-        {"ad", "pc", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
-        /* names that would be more than a name in a filter or a DN */
-        {"ad", "*", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
-        {"ad", "ann*", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
-        {"ad", "x)(sAMAccountName=anna", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
-        {"ad", "CN=anna,DC=ad,DC=test", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
-        {"lab", "berta))(|(uid=berta", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
-        /* accounts that may not sign in */
-        {"ad", "off", PASSWORD, ERR_CREDENTIALS, "the account is disabled"},
-        {"ad", "off", "wrong", ERR_CREDENTIALS, "wrong password"},
-        {"ad", "hidden", PASSWORD, ERR_CREDENTIALS, "the account is disabled"},
-        {"ad", "over", PASSWORD, ERR_CREDENTIALS, "the account has expired"},
-        {"ad", "soon", PASSWORD, 0, "sid:" SID "1004"},
-        {"ad", "ever", PASSWORD, 0, "sid:" SID "1005"},
-        {"ad", "zero", PASSWORD, 0, "sid:" SID "1006"},
-        {"lab", "locked", PASSWORD, ERR_CREDENTIALS, "the account is disabled"},
-        {"lab", "ns", PASSWORD, ERR_CREDENTIALS, "the account is disabled"},
-        {"lab", "shut", PASSWORD, 0, "ldap:lab:55555555-5555-4555-8555-555555555555"},
-        /* domains as Windows writes them */
-        {"ad", "CORP\\anna", PASSWORD, 0, "sid:" SID "1001"},
-        {"ad", "corp\\anna", PASSWORD, 0, "sid:" SID "1001"},
-        {"ad", "AD.TEST\\anna", PASSWORD, 0, "sid:" SID "1001"},
-        {"ad", "OTHER\\anna", PASSWORD, ERR_UNPROCESSABLE, ""},
-        {"ad", "CORP\\", PASSWORD, ERR_UNPROCESSABLE, ""},
-        {"ad", "\\anna", PASSWORD, ERR_UNPROCESSABLE, ""},
-        {"lab", "CORP\\berta", PASSWORD, ERR_UNPROCESSABLE, ""},
-        /* directories */
-        {"none", "anna", PASSWORD, ERR_NOT_FOUND, ""},
-        {"off", "anna", PASSWORD, ERR_NOT_FOUND, ""},
-        {"AD", "anna", PASSWORD, ERR_NOT_FOUND, ""},
-        {"", "anna", PASSWORD, ERR_NOT_FOUND, ""},
-    };
     (void)state;
-    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+    for (size_t i = 0; i < UNIT_COUNT(logins); i++) {
         struct identity_person person = {0};
-        int code = log_in(rows[i].source, rows[i].user, rows[i].password, &person);
+        int code = log_in(logins[i].source, logins[i].user, logins[i].password, &person);
         const char *told = code ? err.detail : person.principal_id;
-        if (code != rows[i].code || !str_eq(told, rows[i].told))
-            fail_msg("%s at %s: %s, %s (%s)", rows[i].user, rows[i].source, err_slug(code), told, err.text);
+        if (code != logins[i].code || !str_eq(told, logins[i].told))
+            fail_msg("%s at %s: %s, %s (%s)", logins[i].user, logins[i].source, err_slug(code), told, err.text);
         if (code == ERR_CREDENTIALS) /* the same for all */
             assert_string_equal(err.text, REFUSED);
         if (code)
