@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from typing import Any
 
 import requests
 from world.api import Unexpected
@@ -23,6 +24,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--faults", type=int, default=2000)
     parser.add_argument("--look-every", type=int, default=25, help="faults between two looks at everything")
+    parser.add_argument("--minutes", type=float, default=45, help="the run fails if it is not done by then")
     parser.add_argument("--pause", type=float, default=0.15, help="seconds between two faults")
     parser.add_argument("--without", action="append", default=[], choices=sorted(WEIGHTS), help="leave out a kind of fault")
     parser.add_argument("-v", "--verbose", action="store_true", help="print each fault")
@@ -34,13 +36,15 @@ def _hit(trio: Trio, fault: Fault, verbose: bool) -> None:
         print(fault, flush=True)
     try:
         apply(trio, fault)
+    except Broken as broken:
+        raise Broken(f"after fault {fault}: {broken}") from broken
     except (Unexpected, requests.RequestException) as error:
         if verbose:
             print(f"      {error}"[:200], flush=True)
 
 
 def run(seed: int, count: int, *, look_every: int = 25, pause_s: float = 0.15, leave_out: frozenset[str] = frozenset(),
-        verbose: bool = False) -> dict[str, float]:
+        verbose: bool = False, limit_s: float = 2700) -> dict[str, Any]:
     """The whole run; raises Broken with the number of the last fault. Hands back its figures."""
     started, longest = time.monotonic(), 0.0
     samples: list[dict[str, int]] = []
@@ -49,6 +53,8 @@ def run(seed: int, count: int, *, look_every: int = 25, pause_s: float = 0.15, l
         for fault in make_plan(seed, count, VCENTERS, leave_out):
             _hit(trio, fault, verbose)
             time.sleep(pause_s)
+            if time.monotonic() - started > limit_s:
+                raise Broken(f"seed {seed}: only {fault.number} of {count} faults in {limit_s / 60:.0f} minutes")
             if fault.number % look_every and fault.number != count:
                 continue
             try:
@@ -64,17 +70,19 @@ def run(seed: int, count: int, *, look_every: int = 25, pause_s: float = 0.15, l
         if complaints:
             raise Broken(f"seed {seed}: {'; '.join(complaints)}")
         return {"faults": count, "seconds": round(time.monotonic() - started), "longest_recovery_s": round(longest, 1),
-                "answers_watched": watcher.answers, **samples[-1]}
+                "answers_watched": watcher.answers, **samples[-1], "deeds": trio.deeds}
 
 
 def main() -> int:
     options = _arguments()
     try:
         figures = run(options.seed, options.faults, look_every=options.look_every, pause_s=options.pause,
-                      leave_out=frozenset(options.without), verbose=options.verbose)
+                      leave_out=frozenset(options.without), verbose=options.verbose, limit_s=60 * options.minutes)
     except (Broken, WorldError) as error:
         print(f"FAILED: {error}", file=sys.stderr)
         return 1
+    deeds = figures.pop("deeds")
+    print("an administrator " + (", ".join(f"{what} {n} times" for what, n in deeds.items()) or "did nothing"))
     print(f"kept: {report(figures)}")
     return 0
 

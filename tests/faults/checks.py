@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import requests
 from world.api import Api, Unexpected
-from world.full import EXTENSION_KEY, register
+from world.full import EXTENSION_KEY
 from world.places import WorldError
 
 from .plan import VIEWERS
@@ -45,12 +45,18 @@ def _quietly(told: Callable[[], str]) -> Callable[[], str]:
 
 
 def _is_connected(trio: Trio, site: Site) -> str:
+    """By itself: nobody registers it again, and the record is as kaasd wants it."""
     status = trio.admin.get(f"/v2/vcenters/{site.id}/status")
-    wanted = {"state": "connected", "record": "ours"}
-    found = {"state": status["state"], "record": status["extension"]["record"]}
-    if found["record"] == "missing" or found["state"] == "refused":
-        register(trio.kaasd, site.vcenter)  # what the remedy says: a record that is gone takes our login with it
-    return "" if found == wanted else f"{found}, {status['reason']}"
+    wanted = {"state": "connected", "record": "ours", "problem": None}
+    found = {"state": status["state"], "record": status["extension"]["record"], "problem": status["extension"]["problem"]}
+    return "" if found == wanted else f"{found}, {status.get('reason')}"
+
+
+def wait_until_joined(trio: Trio, site: Site) -> None:
+    """Connected by the certificate of the record that is there, with a session that the vCenter knows."""
+    for what, told in (("connection and record", lambda: _is_connected(trio, site)), ("one session", lambda: _one_session(site)),
+                       ("the certificate", lambda: _certificate_is_known(trio, site))):
+        eventually(_quietly(told), f"vc{site.number}: {what}")
 
 
 def _one_session(site: Site) -> str:

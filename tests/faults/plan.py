@@ -60,6 +60,9 @@ def _values(rng: random.Random, kind: str) -> dict[str, Any]:
             return {"entity": rng.choice(CLUSTERS), "there": rng.random() < 0.6}
         case "migrate" | "power":
             return {"pick": rng.random(), "to": rng.random(), "on": rng.random() < 0.6}
+        case "record_gone":  # and what the repair meets
+            op = rng.choice(("", "RegisterExtension", "SetExtensionCertificate", "FindExtension"))
+            return {"op": op, "how": rng.choice(("close", "status")), "count": rng.randrange(1, 4)}
         case "record_changed":
             return {"how": rng.choice(("version", "address", "text"))}
     return {}
