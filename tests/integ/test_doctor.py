@@ -21,7 +21,7 @@ from world.places import Scratch, free_port
 from world.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(69)]
-FAST = {"vcenter": {"call_timeout": "3s", "connect_timeout": "2s"}}
+IMPATIENT = {"vcenter": {"call_timeout": "2s", "connect_timeout": "2s"}}
 DAYS = 400  # so that no certificate is about to expire
 MINUTES_AGO = 10
 
@@ -34,7 +34,7 @@ class Ward:
         self.db = db
         self.count = 0
         self.more_ports: dict[int, int] = {}
-        self.kaasd = Kaasd(scratch, db.socket, tls=make_server_cert(scratch.path / "tls", days=DAYS), options=FAST)
+        self.kaasd = Kaasd(scratch, db.socket, tls=make_server_cert(scratch.path / "tls", days=DAYS))
         self.kaasd.init()
         self.kaasd.start()
         self.vcenter: StrictVcenter
@@ -74,8 +74,10 @@ class Ward:
         assert self.vcenter.control.await_plugin(EXTENSION_KEY)["state"] == "deployed"
         process.wait_until(lambda: finding(self.report(), "watch")["status"] == "ok", "a watched vCenter")
 
-    def restart(self) -> None:
+    def restart(self, options: dict[str, Any]) -> None:
+        """With settings for this one vCenter: forget() takes them back."""
         self.kaasd.stop()
+        self.kaasd.write_config(options)
         self.kaasd.start()
 
     def change_rows(self, *statements: str) -> None:
@@ -102,6 +104,7 @@ class Ward:
         self.vcenter.stop()
         self.kaasd.stop()
         self.db.query("DELETE FROM vcenters", database="kaas")
+        self.kaasd.write_config({})
         self.kaasd.start()
 
 
@@ -239,7 +242,7 @@ def record_removed(ward: Ward) -> None:
 
 def edit_record(ward: Ward, record_is: str, change: Callable[[Any], None]) -> None:
     """By an administrator, with a client of their own; kaasd may not repair it."""
-    ward.vcenter.control.fault("UpdateExtension", "fault", fault="NoPermission", text="no", skip=1)
+    ward.vcenter.control.fault("UpdateExtension", "fault", fault="NoPermission", text="no", user=EXTENSION_KEY)
     with vimclient.session(ward.vcenter, ward.vcenter.admin) as instance:
         manager = instance.RetrieveContent().extensionManager
         record = manager.FindExtension(EXTENSION_KEY)
@@ -290,7 +293,7 @@ def manifest_never_fetched(ward: Ward) -> None:
 
 def vcenter_hangs(ward: Ward) -> None:
     ward.join().control.fault("*", "hang")
-    ward.restart()  # or the daemon would notice only when the pending call of its watch ends
+    ward.restart(IMPATIENT)  # also because the daemon would notice only when the pending call of its watch ends
     wait_until_unreachable(ward)
 
 
@@ -369,18 +372,17 @@ def test_the_doctor_leaves_no_session_and_changes_nothing(ward: Ward) -> None:
 
 def test_one_examination_of_a_vcenter_at_a_time_and_the_service_goes_on(ward: Ward) -> None:
     vcenter = ward.join()
-    vcenter.control.fault("RetrieveServiceContent", "hang")
-    vcenter.control.fault("CONNECT", "hang")  # the next look hangs, too: so there is time to ask a second time
+    rule = vcenter.control.hold("RetrieveServiceContent", executed=False)
     path = f"/v2/vcenters/{vcenter.instance_uuid}/doctor"
     admin = ward.kaasd.admin()
     with ThreadPoolExecutor(1) as other:
-        first = other.submit(admin.expect, 200, "POST", path)
-        assert ward.kaasd.process
-        ward.kaasd.process.wait_until(lambda: any(call["op"] == "RetrieveServiceContent" for call in vcenter.control.pending()),
-                                       "the call that hangs")
-        assert admin.refused(503, "busy", "POST", path)["remedy"]
-        assert admin.get("/v2/health")["checks"]
-        vcenter.control.clear_faults()
+        try:
+            first = other.submit(admin.expect, 200, "POST", path)
+            vcenter.control.await_held(rule)
+            assert admin.refused(503, "busy", "POST", path)["remedy"]
+            assert admin.get("/v2/health")["checks"]
+        finally:
+            vcenter.control.clear_faults()
         assert finding(first.result(), "port")["status"] == "ok"
     assert finding(ward.report(), "api")["status"] == "ok"
 
