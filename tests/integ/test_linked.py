@@ -3,27 +3,35 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from world import vimclient
 from world.api import Api
+from world.clock import Clock
 from world.many import Many
+from world.places import Scratch
 from world.vcenter import StrictVcenter
 from world.wait import until
 
 pytestmark = pytest.mark.slow
 HX_EAST = "domain-c7"
-OPTIONS = {"auth": {"rights_fresh": "1s"}, "vcenter": {"call_timeout": "3s", "connect_timeout": "2s"}}
+OPTIONS = {"auth": {"rights_fresh": "1s"}}
 
 
 @pytest.fixture(scope="module")
-def many() -> Iterator[Many]:
+def clock() -> Iterator[Clock]:
+    folder = Scratch("k")
+    yield Clock(folder.path / "clock")
+    folder.remove()
+
+
+@pytest.fixture(scope="module")
+def many(clock: Clock) -> Iterator[Many]:
     """Two vCenters with the same names and people in them, each with one Kubernetes cluster. What they say of people before the watch has
     begun is dropped when it begins."""
-    with Many(2, OPTIONS) as both:
+    with Many(2, OPTIONS, clock.env) as both:
         for vcenter in both.vcenters:
             until(lambda at=vcenter: watch_began(both, at), "the watch")  # type: ignore[misc]
         yield both
@@ -64,10 +72,10 @@ def rights(api: Api) -> dict[str, str]:
 
 
 def test_the_same_spelling_at_another_vcenter_gives_nothing(viewer: Api, east: StrictVcenter, west: StrictVcenter) -> None:
-    west.control.forget_calls()
-    assert viewer.names() == ["vc0-east"]
+    answer = viewer.call("GET", "/v2/clusters")
+    assert [cluster["name"] for cluster in answer.json()["items"]] == ["vc0-east"]
     assert list(rights(viewer)) == [east.instance_uuid]
-    assert not west.control.calls(op="HasUserPrivilegeOnEntities") and not west.control.calls(op="HasPrivilegeOnEntities")
+    assert answer.headers["KaaS-Request-Id"] not in {call.get("operation_id") for call in west.control.calls()}
 
 
 def test_with_a_proof_of_its_own_each_vcenter_adds_what_it_says(viewer: Api, east: StrictVcenter, west: StrictVcenter) -> None:
@@ -143,15 +151,13 @@ def test_the_end_of_one_session_leaves_the_other_part(viewer: Api, east: StrictV
     assert viewer.names() == ["vc0-east", "vc1-east"]
 
 
-def test_one_hanging_vcenter_does_not_blind_the_other(viewer: Api, east: StrictVcenter, west: StrictVcenter) -> None:
+def test_one_hanging_vcenter_does_not_blind_the_other(clock: Clock, viewer: Api, east: StrictVcenter, west: StrictVcenter) -> None:
     add_by_cookie(viewer, west)
     assert viewer.names() == ["vc0-east", "vc1-east"]
     west.control.fault("*", "hang")
-    until(lambda: "vcenter" in viewer.call("GET", "/v2/clusters").headers.get("KaaS-Stale", ""), "the mark of the vCenter")
+    clock.hasten(lambda: "vcenter" in viewer.call("GET", "/v2/clusters").headers.get("KaaS-Stale", ""), "the mark of the vCenter")
     for _ in range(10):
-        begin = time.monotonic()
         assert viewer.names() == ["vc0-east", "vc1-east"]  # what it said serves for two minutes, then grace
-        assert time.monotonic() - begin < 10
     east.control.forbid(HX_EAST, "VSPHERE.LOCAL\\viewer-east")  # the other one goes on being asked
     try:
         until(lambda: viewer.names() == ["vc1-east"], "the loss of the permission")
@@ -159,7 +165,7 @@ def test_one_hanging_vcenter_does_not_blind_the_other(viewer: Api, east: StrictV
         east.control.permit(HX_EAST, "VSPHERE.LOCAL\\viewer-east")
     until(lambda: viewer.names() == ["vc0-east", "vc1-east"], "the permission given back")
     west.control.clear_faults()
-    until(lambda: "KaaS-Stale" not in viewer.call("GET", "/v2/clusters").headers, "the vCenter again")
+    clock.hasten(lambda: "KaaS-Stale" not in viewer.call("GET", "/v2/clusters").headers, "the vCenter again")
 
 
 def test_what_one_vcenter_took_back_is_left_out_while_it_is_away(viewer: Api, west: StrictVcenter) -> None:
@@ -248,7 +254,6 @@ def test_a_plugin_session_that_is_not_right_is_refused(
 
 
 def test_the_token_of_a_plugin_goes_to_the_configured_vcenter_only(many: Many, east: StrictVcenter, west: StrictVcenter) -> None:
-    west.control.forget_calls()
     answer = by_header(many.kaasd.api(), "/v2/login/vcenter", plugin_token(east), {"vcenter": west.instance_uuid})
     assert (answer.status_code, answer.json()["code"]) == (401, "invalid_credentials")
     many.kaasd.api().refused(

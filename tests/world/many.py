@@ -26,8 +26,9 @@ def uuid_of(number: int) -> str:
 class Many:
     """Context manager: vCenters vc0, vc1, ..., each with one Kubernetes cluster `vcN-east` on its HX-East."""
 
-    def __init__(self, count: int, options: dict[str, Any] | None = None) -> None:
+    def __init__(self, count: int, options: dict[str, Any] | None = None, env: dict[str, str] | None = None) -> None:
         self.count = count
+        self._env = env
         self._options = options
         self._stack = ExitStack()
         self.scratch: Scratch
@@ -45,7 +46,7 @@ class Many:
                 vcenter = self.start_vcenter(f"vc{number}", uuid_of(number))
                 stack.callback(vcenter.stop)
                 self.vcenters.append(vcenter)
-            self.kaasd = Kaasd(self.scratch, self.db.socket, options=self._options)
+            self.kaasd = Kaasd(self.scratch, self.db.socket, options=self._options, env=self._env)
             adopt(self.kaasd)
             stack.callback(self.kaasd.stop)
             self.kaasd.start()
