@@ -223,10 +223,12 @@ def test_kaasctl_shows_each_change(own: World, admin: Api) -> None:
 
 
 def test_the_stop_ends_waits_at_once(own: World, admin: Api, pool: ThreadPoolExecutor) -> None:
-    """Last: the daemon is down afterwards."""
     answers = wait_in_background(own, pool, admin, 3)
     own.kaasd.stop()
-    for answer in answers:
-        ended = answer.result(LONG)
-        assert (ended.status_code, ended.json()["code"]) == (503, "unavailable")
-        assert int(ended.headers["Retry-After"]) > 0
+    try:
+        for answer in answers:
+            ended = answer.result(LONG)
+            assert (ended.status_code, ended.json()["code"]) == (503, "unavailable")
+            assert int(ended.headers["Retry-After"]) > 0
+    finally:
+        own.kaasd.start()

@@ -114,6 +114,25 @@ def test_the_file_must_be_at_all_replicas_first(place: Place) -> None:
     assert set(place.sealed_by()) == {key_id(old)}
 
 
+def with_next_key(place: Place) -> tuple[bytes, bytes]:
+    """The key that seals, and the next one, which is at both replicas and seals nothing yet."""
+    if len(keys_in(place.file)) == 1:
+        place.rotate()  # refused, since the other replica does not hold the key that this has made
+    old, new = keys_in(place.file)
+    shutil.copy(place.file, place.second_file)
+    until(lambda: all(row["holds_newest"] for row in place.master()["replicas"]), "the new key at both replicas")
+    return old, new
+
+
+def rotated(place: Place) -> tuple[bytes, bytes]:
+    """The old key, which seals nothing any more, and the new one."""
+    if len(keys_in(place.file)) == 1:
+        with_next_key(place)
+        until(lambda: place.rotate().returncode == 0, "a rotation")
+    old, new = keys_in(place.file)
+    return old, new
+
+
 class Held:
     """The work stops at this value: its row cannot be written until it is let go."""
 
@@ -181,9 +200,7 @@ def doer(place: Place) -> Kaasd:
 def test_a_kill_in_any_batch_loses_nothing(place: Place) -> None:
     """The command dies in the first batch, the replica that does the work in the second, all of them in the third; each time nothing of
     the batch is written, everything can be read, and another goes on where it ended."""
-    old, new = keys_in(place.file)
-    shutil.copy(place.file, place.second_file)
-    until(lambda: all(row["holds_newest"] for row in place.master()["replicas"]), "the new key at both replicas")
+    old, new = with_next_key(place)
     signing = len(place.sql("SELECT 1 FROM signing_keys"))
     held, watch = Held(place, 5), Watch(place, key_id(new))
     command = subprocess.Popen([program("kaasctl"), "--config", str(place.first.config), "--yes", "key", "rotate-master"],
@@ -240,7 +257,7 @@ def move_on(place: Place, held: Held, number: int) -> Held:
 
 
 def test_the_old_key_can_go_when_it_seals_nothing(place: Place) -> None:
-    old, new = keys_in(place.file)
+    old, new = rotated(place)
     refused = place.first.ctl.run("--yes", "key", "remove-master", key_id(new))
     assert refused.returncode == 5 or "seals" in refused.stderr
     place.first.ctl.ok("--yes", "key", "remove-master", key_id(old))

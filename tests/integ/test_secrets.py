@@ -65,7 +65,7 @@ class Place:
     def everywhere(self, needles: set[bytes]) -> list[str]:
         """Wherever a secret could have been left."""
         return (search.database(self.db, needles) + search.folder(self.scratch.log, needles) + search.folder(self.kaasd.folder, needles) +
-                search.processes(needles) + search.memory(self.pid, needles))
+                search.processes(self.scratch.path, needles) + search.memory(self.pid, needles))
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_the_search_finds_what_is_there(place: Place) -> None:
     assert search.memory(place.pid, marker)
     assert search.rows(place.db, marker)
     assert search.find(place.db.dump(), marker, "files")
-    assert search.processes({str(place.kaasd.config).encode()})
+    assert search.processes(place.scratch.path, {str(place.kaasd.config).encode()})
 
 
 def test_the_search_knows_a_secret_in_every_clothing() -> None:
@@ -157,7 +157,7 @@ def test_while_kaasctl_registers_no_process_shows_the_password(place: Place) -> 
         running.stdin.close()
         found = []
         while running.poll() is None:
-            found += search.processes(NEEDLES)
+            found += search.processes(place.scratch.path, NEEDLES)
         said = running.stdout.read()
     assert running.returncode == 0, said
     assert found == []

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+import psutil
+
 from .mariadb import Mariadb
 
 CHUNK_BYTES = 16 << 20
@@ -76,13 +78,22 @@ def memory(pid: int, needles: set[bytes]) -> list[str]:
     return found
 
 
-def processes(needles: set[bytes]) -> list[str]:
-    """Searches arguments and environment of every process of the machine except this one and its parents."""
+def _of_the_world(path: Path) -> set[int]:
+    """Processes that this one has started, and those that do not stay below it but name the world's folder: the database server."""
+    pids = {child.pid for child in psutil.Process().children(recursive=True)}
+    for process in psutil.process_iter(["cmdline"]):
+        if any(str(path) in word for word in process.info["cmdline"] or ()):
+            pids.add(process.pid)
+    return pids - {os.getpid()}
+
+
+def processes(path: Path, needles: set[bytes]) -> list[str]:
+    """Searches arguments and environment of every process of the world in that folder; other worlds may be about the same secrets."""
     found = []
-    for folder in Path("/proc").glob("[0-9]*"):
+    for pid in _of_the_world(path):
         for name in ("cmdline", "environ"):
             try:
-                found += find((folder / name).read_bytes(), needles, str(folder / name))
+                found += find(Path(f"/proc/{pid}/{name}").read_bytes(), needles, f"/proc/{pid}/{name}")
             except OSError:
                 continue  # it has ended
     return found
