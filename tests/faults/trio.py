@@ -76,11 +76,14 @@ class Trio:
                 vcenter = start_strict(self.scratch, f"vc{number}", world=self._layout(number))
                 stack.callback(vcenter.stop)
                 self.sites.append(Site(vcenter, number))
-            self.kaasd = Kaasd(self.scratch, self.db.socket, options=self._options)
+            self.kaasd = Kaasd(self.scratch, self.db.socket)
             self.kaasd.init()
             stack.callback(self.kaasd.stop)
             self.kaasd.start()
-            self._join()
+            self._join()  # takes the time that it needs
+            self.kaasd.stop()
+            self.kaasd.write_config(self._options)
+            self.kaasd.start()
             self._stack = stack.pop_all()
         return self
 

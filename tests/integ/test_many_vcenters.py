@@ -15,14 +15,14 @@ from world.vcenter import StrictVcenter
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(45)]
 COUNT = 10
-FAST = {"vcenter": {"call_timeout": "10s", "connect_timeout": "5s"}, "auth": {"rights_fresh": "1s"}}
+OPTIONS = {"auth": {"rights_fresh": "1s"}}
 HANGING, FLOODING, EXPIRED, RESTARTING = range(4)
 WELL = range(4, COUNT)
 
 
 @pytest.fixture(scope="module")
 def many() -> Iterator[Many]:
-    with Many(COUNT, FAST) as all_of_them:
+    with Many(COUNT, OPTIONS) as all_of_them:
         yield all_of_them
 
 
@@ -64,7 +64,7 @@ def test_the_sick_harm_no_other(hurt: Many) -> None:
     for number in WELL:
         person = hurt.sign_in(hurt.vcenters[number])
         assert person.names() == [f"vc{number}-east"]
-        assert state(hurt, hurt.vcenters[number]) == "connected"
+        wait_for(hurt, lambda at=hurt.vcenters[number]: state(hurt, at) == "connected", f"vc{number} to be connected")
 
 
 def test_they_recover_alone(many: Many) -> None:

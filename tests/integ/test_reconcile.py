@@ -174,7 +174,7 @@ def test_a_denied_update_stops_nothing_else(joined: World) -> None:
         record.server[-1].url = "https://elsewhere.example.test/v2/"
 
     number = registration_no(joined.vcenter)
-    control.fault("UpdateExtension", "fault", fault="NoPermission", skip=1)  # the person's own passes
+    control.fault("UpdateExtension", "fault", fault="NoPermission", user=EXTENSION_KEY)  # a person's passes
     edit(joined.vcenter, change)
     problem = until(lambda: record_of(joined.admin, joined.vcenter)["problem"], "the trouble")
     assert "Extension.Update is missing on the root folder" in problem

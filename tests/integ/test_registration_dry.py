@@ -84,7 +84,7 @@ def test_a_dry_run_prints_record_and_steps_and_changes_nothing(new: World) -> No
 
 def test_a_dry_run_shows_what_differs(joined: World) -> None:
     control = joined.vcenter.control
-    control.fault("UpdateExtension", "fault", fault="NoPermission", skip=1)  # the repair by itself would be quicker than we
+    control.fault("UpdateExtension", "fault", fault="NoPermission", user=EXTENSION_KEY)  # the repair by itself would be quicker
     with vimclient.session(joined.vcenter, joined.vcenter.admin) as instance:
         manager = instance.RetrieveContent().extensionManager
         record = manager.FindExtension(EXTENSION_KEY)
