@@ -43,10 +43,13 @@ def ndjson(_: SerializationContext, value: Any) -> bytes:
 
 @dataclass
 class Fuzzed:
-    """One request: the case of schemathesis, and harmless header fields beside it, which must change nothing."""
+    """One request: the case of schemathesis, and harmless header fields beside it, which must change nothing. With a real proof in it:
+    the way by which it signs on, and the header Authorization if the proof stands there."""
 
     case: Case
     noise: dict[str, str] = field(default_factory=dict)
+    way: str = ""
+    proof: str = ""
 
     @property
     def positive(self) -> bool:

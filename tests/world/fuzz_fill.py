@@ -17,11 +17,11 @@ from schemathesis.core.parameters import ParameterLocation
 from .api import Api
 from .full import EXTENSION_KEY, World, add_samples, add_vcenter, register
 from .fuzz_cases import Fuzzed
+from .fuzz_proofs import VIEWER, People, Prover
 from .many import uuid_of
 from .samples import EAST, FAR, PLAIN, WEST
 from .vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 
-VIEWER = "viewer-east@vsphere.local"
 PEOPLE = ("nobody", "viewer", "admin")
 X_KAAS = {"X-KaaS": "1"}
 NOWHERE = "ldaps://127.0.0.1:9"  # nobody listens there
@@ -39,7 +39,8 @@ class Place:
 
     def __init__(self) -> None:
         self._stack = ExitStack()
-        self.world = World("z", options={"server": {"trusted_proxies": ["127.0.0.1"]}, "auth": {"token_lifetime": "1h"}})
+        self.people: People
+        self.world: World
         self.spare: StrictVcenter
         self.tokens: dict[str, str | None] = {}
         self.clusters: dict[str, str] = {}
@@ -49,13 +50,17 @@ class Place:
 
     def __enter__(self) -> Place:
         with ExitStack() as stack:
-            stack.enter_context(self.world)
+            self.people = People()
+            stack.callback(self.people.close)
+            options = {"server": {"trusted_proxies": ["127.0.0.1"]}, "auth": {"token_lifetime": "1h", "kerberos": self.people.options}}
+            self.world = stack.enter_context(World("z", options=options, env=self.people.mit.env))
             add_vcenter(self.world.kaasd, self.vcenter, "--name", "first")
             register(self.world.kaasd, self.vcenter)
             add_samples(self.world.kaasd)
             self.spare = self._start_spare()
             stack.callback(self.spare.stop)
             self._learn()
+            self.people.join(self.world, self.known["hx_cluster_id"][0])
             self._stack = stack.pop_all()
         return self
 
@@ -241,6 +246,7 @@ class Filler:
         self.path = path
         self.dice = random.Random(f"{seed} {operation} values")
         self.share = SLOW.get(operation, REAL)
+        self.prover = Prover(place.people, operation, self.dice)
 
     def fill(self, fuzzed: Fuzzed) -> None:
         case = fuzzed.case
@@ -257,6 +263,7 @@ class Filler:
             case.body = self.body(case.body)
         if self.operation in ("loginVcenter", "addSessionVcenter"):
             self.one_proof(fuzzed)
+        self.prover.prove(fuzzed)
 
     def precondition(self, headers: Any) -> None:
         """A made-up entity tag fits nothing, so most requests would end there."""
@@ -411,9 +418,6 @@ class Filler:
             self.place.forget_record()
             text = self.place.spare.control.solution_install(EXTENSION_KEY)["ovf_environment"]
             return {**body, "ovf_environment": text, "tunnel_port": self.place.spare.tunnel_port}
-        if self.operation == "loginPassword" and isinstance(body, dict) and self.dice.random() < self.share:
-            return {"username": VIEWER, "password": self.place.vcenter.users["viewer-east"].password,
-                    "source": f"vcenter:{self.place.vcenter.instance_uuid}"}
         if self.operation == "loginPassword" and isinstance(body, dict) and "username" in body:
             self.place.serial += 1
             return {**body, "username": f"user {self.place.serial}"}  # failures of one name are slowed down

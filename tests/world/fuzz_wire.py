@@ -58,12 +58,12 @@ class Wire:
         answer = connection.getresponse()
         return answer, answer.read()
 
-    def send(self, prepared: requests.PreparedRequest, token: str | None) -> Response:
+    def send(self, prepared: requests.PreparedRequest, authorization: str) -> Response:
         request = prepared.copy()
         number = next(self.addresses)
         request.headers["X-Forwarded-For"] = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
-        if token is not None:
-            request.headers["Authorization"] = f"Bearer {token}"
+        if authorization:
+            request.headers["Authorization"] = authorization
         headers = {name: value.decode("latin-1") if isinstance(value, bytes) else value for name, value in request.headers.items()}
         began = time.monotonic()
         try:
