@@ -8,7 +8,7 @@ LINT_TESTS = \
 TESTS += $(LINT_TESTS)
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)
-EXTRA_DIST += $(LINT_TESTS) tests/lint/common.sh tests/lint/foreign.txt tests/lint/storeys.txt
+EXTRA_DIST += $(LINT_TESTS) tests/lint/common.sh tests/FLAKY tests/lint/foreign.txt tests/lint/storeys.txt
 
 # The rules alone, and everything but the rules: for scripts/check, which counts them apart.
 check-lint: all $(check_DATA)
