@@ -54,21 +54,21 @@ def run(seed: int, count: int, *, look_every: int = 25, pause_s: float = 0.15, l
             _hit(trio, fault, verbose)
             time.sleep(pause_s)
             if time.monotonic() - started > limit_s:
-                raise Broken(f"seed {seed}: only {fault.number} of {count} faults in {limit_s / 60:.0f} minutes")
+                raise Broken(f"only {fault.number} of {count} faults in {limit_s / 60:.0f} minutes")
             if fault.number % look_every and fault.number != count:
                 continue
             try:
                 longest = max(longest, settle(trio, dict(watcher.kept)))
             except Broken as broken:
-                raise Broken(f"seed {seed}, after fault {fault}: {broken}") from broken
+                raise Broken(f"after fault {fault}: {broken}") from broken
             assert trio.kaasd.process
             samples.append(usage(trio.kaasd.process.pid))
             if watcher.wrong:
-                raise Broken(f"seed {seed}, after fault {fault}: a wrong yes: {watcher.wrong[0]}")
+                raise Broken(f"after fault {fault}: a wrong yes: {watcher.wrong[0]}")
             print(f"{fault.number:5} of {count}: {report(samples[-1])}", flush=True)
         complaints = growth(samples, SLACK) if len(samples) >= 8 else []
         if complaints:
-            raise Broken(f"seed {seed}: {'; '.join(complaints)}")
+            raise Broken("; ".join(complaints))
         return {"faults": count, "seconds": round(time.monotonic() - started), "longest_recovery_s": round(longest, 1),
                 "answers_watched": watcher.answers, **samples[-1], "deeds": trio.deeds}
 
@@ -79,7 +79,7 @@ def main() -> int:
         figures = run(options.seed, options.faults, look_every=options.look_every, pause_s=options.pause,
                       leave_out=frozenset(options.without), verbose=options.verbose, limit_s=60 * options.minutes)
     except (Broken, WorldError) as error:
-        print(f"FAILED: {error}", file=sys.stderr)
+        print(f"FAILED with seed {options.seed}: {error}", file=sys.stderr)
         return 1
     deeds = figures.pop("deeds")
     print("an administrator " + (", ".join(f"{what} {n} times" for what, n in deeds.items()) or "did nothing"))
