@@ -284,8 +284,11 @@ int ldap_store_list(struct store *store, struct ldap_row_list *out, struct err *
     struct ldap_row *rows = calloc(3, sizeof(*rows));
     size_t n = 0;
     (void)store;
-    (void)err;
     assert_non_null(rows);
+    if (iw.is_database_away) {
+        free(rows);
+        return err_set(err, ERR_UNAVAILABLE, "the database is away");
+    }
     rows[n] = make_row("ad", LDAP_KIND_AD, "ldaps://dc1.ad.test ldaps://dc2.ad.test", WORLD_AD_BASE);
     rows[n++].source.is_disabled = iw.is_ad_off;
     if (!iw.has_no_lab) {

@@ -36,7 +36,8 @@ struct identity_world {
     int search_code;            /* != 0: what each search gives */
     bool is_ad_off, is_lab_off; /* the sources are disabled */
     bool has_no_lab;            /* the source "lab" is not configured */
-    int version_no;             /* of all sources */
+    bool is_database_away;
+    int version_no; /* of all sources */
     /* what was asked: words "open HOST", "bind DN", "search BASE FILTER", a line each */
     char log[16384];
     unsigned opened, closed, refused, binds, searches;

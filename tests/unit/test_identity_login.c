@@ -396,6 +396,23 @@ static void silence_ends_no_session(void **state) {
     assert_null(groups.ids);
 }
 
+/* A replica that reads everything anew reads sessions and directories one after the other. */
+static void a_session_may_be_known_before_its_directory(void **state) {
+    static const struct again row = {"lab", NOW_LAB({"pwdChangedTime", "20240101000000Z"}), BERTA, "20240101000000Z", 0, ""};
+    struct group_set groups = {0};
+    (void)state;
+    memset(iw.entries, 0, sizeof(iw.entries));
+    identity_world_add(&row.now);
+    iw.has_no_lab = true;
+    identity_world_sync();
+    iw.has_no_lab = false;
+    iw.is_database_away = true;
+    assert_int_equal(ask_again(&row, &groups), ERR_UNAVAILABLE);
+    iw.is_database_away = false;
+    assert_int_equal(ask_again(&row, &groups), 0);
+    group_set_done(&groups);
+}
+
 /* A controller knows the groups of its own domain only: those of others stay as the ticket told them, as long as it was a ticket that did. */
 static void groups_of_other_domains_stay(void **state) {
     static const struct {
@@ -474,6 +491,7 @@ int main(void) {
         LOGIN_TEST(a_person_is_told_whole),
         LOGIN_TEST(a_directory_that_is_silent_is_no_wrong_password),
         LOGIN_TEST(who_may_stay),
+        LOGIN_TEST(a_session_may_be_known_before_its_directory),
         LOGIN_TEST(silence_ends_no_session),
         LOGIN_TEST(groups_of_other_domains_stay),
         LOGIN_TEST(principals_of_a_realm),

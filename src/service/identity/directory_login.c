@@ -112,6 +112,7 @@ int identity_check_password(struct identity *identity, const struct identity_pas
 /* -- again ----------------------------------------------------------------------------------------------------------------- */
 
 #define TICKET_MARK "ticket:" /* before pwdLastSet, as a ticket told it */
+#define NOT_USED "the directory by which you signed in is not used any more"
 
 struct again {
     struct dir_source *source;
@@ -187,13 +188,26 @@ static int keep_foreign(const struct identity_known *known, struct group_set *gr
     return rc;
 }
 
+/* A replica may know a session before the directory that it is by, so the database is asked before one is ended for that. */
+static int find_known(struct identity *identity, const char *name, struct dir_source **out, struct err *err) {
+    int rc;
+    if (!name)
+        return ended(err, NOT_USED);
+    if (!identity_find_source(identity, name, out, NULL))
+        return 0;
+    rc = identity_sync(identity, err);
+    if (rc)
+        return rc;
+    return identity_find_source(identity, name, out, NULL) ? ended(err, NOT_USED) : 0;
+}
+
 int identity_check_person(struct identity *identity, const struct identity_known *known, struct group_set *groups_out,
                           struct err *err) {
     _cleanup_(source_unref) struct dir_source *source = NULL;
     struct again again = {.id = known->who->id};
-    int rc;
-    if (!known->who->directory || identity_find_source(identity, known->who->directory, &source, NULL))
-        return ended(err, "the directory by which you signed in is not used any more");
+    int rc = find_known(identity, known->who->directory, &source, err);
+    if (rc)
+        return rc;
     again.source = source;
     rc = source_ask(source, look_again, &again, err);
     if (!rc)
