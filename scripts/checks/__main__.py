@@ -51,7 +51,11 @@ def chosen(options: argparse.Namespace) -> list[Suite]:
     return [suite for suite in landing if not suite.parts or changed.touches(*suite.parts)]
 
 
+times: list[str] = []
+
+
 def report(suite: Suite, count: Count, seconds: float) -> None:
+    times.append(f"{suite.name} {seconds:.0f} s")
     print(f"{suite.name:<18} {count.passed:>5} passed {len(count.failed):>4} failed {seconds:>6.0f} s", flush=True)
     for name in count.failed:
         print(f"  FAILED {name}", flush=True)
@@ -74,7 +78,7 @@ def main() -> int:
         return stress.run_rounds(options.stress, options.files)
     start = time.monotonic()
     total = full.run_suites(chosen(options), report, resume=options.resume) if options.full else run_in_lanes(chosen(options), report)
-    print(f"{(time.monotonic() - start) / 60:.1f} minutes after set-up")
+    print(f"{(time.monotonic() - start) / 60:.1f} minutes after set-up: {', '.join(times)}")
     if total.flaky:
         print(f"{len(total.flaky)} flaky")
     print(f"{total.passed} passed, {len(total.failed)} failed")
