@@ -67,15 +67,16 @@ def one_round(files: list[str], ledger: Ledger) -> None:
         report, result = suites.pytest_once(name, *files, *suites.SIDE_BY_SIDE, "-m", tests, env=suites.sanitizer_env(folder),
                                             limit_s=ROUND_LIMIT_S)
         reds = again.reds(report) if report.exists() else []
-        if result.status not in (0, 1, suites.NO_TESTS):
+        if result.status not in (0, suites.TESTS_FAILED, suites.NO_TESTS) or any(red.file not in files for red in reds):
             sys.exit(f"pytest ended with status {result.status}:\n{result.tail()}")
         errors |= {red.file: f"{red.name}: {red.error}" for red in reds}
         seen |= files_run(report)
+    if without := set(files) - seen:
+        sys.exit(f"no tests in {', '.join(sorted(without))}")
     for file in files:
-        if file in seen:
-            ledger.add(file, FAILED if file in errors else PASSED, errors.get(file, ""))
-            if file in errors:
-                print(f"  FAILED {errors[file]}", flush=True)
+        ledger.add(file, FAILED if file in errors else PASSED, errors.get(file, ""))
+        if file in errors:
+            print(f"  FAILED {errors[file]}", flush=True)
 
 
 def run_rounds(rounds: int, chosen: list[Path]) -> int:

@@ -21,7 +21,7 @@ FUZZ_RUNS = 20000
 SUITE_LIMIT_S = 45 * 60
 BEHIND_LIMIT_S = 2400  # behind others a command may take long without being stuck
 WITH_AD = ("--with-ad",)
-NO_TESTS = 5  # pytest's exit status when none was chosen
+TESTS_FAILED, NO_TESTS = 1, 5  # pytest's exit statuses: some failed and nothing else went wrong; none was chosen
 
 
 @dataclass
@@ -73,8 +73,9 @@ def pytest(name: str, folder: str, *arguments: str, choice: tuple[str, ...] = ()
             count.flaky += [again.entry_for(one) for one in of_file]
     if result.status == NO_TESTS and changed.files() is not None:
         return count
-    # What was wrong with the command has been told by its tests, and those were run again.
-    return count if count.flaky else judged(count, result)
+    if count.flaky and result.status == TESTS_FAILED:
+        return count  # the tests told what was wrong, and were run again
+    return judged(count, result)
 
 
 def make_check(name: str, build: Path, target: str, prefix: str, env: dict[str, str] | None = None) -> Count:

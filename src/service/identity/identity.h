@@ -75,9 +75,10 @@ struct identity_known {
 };
 /* The mark of somebody whose groups a ticket of Kerberos told, and when the password was set (pwdLastSet). Caller frees; NULL without memory. */
 char *identity_ticket_mark(int64_t password_set_at);
-/* Asks again about somebody signed in. ERR_SESSION_ENDED when the account is gone, disabled or expired, its password was changed since the mark was made, or
- * the source is there no more, in the database as well (blocks then). A directory that is away answers at once that it is. Groups of other domains than the person's that a ticket told stay: a
- * domain controller knows those of its own domain only. *groups_out (uninitialised) is sealed. */
+/* Asks again about somebody signed in. Blocks. ERR_SESSION_ENDED when the account is gone, disabled or expired, its password was changed since
+ * the mark was made, or the source is there no more, in the database as well. A directory that is away answers at once that it is. Groups of
+ * other domains than the person's that a ticket told stay: a domain controller knows those of its own domain only. *groups_out
+ * (uninitialised) is sealed. */
 int identity_check_person(struct identity *identity, const struct identity_known *known, struct group_set *groups_out,
                           struct err *err);
 
