@@ -56,7 +56,7 @@ struct api_call {
     struct session_rights rights;
     struct signon_wait wait;  /* for an answer about rights */
     uint16_t rights_given_up; /* bit i: part i was waited for in vain */
-    struct viewer viewer;
+    struct viewer_key viewer;
     struct grant_picks *picks;                          /* of viewer; NULL: none are needed */
     struct viewer_vcenter linked[SESSION_VCENTERS_MAX]; /* of viewer */
     bool is_bulk;                                       /* counted in api->bulks */

@@ -102,6 +102,7 @@ static int pick_grants(struct api_call *call, const struct dir_platform *platfor
         return rc;
     call->viewer.picked = grant_picks_get(call->picks, &call->viewer.grants_count);
     call->viewer.grants = platform->grants;
+    call->viewer.groups_mark = grant_picks_groups(call->picks);
     return 0;
 }
 

@@ -65,7 +65,6 @@ static int pick_grants(const struct dir_platform *platform, struct subject *s, s
 static int finish(const struct api_call *call, struct subject *s, struct err *err) {
     take_links(call, s);
     s->viewer.principal_id = s->principal_id;
-    s->viewer.sees_all = policy_may(s->viewer.role, PERMISSION_CLUSTERS_SEE_ALL);
     return pick_grants(call->snapshot->platform, s, err);
 }
 

@@ -19,7 +19,7 @@ struct subject {
     const struct api_call *call; /* who asks */
     const struct dir_platform *platform;
     const struct cluster *cluster;
-    struct viewer viewer;
+    struct viewer_key viewer;
     char *principal_id;                            /* owned */
     char vcenter_id[37];                           /* "" for those who come from none */
     struct object_set rights;                      /* owned; what the vCenter says */

@@ -147,8 +147,7 @@ int h_clusters_list(struct api_call *call, struct http_response *resp, struct er
     struct list_key key;
     int rc = 0;
     list_memo_key(call, &key);
-    const struct list_state state = list_memo_state(call);
-    if (!list_memo_find(call->api->list_memo, &state, &key, &answer)) {
+    if (!list_memo_find(call->api->list_memo, call->snapshot ? call->snapshot->generation : 0, &key, &answer)) {
         rc = make_list(call, resp, &answer, err);
         if (!rc && answer.body)
             list_memo_put(call->api->list_memo, call, &key, &answer);

@@ -97,7 +97,7 @@ static void add_service_rules(const struct api_call *call, json_t *rules) {
 
 static json_t *rules_of(const struct api_call *call, const struct live_groups *groups) {
     json_t *rules = json_array();
-    if (call->viewer.sees_all)
+    if (policy_sees_all(&call->viewer))
         (void)json_array_append_new(rules, rule("role", "all", NULL, NULL));
     if (groups)
         add_mapping_rules(call, groups, rules);

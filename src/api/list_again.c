@@ -21,6 +21,8 @@
 struct part {
     char vcenter_id[37];
     bool is_first;
+    const struct shared_objects
+        *objects; /* not held: only compared with those of the key, which holds them as long as there is an answer */
 };
 
 struct list_again {
@@ -48,6 +50,7 @@ static void copy_parts(struct list_again *again, const struct session_rights *ri
     again->parts_count = (unsigned)rights->count;
     for (size_t i = 0; i < rights->count; i++) {
         again->parts[i].is_first = rights->parts[i].is_first;
+        again->parts[i].objects = rights->parts[i].objects;
         memcpy(again->parts[i].vcenter_id, rights->parts[i].vcenter_id, sizeof(again->parts[i].vcenter_id));
     }
 }
@@ -89,19 +92,17 @@ static bool has_same_parts(const struct list_again *again, const struct session_
     if (rights->count != again->parts_count || rights->wait_for >= 0 || rights->is_less_than_due)
         return false;
     for (unsigned i = 0; i < again->parts_count; i++)
-        if (rights->parts[i].is_first != again->parts[i].is_first ||
+        if (rights->parts[i].is_first != again->parts[i].is_first || rights->parts[i].objects != again->parts[i].objects ||
             !str_eq(rights->parts[i].vcenter_id, again->parts[i].vcenter_id))
             return false;
     return true;
 }
 
 /* The text as it went out last time: compressed, or not, or (304) not at all. One reference for the caller. */
-static struct http_shared *find_form(struct api *api, const struct list_again *again, const struct session_rights *rights,
-                                     uint64_t generation) {
-    const struct list_state state = {.generation = generation, .rights = rights};
+static struct http_shared *find_form(struct api *api, const struct list_again *again, uint64_t generation) {
     struct list_answer answer = {.body = NULL};
     struct http_shared *form = NULL;
-    if (!list_memo_find(api->list_memo, &state, &again->key, &answer))
+    if (!list_memo_find(api->list_memo, generation, &again->key, &answer))
         return NULL;
     if (str_eq(answer.etag, again->etag) && !again->is_packed)
         return answer.body;
@@ -132,7 +133,7 @@ static bool answer_for(struct http_request *req, const struct list_again *again,
     if (glance.is_stale || !is_same_person(again, live) || signon_get_rights(api->options.signon, live, &use, &rights, NULL))
         return false;
     if (has_same_parts(again, &rights) && !reply_misses_vcenter(api, &rights))
-        form = find_form(api, again, &rights, glance.generation);
+        form = find_form(api, again, glance.generation);
     session_rights_done(&rights);
     if (!form)
         return false;

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "list_memo.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 #define BODY_BYTES_MAX (64U * 1024U)
 #define BYTES_MAX (8U * 1024U * 1024U)
 
-/* The rights are compared by identity: what a vCenter said once is never changed, and lives as long as it is held here. */
+/* The key has the addresses of what the vCenters said: none of it is ever changed, and it is held here as long as the answer is. */
 struct slot {
     uint64_t generation, hash;
     size_t key_len, bytes;
@@ -95,58 +94,31 @@ static bool add_query(const struct http_request *req, struct list_key *key) {
     return fits;
 }
 
-/* By which groups it was granted. Only who has any pays for it. */
-static bool add_groups(const struct api_call *call, struct list_key *key) {
-    uint64_t mark = call->bearer.session ? live_session_groups_mark(call->bearer.session) : 0;
-    char text[24];
-    if (!mark)
-        return true;
-    (void)snprintf(text, sizeof(text), "g%" PRIu64, mark);
-    return add_text(key, text);
-}
-
-static bool add_viewer(const struct api_call *call, struct list_key *key) {
-    bool fits = call->rights.count <= PARTS_MAX && add_text(key, call->who->id) && add_text(key, role_name(call->who->role)) &&
-                add_text(key, call->viewer.vcenter_id ? call->viewer.vcenter_id : "") &&
-                add_text(key, call->viewer.limits ? call->viewer.limits->id : "");
-    for (size_t i = 0; fits && i < call->rights.count; i++)
-        fits = add_text(key, call->rights.parts[i].is_first ? "1" : "2") && add_text(key, call->rights.parts[i].vcenter_id);
-    return fits && add_groups(call, key);
-}
-
 void list_memo_key(const struct api_call *call, struct list_key *out) {
     out->len = 0;
     out->hash = 0;
     if (!call->who || !call->snapshot || http_request_query(call->req, "watch"))
         return;
-    if (!add_viewer(call, out) || !add_query(call->req, out))
+    out->len = call->rights.count <= PARTS_MAX ? policy_viewer_bytes(&call->viewer, out->bytes, sizeof(out->bytes)) : 0;
+    if (!out->len || !add_query(call->req, out))
         out->len = 0;
     else
         out->hash = hash_of(out->bytes, out->len);
 }
 
-struct list_state list_memo_state(const struct api_call *call) {
-    return (struct list_state){.generation = call->snapshot ? call->snapshot->generation : 0, .rights = &call->rights};
+static bool is_it(const struct slot *slot, uint64_t generation, const struct list_key *key) {
+    return slot->hash == key->hash && slot->generation == generation && slot->key_len == key->len &&
+           memcmp(slot->key, key->bytes, key->len) == 0;
 }
 
-static bool is_it(const struct slot *slot, const struct list_state *state, const struct list_key *key) {
-    if (slot->hash != key->hash || slot->generation != state->generation || slot->key_len != key->len ||
-        slot->parts != state->rights->count || memcmp(slot->key, key->bytes, key->len) != 0)
-        return false;
-    for (unsigned i = 0; i < slot->parts; i++)
-        if (slot->objects[i] != state->rights->parts[i].objects)
-            return false;
-    return true;
-}
-
-bool list_memo_find(struct list_memo *memo, const struct list_state *state, const struct list_key *key, struct list_answer *out) {
+bool list_memo_find(struct list_memo *memo, uint64_t generation, const struct list_key *key, struct list_answer *out) {
     struct slot *slot = &memo->slots[key->hash % SLOTS];
     pthread_mutex_t *lock = &memo->locks[key->hash % LOCKS];
     bool is_found;
     if (!key->len)
         return false;
     (void)pthread_mutex_lock(lock);
-    is_found = slot->answer.body && is_it(slot, state, key);
+    is_found = slot->answer.body && is_it(slot, generation, key);
     if (is_found) {
         *out = slot->answer;
         (void)http_shared_ref(out->body);

@@ -14,7 +14,7 @@
 
 struct list_memo;
 
-/* What an answer depends on, beside the snapshot and what the vCenters said. */
+/* What an answer depends on, beside the snapshot: the viewer (policy_viewer_bytes) and the query. */
 #define LIST_KEY_BYTES 768
 struct list_key {
     uint64_t hash;
@@ -34,13 +34,8 @@ void list_memo_free(struct list_memo *memo); /* NULL is allowed */
 
 /* Fills the key of a call whose viewer is known. */
 void list_memo_key(const struct api_call *call, struct list_key *out);
-/* True if the answer is there, from this snapshot and by these rights. */
-struct list_state {
-    uint64_t generation;
-    const struct session_rights *rights;
-};
-struct list_state list_memo_state(const struct api_call *call); /* of a call with a snapshot, or without if the key is empty */
-bool list_memo_find(struct list_memo *memo, const struct list_state *state, const struct list_key *key, struct list_answer *out);
+/* True if the answer is there, from the snapshot of this generation. */
+bool list_memo_find(struct list_memo *memo, uint64_t generation, const struct list_key *key, struct list_answer *out);
 /* Keeps an answer (takes references of its own) in place of another one. */
 void list_memo_put(struct list_memo *memo, const struct api_call *call, const struct list_key *key,
                    const struct list_answer *answer);

@@ -16,7 +16,7 @@ json_t *view_node(const struct dir_platform *platform, const struct node *node);
 /* One who looks at the nodes of a cluster, and the placements (bits) that it may see. */
 struct node_onlooker {
     const struct dir_platform *platform;
-    const struct viewer *viewer;
+    const struct viewer_key *viewer;
     const struct dir_cluster *entry;
     uint64_t mask;
 };

@@ -47,16 +47,20 @@
 
 /* vCenter */
 #define KAAS_VIM_REPLY_BYTES_MAX (64U * 1024U * 1024U)
-#define KAAS_VIM_SMALL_REPLY_BYTES_MAX (4U * 1024U * 1024U)
+#define KAAS_VIM_SMALL_REPLY_BYTES_MAX (64U * 1024U) /* of what tells about one thing: versions, content, a session */
 #define KAAS_VIM_XML_DEPTH_MAX 100
+#define KAAS_VIM_XML_ATTRIBUTES_MAX 64U  /* names of attributes in one answer; vCenter has less than ten */
+#define KAAS_VIM_XML_NAMESPACES_MAX 256U /* declared around one element */
+#define KAAS_VIM_DECODE_STEP_BYTES 4096U /* decoded between two looks at the limits */
+#define KAAS_VIM_DECODE_MS 10000         /* or as long as the call had to answer, if that is shorter */
 #define KAAS_VIM_OBJECTS_COUNT_MAX 200000
 #define KAAS_VIM_CONNECT_TIMEOUT_MS 5000
 #define KAAS_VIM_CALL_TIMEOUT_MS 30000
 #define KAAS_VIM_CONTEXTS_COUNT 4
 #define KAAS_VIM_QUEUE_COUNT_MAX 64
 #define KAAS_VIM_PRIVILEGE_BATCH_COUNT 100
-#define KAAS_VIM_KEEPALIVE_S 600 /* idle time-out of vCenter is 30 min */
-#define KAAS_VIM_WATCH_WAIT_S 60 /* how long vCenter may hold a call that waits for news */
+#define KAAS_VIM_KEEPALIVE_TIMEOUT_MS 8000 /* of a call that only asks whether vCenter still answers */
+#define KAAS_VIM_WATCH_WAIT_S 60           /* how long vCenter may hold a call that waits for news */
 #define KAAS_VIM_WATCH_WAIT_S_MAX 300
 #define KAAS_VIM_WATCH_MARGIN_MS 15000 /* of the HTTP time limit over the wait */
 #define KAAS_VIM_WATCH_OBJECTS_COUNT 500
@@ -89,6 +93,7 @@
 /* lists */
 #define KAAS_PAGE_DEFAULT_COUNT 100
 #define KAAS_PAGE_MAX_COUNT 500
+#define KAAS_PAGE_BYTES_MAX (4U * 1024U * 1024U) /* a page of large records ends earlier; far below KAAS_JSON_REPLY_BYTES_MAX */
 #define KAAS_CLUSTERS_COUNT_MAX 50000
 #define KAAS_NODES_PER_CLUSTER_MAX 1000
 #define KAAS_NODES_COUNT_MAX 250000        /* of all clusters: about 350 MB */

@@ -129,8 +129,8 @@ static bool vcenter_fits(const struct vcenter *vc, const char *reference) {
 }
 
 /* A NULL viewer sees everything. */
-static bool sees_vcenter(const struct dir_platform *platform, const struct viewer *viewer, const struct vcenter *vc) {
-    if (!viewer || viewer->sees_all || policy_viewer_is_of(viewer, vc->id))
+static bool sees_vcenter(const struct dir_platform *platform, const struct viewer_key *viewer, const struct vcenter *vc) {
+    if (!viewer || policy_sees_all(viewer) || policy_viewer_is_of(viewer, vc->id))
         return true;
     for (size_t i = first_vsphere(platform, vc->id); i < platform->vsphere_count; i++) {
         if (!str_eq(platform->vsphere[i].ref.vcenter_id, vc->id))
@@ -141,7 +141,7 @@ static bool sees_vcenter(const struct dir_platform *platform, const struct viewe
     return false;
 }
 
-int dir_resolve_visible_vcenter(const struct dir_platform *platform, const struct viewer *viewer, const char *reference,
+int dir_resolve_visible_vcenter(const struct dir_platform *platform, const struct viewer_key *viewer, const char *reference,
                                 const struct vcenter **out, struct err *err) {
     const struct vcenter *found = NULL;
     for (size_t i = 0; i < platform->vcenters_count; i++) {
@@ -175,15 +175,16 @@ static bool vsphere_fits(const struct vsphere_cluster *c, const char *reference)
 }
 
 /* Present, on this vCenter, of this name and visible? */
-static bool is_vsphere_meant(const struct dir_platform *platform, const struct viewer *viewer, const struct vcenter *vcenter,
+static bool is_vsphere_meant(const struct dir_platform *platform, const struct viewer_key *viewer, const struct vcenter *vcenter,
                              const char *reference, const struct vsphere_cluster *c) {
     if (c->is_gone || !str_eq(c->ref.vcenter_id, vcenter->id) || !vsphere_fits(c, reference))
         return false;
     return !viewer || dir_sees_vsphere(platform, viewer, &c->ref);
 }
 
-int dir_resolve_visible_vsphere(const struct dir_platform *platform, const struct viewer *viewer, const struct vcenter *vcenter,
-                                const char *reference, const struct vsphere_cluster **out, struct err *err) {
+int dir_resolve_visible_vsphere(const struct dir_platform *platform, const struct viewer_key *viewer,
+                                const struct vcenter *vcenter, const char *reference, const struct vsphere_cluster **out,
+                                struct err *err) {
     const struct vsphere_cluster *found = NULL;
     for (size_t i = first_vsphere(platform, vcenter->id); i < platform->vsphere_count; i++) {
         const struct vsphere_cluster *c = &platform->vsphere[i];

@@ -40,7 +40,7 @@ struct candidates {
 /* One page in the making. */
 struct page {
     const struct dir_snapshot *snapshot;
-    const struct viewer *viewer;
+    const struct viewer_key *viewer;
     const struct dir_cluster_query *query;
     struct candidates from;
     const char *vcenter_id; /* NULL: any */
@@ -49,6 +49,7 @@ struct page {
     struct strbuf *out;
     uint64_t etag;
     size_t written;
+    bool is_full; /* there was one more, which belongs to the next page */
 };
 
 static void all_clusters(const struct dir_snapshot *s, struct candidates *out) {
@@ -173,16 +174,24 @@ static int get_fragment(const struct page *page, const struct dir_cluster *entry
     return dir_render_cluster(entry, page->snapshot->platform, mask, made, err);
 }
 
+/* Adds it, or finds that the page is full: of as many as were asked for, or, with large ones, of bytes. One always fits. */
 static int add_fragment(struct page *page, const struct dir_cluster *entry, uint64_t mask, struct err *err) {
     struct dir_fragment made = {0};
     const struct dir_fragment *fragment = NULL;
-    int rc = get_fragment(page, entry, mask, &made, &fragment, err);
+    int rc;
+    page->is_full = page->query && page->written == page->query->limit;
+    if (page->is_full)
+        return 0;
+    rc = get_fragment(page, entry, mask, &made, &fragment, err);
     if (rc)
         return rc;
-    if (page->written++)
-        strbuf_addc(page->out, ',');
-    strbuf_add(page->out, fragment->json, fragment->len);
-    page->etag = (page->etag ^ fragment->hash) * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    page->is_full = page->written && page->out->len + fragment->len > KAAS_PAGE_BYTES_MAX;
+    if (!page->is_full) {
+        if (page->written++)
+            strbuf_addc(page->out, ',');
+        strbuf_add(page->out, fragment->json, fragment->len);
+        page->etag = (page->etag ^ fragment->hash) * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    }
     free(made.json);
     return 0;
 }
@@ -207,9 +216,9 @@ static int compare_chosen(const void *a, const void *b, void *arg) {
     return dir_cursor_compare(q, ((const struct chosen *)a)->entry->record, ((const struct chosen *)b)->entry->record);
 }
 
-static int end_page(struct page *page, const struct cluster *last, bool has_more, struct err *err) {
+static int end_page(struct page *page, const struct cluster *last, struct err *err) {
     strbuf_adds(page->out, "],\"next_cursor\":");
-    if (has_more) {
+    if (page->is_full) {
         strbuf_addc(page->out, '"');
         dir_cursor_write(page->query, last, page->out);
         strbuf_addc(page->out, '"');
@@ -217,35 +226,33 @@ static int end_page(struct page *page, const struct cluster *last, bool has_more
         strbuf_adds(page->out, "null");
     }
     strbuf_addc(page->out, '}');
-    page->etag ^= has_more;
+    page->etag ^= page->is_full;
     return strbuf_check(page->out, "list of clusters", err);
 }
 
 /* Name order is the snapshot's own order: stop as soon as the page is full. */
 static int list_by_name(struct page *page, struct err *err) {
     const struct cluster *last = NULL;
-    bool backwards = page->query->is_descending, has_more = false;
-    for (size_t n = 0; n < page->from.count; n++) {
+    const bool backwards = page->query->is_descending;
+    for (size_t n = 0; n < page->from.count && !page->is_full; n++) {
         const struct dir_cluster *entry = entry_at(page, backwards ? page->from.count - 1 - n : n);
         uint64_t mask;
         int rc;
         if (!is_wanted(page, entry, &mask))
             continue;
-        has_more = page->written == page->query->limit;
-        if (has_more)
-            break;
         rc = add_fragment(page, entry, mask, err);
         if (rc)
             return rc;
-        last = entry->record;
+        if (!page->is_full)
+            last = entry->record;
     }
-    return end_page(page, last, has_more, err);
+    return end_page(page, last, err);
 }
 
 static int list_sorted(struct page *page, struct err *err) {
     _cleanup_free_ struct chosen *chosen = calloc(page->from.count + 1, sizeof(*chosen));
     struct dir_cluster_query query = *page->query;
-    size_t count = 0, shown;
+    size_t count = 0;
     if (!chosen)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t n = 0; n < page->from.count; n++) {
@@ -255,16 +262,15 @@ static int list_sorted(struct page *page, struct err *err) {
     }
     if (count > 1)
         qsort_r(chosen, count, sizeof(*chosen), compare_chosen, &query);
-    shown = count < query.limit ? count : query.limit;
-    for (size_t n = 0; n < shown; n++) {
+    for (size_t n = 0; n < count && !page->is_full; n++) {
         int rc = add_fragment(page, chosen[n].entry, chosen[n].mask, err);
         if (rc)
             return rc;
     }
-    return end_page(page, shown ? chosen[shown - 1].entry->record : NULL, count > shown, err);
+    return end_page(page, page->written ? chosen[page->written - 1].entry->record : NULL, err);
 }
 
-int dir_list_clusters(const struct dir_snapshot *snapshot, const struct viewer *viewer, const struct dir_cluster_query *query,
+int dir_list_clusters(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const struct dir_cluster_query *query,
                       struct dir_page *out, struct err *err) {
     struct page page = {.snapshot = snapshot, .viewer = viewer, .query = query, .out = out->text};
     int rc = choose(&page, &out->candidates, err);
@@ -282,8 +288,9 @@ int dir_list_clusters(const struct dir_snapshot *snapshot, const struct viewer *
     return rc;
 }
 
-int dir_digest_clusters(const struct dir_snapshot *snapshot, const struct viewer *viewer, const struct dir_cluster_query *query,
-                        struct dir_candidates *candidates, uint64_t *digest, struct err *err) {
+int dir_digest_clusters(const struct dir_snapshot *snapshot, const struct viewer_key *viewer,
+                        const struct dir_cluster_query *query, struct dir_candidates *candidates, uint64_t *digest,
+                        struct err *err) {
     struct page page = {.snapshot = snapshot, .viewer = viewer, .query = query};
     uint64_t sum = 0;
     int rc = choose(&page, candidates, err);
@@ -304,7 +311,7 @@ int dir_digest_clusters(const struct dir_snapshot *snapshot, const struct viewer
     return rc;
 }
 
-int dir_get_visible_cluster(const struct dir_snapshot *snapshot, const struct viewer *viewer, const char *id,
+int dir_get_visible_cluster(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
                             const struct dir_cluster **out, uint64_t *mask, struct err *err) {
     const struct dir_cluster *entry = dir_find_cluster(snapshot, id);
     bool visible = false;
@@ -318,7 +325,7 @@ int dir_get_visible_cluster(const struct dir_snapshot *snapshot, const struct vi
     return 0;
 }
 
-int dir_show_cluster(const struct dir_snapshot *snapshot, const struct viewer *viewer, const char *id, struct strbuf *out,
+int dir_show_cluster(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *id, struct strbuf *out,
                      uint64_t *etag_hash, struct err *err) {
     struct page page = {.snapshot = snapshot, .viewer = viewer, .out = out};
     const struct dir_cluster *entry = NULL;

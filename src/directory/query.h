@@ -47,41 +47,43 @@ struct dir_page {
 
 /* Appends {"items":[...],"next_cursor":...} for this viewer. ERR_AMBIGUOUS, ERR_NOT_FOUND (unknown or invisible HX cluster or
  * vCenter alike), ERR_INVALID (bad cursor), ERR_NOMEM. */
-int dir_list_clusters(const struct dir_snapshot *snapshot, const struct viewer *viewer, const struct dir_cluster_query *query,
+int dir_list_clusters(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const struct dir_cluster_query *query,
                       struct dir_page *out, struct err *err);
 
 /* A digest of all that dir_list_clusters says on all pages of this query, whatever its sort, limit and cursor: the same on every replica. Errors
  * as there; *candidates as dir_page.candidates. */
-int dir_digest_clusters(const struct dir_snapshot *snapshot, const struct viewer *viewer, const struct dir_cluster_query *query,
-                        struct dir_candidates *candidates, uint64_t *digest, struct err *err);
+int dir_digest_clusters(const struct dir_snapshot *snapshot, const struct viewer_key *viewer,
+                        const struct dir_cluster_query *query, struct dir_candidates *candidates, uint64_t *digest,
+                        struct err *err);
 
 /* Which rules show this vSphere cluster, as policy_vsphere_rules. */
-unsigned dir_vsphere_rules(const struct dir_platform *platform, const struct viewer *viewer, const struct object_ref *ref);
+unsigned dir_vsphere_rules(const struct dir_platform *platform, const struct viewer_key *viewer, const struct object_ref *ref);
 /* As policy_cluster_visible, over what the snapshot knows. */
-bool dir_view_cluster(const struct dir_platform *platform, const struct viewer *viewer, const struct cluster *cluster,
+bool dir_view_cluster(const struct dir_platform *platform, const struct viewer_key *viewer, const struct cluster *cluster,
                       struct policy_view *out);
 
 /* Appends the cluster's JSON. ERR_NOT_FOUND if unknown or invisible. */
-int dir_show_cluster(const struct dir_snapshot *snapshot, const struct viewer *viewer, const char *id, struct strbuf *out,
+int dir_show_cluster(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *id, struct strbuf *out,
                      uint64_t *etag_hash, struct err *err);
 
 /* The record of a visible cluster; *mask gets the placements the viewer may see. ERR_NOT_FOUND if unknown or invisible. */
-int dir_get_visible_cluster(const struct dir_snapshot *snapshot, const struct viewer *viewer, const char *id,
+int dir_get_visible_cluster(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
                             const struct dir_cluster **out, uint64_t *mask, struct err *err);
 
 /* Placements of the cluster that the viewer may see, bit i for placement i; *is_visible tells whether the cluster itself is. */
-uint64_t dir_visible_mask(const struct dir_platform *platform, const struct viewer *viewer, const struct cluster *cluster,
+uint64_t dir_visible_mask(const struct dir_platform *platform, const struct viewer_key *viewer, const struct cluster *cluster,
                           bool *is_visible);
 
 /* True if the viewer may see this vSphere cluster, and so the HX cluster on it. */
-bool dir_sees_vsphere(const struct dir_platform *platform, const struct viewer *viewer, const struct object_ref *ref);
+bool dir_sees_vsphere(const struct dir_platform *platform, const struct viewer_key *viewer, const struct object_ref *ref);
 
 /* As dir_resolve_vcenter and dir_resolve_vsphere, among what the viewer may see: what it may not see is neither found nor makes a name
  * ambiguous. A vCenter is seen by those who came from it or see one of its vSphere clusters. */
-int dir_resolve_visible_vcenter(const struct dir_platform *platform, const struct viewer *viewer, const char *reference,
+int dir_resolve_visible_vcenter(const struct dir_platform *platform, const struct viewer_key *viewer, const char *reference,
                                 const struct vcenter **out, struct err *err);
-int dir_resolve_visible_vsphere(const struct dir_platform *platform, const struct viewer *viewer, const struct vcenter *vcenter,
-                                const char *reference, const struct vsphere_cluster **out, struct err *err);
+int dir_resolve_visible_vsphere(const struct dir_platform *platform, const struct viewer_key *viewer,
+                                const struct vcenter *vcenter, const char *reference, const struct vsphere_cluster **out,
+                                struct err *err);
 
 /* All vSphere clusters of a vCenter that carry Kubernetes or HX clusters: the objects rights are asked about. Fills `out`. */
 int dir_objects_of_interest(const struct dir_snapshot *snapshot, const char *vcenter_id, struct object_set *out, struct err *err);

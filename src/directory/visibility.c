@@ -7,7 +7,7 @@ static const char *find_hx_id(const void *arg, const struct object_ref *ref) {
     return hx ? hx->id : NULL;
 }
 
-uint64_t dir_visible_mask(const struct dir_platform *platform, const struct viewer *viewer, const struct cluster *cluster,
+uint64_t dir_visible_mask(const struct dir_platform *platform, const struct viewer_key *viewer, const struct cluster *cluster,
                           bool *is_visible) {
     struct policy_hx_lookup hx = {.find_hx_id = find_hx_id, .arg = platform};
     struct policy_view view;
@@ -15,18 +15,18 @@ uint64_t dir_visible_mask(const struct dir_platform *platform, const struct view
     return view.parts;
 }
 
-bool dir_view_cluster(const struct dir_platform *platform, const struct viewer *viewer, const struct cluster *cluster,
+bool dir_view_cluster(const struct dir_platform *platform, const struct viewer_key *viewer, const struct cluster *cluster,
                       struct policy_view *out) {
     struct policy_hx_lookup hx = {.find_hx_id = find_hx_id, .arg = platform};
     return policy_cluster_visible(viewer, cluster, &hx, out);
 }
 
-unsigned dir_vsphere_rules(const struct dir_platform *platform, const struct viewer *viewer, const struct object_ref *ref) {
+unsigned dir_vsphere_rules(const struct dir_platform *platform, const struct viewer_key *viewer, const struct object_ref *ref) {
     struct policy_hx_lookup hx = {.find_hx_id = find_hx_id, .arg = platform};
     return policy_vsphere_rules(viewer, ref, &hx);
 }
 
-bool dir_sees_vsphere(const struct dir_platform *platform, const struct viewer *viewer, const struct object_ref *ref) {
+bool dir_sees_vsphere(const struct dir_platform *platform, const struct viewer_key *viewer, const struct object_ref *ref) {
     struct policy_hx_lookup hx = {.find_hx_id = find_hx_id, .arg = platform};
     return policy_vsphere_rules(viewer, ref, &hx) != 0;
 }

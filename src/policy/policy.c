@@ -26,17 +26,63 @@ const char *policy_rule_name(enum policy_rule rule) {
     return (size_t)rule < ARRAY_COUNT(rule_words) ? rule_words[rule] : "none";
 }
 
-void policy_viewer_init(struct viewer *out, const struct principal *who) {
-    *out = (struct viewer){
+void policy_viewer_init(struct viewer_key *out, const struct principal *who) {
+    *out = (struct viewer_key){
         .principal_id = who->id,
         .role = who->role,
-        .sees_all = policy_may(who->role, PERMISSION_CLUSTERS_SEE_ALL),
         .is_unproved = who->source == SOURCE_VC_KEY,
         .vcenter_id = source_is_vcenter(who->source) ? who->vcenter_id : NULL,
     };
 }
 
-bool policy_viewer_is_of(const struct viewer *viewer, const char *vcenter_id) {
+/* -- a viewer as bytes ----------------------------------------------------------------------------------------------------------- */
+
+struct writing {
+    char *out;
+    size_t room, n;
+    bool fits;
+};
+
+static void write_bytes(struct writing *w, const void *bytes, size_t n) {
+    w->fits = w->fits && n <= w->room - w->n;
+    if (!w->fits)
+        return;
+    memcpy(w->out + w->n, bytes, n);
+    w->n += n;
+}
+
+/* With its NUL, so that two texts never read as another two; NULL is none of the texts. */
+static void write_text(struct writing *w, const char *text) {
+    write_bytes(w, text ? "t" : "", 1);
+    if (text)
+        write_bytes(w, text, strlen(text) + 1);
+}
+
+size_t policy_viewer_bytes(const struct viewer_key *viewer, char *out, size_t room) {
+    struct writing w = {.out = out, .room = room, .fits = true};
+    const uint8_t role = (uint8_t)viewer->role, is_unproved = viewer->is_unproved;
+    /* Who changes the type has to look here. Of the grants, principal and groups tell which of the snapshot's they are. */
+    _Static_assert(sizeof(struct viewer_key) == 88, "every member is written below");
+    write_text(&w, viewer->principal_id);
+    write_bytes(&w, &role, sizeof(role));
+    write_bytes(&w, &is_unproved, sizeof(is_unproved));
+    write_text(&w, viewer->vcenter_id);
+    write_bytes(&w, &viewer->vsphere_clusters, sizeof(viewer->vsphere_clusters));
+    write_bytes(&w, &viewer->linked_count, sizeof(viewer->linked_count));
+    for (size_t i = 0; i < viewer->linked_count; i++) {
+        write_text(&w, viewer->linked[i].vcenter_id);
+        write_bytes(&w, &viewer->linked[i].vsphere_clusters, sizeof(viewer->linked[i].vsphere_clusters));
+    }
+    write_bytes(&w, &viewer->groups_mark, sizeof(viewer->groups_mark));
+    write_text(&w, viewer->limits ? viewer->limits->id : NULL);
+    return w.fits ? w.n : 0;
+}
+
+bool policy_sees_all(const struct viewer_key *viewer) {
+    return policy_may(viewer->role, PERMISSION_CLUSTERS_SEE_ALL);
+}
+
+bool policy_viewer_is_of(const struct viewer_key *viewer, const char *vcenter_id) {
     bool is_of = str_eq(viewer->vcenter_id, vcenter_id);
     for (size_t i = 0; !is_of && i < viewer->linked_count; i++)
         is_of = str_eq(viewer->linked[i].vcenter_id, vcenter_id);
@@ -112,7 +158,7 @@ int policy_pick_grants(const struct grant *all, size_t count, const struct polic
     return 0;
 }
 
-static bool has_grant(const struct viewer *viewer, enum grant_object object, const char *object_id) {
+static bool has_grant(const struct viewer_key *viewer, enum grant_object object, const char *object_id) {
     size_t low = 0, high = viewer->grants_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -129,11 +175,11 @@ static bool has_grant(const struct viewer *viewer, enum grant_object object, con
 }
 
 /* HX grants are the last in the order of grant_compare: without one there, nobody needs to be asked for HX clusters. */
-static bool has_hx_grants(const struct viewer *viewer) {
+static bool has_hx_grants(const struct viewer_key *viewer) {
     return viewer->grants_count && policy_grant_at(viewer, viewer->grants_count - 1)->object == GRANT_HX_CLUSTER;
 }
 
-static bool has_hx_grant(const struct viewer *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx) {
+static bool has_hx_grant(const struct viewer_key *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx) {
     const char *id;
     if (!hx || !has_hx_grants(viewer))
         return false;
@@ -141,7 +187,7 @@ static bool has_hx_grant(const struct viewer *viewer, const struct object_ref *r
     return id && has_grant(viewer, GRANT_HX_CLUSTER, id);
 }
 
-static bool has_vsphere_grant(const struct viewer *viewer, const struct object_ref *ref) {
+static bool has_vsphere_grant(const struct viewer_key *viewer, const struct object_ref *ref) {
     char id[GRANT_OBJECT_ID_BYTES];
     if (!viewer->grants_count)
         return false;
@@ -150,7 +196,7 @@ static bool has_vsphere_grant(const struct viewer *viewer, const struct object_r
 }
 
 /* A vCenter's word counts for its own objects only, whatever the set holds. */
-static bool vcenter_lets_view(const struct viewer *viewer, const struct object_ref *ref) {
+static bool vcenter_lets_view(const struct viewer_key *viewer, const struct object_ref *ref) {
     if (viewer->vsphere_clusters && str_eq(viewer->vcenter_id, ref->vcenter_id) && object_set_has(viewer->vsphere_clusters, ref))
         return true;
     for (size_t i = 0; i < viewer->linked_count; i++)
@@ -166,7 +212,7 @@ static bool has_admin_mark(const struct object_set *set, const char *vcenter_id)
 }
 
 /* By a privilege that this vCenter states, which counts for its own objects only. */
-static bool is_vcenter_admin(const struct viewer *viewer, const char *vcenter_id) {
+static bool is_vcenter_admin(const struct viewer_key *viewer, const char *vcenter_id) {
     if (viewer->is_unproved)
         return false;
     if (has_admin_mark(viewer->vsphere_clusters, vcenter_id) && str_eq(viewer->vcenter_id, vcenter_id))
@@ -178,19 +224,19 @@ static bool is_vcenter_admin(const struct viewer *viewer, const char *vcenter_id
 }
 
 /* Programs are limited to the HX clusters they were given; for all others every rule counts. */
-static bool is_person(const struct viewer *viewer) {
+static bool is_person(const struct viewer_key *viewer) {
     return viewer->role != ROLE_NONE && viewer->role != ROLE_SERVICE;
 }
 
 /* Is this on one of the HX clusters that the program is limited to? */
-static bool is_within_limits(const struct viewer *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx) {
+static bool is_within_limits(const struct viewer_key *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx) {
     const char *id = hx ? hx->find_hx_id(hx->arg, ref) : NULL;
     return id && !viewer->limits->is_disabled && service_account_has_hx_cluster(viewer->limits, id);
 }
 
 /* For a program, or for one for whom a program acts: its own limits, and of people nothing but what their vCenter lets them view. A grant, or a role, was
  * given to somebody who comes by themself. */
-static unsigned limited_rules(const struct viewer *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx) {
+static unsigned limited_rules(const struct viewer_key *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx) {
     if (viewer->role == ROLE_NONE || !is_within_limits(viewer, ref, hx))
         return 0;
     if (viewer->role == ROLE_SERVICE)
@@ -199,7 +245,7 @@ static unsigned limited_rules(const struct viewer *viewer, const struct object_r
 }
 
 /* The rules that look at one vSphere cluster. */
-static unsigned part_rules(const struct viewer *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx) {
+static unsigned part_rules(const struct viewer_key *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx) {
     unsigned rules = 0;
     if (viewer->limits)
         return limited_rules(viewer, ref, hx);
@@ -218,13 +264,13 @@ static unsigned part_rules(const struct viewer *viewer, const struct object_ref 
     return rules;
 }
 
-unsigned policy_vsphere_rules(const struct viewer *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx) {
-    return part_rules(viewer, ref, hx) | (viewer->sees_all && !viewer->limits ? RULE(ROLE) : 0);
+unsigned policy_vsphere_rules(const struct viewer_key *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx) {
+    return part_rules(viewer, ref, hx) | (policy_sees_all(viewer) && !viewer->limits ? RULE(ROLE) : 0);
 }
 
 /* The rules that look at the cluster itself: they show every part. */
-static unsigned whole_rules(const struct viewer *viewer, const struct cluster *cluster) {
-    unsigned rules = viewer->sees_all ? RULE(ROLE) : 0;
+static unsigned whole_rules(const struct viewer_key *viewer, const struct cluster *cluster) {
+    unsigned rules = policy_sees_all(viewer) ? RULE(ROLE) : 0;
     if (viewer->limits)
         return 0;
     if (is_person(viewer) && has_grant(viewer, GRANT_CLUSTER, cluster->id))
@@ -232,7 +278,7 @@ static unsigned whole_rules(const struct viewer *viewer, const struct cluster *c
     return rules;
 }
 
-bool policy_cluster_visible(const struct viewer *viewer, const struct cluster *cluster, const struct policy_hx_lookup *hx,
+bool policy_cluster_visible(const struct viewer_key *viewer, const struct cluster *cluster, const struct policy_hx_lookup *hx,
                             struct policy_view *out) {
     size_t count = cluster->placement.count;
     size_t bits = count < KAAS_PLACEMENTS_PER_CLUSTER_MAX ? count : KAAS_PLACEMENTS_PER_CLUSTER_MAX;
@@ -287,7 +333,7 @@ int policy_require(enum role role, enum permission permission, struct err *err) 
                    policy_may(ROLE_PROVISIONER, permission) ? " or provisioner" : "", role_name(role));
 }
 
-bool policy_may_manage_grants(const struct viewer *viewer, enum grant_object object, const char *object_id) {
+bool policy_may_manage_grants(const struct viewer_key *viewer, enum grant_object object, const char *object_id) {
     struct object_ref ref;
     if (viewer->limits)
         return false;
@@ -305,7 +351,7 @@ bool policy_may_manage_grants(const struct viewer *viewer, enum grant_object obj
     return false;
 }
 
-int policy_require_managing(const struct viewer *viewer, struct err *err) {
+int policy_require_managing(const struct viewer_key *viewer, struct err *err) {
     const bool counts = !viewer->limits && !viewer->is_unproved && is_person(viewer);
     bool is_admin = policy_may(viewer->role, PERMISSION_GRANTS_MANAGE_ALL) ||
                     (counts && has_admin_mark(viewer->vsphere_clusters, viewer->vcenter_id));

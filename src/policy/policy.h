@@ -40,29 +40,37 @@ struct viewer_vcenter {
 /* Stands among what a vCenter lets somebody view when that person administrates what runs there: no object has such an id, and it is the first of its set. */
 #define POLICY_VCENTER_ADMIN_MOREF ":admin"
 
-/* One who looks; everything is borrowed and must outlive the call. All-zero sees nothing. */
-struct viewer {
+/* One who looks, and all that a decision may depend on: what is not in here cannot be asked, and policy_viewer_bytes writes all of it. Everything is
+ * borrowed and must outlive the call. All-zero sees nothing. */
+struct viewer_key {
     const char *principal_id;
     enum role role;
-    bool sees_all;          /* set by policy_viewer_init from the role */
-    bool is_unproved;       /* the same, from the source: somebody named the session, so never more than a user */
-    const char *vcenter_id; /* vCenter the viewer came from, or NULL: only its objects count below */
+    bool is_unproved;                          /* by the source: somebody named the session, so never more than a user */
+    const char *vcenter_id;                    /* vCenter the viewer came from, or NULL: only its objects count below */
     const struct object_set *vsphere_clusters; /* what that vCenter lets it view now (rights still usable); NULL: none */
     const struct viewer_vcenter *linked; /* the same for further vCenters: each one's word counts for its own objects only */
     size_t linked_count;
     const struct grant *grants; /* its grants by kind and object (grant_compare without the principal); NULL: none */
     size_t grants_count;
     const uint32_t *picked; /* places of its grants in `grants`, in that order; NULL: they stand side by side */
+    uint64_t groups_mark;   /* names the groups by which they were picked; 0: it has none */
     const struct service_account
-        *limits; /* a program looks, or acts for the viewer: nothing counts but what is on its HX clusters; NULL: nobody
-                                             does */
+        *limits; /* a program looks, or acts for the viewer: nothing counts but what is on its HX clusters; NULL: nobody does */
 };
 
 /* Starts a viewer from a principal: id, role, vCenter. Rights and grants are added by the caller. */
-void policy_viewer_init(struct viewer *out, const struct principal *who);
+void policy_viewer_init(struct viewer_key *out, const struct principal *who);
+
+/* What tells one viewer from another, as bytes: two with the same bytes are told the same by every function here, as long as the sets of objects stay where
+ * they are, which are written as their addresses, and the grants and accounts are those of one snapshot. Returns their number, at most `room`; 0 if
+ * there is not enough. */
+size_t policy_viewer_bytes(const struct viewer_key *viewer, char *out, size_t room);
+
+/* Does the role alone show everything? */
+bool policy_sees_all(const struct viewer_key *viewer);
 
 /* True if the viewer came from this vCenter or proved itself there too, whatever it may see. */
-bool policy_viewer_is_of(const struct viewer *viewer, const char *vcenter_id);
+bool policy_viewer_is_of(const struct viewer_key *viewer, const char *vcenter_id);
 
 /* The part of `all` (in the order of grant_compare) that belongs to one principal; *out_count may get 0. */
 const struct grant *policy_grants_of(const struct grant *all, size_t count, const char *principal_id, size_t *out_count);
@@ -77,7 +85,7 @@ int policy_pick_grants(const struct grant *all, size_t count, const struct polic
                        struct err *err);
 
 /* The i-th grant of a viewer. */
-static inline const struct grant *policy_grant_at(const struct viewer *viewer, size_t i) {
+static inline const struct grant *policy_grant_at(const struct viewer_key *viewer, size_t i) {
     return &viewer->grants[viewer->picked ? viewer->picked[i] : i];
 }
 
@@ -89,7 +97,7 @@ struct policy_hx_lookup {
 
 /* Which rules show this vSphere cluster, and so the HX cluster on it; 0: it does not exist for the viewer.
  * `hx` may be NULL (no HX cluster known). */
-unsigned policy_vsphere_rules(const struct viewer *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx);
+unsigned policy_vsphere_rules(const struct viewer_key *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx);
 
 /* What a viewer sees of one Kubernetes cluster. */
 struct policy_view {
@@ -102,7 +110,7 @@ struct policy_view {
 /* Decides over one cluster; *out is always written. Role admin and a grant on the cluster show all parts, the other rules only
  * the parts they match. Parts beyond 64 (cluster_check refuses them) stay hidden from those other rules. Returns
  * out->is_visible. About one binary search per part and rule. */
-bool policy_cluster_visible(const struct viewer *viewer, const struct cluster *cluster, const struct policy_hx_lookup *hx,
+bool policy_cluster_visible(const struct viewer_key *viewer, const struct cluster *cluster, const struct policy_hx_lookup *hx,
                             struct policy_view *out);
 
 /* What may be done; the table with the roles is permission.def. */
@@ -122,9 +130,9 @@ int policy_require(enum role role, enum permission permission, struct err *err);
 
 /* May the viewer see, give and take away grants on this object? Administrators may, on all; who has a grant with the role admin on an object, on that
  * one; who administrates what runs on a vCenter, on its vSphere clusters. An admin of an HX or vSphere cluster manages the grants on that, not those on the Kubernetes clusters on it. The object need not exist. */
-bool policy_may_manage_grants(const struct viewer *viewer, enum grant_object object, const char *object_id);
+bool policy_may_manage_grants(const struct viewer_key *viewer, enum grant_object object, const char *object_id);
 /* 0 if there is any object of which it may; else ERR_FORBIDDEN. */
-int policy_require_managing(const struct viewer *viewer, struct err *err);
+int policy_require_managing(const struct viewer_key *viewer, struct err *err);
 
 /* How far rights that a vCenter stated some time ago may still be used. */
 enum policy_rights {

@@ -165,8 +165,9 @@ bool world_shows(struct directory *directory, unsigned n, const char *text) {
     return is_shown;
 }
 
-struct viewer world_viewer(const char *vcenter_id, const char *morefs, struct object_set *set) {
-    struct viewer viewer = {.principal_id = "vc:somebody", .role = ROLE_USER, .vcenter_id = vcenter_id, .vsphere_clusters = set};
+struct viewer_key world_viewer(const char *vcenter_id, const char *morefs, struct object_set *set) {
+    struct viewer_key viewer = {
+        .principal_id = "vc:somebody", .role = ROLE_USER, .vcenter_id = vcenter_id, .vsphere_clusters = set};
     char buffer[200], *rest = buffer, *moref;
     struct object_ref ref;
     (void)snprintf(buffer, sizeof(buffer), "%s", morefs);
@@ -178,8 +179,8 @@ struct viewer world_viewer(const char *vcenter_id, const char *morefs, struct ob
     return viewer;
 }
 
-struct viewer world_admin(void) {
-    return (struct viewer){.principal_id = "local:admin", .role = ROLE_ADMIN, .sees_all = true};
+struct viewer_key world_admin(void) {
+    return (struct viewer_key){.principal_id = "local:admin", .role = ROLE_ADMIN};
 }
 
 /* -- the store -------------------------------------------------------------------------------------------------------- */

@@ -76,5 +76,5 @@ struct directory;
 bool world_shows(struct directory *directory, unsigned n, const char *text);
 
 /* Somebody who came from `vcenter_id` and may view these vSphere clusters of it ("domain-c7 domain-c70"); the set belongs to the caller. */
-struct viewer world_viewer(const char *vcenter_id, const char *morefs, struct object_set *set);
-struct viewer world_admin(void);
+struct viewer_key world_viewer(const char *vcenter_id, const char *morefs, struct object_set *set);
+struct viewer_key world_admin(void);

@@ -263,7 +263,7 @@ static void a_refusal_at_the_admin_socket_tells_what_to_do(void **state) {
     assert_string_equal(err.text, "user id 65534 may not use the admin socket");
     assert_string_equal(err.remedy, "run the command as root or as the user of the service");
     assert_null(call.who);
-    assert_false(call.viewer.sees_all);
+    assert_false(policy_sees_all(&call.viewer));
 }
 
 static void the_admin_socket_may_do_everything(void **state) {
@@ -277,7 +277,7 @@ static void the_admin_socket_may_do_everything(void **state) {
         endpoint.permission = (enum permission)permission;
         assert_int_equal(check(), 0);
         assert_int_equal(call.who->role, ROLE_ADMIN);
-        assert_true(call.viewer.sees_all);
+        assert_true(policy_sees_all(&call.viewer));
         assert_null(call.bearer.session);
     }
     assert_int_equal(said.asked, 0); /* there is no vCenter to ask about it */
@@ -370,7 +370,7 @@ static void the_role_of_now_counts(void **state) {
     new_call();
     assert_int_equal(check(), 0);
     assert_int_equal(call.who->role, ROLE_ADMIN);
-    assert_true(call.viewer.sees_all);
+    assert_true(policy_sees_all(&call.viewer));
     live_session_set_mapped(said.session, ROLE_NONE); /* ... and is taken away */
     new_call();
     assert_int_equal(check(), ERR_FORBIDDEN);

@@ -283,7 +283,7 @@ static void a_later_load_does_not_swallow_changes(void **state) {
 static atomic_bool is_over;
 
 static void *read_lists(void *arg) {
-    struct viewer admin = world_admin();
+    struct viewer_key admin = world_admin();
     unsigned *reads = arg;
     while (!atomic_load(&is_over)) {
         struct dir_cluster_query query = {.limit = 10};

@@ -4,11 +4,12 @@
 
 #include "dir_world.h"
 #include "json.h"
+#include "limits.h"
 #include "query.h"
 #include "str.h"
 
 static struct dir_snapshot *snapshot;
-static struct viewer admin;
+static struct viewer_key admin;
 
 static int set_up(void **state) {
     (void)state;
@@ -38,7 +39,7 @@ struct answer {
     struct err err;
 };
 
-static struct answer ask(const struct viewer *viewer, const struct dir_cluster_query *query) {
+static struct answer ask(const struct viewer_key *viewer, const struct dir_cluster_query *query) {
     struct answer a = {0};
     _cleanup_strbuf_ struct strbuf text;
     struct dir_cluster_query q = *query;
@@ -64,7 +65,7 @@ static void names_of(const struct answer *a, char *out, size_t n) {
                        json_get_string(json_array_get(items, i), "name"));
 }
 
-static void expect(const struct viewer *viewer, const struct dir_cluster_query *query, const char *names) {
+static void expect(const struct viewer_key *viewer, const struct dir_cluster_query *query, const char *names) {
     struct answer a = ask(viewer, query);
     char got[200];
     names_of(&a, got, sizeof(got));
@@ -98,7 +99,7 @@ static void filters(void **state) {
 static void a_name_of_two_hx_clusters_is_ambiguous_for_those_who_see_both(void **state) {
     struct answer a = ask(&admin, QUERY(.hx_cluster = "HX-East"));
     struct object_set set = {0};
-    struct viewer viewer = world_viewer(VC_A, "domain-c7 domain-c70", &set);
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c7 domain-c70", &set);
     (void)state;
     assert_int_equal(a.rc, ERR_AMBIGUOUS);
     assert_int_equal(a.candidates.count, 2);
@@ -109,7 +110,7 @@ static void a_name_of_two_hx_clusters_is_ambiguous_for_those_who_see_both(void *
 
 static void unknown_invisible_and_gone_hx_clusters_are_one_404(void **state) {
     struct object_set set = {0};
-    struct viewer viewer = world_viewer(VC_A, "domain-c7", &set);
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
     struct answer unknown = ask(&viewer, QUERY(.hx_cluster = "HX-Best")),
                   invisible = ask(&viewer, QUERY(.hx_cluster = "HX-West"));
     (void)state;
@@ -127,7 +128,7 @@ static void unknown_invisible_and_gone_hx_clusters_are_one_404(void **state) {
 
 static void unknown_and_invisible_vcenters_are_one_404(void **state) {
     struct object_set set = {0};
-    struct viewer viewer = world_viewer(VC_A, "domain-c7", &set);
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
     struct answer unknown = ask(&viewer, QUERY(.vcenter = "vc-x")), invisible = ask(&viewer, QUERY(.vcenter = "vc-b"));
     (void)state;
     assert_int_equal(invisible.rc, ERR_NOT_FOUND);
@@ -142,7 +143,7 @@ static void unknown_and_invisible_vcenters_are_one_404(void **state) {
 /* A cluster of two vCenters is on the vCenter that one may see, and on no other. */
 static void a_hidden_part_does_not_match_a_vcenter(void **state) {
     struct object_set set = {0};
-    struct viewer viewer = world_viewer(VC_B, "domain-c7", &set);
+    struct viewer_key viewer = world_viewer(VC_B, "domain-c7", &set);
     (void)state;
     world_add_grant("vc:somebody", GRANT_VSPHERE_CLUSTER, VC_A "/domain-c7");
     renew();
@@ -214,6 +215,53 @@ static void pages_neither_repeat_nor_omit(void **state) {
         }
 }
 
+#define LARGE 30U
+#define LARGE_BYTES 400000U
+
+/* A page of large records ends early, whatever was asked for: answers have a largest size. */
+static void pages_of_large_records_end_early(void **state) {
+    struct dir_cluster_query query = {.limit = 500};
+    (void)state;
+    world_reset();
+    for (unsigned n = 0; n < LARGE; n++) {
+        char name[20];
+        struct cluster *c;
+        (void)snprintf(name, sizeof(name), "c-%02u", n);
+        c = world_add_cluster(n, name);
+        c->description = calloc(1, (n == 5 ? 9 * LARGE_BYTES : LARGE_BYTES) + 1); /* one is nearly a page by itself */
+        assert_non_null(c->description);
+        memset(c->description, 'x', n == 5 ? 9 * LARGE_BYTES : LARGE_BYTES);
+        c->created_at_ms = 1700000000000 + n;
+    }
+    renew();
+    for (unsigned kind = 0; kind < 4; kind++) {
+        _cleanup_free_ char *cursor = NULL;
+        unsigned seen = 0;
+        query.sort = kind & 1 ? DIR_SORT_CREATED : DIR_SORT_NAME;
+        query.is_descending = kind & 2;
+        do {
+            _cleanup_strbuf_ struct strbuf text;
+            _cleanup_json_ json_t *json = NULL;
+            struct dir_page page = {.text = &text};
+            struct err err = {0};
+            const json_t *items;
+            strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
+            query.cursor = cursor;
+            assert_int_equal(dir_list_clusters(snapshot, &admin, &query, &page, &err), 0);
+            assert_true(text.len < KAAS_PAGE_BYTES_MAX + 200);
+            assert_int_equal(json_parse(text.data, text.len, &json, NULL), 0);
+            items = json_object_get(json, "items");
+            assert_true(json_array_size(items) > 0);
+            for (size_t i = 0; i < json_array_size(items); i++, seen++)
+                assert_string_equal(json_get_string(json_array_get(items, i), "id"),
+                                    world_cluster_id(query.is_descending ? LARGE - 1 - seen : seen));
+            free(cursor);
+            cursor = str_dup(json_get_string(json, "next_cursor"));
+        } while (cursor);
+        assert_int_equal(seen, LARGE);
+    }
+}
+
 static void versions_order_by_number(void **state) {
     static const char *const versions[] = {"1.9.1", "1.31.2", "1.31.10", "1.4.0"};
     static const char *const wanted[] = {"1.4.0", "1.9.1", "1.31.2", "1.31.10"};
@@ -268,7 +316,7 @@ static void cursors_of_other_queries_are_refused(void **state) {
     json_decref(first.json);
 }
 
-static uint64_t etag_of(const struct viewer *viewer, const struct dir_cluster_query *query) {
+static uint64_t etag_of(const struct viewer_key *viewer, const struct dir_cluster_query *query) {
     struct answer a = ask(viewer, query);
     assert_int_equal(a.rc, 0);
     json_decref(a.json);
@@ -279,7 +327,7 @@ static void the_tag_changes_with_the_page_and_only_then(void **state) {
     const struct dir_cluster_query *q = QUERY(.limit = 2);
     uint64_t before = etag_of(&admin, q);
     struct object_set set = {0};
-    struct viewer viewer = world_viewer(VC_A, "domain-c7", &set);
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
     uint64_t part = etag_of(&viewer, QUERY(0));
     (void)state;
     renew();
@@ -303,7 +351,7 @@ static void the_tag_changes_with_the_page_and_only_then(void **state) {
 
 static void a_hidden_change_leaves_the_tag(void **state) {
     struct object_set set = {0};
-    struct viewer viewer = world_viewer(VC_A, "domain-c7", &set);
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
     uint64_t before = etag_of(&viewer, QUERY(0));
     (void)state;
     free(world.vsphere[1].name);
@@ -331,7 +379,7 @@ static void sort_words(void **state) {
 
 static void two_thousand_clusters(void **state) {
     struct object_set set = {0};
-    struct viewer viewer = world_viewer(VC_A, "domain-c70", &set);
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c70", &set);
     struct dir_cluster_query query = {.hx_cluster = "HX-West", .limit = 500};
     _cleanup_free_ char *cursor = NULL;
     size_t seen = 0, pages = 0;
@@ -369,6 +417,7 @@ int main(void) {
         TEST(unknown_and_invisible_vcenters_are_one_404),
         TEST(a_hidden_part_does_not_match_a_vcenter),
         TEST(pages_neither_repeat_nor_omit),
+        TEST(pages_of_large_records_end_early),
         TEST(versions_order_by_number),
         TEST(a_cursor_survives_changes_between_pages),
         TEST(cursors_of_other_queries_are_refused),

@@ -75,7 +75,7 @@ static void resolves_vcenters(void **state) {
 static void one_word_for_two_vcenters_is_ambiguous(void **state) {
     const struct vcenter *vc = NULL;
     struct object_set set = {0};
-    struct viewer viewer;
+    struct viewer_key viewer;
     struct dir_snapshot *more;
     (void)state;
     world_add_vcenter("dddddddd-0a53-4a8e-8a54-2f1f9f3f6f10", "vc-d", "VC-A.example.com");
@@ -106,7 +106,7 @@ static void invisible_namesakes_do_not_make_a_name_ambiguous(void **state) {
     const struct vcenter *vc;
     struct dir_snapshot *more;
     struct object_set set = {0};
-    struct viewer viewer = world_viewer(VC_A, "domain-c7", &set);
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
     struct err err = {0};
     (void)state;
     (void)world_add_vsphere(VC_A, "domain-c71", "DC0", "HX-East");
@@ -133,13 +133,13 @@ static void gone_vsphere_clusters_are_not_resolved(void **state) {
 
 /* -- who sees what ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t mask_for(const struct viewer *viewer, unsigned n, bool *is_visible) {
+static uint64_t mask_for(const struct viewer_key *viewer, unsigned n, bool *is_visible) {
     return dir_visible_mask(snapshot->platform, viewer, dir_find_cluster(snapshot, world_cluster_id(n))->record, is_visible);
 }
 
 static void a_vcenter_counts_for_its_own_objects(void **state) {
     struct object_set set = {0};
-    struct viewer viewer = world_viewer(VC_A, "domain-c7", &set);
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
     static const struct {
         unsigned n;
         uint64_t mask;
@@ -155,7 +155,7 @@ static void a_vcenter_counts_for_its_own_objects(void **state) {
 
 static void an_hx_grant_shows_its_part(void **state) {
     struct dir_snapshot *granted;
-    struct viewer viewer = {.principal_id = "local:me", .role = ROLE_USER};
+    struct viewer_key viewer = {.principal_id = "local:me", .role = ROLE_USER};
     bool is_visible = false;
     (void)state;
     world_add_grant("local:me", GRANT_HX_CLUSTER, HX_A70);
@@ -172,7 +172,7 @@ static void an_hx_grant_shows_its_part(void **state) {
     dir_snapshot_unref(granted);
 }
 
-static json_t *show(const struct viewer *viewer, unsigned n) {
+static json_t *show(const struct viewer_key *viewer, unsigned n) {
     _cleanup_strbuf_ struct strbuf text;
     json_t *json = NULL;
     uint64_t etag = 0;
@@ -184,7 +184,7 @@ static json_t *show(const struct viewer *viewer, unsigned n) {
 
 static void a_spread_cluster_shows_the_permitted_part_only(void **state) {
     struct object_set set = {0};
-    struct viewer viewer = world_viewer(VC_A, "domain-c70", &set);
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c70", &set);
     _cleanup_json_ json_t *json = show(&viewer, 3);
     const json_t *placement = json_object_get(json, "placement");
     _cleanup_free_ char *text = json_dumps(json, 0);
@@ -200,7 +200,7 @@ static void a_spread_cluster_shows_the_permitted_part_only(void **state) {
 }
 
 static void an_admin_sees_all_parts(void **state) {
-    struct viewer admin = world_admin();
+    struct viewer_key admin = world_admin();
     _cleanup_json_ json_t *json = show(&admin, 5);
     const json_t *placement = json_object_get(json, "placement");
     (void)state;
@@ -213,7 +213,7 @@ static void an_admin_sees_all_parts(void **state) {
 
 static void invisible_and_unknown_answer_alike(void **state) {
     struct object_set set = {0};
-    struct viewer viewer = world_viewer(VC_A, "domain-c7", &set);
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
     struct err invisible = {0}, unknown = {0};
     _cleanup_strbuf_ struct strbuf text;
     char *at;
@@ -234,7 +234,7 @@ static void invisible_and_unknown_answer_alike(void **state) {
 /* Many placements: a combination that is not rendered ahead is rendered for the answer. */
 static void any_combination_of_parts_can_be_shown(void **state) {
     struct object_set set = {0};
-    struct viewer viewer = world_viewer(VC_A, "domain-c1 domain-c3", &set);
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c1 domain-c3", &set);
     struct cluster *c = world_add_cluster(6, "wide");
     struct dir_snapshot *before = snapshot;
     json_t *placement;
@@ -267,7 +267,7 @@ static char *repeat(const char *unit, size_t count) {
 /* The largest record that the rules allow must not keep the list from being built. */
 static void the_largest_record_can_be_rendered(void **state) {
     struct cluster *c = world_add_cluster(6, "large");
-    struct viewer admin = world_admin();
+    struct viewer_key admin = world_admin();
     struct dir_snapshot *before = snapshot;
     (void)state;
     c->description = repeat("\x01", KAAS_DESCRIPTION_CHARS_MAX); /* six bytes each in JSON */
@@ -309,7 +309,7 @@ static void objects_of_interest_carry_something(void **state) {
 }
 
 static void a_gone_hx_cluster_is_not_shown_with_clusters(void **state) {
-    struct viewer admin = world_admin();
+    struct viewer_key admin = world_admin();
     struct dir_snapshot *before = snapshot;
     (void)state;
     world.hx[0].is_gone = true;

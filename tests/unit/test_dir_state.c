@@ -168,7 +168,7 @@ static void a_vcenter_that_is_not_watched_stops_counting(void **state) {
     assert_int_equal(state_of(1), CLUSTER_READY);
 }
 
-static bool sees(const struct viewer *viewer, unsigned n, uint64_t *mask) {
+static bool sees(const struct viewer_key *viewer, unsigned n, uint64_t *mask) {
     struct dir_snapshot *snapshot = directory_get(directory);
     const struct dir_cluster *entry;
     bool found = !dir_get_visible_cluster(snapshot, viewer, world_cluster_id(n), &entry, mask, NULL);
@@ -178,7 +178,7 @@ static bool sees(const struct viewer *viewer, unsigned n, uint64_t *mask) {
 
 static void what_is_seen_follows_the_nodes(void **state) {
     struct object_set set = {0}, other = {0}, interest = {0};
-    struct viewer east = world_viewer(VC_A, "domain-c7", &set), plain = world_viewer(VC_B, "domain-c9", &other);
+    struct viewer_key east = world_viewer(VC_A, "domain-c7", &set), plain = world_viewer(VC_B, "domain-c9", &other);
     struct dir_snapshot *snapshot;
     struct node_observation *seen;
     uint64_t mask = 0;

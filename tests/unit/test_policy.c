@@ -78,7 +78,7 @@ static const struct row {
 struct stage {
     struct object_set viewable;
     struct grant grant;
-    struct viewer viewer;
+    struct viewer_key viewer;
 };
 
 static void set_stage(const struct row *row, struct stage *stage) {
@@ -159,7 +159,7 @@ static void wide_placements_hide_what_has_no_bit(void **state) {
     static struct object_ref many[KAAS_PLACEMENTS_PER_CLUSTER_MAX + 6];
     struct object_set all = {.items = many, .count = UNIT_COUNT(many)};
     struct cluster cluster = k1();
-    struct viewer viewer = {.role = ROLE_USER, .vcenter_id = VC_A, .vsphere_clusters = &all};
+    struct viewer_key viewer = {.role = ROLE_USER, .vcenter_id = VC_A, .vsphere_clusters = &all};
     struct policy_view view;
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(many); i++) {
@@ -170,9 +170,46 @@ static void wide_placements_hide_what_has_no_bit(void **state) {
     assert_true(policy_cluster_visible(&viewer, &cluster, NULL, &view));
     assert_true(view.parts == UINT64_MAX);
     assert_int_equal(view.hidden_count, 6);
-    viewer.sees_all = true;
+    viewer.role = ROLE_ADMIN;
     assert_true(policy_cluster_visible(&viewer, &cluster, NULL, &view));
     assert_int_equal(view.hidden_count, 0);
+}
+
+/* Whatever a decision depends on makes other bytes: an answer to one viewer is never found for another one. */
+static void each_member_counts_in_the_bytes(void **state) {
+    static const struct object_set some = {.count = 0}, others = {.count = 0};
+    static char account[] = "svc:a";
+    const struct service_account limits = {.id = account};
+    const struct viewer_vcenter linked[] = {{VC_B, &some}}, moved[] = {{VC_A, &some}}, rewritten[] = {{VC_B, &others}};
+    const struct viewer_key plain = {
+        .principal_id = "vc:x:anna", .role = ROLE_USER, .vcenter_id = VC_A, .vsphere_clusters = &some};
+    struct viewer_key all[10];
+    char bytes[UNIT_COUNT(all)][256];
+    size_t n[UNIT_COUNT(all)], i = 0;
+    (void)state;
+    for (; i < UNIT_COUNT(all); i++)
+        all[i] = plain;
+    all[1].principal_id = "vc:x:ann";
+    all[2].role = ROLE_ADMIN;
+    all[3].is_unproved = true;
+    all[4].vcenter_id = NULL;
+    all[5].vsphere_clusters = &others;
+    all[6].groups_mark = 1;
+    all[7].limits = &limits;
+    all[8].linked = linked;
+    all[8].linked_count = 1;
+    all[9].linked = moved;
+    all[9].linked_count = 1;
+    for (i = 0; i < UNIT_COUNT(all); i++) {
+        n[i] = policy_viewer_bytes(&all[i], bytes[i], sizeof(bytes[i]));
+        assert_true(n[i] > 0);
+        for (size_t k = 0; k < i; k++)
+            assert_false(n[i] == n[k] && memcmp(bytes[i], bytes[k], n[i]) == 0);
+    }
+    all[9].linked = rewritten;
+    assert_int_equal(policy_viewer_bytes(&all[9], bytes[9], sizeof(bytes[9])), n[8]);
+    assert_memory_not_equal(bytes[9], bytes[8], n[8]);
+    assert_int_equal(policy_viewer_bytes(&all[8], bytes[0], n[8] - 1), 0);
 }
 
 /* One person over two vCenters: each one's word counts for its own objects, and the union is seen. */
@@ -180,7 +217,7 @@ static void further_vcenters_add_their_own_objects_only(void **state) {
     const struct cluster cluster = k1();
     struct object_set all = {0};
     struct viewer_vcenter linked = {.vcenter_id = VC_B, .vsphere_clusters = &all};
-    struct viewer viewer = {.role = ROLE_USER, .vcenter_id = VC_A, .linked = &linked, .linked_count = 1};
+    struct viewer_key viewer = {.role = ROLE_USER, .vcenter_id = VC_A, .linked = &linked, .linked_count = 1};
     struct policy_view view;
     uint64_t of_b = 0, of_a = 0;
     (void)state;
@@ -226,7 +263,7 @@ static void one_of_many_grants_is_found(void **state) {
     struct grant grants[] = {make_grant(GRANT_CLUSTER, "k0"),     make_grant(GRANT_CLUSTER, "k1"),
                              make_grant(GRANT_CLUSTER, "k2"),     make_grant(GRANT_VSPHERE_CLUSTER, VC_A "/domain-c7"),
                              make_grant(GRANT_HX_CLUSTER, "hx1"), make_grant(GRANT_HX_CLUSTER, "hx9")};
-    const struct viewer viewer = {.role = ROLE_USER, .grants = grants, .grants_count = UNIT_COUNT(grants)};
+    const struct viewer_key viewer = {.role = ROLE_USER, .grants = grants, .grants_count = UNIT_COUNT(grants)};
     const struct cluster cluster = k1();
     struct policy_view view;
     (void)state;
@@ -254,18 +291,18 @@ static void grants_of_a_principal(void **state) {
 static void viewers_start_from_principals(void **state) {
     static char id[] = "vc:x:anna", vcenter_id[] = VC_A;
     struct principal who = {.id = id, .role = ROLE_USER, .source = SOURCE_VC_TICKET, .vcenter_id = vcenter_id};
-    struct viewer viewer;
+    struct viewer_key viewer;
     (void)state;
     policy_viewer_init(&viewer, &who);
     assert_string_equal(viewer.principal_id, "vc:x:anna");
     assert_string_equal(viewer.vcenter_id, VC_A);
-    assert_false(viewer.sees_all);
+    assert_false(policy_sees_all(&viewer));
     assert_null(viewer.vsphere_clusters);
     who.source = SOURCE_LOCAL; /* a stray vCenter does not count */
     who.role = ROLE_ADMIN;
     policy_viewer_init(&viewer, &who);
     assert_null(viewer.vcenter_id);
-    assert_true(viewer.sees_all);
+    assert_true(policy_sees_all(&viewer));
 }
 
 /* One letter per role that may: u(ser), s(ervice), p(rovisioner), a(dmin). */
@@ -416,6 +453,7 @@ int main(void) {
         cmocka_unit_test(vsphere_clusters_are_seen_by_rule),
         cmocka_unit_test(clusters_without_placement),
         cmocka_unit_test(wide_placements_hide_what_has_no_bit),
+        cmocka_unit_test(each_member_counts_in_the_bytes),
         cmocka_unit_test(further_vcenters_add_their_own_objects_only),
         cmocka_unit_test(hx_is_asked_only_when_it_matters),
         cmocka_unit_test(one_of_many_grants_is_found),

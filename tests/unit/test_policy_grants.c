@@ -127,7 +127,7 @@ static bool model_manages(const struct stage *s, enum grant_object kind, const c
 
 /* -- comparison ------------------------------------------------------------------------------------------------------------ */
 
-static void check_managing(const struct stage *s, const struct viewer *viewer) {
+static void check_managing(const struct stage *s, const struct viewer_key *viewer) {
     bool is_any = false;
     for (unsigned kind = 0; kind < 3; kind++)
         for (unsigned i = 0; i < OBJECTS; i++) {
@@ -139,7 +139,7 @@ static void check_managing(const struct stage *s, const struct viewer *viewer) {
     assert_int_equal(policy_require_managing(viewer, NULL), is_any ? 0 : ERR_FORBIDDEN);
 }
 
-static void check_order(const struct viewer *viewer) {
+static void check_order(const struct viewer_key *viewer) {
     for (size_t i = 1; i < viewer->grants_count; i++) {
         const struct grant *a = policy_grant_at(viewer, i - 1), *b = policy_grant_at(viewer, i);
         assert_true(a->object < b->object || (a->object == b->object && strcmp(a->object_id, b->object_id) <= 0));
@@ -150,7 +150,7 @@ static void check_stage(const struct stage *s) {
     static const struct group_set none;
     const struct policy_grantee who = {people[0], &s->groups}, alone = {people[0], &none};
     struct principal me = {.id = people[0], .role = s->role, .source = SOURCE_LDAP};
-    struct viewer viewer;
+    struct viewer_key viewer;
     struct policy_view view;
     _cleanup_free_ uint32_t *places_of_own = NULL;
     uint32_t *picked = NULL;
@@ -183,7 +183,7 @@ static void groups_and_people_agree_with_the_model(void **state) {
 /* Of a cluster one manages the grants on that cluster: not on the HX cluster it runs on, not on others. */
 static void admins_of_a_cluster_manage_its_grants_only(void **state) {
     struct grant g = {.principal_id = people[0], .object = GRANT_CLUSTER, .object_id = clusters[1], .role = roles[1]};
-    struct viewer viewer = {.principal_id = people[0], .role = ROLE_USER, .grants = &g, .grants_count = 1};
+    struct viewer_key viewer = {.principal_id = people[0], .role = ROLE_USER, .grants = &g, .grants_count = 1};
     const struct service_account limits = {.is_disabled = false};
     struct err err = {0};
     (void)state;
@@ -212,7 +212,7 @@ static void admins_of_a_vcenter(void **state) {
     struct object_ref placement[2] = {{VC, "domain-c1"}, {"", "domain-c1"}}, mark = {VC, POLICY_VCENTER_ADMIN_MOREF};
     const struct cluster cluster = {.id = clusters[0], .placement = {.items = placement, .count = 2, .alloc = 2}};
     const struct object_set said = {.items = &mark, .count = 1, .alloc = 1};
-    struct viewer viewer = {.principal_id = people[0], .role = ROLE_USER, .vcenter_id = VC, .vsphere_clusters = &said};
+    struct viewer_key viewer = {.principal_id = people[0], .role = ROLE_USER, .vcenter_id = VC, .vsphere_clusters = &said};
     struct viewer_vcenter linked = {.vcenter_id = VC, .vsphere_clusters = &said};
     struct policy_view view;
     char there[GRANT_OBJECT_ID_BYTES];
@@ -245,7 +245,7 @@ static void admins_of_a_vcenter(void **state) {
 
 static void a_key_is_no_proof(void **state) {
     struct principal who = {.id = people[0], .role = ROLE_USER, .source = SOURCE_VC_KEY};
-    struct viewer viewer;
+    struct viewer_key viewer;
     (void)state;
     policy_viewer_init(&viewer, &who);
     assert_true(viewer.is_unproved);

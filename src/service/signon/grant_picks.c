@@ -21,6 +21,10 @@ const uint32_t *grant_picks_get(const struct grant_picks *picks, size_t *count) 
     return picks->places;
 }
 
+uint64_t grant_picks_groups(const struct grant_picks *picks) {
+    return picks->groups;
+}
+
 struct grant_picks *grant_picks_ref(struct grant_picks *picks) {
     (void)atomic_fetch_add(&picks->refs, 1);
     return picks;

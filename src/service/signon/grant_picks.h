@@ -24,5 +24,7 @@ struct grant_pile {
 struct grant_picks;
 /* The places of the grants to the bearer and to its groups; from memory when they were looked for before. One reference for the caller. ERR_NOMEM. */
 int live_session_pick_grants(struct live_session *live, const struct grant_pile *pile, struct grant_picks **out, struct err *err);
+/* live_groups_mark of the groups they were picked for. */
+uint64_t grant_picks_groups(const struct grant_picks *picks);
 const uint32_t *grant_picks_get(const struct grant_picks *picks, size_t *count);
 void grant_picks_unref(struct grant_picks *picks); /* NULL is allowed */
