@@ -53,9 +53,10 @@ void reply_later_free(struct reply_later *later) {
 static int submit(void *arg, lane_fn *run, void *run_arg, struct err *err) {
     struct reply_later *later = arg;
     (void)err;
-    later->is_refused = lane_submit(later->lane, run, run_arg, NULL) != 0;
-    if (later->is_refused)
-        run(run_arg, false);
+    if (lane_submit(later->lane, run, run_arg, NULL) == 0)
+        return 0; /* another thread has it now, and may be done with it */
+    later->is_refused = true;
+    run(run_arg, false);
     return 0;
 }
 

@@ -4,6 +4,8 @@
  * No environment is touched (KRB5_CLIENT_KTNAME would hold for the whole process): what a thread uses by default is known to the thread alone. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "cleanup.h"
 #include "err.h"
 
@@ -20,23 +22,29 @@ enum gss_ticket_fault {
     GSS_TICKET_FAULT_OTHER,
 };
 
-/* Asks the KDC for a ticket by the key of `principal` in the file `keytab`. From then on GSS-API takes it by itself in this thread, until gss_ticket_free in the same thread.
- * It lies in memory only. Blocks (KDC). ERR_CONFIG (keytab, principal, krb5.conf), ERR_UNREACHABLE (no KDC answers), ERR_CREDENTIALS (refused), ERR_NOMEM. */
-int gss_ticket_new(const char *keytab, const char *principal, struct gss_ticket **out, struct err *err);
+/* Whose ticket: `principal`, by its key in the file `keytab`. All that is asked of the KDC with this ticket has `timeout_ms` from gss_ticket_ask on. */
+struct gss_account {
+    const char *keytab, *principal;
+    long timeout_ms;
+};
+
+/* Asks the KDC for a ticket. From then on GSS-API takes it by itself in this thread, until gss_ticket_free in the same thread. It lies in memory only. Blocks (KDC); *fault tells
+ * failures apart. ERR_CONFIG (keytab, principal, krb5.conf), ERR_UNREACHABLE (no KDC answers, or not in time), ERR_CREDENTIALS (refused), ERR_CANCELED (after gss_ticket_stop),
+ * ERR_BUSY (too many wait for KDCs), ERR_NOMEM. */
+int gss_ticket_ask(const struct gss_account *account, struct gss_ticket **out, enum gss_ticket_fault *fault, struct err *err);
 void gss_ticket_free(struct gss_ticket *ticket); /* NULL is allowed */
 CLEANUP_DEFINE(struct gss_ticket, gss_ticket_free);
 
 /* A GSS-API credential (gss_cred_id_t) of the ticket, for libraries that take one. It lives as long as the ticket; NULL without memory. */
 void *gss_ticket_get_credential(struct gss_ticket *ticket);
 
-/* As gss_ticket_new; *fault tells failures apart. */
-struct gss_account {
-    const char *keytab, *principal;
-};
-int gss_ticket_ask(const struct gss_account *account, struct gss_ticket **out, enum gss_ticket_fault *fault, struct err *err);
-
 /* Asks the KDC for a ticket for a service: "HTTP/host", in the realm that krb5.conf or the KDC has for that host, or "HTTP/host@REALM". DNS is not asked what
  * else the host is called. *name becomes the principal that the ticket is for, freed by the caller. In the thread that the ticket belongs to. Blocks (KDC). ERR_UNPROCESSABLE (no such
- * form), ERR_NOT_FOUND (no such service), else as gss_ticket_new. */
+ * form), ERR_NOT_FOUND (no such service), else as gss_ticket_ask. */
 int gss_ticket_get_service(struct gss_ticket *ticket, const char *service, char **name, enum gss_ticket_fault *fault,
                            struct err *err);
+
+/* For the end of the service: from now on nobody waits for a KDC, also not who does so now (ERR_CANCELED). Does not block. */
+void gss_ticket_stop(void);
+/* True while a thread that was left behind waits for a KDC: then the process may end by _exit only, not under the library's feet. */
+bool gss_ticket_is_waiting(void);

@@ -4,18 +4,23 @@
 #include <errno.h>
 #include <getopt.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "daemon_config.h"
 #include "http_client.h"
+#include "identity.h"
 #include "log.h"
 #include "secret.h"
 #include "store.h"
 #include "wire.h"
+
+#define STOP_LIMIT_S 9
 
 enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_CONFIG = 78 };
 
@@ -164,6 +169,21 @@ static void give_back_large_blocks(void) {
     (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 }
 
+/* The end, should anything hang: log-outs and leases come first in wire_down, and the service manager would wait longer and say less. */
+static void *give_up(void *arg) {
+    const struct timespec limit = {.tv_sec = STOP_LIMIT_S};
+    (void)arg;
+    (void)nanosleep(&limit, NULL);
+    log_event(LOG_LEVEL_ERROR, "stop_overdue", "hint", "something did not end when it was told to; it was left as it was", NULL);
+    _exit(STATUS_FAILED);
+}
+
+static void end_in_time(void) {
+    pthread_t thread;
+    if (!pthread_create(&thread, NULL, give_up, NULL))
+        (void)pthread_detach(thread);
+}
+
 static int run(struct config *config, const char *path) {
     struct wire *wire = NULL;
     struct err err = {0};
@@ -182,10 +202,13 @@ static int run(struct config *config, const char *path) {
     }
     serve_signals(wire, &set);
     drain(wire, &set);
+    end_in_time();
     wire_down(wire);
     store_global_done();
     http_client_global_done();
     log_event(LOG_LEVEL_NOTICE, "stopped", NULL);
+    if (identity_has_left_waiting())
+        _exit(STATUS_OK);
     return STATUS_OK;
 }
 

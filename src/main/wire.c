@@ -24,7 +24,7 @@
 #include "wire_private.h"
 #include "x509.h"
 
-#define GRACE_MS 5000
+#define GRACE_MS 3000 /* before daemon.c gives up */
 #define NO_KEY_REMEDY \
     "first set-up: run kaasctl init; else put the key file of another replica, or the one from the backup, in its place"
 #define DATABASE_THREADS 8U
@@ -357,10 +357,34 @@ int wire_up(struct config *config, const char *config_path, struct wire **out, s
     return 0;
 }
 
+/* Requests under way have until then, those of all servers. */
 static void stop_servers(struct wire *w) {
-    for (size_t i = 0; i < WIRE_SERVERS; i++)
+    const int64_t until_ms = clock_mono_ms() + GRACE_MS;
+    for (size_t i = 0; i < WIRE_SERVERS; i++) {
+        const int64_t left_ms = until_ms - clock_mono_ms();
         if (w->servers[i])
-            httpd_stop(w->servers[i], GRACE_MS);
+            httpd_stop(w->servers[i], left_ms > 0 ? left_ms : 0);
+    }
+}
+
+/* Who waits for vCenters, directories, KDCs and peers is ended at the same time: each may take some seconds. */
+static void *stop_platform(void *arg) {
+    struct wire *w = arg;
+    store_thread_begin();
+    platform_stop(w->platform);
+    store_thread_end();
+    return NULL;
+}
+
+static void stop_waiting(struct wire *w) {
+    pthread_t thread;
+    const bool has_thread = w->platform && !pthread_create(&thread, NULL, stop_platform, w);
+    identity_stop(w->identity);
+    peers_stop(w->peers);
+    if (has_thread)
+        (void)pthread_join(thread, NULL);
+    else
+        platform_stop(w->platform);
 }
 
 static void stop_lanes(struct wire *w) {
@@ -378,9 +402,7 @@ void wire_down(struct wire *w) {
         return;
     notify_stopping();
     api_stop_waiting(w->api);
-    platform_stop(w->platform); /* first: requests that wait for a vCenter would be waited for */
-    identity_stop(w->identity); /* likewise for directories */
-    peers_stop(w->peers);       /* and for peers */
+    stop_waiting(w); /* first: requests that wait there would be waited for */
     stop_servers(w);
     scheduler_free(w->scheduler);
     stop_lanes(w);

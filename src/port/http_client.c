@@ -283,6 +283,10 @@ int http_client_run(struct http_client *client, const struct http_exchange *exch
     return rc;
 }
 
+bool http_client_has_sent(const struct http_client *client) {
+    return client->sent > 0;
+}
+
 int http_client_get_end_point(const struct http_client *client, uint8_t *out, size_t max, size_t *n, struct err *err) {
     _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_mem());
     char *pem = NULL;

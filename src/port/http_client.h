@@ -59,6 +59,9 @@ void http_client_free(struct http_client *client);
 int http_client_run(struct http_client *client, const struct http_exchange *exchange, struct strbuf *reply, long *status,
                     struct err *err);
 
+/* Was the request of the last exchange begun to be sent? Then nobody knows whether one that failed has arrived. */
+bool http_client_has_sent(const struct http_client *client);
+
 /* What one binds oneself to who speaks to this server: "tls-server-end-point:" and the digest of the certificate of the newest connection, also a kept one
  * (x509_binding.h; 85 bytes are enough). ERR_NOT_FOUND if there was no TLS handshake yet; ERR_UNPROCESSABLE for a certificate that one cannot bind to;
  * ERR_NOMEM. */

@@ -1,8 +1,8 @@
 /* Bounded XML reading over libxml2. Layer 0 (port).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A document type declaration is the door to entities and external files; none of our peers sends one, so it is refused as
- * soon as the parser meets it. */
+ * A document type declaration is the door to entities and external files; none of our peers sends one, so it is refused. libxml2 compares
+ * each attribute of an element with each other one, and each prefix with all that are declared around it: so both are few before it sees the text. */
 #include "xml.h"
 
 #include <libxml/parser.h>
@@ -11,14 +11,16 @@
 #include <libxml/xpathInternals.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "cleanup.h"
 #include "str.h"
 
-#define TEXT_BYTES_MAX (4U * 1024U * 1024U)
-/* no network, no texts on stderr; neither XML_PARSE_NOENT nor XML_PARSE_HUGE, so that the library's bound of depth 256 holds */
-#define PARSE_FLAGS (XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_NOCDATA | XML_PARSE_COMPACT)
+/* No network, no texts on stderr; neither XML_PARSE_NOENT nor XML_PARSE_HUGE, so that the library's bound of depth 256 holds. UTF-8, whatever the
+ * text says of itself: the scan has read it as that. */
+#define PARSE_FLAGS \
+    (XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_NOCDATA | XML_PARSE_COMPACT | XML_PARSE_IGNORE_ENC)
 
 struct xml_doc {
     xmlDoc *tree;
@@ -36,13 +38,90 @@ CLEANUP_DEFINE(xmlXPathObject, xmlXPathFreeObject);
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void refuse_doctype(void *arg, const xmlChar *name, const xmlChar *external_id, const xmlChar *system_id) {
-    xmlParserCtxt *ctx = arg;
-    bool *has_doctype = ctx->_private;
-    (void)name, (void)external_id, (void)system_id;
-    *has_doctype = true;
-    xmlStopParser(ctx);
+/* -- the scan before the parser -------------------------------------------------------------------------------------------- */
+
+/* Whatever could lead the parser elsewhere than the scan is refused: then both see the same tags. */
+struct scan {
+    const char *text, *at, *end;
+};
+
+static int refuse(const struct scan *scan, const char *what, struct err *err) {
+    int line = 1;
+    for (const char *s = scan->text; s < scan->at; s++)
+        line += *s == '\n';
+    return err_set(err, ERR_PROTOCOL, "the text is not well-formed XML: %s (line %d)", what, line);
 }
+
+/* XML 1.0 section 2.2: no control characters but tab, LF and CR; no U+FFFE and U+FFFF. UTF-16 has NUL in it. */
+static int check_characters(struct scan *scan, struct err *err) {
+    uint32_t c;
+    for (size_t n; scan->at < scan->end; scan->at += n) {
+        n = str_utf8_next(scan->at, (size_t)(scan->end - scan->at), &c);
+        if (!n || (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0xfffe || c == 0xffff)
+            return refuse(scan, "it is no UTF-8, or has control characters", err);
+    }
+    scan->at = scan->text;
+    return 0;
+}
+
+static const char *find(const struct scan *scan, const char *mark) {
+    return memmem(scan->at, (size_t)(scan->end - scan->at), mark, strlen(mark));
+}
+
+static bool begins(const struct scan *scan, const char *mark) {
+    return (size_t)(scan->end - scan->at) >= strlen(mark) && !memcmp(scan->at, mark, strlen(mark));
+}
+
+/* From `open` to behind `close`, unless `bad` comes before that. */
+static int pass(struct scan *scan, const char *open, const char *close, const char *bad, struct err *err) {
+    const char *stop, *wrong;
+    scan->at += strlen(open);
+    stop = find(scan, close);
+    wrong = find(scan, bad);
+    if (!stop || (wrong && wrong < stop))
+        return refuse(scan, "a comment, CDATA section or instruction has no end", err);
+    scan->at = stop + strlen(close);
+    return 0;
+}
+
+/* Each value in quotes is an attribute: the parser takes none without. */
+static int pass_tag(struct scan *scan, struct err *err) {
+    unsigned attributes = 0;
+    char quote = 0;
+    for (scan->at++; scan->at < scan->end && *scan->at != '<'; scan->at++) {
+        if (quote) {
+            quote = *scan->at == quote ? '\0' : quote;
+        } else if (*scan->at == '"' || *scan->at == '\'') {
+            quote = *scan->at;
+            attributes++;
+        } else if (*scan->at == '>') {
+            return 0;
+        }
+        if (attributes > XML_ATTRIBUTES_MAX)
+            return err_set(err, ERR_TOO_LARGE, "an element of the XML text has more than %u attributes", XML_ATTRIBUTES_MAX);
+    }
+    return refuse(scan, "a tag has no end", err);
+}
+
+static int scan_text(const char *text, size_t n, struct err *err) {
+    struct scan scan = {text, text, text + n};
+    int rc = check_characters(&scan, err);
+    while (!rc && (scan.at = find(&scan, "<"))) {
+        if (begins(&scan, "<!--"))
+            rc = pass(&scan, "<!--", "-->", "--", err);
+        else if (begins(&scan, "<![CDATA["))
+            rc = pass(&scan, "<![CDATA[", "]]>", "]]>", err);
+        else if (begins(&scan, "<?"))
+            rc = pass(&scan, "<?", "?>", "<", err);
+        else if (begins(&scan, "<!"))
+            rc = err_set(err, ERR_PROTOCOL, "the XML text has a document type declaration, which is not accepted");
+        else
+            rc = pass_tag(&scan, err);
+    }
+    return rc;
+}
+
+/* -- the parser ------------------------------------------------------------------------------------------------------------ */
 
 static int describe_fault(xmlParserCtxt *ctx, struct err *err) {
     const xmlError *fault = xmlCtxtGetLastError(ctx);
@@ -56,23 +135,19 @@ static int describe_fault(xmlParserCtxt *ctx, struct err *err) {
 }
 
 int xml_parse(const char *text, size_t n, struct xml_doc **out, struct err *err) {
-    bool has_doctype = false;
     (void)pthread_once(&once, xmlInitParser);
-    if (n > TEXT_BYTES_MAX)
-        return err_set(err, ERR_TOO_LARGE, "the XML text is larger than %u bytes", TEXT_BYTES_MAX);
+    if (n > XML_BYTES_MAX)
+        return err_set(err, ERR_TOO_LARGE, "the XML text is larger than %u bytes", XML_BYTES_MAX);
     _cleanup_(xmlFreeParserCtxt) xmlParserCtxt *ctx = xmlNewParserCtxt();
     _cleanup_free_ struct xml_doc *doc = calloc(1, sizeof(*doc));
     if (!ctx || !doc)
         return err_set(err, ERR_NOMEM, "out of memory while reading XML");
-    ctx->sax->internalSubset = refuse_doctype;
-    ctx->_private = &has_doctype;
+    int rc = scan_text(text, n, err);
+    if (rc)
+        return rc;
     doc->tree = xmlCtxtReadMemory(ctx, text, (int)n, NULL, NULL, PARSE_FLAGS);
-    if (!doc->tree && !has_doctype)
+    if (!doc->tree)
         return describe_fault(ctx, err);
-    if (has_doctype) {
-        xmlFreeDoc(doc->tree);
-        return err_set(err, ERR_PROTOCOL, "the XML text has a document type declaration, which is not accepted");
-    }
     *out = STEAL(doc);
     return 0;
 }

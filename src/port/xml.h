@@ -8,7 +8,11 @@
 
 struct xml_doc;
 
-/* Parses a text of at most 4 MiB and depth 256. ERR_PROTOCOL with line and reason; ERR_TOO_LARGE. Freed by xml_free. */
+/* Together they bound the time: some tenths of a second for the worst text. */
+#define XML_BYTES_MAX 262144U
+#define XML_ATTRIBUTES_MAX 64U /* of an element, declarations of namespaces counted */
+
+/* Parses a text in UTF-8 of at most XML_BYTES_MAX bytes and depth 256. ERR_PROTOCOL with line and reason; ERR_TOO_LARGE. Freed by xml_free. */
 int xml_parse(const char *text, size_t n, struct xml_doc **out, struct err *err);
 void xml_free(struct xml_doc *doc); /* NULL is allowed */
 

@@ -100,7 +100,8 @@ void vim_set_login(struct vim_client *client, vim_login_fn *fn, void *arg);
  * ERR_NOT_REGISTERED without a function. */
 int vim_ensure_session(struct vim_client *client, struct err *err);
 
-/* Asks the server's time: keeps the session alive and proves that it lives (logging in again where vim_set_login allows). Call every KAAS_VIM_KEEPALIVE_S. */
+/* Asks the server's time: keeps the session alive and proves that it lives (logging in again where vim_set_login allows). It has KAAS_VIM_KEEPALIVE_TIMEOUT_MS at
+ * most. */
 int vim_keepalive(struct vim_client *client, struct err *err);
 
 /* Asks the server's time, in milliseconds since 1970 UTC. Compare with clock_wall_ms() right before and after. */

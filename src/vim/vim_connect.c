@@ -41,15 +41,15 @@ static int negotiate(struct vim_context *ctx, struct hello *hello, struct err *e
     int ret;
     ctx->operation = "vimServiceVersions";
     ret = vim_context_get(ctx, hello->versions_url, &status, err);
-    if (ret)
+    if (ret && ret != ERR_PROTOCOL)
         return ret;
     if (status == 503) {
         err_set(err, ERR_UNREACHABLE, "%s answers HTTP 503: vCenter's API service is down or still starting", ctx->route->peer);
         return err_remedy(err, "check on the appliance that the service vmware-vpxd runs; after a start it needs some minutes");
     }
-    if (status == 200)
+    if (!ret && status == 200)
         ret = choose_version(ctx, hello, err);
-    else
+    else if (!ret)
         ret = err_set(err, ERR_PROTOCOL, "%s answers HTTP %ld for /sdk/vimServiceVersions.xml", ctx->route->peer, status);
     if (ret == ERR_PROTOCOL)
         err_remedy(err, "check that this is the address and port of a vCenter, and not of a proxy or another web server");

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "clock.h"
 #include "limits.h"
 #include "log.h"
 #include "metric.h"
@@ -44,6 +45,14 @@ static void take_header(void *arg, const char *line, size_t n) {
     ctx->cookie_seen = cookie;
 }
 
+static int fail_canceled(struct vim_context *ctx) {
+    return err_set(&ctx->err, ERR_CANCELED, "the call to vCenter was given up because the service is stopping");
+}
+
+static bool is_canceled(struct vim_context *ctx) {
+    return __atomic_load_n(&ctx->is_canceled, __ATOMIC_SEQ_CST);
+}
+
 /* The order (store the connection, then look at the flag; the reverse in vim_context_cancel) leaves no gap between the two. */
 static int open_conn(struct vim_context *ctx) {
     const struct vim_route *route = ctx->route;
@@ -52,9 +61,7 @@ static int open_conn(struct vim_context *ctx) {
     if (ret)
         return ret;
     __atomic_store_n(&ctx->conn, conn, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&ctx->is_canceled, __ATOMIC_SEQ_CST))
-        return err_set(&ctx->err, ERR_CANCELED, "the call to vCenter was given up because the service is stopping");
-    return 0;
+    return is_canceled(ctx) ? fail_canceled(ctx) : 0;
 }
 
 void vim_context_cancel(struct vim_context *ctx) {
@@ -78,6 +85,7 @@ static int run_exchange(struct vim_context *ctx, struct http_exchange *x, long *
         ret = route->transport->run(ctx->conn, x, &ctx->reply, status, &ctx->err);
     if (!ret)
         ret = strbuf_check(&ctx->reply, "the answer of vCenter", &ctx->err);
+    ctx->decode_until_ms = clock_mono_ms() + (x->timeout_ms < KAAS_VIM_DECODE_MS ? x->timeout_ms : KAAS_VIM_DECODE_MS);
     count_call(ctx->operation);
     return ret;
 }
@@ -90,6 +98,11 @@ static bool has_word(const char *text, const char *word) {
     return false;
 }
 
+static int advise(struct vim_context *ctx) {
+    return err_remedy(&ctx->err,
+                      "check that this is the address and port of a vCenter, and not of a proxy or another web server");
+}
+
 /* Anything but a SOAP envelope with status 200 or 500 never reaches the XML parser. */
 static int check_reply(struct vim_context *ctx, long status) {
     const char *peer = ctx->route->peer, *body = ctx->reply.data;
@@ -100,8 +113,7 @@ static int check_reply(struct vim_context *ctx, long status) {
     }
     if (status != 200 && status != 500) {
         err_set(&ctx->err, ERR_PROTOCOL, "%s answers HTTP %ld instead of SOAP", peer, status);
-        return err_remedy(&ctx->err,
-                          "check that this is the address and port of a vCenter, and not of a proxy or another web server");
+        return advise(ctx);
     }
     if (has_word(body, "Envelope"))
         return 0;
@@ -110,13 +122,30 @@ static int check_reply(struct vim_context *ctx, long status) {
     else
         err_set(&ctx->err, ERR_PROTOCOL, "%s answers with %s (HTTP %ld) instead of SOAP", peer,
                 ctx->reply.len ? "something else" : "nothing", status);
-    return err_remedy(&ctx->err,
-                      "check that this is the address and port of a vCenter, and not of a proxy or another web server");
+    return advise(ctx);
 }
 
 /* A login that arrived twice would leave a session that nobody knows of; a clone ticket is good once. */
 static bool is_once(const char *operation) {
     return str_eq(operation, "Login") || str_eq(operation, "LoginExtensionByCertificate") || str_eq(operation, "CloneSession");
+}
+
+/* The answers to all others tell about one thing, or nothing. */
+static bool has_large_answer(const char *operation) {
+    static const char *const large[] = {
+        "RetrievePropertiesEx",       "ContinueRetrievePropertiesEx", "WaitForUpdatesEx", "HasPrivilegeOnEntities",
+        "HasUserPrivilegeOnEntities", "RetrieveEntityPermissions",    "FindExtension",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(large); i++)
+        if (str_eq(operation, large[i]))
+            return true;
+    return false;
+}
+
+static size_t reply_limit(const struct vim_context *ctx) {
+    if (ctx->reply_max_bytes)
+        return ctx->reply_max_bytes;
+    return has_large_answer(ctx->operation) ? KAAS_VIM_REPLY_BYTES_MAX : KAAS_VIM_SMALL_REPLY_BYTES_MAX;
 }
 
 static int post_request(struct vim_context *ctx) {
@@ -129,7 +158,7 @@ static int post_request(struct vim_context *ctx) {
                               .body = ctx->request.data,
                               .body_bytes = ctx->request.len,
                               .is_once = is_once(ctx->operation),
-                              .reply_max_bytes = ctx->reply_max_bytes ? ctx->reply_max_bytes : KAAS_VIM_REPLY_BYTES_MAX};
+                              .reply_max_bytes = reply_limit(ctx)};
     long status = 0;
     int ret = strbuf_check(&ctx->request, "the request to vCenter", &ctx->err);
     (void)snprintf(action, sizeof(action), "SOAPAction: \"%s\"", ctx->action);
@@ -137,7 +166,8 @@ static int post_request(struct vim_context *ctx) {
         ret = err_set(&ctx->err, ERR_NOMEM, "out of memory");
     if (!ret)
         ret = run_exchange(ctx, &x, &status);
-    return count_failure(ret ? ret : check_reply(ctx, status));
+    ret = count_failure(ret ? ret : check_reply(ctx, status));
+    return ret == ERR_PROTOCOL ? advise(ctx) : ret;
 }
 
 /* ---- gSOAP hooks: the context is soap->user ---- */
@@ -175,11 +205,35 @@ static int hook_exchange(struct soap *soap) {
     return post_request(soap->user) ? SOAP_EOF : SOAP_OK;
 }
 
+/* gSOAP compares each attribute with all names that the answer has had so far, and each prefix with all that are declared around it. Its lists
+ * are looked at whenever it wants more bytes, while they are short. */
+static int check_decoding(struct vim_context *ctx) {
+    const struct vim_route *route = ctx->route;
+    unsigned names = 0, prefixes = 0;
+    for (const struct soap_attribute *a = ctx->soap->attributes; a; a = a->next)
+        names++;
+    for (const struct soap_nlist *n = ctx->soap->nlist; n; n = n->next)
+        prefixes++;
+    if (is_canceled(ctx))
+        return fail_canceled(ctx);
+    if (clock_mono_ms() > ctx->decode_until_ms)
+        return err_set(&ctx->err, ERR_TIMEOUT, "the answer of %s to %s took too long to read", route->peer, ctx->operation);
+    if (names <= KAAS_VIM_XML_ATTRIBUTES_MAX && prefixes <= KAAS_VIM_XML_NAMESPACES_MAX)
+        return 0;
+    err_set(&ctx->err, ERR_PROTOCOL, "the answer of %s to %s has more attributes or namespaces than any vCenter sends",
+            route->peer, ctx->operation);
+    return advise(ctx);
+}
+
 static size_t hook_recv(struct soap *soap, char *out, size_t max) {
     struct vim_context *ctx = soap->user;
     size_t n = ctx->reply.len - ctx->reply_at;
+    if (check_decoding(ctx))
+        return 0;
     if (n > max)
         n = max;
+    if (n > KAAS_VIM_DECODE_STEP_BYTES)
+        n = KAAS_VIM_DECODE_STEP_BYTES;
     note_used(ctx, n);
     memcpy(out, ctx->reply.data + ctx->reply_at, n);
     ctx->reply_at += n;

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "cleanup.h"
 #include "err.h"
@@ -47,7 +48,7 @@ struct vim_context {
     bool is_busy;                    /* guarded by the client's lock */
     struct vim_context *next_beside; /* of those beside the pool; guarded by the client's lock */
     long timeout_ms;                 /* of the next exchange; 0: the route's */
-    size_t reply_max_bytes;          /* 0: KAAS_VIM_REPLY_BYTES_MAX */
+    size_t reply_max_bytes;          /* 0: what the operation may need */
     const char *operation;           /* of the current call, static */
     char *cookie;                    /* sent with each call; secret; NULL: none */
     char *cookie_seen;               /* raw value that the last answers set; secret; NULL: none */
@@ -55,8 +56,9 @@ struct vim_context {
     struct vim_fault fault; /* of the last call that failed */
     struct strbuf request, reply;
     size_t reply_at;
-    size_t buf_used; /* of gSOAP's buffer, since the last reset */
-    struct err err;  /* why nothing was sent, or the exchange failed */
+    int64_t decode_until_ms; /* monotonic clock */
+    size_t buf_used;         /* of gSOAP's buffer, since the last reset */
+    struct err err;          /* why nothing was sent, or the exchange failed */
     struct SOAP_ENV__Header header;
     char action[sizeof("urn:vim25/") + VIM_VERSION_BYTES];
     char operation_id[64];
@@ -73,7 +75,7 @@ void vim_context_reset(struct vim_context *ctx);
 /* Wipes and replaces the cookie that is sent; NULL: none. ERR_NOMEM. */
 int vim_context_set_cookie(struct vim_context *ctx, const char *cookie, struct err *err);
 
-/* From another thread: makes the running exchange and all later ones end with ERR_CANCELED. */
+/* From another thread: makes the running exchange, or the decoding of its answer, and all later ones end with ERR_CANCELED. */
 void vim_context_cancel(struct vim_context *ctx);
 
 /* GET of a small file of the same server into ctx->reply. *status is the HTTP status. */

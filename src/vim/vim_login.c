@@ -294,9 +294,14 @@ int vim_get_settled_session(struct vim_client *client, struct vim_user_session *
 static int op_current_time(struct vim_context *ctx, void *arg, struct err *err) {
     struct _vim25__CurrentTime request = {0};
     struct _vim25__CurrentTimeResponse response;
+    int ret;
     (void)arg;
     request._USCOREthis = vim_in_ref(ctx, "ServiceInstance", "ServiceInstance");
-    return VIM_CALL(ctx, CurrentTime, &request, &response, err);
+    ctx->timeout_ms =
+        ctx->route->timeout_ms < KAAS_VIM_KEEPALIVE_TIMEOUT_MS ? ctx->route->timeout_ms : KAAS_VIM_KEEPALIVE_TIMEOUT_MS;
+    ret = VIM_CALL(ctx, CurrentTime, &request, &response, err);
+    ctx->timeout_ms = 0;
+    return ret;
 }
 
 int vim_keepalive(struct vim_client *client, struct err *err) {

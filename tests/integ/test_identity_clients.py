@@ -240,6 +240,32 @@ def test_the_command_line_takes_names(ad: AdWorld, joined: World, lab: LdapWorld
     cli.ok("role-mapping", "remove", "GRP-UNI")
 
 
+def test_the_command_line_finds_grants_by_name(ad: AdWorld, joined: World, lab: LdapWorld) -> None:
+    """As they were given: by name, in any case, or by DN."""
+    cli, (cluster, other) = joined.kaasd.ctl, joined.admin.names()[:2]
+    cli.ok("grant", "add", "--group", "grp-uni", "--cluster", cluster)
+    cli.ok("grant", "add", "--person", "ADTEST\\alice", "--cluster", cluster)
+    rows = cli.json("grant", "list", "--group", "GRP-UNI")
+    assert [(row["principal_id"], row["object_name"]) for row in rows] == [(f"sid:{ad.sid('grp-uni')}", cluster)]
+    rows = cli.json("grant", "list", "--person", "alice@ad.test", "--cluster", cluster)
+    assert [row["principal_id"] for row in rows] == [ad.user("alice").id]
+    assert cli.json("grant", "list", "--person", "alice@ad.test", "--cluster", other) == []
+    several = cli.run("grant", "list", "--group", "grp-mid")
+    assert several.returncode and f"sid:{ad.sid('grp-mid')}" in several.stderr and "give the id" in several.stderr
+    nothing = cli.run("grant", "remove", "--group", "grp-uni", "--cluster", other)
+    assert nothing.returncode == 4 and "grp-uni has no grant" in nothing.stderr and "--group 'grp-uni'" in nothing.stderr
+    assert cli.run("grant", "remove", "--group", "no such group", "--cluster", cluster).returncode == 1
+    assert cli.run("grant", "remove", "--cluster", cluster).returncode == 2
+    assert cli.run("grant", "remove", "anna", "--group", "grp-uni", "--cluster", cluster).returncode == 2
+    assert cli.run("grant", "list", "--principal", "anna", "--group", "grp-uni").returncode == 2
+    assert cli.run("grant", "list", "--directory", "ad").returncode == 2
+    cli.ok("grant", "remove", "--group", "CN=grp-uni,CN=Users,DC=ad,DC=test", "--cluster", cluster)
+    cli.ok("grant", "remove", "--person", "alice@ad.test", "--directory", "ad", "--cluster", cluster)
+    assert {row["principal_id"] for row in cli.json("grant", "list")}.isdisjoint({f"sid:{ad.sid('grp-uni')}", ad.user("alice").id})
+    joined.admin.refused(400, "invalid_request", "GET", "/v2/grants", params={"group": "x", "person": "y"})
+    joined.admin.refused(400, "invalid_request", "GET", "/v2/grants", params={"group": ""})
+
+
 def test_admins_of_a_cluster_grant_by_name_on_that_one(ad: AdWorld, joined: World, lab: LdapWorld) -> None:
     """Others learn nothing about names in the directory."""
     first, second = list(joined.admin.items("/v2/clusters"))[:2]

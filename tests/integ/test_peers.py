@@ -262,6 +262,32 @@ def test_the_domain_controller_is_away_or_says_no(strict: Place) -> None:
     assert strict.test()["state"] == "ok"
 
 
+def test_a_domain_controller_that_is_silent_is_not_waited_for(strict: Place) -> None:
+    with strict.ad.closed("kdc", state="silent"):
+        status = strict.fails("kdc_unreachable")
+    assert f"within {CALL_LIMIT_S}000 ms" in status["detail"]
+    assert strict.test()["state"] == "ok"
+
+
+def test_a_domain_controller_that_is_silent_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        ad = stack.enter_context(AdWorld())
+        keytab = tmp_path / "kaasd.keytab"
+        keytab.write_bytes(ad.keytab("client").read_bytes())
+        keytab.chmod(0o600)
+        options = {"auth": {"kerberos": {"keytab": str(keytab), "replay_cache": str(tmp_path / "rcache")}}, "peers": {"call_timeout": "1m"}}
+        world = stack.enter_context(World("p", options=options, env=ad.env))
+        world.join()
+        peer = stack.enter_context(Peer(ad, make_server_cert(tmp_path / "peer"), ad.keytab("peer")))
+        hx = next(iter(world.admin.items("/v2/hx-clusters")))["id"]
+        ad.door("kdc", "silent")
+        before = ad.taken()["kdc"]
+        body = {"url": peer.url, "spn": SPN, "ca_pem": peer.cert.ca_file.read_text()}
+        world.admin.expect(201, "PUT", f"/v2/hx-clusters/{hx}/peer", json=body)
+        until(lambda: ad.taken()["kdc"] > before, "a question to the KDC")
+        world.kaasd.stop()
+
+
 # -- setting it up ---------------------------------------------------------------------------------------------------------
 
 

@@ -121,8 +121,13 @@ def test_a_vcenter_that_went_away_is_unreachable_and_back_again(joined: World) -
 
 def test_a_certificate_that_was_replaced_is_told(joined: World) -> None:
     joined.vcenter.control.change_certificate("new")
-    joined.vcenter.control.disconnect()
-    assert "certificate" in until_state(joined, "unreachable")["state_reason"]
+    try:
+        joined.vcenter.control.disconnect()
+        assert "certificate" in until_state(joined, "unreachable")["state_reason"]
+        assert joined.kaasd.ctl.run("vcenter", "status").returncode == 1
+    finally:  # for the tests behind this one
+        joined.kaasd.ctl.ok("vcenter", "trust", joined.vcenter.host, "--sha256", joined.vcenter.control.state()["thumbprint_sha256"])
+    until_state(joined, "connected")
 
 
 def test_a_stranger_may_not_ask(place: World) -> None:

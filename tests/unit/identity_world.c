@@ -249,15 +249,25 @@ int seal_unseal(struct seal *seal, const char *purpose, const void *sealed, size
     return 0;
 }
 
-int gss_ticket_new(const char *keytab, const char *principal, struct gss_ticket **out, struct err *err) {
-    (void)keytab;
-    (void)principal;
-    (void)out;
+int gss_ticket_ask(const struct gss_account *account, struct gss_ticket **out, enum gss_ticket_fault *fault, struct err *err) {
+    (void)account, (void)out, (void)fault;
+    return err_set(err, ERR_INTERNAL, "no source of this world has a keytab");
+}
+
+int gss_ticket_get_service(struct gss_ticket *ticket, const char *service, char **name, enum gss_ticket_fault *fault,
+                           struct err *err) {
+    (void)ticket, (void)service, (void)name, (void)fault;
     return err_set(err, ERR_INTERNAL, "no source of this world has a keytab");
 }
 
 void gss_ticket_free(struct gss_ticket *ticket) {
     (void)ticket;
+}
+
+void gss_ticket_stop(void) {}
+
+bool gss_ticket_is_waiting(void) {
+    return false;
 }
 
 void *gss_ticket_get_credential(struct gss_ticket *ticket) {

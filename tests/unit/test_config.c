@@ -60,7 +60,7 @@ static void test_defaults(void **state) {
     assert_string_equal(c.vcenter_extension_key, "com.cisco.kaas");
     assert_int_equal(c.vcenter_call_timeout_ms, 30000);
     assert_int_equal(c.vcenter_connect_timeout_ms, 5000);
-    assert_int_equal(c.vcenter_keepalive_ms, 600000);
+    assert_int_equal(c.vcenter_keepalive_ms, 10000);
     assert_int_equal(c.vcenter_reconcile_interval_ms, 3600000);
     assert_int_equal(c.log_level, CONFIG_LOG_INFO);
     assert_int_equal(config_key_bits(&c), 3072);

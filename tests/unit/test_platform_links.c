@@ -60,24 +60,49 @@ static void states_follow_the_calls(void **state) {
         struct link_report report;
         if (rows[i].rc)
             (void)err_set(&err, rows[i].rc, "because");
-        assert_int_equal(link_note(a, rows[i].rc, &err), rows[i].rc);
+        assert_int_equal(link_note(a, clock_mono_ms(), rows[i].rc, &err), rows[i].rc);
         assert_int_equal(state_of(a), rows[i].wanted);
         link_get_report(a, &report);
         assert_int_equal(report.reason[0] != 0, rows[i].wanted != LINK_CONNECTED);
     }
-    assert_int_equal(link_note(a, ERR_TIMEOUT, NULL), ERR_TIMEOUT);
+    assert_int_equal(link_note(a, clock_mono_ms(), ERR_TIMEOUT, NULL), ERR_TIMEOUT);
 }
 
 /* Somebody else's good session says nothing about ours. */
 static void an_answer_is_no_session(void **state) {
     (void)state;
     make_registered();
-    (void)link_note(a, ERR_UPSTREAM_DENIED, NULL);
-    link_note_answer(a);
+    (void)link_note(a, clock_mono_ms(), ERR_UPSTREAM_DENIED, NULL);
+    link_note_answer(a, clock_mono_ms());
     assert_int_equal(state_of(a), LINK_REFUSED);
-    (void)link_note(a, ERR_UNREACHABLE, NULL);
-    link_note_answer(a);
+    (void)link_note(a, clock_mono_ms(), ERR_UNREACHABLE, NULL);
+    link_note_answer(a, clock_mono_ms());
     assert_int_equal(state_of(a), LINK_CONNECTING);
+}
+
+/* The vCenter was away when the older call began; by the time it is given up, another one has been answered. And the other way round. */
+static void what_comes_late_changes_nothing(void **state) {
+    const int64_t since_ms = clock_mono_ms();
+    struct link_report report;
+    (void)state;
+    make_registered();
+    clock_advance_ms(1000);
+    (void)link_note(a, clock_mono_ms(), 0, NULL);
+    (void)link_note(a, since_ms, ERR_TIMEOUT, NULL);
+    (void)link_note(a, since_ms, ERR_UPSTREAM_DENIED, NULL);
+    link_note_asked(a, since_ms, ERR_TLS, NULL);
+    assert_int_equal(state_of(a), LINK_CONNECTED);
+    clock_advance_ms(1000);
+    (void)link_note(a, clock_mono_ms(), ERR_UPSTREAM_DENIED, NULL);
+    link_get_report(a, &report);
+    clock_advance_ms(1000);
+    (void)link_note(a, since_ms, 0, NULL);
+    assert_int_equal(state_of(a), LINK_REFUSED);
+    (void)link_note(a, clock_mono_ms(), ERR_UNREACHABLE, NULL);
+    link_note_answer(a, since_ms);
+    assert_int_equal(state_of(a), LINK_UNREACHABLE);
+    (void)link_note(a, clock_mono_ms(), 0, NULL);
+    assert_int_equal(state_of(a), LINK_CONNECTED);
 }
 
 static unsigned long jobs_done(void) {
@@ -472,6 +497,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(states_follow_the_calls),
         TEST(an_answer_is_no_session),
+        TEST(what_comes_late_changes_nothing),
         TEST(retries_back_off),
         TEST(an_unregistered_vcenter_is_left_in_peace),
         TEST(another_vcenter_at_the_address_is_refused),

@@ -518,6 +518,97 @@ static void small_calls(void **state) {
     vim_client_free(client);
 }
 
+/* ---- what would take for ever ---- */
+
+/* An answer to `op` with `count` times the two texts around a number. */
+static void make_answer(struct strbuf *b, const char *op, const char *begin, const char *const around[2], const char *end,
+                        unsigned count) {
+    strbuf_reset(b);
+    strbuf_adds(b, soap_open);
+    strbuf_addf(b, "<%sResponse xmlns=\"urn:vim25\"><returnval>%s", op, begin);
+    for (unsigned i = 0; i < count; i++)
+        strbuf_addf(b, "%s%u%s", around[0], i, around[1]);
+    strbuf_addf(b, "%s</returnval></%sResponse>%s", end, op, soap_close);
+}
+
+static void too_many_attributes(void **state) {
+    static const struct {
+        const char *begin, *around[2], *end;
+    } rows[] = {
+        {"<x", {" a", "=\"\""}, "/>"},                /* of one element */
+        {"", {"<x a", "=\"\"/>"}, ""},                /* of many */
+        {"<x", {" a", ""}, "/>"},                     /* without values */
+        {"<x", {" xmlns:a", "='urn:x'"}, "/>"},       /* declarations */
+        {"<v:x", {" xmlns:a", "='urn:vim25'"}, "/>"}, /* of a prefix that we know */
+    };
+    _cleanup_strbuf_ struct strbuf b;
+    strbuf_init(&b, 16U << 20);
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        struct vim_user_session s = {0};
+        struct err err = {0};
+        make_answer(&b, "RetrievePropertiesEx", rows[i].begin, rows[i].around, rows[i].end, 60000);
+        fake_raw(*state, "RetrievePropertiesEx", 200, b.data, b.len);
+        assert_int_equal(peek(*state, NULL, &s, &err), ERR_PROTOCOL);
+        assert_non_null(strstr(err.text, "to RetrievePropertiesEx has more attributes or namespaces"));
+        assert_true(err.remedy[0]);
+    }
+}
+
+/* A vCenter that answers at length, and what happens then. */
+struct talker {
+    struct vim_transport transport;
+    struct vim_client *client;
+    struct strbuf text;
+    bool is_cut_off;
+};
+
+static int talker_open(void *arg, const struct http_client_options *options, void **conn, struct err *err) {
+    (void)options, (void)err;
+    *conn = arg;
+    return 0;
+}
+
+static int talker_run(void *conn, const struct http_exchange *x, struct strbuf *reply, long *status, struct err *err) {
+    static const char versions[] =
+        "<namespaces><namespace><name>urn:vim25</name><version>8.0.3.0</version></namespace></namespaces>";
+    struct talker *t = conn;
+    (void)err;
+    *status = 200;
+    if (x->body)
+        strbuf_add(reply, t->text.data, t->text.len);
+    else
+        strbuf_adds(reply, versions);
+    if (x->body && t->is_cut_off)
+        vim_client_cancel(t->client);
+    return 0;
+}
+
+static void talker_nothing(void *conn) {
+    (void)conn;
+}
+
+static void expect_connect_to_talker(bool is_cut_off, long timeout_ms, int code, const char *word) {
+    static const char *const around[2] = {"<x>", "</x>"};
+    static const uint8_t pin[32];
+    struct talker t = {.transport = {&t, talker_open, talker_run, talker_nothing, talker_nothing}, .is_cut_off = is_cut_off};
+    const struct vim_options options = {
+        .host = "vc", .port = 443, .pin_sha256 = pin, .transport = &t.transport, .call_timeout_ms = timeout_ms};
+    struct err err = {0};
+    strbuf_init(&t.text, 64U << 20);
+    make_answer(&t.text, "RetrieveServiceContent", "", around, "", 1000000);
+    assert_int_equal(vim_client_new(&options, &t.client, NULL), 0);
+    assert_int_equal(vim_connect(t.client, NULL, &err), code);
+    assert_non_null(strstr(err.text, word));
+    vim_client_free(t.client);
+    strbuf_done(&t.text);
+}
+
+static void decoding_comes_to_an_end(void **state) {
+    (void)state;
+    expect_connect_to_talker(true, 0, ERR_CANCELED, "stopping");
+    expect_connect_to_talker(false, 1, ERR_TIMEOUT, "took too long to read");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -530,6 +621,8 @@ int main(void) {
         TEST(broken_envelopes),
         TEST(truncated_at_every_byte),
         TEST(too_deep),
+        TEST(too_many_attributes),
+        cmocka_unit_test(decoding_comes_to_an_end),
         TEST(arrays_empty_or_missing),
         TEST(session_list),
         TEST(extension_keys),

@@ -33,7 +33,7 @@ static int tear_down(void **state) {
 }
 
 static void connect_link(void) {
-    assert_int_equal(link_note(a, 0, NULL), 0);
+    assert_int_equal(link_note(a, clock_mono_ms(), 0, NULL), 0);
     platform_tick(platform);
 }
 

@@ -106,18 +106,63 @@ static void test_limits(void **state) {
     }
     strbuf_reset(&text);
     strbuf_adds(&text, "<a>");
-    for (size_t i = 0; i < 4U * 1024U * 1024U; i += 16)
+    while (text.len <= XML_BYTES_MAX)
         strbuf_adds(&text, "0123456789abcdef");
     strbuf_adds(&text, "</a>");
     refuse(text.data, text.len, ERR_TOO_LARGE, "larger than");
 }
 
+/* An element with so many attributes behind `before`. */
+static void make_wide(struct strbuf *text, const char *before, const char *const name_and_value[2], unsigned count) {
+    strbuf_reset(text);
+    strbuf_addf(text, "%s<a", before);
+    for (unsigned i = 0; i < count; i++)
+        strbuf_addf(text, "%s%u%s", name_and_value[0], i, name_and_value[1]);
+    strbuf_adds(text, "/>");
+}
+
+static void test_attributes(void **state) {
+    (void)state;
+    static const char *const formats[][2] = {{" a", "=\"\""}, {" xmlns:a", "='u:x'"}, {"\n\tb", " = '>\"'"}};
+    struct xml_doc *doc = NULL;
+    _cleanup_strbuf_ struct strbuf text;
+    strbuf_init(&text, XML_BYTES_MAX);
+    for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
+        make_wide(&text, "", formats[i], XML_ATTRIBUTES_MAX);
+        assert_int_equal(xml_parse(text.data, text.len, &doc, NULL), 0);
+        xml_free(doc);
+        doc = NULL;
+        make_wide(&text, "", formats[i], XML_ATTRIBUTES_MAX + 1);
+        refuse(text.data, text.len, ERR_TOO_LARGE, "more than 64 attributes");
+        make_wide(&text, "<?x >?><!-- \" > --><b><![CDATA[<x ']]>\" '</b>", formats[i], XML_ATTRIBUTES_MAX + 1);
+        refuse(text.data, text.len, ERR_TOO_LARGE, "more than 64 attributes");
+    }
+}
+
+/* What the parser might read in another way than the scan. */
+static void test_scan(void **state) {
+    (void)state;
+    static const char utf16[] = "<\0a\0/\0>", latin[] = "<?xml version='1.0' encoding='ISO-8859-1'?><a>\xe4</a>";
+    static const char *const bad[] = {
+        "<a b='<c/>'/>", "<!-- -- --><a/>",     "<!--", "<![CDATA[", "<?x <a?><a/>", "<a><!-- \x02 --></a>", "<a",
+        "<a b='></a>",   "<a>\xef\xbf\xbf</a>", "<?x"};
+    static const char *const good[] = {"<?xml version='1.0' encoding='UTF-16'?><a>\xc3\xa4</a>",
+                                       "\xef\xbb\xbf<!-- <b \" --><a>' \"<![CDATA[<b>]]></a><?x ' ?>"};
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
+        refuse(bad[i], strlen(bad[i]), ERR_PROTOCOL, "not well-formed");
+    refuse(utf16, sizeof(utf16), ERR_PROTOCOL, "no UTF-8");
+    refuse(latin, sizeof(latin) - 1, ERR_PROTOCOL, "no UTF-8");
+    for (size_t i = 0; i < ARRAY_COUNT(good); i++) {
+        struct xml_doc *doc = NULL;
+        assert_int_equal(xml_parse(good[i], strlen(good[i]), &doc, NULL), 0);
+        xml_free(doc);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_doctype),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_each),   cmocka_unit_test(test_refused),    cmocka_unit_test(test_doctype),
+        cmocka_unit_test(test_limits), cmocka_unit_test(test_attributes), cmocka_unit_test(test_scan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

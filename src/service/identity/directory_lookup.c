@@ -8,6 +8,7 @@
 #include "str.h"
 
 #define FILTER_BYTES_MAX 16384U
+#define NAMES_BYTES_MAX 160U        /* that fit into a remedy */
 #define GROUP_SECURITY 0x80000000LL /* groupType (MS-ADTS 2.2.12) */
 
 void identity_matches_done(struct identity_matches *matches) {
@@ -167,6 +168,19 @@ static int judge(struct identity *identity, const struct identity_reference *ref
     return err_remedy(err, "compare with the directory: what counts is its name there, or its DN, below the search base");
 }
 
+static int no_source(struct dir_source *const *all, const struct identity_reference *reference, struct err *err) {
+    _cleanup_strbuf_ struct strbuf known;
+    strbuf_init(&known, NAMES_BYTES_MAX);
+    for (size_t i = 0; all[i]; i++)
+        strbuf_addf(&known, "%s%s", i ? ", " : "", all[i]->row.source.name);
+    if (!all[0]) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "there is no directory in which a name could be looked up");
+        return err_remedy(err, "add it first: kaasctl ldap set NAME");
+    }
+    (void)err_set(err, ERR_UNPROCESSABLE, "there is no directory \"%.60s\"", reference->source);
+    return err_remedy(err, "there are: %s%s; see: kaasctl ldap list", known.data, known.failed ? ", ..." : "");
+}
+
 int identity_lookup(struct identity *identity, const struct identity_reference *reference, struct identity_matches *out,
                     struct err *err) {
     struct dir_source **all = identity_all_sources(identity);
@@ -180,12 +194,9 @@ int identity_lookup(struct identity *identity, const struct identity_reference *
         asked++;
         rc = look_in(&look, out, &powerless, err);
     }
+    if (!rc && !asked)
+        rc = no_source(all, reference, err);
     identity_sources_free(all);
-    if (!rc && !asked) {
-        rc = reference->source ? err_set(err, ERR_UNPROCESSABLE, "there is no directory \"%.60s\"", reference->source)
-                               : err_set(err, ERR_UNPROCESSABLE, "there is no directory in which a name could be looked up");
-        (void)err_remedy(err, "see: kaasctl ldap list");
-    }
     return rc ? rc : judge(identity, reference, out, powerless, err);
 }
 

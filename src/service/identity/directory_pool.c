@@ -157,10 +157,24 @@ static int bind_password(struct dir_source *source, struct ldap_conn *conn, stru
     return rc;
 }
 
-static int bind_keytab(struct dir_source *source, struct ldap_conn *conn, struct err *err) {
+/* With the server's ticket in the cache the library need not ask a KDC, whose silence it would wait for. What else is wrong, the bind tells. */
+static int bind_keytab(struct dir_source *source, const struct ldap_url *url, struct ldap_conn *conn, struct err *err) {
+    const struct gss_account account = {source->row.source.keytab, source->row.source.principal,
+                                        source->room->options.call_timeout_ms};
     _cleanup_(gss_ticket_free) struct gss_ticket *ticket = NULL;
-    int rc = gss_ticket_new(source->row.source.keytab, source->row.source.principal, &ticket, err);
-    return rc ? rc : ldap_conn_bind_gssapi(conn, gss_ticket_get_credential(ticket), err);
+    _cleanup_free_ char *service = str_format("ldap/%s", url->host), *name = NULL;
+    enum gss_ticket_fault fault;
+    struct err why = {0};
+    int rc = service ? gss_ticket_ask(&account, &ticket, &fault, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (rc)
+        return rc;
+    rc = gss_ticket_get_service(ticket, service, &name, &fault, &why);
+    if (rc == ERR_CANCELED || rc == ERR_BUSY || fault == GSS_TICKET_FAULT_KDC) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    return ldap_conn_bind_gssapi(conn, gss_ticket_get_credential(ticket), err);
 }
 
 /* Some servers take Kerberos only where it seals the connection itself, instead of TLS. */
@@ -169,7 +183,7 @@ static int bind_sealed(struct dir_source *source, const struct ldap_url *url, st
     ldap_conn_free(STEAL(*conn));
     target.is_for_kerberos = true;
     int rc = ldap_conn_open(&target, conn, err);
-    return rc ? rc : bind_keytab(source, *conn, err);
+    return rc ? rc : bind_keytab(source, url, *conn, err);
 }
 
 int source_bind(struct dir_source *source, const struct ldap_url *url, struct ldap_conn **conn, struct err *err) {
@@ -177,7 +191,7 @@ int source_bind(struct dir_source *source, const struct ldap_url *url, struct ld
     int rc;
     if (source->row.source.bind == LDAP_BIND_PASSWORD)
         return bind_password(source, *conn, err);
-    rc = bind_keytab(source, *conn, &why);
+    rc = bind_keytab(source, url, *conn, &why);
     if (rc == ERR_UPSTREAM_DENIED && !url->is_tls)
         return bind_sealed(source, url, conn, err);
     if (rc && err)

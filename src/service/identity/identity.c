@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "gss_ticket.h"
 #include "identity_private.h"
 
 int identity_new(const struct identity_options *options, struct identity **out, struct err *err) {
@@ -29,8 +30,13 @@ void identity_stop(struct identity *identity) {
     (void)pthread_mutex_lock(&identity->lock);
     identity->is_stopped = true; /* no further lanes from here on */
     (void)pthread_mutex_unlock(&identity->lock);
+    gss_ticket_stop();
     for (size_t i = 0; i < identity->lanes_count; i++)
         lane_stop(identity->lanes[i].lane);
+}
+
+bool identity_has_left_waiting(void) {
+    return gss_ticket_is_waiting();
 }
 
 void identity_free(struct identity *identity) {

@@ -30,8 +30,10 @@ struct identity_options {
 
 /* Makes the room; asks nobody yet. ERR_NOMEM. */
 int identity_new(const struct identity_options *options, struct identity **out, struct err *err);
-/* Refuses further work and ends what waits: before the servers stop. NULL is allowed. */
+/* Refuses further work and ends what waits, for KDCs in the whole process: before the servers stop. NULL is allowed. */
 void identity_stop(struct identity *identity);
+/* True while a thread that was left behind waits for a KDC: then the process may end by _exit only, not under the library's feet. */
+bool identity_has_left_waiting(void);
 void identity_free(struct identity *identity); /* NULL is allowed */
 
 /* Follows the configured directories: at start, and when the change feed says so. Blocks (database). */

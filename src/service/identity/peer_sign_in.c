@@ -193,7 +193,7 @@ static const char *ticket_reason(enum gss_ticket_fault fault) {
 }
 
 static bool get_tickets(struct visit *v) {
-    const struct gss_account account = {v->peers->keytab, v->result->signed_in_as};
+    const struct gss_account account = {v->peers->keytab, v->result->signed_in_as, v->peers->options.call_timeout_ms};
     _cleanup_free_ char *service = NULL;
     enum gss_ticket_fault fault = GSS_TICKET_FAULT_OTHER;
     struct gss_target target = {0};
@@ -203,7 +203,7 @@ static bool get_tickets(struct visit *v) {
     if (!rc)
         rc = gss_ticket_get_service(v->ticket, v->spn, &service, &fault, &err);
     if (rc)
-        return fail_with(v, ticket_reason(fault), &err, "see krb5.conf of this host");
+        return fail_with(v, rc == ERR_CANCELED ? "stopped" : ticket_reason(fault), &err, "see krb5.conf of this host");
     target.service = service;
     if (!http_client_get_end_point(v->client, binding, sizeof(binding), &target.binding_bytes, NULL))
         target.binding = binding;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "discovery.h"
 #include "str.h"
 #include "watch_run.h"
@@ -49,11 +50,12 @@ static int read_clusters(struct link *link, struct vim_cluster_list *out, struct
 }
 
 static int read_inventory(struct link *link, struct inventory *out, struct err *err) {
+    const int64_t since_ms = clock_mono_ms();
     struct inventory found = {{0}, {0}};
     int rc = read_clusters(link, &found.clusters, err);
     if (!rc)
         rc = vim_list_extension_keys(link_client(link), &found.keys, err);
-    if (link_note(link, rc, err)) {
+    if (link_note(link, since_ms, rc, err)) {
         inventory_done(&found);
         return rc;
     }

@@ -174,6 +174,8 @@ static void take_step(struct visit *v, const struct step *row) {
                    v->outcome[root->step] == DOCTOR_SKIPPED ? "was not done" : "failed");
     else if (v->deadline_ms - began_ms < LEAST_MS)
         doctor_say(f, DOCTOR_SKIPPED, "not looked at: the %d seconds of an examination were over", DOCTOR_LIMIT_MS / 1000);
+    else if (platform_is_stopping(v->platform))
+        doctor_say(f, DOCTOR_SKIPPED, "not looked at: the service is stopping");
     else
         row->look(v, f);
     v->report->findings[from].duration_ms = clock_mono_ms() - began_ms;
@@ -232,7 +234,7 @@ static int make_client(struct visit *v, struct err *err) {
         .connect_timeout_ms = shorter(CONNECT_LIMIT_MS, v->options->connect_timeout_ms),
         .call_timeout_ms = shorter(CALL_LIMIT_MS, v->options->call_timeout_ms),
     };
-    return agent ? vim_client_new(&options, &v->client, err) : err_set(err, ERR_NOMEM, "out of memory");
+    return agent ? platform_open_client(v->platform, &options, &v->client, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 static const char *reference(const struct vcenter *vc) {
@@ -255,9 +257,7 @@ static int prepare(struct visit *v, struct err *err) {
 }
 
 static void visit_done(struct visit *v) {
-    if (v->client)
-        (void)vim_logout(v->client, NULL);
-    vim_client_free(v->client);
+    (void)platform_close_client(v->platform, v->client);
     vim_about_done(&v->about);
     vim_user_session_done(&v->own);
     vim_extension_free(v->found);

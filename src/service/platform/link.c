@@ -49,7 +49,8 @@ struct link {
     struct link_certificates certificates;
     struct record_note record;
     unsigned failures;
-    int64_t next_try_ms; /* monotonic clock */
+    int64_t noted_since_ms; /* monotonic clock: when the newest call that was noted began */
+    int64_t next_try_ms;    /* monotonic clock */
     bool is_retired;
 };
 
@@ -173,7 +174,6 @@ size_t link_get_work(struct link *link, struct link_work_state out[LINK_WORK_COU
 /* Needs the lock. */
 static void note_success(struct link *link) {
     link->failures = 0;
-    link->report.last_contact_ms = clock_wall_ms();
     if (link->report.state != LINK_CONNECTED)
         link->next_try_ms = clock_mono_ms() + platform_options_of(link->platform)->keepalive_ms;
     set_state(link, link->info.registered_at_ms ? LINK_CONNECTED : LINK_NOT_REGISTERED, NULL);
@@ -187,14 +187,36 @@ static void note_failure(struct link *link, int rc, const struct err *err) {
         set_state(link, LINK_REFUSED, err);
 }
 
-static void note(struct link *link, int rc, const struct err *err, bool is_asked) {
+/* Needs the lock. False for what comes too late: a call that began after this one has ended before. */
+static bool is_news(struct link *link, int64_t since_ms) {
+    if (since_ms < link->noted_since_ms)
+        return false;
+    link->noted_since_ms = since_ms;
+    return true;
+}
+
+/* One that was noted. */
+struct outcome {
+    int64_t since_ms;
+    int rc;
+    const struct err *err;
+    bool is_asked;
+};
+
+static void note(struct link *link, const struct outcome *o) {
     bool was_connected;
     (void)pthread_mutex_lock(&link->lock);
     was_connected = link->report.state == LINK_CONNECTED;
-    if (!rc)
+    if (!o->rc)
+        link->report.last_contact_ms = clock_wall_ms();
+    if (!is_news(link, o->since_ms)) {
+        (void)pthread_mutex_unlock(&link->lock);
+        return;
+    }
+    if (!o->rc)
         note_success(link);
-    else if (is_asked || link->info.registered_at_ms)
-        note_failure(link, rc, err);
+    else if (o->is_asked || link->info.registered_at_ms)
+        note_failure(link, o->rc, o->err);
     if (was_connected && link->report.state != LINK_CONNECTED)
         link->next_try_ms = clock_mono_ms() + backoff_delay_ms(&retry, 1, random_u32());
     (void)pthread_mutex_unlock(&link->lock);
@@ -207,19 +229,19 @@ static void note(struct link *link, int rc, const struct err *err, bool is_asked
     }
 }
 
-int link_note(struct link *link, int rc, const struct err *err) {
-    note(link, rc, err, false);
+int link_note(struct link *link, int64_t since_ms, int rc, const struct err *err) {
+    note(link, &(struct outcome){.since_ms = since_ms, .rc = rc, .err = err});
     return rc;
 }
 
-void link_note_asked(struct link *link, int rc, const struct err *err) {
-    note(link, rc, err, true);
+void link_note_asked(struct link *link, int64_t since_ms, int rc, const struct err *err) {
+    note(link, &(struct outcome){.since_ms = since_ms, .rc = rc, .err = err, .is_asked = true});
 }
 
-void link_note_answer(struct link *link) {
+void link_note_answer(struct link *link, int64_t since_ms) {
     (void)pthread_mutex_lock(&link->lock);
     link->report.last_contact_ms = clock_wall_ms();
-    if (link->report.state == LINK_UNREACHABLE) {
+    if (is_news(link, since_ms) && link->report.state == LINK_UNREACHABLE) {
         set_state(link, link->info.registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
         link->next_try_ms = 0;
     }
@@ -350,6 +372,7 @@ bool link_set_info(struct link *link, const struct vcenter *vc) {
     link_session_forget(&link->session); /* a new credential is told as a change of its vCenter, too */
     if (was_registered != (vc->registered_at_ms != 0)) {
         link->next_try_ms = 0;
+        link->noted_since_ms = clock_mono_ms();
         set_state(link, vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
     }
     (void)pthread_mutex_unlock(&link->lock);
@@ -368,6 +391,7 @@ void link_forget_verified(struct link *link) {
 }
 
 int link_connect(struct link *link, struct err *err) {
+    const int64_t since_ms = clock_mono_ms();
     struct link_report report;
     int rc = link_read_about(link, err);
     link_get_report(link, &report);
@@ -377,7 +401,7 @@ int link_connect(struct link *link, struct err *err) {
         atomic_store(&link->session.is_identity_fresh, false);
         atomic_store(&link->is_verified, !rc);
     }
-    return link_note(link, rc, err);
+    return link_note(link, since_ms, rc, err);
 }
 
 /* Plans the next try after the outcome of a job. */
@@ -399,11 +423,13 @@ static bool is_due(struct link *link, int64_t now_ms) {
 }
 
 static void contact(struct link *link) {
+    const int64_t since_ms = clock_mono_ms();
     struct link_report report;
     struct err err = {0};
     int rc;
     link_get_report(link, &report);
-    rc = report.state == LINK_CONNECTED ? link_note(link, vim_keepalive(link->client, &err), &err) : link_connect(link, &err);
+    rc = report.state == LINK_CONNECTED ? link_note(link, since_ms, vim_keepalive(link->client, &err), &err)
+                                        : link_connect(link, &err);
     plan(link, rc);
 }
 

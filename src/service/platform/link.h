@@ -59,15 +59,16 @@ void link_get_report(struct link *link, struct link_report *out);
 void link_get_record(struct link *link, struct record_note *out);
 void link_note_record(struct link *link, const struct record_note *note);
 
-/* Notes the outcome of a call to the vCenter with our own session (0 or ERR_* with `err`): moves the state. Returns rc. Work that was
- * under way while somebody unregistered fails, which says nothing about the vCenter: without a registration no failure is noted. */
-int link_note(struct link *link, int rc, const struct err *err);
+/* Notes the outcome of a call to the vCenter with our own session (0 or ERR_* with `err`): moves the state. Returns rc. `since_ms` is when the call began
+ * (clock_mono_ms): what began before the call that was noted last says nothing new, however late it ends. Work that was under way while somebody
+ * unregistered fails, which says nothing about the vCenter: without a registration no failure is noted. */
+int link_note(struct link *link, int64_t since_ms, int rc, const struct err *err);
 
 /* Notes the outcome of what a person asked of the vCenter, also of one without a registration: moves the state. */
-void link_note_asked(struct link *link, int rc, const struct err *err);
+void link_note_asked(struct link *link, int64_t since_ms, int rc, const struct err *err);
 
 /* Notes that the vCenter answered a call that was not made with our own session: it can be reached, no more. */
-void link_note_answer(struct link *link);
+void link_note_answer(struct link *link, int64_t since_ms);
 
 /* Notes the way by which the link's own session was made. */
 void link_note_strategy(struct link *link, enum vim_strategy strategy);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "clock.h"
 #include "discovery.h"
@@ -19,13 +20,24 @@ struct links {
     size_t count, alloc;
 };
 
+#define VISIT_GRACE_MS 2000  /* for tasks under way, such as a registration */
+#define VISIT_LOGOUT_MS 2000 /* when the service stops */
+
+/* A client beside those of the links. */
+struct visit {
+    struct visit *next;
+    struct vim_client *client;
+};
+
 struct platform {
     struct platform_options options; /* with copied texts */
     char installation[UUID_TEXT_BYTES];
     char plugin_version[32];
     pthread_mutex_t sync; /* one platform_sync or tick at a time */
     pthread_mutex_t lock; /* guards all below but `work` */
-    bool is_stopping;
+    pthread_cond_t left;  /* a visit has ended */
+    struct visit *visits;
+    bool is_stopping, is_over; /* no new clients; their calls have been ended */
     struct links links;
     struct links retired;
     struct link_work_kind work[LINK_WORK_COUNT]; /* written before there are links */
@@ -82,10 +94,15 @@ static void plug_in_own_work(struct platform *p) {
 
 int platform_new(const struct platform_options *options, struct platform **out, struct err *err) {
     struct platform *p = calloc(1, sizeof(*p));
+    pthread_condattr_t attr;
     if (!p)
         return err_set(err, ERR_NOMEM, "out of memory");
     (void)pthread_mutex_init(&p->sync, NULL);
     (void)pthread_mutex_init(&p->lock, NULL);
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&p->left, &attr);
+    (void)pthread_condattr_destroy(&attr);
     if (copy_options(p, options)) {
         platform_free(p);
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -113,6 +130,7 @@ void platform_free(struct platform *p) {
     free_text(p->options.view_privilege);
     (void)pthread_mutex_destroy(&p->sync);
     (void)pthread_mutex_destroy(&p->lock);
+    (void)pthread_cond_destroy(&p->left);
     free(p);
 }
 
@@ -302,7 +320,7 @@ static void retire_missing(struct platform *p, const struct vcenter_list *list) 
     (void)pthread_mutex_unlock(&p->lock);
 }
 
-static bool is_stopping(struct platform *p) {
+bool platform_is_stopping(struct platform *p) {
     bool answer;
     (void)pthread_mutex_lock(&p->lock);
     answer = p->is_stopping;
@@ -314,7 +332,7 @@ int platform_sync(struct platform *p, struct err *err) {
     struct vcenter_list list = {0};
     int rc;
     (void)pthread_mutex_lock(&p->sync);
-    if (is_stopping(p)) {
+    if (platform_is_stopping(p)) {
         (void)pthread_mutex_unlock(&p->sync);
         return 0;
     }
@@ -366,6 +384,72 @@ void platform_tick(struct platform *p) {
     bury(p);
 }
 
+/* -- tasks beside the links ----------------------------------------------------------------------------------------------------- */
+
+int platform_open_client(struct platform *p, const struct vim_options *options, struct vim_client **out, struct err *err) {
+    struct visit *visit = calloc(1, sizeof(*visit));
+    int rc = visit ? vim_client_new(options, &visit->client, err) : err_set(err, ERR_NOMEM, "out of memory");
+    (void)pthread_mutex_lock(&p->lock);
+    if (!rc && p->is_stopping)
+        rc = err_set(err, ERR_CANCELED, "the service is stopping");
+    if (!rc) {
+        visit->next = p->visits;
+        p->visits = visit;
+        *out = visit->client;
+    }
+    (void)pthread_mutex_unlock(&p->lock);
+    if (rc && visit) {
+        vim_client_free(visit->client);
+        free(visit);
+    }
+    return rc;
+}
+
+/* Out of reach of platform_stop. True if that has ended its calls. */
+static bool take_visit(struct platform *p, const struct vim_client *client) {
+    struct visit *found = NULL;
+    bool is_over;
+    (void)pthread_mutex_lock(&p->lock);
+    for (struct visit **at = &p->visits; *at && !found; at = &(*at)->next)
+        if ((*at)->client == client) {
+            found = *at;
+            *at = found->next;
+            break;
+        }
+    is_over = p->is_over;
+    (void)pthread_cond_broadcast(&p->left);
+    (void)pthread_mutex_unlock(&p->lock);
+    free(found);
+    return is_over;
+}
+
+bool platform_close_client(struct platform *p, struct vim_client *client) {
+    bool may_have_orphan;
+    if (!client)
+        return false;
+    if (take_visit(p, client))
+        (void)vim_logout_within(client, VISIT_LOGOUT_MS, NULL);
+    else
+        (void)vim_logout(client, NULL);
+    may_have_orphan = vim_take_orphan_hint(client);
+    vim_client_free(client);
+    return may_have_orphan;
+}
+
+/* Ends the calls of those that do not end by themselves. */
+static void end_visits(struct platform *p) {
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += VISIT_GRACE_MS / 1000;
+    (void)pthread_mutex_lock(&p->lock);
+    for (int rc = 0; p->visits && !rc;)
+        rc = pthread_cond_timedwait(&p->left, &p->lock, &until);
+    p->is_over = true;
+    for (struct visit *visit = p->visits; visit; visit = visit->next)
+        vim_client_cancel(visit->client);
+    (void)pthread_mutex_unlock(&p->lock);
+}
+
 /* -- the end ------------------------------------------------------------------------------------------------------------------- */
 
 struct end {
@@ -395,11 +479,12 @@ static struct end *collect(struct platform *p, size_t *count) {
     return ends;
 }
 
-static void end_all(struct end *ends, size_t count) {
+static void end_all(struct platform *p, struct end *ends, size_t count) {
     for (size_t i = 0; i < count; i++)
         link_begin_retire(ends[i].link);
     for (size_t i = 0; i < count; i++)
         ends[i].has_thread = !pthread_create(&ends[i].thread, NULL, end_link, &ends[i]);
+    end_visits(p);
     for (size_t i = 0; i < count; i++) {
         if (ends[i].has_thread)
             (void)pthread_join(ends[i].thread, NULL);
@@ -418,6 +503,6 @@ void platform_stop(struct platform *p) {
     ends = collect(p, &count);
     (void)pthread_mutex_unlock(&p->sync);
     if (ends)
-        end_all(ends, count);
+        end_all(p, ends, count);
     free(ends);
 }

@@ -5,6 +5,7 @@
  * everything that may wait for that vCenter runs. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,9 +42,18 @@ struct platform_options {
 /* Makes the room without links. ERR_NOMEM. */
 int platform_new(const struct platform_options *options, struct platform **out, struct err *err);
 
-/* Ends the lanes and watches of all links and logs out of every vCenter, all at the same time. Blocks, about two seconds at most when vCenters
- * hang. Later calls of platform_sync make no links. NULL is allowed. */
+/* Ends the lanes and watches of all links and logs out of every vCenter, all at the same time; the clients of platform_open_client have a moment
+ * to end by themselves. Blocks, about six seconds at most when vCenters hang. Later calls of platform_sync make no links. NULL is allowed. */
 void platform_stop(struct platform *platform);
+
+/* True from the beginning of platform_stop. */
+bool platform_is_stopping(struct platform *platform);
+
+/* Makes a client for a task beside the links, whose calls platform_stop ends, however long they might take. ERR_CANCELED once the service stops; else as
+ * vim_client_new. */
+int platform_open_client(struct platform *platform, const struct vim_options *options, struct vim_client **out, struct err *err);
+/* Logs out and frees it. True if a session may be left behind (vim_take_orphan_hint). NULL is allowed. */
+bool platform_close_client(struct platform *platform, struct vim_client *client);
 
 /* Stops and frees. No call may run and no link reference be held. NULL is allowed. */
 void platform_free(struct platform *platform);

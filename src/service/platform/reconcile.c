@@ -86,10 +86,11 @@ static bool row_says_certificate_is_due(const struct work *w) {
 
 /* Reads the record that is there, makes the one that should be, and says how they stand to each other in w->note. */
 static int look(struct work *w, struct err *err) {
+    const int64_t since_ms = clock_mono_ms();
     const char *owner;
     int rc;
     forget_record(w);
-    rc = link_note(w->link, vim_find_extension(link_client(w->link), w->vc.extension_key, &w->found, err), err);
+    rc = link_note(w->link, since_ms, vim_find_extension(link_client(w->link), w->vc.extension_key, &w->found, err), err);
     if (!rc)
         rc = extension_record_make_current(w->platform, &w->vc, &w->wanted, err);
     if (rc)
@@ -151,6 +152,7 @@ static int may(struct work *w, const char *privilege, bool *granted, struct err 
 /* The certificate comes last, and is proved by the only thing that counts: logging in with it. That costs the session we have, so it is
  * done only where the certificate was lost. */
 static int restore_certificate(struct work *w, struct err *err) {
+    const int64_t since_ms = clock_mono_ms();
     struct login_material material = {0};
     int rc = login_material_load(w->options->store, w->options->seal, w->vc.id, &material, err);
     if (!rc && !material.active.generation) {
@@ -162,7 +164,7 @@ static int restore_certificate(struct work *w, struct err *err) {
     login_material_done(&material);
     if (rc)
         return rc;
-    rc = link_note(w->link, vim_replace_session(link_client(w->link), NULL, NULL, err), err);
+    rc = link_note(w->link, since_ms, vim_replace_session(link_client(w->link), NULL, NULL, err), err);
     return rc ? rc : registration_store_set_due(w->options->store, w->vc.id, false, err);
 }
 

@@ -206,12 +206,13 @@ static int step_activate(struct registration_work *w, struct err *err) {
 }
 
 static int step_read_inventory(struct registration_work *w, struct err *err) {
+    const int64_t since_ms = clock_mono_ms();
     struct err why = {0};
     int rc = discovery_run(w->link, NULL, &why);
     platform_note_written(w->platform);
     if (rc && err && !err->code)
         *err = why;
-    return link_note(w->link, rc, &why);
+    return link_note(w->link, since_ms, rc, &why);
 }
 
 int registration_register(struct link *link, const struct register_request *request, struct registration_report *report,

@@ -54,7 +54,7 @@ int session_open_task(struct link *link, const char *task, struct vim_client **o
                                      .direct_port = vc.direct_port,
                                      .connect_timeout_ms = options->connect_timeout_ms,
                                      .call_timeout_ms = options->call_timeout_ms};
-        rc = vim_client_new(&client, out, err);
+        rc = platform_open_client(link_platform(link), &client, out, err);
         if (!rc)
             link_begin_task(link);
     }
@@ -65,10 +65,8 @@ int session_open_task(struct link *link, const char *task, struct vim_client **o
 void session_close_task(struct link *link, struct vim_client *client) {
     if (!client)
         return;
-    (void)vim_logout(client, NULL);
-    if (vim_take_orphan_hint(client))
+    if (platform_close_client(link_platform(link), client))
         link_request(link, LINK_WORK_SWEEP);
-    vim_client_free(client);
     link_end_task(link);
 }
 

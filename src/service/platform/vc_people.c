@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "platform_links.h"
 #include "secret.h"
 #include "str.h"
@@ -119,6 +120,7 @@ static int check_user(struct link *link, const struct vc_proof *proof, struct vi
 
 int vc_people_check(struct link *link, const struct vc_proof *proof, struct vim_user_session *out, bool *is_program,
                     struct err *err) {
+    const int64_t since_ms = clock_mono_ms();
     struct vim_client *client = link_client(link);
     struct vim_user_session who = {0};
     int rc = ERR_INTERNAL;
@@ -132,9 +134,9 @@ int vc_people_check(struct link *link, const struct vc_proof *proof, struct vim_
     }
     /* somebody else's credentials say nothing about our own session */
     if (!rc)
-        link_note_answer(link);
+        link_note_answer(link, since_ms);
     else if (rc != ERR_CREDENTIALS && rc != ERR_FORBIDDEN)
-        (void)link_note(link, rc, err);
+        (void)link_note(link, since_ms, rc, err);
     if (!rc)
         rc = check_program(link, &who, is_program, err);
     if (rc) {
@@ -160,6 +162,7 @@ int vc_people_ask_rights(struct link *link, const struct vim_user_session *who, 
     _cleanup_free_ bool *granted = calloc(objects->count + 1, sizeof(bool));
     struct vim_privilege_query query = {
         .privilege = platform_options_of(link_platform(link))->view_privilege, .clusters = morefs, .count = objects->count};
+    const int64_t since_ms = clock_mono_ms();
     struct err why = {0};
     int rc;
     if (!morefs || !granted)
@@ -173,7 +176,7 @@ int vc_people_ask_rights(struct link *link, const struct vim_user_session *who, 
     else
         query.subject.user_name = who->user_name;
     rc = vim_check_privileges(link_client(link), &query, granted, &why);
-    (void)link_note(link, rc == ERR_NOT_FOUND ? 0 : rc, &why);
+    (void)link_note(link, since_ms, rc == ERR_NOT_FOUND ? 0 : rc, &why);
     if (rc == ERR_NOT_FOUND)
         return 0; /* the vCenter does not know this user any more: nothing may be viewed */
     if (rc && err && !err->code)
@@ -185,13 +188,14 @@ int vc_people_ask_root(struct link *link, const struct vim_user_session *who, co
                        struct err *err) {
     _cleanup_free_ bool *granted = calloc(privileges->count + 1, sizeof(bool));
     struct vim_root_query query = *privileges;
+    const int64_t since_ms = clock_mono_ms();
     struct err why = {0};
     int rc;
     if (!granted)
         return err_set(err, ERR_NOMEM, "out of memory");
     query.subject = (struct vim_subject){.session_key = who->key, .user_name = who->key ? NULL : who->user_name};
     rc = vim_check_root_privileges(link_client(link), &query, granted, &why);
-    (void)link_note(link, rc == ERR_NOT_FOUND ? 0 : rc, &why);
+    (void)link_note(link, since_ms, rc == ERR_NOT_FOUND ? 0 : rc, &why);
     *out = false;
     for (size_t i = 0; !rc && i < privileges->count; i++)
         *out = *out || granted[i];

@@ -58,9 +58,10 @@ static void judge_record(struct link *link, struct vc_status *s, const struct vi
 static void ask_record(struct link *link, struct vc_status *s) {
     const char *key = s->vc.extension_key ? s->vc.extension_key : platform_options_of(link_platform(link))->extension_key;
     struct vim_extension *found = NULL;
+    const int64_t since_ms = clock_mono_ms();
     struct err err = {0};
     int rc = vim_find_extension(link_client(link), key, &found, &err);
-    (void)link_note(link, rc, &err);
+    (void)link_note(link, since_ms, rc, &err);
     if (rc)
         return;
     if (found)
@@ -150,6 +151,7 @@ static int ask_strategies(struct link *link, struct vc_status *s, bool is_right_
 
 int vc_status_lookup(struct link *link, struct vc_status *out, struct err *err) {
     struct vc_status s = {.record = RECORD_UNKNOWN, .checked_at_ms = clock_wall_ms()};
+    const int64_t since_ms = clock_mono_ms();
     struct err why = {0};
     int rc = link_get_info(link, &s.vc, err);
     if (rc)
@@ -159,7 +161,7 @@ int vc_status_lookup(struct link *link, struct vc_status *out, struct err *err) 
         rc = link_check_identity(link, &s.about, &why);
     if (!rc && s.vc.registered_at_ms)
         rc = vim_ensure_session(link_client(link), &why);
-    link_note_asked(link, rc, &why);
+    link_note_asked(link, since_ms, rc, &why);
     if (!rc && s.vc.registered_at_ms) {
         ask_record(link, &s);
         ask_privileges(link, &s);

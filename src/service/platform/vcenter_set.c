@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "vcenter_set.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,8 @@
 #include "str.h"
 #include "vcenter_store.h"
 #include "vim.h"
+
+#define ASKED_MAX 16U /* more than the lane has threads */
 
 int vcenter_check_unique(struct platform *platform, const struct vcenter *vc, struct err *err) {
     struct vcenter_list list = {0};
@@ -38,6 +41,37 @@ static int explain(struct platform *platform, const struct vcenter *where, struc
     return rc;
 }
 
+/* One inquiry of an address at a time: somebody who answers slowly holds one thread of the lane, whoever asks however often. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list below */
+static const struct vcenter *asked[ASKED_MAX];
+
+static int begin_asking(const struct vcenter *where, struct err *err) {
+    const struct vcenter **place = NULL;
+    bool is_twice = false;
+    (void)pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < ASKED_MAX; i++) {
+        if (!asked[i])
+            place = &asked[i];
+        else if (asked[i]->port == where->port && str_eq_nocase(asked[i]->address, where->address))
+            is_twice = true;
+    }
+    if (place && !is_twice)
+        *place = where;
+    (void)pthread_mutex_unlock(&lock);
+    if (place && !is_twice)
+        return 0;
+    (void)err_set(err, ERR_BUSY, "%s:%u is being asked already, and has not answered yet", where->address, where->port);
+    return err_remedy(err, "wait until that has ended");
+}
+
+static void end_asking(const struct vcenter *where) {
+    (void)pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < ASKED_MAX; i++)
+        if (asked[i] == where)
+            asked[i] = NULL;
+    (void)pthread_mutex_unlock(&lock);
+}
+
 int vcenter_ask(struct platform *platform, const struct vcenter *where, struct vim_about *about, struct x509_info *seen,
                 struct err *err) {
     const struct platform_options *options = platform_options_of(platform);
@@ -49,9 +83,16 @@ int vcenter_ask(struct platform *platform, const struct vcenter *where, struct v
                                          .user_agent = agent,
                                          .connect_timeout_ms = options->connect_timeout_ms,
                                          .call_timeout_ms = options->call_timeout_ms};
-    _cleanup_(vim_client_free) struct vim_client *client = NULL;
-    int rc = vim_client_new(&client_options, &client, err);
-    return explain(platform, where, seen, rc ? rc : vim_connect(client, about, err));
+    struct vim_client *client = NULL;
+    int rc = begin_asking(where, err);
+    if (rc)
+        return rc;
+    rc = platform_open_client(platform, &client_options, &client, err);
+    if (!rc)
+        rc = vim_connect(client, about, err);
+    (void)platform_close_client(platform, client);
+    end_asking(where);
+    return explain(platform, where, seen, rc);
 }
 
 static int replace_text(char **text, const char *with, struct err *err) {

@@ -29,7 +29,8 @@ struct vcenter_change {
 int vcenter_change(struct platform *platform, const char *id, const struct vcenter_change *change, struct x509_info *seen,
                    struct err *err);
 
-/* Asks the vCenter at this address with this trust who it is; no login. *about as vim_connect gives it; *seen as above. */
+/* Asks the vCenter at this address with this trust who it is; no login. *about as vim_connect gives it; *seen as above. ERR_BUSY while this very
+ * address is being asked already. */
 int vcenter_ask(struct platform *platform, const struct vcenter *where, struct vim_about *about, struct x509_info *seen,
                 struct err *err);
 

@@ -6,6 +6,7 @@
 
 #include "backoff.h"
 #include "clock.h"
+#include "limits.h"
 #include "link.h"
 #include "metric.h"
 #include "platform_links.h"
@@ -181,7 +182,7 @@ static int watch_on(struct watch *w, struct err *err) {
     while (!rc) {
         rc = vim_watch_next(current, &events, err);
         if (!rc)
-            (void)link_note(w->link, 0, NULL);
+            (void)link_note(w->link, clock_mono_ms(), 0, NULL);
     }
     unmake(w, current);
     return rc;
@@ -207,7 +208,8 @@ static void pause_for(struct watch *w, int64_t ms) {
         watch_wait(w, until_ms - clock_mono_ms());
 }
 
-/* Needs the lock, gives it back meanwhile. */
+/* Needs the lock, gives it back meanwhile. What the watch tells is news, though its call began long ago; a wait that was not answered says that the
+ * vCenter has been silent since the answer was due. */
 static void watch_once(struct watch *w) {
     int64_t began_ms = clock_mono_ms();
     struct err err = {0};
@@ -217,7 +219,7 @@ static void watch_once(struct watch *w) {
     link_forget_verified(w->link);
     if (rc != ERR_CANCELED) {
         count("kaasd_watch_failures_total", "Watches that ended with an error");
-        (void)link_note(w->link, rc, &err);
+        (void)link_note(w->link, clock_mono_ms() - (rc == ERR_TIMEOUT ? KAAS_VIM_WATCH_MARGIN_MS : 0), rc, &err);
     }
     (void)pthread_mutex_lock(&w->lock);
     pause_for(w, note_end(w, rc, &err, began_ms));
