@@ -116,18 +116,43 @@ static int read_object(struct api_call *call, struct filter *filter, struct err 
     return 0;
 }
 
-int h_grants_list(struct api_call *call, struct http_response *resp, struct err *err) {
-    static const char *const known[] = {"principal_id", "object_kind", "object_id", "limit", "cursor", NULL};
+/* Of somebody who is named, in a lane where directories may be waited for. */
+static int list_named(struct http_request *req, struct http_response *resp, struct err *err) {
+    struct api_call *call = api_call_of(req);
     struct filter filter = {0};
+    int rc;
+    log_set_request_id(http_request_id(req));
+    rc = name_lookup_id(call, &filter.principal_id, err);
+    if (!rc)
+        rc = read_object(call, &filter, err);
+    if (!rc)
+        rc = answer_list(call, resp, &filter, err);
+    filter_done(&filter);
+    return rc;
+}
+
+static int check_named(struct api_call *call, bool *is_named, struct err *err) {
+    *is_named = http_request_query(call->req, "group") || http_request_query(call->req, "person") ||
+                http_request_query(call->req, "directory");
+    return *is_named ? name_lookup_check(call, "principal_id", is_named, err) : 0;
+}
+
+int h_grants_list(struct api_call *call, struct http_response *resp, struct err *err) {
+    static const char *const known[] = {"principal_id", "group", "person", "directory", "object_kind",
+                                        "object_id",    "limit", "cursor", NULL};
+    struct filter filter = {0};
+    bool is_named = false;
     int rc = http_request_check_query(call->req, known, err);
     if (!rc)
         rc = policy_require_managing(&call->viewer, err);
+    if (!rc)
+        rc = check_named(call, &is_named, err);
     if (!rc)
         rc = read_principal(call, &filter, err);
     if (!rc)
         rc = read_object(call, &filter, err);
     if (!rc)
-        rc = answer_list(call, resp, &filter, err);
+        rc = is_named ? name_lookup_go(call, list_named, err) : answer_list(call, resp, &filter, err);
     filter_done(&filter);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* People and groups given by name in a body, in place of an id. Layer 5 (api).
+/* People and groups given by name in a body or a query, in place of an id. Layer 5 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "name_lookup.h"
 
@@ -12,24 +12,28 @@
 
 #define NAME_BYTES_MAX 1000U
 
+/* A member of the body, or a parameter of the query where there is no body. */
+static const char *given(const struct api_call *call, const char *name) {
+    return call->body ? json_get_string(call->body, name) : http_request_query(call->req, name);
+}
+
 int name_lookup_check(const struct api_call *call, const char *id_member, bool *is_named, struct err *err) {
-    const char *id = json_get_string(call->body, id_member), *group = json_get_string(call->body, "group");
-    const char *person = json_get_string(call->body, "person"), *directory = json_get_string(call->body, "directory");
-    const char *name = group ? group : person;
+    const char *id = given(call, id_member), *group = given(call, "group"), *person = given(call, "person");
+    const char *name = group ? group : person, *kind = call->body ? "member" : "query parameter";
+    const int code = call->body ? ERR_UNPROCESSABLE : ERR_INVALID;
     *is_named = !id;
     if ((id != NULL) + (group != NULL) + (person != NULL) != 1)
-        return err_set(err, ERR_UNPROCESSABLE, "give one of the members \"%s\", \"group\" and \"person\"", id_member);
+        return err_set(err, code, "give one of the %ss \"%s\", \"group\" and \"person\"", kind, id_member);
     if (id)
-        return directory ? err_set(err, ERR_UNPROCESSABLE, "the member \"directory\" goes with \"group\" or \"person\"") : 0;
+        return given(call, "directory") ? err_set(err, code, "the %s \"directory\" goes with \"group\" or \"person\"", kind) : 0;
     if (!*name || strlen(name) > NAME_BYTES_MAX)
-        return err_set(err, ERR_UNPROCESSABLE, "the member \"%s\" must have 1 to %u bytes", group ? "group" : "person",
-                       NAME_BYTES_MAX);
+        return err_set(err, code, "the %s \"%s\" must have 1 to %u bytes", kind, group ? "group" : "person", NAME_BYTES_MAX);
     return 0;
 }
 
 int name_lookup_go(struct api_call *call, http_handler_fn *fn, struct err *err) {
     struct lane *lane = NULL;
-    int rc = identity_lookup_lane(call->api->options.identity, json_get_string(call->body, "directory"), &lane, err);
+    int rc = identity_lookup_lane(call->api->options.identity, given(call, "directory"), &lane, err);
     return rc ? rc : api_go_slow(call, lane ? lane : call->api->options.outside, fn);
 }
 
@@ -58,9 +62,9 @@ int name_lookup_find(struct api_call *call, const struct identity_reference *ref
 }
 
 int name_lookup_id(struct api_call *call, char **id, struct err *err) {
-    const char *group = json_get_string(call->body, "group");
-    const struct identity_reference reference = {.source = json_get_string(call->body, "directory"),
+    const char *group = given(call, "group");
+    const struct identity_reference reference = {.source = given(call, "directory"),
                                                  .kind = group ? IDENTITY_GROUP : IDENTITY_PERSON,
-                                                 .name = group ? group : json_get_string(call->body, "person")};
+                                                 .name = group ? group : given(call, "person")};
     return name_lookup_find(call, &reference, id, err);
 }

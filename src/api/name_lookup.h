@@ -1,4 +1,4 @@
-/* People and groups given by name in a body, in place of an id. Layer 5 (api); private to this folder.
+/* People and groups given by name in a body or a query, in place of an id. Layer 5 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -10,7 +10,8 @@
         "directory", JSON_KIND_STRING, false, false                                          \
     }
 
-/* Is just one of the id, a group and a person given, and no directory beside an id? *is_named: it is no id. ERR_UNPROCESSABLE. */
+/* Is just one of the id, a group and a person given, and no directory beside an id? In the body, or in the query where none was
+ * read. *is_named: it is no id. ERR_UNPROCESSABLE, of a query ERR_INVALID. */
 int name_lookup_check(const struct api_call *call, const char *id_member, bool *is_named, struct err *err);
 
 /* Continues in a lane where directories may be waited for. */

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,6 +60,10 @@ enum cli_status cli_status_of(int code) {
 int cli_flush(struct cli *cli, struct err *err) {
     size_t n = cli->out.len;
     bool is_written = fwrite(cli->out.data, 1, n, stdout) == n && fflush(stdout) == 0;
+    if (!is_written && errno == EPIPE) { /* "kaasctl ... | head -1": whoever reads has what it wanted */
+        cli->signal = SIGPIPE;
+        cli->is_quiet_error = true;
+    }
     strbuf_reset(&cli->out);
     return is_written ? 0 : err_set(err, ERR_IO, "standard output cannot be written: %m");
 }

@@ -33,6 +33,7 @@ struct cli {
     bool is_json;           /* --output json */
     bool is_quiet_error;    /* the error has been told line by line */
     enum cli_status status; /* set where the error code alone does not tell the exit status */
+    int signal;             /* the program ends by this one, once it has tidied up; 0: it does not */
     struct strbuf out;      /* for standard output, written at the end of the run */
     struct strbuf more;     /* lines below an error */
 };
@@ -61,7 +62,7 @@ int cli_get_password(struct cli *cli, const char *path, const char *question, ch
 /* Asks whether to do it, unless --yes is given. 0: go on. Without a terminal, or if the answer is not yes: exit status 6. */
 int cli_confirm(struct cli *cli, const char *question, struct err *err);
 
-/* Writes what is in cli->out to standard output and empties it. ERR_IO. */
+/* Writes what is in cli->out to standard output and empties it. ERR_IO; when nobody reads it any more, also without a word (SIGPIPE). */
 int cli_flush(struct cli *cli, struct err *err);
 
 /* Writes a text to standard error, now, harmless for the terminal; newlines are kept. */

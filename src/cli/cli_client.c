@@ -114,6 +114,11 @@ void cli_client_free(struct cli_client *client) {
     free(client);
 }
 
+/* What may be sent twice, and changes nothing. */
+static bool is_read(const struct cli_request *request) {
+    return str_eq(request->method, "GET");
+}
+
 /* -- errors --------------------------------------------------------------------------------------------------------------- */
 
 /* Why the socket does not answer is better told by looking at it. */
@@ -130,7 +135,20 @@ static int no_socket(const struct cli_client *client, struct err *err) {
     return err_remedy(err, "start kaasd and look at its log, or give its configuration with --config FILE");
 }
 
-static int no_answer(const struct cli_client *client, const struct err *why, struct err *err) {
+/* The server had the request, or part of it: nobody knows what became of it. */
+static int no_word(const struct cli_client *client, const struct err *why, struct err *err) {
+    if (client->unix_socket)
+        (void)err_set(err, ERR_UNAVAILABLE, "kaasd took the request and %s: it may have been done, or not",
+                      why->code == ERR_TIMEOUT ? "does not answer" : "went away before it answered");
+    else
+        (void)err_set(err, ERR_UNAVAILABLE, "%s; the request was sent: it may have been done, or not", why->text);
+    return err_remedy(err, "look whether it was done before you repeat it");
+}
+
+static int no_answer(const struct cli_client *client, const struct cli_request *request, const struct err *why, struct err *err) {
+    const bool is_lost = why->code == ERR_UNREACHABLE || why->code == ERR_PROTOCOL || why->code == ERR_TIMEOUT;
+    if (is_lost && !is_read(request) && http_client_has_sent(client->http))
+        return no_word(client, why, err);
     if (client->unix_socket && (why->code == ERR_UNREACHABLE || why->code == ERR_PROTOCOL))
         return no_socket(client, err);
     (void)err_set(err, why->code == ERR_NOMEM ? ERR_NOMEM : ERR_UNAVAILABLE, "%s", why->text);
@@ -230,6 +248,7 @@ static int send_request(struct cli_client *client, const struct cli_request *req
                                      .body_bytes = body->len,
                                      .timeout_ms = CALL_TIMEOUT_MS,
                                      .reply_max_bytes = KAAS_JSON_REPLY_BYTES_MAX,
+                                     .is_once = !is_read(request),
                                      .on_header = request->watch_cursor ? note_cursor : NULL,
                                      .on_header_arg = request->watch_cursor};
     struct err why = {0};
@@ -240,7 +259,7 @@ static int send_request(struct cli_client *client, const struct cli_request *req
     n += headers[n] != NULL;
     if (client->authorization)
         headers[n++] = client->authorization;
-    return http_client_run(client->http, &exchange, reply, status, &why) ? no_answer(client, &why, err) : 0;
+    return http_client_run(client->http, &exchange, reply, status, &why) ? no_answer(client, request, &why, err) : 0;
 }
 
 int cli_client_call(struct cli_client *client, const struct cli_request *request, json_t **out, struct err *err) {

@@ -63,6 +63,11 @@ OPTIONS register_options[] = {
     END,
 };
 
+OPTIONS vcenter_status_options[] = {
+    {"short", NULL, "one line for each, with what is not as it should be", 0, false},
+    END,
+};
+
 OPTIONS vcenter_set_options[] = {
     {"name", "NAME", "name shown to people", 0, false},
     {"address", "HOST[:PORT]", "where it is now; the same vCenter must answer there", 0, false},
@@ -235,6 +240,7 @@ OPTIONS user_password_options[] = {
 
 OPTIONS grant_list_options[] = {
     {"principal", "PRINCIPAL", "only those of this local user, vc:VCENTER:USER, or id of a person or group", 0, false},
+    CLI_NAMED_OPTIONS,
     GRANT_TARGETS,
     END,
 };
@@ -244,7 +250,7 @@ OPTIONS grant_add_options[] = {
     GRANT_TARGETS,
     END,
 };
-OPTIONS grant_options[] = {GRANT_TARGETS, END};
+OPTIONS grant_remove_options[] = {CLI_NAMED_OPTIONS, GRANT_TARGETS, END};
 
 #define SERVICE_PROOFS                                                                                           \
     {"description", "TEXT", "free text", 0, false},                                                              \
@@ -319,7 +325,7 @@ const struct cli_command cli_commands[] = {
      cmd_vcenter_unregister},
     {"vcenter", "list", "", "list the vCenters", 0, 0, NULL, cmd_vcenter_list},
     {"vcenter", "show", "VCENTER", "show one vCenter", 1, 1, NULL, cmd_vcenter_show},
-    {"vcenter", "status", "[VCENTER]", "ask the vCenters how things stand", 0, 1, NULL, cmd_vcenter_status},
+    {"vcenter", "status", "[VCENTER]", "ask the vCenters how things stand", 0, 1, vcenter_status_options, cmd_vcenter_status},
     {"vcenter", "rescan", "VCENTER", "read inventory and HX extensions again", 1, 1, NULL, cmd_vcenter_rescan},
     {"vcenter", "clusters", "VCENTER", "list the vSphere clusters of a vCenter", 1, 1, NULL, cmd_vcenter_clusters},
     {"vcenter", "set", "VCENTER", "change name, address or ports", 1, 1, vcenter_set_options, cmd_vcenter_set},
@@ -361,7 +367,7 @@ const struct cli_command cli_commands[] = {
     {"grant", "list", "", "list who may see what by grants", 0, 0, grant_list_options, cmd_grant_list},
     {"grant", "add", "[PRINCIPAL]", "let a user or group see a cluster, vSphere cluster or HX cluster", 0, 1, grant_add_options,
      cmd_grant_add},
-    {"grant", "remove", "ID|PRINCIPAL", "take a grant away", 1, 1, grant_options, cmd_grant_remove},
+    {"grant", "remove", "[ID|PRINCIPAL]", "take a grant away", 0, 1, grant_remove_options, cmd_grant_remove},
     {"role-mapping", "list", "", "list which groups and people have which role", 0, 0, role_mapping_list_options,
      cmd_role_mapping_list},
     {"role-mapping", "add", "[SUBJECT]", "give a group or person a role, by name or by id: sid:S-1-5-21-..., ldap:SOURCE:UUID", 0,

@@ -181,6 +181,22 @@ static void look_clock(json_t *findings) {
     add(findings, &f);
 }
 
+/* The public address leads to a host; kaasd answers there only where it listens. */
+static void advise_reach(const struct cli *cli, const struct cli_address *public, struct finding *f) {
+    const char *listen = cli->config.server_listen;
+    const bool is_here = str_starts(listen, "127.") || str_starts(listen, "[::1]") || str_starts(listen, "localhost");
+    const bool is_public_here =
+        str_starts(public->host, "127.") || str_eq(public->host, "::1") || str_eq(public->host, "localhost");
+    if (is_here && !is_public_here)
+        advise(
+            f,
+            "server.listen is %s, where other hosts cannot reach kaasd: set it to \"*:%u\" and restart kaasd, or see that a proxy leads there",
+            listen, public->port ? (unsigned)public->port : 443U);
+    else
+        advise(f, "see that kaasd runs, and that server.public_url leads to where it listens: server.listen is %s",
+               *listen ? listen : "empty");
+}
+
 static void look_address(struct cli *cli, json_t *findings) {
     struct finding f = {.step = "address", .title = "Public address"};
     const char *url = cli->config.server_public_url;
@@ -198,7 +214,7 @@ static void look_address(struct cli *cli, json_t *findings) {
     if (cli_address_parse(host, &address, &err) ||
         x509_lookup_server(address.host, address.port ? (unsigned)address.port : 443, LOOK_LIMIT_MS, &info, &err)) {
         say_error(&f, &err);
-        advise(&f, "see that kaasd runs and that server.public_url leads to it");
+        advise_reach(cli, &address, &f);
     } else {
         say(&f, judge_expiry(&info, expiry, sizeof(expiry)), "%s answers with a certificate for %.200s, %s", url,
             *info.san ? info.san : "no name", expiry);

@@ -12,11 +12,15 @@
         "directory", "NAME", "in which directory the name is looked up; else in all", 0, false         \
     }
 
-/* Is somebody named by --group or --person, and no word given beside it? Wrong usage of them is told. */
-int cli_named_check(struct cli *cli, bool *is_named, struct err *err);
+/* Is somebody named by --group or --person, and no id (NULL: none) given beside it? Wrong usage of them is told. */
+int cli_named_check(struct cli *cli, const char *id, bool *is_named, struct err *err);
 /* Puts what the options say into the body of a request. */
 void cli_named_put(struct cli *cli, json_t *body);
-/* Sends it; candidates of a name that fits several are told below the error. `rest`: how to go on with an id. *answer is freed by json_decref. */
+/* The same into a query. */
+void cli_named_add_query(struct cli *cli, struct strbuf *path);
+/* What a call with a name ended with, for a person: candidates of a name that fits several are told below the error, `rest` how to go on with an id. Returns the code. */
+int cli_named_fail(struct cli *cli, const char *rest, const struct err *why, struct err *err);
+/* Sends it, and fails as above. *answer is freed by json_decref. */
 struct cli_named_post {
     const char *path, *rest;
     json_t *body;

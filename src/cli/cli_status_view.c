@@ -165,6 +165,45 @@ static void add_watch(struct table *t, const json_t *watch) {
     table_add(t, json_get_bool(watch, "saving", false) ? "this replica" : "another replica, or nobody yet");
 }
 
+static void add_problem(struct strbuf *out, const char *text) {
+    strbuf_addf(out, "%s%s", out->len ? "; " : "", text);
+}
+
+/* Of a registration that is there; what stands in the way of the login is the state's reason. */
+static void add_record_problems(const json_t *extension, struct strbuf *out) {
+    const char *record = json_get_string(extension, "record"), *problem = json_get_string(extension, "problem");
+    if (str_eq(record, "outdated"))
+        add_problem(out, "the extension record differs");
+    if (str_eq(record, "foreign"))
+        add_problem(out, "the extension record is another installation's");
+    if (str_eq(record, "missing"))
+        add_problem(out, "there is no extension record");
+    if (problem)
+        add_problem(out, problem);
+}
+
+void status_view_problems(const json_t *status, struct strbuf *out) {
+    const char *state = json_get_string(status, "state"), *reason = json_get_string(status, "state_reason");
+    const char *unwatched = json_get_string(json_object_get(status, "watch"), "reason");
+    const json_t *missing = json_object_get(status, "missing_privileges"), *item;
+    size_t i;
+    if (!str_eq(state, "connected")) {
+        add_problem(out, reason ? reason : or_unknown(state));
+        return;
+    }
+    add_record_problems(json_object_get(status, "extension"), out);
+    if (!json_get_bool(json_object_get(status, "vcenter_certificate"), "trusted", true))
+        add_problem(out, "the certificate that it shows is not trusted");
+    json_array_foreach ((json_t *)(uintptr_t)missing, i, item)
+        strbuf_addf(out, "%s%s",
+                    i          ? ", "
+                    : out->len ? "; privileges missing: "
+                               : "privileges missing: ",
+                    json_string_value(item));
+    if (unwatched)
+        add_problem(out, unwatched);
+}
+
 int status_view_write(struct cli *cli, const json_t *status, struct err *err) {
     const char *reason = json_get_string(status, "state_reason");
     _cleanup_table_ struct table t;

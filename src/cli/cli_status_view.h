@@ -5,5 +5,8 @@
 #include "cli.h"
 #include "json.h"
 
-/* Appends the API's VcenterStatus as a block of lines. ERR_NOMEM. */
+/* Appends what of the API's VcenterStatus is not as it should be, in one line; nothing if all is. */
+void status_view_problems(const json_t *status, struct strbuf *out);
+
+/* Appends it as a block of lines. ERR_NOMEM. */
 int status_view_write(struct cli *cli, const json_t *status, struct err *err);

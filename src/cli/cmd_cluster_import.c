@@ -1,6 +1,8 @@
 /* kaasctl cluster import: a file with one record a line, in parts that the server takes, and what became of each line. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,8 +15,6 @@
 #define FILE_BYTES_MAX (256U * 1024U * 1024U)
 #define PART_LINES_MAX 1000U /* with --atomic all of it goes at once, as much as the server takes */
 #define PATH_BYTES_MAX 128U
-
-static const char *const results[] = {"created", "changed", "unchanged", "exists", "failed", "skipped"};
 
 static int read_input(struct strbuf *out, struct err *err) {
     char part[65536];
@@ -49,61 +49,147 @@ static bool is_blank(const char *text, size_t len) {
     return true;
 }
 
+/* -- signals ------------------------------------------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t caught_signal;
+
+/* The part under way goes on: what became of it must be told. The second one finds the usual action again. */
+static void on_signal(int number) {
+    static const char text[] = "\nending after the lines that are being imported now; once more ends at once\n";
+    const int kept = errno;
+    caught_signal = number;
+    if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+        errno = 0; /* nobody reads it */
+    errno = kept;
+}
+
+static const int watched[] = {SIGINT, SIGTERM};
+
+/* What was ignored before, as under nohup, stays so. */
+static void watch_signals(struct sigaction old[ARRAY_COUNT(watched)]) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < ARRAY_COUNT(watched); i++) {
+        (void)sigaction(watched[i], NULL, &old[i]);
+        if (old[i].sa_handler != SIG_IGN)
+            (void)sigaction(watched[i], &action, NULL);
+    }
+}
+
+static void unwatch_signals(const struct sigaction old[ARRAY_COUNT(watched)]) {
+    for (size_t i = 0; i < ARRAY_COUNT(watched); i++)
+        (void)sigaction(watched[i], &old[i], NULL);
+}
+
+/* -- sending ------------------------------------------------------------------------------------------------------------------ */
+
+/* A file on its way in. */
+struct import {
+    struct cli *cli;
+    const struct strbuf *text;
+    bool is_atomic;
+    size_t lines, done; /* of the file; how many of them were imported, or refused one by one */
+    json_t *all;        /* what became of each record among these */
+    const json_t *full; /* the one for which there was no room, where each is for itself; NULL: none. Borrowed from `all` */
+};
+
+static size_t count_lines(const char *text, size_t len) {
+    size_t lines = 0;
+    for (size_t i = 0; i < len; i++)
+        lines += text[i] == '\n' || i + 1 == len;
+    return lines;
+}
+
+/* For a person who waits; a file or a program gets no such lines. */
+static void show_progress(const struct import *im, bool is_over) {
+    if (im->lines <= PART_LINES_MAX || im->is_atomic || !isatty(STDERR_FILENO))
+        return;
+    if (is_over)
+        (void)fputs("\r\x1b[K", stderr);
+    else
+        (void)fprintf(stderr, "\r\x1b[K%zu of %zu lines", im->done, im->lines);
+    (void)fflush(stderr);
+}
+
 /* Line numbers are those of the file. */
-static int take_lines(json_t *all, json_t *answer, size_t before, struct err *err) {
+static int take_lines(struct import *im, json_t *answer, struct err *err) {
     json_t *items = json_object_get(answer, "items"), *item;
     size_t i;
     if (!json_is_array(items))
         return err_set(err, ERR_PROTOCOL, "the answer is no result of an import");
     json_array_foreach (items, i, item) {
-        json_put_int(item, "line", json_get_int(item, "line", 0) + (int64_t)before);
-        (void)json_array_append(all, item);
+        json_put_int(item, "line", json_get_int(item, "line", 0) + (int64_t)im->done);
+        (void)json_array_append(im->all, item);
+        if (!im->full && !im->is_atomic && str_eq(json_get_string(item, "code"), "directory_full"))
+            im->full = item;
     }
     return 0;
 }
 
-static int send_part(struct cli *cli, const char *path, const struct strbuf *part, size_t before, json_t *all, struct err *err) {
+static int send_part(struct import *im, const struct strbuf *part, size_t lines, struct err *err) {
     _cleanup_json_ json_t *answer = NULL;
+    _cleanup_free_ char *path = str_format("/v2/clusters:import?atomic=%s&update=%s", im->is_atomic ? "true" : "false",
+                                           opt_get(&im->cli->given, "update") ? "true" : "false");
     const struct cli_request request = {.method = "POST", .path = path, .text = part, .text_type = "application/x-ndjson"};
-    int rc = cli_client_call(cli->client, &request, &answer, err);
-    return rc ? rc : take_lines(all, answer, before, err);
+    int rc = path ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc && !is_blank(part->data, part->len))
+        rc = cli_client_call(im->cli->client, &request, &answer, err);
+    if (!rc && answer)
+        rc = take_lines(im, answer, err);
+    if (!rc)
+        im->done += lines;
+    else if (im->lines > lines)
+        strbuf_addf(&im->cli->more, "That was said to lines %zu to %zu of %zu; lines behind them were not sent.\n", im->done + 1,
+                    im->done + lines, im->lines);
+    return rc;
 }
 
-static int send_parts(struct cli *cli, const struct strbuf *text, json_t *all, struct err *err) {
-    const bool is_atomic = opt_get(&cli->given, "atomic");
-    _cleanup_free_ char *path = str_format("/v2/clusters:import?atomic=%s&update=%s", is_atomic ? "true" : "false",
-                                           opt_get(&cli->given, "update") ? "true" : "false");
-    size_t lines = 0, before = 0;
-    int rc = path ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-    for (size_t at = 0, n; !rc && at < text->len; at += n, before += lines) {
+/* Until all is sent, a part fails, the directory is full, or somebody wants an end. */
+static int send_parts(struct import *im, struct err *err) {
+    const struct strbuf *text = im->text;
+    size_t lines = im->lines;
+    int rc = 0;
+    for (size_t at = 0, n; !rc && at < text->len && !im->full && !caught_signal; at += n) {
         _cleanup_strbuf_ struct strbuf part;
-        n = is_atomic ? text->len : next_part(text->data + at, text->len - at, &lines);
+        n = im->is_atomic ? text->len : next_part(text->data + at, text->len - at, &lines);
         strbuf_init(&part, FILE_BYTES_MAX);
         strbuf_add(&part, text->data + at, n);
         rc = strbuf_check(&part, "the file", err);
-        if (!rc && !is_blank(part.data, part.len))
-            rc = send_part(cli, path, &part, before, all, err);
+        show_progress(im, false);
+        if (!rc)
+            rc = send_part(im, &part, lines, err);
     }
+    show_progress(im, true);
     return rc;
 }
 
 /* -- what became of it ------------------------------------------------------------------------------------------------------- */
 
-static int64_t count_of(const json_t *all, const char *result) {
+static int64_t count_of(const struct import *im, const char *result) {
     int64_t n = 0;
     json_t *item;
     size_t i;
-    json_array_foreach (all, i, item)
+    json_array_foreach (im->all, i, item)
         n += str_eq(json_get_string(item, "result"), result);
     return n;
 }
 
-static bool is_worth_telling(const json_t *item) {
-    const char *result = json_get_string(item, "result");
-    return str_eq(result, "exists") || str_eq(result, "failed") || str_eq(result, "skipped");
+/* "3 created, 1 exists". */
+static void add_counts(const struct import *im, struct strbuf *out) {
+    static const char *const results[] = {"created", "changed", "unchanged", "exists", "failed", "skipped"};
+    const size_t before = out->len;
+    for (size_t i = 0; i < ARRAY_COUNT(results); i++)
+        if (count_of(im, results[i]))
+            strbuf_addf(out, "%s%lld %s", out->len > before ? ", " : "", (long long)count_of(im, results[i]), results[i]);
 }
 
-static int show_faults(struct cli *cli, const json_t *all, struct err *err) {
+/* Of a full directory one line is enough. */
+static bool is_worth_telling(const struct import *im, const json_t *item) {
+    const char *result = json_get_string(item, "result");
+    return str_eq(result, "exists") || str_eq(result, "failed") || (str_eq(result, "skipped") && !im->full);
+}
+
+static int show_faults(const struct import *im, struct err *err) {
     static const struct cli_column columns[] = {{"LINE", "line", show_text},
                                                 {"NAME", "name", show_text},
                                                 {"RESULT", "result", show_text},
@@ -112,51 +198,72 @@ static int show_faults(struct cli *cli, const json_t *all, struct err *err) {
     _cleanup_json_ json_t *faults = json_array();
     json_t *item;
     size_t i;
-    json_array_foreach (all, i, item)
-        if (is_worth_telling(item))
+    json_array_foreach (im->all, i, item)
+        if (is_worth_telling(im, item))
             (void)json_array_append(faults, item);
-    return json_array_size(faults) ? show_list(cli, faults, columns, err) : 0;
+    return json_array_size(faults) ? show_list(im->cli, faults, columns, err) : 0;
 }
 
-static int show_result(struct cli *cli, const json_t *all, struct err *err) {
-    struct strbuf sum _cleanup_strbuf_;
-    int rc = cli->is_json ? show_json(cli, all, err) : show_faults(cli, all, err);
+static int show_result(const struct import *im, struct err *err) {
+    _cleanup_strbuf_ struct strbuf sum;
+    int rc = im->cli->is_json ? show_json(im->cli, im->all, err) : show_faults(im, err);
     strbuf_init(&sum, 512);
-    for (size_t i = 0; i < ARRAY_COUNT(results); i++)
-        if (count_of(all, results[i]))
-            strbuf_addf(&sum, "%s%lld %s", sum.len ? ", " : "", (long long)count_of(all, results[i]), results[i]);
+    add_counts(im, &sum);
     if (!rc)
-        show_line(cli, "%s", sum.data);
+        show_line(im->cli, "%s", sum.data);
     return rc;
 }
 
-/* A name that is taken is no failure: who imports a file again wants what is missing. */
-static void set_status(struct cli *cli, const json_t *all) {
-    if (count_of(all, "failed") || count_of(all, "skipped"))
-        cli->status = CLI_FAILED;
+/* Why it ended before the end of the file, if it did. What is there already is no failure: who imports a file again wants what is missing. */
+static int judge(struct import *im, struct err *err) {
+    _cleanup_strbuf_ struct strbuf sum;
+    strbuf_init(&sum, 512);
+    add_counts(im, &sum);
+    if (im->full) {
+        (void)err_set(err, ERR_DIRECTORY_FULL, "%.200s: line %lld of %zu lines is the first that was not imported; before it: %s",
+                      json_get_string(im->full, "detail"), (long long)json_get_int(im->full, "line", 0), im->lines, sum.data);
+        return err_remedy(err, "make room, then import the file again: what is there stays as it is");
+    }
+    if (caught_signal && im->done < im->lines) {
+        im->cli->signal = caught_signal;
+        return err_set(err, ERR_CANCELED, "ended after line %zu of %zu: %s; the lines behind it were not sent", im->done,
+                       im->lines, sum.data);
+    }
+    if (count_of(im, "failed") || count_of(im, "skipped"))
+        im->cli->status = CLI_FAILED;
+    return 0;
 }
 
-int cmd_cluster_import(struct cli *cli, struct err *err) {
-    _cleanup_strbuf_ struct strbuf text;
-    _cleanup_json_ json_t *all = json_array();
-    const char *path = cli_word(cli, 0);
+static int import(struct import *im, const char *path, struct err *err) {
+    struct sigaction old[ARRAY_COUNT(watched)];
     struct err why = {0};
     int rc;
-    strbuf_init(&text, FILE_BYTES_MAX);
-    rc = str_eq(path, "-") ? read_input(&text, err) : fs_read(path, &text, err);
-    if (!rc)
-        rc = cli_connect(cli, err);
-    if (rc)
-        return rc;
-    rc = send_parts(cli, &text, all, &why);
-    if (json_array_size(all)) { /* parts before one that failed have been imported */
-        if (show_result(cli, all, err))
+    watch_signals(old);
+    rc = send_parts(im, &why);
+    unwatch_signals(old);
+    if (json_array_size(im->all)) { /* parts before one that failed have been imported */
+        if (show_result(im, err))
             return err ? err->code : ERR_NOMEM;
-        set_status(cli, all);
+        if (!rc)
+            rc = judge(im, &why);
     } else if (!rc) {
         rc = err_set(&why, ERR_INVALID, "%s holds no record", path);
     }
     if (rc && err)
         *err = why;
     return rc;
+}
+
+int cmd_cluster_import(struct cli *cli, struct err *err) {
+    _cleanup_strbuf_ struct strbuf text;
+    _cleanup_json_ json_t *all = json_array();
+    const char *path = cli_word(cli, 0);
+    struct import im = {.cli = cli, .text = &text, .is_atomic = opt_get(&cli->given, "atomic"), .all = all};
+    int rc;
+    strbuf_init(&text, FILE_BYTES_MAX);
+    rc = str_eq(path, "-") ? read_input(&text, err) : fs_read(path, &text, err);
+    im.lines = count_lines(text.data, text.len);
+    if (!rc)
+        rc = cli_connect(cli, err);
+    return rc ? rc : import(&im, path, err);
 }

@@ -136,14 +136,18 @@ static int read_target(struct cli *cli, struct target *out, struct err *err) {
 
 static int list_grants(struct cli *cli, const char *principal_id, const struct target *on, json_t **items, struct err *err) {
     _cleanup_strbuf_ struct strbuf path;
+    struct err why = {0};
     int rc;
     strbuf_init(&path, PATH_BYTES_MAX);
     strbuf_adds(&path, "/v2/grants");
     cli_path_add_query(&path, "principal_id", principal_id);
+    cli_named_add_query(cli, &path);
     cli_path_add_query(&path, "object_kind", on->id ? on->kind : NULL);
     cli_path_add_query(&path, "object_id", on->id);
     rc = strbuf_check(&path, "the address", err);
-    return rc ? rc : cli_client_list(cli->client, path.data, items, err);
+    if (!rc && cli_client_list(cli->client, path.data, items, &why))
+        rc = cli_named_fail(cli, "give the id instead; see: kaasctl grant list", &why, err);
+    return rc;
 }
 
 int cmd_grant_list(struct cli *cli, struct err *err) {
@@ -151,7 +155,10 @@ int cmd_grant_list(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *items = NULL;
     _cleanup_free_ char *principal_id = NULL;
     struct target on = {0};
-    int rc = cli_connect(cli, err);
+    bool is_named = who || opt_get(&cli->given, "group") || opt_get(&cli->given, "person") || opt_get(&cli->given, "directory");
+    int rc = is_named ? cli_named_check(cli, who, &is_named, err) : 0;
+    if (!rc)
+        rc = cli_connect(cli, err);
     if (!rc && who)
         rc = read_principal(cli, who, &principal_id, err);
     if (!rc)
@@ -179,7 +186,7 @@ int cmd_grant_add(struct cli *cli, struct err *err) {
     _cleanup_free_ char *principal_id = NULL;
     struct target on = {0};
     bool is_named = false;
-    int rc = cli_named_check(cli, &is_named, err);
+    int rc = cli_named_check(cli, cli_word(cli, 0), &is_named, err);
     if (!rc)
         rc = read_both(cli, &principal_id, &on, err);
     json_put_string(body, "principal_id", principal_id);
@@ -194,18 +201,26 @@ int cmd_grant_add(struct cli *cli, struct err *err) {
     return rc ? rc : show_object(cli, answer, columns, err);
 }
 
+static int no_grant(const struct cli *cli, const char *principal_id, struct err *err) {
+    const char *group = opt_get(&cli->given, "group"), *name = group ? group : opt_get(&cli->given, "person");
+    const char *option = group ? "group" : name ? "person" : "principal";
+    (void)err_set(err, ERR_NOT_FOUND, "%.200s has no grant on this", name ? name : principal_id);
+    return err_remedy(err, "see: kaasctl grant list --%s '%.150s'", option, name ? name : principal_id);
+}
+
 /* The id of the one grant of this principal on this object. */
 static int find_grant(struct cli *cli, char **id, struct err *err) {
     _cleanup_json_ json_t *items = NULL;
     _cleanup_free_ char *principal_id = NULL;
     struct target on = {0};
-    int rc = read_both(cli, &principal_id, &on, err);
+    bool is_named = false;
+    int rc = cli_named_check(cli, cli_word(cli, 0), &is_named, err);
+    if (!rc)
+        rc = read_both(cli, &principal_id, &on, err);
     if (!rc)
         rc = list_grants(cli, principal_id, &on, &items, err);
-    if (!rc && !json_array_size(items)) {
-        (void)err_set(err, ERR_NOT_FOUND, "%s has no grant on this", principal_id);
-        rc = err_remedy(err, "see: kaasctl grant list --principal %s", principal_id);
-    }
+    if (!rc && !json_array_size(items))
+        rc = no_grant(cli, principal_id, err);
     if (!rc)
         *id = str_dup(json_get_string(json_array_get(items, 0), "id"));
     free(on.id);
@@ -214,7 +229,7 @@ static int find_grant(struct cli *cli, char **id, struct err *err) {
 
 int cmd_grant_remove(struct cli *cli, struct err *err) {
     const char *word = cli_word(cli, 0);
-    _cleanup_free_ char *id = uuid_is_valid(word) ? str_dup(word) : NULL, *path = NULL;
+    _cleanup_free_ char *id = word && uuid_is_valid(word) ? str_dup(word) : NULL, *path = NULL;
     int rc = id ? cli_connect(cli, err) : find_grant(cli, &id, err);
     if (rc)
         return rc;

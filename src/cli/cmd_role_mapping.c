@@ -66,7 +66,7 @@ static int put_subject(struct cli *cli, json_t *body, struct err *err) {
     _cleanup_json_ json_t *vcenter = NULL;
     _cleanup_free_ char *id = NULL;
     bool is_named = false;
-    int rc = cli_named_check(cli, &is_named, err);
+    int rc = cli_named_check(cli, word, &is_named, err);
     if (rc)
         return rc;
     if (is_named && privilege)

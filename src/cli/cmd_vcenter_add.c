@@ -1,7 +1,10 @@
 /* kaasctl vcenter add: the certificate first, then the vCenter. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
 #include "cli_address.h"
 #include "cli_commands.h"
+#include "cli_find.h"
 #include "cli_show.h"
 #include "cli_trust.h"
 
@@ -22,6 +25,22 @@ static int make_body(struct cli *cli, json_t *body, struct err *err) {
     return rc ? rc : cli_trust_put(cli, "thumbprint", body, err);
 }
 
+/* By what other commands find it: the name, or the id where others have that name, too, or a shell would not take it as it is. */
+static int show_next(struct cli *cli, const json_t *made, struct err *err) {
+    const char *name = json_get_string(made, "name");
+    const char *quote = strpbrk(name, " \t\"\\$`&|;<>()*?[]#~!") ? "'" : "";
+    _cleanup_json_ json_t *all = NULL;
+    const json_t *vcenter;
+    size_t i, count = 0;
+    int rc = cli_list_vcenters(cli, &all, err);
+    json_array_foreach (all, i, vcenter)
+        count += cli_is_vcenter(vcenter, name);
+    if (count > 1 || *name == '-' || strchr(name, '\''))
+        name = json_get_string(made, "id");
+    show_line(cli, "next: kaasctl vcenter register %s%s%s --user USER", quote, name, quote);
+    return rc;
+}
+
 int cmd_vcenter_add(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *body = json_object(), *made = NULL;
     struct cli_trust_call call = {.request = {.method = "POST", .path = "/v2/vcenters", .body = body},
@@ -36,6 +55,5 @@ int cmd_vcenter_add(struct cli *cli, struct err *err) {
         return rc;
     show_line(cli, "added vCenter %s: version %s, instance %s", json_get_string(made, "name"), json_get_string(made, "version"),
               json_get_string(made, "id"));
-    show_line(cli, "next: kaasctl vcenter register %s --user USER", json_get_string(made, "address"));
-    return cli->is_json ? show_json(cli, made, err) : 0;
+    return cli->is_json ? show_json(cli, made, err) : show_next(cli, made, err);
 }

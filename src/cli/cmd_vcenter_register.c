@@ -160,10 +160,19 @@ static int show_unregistered(struct cli *cli, const json_t *vcenter, const json_
     return 0;
 }
 
+static int confirm_unregister(struct cli *cli, const json_t *vcenter, struct err *err) {
+    _cleanup_free_ char *question =
+        str_format("Remove the extension from vCenter %s, so that its people and kaasd cannot sign in by it any more? Type yes: ",
+                   json_get_string(vcenter, "name"));
+    return question ? cli_confirm(cli, question, err) : err_set(err, ERR_NOMEM, "out of memory");
+}
+
 int cmd_vcenter_unregister(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *vcenter = NULL, *answer = NULL, *body = json_object();
     const char *user = opt_get(&cli->given, "user");
     int rc = cli_find_vcenter(cli, cli_word(cli, 0), &vcenter, err);
+    if (!rc && !has(cli, "dry-run"))
+        rc = confirm_unregister(cli, vcenter, err);
     if (!rc && user)
         rc = put_account(cli, body, user, "password-file", vcenter, err);
     if (has(cli, "dry-run"))

@@ -1,5 +1,6 @@
 /* kaasctl: the administrator's command line. Layer 6 (cli). Commands are in cmd_*.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <signal.h>
 #include <stdio.h>
 
 #include "cli.h"
@@ -53,5 +54,9 @@ int main(int argc, char **argv) {
     if (cli.status == CLI_OK)
         cli.status = cli_status_of(rc);
     done(&cli);
+    if (cli.signal) {
+        (void)signal(cli.signal, SIG_DFL);
+        (void)raise(cli.signal);
+    }
     return (int)cli.status;
 }

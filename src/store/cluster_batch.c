@@ -49,7 +49,7 @@ static int append_audit(struct store_tx *tx, const struct cluster_batch *batch, 
     if (!records)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < batch->count; i++)
-        if (!batch->items[i].err.code && batch->items[i].audit.event.action)
+        if (!batch->items[i].err.code && !batch->items[i].is_skipped && batch->items[i].audit.event.action)
             records[count++] = batch->items[i].audit;
     return audit_tx_append(tx, records, count, err);
 }
@@ -57,17 +57,22 @@ static int append_audit(struct store_tx *tx, const struct cluster_batch *batch, 
 static int write_items(struct store_tx *tx, void *arg, struct err *err) {
     const struct cluster_batch *batch = arg;
     struct room_count count;
+    bool is_full = false;
     int rc = cluster_tx_begin_room(tx, batch->room, &count, err);
     if (rc)
         return rc;
-    for (size_t i = 0; i < batch->count; i++)
-        err_clear(&batch->items[i].err); /* of the attempt before */
+    for (size_t i = 0; i < batch->count; i++) { /* of the attempt before */
+        err_clear(&batch->items[i].err);
+        batch->items[i].is_skipped = false;
+    }
     for (size_t i = 0; i < batch->count; i++) {
-        rc = write_item(tx, &batch->items[i], &count, err);
+        batch->items[i].is_skipped = is_full;
+        rc = is_full ? 0 : write_item(tx, &batch->items[i], &count, err);
         if (rc)
             return rc;
         if (batch->is_atomic && batch->items[i].err.code)
             return batch->items[i].err.code;
+        is_full |= batch->items[i].err.code == ERR_DIRECTORY_FULL;
     }
     return append_audit(tx, batch, err);
 }

@@ -217,11 +217,22 @@ static void test_a_batch_up_to_the_caps(void **state) {
     ASSERT_OK(cluster_store_write_batch(store, &batch, &err), &err);
     assert_int_equal(items[0].err.code, 0);
     assert_int_equal(items[1].err.code, ERR_DIRECTORY_FULL);
+    for (size_t i = 0; i < ARRAY_COUNT(c); i++) { /* the first without room is the last that is tried */
+        assert_int_equal(items[i].is_skipped, i > 1);
+        assert_int_equal(items[i].err.code, i == 1 ? ERR_DIRECTORY_FULL : 0);
+    }
+    assert_int_equal(clusters(), 1);
+    assert_int_equal(lines(), 1);
+    batch.items = items + 2;
+    batch.count = 3;
+    ASSERT_OK(cluster_store_write_batch(store, &batch, &err), &err);
     assert_int_equal(items[2].err.code, 0);
+    assert_false(items[2].is_skipped);
     assert_int_equal(items[3].err.code, 0);
     assert_int_equal(items[4].err.code, ERR_DIRECTORY_FULL);
     assert_int_equal(clusters(), 3);
     assert_int_equal(lines(), 3);
+    batch.items = items;
     items[0].is_change = true; /* its node stays: it must not count twice */
     items[0].parts = CLUSTER_PART_NODES;
     batch.count = 1;

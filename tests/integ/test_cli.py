@@ -2,15 +2,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import http.server
 import json
+import os
 import re
 import signal
+import socketserver
 import subprocess
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from world.full import EXTENSION_KEY, World, add_vcenter
 from world.places import Scratch, program
 from world.samples import SAMPLES
@@ -116,6 +121,26 @@ def test_status_names_what_a_person_needs(world: World) -> None:
     assert without_moments(world.kaasd.ctl.ok("vcenter", "status"))[:5] == without_moments(said)[:5]
     every = world.kaasd.ctl.json("vcenter", "status")
     assert [status["id"] for status in every] == [world.vcenter.instance_uuid]
+
+
+def test_the_short_status_is_one_line_for_each_vcenter(world: World) -> None:
+    title, row = world.kaasd.ctl.ok("vcenter", "status", "--short").splitlines()
+    assert title.split() == ["NAME", "STATE", "VERSION", "RECORD", "LOGIN", "PROBLEM"]
+    assert row.split()[:2] == [world.vcenter.host, "connected"] and row.split()[-3:] == ["ours", "certificate_tunnel", "-"]
+    assert world.kaasd.ctl.ok("vcenter", "status", "--short", world.vcenter.host).splitlines()[1] == row
+
+
+@pytest.mark.parametrize("command", [("cluster", "list"), ("cluster", "list", "-o", "json"), ("cluster", "list", "--watch")])
+def test_a_reader_that_goes_away_is_no_error(world: World, command: tuple[str, ...]) -> None:
+    """As with `kaasctl cluster list | head -1`: nothing is said, and the program ends as others do."""
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        argv = [str(word) for word in (program("kaasctl"), "--config", world.kaasd.config, *command)]
+        result = subprocess.run(argv, stdout=write, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    finally:
+        os.close(write)
+    assert (result.returncode, result.stderr) == (-signal.SIGPIPE, "")
 
 
 def test_health_version_whoami(world: World) -> None:
@@ -322,9 +347,30 @@ def test_the_password_is_asked_without_echo(fresh_world: World) -> None:
         assert vcenter.admin.password not in person.screen
         assert person.echoes
     assert EXTENSION_KEY in vcenter.control.extensions()
-    said = fresh_world.kaasd.ctl.ok("vcenter", "unregister", vcenter.host, "--user", vcenter.admin.login, "--password-file", "-",
-                                    stdin=vcenter.admin.password)
+    leave = ("vcenter", "unregister", vcenter.host, "--user", vcenter.admin.login, "--password-file", "-")
+    said = fresh_world.kaasd.ctl.ok(*leave, "--yes", stdin=vcenter.admin.password)
     assert EXTENSION_KEY in said
+    assert EXTENSION_KEY not in vcenter.control.extensions()
+
+
+def test_unregistering_wants_a_confirmation(fresh_world: World) -> None:
+    """As forgetting the vCenter does; a dry run changes nothing and asks nothing."""
+    fresh_world.join()
+    vcenter, leave = fresh_world.vcenter, ("vcenter", "unregister", fresh_world.vcenter.host, "--user", fresh_world.vcenter.admin.login)
+    assert "--yes" in fails(fresh_world, UNCONFIRMED, *leave, "--password-file", "-", stdin=vcenter.admin.password)
+    with terminal(fresh_world, *leave) as person:
+        person.wait_for("Type yes:")
+        person.type("y\n")
+        assert person.end() == UNCONFIRMED
+    assert EXTENSION_KEY in vcenter.control.extensions()
+    assert "remove the extension" in fresh_world.kaasd.ctl.ok(*leave, "--password-file", "-", "--dry-run", stdin=vcenter.admin.password)
+    with terminal(fresh_world, *leave) as person:
+        person.wait_for("Type yes:")
+        person.type("yes\n")
+        person.wait_for("Password of ")
+        person.wait_for_silence()
+        person.type(vcenter.admin.password + "\n")
+        assert person.end() == 0
     assert EXTENSION_KEY not in vcenter.control.extensions()
 
 
@@ -377,7 +423,9 @@ def test_several_vcenters(fresh_world: World, make_vcenter: Callable[..., Strict
     world.write_text(json.dumps({**settings, "instance_uuid": str(uuid.uuid4())}))
     second = make_vcenter("vc2", world=world)
     for vcenter, name in ((fresh_world.vcenter, "one"), (second, "tw:o")):
-        add_vcenter(fresh_world.kaasd, vcenter, "--name", name)
+        added = ctl.ok("vcenter", "add", vcenter.address, "--thumbprint", vcenter.sha256, "--tunnel-port", str(vcenter.tunnel_port),
+                       "--name", name)
+        assert f"next: kaasctl vcenter register {name} --user USER" in added
         ctl.ok("vcenter", "register", name, "--user", vcenter.admin.login, "--password-file", "-", stdin=vcenter.admin.password)
     assert {row["address"] for row in ctl.json("vcenter", "list")} == {"127.0.0.1"}
     said = fails(fresh_world, FAILED, "vcenter", "show", "127.0.0.1").splitlines()
@@ -401,6 +449,156 @@ def test_hx_clusters_are_named_by_the_administrator(own: World) -> None:
     changed = ctl.json("hx", "set", "West 🏔", "--name", "", "--address", "")
     assert (changed["name"], changed["name_source"], changed["management_address"]) == ("HX-West", "discovered", None)
     assert ctl.json("vcenter", "rescan", own.vcenter.host)["hx_clusters"] == 3
+
+
+# -- what happens on the way ------------------------------------------------------------------------------------------------
+
+
+class StandIn:
+    """An admin socket at which the test answers, in the place of kaasd: `answer` gets the body, and None ends the connection instead."""
+
+    def __init__(self, world: World, answer: Callable[[bytes], object]) -> None:
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def address_string(self) -> str:
+                return "kaasctl"
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+            def do_POST(self) -> None:
+                said = answer(self.rfile.read(int(self.headers["Content-Length"])))
+                if said is None:
+                    self.close_connection = True
+                    return
+                body = json.dumps(said).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+        class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+            daemon_threads = True
+
+        self.config = world.scratch.path / "stand-in.yaml"
+        settings = yaml.safe_load(world.kaasd.config.read_text())
+        settings["server"]["admin_socket"] = str(world.scratch.path / "stand-in.sock")
+        self.config.write_text(yaml.safe_dump(settings))
+        self.config.chmod(0o600)
+        self._server = Server(settings["server"]["admin_socket"], Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever)
+
+    def __enter__(self) -> StandIn:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+        Path(str(self._server.server_address)).unlink()
+
+    def argv(self, *words: str) -> list[str]:
+        return [str(word) for word in (program("kaasctl"), "--config", self.config, *words)]
+
+    def run(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(self.argv(*words), input=stdin, capture_output=True, text=True, timeout=120, check=False)
+
+
+def imported(body: bytes, result: str = "created") -> dict[str, object]:
+    return {"items": [{"line": at, "result": result, "id": None, "name": line.decode()} for at, line in enumerate(body.splitlines(), 1)]}
+
+
+RECORDS = "\n".join(f"c-{n}" for n in range(1, 2501))
+
+
+def test_a_write_without_an_answer_may_have_been_done(own: World) -> None:
+    """The request was taken, then kaasd was gone: that it does not answer would say that nothing has happened."""
+    parts: list[bytes] = []
+
+    def second_is_cut(body: bytes) -> object:
+        parts.append(body)
+        return imported(body) if len(parts) % 2 else None
+
+    with StandIn(own, lambda _: None) as gone:
+        said = gone.run("user", "add", "anna")
+        assert said.returncode == UNREACHABLE
+        assert "went away before it answered: it may have been done, or not; look whether" in said.stderr
+    with StandIn(own, second_is_cut) as gone:
+        said = gone.run("cluster", "import", "-", stdin=RECORDS)
+        assert (said.returncode, said.stdout) == (UNREACHABLE, "1000 created\n")
+        assert "may have been done, or not" in said.stderr and "lines 1001 to 2000 of 2500; lines behind them were not sent" in said.stderr
+        assert len(parts) == 2, "the part that may have been imported is not sent again"
+
+
+def test_an_import_is_ended_by_the_person(own: World) -> None:
+    """The part under way is finished, what was done is told, and the program ends by the signal."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(body: bytes) -> object:
+        if b"c-1001\n" in body:
+            asked.set()
+            assert go_on.wait(120)
+        return imported(body)
+
+    with StandIn(own, slow) as here, Terminal(here.argv("cluster", "import", str(records_file(own)))) as person:
+        person.wait_for("1000 of 2500 lines")  # the progress
+        assert asked.wait(120)
+        person.type("\x03")
+        person.wait_for("once more ends at once")
+        go_on.set()
+        assert person.end() == -signal.SIGINT
+        assert "2000 created" in person.screen
+        assert "ended after line 2000 of 2500: 2000 created; the lines behind it were not sent" in person.screen
+
+
+def test_a_second_signal_ends_an_import_at_once(own: World) -> None:
+    go_on = threading.Event()
+
+    def hanging(body: bytes) -> object:
+        go_on.wait(120)
+        return imported(body)
+
+    with StandIn(own, hanging) as here, Terminal(here.argv("cluster", "import", str(records_file(own)))) as person:
+        person.wait_for("0 of 2500 lines")
+        person.type("\x03")
+        person.wait_for("once more ends at once")
+        person.type("\x03")
+        assert person.end() == -signal.SIGINT
+        go_on.set()
+
+
+def test_progress_is_for_terminals(own: World) -> None:
+    with StandIn(own, imported) as here:
+        said = here.run("cluster", "import", str(records_file(own)))
+        assert (said.returncode, said.stdout, said.stderr) == (0, "2500 created\n", "")
+        with Terminal(here.argv("-o", "json", "cluster", "import", str(records_file(own)))) as person:
+            assert person.end() == 0
+            assert "2000 of 2500 lines" in person.screen
+
+
+def records_file(world: World) -> Path:
+    path = world.scratch.path / "records.ndjson"
+    path.write_text(RECORDS)
+    return path
+
+
+def test_the_doctor_names_where_kaasd_listens(own: World) -> None:
+    """A public address at which nobody answers, with the option that is missed most."""
+    settings = yaml.safe_load(own.kaasd.config.read_text())
+    config = own.scratch.path / "doctor.yaml"
+    for url, listen, remedy in (
+            ("https://kaas.invalid", "127.0.0.1:8443", 'is 127.0.0.1:8443, where other hosts cannot reach kaasd: set it to "*:443"'),
+            ("https://kaas.invalid:8443", "*:8443", "server.public_url leads to where it listens: server.listen is *:8443")):
+        settings["server"] |= {"public_url": url, "listen": listen}
+        config.write_text(yaml.safe_dump(settings))
+        config.chmod(0o600)
+        argv = [program("kaasctl"), "--config", str(config), "-o", "json", "doctor"]
+        report = json.loads(subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False).stdout)
+        (found,) = [found for found in report["findings"] if found["step"] == "address"]
+        assert found["status"] == "failed" and remedy in found["remedy"]
 
 
 # -- from elsewhere ---------------------------------------------------------------------------------------------------------
@@ -445,8 +643,11 @@ def test_over_https_faults(world: World, tmp_path: Path) -> None:
 def test_a_vcenter_that_is_away_is_an_answer(fresh_world: World) -> None:
     fresh_world.join()
     fresh_world.vcenter.process.kill()
-    said = fresh_world.kaasd.ctl.ok("vcenter", "status")
-    assert "unreachable" in said or "does not" in said
-    assert "not known" in said
+    status = fresh_world.kaasd.ctl.run("vcenter", "status")
+    assert status.returncode == FAILED and not status.stderr
+    assert "unreachable" in status.stdout or "does not" in status.stdout
+    assert "not known" in status.stdout
+    short = fresh_world.kaasd.ctl.run("vcenter", "status", "--short")
+    assert short.returncode == FAILED and len(short.stdout.splitlines()) == 2
     result = fresh_world.kaasd.ctl.run("vcenter", "rescan", fresh_world.vcenter.host)
     assert result.returncode == FAILED

@@ -129,6 +129,24 @@ def test_what_is_there_is_changed_on_request(own: World, admin: Api) -> None:
     assert results(import_all(admin, change, same, new, update="true", atomic="true")) == ["unchanged"] * 3
 
 
+def test_a_page_of_the_largest_records_ends_early() -> None:
+    """500 of them would be more than an answer may hold. The rest follows by the cursor, and kaasctl shows all."""
+    with World("cl") as world:
+        world.join()
+        widest = "\U0001f98a"  # four bytes of UTF-8
+        more = {"description": widest * 1000, "labels": {f"{n:02}" + "k" * 61: widest * 255 for n in range(64)}}
+        lines = [json.dumps(record(world, f"large-{n:03}", **more), ensure_ascii=False).encode() for n in range(250)]
+        for at in range(0, len(lines), 80):
+            assert set(results(send(world.admin, b"\n".join(lines[at:at + 80])))) == {"created"}
+        assert sum(map(len, lines)) > 16 * 1024 * 1024
+        for sort in ("name", "-updated_at"):
+            page = world.admin.get("/v2/clusters", limit=500, q="large-", sort=sort)
+            assert page["next_cursor"] and 1 < len(page["items"]) < len(lines)
+        assert [name for name in world.admin.names(limit=500) if name.startswith("large-")] == [f"large-{n:03}" for n in range(250)]
+        shown = world.kaasd.ctl.json("cluster", "list", "--query", "large-")
+        assert [len(cluster["labels"]) for cluster in shown] == [64] * 250
+
+
 def test_bodies_that_are_refused(own: World, admin: Api) -> None:
     text = json.dumps(record(own))
     ndjson = {"Content-Type": "application/x-ndjson"}

@@ -36,18 +36,31 @@ def results(api: Api, *names: str, **query: str) -> list[str]:
     return [item["code"] if item["result"] == "failed" else item["result"] for item in answer["items"]]
 
 
+def kaasctl_stops_at_the_first(kaasd: Kaasd) -> None:
+    """A file of several parts: nothing is sent behind the one that was full."""
+    known = kaasd.admin().get("/v2/clusters", limit=1)["items"][0]["name"]
+    lines = [json.dumps(record(known))] + [json.dumps(record(f"file-{n}")) for n in range(2500)]
+    said = kaasd.ctl.run("cluster", "import", "-", stdin="\n".join(lines))
+    assert said.returncode == 1
+    assert "directory is full: it holds at most 50000" in said.stderr and "of 2501 lines" in said.stderr and "line 2 " in said.stderr
+    assert said.stdout.splitlines()[-1] == "1 exists, 1 failed, 998 skipped"  # of the part that was sent
+    assert len(said.stdout.splitlines()) == 4  # a title, the one that exists, the one without room, the sum
+
+
 def test_one_too_many_is_refused(stage: tuple[Mariadb, Kaasd]) -> None:
     db, kaasd = stage
     admin = kaasd.admin()
     last = admin.expect(201, "POST", "/v2/clusters", json=record("last"))
     problem = admin.refused(409, "directory_full", "POST", "/v2/clusters", json=record("more"))
     assert "50000" in problem["detail"] and "remove" in problem["remedy"]
-    assert results(admin, "more", "and-more") == ["directory_full"] * 2
+    assert results(admin, "more", "and-more") == ["directory_full", "skipped"]
+    assert results(admin, *(f"more-{n}" for n in range(300))) == ["directory_full"] + ["skipped"] * 299
+    kaasctl_stops_at_the_first(kaasd)
     admin.expect(200, "PATCH", f"/v2/clusters/{last['id']}", json={"description": "changed"},
                  headers={"Content-Type": "application/merge-patch+json"})
     admin.expect(204, "DELETE", f"/v2/clusters/{last['id']}")
     assert results(admin, "more", "and-more", atomic="true") == ["skipped", "directory_full"]
-    assert results(admin, "more", "and-more") == ["created", "directory_full"]
+    assert results(admin, "more", "and-more", "last-more") == ["created", "directory_full", "skipped"]
     assert db.query("SELECT COUNT(*) FROM clusters", database=fill.DATABASE)[0][0] == MOST
     until(lambda: (answer := admin.call("GET", "/v2/clusters", params={"limit": 1})).status_code == 200
           and "KaaS-Stale" not in answer.headers, "a list without a mark")

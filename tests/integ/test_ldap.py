@@ -322,11 +322,13 @@ def test_a_key_is_no_certificate(place: Place) -> None:
 
 def test_names_while_another_domain_is_away(place: Place) -> None:
     """Which domain a SID is of is not known: each is asked, and an id of no directory stops no other question."""
-    place.add("away", urls=[f"ldaps://127.0.0.1:{free_port()}"])
+    for name in ("away", "gone"):
+        place.add(name, urls=[f"ldaps://127.0.0.1:{free_port()}"])
     made, both = [], ["many-101", "many-102"]
     try:
-        for subject in (f"ldap:nobody:{uuid.uuid4()}", "sid:S-1-5-21-1-2-3-4", *(f"sid:{place.ad.sid(name)}" for name in both)):
+        for subject in (f"ldap:gone:{uuid.uuid4()}", "sid:S-1-5-21-1-2-3-4", *(f"sid:{place.ad.sid(name)}" for name in both)):
             made.append(place.admin.expect(201, "POST", "/v2/role-mappings", json={"subject_id": subject, "role": "user"})["id"])
+        place.admin.expect(204, "DELETE", "/v2/ldap/gone")
 
         def names() -> list[object]:
             return [place.admin.get(f"/v2/role-mappings/{mapping}")["subject_name"] for mapping in made]

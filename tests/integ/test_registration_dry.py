@@ -31,7 +31,8 @@ def place() -> Iterator[World]:
 def ctl(place: World, verb: str, *options: str, user: User | None = None, ok: bool = True) -> str:
     """`kaasctl vcenter VERB` as a user, the administrator if none is given."""
     who = user or place.vcenter.admin
-    result = place.kaasd.ctl.run("vcenter", verb, place.vcenter.host, "--user", who.login, "--password-file", "-", *options,
+    sure = ("--yes",) if verb == "unregister" else ()
+    result = place.kaasd.ctl.run("vcenter", verb, place.vcenter.host, "--user", who.login, "--password-file", "-", *sure, *options,
                                  stdin=who.password + "\n")
     assert (result.returncode == 0) == ok, result.stderr
     return result.stdout + result.stderr
@@ -168,13 +169,13 @@ def test_a_role_of_others_is_not_changed(new: World) -> None:
 
 def test_leaving_by_our_own_login_needs_the_right(joined: World) -> None:
     control = joined.vcenter.control
-    result = joined.kaasd.ctl.run("vcenter", "unregister", joined.vcenter.host)
+    result = joined.kaasd.ctl.run("vcenter", "unregister", joined.vcenter.host, "--yes")
     assert result.returncode != 0
     assert "Extension.Unregister" in result.stderr
     assert "--user NAME" in result.stderr
     assert EXTENSION_KEY in control.extensions()
     control.call("POST", "/settings", {"extension_privileges": EXTENSION_RIGHTS})
-    said = joined.kaasd.ctl.ok("vcenter", "unregister", joined.vcenter.host)
+    said = joined.kaasd.ctl.ok("vcenter", "unregister", joined.vcenter.host, "--yes")
     control.call("POST", "/settings", {"extension_privileges": EXTENSION_RIGHTS[:2]})
     assert EXTENSION_KEY not in control.extensions()
     assert "is removed" in said

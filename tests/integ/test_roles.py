@@ -159,6 +159,21 @@ def test_what_gives_no_role_is_refused(place: Place, subject: str) -> None:
     place.admin.refused(422, "unprocessable", "POST", "/v2/role-mappings", json={"subject_id": subject, "role": "user"})
 
 
+def test_a_mapping_for_a_source_that_is_not_there_is_refused(place: Place) -> None:
+    """It would count for whatever gets that name one day. The known ones are named."""
+    subject = place.group("kaas-admins").replace("ldap:lab:", "ldap:lba:")
+    refused = place.admin.refused(422, "unprocessable", "POST", "/v2/role-mappings", json={"subject_id": subject, "role": "admin"})
+    assert '"lba"' in refused["detail"] and "there are: lab;" in refused["remedy"]
+    said = place.both[0].ctl.run("role-mapping", "add", subject, "--role", "admin")
+    assert said.returncode == 1 and '"lba"' in said.stderr and "there are: lab;" in said.stderr
+    said = place.both[0].ctl.run("role-mapping", "add", "--group", "kaas-admins", "--directory", "lba", "--role", "admin")
+    assert said.returncode == 1 and '"lba"' in said.stderr and "there are: lab;" in said.stderr
+    vcenter = str(uuid.uuid4())
+    refused = place.admin.refused(422, "unprocessable", "POST", "/v2/role-mappings", json={
+        "kind": "vcenter_privilege", "subject_id": vcenter, "privilege": "Authorization.ModifyPermissions", "role": "admin"})
+    assert vcenter in refused["detail"] and "vcenter list" in refused["remedy"]
+
+
 def test_role_mappings_are_listed_and_changed_with_care(place: Place, give: Give) -> None:
     made = give("/v2/role-mappings", subject_id=place.group("kaas-admins").upper().replace("LDAP:LAB", "ldap:lab"), role="admin")
     assert made["subject_id"] == place.group("kaas-admins")

@@ -109,7 +109,7 @@ def test_term_logs_out(joined: World) -> None:
 
 def test_unregister_logs_out(joined: World) -> None:
     joined.kaasd.ctl.ok("vcenter", "unregister", joined.vcenter.instance_uuid, "--user", joined.vcenter.admin.login, "--password-file", "-",
-                        stdin=joined.vcenter.admin.password + "\n")
+                        "--yes", stdin=joined.vcenter.admin.password + "\n")
     until(lambda: ours(joined) == [], "the end of our sessions")
 
 

@@ -169,7 +169,7 @@ def test_add_of_a_known_vcenter_offers_the_move(joined: World) -> None:
 
 def test_remove_and_add_again(joined: World) -> None:
     ctl, admin = joined.kaasd.ctl, joined.vcenter.admin
-    ctl.ok("vcenter", "unregister", "East", "--user", admin.login, "--password-file", "-", stdin=admin.password + "\n")
+    ctl.ok("vcenter", "unregister", "East", "--user", admin.login, "--password-file", "-", "--yes", stdin=admin.password + "\n")
     ctl.ok("vcenter", "rm", "East", "--yes")
     add_vcenter(joined.kaasd, joined.vcenter, "--name", "East")
     register(joined.kaasd, joined.vcenter)

@@ -111,7 +111,7 @@ int access_list_role_mappings(struct access *access, struct role_mapping_list *o
 int access_get_role_mapping(struct access *access, const char *id, struct role_mapping *out, struct err *err);
 
 /* Stores a mapping: kind, subject_id, privilege, role and note are given, as somebody wrote them; they are brought into the form that is stored, and
- * id, times and version are set. It counts at once in every session. ERR_UNPROCESSABLE, ERR_EXISTS, ERR_CONFLICT (too many). */
+ * id, times and version are set. It counts at once in every session. ERR_UNPROCESSABLE (form; a directory or vCenter that is not there), ERR_EXISTS, ERR_CONFLICT (too many). */
 int access_add_role_mapping(struct access *access, const struct access_caller *caller, struct role_mapping *m, struct err *err);
 /* Changes role and note of the one with this id and version_no. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_UNPROCESSABLE. */
 int access_change_role_mapping(struct access *access, const struct access_caller *caller, struct role_mapping *m,

@@ -1,13 +1,20 @@
 /* Role mappings: giving, changing and taking away. Layer 4 (service/access).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
+#include <string.h>
 
 #include "access.h"
 #include "access_private.h"
 #include "clock.h"
+#include "ldap_store.h"
 #include "role_mapping_store.h"
 #include "str.h"
+#include "strbuf.h"
 #include "uuid.h"
+#include "vcenter_store.h"
+
+#define LDAP "ldap:"
+#define NAMES_BYTES_MAX 160U /* that fit into a remedy */
 
 /* The line names the mapping, and tells in the reason who gets which role: that is what people look for. */
 static struct access_deed deed_of(const char *action, const struct role_mapping *m, const char *reason) {
@@ -24,6 +31,49 @@ static int check_kind(const struct access *access, const struct role_mapping *m,
         return 0;
     (void)err_set(err, ERR_UNPROCESSABLE, "roles by privileges of a vCenter are switched off");
     return err_remedy(err, "set auth.vcenter.privilege_roles: true, if whoever gives privileges there may give this role, too");
+}
+
+/* The source of "ldap:<source>:<uuid>": a mapping for one that is not there would count for whatever gets its name one day. */
+static int check_directory(struct access *access, const struct role_mapping *m, struct err *err) {
+    const char *name = m->subject_id + sizeof(LDAP) - 1;
+    const size_t n = strcspn(name, ":");
+    struct ldap_row_list all = {0};
+    _cleanup_strbuf_ struct strbuf known;
+    bool is_known = false;
+    int rc = ldap_store_list(access->options.store, &all, err);
+    strbuf_init(&known, NAMES_BYTES_MAX);
+    for (size_t i = 0; !rc && i < all.count; i++) {
+        const char *other = all.items[i].source.name;
+        is_known |= strlen(other) == n && !strncmp(other, name, n);
+        strbuf_addf(&known, "%s%s", i ? ", " : "", other);
+    }
+    ldap_row_list_done(&all);
+    if (rc || is_known)
+        return rc;
+    (void)err_set(err, ERR_UNPROCESSABLE, "there is no directory \"%.*s\"", (int)n, name);
+    if (!known.len)
+        return err_remedy(err, "there is none at all; add it first: kaasctl ldap set NAME");
+    return err_remedy(err, "there are: %s%s; see: kaasctl ldap list", known.data, known.failed ? ", ..." : "");
+}
+
+static int check_vcenter(struct access *access, const struct role_mapping *m, struct err *err) {
+    _cleanup_(vcenter_free) struct vcenter *vcenter = NULL;
+    struct err why = {0};
+    int rc = vcenter_store_load(access->options.store, m->subject_id, &vcenter, &why);
+    if (rc == ERR_NOT_FOUND) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "there is no vCenter %s", m->subject_id);
+        return err_remedy(err, "take the id of one of: kaasctl vcenter list");
+    }
+    if (rc && err)
+        *err = why;
+    return rc;
+}
+
+/* Is there who could tell of such a subject? */
+static int check_source(struct access *access, const struct role_mapping *m, struct err *err) {
+    if (m->kind == ROLE_MAPPING_PRIVILEGE)
+        return check_vcenter(access, m, err);
+    return str_starts(m->subject_id, LDAP) ? check_directory(access, m, err) : 0;
 }
 
 static int set_identity(struct role_mapping *m, struct err *err) {
@@ -43,6 +93,8 @@ int access_add_role_mapping(struct access *access, const struct access_caller *c
     int rc = role_mapping_normalize(m, err);
     if (!rc)
         rc = check_kind(access, m, err);
+    if (!rc)
+        rc = check_source(access, m, err);
     if (!rc)
         rc = set_identity(m, err);
     if (rc)

@@ -68,20 +68,24 @@ static void add_item(struct chunk *chunk, const struct clusters_caller *caller, 
     chunk->nodes += line->record->nodes_count;
 }
 
-static void take_outcome(const struct chunk *chunk, bool is_atomic) {
-    bool has_error = false;
+/* True: go on with the lines behind it. */
+static bool take_outcome(const struct chunk *chunk, bool is_atomic) {
+    bool has_error = false, is_full = false;
     for (size_t i = 0; i < chunk->count; i++)
         has_error |= chunk->items[i].err.code != 0;
     for (size_t i = 0; i < chunk->count; i++) {
         struct clusters_line *line = chunk->lines[i];
         line->err = chunk->items[i].err;
-        line->is_written = !line->err.code && !(is_atomic && has_error);
+        line->is_written = !line->err.code && !chunk->items[i].is_skipped && !(is_atomic && has_error);
+        is_full |= line->err.code == ERR_DIRECTORY_FULL;
         if (line->err.code == ERR_EXISTS)
             (void)err_remedy(&line->err, "choose another name, or import with update");
     }
+    return !is_full;
 }
 
-static int write_chunk(struct clusters *c, struct chunk *chunk, bool is_atomic, struct err *err) {
+/* *goes_on: lines behind these may be written, too. */
+static int write_chunk(struct clusters *c, struct chunk *chunk, bool is_atomic, bool *goes_on, struct err *err) {
     const struct cluster_batch batch = {.items = chunk->items,
                                         .count = chunk->count,
                                         .is_atomic = is_atomic,
@@ -89,7 +93,7 @@ static int write_chunk(struct clusters *c, struct chunk *chunk, bool is_atomic, 
     int rc = chunk->count ? cluster_store_write_batch(c->options.store, &batch, err) : 0;
     if (rc || !chunk->count)
         return rc;
-    take_outcome(chunk, is_atomic);
+    *goes_on = take_outcome(chunk, is_atomic);
     if (c->options.on_written)
         c->options.on_written(c->options.on_written_arg);
     return 0;
@@ -105,7 +109,8 @@ static void set_rest(struct clusters_lines *lines, size_t from, const struct err
 static int write_chunks(struct clusters *c, const struct clusters_caller *caller, struct clusters_lines *lines,
                         struct chunk *chunk, struct err *err) {
     const size_t most = lines->is_atomic ? lines->count : LINES_PER_TX;
-    for (size_t at = 0, first = 0; at < lines->count; first = at) {
+    bool goes_on = true;
+    for (size_t at = 0, first = 0; goes_on && at < lines->count; first = at) {
         struct err why = {0};
         chunk->count = chunk->added = chunk->nodes = 0;
         for (; at < lines->count && chunk->count < most; at++)
@@ -114,7 +119,7 @@ static int write_chunks(struct clusters *c, const struct clusters_caller *caller
         if (lines->is_given_up && lines->is_given_up(lines->arg))
             (void)err_set(&why, ERR_CANCELED, "nobody waited for it any more");
         else
-            (void)write_chunk(c, chunk, lines->is_atomic, &why);
+            (void)write_chunk(c, chunk, lines->is_atomic, &goes_on, &why);
         if (why.code && first == 0) {
             if (err)
                 *err = why;

@@ -15,7 +15,8 @@ struct clusters_line {
     bool is_unchanged;      /* a change that changes nothing: not written */
     bool is_written;        /* outcome */
     struct err
-        err; /* why it was not written; may be set beforehand: then it is not tried. Neither: it was not tried for another line's sake */
+        err; /* why it was not written; may be set beforehand: then it is not tried. Neither: it was not tried for another line's sake, or since the directory
+                was full before it */
 };
 
 struct clusters_lines {
@@ -27,7 +28,7 @@ struct clusters_lines {
 };
 
 /* Writes what can be written; one line of the audit trail for each that was. With is_atomic an error of any line, set beforehand or found, keeps
- * all from being written. Blocks. 0 also if lines have errors. Else nothing was written: errors of store.h. */
+ * all from being written. The first for which there is no room (ERR_DIRECTORY_FULL) ends it. Blocks. 0 also if lines have errors. Else nothing was written: errors of store.h. */
 int clusters_write_lines(struct clusters *clusters, const struct clusters_caller *caller, struct clusters_lines *lines,
                          struct err *err);
 
