@@ -64,16 +64,35 @@ static bool is_put_forward(clockid_t id) {
            id == CLOCK_MONOTONIC_RAW || id == CLOCK_BOOTTIME;
 }
 
-int clock_gettime(clockid_t id, struct timespec *out) {
+static int read_clock(clockid_t id, struct timespec *out) {
     int rc = read_real(id, out);
     if (!rc && is_put_forward(id))
         add_ms(out, atomic_load(ahead_ms));
     return rc;
 }
 
+static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t id, const struct timespec *until) {
+    struct timespec now, slice_end;
+    int64_t left_ms;
+    int rc;
+    (void)read_clock(id, &now);
+    left_ms = ms_between(&now, until);
+    (void)read_real(id, &slice_end);
+    add_ms(&slice_end, left_ms < 0 ? 0 : left_ms < SLICE_MS ? left_ms + 1 : SLICE_MS);
+    rc = wait_by_clock(cond, mutex, id, &slice_end);
+    (void)read_clock(id, &now);
+    return rc == ETIMEDOUT && ms_between(&now, until) > 0 ? 0 : rc;
+}
+
+/* -- what lies under the daemon: none calls another one, since in a build with ThreadSanitizer such a call would count as the daemon's ------- */
+
+int clock_gettime(clockid_t id, struct timespec *out) {
+    return read_clock(id, out);
+}
+
 time_t time(time_t *out) {
     struct timespec now = {0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)read_clock(CLOCK_REALTIME, &now);
     if (out)
         *out = now.tv_sec;
     return now.tv_sec;
@@ -82,25 +101,17 @@ time_t time(time_t *out) {
 int gettimeofday(struct timeval *restrict out, void *restrict zone) {
     struct timespec now = {0};
     (void)zone; /* obsolete: nobody gives one */
-    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)read_clock(CLOCK_REALTIME, &now);
     *out = (struct timeval){.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
     return 0;
 }
 
 int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t id, const struct timespec *until) {
-    struct timespec now, slice_end;
-    int64_t left_ms;
-    int rc;
-    (void)clock_gettime(id, &now);
-    left_ms = ms_between(&now, until);
-    (void)read_real(id, &slice_end);
-    add_ms(&slice_end, left_ms < 0 ? 0 : left_ms < SLICE_MS ? left_ms + 1 : SLICE_MS);
-    rc = wait_by_clock(cond, mutex, id, &slice_end);
-    (void)clock_gettime(id, &now);
-    return rc == ETIMEDOUT && ms_between(&now, until) > 0 ? 0 : rc;
+    return wait_until(cond, mutex, id, until);
 }
 
-/* The condition knows which of the two clocks is meant, but does not tell. Only one of them is at more than this: thirty years. */
+/* The condition knows which of the two clocks is meant, but does not tell. Only one of them is at more than this: thirty years.
+ * ThreadSanitizer looks this one up by its version (forward_clock.map). */
 int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex, const struct timespec *restrict until) {
-    return pthread_cond_clockwait(cond, mutex, until->tv_sec > 946684800 ? CLOCK_REALTIME : CLOCK_MONOTONIC, until);
+    return wait_until(cond, mutex, until->tv_sec > 946684800 ? CLOCK_REALTIME : CLOCK_MONOTONIC, until);
 }

@@ -75,4 +75,6 @@ check_PROGRAMS += tests/integ/forward_clock.so
 tests_integ_forward_clock_so_SOURCES = tests/integ/forward_clock.c
 tests_integ_forward_clock_so_CPPFLAGS = -D_GNU_SOURCE
 tests_integ_forward_clock_so_CFLAGS = -std=gnu11 $(KAAS_WARN_CFLAGS) -fPIC
-tests_integ_forward_clock_so_LDFLAGS = -shared -pthread
+tests_integ_forward_clock_so_LDFLAGS = -shared -pthread -Wl,--version-script=$(top_srcdir)/tests/integ/forward_clock.map
+tests_integ_forward_clock_so_DEPENDENCIES = tests/integ/forward_clock.map
+EXTRA_DIST += tests/integ/forward_clock.map
