@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import requests
-from lib.cpu import children_of, cpu_ns, process_ns
+from lib.cpu import cpu_ns, process_ns
 from lib.figures import Report, ratio
 from world.ad import AdWorld
 from world.kaasd import Kaasd
@@ -103,7 +103,7 @@ class Apache:
             return False
 
     def pids(self) -> list[int]:
-        return [self.process.pid, *children_of(self.process.pid)]
+        return [self.process.pid]
 
 
 class Floor:

@@ -13,7 +13,6 @@ from world.certs import ServerCert
 from world.places import BUILD, Scratch, WorldError, free_port
 from world.process import Process
 
-from .cpu import children_of
 from .load import Target
 
 LIST = "/v2/clusters"
@@ -91,7 +90,7 @@ class Nginx:
             return False
 
     def _pids(self) -> list[int]:
-        return [self._process.pid, *children_of(self._process.pid)]
+        return [self._process.pid]
 
     def static(self, query: str, headers: Mapping[str, str]) -> Target:
         return Target(self._url + LIST + query, self._pids, headers)

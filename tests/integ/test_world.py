@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import importlib.util
+import itertools
 import ssl
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,7 @@ from pyVmomi import vim
 from world import vimclient
 from world.certs import make_server_cert
 from world.mariadb import Mariadb
-from world.places import SOCKET_PATH_MAX, Scratch, WorldError
+from world.places import SOCKET_PATH_MAX, TOP, Scratch, WorldError
 from world.process import Process
 from world.samples import EAST, hidden_from, visible_to
 from world.vcenter import StrictVcenter, Vcenter
@@ -101,3 +105,39 @@ def test_who_sees_what_of_the_samples() -> None:
     assert visible_to("viewer-dc", EAST) == ["prod-1", "prod-2", "stretched"]
     assert visible_to("no-rights") == []
     assert (hidden_from("viewer-east", "stretched"), hidden_from("viewer-dc", "stretched")) == (1, 0)
+
+
+BURNER = """
+import os, sys, threading
+def burn():
+    while sum(os.times()[:2]) < limit: pass
+def child():
+    if not os.fork():
+        burn()
+        os._exit(0)
+    os.wait()
+for line in sys.stdin:
+    limit = (0 if line == "child\\n" else sum(os.times()[:2])) + 0.1
+    thread = threading.Thread(target=child if line == "child\\n" else burn)
+    thread.start()
+    thread.join()
+    print("done", flush=True)
+"""
+
+
+def test_what_threads_and_children_used_counts_when_they_have_ended() -> None:
+    """What measurements of other programs rest on: a server may have a thread for each connection."""
+    spec = importlib.util.spec_from_file_location("cpu", TOP / "bench/lib/cpu.py")
+    assert spec and spec.loader
+    cpu = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(cpu)
+    with subprocess.Popen([sys.executable, "-c", BURNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as burner:
+        assert burner.stdin and burner.stdout
+        used = [cpu.cpu_ns([burner.pid])]
+        for line in ("thread\n", "thread\n", "child\n"):
+            burner.stdin.write(line)
+            burner.stdin.flush()
+            assert burner.stdout.readline() == "done\n"
+            used.append(cpu.cpu_ns([burner.pid]))
+        burner.stdin.close()
+    assert all(after - before >= 80_000_000 for before, after in itertools.pairwise(used)), used
