@@ -12,8 +12,10 @@ FOLDER = TOP / "tests/fixtures/doctor"
 SHA256 = re.compile(r"\b(?:[0-9A-F]{2}:){7,31}[0-9A-F]{2}\b")
 UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC")
+KAAS = re.escape(re.search(r"AC_INIT\(\[harmony-kaas\], \[([^\]]*)\]", (TOP / "configure.ac").read_text())[1])  # type: ignore[index]
 # what is found and what stands for it; of the same length, since the text is a table
-REST = [(TIME, "2026-01-31 12:00:00 UTC"), (re.compile(r"(?<=version )(\d+\.\d+\.\d+)\.\d+"), r"\1.N"),
+REST = [(TIME, "2026-01-31 12:00:00 UTC"), (re.compile(rf"(?<=version ){KAAS}\.\d+"), "0.0.0.N"),
+        (re.compile(r"(?<=version )(\d+\.\d+\.\d+)\.\d+"), r"\1.N"),
         (re.compile(r"\b\d+ s (?=ahead|behind)"), "600 s "), (re.compile(r"in \d+ days"), "in 9 days"),
         (re.compile(r"/(?:tmp|dev/shm)/[^ ]*/"), "/etc/kaas/")]
 
