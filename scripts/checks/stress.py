@@ -57,15 +57,17 @@ def files_run(report: Path) -> set[str]:
 
 
 def one_round(files: list[str], ledger: Ledger) -> None:
-    """Both builds, as at a landing: the sanitized one, and that of users for what is not for sanitizers."""
+    """Both builds, as at a landing: the sanitized one, and that of users for what is not for sanitizers. The files come in another
+    order each time, since several share a world."""
+    shuffle = {"KAAS_SHUFFLE": f"{len(ledger.rows())}"}
     errors: dict[str, str] = {}
     seen: set[str] = set()
     for name, build, tests in (("stress", suites.asan_build(), "not unsanitized"), ("stress-plain", suites.plain_build(), "unsanitized")):
         folder, built = build
         if not built.ok:
             sys.exit(f"the build failed:\n{built.tail()}")
-        report, result = suites.pytest_once(name, *files, *suites.SIDE_BY_SIDE, "-m", tests, env=suites.sanitizer_env(folder),
-                                            limit_s=ROUND_LIMIT_S)
+        env = {**suites.sanitizer_env(folder), **shuffle}
+        report, result = suites.pytest_once(name, *files, *suites.SIDE_BY_SIDE, "-m", tests, env=env, limit_s=ROUND_LIMIT_S)
         reds = again.reds(report) if report.exists() else []
         if result.status not in (0, suites.TESTS_FAILED, suites.NO_TESTS) or any(red.file not in files for red in reds):
             sys.exit(f"pytest ended with status {result.status}:\n{result.tail()}")

@@ -245,7 +245,7 @@ def logout(walk: Walk) -> None:
 
 def unregister(walk: Walk) -> None:
     walk.kaasd.ctl.ok("vcenter", "unregister", walk.vcenter.address, "--user", walk.vcenter.admin.login, "--password-file", "-",
-                      stdin=walk.unregister_password + "\n")
+                      "--yes", stdin=walk.unregister_password + "\n")
     left = walk.vcenter.control.extensions()
     must(EXTENSION_KEY not in left, "our record is still there")
     must("com.springpath.sysmgmt.domain-c7" in left, "a record of HX is gone")

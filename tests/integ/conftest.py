@@ -6,6 +6,7 @@ as they were found."""
 from __future__ import annotations
 
 import os
+import random
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -45,7 +46,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         touched = {item: _is_touched(item, changed) for item in items}
         config.hook.pytest_deselected(items=[item for item in items if not touched[item]])
         items[:] = [item for item in items if touched[item]]
-    items.sort(key=_seconds, reverse=True)  # stable: the rest stays in its order
+    if seed := os.environ.get("KAAS_SHUFFLE"):
+        order = {path: random.Random(f"{seed} {path}").random() for path in {item.path for item in items}}
+        items.sort(key=lambda item: order[item.path])
+    else:
+        items.sort(key=_seconds, reverse=True)  # stable: the rest stays in its order
 
 
 @pytest.fixture
