@@ -20,14 +20,16 @@ static const char *given(const struct api_call *call, const char *name) {
 int name_lookup_check(const struct api_call *call, const char *id_member, bool *is_named, struct err *err) {
     const char *id = given(call, id_member), *group = given(call, "group"), *person = given(call, "person");
     const char *name = group ? group : person, *kind = call->body ? "member" : "query parameter";
-    const int code = call->body ? ERR_UNPROCESSABLE : ERR_INVALID;
     *is_named = !id;
     if ((id != NULL) + (group != NULL) + (person != NULL) != 1)
-        return err_set(err, code, "give one of the %ss \"%s\", \"group\" and \"person\"", kind, id_member);
+        return err_set(err, ERR_UNPROCESSABLE, "give one of the %ss \"%s\", \"group\" and \"person\"", kind, id_member);
     if (id)
-        return given(call, "directory") ? err_set(err, code, "the %s \"directory\" goes with \"group\" or \"person\"", kind) : 0;
+        return given(call, "directory")
+                   ? err_set(err, ERR_UNPROCESSABLE, "the %s \"directory\" goes with \"group\" or \"person\"", kind)
+                   : 0;
     if (!*name || strlen(name) > NAME_BYTES_MAX)
-        return err_set(err, code, "the %s \"%s\" must have 1 to %u bytes", kind, group ? "group" : "person", NAME_BYTES_MAX);
+        return err_set(err, ERR_UNPROCESSABLE, "the %s \"%s\" must have 1 to %u bytes", kind, group ? "group" : "person",
+                       NAME_BYTES_MAX);
     return 0;
 }
 

@@ -262,8 +262,8 @@ def test_the_command_line_finds_grants_by_name(ad: AdWorld, joined: World, lab: 
     cli.ok("grant", "remove", "--group", "CN=grp-uni,CN=Users,DC=ad,DC=test", "--cluster", cluster)
     cli.ok("grant", "remove", "--person", "alice@ad.test", "--directory", "ad", "--cluster", cluster)
     assert {row["principal_id"] for row in cli.json("grant", "list")}.isdisjoint({f"sid:{ad.sid('grp-uni')}", ad.user("alice").id})
-    joined.admin.refused(400, "invalid_request", "GET", "/v2/grants", params={"group": "x", "person": "y"})
-    joined.admin.refused(400, "invalid_request", "GET", "/v2/grants", params={"group": ""})
+    joined.admin.refused(422, "unprocessable", "GET", "/v2/grants", params={"group": "x", "person": "y"})
+    joined.admin.refused(422, "unprocessable", "GET", "/v2/grants", params={"group": ""})
 
 
 def test_admins_of_a_cluster_grant_by_name_on_that_one(ad: AdWorld, joined: World, lab: LdapWorld) -> None:
