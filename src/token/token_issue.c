@@ -4,6 +4,7 @@
 
 #include "json.h"
 #include "limits.h"
+#include "secret.h"
 #include "str.h"
 #include "token_set.h"
 
@@ -41,6 +42,34 @@ static cjose_header_t *make_header(const char *kid) {
     return NULL;
 }
 
+/* Of the two signatures that ECDSA has for a text, (r, s) and (r, n - s), the one with the smaller s is written: so that a token has one text once the
+ * other is refused. Tokens of kaasd 0.1 have either, so token_verify.c must take both for as long as a replica of it may run beside us. */
+static int lower_s(char *token, struct err *err) {
+    static const uint8_t order[32] = {0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff,
+                                      0xff, 0xff, 0xff, 0xff, 0xff, 0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17,
+                                      0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51};
+    char *signature = strrchr(token, '.') + 1;
+    _cleanup_strbuf_ struct strbuf text;
+    uint8_t raw[64], other[32];
+    unsigned borrow = 0;
+    strbuf_init(&text, TOKEN_SIGNATURE_CHARS);
+    if (str_unbase64url(signature, strlen(signature), raw, sizeof(raw)) != sizeof(raw))
+        return err_set(err, ERR_INTERNAL, "a token got a signature of another length");
+    for (int i = 31; i >= 0; i--) {
+        const unsigned less = raw[32 + i] + borrow;
+        borrow = order[i] < less;
+        other[i] = (uint8_t)(order[i] - less);
+    }
+    if (memcmp(raw + 32, other, sizeof(other)) <= 0)
+        return 0;
+    memcpy(raw + 32, other, sizeof(other));
+    str_base64url(&text, raw, sizeof(raw));
+    if (text.failed)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    memcpy(signature, text.data, TOKEN_SIGNATURE_CHARS);
+    return 0;
+}
+
 int token_issue(struct token_set *set, const struct token_claims *claims, char **out, struct err *err) {
     cjose_err fault;
     const char *text = NULL;
@@ -63,9 +92,11 @@ int token_issue(struct token_set *set, const struct token_claims *claims, char *
         return err_set(err, ERR_INTERNAL, "a token could not be signed");
     if (strlen(text) > KAAS_TOKEN_BYTES_MAX)
         return err_set(err, ERR_INTERNAL, "a token would be longer than %d bytes", KAAS_TOKEN_BYTES_MAX);
-    char *copy = str_dup(text);
+    _cleanup_secret_ char *copy = str_dup(text);
     if (!copy)
         return err_set(err, ERR_NOMEM, "out of memory");
-    *out = copy;
-    return 0;
+    rc = lower_s(copy, err);
+    if (!rc)
+        *out = STEAL(copy);
+    return rc;
 }

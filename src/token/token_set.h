@@ -9,6 +9,8 @@
 #include "token.h"
 #include "token_cache.h"
 
+#define TOKEN_SIGNATURE_CHARS 86 /* base64url of the 64 bytes of R and S (RFC 7518 3.4) */
+
 /* A key in memory. Shared by reference count, so that no lock is held during a curve operation. `state` is read and written under
  * the set's lock only; the rest, but for `refs`, does not change. */
 struct token_held_key {

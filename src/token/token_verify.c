@@ -13,7 +13,6 @@
 #include "uuid.h"
 
 #define HEADER_BYTES_MAX 256
-#define SIGNATURE_CHARS 86 /* base64url of the 64 bytes of R and S (RFC 7518 3.4) */
 
 /* A token on its way through the steps. */
 struct check {
@@ -45,11 +44,12 @@ static int split(struct check *c, struct err *err) {
         return refuse(err, "more than three parts");
     c->dot1 = (size_t)(first - c->text);
     c->dot2 = (size_t)(second - c->text);
-    if (c->n - c->dot2 - 1 != SIGNATURE_CHARS)
+    if (c->n - c->dot2 - 1 != TOKEN_SIGNATURE_CHARS)
         return refuse(err, "the signature has another length than ES256 gives");
     uint8_t raw[64];
-    return str_unbase64url(second + 1, SIGNATURE_CHARS, raw, sizeof(raw)) == 64 ? 0
-                                                                                : refuse(err, "the signature is not base64url");
+    return str_unbase64url(second + 1, TOKEN_SIGNATURE_CHARS, raw, sizeof(raw)) == 64
+               ? 0
+               : refuse(err, "the signature is not base64url");
 }
 
 static int check_header(struct check *c, struct err *err) {

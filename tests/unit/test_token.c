@@ -225,6 +225,41 @@ static void test_hand_made_is_accepted(void **state) {
     assert_accepted(w, newer);
 }
 
+/* The other signature that ECDSA has for the same text: (r, n - s). True if its s is the larger one. */
+static bool make_twin(char *text) {
+    char *signature = text + strlen(text) - 86;
+    uint8_t raw[64];
+    struct strbuf b;
+    EC_GROUP *group = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1);
+    assert_int_equal(str_unbase64url(signature, strlen(signature), raw, sizeof(raw)), 64);
+    BIGNUM *s = BN_bin2bn(raw + 32, 32, NULL), *other = BN_new();
+    assert_int_equal(BN_sub(other, EC_GROUP_get0_order(group), s), 1);
+    const bool is_larger = BN_cmp(other, s) > 0;
+    assert_int_equal(BN_bn2binpad(other, raw + 32, 32), 32);
+    strbuf_init(&b, 100);
+    str_base64url(&b, raw, sizeof(raw));
+    memcpy(signature, b.data, b.len);
+    strbuf_done(&b);
+    BN_free(s);
+    BN_free(other);
+    EC_GROUP_free(group);
+    return is_larger;
+}
+
+/* Tokens of kaasd 0.1, which has either, live on beside ours; whichever the text is, it is the same token. */
+static void test_one_of_two_signatures_is_written_and_both_are_read(void **state) {
+    struct world *w = *state;
+    for (int i = 0; i < 32; i++) {
+        _cleanup_free_ char *text = issue(w, &sample);
+        struct token_claims claims = {0}, twin = {0};
+        struct err err = {0};
+        assert_int_equal(verify_at(w, text, NOW, &claims, &err), 0);
+        assert_true(make_twin(text));
+        assert_int_equal(verify_at(w, text, NOW, &twin, &err), 0);
+        assert_memory_equal(&claims, &twin, sizeof(claims));
+    }
+}
+
 static void test_expired(void **state) {
     struct world *w = *state;
     struct token_claims claims = {0};
@@ -674,6 +709,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(test_round_trip),
         CASE(test_hand_made_is_accepted),
+        CASE(test_one_of_two_signatures_is_written_and_both_are_read),
         CASE(test_expired),
         CASE(test_future),
         CASE(test_lengths),

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from .mariadb import Mariadb
 
 Parts = dict[str, Any]
+P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
 def b64(data: bytes) -> str:
@@ -55,6 +56,13 @@ def sign_es256(header: Parts, claims: Parts, key: ec.EllipticCurvePrivateKey) ->
     text = signing_input(header, claims)
     r, s = utils.decode_dss_signature(key.sign(text.encode(), ec.ECDSA(SHA256())))
     return f"{text}.{b64(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
+
+
+def twin(token: str) -> str:
+    """The same token with the other signature that ECDSA has for it: (r, n - s)."""
+    head, _, signature = token.rpartition(".")
+    raw = unb64(signature)
+    return f"{head}.{b64(raw[:32] + (P256_ORDER - int.from_bytes(raw[32:], 'big')).to_bytes(32, 'big'))}"
 
 
 def installation_key(db: Mariadb, master_key: Path) -> ec.EllipticCurvePrivateKey:
