@@ -21,24 +21,9 @@ static int find_single(const struct http_field *field) {
     return SINGLES;
 }
 
-/* The library keeps a field where it came: name, NUL in the place of the colon, blanks, value. Of a folded one (RFC 9112 5.2) it joins the
- * second line to the name, elsewhere in memory, and "Transfer-Encoding:", " chunked" becomes a field that nobody knows. */
-bool http_field_is_folded(const struct http_field *field) {
-    const char *at = field->name + field->name_len + 1;
-    if (field->value == at - 1) /* it gave none */
-        return false;
-    if ((uintptr_t)at > (uintptr_t)field->value || (uintptr_t)field->value - (uintptr_t)at > KAAS_HTTP_HEADER_BYTES_MAX)
-        return true;
-    while (at < field->value && (*at == ' ' || *at == '\t'))
-        at++;
-    return at != field->value;
-}
-
 static int check_syntax(const struct http_field *field, struct err *err) {
     if (!http_is_token(field->name, field->name_len))
         return err_set(err, ERR_INVALID, "a header field has a malformed name");
-    if (http_field_is_folded(field))
-        return err_set(err, ERR_INVALID, "a header field goes on in the next line, which is not done any more");
     if (http_has_control(field->value, field->value_len))
         return err_set(err, ERR_INVALID, "the header field %.64s has a control character", field->name);
     return 0;

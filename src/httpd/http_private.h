@@ -125,8 +125,6 @@ int http_check_text(const char *text, size_t len, const char *what, struct err *
  * (RFC 9112 6.3: Content-Length and Transfer-Encoding together, or either twice, is an attack). Sets *has_body and
  * *body_bytes (-1: unknown, chunked). */
 int http_fields_check(const struct http_request *req, bool *has_body, int64_t *body_bytes, struct err *err);
-/* Did the field go on in the next line (RFC 9112 5.2)? Only while the fields are the library's. */
-bool http_field_is_folded(const struct http_field *field);
 
 /* Trusted proxies. */
 struct http_net {

@@ -56,7 +56,7 @@ static bool has_same_fields(const struct http_request *req, const struct http_ag
     for (unsigned i = 0; i < again->fields_count; i++) {
         const struct http_field *field = &req->fields[i];
         const struct kept_field *kept = &again->fields[i];
-        if (field->name_len != kept->name_len || memcmp(field->name, at, kept->name_len) != 0 || http_field_is_folded(field))
+        if (field->name_len != kept->name_len || memcmp(field->name, at, kept->name_len) != 0)
             return false;
         at += kept->name_len;
         if (!secret_eq(field->value, field->value_len, at, kept->value_len))

@@ -26,17 +26,62 @@ void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *
     return req;
 }
 
+/* -- the head ---------------------------------------------------------------------------------------------------------------- */
+
+/* The library ends each text at its first NUL, and the whole head at a line that begins with NUL or colon. Another server may read on there
+ * and see another request (RFC 9112 11.2). Nothing tells how long a text really was, but all of them lie in the library's buffer as they
+ * came, with NULs in the place of blank, colon and line end: so each has to begin where the one before it ends. That of a folded field (RFC 9112
+ * 5.2) was made anew elsewhere. */
+struct head {
+    struct http_request *req;
+    const char *end; /* of what is accounted for */
+    bool has_gap;
+};
+
+static bool is_behind(const char *end, const char *next, uintptr_t min, uintptr_t max) {
+    const uintptr_t gap = (uintptr_t)next - (uintptr_t)end;
+    return gap >= min && gap <= max;
+}
+
+/* The NULs of LF or CRLF. Newer versions of the library, which refuse a NUL by themselves, cut trailing blanks off and leave what is behind. */
+static bool is_next_line(const char *end, const char *next) {
+    const char *at = end + 1;
+    if (is_behind(end, next, 1, 2))
+        return true;
+    if (!is_behind(end, next, 3, KAAS_HTTP_HEADER_BYTES_MAX))
+        return false;
+    at += strspn(at, " \t");
+    return at + strspn(at, "\r\n") == next;
+}
+
 static enum MHD_Result collect_field(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_len, const char *value,
                                      size_t value_len) {
-    struct http_request *req = cls;
+    struct head *head = cls;
+    struct http_request *req = head->req;
     (void)kind;
     if (req->fields_count == HTTP_FIELDS_MAX) {
         req->result = err_set(&req->err, ERR_HEADERS_TOO_LARGE, "the request has more than %u header fields", HTTP_FIELDS_MAX);
         return MHD_NO;
     }
-    req->fields[req->fields_count++] =
-        (struct http_field){name, value ? value : name + name_len, (unsigned)name_len, value ? (unsigned)value_len : 0};
+    head->has_gap |= !is_next_line(head->end, name);
+    value = value ? value : name + name_len;
+    head->end = value + value_len;
+    req->fields[req->fields_count++] = (struct http_field){name, value, (unsigned)name_len, (unsigned)value_len};
     return MHD_YES;
+}
+
+static void collect_head(struct http_request *req, const char *method, const char *url, const char *version) {
+    struct head head = {.req = req, .end = version + strlen(version)};
+    const char *end; /* behind the empty line */
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(req->conn->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    head.has_gap = !is_behind(method + strlen(method), url, 1, 1) || !is_behind(url + req->target_len, version, 1, 1);
+    (void)MHD_get_connection_values_n(req->conn->mhd, MHD_HEADER_KIND, collect_field, &head);
+    end = info ? method + info->header_size : head.end;
+    head.has_gap |= !is_next_line(head.end, end - 1) && !is_next_line(head.end, end - 2);
+    if (head.has_gap && !req->result)
+        req->result =
+            err_set(&req->err, ERR_INVALID,
+                    "the request line or the header has a NUL, two blanks in a row, or a field that goes on in the next line");
 }
 
 static bool is_good_id(const char *id) {
@@ -108,13 +153,13 @@ static void set_result(struct http_request *req, int r) {
         (void)err_set(&req->err, r, "%s", err_default_text(r));
 }
 
-static enum MHD_Result handle_headers(struct http_request *req, const char *method, const char *version) {
+static enum MHD_Result handle_headers(struct http_request *req, const char *method, const char *url, const char *version) {
     bool has_body = true;
     int64_t body_bytes = -1;
     req->is_prepared = true;
     req->is_http10 = str_eq(version, "HTTP/1.0");
     http_request_set_method(req, method);
-    (void)MHD_get_connection_values_n(req->conn->mhd, MHD_HEADER_KIND, collect_field, req);
+    collect_head(req, method, url, version);
     identify(req);
     req->is_again = !req->result && httpd_again_recognize(req);
     if (req->is_again) {
@@ -237,11 +282,11 @@ static enum MHD_Result handle_end(struct http_request *req) {
 enum MHD_Result httpd_handle_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
                                      const char *version, const char *upload, size_t *upload_bytes, void **context) {
     struct http_request *req = *context;
-    (void)cls, (void)mhd, (void)url;
+    (void)cls, (void)mhd;
     if (!req)
         return MHD_NO;
     if (!req->is_prepared)
-        return handle_headers(req, method, version);
+        return handle_headers(req, method, url, version);
     if (*upload_bytes)
         return handle_part(req, upload, upload_bytes);
     return handle_end(req);

@@ -111,6 +111,22 @@ DOUBTFUL = {
     "a fold in the first field": message(LOGIN, " X: y", HOST, "Content-Length: 0"),
     "a bare CR within a field": login("X-Note: a\rContent-Length: 5", body=b"12345"),
     "a NUL within a name": login("Content\0-Length: 5", body=b"12345"),
+    "a NUL behind a name": login("Content-Length\0: 5", body=b"12345"),
+    "a NUL behind CL": login("Content-Length: 5\0", body=b"12345"),
+    "a NUL before a value": login("Content-Length: \x005", body=b"12345"),
+    "a NUL within CL": login("Content-Length: 5\x0000", body=b"12345"),
+    "a NUL and a blank behind CL": login("Content-Length: 5\0 ", body=b"12345"),
+    "a NUL behind TE": login("Transfer-Encoding: chunked\0", body=CHUNKED),
+    "a NUL behind the last field": get("/v2/version", "X-Note: a\0"),
+    "a NUL within the target": get("/v2/version\0/x"),
+    "a NUL behind the target": get("/v2/version\0"),
+    "a NUL within the query": get("/v2/version?\0x=y"),
+    "a NUL behind the method": message("GET\0 /v2/version HTTP/1.1", HOST),
+    "a line that begins with NUL": login("\0X-Note: a", "Content-Length: 5", body=b"12345"),
+    "a line of one NUL": login("\0", "Content-Length: 5", body=b"12345"),
+    "a line that begins with a colon": login(": 5", "Content-Length: 5", body=b"12345"),
+    "a last line that begins with NUL": get("/v2/version", "\0nothing"),
+    "two blanks before the target": message("GET  /v2/version HTTP/1.1", HOST),
     "a field without a colon": login("Content-Length 5", body=b"12345"),
     "chunk of no size": login("Transfer-Encoding: chunked", body=b"\r\nx\r\n0\r\n\r\n"),
     "chunk size with 0x": login("Transfer-Encoding: chunked", body=b"0x22\r\n" + BODY + b"\r\n0\r\n\r\n"),
@@ -129,10 +145,11 @@ DOUBTFUL = {
 }
 
 
-# haproxy gives these a clear meaning, and hands on that: it unfolds, puts in the version that it speaks, needs no Host, knows HTTP/2.
+# haproxy gives these a clear meaning, and hands on that: it unfolds, puts in its own version, needs no Host, knows HTTP/2, writes
+# one blank, and takes a NUL in a value for a letter as any other: we refuse that then, and its next request comes by another connection.
 MENDED = {
     "the HTTP/2 preface", "a folded field", "a fold in the first field", "TE folded", "no Host", "HTTP/9.9",
-    "a bare line feed before the end",
+    "a bare line feed before the end", "two blanks before the target", "a NUL behind the last field",
 }
 
 
@@ -153,14 +170,6 @@ def test_what_has_no_clear_end_ends_the_connection(door: Door, name: str) -> Non
     still_well(door)
 
 
-@pytest.mark.parametrize("line", ["\0nothing", ": 5", "\0: x"])
-def test_a_line_that_the_library_does_not_see_changes_nothing(door: Door, line: str) -> None:
-    """A proxy refuses it; without one there is nobody who could see something else in it."""
-    answers = door.send(message("GET /v2/version HTTP/1.1", HOST, line) + AFTER)
-    assert statuses(answers) in ([200, 200], [400])
-    still_well(door)
-
-
 # These have one clear meaning: an answer of their own, then the next request has its own.
 CLEAR = {
     "a body": (login(f"Content-Length: {len(BODY)}", body=BODY), {401, 429}),
@@ -170,6 +179,7 @@ CLEAR = {
     "trailers": (login("Transfer-Encoding: chunked", body=b"22\r\n" + BODY + b"\r\n0\r\nAuthorization: Bearer x\r\n\r\n"), {401, 429}),
     "two CL of one value": (login("Content-Length: 0", "Content-Length: 0"), {400}),
     "an unknown field": (get("/v2/version", "X-Any: thing"), {200}),
+    "blanks around a value": (get("/v2/version", "X-Any: \t thing \t ", "X-None: ", "X-Nothing:"), {200}),
     "a field with underscores": (get("/v2/version", "Content_Length: 5", "Transfer_Encoding: chunked"), {200, 400}),
     "an empty line before": (b"\r\n" + get("/v2/version"), {200}),
     "Host with a port": (message("GET /v2/version HTTP/1.1", "Host: localhost:8443"), {200}),

@@ -60,26 +60,6 @@ static void test_fields(void **state) {
     http_request_destroy(req);
 }
 
-/* As the library hands over "X-Note: a" with a second line " chunked": the name is made anew, the value stays where it came. */
-static void test_folded_fields(void **state) {
-    struct http_request *req = http_request_new(NULL, "/");
-    char store[5][256], joined[] = "X-Notechunked";
-    bool has_body = false;
-    int64_t bytes = 0;
-    (void)state;
-    set_fields(req, store, (const char *const[]){"Host:a", "X-Note: a", NULL});
-    req->fields[1].value++; /* behind the blank */
-    req->fields[1].value_len--;
-    assert_int_equal(http_fields_check(req, &has_body, &bytes, NULL), 0);
-    req->fields[1].name = joined;
-    req->fields[1].name_len = sizeof(joined) - 1;
-    assert_int_equal(http_fields_check(req, &has_body, &bytes, NULL), ERR_INVALID);
-    req->fields[1].value = ""; /* nor with nothing in the first line */
-    req->fields[1].value_len = 0;
-    assert_int_equal(http_fields_check(req, &has_body, &bytes, NULL), ERR_INVALID);
-    http_request_destroy(req);
-}
-
 static void test_kept_fields_outlive_the_connection(void **state) {
     struct http_request *req = http_request_new(NULL, "/");
     char store[5][256];
@@ -255,7 +235,6 @@ static void test_every_byte_at_every_place(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_folded_fields),
         cmocka_unit_test(test_kept_fields_outlive_the_connection),
         cmocka_unit_test(test_every_byte_at_every_place),
         cmocka_unit_test(test_media_types),
