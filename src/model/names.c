@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cleanup.h"
 #include "limits.h"
 #include "object_ref.h"
 #include "str.h"
@@ -41,6 +42,39 @@ int name_check(const char *name, const char *what, struct err *err) {
         return rc;
     if (name[0] == ' ' || str_ends(name, " "))
         return err_set(err, ERR_UNPROCESSABLE, "%s begins or ends with a blank", what);
+    return 0;
+}
+
+/* By the blocks of Unicode that have their letters, in which not much else is. */
+static const char *script_of(uint32_t point) {
+    static const struct {
+        uint32_t first, last;
+        const char *script;
+    } ranges[] = {
+        {'A', 'Z', "Latin"},        {'a', 'z', "Latin"},          {0xc0, 0x2af, "Latin"},    {0x370, 0x3ff, "Greek"},
+        {0x400, 0x52f, "Cyrillic"}, {0x1c80, 0x1c8f, "Cyrillic"}, {0x1e00, 0x1eff, "Latin"}, {0x1f00, 0x1fff, "Greek"},
+        {0x2c60, 0x2c7f, "Latin"},  {0xa640, 0xa69f, "Cyrillic"}, {0xa720, 0xa7ff, "Latin"}, {0xff21, 0xff5a, "Latin"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(ranges); i++)
+        if (point >= ranges[i].first && point <= ranges[i].last)
+            return ranges[i].script;
+    return NULL;
+}
+
+int name_check_script(const char *name, const char *what, struct err *err) {
+    const char *script = NULL;
+    uint32_t point;
+    size_t n;
+    for (; *name && (n = str_utf8_next(name, strlen(name), &point)); name += n) {
+        const char *other = script_of(point);
+        if (!other)
+            continue;
+        if (script && !str_eq(script, other)) {
+            (void)err_set(err, ERR_UNPROCESSABLE, "%s has letters of two scripts, %s and %s", what, script, other);
+            return err_remedy(err, "write all of it in one: letters of the two look alike, and so would people");
+        }
+        script = other;
+    }
     return 0;
 }
 

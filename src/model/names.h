@@ -16,6 +16,10 @@ int name_check_line(const char *text, size_t max_chars, const char *what, struct
  * either end. `what` names the member in the message. ERR_UNPROCESSABLE. */
 int name_check(const char *name, const char *what, struct err *err);
 
+/* Checks that the letters of a name, valid UTF-8, are not of more than one of the scripts Latin, Greek and Cyrillic, which share shapes: "admin" with a
+ * Cyrillic a is somebody else who looks the same. ERR_UNPROCESSABLE. */
+int name_check_script(const char *name, const char *what, struct err *err);
+
 /* Checks a Kubernetes version "1.31.2" (no leading v; optional -suffix or +suffix of letters, digits, dots, dashes). ERR_UNPROCESSABLE. */
 int name_check_kubernetes_version(const char *version, struct err *err);
 

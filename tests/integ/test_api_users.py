@@ -122,6 +122,7 @@ def test_names_are_unique_without_regard_to_case(admin: Api, make: Make) -> None
         {"name": " anna"},
         {"name": "anna "},
         {"name": "a\nb"},
+        {"name": "\u0430dmin"},  # the first letter is Cyrillic
         {"name": "a" * 101},
         {"name": None},
         {"role": "none"},

@@ -51,6 +51,27 @@ static void object_names(void **state) {
     check_rows(rows, UNIT_COUNT(rows), name_check);
 }
 
+static void scripts_of_a_name(void **state) {
+    static const struct row rows[] = {
+        {"admin", NULL},
+        {"\xc3\x85nna Ek-2", NULL},
+        {"\xd0\xb0\xd0\xbd\xd0\xbd\xd0\xb0 1", NULL}, /* Cyrillic */
+        {"\xce\x86\xce\xbd\xce\xbd\xce\xb1", NULL},   /* Greek */
+        {"\xe5\xae\x89 anna", NULL},                  /* nothing of the one looks like the other */
+        {"\xc2\xb5-1", NULL},                         /* the sign for micro */
+        {"", NULL},
+        {"\xd0\xb0"
+         "dmin",
+         "two scripts, Cyrillic and Latin"},
+        {"admi\xd0\xbf", "two scripts, Latin and Cyrillic"},
+        {"r\xce\xbfot", "two scripts, Latin and Greek"},
+        {"\xce\xbf\xd0\xbe", "Greek and Cyrillic"},
+        {"\xef\xbd\x81\xd0\xb0", "Latin and Cyrillic"}, /* full width */
+    };
+    (void)state;
+    check_rows(rows, UNIT_COUNT(rows), name_check_script);
+}
+
 static void kubernetes_versions(void **state) {
     static const char *const good[] = {"1.31.2", "0.0.0", "1.31.2-rc.1", "1.31.2+k3s1", "1.31.2-rc.1+build-7", "10.200.3000"};
     static const char *const bad[] = {
@@ -184,8 +205,13 @@ static void free_texts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(object_names), cmocka_unit_test(kubernetes_versions),    cmocka_unit_test(hosts),
-        cmocka_unit_test(urls),         cmocka_unit_test(url_length_and_silence), cmocka_unit_test(morefs_and_addresses),
+        cmocka_unit_test(object_names),
+        cmocka_unit_test(scripts_of_a_name),
+        cmocka_unit_test(kubernetes_versions),
+        cmocka_unit_test(hosts),
+        cmocka_unit_test(urls),
+        cmocka_unit_test(url_length_and_silence),
+        cmocka_unit_test(morefs_and_addresses),
         cmocka_unit_test(free_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

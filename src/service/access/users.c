@@ -28,7 +28,7 @@ static int check_name(const char *name, struct err *err) {
     int rc = name_check_line(name, ACCESS_USER_NAME_CHARS_MAX, "name", err);
     if (!rc && (name[0] == ' ' || str_ends(name, " ")))
         return err_set(err, ERR_UNPROCESSABLE, "name begins or ends with a blank");
-    return rc;
+    return rc ? rc : name_check_script(name, "name", err);
 }
 
 static int check_full_name(const char *full_name, struct err *err) {
