@@ -266,11 +266,10 @@ static struct httpd_options proxy_options(struct wire *w, const char *listen) {
     return options;
 }
 
-/* Everybody may connect to the admin socket: who is an administrator is decided by user id. */
+/* Mode 0600: root and our own user may open it. Who is an administrator is decided by user id once more. */
 static struct httpd_options admin_options(struct wire *w, const char *listen) {
     struct httpd_options options = {
         .listen = listen,
-        .unix_mode = 0666,
         .threads = 1,
         .connections_max = KAAS_HTTP_ADMIN_CONNECTIONS,
         .connections_per_uid_max = KAAS_HTTP_ADMIN_CONNECTIONS_PER_UID,

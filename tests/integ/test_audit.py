@@ -22,6 +22,7 @@ PASSWORD, WRONG = "seven swans in a paper boat", "wr0ng-horse-battery-staple"
 REFUSALS = 25
 MARK = "unknown name #"  # what stands for a typed name that nobody has: it may be a password
 SIGN_ONS = 12
+CURL_CANNOT_CONNECT = 7  # exit status
 NOBODY = 65534  # no administrator anywhere
 
 
@@ -128,19 +129,23 @@ def test_who_may_not_is_noted_within_bounds(place: Place) -> None:
 
 
 def by_admin_socket(daemon: Kaasd, user: int, *more: str) -> tuple[int, dict[str, Any]]:
-    """Status and answer when a process of that user asks for the users. It begins in the folder, which it might not get into by itself."""
+    """Status and answer when a process of that user asks for the users; curl's exit status if there is none. It begins in the folder,
+    which it might not get into by itself."""
     assert os.geteuid() == 0, "these tests run as root"
     curl = ["curl", "-sS", "-w", "\\n%{http_code}", "--unix-socket", "admin.sock", *more, "http://localhost/v2/users"]
-    said = subprocess.run(curl, cwd=daemon.folder, user=user, group=user, extra_groups=[], capture_output=True, text=True, check=True,
-                          timeout=120)
+    said = subprocess.run(curl, cwd=daemon.folder, user=user, group=user, extra_groups=[], capture_output=True, text=True, timeout=120)
+    if said.returncode:
+        return said.returncode, {}
     body, status = said.stdout.rsplit("\n", 1)
     return int(status), json.loads(body)
 
 
 def test_another_user_may_not_use_the_admin_socket(place: Place) -> None:
-    """Everybody may connect; whom the kernel names is an administrator or not."""
+    """Nobody else can open it; if somebody could, whom the kernel names is an administrator or not."""
     status, answer = by_admin_socket(place.first, 0)
     assert (status, [user["name"] for user in answer["items"]]) == (200, ["admin", "viewer"])
+    assert by_admin_socket(place.first, NOBODY)[0] == CURL_CANNOT_CONNECT
+    (place.first.folder / "admin.sock").chmod(0o666)
     status, answer = by_admin_socket(place.first, NOBODY)
     assert (status, answer["code"]) == (403, "forbidden")
     assert answer["detail"] == f"user id {NOBODY} may not use the admin socket"
