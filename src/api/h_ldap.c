@@ -6,6 +6,7 @@
 
 #include "directories.h"
 #include "handlers.h"
+#include "kerberos.h"
 #include "limits.h"
 #include "reply.h"
 #include "str.h"
@@ -297,14 +298,23 @@ static json_t *test_json(const struct directory_test *test) {
 }
 
 int h_ldap_test(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct api_options *options = &call->api->options;
+    struct directory_test_wish wish = {.name = http_request_param(call->req, "name")};
+    struct kerberos_status tokens = {0};
     struct directory_test test = {0};
     const char *user;
     int rc = api_read_members(call, test_members, NULL, err);
     user = rc ? NULL : json_get_string(call->body, "username");
     if (!rc && user && (!*user || strlen(user) > 256 || str_has_control(user)))
         rc = err_set(err, ERR_UNPROCESSABLE, "the member \"username\" must have 1 to 256 characters and no control characters");
-    if (!rc)
-        rc = directories_test(call->api->options.identity, http_request_param(call->req, "name"), user, &test, err);
+    if (!rc && options->kerberos)
+        rc = kerberos_get_status(options->kerberos, &tokens, err);
+    if (rc)
+        return rc;
+    wish.user = user;
+    wish.tokens = &tokens;
+    rc = directories_test(options->identity, &wish, &test, err);
+    kerberos_status_done(&tokens);
     if (rc)
         return rc;
     rc = reply_json(resp, 200, test_json(&test), err);

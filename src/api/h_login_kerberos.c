@@ -125,6 +125,7 @@ static json_t *status_json(const struct kerberos_status *status, bool is_configu
     (void)json_object_set_new(object, "newest_kvno", status->newest_kvno ? json_integer(status->newest_kvno) : json_null());
     (void)json_object_set_new(object, "realms", realms_json(status));
     json_put_string(object, "channel_bindings", status->looks_at_bindings ? "allow" : "off");
+    json_put_bool(object, "require_pac", status->requires_pac);
     json_put_string(object, "live_check", kerberos_live_check_name(status->live_check));
     (void)json_object_set_new(object, "keys", keys_json(status));
     return object;

@@ -11,6 +11,7 @@ static const struct cli_column status_columns[] = {
     {"Newest key version", "newest_kvno", show_text},
     {"Realms", "realms", show_words},
     {"Channel bindings", "channel_bindings", show_text},
+    {"PAC required", "require_pac", show_yes_no},
     {"Live check", "live_check", show_text},
     {NULL, NULL, NULL},
 };

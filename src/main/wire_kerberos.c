@@ -71,6 +71,7 @@ int wire_make_kerberos(struct wire *w, struct err *err) {
         .realms = (const char *const *)config->auth_kerberos_realms.items,
         .encryption_types = (const char *const *)config->auth_kerberos_encryption_types.items,
         .looks_at_bindings = config->auth_kerberos_channel_bindings != 0,
+        .requires_pac = config->auth_kerberos_require_pac,
         .live_check = (enum kerberos_live_check)config->auth_kerberos_live_check,
         .is_privileged = is_privileged,
         .arg = w,

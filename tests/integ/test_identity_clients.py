@@ -42,7 +42,7 @@ def ad() -> Iterator[AdWorld]:
 
 @pytest.fixture(scope="module")
 def joined(ad: AdWorld) -> Iterator[World]:
-    with World("id", env=ad.env, options=kerberos_options(ad)) as world:
+    with World("id", env=ad.env, options=kerberos_options(ad, require_pac=False)) as world:
         world.join()
         add_directory(world.admin, ad)
         for group, role in MAPPED.items():

@@ -64,7 +64,7 @@ def merged(*keytabs: Path) -> bytes:
 
 def options(scratch: Scratch, keytab: Path, setting: str) -> dict[str, Any]:
     kerberos = {"keytab": str(keytab), "replay_cache": str(scratch.path / f"rcache-{setting}"), "realms": ["AD.TEST", "MIT.TEST"],
-                "live_check": setting}
+                "live_check": setting, **({} if setting == "always" else {"require_pac": False})}
     return {"auth": {"kerberos": kerberos, "directory_live_check": "1s"}}
 
 
@@ -118,7 +118,8 @@ def group_ids(who: dict[str, Any]) -> list[str]:
 
 def test_the_setting_is_told(place: Place) -> None:
     for setting, daemon in place.daemons.items():
-        assert daemon.api(place.admin.token).get("/v2/kerberos")["live_check"] == setting
+        told = daemon.api(place.admin.token).get("/v2/kerberos")
+        assert (told["live_check"], told["require_pac"]) == (setting, setting == "always")
 
 
 # -- at the sign-on --------------------------------------------------------------------------------------------------------
@@ -247,12 +248,41 @@ def signed(answer: requests.Response) -> str:
 
 
 def test_a_service_whose_tickets_have_no_groups(place: Place) -> None:
-    """Active Directory leaves them out for accounts that say so (NO_AUTH_DATA_REQUIRED)."""
+    """Active Directory leaves them out for accounts that say so (NO_AUTH_DATA_REQUIRED): the name alone does by request only."""
     for setting, daemon in place.daemons.items():
         answer = post_token(daemon.api(), place.ad.token("ada", "HTTP@nopac.ad.test"))
+        if setting == "always":
+            assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), answer.text
+            line = next(e for e in place.admin.items("/v2/audit", action="login") if e["source"] == "kerberos")
+            assert (line["principal_name"], line["reason"]) == ("ada@AD.TEST", "no_pac")
+            continue
         assert (setting, answer.status_code) == (setting, 200), answer.text
         told = daemon.api(answer.json()["access_token"]).get("/v2/whoami")
         assert (told["id"], told["role"], told["directory"]) == (place.ad.user("ada").id, "admin", "corp")
+
+
+def tickets(daemon: Kaasd, token: str | None) -> list[dict[str, Any]]:
+    """What the walk to the domain's servers says of the account whose keys are in the keytab."""
+    found = daemon.api(token).expect(200, "POST", "/v2/ldap/corp/test", json={}, headers={"X-KaaS": "1"})["findings"]
+    return [finding for finding in found if finding["step"] == "kerberos"]
+
+
+def test_an_account_without_pac_is_warned_of(place: Place) -> None:
+    for setting, daemon in place.daemons.items():
+        found = tickets(daemon, place.admin.token)
+        assert {f["status"] for f in found} == {"warning"} and len(found) == 2
+        assert "svc-nopac" in found[0]["finding"] and "NO_AUTH_DATA_REQUIRED" in found[0]["finding"]
+        assert ("require_pac refuses" in found[0]["finding"]) == (setting == "always")
+        assert "0x2000000" in found[0]["remedy"]
+    said = place.daemons["always"].ctl.run("ldap", "test", "corp")
+    assert "svc-nopac" in said.stdout and "Kerberos tickets" in said.stdout
+    place.ad.set("svc-nopac", "userAccountControl", "66048")
+    try:
+        assert {f["status"] for f in tickets(place.daemons["always"], place.admin.token)} == {"ok"}
+    finally:
+        place.ad.set("svc-nopac", "userAccountControl", str(66048 | 0x2000000))
+    lab = place.admin.expect(200, "POST", "/v2/ldap/lab/test", json={}, headers={"X-KaaS": "1"})["findings"]
+    assert not [finding for finding in lab if finding["step"] == "kerberos"]
 
 
 def test_without_groups_and_without_a_directory_nobody_comes_in(place: Place) -> None:

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 import requests
 from world.ad import AdWorld
+from world.ad.joined import add_directory
 from world.full import World
 from world.hx_controller import HxController, claims_of
 from world.samples import visible_to
+from world.wait import until
 
 pytestmark = pytest.mark.slow
 PRINCIPAL = "svc-hx-east@AD.TEST"
@@ -95,3 +97,18 @@ def test_an_account_found_under_another_name_is_not_the_program(place: Place) ->
         assert (answer.status_code, answer.json()["code"]) == (401, "invalid_credentials"), answer.text
         line = admin.get("/v2/audit")["items"][0]
         assert (line["principal_name"], line["reason"]) == (f"{name}@AD.TEST", "account_name")
+
+
+def test_without_the_statement_of_the_domain_a_name_is_not_the_program(place: Place) -> None:
+    """Which account the KDC found for a name stands in the statement only."""
+    admin = place.world.kaasd.admin()
+    admin.expect(201, "POST", "/v2/services", json={"name": "gone-3", "kerberos": "gone-3@AD.TEST", "hx_clusters": [place.hx_east]})
+    place.ad.create("taker-of-gone-3", "Taken-1234-over")
+    place.ad.set("taker-of-gone-3", "userPrincipalName", "gone-3@AD.TEST")
+    cache = place.ad.forge(place.ad.kerberos.kinit("gone-3@AD.TEST", "Taken-1234-over"), no_pac=True)
+    assert place.sign_in({"token": place.token(cache)}).status_code == 200, "without a directory of the realm the name has to do"
+    add_directory(admin, place.ad)
+    until(lambda: place.sign_in({"token": place.token(cache)}).status_code == 403, "the directory of the realm")
+    line = admin.get("/v2/audit")["items"][0]
+    assert (line["principal_name"], line["reason"]) == ("gone-3@AD.TEST", "no_pac")
+    assert place.sign_in({"token": place.token()}).status_code == 200

@@ -11,6 +11,7 @@
 #include "principal.h"
 
 struct identity;
+struct kerberos_status;
 
 /* How a source is, on this replica. */
 enum directory_state { DIRECTORY_UNKNOWN, DIRECTORY_OK, DIRECTORY_FAILING, DIRECTORY_DISABLED };
@@ -81,6 +82,12 @@ struct directory_test {
     size_t count;
 };
 void directory_test_done(struct directory_test *test); /* NULL is allowed */
-/* Walks to each server of a stored source, and looks for `user` (NULL: nobody); connections are its own. Blocks: in the lane `outside`. ERR_NOT_FOUND, ERR_NOMEM; what is wrong
- * is an answer, not an error. */
-int directories_test(struct identity *identity, const char *name, const char *user, struct directory_test *out, struct err *err);
+/* What to look at. Borrowed. */
+struct directory_test_wish {
+    const char *name;                     /* of the source */
+    const char *user;                     /* who is looked for; NULL: nobody */
+    const struct kerberos_status *tokens; /* whose accounts are looked at, if they are of its realms; NULL: none */
+};
+/* Walks to each server of a stored source; connections are its own. Blocks: in the lane `outside`. ERR_NOT_FOUND, ERR_NOMEM; what is wrong is an answer, not an error. */
+int directories_test(struct identity *identity, const struct directory_test_wish *wish, struct directory_test *out,
+                     struct err *err);

@@ -25,8 +25,7 @@ static int take_text(void *arg, const struct ldap_entry *entry, struct err *err)
     return 0;
 }
 
-/* One attribute of the server's own entry (RFC 4512 section 5.1). */
-static int ask_root(struct ldap_conn *conn, const char *attr, char **out, struct err *err) {
+int source_ask_root(struct ldap_conn *conn, const char *attr, char **out, struct err *err) {
     const char *const attrs[] = {attr, NULL};
     const struct ldap_query query = {
         .base = "", .scope = LDAP_SEARCH_BASE, .filter = "(objectClass=*)", .attrs = attrs, .entries_max = 1};
@@ -58,9 +57,9 @@ static int ask_partition(struct ldap_conn *conn, const char *configuration, cons
 static int ask_domain(struct ldap_conn *conn, void *arg, struct err *err) {
     struct dir_source *source = arg;
     _cleanup_free_ char *configuration = NULL, *domain = NULL, *name = NULL;
-    int rc = ask_root(conn, "configurationNamingContext", &configuration, err);
+    int rc = source_ask_root(conn, "configurationNamingContext", &configuration, err);
     if (!rc)
-        rc = ask_root(conn, "defaultNamingContext", &domain, err);
+        rc = source_ask_root(conn, "defaultNamingContext", &domain, err);
     if (!rc && configuration && domain)
         rc = ask_partition(conn, configuration, domain, &name, err);
     if (rc || !name || strlen(name) >= sizeof(source->domain))

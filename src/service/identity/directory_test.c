@@ -9,9 +9,14 @@
 
 #include "clock.h"
 #include "identity_private.h"
+#include "kerberos.h"
+#include "ldap_text.h"
 #include "net_look.h"
 #include "str.h"
 
+#define NO_AUTH_DATA_REQUIRED 0x2000000LL /* userAccountControl (MS-ADTS 2.2.16) */
+#define FILTER_BYTES_MAX 16384U
+#define SERVICES_MAX 100U
 #define DAY_MS (24LL * 3600 * 1000)
 #define EXPIRY_WARNING_DAYS 30
 
@@ -36,7 +41,7 @@ struct visit {
     struct dir_source *source;
     struct directory_test *test;
     const struct ldap_url *url;
-    const char *user; /* NULL: nobody is looked for */
+    const struct directory_test_wish *wish;
     struct net_addresses addresses;
     struct ldap_conn *conn;
     struct account account;
@@ -146,12 +151,12 @@ static void look_base(struct visit *v, struct directory_finding *f) {
 
 static void look_user(struct visit *v, struct directory_finding *f) {
     struct err err = {0};
-    if (account_find(v->conn, &v->source->row.source, v->user, &v->account, &err)) {
+    if (account_find(v->conn, &v->source->row.source, v->wish->user, &v->account, &err)) {
         say_error(f, &err, "see that user_filter is right, and that the account may read people");
         return;
     }
     if (!v->account.dn) {
-        say(f, DIRECTORY_STEP_FAILED, "no account, or several, of the name %.200s", v->user);
+        say(f, DIRECTORY_STEP_FAILED, "no account, or several, of the name %.200s", v->wish->user);
         advise(
             f,
             "see that the person is below search_base, that user_filter fits, and that the account may read objectSid (AD) or entryUUID");
@@ -183,20 +188,98 @@ static void look_groups(struct visit *v, struct directory_finding *f) {
     group_set_done(&groups);
 }
 
-/* In the order in which they are done; each needs all before it. */
+/* The name of a service, of a realm of this directory, that the keytab has keys for; the first of its keys stands for all. */
+static bool is_our_service(const struct visit *v, const struct kerberos_key *key) {
+    const struct kerberos_key *first = v->wish->tokens->keys;
+    const char *at = strrchr(key->principal, '@');
+    while (!str_eq(first->principal, key->principal))
+        first++;
+    return first == key && at && strchr(key->principal, '/') && ldap_source_serves(&v->source->row.source, at + 1);
+}
+
+static bool has_service(const struct visit *v) {
+    const struct kerberos_status *tokens = v->wish->tokens;
+    for (size_t i = 0; tokens && i < tokens->keys_count; i++)
+        if (v->source->row.source.kind == LDAP_KIND_AD && is_our_service(v, &tokens->keys[i]))
+            return true;
+    return false;
+}
+
+struct services {
+    unsigned count;
+    char without_pac[128]; /* one whose tickets have none; "": all have */
+};
+
+static int take_service(void *arg, const struct ldap_entry *entry, struct err *err) {
+    struct services *services = arg;
+    _cleanup_free_ char *name = ldap_entry_text(entry, "sAMAccountName");
+    (void)err;
+    services->count++;
+    if (ldap_entry_number(entry, "userAccountControl", 0) & NO_AUTH_DATA_REQUIRED)
+        (void)snprintf(services->without_pac, sizeof(services->without_pac), "%s", name ? name : "an account");
+    return 0;
+}
+
+static int find_services(struct visit *v, struct services *out, struct err *err) {
+    static const char *const attrs[] = {"sAMAccountName", "userAccountControl", NULL};
+    const struct kerberos_status *tokens = v->wish->tokens;
+    _cleanup_free_ char *domain = NULL;
+    struct ldap_query query = {.scope = LDAP_SEARCH_SUBTREE, .attrs = attrs, .entries_max = SERVICES_MAX};
+    _cleanup_strbuf_ struct strbuf filter;
+    int rc;
+    strbuf_init(&filter, FILTER_BYTES_MAX);
+    strbuf_adds(&filter, "(|");
+    for (size_t i = 0; i < tokens->keys_count; i++) {
+        const char *principal = tokens->keys[i].principal;
+        if (!is_our_service(v, &tokens->keys[i]))
+            continue;
+        strbuf_adds(&filter, "(servicePrincipalName=");
+        ldap_text_filter(&filter, principal, (size_t)(strrchr(principal, '@') - principal));
+        strbuf_addc(&filter, ')');
+    }
+    strbuf_addc(&filter, ')');
+    rc = strbuf_check(&filter, "search filter", err);
+    if (!rc) /* the service's account is seldom where people are */
+        rc = source_ask_root(v->conn, "defaultNamingContext", &domain, err);
+    if (rc)
+        return rc;
+    query.base = domain ? domain : v->source->row.source.search_base;
+    query.filter = filter.data;
+    return ldap_conn_search(v->conn, &query, take_service, out, err);
+}
+
+static void look_services(struct visit *v, struct directory_finding *f) {
+    struct services services = {0};
+    struct err err = {0};
+    if (find_services(v, &services, &err)) {
+        say_error(f, &err, "see that the account may read userAccountControl of the accounts that bear the names of the keytab");
+        f->status = DIRECTORY_STEP_WARNING; /* people sign in all the same */
+        return;
+    }
+    say(f, DIRECTORY_STEP_OK,
+        services.count ? "tickets for us come with groups" : "no account that may be read bears a name of the keytab");
+    if (!*services.without_pac)
+        return;
+    say(f, DIRECTORY_STEP_WARNING, "tickets for %.100s come without groups: it has NO_AUTH_DATA_REQUIRED%s", services.without_pac,
+        v->wish->tokens->requires_pac ? ", and auth.kerberos.require_pac refuses them" : "");
+    advise(f, "clear the bit 0x2000000 of userAccountControl of that account; people get new tickets then");
+}
+
+/* In the order in which they are done; each needs that none before it has failed. */
 static const struct step {
     const char *name, *title;
     void (*look)(struct visit *v, struct directory_finding *f);
-    bool needs_user;
 } steps[] = {
-    {"name", "Name resolution", look_name, false},
-    {"connect", "Connection", look_port, false},
-    {"tls", "TLS", look_tls, false},
-    {"bind", "Our account", look_bind, false},
-    {"base", "Search base", look_base, false},
-    {"user", "Person", look_user, true},
-    {"groups", "Groups", look_groups, true},
+    {"name", "Name resolution", look_name}, {"connect", "Connection", look_port}, {"tls", "TLS", look_tls},
+    {"bind", "Our account", look_bind},     {"base", "Search base", look_base},   {"kerberos", "Kerberos tickets", look_services},
+    {"user", "Person", look_user},          {"groups", "Groups", look_groups},
 };
+
+static bool is_wanted(const struct visit *v, const struct step *step) {
+    if (step->look == look_user || step->look == look_groups)
+        return v->wish->user;
+    return step->look != look_services || has_service(v);
+}
 
 static void judge(struct visit *v, const struct step *step, const struct step *failed) {
     struct directory_finding *f;
@@ -219,7 +302,7 @@ static void judge(struct visit *v, const struct step *step, const struct step *f
 static void walk(struct visit *v) {
     const struct step *failed = NULL;
     for (size_t i = 0; i < ARRAY_COUNT(steps); i++) {
-        if (steps[i].needs_user && !v->user)
+        if (!is_wanted(v, &steps[i]))
             continue;
         judge(v, &steps[i], failed);
         if (!failed && v->test->findings[v->test->count - 1].status == DIRECTORY_STEP_FAILED)
@@ -240,18 +323,19 @@ static struct dir_source *find_any(struct identity *identity, const char *name) 
     return found;
 }
 
-int directories_test(struct identity *identity, const char *name, const char *user, struct directory_test *out, struct err *err) {
-    _cleanup_(source_unref) struct dir_source *source = find_any(identity, name);
+int directories_test(struct identity *identity, const struct directory_test_wish *wish, struct directory_test *out,
+                     struct err *err) {
+    _cleanup_(source_unref) struct dir_source *source = find_any(identity, wish->name);
     struct directory_test test = {.checked_at_ms = clock_wall_ms()};
     const int64_t begin_ms = clock_mono_ms();
     if (!source)
-        return err_set(err, ERR_NOT_FOUND, "there is no directory named %.40s", name);
+        return err_set(err, ERR_NOT_FOUND, "there is no directory named %.40s", wish->name);
     test.findings = calloc(DIRECTORY_FINDINGS_MAX, sizeof(*test.findings));
     if (!test.findings)
         return err_set(err, ERR_NOMEM, "out of memory");
     (void)snprintf(test.name, sizeof(test.name), "%s", source->row.source.name);
     for (size_t i = 0; i < source->servers_count; i++) {
-        struct visit visit = {.source = source, .test = &test, .url = &source->servers[i].url, .user = user};
+        struct visit visit = {.source = source, .test = &test, .url = &source->servers[i].url, .wish = wish};
         walk(&visit);
     }
     test.duration_ms = clock_mono_ms() - begin_ms;

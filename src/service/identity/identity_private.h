@@ -128,6 +128,8 @@ char *entry_name(const struct ldap_entry *entry, const struct ldap_source *sourc
 /* What is behind "DOMAIN\\" of a name as Windows writes it, if that is the domain of the source; the name itself if it has no such part. *rest points into it.
  * ERR_UNPROCESSABLE for another domain, or where there are none; errors of asking. */
 int source_skip_domain(struct dir_source *source, const char *name, const char **rest, struct err *err);
+/* One attribute of the server's own entry (RFC 4512 section 5.1). *out is NULL if there is none; caller frees. */
+int source_ask_root(struct ldap_conn *conn, const char *attr, char **out, struct err *err);
 
 /* -- directory_names.c -------------------------------------------------------------------------------------------------------- */
 int names_new(struct names **out, struct err *err);

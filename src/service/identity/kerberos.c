@@ -99,6 +99,13 @@ static int forbid(struct kerberos_peer *out, const char *reason, const char *tex
     return err_set(err, ERR_FORBIDDEN, "%s", text);
 }
 
+/* Without a PAC the name decides alone who somebody is, and in Active Directory who may write a UPN can choose one. */
+static bool lacks_pac(const struct kerberos *k, const struct gss_answer *answer, const char *realm) {
+    const struct identity_principal who = {.realm = realm, .id = "sid:"}; /* an id that Active Directory alone knows */
+    char directory[IDENTITY_SOURCE_BYTES];
+    return k->requires_pac && answer->pac == GSS_PAC_NONE && identity_source_of(k->identity, &who, directory);
+}
+
 /* The token was good; is what it says? */
 static int judge_accepted(struct kerberos *k, const struct gss_answer *answer, struct kerberos_peer *out, struct err *err) {
     if (answer->pac == GSS_PAC_ALTERED || answer->pac == GSS_PAC_UNREADABLE) {
@@ -108,6 +115,10 @@ static int judge_accepted(struct kerberos *k, const struct gss_answer *answer, s
     }
     if (!kerberos_allows_realm(k, out->realm) || str_starts(out->name, "WELLKNOWN/"))
         return forbid(out, "realm", "people of this realm may not sign in here", err);
+    if (lacks_pac(k, answer, out->realm)) {
+        (void)forbid(out, "no_pac", "the ticket lacks the statement that the domain signs about an account", err);
+        return err_remedy(err, "an administrator of the domain lets it be made for our account; see: kaasctl ldap test");
+    }
     memcpy(out->digest, answer->digest, sizeof(out->digest));
     out->digest_until_ms = answer->taken_until_ms + REPLICAS_DIFFER_MS;
     return 0;

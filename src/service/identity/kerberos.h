@@ -31,6 +31,7 @@ struct kerberos_options {
         *realms; /* whose people may come in, ended by NULL; NULL or empty: the realms of the keytab's own principals */
     const char *const *encryption_types; /* names as in krb5.conf, ended by NULL; NULL or empty: all of AES */
     bool looks_at_bindings;
+    bool requires_pac; /* where a directory of Active Directory serves the realm */
     enum kerberos_live_check live_check;
     /* May this person do more than role `user` may? Asked for KERBEROS_ASK_PRIVILEGED. */
     bool (*is_privileged)(void *arg, const char *principal_id, const struct group_set *groups);
@@ -83,7 +84,7 @@ int kerberos_refuse(struct err *err);
 
 /* Accepts a token: whoever sent it is principal peer->name now, and the token works no second time, here or at another replica. What the principal may do is not
  * asked. Blocks (database). *out (uninitialised) is freed by kerberos_peer_done in any case. 0; KERBEROS_GO_ON; ERR_INVALID, ERR_TOO_LARGE (no token);
- * ERR_CREDENTIALS (proves nothing; one text for all reasons); ERR_FORBIDDEN (PAC altered, realm not allowed); ERR_UNAVAILABLE (keytab, replay cache); errors of the
+ * ERR_CREDENTIALS (proves nothing; one text for all reasons); ERR_FORBIDDEN (PAC altered, or missing where it is required; realm not allowed); ERR_UNAVAILABLE (keytab, replay cache); errors of the
  * store. */
 int kerberos_accept(struct kerberos *kerberos, struct kerberos_token *token, struct kerberos_peer *out, struct err *err);
 
@@ -109,7 +110,7 @@ struct kerberos_status {
     unsigned newest_kvno;
     char **realms; /* that are let in */
     size_t realms_count;
-    bool looks_at_bindings;
+    bool looks_at_bindings, requires_pac;
     enum kerberos_live_check live_check;
     struct err problem; /* code 0: tokens can be accepted */
     int64_t since_ms;   /* wall clock: since when they can, or cannot */

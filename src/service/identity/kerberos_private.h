@@ -15,7 +15,7 @@ struct kerberos {
     struct identity *identity;
     struct gss_acceptor *acceptor;
     char **realms; /* configured; ended by NULL; empty: those of the keytab */
-    bool looks_at_bindings;
+    bool looks_at_bindings, requires_pac;
     enum kerberos_live_check live_check;
     bool (*is_privileged)(void *arg, const char *principal_id, const struct group_set *groups);
     void *arg;

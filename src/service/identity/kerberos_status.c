@@ -60,6 +60,7 @@ int kerberos_new(const struct kerberos_options *options, struct kerberos **out, 
     k->store = options->store;
     k->identity = options->identity;
     k->looks_at_bindings = options->looks_at_bindings;
+    k->requires_pac = options->requires_pac;
     k->live_check = options->live_check;
     k->is_privileged = options->is_privileged;
     k->arg = options->arg;
@@ -166,8 +167,10 @@ static int list_keys(struct gss_keys *keys, struct kerberos_status *out) {
 }
 
 int kerberos_get_status(struct kerberos *k, struct kerberos_status *out, struct err *err) {
-    struct kerberos_status status = {
-        .looks_at_bindings = k->looks_at_bindings, .live_check = k->live_check, .since_ms = atomic_load(&k->since_ms)};
+    struct kerberos_status status = {.looks_at_bindings = k->looks_at_bindings,
+                                     .requires_pac = k->requires_pac,
+                                     .live_check = k->live_check,
+                                     .since_ms = atomic_load(&k->since_ms)};
     struct gss_keys keys;
     int rc;
     (void)gss_acceptor_look(k->acceptor, &keys, &status.problem);
