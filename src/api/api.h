@@ -25,8 +25,9 @@ struct signon;
 
 /* One line of GET /v2/health. Texts are copied by the reader. */
 struct api_check {
-    const char *name;
+    const char *name;   /* behind a colon which one of several */
     int status;         /* 0 ok, 1 warning, 2 failed */
+    bool is_elsewhere;  /* of something else than kaasd, such as a vCenter: the whole is a warning at most by it */
     int64_t since_ms;   /* wall clock */
     const char *detail; /* NULL: nothing to say */
     const char *remedy; /* NULL: none */

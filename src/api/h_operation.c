@@ -21,15 +21,18 @@ static const char *const status_words[] = {"ok", "warning", "failed"};
 struct checks {
     json_t *list;
     int worst;
-    bool has_details; /* details are for administrators */
+    bool has_details; /* details are for administrators, and names of vCenters */
 };
 
 static void add_check(void *sink, const struct api_check *check) {
     struct checks *checks = sink;
     json_t *object = json_object();
-    if (check->status > checks->worst)
-        checks->worst = check->status;
-    json_put_string(object, "name", check->name);
+    const int status = check->is_elsewhere && check->status ? 1 : check->status;
+    _cleanup_free_ char *name =
+        str_format("%.*s", (int)(checks->has_details ? strlen(check->name) : strcspn(check->name, ":")), check->name);
+    if (status > checks->worst)
+        checks->worst = status;
+    json_put_string(object, "name", name);
     json_put_string(object, "status", status_words[check->status]);
     json_put_time(object, "since", check->since_ms);
     view_put_text(object, "detail", checks->has_details ? check->detail : NULL);
@@ -39,10 +42,11 @@ static void add_check(void *sink, const struct api_check *check) {
 
 static void add_link(struct checks *checks, struct link *link) {
     struct link_report report;
-    char name[64];
-    struct api_check check = {.name = name};
+    char label[LINK_NAME_BYTES], name[LINK_NAME_BYTES + 16];
+    struct api_check check = {.name = name, .is_elsewhere = true};
     link_get_report(link, &report);
-    (void)snprintf(name, sizeof(name), "vcenter:%s", link_id(link));
+    link_get_name(link, label);
+    (void)snprintf(name, sizeof(name), "vcenter:%s", label);
     check.since_ms = report.state_since_ms;
     check.detail = report.reason[0] ? report.reason : link_state_name(report.state);
     check.remedy = report.remedy[0] ? report.remedy : NULL;

@@ -149,6 +149,12 @@ static void write_escaped(struct strbuf *out, const char *text, bool is_label) {
     }
 }
 
+void metric_write_label(struct strbuf *out, const char *name, const char *value) {
+    strbuf_addf(out, "%s=\"", name);
+    write_escaped(out, value, true);
+    strbuf_addc(out, '"');
+}
+
 static void write_head(struct strbuf *out, const struct metric *m) {
     strbuf_addf(out, "# HELP %s ", m->name);
     write_escaped(out, m->help, false);
@@ -158,9 +164,9 @@ static void write_head(struct strbuf *out, const struct metric *m) {
 static void write_sample(struct strbuf *out, const struct metric *m) {
     strbuf_adds(out, m->name);
     if (m->label) {
-        strbuf_addf(out, "{%s=\"", m->label);
-        write_escaped(out, m->label_value, true);
-        strbuf_adds(out, "\"}");
+        strbuf_addc(out, '{');
+        metric_write_label(out, m->label, m->label_value);
+        strbuf_addc(out, '}');
     }
     strbuf_addf(out, " %" PRId64 "\n", metric_value(m));
 }

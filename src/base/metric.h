@@ -18,5 +18,8 @@ void metric_add(struct metric *m, int64_t n); /* one atomic add */
 void metric_set(struct metric *m, int64_t n); /* gauges */
 int64_t metric_value(const struct metric *m);
 
+/* Appends the label name="value", escaped as the text format wants it. */
+void metric_write_label(struct strbuf *out, const char *name, const char *value);
+
 /* Appends all metrics in Prometheus text format 0.0.4, sorted by name and label. */
 void metric_write(struct strbuf *out);

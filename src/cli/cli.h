@@ -20,6 +20,7 @@ enum cli_status {
     CLI_NOT_FOUND = 4,
     CLI_REFUSED = 5,
     CLI_UNCONFIRMED = 6,
+    CLI_FAILED_ELSEWHERE = 7, /* health: kaasd is well, something that it works with is not */
 };
 
 /* One run of the program. */

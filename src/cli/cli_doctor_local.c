@@ -249,11 +249,11 @@ static bool look_kaasd(struct cli *cli, json_t *findings) {
 }
 
 static void add_check(json_t *findings, const json_t *check) {
-    char title[64];
+    char title[400];
     struct finding f = {.step = "health", .title = title};
     const char *detail = json_get_string(check, "detail"), *remedy = json_get_string(check, "remedy");
     const char *status = json_get_string(check, "status");
-    (void)snprintf(title, sizeof(title), "kaasd: %.48s", json_get_string(check, "name"));
+    (void)snprintf(title, sizeof(title), "kaasd: %.380s", json_get_string(check, "name"));
     say(&f, status ? status : "skipped", "%s", detail ? detail : "ok");
     advise(&f, "%s", remedy ? remedy : "");
     add(findings, &f);

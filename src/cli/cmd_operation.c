@@ -57,7 +57,16 @@ static int get(struct cli *cli, const char *path, json_t **out, struct err *err)
     return rc ? rc : cli_client_get(cli->client, path, out, err);
 }
 
-/* A failed check is an answer, and a failure for scripts. */
+static bool has_failed_check(const json_t *health) {
+    const json_t *check;
+    size_t i;
+    json_array_foreach (json_object_get(health, "checks"), i, check)
+        if (str_eq(json_get_string(check, "status"), "failed"))
+            return true;
+    return false;
+}
+
+/* A failed check is an answer, and a failure for scripts: kaasd's own, or of something that it works with. */
 int cmd_health(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *health = NULL;
     const char *status;
@@ -67,6 +76,8 @@ int cmd_health(struct cli *cli, struct err *err) {
     status = json_get_string(health, "status");
     if (str_eq(status, "failed"))
         cli->status = CLI_FAILED;
+    else if (has_failed_check(health))
+        cli->status = CLI_FAILED_ELSEWHERE;
     if (cli->is_json)
         return show_json(cli, health, err);
     show_line(cli, "kaasd %s: %s", json_get_string(health, "version"), status);

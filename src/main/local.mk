@@ -16,6 +16,7 @@ src_main_kaasd_SOURCES = \
     src/main/wire_jobs.c \
     src/main/wire_kerberos.c \
     src/main/wire_logins.c \
+    src/main/wire_metrics.c \
     src/main/wire_peers.c \
     src/main/wire_private.h \
     src/main/wire_reconcile.c \

@@ -311,8 +311,11 @@ static void check_watches(struct wire *wire, api_check_fn *fn, void *sink) {
     for (size_t i = 0; i < count; i++) {
         struct watch_report report;
         watch_get_report(link_watch(links[i]), &report);
-        if (!detail && report.reason[0] && link_get_state(links[i]) == LINK_CONNECTED)
-            detail = str_format("changes at vCenter %s do not arrive: %s", link_id(links[i]), report.reason);
+        if (!detail && report.reason[0] && link_get_state(links[i]) == LINK_CONNECTED) {
+            char label[LINK_NAME_BYTES];
+            link_get_name(links[i], label);
+            detail = str_format("changes at vCenter %s do not arrive: %s", label, report.reason);
+        }
         link_unref(links[i]);
     }
     free(links);
@@ -354,12 +357,14 @@ static bool is_for_health(const struct wire *wire, const char *name) {
 static void check_work(struct wire *wire, struct link *link, api_check_fn *fn, void *sink) {
     struct link_work_state states[LINK_WORK_COUNT];
     size_t count = link_get_work(link, states);
+    char label[LINK_NAME_BYTES];
+    link_get_name(link, label);
     for (size_t i = 0; i < count; i++) {
         _cleanup_free_ char *name = NULL;
         struct api_check check = {.status = 1, .since_ms = states[i].failing_since_ms, .detail = states[i].err.text};
         if (states[i].failures < 2 || !is_for_health(wire, states[i].name))
             continue;
-        name = str_format("vcenter_%s:%s", states[i].name, link_id(link));
+        name = str_format("vcenter_%s:%s", states[i].name, label);
         check.name = name ? name : states[i].name;
         check.remedy = states[i].err.remedy[0] ? states[i].err.remedy : NULL;
         fn(sink, &check);

@@ -5,7 +5,6 @@
 
 #include "clock.h"
 #include "log.h"
-#include "metric.h"
 #include "platform_links.h"
 #include "rotation.h"
 #include "session_sweep.h"
@@ -45,35 +44,28 @@ void wire_plug_in_logins(struct wire *wire) {
 
 /* -- when certificates end ------------------------------------------------------------------------------------------------ */
 
-/* One certificate that somebody depends on. */
-struct expiry {
-    const char *what;    /* "login", "vcenter", "server" */
-    const char *vcenter; /* name of the vCenter; NULL for the server's */
-    const char *id;      /* its instance UUID; NULL as above */
-    int64_t not_after_ms;
-};
-typedef void expiry_fn(void *arg, const struct expiry *expiry);
-
-static void each_of_link(struct link *link, expiry_fn *fn, void *arg) {
+static void each_of_link(struct link *link, wire_expiry_fn *fn, void *arg) {
     struct link_certificates ends;
+    char label[LINK_NAME_BYTES];
     struct vcenter vc = {0};
     link_get_certificates(link, &ends);
     if (link_get_info(link, &vc, NULL))
         return;
+    link_get_name(link, label);
     if (ends.login_not_after_ms && vc.registered_at_ms)
-        fn(arg, &(struct expiry){"login", vc.name, vc.id, ends.login_not_after_ms});
+        fn(arg, &(struct wire_expiry){"login", label, ends.login_not_after_ms});
     if (ends.vcenter_not_after_ms)
-        fn(arg, &(struct expiry){"vcenter", vc.name, vc.id, ends.vcenter_not_after_ms});
+        fn(arg, &(struct wire_expiry){"vcenter", label, ends.vcenter_not_after_ms});
     vcenter_done(&vc);
 }
 
-static void each_expiry(struct wire *wire, expiry_fn *fn, void *arg) {
+void wire_each_expiry(struct wire *wire, wire_expiry_fn *fn, void *arg) {
     _cleanup_free_ char *pem = NULL;
     struct x509_info info = {0};
     size_t count = 0;
     struct link **links = platform_list(wire->platform, &count);
     if (!platform_get_server_cert(wire->platform, &pem, NULL) && pem && !x509_parse_pem(pem, &info, NULL))
-        fn(arg, &(struct expiry){.what = "server", .not_after_ms = info.not_after_ms});
+        fn(arg, &(struct wire_expiry){.what = "server", .not_after_ms = info.not_after_ms});
     x509_info_done(&info);
     for (size_t i = 0; i < count; i++) {
         each_of_link(links[i], fn, arg);
@@ -87,7 +79,7 @@ struct check_sink {
     void *sink;
 };
 
-static const char *remedy_of(const struct expiry *e) {
+static const char *remedy_of(const struct wire_expiry *e) {
     switch (e->what[0]) {
     case 'l': return "it is renewed by itself while the vCenter can be reached; by hand: kaasctl vcenter rotate-certificate";
     case 'v': return "renew it at the vCenter; if it is trusted by its SHA-256, then run: kaasctl vcenter trust";
@@ -95,17 +87,18 @@ static const char *remedy_of(const struct expiry *e) {
     }
 }
 
-static void check_expiry(void *arg, const struct expiry *e) {
+static void check_expiry(void *arg, const struct wire_expiry *e) {
     const struct check_sink *to = arg;
     int64_t left_ms = e->not_after_ms - clock_wall_ms();
     struct api_check check = {.status = left_ms <= 0 ? 2 : 1,
+                              .is_elsewhere = e->vcenter,
                               .since_ms = left_ms <= 0 ? e->not_after_ms : e->not_after_ms - WARN_MS};
-    char name[80], detail[400], until[CLOCK_RFC3339_BYTES];
+    char name[LINK_NAME_BYTES + 32], detail[LINK_NAME_BYTES + 200], until[CLOCK_RFC3339_BYTES];
     if (left_ms > WARN_MS)
         return;
     clock_format(e->not_after_ms, until);
-    (void)snprintf(name, sizeof(name), "%s_certificate%s%s", e->what, e->id ? ":" : "", e->id ? e->id : "");
-    (void)snprintf(detail, sizeof(detail), "the %s certificate%s%.200s %s %.10s (%lld days %s)",
+    (void)snprintf(name, sizeof(name), "%s_certificate%s%s", e->what, e->vcenter ? ":" : "", e->vcenter ? e->vcenter : "");
+    (void)snprintf(detail, sizeof(detail), "the %s certificate%s%s %s %.10s (%lld days %s)",
                    e->what[0] == 's'   ? "server"
                    : e->what[0] == 'l' ? "login"
                                        : "server's own",
@@ -119,24 +112,5 @@ static void check_expiry(void *arg, const struct expiry *e) {
 
 void wire_check_logins(struct wire *wire, api_check_fn *fn, void *sink) {
     struct check_sink to = {fn, sink};
-    each_expiry(wire, check_expiry, &to);
-}
-
-/* Values of labels escape backslash, double quote and line feed (Prometheus text format 0.0.4); names have no control characters. */
-static void add_label(struct strbuf *out, const char *value) {
-    for (const char *p = value; *p; p++)
-        strbuf_addf(out, *p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
-}
-
-static void write_expiry(void *arg, const struct expiry *e) {
-    struct strbuf *out = arg;
-    strbuf_addf(out, "kaasd_certificate_not_after_seconds{what=\"%s\",vcenter=\"", e->what);
-    add_label(out, e->vcenter ? e->vcenter : "");
-    strbuf_addf(out, "\"} %lld\n", (long long)(e->not_after_ms / 1000));
-}
-
-void wire_write_metrics(void *arg, struct strbuf *out) {
-    strbuf_addf(out, "# HELP kaasd_certificate_not_after_seconds Unix time at which a certificate ends.\n"
-                     "# TYPE kaasd_certificate_not_after_seconds gauge\n");
-    each_expiry(arg, write_expiry, out);
+    wire_each_expiry(wire, check_expiry, &to);
 }

@@ -104,6 +104,14 @@ void wire_plug_in_audit(struct wire *wire);
 
 /* What links do for our logins by themselves, and when certificates end (wire_logins.c). */
 void wire_plug_in_logins(struct wire *wire);
+/* One certificate that somebody depends on. */
+struct wire_expiry {
+    const char *what;    /* "login", "vcenter", "server" */
+    const char *vcenter; /* by its name for people; NULL for the server's */
+    int64_t not_after_ms;
+};
+typedef void wire_expiry_fn(void *arg, const struct wire_expiry *expiry);
+void wire_each_expiry(struct wire *wire, wire_expiry_fn *fn, void *arg);
 void wire_check_logins(struct wire *wire, api_check_fn *fn, void *sink);
 
 /* The port for service accounts (wire_service.c). Texts are malloc'ed, NULL where none is configured. */
@@ -112,6 +120,6 @@ struct httpd_options wire_service_options(struct wire *wire, struct httpd_option
 int wire_reload_service(struct wire *wire, const struct config *fresh, const char *cert_pem, const char *key_pem,
                         struct err *err);
 void wire_check_services(struct wire *wire, api_check_fn *fn, void *sink);
-void wire_write_metrics(void *arg, struct strbuf *out);
+void wire_write_metrics(void *arg, struct strbuf *out); /* wire_metrics.c */
 bool wire_is_admin_uid(void *arg, unsigned uid);
 bool wire_get_name(void *arg, const char *id, char *out); /* wire_identity.c */

@@ -45,11 +45,12 @@ static void check_record(struct link *link, api_check_fn *fn, void *sink) {
     struct vcenter vc = {0};
     struct record_note note;
     struct api_check check = {.status = 1};
-    char name[64];
+    char label[LINK_NAME_BYTES], name[LINK_NAME_BYTES + 16];
     link_get_record(link, &note);
     if (!note.problem[0] || link_get_info(link, &vc, NULL))
         return;
-    (void)snprintf(name, sizeof(name), "vcenter_record:%s", link_id(link));
+    link_get_name(link, label);
+    (void)snprintf(name, sizeof(name), "vcenter_record:%s", label);
     check.name = name;
     check.detail = note.problem;
     check.remedy = note.remedy[0] ? note.remedy : NULL;

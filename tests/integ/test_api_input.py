@@ -327,7 +327,7 @@ def statuses(answer: raw.Answer) -> set[int]:
     return {int(number) for number in re.findall(rb"HTTP/1\.1 (\d{3}) ", answer.data)}
 
 
-SMUGGLED = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+SMUGGLED = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.mark.parametrize(

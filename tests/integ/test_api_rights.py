@@ -320,4 +320,17 @@ def test_the_status_of_a_vcenter_that_is_away_is_an_answer(left_alone: Api, movi
 def test_health_names_the_vcenter_that_is_away(left_alone: Api, moving: World) -> None:
     assert left_alone
     checks = {check["name"]: check for check in moving.admin.get("/v2/health")["checks"]}
-    assert checks[f"vcenter:{moving.vcenter.instance_uuid}"]["status"] == "failed"
+    assert checks[f"vcenter:{moving.vcenter.host}"]["status"] == "failed"
+
+
+def test_a_vcenter_that_is_away_is_no_failure_of_kaasd(left_alone: Api, moving: World) -> None:
+    assert moving.admin.get("/v2/health")["status"] == "warning"
+    said = moving.kaasd.ctl.run("health")
+    assert (said.returncode, said.stdout.splitlines()[0].split()[-1]) == (7, "warning")
+    assert f"vcenter:{moving.vcenter.host}" in said.stdout
+
+
+def test_health_tells_names_of_vcenters_to_administrators_only(left_alone: Api) -> None:
+    checks = left_alone.get("/v2/health")["checks"]
+    assert {check["name"]: check["status"] for check in checks}["vcenter"] == "failed"
+    assert not [check for check in checks if ":" in check["name"] or check["detail"] or check["remedy"]]

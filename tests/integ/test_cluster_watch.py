@@ -65,7 +65,7 @@ def cursor_of(api: Api, **query: Any) -> str:
 
 
 def waiting(world: World) -> int:
-    return metric(world.kaasd.api(), "kaas_list_watches")
+    return metric(world.admin, "kaas_list_watches")
 
 
 def wait_in_background(world: World, pool: ThreadPoolExecutor, api: Api, count: int = 1, others: int = 0,

@@ -7,9 +7,8 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-import requests
 from world import fill
-from world.api import LIMIT_S, Api
+from world.api import Api
 from world.filled import filled
 from world.kaasd import Kaasd
 from world.mariadb import Mariadb
@@ -29,7 +28,7 @@ class Stage:
         self.db.query(statement, *values, database=fill.DATABASE)
 
     def metric(self, name: str) -> int:
-        text = requests.get(f"{self.kaasd.url}/metrics", verify=str(self.kaasd.tls.ca_file), timeout=LIMIT_S).text
+        text = self.admin.call("GET", "/metrics").text
         found = re.search(rf"^{name} (\d+)$", text, re.M)
         return int(found[1]) if found else 0
 

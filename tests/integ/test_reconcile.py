@@ -138,7 +138,7 @@ def test_without_the_right_a_removed_record_is_told_with_a_remedy(joined: World)
     assert "kaasctl vcenter register" in record["problem"]
     assert writes(control) == []
     checks = {check["name"]: check for check in joined.admin.get("/v2/health")["checks"]}
-    check = checks[f"vcenter_record:{joined.vcenter.instance_uuid}"]
+    check = checks[f"vcenter_record:{joined.vcenter.host}"]
     assert (check["status"], "register" in check["remedy"]) == ("warning", True)
     status = joined.kaasd.ctl.run("vcenter", "status", joined.vcenter.host)
     assert status.returncode == 1 and "Extension.Register" in status.stdout

@@ -15,6 +15,7 @@ import requests
 from world.full import EXTENSION_KEY, World, add_vcenter, register
 from world.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 from world.wait import until
+from world.watching import samples
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(63)]
 IMPATIENT = {"vcenter": {"call_timeout": "2s", "connect_timeout": "2s"}}
@@ -166,10 +167,26 @@ def test_a_vcenter_that_hangs_holds_up_no_other(healthy: Pair) -> None:
             healthy.control.await_held(rule)
             healthy.sign_on(healthy.other)
             checks = {check["name"]: check["status"] for check in healthy.world.admin.get("/v2/health")["checks"]}
-            assert checks[f"vcenter:{healthy.other.instance_uuid}"] == "ok"
+            assert checks["vcenter:well"] == "ok"
         finally:
             healthy.control.clear_faults()
         assert {one.result().status_code for one in crowd} == {401}
+
+
+def named(pair: Pair) -> tuple[set[str], set[str]]:
+    """The vCenters as health names them, and as the labels of a metric do."""
+    checks = {check["name"] for check in pair.world.admin.get("/v2/health")["checks"]}
+    return {name.removeprefix("vcenter:") for name in checks if name.startswith("vcenter:")}, {*samples(pair.world.admin, "kaasd_watch_up")}
+
+
+def test_health_and_metrics_name_vcenters_as_people_do(healthy: Pair) -> None:
+    assert named(healthy) == ({"hurt", "well"}, {'{vcenter="hurt"}', '{vcenter="well"}'})
+    healthy.world.kaasd.ctl.ok("vcenter", "set", "well", "--name", 'a "well" \\ one')
+    assert named(healthy) == ({"hurt", 'a "well" \\ one'}, {'{vcenter="hurt"}', '{vcenter="a \\"well\\" \\\\ one"}'})
+    text = healthy.world.admin.call("GET", "/metrics").text
+    assert not [vcenter for vcenter in (healthy.vcenter, healthy.other) if vcenter.instance_uuid in text]
+    assert 'vcenter=""' not in text and 'kaasd_certificate_not_after_seconds{what="server"} ' in text
+    healthy.world.kaasd.ctl.ok("vcenter", "set", healthy.other.instance_uuid, "--name", "well")
 
 
 def test_a_session_that_ended_is_renewed_once_and_the_call_succeeds(healthy: Pair) -> None:

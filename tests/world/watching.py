@@ -50,10 +50,17 @@ def vsphere(world: World, api: Api | None = None) -> dict[str, tuple[str, str]]:
     return {item["moref"]: (item["name"], item["datacenter"]) for item in (api or world.admin).items(path) if item.get("present", True)}
 
 
+def samples(api: Api, name: str) -> dict[str, int]:
+    """The samples of a metric, by their labels as they stand there; an administrator may read them."""
+    answer = api.call("GET", "/metrics")
+    assert answer.status_code == 200, answer.text
+    lines = [line.rsplit(" ", 1) for line in answer.text.splitlines() if line.startswith((f"{name} ", f"{name}{{"))]
+    return {series.removeprefix(name): int(float(value)) for series, value in lines}
+
+
 def metric(api: Api, name: str) -> int:
     """Sum over the labels of a metric; 0 when it is not there yet."""
-    text = api.call("GET", "/metrics").text
-    return sum(int(float(line.rsplit(" ", 1)[1])) for line in text.splitlines() if line.startswith((f"{name} ", f"{name}{{")))
+    return sum(samples(api, name).values())
 
 
 def add_cluster(world: World, name: str, nodes: list[dict[str, Any]]) -> str:

@@ -359,6 +359,12 @@ static bool same_endpoint(const struct vcenter *a, const struct vcenter *b) {
            !memcmp(a->pin_sha256, b->pin_sha256, sizeof(a->pin_sha256));
 }
 
+void link_get_name(struct link *link, char out[LINK_NAME_BYTES]) {
+    (void)pthread_mutex_lock(&link->lock);
+    (void)snprintf(out, LINK_NAME_BYTES, "%s", link->info.name);
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
 bool link_set_info(struct link *link, const struct vcenter *vc) {
     struct vcenter copy = {0};
     bool was_registered, needs_new;

@@ -22,15 +22,10 @@ static void count(const char *name, const char *help) {
     metric_add(metric_get(METRIC_COUNTER, name, help, NULL, NULL), 1);
 }
 
-static void set_gauge(const struct watch *w, const char *name, const char *help, int64_t value) {
-    metric_set(metric_get(METRIC_GAUGE, name, help, "vcenter", link_id(w->link)), value);
-}
-
 /* Needs the lock. */
 static void set_watching(struct watch *w, bool is_watching) {
     w->report.is_watching = is_watching;
     w->report.since_ms = is_watching ? clock_wall_ms() : 0;
-    set_gauge(w, "kaasd_watch_up", "1 while the vCenter is watched", is_watching);
 }
 
 /* -- what vCenter tells -------------------------------------------------------------------------------------------------------- */
@@ -123,7 +118,6 @@ static int on_settled(void *arg, struct err *err) {
     w->report.objects = (unsigned)w->mirror.count;
     w->report.reason[0] = 0;
     has_record_changed = take_changes(w);
-    set_gauge(w, "kaasd_watch_objects", "Objects of the vCenter that are watched", (int64_t)w->mirror.count);
     (void)pthread_cond_broadcast(&w->changed);
     (void)pthread_mutex_unlock(&w->lock);
     count("kaasd_watch_updates_total", "News taken over from vCenters");
