@@ -75,6 +75,8 @@ struct api_options {
     void *arg;
     /* Is this user id an administrator on the admin socket? */
     bool (*is_admin_uid)(void *arg, unsigned uid);
+    /* Is this the token by which a monitoring system reads the metrics? Does not block. */
+    bool (*is_scrape_token)(void *arg, const char *token);
 };
 
 /* Makes the interface; loads the web page. ERR_CONFIG (page folder), ERR_NOMEM. */

@@ -51,7 +51,7 @@ struct api_call {
     const struct api_endpoint *endpoint;
     struct signon_bearer bearer;   /* empty on the admin socket and on public endpoints */
     struct principal self;         /* the bearer's, with the role of now; its texts are the session's */
-    const struct principal *who;   /* NULL on public endpoints */
+    const struct principal *who;   /* NULL on public endpoints, and with the token of metrics.token_file */
     struct dir_snapshot *snapshot; /* NULL before the first load */
     struct session_rights rights;
     struct signon_wait wait;  /* for an answer about rights */
@@ -100,6 +100,7 @@ enum api_flag {
     API_BULK = 128,        /* a large body: who asks is looked at before it is read, and only a few are read at once */
     API_PLUGIN = 32,       /* the page inside the vSphere Client: a frame of vCenter's origin */
     API_PASSWORD_DUE = 64, /* open to a session that must change its password, too */
+    API_SCRAPED = 256,     /* open to the token of metrics.token_file, too */
 };
 
 struct api_endpoint {

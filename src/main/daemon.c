@@ -42,7 +42,7 @@ static const char help_text[] = "Usage: kaasd [--config FILE] [--check-config | 
                                 "      --version           print the version, then exit\n"
                                 "  -h, --help              print this, then exit\n"
                                 "\n"
-                                "Signals: TERM and INT end it cleanly; HUP reads log level and server certificate again.\n"
+                                "Signals: TERM and INT end it cleanly; HUP reads log level, certificate and metrics token.\n"
                                 "Exit status: 0 ended cleanly, 1 failed, 2 wrong usage, 78 the configuration is not valid.\n";
 
 static struct options read_options(int argc, char **argv) {

@@ -76,18 +76,21 @@ static int make_secrets(struct wire *w, struct err *err) {
     int rc = seal_open_file(w->config.secrets_master_key_file, &w->seal, err);
     if (rc == ERR_NOT_FOUND)
         (void)err_remedy(err, NO_KEY_REMEDY);
+    rc = rc ? rc : wire_read_scrape_token(&w->config, &w->scrape_token, err);
     return rc ? rc : server_cert_load(&w->config, &w->cert_pem, &w->key_pem, err);
 }
 
 int wire_check_secrets(const struct config *config, struct err *err) {
     _cleanup_free_ char *cert = NULL;
     _cleanup_secret_ char *key = NULL;
+    struct wire_scrape_token token;
     struct x509_info info = {0};
     struct seal *seal = NULL;
     int rc = seal_open_file(config->secrets_master_key_file, &seal, err);
     seal_free(seal);
     if (rc == ERR_NOT_FOUND)
         (void)err_remedy(err, NO_KEY_REMEDY);
+    rc = rc ? rc : wire_read_scrape_token(config, &token, err);
     if (rc || !*config->server_tls_certificate)
         return rc; /* without one kaasd makes its own */
     rc = server_cert_load(config, &cert, &key, err);
@@ -225,6 +228,7 @@ static int make_api(struct wire *w, struct err *err) {
         .write_metrics = wire_write_metrics,
         .arg = w,
         .is_admin_uid = wire_is_admin_uid,
+        .is_scrape_token = wire_is_scrape_token,
         .get_name = wire_get_name,
     };
     int rc = api_new(&options, &w->api, err);
@@ -463,14 +467,18 @@ int wire_reload(struct wire *w, struct err *err) {
     _cleanup_config_ struct config fresh = {0};
     _cleanup_config_report_ struct config_report report;
     _cleanup_strbuf_ struct strbuf unreloadable;
+    struct wire_scrape_token token;
     int rc;
     config_report_init(&report);
     strbuf_init(&unreloadable, 65536);
     rc = config_load(w->config_path, &fresh, &report, err);
     if (!rc)
+        rc = wire_read_scrape_token(&fresh, &token, err);
+    if (!rc)
         rc = reload_certificate(w, &fresh, err);
     if (rc)
         return rc;
+    wire_set_scrape_token(w, &token);
     scheduler_wake(w->scheduler, "check");
     log_set_level((enum log_level)(LOG_LEVEL_ERROR + fresh.log_level));
     config_print_unreloadable(&w->config, &fresh, &unreloadable);

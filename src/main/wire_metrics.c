@@ -1,11 +1,63 @@
-/* What /metrics tells beside the counters: what is looked at when it is asked. Layer 6 (main).
+/* Metrics: the token by which they are read, and what is told beside the counters, looked at when it is asked. Layer 6 (main).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
+#include <string.h>
 
+#include "fsutil.h"
 #include "metric.h"
 #include "platform_links.h"
+#include "secret.h"
 #include "watch_run.h"
 #include "wire_private.h"
+
+#define TOKEN_CHARS_MIN 32U
+#define TOKEN_CHARS_MAX 512U
+
+/* -- the token ---------------------------------------------------------------------------------------------------------------- */
+
+int wire_read_scrape_token(const struct config *config, struct wire_scrape_token *out, struct err *err) {
+    static const char chars[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/="; /* RFC 6750 2.1 */
+    const char *path = config->metrics_token_file;
+    _cleanup_strbuf_ struct strbuf text;
+    size_t n;
+    int rc;
+    strbuf_init_secret(&text, TOKEN_CHARS_MAX + 2); /* and a line end */
+    *out = (struct wire_scrape_token){0};
+    if (!*path)
+        return 0;
+    rc = fs_read_secret(path, &text, err);
+    if (rc)
+        return rc;
+    n = strspn(text.data, chars);
+    if (n < TOKEN_CHARS_MIN || n > TOKEN_CHARS_MAX || text.data[n + strspn(text.data + n, "\r\n")]) {
+        (void)err_set(err, ERR_CONFIG, "%s, the file of metrics.token_file, does not hold a token of one line", path);
+        return err_remedy(err, "write %u to %u letters, digits or -._~+/= into it: openssl rand -hex 32 > FILE", TOKEN_CHARS_MIN,
+                          TOKEN_CHARS_MAX);
+    }
+    digest_sha256(text.data, n, out->digest);
+    out->is_set = true;
+    return 0;
+}
+
+void wire_set_scrape_token(struct wire *wire, const struct wire_scrape_token *token) {
+    (void)pthread_mutex_lock(&wire->lock);
+    wire->scrape_token = *token;
+    (void)pthread_mutex_unlock(&wire->lock);
+}
+
+/* By digests, of one length whatever was sent. */
+bool wire_is_scrape_token(void *arg, const char *token) {
+    struct wire *wire = arg;
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    bool is_same;
+    digest_sha256(token, strlen(token), digest);
+    (void)pthread_mutex_lock(&wire->lock);
+    is_same = wire->scrape_token.is_set && secret_eq(digest, sizeof(digest), wire->scrape_token.digest, sizeof(digest));
+    (void)pthread_mutex_unlock(&wire->lock);
+    return is_same;
+}
+
+/* -- what is looked at ---------------------------------------------------------------------------------------------------------- */
 
 static void write_head(struct strbuf *out, const char *name, const char *help) {
     strbuf_addf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);

@@ -8,6 +8,7 @@
 #include "api.h"
 #include "clusters.h"
 #include "daemon_config.h"
+#include "digest.h"
 #include "directory.h"
 #include "health_log.h"
 #include "httpd.h"
@@ -22,6 +23,12 @@
 #include "sealing.h"
 #include "signon.h"
 #include "store.h"
+
+/* By which a monitoring system reads /metrics; the token itself is not kept. */
+struct wire_scrape_token {
+    bool is_set;
+    uint8_t digest[DIGEST_SHA256_BYTES];
+};
 
 /* The doors of the daemon, in the order in which they are opened. */
 enum wire_server { WIRE_TLS, WIRE_PROXY, WIRE_SERVICE, WIRE_ADMIN, WIRE_SERVERS };
@@ -54,9 +61,10 @@ struct wire {
 
     atomic_bool is_ready;
     atomic_bool is_leaving;     /* SIGTERM has come; server.drain runs */
-    pthread_mutex_t lock;       /* guards the two below */
+    pthread_mutex_t lock;       /* guards all below */
     struct err not_ready;       /* why start-up has not finished */
     int64_t not_ready_since_ms; /* wall clock */
+    struct wire_scrape_token scrape_token;
 };
 
 /* Reads the server certificate of the configuration, or makes a self-signed one in state_dir. Texts are malloc'ed. */
@@ -120,6 +128,12 @@ struct httpd_options wire_service_options(struct wire *wire, struct httpd_option
 int wire_reload_service(struct wire *wire, const struct config *fresh, const char *cert_pem, const char *key_pem,
                         struct err *err);
 void wire_check_services(struct wire *wire, api_check_fn *fn, void *sink);
-void wire_write_metrics(void *arg, struct strbuf *out); /* wire_metrics.c */
-bool wire_is_admin_uid(void *arg, unsigned uid);
+
+/* Who may read the metrics, and what they tell (wire_metrics.c). The file of the configuration, if there is one: ERR_CONFIG with what to write into it. */
+int wire_read_scrape_token(const struct config *config, struct wire_scrape_token *out, struct err *err);
+void wire_set_scrape_token(struct wire *wire, const struct wire_scrape_token *token);
+bool wire_is_scrape_token(void *arg, const char *token);
+void wire_write_metrics(void *arg, struct strbuf *out);
+
+bool wire_is_admin_uid(void *arg, unsigned uid);          /* wire_glue.c */
 bool wire_get_name(void *arg, const char *id, char *out); /* wire_identity.c */

@@ -126,6 +126,11 @@ static bool is_root(void *arg, unsigned uid) {
     return uid == 0;
 }
 
+static bool is_token(void *arg, const char *token) {
+    (void)arg;
+    return str_eq(token, "of the file");
+}
+
 static char id_anna[] = ANNA, name_anna[] = "Anna", id_service[] = SERVICE_ID, id_hx[] = "44444444-4444-4444-8444-444444444444";
 static char *hx_clusters[] = {id_hx};
 static struct service_account account;
@@ -183,7 +188,7 @@ static int set_up(void **state) {
     platform = (struct dir_platform){
         .number = 1, .grants = grants, .grants_count = UNIT_COUNT(grants), .services = &account, .services_count = 1};
     snapshot = (struct dir_snapshot){.platform = &platform};
-    api = (struct api){.options = {.is_admin_uid = is_root}};
+    api = (struct api){.options = {.is_admin_uid = is_root, .is_scrape_token = is_token}};
     request = (struct http_request){.method = HTTP_METHOD_GET, .authorization = "Bearer x", .uid = NO_UID};
     endpoint = (struct api_endpoint){.permission = PERMISSION_CLUSTERS_READ};
     row = (struct session){.ends_at_ms = NOW_MS + 1000,
@@ -281,6 +286,36 @@ static void the_admin_socket_may_do_everything(void **state) {
         assert_null(call.bearer.session);
     }
     assert_int_equal(said.asked, 0); /* there is no vCenter to ask about it */
+}
+
+/* The token of the file opens what is scraped, and is a token like any other elsewhere. */
+static void a_monitoring_system_reads_metrics_alone(void **state) {
+    static const struct {
+        unsigned flags;
+        const char *authorization;
+        int code;
+    } rows[] = {
+        {API_SCRAPED, "Bearer of the file", 0},
+        {API_SCRAPED, "Bearer of the file ", ERR_UNAUTHENTICATED},
+        {API_SCRAPED, "Basic of the file", ERR_UNAUTHENTICATED},
+        {API_SCRAPED, NULL, ERR_UNAUTHENTICATED},
+        {0, "Bearer of the file", ERR_UNAUTHENTICATED},
+        {API_RIGHTS, "Bearer of the file", ERR_UNAUTHENTICATED},
+    };
+    (void)state;
+    said.fast = ERR_UNAUTHENTICATED;
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        new_call();
+        endpoint.flags = rows[i].flags;
+        request.authorization = rows[i].authorization;
+        assert_int_equal(check(), rows[i].code);
+        assert_null(call.who);
+    }
+    said.fast = 0;
+    new_call();
+    endpoint = (struct api_endpoint){.flags = API_SCRAPED, .permission = PERMISSION_METRICS_READ};
+    request.authorization = "Bearer x";
+    assert_int_equal(check(), ERR_FORBIDDEN); /* a user */
 }
 
 static void public_endpoints_look_at_nobody(void **state) {
@@ -615,6 +650,7 @@ int main(void) {
         AUTHN_TEST(a_user_id_counts_at_the_admin_socket_alone),
         AUTHN_TEST(a_refusal_at_the_admin_socket_tells_what_to_do),
         AUTHN_TEST(the_admin_socket_may_do_everything),
+        AUTHN_TEST(a_monitoring_system_reads_metrics_alone),
         AUTHN_TEST(public_endpoints_look_at_nobody),
         AUTHN_TEST(a_token_stands_behind_the_word_bearer),
         AUTHN_TEST(what_is_said_of_a_token_is_answered),

@@ -329,7 +329,7 @@ static void permissions_per_role(void **state) {
         [PERMISSION_AUDIT_READ] = {"audit.read", "a"},
         [PERMISSION_HEALTH_READ] = {"health.read", "uspa"},
         [PERMISSION_HEALTH_DETAILS_READ] = {"health.details.read", "a"},
-        [PERMISSION_METRICS_READ] = {"metrics.read", "uspa"},
+        [PERMISSION_METRICS_READ] = {"metrics.read", "a"},
     };
     static const char letters[] = {
         [ROLE_NONE] = '-', [ROLE_USER] = 'u', [ROLE_SERVICE] = 's', [ROLE_PROVISIONER] = 'p', [ROLE_ADMIN] = 'a'};
