@@ -1,4 +1,4 @@
-/* Health of what people sign in by, told in the log when it changes: for who watches lines, not a page. Layer 6 (main).
+/* Health of the database and of what people sign in by, told in the log when it changes: for who watches lines, not a page. Layer 6 (main).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "health_log.h"
 

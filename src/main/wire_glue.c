@@ -250,18 +250,24 @@ int wire_check_database(void *arg, struct err *err) {
     return store_check_answers(wire->store, err);
 }
 
-static void check_database(struct wire *wire, api_check_fn *fn, void *sink) {
+void wire_check_store(struct wire *wire, api_check_fn *fn, void *sink) {
+    struct api_check check = {.name = "database"};
     struct err why = {0};
-    int64_t away_ms = store_away_since_ms(wire->store);
-    struct api_check check = {.name = "database", .since_ms = away_ms ? away_ms : wire->started_at_ms};
-    if (away_ms) {
+    switch (store_get_state(wire->store, &check.since_ms, &why)) {
+    case STORE_AWAY:
         check.status = 2;
-        check.detail = "the database does not answer; lists go on from memory, nothing can be changed";
+        check.detail = directory_as_of_ms(wire->directory)
+                           ? "the database does not answer; lists go on from memory, nothing can be changed"
+                           : "the database does not answer";
         check.remedy = "see that MariaDB runs and that the database section of the configuration is right";
-    } else if (store_check_writable(wire->store, &why)) {
+        break;
+    case STORE_REFUSES:
         check.status = 2;
         check.detail = why.text;
         check.remedy = why.remedy[0] ? why.remedy : NULL;
+        break;
+    case STORE_ANSWERS:
+    default: break;
     }
     fn(sink, &check);
 }
@@ -384,7 +390,7 @@ static void check_works(struct wire *wire, api_check_fn *fn, void *sink) {
 void wire_each_check(void *arg, api_check_fn *fn, void *sink) {
     struct wire *wire = arg;
     check_start(wire, fn, sink);
-    check_database(wire, fn, sink);
+    wire_check_store(wire, fn, sink);
     check_directory(wire, fn, sink);
     check_settings(wire, fn, sink);
     check_master_key(wire, fn, sink);

@@ -210,6 +210,7 @@ static int job_identity(void *arg, struct err *err) {
     if (wire->kerberos)
         kerberos_tick(wire->kerberos);
     health_log_begin(&wire->health_log);
+    wire_check_store(wire, health_log_take, &wire->health_log);
     wire_check_directories(wire, health_log_take, &wire->health_log);
     wire_check_kerberos(wire, health_log_take, &wire->health_log);
     health_log_end(&wire->health_log);

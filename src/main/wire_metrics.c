@@ -102,7 +102,15 @@ static void write_watches(struct wire *wire, struct strbuf *out) {
     free(links);
 }
 
+static void write_database(const struct wire *wire, struct strbuf *out) {
+    static const char up[] = "kaasd_database_up";
+    int64_t since_ms;
+    write_head(out, up, "1 while the database answers and takes what is written");
+    strbuf_addf(out, "%s %d\n", up, store_get_state(wire->store, &since_ms, NULL) == STORE_ANSWERS);
+}
+
 void wire_write_metrics(void *arg, struct strbuf *out) {
+    write_database(arg, out);
     write_head(out, "kaasd_certificate_not_after_seconds", "Unix time at which a certificate ends.");
     wire_each_expiry(arg, write_expiry, out);
     write_watches(arg, out);

@@ -102,6 +102,7 @@ void wire_on_difference(void *arg, const struct directory_difference *difference
 int wire_check_ready(void *arg, struct err *err);
 bool wire_is_leaving(void *arg);
 int wire_check_database(void *arg, struct err *err);
+void wire_check_store(struct wire *wire, api_check_fn *fn, void *sink);
 void wire_each_check(void *arg, api_check_fn *fn, void *sink);
 /* Plugs in what keeps our extension records as they should be, and tells health how they stand (wire_reconcile.c). */
 void wire_plug_in_reconcile(struct wire *wire);

@@ -44,6 +44,8 @@ struct store {
     int64_t retry_at_ms;      /* monotonic: no attempt before */
     int64_t away_since_ms;    /* wall clock; 0: not away */
     struct err last_failure;  /* why */
+    enum store_state state;   /* at the last look */
+    int64_t state_since_ms;   /* wall clock */
 };
 
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
@@ -122,6 +124,7 @@ int store_new(const struct store_options *options, struct store **out, struct er
     if (!store)
         return err_set(err, ERR_NOMEM, "out of memory");
     init_locks(store);
+    store->state_since_ms = clock_wall_ms();
     rc = copy_options(store, options, err);
     if (!rc)
         rc = audit_side_init(&store->audit, err);
@@ -201,13 +204,25 @@ int64_t store_away_since_ms(struct store *store) {
     return since_ms;
 }
 
-int store_check_writable(struct store *store, struct err *err) {
+static int check_writable(struct store *store, struct err *err) {
     const int64_t refused_ms = atomic_load(&store->pulse.refused_ms);
     const unsigned number = atomic_load(&store->pulse.refused_errno);
     if (!refused_ms || clock_mono_ms() - refused_ms > REFUSED_MS)
         return 0;
     (void)err_set(err, db_errno_code(number), "%s", db_errno_text(number));
     return db_errno_remedy(number) ? err_remedy(err, "%s", db_errno_remedy(number)) : db_errno_code(number);
+}
+
+enum store_state store_get_state(struct store *store, int64_t *since_ms, struct err *why) {
+    const int64_t away_ms = store_away_since_ms(store);
+    enum store_state state = away_ms ? STORE_AWAY : check_writable(store, why) ? STORE_REFUSES : STORE_ANSWERS;
+    pthread_mutex_lock(&store->lock);
+    if (store->state != state)
+        store->state_since_ms = away_ms ? away_ms : clock_wall_ms();
+    store->state = state;
+    *since_ms = store->state_since_ms;
+    pthread_mutex_unlock(&store->lock);
+    return state;
 }
 
 /* The real clock, also when tests fake the others: it bounds a wait on a condition. */

@@ -52,9 +52,14 @@ int64_t store_away_since_ms(struct store *store);
  * those who would otherwise queue for a thread first. Somebody must call store_ping every second, who finds out that it is back. */
 int store_check_answers(struct store *store, struct err *err);
 
-/* ERR_DATABASE with the reason and a remedy if the database, though it answers, refused something just now because it is read-only, its
- * disk is full or the like. Asks memory only. */
-int store_check_writable(struct store *store, struct err *err);
+enum store_state {
+    STORE_ANSWERS,
+    STORE_AWAY,
+    STORE_REFUSES, /* it answers, but refused something just now because it is read-only, its disk is full or the like */
+};
+/* How the database is, and since when (wall clock): as exact as this is called often. `why` has reason and remedy of STORE_REFUSES. Asks memory
+ * only. */
+enum store_state store_get_state(struct store *store, int64_t *since_ms, struct err *why);
 
 /* For lane_options.thread_begin and thread_end of every thread that calls into the store. */
 void store_thread_begin(void);

@@ -22,6 +22,7 @@ from world.mariadb import Mariadb
 from world.samples import SAMPLES, visible_to
 from world.slowdb import SlowDb
 from world.wait import until
+from world.watching import samples
 
 pytestmark = pytest.mark.slow
 LIMIT_S = 60
@@ -72,6 +73,13 @@ def slow(joined: World) -> Iterator[SlowDb]:
         yield between
 
 
+def told(daemon: Kaasd) -> list[str]:
+    """What the log says of the database's health: status before and after, as "ok>failed"."""
+    assert daemon.process
+    lines = [line for line in daemon.process.log.splitlines() if "event=health_changed " in line and " check=database " in line]
+    return [">".join(re.search(rf" {word}=(\w+)", line)[1] for word in ("was", "status")) for line in lines]  # type: ignore[index]
+
+
 def test_writes_work_again_when_the_database_is_back(joined: World) -> None:
     admin = joined.admin
     joined.db.stop()
@@ -82,6 +90,25 @@ def test_writes_work_again_when_the_database_is_back(joined: World) -> None:
     until(lambda: stale(admin) == [], "the end of the mark")
     added = admin.expect(201, "POST", "/v2/clusters", json=body(joined))
     admin.expect(204, "DELETE", f"/v2/clusters/{added['id']}")
+
+
+def test_the_log_tells_once_that_it_goes_and_once_that_it_comes_back(joined: World) -> None:
+    admin, kaasd = joined.admin, joined.kaasd
+    until(lambda: database_check(admin)["status"] == "ok", "the end of what was before")
+    until(lambda: told(kaasd)[-1:] in ([], ["failed>ok"]), "the word about it")
+    before = len(told(kaasd))
+    joined.db.stop()
+    try:
+        until(lambda: told(kaasd)[before:], "a word in the log")
+        gone = database_check(admin)
+        assert (gone["status"], samples(admin, "kaasd_database_up")) == ("failed", {"": 0})
+    finally:
+        joined.db.start()
+    until(lambda: len(told(kaasd)) > before + 1, "another word in the log")
+    assert told(kaasd)[before:] == ["ok>failed", "failed>ok"]
+    well = database_check(admin)
+    assert (well["status"], samples(admin, "kaasd_database_up")) == ("ok", {"": 1})
+    assert gone["since"] < well["since"]
 
 
 def test_what_was_written_meanwhile_shows_when_the_database_is_back(joined: World) -> None:
@@ -171,7 +198,11 @@ def test_a_full_disk_loses_nothing_and_halves_nothing(joined: World, make_kaasd:
         assert len(taken) < 500
     assert (refused[0].status_code, refused[0].json()["code"]) == (503, "database_unavailable"), refused[0].text
     assert "disk is full" in refused[0].json()["detail"]
-    assert "disk is full" in database_check(admin)["detail"]
+    full = database_check(admin)
+    assert "disk is full" in full["detail"] and daemon.process
+    daemon.process.wait_until(lambda: told(daemon)[-1:] == ["ok>failed"], "a word in the log")
+    assert any("check=database" in line and "disk is full" in line for line in daemon.process.log.splitlines())
+    assert admin.get("/v2/health")["started_at"] < full["since"]
     assert admin.names() == sorted(taken)
     fresh_db.stop()
     fresh_db.start(*room_for(64))
