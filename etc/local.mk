@@ -12,5 +12,15 @@ CLEANFILES += etc/kaasd.service
 
 install-data-local: install-page
 	$(MKDIR_P) "$(DESTDIR)$(sysusersdir)" && $(INSTALL_DATA) $(srcdir)/etc/kaas.sysusers "$(DESTDIR)$(sysusersdir)/kaas.conf"
+# On the machine itself, where systemd looks: its user, and the unit as it is now. Packages (DESTDIR) leave that to their own scripts.
+install-data-hook:
+	@test -z "$(DESTDIR)" && test `id -u` = 0 || exit 0; \
+	case "$(sysusersdir)" in /usr/lib/sysusers.d | /usr/local/lib/sysusers.d) ;; *) exit 0 ;; esac; \
+	command -v systemd-sysusers >/dev/null || { \
+	  id -u kaas >/dev/null 2>&1 || echo "make the user of the service: useradd --system --home-dir /var/lib/kaas --shell /usr/sbin/nologin kaas"; \
+	  exit 0; }; \
+	echo "systemd-sysusers $(sysusersdir)/kaas.conf"; systemd-sysusers "$(sysusersdir)/kaas.conf" || exit 1; \
+	test ! -d /run/systemd/system || { echo "systemctl daemon-reload"; systemctl daemon-reload; }
 uninstall-local: uninstall-page
 	rm -f "$(DESTDIR)$(sysusersdir)/kaas.conf"
+	-rmdir "$(DESTDIR)$(examplesdir)" "$(DESTDIR)$(docdir)"
