@@ -39,6 +39,10 @@ int cli_address_parse(const char *text, struct cli_address *out, struct err *err
     return 0;
 }
 
+bool cli_address_is_loopback(const struct cli_address *address) {
+    return str_starts(address->host, "127.") || str_eq(address->host, "::1") || str_eq_nocase(address->host, "localhost");
+}
+
 int cli_parse_replicas(const char *text, const char *option, json_t **out, struct err *err) {
     const char *slash = strchr(text, '/'), *desired_text = slash ? slash + 1 : text;
     _cleanup_free_ char *ready_text = slash ? strndup(text, (size_t)(slash - text)) : NULL;

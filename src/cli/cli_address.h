@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
+
 #include "err.h"
 #include "json.h"
 
@@ -13,6 +15,9 @@ struct cli_address {
 
 /* Parses "host", "host:port", "192.0.2.1:443", "[2001:db8::1]:443", "[2001:db8::1]" or "2001:db8::1". ERR_INVALID. */
 int cli_address_parse(const char *text, struct cli_address *out, struct err *err);
+
+/* Whether only this machine reaches it. */
+bool cli_address_is_loopback(const struct cli_address *address);
 
 /* "4/5" to {ready: 4, desired: 5}; "5" to {desired: 5}; "-/5" to {ready: null, desired: 5}. *out is freed by json_decref. ERR_INVALID;
  * `option` names it in the message. */

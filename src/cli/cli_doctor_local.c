@@ -15,13 +15,13 @@
 #include "db_settings.h"
 #include "http_client.h"
 #include "net_look.h"
+#include "setup_check.h"
 #include "store_schema.h"
 #include "str.h"
 #include "x509.h"
 
 #define LOOK_LIMIT_MS 5000L
 #define DAY_MS (24LL * 3600 * 1000)
-#define EXPIRY_WARNING_DAYS 30
 
 struct finding {
     const char *step, *title, *status;
@@ -106,7 +106,7 @@ static const char *judge_expiry(const struct x509_info *info, char *words, size_
     if (gmtime_r(&seconds, &parts))
         (void)strftime(at, sizeof(at), "%Y-%m-%d %H:%M:%S UTC", &parts);
     (void)snprintf(words, n, "%s %s", left_ms < 0 ? "expired on" : "valid until", at);
-    return left_ms < 0 ? "failed" : left_ms < EXPIRY_WARNING_DAYS * DAY_MS ? "warning" : "ok";
+    return left_ms < 0 ? "failed" : left_ms < X509_EXPIRY_WARNING_DAYS * DAY_MS ? "warning" : "ok";
 }
 
 void doctor_local_look_at(json_t *findings, const char *host, unsigned port) {
@@ -133,20 +133,23 @@ void doctor_local_look_at(json_t *findings, const char *host, unsigned port) {
 
 static bool look_config(struct cli *cli, json_t *findings) {
     struct finding f = {.step = "configuration", .title = "Configuration"};
-    _cleanup_config_report_ struct config_report report;
+    _cleanup_strbuf_ struct strbuf told;
+    struct setup_user user = {.is_other = false};
     struct err err = {0};
     int rc = cli_load_config(cli, &err);
-    config_report_init(&report);
+    strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);
     if (!rc)
-        rc = config_check_files(&cli->config, &report, &err);
-    if (rc) {
+        rc = setup_find_user(NULL, &user, &err);
+    if (!rc)
+        rc = setup_check_as(&user, cli_config_path(cli), &told, &err);
+    if (rc && !told.len)
         say_error(&f, &err);
-        if (report.error_count)
-            say(&f, "failed", "%.900s", report.text.data);
+    else if (told.len)
+        say(&f, rc ? "failed" : "warning", "%.900s", told.data);
+    else
+        say(&f, "ok", "%s is valid for the user %s", cli_config_path(cli), user.name);
+    if (!str_eq(f.status, "ok"))
         advise(&f, "mend it, then: kaasctl config check");
-    } else {
-        say(&f, "ok", "%s is valid", cli_config_path(cli));
-    }
     cli->is_quiet_error = false;
     add(findings, &f);
     return cli->has_config;
@@ -185,9 +188,7 @@ static void look_clock(json_t *findings) {
 static void advise_reach(const struct cli *cli, const struct cli_address *public, struct finding *f) {
     const char *listen = cli->config.server_listen;
     const bool is_here = str_starts(listen, "127.") || str_starts(listen, "[::1]") || str_starts(listen, "localhost");
-    const bool is_public_here =
-        str_starts(public->host, "127.") || str_eq(public->host, "::1") || str_eq(public->host, "localhost");
-    if (is_here && !is_public_here)
+    if (is_here && !cli_address_is_loopback(public))
         advise(
             f,
             "server.listen is %s, where other hosts cannot reach kaasd: set it to \"*:%u\" and restart kaasd, or see that a proxy leads there",

@@ -1,6 +1,7 @@
 /* A look at the files and folders that options name. Layer 1 (config).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,10 +11,18 @@
 
 #define FILE_BYTES_MAX (4U * 1024U * 1024U)
 
+/* Whoever reads this is often not the user whose rights are short. */
+static int tell_user(struct err *err) {
+    const struct passwd *user = getpwuid(geteuid());
+    return err_remedy(err, "the user %s must be able to read it, and to enter its folders", user ? user->pw_name : "of kaasd");
+}
+
 static int check_file(const char *path, bool is_secret, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
     strbuf_init_secret(&text, FILE_BYTES_MAX);
     int rc = is_secret ? fs_read_secret(path, &text, err) : fs_read(path, &text, err);
+    if (rc == ERR_IO && eaccess(path, R_OK) && errno == EACCES)
+        return tell_user(err);
     return !rc && !text.len ? err_set(err, ERR_CONFIG, "%s is empty", path) : rc;
 }
 
@@ -27,8 +36,10 @@ static int check_directory(const char *path, bool may_be_missing, struct err *er
     }
     if (!S_ISDIR(st.st_mode))
         return err_set(err, ERR_CONFIG, "%s is no folder", path);
-    if (access(path, may_be_missing ? R_OK | W_OK | X_OK : R_OK | X_OK))
-        return err_set(err, ERR_CONFIG, "folder %s cannot be used by this user: %s", path, strerror(errno));
+    if (eaccess(path, may_be_missing ? R_OK | W_OK | X_OK : R_OK | X_OK)) {
+        (void)err_set(err, ERR_CONFIG, "folder %s cannot be used by this user: %s", path, strerror(errno));
+        return tell_user(err);
+    }
     return 0;
 }
 
@@ -58,7 +69,7 @@ int config_check_files(const struct config *config, struct config_report *report
             continue;
         const char *path = *(char *const *)(const void *)((const char *)config + o->offset);
         if (*path && check_path(o->flags, path, &fault))
-            config_report_add(report, &(struct config_place){.name = o->key}, fault.text, fault.remedy);
+            config_report_fault(report, o->key, fault.text, fault.remedy);
     }
     return config_report_finish(report, "configuration", err);
 }

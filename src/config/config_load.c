@@ -43,6 +43,13 @@ static void check_together(const struct config *c, const char *name, struct conf
         clash(c, name, CONFIG_INDEX_database_host, report, "database.socket and database.host are both given: remove one");
     if (!*c->database_socket && !*c->database_host)
         clash(c, name, CONFIG_INDEX_database_socket, report, "database.socket and database.host are both empty: give one");
+    if (*c->database_host && !*c->database_tls_ca_file)
+        clash(c, name, CONFIG_INDEX_database_host, report,
+              "database.host needs database.tls_ca_file: connections by TCP are made with TLS only, also on this machine, where "
+              "database.socket needs none");
+    if (*c->server_client_crl_file && !*c->server_client_ca_file)
+        clash(c, name, CONFIG_INDEX_server_client_crl_file, report,
+              "server.client_crl_file is set, but server.client_ca_file is not: name the CA whose revocation lists these are");
     if (c->auth_token_lifetime_ms > c->auth_session_lifetime_ms)
         clash(c, name, CONFIG_INDEX_auth_token_lifetime_ms, report, "auth.token_lifetime is longer than auth.session_lifetime");
     if (c->vcenter_connect_timeout_ms > c->vcenter_call_timeout_ms)
@@ -74,6 +81,6 @@ int config_load(const char *path, struct config *out, struct config_report *repo
     strbuf_init(&text, CONFIG_FILE_BYTES_MAX);
     int rc = fs_read(path, &text, err);
     if (rc == ERR_NOT_FOUND)
-        (void)err_remedy(err, "write the file, or name another one by --config");
+        (void)err_remedy(err, "run: kaasctl init, or name another file by --config");
     return rc ? rc : config_parse(path, text.data, text.len, out, report, err);
 }

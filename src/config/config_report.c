@@ -4,15 +4,15 @@
 
 #include "option_table.h"
 
-#define REPORT_BYTES_MAX (64U * 1024U)
-
 void config_report_init(struct config_report *report) {
     report->error_count = 0;
-    strbuf_init(&report->text, REPORT_BYTES_MAX);
+    strbuf_init(&report->text, CONFIG_REPORT_BYTES_MAX);
+    strbuf_init(&report->warnings, CONFIG_REPORT_BYTES_MAX);
 }
 
 void config_report_done(struct config_report *report) {
     strbuf_done(&report->text);
+    strbuf_done(&report->warnings);
     report->error_count = 0;
 }
 
@@ -32,6 +32,24 @@ void config_report_add(struct config_report *report, const struct config_place *
     if (place->line)
         strbuf_addf(out, ":%zu:%zu", place->line, place->column);
     strbuf_addf(out, ": %s%s%s\n", text, *remedy ? "; " : "", remedy);
+}
+
+/* Whether there is a line about the option. */
+static bool is_told(const struct config_report *report, const char *option) {
+    const size_t n = strlen(option);
+    for (const char *line = report->text.len ? report->text.data : NULL; line && *line; line = strchr(line, '\n') + 1)
+        if (!strncmp(line, option, n) && line[n] == ':')
+            return true;
+    return false;
+}
+
+void config_report_fault(struct config_report *report, const char *option, const char *text, const char *remedy) {
+    if (!is_told(report, option))
+        config_report_add(report, &(struct config_place){.name = option}, text, remedy);
+}
+
+void config_report_warning(struct config_report *report, const char *option, const char *text, const char *remedy) {
+    strbuf_addf(&report->warnings, "%s: warning: %s%s%s\n", option, text, *remedy ? "; " : "", remedy);
 }
 
 int config_report_finish(const struct config_report *report, const char *name, struct err *err) {

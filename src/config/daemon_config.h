@@ -13,6 +13,7 @@
 
 #define CONFIG_FILE_BYTES_MAX (1024U * 1024U)
 #define CONFIG_ERRORS_SHOWN_MAX 20U
+#define CONFIG_REPORT_BYTES_MAX (64U * 1024U)
 #define CONFIG_DEFAULT_PATH "/etc/kaas/kaasd.yaml"
 
 /* Texts of a list option, ended by NULL. */
@@ -48,14 +49,22 @@ struct config {
     unsigned lines[CONFIG_OPTIONS_COUNT]; /* where the file sets the option; 0: default */
 };
 
-/* What is wrong, a line each, as "file:line:column: text; remedy". */
+/* What is wrong, a line each, as "file:line:column: text; remedy" or "option: text; remedy". */
 struct config_report {
     struct strbuf text;
-    unsigned error_count; /* the text ends after CONFIG_ERRORS_SHOWN_MAX of them */
+    struct strbuf warnings; /* "option: warning: text; remedy" */
+    unsigned error_count;   /* the text ends after CONFIG_ERRORS_SHOWN_MAX of them */
 };
 void config_report_init(struct config_report *report);
 void config_report_done(struct config_report *report); /* a zeroed struct is allowed */
 #define _cleanup_config_report_ __attribute__((cleanup(config_report_done)))
+
+/* Adds a line about an option; the remedy may be "". An option that has one already gets no second. A warning is no error. */
+void config_report_fault(struct config_report *report, const char *option, const char *text, const char *remedy);
+void config_report_warning(struct config_report *report, const char *option, const char *text, const char *remedy);
+
+/* ERR_CONFIG with the first error, or 0 if there is none. `name` is what they are in. */
+int config_report_finish(const struct config_report *report, const char *name, struct err *err);
 
 /* Fills in all defaults. ERR_NOMEM. Freed by config_free. */
 int config_defaults(struct config *out, struct err *err);

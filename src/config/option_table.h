@@ -85,8 +85,6 @@ struct config_place {
 /* config_report.c: adds a line about a fault; remedy may be "". */
 void config_report_add(struct config_report *report, const struct config_place *place, const char *text, const char *remedy);
 bool config_report_is_full(const struct config_report *report);
-/* ERR_CONFIG with the first fault, or 0 if there is none. */
-int config_report_finish(const struct config_report *report, const char *name, struct err *err);
 
 /* config_yaml.c: reads a text over what `target` holds, with the line of each option set in `lines` (one per row). Faults go to `report`. */
 struct config_source {

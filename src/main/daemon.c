@@ -17,6 +17,7 @@
 #include "identity.h"
 #include "log.h"
 #include "secret.h"
+#include "setup_check.h"
 #include "store.h"
 #include "wire.h"
 
@@ -29,26 +30,31 @@ enum action { ACTION_RUN, ACTION_CHECK, ACTION_PRINT, ACTION_REFERENCE, ACTION_V
 struct options {
     enum action action;
     const char *config_path;
+    const char *service_user; /* NULL: not given */
 };
 
-static const char help_text[] = "Usage: kaasd [--config FILE] [--check-config | --print-config]\n"
-                                "\n"
-                                "The Harmony KaaS daemon. Runs in the foreground; logs to standard error.\n"
-                                "\n"
-                                "  -c, --config FILE       configuration (default " CONFIG_DEFAULT_PATH ")\n"
-                                "      --check-config      check the configuration and its files, then exit\n"
-                                "      --print-config      print the settings in effect, then exit\n"
-                                "      --print-reference   print the reference of all options as Markdown, then exit\n"
-                                "      --version           print the version, then exit\n"
-                                "  -h, --help              print this, then exit\n"
-                                "\n"
-                                "Signals: TERM and INT end it cleanly; HUP reads log level, certificate and metrics token.\n"
-                                "Exit status: 0 ended cleanly, 1 failed, 2 wrong usage, 78 the configuration is not valid.\n";
+static const char help_text[] =
+    "Usage: kaasd [--config FILE] [--check-config [--service-user NAME] | --print-config]\n"
+    "\n"
+    "The Harmony KaaS daemon. Runs in the foreground; logs to standard error.\n"
+    "\n"
+    "  -c, --config FILE       configuration (default " CONFIG_DEFAULT_PATH ")\n"
+    "      --check-config      check the configuration and its files, then exit; root checks as the user " SETUP_USER ",\n"
+    "                          if there is one\n"
+    "      --service-user NAME with --check-config: as this user\n"
+    "      --print-config      print the settings in effect, then exit\n"
+    "      --print-reference   print the reference of all options as Markdown, then exit\n"
+    "      --version           print the version, then exit\n"
+    "  -h, --help              print this, then exit\n"
+    "\n"
+    "Signals: TERM and INT end it cleanly; HUP reads log level, certificate and metrics token.\n"
+    "Exit status: 0 ended cleanly, 1 failed, 2 wrong usage, 78 the configuration is not valid.\n";
 
 static struct options read_options(int argc, char **argv) {
     static const struct option known[] = {
         {"config", required_argument, NULL, 'c'},
         {"check-config", no_argument, NULL, 'k'},
+        {"service-user", required_argument, NULL, 'u'},
         {"print-config", no_argument, NULL, 'p'},
         {"print-reference", no_argument, NULL, 'r'},
         {"version", no_argument, NULL, 'v'},
@@ -60,6 +66,8 @@ static struct options read_options(int argc, char **argv) {
     while ((c = getopt_long(argc, argv, "c:h", known, NULL)) != -1) {
         if (c == 'c')
             options.config_path = optarg;
+        else if (c == 'u')
+            options.service_user = optarg;
         else if (c == 'k')
             options.action = ACTION_CHECK;
         else if (c == 'p')
@@ -75,6 +83,10 @@ static struct options read_options(int argc, char **argv) {
         (void)fprintf(stderr, "kaasd: unexpected argument \"%s\"; see kaasd --help\n", argv[optind]);
         options.action = ACTION_USAGE;
     }
+    if (options.service_user && options.action != ACTION_CHECK && options.action != ACTION_USAGE) {
+        (void)fputs("kaasd: --service-user goes with --check-config; kaasd runs as whoever starts it\n", stderr);
+        options.action = ACTION_USAGE;
+    }
     return options;
 }
 
@@ -88,8 +100,6 @@ static int load_config(const char *path, struct config *config, struct err *err)
     int rc;
     config_report_init(&report);
     rc = config_load(path, config, &report, err);
-    if (rc == ERR_NOT_FOUND)
-        (void)err_remedy(err, "run: kaasctl init");
     if (rc && report.error_count)
         (void)fputs(report.text.data, stderr);
     else if (rc)
@@ -97,20 +107,35 @@ static int load_config(const char *path, struct config *config, struct err *err)
     return rc;
 }
 
-static int check_config(const char *path, struct config *config) {
-    _cleanup_config_report_ struct config_report report;
+static int check_config(const struct options *options) {
+    _cleanup_strbuf_ struct strbuf told = {0};
+    struct setup_user user;
     struct err err = {0};
-    config_report_init(&report);
-    if (config_check_files(config, &report, &err)) {
-        (void)fputs(report.text.data, stderr);
-        return STATUS_CONFIG;
-    }
-    if (wire_check_secrets(config, &err)) {
+    int rc = setup_find_user(options->service_user, &user, &err);
+    if (rc) {
         print_error(&err);
-        return STATUS_CONFIG;
+        return rc == ERR_NOT_FOUND || rc == ERR_FORBIDDEN ? STATUS_USAGE : STATUS_FAILED;
     }
-    (void)printf("%s: the configuration is valid\n", path);
+    strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);
+    rc = setup_check_as(&user, options->config_path, &told, &err);
+    if (told.len)
+        (void)fputs(told.data, stderr);
+    else if (rc)
+        print_error(&err);
+    if (rc)
+        return STATUS_CONFIG;
+    (void)printf("%s: the configuration is valid (checked as user %s)\n", options->config_path, user.name);
     return STATUS_OK;
+}
+
+/* What is wrong with the configuration is told all at once; what is not well is told as well, and does not hold the start up. */
+static int check_start(const struct config *config, const char *path) {
+    _cleanup_config_report_ struct config_report report;
+    config_report_init(&report);
+    int rc = setup_check(config, path, SETUP_CHECK_START, &report, NULL);
+    (void)fwrite(report.text.data, 1, report.text.len, stderr);
+    (void)fwrite(report.warnings.data, 1, report.warnings.len, stderr);
+    return rc;
 }
 
 static int print_text(void (*write_text)(const struct config *, struct strbuf *), const struct config *config) {
@@ -224,11 +249,11 @@ int main(int argc, char **argv) {
         return printf("kaasd %s\n", PACKAGE_VERSION) < 0;
     if (options.action == ACTION_REFERENCE)
         return print_text(NULL, NULL);
+    if (options.action == ACTION_CHECK)
+        return check_config(&options);
     if (load_config(options.config_path, &config, &err))
         return STATUS_CONFIG;
-    if (options.action == ACTION_CHECK)
-        return check_config(options.config_path, &config);
     if (options.action == ACTION_PRINT)
         return print_text(config_print, &config);
-    return run(&config, options.config_path);
+    return check_start(&config, options.config_path) ? STATUS_CONFIG : run(&config, options.config_path);
 }

@@ -7,7 +7,6 @@ src_main_kaasd_SOURCES = \
     src/main/health_log.h \
     src/main/notify.c \
     src/main/notify.h \
-    src/main/server_cert.c \
     src/main/wire.c \
     src/main/wire.h \
     src/main/wire_audit.c \

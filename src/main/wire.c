@@ -20,13 +20,12 @@
 #include "log.h"
 #include "notify.h"
 #include "secret.h"
+#include "server_cert.h"
+#include "setup_check.h"
 #include "str.h"
 #include "wire_private.h"
-#include "x509.h"
 
 #define GRACE_MS 3000 /* before daemon.c gives up */
-#define NO_KEY_REMEDY \
-    "first set-up: run kaasctl init; else put the key file of another replica, or the one from the backup, in its place"
 #define DATABASE_THREADS 8U
 #define HASHING_THREADS 2U
 #define HASHING_NICE 10
@@ -74,30 +73,8 @@ static int make_lanes(struct wire *w, struct err *err) {
 
 static int make_secrets(struct wire *w, struct err *err) {
     int rc = seal_open_file(w->config.secrets_master_key_file, &w->seal, err);
-    if (rc == ERR_NOT_FOUND)
-        (void)err_remedy(err, NO_KEY_REMEDY);
-    rc = rc ? rc : wire_read_scrape_token(&w->config, &w->scrape_token, err);
+    rc = rc ? rc : scrape_token_read(&w->config, &w->scrape_token, err);
     return rc ? rc : server_cert_load(&w->config, &w->cert_pem, &w->key_pem, err);
-}
-
-int wire_check_secrets(const struct config *config, struct err *err) {
-    _cleanup_free_ char *cert = NULL;
-    _cleanup_secret_ char *key = NULL;
-    struct wire_scrape_token token;
-    struct x509_info info = {0};
-    struct seal *seal = NULL;
-    int rc = seal_open_file(config->secrets_master_key_file, &seal, err);
-    seal_free(seal);
-    if (rc == ERR_NOT_FOUND)
-        (void)err_remedy(err, NO_KEY_REMEDY);
-    rc = rc ? rc : wire_read_scrape_token(config, &token, err);
-    if (rc || !*config->server_tls_certificate)
-        return rc; /* without one kaasd makes its own */
-    rc = server_cert_load(config, &cert, &key, err);
-    if (!rc && x509_parse_pem(cert, &info, NULL))
-        rc = err_set(err, ERR_CONFIG, "%s holds no PEM certificate", config->server_tls_certificate);
-    x509_info_done(&info);
-    return rc;
 }
 
 /* Without a trailing slash, so that paths can be appended. */
@@ -463,17 +440,19 @@ static int reload_certificate(struct wire *w, const struct config *fresh, struct
     return rc ? rc : platform_set_server_cert(w->platform, cert, err); /* the records name it */
 }
 
-int wire_reload(struct wire *w, struct err *err) {
+static int reload(struct wire *w, struct err *err) {
     _cleanup_config_ struct config fresh = {0};
     _cleanup_config_report_ struct config_report report;
     _cleanup_strbuf_ struct strbuf unreloadable;
-    struct wire_scrape_token token;
+    struct scrape_token token;
     int rc;
     config_report_init(&report);
     strbuf_init(&unreloadable, 65536);
     rc = config_load(w->config_path, &fresh, &report, err);
     if (!rc)
-        rc = wire_read_scrape_token(&fresh, &token, err);
+        rc = setup_check(&fresh, w->config_path, SETUP_CHECK_CHANGE, &report, err);
+    if (!rc)
+        rc = scrape_token_read(&fresh, &token, err);
     if (!rc)
         rc = reload_certificate(w, &fresh, err);
     if (rc)
@@ -485,4 +464,16 @@ int wire_reload(struct wire *w, struct err *err) {
     if (unreloadable.len)
         log_event(LOG_LEVEL_NOTICE, "restart_needed", "options", unreloadable.data, NULL);
     return 0;
+}
+
+int wire_reload(struct wire *w, struct err *err) {
+    struct err why = {0};
+    int rc = reload(w, &why);
+    (void)pthread_mutex_lock(&w->lock);
+    if (!rc || !w->not_reloaded.code)
+        w->not_reloaded_since_ms = clock_wall_ms();
+    w->not_reloaded = why;
+    (void)pthread_mutex_unlock(&w->lock);
+    *err = why;
+    return rc;
 }

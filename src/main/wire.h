@@ -10,14 +10,12 @@ struct wire;
 /* Builds everything and starts to listen; background work begins. Takes the configuration over, also on failure. ERR_CONFIG, ERR_IO. */
 int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err);
 
-/* Reads master key and server certificate as a start would, and forgets them. ERR_CONFIG, ERR_NOT_FOUND, naming the file. */
-int wire_check_secrets(const struct config *config, struct err *err);
-
 /* Makes /readyz say that this replica goes, and each answer end its connection; hands back for how many ms to go on serving so. */
 int64_t wire_drain(struct wire *wire);
 
 /* Stops listening, lets work under way end, logs out of vCenters, frees everything. NULL is allowed. */
 void wire_down(struct wire *wire);
 
-/* Takes over what may change while running: log level and server certificate. ERR_CONFIG leaves everything as it was. */
+/* Takes over what may change while running: log level and server certificate. ERR_CONFIG leaves everything as it was; health tells of it
+ * until one succeeds. */
 int wire_reload(struct wire *wire, struct err *err);

@@ -308,6 +308,23 @@ static void check_settings(struct wire *wire, api_check_fn *fn, void *sink) {
     fn(sink, &check);
 }
 
+/* Only after a reload that failed, until one succeeds. */
+static void check_reload(struct wire *wire, api_check_fn *fn, void *sink) {
+    struct api_check check = {.name = "reload", .status = 1};
+    struct err why;
+    (void)pthread_mutex_lock(&wire->lock);
+    why = wire->not_reloaded;
+    check.since_ms = wire->not_reloaded_since_ms;
+    (void)pthread_mutex_unlock(&wire->lock);
+    if (!why.code)
+        return;
+    check.detail = why.text;
+    check.remedy = *why.remedy
+                       ? why.remedy
+                       : "what was in effect before goes on; mend it (kaasd --check-config), then: systemctl reload kaasd";
+    fn(sink, &check);
+}
+
 /* One line for all vCenters that should be watched and are not, or whose news cannot be saved; the first one is named. */
 static void check_watches(struct wire *wire, api_check_fn *fn, void *sink) {
     struct api_check check = {.name = "watch", .since_ms = wire->started_at_ms};
@@ -393,6 +410,7 @@ void wire_each_check(void *arg, api_check_fn *fn, void *sink) {
     wire_check_store(wire, fn, sink);
     check_directory(wire, fn, sink);
     check_settings(wire, fn, sink);
+    check_reload(wire, fn, sink);
     check_master_key(wire, fn, sink);
     check_watches(wire, fn, sink);
     check_works(wire, fn, sink);

@@ -12,7 +12,7 @@
 #include "x509.h"
 
 #define DAY_MS (24 * 3600 * INT64_C(1000))
-#define WARN_MS (30 * DAY_MS)
+#define WARN_MS (X509_EXPIRY_WARNING_DAYS * DAY_MS)
 #define RENEW_PERIOD_MS (6 * 3600 * INT64_C(1000))
 
 static int renew(struct link *link, struct err *err) {

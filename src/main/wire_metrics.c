@@ -3,43 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fsutil.h"
+#include "digest.h"
 #include "metric.h"
 #include "platform_links.h"
 #include "secret.h"
 #include "watch_run.h"
 #include "wire_private.h"
 
-#define TOKEN_CHARS_MIN 32U
-#define TOKEN_CHARS_MAX 512U
-
 /* -- the token ---------------------------------------------------------------------------------------------------------------- */
 
-int wire_read_scrape_token(const struct config *config, struct wire_scrape_token *out, struct err *err) {
-    static const char chars[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/="; /* RFC 6750 2.1 */
-    const char *path = config->metrics_token_file;
-    _cleanup_strbuf_ struct strbuf text;
-    size_t n;
-    int rc;
-    strbuf_init_secret(&text, TOKEN_CHARS_MAX + 2); /* and a line end */
-    *out = (struct wire_scrape_token){0};
-    if (!*path)
-        return 0;
-    rc = fs_read_secret(path, &text, err);
-    if (rc)
-        return rc;
-    n = strspn(text.data, chars);
-    if (n < TOKEN_CHARS_MIN || n > TOKEN_CHARS_MAX || text.data[n + strspn(text.data + n, "\r\n")]) {
-        (void)err_set(err, ERR_CONFIG, "%s, the file of metrics.token_file, does not hold a token of one line", path);
-        return err_remedy(err, "write %u to %u letters, digits or -._~+/= into it: openssl rand -hex 32 > FILE", TOKEN_CHARS_MIN,
-                          TOKEN_CHARS_MAX);
-    }
-    digest_sha256(text.data, n, out->digest);
-    out->is_set = true;
-    return 0;
-}
-
-void wire_set_scrape_token(struct wire *wire, const struct wire_scrape_token *token) {
+void wire_set_scrape_token(struct wire *wire, const struct scrape_token *token) {
     (void)pthread_mutex_lock(&wire->lock);
     wire->scrape_token = *token;
     (void)pthread_mutex_unlock(&wire->lock);

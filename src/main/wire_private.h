@@ -8,7 +8,6 @@
 #include "api.h"
 #include "clusters.h"
 #include "daemon_config.h"
-#include "digest.h"
 #include "directory.h"
 #include "health_log.h"
 #include "httpd.h"
@@ -19,16 +18,11 @@
 #include "peers.h"
 #include "platform_links.h"
 #include "scheduler.h"
+#include "scrape_token.h"
 #include "seal.h"
 #include "sealing.h"
 #include "signon.h"
 #include "store.h"
-
-/* By which a monitoring system reads /metrics; the token itself is not kept. */
-struct wire_scrape_token {
-    bool is_set;
-    uint8_t digest[DIGEST_SHA256_BYTES];
-};
 
 /* The doors of the daemon, in the order in which they are opened. */
 enum wire_server { WIRE_TLS, WIRE_PROXY, WIRE_SERVICE, WIRE_ADMIN, WIRE_SERVERS };
@@ -64,11 +58,10 @@ struct wire {
     pthread_mutex_t lock;       /* guards all below */
     struct err not_ready;       /* why start-up has not finished */
     int64_t not_ready_since_ms; /* wall clock */
-    struct wire_scrape_token scrape_token;
+    struct err not_reloaded;    /* why the last reload failed; code 0: it did not */
+    int64_t not_reloaded_since_ms;
+    struct scrape_token scrape_token;
 };
-
-/* Reads the server certificate of the configuration, or makes a self-signed one in state_dir. Texts are malloc'ed. */
-int server_cert_load(const struct config *config, char **cert_pem, char **key_pem, struct err *err);
 
 /* The jobs of the daemon (wire_jobs.c). */
 int wire_start_jobs(struct wire *wire, struct err *err);
@@ -130,9 +123,8 @@ int wire_reload_service(struct wire *wire, const struct config *fresh, const cha
                         struct err *err);
 void wire_check_services(struct wire *wire, api_check_fn *fn, void *sink);
 
-/* Who may read the metrics, and what they tell (wire_metrics.c). The file of the configuration, if there is one: ERR_CONFIG with what to write into it. */
-int wire_read_scrape_token(const struct config *config, struct wire_scrape_token *out, struct err *err);
-void wire_set_scrape_token(struct wire *wire, const struct wire_scrape_token *token);
+/* Who may read the metrics, and what they tell (wire_metrics.c). */
+void wire_set_scrape_token(struct wire *wire, const struct scrape_token *token);
 bool wire_is_scrape_token(void *arg, const char *token);
 void wire_write_metrics(void *arg, struct strbuf *out);
 

@@ -10,10 +10,10 @@
 #include "str.h"
 #include "strbuf.h"
 #include "wire_private.h"
+#include "x509.h"
 
 #define PEM_BYTES_MAX (4U * 1024U * 1024U) /* revocation lists of large CAs */
 #define DAY_MS (24LL * 3600 * 1000)
-#define WARN_DAYS 30
 
 static int read_file(const char *path, char **out, struct err *err) {
     _cleanup_strbuf_ struct strbuf text = {0};
@@ -33,10 +33,6 @@ int wire_read_client_ca(const struct config *config, char **ca_pem, char **crl_p
     int rc = read_file(config->server_client_ca_file, &ca, err);
     if (!rc)
         rc = read_file(config->server_client_crl_file, &crl, err);
-    if (!rc && crl && !ca) {
-        (void)err_set(err, ERR_CONFIG, "server.client_crl_file is set, but server.client_ca_file is not");
-        return err_remedy(err, "name the CA whose revocation lists these are");
-    }
     if (rc)
         return rc;
     *ca_pem = STEAL(ca);
@@ -96,7 +92,7 @@ static struct ending find_ending(const struct dir_platform *platform, int64_t be
 
 static void check_endings(const struct dir_platform *platform, api_check_fn *fn, void *sink) {
     const int64_t now_ms = clock_wall_ms();
-    const struct ending found = find_ending(platform, now_ms + WARN_DAYS * DAY_MS);
+    const struct ending found = find_ending(platform, now_ms + X509_EXPIRY_WARNING_DAYS * DAY_MS);
     _cleanup_free_ char *detail = NULL, *remedy = NULL;
     char at[CLOCK_RFC3339_BYTES];
     struct api_check check = {.name = "service_certificates", .status = 1, .since_ms = now_ms};
@@ -104,10 +100,10 @@ static void check_endings(const struct dir_platform *platform, api_check_fn *fn,
         return;
     clock_format(found.at_ms, at);
     detail = str_format("%u client certificates of service accounts have ended or will within %d days; first of \"%s\" at %s",
-                        found.count, WARN_DAYS, found.account->name, at);
+                        found.count, X509_EXPIRY_WARNING_DAYS, found.account->name, at);
     remedy = str_format("give the new certificate beside the old one: kaasctl service set %s --add-certificate FILE",
                         found.account->name);
-    check.since_ms = found.at_ms - WARN_DAYS * DAY_MS;
+    check.since_ms = found.at_ms - X509_EXPIRY_WARNING_DAYS * DAY_MS;
     check.detail = detail;
     check.remedy = remedy;
     fn(sink, &check);

@@ -17,6 +17,7 @@
 
 CLEANUP_DEFINE(BIO, BIO_free_all);
 CLEANUP_DEFINE(X509, X509_free);
+CLEANUP_DEFINE(EVP_PKEY, EVP_PKEY_free);
 CLEANUP_DEFINE(GENERAL_NAMES, GENERAL_NAMES_free);
 
 void x509_info_done(struct x509_info *info) {
@@ -125,6 +126,30 @@ int x509_parse_pem(const char *pem, struct x509_info *out, struct err *err) {
     if (!cert)
         return err_set(err, ERR_UNPROCESSABLE, "the text holds no PEM certificate (-----BEGIN CERTIFICATE-----)");
     return x509_describe(cert, out, err);
+}
+
+/* Else OpenSSL would ask on the terminal. */
+static int no_password(char *out, int bytes, int is_writing, void *arg) {
+    (void)out, (void)bytes, (void)is_writing, (void)arg;
+    return -1;
+}
+
+int x509_check_key(const char *cert_pem, const char *key_pem, struct err *err) {
+    _cleanup_(BIO_free_all) BIO *cert_bio = BIO_new_mem_buf(cert_pem, -1), *key_bio = BIO_new_mem_buf(key_pem, -1);
+    _cleanup_(X509_free) X509 *cert = cert_bio ? PEM_read_bio_X509(cert_bio, NULL, NULL, NULL) : NULL;
+    _cleanup_(EVP_PKEY_free) EVP_PKEY *key = key_bio ? PEM_read_bio_PrivateKey(key_bio, NULL, no_password, NULL) : NULL;
+    const bool fits = cert && key && X509_check_private_key(cert, key) == 1;
+    ERR_clear_error();
+    if (fits)
+        return 0;
+    if (!cert)
+        return err_set(err, ERR_UNPROCESSABLE, "the text holds no PEM certificate (-----BEGIN CERTIFICATE-----)");
+    if (!key) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "the text holds no PEM private key that is not encrypted");
+        return err_remedy(err, "give the key without a passphrase: openssl pkey -in KEY -out FILE");
+    }
+    (void)err_set(err, ERR_UNPROCESSABLE, "the private key does not belong to its certificate");
+    return err_remedy(err, "give the key that the first certificate of the file was made for");
 }
 
 int x509_parse_der(const void *der, size_t n, struct x509_info *out, struct err *err) {

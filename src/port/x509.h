@@ -10,6 +10,7 @@
 #define X509_SHA256_BYTES 32
 #define X509_THUMBPRINT_TEXT_BYTES 96 /* "AB:CD:..." of SHA-256 with NUL */
 #define X509_KEY_BITS 3072            /* of keys that we make, unless told otherwise */
+#define X509_EXPIRY_WARNING_DAYS 30   /* before a certificate ends people are told */
 #define X509_PROBE_KEY_BITS 2048      /* of one that proves nothing and is thrown away at once: made several times faster */
 
 /* What a person needs to see to decide whether to trust a certificate. Texts are malloc'ed, never NULL. */
@@ -32,6 +33,9 @@ int x509_parse_pem(const char *pem, struct x509_info *out, struct err *err);
 
 /* Reads a certificate in its binary form. ERR_UNPROCESSABLE. */
 int x509_parse_der(const void *der, size_t n, struct x509_info *out, struct err *err);
+
+/* Whether the private key belongs to the first certificate, both PEM. ERR_UNPROCESSABLE, with a remedy, also for a key that cannot be read. */
+int x509_check_key(const char *cert_pem, const char *key_pem, struct err *err);
 
 /* Connects, completes a TLS handshake without sending any application data, and describes the server's leaf certificate.
  * Nothing is trusted. `timeout_ms` bounds the whole call. ERR_UNREACHABLE, ERR_TIMEOUT, ERR_TLS. */

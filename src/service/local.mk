@@ -152,4 +152,12 @@ src_service_libsetup_a_SOURCES = \
     src/service/setup/db_settings.c \
     src/service/setup/db_settings.h \
     src/service/setup/first_setup.c \
-    src/service/setup/first_setup.h
+    src/service/setup/first_setup.h \
+    src/service/setup/server_cert.c \
+    src/service/setup/server_cert.h \
+    src/service/setup/scrape_token.c \
+    src/service/setup/scrape_token.h \
+    src/service/setup/setup_check.c \
+    src/service/setup/setup_check.h \
+    src/service/setup/setup_user.c \
+    src/service/setup/setup_user.h

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import os
+import pwd
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -177,12 +179,95 @@ def test_a_master_key_of_a_wrong_length_is_refused(daemon: Kaasd) -> None:
 def test_a_certificate_without_its_key_is_refused(daemon: Kaasd) -> None:
     other = make_server_cert(daemon.folder / "other")
     daemon.write_config({"server": {"tls_key": str(other.key_file)}})
-    refused(start(daemon), "private key does not belong to its certificate")
+    for result in (daemon.check_config(), start(daemon)):
+        refused(result, "server.tls_key: the private key does not belong to its certificate")
+
+
+def test_a_key_with_a_passphrase_is_refused(daemon: Kaasd) -> None:
+    done = run(["openssl", "pkey", "-in", daemon.tls.key_file, "-aes128", "-passout", "pass:secret", "-out", daemon.folder / "locked.key"])
+    assert done.returncode == 0, done.stderr
+    daemon.write_config({"server": {"tls_key": str(daemon.folder / "locked.key")}})
+    for result in (daemon.check_config(), start(daemon)):
+        refused(result, "server.tls_key", "openssl pkey")
 
 
 def test_a_certificate_that_is_none_is_refused(daemon: Kaasd) -> None:
     daemon.tls.cert_file.write_text("not a certificate\n")
-    refused(start(daemon), "certificate cannot be used", "PEM")
+    for result in (daemon.check_config(), start(daemon)):
+        refused(result, "server.tls_certificate", "holds no PEM certificate")
+
+
+def with_certificate(daemon: Kaasd, **validity: Any) -> None:
+    made = make_server_cert(daemon.folder / "made", **validity)
+    daemon.write_config({"server": {"tls_certificate": str(made.cert_file), "tls_key": str(made.key_file)}})
+
+
+def test_an_expired_certificate_is_an_error_of_the_check_and_no_hindrance_for_a_start(daemon: Kaasd) -> None:
+    with_certificate(daemon, expired=True)
+    refused(daemon.check_config(), "server.tls_certificate: the certificate ", "expired at ", "systemctl reload kaasd")
+    try:
+        process = daemon.spawn()
+        process.wait_until(lambda: "event=listening" in process.log, "listening")
+        assert "server.tls_certificate: warning: the certificate " in process.log
+    finally:
+        daemon.stop()
+
+
+def test_a_certificate_that_ends_soon_is_a_warning(daemon: Kaasd) -> None:
+    with_certificate(daemon, days=29)
+    result = daemon.check_config()
+    assert result.returncode == 0
+    assert "is valid" in result.stdout
+    assert result.stderr.startswith("server.tls_certificate: warning: the certificate ")
+    assert "expires at" in result.stderr
+
+
+def test_the_certificate_that_kaasd_made_is_checked_as_well(daemon: Kaasd) -> None:
+    daemon.write_config({"server": {"tls_certificate": "", "tls_key": ""}})
+    state = daemon.folder / "state"
+    state.mkdir()
+    for file, name in ((daemon.tls.cert_file, "server.crt"), (make_server_cert(daemon.folder / "other").key_file, "server.key")):
+        file.rename(state / name)
+    refused(daemon.check_config(), "state_dir: the private key does not belong to its certificate")
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "others"), [("database", "tls_ca_file", {"socket": "", "host": "127.0.0.1"}), ("server", "client_ca_file", {})]
+)
+def test_a_ca_file_without_a_certificate_is_refused(daemon: Kaasd, section: str, key: str, others: dict[str, str]) -> None:
+    wrong = daemon.folder / "wrong.pem"
+    wrong.write_text("not a certificate\n")
+    daemon.write_config({section: {key: str(wrong), **others}})
+    refused(daemon.check_config(), f"{section}.{key}: ", "holds no PEM certificate")
+
+
+def test_a_database_by_tcp_needs_a_ca(daemon: Kaasd) -> None:
+    daemon.write_config({"database": {"socket": "", "host": "127.0.0.1"}})
+    for result in (daemon.check_config(), start(daemon)):
+        refused(result, f"{daemon.config}:", "database.host needs database.tls_ca_file", "also on this machine")
+
+
+def test_a_keytab_that_cannot_be_read_is_a_warning(daemon: Kaasd) -> None:
+    daemon.write_config({"auth": {"kerberos": {"keytab": str(daemon.folder / "none.keytab")}}})
+    result = daemon.check_config()
+    assert result.returncode == 0
+    assert "auth.kerberos.keytab: warning: " in result.stderr
+    assert "none.keytab" in result.stderr
+
+
+def test_root_checks_as_the_user_of_the_service(daemon: Kaasd) -> None:
+    assert os.geteuid() == 0, "these tests run as root"
+    daemon.scratch.path.chmod(0o711)
+    refused(daemon.check_config("nobody"), str(daemon.config), "cannot be read by the user nobody", "kaasctl init")
+    daemon.config.chmod(0o644)
+    said = refused(daemon.check_config("nobody"), "secrets.master_key_file", "server.tls_key", "user nobody must be able to read it")
+    assert "server.tls_certificate" not in said
+    for path in (daemon.folder / "master.key", daemon.tls.key_file):
+        os.chown(path, pwd.getpwnam("nobody").pw_uid, -1)
+    result = daemon.check_config("nobody")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "checked as user nobody" in result.stdout
+    assert daemon.check_config("no-such-user").returncode == BAD_USAGE
 
 
 def test_a_key_of_a_size_that_is_not_made_is_refused(daemon: Kaasd) -> None:
@@ -204,7 +289,7 @@ def test_the_certificate_that_kaasd_makes_has_a_key_of_the_wanted_size(daemon: K
     assert key.key_size == bits
 
 
-@pytest.mark.parametrize("words", [["--bogus"], ["extra"], ["--config"]])
+@pytest.mark.parametrize("words", [["--bogus"], ["extra"], ["--config"], ["--service-user", "root"]])
 def test_a_wrong_usage_is_told_from_a_wrong_configuration(words: list[str]) -> None:
     result = run([program("kaasd"), *words])
     assert result.returncode == BAD_USAGE

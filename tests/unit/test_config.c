@@ -269,7 +269,7 @@ static void test_together(void **state) {
                   "k.yaml:2:1: server.tls_certificate and server.tls_key belong together: give both or neither\n");
     assert_report("server:\n  listen: \"\"\n",
                   "k.yaml:2:1: server.listen and server.unix_socket are both empty: nobody could connect\n");
-    assert_report("database:\n  socket: /s\n  host: db\n",
+    assert_report("database:\n  socket: /s\n  host: db\n  tls_ca_file: /c\n",
                   "k.yaml:3:1: database.socket and database.host are both given: remove one\n");
     assert_report("database:\n  socket: \"\"\n", "k.yaml:2:1: database.socket and database.host are both empty: give one\n");
     assert_report("auth:\n  token_lifetime: 1h\n  session_lifetime: 30m\n",
@@ -277,7 +277,15 @@ static void test_together(void **state) {
     assert_report("vcenter:\n  call_timeout: 2s\n  connect_timeout: 3s\n",
                   "k.yaml:3:1: vcenter.connect_timeout is longer than vcenter.call_timeout\n");
     _cleanup_config_ struct config c = {0};
-    assert_fine("database:\n  host: db\n", &c);
+    assert_fine("database:\n  host: db\n  tls_ca_file: /c\n", &c);
+    assert_report(
+        "database:\n  host: db\n",
+        "k.yaml:2:1: database.host needs database.tls_ca_file: connections by TCP are made with TLS only, also on this machine, "
+        "where database.socket needs none\n");
+    assert_report(
+        "server:\n  client_crl_file: /c\n",
+        "k.yaml:2:1: server.client_crl_file is set, but server.client_ca_file is not: name the CA whose revocation lists these "
+        "are\n");
 }
 
 static void test_several_errors(void **state) {
@@ -404,6 +412,13 @@ static void test_files(void **state) {
     assert_non_null(strstr(report.text.data, "database.tls_ca_file: "));
     assert_non_null(strstr(report.text.data, "state_dir: "));
     assert_null(strstr(report.text.data, "tls_certificate"));
+
+    config_report_fault(&report, "server.tls_key", "another fault of the same option", "");
+    config_report_warning(&report, "server.page_dir", "is old", "renew it");
+    assert_int_equal(report.error_count, 6);
+    assert_string_equal(report.warnings.data, "server.page_dir: warning: is old; renew it\n");
+    config_report_fault(&report, "server.tls", "a fault of another option", "mend it");
+    assert_non_null(strstr(report.text.data, "server.tls: a fault of another option; mend it\n"));
 
     err_clear(&err);
     _cleanup_free_ char *missing = str_format("%s/none.yaml", folder);

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import re
 import secrets
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from .certs import ServerCert, make_server_cert
 from .places import TOP, Scratch, WorldError, free_port, program
 from .process import Process, run
 
+USER = pwd.getpwuid(os.geteuid()).pw_name
 KEY_BITS = 2048  # of the keys that kaasd makes: fewer than by default, since making one is most of what a registration costs
 ONE_TIME_PASSWORD = re.compile(r"password[^:\n]*:\s*(\S+)", re.I)
 
@@ -37,7 +41,13 @@ class Kaasctl:
         self.config = config
 
     def run(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return run([program("kaasctl"), "--config", self.config, *arguments], stdin=stdin)
+        return run([program("kaasctl"), "--config", self.config, *arguments, *self._as_whom(arguments)], stdin=stdin)
+
+    @staticmethod
+    def _as_whom(arguments: Sequence[str]) -> tuple[str, ...]:
+        """The daemons of the world run as ourselves, whether or not this machine has a user kaas."""
+        is_about_files = "init" in arguments or ("config" in arguments and "check" in arguments)
+        return ("--service-user", USER) if is_about_files and "--service-user" not in arguments else ()
 
     def ok(self, *arguments: str, stdin: str = "") -> str:
         """Output of a command that must succeed."""
@@ -112,8 +122,8 @@ class Kaasd:
         return Kaasd(self.scratch, database_socket or self.database_socket, name, tls=self.tls, options=laid_over(shared, options or {}),
                      env=self.env)
 
-    def check_config(self) -> subprocess.CompletedProcess[str]:
-        return run([program("kaasd"), "--config", self.config, "--check-config"])
+    def check_config(self, user: str = USER) -> subprocess.CompletedProcess[str]:
+        return run([program("kaasd"), "--config", self.config, "--check-config", "--service-user", user])
 
     def _ask_ready(self) -> requests.Response:
         return self._api.ask("GET", "/readyz", timeout=5)

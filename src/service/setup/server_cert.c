@@ -1,5 +1,7 @@
-/* The certificate that kaasd shows: the configured one, or one of its own making. Layer 6 (main).
+/* The certificate that kaasd shows: the configured one, or one of its own making. Layer 4 (service/setup).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "server_cert.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,20 +10,19 @@
 #include "fsutil.h"
 #include "secret.h"
 #include "str.h"
-#include "wire_private.h"
 #include "x509.h"
 
 #define PEM_BYTES_MAX (256U * 1024U)
 #define OWN_DAYS 825
 
-static int read_pair(const char *cert_path, const char *key_path, char **cert_pem, char **key_pem, struct err *err) {
+int server_cert_read(const struct server_cert_paths *paths, char **cert_pem, char **key_pem, struct err *err) {
     _cleanup_strbuf_ struct strbuf cert, key;
     int rc;
     strbuf_init(&cert, PEM_BYTES_MAX);
     strbuf_init_secret(&key, PEM_BYTES_MAX);
-    rc = fs_read(cert_path, &cert, err);
+    rc = fs_read(paths->cert, &cert, err);
     if (!rc)
-        rc = fs_read_secret(key_path, &key, err);
+        rc = fs_read_secret(paths->key, &key, err);
     if (rc)
         return rc;
     *cert_pem = strbuf_steal(&cert);
@@ -57,7 +58,7 @@ static int make_pair(const struct config *config, const char *cert_path, const c
         san[3] = san_host;
     }
     request.common_name = host && *host ? host : name;
-    rc = fs_make_dirs(config->state_dir, 0700, err);
+    rc = fs_make_dirs(config->state_dir, 0755, err);
     if (!rc)
         rc = x509_make_self_signed(&request, &cert, &key, err);
     if (!rc)
@@ -65,18 +66,30 @@ static int make_pair(const struct config *config, const char *cert_path, const c
     return rc ? rc : fs_write_atomic(cert_path, cert, strlen(cert), 0644, err);
 }
 
-int server_cert_load(const struct config *config, char **cert_pem, char **key_pem, struct err *err) {
-    _cleanup_free_ char *cert_path = str_format("%s/server.crt", config->state_dir),
-                        *key_path = str_format("%s/server.key", config->state_dir);
-    int rc = 0;
-    if (!cert_path || !key_path)
+void server_cert_paths_done(struct server_cert_paths *paths) {
+    free(paths->cert);
+    free(paths->key);
+    *paths = (struct server_cert_paths){0};
+}
+
+int server_cert_find(const struct config *config, struct server_cert_paths *out, struct err *err) {
+    const bool is_own = !*config->server_tls_certificate;
+    _cleanup_server_cert_paths_ struct server_cert_paths paths = {
+        .cert = is_own ? str_format("%s/server.crt", config->state_dir) : str_dup(config->server_tls_certificate),
+        .key = is_own ? str_format("%s/server.key", config->state_dir) : str_dup(config->server_tls_key),
+        .is_own = is_own};
+    if (!paths.cert || !paths.key)
         return err_set(err, ERR_NOMEM, "out of memory");
-    if (*config->server_tls_certificate) {
-        if (*config->server_tls_key)
-            return read_pair(config->server_tls_certificate, config->server_tls_key, cert_pem, key_pem, err);
-        return err_set(err, ERR_CONFIG, "server.tls_certificate is set, but server.tls_key is not");
-    }
-    if (access(cert_path, F_OK) || access(key_path, F_OK))
-        rc = make_pair(config, cert_path, key_path, err);
-    return rc ? rc : read_pair(cert_path, key_path, cert_pem, key_pem, err);
+    paths.is_there = !access(paths.cert, F_OK) && !access(paths.key, F_OK);
+    *out = paths;
+    paths = (struct server_cert_paths){0};
+    return 0;
+}
+
+int server_cert_load(const struct config *config, char **cert_pem, char **key_pem, struct err *err) {
+    _cleanup_server_cert_paths_ struct server_cert_paths paths = {0};
+    int rc = server_cert_find(config, &paths, err);
+    if (!rc && paths.is_own && !paths.is_there)
+        rc = make_pair(config, paths.cert, paths.key, err);
+    return rc ? rc : server_cert_read(&paths, cert_pem, key_pem, err);
 }
