@@ -23,14 +23,21 @@ const struct opt_spec cli_common_options[] = {
 
 OPTIONS init_options[] = {
     {"database-socket", "PATH", "unix socket of MariaDB", 0, false},
+    {"database-host", "HOST[:PORT]", "MariaDB on another machine, by TLS", 0, false},
+    {"database-ca-file", "FILE", "CA of its certificate", 0, false},
     {"database-admin", "USER", "database account that may create accounts (default: your own)", 0, false},
     {"database-admin-password-file", "FILE", "its password, - for standard input", 0, false},
     {"public-url", "URL", "https address under which vCenter and browsers reach kaasd", 0, false},
-    {"listen", "ADDRESS:PORT", "where kaasd listens", 0, false},
+    {"listen", "ADDRESS:PORT", "where kaasd listens (default: all addresses, port of --public-url)", 0, false},
     {"admin", "NAME", "name of the first administrator (default admin)", 0, false},
     {"admin-password-file", "FILE", "file with the first administrator's password (default: a one-time password is made)", 0,
      false},
-    {"service-user", "NAME", "user that runs kaasd and owns its files (default kaas, if there is one)", 0, false},
+    {"service-user", "NAME", "user that runs kaasd, for whom root makes the files (default kaas)", 0, false},
+    END,
+};
+
+OPTIONS config_check_options[] = {
+    {"service-user", "NAME", "user that runs kaasd, as whom root checks (default kaas, if there is one)", 0, false},
     END,
 };
 
@@ -317,7 +324,7 @@ const struct cli_command cli_commands[] = {
     {"init", NULL, "", "first set-up: configuration, key, database, administrator", 0, 0, init_options, cmd_init},
     {"db", "migrate", "", "bring the database schema up to this version", 0, 0, migrate_options, cmd_db_migrate},
     {"db", "status", "", "tell whether the database schema fits this version", 0, 0, NULL, cmd_db_status},
-    {"config", "check", "", "check the configuration and its files", 0, 0, NULL, cmd_config_check},
+    {"config", "check", "", "check the configuration and its files", 0, 0, config_check_options, cmd_config_check},
     {"vcenter", "add", "ADDRESS[:PORT]", "add a vCenter after confirming its certificate", 1, 1, vcenter_add_options,
      cmd_vcenter_add},
     {"vcenter", "register", "[VCENTER]", "make kaasd an extension of the vCenter", 0, 1, register_options, cmd_vcenter_register},

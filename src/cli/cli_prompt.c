@@ -187,15 +187,28 @@ int prompt_get_password(const char *path, const char *question, char **out, stru
     return path ? prompt_read_password(path, out, err) : prompt_password(question, out, err);
 }
 
+static int ask_line(const char *question, struct strbuf *line, struct err *err) {
+    _cleanup_close_ int fd = open(TERMINAL, O_RDWR | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "there is no terminal to ask on");
+    put_question(fd, question);
+    return read_line(fd, NULL, line, err);
+}
+
+int prompt_text(const char *question, char **out, struct err *err) {
+    _cleanup_strbuf_ struct strbuf line;
+    strbuf_init(&line, LINE_BYTES_MAX);
+    int rc = ask_line(question, &line, err);
+    char *text = !rc && line.len ? strbuf_steal(&line) : NULL;
+    if (!rc)
+        *out = text;
+    return rc;
+}
+
 int prompt_confirm(const char *question, bool *is_yes, struct err *err) {
     _cleanup_strbuf_ struct strbuf line;
-    _cleanup_close_ int fd = open(TERMINAL, O_RDWR | O_CLOEXEC | O_NOCTTY);
-    int rc;
     strbuf_init(&line, LINE_BYTES_MAX);
-    if (fd < 0)
-        return err_set(err, ERR_IO, "there is no terminal to ask for a confirmation");
-    put_question(fd, question);
-    rc = read_line(fd, NULL, &line, err);
+    int rc = ask_line(question, &line, err);
     if (!rc)
         *is_yes = str_eq(line.data, "yes");
     return rc;

@@ -20,5 +20,8 @@ int prompt_read_password(const char *path, char **out, struct err *err);
 /* From the file if one is given, else by asking. */
 int prompt_get_password(const char *path, const char *question, char **out, struct err *err);
 
+/* Asks on the terminal for a line; *out is malloc'ed, NULL for an empty answer. ERR_IO without a terminal. */
+int prompt_text(const char *question, char **out, struct err *err);
+
 /* Asks on the terminal; *is_yes only for the full word "yes". ERR_IO without a terminal. */
 int prompt_confirm(const char *question, bool *is_yes, struct err *err);

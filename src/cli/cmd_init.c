@@ -2,25 +2,30 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Each step tells what it made or kept, at once, so that a failure half-way leaves no doubt; all may be repeated. */
-#include <pwd.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "cli_address.h"
 #include "cli_commands.h"
 #include "cli_prompt.h"
 #include "cli_show.h"
 #include "db_settings.h"
 #include "first_setup.h"
 #include "secret.h"
+#include "setup_check.h"
 #include "str.h"
 
-#define SERVICE_USER "kaas"
+#define FIRST_PORT_OF_USERS 1024
+#define USUAL_PORT 8443
 
 /* What the steps share. */
 struct setup {
     struct cli *cli;
     char *config_path; /* absolute */
-    struct setup_owner owner;
-    json_t *told; /* for --output json */
+    char *public_url;  /* given or asked for; NULL: neither */
+    struct setup_user user;
+    struct store *store; /* from step_schema on */
+    json_t *told;        /* for --output json */
 };
 
 typedef int step_fn(struct setup *s, struct err *err);
@@ -33,59 +38,103 @@ static int step_find_paths(struct setup *s, struct err *err) {
     return s->config_path ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-/* Root gives the files to the user of the service; anybody else runs it as himself. */
-static int step_find_owner(struct setup *s, struct err *err) {
+/* Root makes the files for the user of the service; anybody else runs it as himself. */
+static int step_find_user(struct setup *s, struct err *err) {
     const char *wanted = opt_get(&s->cli->given, "service-user");
-    const struct passwd *user = NULL;
-    if (wanted || geteuid() == 0)
-        user = getpwnam(wanted ? wanted : SERVICE_USER);
-    if (wanted && !user) {
-        (void)cli_usage(s->cli, err, "there is no user \"%s\" on this machine", wanted);
-        return err_remedy(err, "make it first, for instance by: useradd --system %s", wanted);
+    int rc = setup_find_user(wanted, &s->user, err);
+    if (rc == ERR_NOT_FOUND || rc == ERR_FORBIDDEN)
+        s->cli->status = CLI_USAGE;
+    if (rc)
+        return rc == ERR_NOT_FOUND ? err_remedy(err, "make it first, for instance by: useradd --system %s", wanted) : rc;
+    if (wanted || geteuid() || str_eq(s->user.name, SETUP_USER))
+        return 0;
+    if (str_eq(s->config_path, CONFIG_DEFAULT_PATH)) {
+        s->cli->status = CLI_USAGE;
+        (void)err_set(err, ERR_NOT_FOUND, "there is no user " SETUP_USER " on this machine, as whom the service runs");
+        return err_remedy(err,
+                          "make it: systemd-sysusers, or useradd --system " SETUP_USER "; or name another one by --service-user");
     }
-    if (user && user->pw_uid != geteuid())
-        s->owner = (struct setup_owner){.is_given = true, .uid = user->pw_uid, .gid = user->pw_gid};
+    cli_note("kaasctl: there is no user " SETUP_USER
+             " on this machine: the files are made for root, and kaasd has to run as root");
     return 0;
 }
 
-static void tell_file(struct setup *s, const char *what, const char *member, const char *path, bool made) {
-    show_line(s->cli, "%-14s %s %s", what, made ? "made" : "kept", path);
+/* Without it the service is of little use, and where to listen follows from it. */
+static int step_ask_address(struct setup *s, struct err *err) {
+    const char *given = opt_get(&s->cli->given, "public-url");
+    const bool asks = !given && access(s->config_path, F_OK) && prompt_has_terminal() && !opt_get_common(&s->cli->given, "yes");
+    if (asks)
+        return prompt_text(
+            "Under which address will browsers and vCenter reach this service? Such as https://kaas.example.com:8443, "
+            "or Enter to set it later: ",
+            &s->public_url, err);
+    s->public_url = given ? str_dup(given) : NULL;
+    return given && !s->public_url ? err_set(err, ERR_NOMEM, "out of memory") : 0;
+}
+
+static void tell_file(struct setup *s, const char *what, const char *member, const char *path, enum setup_file became) {
+    static const char *const words[] = {[SETUP_KEPT] = "kept", [SETUP_MADE] = "made", [SETUP_MENDED] = "kept"};
+    show_line(s->cli, "%-14s %s %s%s", what, words[became], path, became == SETUP_MENDED ? ", owner and mode mended" : "");
     json_put_string(s->told, member, path);
 }
 
 /* A new file with a fault in it, from a wrong option, must not be what the next run keeps. */
-static int load_or_remove(struct setup *s, bool made, struct err *err) {
+static int load_or_remove(struct setup *s, enum setup_file became, struct err *err) {
     int rc = cli_load_config(s->cli, err);
-    if (rc && made)
+    if (rc && became == SETUP_MADE)
         (void)unlink(s->config_path);
     return rc;
 }
 
-static int step_config(struct setup *s, struct err *err) {
-    const struct opt_given *given = &s->cli->given;
-    struct setup_config settings = {.path = s->config_path,
-                                    .database_socket = opt_get(given, "database-socket"),
-                                    .public_url = opt_get(given, "public-url"),
-                                    .listen = opt_get(given, "listen")};
-    bool made = false;
-    int rc = setup_write_config(&settings, &s->owner, &made, err);
-    if (!rc)
-        rc = load_or_remove(s, made, err);
-    if (rc)
-        return rc;
-    tell_file(s, "configuration", "config", s->config_path, made);
-    if (!made && (settings.public_url || settings.listen))
-        cli_note("kaasctl: %s was there already; --public-url and --listen change nothing in it", s->config_path);
-    return 0;
+/* Where kaasd has to listen to be reached at the URL; NULL: as by default. */
+static char *listen_for(const char *url) {
+    _cleanup_free_ char *host = str_starts(url, "https://") ? strndup(url + 8, strcspn(url + 8, "/")) : NULL;
+    struct cli_address address;
+    if (!host || cli_address_parse(host, &address, NULL))
+        return NULL;
+    if (address.port < FIRST_PORT_OF_USERS) {
+        cli_note(
+            "kaasctl: kaasd runs without the right to listen on port %d: it will listen on port %d; have a proxy or balancer lead "
+            "there, or give the port in --public-url",
+            address.port ? address.port : 443, USUAL_PORT);
+        address.port = USUAL_PORT;
+    }
+    if (cli_address_is_loopback(&address))
+        return str_format(strchr(address.host, ':') ? "[::1]:%d" : "127.0.0.1:%d", address.port);
+    return str_format("*:%d", address.port);
 }
 
-static int step_master_key(struct setup *s, struct err *err) {
-    const char *path = s->cli->config.secrets_master_key_file;
-    bool made = false;
-    int rc = setup_make_master_key(path, &s->owner, &made, err);
+static int step_config(struct setup *s, struct err *err) {
+    const struct opt_given *given = &s->cli->given;
+    const char *host = opt_get(given, "database-host"), *ca = opt_get(given, "database-ca-file"),
+               *listen = opt_get(given, "listen");
+    _cleanup_free_ char *derived = listen || !s->public_url ? NULL : listen_for(s->public_url);
+    _cleanup_free_ char *ca_path = ca ? realpath(ca, NULL) : NULL;
+    struct cli_address database = {.port = 0};
+    enum setup_file became = SETUP_KEPT;
+    int rc = host ? cli_address_parse(host, &database, err) : 0;
+    struct setup_config settings = {.path = s->config_path,
+                                    .database_socket = host ? NULL : opt_get(given, "database-socket"),
+                                    .database_host = host ? database.host : NULL,
+                                    .database_port = database.port,
+                                    .database_ca_file = ca_path,
+                                    .public_url = s->public_url,
+                                    .listen = listen ? listen : derived};
+    if (!rc && ca && !ca_path)
+        rc = err_set(err, ERR_IO, "cannot find the file %s: %m", ca);
     if (!rc)
-        tell_file(s, "master key", "master_key", path, made);
-    return rc;
+        rc = setup_write_config(&settings, &s->user, &became, err);
+    if (!rc)
+        rc = load_or_remove(s, became, err);
+    if (rc)
+        return rc;
+    tell_file(s, "configuration", "config", s->config_path, became);
+    if (became == SETUP_MADE)
+        show_line(s->cli, "%-14s %s", "listens on", s->cli->config.server_listen);
+    else if (settings.public_url || settings.listen || host)
+        cli_note("kaasctl: %s was there already; --public-url, --listen and --database-host change nothing in it",
+                 s->config_path);
+    return 0;
 }
 
 static int step_database(struct setup *s, struct err *err) {
@@ -97,7 +146,7 @@ static int step_database(struct setup *s, struct err *err) {
     int rc = file ? prompt_read_password(file, &password, err) : 0;
     admin.password = password;
     if (!rc)
-        rc = setup_make_database(config, s->config_path, &admin, &s->owner, err);
+        rc = setup_make_database(config, s->config_path, &admin, &s->user, err);
     if (rc)
         return rc;
     show_line(s->cli, "%-14s %s, with accounts %s and %s", "database", config->database_name, config->database_user,
@@ -117,7 +166,17 @@ static int step_schema(struct setup *s, struct err *err) {
     else
         show_line(s->cli, "%-14s up to date", "schema");
     json_put_int(s->told, "schema_files_applied", applied);
-    return 0;
+    return db_settings_open(&s->cli->config, s->config_path, DB_ACCOUNT_RUNTIME, &s->store, err);
+}
+
+/* After the schema, since the database tells whether a key is missed. */
+static int step_master_key(struct setup *s, struct err *err) {
+    const char *path = s->cli->config.secrets_master_key_file;
+    enum setup_file became = SETUP_KEPT;
+    int rc = setup_make_master_key(s->store, path, &s->user, &became, err);
+    if (!rc)
+        tell_file(s, "master key", "master_key", path, became);
+    return rc;
 }
 
 /* The only time that a password made here is seen; one that was given is not told. */
@@ -128,23 +187,18 @@ static void tell_admin(struct setup *s, const char *name, const char *one_time) 
         return;
     strbuf_adds(&s->cli->out, s->cli->is_json ? "" : "\n");
     show_line(s->cli, "One-time password of %s: %s", name, one_time);
-    show_line(s->cli,
-              "It must be changed before anything else: kaasctl --server URL --user %s user password, or in the page, URL/ui/",
-              name);
+    show_line(s->cli, "It must be changed before anything else, by the command below or in the page.");
     json_put_string(s->told, "one_time_password", one_time);
 }
 
 static int step_admin(struct setup *s, struct err *err) {
     const char *given = opt_get(&s->cli->given, "admin"), *name = given ? given : "admin";
     const char *file = opt_get(&s->cli->given, "admin-password-file");
-    _cleanup_(store_free) struct store *store = NULL;
     _cleanup_secret_ char *password = NULL;
     bool is_made = false;
     int rc = file ? prompt_read_password(file, &password, err) : 0;
     if (!rc)
-        rc = db_settings_open(&s->cli->config, s->config_path, DB_ACCOUNT_RUNTIME, &store, err);
-    if (!rc)
-        rc = setup_make_first_admin(store, name, &password, &is_made, err);
+        rc = setup_make_first_admin(s->store, name, &password, &is_made, err);
     if (rc)
         return rc;
     if (is_made)
@@ -154,21 +208,43 @@ static int step_admin(struct setup *s, struct err *err) {
     return 0;
 }
 
+/* What the service would stumble over is told here, not by its log. */
+static int step_check(struct setup *s, struct err *err) {
+    _cleanup_strbuf_ struct strbuf told;
+    strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);
+    int rc = setup_check_as(&s->user, s->config_path, &told, err);
+    if (told.len)
+        cli_note("%s", told.data);
+    s->cli->is_quiet_error = rc && told.len;
+    return rc;
+}
+
 static void tell_next(const struct setup *s) {
-    bool is_usual = str_eq(s->config_path, CONFIG_DEFAULT_PATH);
+    const struct config *config = &s->cli->config;
+    const char *url = *config->server_public_url ? config->server_public_url : "URL", *admin = opt_get(&s->cli->given, "admin");
+    const bool is_usual = str_eq(s->config_path, CONFIG_DEFAULT_PATH);
     _cleanup_free_ char *with = is_usual ? str_dup("") : str_format(" --config %s", s->config_path);
+    _cleanup_free_ char *ca =
+        *config->server_tls_certificate ? str_dup("") : str_format(" --ca-file %s/server.crt", config->state_dir);
     strbuf_addc(&s->cli->out, '\n');
     show_line(s->cli, "Keep a copy of the master key in another place: without it the secrets in the database are lost.");
     show_line(s->cli, "Next:");
-    if (!*s->cli->config.server_public_url)
-        show_line(s->cli, "  set server.public_url in %s, needed before a vCenter is registered", s->config_path);
-    show_line(s->cli, "  kaasd%s --check-config && kaasd%s", with ? with : "", with ? with : "");
+    if (!*config->server_public_url)
+        show_line(
+            s->cli,
+            "  set server.public_url in %s, needed before a vCenter is registered, and server.listen (\"*:%d\") for other hosts",
+            s->config_path, USUAL_PORT);
+    if (is_usual)
+        show_line(s->cli, "  systemctl enable --now kaasd");
+    else
+        show_line(s->cli, "  kaasd%s", with ? with : "");
+    show_line(s->cli, "  kaasctl --server %s%s --user %s user password", url, ca ? ca : "", admin ? admin : "admin");
     show_line(s->cli, "  kaasctl%s vcenter add ADDRESS", with ? with : "");
 }
 
 int cmd_init(struct cli *cli, struct err *err) {
-    static step_fn *const steps[] = {step_find_paths, step_find_owner, step_config, step_master_key,
-                                     step_database,   step_schema,     step_admin};
+    static step_fn *const steps[] = {step_find_paths, step_find_user,  step_ask_address, step_config, step_database,
+                                     step_schema,     step_master_key, step_admin,       step_check};
     struct setup s = {.cli = cli, .told = json_object()};
     int rc = 0;
     for (size_t i = 0; !rc && i < ARRAY_COUNT(steps); i++) {
@@ -182,6 +258,8 @@ int cmd_init(struct cli *cli, struct err *err) {
         tell_next(&s);
     json_wipe_string(json_object_get(s.told, "one_time_password"));
     json_decref(s.told);
+    store_free(s.store);
     free(s.config_path);
+    free(s.public_url);
     return rc;
 }

@@ -56,6 +56,7 @@ static int run(struct db_conn *conn, struct strbuf *sql, struct err *err) {
     return rc;
 }
 
+/* How the account proves itself; from another host by TLS only. */
 static int add_identity(struct db_conn *conn, const struct store_account *account, struct strbuf *sql, struct err *err) {
     if (!account->password) {
         strbuf_adds(sql, " IDENTIFIED VIA unix_socket");
@@ -66,6 +67,7 @@ static int add_identity(struct db_conn *conn, const struct store_account *accoun
         return err_set(err, ERR_NOMEM, "out of memory");
     strbuf_adds(sql, " IDENTIFIED BY ");
     strbuf_adds(sql, quoted);
+    strbuf_adds(sql, str_eq(account->host, "localhost") ? " REQUIRE NONE" : " REQUIRE SSL");
     return 0;
 }
 

@@ -55,7 +55,7 @@ int store_migrate(struct store *store, const struct store_migrate_options *optio
 /* An account to make. Without password it is bound to the operating system user of the same name (unix_socket). */
 struct store_account {
     const char *name;     /* letters, digits, _ and -; at most 32 */
-    const char *host;     /* "localhost", or a pattern such as "10.0.%"; letters, digits and . : % _ - / */
+    const char *host;     /* "localhost", or a pattern such as "10.0.%", then TLS is required; letters, digits and . : % _ - / */
     const char *password; /* NULL: socket authentication, host must be localhost */
 };
 

@@ -2,19 +2,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import grp
 import json
 import os
+import pwd
 import re
 import stat
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import yaml
-from world.kaasd import ONE_TIME_PASSWORD, Kaasctl, Kaasd
+from world.certs import make_server_cert
+from world.kaasd import ONE_TIME_PASSWORD, USER, Kaasctl, Kaasd
 from world.mariadb import Mariadb
 from world.places import TOP, Scratch, free_port, program
+from world.terminal import Terminal
 
 FAILED, USAGE, UNREACHABLE = 1, 2, 3
 SECRET_FILES = ("master.key", "database.password", "database-owner.password")
@@ -48,8 +52,9 @@ def test_init_makes_everything_once(ctl: Kaasctl, etc: Path, fresh_db: Mariadb) 
     assert "One-time password of chief: " in first
     settings = yaml.safe_load((etc / "kaasd.yaml").read_text())
     assert (settings["server"]["listen"], settings["server"]["public_url"]) == (listen, url)
-    for name in (*SECRET_FILES, "kaasd.yaml"):
-        assert stat.S_IMODE((etc / name).stat().st_mode) == 0o600
+    modes = {name: stat.S_IMODE((etc / name).stat().st_mode) for name in (*SECRET_FILES, "kaasd.yaml")}
+    assert modes == {**dict.fromkeys(SECRET_FILES, 0o600), "kaasd.yaml": 0o640}
+    for name in modes:
         assert found.group(1) not in (etc / name).read_bytes().decode(errors="replace")
     kept = {name: (etc / name).read_bytes() for name in (*SECRET_FILES, "kaasd.yaml")}
     again = ctl.ok("init", "--database-socket", str(fresh_db.socket))
@@ -86,23 +91,216 @@ def test_init_goes_on_where_it_was_interrupted(ctl: Kaasctl, etc: Path, fresh_db
     fresh_db.stop()
     result = ctl.run("init", "--database-socket", str(fresh_db.socket))
     assert result.returncode == UNREACHABLE
-    assert "master key" in result.stdout
-    key = (etc / "master.key").read_bytes()
+    assert "configuration  made" in result.stdout
+    kept = {name: (etc / name).read_bytes() for name in ("kaasd.yaml", "database.password", "database-owner.password")}
     fresh_db.start()
     assert ONE_TIME_PASSWORD.search(ctl.ok("init", "--database-socket", str(fresh_db.socket)))
-    assert (etc / "master.key").read_bytes() == key
+    assert kept == {name: (etc / name).read_bytes() for name in kept}
 
 
-def test_files_are_given_to_the_user_of_the_service(ctl: Kaasctl, etc: Path, fresh_db: Mariadb) -> None:
+def rights(etc: Path) -> dict[str, tuple[str, str, int]]:
+    """Owner, group and mode of what `init` made."""
+    found = {name: (etc / name).stat() for name in (*SECRET_FILES, "kaasd.yaml")}
+    return {name: (pwd.getpwuid(st.st_uid).pw_name, grp.getgrgid(st.st_gid).gr_name, stat.S_IMODE(st.st_mode))
+            for name, st in found.items()}
+
+
+RIGHTS = {"kaasd.yaml": ("root", "nogroup", 0o640), "master.key": ("nobody", "nogroup", 0o600),
+          "database.password": ("nobody", "nogroup", 0o600), "database-owner.password": ("root", "root", 0o600)}
+
+
+@pytest.fixture
+def for_nobody(ctl: Kaasctl, etc: Path, fresh_db: Mariadb) -> tuple[str, ...]:
+    """`init` for another user than ourselves, who can get at the folder."""
     assert os.geteuid() == 0, "these tests run as root"
-    ctl.ok("init", "--database-socket", str(fresh_db.socket), "--service-user", "nobody")
-    owners = {name: (etc / name).stat().st_uid for name in (*SECRET_FILES, "kaasd.yaml")}
-    nobody = owners["kaasd.yaml"]
-    assert nobody != 0
-    assert owners == {"kaasd.yaml": nobody, "master.key": nobody, "database.password": nobody, "database-owner.password": 0}
+    etc.parent.chmod(0o711)
+    return "init", "--database-socket", str(fresh_db.socket), "--service-user", "nobody"
+
+
+def test_files_are_made_for_the_user_of_the_service(ctl: Kaasctl, etc: Path, for_nobody: tuple[str, ...]) -> None:
+    ctl.ok(*for_nobody)
+    assert rights(etc) == RIGHTS
     ctl.ok("db", "status")
-    ctl.ok("config", "check")
+    assert "checked as user nobody" in ctl.ok("config", "check", "--service-user", "nobody")
     assert ctl.run("init", "--service-user", "no-such-user").returncode == USAGE
+    assert ctl.run("config", "check", "--service-user", "no-such-user").returncode == USAGE
+
+
+def test_init_mends_owners_and_modes(ctl: Kaasctl, etc: Path, for_nobody: tuple[str, ...]) -> None:
+    ctl.ok(*for_nobody)
+    for name in RIGHTS:
+        os.chown(etc / name, 0, 0)
+    (etc / "kaasd.yaml").chmod(0o600)
+    assert "cannot be read by the user nobody" in ctl.run("config", "check", "--service-user", "nobody").stderr
+    said = ctl.ok(*for_nobody)
+    assert re.search(r"configuration +kept .*kaasd.yaml, owner and mode mended", said)
+    assert re.search(r"master key +kept .*master.key, owner and mode mended", said)
+    assert rights(etc) == RIGHTS
+    assert "mended" not in ctl.ok(*for_nobody)
+
+
+def test_what_a_link_leads_to_is_not_given_away(ctl: Kaasctl, etc: Path, for_nobody: tuple[str, ...]) -> None:
+    ctl.ok(*for_nobody)
+    elsewhere, hard = etc.parent / "of-root", etc.parent / "of-root-too"
+    for path, name in ((elsewhere, "kaasd.yaml"), (hard, "database.password")):
+        path.write_bytes((etc / name).read_bytes())
+        path.chmod(0o600)
+        (etc / name).unlink()
+    (etc / "kaasd.yaml").symlink_to(elsewhere)
+    (etc / "database.password").hardlink_to(hard)
+    ctl.run(*for_nobody)
+    left = [(path.stat().st_uid, path.stat().st_gid, stat.S_IMODE(path.stat().st_mode)) for path in (elsewhere, hard)]
+    assert left == [(0, 0, 0o600)] * 2
+
+
+def test_what_would_keep_the_service_from_starting_is_told_by_init(ctl: Kaasctl, etc: Path, for_nobody: tuple[str, ...]) -> None:
+    etc.chmod(0o700)
+    result = ctl.run(*for_nobody)
+    assert result.returncode == FAILED
+    assert f"{ctl.config}: cannot be read by the user nobody" in result.stderr
+
+
+# -- where it listens -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("url", "listen"), [
+    ("https://kaas.example.com:9443", "*:9443"),
+    ("https://kaas.example.com:9443/", "*:9443"),
+    ("https://192.0.2.7:9443", "*:9443"),
+    ("https://[2001:db8::7]:9443", "*:9443"),
+    ("https://localhost:9443", "127.0.0.1:9443"),
+    ("https://127.0.0.1:9443", "127.0.0.1:9443"),
+    ("https://[::1]:9443", "[::1]:9443"),
+])
+def test_where_to_listen_follows_from_the_public_address(ctl: Kaasctl, fresh_db: Mariadb, url: str, listen: str) -> None:
+    said = ctl.ok("init", "--database-socket", str(fresh_db.socket), "--public-url", url)
+    assert yaml.safe_load(ctl.config.read_text())["server"]["listen"] == listen
+    assert f"listens on     {listen}\n" in said
+
+
+def test_a_port_of_root_is_left_to_a_proxy(ctl: Kaasctl, fresh_db: Mariadb) -> None:
+    result = ctl.run("init", "--database-socket", str(fresh_db.socket), "--public-url", "https://kaas.example.com")
+    assert result.returncode == 0
+    assert "port 443" in result.stderr
+    assert "proxy or balancer" in result.stderr
+    assert yaml.safe_load(ctl.config.read_text())["server"]["listen"] == "*:8443"
+
+
+def test_init_tells_what_to_set_when_there_is_no_public_address(ctl: Kaasctl, fresh_db: Mariadb) -> None:
+    said = ctl.ok("init", "--database-socket", str(fresh_db.socket))
+    assert re.search(r"set server\.public_url in .*, and server\.listen \(\"\*:8443\"\) for other hosts", said)
+    assert "listen" not in yaml.safe_load(ctl.config.read_text())["server"]
+
+
+def init_on_terminal(ctl: Kaasctl, db: Mariadb, answer: str) -> dict[str, str]:
+    with Terminal([program("kaasctl"), "--config", ctl.config, "init", "--database-socket", db.socket, "--service-user", USER]) as person:
+        person.wait_for("Under which address will browsers and vCenter reach this service?")
+        person.type(f"{answer}\n")
+        assert person.end() == 0, person.screen
+    return yaml.safe_load(ctl.config.read_text())["server"]
+
+
+def test_init_asks_for_the_public_address_on_a_terminal(ctl: Kaasctl, fresh_db: Mariadb) -> None:
+    server = init_on_terminal(ctl, fresh_db, "https://kaas.example.com:9443")
+    assert (server["public_url"], server["listen"]) == ("https://kaas.example.com:9443", "*:9443")
+
+
+def test_an_empty_answer_leaves_the_public_address_for_later(ctl: Kaasctl, fresh_db: Mariadb) -> None:
+    assert "public_url" not in init_on_terminal(ctl, fresh_db, "")
+
+
+# -- the master key ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("found_instead", [None, b"another key of 32 bytes is there"])
+def test_init_makes_no_master_key_beside_a_sealed_database(make_kaasd: Callable[..., Kaasd], found_instead: bytes | None) -> None:
+    kaasd = make_kaasd()
+    kaasd.init()
+    kaasd.start()
+    key_id = kaasd.ctl.json("key", "master")["keys"][0]["id"]
+    kaasd.stop()
+    key = kaasd.folder / "master.key"
+    kept = key.read_bytes()
+    key.unlink()
+    if found_instead:
+        key.touch(0o600)
+        key.write_bytes(found_instead)
+    result = kaasd.ctl.run("init", "--database-socket", str(kaasd.database_socket), "--database-admin", "root")
+    assert result.returncode == FAILED
+    assert f"sealed by master key {key_id}" in result.stderr
+    assert str(key) in result.stderr
+    assert "from the backup" in result.stderr
+    assert (key.read_bytes() if key.exists() else None) == found_instead
+    key.touch(0o600)
+    key.write_bytes(kept)
+    kaasd.ctl.ok("init", "--database-socket", str(kaasd.database_socket), "--database-admin", "root")
+    kaasd.start()
+
+
+# -- the database on another host -------------------------------------------------------------------------------------------
+
+
+class RemoteMariadb:
+    """A database server with TLS on a port of loopback, and an account there that may create accounts."""
+
+    def __init__(self, scratch: Scratch) -> None:
+        self.port = free_port()
+        self.tls = make_server_cert(scratch.path / "db-tls")
+        self.server = Mariadb(scratch, options=(
+            "--skip-networking=OFF", "--bind-address=127.0.0.1", f"--port={self.port}", f"--ssl-cert={self.tls.cert_file}",
+            f"--ssl-key={self.tls.key_file}"))
+        self.server.query("CREATE USER dba@'%' IDENTIFIED BY 'secret of the dba' REQUIRE SSL")
+        self.server.query("GRANT ALL PRIVILEGES ON *.* TO dba@'%' WITH GRANT OPTION")
+
+    def init(self, ctl: Kaasctl, *more: str) -> subprocess.CompletedProcess[str]:
+        return ctl.run("init", "--database-host", f"127.0.0.1:{self.port}", "--database-admin", "dba",
+                       "--database-admin-password-file", "-", *more, stdin="secret of the dba\n")
+
+
+@pytest.fixture
+def remote_db(scratch: Scratch) -> Iterator[RemoteMariadb]:
+    made = RemoteMariadb(scratch)
+    yield made
+    made.server.close()
+
+
+def test_init_with_a_database_on_another_host(ctl: Kaasctl, remote_db: RemoteMariadb) -> None:
+    result = remote_db.init(ctl, "--database-ca-file", str(remote_db.tls.ca_file))
+    assert result.returncode == 0, result.stderr
+    database = yaml.safe_load(ctl.config.read_text())["database"]
+    assert database == {"host": "127.0.0.1", "port": remote_db.port, "tls_ca_file": str(remote_db.tls.ca_file)}
+    accounts = remote_db.server.query("SELECT User, Host, ssl_type FROM mysql.user WHERE User LIKE 'kaas%%' ORDER BY User")
+    assert accounts == [("kaas", "%", "ANY"), ("kaas_owner", "%", "ANY")]
+    assert "up to date" in ctl.ok("db", "status")
+
+
+def test_kaasd_works_with_a_database_on_another_host(scratch: Scratch, remote_db: RemoteMariadb) -> None:
+    kaasd = Kaasd(scratch, remote_db.server.socket, options={"database": {
+        "socket": "", "host": "127.0.0.1", "port": remote_db.port, "tls_ca_file": str(remote_db.tls.ca_file)}})
+    assert remote_db.init(kaasd.ctl).returncode == 0
+    try:
+        kaasd.start()
+        assert kaasd.ctl.json("user", "list")[0]["name"] == "admin"
+    finally:
+        kaasd.stop()
+    remote_db.server.query("ALTER USER kaas@'%' REQUIRE NONE")  # without TLS the server would take it now; kaasd must not
+    kaasd.write_config({"database": {"socket": "", "host": "127.0.0.1", "port": remote_db.port,
+                                     "tls_ca_file": str(make_server_cert(scratch.path / "other").ca_file)}})
+    result = kaasd.ctl.run("db", "status")
+    assert result.returncode != 0
+    assert "certificate" in result.stderr
+
+
+def test_a_database_on_another_host_needs_its_ca(ctl: Kaasctl, remote_db: RemoteMariadb, tmp_path: Path) -> None:
+    result = remote_db.init(ctl)
+    assert result.returncode == FAILED
+    assert "database.host needs database.tls_ca_file" in result.stderr
+    assert not ctl.config.exists()
+    assert "cannot find the file" in remote_db.init(ctl, "--database-ca-file", str(tmp_path / "none.pem")).stderr
+    other = make_server_cert(tmp_path / "other").ca_file
+    result = remote_db.init(ctl, "--database-ca-file", str(other))
+    assert result.returncode != 0
+    assert "certificate" in result.stderr
 
 
 def test_the_one_time_password_signs_in(make_kaasd: Callable[..., Kaasd]) -> None:

@@ -2,67 +2,125 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "first_setup.h"
 
+#include <fcntl.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "clock.h"
 #include "db_settings.h"
 #include "fsutil.h"
+#include "master_key_file.h"
 #include "passwd.h"
 #include "password.h"
 #include "seal.h"
+#include "seal_store.h"
 #include "secret.h"
 #include "store_schema.h"
 #include "str.h"
 #include "user_store.h"
 #include "uuid.h"
 
-#define SECRET_MODE 0600
 #define PASSWORD_RANDOM_BYTES 24
 
-static int give_to(const char *path, const struct setup_owner *owner, struct err *err) {
-    if (!owner->is_given || chown(path, owner->uid, owner->gid) == 0)
-        return 0;
-    return err_set(err, ERR_IO, "cannot give %s to the user of the service", path);
+/* Who may do what with a file. Root makes it for the user of the service; whoever makes it for himself owns everything. */
+enum file_kind {
+    FILE_READ,   /* by the service: root owns it, its group may read */
+    FILE_SECRET, /* of the service, which has to own it */
+    FILE_OF_ROOT
+};
+
+static mode_t mode_of(enum file_kind kind) {
+    return kind == FILE_READ ? 0640 : 0600;
 }
 
-static int make_folder_of(const char *path, const struct setup_owner *owner, struct err *err) {
+/* Gives the open file to whom it belongs; *is_mended tells whether it was different. */
+static int set_owner(int fd, const char *path, const struct stat *wanted, bool *is_mended, struct err *err) {
+    struct stat st;
+    if (fstat(fd, &st))
+        return err_set(err, ERR_IO, "cannot look at %s: %m", path);
+    *is_mended = st.st_uid != wanted->st_uid || st.st_gid != wanted->st_gid || (st.st_mode & 07777) != wanted->st_mode;
+    if (*is_mended && (fchown(fd, wanted->st_uid, wanted->st_gid) || fchmod(fd, wanted->st_mode)))
+        return err_set(err, ERR_IO, "cannot set owner and mode of %s: %m", path);
+    return 0;
+}
+
+/* The user of the service may have been able to put a link in its place: what that leads to is left alone. */
+static int mend_file(const char *path, enum file_kind kind, const struct setup_user *user, bool *is_mended, struct err *err) {
+    const struct stat wanted = {
+        .st_uid = kind == FILE_SECRET ? user->uid : 0, .st_gid = kind == FILE_OF_ROOT ? 0 : user->gid, .st_mode = mode_of(kind)};
+    _cleanup_close_ int fd = user->is_other ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    struct stat st;
+    *is_mended = false;
+    if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1)
+        return 0;
+    return set_owner(fd, path, &wanted, is_mended, err);
+}
+
+static int mend_folder(const char *folder, const struct setup_user *user, bool *is_mended, struct err *err) {
+    const struct stat wanted = {.st_uid = 0, .st_gid = user->gid, .st_mode = 0750};
+    _cleanup_close_ int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    *is_mended = false;
+    return fd < 0 ? 0 : set_owner(fd, folder, &wanted, is_mended, err);
+}
+
+/* Makes the folder of the file if it is missing. One that is there is mended only if it is our own. */
+static int make_folder_of(const char *path, const struct setup_user *user, bool *is_mended, struct err *err) {
     _cleanup_free_ char *folder = str_dup(path);
     char *slash = folder ? strrchr(folder, '/') : NULL;
+    bool is_there;
     int rc;
+    *is_mended = false;
     if (!folder)
         return err_set(err, ERR_NOMEM, "out of memory");
     if (!slash || slash == folder)
         return 0;
     *slash = 0;
-    if (access(folder, F_OK) == 0)
-        return 0;
-    rc = fs_make_dirs(folder, 0750, err);
-    return rc ? rc : give_to(folder, owner, err);
+    is_there = access(folder, F_OK) == 0;
+    rc = is_there ? 0 : fs_make_dirs(folder, 0750, err);
+    if (rc || !user->is_other || (is_there && !str_eq(path, CONFIG_DEFAULT_PATH)))
+        return rc;
+    return mend_folder(folder, user, is_mended, err);
 }
 
-/* Makes a new file; one that is there already is left alone. */
-static int make_file(const char *path, const void *bytes, size_t n, const struct setup_owner *owner, bool *made,
-                     struct err *err) {
-    int rc = make_folder_of(path, owner, err);
+/* Makes a new file, or mends owner and mode of the one that is there. */
+static int make_file(const char *path, const struct strbuf *text, enum file_kind kind, const struct setup_user *user,
+                     enum setup_file *became, struct err *err) {
+    bool is_folder_mended = false, is_mended = false;
     struct err why = {0};
+    int rc = make_folder_of(path, user, &is_folder_mended, err);
     if (rc)
         return rc;
-    rc = fs_write_new(path, bytes, n, SECRET_MODE, &why);
-    *made = !rc;
-    if (rc == ERR_EXISTS)
-        return 0;
-    if (rc) {
+    const int made = fs_write_new(path, text->data, text->len, mode_of(kind), &why);
+    if (made && made != ERR_EXISTS) {
         if (err)
             *err = why;
-        return rc;
+        return made;
     }
-    return give_to(path, owner, err);
+    rc = mend_file(path, kind, user, &is_mended, err);
+    *became = !made ? SETUP_MADE : is_mended || is_folder_mended ? SETUP_MENDED : SETUP_KEPT;
+    return rc;
 }
 
-int setup_write_config(const struct setup_config *settings, const struct setup_owner *owner, bool *made, struct err *err) {
+static void write_database(struct strbuf *text, const struct setup_config *settings) {
+    if (settings->database_socket || settings->database_host)
+        strbuf_adds(text, "database:\n");
+    if (settings->database_socket)
+        strbuf_addf(text, "  socket: \"%s\"\n", settings->database_socket);
+    if (settings->database_host)
+        strbuf_addf(text, "  host: \"%s\"\n", settings->database_host);
+    if (settings->database_port)
+        strbuf_addf(text, "  port: %d\n", settings->database_port);
+    if (settings->database_ca_file)
+        strbuf_addf(text, "  tls_ca_file: \"%s\"\n", settings->database_ca_file);
+}
+
+int setup_write_config(const struct setup_config *settings, const struct setup_user *user, enum setup_file *became,
+                       struct err *err) {
     _cleanup_free_ char *key = db_settings_beside(settings->path, "master.key");
     _cleanup_strbuf_ struct strbuf text;
     int rc;
@@ -76,38 +134,82 @@ int setup_write_config(const struct setup_config *settings, const struct setup_o
     else
         strbuf_adds(&text, "  # public_url: https://kaas.example.com   # needed before a vCenter is registered\n");
     strbuf_adds(&text, "  admin_socket: /run/kaas/admin.sock\n");
-    if (settings->database_socket)
-        strbuf_addf(&text, "database:\n  socket: \"%s\"\n", settings->database_socket);
+    write_database(&text, settings);
     strbuf_addf(&text, "secrets:\n  master_key_file: \"%s\"\n", key ? key : "");
     rc = key ? strbuf_check(&text, "configuration", err) : err_set(err, ERR_NOMEM, "out of memory");
-    return rc ? rc : make_file(settings->path, text.data, text.len, owner, made, err);
+    return rc ? rc : make_file(settings->path, &text, FILE_READ, user, became, err);
 }
 
-int setup_make_master_key(const char *path, const struct setup_owner *owner, bool *made, struct err *err) {
-    uint8_t key[SEAL_KEY_BYTES];
-    int rc;
-    random_bytes(key, sizeof(key));
-    rc = make_file(path, key, sizeof(key), owner, made, err);
-    secret_wipe(key, sizeof(key));
+static bool is_held(const struct seal_ids *held, const char *key_id) {
+    for (size_t i = 0; i < held->count; i++)
+        if (str_eq(held->items[i], key_id))
+            return true;
+    return false;
+}
+
+/* A key that sealed something, or is to seal, and is not among those held; "" if there is none. */
+static int find_missing_key(struct store *store, const struct seal_ids *held, char key_id[SEAL_STORE_ID_BYTES], struct err *err) {
+    struct seal_counts counts = {.count = 0};
+    int rc = seal_store_load_choice(store, key_id, err);
+    if (rc || (*key_id && !is_held(held, key_id)))
+        return rc;
+    *key_id = 0;
+    rc = seal_store_count(store, &counts, err);
+    for (size_t i = 0; !rc && i < counts.count; i++)
+        if (!is_held(held, counts.items[i].key_id))
+            (void)snprintf(key_id, SEAL_STORE_ID_BYTES, "%s", counts.items[i].key_id);
     return rc;
 }
 
+int setup_make_master_key(struct store *store, const char *path, const struct setup_user *user, enum setup_file *became,
+                          struct err *err) {
+    const bool is_there = access(path, F_OK) == 0;
+    char missing[SEAL_STORE_ID_BYTES];
+    struct seal_ids held = {.count = 0};
+    _cleanup_strbuf_ struct strbuf key = {0};
+    uint8_t bytes[SEAL_KEY_BYTES];
+    int rc = is_there ? master_key_file_read(path, &held, err) : 0;
+    if (!rc)
+        rc = find_missing_key(store, &held, missing, err);
+    if (rc)
+        return rc;
+    if (*missing) {
+        (void)err_set(err, ERR_CONFIG, "the database holds secrets sealed by master key %s, which %s %s", missing,
+                      is_there ? "is not in" : "was in a file that is gone:", path);
+        return err_remedy(err,
+                          "put the key file of another replica, or the one from the backup, in its place; if there is none, see "
+                          "\"If the master key is lost\" in docs/admin/install.md");
+    }
+    random_bytes(bytes, sizeof(bytes));
+    strbuf_init_secret(&key, sizeof(bytes));
+    strbuf_add(&key, bytes, sizeof(bytes));
+    secret_wipe(bytes, sizeof(bytes));
+    rc = strbuf_check(&key, "master key", err);
+    return rc ? rc : make_file(path, &key, FILE_SECRET, user, became, err);
+}
+
 /* The password in the file, which is made with a random one if it is missing. */
-static int password_of(const char *named, const char *config_path, const char *usual, const struct setup_owner *owner,
+static int password_of(const char *named, const char *config_path, enum db_account account, const struct setup_user *user,
                        struct strbuf *out, struct err *err) {
-    _cleanup_free_ char *path = *named ? str_dup(named) : db_settings_beside(config_path, usual);
+    const bool is_owner = account == DB_ACCOUNT_OWNER;
+    _cleanup_free_ char *path =
+        *named ? str_dup(named) : db_settings_beside(config_path, is_owner ? DB_OWNER_PASSWORD_FILE : DB_PASSWORD_FILE);
+    _cleanup_strbuf_ struct strbuf line = {0};
     uint8_t raw[PASSWORD_RANDOM_BYTES];
-    char text[2 * PASSWORD_RANDOM_BYTES + 2];
-    bool made = false;
+    char text[2 * PASSWORD_RANDOM_BYTES + 1];
+    enum setup_file became;
     int rc;
     if (!path)
         return err_set(err, ERR_NOMEM, "out of memory");
     random_bytes(raw, sizeof(raw));
     str_hex(raw, sizeof(raw), text);
-    text[2 * PASSWORD_RANDOM_BYTES] = '\n';
-    rc = make_file(path, text, 2 * PASSWORD_RANDOM_BYTES + 1, owner, &made, err);
+    strbuf_init_secret(&line, sizeof(text));
+    strbuf_addf(&line, "%s\n", text);
     secret_wipe(raw, sizeof(raw));
     secret_wipe(text, sizeof(text));
+    rc = strbuf_check(&line, "password", err);
+    if (!rc)
+        rc = make_file(path, &line, is_owner ? FILE_OF_ROOT : FILE_SECRET, user, &became, err);
     if (!rc)
         rc = fs_read_secret(path, out, err);
     if (!rc && strpbrk(out->data, "\r\n"))
@@ -135,7 +237,7 @@ static int open_admin(const struct config *config, const struct setup_database_a
 }
 
 int setup_make_database(const struct config *config, const char *config_path, const struct setup_database_admin *admin,
-                        const struct setup_owner *owner, struct err *err) {
+                        const struct setup_user *user, struct err *err) {
     _cleanup_strbuf_ struct strbuf runtime, owning;
     const char *host = *config->database_host ? "%" : "localhost";
     struct store_accounts accounts = {.database = config->database_name,
@@ -145,10 +247,9 @@ int setup_make_database(const struct config *config, const char *config_path, co
     int rc;
     strbuf_init_secret(&runtime, 1024);
     strbuf_init_secret(&owning, 1024);
-    rc = password_of(config->database_password_file, config_path, DB_PASSWORD_FILE, owner, &runtime, err);
+    rc = password_of(config->database_password_file, config_path, DB_ACCOUNT_RUNTIME, user, &runtime, err);
     if (!rc)
-        rc = password_of(config->database_owner_password_file, config_path, DB_OWNER_PASSWORD_FILE, &(struct setup_owner){0},
-                         &owning, err);
+        rc = password_of(config->database_owner_password_file, config_path, DB_ACCOUNT_OWNER, user, &owning, err);
     if (!rc)
         rc = open_admin(config, admin, &store, err);
     accounts.owner.password = owning.data;
@@ -159,7 +260,9 @@ int setup_make_database(const struct config *config, const char *config_path, co
     if (rc == ERR_DATABASE)
         (void)err_remedy(
             err,
-            "is MariaDB running? give its socket with --database-socket and run this as root or as a database administrator");
+            *config->database_host
+                ? "is MariaDB running there, with TLS? give an account that may create accounts by --database-admin"
+                : "is MariaDB running? give its socket with --database-socket and run this as root or as a database administrator");
     return rc;
 }
 

@@ -3,30 +3,37 @@
 #pragma once
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "daemon_config.h"
 #include "err.h"
+#include "setup_user.h"
 #include "store.h"
 
-/* Who owns the files that are made. */
-struct setup_owner {
-    bool is_given;
-    uid_t uid;
-    gid_t gid;
+/* What became of a file. */
+enum setup_file {
+    SETUP_KEPT,
+    SETUP_MADE,
+    SETUP_MENDED, /* it was there, and got the owner and mode that it would be made with */
 };
 
-/* Writes a configuration file with these settings if there is none; *made tells. ERR_IO. */
+/* Writes a configuration file with these settings if there is none. Root makes it for `user`, who may read it and no more, and mends owner and
+ * mode of one that is there, and of the folder if that is /etc/kaas. ERR_IO. */
 struct setup_config {
     const char *path;
     const char *database_socket; /* NULL: the default */
-    const char *public_url;      /* NULL: none */
-    const char *listen;          /* NULL: the default */
+    const char *database_host;   /* NULL: by the socket */
+    int database_port;           /* 0: the default */
+    const char *database_ca_file;
+    const char *public_url; /* NULL: none */
+    const char *listen;     /* NULL: the default */
 };
-int setup_write_config(const struct setup_config *settings, const struct setup_owner *owner, bool *made, struct err *err);
+int setup_write_config(const struct setup_config *settings, const struct setup_user *user, enum setup_file *became,
+                       struct err *err);
 
-/* Makes the master key file with 32 random bytes, mode 0600, if there is none; *made tells. ERR_IO. */
-int setup_make_master_key(const char *path, const struct setup_owner *owner, bool *made, struct err *err);
+/* Makes the master key file with 32 random bytes, mode 0600, if there is none, and none is missed: what is sealed in the database has to be sealed by
+ * keys of the file. Else ERR_CONFIG with the id of the missing key, and nothing is made. ERR_IO, errors of store.h. */
+int setup_make_master_key(struct store *store, const char *path, const struct setup_user *user, enum setup_file *became,
+                          struct err *err);
 
 /* How to reach the database as somebody who may create accounts. */
 struct setup_database_admin {
@@ -37,7 +44,7 @@ struct setup_database_admin {
 /* Makes database, owner account and runtime account, with random passwords in files beside the configuration file unless those are
  * there already. Errors of store.h. */
 int setup_make_database(const struct config *config, const char *config_path, const struct setup_database_admin *admin,
-                        const struct setup_owner *owner, struct err *err);
+                        const struct setup_user *user, struct err *err);
 
 /* How to migrate; all-zero is the usual case. */
 struct setup_migration {
