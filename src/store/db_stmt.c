@@ -232,9 +232,9 @@ static void free_row(struct db_row *row) {
 }
 CLEANUP_DEFINE(struct db_row, free_row);
 
-/* Fetches again what did not fit, and closes each text with NUL. */
-static int complete_row(struct db_conn *conn, MYSQL_STMT *stmt, struct db_row *row, struct err *err) {
-    bool is_moved = false;
+/* Fetches again what did not fit, and closes each text with NUL. *is_moved: the texts have other places than those that are bound. */
+static int complete_row(struct db_conn *conn, MYSQL_STMT *stmt, struct db_row *row, bool *is_moved, struct err *err) {
+    *is_moved = false;
     for (size_t i = 0; i < row->count; i++) {
         if (row->binds[i].buffer_type == MYSQL_TYPE_LONGLONG || row->nulls[i])
             continue;
@@ -244,12 +244,10 @@ static int complete_row(struct db_conn *conn, MYSQL_STMT *stmt, struct db_row *r
                 return rc;
             if (mysql_stmt_fetch_column(stmt, &row->binds[i], (unsigned)i, 0))
                 return fail_from_stmt(conn, stmt, err);
-            is_moved = true;
+            *is_moved = true;
         }
         row->texts[i].data[row->lengths[i]] = '\0';
     }
-    if (is_moved && mysql_stmt_bind_result(stmt, row->binds))
-        return fail_from_stmt(conn, stmt, err);
     return 0;
 }
 
@@ -270,9 +268,13 @@ static int fetch_rows(struct db_conn *conn, MYSQL_STMT *stmt, const struct db_qu
         if (got && got != MYSQL_DATA_TRUNCATED)
             return fail_from_stmt(conn, stmt, err);
         db_conn_heard(conn, true);
-        int rc = complete_row(conn, stmt, row, err);
+        bool is_moved;
+        int rc = complete_row(conn, stmt, row, &is_moved, err);
         if (!rc)
             rc = give_row(query, row, err);
+        /* after the row is given: Connector/C 3.3.19 sets its lengths to 0 */
+        if (!rc && is_moved && mysql_stmt_bind_result(stmt, row->binds))
+            rc = fail_from_stmt(conn, stmt, err);
         if (rc)
             return rc;
     }

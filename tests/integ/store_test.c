@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store_fixture.h"
 
+#include <mysql.h>
 #include <pthread.h>
 
 #include "blocked.h"
@@ -109,6 +110,16 @@ static void test_session_settings(void **state) {
         assert_string_equal(text, rows[i].want);
         free(text);
     }
+}
+
+/* As Connector/C 3.3.19 has it: binding a result sets the lengths of the row before to 0. */
+my_bool __real_mysql_stmt_bind_result(MYSQL_STMT *stmt, MYSQL_BIND *binds);
+my_bool __wrap_mysql_stmt_bind_result(MYSQL_STMT *stmt, MYSQL_BIND *binds);
+my_bool __wrap_mysql_stmt_bind_result(MYSQL_STMT *stmt, MYSQL_BIND *binds) {
+    for (unsigned i = 0; i < mysql_stmt_field_count(stmt); i++)
+        if (binds[i].length)
+            *binds[i].length = 0;
+    return __real_mysql_stmt_bind_result(stmt, binds);
 }
 
 /* One value there and back. */

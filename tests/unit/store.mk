@@ -19,8 +19,8 @@ STORE_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) -iquote $(top_srcdir)/src/stor
 
 check_PROGRAMS += tests/integ/store_test
 tests_integ_store_test_SOURCES = tests/integ/store_test.c tests/unit/blocked.c tests/unit/blocked.h $(STORE_TEST_SOURCES)
-tests_integ_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
-tests_integ_store_test_LDFLAGS = $(AM_LDFLAGS) $(BLOCKED_LDFLAGS)
+tests_integ_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS) $(MARIADB_CFLAGS)
+tests_integ_store_test_LDFLAGS = $(AM_LDFLAGS) $(BLOCKED_LDFLAGS) -Wl,--wrap=mysql_stmt_bind_result
 tests_integ_store_test_LDADD = $(LIBS_STORE) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/integ/store_tx_test
