@@ -163,6 +163,12 @@ int cli_connect(struct cli *cli, struct err *err) {
     return rc || !opt_get_common(&cli->given, "server") ? rc : sign_in(cli, err);
 }
 
+void cli_tell_stale(const struct cli *cli) {
+    const char *reasons = cli->client ? cli_client_stale(cli->client) : "";
+    if (*reasons)
+        cli_note("kaasctl: what is shown is not up to date (%s); what is wrong tells: kaasctl health", reasons);
+}
+
 /* -- confirmation --------------------------------------------------------------------------------------------------------- */
 
 int cli_confirm(struct cli *cli, const char *question, struct err *err) {

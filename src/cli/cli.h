@@ -66,6 +66,9 @@ int cli_confirm(struct cli *cli, const char *question, struct err *err);
 /* Writes what is in cli->out to standard output and empties it. ERR_IO; when nobody reads it any more, also without a word (SIGPIPE). */
 int cli_flush(struct cli *cli, struct err *err);
 
+/* Says on standard error that what was shown is older than it should be, if kaasd has said so. */
+void cli_tell_stale(const struct cli *cli);
+
 /* Writes a text to standard error, now, harmless for the terminal; newlines are kept. */
 void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -21,6 +21,7 @@
 #define CA_BYTES_MAX (4U * 1024U * 1024U)
 #define PATH_BYTES_MAX 8192U
 #define PAGES_MAX 1000
+#define STALE_BYTES 64
 #define SYSTEM_CA_FILE "/etc/ssl/certs/ca-certificates.crt"
 
 struct cli_client {
@@ -29,6 +30,7 @@ struct cli_client {
     char *unix_socket;
     char *authorization; /* header line with the token */
     json_t *problem;
+    char stale[STALE_BYTES]; /* KaaS-Stale of the last answer */
 };
 
 static bool is_plain(unsigned char c) {
@@ -224,23 +226,35 @@ static const char *type_line(const struct cli_request *request, char **made) {
     return NULL;
 }
 
-/* Names of header fields come in any case, over HTTP/2 proxies in lower case. */
-static void note_cursor(void *arg, const char *line, size_t n) {
-    static const char name[] = "KaaS-Watch-Cursor:";
-    const size_t skip = sizeof(name) - 1;
-    char *cursor = arg;
+/* What the header fields of an answer are for. */
+struct noting {
+    struct cli_client *client;
+    char *watch_cursor; /* or NULL */
+};
+
+/* Takes the value if the line is that field. Names come in any case, over HTTP/2 proxies in lower case. */
+static void note_field(const char *line, size_t n, const char *name, char *out, size_t bytes) {
+    const size_t skip = strlen(name);
     if (n <= skip || strncasecmp(line, name, skip) != 0)
         return;
     line += skip + (line[skip] == ' ');
     n -= skip + (line[-1] == ' ');
-    if (n < CLI_CURSOR_BYTES)
-        (void)snprintf(cursor, CLI_CURSOR_BYTES, "%.*s", (int)n, line);
+    if (n < bytes)
+        (void)snprintf(out, bytes, "%.*s", (int)n, line);
+}
+
+static void note_header(void *arg, const char *line, size_t n) {
+    const struct noting *noting = arg;
+    if (noting->watch_cursor)
+        note_field(line, n, "KaaS-Watch-Cursor:", noting->watch_cursor, CLI_CURSOR_BYTES);
+    note_field(line, n, "KaaS-Stale:", noting->client->stale, STALE_BYTES);
 }
 
 static int send_request(struct cli_client *client, const struct cli_request *request, const struct strbuf *body,
                         struct strbuf *reply, long *status, struct err *err) {
     _cleanup_free_ char *url = str_format("%s%s", client->base, request->path), *made = NULL;
     const char *headers[5] = {"Accept: application/json, application/problem+json", "X-KaaS: 1"};
+    struct noting noting = {.client = client, .watch_cursor = request->watch_cursor};
     struct http_exchange exchange = {.method = request->method,
                                      .url = url,
                                      .headers = headers,
@@ -249,8 +263,8 @@ static int send_request(struct cli_client *client, const struct cli_request *req
                                      .timeout_ms = CALL_TIMEOUT_MS,
                                      .reply_max_bytes = KAAS_JSON_REPLY_BYTES_MAX,
                                      .is_once = !is_read(request),
-                                     .on_header = request->watch_cursor ? note_cursor : NULL,
-                                     .on_header_arg = request->watch_cursor};
+                                     .on_header = note_header,
+                                     .on_header_arg = &noting};
     struct err why = {0};
     size_t n = 2;
     if (!url)
@@ -271,6 +285,7 @@ int cli_client_call(struct cli_client *client, const struct cli_request *request
     body.is_secret = request->has_secret_body;
     json_decref(client->problem);
     client->problem = NULL;
+    client->stale[0] = 0;
     if (request->body)
         rc = json_write(request->body, &body, err);
     if (!rc)
@@ -359,4 +374,8 @@ int cli_client_sign_in(struct cli_client *client, const struct cli_account *acco
     rc = cli_client_call(client, &request, &answer, err);
     json_wipe_string(json_object_get(body, "password"));
     return rc ? rc : take_token(client, answer, err);
+}
+
+const char *cli_client_stale(const struct cli_client *client) {
+    return client->stale;
 }

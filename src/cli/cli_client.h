@@ -62,6 +62,9 @@ int cli_client_get(struct cli_client *client, const char *path, json_t **out, st
 /* GET of all pages of a list; *items is an array, freed by json_decref. */
 int cli_client_list(struct cli_client *client, const char *path, json_t **items, struct err *err);
 
+/* Why the last answer is older than it should be, as KaaS-Stale says it ("database, vcenter"); "" if it is not. Borrowed. */
+const char *cli_client_stale(const struct cli_client *client);
+
 /* The problem document behind the last error of a call, or NULL. Borrowed until the next call. */
 const json_t *cli_client_problem(const struct cli_client *client);
 

@@ -61,7 +61,11 @@ static int show_now(struct watch *w, struct err *err) {
     show_line(w->cli, "%.19sZ", now);
     rc = show_list(w->cli, items, w->columns, err);
     show_line(w->cli, "%s", "");
-    return rc ? rc : cli_flush(w->cli, err);
+    if (!rc)
+        rc = cli_flush(w->cli, err);
+    if (!rc)
+        cli_tell_stale(w->cli);
+    return rc;
 }
 
 static int renew(struct watch *w, struct err *err) {

@@ -24,9 +24,11 @@ static int run(struct cli *cli, int argc, char **argv, struct err *err) {
     int rc = cli_parse(cli, argc, argv, err);
     if (!rc && cli->command)
         rc = cli->command->run(cli, err);
-    if (!cli_flush(cli, rc ? NULL : err) || rc)
-        return rc;
-    return ERR_IO;
+    if (cli_flush(cli, rc ? NULL : err) && !rc)
+        return ERR_IO;
+    if (!rc)
+        cli_tell_stale(cli);
+    return rc;
 }
 
 static void done(struct cli *cli) {

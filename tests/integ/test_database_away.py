@@ -314,6 +314,12 @@ def test_every_read_is_marked(left: Left) -> None:
         assert left.admin.call("GET", path).headers["KaaS-Stale"] == "database", path
 
 
+def test_kaasctl_says_that_a_list_is_not_up_to_date(left: Left) -> None:
+    for words in (("cluster", "list"), ("-o", "json", "cluster", "show", "stretched"), ("hx", "list")):
+        result = left.world.kaasd.ctl.run(*words)
+        assert (result.returncode, "not up to date (database)" in result.stderr) == (0, True), words
+
+
 def test_the_time_of_the_data_stands_still(left: Left) -> None:
     first = left.admin.call("GET", "/v2/clusters").headers["KaaS-As-Of"]
     assert left.admin.call("GET", "/v2/clusters").headers["KaaS-As-Of"] == first
