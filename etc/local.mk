@@ -23,4 +23,5 @@ install-data-hook:
 	test ! -d /run/systemd/system || { echo "systemctl daemon-reload"; systemctl daemon-reload; }
 uninstall-local: uninstall-page
 	rm -f "$(DESTDIR)$(sysusersdir)/kaas.conf"
-	-rmdir "$(DESTDIR)$(examplesdir)" "$(DESTDIR)$(docdir)"
+uninstall-hook:
+	@for folder in "$(examplesdir)" "$(docdir)" "$(pkgdatadir)"; do rmdir "$(DESTDIR)$$folder" 2>/dev/null || :; done

@@ -27,7 +27,6 @@ install-page:
 
 uninstall-page:
 	rm -rf "$(DESTDIR)$(pagedir)"
-	-rmdir "$(DESTDIR)$(pkgdatadir)"
 
 # A tarball without the page, built and as source, would be half a product. The built one is its newest file: nobody builds it again.
 EXTRA_DIST += ui-plugin/.npmrc ui-plugin/README.md ui-plugin/index.html ui-plugin/package-lock.json ui-plugin/package.json ui-plugin/public \

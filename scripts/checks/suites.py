@@ -229,6 +229,11 @@ def contract() -> Count:
     return pytest("contract", "contract", "-n", "2", "--dist", "worksteal", limit_s=1200)
 
 
+def install() -> Count:
+    """The commands of README.md on a bare Debian with systemd as init."""
+    return pytest("install", "install", limit_s=SUITE_LIMIT_S)
+
+
 def demo() -> Count:
     """The walk through the main job in the build that users get, without and with a domain."""
     walk = run("demo", "scripts/demo", "--once")
@@ -317,6 +322,7 @@ SUITES = [
     Suite("contract", "made-up requests for every operation, by three people", contract, "full"),
     Suite("sabotage", "each sabotage of scripts/demo is noticed", sabotage, "full"),
     Suite("distcheck", "source package builds, tests and installs", distcheck, "full"),
+    Suite("install", "README.md on a bare Debian: installed, set up, started at boot, removed", install, "full"),
     Suite("fuzz", "short runs of the fuzz targets", fuzz, "full"),
     Suite("coverage", "the seeds of the fuzz targets reach 95 % of each decoder", verdict("coverage", "scripts/decoder-coverage"), "full"),
     Suite("faults", "2,000 faults against three vCenters", verdict("faults", "scripts/faults", "--faults", "2000", "--seed", "1"), "full"),

@@ -57,7 +57,7 @@ OPTIONS vcenter_add_options[] = {
 };
 
 OPTIONS register_options[] = {
-    {"user", "NAME", "vCenter account, used once and not kept", 'u', false},
+    {"user", "NAME", "vCenter account, used once and not kept (before the command: who signs in at --server)", 'u', false},
     {"password-file", "FILE", "file with its password, - for standard input (default: ask)", 0, false},
     {"take-over", NULL, "overwrite the record of another installation, after showing whose it is", 0, false},
     {"dry-run", NULL, "print the record, what differs, and the steps; change nothing", 0, false},

@@ -12,9 +12,10 @@
 #define FILE_BYTES_MAX (4U * 1024U * 1024U)
 
 /* Whoever reads this is often not the user whose rights are short. */
-static int tell_user(struct err *err) {
+int config_tell_user(struct err *err) {
     const struct passwd *user = getpwuid(geteuid());
-    return err_remedy(err, "the user %s must be able to read it, and to enter its folders", user ? user->pw_name : "of kaasd");
+    return err_remedy(err, "the user %s must be able to read it, and to enter its folders; kaasctl init mends what it made",
+                      user ? user->pw_name : "of kaasd");
 }
 
 static int check_file(const char *path, bool is_secret, struct err *err) {
@@ -22,7 +23,7 @@ static int check_file(const char *path, bool is_secret, struct err *err) {
     strbuf_init_secret(&text, FILE_BYTES_MAX);
     int rc = is_secret ? fs_read_secret(path, &text, err) : fs_read(path, &text, err);
     if (rc == ERR_IO && eaccess(path, R_OK) && errno == EACCES)
-        return tell_user(err);
+        return config_tell_user(err);
     return !rc && !text.len ? err_set(err, ERR_CONFIG, "%s is empty", path) : rc;
 }
 
@@ -38,7 +39,7 @@ static int check_directory(const char *path, bool may_be_missing, struct err *er
         return err_set(err, ERR_CONFIG, "%s is no folder", path);
     if (eaccess(path, may_be_missing ? R_OK | W_OK | X_OK : R_OK | X_OK)) {
         (void)err_set(err, ERR_CONFIG, "folder %s cannot be used by this user: %s", path, strerror(errno));
-        return tell_user(err);
+        return config_tell_user(err);
     }
     return 0;
 }

@@ -82,5 +82,7 @@ int config_load(const char *path, struct config *out, struct config_report *repo
     int rc = fs_read(path, &text, err);
     if (rc == ERR_NOT_FOUND)
         (void)err_remedy(err, "run: kaasctl init, or name another file by --config");
+    if (rc == ERR_IO)
+        (void)config_tell_user(err);
     return rc ? rc : config_parse(path, text.data, text.len, out, report, err);
 }

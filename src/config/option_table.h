@@ -86,6 +86,9 @@ struct config_place {
 void config_report_add(struct config_report *report, const struct config_place *place, const char *text, const char *remedy);
 bool config_report_is_full(const struct config_report *report);
 
+/* config_files.c: the remedy for a file that this user has no right to read. Returns err->code. */
+int config_tell_user(struct err *err);
+
 /* config_yaml.c: reads a text over what `target` holds, with the line of each option set in `lines` (one per row). Faults go to `report`. */
 struct config_source {
     const char *name, *text;

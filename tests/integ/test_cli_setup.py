@@ -131,7 +131,7 @@ def test_init_mends_owners_and_modes(ctl: Kaasctl, etc: Path, for_nobody: tuple[
     for name in RIGHTS:
         os.chown(etc / name, 0, 0)
     (etc / "kaasd.yaml").chmod(0o600)
-    assert "cannot be read by the user nobody" in ctl.run("config", "check", "--service-user", "nobody").stderr
+    assert "the user nobody must be able to read it" in ctl.run("config", "check", "--service-user", "nobody").stderr
     said = ctl.ok(*for_nobody)
     assert re.search(r"configuration +kept .*kaasd.yaml, owner and mode mended", said)
     assert re.search(r"master key +kept .*master.key, owner and mode mended", said)
@@ -157,7 +157,7 @@ def test_what_would_keep_the_service_from_starting_is_told_by_init(ctl: Kaasctl,
     etc.chmod(0o700)
     result = ctl.run(*for_nobody)
     assert result.returncode == FAILED
-    assert f"{ctl.config}: cannot be read by the user nobody" in result.stderr
+    assert f"cannot open {ctl.config}: Permission denied; the user nobody must be able to read it" in result.stderr
 
 
 # -- where it listens -------------------------------------------------------------------------------------------------------

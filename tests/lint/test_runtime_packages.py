@@ -17,7 +17,7 @@ def output(*command: str | Path) -> str:
 
 
 def listed() -> set[str]:
-    text = (TOP / "README.md").read_text().split("the programs need:")[1].replace("\\\n", " ")
+    text = (TOP / "README.md").read_text().split("The programs need:")[1].replace("\\\n", " ")
     found = re.search(r"apt-get install (.+)", text)
     assert found
     return set(found.group(1).split())

@@ -264,7 +264,7 @@ class StrictVcenter(Vcenter):
     control: Control = field(default_factory=lambda: Control(""))
 
 
-def _users(world: Path) -> dict[str, User]:
+def users_of(world: Path) -> dict[str, User]:
     listed = json.loads(world.read_text())["users"]
     return {user["name"]: User(user["name"], user["password"]) for user in listed if "domain" not in user}
 
@@ -280,7 +280,7 @@ def start_strict(scratch: Scratch, name: str = "vcenter", *, world: Path = DEFAU
     ready = json.loads(ready_file.read_text())
     host, port = ready["address"].rsplit(":", 1)
     tunnel = ready.get("tunnel", "")
-    users = _users(world)
+    users = users_of(world)
     return StrictVcenter(
         process=process, host=host, port=int(port), tunnel_port=int(tunnel.rsplit(":", 1)[1]) if tunnel else None,
         ca_file=Path(ready["ca_file"]) if ready.get("ca_file") else None, sha256=ready["thumbprint_sha256"],

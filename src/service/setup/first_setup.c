@@ -136,6 +136,7 @@ int setup_write_config(const struct setup_config *settings, const struct setup_u
     strbuf_adds(&text, "  admin_socket: /run/kaas/admin.sock\n");
     write_database(&text, settings);
     strbuf_addf(&text, "secrets:\n  master_key_file: \"%s\"\n", key ? key : "");
+    strbuf_adds(&text, "audit:\n  log: true   # who changed what and who signed in, in the log as well\n");
     rc = key ? strbuf_check(&text, "configuration", err) : err_set(err, ERR_NOMEM, "out of memory");
     return rc ? rc : make_file(settings->path, &text, FILE_READ, user, became, err);
 }
