@@ -208,8 +208,8 @@ static int step_admin(struct setup *s, struct err *err) {
     return 0;
 }
 
-/* What the service would stumble over is told here, not by its log. */
-static int step_check(struct setup *s, struct err *err) {
+/* What the service would stumble over is told here, not by its log; after what was made, so that no one-time password is lost. */
+static int check_result(struct setup *s, struct err *err) {
     _cleanup_strbuf_ struct strbuf told;
     strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);
     int rc = setup_check_as(&s->user, s->config_path, &told, err);
@@ -238,13 +238,14 @@ static void tell_next(const struct setup *s) {
         show_line(s->cli, "  systemctl enable --now kaasd");
     else
         show_line(s->cli, "  kaasd%s", with ? with : "");
-    show_line(s->cli, "  kaasctl --server %s%s --user %s user password", url, ca ? ca : "", admin ? admin : "admin");
+    if (json_object_get(s->told, "one_time_password"))
+        show_line(s->cli, "  kaasctl --server %s%s --user %s user password", url, ca ? ca : "", admin ? admin : "admin");
     show_line(s->cli, "  kaasctl%s vcenter add ADDRESS", with ? with : "");
 }
 
 int cmd_init(struct cli *cli, struct err *err) {
-    static step_fn *const steps[] = {step_find_paths, step_find_user,  step_ask_address, step_config, step_database,
-                                     step_schema,     step_master_key, step_admin,       step_check};
+    static step_fn *const steps[] = {step_find_paths, step_find_user, step_ask_address, step_config,
+                                     step_database,   step_schema,    step_master_key,  step_admin};
     struct setup s = {.cli = cli, .told = json_object()};
     int rc = 0;
     for (size_t i = 0; !rc && i < ARRAY_COUNT(steps); i++) {
@@ -254,7 +255,9 @@ int cmd_init(struct cli *cli, struct err *err) {
     }
     if (!rc && cli->is_json)
         rc = show_json(cli, s.told, err);
-    else if (!rc)
+    if (!rc)
+        rc = check_result(&s, err);
+    if (!rc && !cli->is_json)
         tell_next(&s);
     json_wipe_string(json_object_get(s.told, "one_time_password"));
     json_decref(s.told);

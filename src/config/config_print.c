@@ -21,7 +21,7 @@ void config_print_unreloadable(const struct config *old, const struct config *ne
     for (size_t i = 0; i < option_table_daemon.count; i++) {
         const struct option *o = &option_table_daemon.rows[i];
         if (!(o->flags & OPTION_RELOAD) && !option_eq(o, old, new))
-            strbuf_addf(out, "%s\n", o->key);
+            strbuf_addf(out, "%s%s", out->len ? ", " : "", o->key);
     }
 }
 

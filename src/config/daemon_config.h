@@ -91,7 +91,7 @@ int config_check_files(const struct config *config, struct config_report *report
  * since options only name the files that do. */
 void config_print(const struct config *config, struct strbuf *out);
 
-/* The option whose change needs a restart: appends the keys, one per line, that differ between the two and cannot be reloaded. */
+/* The option whose change needs a restart: appends the keys, joined by a comma, that differ between the two and cannot be reloaded. */
 void config_print_unreloadable(const struct config *old, const struct config *new, struct strbuf *out);
 
 /* Appends the reference page of all options as Markdown. */

@@ -66,7 +66,7 @@ class Place:
         made = run(["make", "-C", BUILD, "distdir", f"distdir={self.machine.root}{TREE}"], limit_s=BUILD_LIMIT_S)
         if made.returncode:
             raise WorldError(f"make distdir failed:\n{made.stdout[-2000:]}{made.stderr[-2000:]}")
-        _packages, configure, build = self.build[:3]
+        _packages, _page, configure, build = self.build[:4]  # the package carries the page built
         make, check, install = build.split(" && ")
         assert (make, check, install) == ("make", "make check", "sudo make install")
         quick = f"export CC='ccache gcc' CCACHE_DIR=/ccache CCACHE_BASEDIR={TREE} CCACHE_NOHASHDIR=yes MAKEFLAGS=-j{os.cpu_count()}"
@@ -254,7 +254,7 @@ def test_no_new_master_key_is_made_in_the_place_of_a_lost_one(place: Place) -> N
 def test_the_programs_need_no_other_packages_than_those_named(place: Place, scratch: Scratch) -> None:
     """On a machine that only runs them."""
     root = scratch.path / "runtime"
-    copied = run(["cp", "-a", bare_root(named(place.build[3])), root])
+    copied = run(["cp", "-a", bare_root(named(place.build[4])), root])
     assert copied.returncode == 0, copied.stderr
     for program in ("usr/sbin/kaasd", "usr/bin/kaasctl"):
         (root / program).write_bytes((place.machine.root / program).read_bytes())

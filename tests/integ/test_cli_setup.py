@@ -158,6 +158,14 @@ def test_what_would_keep_the_service_from_starting_is_told_by_init(ctl: Kaasctl,
     result = ctl.run(*for_nobody)
     assert result.returncode == FAILED
     assert f"cannot open {ctl.config}: Permission denied; the user nobody must be able to read it" in result.stderr
+    assert ONE_TIME_PASSWORD.search(result.stdout)
+
+
+def test_no_one_time_password_is_lost_by_what_is_wrong_with_the_rest(ctl: Kaasctl, etc: Path, for_nobody: tuple[str, ...]) -> None:
+    etc.chmod(0o700)
+    result = ctl.run("-o", "json", *for_nobody)
+    assert result.returncode == FAILED
+    assert json.loads(result.stdout)["one_time_password"]
 
 
 # -- where it listens -------------------------------------------------------------------------------------------------------

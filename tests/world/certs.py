@@ -44,7 +44,7 @@ def _write_key(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
     path.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
 
 
-def make_server_cert(folder: Path, *, expired: bool = False, days: int = 60) -> ServerCert:
+def make_server_cert(folder: Path, *, expired: bool = False, days: int = 30) -> ServerCert:
     """CA and server certificate for 127.0.0.1 and localhost, valid for some days from now."""
     folder.mkdir(parents=True, exist_ok=True)
     now = datetime.datetime.now(datetime.UTC)

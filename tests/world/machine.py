@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import subprocess
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from .wait import until
 
 BASE = ("systemd", "systemd-sysv", "dbus")
 MAKE_LIMIT_S = 900.0
+UNUSED_S = 14 * 24 * 3600
 NEEDS = {"debootstrap": "debootstrap", "systemd-nspawn": "systemd-container", "nsenter": "util-linux", "unshare": "util-linux"}
 ENVIRONMENT = ("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "TERM=dumb")
 # nspawn leaves a folder in /run where that is on disk
@@ -50,8 +52,12 @@ def bare_root(packages: Iterable[str]) -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "root.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        for old in CACHE.glob("root-*"):
+            if old != folder and time.time() - old.stat().st_mtime > UNUSED_S:
+                shutil.rmtree(old)
         if not folder.exists():
             _debootstrap(folder, release, names)
+        os.utime(folder)  # in use
     return folder
 
 
