@@ -4,7 +4,6 @@
  * HTTP Negotiate (RFC 4559): the client asks without a token first and is told the scheme, which is no failed attempt. A negotiation of two legs belongs to its
  * connection. Why a token was refused stands in log and audit trail; the client is told no more than that it was. */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -13,6 +12,7 @@
 #include "log.h"
 #include "metric.h"
 #include "negotiate_call.h"
+#include "net_addr.h"
 #include "str.h"
 
 #define NTLM_CLIENTS_KEPT 256U
@@ -27,22 +27,17 @@ static const struct json_member token_members[] = {{"token", JSON_KIND_STRING, t
 static bool is_news_of_ntlm(const char *address) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static struct ntlm_client {
-        char address[64];
+        uint64_t party;
         int64_t told_ms;
     } clients[NTLM_CLIENTS_KEPT];
     const int64_t now_ms = clock_mono_ms();
-    struct ntlm_client *client;
-    uint32_t hash = 2166136261U;
+    const uint64_t party = net_party(address);
+    struct ntlm_client *client = &clients[(party * 0x9e3779b97f4a7c15U >> 32) % NTLM_CLIENTS_KEPT];
     bool is_news;
-    for (const char *p = address; *p; p++)
-        hash = (hash ^ (uint8_t)*p) * 16777619U;
-    client = &clients[hash % NTLM_CLIENTS_KEPT];
     (void)pthread_mutex_lock(&lock);
-    is_news = !str_eq(client->address, address) || now_ms - client->told_ms > NTLM_AGAIN_MS;
-    if (is_news) {
-        (void)snprintf(client->address, sizeof(client->address), "%s", address);
-        client->told_ms = now_ms;
-    }
+    is_news = client->party != party || now_ms - client->told_ms > NTLM_AGAIN_MS;
+    if (is_news)
+        *client = (struct ntlm_client){party, now_ms};
     (void)pthread_mutex_unlock(&lock);
     return is_news;
 }

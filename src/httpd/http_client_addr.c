@@ -3,23 +3,10 @@
 #include <arpa/inet.h>
 
 #include "http_private.h"
+#include "net_addr.h"
 #include "str.h"
 
 static const uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
-bool http_addr_parse(const char *text, uint8_t out[16]) {
-    struct in_addr v4;
-    struct in6_addr v6;
-    if (inet_pton(AF_INET, text, &v4) == 1) {
-        memcpy(out, v4_prefix, sizeof(v4_prefix));
-        memcpy(out + sizeof(v4_prefix), &v4, 4);
-        return true;
-    }
-    if (inet_pton(AF_INET6, text, &v6) != 1)
-        return false;
-    memcpy(out, &v6, 16);
-    return true;
-}
 
 void http_addr_format(const uint8_t addr[16], char out[INET6_ADDRSTRLEN]) {
     bool is_v4 = !memcmp(addr, v4_prefix, sizeof(v4_prefix));
@@ -39,7 +26,7 @@ bool http_net_parse(const char *text, struct http_net *out) {
     addr[len] = '\0';
     if (text[len] == '/' && !str_to_i64(text + len + 1, 0, most, &bits))
         return false;
-    if (!http_addr_parse(addr, net.addr))
+    if (!net_addr_parse(addr, net.addr))
         return false;
     net.bits = (unsigned)bits + (is_v4 ? 96 : 0);
     *out = net;
@@ -73,12 +60,12 @@ static bool parse_element(const char *text, size_t len, uint8_t out[16]) {
     addr[len] = '\0';
     if (addr[0] == '[') {
         addr[strcspn(addr, "]")] = '\0';
-        return http_addr_parse(addr + 1, out);
+        return net_addr_parse(addr + 1, out);
     }
     char *colon = strchr(addr, ':');
     if (colon && !strchr(colon + 1, ':')) /* one colon: IPv4 with port */
         *colon = '\0';
-    return http_addr_parse(addr, out);
+    return net_addr_parse(addr, out);
 }
 
 /* From the right: each trusted proxy vouches for the element before it; the first address that is not a proxy's is the client.

@@ -134,8 +134,6 @@ struct http_net {
 /* Parses "192.0.2.0/24", "2001:db8::/32", "192.0.2.1". False if malformed. */
 bool http_net_parse(const char *text, struct http_net *out);
 bool http_net_has(const struct http_net *nets, size_t count, const uint8_t addr[16]);
-/* Parses an address as text into the 16-byte form; false if it is none. */
-bool http_addr_parse(const char *text, uint8_t out[16]);
 void http_addr_format(const uint8_t addr[16], char out[INET6_ADDRSTRLEN]);
 /* The client behind proxies: walks X-Forwarded-For from the right over trusted addresses; `out` keeps the peer if there is none. */
 void http_client_behind(const char *forwarded, const struct http_net *nets, size_t count, char out[INET6_ADDRSTRLEN]);

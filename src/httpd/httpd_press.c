@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "httpd_private.h"
 #include "limits.h"
+#include "net_addr.h"
 #include "uuid.h"
 
 #define SECOND_US 1000000
@@ -20,13 +21,11 @@ void httpd_press_init(struct httpd *httpd) {
     httpd->press.seed = random_u32();
 }
 
-/* FNV-1a over the part of the address that one party is given as a whole: IPv4, or a /64. Never 0. */
-static unsigned slot_of(const struct httpd *httpd, const uint8_t addr[16]) {
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    const size_t n = memcmp(addr, mapped, sizeof(mapped)) == 0 ? 16 : 8;
+/* FNV-1a over a party or user id. Never 0. */
+static unsigned slot_of(const struct httpd *httpd, uint64_t who) {
     uint32_t hash = 2166136261U ^ httpd->press.seed;
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ addr[i]) * 16777619U;
+    for (int shift = 56; shift >= 0; shift -= 8)
+        hash = (hash ^ (uint8_t)(who >> shift)) * 16777619U;
     return (hash ^ hash >> 16) % (HTTPD_PRESS_SLOTS - 1) + 1;
 }
 
@@ -42,15 +41,13 @@ static void count(struct http_conn *conn, unsigned slot, unsigned max) {
 
 void httpd_press_begin(struct http_conn *conn, const uint8_t addr[16]) {
     if (!conn->is_proxy)
-        count(conn, slot_of(conn->httpd, addr), conn->httpd->options.connections_per_client_max);
+        count(conn, slot_of(conn->httpd, net_addr_party(addr)), conn->httpd->options.connections_per_client_max);
 }
 
 void httpd_press_begin_uid(struct http_conn *conn) {
     const unsigned max = conn->httpd->options.connections_per_uid_max;
-    uint8_t addr[16] = {0};
-    memcpy(addr, &conn->uid, sizeof(conn->uid));
     if (max)
-        count(conn, slot_of(conn->httpd, addr), max);
+        count(conn, slot_of(conn->httpd, conn->uid), max);
 }
 
 void httpd_press_end(struct http_conn *conn) {

@@ -15,10 +15,9 @@ struct httpd;
 
 struct httpd_press {
     uint32_t seed;
-    _Atomic unsigned
-        per_address[HTTPD_PRESS_SLOTS];         /* connections, by a hash of the peer's address (IPv6: of its /64) or user id */
-    _Atomic int64_t full_us[HTTPD_PRESS_SLOTS]; /* when the allowance of requests is whole again; monotonic */
-    _Atomic size_t held_bytes;                  /* of large bodies that are coming in or going out */
+    _Atomic unsigned per_address[HTTPD_PRESS_SLOTS]; /* connections, by a hash of the peer's party or user id */
+    _Atomic int64_t full_us[HTTPD_PRESS_SLOTS];      /* when the allowance of requests is whole again; monotonic */
+    _Atomic size_t held_bytes;                       /* of large bodies that are coming in or going out */
 };
 
 /* Nobody is connected yet; the hash of addresses gets a seed of its own. Before the first connection. */

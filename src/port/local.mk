@@ -16,6 +16,8 @@ src_port_libport_a_SOURCES = \
     src/port/json.h \
     src/port/json_check.c \
     src/port/json_write.c \
+    src/port/net_addr.c \
+    src/port/net_addr.h \
     src/port/net_look.c \
     src/port/net_look.h \
     src/port/passwd.c \

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "net_addr.h"
 #include "str.h"
 
 /* -- names ------------------------------------------------------------------------------------------------------------------ */
@@ -200,22 +201,7 @@ int net_probe_port(const char *address, unsigned port, long timeout_ms, struct e
     return err_set(err, ERR_UNREACHABLE, "%s port %u cannot be reached: %s", address, port, strerrordesc_np(why));
 }
 
-/* IPv4 as IPv4 mapped into IPv6 (RFC 4291 section 2.5.5.2), so that both are compared in one form. */
-static bool as_ip6(const char *text, struct in6_addr *out) {
-    struct in_addr ip4;
-    if (!text)
-        return false;
-    if (inet_pton(AF_INET6, text, out) == 1)
-        return true;
-    if (inet_pton(AF_INET, text, &ip4) != 1)
-        return false;
-    memset(out, 0, sizeof(*out));
-    out->s6_addr[10] = out->s6_addr[11] = 0xff;
-    memcpy(&out->s6_addr[12], &ip4, sizeof(ip4));
-    return true;
-}
-
 bool net_same_address(const char *a, const char *b) {
-    struct in6_addr x, y;
-    return as_ip6(a, &x) && as_ip6(b, &y) && !memcmp(&x, &y, sizeof(x));
+    uint8_t x[16], y[16];
+    return net_addr_parse(a, x) && net_addr_parse(b, y) && !memcmp(x, y, sizeof(x));
 }

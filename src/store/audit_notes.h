@@ -1,7 +1,7 @@
 /* Refusals that are noted without waiting for the database, and so that a flood of them fills neither memory nor disk. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The first of a kind (same deed, person, object, address and outcome) becomes a line of the audit trail within a second or so. Those like it within the
+ * The first of a kind (same deed, person, object, outcome, and address by party, net_addr.h) becomes a line of the audit trail within a second or so. Those like it within the
  * next minute are counted, and one more line tells how many there were. What finds no room among AUDIT_NOTES_MAX kinds is counted together. */
 #pragma once
 

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "http_private.h"
+#include "net_addr.h"
 
 /* Fills the request's fields from "Name: value" texts. */
 static void set_fields(struct http_request *req, char (*store)[256], const char *const *lines) {
@@ -109,7 +110,7 @@ static void test_networks(void **state) {
     uint8_t addr[16];
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
-        assert_true(http_net_parse(cases[i].net, &net) && http_addr_parse(cases[i].addr, addr));
+        assert_true(http_net_parse(cases[i].net, &net) && net_addr_parse(cases[i].addr, addr));
         if (http_net_has(&net, 1, addr) != cases[i].inside)
             fail_msg("%s and %s", cases[i].net, cases[i].addr);
     }
