@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net_addr.h"
 #include "packed.h"
 #include "reply.h"
 #include "str.h"
@@ -41,6 +42,7 @@ struct reply_later {
     struct reply_file file;
     char etag[REPLY_ETAG_BYTES];
     struct lane *lane;
+    uint64_t party;  /* of the client */
     bool is_refused; /* by the lane: it goes as it is */
 };
 
@@ -53,7 +55,7 @@ void reply_later_free(struct reply_later *later) {
 static int submit(void *arg, lane_fn *run, void *run_arg, struct err *err) {
     struct reply_later *later = arg;
     (void)err;
-    if (lane_submit(later->lane, run, run_arg, NULL) == 0)
+    if (lane_submit_for(later->lane, later->party, run, run_arg, NULL) == 0)
         return 0; /* another thread has it now, and may be done with it */
     later->is_refused = true;
     run(run_arg, false);
@@ -75,6 +77,7 @@ static int pack_later(struct api_call *call, struct http_response *resp, const s
     later->file.etag = later->etag;
     later->file.body = http_shared_ref(file->body);
     later->lane = call->api->options.hashing;
+    later->party = net_party(http_request_client(call->req));
     (void)snprintf(later->etag, sizeof(later->etag), "%s", file->etag);
     reply_later_free(call->later);
     call->later = later;

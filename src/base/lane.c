@@ -1,5 +1,9 @@
 /* A lane: a bounded queue of work with its own few threads. Layer 0 (base).
- * SPDX-License-Identifier: GPL-3.0-or-later */
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The queue is one list in the order of service. Each job has the number of its round: for the first one of a party that is the round after the one
+ * under way, for each further one the next. So parties are served in turn, and the last of the list is the newest job of a party with
+ * most of them. */
 #include "lane.h"
 
 #include <assert.h>
@@ -19,6 +23,8 @@
 struct job {
     lane_fn *fn;
     void *arg;
+    uint64_t party, round;
+    struct job *next;
 };
 
 struct lane {
@@ -28,29 +34,52 @@ struct lane {
     pthread_cond_t has_work; /* a job was queued, or is_stopping was set */
     pthread_cond_t is_over;  /* is_joined was set */
     pthread_cond_t is_done;  /* a job has ended */
-    struct job *ring;
-    unsigned head; /* index of the oldest waiting job */
+    struct job *jobs;        /* room for queue_count */
+    struct job *first;       /* that wait, by round */
+    struct job *unused;
+    uint64_t round; /* of the job that was taken last */
     pthread_t threads[THREADS_COUNT_MAX];
     unsigned started, idle;
-    struct lane_stats stats; /* waiting: jobs in the ring */
+    struct lane_stats stats;
     bool is_stopping, is_joined;
 };
 
 /* The lane this thread works for: waiting for one's own end would never end. */
 static _Thread_local const struct lane *own_lane;
 
-/* Needs the lock and a waiting job. */
-static struct job take(struct lane *lane) {
-    struct job job = lane->ring[lane->head];
-    lane->head = (lane->head + 1) % lane->options.queue_count;
+/* Needs the lock. Takes the waiting job out that the link leads to. */
+static struct job take(struct lane *lane, struct job **link) {
+    struct job *place = *link, job = *place;
+    *link = job.next;
+    place->next = lane->unused;
+    lane->unused = place;
     lane->stats.waiting--;
     return job;
 }
 
+/* Needs the lock and room. */
+static void put(struct lane *lane, struct job job) {
+    struct job *place = lane->unused, **link = &lane->first;
+    while (*link && (*link)->round <= job.round)
+        link = &(*link)->next;
+    lane->unused = place->next;
+    job.next = *link;
+    *place = job;
+    *link = place;
+    lane->stats.waiting++;
+}
+
+/* Needs the lock. */
+static uint64_t next_round(const struct lane *lane, uint64_t party) {
+    uint64_t round = lane->round + 1;
+    for (const struct job *job = lane->first; job && party != LANE_NO_PARTY; job = job->next)
+        if (job->party == party)
+            round = job->round + 1;
+    return round;
+}
+
 /* Needs the lock, gives it back while the job runs. */
-static void run_one(struct lane *lane) {
-    struct job job = take(lane);
-    bool is_canceled = lane->is_stopping;
+static void run(struct lane *lane, struct job job, bool is_canceled) {
     lane->stats.running++;
     (void)pthread_mutex_unlock(&lane->lock);
     job.fn(job.arg, is_canceled);
@@ -59,6 +88,13 @@ static void run_one(struct lane *lane) {
     lane->stats.running--;
     lane->stats.done++;
     (void)pthread_cond_broadcast(&lane->is_done);
+}
+
+/* Needs the lock and a waiting job. */
+static void run_first(struct lane *lane) {
+    struct job job = take(lane, &lane->first);
+    lane->round = job.round;
+    run(lane, job, lane->is_stopping);
 }
 
 static void wait_for_work(struct lane *lane) {
@@ -78,7 +114,7 @@ static void *work(void *arg) {
         wait_for_work(lane);
         if (!lane->stats.waiting)
             break;
-        run_one(lane);
+        run_first(lane);
     }
     (void)pthread_mutex_unlock(&lane->lock);
     if (lane->options.thread_end)
@@ -127,40 +163,68 @@ int lane_new(const struct lane_options *options, struct lane **out, struct err *
     init_monotonic(&lane->is_done);
     lane->options = *options;
     lane->name = str_dup(options->name);
-    lane->ring = calloc(options->queue_count, sizeof(*lane->ring));
-    if (!lane->name || !lane->ring) {
+    lane->jobs = calloc(options->queue_count, sizeof(*lane->jobs));
+    if (!lane->name || !lane->jobs) {
         lane_free(lane);
         return err_set(err, ERR_NOMEM, "no memory for the lane %s", options->name);
+    }
+    for (unsigned i = 0; i < options->queue_count; i++) {
+        lane->jobs[i].next = lane->unused;
+        lane->unused = &lane->jobs[i];
     }
     lane->options.name = lane->name;
     *out = lane;
     return 0;
 }
 
-/* Needs the lock. A queue that is full, or that no thread could serve, refuses. */
-static int admit(struct lane *lane, struct err *err) {
+/* Needs the lock. What the submitting thread was about goes on afterwards. */
+static void cancel(struct lane *lane, struct job job) {
+    _cleanup_free_ char *request_id = str_dup(log_request_id());
+    run(lane, job, true);
+    log_set_request_id(request_id);
+}
+
+/* Needs the lock and a queue that is full. Its last job gives way to one of an earlier round. */
+static bool make_room(struct lane *lane, uint64_t round, struct job *out) {
+    struct job **link = &lane->first;
+    while ((*link)->next)
+        link = &(*link)->next;
+    if ((*link)->round <= round)
+        return false;
+    *out = take(lane, link);
+    return true;
+}
+
+/* Needs the lock. A queue that is full, or that no thread could serve, refuses. `displaced` has a function if that job gave way. */
+static int admit(struct lane *lane, uint64_t round, struct job *displaced, struct err *err) {
     if (lane->is_stopping)
         return err_set(err, ERR_CANCELED, "the service is stopping");
-    if (lane->stats.waiting >= lane->options.queue_count)
+    if (!lane->unused && !make_room(lane, round, displaced))
         return err_set(err, ERR_BUSY, "too much work is waiting for %s", lane->name);
     if (lane->stats.waiting >= lane->idle && lane->started < lane->options.threads && !start_thread(lane) && !lane->started)
         return err_set(err, ERR_BUSY, "no thread could be started for %s", lane->name);
     return 0;
 }
 
-int lane_submit(struct lane *lane, lane_fn *fn, void *arg, struct err *err) {
+int lane_submit_for(struct lane *lane, uint64_t party, lane_fn *fn, void *arg, struct err *err) {
+    struct job job = {.fn = fn, .arg = arg, .party = party}, displaced = {0};
     int rc;
     (void)pthread_mutex_lock(&lane->lock);
-    rc = admit(lane, err);
-    if (rc) {
-        lane->stats.refused++;
-    } else {
-        lane->ring[(lane->head + lane->stats.waiting) % lane->options.queue_count] = (struct job){fn, arg};
-        lane->stats.waiting++;
+    job.round = next_round(lane, party);
+    rc = admit(lane, job.round, &displaced, err);
+    if (!rc) {
+        put(lane, job);
         (void)pthread_cond_signal(&lane->has_work);
     }
+    lane->stats.refused += rc != 0 || displaced.fn;
+    if (displaced.fn)
+        cancel(lane, displaced);
     (void)pthread_mutex_unlock(&lane->lock);
     return rc;
+}
+
+int lane_submit(struct lane *lane, lane_fn *fn, void *arg, struct err *err) {
+    return lane_submit_for(lane, LANE_NO_PARTY, fn, arg, err);
 }
 
 bool lane_wait_idle(struct lane *lane, int64_t timeout_ms) {
@@ -188,6 +252,8 @@ static void join_threads(struct lane *lane) {
     for (unsigned i = 0; i < count; i++)
         (void)pthread_join(lane->threads[i], NULL);
     (void)pthread_mutex_lock(&lane->lock);
+    while (lane->stats.running) /* one that gave way, in the thread of who displaced it */
+        (void)pthread_cond_wait(&lane->is_done, &lane->lock);
     lane->is_joined = true;
     (void)pthread_cond_broadcast(&lane->is_over);
 }
@@ -202,7 +268,7 @@ void lane_stop(struct lane *lane) {
         lane->is_stopping = true;
         (void)pthread_cond_broadcast(&lane->has_work);
         while (lane->stats.waiting) /* here too: all threads may be stuck behind slow peers */
-            run_one(lane);
+            run_first(lane);
         join_threads(lane);
     }
     (void)pthread_mutex_unlock(&lane->lock);
@@ -216,7 +282,7 @@ void lane_free(struct lane *lane) {
     (void)pthread_cond_destroy(&lane->is_done);
     (void)pthread_cond_destroy(&lane->has_work);
     (void)pthread_mutex_destroy(&lane->lock);
-    free(lane->ring);
+    free(lane->jobs);
     free(lane->name);
     free(lane);
 }

@@ -21,8 +21,8 @@ struct lane_options {
     void (*thread_end)(void);
 };
 
-/* One piece of work. `is_canceled` is true if the lane is being shut down: then only clean up and finish quickly; it may
- * run in the thread that stops the lane, where thread_begin was not called. */
+/* One piece of work. `is_canceled` is true if the lane is being shut down, or the job had to give way to that of another party: then only clean up and
+ * finish quickly; it runs in any thread, also where thread_begin was not called, and must not need a lock of those who submit. */
 typedef void lane_fn(void *arg, bool is_canceled);
 
 /* Makes a lane. Returns 0 and *out, freed by lane_free; ERR_NOMEM. */
@@ -30,6 +30,12 @@ int lane_new(const struct lane_options *options, struct lane **out, struct err *
 
 /* Queues fn(arg, false). Returns ERR_BUSY if the queue is full or no thread can be started and ERR_CANCELED after lane_stop; fn is then not called. */
 int lane_submit(struct lane *lane, lane_fn *fn, void *arg, struct err *err);
+
+/* The same for somebody (net_addr.h). Parties that wait are served in turn, each first come, first served, so who has much waiting delays nobody but
+ * themself. A queue that is full refuses whoever has most waiting: that may be this job, or the newest of that party, which is canceled. Jobs of nobody
+ * are ours: each counts as a party of its own and never gives way. */
+#define LANE_NO_PARTY 0U
+int lane_submit_for(struct lane *lane, uint64_t party, lane_fn *fn, void *arg, struct err *err);
 
 /* Waits until no job waits or runs, at most that long. True if it came to that. */
 bool lane_wait_idle(struct lane *lane, int64_t timeout_ms);

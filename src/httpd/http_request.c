@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "http_kept.h"
 #include "http_private.h"
+#include "net_addr.h"
 #include "secret.h"
 #include "str.h"
 
@@ -261,8 +262,10 @@ int http_request_go_waiting(struct http_request *req, const struct http_wait *wa
     return http_request_go_slow_by(req, wait->submit, wait->arg, wait->fn);
 }
 
+/* What runs is the request (httpd_slow.c). */
 static int submit_to_lane(void *lane, lane_fn *run, void *run_arg, struct err *err) {
-    return lane_submit(lane, run, run_arg, err);
+    const struct http_request *req = run_arg;
+    return lane_submit_for(lane, net_party(req->client), run, run_arg, err);
 }
 
 int http_request_go_slow(struct http_request *req, struct lane *lane, http_handler_fn *fn) {

@@ -72,7 +72,7 @@ void *http_request_data(const struct http_request *req);
  * NULL) may be called at any time, at the latest with the connection. In server threads. */
 void http_request_keep_again(struct http_request *req, void *data, void (*destroy)(void *));
 
-/* `return http_request_go_slow(req, lane, fn);` ends a handler and runs fn in the lane. A handler that runs in a lane may hand on to
+/* `return http_request_go_slow(req, lane, fn);` ends a handler and runs fn in the lane, where clients have their turns by party. A handler that runs in a lane may hand on to
  * another one the same way; the deadline stays. */
 int http_request_go_slow(struct http_request *req, struct lane *lane, http_handler_fn *fn);
 

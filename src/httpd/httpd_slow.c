@@ -20,7 +20,8 @@ static void resume(struct httpd *httpd, struct http_conn *conn) {
 
 static int run_handler(struct http_request *req, bool is_canceled) {
     if (is_canceled || http_request_is_abandoned(req))
-        return err_set(&req->err, ERR_CANCELED, "the service is stopping");
+        return err_set(&req->err, ERR_CANCELED,
+                       "given up before it began: too much of yours is waiting, or the service is stopping");
     http_handler_fn *fn = req->slow_fn;
     req->slow_fn = NULL;
     int r = fn(req, &req->resp, &req->err);

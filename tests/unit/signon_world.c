@@ -457,10 +457,12 @@ static struct {
 } jobs[JOBS_MAX];
 static unsigned jobs_count;
 
-static int submit(void *arg, const char *vcenter_id, lane_fn *fn, void *fn_arg, struct err *err) {
+static int submit(void *arg, const char *vcenter_id, uint64_t party, lane_fn *fn, void *fn_arg, struct err *err) {
     int rc = 0;
     (void)arg;
     (void)vcenter_id;
+    if (party != LANE_NO_PARTY)
+        sw.party = party;
     if (sw.runs_at_once) {
         fn(fn_arg, false);
         return 0;

@@ -51,6 +51,7 @@ struct signon_world {
     atomic_uint interest; /* mark of the vSphere clusters that matter, less one */
     int lane_code;        /* != 0: nothing can be submitted */
     bool runs_at_once;    /* what is submitted runs then and there */
+    uint64_t party;       /* for whom a job was submitted last */
     atomic_bool was_asked_by_key;
 };
 extern struct signon_world sw;

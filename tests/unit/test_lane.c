@@ -226,6 +226,166 @@ static void the_request_id_ends_with_the_job(void **state) {
     lane_free(lane);
 }
 
+/* -- parties ----------------------------------------------------------------------------------------------------------------- */
+
+#define ALICE 1U
+#define BOB 2U
+#define CAROL 3U
+
+static char order[64]; /* of the jobs that ran; small letters: canceled */
+
+static void note_letter(const char *letter, bool is_canceled) {
+    (void)pthread_mutex_lock(&gate_lock);
+    order[strlen(order)] = (char)(is_canceled ? *letter | 0x20 : *letter);
+    (void)pthread_mutex_unlock(&gate_lock);
+    count(NULL, is_canceled);
+}
+
+static void job_x(void *arg, bool is_canceled) {
+    (void)arg;
+    note_letter("X", is_canceled);
+}
+
+static void job_a(void *arg, bool is_canceled) {
+    (void)arg;
+    note_letter("A", is_canceled);
+}
+
+static void job_b(void *arg, bool is_canceled) {
+    (void)arg;
+    note_letter("B", is_canceled);
+}
+
+static void job_c(void *arg, bool is_canceled) {
+    (void)arg;
+    note_letter("C", is_canceled);
+}
+
+static lane_fn *const jobs[] = {[LANE_NO_PARTY] = job_x, [ALICE] = job_a, [BOB] = job_b, [CAROL] = job_c};
+
+static int submit_for(struct lane *lane, uint64_t party, struct err *err) {
+    return lane_submit_for(lane, party, jobs[party], NULL, err);
+}
+
+/* The only thread waits at the gate, so that what comes waits in the queue. */
+static struct lane *make_waiting(unsigned queue_count) {
+    struct lane *lane = make(1, queue_count);
+    memset(order, 0, sizeof(order));
+    assert_int_equal(lane_submit(lane, wait_at_gate, NULL, NULL), 0);
+    UNIT_WAIT_FOR(ran == 1);
+    return lane;
+}
+
+/* A word of jobs; each letter is who it is for, X: nobody. */
+static void submit_all(struct lane *lane, const char *names) {
+    static const char letters[] = "XABC";
+    for (const char *p = names; *p; p++)
+        assert_int_equal(submit_for(lane, (uint64_t)(strchr(letters, *p) - letters), NULL), 0);
+}
+
+static const char *order_after(struct lane *lane, unsigned jobs_count) {
+    open_gate();
+    UNIT_WAIT_FOR(ran == jobs_count + 1);
+    lane_free(lane);
+    return order;
+}
+
+static void parties_are_served_in_turn(void **state) {
+    static const struct {
+        const char *come, *served;
+    } cases[] = {
+        {"AAAB", "ABAA"},
+        {"AAAABBC", "ABCABAA"},
+        {"AAXAX", "AXXAA"}, /* our own: no turns, and nobody is before it for long */
+        {"ABCABC", "ABCABC"},
+        {"XX", "XX"},
+        {"AAAAAAAAAAAAAAAB", "ABAAAAAAAAAAAAAA"},
+    };
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        (void)reset(NULL);
+        struct lane *lane = make_waiting(20);
+        submit_all(lane, cases[i].come);
+        assert_string_equal(order_after(lane, (unsigned)strlen(cases[i].come)), cases[i].served);
+    }
+}
+
+static void bring_another(void *lane, bool is_canceled) {
+    note_letter("N", is_canceled);
+    if (ran < 12 && !is_canceled)
+        (void)lane_submit_for(lane, 100 + ran, bring_another, lane, NULL);
+}
+
+/* Somebody who comes ever anew, from ever another address, is not before those who were there. */
+static void newcomers_starve_nobody(void **state) {
+    struct lane *lane = make_waiting(20);
+    (void)state;
+    submit_all(lane, "AAA");
+    assert_int_equal(lane_submit_for(lane, 100, bring_another, lane, NULL), 0);
+    assert_string_equal(order_after(lane, 11), "ANANANNNNNN");
+}
+
+static void a_full_queue_refuses_who_has_most_waiting(void **state) {
+    struct lane *lane = make_waiting(4);
+    struct lane_stats stats;
+    struct err err = {0};
+    (void)state;
+    submit_all(lane, "AABA");
+    assert_int_equal(submit_for(lane, ALICE, &err), ERR_BUSY);
+    assert_string_equal(order, "");
+    log_set_request_id("a-request");
+    submit_all(lane, "C"); /* the third of A gives way, at once */
+    assert_string_equal(order, "a");
+    assert_string_equal(log_request_id(), "a-request");
+    log_set_request_id(NULL);
+    submit_all(lane, "X"); /* and the second */
+    assert_string_equal(order, "aa");
+    assert_int_equal(submit_for(lane, CAROL, NULL), ERR_BUSY); /* nobody has more than one */
+    assert_int_equal(submit_for(lane, LANE_NO_PARTY, NULL), ERR_BUSY);
+    lane_get_stats(lane, &stats);
+    assert_int_equal(stats.refused, 5);
+    assert_int_equal(stats.waiting, 4);
+    assert_string_equal(order_after(lane, 6), "aaABCX");
+    assert_int_equal(canceled, 2);
+}
+
+static void *submit_for_all(void *arg) {
+    struct lane *lane = arg;
+    uintptr_t accepted = 0;
+    for (uint64_t i = 0;; i++) {
+        int rc = lane_submit_for(lane, i * i % 7, count, NULL, NULL);
+        if (rc == ERR_CANCELED)
+            break;
+        accepted += rc == 0;
+    }
+    return (void *)accepted; /* NOLINT(performance-no-int-to-ptr): a count */
+}
+
+/* Each accepted job runs exactly once, also one that gave way, and none is under way when the stop has ended. */
+static void what_gives_way_runs_once(void **state) {
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        struct lane *lane = make(2, 8);
+        pthread_t threads[3];
+        uintptr_t accepted = 0;
+        unsigned after;
+        (void)reset(NULL);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, submit_for_all, lane), 0);
+        UNIT_WAIT_FOR(ran >= 200);
+        lane_stop(lane);
+        after = ran;
+        for (int i = 0; i < 3; i++) {
+            void *part;
+            assert_int_equal(pthread_join(threads[i], &part), 0);
+            accepted += (uintptr_t)part;
+        }
+        assert_int_equal(ran, accepted);
+        assert_int_equal(ran, after);
+        lane_free(lane);
+    }
+}
+
 #define FRESH(test) cmocka_unit_test_setup(test, reset)
 
 int main(void) {
@@ -238,6 +398,10 @@ int main(void) {
         FRESH(stop_under_load),
         FRESH(jobs_may_submit),
         FRESH(the_request_id_ends_with_the_job),
+        FRESH(parties_are_served_in_turn),
+        FRESH(newcomers_starve_nobody),
+        FRESH(a_full_queue_refuses_who_has_most_waiting),
+        FRESH(what_gives_way_runs_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

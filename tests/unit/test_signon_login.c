@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "limits.h"
+#include "net_addr.h"
 #include "secret.h"
 #include "signon_private.h"
 #include "signon_world.h"
@@ -328,6 +329,7 @@ static void identical_sign_ons_share_one_check(void **state) {
     struct guest guests[GUESTS];
     (void)state;
     assert_int_equal(come_together(guests, GUESTS, SIGNON_PROOF_COOKIE, sw.good_secret), 1);
+    assert_int_equal(sw.party, net_party("192.0.2.7"));
     assert_int_equal(signon_world_run_lanes(), 1);
     for (size_t i = 0; i < GUESTS; i++) {
         assert_int_equal(guests[i].is_in_lane, i == 0);

@@ -12,6 +12,7 @@
 #include "limits.h"
 #include "log.h"
 #include "metric.h"
+#include "net_addr.h"
 #include "secret.h"
 #include "signon_private.h"
 #include "str.h"
@@ -147,10 +148,10 @@ static int check_now(struct signon_check *c, struct outcome *o, struct err *err)
     return rc;
 }
 
-/* The lane ends: the service stops, or the vCenter got another address. */
+/* It gave way to another party's, or the lane ends: the service stops, or the vCenter got another address. */
 static int give_up(struct err *err) {
     (void)err_set(err, ERR_UNAVAILABLE,
-                  "the link to the vCenter is being made anew or the service is stopping; try again shortly");
+                  "too much of yours waits for the vCenter, or the link to it is being made anew; try again shortly");
     err->retry_after_s = 1;
     return err->code;
 }
@@ -245,7 +246,7 @@ static int check_known(struct signon_check *c, struct err *err) {
 static void have_asked(struct signon_check *c) {
     const struct signon_vcenter_ops *ops = &c->signon->options.vcenter;
     struct err why = {0};
-    int rc = ops->submit(ops->arg, c->proof.vcenter_id, run_check, c, &why);
+    int rc = ops->submit(ops->arg, c->proof.vcenter_id, net_party(c->address), run_check, c, &why);
     if (rc) /* else it may be gone by now */
         flight_land(c->signon->checks, c->call, rc, NULL, &why);
 }

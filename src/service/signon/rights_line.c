@@ -288,7 +288,7 @@ static bool send_question(struct question *taken) {
     struct question *q = malloc(sizeof(*q));
     if (q)
         *q = *taken;
-    if (q && !ops->submit(ops->arg, taken->subject->vc->id, run_question, q, NULL))
+    if (q && !ops->submit(ops->arg, taken->subject->vc->id, LANE_NO_PARTY, run_question, q, NULL))
         return true;
     free(q);
     put_back(taken);
