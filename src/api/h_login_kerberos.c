@@ -45,14 +45,12 @@ static int open_session(struct api_call *call, const struct identity_person *per
 
 /* The ticket proves the name; who that is, in groups, it says itself or the directory does. */
 static int login_peer(struct api_call *call, struct kerberos_peer *peer, struct signon_grant *grant, struct err *err) {
-    struct signon_caller caller = api_signon_caller(call);
     struct identity_person person = {0};
     int rc = kerberos_find_person(call->api->options.kerberos, peer, &person, err);
     if (rc) {
         negotiate_call_refuse(call, peer, rc == ERR_FORBIDDEN ? "no_groups" : "directory", rc);
         return rc;
     }
-    signon_note_attempt(call->api->options.signon, &caller, "kerberos", NULL, 0);
     rc = open_session(call, &person, peer, grant, err);
     identity_person_done(&person);
     return rc;
@@ -60,14 +58,10 @@ static int login_peer(struct api_call *call, struct kerberos_peer *peer, struct 
 
 static int login_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
     struct api_call *call = api_call_of(req);
-    struct signon_caller caller = api_signon_caller(call);
     struct signon_grant grant = {0};
     struct kerberos_peer peer = {0};
     int rc;
     log_set_request_id(http_request_id(req));
-    rc = signon_admit(call->api->options.signon, &caller, "kerberos", NULL, err);
-    if (rc)
-        return rc;
     rc = negotiate_call_accept(call, &peer, err);
     if (!rc)
         rc = login_peer(call, &peer, &grant, err);

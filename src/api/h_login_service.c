@@ -35,11 +35,7 @@ static int log_in(struct api_call *call, struct signon_grant *grant, struct err 
                                          .source = SOURCE_SERVICE,
                                          .role_at_least = ROLE_SERVICE,
                                          .ends_at_ms = service->ends_at_ms};
-    int rc = signon_admit(signon, &caller, "service", service->name, err);
-    if (rc)
-        return rc;
-    signon_note_attempt(signon, &caller, "service", service->name, 0);
-    rc = signon_login_person(signon, &caller, &person, grant, err);
+    int rc = signon_login_person(signon, &caller, &person, grant, err);
     if (!rc && service->is_end_news)
         accounts_note_certificate(call->api->options.identity, service->id, &service->certificate);
     return rc;
@@ -104,11 +100,8 @@ static int take_ticket(struct api_call *call, struct kerberos_peer *peer, struct
 }
 
 static int accept_ticket(struct api_call *call, struct err *err) {
-    struct signon_caller caller = api_signon_caller(call);
     struct kerberos_peer peer = {0};
-    int rc = signon_admit(call->api->options.signon, &caller, "service", NULL, err);
-    if (rc)
-        return rc;
+    int rc;
     call->negotiate.text = find_ticket(call); /* now that the request is suspended it stays where it is */
     rc = negotiate_call_accept(call, &peer, err);
     if (!rc)

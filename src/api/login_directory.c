@@ -22,19 +22,6 @@ static int open_session(struct api_call *call, const struct signon_caller *calle
     return signon_login_person(call->api->options.signon, caller, &who, grant, err);
 }
 
-/* What came of the question to the directory. */
-static void note(struct api_call *call, const struct signon_caller *caller, const char *where, int rc, const struct err *why) {
-    const char *user = json_get_string(call->body, "username");
-    const struct signon_refusal refusal = {
-        .where = where, .user = user, .rc = rc, .reason = why->detail[0] ? why->detail : why->text};
-    if (!rc) {
-        signon_note_attempt(call->api->options.signon, caller, where, user, 0);
-        return;
-    }
-    signon_note_refusal(call->api->options.signon, caller, &refusal);
-    log_error(LOG_LEVEL_INFO, "directory_login_refused", why, "where", where, NULL);
-}
-
 /* Which servers there are and what ails them is not for somebody who is not signed in. */
 static int hide(int rc, const char *source, const struct err *why, struct err *err) {
     const bool is_loss = rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS;
@@ -52,18 +39,22 @@ static int hide(int rc, const char *source, const struct err *why, struct err *e
     return rc;
 }
 
-static int log_in(struct api_call *call, const char *where, struct signon_grant *grant, struct err *err) {
+static int log_in(struct api_call *call, const char *where, const char *account, struct signon_grant *grant, struct err *err) {
+    struct signon *signon = call->api->options.signon;
     struct signon_caller caller = api_signon_caller(call);
     const struct identity_password given = {.source = json_get_string(call->body, "source"),
                                             .user = json_get_string(call->body, "username"),
                                             .password = json_get_string(call->body, "password")};
+    const struct signon_password password = {.where = where, .user = given.user, .account = account};
     struct identity_person person = {0};
     struct err why = {0};
-    int rc = signon_admit(call->api->options.signon, &caller, where, given.user, err);
+    int rc = signon_admit_password(signon, &caller, &password, err);
     if (rc)
         return rc;
     rc = identity_check_password(call->api->options.identity, &given, &person, &why);
-    note(call, &caller, where, rc, &why);
+    signon_note_password(signon, &caller, &password, rc, why.detail[0] ? why.detail : why.text);
+    if (rc)
+        log_error(LOG_LEVEL_INFO, "directory_login_refused", &why, "where", where, NULL);
     rc = rc ? hide(rc, given.source, &why, err) : open_session(call, &caller, &person, grant, err);
     identity_person_done(&person);
     return rc;
@@ -71,11 +62,14 @@ static int log_in(struct api_call *call, const char *where, struct signon_grant 
 
 static int login_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
     struct api_call *call = api_call_of(req);
-    _cleanup_free_ char *where = str_format("ldap:%s", json_get_string(call->body, "source"));
+    const char *source = json_get_string(call->body, "source");
+    _cleanup_free_ char *where = str_format("ldap:%s", source);
+    _cleanup_free_ char *account =
+        identity_account_name(call->api->options.identity, source, json_get_string(call->body, "username"));
     struct signon_grant grant = {0};
     int rc;
     log_set_request_id(http_request_id(req));
-    rc = where ? log_in(call, where, &grant, err) : err_set(err, ERR_NOMEM, "out of memory");
+    rc = where && account ? log_in(call, where, account, &grant, err) : err_set(err, ERR_NOMEM, "out of memory");
     return rc ? rc : reply_grant(resp, &grant, err);
 }
 

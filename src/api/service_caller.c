@@ -130,11 +130,8 @@ int service_caller_refuse(struct http_request *req, struct http_response *resp, 
                                            .acting_id = service->id[0] ? service->principal_id : NULL,
                                            .reason = service->refusal.detail[0] ? service->refusal.detail : NULL,
                                            .rc = service->refusal.code};
-    int rc = signon_admit(signon, &caller, "service", name, err);
     (void)resp;
     log_set_request_id(http_request_id(req));
-    if (rc)
-        return rc;
     signon_note_refusal(signon, &caller, &refusal);
     if (err && !err->code)
         *err = service->refusal;

@@ -33,7 +33,7 @@ int service_caller_by_kerberos(struct api_call *call, const char *principal, int
 /* The same for the bearer of a token: the session must be a program's own. ERR_UNAUTHENTICATED and the errors of signon_verify. In server threads only. */
 int service_caller_by_token(struct api_call *call, struct err *err);
 
-/* Ends a sign-on with call->service->refusal, in a lane: throttled, and with a line in the audit trail about `user` (NULL: the program itself). */
+/* Ends a sign-on with call->service->refusal, in a lane, with a line in the audit trail about `user` (NULL: the program itself). */
 int service_caller_refuse(struct http_request *req, struct http_response *resp, struct err *err);
 
 /* Is this the name of a user as vCenters store it? ERR_UNPROCESSABLE. */

@@ -149,6 +149,26 @@ bool ldap_source_serves(const struct ldap_source *source, const char *realm) {
     return false;
 }
 
+bool ldap_source_is_domain(const struct ldap_source *source, const char *domain) {
+    const char *rest = domain;
+    if (ldap_source_serves(source, domain))
+        return true;
+    if (source->kind != LDAP_KIND_AD)
+        return false;
+    for (const char *at = source->search_base; *at; at += strspn(at, ", ")) {
+        size_t n = strcspn(at, ",");
+        if (n > 3 && !strncasecmp(at, "DC=", 3)) {
+            if (rest > domain && *rest++ != '.')
+                return false;
+            if (strncasecmp(rest, at + 3, n - 3) != 0)
+                return false;
+            rest += n - 3;
+        }
+        at += n;
+    }
+    return rest > domain && !*rest;
+}
+
 /* -- rules ----------------------------------------------------------------------------------------------------------------- */
 
 static int check_name(const char *name, struct err *err) {

@@ -69,6 +69,8 @@ const char *ldap_source_group_base(const struct ldap_source *source);
 
 /* Does it serve this realm? Realms are compared without case. */
 bool ldap_source_serves(const struct ldap_source *source, const char *realm);
+/* Is this the DNS name of the directory's domain: a realm that it serves, or, of Active Directory, the domain that its search base lies in? */
+bool ldap_source_is_domain(const struct ldap_source *source, const char *domain);
 
 /* One address of a server. */
 struct ldap_url {

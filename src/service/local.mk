@@ -80,8 +80,6 @@ src_service_libplatform_a_SOURCES = \
     src/service/platform/watch_save.c
 src_service_libsignon_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_DIRECTORY) -iquote $(top_srcdir)/src/service/signon
 src_service_libsignon_a_SOURCES = \
-    src/service/signon/bad_tokens.c \
-    src/service/signon/bad_tokens.h \
     src/service/signon/bearer.c \
     src/service/signon/gate.c \
     src/service/signon/grant_picks.c \

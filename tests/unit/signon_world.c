@@ -318,6 +318,7 @@ int audit_store_append(struct store *store, const struct audit_record *record, s
 void audit_store_note(struct store *store, const struct audit_event *event) {
     const struct audit_record record = {.event = *event};
     (void)store;
+    sw.noted++;
     note_line(&record);
 }
 
@@ -586,6 +587,7 @@ struct signon *signon_world_new(void) {
     sw.good_secret = "0123456789abcdef0123456789abcdef01234567";
     sw.user_name = "VSPHERE.LOCAL\\Viewer-East";
     sw.viewable = 2;
+    sw.address = "192.0.2.7";
     return signon_world_replica();
 }
 

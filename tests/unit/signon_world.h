@@ -12,7 +12,7 @@
 #define VC_A "aaaaaaaa-0a53-4a8e-8a54-2f1f9f3f6f10"
 #define VC_B "bbbbbbbb-0a53-4a8e-8a54-2f1f9f3f6f10"
 #define OWN_REPLICA 3U
-#define CALLER (&(struct signon_caller){.address = "192.0.2.7", .request_id = "r1"})
+#define CALLER (&(struct signon_caller){.address = sw.address, .request_id = "r1"})
 
 struct signon_world {
     /* database; the counters are guarded by its lock */
@@ -28,8 +28,10 @@ struct signon_world {
     struct role_mapping mappings[8]; /* texts are the test's */
     size_t mappings_count;
     unsigned audited;             /* lines of the audit trail */
+    unsigned noted;               /* of them, those that were left to be written together */
     int trail_code;               /* != 0: a session together with its line is refused with it */
     void (*before_session)(void); /* what happens just before a session is written; NULL: nothing */
+    const char *address;          /* from where requests come */
     /* a directory */
     int directory_code; /* != 0: what it answers */
     unsigned directory_questions;

@@ -481,6 +481,31 @@ static void principals_of_a_realm(void **state) {
     }
 }
 
+/* What one account is called counts as one name when tries are counted. */
+static void names_of_one_account(void **state) {
+    static const struct {
+        const char *source, *given, *name;
+    } rows[] = {
+        {"ad", "anna", "anna"},
+        {"ad", "AD\\anna", "anna"},
+        {"ad", "anna@ad.test", "anna"},
+        {"ad", "AD\\anna@AD.TEST", "anna"},
+        {"ad", "anna@other.test", "anna@other.test"}, /* a UPN of its own */
+        {"ad", "@AD.TEST", "@AD.TEST"},
+        {"ad", "anna@ad.test@other.test", "anna@ad.test@other.test"},
+        {"lab", "berta@LAB.TEST", "berta"},
+        {"lab", "berta@ad.test", "berta@ad.test"},
+        {"none", "anna@AD.TEST", "anna@AD.TEST"},
+    };
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        char *name = identity_account_name(iw.identity, rows[i].source, rows[i].given);
+        assert_string_equal(name, rows[i].name);
+        free(name);
+    }
+    assert_string_equal(iw.log, "");
+}
+
 #define LOGIN_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, identity_world_tear_down)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -495,6 +520,7 @@ int main(void) {
         LOGIN_TEST(silence_ends_no_session),
         LOGIN_TEST(groups_of_other_domains_stay),
         LOGIN_TEST(principals_of_a_realm),
+        LOGIN_TEST(names_of_one_account),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

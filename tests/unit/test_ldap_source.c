@@ -113,6 +113,36 @@ static void realms(void **state) {
     assert_false(ldap_source_serves(&s, "AD.TEST.EVIL"));
 }
 
+static void domains(void **state) {
+    static const struct {
+        const char *base, *domain;
+        bool is_it;
+    } cases[] = {
+        {"DC=ad,DC=test", "AD.TEST", true},
+        {"OU=x,OU=dc,dc=ad,dc=test", "ad.test", true},
+        {"DC=ad, DC=test", "ad.test", true},
+        {"DC=ad,DC=test", "ad.test.evil", false},
+        {"DC=ad,DC=test", "ad", false},
+        {"DC=ad,DC=test", "ad.tes", false},
+        {"DC=ad,DC=test", "", false},
+        {"DC=ad,DC=test", "adxtest", false},
+        {"OU=people", "", false},
+    };
+    struct ldap_source s = good();
+    (void)state;
+    s.kind = LDAP_KIND_AD;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        s.search_base = (char *)(uintptr_t)cases[i].base;
+        if (ldap_source_is_domain(&s, cases[i].domain) != cases[i].is_it)
+            fail_msg("%s and %s", cases[i].base, cases[i].domain);
+    }
+    s.realms = (char *)(uintptr_t) "LAB.TEST";
+    assert_true(ldap_source_is_domain(&s, "lab.test"));
+    s.kind = LDAP_KIND_OPENLDAP;
+    assert_true(ldap_source_is_domain(&s, "lab.test"));
+    assert_false(ldap_source_is_domain(&s, "ad.test"));
+}
+
 static void copies(void **state) {
     struct ldap_source s = good(), copy;
     (void)state;
@@ -125,8 +155,9 @@ static void copies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_one),          cmocka_unit_test(addresses), cmocka_unit_test(no_addresses),
-        cmocka_unit_test(what_does_not_fit), cmocka_unit_test(realms),    cmocka_unit_test(copies),
+        cmocka_unit_test(good_one),     cmocka_unit_test(addresses),         cmocka_unit_test(domains),
+        cmocka_unit_test(no_addresses), cmocka_unit_test(what_does_not_fit), cmocka_unit_test(realms),
+        cmocka_unit_test(copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,24 +143,159 @@ static void guesses_are_slowed_down_and_a_success_forgets(void **state) {
         assert_int_equal(local("anna", "wrong", NULL), ERR_CREDENTIALS);
 }
 
-/* One good account must not buy guesses at others from the same address. */
-static void a_success_does_not_clear_the_address(void **state) {
-    char name[20];
-    int refused = 0;
-    (void)state;
-    sw.check_code = ERR_CREDENTIALS;
-    for (int i = 0; i < 120; i++) {
-        int rc;
-        (void)snprintf(name, sizeof(name), "user%d", i);
-        rc = from_vcenter(SIGNON_PROOF_PASSWORD, name, "guess", NULL);
-        refused += rc == ERR_TOO_MANY;
-        if (i % 10 == 9) {
-            sw.check_code = 0;
-            (void)from_vcenter(SIGNON_PROOF_COOKIE, NULL, sw.good_secret, NULL);
-            sw.check_code = ERR_CREDENTIALS;
-        }
+/* -- passwords and strangers ------------------------------------------------------------------------------------------------- */
+
+/* A password of an account at the vCenter, from an address. */
+static int try_from(const char *address, const char *user, const char *password, struct err *err) {
+    const char *before = sw.address;
+    int rc;
+    sw.address = address;
+    rc = from_vcenter(SIGNON_PROOF_PASSWORD, user, password, err);
+    sw.address = before;
+    return rc;
+}
+
+/* So many wrong passwords in a row, each a guess of its own; how many of them were looked at? */
+static unsigned guess_from(const char *address, const char *user, unsigned count) {
+    static unsigned number;
+    char guess[20];
+    unsigned looked_at = 0;
+    for (unsigned i = 0; i < count; i++) {
+        (void)snprintf(guess, sizeof(guess), "guess %u", number++);
+        looked_at += try_from(address, user, guess, NULL) == ERR_CREDENTIALS;
     }
-    assert_true(refused > 40);
+    return looked_at;
+}
+
+/* One good account must not buy guesses at others from the same address. */
+static void a_success_does_not_clear_the_party(void **state) {
+    char name[20];
+    unsigned looked_at = 0;
+    (void)state;
+    for (int i = 0; i < 120; i++) {
+        (void)snprintf(name, sizeof(name), "user%d", i);
+        looked_at += guess_from("192.0.2.7", name, 1);
+        if (i % 10 == 9)
+            assert_int_equal(try_from("192.0.2.7", "own", sw.good_secret, NULL), 0); /* known here by now */
+    }
+    assert_int_equal(looked_at, SIGNON_FREE_TRIES_PARTY + 1 + 5); /* five were forgiven before, none after */
+}
+
+#define OWNER "198.51.100.1"
+
+static void a_stranger_keeps_nobody_out(void **state) {
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(guess_from("192.0.2.66", "otto", 20), SIGNON_FREE_TRIES + 1);
+    assert_int_equal(try_from(OWNER, "otto", sw.good_secret, NULL), 0);
+    assert_int_equal(try_from("192.0.2.66", "otto", sw.good_secret, &err), ERR_TOO_MANY);
+    clock_advance_ms(1000);
+    assert_int_equal(guess_from("192.0.2.66", "otto", 5), 1); /* the other's success was not theirs */
+    assert_int_equal(try_from(OWNER, "otto", sw.good_secret, NULL), 0);
+}
+
+static const char *site(unsigned i, char address[40]) {
+    (void)snprintf(address, 40, i % 2 ? "10.%u.%u.9" : "2001:db8:%x%02x::9", i / 200, i % 200);
+    return address;
+}
+
+/* A name cannot be guessed at without limit from everywhere. Whoever has failed at it does not use up what others have. */
+static void many_strangers_keep_nobody_out(void **state) {
+    char address[40];
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(try_from(OWNER, "otto", sw.good_secret, NULL), 0);
+    for (unsigned i = 0; i < 30; i++)
+        assert_int_equal(guess_from(site(i, address), "otto", 1), 1);
+    for (unsigned i = 0; i < 30; i++)
+        assert_int_equal(guess_from(site(i, address), "otto", 1), 1);
+    for (unsigned i = 0; i < 60; i++)
+        assert_int_equal(guess_from(site(i, address), "otto", 1), 0);
+    assert_int_equal(try_from(OWNER, "otto", sw.good_secret, NULL), 0);
+    assert_int_equal(try_from("203.0.113.5", "otto", sw.good_secret, &err), ERR_TOO_MANY);
+    assert_int_equal(err.retry_after_s, 4);
+    assert_int_equal(guess_from("203.0.113.5", "erna", 1), 1);
+    clock_advance_ms(4000);
+    for (unsigned i = 0; i < 30; i++)
+        assert_int_equal(guess_from(site(i, address), "otto", 1), i == 0);
+    assert_int_equal(try_from("203.0.113.5", "otto", sw.good_secret, NULL), 0);
+}
+
+static void people_who_were_here_lately_pass(void **state) {
+    char name[20];
+    (void)state;
+    assert_int_equal(try_from(OWNER, "otto", sw.good_secret, NULL), 0);
+    for (unsigned i = 0; i < 60; i++) {
+        (void)snprintf(name, sizeof(name), "user%u", i);
+        (void)guess_from(OWNER, name, 1);
+    }
+    assert_int_equal(try_from(OWNER, "erna", sw.good_secret, NULL), ERR_TOO_MANY);
+    assert_int_equal(try_from(OWNER, "OTTO", sw.good_secret, NULL), 0);
+    assert_int_equal(guess_from(OWNER, "otto", 20), SIGNON_FREE_TRIES + 1); /* not without delay, all the same */
+    clock_advance_ms(30LL * 24 * 3600 * 1000);
+    for (unsigned i = 0; i < 60; i++) {
+        (void)snprintf(name, sizeof(name), "user%u", i);
+        (void)guess_from(OWNER, name, 1);
+    }
+    assert_int_equal(try_from(OWNER, "otto", sw.good_secret, NULL), ERR_TOO_MANY);
+}
+
+static void a_64_is_one_party(void **state) {
+    char address[40], name[20];
+    unsigned looked_at = 0;
+    (void)state;
+    for (unsigned i = 0; i < 70; i++) {
+        (void)snprintf(address, sizeof(address), "2001:db8:1:2::%x", i + 1);
+        (void)snprintf(name, sizeof(name), "user%u", i);
+        looked_at += guess_from(address, name, 1);
+    }
+    assert_int_equal(looked_at, SIGNON_FREE_TRIES_PARTY + 1);
+    assert_int_equal(guess_from("2001:db8:1:3::1", "user0", 1), 1);
+    assert_int_equal(guess_from("192.0.2.9", "erna", 3), 3);
+    assert_int_equal(guess_from("::ffff:192.0.2.9", "erna", 9), 3);
+}
+
+static void two_ways_to_write_an_account_are_one_name(void **state) {
+    (void)state;
+    assert_int_equal(guess_from("192.0.2.66", "CORP\\otto", 3), 3);
+    assert_int_equal(guess_from("192.0.2.66", "Otto@corp", 9), 3);
+    assert_int_equal(guess_from("192.0.2.66", "otto@lab", 1), 1); /* somebody else */
+}
+
+/* Proofs that nobody can guess and passwords do not count for each other, and a good proof passes whatever came before. */
+static void what_nobody_can_guess_is_not_counted(void **state) {
+    static const enum signon_proof_kind kinds[] = {SIGNON_PROOF_COOKIE, SIGNON_PROOF_TICKET, SIGNON_PROOF_PLUGIN,
+                                                   SIGNON_PROOF_KEY};
+    char made_up[20];
+    unsigned checks = 0;
+    (void)state;
+    for (unsigned i = 0; i < 240; i++) {
+        enum signon_proof_kind kind = kinds[i % UNIT_COUNT(kinds)];
+        (void)snprintf(made_up, sizeof(made_up), "made up %u", i);
+        assert_int_equal(from_vcenter(kind, kind == SIGNON_PROOF_KEY ? "otto" : NULL, made_up, NULL), ERR_CREDENTIALS);
+        assert_int_equal(atomic_load(&sw.checks), ++checks);
+    }
+    assert_int_equal(cookie(sw.good_secret), 0);
+    assert_int_equal(try_from("192.0.2.7", "otto", sw.good_secret, NULL), 0);
+    (void)guess_from("192.0.2.7", "erna", 9);
+    assert_int_equal(try_from("192.0.2.7", "erna", sw.good_secret, NULL), ERR_TOO_MANY);
+    assert_int_equal(cookie(sw.good_secret), 0);
+    assert_int_equal(from_vcenter(SIGNON_PROOF_KEY, "erna", sw.good_secret, NULL), 0);
+}
+
+/* Nobody fills the audit trail by being refused: what comes too fast is left to be counted. */
+static void refusals_in_the_trail_are_bounded(void **state) {
+    char made_up[20];
+    (void)state;
+    for (unsigned i = 0; i < 200; i++) {
+        (void)snprintf(made_up, sizeof(made_up), "made up %u", i);
+        assert_int_equal(cookie(made_up), ERR_CREDENTIALS);
+    }
+    assert_int_equal(sw.audited, 200);
+    assert_int_equal(sw.noted, 150);
+    sw.address = OWNER;
+    assert_int_equal(cookie("made up"), ERR_CREDENTIALS);
+    assert_int_equal(sw.noted, 150);
 }
 
 static void a_database_that_is_away_is_no_guess(void **state) {
@@ -392,6 +527,7 @@ static void a_shared_refusal_refuses_all(void **state) {
     assert_int_equal(sw.sessions_count, 0);
     assert_int_equal(atomic_load(&sw.checks), 1);
     assert_int_equal(sw.audited, UNIT_COUNT(guests));
+    assert_int_equal(sw.noted, UNIT_COUNT(guests) - 50);
     assert_int_equal(from_vcenter(SIGNON_PROOF_COOKIE, NULL, sw.good_secret, NULL), 0);
 }
 
@@ -467,48 +603,55 @@ static void places_are_bounded(void **state) {
 
 /* -- the throttle alone ------------------------------------------------------------------------------------------------------ */
 
+static const struct throttle_key k = {.kind = 'k', .name = "k"};
+
 static void the_delay_grows_to_a_minute_and_is_forgotten(void **state) {
     static const unsigned wanted_s[] = {1, 2, 4, 8, 16, 32, 60, 60};
+    static const struct throttle_key others[] = {
+        {.kind = 'l', .name = "k"}, {.kind = 'k', .name = "l"}, {.kind = 'k', .name = "k", .party = 1}};
     struct throttle *throttle = throttle_new();
     (void)state;
     assert_non_null(throttle);
-    assert_int_equal(throttle_check(throttle, "k", 0, NULL), 0);
+    assert_int_equal(throttle_delay_ms(throttle, &k, 0), 0);
     for (size_t i = 0; i < UNIT_COUNT(wanted_s); i++) {
-        struct err err = {0};
-        throttle_note(throttle, "k", ERR_CREDENTIALS);
-        assert_int_equal(throttle_check(throttle, "k", 0, &err), ERR_TOO_MANY);
-        assert_int_equal(err.retry_after_s, wanted_s[i]);
-        assert_int_equal(throttle_check(throttle, "other", 0, NULL), 0);
+        throttle_fail(throttle, &k);
+        assert_int_equal(throttle_delay_ms(throttle, &k, 0), wanted_s[i] * 1000);
+        for (size_t n = 0; n < UNIT_COUNT(others); n++)
+            assert_int_equal(throttle_delay_ms(throttle, &others[n], 0), 0);
         clock_advance_ms(wanted_s[i] * 1000 - 1);
-        assert_int_equal(throttle_check(throttle, "k", 0, NULL), ERR_TOO_MANY);
+        assert_int_equal(throttle_delay_ms(throttle, &k, 0), 1);
         clock_advance_ms(1);
-        assert_int_equal(throttle_check(throttle, "k", 0, NULL), 0);
+        assert_int_equal(throttle_delay_ms(throttle, &k, 0), 0);
     }
-    clock_advance_ms(15 * 60 * 1000);
-    throttle_note(throttle, "k", ERR_CREDENTIALS);
-    assert_int_equal(throttle_check(throttle, "k", 1, NULL), 0); /* counts as the first again */
-    throttle_note(throttle, "k", 0);
-    assert_int_equal(throttle_check(throttle, "k", 0, NULL), 0);
+    clock_advance_ms(15LL * 60 * 1000);
+    throttle_fail(throttle, &k);
+    assert_int_equal(throttle_delay_ms(throttle, &k, 1), 0); /* counts as the first again */
+    throttle_forget(throttle, &k);
+    assert_int_equal(throttle_delay_ms(throttle, &k, 0), 0);
     throttle_free(throttle);
 }
 
-static void a_flood_of_names_costs_no_memory_and_evicts_the_oldest(void **state) {
+static unsigned count_held(struct throttle *throttle, char kind, unsigned from, unsigned to) {
+    unsigned held = 0;
+    for (unsigned i = from; i < to; i++)
+        held += throttle_delay_ms(throttle, &(struct throttle_key){.kind = kind, .party = i}, 0) > 0;
+    return held;
+}
+
+static void a_flood_of_keys_evicts_those_of_long_ago(void **state) {
     struct throttle *throttle = throttle_new();
-    char key[32];
-    unsigned kept = 0;
     (void)state;
     assert_non_null(throttle);
-    for (int i = 0; i < 50000; i++) {
-        (void)snprintf(key, sizeof(key), "name%d", i);
-        throttle_note(throttle, key, ERR_CREDENTIALS);
-        if (i % 100 == 0)
-            clock_advance_ms(1);
-    }
-    for (int i = 49000; i < 50000; i++) {
-        (void)snprintf(key, sizeof(key), "name%d", i);
-        kept += throttle_check(throttle, key, 0, NULL) == ERR_TOO_MANY;
-    }
-    assert_true(kept > 900); /* the newest are still known */
+    for (unsigned i = 1; i <= 50000; i++)
+        throttle_fail(throttle, &(struct throttle_key){.kind = 'x', .party = i});
+    clock_advance_ms(1);
+    for (unsigned i = 1; i <= 100; i++)
+        throttle_fail(throttle, &(struct throttle_key){.kind = 'y', .party = i});
+    clock_advance_ms(1);
+    for (unsigned i = 1; i <= 2048; i++) /* one for each set of four, on average */
+        throttle_fail(throttle, &(struct throttle_key){.kind = 'z', .party = i});
+    assert_true(count_held(throttle, 'y', 1, 101) > 75); /* about 97; 37 if the newest went first */
+    assert_true(count_held(throttle, 'z', 1, 2049) > 1800);
     throttle_free(throttle);
 }
 
@@ -516,12 +659,47 @@ static void forgiveness_takes_one_off(void **state) {
     struct throttle *throttle = throttle_new();
     (void)state;
     assert_non_null(throttle);
-    throttle_forgive(throttle, "k");
-    throttle_note(throttle, "k", ERR_CREDENTIALS);
-    throttle_note(throttle, "k", ERR_CREDENTIALS);
-    assert_int_equal(throttle_check(throttle, "k", 1, NULL), ERR_TOO_MANY);
-    throttle_forgive(throttle, "k");
-    assert_int_equal(throttle_check(throttle, "k", 1, NULL), 0);
+    throttle_forgive(throttle, &k);
+    throttle_fail(throttle, &k);
+    throttle_fail(throttle, &k);
+    assert_int_equal(throttle_delay_ms(throttle, &k, 1), 1000);
+    throttle_forgive(throttle, &k);
+    assert_int_equal(throttle_delay_ms(throttle, &k, 1), 0);
+    throttle_free(throttle);
+}
+
+static void a_pace_lets_a_burst_pass_and_then_one_at_a_time(void **state) {
+    static const struct throttle_pace pace = {.burst = 3, .every_ms = 500};
+    struct throttle *throttle = throttle_new();
+    (void)state;
+    assert_non_null(throttle);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(throttle_pace_ms(throttle, &k, &pace), 0);
+            throttle_spend(throttle, &k, &pace);
+        }
+        assert_int_equal(throttle_pace_ms(throttle, &k, &pace), 500);
+        clock_advance_ms(499);
+        assert_int_equal(throttle_pace_ms(throttle, &k, &pace), 1);
+        clock_advance_ms(1);
+        assert_int_equal(throttle_pace_ms(throttle, &k, &pace), 0);
+        throttle_spend(throttle, &k, &pace);
+        assert_int_equal(throttle_pace_ms(throttle, &k, &pace), 500);
+        clock_advance_ms(1500); /* all of it is there again, and no more than that */
+    }
+    throttle_free(throttle);
+}
+
+static void a_mark_fades(void **state) {
+    struct throttle *throttle = throttle_new();
+    (void)state;
+    assert_non_null(throttle);
+    assert_false(throttle_is_marked(throttle, &k, INT64_MAX));
+    throttle_mark(throttle, &k);
+    clock_advance_ms(999);
+    assert_true(throttle_is_marked(throttle, &k, 1000));
+    clock_advance_ms(1);
+    assert_false(throttle_is_marked(throttle, &k, 1000));
     throttle_free(throttle);
 }
 
@@ -534,7 +712,14 @@ int main(void) {
         TEST(a_user_who_goes_meanwhile_gets_no_session),
         TEST(wrong_unknown_and_disabled_answer_alike),
         TEST(guesses_are_slowed_down_and_a_success_forgets),
-        TEST(a_success_does_not_clear_the_address),
+        TEST(a_success_does_not_clear_the_party),
+        TEST(a_stranger_keeps_nobody_out),
+        TEST(many_strangers_keep_nobody_out),
+        TEST(people_who_were_here_lately_pass),
+        TEST(a_64_is_one_party),
+        TEST(two_ways_to_write_an_account_are_one_name),
+        TEST(what_nobody_can_guess_is_not_counted),
+        TEST(refusals_in_the_trail_are_bounded),
         TEST(a_database_that_is_away_is_no_guess),
         TEST(no_step_leaves_anything_half_done),
         TEST(a_session_without_token_is_ended),
@@ -555,8 +740,10 @@ int main(void) {
         TEST(a_lane_that_is_full_or_ends_leaves_nobody_waiting),
         TEST(places_are_bounded),
         TEST(the_delay_grows_to_a_minute_and_is_forgotten),
-        TEST(a_flood_of_names_costs_no_memory_and_evicts_the_oldest),
+        TEST(a_flood_of_keys_evicts_those_of_long_ago),
         TEST(forgiveness_takes_one_off),
+        TEST(a_pace_lets_a_burst_pass_and_then_one_at_a_time),
+        TEST(a_mark_fades),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,18 +145,33 @@ static void programs_bring_their_role(void **state) {
 }
 
 static void guesses_are_slowed_down(void **state) {
+    static const struct signon_password one = {"ldap:corp", "Anna@CORP", "anna"}, same = {"ldap:corp", "ANNA", "ANNA"},
+                                        elsewhere = {"ldap:lab", "anna", "anna"}, other = {"ldap:corp", "bob", "bob"};
     struct err err = {0};
     (void)state;
     for (unsigned i = 0; i <= SIGNON_FREE_TRIES; i++) {
-        assert_int_equal(signon_admit(signon, CALLER, "ldap:corp", "Anna", NULL), 0);
-        signon_note_attempt(signon, CALLER, "ldap:corp", "anna", ERR_CREDENTIALS);
+        assert_int_equal(signon_admit_password(signon, CALLER, &one, NULL), 0);
+        signon_note_password(signon, CALLER, i % 2 ? &one : &same, ERR_CREDENTIALS, "wrong password");
         assert_string_equal(sw.last_result, "invalid_credentials");
+        assert_string_equal(sw.last_reason, "wrong password");
     }
-    assert_int_equal(signon_admit(signon, CALLER, "ldap:corp", "ANNA", &err), ERR_TOO_MANY);
+    assert_int_equal(signon_admit_password(signon, CALLER, &same, &err), ERR_TOO_MANY);
     assert_true(err.retry_after_s > 0);
     assert_string_equal(sw.last_result, "too_many_requests");
-    assert_int_equal(signon_admit(signon, CALLER, "ldap:lab", "anna", NULL), 0);
-    assert_int_equal(signon_admit(signon, CALLER, "ldap:corp", "bob", NULL), 0);
+    assert_int_equal(signon_admit_password(signon, CALLER, &elsewhere, NULL), 0);
+    assert_int_equal(signon_admit_password(signon, CALLER, &other, NULL), 0);
+}
+
+/* What nobody can guess slows nothing down. */
+static void refused_tickets_are_noted_and_not_counted(void **state) {
+    static const struct signon_password password = {"ldap:corp", "anna", "anna"};
+    const struct signon_refusal refusal = {.where = "kerberos", .user = "anna", .reason = "replay", .rc = ERR_CREDENTIALS};
+    (void)state;
+    for (unsigned i = 0; i < 100; i++)
+        signon_note_refusal(signon, CALLER, &refusal);
+    assert_int_equal(sw.audited, 100);
+    assert_string_equal(sw.last_reason, "replay");
+    assert_int_equal(signon_admit_password(signon, CALLER, &password, NULL), 0);
 }
 
 /* -- in sessions under way -------------------------------------------------------------------------------------------------- */
@@ -366,6 +381,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_proof_that_ends_ends_the_session, set_up, tear_down),
         cmocka_unit_test_setup_teardown(programs_bring_their_role, set_up, tear_down),
         cmocka_unit_test_setup_teardown(guesses_are_slowed_down, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(refused_tickets_are_noted_and_not_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_mapping_counts_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_replica_counts_groups_and_mappings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_user_of_a_vcenter_stays_one, set_up, tear_down),

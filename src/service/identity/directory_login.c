@@ -109,6 +109,15 @@ int identity_check_password(struct identity *identity, const struct identity_pas
     return rc;
 }
 
+/* A domain that is not the directory's is refused before a password is tried, so there is none to tell apart. */
+char *identity_account_name(struct identity *identity, const char *source_name, const char *user) {
+    _cleanup_(source_unref) struct dir_source *source = NULL;
+    const char *slash = strchr(user, '\\'), *name = slash ? slash + 1 : user, *at = strrchr(name, '@');
+    bool is_ours = at && at > name && !identity_find_source(identity, source_name, &source, NULL) &&
+                   ldap_source_is_domain(&source->row.source, at + 1);
+    return is_ours ? strndup(name, (size_t)(at - name)) : str_dup(name);
+}
+
 /* -- again ----------------------------------------------------------------------------------------------------------------- */
 
 #define TICKET_MARK "ticket:" /* before pwdLastSet, as a ticket told it */

@@ -68,6 +68,9 @@ struct identity_password {
 };
 int identity_check_password(struct identity *identity, const struct identity_password *given, struct identity_person *out,
                             struct err *err);
+/* The name alone, where DOMAIN\name and name@DOMAIN mean the same account: what counts as one name when tries are counted. Asks nobody. Caller
+ * frees; NULL without memory. */
+char *identity_account_name(struct identity *identity, const char *source, const char *user);
 
 /* Somebody signed in, as known so far. Borrowed. */
 struct identity_known {

@@ -115,8 +115,7 @@ int signon_login_local(struct signon *s, const struct signon_caller *caller, con
     struct principal who = {0}; /* texts of the user, but for the id */
     struct gate gate = {0};
     struct local_check check = {.name = name, .password = password, .reason = "not looked at: too many attempts before"};
-    const struct signon_attempt attempt = {.caller = caller, .where = "local", .user = name};
-    int rc = gate_open(&gate, s, &attempt, err);
+    int rc = gate_open(&gate, s, caller, "local", name, err);
     if (!rc) {
         check.reason = NULL;
         rc = check_local(s, &check, err);
@@ -149,9 +148,8 @@ static int compare_local(struct signon *s, const struct principal *who, const ch
 int signon_prove_local(struct signon *s, const struct signon_caller *caller, const struct principal *who, const char *password,
                        struct err *err) {
     struct signon_audit event = {.action = "password.prove", .who = who, .source = source_name(SOURCE_LOCAL)};
-    const struct signon_attempt attempt = {.caller = caller, .where = "local", .user = who->name};
     struct gate gate = {0};
-    int rc = gate_open(&gate, s, &attempt, err);
+    int rc = gate_open(&gate, s, caller, "local", who->name, err);
     if (!rc) {
         rc = compare_local(s, who, password, err);
         gate_note(&gate, rc);

@@ -13,7 +13,7 @@
 #define REASON_BYTES_MAX 1000U
 #define WAY_BYTES 32U
 
-/* -- throttling ---------------------------------------------------------------------------------------------------------- */
+/* -- refusals, passwords ---------------------------------------------------------------------------------------------------------- */
 
 /* "ldap:corp" is the way "ldap". */
 static const char *way_of(const char *where, char buffer[WAY_BYTES]) {
@@ -25,44 +25,35 @@ static const char *way_of(const char *where, char buffer[WAY_BYTES]) {
     return buffer;
 }
 
-static void note_refusal(struct signon *s, const struct signon_attempt *attempt, const struct signon_refusal *what) {
+void signon_note_refusal(struct signon *s, const struct signon_caller *caller, const struct signon_refusal *what) {
     char way[WAY_BYTES];
     const struct signon_audit event = {.action = "login",
-                                       .name = attempt->user,
+                                       .name = what->user,
                                        .acting_id = what->acting_id,
-                                       .source = way_of(attempt->where, way),
+                                       .source = way_of(what->where, way),
                                        .reason = what->reason};
-    signon_audit(s, attempt->caller, &event, what->rc);
+    signon_audit(s, caller, &event, what->rc);
 }
 
-int signon_admit(struct signon *s, const struct signon_caller *caller, const char *where, const char *user, struct err *err) {
-    const struct signon_attempt attempt = {.caller = caller, .where = where, .user = user};
+int signon_admit_password(struct signon *s, const struct signon_caller *caller, const struct signon_password *given,
+                          struct err *err) {
     struct gate gate = {0};
-    int rc = gate_open(&gate, s, &attempt, err);
+    int rc = gate_open(&gate, s, caller, given->where, given->account, err);
     gate_done(&gate);
     if (rc)
-        note_refusal(s, &attempt, &(struct signon_refusal){.rc = rc});
+        signon_note_refusal(s, caller, &(struct signon_refusal){.where = given->where, .user = given->user, .rc = rc});
     return rc;
 }
 
-static void note_attempt(struct signon *s, const struct signon_caller *caller, const struct signon_refusal *what) {
-    const struct signon_attempt attempt = {.caller = caller, .where = what->where, .user = what->user};
-    const int rc = what->rc;
+void signon_note_password(struct signon *s, const struct signon_caller *caller, const struct signon_password *given, int rc,
+                          const char *reason) {
     struct gate gate = {0};
-    (void)gate_open(&gate, s, &attempt, NULL); /* whether it is open was asked before */
-    if (gate.by_name && gate.by_address)
-        gate_note(&gate, rc);
+    (void)gate_open(&gate, s, caller, given->where, given->account, NULL); /* whether it is open was asked before */
+    gate_note(&gate, rc);
     gate_done(&gate);
     if (rc)
-        note_refusal(s, &attempt, what);
-}
-
-void signon_note_attempt(struct signon *s, const struct signon_caller *caller, const char *where, const char *user, int rc) {
-    note_attempt(s, caller, &(struct signon_refusal){.where = where, .user = user, .rc = rc});
-}
-
-void signon_note_refusal(struct signon *s, const struct signon_caller *caller, const struct signon_refusal *refusal) {
-    note_attempt(s, caller, refusal);
+        signon_note_refusal(s, caller,
+                            &(struct signon_refusal){.where = given->where, .user = given->user, .reason = reason, .rc = rc});
 }
 
 /* -- signing in ---------------------------------------------------------------------------------------------------------- */

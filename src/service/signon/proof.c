@@ -231,11 +231,25 @@ static void on_landed(void *arg, bool is_canceled) {
     c->run(c->run_arg, is_canceled);
 }
 
+/* CORP\anna is anna@CORP: both are one name at the throttle. */
+static char *account_of(const char *user) {
+    const char *slash = strchr(user, '\\');
+    return slash ? str_format("%s@%.*s", slash + 1, (int)(slash - user), user) : str_dup(user);
+}
+
+/* Only passwords can be guessed. */
+static int open_gate(struct signon_check *c, struct err *err) {
+    const struct signon_caller caller = {.address = c->address, .request_id = c->request_id};
+    _cleanup_free_ char *account = c->proof.kind == SIGNON_PROOF_PASSWORD ? account_of(c->proof.user) : NULL;
+    if (c->proof.kind != SIGNON_PROOF_PASSWORD)
+        return 0;
+    return account ? gate_open(&c->gate, c->signon, &caller, c->proof.vcenter_id, account, err)
+                   : err_set(err, ERR_NOMEM, "out of memory");
+}
+
 /* Refuses what can be refused without asking. */
 static int check_known(struct signon_check *c, struct err *err) {
-    const struct signon_caller caller = {.address = c->address, .request_id = c->request_id};
-    const struct signon_attempt attempt = {.caller = &caller, .where = c->proof.vcenter_id, .user = c->proof.user};
-    int rc = gate_open(&c->gate, c->signon, &attempt, err);
+    int rc = open_gate(c, err);
     if (rc || !is_shared(c) || !was_refused_just_now(c))
         return rc;
     gate_note(&c->gate, ERR_CREDENTIALS);

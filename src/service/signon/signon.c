@@ -12,6 +12,7 @@
 #include "audit_store.h"
 #include "clock.h"
 #include "metric.h"
+#include "net_addr.h"
 #include "secret.h"
 #include "replay_store.h"
 #include "session_store.h"
@@ -60,13 +61,14 @@ int signon_new(const struct signon_options *options, struct signon **out, struct
     s->options.issuer = str_dup(options->issuer);
     s->table = session_table_new();
     s->throttle = throttle_new();
-    s->bad_tokens = bad_tokens_new();
+    s->known = throttle_new();
+    s->bad_tokens = throttle_new();
     s->checks = signon_checks_new();
     s->board = rights_board_new(&s->options.vcenter, &pace);
     s->roles = role_rules_new();
     s->shared = (struct live_shared){.board = s->board, .pool = group_pool_new()};
-    if (!s->options.issuer || !s->roles || !s->shared.pool || !s->table || !s->throttle || !s->bad_tokens || !s->checks ||
-        !s->board || signing_keys_new(s, err)) {
+    if (!s->options.issuer || !s->roles || !s->shared.pool || !s->table || !s->throttle || !s->known || !s->bad_tokens ||
+        !s->checks || !s->board || signing_keys_new(s, err)) {
         signon_free(s);
         return err_set(err, ERR_NOMEM, "out of memory");
     }
@@ -84,7 +86,8 @@ void signon_free(struct signon *s) {
     role_rules_free(s->roles);
     group_pool_free(s->shared.pool);
     throttle_free(s->throttle);
-    bad_tokens_free(s->bad_tokens);
+    throttle_free(s->known);
+    throttle_free(s->bad_tokens);
     flight_free(s->checks);
     free((void *)(uintptr_t)s->options.issuer);
     (void)pthread_mutex_destroy(&s->lock);
@@ -337,11 +340,23 @@ int signon_open_session(struct signon *s, const struct signon_new_session *wante
     return rc;
 }
 
-/* The trail must not stand in the way of the thing it describes: what cannot be written is counted. Attempts that come too fast cost those who make
- * them nothing, so they are noted without a transaction for each. */
+/* A party may have so many lines of its own, and all together: refusals cost those who cause them nothing. */
+static bool has_line(struct signon *s, const struct signon_caller *caller) {
+    static const struct throttle_pace own_pace = {50, 2000}, all_pace = {1000, 100};
+    static const struct throttle_key all = {.kind = 'L'};
+    const struct throttle_key own = {.kind = 'l', .party = net_party(caller->address)};
+    if (throttle_pace_ms(s->throttle, &own, &own_pace) || throttle_pace_ms(s->throttle, &all, &all_pace))
+        return false;
+    throttle_spend(s->throttle, &own, &own_pace);
+    throttle_spend(s->throttle, &all, &all_pace);
+    return true;
+}
+
+/* The trail must not stand in the way of the thing it describes: what cannot be written is counted. Attempts that come too fast are noted, without a
+ * transaction for each. */
 void signon_audit(struct signon *s, const struct signon_caller *caller, const struct signon_audit *event, int rc) {
     const struct audit_record line = make_line(caller, event, rc);
-    if (rc == ERR_TOO_MANY)
+    if (rc == ERR_TOO_MANY || (rc && !has_line(s, caller)))
         audit_store_note(s->options.store, &line.event);
     else if (audit_store_append(s->options.store, &line, NULL))
         signon_count_lost_audit();

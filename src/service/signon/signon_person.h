@@ -36,17 +36,25 @@ struct signon_person {
 int signon_login_person(struct signon *signon, const struct signon_caller *caller, const struct signon_person *person,
                         struct signon_grant *out, struct err *err);
 
-/* May somebody try to sign in now? `where` is "<way>" or "<way>:<which>", such as "ldap:corp", "kerberos", "service"; `user` the name as it was given
- * (compared without case), NULL: none was. Delays after failures, by name and by address; nobody is locked out. A refusal is written into the
- * audit trail: blocks only then (database). ERR_TOO_MANY with retry_after_s. */
-int signon_admit(struct signon *signon, const struct signon_caller *caller, const char *where, const char *user, struct err *err);
-/* What came of it: only ERR_CREDENTIALS counts as a guess, 0 clears the name. Any other code but 0 is a refusal too and is written into the audit
- * trail: blocks then (database). To be called once for each admitted attempt, before signon_login_person. */
-void signon_note_attempt(struct signon *signon, const struct signon_caller *caller, const char *where, const char *user, int rc);
+/* A password that somebody else checks. Borrowed. */
+struct signon_password {
+    const char *where;   /* "ldap:corp" */
+    const char *user;    /* as it was given, for the audit trail */
+    const char *account; /* the same in one spelling but for case and blanks, for the throttle */
+};
+/* May somebody try a password now? Delays after failures, docs/identity.md; nobody is locked out. A refusal is written into the audit trail:
+ * blocks only then (database). ERR_TOO_MANY with retry_after_s. */
+int signon_admit_password(struct signon *signon, const struct signon_caller *caller, const struct signon_password *given,
+                          struct err *err);
+/* What came of it: only ERR_CREDENTIALS counts as a guess. Any code but 0 is a refusal and is written into the audit trail with the reason (NULL: none):
+ * blocks then (database). To be called once for each try that was admitted, before signon_login_person. */
+void signon_note_password(struct signon *signon, const struct signon_caller *caller, const struct signon_password *given, int rc,
+                          const char *reason);
 
-/* As signon_note_attempt for a refusal, with why, for the audit trail only. */
+/* Writes a refused sign-on by what nobody can guess (ticket, certificate) into the audit trail: nothing is slowed down by it. Blocks (database). */
 struct signon_refusal {
-    const char *where, *user;
+    const char *where;     /* "<way>" or "<way>:<which>": "kerberos", "service" */
+    const char *user;      /* as it was given; NULL: none was */
     const char *acting_id; /* program that wanted to act for `user`; NULL: none */
     const char *reason;    /* a word or a few; NULL: nothing more than rc says */
     int rc;

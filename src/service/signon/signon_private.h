@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "bad_tokens.h"
 #include "flight.h"
 #include "live_session.h"
 #include "rights_board.h"
@@ -17,8 +16,8 @@
 #include "throttle.h"
 #include "token.h"
 
-#define SIGNON_FREE_TRIES 5U          /* failed tries in a row without delay, per name */
-#define SIGNON_FREE_TRIES_ADDRESS 50U /* per address: many people may share one */
+#define SIGNON_FREE_TRIES 5U        /* failed tries in a row without delay, of one party at one name */
+#define SIGNON_FREE_TRIES_PARTY 50U /* of one party at any names: many people may share an address */
 #define SIGNON_REFUSALS_COUNT 1024U
 #define SIGNON_REFUSAL_MS 2000
 
@@ -44,7 +43,8 @@ struct signon {
     struct token_set *tokens;
     struct session_table *table;
     struct throttle *throttle;
-    struct bad_tokens *bad_tokens;
+    struct throttle *known;      /* names and parties that have signed in: apart, so that no flood of failures evicts them */
+    struct throttle *bad_tokens; /* bearer.c */
     struct rights_board *board;
     struct role_rules *roles;
     struct live_shared shared;                         /* the board again, and the groups */
@@ -78,21 +78,21 @@ const char *signon_key_of(const struct signon_proof *proof, const struct signon_
 /* How long a session by this proof may last. */
 int64_t signon_lifetime_of(const struct signon *signon, enum signon_proof_kind kind);
 
-/* Throttling of one attempt (gate.c). */
+/* Throttling of one try of a password (gate.c). Zeroed it is open, and notes nothing: for proofs that nobody can guess. */
 struct gate {
     struct signon *signon;
-    bool has_name;
-    char *by_name, *by_address;
+    char *name;
+    uint64_t party;
+    bool is_from_fresh_site;
 };
-struct signon_attempt {
-    const struct signon_caller *caller;
-    const char *where; /* vCenter or "local" */
-    const char *user;  /* NULL: no name was given */
-};
-int gate_open(struct gate *gate, struct signon *signon, const struct signon_attempt *attempt, struct err *err);
+/* `where` is "local", "ldap:corp" or a vCenter; `account` the name there, in one spelling but for case and blanks. Freed by gate_done in any case.
+ * ERR_TOO_MANY with retry_after_s, ERR_NOMEM. */
+int gate_open(struct gate *gate, struct signon *signon, const struct signon_caller *caller, const char *where,
+              const char *account, struct err *err);
 /* Is it still open? ERR_TOO_MANY. */
 int gate_check(const struct gate *gate, struct err *err);
-void gate_note(struct gate *gate, int rc);
+/* What came of the try; only ERR_CREDENTIALS was a guess. */
+void gate_note(const struct gate *gate, int rc);
 void gate_done(struct gate *gate);
 
 /* Makes the session row, its line in the audit trail (of success) and its first token for a principal, which is copied. */

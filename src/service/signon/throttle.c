@@ -1,12 +1,12 @@
-/* Slowing down guesses: delays after failed sign-ons, never lock-outs. Layer 4 (service/signon).
+/* Slowing down guesses: counts by keys, in a table of fixed size. Layer 4 (service/signon).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A table of fixed size, indexed by a keyed digest: a flood of names evicts old entries but costs no memory. */
+ * Sets of four, indexed by a keyed digest, so that nobody can choose whose counts they evict. */
 #include "throttle.h"
 
+#include <inttypes.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,14 +17,15 @@
 
 #define ENTRIES 8192U
 #define WAYS 4U
-#define FORGET_AFTER_MS (15 * 60 * 1000)
+#define FORGET_AFTER_MS (15LL * 60 * 1000)
+#define KEY_BYTES 1024U
 
 static const struct backoff delays = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 0};
 
 struct entry {
-    uint64_t tag; /* 0: free */
-    unsigned failures;
-    int64_t last_ms; /* monotonic */
+    uint64_t tag;       /* 0: free */
+    int64_t touched_ms; /* monotonic */
+    int64_t value;      /* failures; or, of a pace, when the whole burst is there again (generic cell rate algorithm) */
 };
 
 struct throttle {
@@ -48,77 +49,113 @@ void throttle_free(struct throttle *throttle) {
     free(throttle);
 }
 
-static uint64_t tag_of(const struct throttle *throttle, const char *key) {
+static uint64_t tag_of(const struct throttle *throttle, const struct throttle_key *key) {
     uint8_t digest[DIGEST_SHA256_BYTES];
+    char text[KEY_BYTES];
     uint64_t tag;
-    digest_hmac_sha256(throttle->key, sizeof(throttle->key), key, strlen(key), digest);
+    (void)snprintf(text, sizeof(text), "%c%016" PRIx64 "%s", key->kind, key->party, key->name ? key->name : "");
+    digest_hmac_sha256(throttle->key, sizeof(throttle->key), text, strlen(text), digest);
     memcpy(&tag, digest, sizeof(tag));
     return tag ? tag : 1;
 }
 
-/* Needs the lock. The entry of the tag; or, to make one, the oldest of its set. */
-static struct entry *find_entry(struct throttle *throttle, uint64_t tag, bool make) {
+/* A copy of the entry; zeroed if there is none. */
+static struct entry look(struct throttle *throttle, const struct throttle_key *key) {
+    const uint64_t tag = tag_of(throttle, key);
+    const struct entry *set = &throttle->entries[(tag % (ENTRIES / WAYS)) * WAYS];
+    struct entry found = {0};
+    (void)pthread_mutex_lock(&throttle->lock);
+    for (size_t i = 0; i < WAYS; i++)
+        if (set[i].tag == tag)
+            found = set[i];
+    (void)pthread_mutex_unlock(&throttle->lock);
+    return found;
+}
+
+/* The entry; or, to make one, the one of its set that was touched longest ago. With the lock in any case: let_go gives it back. */
+static struct entry *hold(struct throttle *throttle, const struct throttle_key *key, bool makes) {
+    const uint64_t tag = tag_of(throttle, key);
     struct entry *set = &throttle->entries[(tag % (ENTRIES / WAYS)) * WAYS], *oldest = set;
+    (void)pthread_mutex_lock(&throttle->lock);
     for (size_t i = 0; i < WAYS; i++) {
         if (set[i].tag == tag)
             return &set[i];
-        if (set[i].last_ms < oldest->last_ms || !set[i].tag)
+        if (set[i].touched_ms < oldest->touched_ms || !set[i].tag)
             oldest = &set[i];
     }
-    if (!make)
+    if (!makes)
         return NULL;
-    memset(oldest, 0, sizeof(*oldest));
-    oldest->tag = tag;
+    *oldest = (struct entry){.tag = tag};
     return oldest;
 }
 
-static int64_t wait_ms(const struct entry *entry, unsigned free_tries, int64_t now_ms) {
-    int64_t since_ms = now_ms - entry->last_ms;
-    if (entry->failures <= free_tries || since_ms >= FORGET_AFTER_MS)
-        return 0;
-    return backoff_delay_ms(&delays, entry->failures - free_tries, 0) - since_ms;
+static void let_go(struct throttle *throttle) {
+    (void)pthread_mutex_unlock(&throttle->lock);
 }
 
-int throttle_check(struct throttle *throttle, const char *key, unsigned free_tries, struct err *err) {
-    uint64_t tag = tag_of(throttle, key);
-    int64_t left_ms = 0;
-    const struct entry *entry;
-    (void)pthread_mutex_lock(&throttle->lock);
-    entry = find_entry(throttle, tag, false);
+/* -- delays --------------------------------------------------------------------------------------------------------------------------- */
+
+int64_t throttle_delay_ms(struct throttle *throttle, const struct throttle_key *key, unsigned free_tries) {
+    const struct entry entry = look(throttle, key);
+    const int64_t since_ms = clock_mono_ms() - entry.touched_ms;
+    int64_t left_ms;
+    if (entry.value <= free_tries || since_ms >= FORGET_AFTER_MS)
+        return 0;
+    left_ms = backoff_delay_ms(&delays, (unsigned)entry.value - free_tries, 0) - since_ms;
+    return left_ms > 0 ? left_ms : 0;
+}
+
+void throttle_fail(struct throttle *throttle, const struct throttle_key *key) {
+    const int64_t now_ms = clock_mono_ms();
+    struct entry *entry = hold(throttle, key, true);
+    if (now_ms - entry->touched_ms >= FORGET_AFTER_MS)
+        entry->value = 0;
+    if (entry->value < UINT32_MAX)
+        entry->value++;
+    entry->touched_ms = now_ms;
+    let_go(throttle);
+}
+
+void throttle_forgive(struct throttle *throttle, const struct throttle_key *key) {
+    struct entry *entry = hold(throttle, key, false);
+    if (entry && entry->value)
+        entry->value--;
+    let_go(throttle);
+}
+
+void throttle_forget(struct throttle *throttle, const struct throttle_key *key) {
+    struct entry *entry = hold(throttle, key, false);
     if (entry)
-        left_ms = wait_ms(entry, free_tries, clock_mono_ms());
-    (void)pthread_mutex_unlock(&throttle->lock);
-    if (left_ms <= 0)
-        return 0;
-    (void)err_set(err, ERR_TOO_MANY, "too many failed sign-ons; wait before the next one");
-    if (err)
-        err->retry_after_s = (unsigned)((left_ms + 999) / 1000);
-    return ERR_TOO_MANY;
+        *entry = (struct entry){0};
+    let_go(throttle);
 }
 
-void throttle_note(struct throttle *throttle, const char *key, int rc) {
-    uint64_t tag = tag_of(throttle, key);
-    int64_t now_ms = clock_mono_ms();
-    struct entry *entry;
-    (void)pthread_mutex_lock(&throttle->lock);
-    entry = find_entry(throttle, tag, rc != 0);
-    if (entry && !rc) {
-        memset(entry, 0, sizeof(*entry));
-    } else if (entry) {
-        if (now_ms - entry->last_ms >= FORGET_AFTER_MS)
-            entry->failures = 0;
-        entry->failures++;
-        entry->last_ms = now_ms;
-    }
-    (void)pthread_mutex_unlock(&throttle->lock);
+/* -- paces ---------------------------------------------------------------------------------------------------------------------------- */
+
+int64_t throttle_pace_ms(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace) {
+    const int64_t whole_ms = look(throttle, key).value, now_ms = clock_mono_ms();
+    const int64_t left_ms = whole_ms - now_ms - (pace->burst - 1) * pace->every_ms;
+    return left_ms > 0 ? left_ms : 0;
 }
 
-void throttle_forgive(struct throttle *throttle, const char *key) {
-    uint64_t tag = tag_of(throttle, key);
-    struct entry *entry;
-    (void)pthread_mutex_lock(&throttle->lock);
-    entry = find_entry(throttle, tag, false);
-    if (entry && entry->failures)
-        entry->failures--;
-    (void)pthread_mutex_unlock(&throttle->lock);
+void throttle_spend(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace) {
+    const int64_t now_ms = clock_mono_ms();
+    struct entry *entry = hold(throttle, key, true);
+    entry->value = (entry->value > now_ms ? entry->value : now_ms) + pace->every_ms;
+    entry->touched_ms = now_ms;
+    let_go(throttle);
+}
+
+/* -- marks ---------------------------------------------------------------------------------------------------------------------------- */
+
+void throttle_mark(struct throttle *throttle, const struct throttle_key *key) {
+    struct entry *entry = hold(throttle, key, true);
+    entry->value = 1;
+    entry->touched_ms = clock_mono_ms();
+    let_go(throttle);
+}
+
+bool throttle_is_marked(struct throttle *throttle, const struct throttle_key *key, int64_t within_ms) {
+    const struct entry entry = look(throttle, key);
+    return entry.value && clock_mono_ms() - entry.touched_ms < within_ms;
 }

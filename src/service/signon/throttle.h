@@ -1,20 +1,43 @@
-/* Slowing down guesses: delays after failed sign-ons, never lock-outs. Layer 4 (service/signon).
- * SPDX-License-Identifier: GPL-3.0-or-later */
+/* Slowing down guesses: counts by keys, in a table of fixed size. Layer 4 (service/signon).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A flood of keys evicts the counts that were touched longest ago, and costs no memory. Each key is used in one of the three ways below. */
 #pragma once
 
-#include "err.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 struct throttle;
 
 struct throttle *throttle_new(void);           /* NULL without memory */
 void throttle_free(struct throttle *throttle); /* NULL is allowed */
 
-/* May somebody try now under this key ("user:anna", "address:192.0.2.7")? 0, or ERR_TOO_MANY with retry_after_s. The first
- * `free_tries` failures in a row cost nothing. */
-int throttle_check(struct throttle *throttle, const char *key, unsigned free_tries, struct err *err);
+struct throttle_key {
+    char kind;        /* keeps keys of different meaning apart */
+    const char *name; /* NULL: none; of a long one the first 1,000 bytes count */
+    uint64_t party;   /* net_addr.h; 0: none */
+};
 
-/* Notes the outcome of a try: a success forgets the failures of the key. */
-void throttle_note(struct throttle *throttle, const char *key, int rc);
+/* -- delays: failures in a row; 1 s after the first that is not free, doubling to 60 s, forgotten after 15 minutes without one ---------------- */
 
-/* Takes one failure off the key. */
-void throttle_forgive(struct throttle *throttle, const char *key);
+/* How long to wait from now on before another try; 0: not at all. The first `free_tries` failures cost nothing. */
+int64_t throttle_delay_ms(struct throttle *throttle, const struct throttle_key *key, unsigned free_tries);
+void throttle_fail(struct throttle *throttle, const struct throttle_key *key);
+void throttle_forgive(struct throttle *throttle, const struct throttle_key *key); /* one of them */
+void throttle_forget(struct throttle *throttle, const struct throttle_key *key);  /* all of them */
+
+/* -- paces: so many at once, and one more in each span of time --------------------------------------------------------------------------------- */
+
+struct throttle_pace {
+    int64_t burst, every_ms;
+};
+/* How long until there is one more; 0: there is one now. */
+int64_t throttle_pace_ms(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace);
+void throttle_spend(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace);
+
+/* -- marks ------------------------------------------------------------------------------------------------------------------------------------- */
+
+/* Notes that something happened under the key. */
+void throttle_mark(struct throttle *throttle, const struct throttle_key *key);
+/* Did it, within this time? */
+bool throttle_is_marked(struct throttle *throttle, const struct throttle_key *key, int64_t within_ms);
