@@ -22,6 +22,7 @@
 #define COOKIE_CHARS_MAX 512
 #define TICKET_CHARS_MAX 1024
 #define USER_NAME_BYTES_MAX 512
+#define VCENTER_SOURCE "vcenter:"
 #define PLUGIN_HEADER "vmware-api-session-id" /* what the vSphere Client gives to the page of a plug-in */
 
 static const char *const no_query[] = {NULL};
@@ -39,8 +40,8 @@ static const struct json_member plugin_members[] = {{"vcenter", JSON_KIND_STRING
                                                     {NULL, JSON_KIND_ANY, false, false}};
 
 /* What somebody says of a user: by the key of a session, or by the name alone. */
-static struct signon_proof word_of(const struct api_call *call) {
-    struct signon_proof proof = {.vcenter_id = link_id(call->link), .user = call->user_name};
+static struct signon_proof word_of(const struct api_call *call, const char *vcenter_id) {
+    struct signon_proof proof = {.vcenter_id = vcenter_id, .user = call->user_name};
     proof.kind = call->secret_member ? SIGNON_PROOF_KEY : SIGNON_PROOF_USER;
     proof.secret = call->secret_member ? json_get_string(call->body, call->secret_member) : "";
     if (!call->service)
@@ -51,10 +52,10 @@ static struct signon_proof word_of(const struct api_call *call) {
     return proof;
 }
 
-static struct signon_proof proof_of(const struct api_call *call) {
-    struct signon_proof proof = {.kind = SIGNON_PROOF_PLUGIN, .vcenter_id = link_id(call->link)};
+static struct signon_proof proof_of(const struct api_call *call, const char *vcenter_id) {
+    struct signon_proof proof = {.kind = SIGNON_PROOF_PLUGIN, .vcenter_id = vcenter_id};
     if (call->user_name)
-        return word_of(call);
+        return word_of(call, vcenter_id);
     if (!call->secret_member) {
         proof.secret = http_request_header(call->req, PLUGIN_HEADER);
         return proof;
@@ -70,7 +71,7 @@ static struct signon_proof proof_of(const struct api_call *call) {
 
 static int make_check(struct api_call *call, struct err *err) {
     struct signon_caller caller = api_signon_caller(call);
-    struct signon_proof proof = proof_of(call);
+    struct signon_proof proof = proof_of(call, link_id(call->link));
     return signon_check_new(call->api->options.signon, &caller, &proof, &call->check, err);
 }
 
@@ -148,18 +149,51 @@ static int read_body_proof(struct api_call *call, struct err *err) {
                                   is_ticket ? TICKET_CHARS_MAX : COOKIE_CHARS_MAX, call->secret_member, err);
 }
 
-/* Reads the proof and finds its vCenter. */
 static int read_proof(struct api_call *call, struct err *err) {
     int rc = http_request_check_query(call->req, no_query, err);
     if (!rc)
         rc = api_read_body(call, "application/json", err);
     if (!rc)
         rc = http_request_header(call->req, PLUGIN_HEADER) ? read_plugin_proof(call, err) : read_body_proof(call, err);
-    return rc ? rc : signon_calls_use_vcenter(call, json_get_string(call->body, "vcenter"), err);
+    return rc;
 }
 
 int signon_calls_log_in(struct api_call *call) {
     return go_on_when_checked(call, login_vcenter_in_lane);
+}
+
+/* -- strangers are not told which vCenters there are ----------------------------------------------------------------------- */
+
+/* "vcenter" of a session or ticket, or behind "vcenter:" in the source of a password. */
+static const char *vcenter_of(const struct api_call *call) {
+    const char *source = json_get_string(call->body, "source");
+    return source ? source + strlen(VCENTER_SOURCE) : json_get_string(call->body, "vcenter");
+}
+
+/* The true reason is for log and audit trail. */
+static int refuse_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
+    struct api_call *call = api_call_of(req);
+    struct signon_caller caller = api_signon_caller(call);
+    struct signon_proof proof = proof_of(call, vcenter_of(call));
+    struct err why = {0};
+    (void)resp;
+    log_set_request_id(http_request_id(req));
+    (void)signon_calls_use_vcenter(call, proof.vcenter_id, &why);
+    log_error(LOG_LEVEL_INFO, "vcenter_login_refused", &why, NULL);
+    return signon_refuse_unasked(call->api->options.signon, &caller, &proof, why.text, err);
+}
+
+/* A program that has proved itself may know. */
+static int log_in_at_vcenter(struct api_call *call, struct err *err) {
+    struct err why = {0};
+    int rc = signon_calls_use_vcenter(call, vcenter_of(call), &why);
+    if (!rc)
+        return signon_calls_log_in(call);
+    if (!call->service && (rc == ERR_NOT_FOUND || rc == ERR_AMBIGUOUS || rc == ERR_NOT_REGISTERED))
+        return api_go_slow(call, call->api->options.signons, refuse_in_lane);
+    if (err)
+        *err = why;
+    return rc;
 }
 
 /* -- the key of a session ------------------------------------------------------------------------------------------------ */
@@ -212,9 +246,7 @@ static int login_by_key(struct api_call *call, struct err *err) {
         rc = find_service(call, err);
     if (!rc && call->service && !service_caller_may_delegate(call))
         return api_go_slow(call, call->api->options.database, service_caller_refuse);
-    if (!rc)
-        rc = signon_calls_use_vcenter(call, json_get_string(call->body, "vcenter"), err);
-    return rc ? rc : signon_calls_log_in(call);
+    return rc ? rc : log_in_at_vcenter(call, err);
 }
 
 int h_login_vcenter(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -223,7 +255,7 @@ int h_login_vcenter(struct api_call *call, struct http_response *resp, struct er
     if (!rc && json_is_object(call->body) && json_object_get(call->body, "user_name"))
         return login_by_key(call, err);
     rc = rc ? rc : read_proof(call, err);
-    return rc ? rc : signon_calls_log_in(call);
+    return rc ? rc : log_in_at_vcenter(call, err);
 }
 
 /* -- name and password ------------------------------------------------------------------------------------------------ */
@@ -269,10 +301,9 @@ int h_login_password(struct api_call *call, struct http_response *resp, struct e
     source = json_get_string(call->body, "source");
     if (!source || str_eq(source, "local"))
         return api_go_slow(call, call->api->options.hashing, login_local_in_lane);
-    if (!str_starts(source, "vcenter:") || !source[8])
+    if (!str_starts(source, VCENTER_SOURCE) || !source[strlen(VCENTER_SOURCE)])
         return login_directory(call, source, err);
-    rc = signon_calls_use_vcenter(call, source + 8, err);
-    return rc ? rc : signon_calls_log_in(call);
+    return log_in_at_vcenter(call, err);
 }
 
 /* -- the session itself ----------------------------------------------------------------------------------------------- */
@@ -344,6 +375,8 @@ int h_session_vcenters_add(struct api_call *call, struct http_response *resp, st
     (void)resp;
     if (!rc)
         rc = read_proof(call, err);
+    if (!rc)
+        rc = signon_calls_use_vcenter(call, json_get_string(call->body, "vcenter"), err);
     if (rc)
         return rc;
     if (signon_is_first_vcenter(call->bearer.session,

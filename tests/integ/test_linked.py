@@ -257,8 +257,8 @@ def test_the_token_of_a_plugin_goes_to_the_configured_vcenter_only(many: Many, e
     answer = by_header(many.kaasd.api(), "/v2/login/vcenter", plugin_token(east), {"vcenter": west.instance_uuid})
     assert (answer.status_code, answer.json()["code"]) == (401, "invalid_credentials")
     many.kaasd.api().refused(
-        404,
-        "not_found",
+        401,
+        "invalid_credentials",
         "POST",
         "/v2/login/vcenter",
         json={"vcenter": "https://evil.example"},

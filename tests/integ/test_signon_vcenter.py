@@ -324,23 +324,56 @@ def test_a_refused_cookie_is_asked_about_again_later(own: tuple[World, Clock]) -
     assert operations_for(world, by_cookie(world, wrong))
 
 
-def test_a_vcenter_that_is_not_registered_is_told(world: World, other_vcenter: StrictVcenter) -> None:
-    admin = world.admin
-    added = admin.expect(
-        201,
-        "POST",
-        "/v2/vcenters",
-        json={"address": "127.0.0.1", "port": other_vcenter.port, "name": "Not joined", "thumbprint_sha256": other_vcenter.sha256},
-    )
-    try:
-        answer = by_cookie(world, unknown_cookie(), "Not joined")
-        assert (answer.status_code, answer.json()["code"]) == (409, "not_registered")
-        assert "kaasctl vcenter register" in answer.json()["remedy"]
-    finally:
-        admin.expect(204, "DELETE", f"/v2/vcenters/{added['id']}")
+def proofs_at(vcenter: str) -> list[tuple[str, dict[str, str], dict[str, str]]]:
+    """Wrong ones of every kind that strangers have: way, body, headers."""
+    user = f"nobody-{uuid.uuid4()}@vsphere.local"
+    return [
+        ("vcenter", {"vcenter": vcenter, "session_id": unknown_cookie()}, {}),
+        ("vcenter", {"vcenter": vcenter, "clone_ticket": f"cst-VCT-{uuid.uuid4()}--tp-00"}, {}),
+        ("vcenter", {"vcenter": vcenter}, {"vmware-api-session-id": unknown_cookie()}),
+        ("password", {"username": user, "password": "wrong", "source": f"vcenter:{vcenter}"}, {}),
+    ]
 
 
-def test_an_unknown_vcenter_is_told(world: World) -> None:
-    answer = by_cookie(world, unknown_cookie(), "vc.nowhere.example")
-    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
-    assert "vc.nowhere.example" in answer.json()["detail"]
+def answers_at(world: World, vcenter: str) -> list[dict[str, Any]]:
+    return [world.kaasd.api().refused(401, "invalid_credentials", "POST", f"/v2/login/{way}", json=body, headers={"X-KaaS": "1", **headers})
+            for way, body, headers in proofs_at(vcenter)]
+
+
+@pytest.fixture
+def not_joined(world: World, other_vcenter: StrictVcenter) -> Iterator[str]:
+    """A vCenter that is configured, but not registered."""
+    wanted = {"address": "127.0.0.1", "port": other_vcenter.port, "name": "Not joined", "thumbprint_sha256": other_vcenter.sha256}
+    added = world.admin.expect(201, "POST", "/v2/vcenters", json=wanted)
+    yield added["name"]
+    world.admin.expect(204, "DELETE", f"/v2/vcenters/{added['id']}")
+
+
+def test_strangers_are_not_told_which_vcenters_there_are(world: World, not_joined: str) -> None:
+    assert world.kaasd.process
+    told = answers_at(world, world.vcenter.instance_uuid)
+    assert "check vCenter, user name and password" in told[-1]["remedy"]
+    for vcenter, reason in (("vc.nowhere.example", "no vCenter"), (not_joined, "not joined yet")):
+        unasked = answers_at(world, vcenter)
+        for refused, sounds in zip(told, unasked, strict=True):
+            assert {**refused, "request_id": ""} == {**sounds, "request_id": ""}
+            (line,) = world.admin.items("/v2/audit", request_id=sounds["request_id"])
+            assert (line["action"], line["result"]) == ("login", "invalid_credentials")
+            assert vcenter in line["reason"] and reason in line["reason"]
+            (logged,) = [line for line in world.kaasd.process.log.splitlines()
+                         if sounds["request_id"] in line and "event=vcenter_login_refused" in line]
+            assert reason in logged
+
+
+def test_guesses_at_a_vcenter_that_is_none_are_slowed_down_as_others(world: World) -> None:
+    """Else the delay would tell the two apart."""
+    user = f"guessed-{uuid.uuid4()}"
+    body = {"username": user, "source": "vcenter:vc.nowhere.example"}
+    statuses = [world.kaasd.api().post_login("password", {**body, "password": f"wrong {n}"}).status_code for n in range(7)]
+    assert statuses == [401] * 6 + [429]
+
+
+def test_somebody_signed_in_is_told_that_a_vcenter_is_unknown(world: World) -> None:
+    body = {"vcenter": "vc.nowhere.example", "session_id": unknown_cookie()}
+    problem = world.sign_in("viewer-east").refused(404, "not_found", "POST", "/v2/session/vcenters", json=body, headers={"X-KaaS": "1"})
+    assert "vc.nowhere.example" in problem["detail"]

@@ -175,7 +175,8 @@ class Handler(BaseHTTPRequestHandler):
         source = asked.get("source", "local")
         password, role = self.world.users.get((source, asked["username"]), (None, None))
         if password is None or password != asked["password"]:
-            raise Refusal(401, "invalid_credentials", "The user name or the password was refused.")
+            raise Refusal(401, "invalid_credentials", "The user name or the password was refused.",
+                          "check vCenter, user name and password" if source.startswith("vcenter:") else None)
         end = datetime.now(UTC) + timedelta(seconds=self.world.session_s)
         return self.issue({"id": secrets.token_hex(8), "name": asked["username"], "source": source, "role": role, "end": end})
 

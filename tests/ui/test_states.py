@@ -263,6 +263,10 @@ def test_vcenter_account(mock: MockKaasd, make_page: MakePage) -> None:
     expect(watched.page.get_by_text("Enter the address of the vCenter.")).to_be_visible()
     expect(watched.page.get_by_role("textbox", name="vCenter", exact=True)).to_be_focused()
     assert watched.axe() == []
+    watched.fill_and_submit("anna@vsphere.local", "secret", "vc.nowhere.example")
+    expect(watched.page.get_by_role("alert")).to_contain_text("The vCenter, the user name or the password is not right.")
+    expect(watched.page.get_by_role("alert")).to_contain_text("Check vCenter, user name and password.")
+    expect(watched.page.get_by_label("Password")).to_be_focused()
     watched.sign_in(mock.url, "anna@vsphere.local", "secret", "vc.example.com")
     expect(watched.page.get_by_text("anna@vsphere.local")).to_be_visible()
     assert all("secret" not in path for _, path, _ in mock.world.requests)

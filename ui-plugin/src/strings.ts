@@ -73,6 +73,7 @@ export const strings = {
     busy: 'Signing in …',
     missing: { vcenter: 'Enter the address of the vCenter.', username: 'Enter your user name.', password: 'Enter your password.' },
     refused: 'The user name or password is not right.',
+    refusedVcenter: 'The vCenter, the user name or the password is not right.',
     throttled: (s: number | null) => (s === null ? 'Too many attempts. Wait a little.' : `Too many attempts. Try again in ${plural(s, 'second', 'seconds')}.`),
   },
 

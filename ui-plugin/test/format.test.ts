@@ -102,7 +102,8 @@ describe('failures', () => {
     expect(() => describeFailure(new TypeError('bug'))).toThrow('bug');
   });
   it('at sign-in have words of their own', () => {
-    expect(describeSignInFailure(problem('invalid_credentials', 401)).detail).toBe('The user name or password is not right.');
+    expect(describeSignInFailure(problem('invalid_credentials', 401))).toMatchObject({ detail: 'The user name or password is not right.', remedy: null });
+    expect(describeSignInFailure(problem('invalid_credentials', 401, 'check it'), 'vcenter')).toMatchObject({ detail: 'The vCenter, the user name or the password is not right.', remedy: 'Check it.' });
     expect(describeSignInFailure(problem('too_many_requests', 429, undefined, 9)).detail).toBe('Too many attempts. Try again in 9 seconds.');
     expect(describeSignInFailure(problem('not_found', 404)).detail).toBe('What.');
   });

@@ -116,6 +116,7 @@ static void note_refusal(const struct signon_check *c) {
     (void)pthread_mutex_unlock(&c->signon->lock);
 }
 
+/* A vCenter that is not joined sounds the same (signon_refuse_unasked), so the remedy must fit both. */
 static int refuse_proof(enum signon_proof_kind proof, struct err *err) {
     static const char *const texts[] = {
         [SIGNON_PROOF_COOKIE] = "the vCenter does not know this session; it may have ended",
@@ -125,7 +126,10 @@ static int refuse_proof(enum signon_proof_kind proof, struct err *err) {
         [SIGNON_PROOF_KEY] = "the vCenter has no live session with this key of this user",
         [SIGNON_PROOF_USER] = "the vCenter does not know this user",
     };
-    return err_set(err, ERR_CREDENTIALS, "%s", texts[proof]);
+    (void)err_set(err, ERR_CREDENTIALS, "%s", texts[proof]);
+    if (proof == SIGNON_PROOF_PASSWORD)
+        return err_remedy(err, "check vCenter, user name and password");
+    return err_remedy(err, proof == SIGNON_PROOF_USER ? "check the user name" : "check that it is of the vCenter that is named");
 }
 
 /* A ticket works only once, so it is never shared and never kept. */
@@ -238,18 +242,18 @@ static char *account_of(const char *user) {
 }
 
 /* Only passwords can be guessed. */
-static int open_gate(struct signon_check *c, struct err *err) {
-    const struct signon_caller caller = {.address = c->address, .request_id = c->request_id};
-    _cleanup_free_ char *account = c->proof.kind == SIGNON_PROOF_PASSWORD ? account_of(c->proof.user) : NULL;
-    if (c->proof.kind != SIGNON_PROOF_PASSWORD)
+static int open_gate(struct gate *gate, struct signon *s, const struct signon_caller *caller, const struct signon_proof *proof,
+                     struct err *err) {
+    _cleanup_free_ char *account = proof->kind == SIGNON_PROOF_PASSWORD ? account_of(proof->user) : NULL;
+    if (proof->kind != SIGNON_PROOF_PASSWORD)
         return 0;
-    return account ? gate_open(&c->gate, c->signon, &caller, c->proof.vcenter_id, account, err)
-                   : err_set(err, ERR_NOMEM, "out of memory");
+    return account ? gate_open(gate, s, caller, proof->vcenter_id, account, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 /* Refuses what can be refused without asking. */
 static int check_known(struct signon_check *c, struct err *err) {
-    int rc = open_gate(c, err);
+    const struct signon_caller caller = {.address = c->address, .request_id = c->request_id};
+    int rc = open_gate(&c->gate, c->signon, &caller, &c->proof, err);
     if (rc || !is_shared(c) || !was_refused_just_now(c))
         return rc;
     gate_note(&c->gate, ERR_CREDENTIALS);
@@ -301,6 +305,21 @@ int signon_check_take(struct signon_check *c, struct outcome **out, struct err *
     if (!c->seat.code)
         *out = outcome_ref(c->seat.result);
     return c->seat.code;
+}
+
+int signon_refuse_unasked(struct signon *s, const struct signon_caller *caller, const struct signon_proof *proof,
+                          const char *reason, struct err *err) {
+    const struct signon_audit event = {
+        .action = "login", .name = proof->user, .source = source_name(signon_source_of(proof->kind)), .reason = reason};
+    struct gate gate = {0};
+    int rc = open_gate(&gate, s, caller, proof, err);
+    if (!rc) {
+        rc = refuse_proof(proof->kind, err);
+        gate_note(&gate, rc);
+    }
+    gate_done(&gate);
+    signon_audit(s, caller, &event, rc);
+    return rc;
 }
 
 enum source signon_source_of(enum signon_proof_kind kind) {

@@ -48,6 +48,11 @@ void signon_check_free(struct signon_check *check);
  * KAAS_SIGNONS_SHARED_MAX), ERR_NOMEM: then run is not called. */
 int signon_check_wait(struct signon_check *check, lane_fn *run, void *arg, struct err *err);
 
+/* Refuses a proof for a vCenter that is not joined as if that had refused it: strangers are not told which there are. proof->vcenter_id is what was
+ * given for it; `reason` is for the audit trail. Blocks (database). ERR_CREDENTIALS, ERR_TOO_MANY. */
+int signon_refuse_unasked(struct signon *signon, const struct signon_caller *caller, const struct signon_proof *proof,
+                          const char *reason, struct err *err);
+
 /* True, when run is called, in a thread of the vCenter's lane that has nothing else to do: work that blocks may be done there. False: others wait
  * for this thread. */
 bool signon_check_is_in_lane(const struct signon_check *check);

@@ -3,6 +3,7 @@
 import { ApiError } from '../api/error.js';
 import { strings } from '../strings.js';
 import type { ChangePasswordField } from './change-password-form.js';
+import type { Account } from './sign-in-form.js';
 
 export interface FailureText {
   detail: string;
@@ -31,11 +32,13 @@ export function describeFailure(error: unknown): FailureText {
   }
 }
 
-/** The same for the sign-in form, where a refusal and too many attempts have words of their own. */
-export function describeSignInFailure(error: unknown): FailureText {
+/** The same for the sign-in form, where a refusal and too many attempts have words of their own. The service does not tell strangers which vCenters there are. */
+export function describeSignInFailure(error: unknown, account: Account = 'local'): FailureText {
   const text = describeFailure(error);
   if (!(error instanceof ApiError) || error.failure.kind !== 'problem') return text;
-  if (error.code === 'invalid_credentials') return { ...text, detail: strings.signIn.refused, remedy: error.failure.problem.remedy ?? null };
+  const remedy = error.failure.problem.remedy;
+  const refused = account === 'vcenter' ? strings.signIn.refusedVcenter : strings.signIn.refused;
+  if (error.code === 'invalid_credentials') return { ...text, detail: refused, remedy: remedy ? sentence(remedy) : null };
   if (error.code === 'too_many_requests') return { ...text, detail: strings.signIn.throttled(error.failure.retryAfterS), remedy: null };
   return { ...text, detail: sentence(text.detail), remedy: text.remedy && sentence(text.remedy) };
 }

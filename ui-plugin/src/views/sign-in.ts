@@ -185,14 +185,14 @@ export class SignIn extends LitElement {
       remember('signed-out', null);
       this.form?.reset();
     } catch (error) {
-      await this.refuse(error);
+      await this.refuse(error, form.account);
     } finally {
       this.busy = null;
     }
   }
 
-  private async refuse(error: unknown) {
-    this.failure = describeSignInFailure(error);
+  private async refuse(error: unknown, account: Account) {
+    this.failure = describeSignInFailure(error, account);
     const password = this.field('password');
     if (password) password.value = '';
     const wrong = error instanceof ApiError && error.code === 'invalid_credentials';
