@@ -100,7 +100,7 @@ struct vim_watch_events {
     /* The whole list of registered keys; `own` is the record with our key, NULL if there is none. Also told when only some
      * member of some record changed. Not told at all if we may not read the list. */
     int (*extensions)(void *arg, const struct vim_key_list *keys, const struct vim_extension *own, struct err *err);
-    /* Somebody's permissions changed, told by an event of vCenter: those of `user` ("VSPHERE.LOCAL\\alice", as vCenter writes
+    /* Somebody's permissions changed, or an administrator ended a session of theirs, told by an event of vCenter: those of `user` ("VSPHERE.LOCAL\\alice", as vCenter writes
      * it), or with NULL those of a group, a role, or more than was told: of everybody. What happened before `restarted` is not
      * told: take that as everybody, too. */
     int (*permissions)(void *arg, const char *user, struct err *err);

@@ -1,4 +1,4 @@
-/* Live watching: events about permissions and roles. Layer 2 (vim).
+/* Live watching: events about permissions, roles and sessions that an administrator ended. Layer 2 (vim).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Keys of events grow. What has a key that was told is passed over, since a page comes whole each time; its events are in no
@@ -19,7 +19,13 @@ static int tell(const struct vim_watch_answer *answer, const char *user, struct 
 /* The one person it is about; NULL: more than that. */
 static const char *user_of(const struct vim25__AnyEvent *event) {
     bool is_person = event->group && *event->group == xsd__boolean__false_;
-    return is_person && !str_empty(event->principal) && strlen(event->principal) <= PRINCIPAL_BYTES_MAX ? event->principal : NULL;
+    const char *user = is_person ? event->principal : event->terminatedUsername;
+    return !str_empty(user) && strlen(user) <= PRINCIPAL_BYTES_MAX ? user : NULL;
+}
+
+/* Of events that bear no class. */
+static bool is_ours(const struct vim25__AnyEvent *event) {
+    return event->principal || event->role || event->terminatedUsername;
 }
 
 #define TAKE_PERMISSION(class)                                            \
@@ -41,6 +47,10 @@ static bool read_single(int type, const void *val, struct vim25__AnyEvent *out) 
         TAKE_ROLE(RoleAddedEvent);
         TAKE_ROLE(RoleUpdatedEvent);
         TAKE_ROLE(RoleRemovedEvent);
+    case SOAP_TYPE_vim25__SessionTerminatedEvent:
+        out->key = ((const struct vim25__SessionTerminatedEvent *)val)->key;
+        out->terminatedUsername = ((const struct vim25__SessionTerminatedEvent *)val)->terminatedUsername;
+        return true;
     default: return false;
     }
 }
@@ -65,7 +75,7 @@ static int tell_page(const struct vim_watch_answer *answer, const struct vim25__
     if (fresh == page->__sizeEvent && (last ? fresh > 0 : fresh >= PAGE_COUNT_LEAST))
         return tell(answer, NULL, err);
     for (int i = 0; !ret && i < page->__sizeEvent; i++)
-        if (is_new(&page->Event[i], last) && (page->Event[i].principal || page->Event[i].role))
+        if (is_new(&page->Event[i], last) && is_ours(&page->Event[i]))
             ret = tell(answer, user_of(&page->Event[i]), err);
     return ret;
 }

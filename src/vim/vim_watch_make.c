@@ -137,8 +137,9 @@ static int watch_events(struct vim_context *ctx, struct vim_watch *watch, const 
 }
 
 static int watch_page(struct vim_context *ctx, struct vim_watch *watch, struct err *err) {
-    static const char *const classes[] = {"PermissionAddedEvent", "PermissionUpdatedEvent", "PermissionRemovedEvent",
-                                          "RoleAddedEvent",       "RoleUpdatedEvent",       "RoleRemovedEvent"};
+    static const char *const classes[] = {"PermissionAddedEvent",  "PermissionUpdatedEvent", "PermissionRemovedEvent",
+                                          "RoleAddedEvent",        "RoleUpdatedEvent",       "RoleRemovedEvent",
+                                          "SessionTerminatedEvent"};
     enum xsd__boolean yes = xsd__boolean__true_;
     int page = VIM_WATCH_PAGE_COUNT;
     struct vim25__EventFilterSpec filter = {

@@ -85,6 +85,9 @@ static void an_empty_list_is_told(void **state) {
 #define GROUP(key) \
     "<Event xsi:type=\"PermissionRemovedEvent\"><key>" key "</key><principal>CORP\\x</principal><group>true</group></Event>"
 #define ROLE(key) "<Event xsi:type=\"RoleUpdatedEvent\"><key>" key "</key><role><name>r</name><roleId>5</roleId></role></Event>"
+#define ENDED(key, name)                                                                                                  \
+    "<Event xsi:type=\"SessionTerminatedEvent\"><key>" key "</key><userName>V\\admin</userName><sessionId>52</sessionId>" \
+    "<terminatedUsername>" name "</terminatedUsername></Event>"
 #define PAGE(events) CHANGE("latestPage", "ArrayOfEvent", events)
 #define COLLECTOR(changes) OBJECT("modify", "EventHistoryCollector", "session[k]events", changes)
 #define MANAGED(name, type, id) "<" name " type=\"" type "\">" id "</" name ">"
@@ -130,9 +133,10 @@ static void events_from_now_on(void **state) {
     watch_next(w, 0, NULL);
     told_is(&w->told, "permissions V\\alice\npermissions V\\bob\nsettled\n");
     fake_answer(w->fake, "WaitForUpdatesEx",
-                UPDATES("3", COLLECTOR(PAGE(PERSON("PermissionUpdatedEvent", "12", "V\\alice") GROUP("13") ROLE("14")))));
+                UPDATES("3", COLLECTOR(PAGE(PERSON("PermissionUpdatedEvent", "12", "V\\alice") GROUP("13") ENDED("15", "V\\carl")
+                                                ROLE("14")))));
     watch_next(w, 0, NULL);
-    told_is(&w->told, "permissions of all\npermissions of all\nsettled\n");
+    told_is(&w->told, "permissions of all\npermissions V\\carl\npermissions of all\nsettled\n");
 }
 
 static void strange_events_spoil_nothing(void **state) {
@@ -174,13 +178,15 @@ static void newest_event_where_collectors_are_refused(void **state) {
     fake_answer(w->fake, "WaitForUpdatesEx", UPDATES("1", EVENTS_OF_MANAGER(LATEST("RoleAddedEvent", "<key>7</key>"))));
     watch_next(w, 0, NULL);
     told_is(&w->told, "restarted\nsettled\n");
-    fake_answer(w->fake, "WaitForUpdatesEx",
-                UPDATES("2", EVENTS_OF_MANAGER(
-                                 LATEST("PermissionRemovedEvent", "<key>8</key><principal>V\\a</principal><group>false</group>"))
-                                 EVENTS_OF_MANAGER(LATEST("UserLoginSessionEvent", "<key>9</key><ipAddress>1</ipAddress>"))
-                                     EVENTS_OF_MANAGER(LATEST("RoleRemovedEvent", "<key>10</key>"))));
+    fake_answer(
+        w->fake, "WaitForUpdatesEx",
+        UPDATES("2",
+                EVENTS_OF_MANAGER(LATEST("PermissionRemovedEvent", "<key>8</key><principal>V\\a</principal><group>false</group>"))
+                    EVENTS_OF_MANAGER(LATEST("UserLoginSessionEvent", "<key>9</key><ipAddress>1</ipAddress>"))
+                        EVENTS_OF_MANAGER(LATEST("RoleRemovedEvent", "<key>10</key>")) EVENTS_OF_MANAGER(
+                            LATEST("SessionTerminatedEvent", "<key>11</key><terminatedUsername>V\\b</terminatedUsername>"))));
     watch_next(w, 0, NULL);
-    told_is(&w->told, "permissions V\\a\npermissions of all\nsettled\n");
+    told_is(&w->told, "permissions V\\a\npermissions of all\npermissions V\\b\nsettled\n");
     fake_answer(w->fake, "WaitForUpdatesEx", UPDATES("3", EVENTS_OF_MANAGER(LATEST("RoleRemovedEvent", "<key>10</key>"))));
     watch_next(w, 0, NULL);
     told_is(&w->told, "settled\n"); /* once is enough */

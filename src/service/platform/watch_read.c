@@ -89,7 +89,7 @@ static int on_extensions(void *arg, const struct vim_key_list *keys, const struc
 
 static int on_permissions(void *arg, const char *user, struct err *err) {
     (void)err;
-    count("kaasd_watch_permissions_total", "Changes of permissions told by vCenters");
+    count("kaasd_watch_permissions_total", "Changes of permissions, and sessions that were ended, told by vCenters");
     tell_permissions(arg, user);
     return 0;
 }

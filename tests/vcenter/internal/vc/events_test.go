@@ -21,7 +21,8 @@ func (w *watcher) events(filter string) string {
 
 const rightsEvents = "<eventTypeId>vim.event.PermissionAddedEvent</eventTypeId><eventTypeId>PermissionUpdatedEvent</eventTypeId>" +
 	"<eventTypeId>PermissionRemovedEvent</eventTypeId><eventTypeId>RoleAddedEvent</eventTypeId>" +
-	"<eventTypeId>RoleUpdatedEvent</eventTypeId><eventTypeId>RoleRemovedEvent</eventTypeId>"
+	"<eventTypeId>RoleUpdatedEvent</eventTypeId><eventTypeId>RoleRemovedEvent</eventTypeId>" +
+	"<eventTypeId>SessionTerminatedEvent</eventTypeId>"
 
 func TestEventsOfRightsArriveInTheLatestPage(t *testing.T) {
 	f := start(t)
@@ -43,12 +44,15 @@ func TestEventsOfRightsArriveInTheLatestPage(t *testing.T) {
 	w.until("RoleUpdatedEvent", "<privilegesAdded>Folder.Delete<", "<privilegesRemoved>Folder.Create<")
 	f.control("POST", "/roles", `{"name":"Fresh","remove":true}`, nil)
 	w.until("RoleRemovedEvent", "<name>Fresh</name>")
+	key := f.element(f.raw().mustLogin("viewer-east@vsphere.local", "east-Pass1"), "key")
+	f.expect(f.admin().call("TerminateSession", "SessionManager", "<sessionId>"+key+"</sessionId>"), "TerminateSessionResponse")
+	w.until(`<Event xsi:type="SessionTerminatedEvent">`, `<sessionId>`+key+`</sessionId><terminatedUsername>VSPHERE.LOCAL\viewer-east</terminatedUsername>`)
 	// Others do not get in: the filter is exact.
 	f.control("POST", "/events", `{"type":"VmMessageEvent","message":"hello","entity":"vm-101"}`, nil)
 	f.control("POST", "/events", `{"event_type_id":"com.example.unknown","message":"x"}`, nil)
 	w.quiet()
 	f.expect(w.on("SetCollectorPageSize", "EventHistoryCollector", id, "<maxCount>1</maxCount>"), "SetCollectorPageSizeResponse")
-	if n := strings.Count(w.until("RoleRemovedEvent"), "<Event "); n != 1 {
+	if n := strings.Count(w.until("SessionTerminatedEvent"), "<Event "); n != 1 {
 		t.Fatal(n)
 	}
 	f.expect(w.on("SetCollectorPageSize", "EventHistoryCollector", id, "<maxCount>1001</maxCount>"), "InvalidArgumentFault")

@@ -137,6 +137,7 @@ func terminateSession(c *call) (any, error) {
 				"A session cannot terminate itself")
 		}
 		s.endSession(x)
+		go s.postEvent(c.sess.UserName, &types.SessionTerminatedEvent{SessionId: key, TerminatedUsername: x.UserName})
 	}
 	return &types.TerminateSessionResponse{}, nil
 }
