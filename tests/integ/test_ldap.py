@@ -125,6 +125,15 @@ def place() -> Iterator[Place]:
 
 
 @pytest.mark.parametrize("source", ["corp", "pw"])
+def test_spellings_of_a_name_give_no_more_guesses(place: Place, source: str) -> None:
+    """By the realm that the one serves, by the search base of the other."""
+    name = f"guessed-{uuid.uuid4().hex[:8]}"
+    spellings = [name, f"{name}@AD.TEST", f"{people.NETBIOS}\\{name}", f"{name.upper()}@ad.test"]
+    statuses = [place.try_login(spellings[n % 4], f"wrong {n}", source).status_code for n in range(12)]
+    assert statuses[:6] == [401] * 6 and 429 in statuses
+
+
+@pytest.mark.parametrize("source", ["corp", "pw"])
 def test_people_of_active_directory(place: Place, source: str) -> None:
     """By keytab and by password alike: nested, domain-local and primary groups, no distribution groups, nothing well-known."""
     for name, groups in IN_AD.items():
