@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from world.certs import make_server_cert
 from world.full import World, add_vcenter, register
-from world.places import free_port
+from world.places import TOP, free_port, program
+from world.process import run
 from world.vcenter import DEFAULT_WORLD, StrictVcenter
 
 pytestmark = pytest.mark.slow
@@ -261,6 +262,29 @@ def test_two_vcenters_that_differ_are_both_known(known: World, make_vcenter: Cal
     other = make_vcenter("second", world=with_uuid(tmp_path, OTHER_UUID))
     known.admin.expect(201, "POST", PATH, json=pinned(other, name="West"))
     assert known.admin.names(PATH) == ["East", "West"]
+
+
+def test_the_loop_of_the_docs_joins_what_a_file_lists(new: World, make_vcenter: Callable[..., StrictVcenter], tmp_path: Path) -> None:
+    """Run twice: the second time all are there. The password of each is the same here, as it is in linked mode."""
+    other = make_vcenter("second", world=with_uuid(tmp_path, OTHER_UUID))
+    loop = re.search(r"```sh\n(while read .*?)```", (TOP / "docs/vcenter.md").read_text(), re.S)
+    assert loop
+    admin = new.vcenter.admin
+    lines = [f"{vc.address} {name} {vc.sha256} --tunnel-port {vc.tunnel_port}\n" for vc, name in ((new.vcenter, "East"), (other, "West"))]
+    (tmp_path / "vcenters.txt").write_text("".join(lines))
+    (tmp_path / "vsphere.password").write_text(admin.password)
+    (tmp_path / "vsphere.password").chmod(0o600)
+    (tmp_path / "kaasctl").write_text(f'#!/bin/sh\nexec {program("kaasctl")} --config {new.kaasd.ctl.config} "$@"\n')
+    (tmp_path / "kaasctl").chmod(0o700)
+    script = loop.group(1).replace("administrator@vsphere.local", admin.login)
+    for _ in range(2):
+        result = run(["sh", "-c", f"cd {tmp_path}; PATH={tmp_path}:$PATH; {script}"])
+        assert result.returncode == 0, result.stderr + result.stdout
+        status = [line.split()[0] for line in result.stdout.splitlines()[-2:]]
+        assert status == ["East", "West"], result.stdout
+    assert new.admin.names(PATH) == ["East", "West"]
+    for name in ("East", "West"):
+        new.kaasd.ctl.ok("--yes", "vcenter", "unregister", name, "--user", admin.login, "--password-file", "-", stdin=admin.password)
 
 
 def test_another_vcenter_at_a_known_address_is_refused(fresh_world: World, make_vcenter: Callable[..., StrictVcenter],
