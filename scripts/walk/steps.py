@@ -227,7 +227,7 @@ def page(walk: Walk) -> None:
     viewer = walk.user("viewer-east")
     shot = Path(walk.scratch.path / "page.png")
     with browser.page(walk.scratch.path / "chromium") as opened:
-        browser.sign_in(opened, walk.kaasd.url, viewer.login, viewer.password, walk.vcenter.host)
+        browser.sign_in(opened, walk.kaasd.url, viewer.login, viewer.password, walk.vcenter.address)
         try:
             browser.wait_for_clusters(opened, visible_to("viewer-east"))
         finally:

@@ -110,26 +110,19 @@ static int no_vcenter(const char *text, size_t count, struct err *err) {
     return err_remedy(err, "give --vsphere-cluster VCENTER:%s, or add --vcenter VCENTER", text);
 }
 
-/* "VCENTER:DC/CLUSTER" for the vCenters that there are, the longest name that fits; without a prefix the only vCenter. */
+/* "VCENTER:DC/CLUSTER" for the vCenters that there are; without a prefix the only vCenter. */
 static int place_among(const json_t *vcenters, const char *text, json_t **place, struct err *err) {
-    size_t i, fitting = 0, count = json_array_size(vcenters);
-    const json_t *vcenter, *found = count == 1 ? json_array_get(vcenters, 0) : NULL;
-    const char *best = text;
-    json_array_foreach ((json_t *)(uintptr_t)vcenters, i, vcenter) {
-        const char *path = cli_after_vcenter(vcenter, text);
-        if (!path || path < best)
-            continue;
-        fitting = path > best ? 1 : fitting + 1;
-        best = path;
-        found = vcenter;
-    }
-    if (fitting > 1) {
-        (void)err_set(err, ERR_AMBIGUOUS, "\"%.*s\" fits %zu vCenters", (int)(best - text) - 1, text, fitting);
-        return err_remedy(err, "use the name or the id; see: kaasctl vcenter list");
-    }
-    if (!found)
+    const size_t count = json_array_size(vcenters);
+    const json_t *vcenter = NULL;
+    const char *path = NULL;
+    int rc = cli_split_vcenter(vcenters, text, &vcenter, &path, err);
+    if (rc)
+        return rc;
+    if (!vcenter && count == 1)
+        vcenter = json_array_get(vcenters, 0);
+    if (!vcenter)
         return no_vcenter(text, count, err);
-    *place = make_place(json_get_string(found, "id"), best);
+    *place = make_place(json_get_string(vcenter, "id"), path);
     return 0;
 }
 

@@ -125,13 +125,35 @@ bool cli_is_vcenter(const json_t *vcenter, const char *ref) {
     return false;
 }
 
-const char *cli_after_vcenter(const json_t *vcenter, const char *text) {
+/* Where the text behind "VCENTER:" begins if `text` starts with a name of this vCenter and a colon, else NULL. */
+static const char *after_vcenter(const json_t *vcenter, const char *text) {
     for (const char *colon = strrchr(text, ':'); colon; colon = memrchr(text, ':', (size_t)(colon - text))) {
         _cleanup_free_ char *head = strndup(text, (size_t)(colon - text));
         if (head && *head && cli_is_vcenter(vcenter, head))
             return colon + 1;
     }
     return NULL;
+}
+
+int cli_split_vcenter(const json_t *vcenters, const char *text, const json_t **vcenter, const char **rest, struct err *err) {
+    const json_t *item, *found = NULL;
+    const char *best = text;
+    size_t i, fitting = 0;
+    json_array_foreach ((json_t *)(uintptr_t)vcenters, i, item) {
+        const char *after = after_vcenter(item, text);
+        if (!after || after < best)
+            continue;
+        fitting = after > best ? 1 : fitting + 1;
+        best = after;
+        found = item;
+    }
+    if (fitting > 1) {
+        (void)err_set(err, ERR_AMBIGUOUS, "\"%.*s\" fits %zu vCenters", (int)(best - text) - 1, text, fitting);
+        return err_remedy(err, "use ADDRESS:PORT, the name or the id; see: kaasctl vcenter list");
+    }
+    *vcenter = found;
+    *rest = best;
+    return 0;
 }
 
 int cli_list_vcenters(struct cli *cli, json_t **items, struct err *err) {

@@ -31,8 +31,9 @@ bool cli_is_vcenter(const json_t *vcenter, const char *ref);
 /* For columns: the address of a vCenter, with the port if it is not the usual one. */
 void show_vcenter_address(struct table *t, const json_t *vcenter);
 
-/* Where the text behind "VCENTER:" begins if `text` starts with a name of this vCenter and a colon, else NULL. */
-const char *cli_after_vcenter(const json_t *vcenter, const char *text);
+/* Takes "VCENTER:REST" apart, for the one of these vCenters whose longest name fits: *vcenter is borrowed from the array, *rest is in `text`. Without
+ * such a prefix *vcenter is NULL and *rest is `text`. ERR_AMBIGUOUS. */
+int cli_split_vcenter(const json_t *vcenters, const char *text, const json_t **vcenter, const char **rest, struct err *err);
 
 /* Adds the `candidates` of the server's last problem, if there are any, below the error. */
 void cli_add_candidates(struct cli *cli);

@@ -30,9 +30,9 @@ static const struct cli_column columns[] = {
 
 /* -- whom it is for ----------------------------------------------------------------------------------------------------------- */
 
-/* "vc:NAME OF A VCENTER:USER" with the instance UUID in the place of the name. */
+/* "vc:NAME OF A VCENTER:USER" with the instance UUID in the place of the name. The last colon counts: an address may have a port, user names have none. */
 static int name_vcenter(struct cli *cli, const char *text, char **out, struct err *err) {
-    const char *colon = strchr(text + 3, ':');
+    const char *colon = strrchr(text + 3, ':');
     _cleanup_free_ char *ref = colon ? strndup(text + 3, (size_t)(colon - text - 3)) : NULL;
     _cleanup_json_ json_t *vcenter = NULL;
     int rc;
@@ -88,19 +88,13 @@ static int find_in(struct cli *cli, const json_t *vcenter, const char *path, str
 /* "VCENTER:DATACENTER/CLUSTER"; with one vCenter only, its name may be left out. */
 static int find_vsphere(struct cli *cli, const char *text, struct target *out, struct err *err) {
     _cleanup_json_ json_t *vcenters = NULL;
-    const json_t *vcenter, *found = NULL;
-    const char *path = text;
-    size_t i;
+    const json_t *found = NULL;
+    const char *path = NULL;
     int rc = cli_list_vcenters(cli, &vcenters, err);
+    if (!rc)
+        rc = cli_split_vcenter(vcenters, text, &found, &path, err);
     if (rc)
         return rc;
-    json_array_foreach (vcenters, i, vcenter) {
-        const char *rest = cli_after_vcenter(vcenter, text);
-        if (!rest || rest <= path)
-            continue;
-        path = rest;
-        found = vcenter;
-    }
     if (!found && json_array_size(vcenters) == 1)
         found = json_array_get(vcenters, 0);
     if (found)

@@ -1,9 +1,12 @@
 /* Look-ups in a snapshot: by id, by name, by what people type. Layer 3 (directory).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
 #include <string.h>
 
 #include "query.h"
 #include "str.h"
+
+#define ADDRESS_BYTES 300
 
 size_t dir_find_position(const struct dir_snapshot *s, const char *id) {
     size_t low = 0, high = s->clusters_count;
@@ -125,7 +128,12 @@ const struct hx_cluster *dir_find_hx_on(const struct dir_platform *platform, con
 }
 
 static bool vcenter_fits(const struct vcenter *vc, const char *reference) {
-    return str_eq_nocase(vc->id, reference) || str_eq_nocase(vc->address, reference) || str_eq_nocase(vc->name, reference);
+    char with_port[ADDRESS_BYTES];
+    const bool is_v6 = strchr(vc->address, ':');
+    if (str_eq_nocase(vc->id, reference) || str_eq_nocase(vc->address, reference) || str_eq_nocase(vc->name, reference))
+        return true;
+    (void)snprintf(with_port, sizeof(with_port), "%s%s%s:%u", is_v6 ? "[" : "", vc->address, is_v6 ? "]" : "", vc->port);
+    return str_eq_nocase(with_port, reference);
 }
 
 /* A NULL viewer sees everything. */
@@ -150,7 +158,7 @@ int dir_resolve_visible_vcenter(const struct dir_platform *platform, const struc
             continue;
         if (found) {
             (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits more than one vCenter", reference);
-            return err_remedy(err, "name the vCenter by its instance UUID");
+            return err_remedy(err, "name the vCenter by ADDRESS:PORT or by its instance UUID");
         }
         found = vc;
     }

@@ -440,6 +440,31 @@ def test_several_vcenters(fresh_world: World, make_vcenter: Callable[..., Strict
         made = ctl.json(*add, "--name", "b", *where)
         assert [place["vcenter_id"] for place in made["placement"]["vsphere_clusters"]] == [second.instance_uuid]
         ctl.ok("cluster", "rm", made["id"], "--yes")
+    check_grants_name_one_of_two(fresh_world, second)
+    check_calls_name_one_of_two(fresh_world, second)
+
+
+def check_grants_name_one_of_two(world: World, second: StrictVcenter) -> None:
+    ctl, where = world.kaasd.ctl, ("grant", "add", "admin", "--vsphere-cluster")
+    assert '"127.0.0.1" fits 2 vCenters' in fails(world, FAILED, *where, f"127.0.0.1:{HX_EAST_DC0}")
+    assert ctl.json(*where, f"{second.address}:{HX_EAST_DC0}")["object_id"].startswith(second.instance_uuid)
+    made = ctl.json("grant", "add", f"vc:{second.address}:VSPHERE.LOCAL\\guest", "--vsphere-cluster", f"tw:o:{HX_EAST_DC0}")
+    assert made["principal_id"] == f"vc:{second.instance_uuid}:vsphere.local\\guest"
+
+
+def check_calls_name_one_of_two(world: World, second: StrictVcenter) -> None:
+    """The same for who calls the interface: the host alone is ambiguous, with the port it is not."""
+    ctl, viewer = world.kaasd.ctl, second.users["viewer-east"]
+    made = ctl.json("cluster", "add", "--kubernetes-version", "1.31.2", "--name", "of-two", "--vsphere-cluster", f"tw:o:{HX_EAST_DC0}")
+    problem = world.admin.refused(409, "ambiguous", "GET", "/v2/clusters", params={"vcenter": "127.0.0.1"})
+    assert "ADDRESS:PORT" in problem["remedy"]
+    assert world.admin.names(vcenter=second.address) == ["of-two"]
+    assert world.admin.names(vcenter=world.vcenter.address) == []
+    assert [row["name"] for row in ctl.json("cluster", "list", "--vcenter", second.address)] == ["of-two"]
+    assert {hx["vcenter_id"] for hx in ctl.json("hx", "list", "--vcenter", second.address)} == {second.instance_uuid}
+    api = world.kaasd.api().login_password(viewer.login, viewer.password, f"vcenter:{second.address}")
+    assert api.get("/v2/whoami")["vcenter_id"] == second.instance_uuid
+    ctl.ok("cluster", "rm", made["id"], "--yes")
 
 
 def test_hx_clusters_are_named_by_the_administrator(own: World) -> None:

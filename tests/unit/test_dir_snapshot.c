@@ -59,7 +59,7 @@ static void finds_hx_by_whole_reference(void **state) {
 }
 
 static void resolves_vcenters(void **state) {
-    static const char *const a_words[] = {VC_A, "VC-A", "vc-a", "Vc-A.Example.COM"};
+    static const char *const a_words[] = {VC_A, "VC-A", "vc-a", "Vc-A.Example.COM", "vc-A.example.com:443"};
     const struct vcenter *vc = NULL;
     struct err err = {0};
     (void)state;
@@ -70,6 +70,35 @@ static void resolves_vcenters(void **state) {
     assert_int_equal(dir_resolve_vcenter(snapshot->platform, "vc-", &vc, &err), ERR_NOT_FOUND);
     assert_true(err.remedy[0]);
     assert_int_equal(dir_resolve_vcenter(snapshot->platform, "vc-", &vc, NULL), ERR_NOT_FOUND);
+    assert_int_equal(dir_resolve_vcenter(snapshot->platform, "vc-a.example.com:44", &vc, NULL), ERR_NOT_FOUND);
+    assert_int_equal(dir_resolve_vcenter(snapshot->platform, "vc-a:443", &vc, NULL), ERR_NOT_FOUND); /* a name has no port */
+}
+
+static void the_port_tells_vcenters_of_one_host_apart(void **state) {
+    static const struct {
+        const char *id, *address;
+        unsigned port;
+    } more[] = {{"d0", "::1", 443}, {"d1", "::1", 8443}, {"d2", "vc-a.example.com", 8443}};
+    const struct vcenter *vc = NULL;
+    struct dir_snapshot *s;
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(more); i++) {
+        world_add_vcenter(more[i].id, more[i].address, more[i].address);
+        world.vcenters[world.vcenters_count - 1].port = more[i].port;
+    }
+    s = world_snapshot();
+    assert_int_equal(dir_resolve_vcenter(s->platform, "vc-a.example.com", &vc, NULL), ERR_AMBIGUOUS);
+    assert_int_equal(dir_resolve_vcenter(s->platform, "::1", &vc, NULL), ERR_AMBIGUOUS);
+    assert_int_equal(dir_resolve_vcenter(s->platform, "vc-a.example.com:8443", &vc, NULL), 0);
+    assert_string_equal(vc->id, "d2");
+    assert_int_equal(dir_resolve_vcenter(s->platform, "vc-a.example.com:443", &vc, NULL), 0);
+    assert_string_equal(vc->id, VC_A);
+    assert_int_equal(dir_resolve_vcenter(s->platform, "[::1]:443", &vc, NULL), 0);
+    assert_string_equal(vc->id, "d0");
+    assert_int_equal(dir_resolve_vcenter(s->platform, "[::1]:8443", &vc, NULL), 0);
+    assert_string_equal(vc->id, "d1");
+    assert_int_equal(dir_resolve_vcenter(s->platform, "::1:8443", &vc, NULL), ERR_NOT_FOUND);
+    dir_snapshot_unref(s);
 }
 
 static void one_word_for_two_vcenters_is_ambiguous(void **state) {
@@ -344,3 +373,4 @@ int main(void) {
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        TEST(the_port_tells_vcenters_of_one_host_apart),
