@@ -14,6 +14,7 @@
 #include "directory.h"
 #include "log.h"
 #include "packed.h"
+#include "platform_links.h"
 #include "str.h"
 
 #define PARTS_MAX 4U
@@ -31,6 +32,7 @@ struct list_again {
     uint64_t groups_mark;
     int64_t as_of_ms; /* as the answer says it */
     bool is_packed;
+    bool sees_by_us; /* clusters of vCenters that may not know the caller, by a role, grants or a service account */
     int status;
     char etag[REPLY_ETAG_BYTES];
     unsigned parts_count;
@@ -65,6 +67,7 @@ void list_again_keep(struct api_call *call, const struct http_response *resp, co
     signon_note_seen(&call->bearer, &again->seen);
     again->role = call->who->role;
     again->groups_mark = live_session_groups_mark(call->bearer.session);
+    again->sees_by_us = policy_sees_all(&call->viewer) || call->viewer.grants_count || call->viewer.limits;
     again->is_packed = http_response_header(resp, "Content-Encoding") != NULL;
     again->status = http_response_status(resp);
     if (!clock_parse(http_response_header(resp, "KaaS-As-Of"), &again->as_of_ms))
@@ -96,6 +99,11 @@ static bool has_same_parts(const struct list_again *again, const struct session_
             !str_eq(rights->parts[i].vcenter_id, again->parts[i].vcenter_id))
             return false;
     return true;
+}
+
+/* Which of them carry clusters of the caller is looked up on the usual way only. */
+static bool may_miss_vcenter(struct api *api, const struct list_again *again, const struct session_rights *rights) {
+    return again->sees_by_us ? platform_is_any_away(api->options.platform) : reply_misses_vcenter(api, rights);
 }
 
 /* The text as it went out last time: compressed, or not, or (304) not at all. One reference for the caller. */
@@ -132,7 +140,7 @@ static bool answer_for(struct http_request *req, const struct list_again *again,
     directory_glance(api->options.directory, &glance);
     if (glance.is_stale || !is_same_person(again, live) || signon_get_rights(api->options.signon, live, &use, &rights, NULL))
         return false;
-    if (has_same_parts(again, &rights) && !reply_misses_vcenter(api, &rights))
+    if (has_same_parts(again, &rights) && !may_miss_vcenter(api, again, &rights))
         form = find_form(api, again, glance.generation);
     session_rights_done(&rights);
     if (!form)

@@ -12,6 +12,7 @@
 #include "limits.h"
 #include "platform_links.h"
 #include "problem.h"
+#include "query.h"
 #include "str.h"
 
 #define JSON_TYPE "application/json"
@@ -31,15 +32,22 @@ int reply_json(struct http_response *resp, int status, json_t *json, struct err 
 }
 
 bool reply_misses_vcenter(struct api *api, const struct session_rights *rights) {
-    bool is_away = false;
-    for (size_t i = 0; !is_away && i < rights->count; i++) {
-        _cleanup_(link_unref) struct link *link = NULL;
-        if (platform_find(api->options.platform, rights->parts[i].vcenter_id, &link, NULL))
-            continue;
-        const enum link_state state = link_get_state(link);
-        is_away = state == LINK_UNREACHABLE || state == LINK_REFUSED;
+    for (size_t i = 0; i < rights->count; i++)
+        if (platform_is_away(api->options.platform, rights->parts[i].vcenter_id))
+            return true;
+    return false;
+}
+
+/* Who sees clusters by a role or a grant is known to no vCenter, but is to hear of the one they run on. */
+static bool misses_vcenter_of_clusters(const struct api_call *call) {
+    if (!call->snapshot || !(call->endpoint->flags & API_RIGHTS))
+        return false;
+    for (size_t i = 0; i < call->snapshot->platform->vcenters_count; i++) {
+        const char *id = call->snapshot->platform->vcenters[i].id;
+        if (platform_is_away(call->api->options.platform, id) && dir_sees_clusters_on(call->snapshot, &call->viewer, id))
+            return true;
     }
-    return is_away;
+    return false;
 }
 
 static void add_reason(char out[REPLY_STALE_BYTES], const char *reason) {
@@ -57,7 +65,7 @@ void reply_format_stale(struct api_call *call, char out[REPLY_STALE_BYTES]) {
     out[0] = 0;
     if (directory_is_stale(call->api->options.directory))
         add_reason(out, "database");
-    if (reply_misses_vcenter(call->api, &call->rights))
+    if (reply_misses_vcenter(call->api, &call->rights) || misses_vcenter_of_clusters(call))
         add_reason(out, "vcenter");
     if (call->rights.is_less_than_due)
         add_reason(out, "rights");

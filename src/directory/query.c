@@ -148,6 +148,21 @@ static bool is_on_vcenter(const struct cluster *c, const char *vcenter_id, uint6
     return false;
 }
 
+bool dir_sees_clusters_on(const struct dir_snapshot *s, const struct viewer_key *viewer, const char *vcenter_id) {
+    for (size_t i = 0; i < s->platform->vsphere_count; i++) {
+        const struct object_ref *ref = &s->platform->vsphere[i].ref;
+        if (s->by_vsphere[i].count && str_eq(ref->vcenter_id, vcenter_id) && dir_sees_vsphere(s->platform, viewer, ref))
+            return true;
+    }
+    for (size_t i = 0; i < viewer->grants_count; i++) {
+        const struct grant *grant = policy_grant_at(viewer, i);
+        const struct dir_cluster *c = grant->object == GRANT_CLUSTER ? dir_find_cluster(s, grant->object_id) : NULL;
+        if (c && is_on_vcenter(c->record, vcenter_id, UINT64_MAX))
+            return true;
+    }
+    return false;
+}
+
 static bool filters_fit(const struct page *page, const struct cluster *c, uint64_t mask) {
     const struct dir_cluster_query *q = page->query;
     if (q->state_mask && !(q->state_mask >> c->state & 1U))

@@ -77,6 +77,9 @@ uint64_t dir_visible_mask(const struct dir_platform *platform, const struct view
 /* True if the viewer may see this vSphere cluster, and so the HX cluster on it. */
 bool dir_sees_vsphere(const struct dir_platform *platform, const struct viewer_key *viewer, const struct object_ref *ref);
 
+/* True if a cluster that the viewer may see runs on this vCenter. Costs as much as there are vSphere clusters and grants, however many clusters there are. */
+bool dir_sees_clusters_on(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *vcenter_id);
+
 /* As dir_resolve_vcenter and dir_resolve_vsphere, among what the viewer may see: what it may not see is neither found nor makes a name
  * ambiguous. A vCenter is seen by those who came from it or see one of its vSphere clusters. */
 int dir_resolve_visible_vcenter(const struct dir_platform *platform, const struct viewer_key *viewer, const char *reference,

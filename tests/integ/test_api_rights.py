@@ -13,6 +13,7 @@ from world.samples import EAST, SAMPLES, WEST, hidden_from, visible_to
 from world.wait import until
 
 VIEWERS = ("viewer-east", "viewer-dc", "no-rights", "admin")
+PASSWORD = "correct horse battery staple"
 HX_EAST_OF_DC0, HX_WEST, HX_EAST_OF_DC1 = "domain-c7", "domain-c70", "domain-c26"
 
 
@@ -33,6 +34,12 @@ def stay_signed_in(world: World, name: str) -> Api:
     """Signed in by the cookie of a vCenter session that goes on."""
     cookie = world.vcenter.control.login(f"{name}@vsphere.local")["cookie"]
     return world.kaasd.api().login_session(world.vcenter.instance_uuid, cookie)
+
+
+def local_user(world: World, name: str) -> Api:
+    made = {"name": name, "role": "user", "password": PASSWORD, "must_change_password": False}
+    world.admin.expect(201, "POST", "/v2/users", json=made, headers={"X-KaaS": "1"})
+    return world.kaasd.api().login_password(name, PASSWORD)
 
 
 def ids(admin: Api) -> dict[str, str]:
@@ -295,6 +302,25 @@ def test_what_is_read_without_the_vcenter_is_marked(left_alone: Api) -> None:
 def test_an_administrator_reads_everything_without_the_vcenter(left_alone: Api, moving: World) -> None:
     assert left_alone
     assert moving.admin.names() == sorted(sample.name for sample in SAMPLES)
+
+
+def test_who_is_known_to_no_vcenter_hears_of_it_as_well(left_alone: Api, moving: World) -> None:
+    """An administrator and somebody with a grant; "not modified" and the end of a wait say it too. Who sees nothing there hears nothing."""
+    assert left_alone
+    admin = moving.kaasd.admin()
+    first = admin.call("GET", "/v2/clusters")
+    assert first.headers["KaaS-Stale"] == "vcenter"
+    same = admin.call("GET", "/v2/clusters", headers={"If-None-Match": first.headers["ETag"]})
+    assert (same.status_code, same.headers["KaaS-Stale"]) == (304, "vcenter")
+    cursor = admin.call("GET", "/v2/clusters", params={"watch": ""}).headers["KaaS-Watch-Cursor"]
+    waited = admin.call("GET", "/v2/clusters", params={"watch": cursor, "wait": 1})
+    assert (waited.status_code, waited.headers["KaaS-Stale"]) == (204, "vcenter")
+    assert "KaaS-Stale" not in admin.call("GET", "/v2/users").headers
+    guest = local_user(moving, "guest")
+    assert "KaaS-Stale" not in guest.call("GET", "/v2/clusters").headers
+    given = {"principal_id": guest.get("/v2/whoami")["id"], "object_kind": "cluster", "object_id": ids(admin)["prod-1"]}
+    admin.expect(201, "POST", "/v2/grants", json=given)
+    until(lambda: guest.call("GET", "/v2/clusters").headers.get("KaaS-Stale") == "vcenter", "the mark for who has a grant")
 
 
 def test_sign_on_without_the_vcenter_tells_what_is_wrong(left_alone: Api, moving: World) -> None:

@@ -29,6 +29,7 @@ class Poller:
         self._line = http.client.HTTPSConnection(host[0], int(host[1]), timeout=60, context=context)
         self._line.connect()
         self._socket = self._line.sock
+        self.stale: str | None = None  # of the last answer
 
     def get(self, api: Api, **headers: str) -> tuple[int, str, bytes]:
         self._line.request("GET", "/v2/clusters", headers={"Authorization": f"Bearer {api.token}", **headers})
@@ -36,6 +37,7 @@ class Poller:
         body = answer.read()
         assert self._line.sock is self._socket, "the connection was not kept"
         assert answer.status == 304 or answer.headers["KaaS-Request-Id"]
+        self.stale = answer.headers.get("KaaS-Stale")
         return answer.status, answer.headers.get("ETag", ""), body
 
     def settle(self, api: Api, **headers: str) -> tuple[int, str, bytes]:
@@ -130,6 +132,28 @@ def test_a_change_of_the_role_counts_at_once(own: World, line: Poller) -> None:
     line.settle(person)
     own.admin.expect(200, "PATCH", f"/v2/users/{user['id']}", json={"role": "user"}, headers=MERGE)
     until(lambda: names(line.get(person)[2]) == [], "the old role")
+
+
+def test_an_administrator_hears_of_a_vcenter_that_goes_away_and_comes_back(own: World, line: Poller) -> None:
+    """Known to no vCenter, so that nothing of what the answers are made of changes."""
+    admin = own.admin
+
+    def told(**headers: str) -> str | None:
+        line.get(admin, **headers)
+        return line.stale
+
+    until(lambda: told() is None, "a list without a mark")
+    etag = line.settle(admin)[1]
+    own.vcenter.control.close_port()
+    try:
+        until(lambda: told() == "vcenter", "the mark of the vCenter")
+        assert line.settle(admin)[1] == etag
+        assert line.stale == "vcenter"
+        assert (line.get(admin, **{"If-None-Match": etag})[0], line.stale) == (304, "vcenter")
+    finally:
+        own.vcenter.control.open_port()
+    until(lambda: told() is None, "the vCenter again")
+    assert (line.get(admin, **{"If-None-Match": etag})[0], line.stale) == (304, None)
 
 
 def test_new_keys_change_nothing_for_good_tokens(own: World, line: Poller) -> None:

@@ -6,6 +6,7 @@
 #include "openapi_text.h"
 #include "problem.h"
 #include "platform_links.h"
+#include "query.h"
 #include "reply.h"
 #include "str.h"
 
@@ -22,8 +23,7 @@ struct http_response {
     char etag[64], retry_after[16], authenticate[64], stale[64], type[64];
 };
 
-static bool is_database_away;
-static enum link_state link_state_now;
+static bool is_database_away, is_vcenter_away, sees_clusters;
 
 const char *http_request_query(const struct http_request *req, const char *name) {
     return str_eq(name, "limit") ? req->limit : str_eq(name, "cursor") ? req->cursor : NULL;
@@ -93,21 +93,16 @@ bool directory_is_stale(struct directory *directory) {
     return is_database_away;
 }
 
-int platform_find(struct platform *platform, const char *vcenter_id, struct link **out, struct err *err) {
+bool platform_is_away(struct platform *platform, const char *vcenter_id) {
     (void)platform;
     (void)vcenter_id;
-    (void)err;
-    *out = NULL; /* its report is link_state_now */
-    return 0;
+    return is_vcenter_away;
 }
 
-void link_unref(struct link *link) {
-    (void)link;
-}
-
-enum link_state link_get_state(struct link *link) {
-    (void)link;
-    return link_state_now;
+bool dir_sees_clusters_on(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *vcenter_id) {
+    (void)snapshot;
+    (void)viewer;
+    return sees_clusters && str_eq(vcenter_id, "b");
 }
 
 static struct http_request request;
@@ -124,8 +119,7 @@ static int set_up(void **state) {
     (void)state;
     memset(&request, 0, sizeof(request));
     memset(&call, 0, sizeof(call));
-    is_database_away = false;
-    link_state_now = LINK_CONNECTED;
+    is_database_away = is_vcenter_away = sees_clusters = false;
     call.api = &api;
     call.req = &request;
     request.call = &call;
@@ -365,9 +359,34 @@ static void staleness_is_told(void **state) {
     reply_freshness(&call, &response);
     assert_string_equal(response.stale, "database, rights");
     call.rights.count = 1;
-    link_state_now = LINK_UNREACHABLE;
+    is_vcenter_away = true;
     reply_freshness(&call, &response);
     assert_string_equal(response.stale, "database, vcenter, rights");
+}
+
+/* Known to no vCenter: an administrator, somebody with a grant. */
+static void a_vcenter_under_ones_clusters_is_told(void **state) {
+    static const struct api_endpoint list = {.flags = API_RIGHTS}, users = {.flags = 0};
+    struct vcenter vcenters[] = {{.id = (char[]){"a"}}, {.id = (char[]){"b"}}};
+    struct dir_platform platform = {.vcenters = vcenters, .vcenters_count = UNIT_COUNT(vcenters)};
+    struct dir_snapshot snapshot = {.platform = &platform};
+    (void)state;
+    call.endpoint = &list;
+    call.snapshot = &snapshot;
+    is_vcenter_away = true;
+    reply_freshness(&call, &response);
+    assert_string_equal(response.stale, "");
+    sees_clusters = true;
+    reply_freshness(&call, &response);
+    assert_string_equal(response.stale, "vcenter");
+    forget_response();
+    call.endpoint = &users; /* nothing of that comes from a vCenter */
+    reply_freshness(&call, &response);
+    assert_string_equal(response.stale, "");
+    is_vcenter_away = false;
+    call.endpoint = &list;
+    reply_freshness(&call, &response);
+    assert_string_equal(response.stale, "");
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
@@ -384,6 +403,7 @@ int main(void) {
         TEST(small_lists_page_without_gaps),
         TEST(bad_limits_and_cursors_are_refused),
         TEST(staleness_is_told),
+        TEST(a_vcenter_under_ones_clusters_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,6 +201,35 @@ static void an_hx_grant_shows_its_part(void **state) {
     dir_snapshot_unref(granted);
 }
 
+static void clusters_on_a_vcenter_are_seen_by_role_rights_and_grants(void **state) {
+    struct object_set set = {0};
+    struct viewer_key admin = world_admin(), of_a = world_viewer(VC_A, "domain-c7", &set);
+    struct viewer_key granted = {.principal_id = "local:me", .role = ROLE_USER};
+    const char *const empty = "dddddddd-0a53-4a8e-8a54-2f1f9f3f6f10";
+    struct dir_snapshot *s;
+    (void)state;
+    world_add_vcenter(empty, "vc-d", "vc-d.example.com");
+    (void)world_add_vsphere(empty, "domain-c7", "DC0", "bare");
+    world_add_grant("local:me", GRANT_CLUSTER, world_cluster_id(5)); /* on A and B */
+    world_add_grant("local:me", GRANT_CLUSTER, world_cluster_id(9)); /* gone meanwhile */
+    world_add_grant("local:other", GRANT_HX_CLUSTER, HX_B7);
+    s = world_snapshot();
+    assert_true(dir_sees_clusters_on(s, &admin, VC_A));
+    assert_true(dir_sees_clusters_on(s, &admin, VC_B));
+    assert_false(dir_sees_clusters_on(s, &admin, empty));
+    assert_true(dir_sees_clusters_on(s, &of_a, VC_A));
+    assert_false(dir_sees_clusters_on(s, &of_a, VC_B));
+    assert_false(dir_sees_clusters_on(s, &granted, VC_A));
+    granted.grants = policy_grants_of(s->platform->grants, s->platform->grants_count, "local:me", &granted.grants_count);
+    assert_true(dir_sees_clusters_on(s, &granted, VC_A));
+    assert_true(dir_sees_clusters_on(s, &granted, VC_B));
+    granted.grants = policy_grants_of(s->platform->grants, s->platform->grants_count, "local:other", &granted.grants_count);
+    assert_false(dir_sees_clusters_on(s, &granted, VC_A));
+    assert_true(dir_sees_clusters_on(s, &granted, VC_B));
+    dir_snapshot_unref(s);
+    object_set_done(&set);
+}
+
 static json_t *show(const struct viewer_key *viewer, unsigned n) {
     _cleanup_strbuf_ struct strbuf text;
     json_t *json = NULL;
@@ -358,11 +387,13 @@ int main(void) {
         TEST(finds_hx_by_whole_reference),
         TEST(resolves_vcenters),
         TEST(one_word_for_two_vcenters_is_ambiguous),
+        TEST(the_port_tells_vcenters_of_one_host_apart),
         TEST(resolves_vsphere_clusters),
         TEST(invisible_namesakes_do_not_make_a_name_ambiguous),
         TEST(gone_vsphere_clusters_are_not_resolved),
         TEST(a_vcenter_counts_for_its_own_objects),
         TEST(an_hx_grant_shows_its_part),
+        TEST(clusters_on_a_vcenter_are_seen_by_role_rights_and_grants),
         TEST(a_spread_cluster_shows_the_permitted_part_only),
         TEST(an_admin_sees_all_parts),
         TEST(invisible_and_unknown_answer_alike),
@@ -373,4 +404,3 @@ int main(void) {
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-        TEST(the_port_tells_vcenters_of_one_host_apart),

@@ -100,6 +100,11 @@ enum link_state link_get_state(struct link *link) {
     return state;
 }
 
+bool link_is_away(struct link *link) {
+    const enum link_state state = link_get_state(link);
+    return state == LINK_UNREACHABLE || state == LINK_REFUSED;
+}
+
 char *link_get_extension_key(struct link *link) {
     char *key;
     (void)pthread_mutex_lock(&link->lock);

@@ -45,6 +45,7 @@ struct vim_client *link_client(const struct link *link); /* blocks: use in the l
 struct platform *link_platform(const struct link *link);
 struct watch *link_watch(const struct link *link); /* watch_run.h; lives as long as the link */
 enum link_state link_get_state(struct link *link);
+bool link_is_away(struct link *link);            /* it cannot be reached, or does not let us in */
 char *link_get_extension_key(struct link *link); /* copy, free(); NULL: not known yet */
 
 /* Copies what the database says about the vCenter; vcenter_done gives it back. ERR_NOMEM. */

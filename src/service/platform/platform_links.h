@@ -96,6 +96,11 @@ void platform_tick(struct platform *platform);
 /* The link of a vCenter with one reference for the caller. ERR_NOT_FOUND. Does not block. */
 int platform_find(struct platform *platform, const char *vcenter_id, struct link **out, struct err *err);
 
+/* Is this vCenter away (link_is_away)? False for one that is not there. Does not block. */
+bool platform_is_away(struct platform *platform, const char *vcenter_id);
+/* Is any? */
+bool platform_is_any_away(struct platform *platform);
+
 /* References to all links, an array of *count that the caller frees after link_unref on each. NULL without memory. */
 struct link **platform_list(struct platform *platform, size_t *count);
 
