@@ -147,6 +147,11 @@ int h_openapi(struct api_call *call, struct http_response *resp, struct err *err
     return rc ? rc : reply_shared(call, resp, &file);
 }
 
+static int no_file(const char *name, struct err *err) {
+    (void)err_set(err, ERR_NOT_FOUND, "the web page has no file \"%.100s\"", name);
+    return err_remedy(err, "if the whole page is missing, install it and set server.page_dir");
+}
+
 int h_ui_redirect(struct api_call *call, struct http_response *resp, struct err *err) {
     (void)call;
     (void)err;
@@ -155,13 +160,20 @@ int h_ui_redirect(struct api_call *call, struct http_response *resp, struct err 
     return 0;
 }
 
+/* For who types the bare address. Not for good, as from /ui: a later release may have something of its own there. */
+int h_root(struct api_call *call, struct http_response *resp, struct err *err) {
+    if (!pages_find(call->api->pages, "index.html"))
+        return no_file("index.html", err);
+    http_response_set_status(resp, 302);
+    http_response_set_header(resp, "Location", "/ui/");
+    return 0;
+}
+
 static int answer_page(struct api_call *call, struct http_response *resp, const char *name, const char *caching,
                        struct err *err) {
     const struct page *page = pages_find(call->api->pages, name);
-    if (!page) {
-        (void)err_set(err, ERR_NOT_FOUND, "the web page has no file \"%.100s\"", name);
-        return err_remedy(err, "if the whole page is missing, install it and set server.page_dir");
-    }
+    if (!page)
+        return no_file(name, err);
     http_response_set_header(resp, "Cache-Control", caching);
     return reply_shared(call, resp, &(struct reply_file){page->type, page->etag, page->body, false});
 }

@@ -30,9 +30,9 @@ int h_plugin_manifest(struct api_call *call, struct http_response *resp, struct 
 int h_plugin_file(struct api_call *call, struct http_response *resp, struct err *err) {
     const char *name = http_request_param(call->req, "file");
     const struct page *page = pages_find(call->api->pages, name);
-    bool is_fixed = str_eq(name, "index.html") || str_eq(name, "plugin-icons.png"); /* names without a hash */
+    bool is_index = str_eq(name, "index.html"); /* the one name without a hash */
     if (!page)
         return no_page(name, err);
-    http_response_set_header(resp, "Cache-Control", is_fixed ? "no-cache" : "public, max-age=31536000, immutable");
+    http_response_set_header(resp, "Cache-Control", is_index ? "no-cache" : "public, max-age=31536000, immutable");
     return reply_shared(call, resp, &(struct reply_file){page->type, page->etag, page->body, false});
 }

@@ -130,3 +130,11 @@ const struct page *pages_find(const struct pages *pages, const char *name) {
             return &pages->items[i];
     return NULL;
 }
+
+const struct page *pages_find_hashed(const struct pages *pages, const char *stem, const char *ending) {
+    for (size_t i = 0; i < pages->count; i++)
+        if (str_starts(pages->items[i].name, stem) && pages->items[i].name[strlen(stem)] == '-' &&
+            str_ends(pages->items[i].name, ending))
+            return &pages->items[i];
+    return NULL;
+}

@@ -25,3 +25,6 @@ void pages_digest(const struct pages *pages, uint8_t out[32]);
 
 /* NULL if there is no such file. Borrowed. */
 const struct page *pages_find(const struct pages *pages, const char *name);
+
+/* The file whose name is `stem`, a hyphen, a hash of its content and `ending`, as the build of the page makes them. As above. */
+const struct page *pages_find_hashed(const struct pages *pages, const char *stem, const char *ending);

@@ -16,7 +16,6 @@
 
 #define SCHEMA "1.0.0" /* nothing of later ones is used, so that 7.0 reads it as well */
 #define PAGE "index.html"
-#define ICONS "plugin-icons.png"
 #define NUMBER_END 100000U
 
 static json_t *one(const char *name, json_t *value) {
@@ -60,11 +59,11 @@ static json_t *cluster_views(void) {
 }
 
 /* One tile of 32 x 32 pixels, the same on light and dark ground. */
-static json_t *icons(void) {
+static json_t *icon_sheet(const char *file) {
     json_t *sheet = json_object(), *tile = json_object();
     json_put_int(tile, "x", 0);
     json_put_int(tile, "y", 0);
-    json_put_string(sheet, "uri", ICONS);
+    json_put_string(sheet, "uri", file);
     (void)json_object_set_new(sheet, "definitions", one("kaas", tile));
     return sheet;
 }
@@ -79,14 +78,14 @@ static json_t *texts(void) {
     return object;
 }
 
-static json_t *manifest(void) {
+static json_t *manifest(const struct page *icons) {
     json_t *object = json_object(), *definitions = json_object();
     json_put_string(object, "manifestVersion", SCHEMA);
     (void)json_object_set_new(object, "requirements", requirements());
     (void)json_object_set_new(object, "configuration", configuration());
     (void)json_object_set_new(object, "global", global_view());
     (void)json_object_set_new(object, "objects", cluster_views());
-    (void)json_object_set_new(definitions, "iconSpriteSheet", icons());
+    (void)json_object_set_new(definitions, "iconSpriteSheet", icon_sheet(icons->name));
     (void)json_object_set_new(definitions, "i18n", texts());
     (void)json_object_set_new(object, "definitions", definitions);
     return object;
@@ -105,6 +104,7 @@ static void number(const struct strbuf *text, const struct pages *pages, uint64_
 }
 
 int plugin_manifest_make(const char *product_version, const struct pages *pages, struct plugin_manifest *out, struct err *err) {
+    const struct page *icons = pages_find_hashed(pages, "plugin-icons", ".png");
     _cleanup_json_ json_t *json = NULL;
     _cleanup_strbuf_ struct strbuf text;
     uint64_t tag = 0;
@@ -113,9 +113,9 @@ int plugin_manifest_make(const char *product_version, const struct pages *pages,
 
     memset(out, 0, sizeof(*out));
     strbuf_init(&text, 65536);
-    if (!pages_find(pages, PAGE))
+    if (!pages_find(pages, PAGE) || !icons)
         return 0;
-    json = manifest();
+    json = manifest(icons);
     rc = json_write(json, &text, err);
     if (rc)
         return rc;

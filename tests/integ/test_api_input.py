@@ -129,7 +129,7 @@ def test_a_get_with_a_body_is_refused(admin: Api) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/",
+        "//",
         "/v2",
         "/v2/",
         "/v1/clusters",

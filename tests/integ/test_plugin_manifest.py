@@ -78,6 +78,9 @@ def test_what_it_names_is_there_beside_it(world: World, manifest: Json) -> None:
         assert fetch(world.kaasd, urljoin(PATH, uri)).status_code == 200
     icons = fetch(world.kaasd, urljoin(PATH, sheet["uri"]))
     assert icons.headers["Content-Type"] == "image/png"
+    # kept for ever by browsers, so that another drawing needs another name
+    assert re.fullmatch(r"plugin-icons-[\w-]{8}\.png", sheet["uri"])
+    assert all("immutable" in fetch(world.kaasd, f"/{folder}/{sheet['uri']}").headers["Cache-Control"] for folder in ("ui", "plugin"))
     width, height = struct.unpack(">II", icons.content[16:24])
     assert all(at["x"] + 32 <= width and at["y"] + 32 <= height for at in sheet["definitions"].values())
 
@@ -89,6 +92,12 @@ def test_the_page_may_be_framed_by_its_own_origin_only(world: World) -> None:
     assert inside.content == outside.content
     assert "Strict-Transport-Security" not in inside.headers
     assert fetch(world.kaasd, "/plugin/none.js").status_code == 404
+
+
+def test_the_bare_address_leads_to_the_page(world: World) -> None:
+    answer = world.kaasd.api().call("GET", "/")
+    assert (answer.status_code, answer.headers["Location"], answer.content) == (302, "/ui/", b"")
+    assert fetch(world.kaasd, "/").content == fetch(world.kaasd, "/ui/").content
 
 
 # -- record and version -----------------------------------------------------------------------------------------------------
@@ -159,6 +168,7 @@ def test_without_a_page_there_is_no_plugin(scratch: Scratch, fresh_db: Mariadb, 
     kaasd.start()
     try:
         assert fetch(kaasd).status_code == 404
+        kaasd.api().refused(404, "not_found", "GET", "/")
         add_vcenter(kaasd, fresh_vcenter)
         register(kaasd, fresh_vcenter)
         record = vimclient.read_extension(fresh_vcenter, EXTENSION_KEY)

@@ -78,6 +78,21 @@ static void types_go_by_the_ending(void **state) {
     drop("README");
 }
 
+static void hashed_names_are_found_by_their_stem(void **state) {
+    static const char *const names[] = {"plugin-icons.png", "plugin-icons-BGLRF-B7.svg", "plugin-iconsx-1.png",
+                                        "plugin-icons-BGLRF-B7.png"};
+    struct pages *pages = NULL;
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(names); i++)
+        put(names[i], "x");
+    assert_int_equal(pages_load(folder, &pages, NULL), 0);
+    assert_string_equal(pages_find_hashed(pages, "plugin-icons", ".png")->name, "plugin-icons-BGLRF-B7.png");
+    assert_null(pages_find_hashed(pages, "index", ".js"));
+    pages_free(pages);
+    for (size_t i = 0; i < UNIT_COUNT(names); i++)
+        drop(names[i]);
+}
+
 static void no_folder_is_no_page(void **state) {
     struct pages *pages = NULL;
     (void)state;
@@ -153,6 +168,7 @@ static void the_digest_tells_every_change_whatever_the_order(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(types_go_by_the_ending),
+        TEST(hashed_names_are_found_by_their_stem),
         TEST(no_folder_is_no_page),
         TEST(too_many_files_are_a_mistake),
         TEST(a_file_that_is_no_folder_is_a_mistake),
