@@ -240,6 +240,8 @@ static void fail(struct http_request *req, const struct err *err, struct http_re
 static void after(struct http_request *req, const struct httpd_outcome *outcome) {
     const struct api_call *call = http_request_data(req);
     enum log_level level = outcome->status >= 500 ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO;
+    if (call && call->waiter.until_ms && outcome->status == 204) /* waited in vain, as every open page does every five seconds */
+        level = LOG_LEVEL_DEBUG;
     count_request(outcome->status);
     if (level > log_get_level()) /* before anything is formatted for it */
         return;

@@ -23,6 +23,7 @@ struct watch_link {
 /* One request. Zeroed at its start; lives as long as the request. The members behind is_gone_arg are the room's. */
 struct cluster_waiter {
     uint64_t seen;                    /* cluster_watch_mark before it looked */
+    uint64_t looked;                  /* `seen` of the look after which it waits */
     int64_t until_ms;                 /* monotonic: run at the latest then */
     bool (*is_gone)(const void *arg); /* does nobody wait any more? Called under a lock: must not block. NULL: never */
     const void *is_gone_arg;

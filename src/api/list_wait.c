@@ -77,10 +77,18 @@ static int wait_on(struct api_call *call, struct err *err) {
     int rc = cluster_watch_enter(call->api->list_watch, waiter, key_of(call), err);
     if (rc)
         return rc;
+    waiter->looked = waiter->seen;
     waiter->is_gone = is_gone;
     waiter->is_gone_arg = call->req;
     api_let_go(call);
     return http_request_go_waiting(call->req, &(struct http_wait){go_and_wait, call, api_look_again, waiter->until_ms});
+}
+
+/* Nothing differs from what the caller has. */
+static void answer_unchanged(struct api_call *call, const char *cursor, struct http_response *resp) {
+    http_response_set_header(resp, "KaaS-Watch-Cursor", cursor);
+    http_response_set_status(resp, 204);
+    reply_freshness(call, resp);
 }
 
 int list_wait_look(struct api_call *call, struct list_wait *wait, const struct dir_cluster_query *query,
@@ -88,7 +96,14 @@ int list_wait_look(struct api_call *call, struct list_wait *wait, const struct d
     const int64_t now_ms = clock_mono_ms();
     char cursor[CURSOR_BYTES];
     uint64_t digest = 0;
-    int rc = dir_digest_clusters(call->snapshot, &call->viewer, query, candidates, &digest, err);
+    int rc;
+    /* At the end of a wait: no change was noted since the look before, and whoever follows the list looks again at once. */
+    if (call->waiter.until_ms && now_ms >= call->waiter.until_ms && call->waiter.looked == call->waiter.seen) {
+        wait->is_changed = false;
+        answer_unchanged(call, wait->cursor, resp);
+        return 0;
+    }
+    rc = dir_digest_clusters(call->snapshot, &call->viewer, query, candidates, &digest, err);
     if (rc)
         return rc;
     format_cursor(call, digest, cursor);
@@ -97,10 +112,9 @@ int list_wait_look(struct api_call *call, struct list_wait *wait, const struct d
         call->waiter.until_ms = now_ms + (int64_t)wait->wait_s * 1000;
     if (!wait->is_changed && now_ms < call->waiter.until_ms)
         return wait_on(call, err);
-    http_response_set_header(resp, "KaaS-Watch-Cursor", cursor);
-    if (!wait->is_changed) {
-        http_response_set_status(resp, 204);
-        reply_freshness(call, resp);
-    }
+    if (wait->is_changed)
+        http_response_set_header(resp, "KaaS-Watch-Cursor", cursor);
+    else
+        answer_unchanged(call, cursor, resp);
     return 0;
 }

@@ -106,6 +106,18 @@ def test_nothing_changes(admin: Api) -> None:
     assert (head.status_code, head.headers["KaaS-Watch-Cursor"]) == (204, cursor)
 
 
+def test_a_wait_in_vain_is_logged_for_debugging_only(own: World, admin: Api) -> None:
+    """Every open page has one every five seconds."""
+    process = own.kaasd.process
+    assert process
+    for answer, status, level in ((ask(admin, cursor_of(admin), wait=1), 204, "debug"), (ask(admin), 200, "info")):
+        known = answer.headers["KaaS-Request-Id"]
+        assert answer.status_code == status
+        process.wait_until(lambda known=known: known in process.log, "the request in the log")
+        (line,) = [line for line in process.log.splitlines() if known in line]
+        assert f"level={level} " in line
+
+
 def test_changes_elsewhere_do_not_end_it(own: World, admin: Api, pool: ThreadPoolExecutor) -> None:
     """The cursor is what can be seen of the query, on all its pages."""
     (answer,) = wait_in_background(own, pool, admin, hx_cluster="HX-West")
