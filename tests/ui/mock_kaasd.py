@@ -27,7 +27,7 @@ DIST = Path(__file__).resolve().parents[2] / "ui-plugin" / "dist"
 CSP = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 MEDIA = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
-         ".svg": "image/svg+xml"}
+         ".svg": "image/svg+xml", ".png": "image/png"}
 REQUEST_ID = "8f14e45f-ceea-467f-a0e6-1f2b3c4d5e6f"
 VCENTER = "6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10"
 PASSWORD_DUE = {"/v2/password", "/v2/whoami", "/v2/token/refresh", "/v2/logout"}  # open to who must change the password
@@ -60,6 +60,7 @@ class World:
         self.ticket: str | None = None  # whose Kerberos ticket the browser has; the real thing is tested with a real domain
         self.groups: dict[str, list[str]] = {}  # by name of a user of a directory
         self.stale: str | None = None
+        self.vcenter_state = "connected"
         self.expires_in = 900
         self.session_s = 8 * 3600
         self.gate = threading.Event()  # no answer of the API passes while it is clear
@@ -131,7 +132,8 @@ class Handler(BaseHTTPRequestHandler):
         calls = {("GET", "/v2/login"): self.login_ways, ("POST", "/v2/login/kerberos"): self.login_kerberos,
                  ("POST", "/v2/login/password"): self.login, ("POST", "/v2/token/refresh"): self.refresh,
                  ("POST", "/v2/logout"): self.logout, ("GET", "/v2/whoami"): self.whoami, ("POST", "/v2/password"): self.change_password,
-                 ("GET", "/v2/clusters"): self.list_clusters, ("GET", "/v2/hx-clusters"): self.list_hx}
+                 ("GET", "/v2/clusters"): self.list_clusters, ("GET", "/v2/hx-clusters"): self.list_hx,
+                 ("GET", "/v2/vcenters"): self.list_vcenters}
         if (self.command, path) in calls:
             return calls[self.command, path]()
         if self.command == "GET" and path.startswith("/ui/"):
@@ -262,6 +264,15 @@ class Handler(BaseHTTPRequestHandler):
     def list_hx(self) -> Reply:
         self.session()
         return self.page(sorted(self.world.hx_clusters, key=lambda hx: (hx["name"], hx["id"])), {n: v[0] for n, v in self.query.items()})
+
+    def list_vcenters(self) -> Reply:
+        if self.session()["role"] != "admin":
+            raise Refusal(403, "forbidden", "this needs the role admin")
+        trust = {"mode": "ca", "thumbprint_sha256": None, "ca_subjects": ["CN=CA"]}
+        return self.page([{"id": VCENTER, "name": "East", "address": "vc.example.com", "port": 443, "tunnel_port": 80, "direct_port": 0,
+                           "trust": trust, "state": self.world.vcenter_state, "state_reason": None, "version": None, "build": None,
+                           "api_version": None, "registered": True, "login_strategy": None, "last_contact_at": None,
+                           "created_at": iso(datetime.now(UTC))}], {})
 
     def page(self, rows: list[dict[str, Any]], asked: dict[str, str]) -> Reply:
         limit = int(asked.get("limit", 100))

@@ -58,7 +58,8 @@ def test_wrong_password(target: Target, make_page: MakePage) -> None:
     watched = make_page()
     watched.page.goto(f"{target.url}/ui/")
     watched.fill_and_submit(target.user, "not " + target.password, target.vcenter)
-    expect(watched.page.get_by_role("alert")).to_contain_text("The user name or password is not right.")
+    refused = "The vCenter, the user name or the password is not right." if target.vcenter else "The user name or password is not right."
+    expect(watched.page.get_by_role("alert")).to_contain_text(refused)
     expect(watched.page.get_by_label("Password")).to_be_focused()
     expect(watched.page.get_by_label("Password")).to_have_value("")
 

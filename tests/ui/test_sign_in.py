@@ -41,6 +41,29 @@ def asked(mock: MockKaasd) -> list[tuple[str, int]]:
     return [(path.removeprefix("/v2/login/"), status) for _, path, status in mock.world.requests if "/v2/login/" in path]
 
 
+def test_vcenter_account_that_is_refused_keeps_its_fields(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    """Which of the three is wrong is told to nobody; what was typed is mended."""
+    watched = opened(mock, make_page)
+    page, alert = watched.page, watched.page.get_by_role("alert")
+    vcenter = page.get_by_role("textbox", name="vCenter", exact=True)
+    name, password = page.get_by_label("User name"), page.get_by_label("Password")
+    watched.fill_and_submit("anna@vsphere.local", "wrong", "127.0.0.1:44887")
+    expect(alert).to_contain_text("The vCenter, the user name or the password is not right.")
+    expect(vcenter).to_have_value("127.0.0.1:44887")
+    expect(name).to_have_value("anna@vsphere.local")
+    expect(password).to_have_value("")
+    expect(password).to_be_focused()
+    shots(page, "vcenter-refused")
+    assert watched.axe() == []
+    mock.world.refusals["/v2/login/password"] = Refusal(
+        502, "upstream_unreachable", "vCenter did not answer 3 calls in a row; calls are held back for a while",
+        "run: kaasctl vcenter status")
+    watched.fill_and_submit("anna@vsphere.local", "secret", "vc")
+    expect(alert).to_contain_text("The vCenter that checks your password cannot be reached right now.")
+    expect(page.get_by_text("kaasctl")).to_have_count(0)
+    shots(page, "vcenter-away-at-sign-in")
+
+
 def test_only_local_accounts(mock: MockKaasd, make_page: MakePage) -> None:
     mock.world.ways = {"vcenter": False, "directories": [], "kerberos": "off"}
     page = opened(mock, make_page).page
@@ -145,8 +168,9 @@ def test_without_a_role(many: MockKaasd, make_page: MakePage, shots: Shots) -> N
     watched = opened(many, make_page)
     watched.page.get_by_role("button", name=KERBEROS).click()
     alert = watched.page.get_by_role("alert")
-    expect(alert).to_contain_text("You are known, but no role is mapped to you or to one of your 9 groups.")
-    expect(alert).to_contain_text("Ask an administrator of this service for a role")
+    for text in ("The service knows who you are, but you may not use it yet.", "Ask an administrator of this service for a role",
+                 REQUEST_ID):
+        expect(alert).to_contain_text(text)
     shots(watched.page, "no-role")
     assert watched.axe() == []
 

@@ -4,9 +4,39 @@ import type { ClusterState, Method, Role, StaleReason } from './api/types.js';
 import { PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, type ChangePasswordFault } from './model/change-password-form.js';
 import type { EndReason } from './session/session.js';
 
+/** What a failed call means to a person: what is the matter, and what to do about it. */
+interface Fault {
+  detail: string;
+  remedy: string;
+}
+
 const plural = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`;
 
 export const locale = 'en';
+
+const LATER = 'Try again in a few minutes. If it stays like this, tell an administrator of this service.';
+const DATABASE: Fault = { detail: 'The service cannot reach its database.', remedy: LATER };
+const NOT_READY: Fault = { detail: 'The service is not ready right now.', remedy: LATER };
+const UPSTREAM: Fault = { detail: 'A vCenter or directory that the service needs does not work as it should.', remedy: LATER };
+
+/** By `code` of the service's problem. Its own words are for programs and administrators: they name tools that other people do not have. */
+const FAULTS: Record<string, Fault> = {
+  forbidden: { detail: 'You do not have the right to do this.', remedy: 'Ask an administrator of this service.' },
+  not_found: { detail: 'What was asked for is not there any more, or you may not see it.', remedy: 'Choose something else, or clear the filters.' },
+  too_many_requests: { detail: 'The service was asked too often.', remedy: 'Wait a little, then try again.' },
+  busy: { detail: 'The service has too much to do.', remedy: 'Wait a little, then try again.' },
+  rights_unknown: { detail: 'vCenter has not told yet what you may see.', remedy: LATER },
+  unavailable: NOT_READY,
+  canceled: NOT_READY,
+  database_unavailable: DATABASE,
+  schema_mismatch: DATABASE,
+  upstream_error: UPSTREAM,
+  upstream_protocol: UPSTREAM,
+  upstream_denied: UPSTREAM,
+  upstream_unreachable: UPSTREAM,
+  upstream_timeout: UPSTREAM,
+  tls_untrusted: UPSTREAM,
+};
 
 const METHODS: Partial<Record<Method, string>> = {
   password: 'with a password, checked here',
@@ -54,7 +84,7 @@ export const strings = {
     kerberosHint: 'Without a password, as who you are logged in to this computer.',
     or: 'or with a password',
     vcenterAddress: 'vCenter',
-    vcenterHint: 'Address or name of a vCenter that is joined to this service',
+    vcenterHint: 'Address or name of a vCenter that is joined to this service, with its port if needed',
     username: 'User name',
     usernameHintVcenter: 'As in the vSphere Client, for example anna@vsphere.local',
     usernameHintDirectory: 'As you log in to your computer',
@@ -72,8 +102,14 @@ export const strings = {
     submit: 'Sign in',
     busy: 'Signing in …',
     missing: { vcenter: 'Enter the address of the vCenter.', username: 'Enter your user name.', password: 'Enter your password.' },
-    refused: 'The user name or password is not right.',
-    refusedVcenter: 'The vCenter, the user name or the password is not right.',
+    refused: { detail: 'The user name or password is not right.', remedy: null },
+    refusedVcenter: {
+      detail: 'The vCenter, the user name or the password is not right.',
+      remedy: 'Where several vCenters have one address, enter the port as well, for example vc.example.com:443.',
+    },
+    noRole: { detail: 'The service knows who you are, but you may not use it yet.', remedy: 'Ask an administrator of this service for a role. The request id helps to find the reason.' },
+    vcenterAway: { detail: 'The vCenter that checks your password cannot be reached right now.', remedy: LATER },
+    directoryAway: (name: string) => ({ detail: `The directory ${name}, which checks your password, cannot be reached right now.`, remedy: LATER }),
     throttled: (s: number | null) => (s === null ? 'Too many attempts. Wait a little.' : `Too many attempts. Try again in ${plural(s, 'second', 'seconds')}.`),
   },
 
@@ -189,10 +225,11 @@ export const strings = {
 
   stale: {
     title: 'This list may be out of date.',
+    away: (names: string[]) => `${names.length === 1 ? 'A vCenter is' : 'vCenters are'} away: ${names.join(', ')}. The command "kaasctl vcenter status" tells why.`,
     asOf: (time: string) => `It is as of ${time}.`,
     reason: {
       database: 'Changes cannot be read from the database right now.',
-      vcenter: 'A vCenter that clusters run on cannot be reached.',
+      vcenter: 'A vCenter that clusters run on is away: it cannot be reached, or it refuses the service.',
       rights: 'Your rights cannot be confirmed with vCenter right now; the last known ones are used.',
     } satisfies Record<StaleReason, string>,
   },
@@ -210,6 +247,11 @@ export const strings = {
     timeoutRemedy: 'Try again in a moment.',
     malformed: (status: number) => `The answer did not come from the service (HTTP ${status}).`,
     malformedRemedy: 'A proxy or load balancer in between may have answered instead. Tell the administrator of this service.',
+    problem: (code: string): Fault => FAULTS[code] ?? {
+      detail: `The service could not do this (${code}).`,
+      remedy: 'Try again. If that does not help, give the request id to an administrator of this service.',
+    },
+    stillWaiting: 'The service has not answered yet. Still waiting …',
     requestId: 'Request id',
     retryIn: (s: number) => `Wait ${plural(s, 'second', 'seconds')} before you try again.`,
     retry: 'Try again',

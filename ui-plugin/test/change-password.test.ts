@@ -61,9 +61,9 @@ describe('a refusal', () => {
     expect(failure).toMatchObject({ field: null, text: { detail: 'Too many attempts. Try again in 1 second.' } });
   });
 
-  it('of another kind tells what the service tells', () => {
-    const failure = describeChangePasswordFailure(refusal('conflict', 409, { remedy: 'elsewhere' }));
-    expect(failure).toEqual({ field: null, title: strings.changePassword.failedTitle, text: { detail: 'the detail', remedy: 'elsewhere', requestId: 'r' } });
+  it('of another kind has the words of the page', () => {
+    const failure = describeChangePasswordFailure(refusal('database_unavailable', 503, { remedy: 'elsewhere' }));
+    expect(failure).toEqual({ field: null, title: strings.changePassword.failedTitle, text: { ...strings.error.problem('database_unavailable'), requestId: 'r' } });
   });
 
   it('that did not arrive leaves open what happened', () => {

@@ -1,8 +1,10 @@
 // The api client: what it sends, what it makes of each kind of answer, and the second try after an exchanged token.
 // SPDX-License-Identifier: GPL-3.0-or-later
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiClient, parseRetryAfter, parseStale, type TokenHolder } from '../src/api/client.js';
 import { ApiError, isSessionOver, type Failure } from '../src/api/error.js';
+import { ClusterListModel } from '../src/model/cluster-list.js';
+import { ListWatch } from '../src/model/list-watch.js';
 
 const BASE = 'https://kaas.example.com/prefix/v2/';
 const PAGE = { items: [], next_cursor: null };
@@ -149,6 +151,66 @@ describe('answers', () => {
     const slow = new ApiClient({ base: BASE, fetch: never, timeoutMs: 5 });
     slow.holder = holderOf('tok');
     expect(await failureOf(slow.whoami())).toEqual({ kind: 'timeout' });
+  });
+});
+
+describe('a service that hangs', () => {
+  /** Begins to hang after these answers, which it gives at once. */
+  function hangingAfter(...answers: Response[]): ApiClient {
+    const fake = (_input: unknown, init: RequestInit = {}): Promise<Response> => {
+      const answer = answers.shift();
+      if (answer) return Promise.resolve(answer);
+      return new Promise((_done, fail) => init.signal?.addEventListener('abort', () => fail(init.signal?.reason as Error)));
+    };
+    const client = new ApiClient({ base: BASE, fetch: fake as typeof fetch, settleMs: 0 });
+    client.holder = holderOf('tok');
+    return client;
+  }
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('is told within ten seconds to somebody who just looks', async () => {
+    const client = hangingAfter(json(PAGE), json(PAGE), json(PAGE, 200, { 'KaaS-Watch-Cursor': 'c1' }), json(PAGE));
+    const model = new ClusterListModel(client, () => undefined, () => false);
+    const watch = new ListWatch(client, { changed: () => void model.refreshQuietly(), same: () => model.noteAnswer(), silent: (error) => model.noteSilence(error) });
+    await model.refresh();
+    watch.follow(model.watchQuery());
+    await vi.advanceTimersByTimeAsync(7_000);
+    expect(model.failure).toBeNull(); // an answer may still come
+    await vi.advanceTimersByTimeAsync(2_500);
+    expect(model.failure?.failure).toEqual({ kind: 'timeout' });
+    watch.rest();
+    model.stop();
+  });
+
+  it('is waited for, said after five seconds and no longer than it lasts', async () => {
+    const client = hangingAfter();
+    const said: boolean[] = [];
+    client.onSlow = (isSlow) => said.push(isSlow);
+    const calls = Promise.allSettled([client.listClusters({}, null), client.whoami()]);
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(said).toEqual([]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(said).toEqual([true, true]);
+    await vi.advanceTimersByTimeAsync(25_000);
+    expect((await calls).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(said.at(-1)).toBe(false);
+  });
+
+  it('is no news where waiting is what was asked for, and where the answer came in time', async () => {
+    const client = hangingAfter(json(PAGE));
+    const onSlow = vi.fn();
+    client.onSlow = onSlow;
+    await client.listClusters({}, null);
+    const watched = failureOf(client.watchClusters({}, 'c1', new AbortController().signal));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await watched).toEqual({ kind: 'timeout' });
+    expect(onSlow).not.toHaveBeenCalled();
   });
 });
 

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Answer } from '../src/api/client.js';
 import { ApiError } from '../src/api/error.js';
-import type { Cluster, ClusterQuery, HxCluster, List } from '../src/api/types.js';
+import type { Cluster, ClusterQuery, HxCluster, List, Vcenter } from '../src/api/types.js';
 import { ClusterListModel, PAGE_SIZE } from '../src/model/cluster-list.js';
 
 type Page = Answer<List<Cluster>>;
@@ -19,13 +19,16 @@ function refusal(code: string, status: number): ApiError {
 
 const listClusters = vi.fn<(query: ClusterQuery, etag: string | null, signal?: AbortSignal) => Promise<Page>>();
 const listHxClusters = vi.fn<(cursor: string | null) => Promise<List<HxCluster>>>();
+const listVcenters = vi.fn<() => Promise<Vcenter[]>>();
 const changed = vi.fn();
+let isAdmin: boolean;
 let model: ClusterListModel;
 
 beforeEach(() => {
   vi.resetAllMocks();
   listHxClusters.mockResolvedValue({ items: [], next_cursor: null });
-  model = new ClusterListModel({ listClusters, listHxClusters }, changed, () => new Date(0));
+  isAdmin = false;
+  model = new ClusterListModel({ listClusters, listHxClusters, listVcenters }, changed, () => isAdmin, () => new Date(0));
 });
 
 const names = (): string[] | undefined => model.page?.items.map((c) => c.name);
@@ -145,6 +148,70 @@ describe('failure', () => {
     listClusters.mockRejectedValueOnce(refusal('session_ended', 401));
     await model.refresh();
     expect([model.failure, model.loading]).toEqual([null, false]);
+  });
+});
+
+describe('what following the list tells', () => {
+  const silence = new ApiError({ kind: 'timeout' });
+
+  it('ends a failure that is over: the service answers, so the list is asked for again', async () => {
+    listClusters.mockResolvedValueOnce(page(['a'])).mockRejectedValueOnce(new ApiError({ kind: 'unreachable' })).mockResolvedValueOnce(page(['a']));
+    await model.refresh();
+    model.noteAnswer();
+    expect(listClusters).toHaveBeenCalledTimes(1);
+    await model.refresh();
+    expect(model.failure).not.toBeNull();
+    model.noteAnswer();
+    await vi.waitFor(() => expect(model.failure).toBeNull());
+    expect(listClusters).toHaveBeenCalledTimes(3);
+  });
+
+  it('shows that the service hangs, beside the rows, until it answers', async () => {
+    listClusters.mockResolvedValue(page(['a']));
+    await model.refresh();
+    changed.mockClear();
+    model.noteSilence(silence);
+    expect([names(), model.failure, changed.mock.calls.length]).toEqual([['a'], silence, 1]);
+    await model.refreshQuietly();
+    expect(model.failure).toBeNull();
+  });
+
+  it('says nothing more while a call that somebody waits for is under way', async () => {
+    listClusters.mockReturnValueOnce(new Promise(() => undefined));
+    void model.refresh();
+    model.noteSilence(silence);
+    expect(model.failure).toBeNull();
+  });
+});
+
+describe('vCenters that are away', () => {
+  const vcenter = (name: string, state: Vcenter['state']): Vcenter => ({ id: name, name, state });
+  const stale = page(['a'], null, { stale: ['vcenter'] });
+
+  it('are named to an administrator, until they are back', async () => {
+    isAdmin = true;
+    listClusters.mockResolvedValueOnce(stale).mockResolvedValueOnce(page(['a']));
+    listVcenters.mockResolvedValue([vcenter('east', 'unreachable'), vcenter('west', 'connected'), vcenter('north', 'refused'), vcenter('new', 'not_registered')]);
+    await model.refresh();
+    await vi.waitFor(() => expect(model.awayVcenters).toEqual(['east', 'north']));
+    await model.refresh();
+    await vi.waitFor(() => expect(model.awayVcenters).toEqual([]));
+    expect(listVcenters).toHaveBeenCalledTimes(1);
+  });
+
+  it('are not asked for by others, who may not know', async () => {
+    listClusters.mockResolvedValue(stale);
+    await model.refresh();
+    expect([listVcenters.mock.calls.length, model.stale]).toEqual([0, ['vcenter']]);
+  });
+
+  it('that cannot be named do not stop the list', async () => {
+    isAdmin = true;
+    listClusters.mockResolvedValue(stale);
+    listVcenters.mockRejectedValue(refusal('internal', 500));
+    await model.refresh();
+    await vi.waitFor(() => expect(listVcenters).toHaveBeenCalled());
+    expect([names(), model.failure, model.awayVcenters]).toEqual([['a'], null, []]);
   });
 });
 

@@ -3,9 +3,10 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../src/api/error.js';
 import type { ClusterState, HxCluster, Placement } from '../src/api/types.js';
-import { describeFailure, describeSignInFailure } from '../src/model/failure-text.js';
+import { describeFailure, describeSignInFailure, sentence } from '../src/model/failure-text.js';
 import { absoluteTime, describeHxClusters, describePlacement, describeReplicas, describeState, hostOf, relativeTime, safeHttpsUrl } from '../src/model/format.js';
 import { missingField, sourceOf } from '../src/model/sign-in-form.js';
+import { strings } from '../src/strings.js';
 
 const v = (name: string | null, moref = 'domain-c7', datacenter: string | null = 'DC0') => ({ vcenter_id: 'v', datacenter, moref, name });
 const placement = (more: Partial<Placement>): Placement => ({ source: 'observed', vsphere_clusters: [], hx_clusters: [], hidden: 0, ...more });
@@ -90,9 +91,20 @@ describe('times', () => {
 describe('failures', () => {
   const problem = (code: string, status: number, remedy?: string, retryAfterS: number | null = null) =>
     new ApiError({ kind: 'problem', retryAfterS, problem: { type: '', title: '', status, code, detail: 'what', request_id: 'r', ...(remedy ? { remedy } : {}) } });
-  it('carry detail, remedy and request id', () => {
-    expect(describeFailure(problem('internal', 500, 'do'))).toEqual({ detail: 'what', remedy: 'do', requestId: 'r' });
+  it('have words of the page by their code, and the request id', () => {
+    expect(describeFailure(problem('database_unavailable', 503, 'run kaasctl health'))).toEqual({ ...strings.error.problem('database_unavailable'), requestId: 'r' });
+    expect(describeFailure(problem('internal', 500)).detail).toBe('The service could not do this (internal).');
     expect(describeFailure(problem('busy', 503, undefined, 1)).remedy).toBe('Wait 1 second before you try again.');
+  });
+  it('have the words of the service for administrators, as sentences', () => {
+    expect(describeFailure(problem('database_unavailable', 503, 'run kaasctl health'), true)).toEqual({ detail: 'What.', remedy: 'Run kaasctl health.', requestId: 'r' });
+    expect(describeFailure(problem('busy', 503, undefined, 1), true).remedy).toBe('Wait 1 second before you try again.');
+  });
+  it.each([
+    ['vCenter did not answer', 'vCenter did not answer.'], ['vSphere, too', 'vSphere, too.'], ['kaasd tries again', 'kaasd tries again.'],
+    ['kaasctl: no', 'kaasctl: no.'], ['the list', 'The list.'], ['"x" is none', '"x" is none.'], ['Done!', 'Done!'],
+  ])('keep the letters of names: %s', (text, said) => {
+    expect(sentence(text)).toBe(said);
   });
   it('without an answer say what to check', () => {
     for (const kind of ['unreachable', 'timeout'] as const) expect(describeFailure(new ApiError({ kind })).remedy).not.toBeNull();
@@ -102,10 +114,8 @@ describe('failures', () => {
     expect(() => describeFailure(new TypeError('bug'))).toThrow('bug');
   });
   it('at sign-in have words of their own', () => {
-    expect(describeSignInFailure(problem('invalid_credentials', 401))).toMatchObject({ detail: 'The user name or password is not right.', remedy: null });
-    expect(describeSignInFailure(problem('invalid_credentials', 401, 'check it'), 'vcenter')).toMatchObject({ detail: 'The vCenter, the user name or the password is not right.', remedy: 'Check it.' });
+    expect(describeSignInFailure(problem('invalid_credentials', 401)).detail).toBe('The user name or password is not right.');
     expect(describeSignInFailure(problem('too_many_requests', 429, undefined, 9)).detail).toBe('Too many attempts. Try again in 9 seconds.');
-    expect(describeSignInFailure(problem('not_found', 404)).detail).toBe('What.');
   });
 });
 

@@ -21,6 +21,8 @@ let held: Held[];
 let timers: { ms: number; run: () => void; cancelled: boolean }[];
 let watch: ListWatch;
 const changed = vi.fn();
+const same = vi.fn();
+const silent = vi.fn();
 
 const settle = async (): Promise<void> => {
   for (let n = 0; n < 5; n += 1) await Promise.resolve();
@@ -54,18 +56,19 @@ function refusal(code: string, status: number, retryAfterS: number | null = null
 beforeEach(() => {
   held = [];
   timers = [];
-  changed.mockReset();
-  watch = new ListWatch({ watchClusters }, changed, clock);
+  for (const told of [changed, same, silent]) told.mockReset();
+  watch = new ListWatch({ watchClusters }, { changed, same, silent }, clock);
 });
 
 describe('following', () => {
-  it('asks with the cursor of the answer before, and tells of changes only', async () => {
+  it('asks with the cursor of the answer before, and tells what each answer says', async () => {
     watch.follow(QUERY);
     expect(held[0]?.cursor).toBe('');
     await held[0]?.answer(true, 'c1');
     expect([held[1]?.cursor, changed.mock.calls.length]).toEqual(['c1', 1]);
+    expect(same).not.toHaveBeenCalled();
     await held[1]?.answer(false, 'c1');
-    expect([held[2]?.cursor, changed.mock.calls.length]).toEqual(['c1', 1]);
+    expect([held[2]?.cursor, changed.mock.calls.length, same.mock.calls.length]).toEqual(['c1', 1, 1]);
     await held[2]?.answer(true, 'c2');
     expect([held[3]?.cursor, changed.mock.calls.length]).toEqual(['c2', 2]);
   });
@@ -113,6 +116,15 @@ describe('failures', () => {
     await held[7]?.answer(true, 'c1');
     await held[8]?.refuse(new ApiError({ kind: 'timeout' }));
     expect(timers.at(-1)?.ms).toBe(2000);
+  });
+
+  it('are told at once when the service is silent', async () => {
+    watch.follow(QUERY);
+    await held[0]?.refuse(new ApiError({ kind: 'unreachable' }));
+    expect(silent).not.toHaveBeenCalled();
+    timers[0]?.run();
+    await held[1]?.refuse(new ApiError({ kind: 'timeout' }));
+    expect([silent.mock.calls.length, changed.mock.calls.length]).toEqual([1, 1]);
   });
 
   it('wait as long as the service asks', async () => {

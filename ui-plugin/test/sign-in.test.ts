@@ -50,15 +50,39 @@ describe('accounts', () => {
 describe('failures', () => {
   it('says what to do where nobody gave a role', () => {
     const error = refusal(403, 'forbidden', 'you are known, but no role is mapped to you', 'ask an administrator');
-    expect(describeSignInFailure(error)).toEqual({ detail: 'You are known, but no role is mapped to you.', remedy: 'Ask an administrator.', requestId: 'r-1' });
+    expect(describeSignInFailure(error)).toEqual({ ...words.noRole, requestId: 'r-1' });
     expect(describeKerberosFailure(error)).toEqual(describeSignInFailure(error));
   });
 
   it('tells a ticket that was not sent from one that was not taken', () => {
     expect(describeKerberosFailure(refusal(401, 'unauthenticated'))).toEqual({ ...words.kerberosFault.none, requestId: 'r-1' });
     expect(describeKerberosFailure(refusal(401, 'invalid_credentials'))).toEqual({ ...words.kerberosFault.refused, requestId: 'r-1' });
-    expect(describeSignInFailure(refusal(401, 'invalid_credentials')).detail).toBe(words.refused);
+    expect(describeSignInFailure(refusal(401, 'invalid_credentials')).detail).toBe(words.refused.detail);
     expect(describeKerberosFailure(refusal(429, 'too_many_requests', 'd', undefined, 3)).detail).toBe(words.throttled(3));
+  });
+
+  it('says of a vCenter account that any of the three may be wrong', () => {
+    const refused = refusal(401, 'invalid_credentials');
+    expect(describeSignInFailure(refused, 'vcenter')).toEqual({ ...words.refusedVcenter, requestId: 'r-1' });
+    expect(describeSignInFailure(refused, 'local')).toEqual({ ...words.refused, requestId: 'r-1' });
+  });
+
+  it('tells who checks the password, when that one is away', () => {
+    for (const code of ['upstream_unreachable', 'upstream_timeout', 'tls_untrusted']) {
+      expect(describeSignInFailure(refusal(502, code), 'vcenter').detail).toBe(words.vcenterAway.detail);
+      expect(describeSignInFailure(refusal(502, code), 'directory:corp').detail).toBe(words.directoryAway('corp').detail);
+    }
+    expect(describeSignInFailure(refusal(502, 'upstream_timeout'), 'vcenter').remedy).toBe(words.vcenterAway.remedy);
+  });
+
+  it('names no tool of administrators, whatever the service names', () => {
+    const codes = ['invalid_credentials', 'forbidden', 'too_many_requests', 'upstream_unreachable', 'unavailable', 'internal'];
+    for (const code of codes) {
+      for (const account of ['local', 'vcenter', 'directory:corp', null] as const) {
+        const text = describeSignInFailure(refusal(400, code, "calls are held back; see 'kaasctl vcenter list'", 'run kaasctl'), account);
+        expect(JSON.stringify(text)).not.toMatch(/kaasctl|held back/);
+      }
+    }
   });
 
   it('keeps quiet, when nobody asked, about what a form can do without', () => {

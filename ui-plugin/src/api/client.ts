@@ -2,7 +2,7 @@
 // token is asked through TokenHolder.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { ApiError, isPasswordDue, isSessionOver } from './error.js';
-import type { Cluster, ClusterQuery, HxCluster, List, LoginPasswordRequest, LoginWays, PasswordChange, Problem, StaleReason, Token, Whoami } from './types.js';
+import type { Cluster, ClusterQuery, HxCluster, List, LoginPasswordRequest, LoginWays, PasswordChange, Problem, StaleReason, Token, Vcenter, Whoami } from './types.js';
 
 /** Who has the current token, and wants to know when the service no longer takes it. */
 export interface TokenHolder {
@@ -55,13 +55,20 @@ interface Call {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** Who waits longer is told that the page still waits. */
+const SLOW_MS = 5_000;
 const WAYS_TIMEOUT_MS = 5_000;
 const DEFAULT_SETTLE_MS = 300;
-/** The service holds a request so long; less than the time limit of a call, and than what proxies put up with. */
-const WATCH_WAIT_S = 25;
+/** The service holds a request so long; in a little more than that it has answered, or it hangs. */
+const WATCH_WAIT_S = 5;
+const WATCH_TIMEOUT_MS = 8_000;
 
 export class ApiClient {
   holder: TokenHolder | null = null;
+  /** Told when a call that may take its time begins to take long, and when none does any more. */
+  onSlow: ((isSlow: boolean) => void) | null = null;
+
+  private slow = 0;
 
   constructor(private readonly options: ApiClientOptions) {}
 
@@ -123,7 +130,9 @@ export class ApiClient {
    */
   async watchClusters(query: ClusterQuery, cursor: string, signal: AbortSignal): Promise<Watched> {
     const { q, hx_cluster_id } = query;
-    const answer = await this.call({ method: 'GET', path: 'clusters', query: { q, hx_cluster_id, limit: 1, watch: cursor, wait: WATCH_WAIT_S }, signal });
+    const answer = await this.call({
+      method: 'GET', path: 'clusters', query: { q, hx_cluster_id, limit: 1, watch: cursor, wait: WATCH_WAIT_S }, signal, timeoutMs: WATCH_TIMEOUT_MS,
+    });
     if (answer.watchCursor === null) throw new ApiError({ kind: 'malformed', status: 200 });
     return { changed: answer.body !== null, cursor: answer.watchCursor };
   }
@@ -132,6 +141,12 @@ export class ApiClient {
     const query = { limit: 500, cursor: cursor ?? undefined };
     const answer = await this.list<HxCluster>({ method: 'GET', path: 'hx-clusters', query, signal });
     return answer.body ?? { items: [], next_cursor: null };
+  }
+
+  /** For administrators. */
+  async listVcenters(signal?: AbortSignal): Promise<Vcenter[]> {
+    const answer = await this.list<Vcenter>({ method: 'GET', path: 'vcenters', query: { limit: 500 }, signal });
+    return answer.body?.items ?? [];
   }
 
   private async list<T>(call: Call): Promise<Answer<List<T>>> {
@@ -175,8 +190,10 @@ export class ApiClient {
   }
 
   private async send<T>(call: Call): Promise<Answer<T>> {
-    const limit = AbortSignal.timeout(call.timeoutMs ?? this.options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
-    const signal = call.signal ? AbortSignal.any([limit, call.signal]) : limit;
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), call.timeoutMs ?? this.options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+    const signal = call.signal ? AbortSignal.any([limit.signal, call.signal]) : limit.signal;
+    const notSlow = call.timeoutMs === undefined ? this.noteSlow() : null;
     try {
       const response = await this.options.fetch(this.address(call), {
         method: call.method,
@@ -191,8 +208,28 @@ export class ApiClient {
       return await readAnswer<T>(response);
     } catch (error) {
       if (error instanceof ApiError || call.signal?.aborted) throw error;
-      throw new ApiError({ kind: limit.aborted ? 'timeout' : 'unreachable' });
+      throw new ApiError({ kind: limit.signal.aborted ? 'timeout' : 'unreachable' });
+    } finally {
+      clearTimeout(timer);
+      notSlow?.();
     }
+  }
+
+  /** A call begins; the function is for its end. */
+  private noteSlow(): () => void {
+    const count = (n: number): void => {
+      this.slow += n;
+      this.onSlow?.(this.slow > 0);
+    };
+    let isSlow = false;
+    const timer = setTimeout(() => {
+      isSlow = true;
+      count(1);
+    }, SLOW_MS);
+    return () => {
+      clearTimeout(timer);
+      if (isSlow) count(-1);
+    };
   }
 
   private address(call: Call): string {

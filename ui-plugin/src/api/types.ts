@@ -92,6 +92,12 @@ export interface HxCluster {
   present: boolean;
 }
 
+export interface Vcenter {
+  id: string;
+  name: string;
+  state: 'not_registered' | 'connecting' | 'connected' | 'unreachable' | 'refused';
+}
+
 export interface List<T> {
   items: T[];
   next_cursor: string | null;

@@ -4,7 +4,7 @@ import type { Answer, ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
 import type { Cluster, ClusterQuery, HxCluster, List, Sort, SortKey, StaleReason } from '../api/types.js';
 
-type Api = Pick<ApiClient, 'listClusters' | 'listHxClusters'>;
+type Api = Pick<ApiClient, 'listClusters' | 'listHxClusters' | 'listVcenters'>;
 
 export interface Query {
   q: string;
@@ -26,6 +26,8 @@ export class ClusterListModel {
   loading = false;
   failure: ApiError | null = null;
   stale: StaleReason[] = [];
+  /** Names of the vCenters that make the list stale, where the viewer may know them. */
+  awayVcenters: string[] = [];
   asOf: string | null = null;
   refreshedAt: Date | null = null;
   /** Number of the page that is shown; not of one that is still on its way. */
@@ -42,7 +44,9 @@ export class ClusterListModel {
   /** Aborted when the list goes away; what is under way then says nothing any more. */
   private readonly life = new AbortController();
 
-  constructor(private readonly api: Api, private readonly changed: () => void, private readonly now: () => Date = () => new Date()) {}
+  constructor(
+    private readonly api: Api, private readonly changed: () => void, private readonly isAdmin: () => boolean, private readonly now: () => Date = () => new Date(),
+  ) {}
 
   get hasNext(): boolean {
     return this.page?.next_cursor != null;
@@ -69,6 +73,18 @@ export class ClusterListModel {
   async refreshQuietly(): Promise<void> {
     if (this.loading) this.isDue = true;
     else await this.load(true);
+  }
+
+  /** The service answers, and nothing has changed: if a call has failed before, another one will not. */
+  noteAnswer(): void {
+    if (this.failure) void this.refreshQuietly();
+  }
+
+  /** The service has not answered somebody else's call. A call of one's own that is under way tells by itself. */
+  noteSilence(error: ApiError): void {
+    if (this.loading) return;
+    this.failure = error;
+    this.changed();
   }
 
   async ask(change: Partial<Query>): Promise<void> {
@@ -142,6 +158,7 @@ export class ClusterListModel {
     this.failure = null;
     this.refreshedAt = this.now();
     this.done();
+    void this.nameAway();
     if (this.isDue) void this.load(true);
   }
 
@@ -171,6 +188,22 @@ export class ClusterListModel {
   private done(): void {
     this.running = null;
     this.loading = false;
+    this.changed();
+  }
+
+  /** Who can do something about a vCenter that is away is told which it is. */
+  private async nameAway(): Promise<void> {
+    let names: string[] = [];
+    try {
+      const isTold = this.stale.includes('vcenter') && this.isAdmin();
+      const vcenters = isTold ? await this.api.listVcenters(this.life.signal) : [];
+      names = vcenters.filter(({ state }) => state === 'unreachable' || state === 'refused').map(({ name }) => name);
+    } catch (error) {
+      // Without names it is still told that one is away.
+      if (!(error instanceof ApiError) && !isAborted(error)) throw error;
+    }
+    if (this.life.signal.aborted || names.join() === this.awayVcenters.join()) return;
+    this.awayVcenters = names;
     this.changed();
   }
 

@@ -3,7 +3,7 @@
 import { ApiError } from '../api/error.js';
 import { strings } from '../strings.js';
 import type { ChangePasswordField } from './change-password-form.js';
-import type { Account } from './sign-in-form.js';
+import { directoryOf, type Account } from './sign-in-form.js';
 
 export interface FailureText {
   detail: string;
@@ -11,15 +11,16 @@ export interface FailureText {
   requestId: string | null;
 }
 
-/** The texts for `error`; anything but an ApiError is a fault of this page and is thrown on. */
-export function describeFailure(error: unknown): FailureText {
+/** The texts for `error`; anything but an ApiError is a fault of this page and is thrown on. Administrators read the service's own words. */
+export function describeFailure(error: unknown, forAdmin = false): FailureText {
   if (!(error instanceof ApiError)) throw error;
   const { failure } = error;
   switch (failure.kind) {
     case 'problem': {
-      const { detail, remedy, request_id } = failure.problem;
+      const { code, detail, remedy, request_id } = failure.problem;
+      const words = forAdmin ? { detail: sentence(detail), remedy: remedy === undefined ? null : sentence(remedy) } : strings.error.problem(code);
       const wait = failure.retryAfterS === null ? null : strings.error.retryIn(failure.retryAfterS);
-      return { detail, remedy: remedy ?? wait, requestId: request_id || null };
+      return { detail: words.detail, remedy: forAdmin ? (words.remedy ?? wait) : (wait ?? words.remedy), requestId: request_id || null };
     }
     case 'unreachable':
       return { detail: strings.error.unreachable, remedy: strings.error.unreachableRemedy, requestId: null };
@@ -32,15 +33,24 @@ export function describeFailure(error: unknown): FailureText {
   }
 }
 
-/** The same for the sign-in form, where a refusal and too many attempts have words of their own. The service does not tell strangers which vCenters there are. */
-export function describeSignInFailure(error: unknown, account: Account = 'local'): FailureText {
+/** The same for the sign-in form; `account` is whose password was tried, null for Kerberos. */
+export function describeSignInFailure(error: unknown, account: Account | null = null): FailureText {
   const text = describeFailure(error);
   if (!(error instanceof ApiError) || error.failure.kind !== 'problem') return text;
-  const remedy = error.failure.problem.remedy;
-  const refused = account === 'vcenter' ? strings.signIn.refusedVcenter : strings.signIn.refused;
-  if (error.code === 'invalid_credentials') return { ...text, detail: refused, remedy: remedy ? sentence(remedy) : null };
-  if (error.code === 'too_many_requests') return { ...text, detail: strings.signIn.throttled(error.failure.retryAfterS), remedy: null };
-  return { ...text, detail: sentence(text.detail), remedy: text.remedy && sentence(text.remedy) };
+  return { ...text, ...signInWords(error.failure.problem.code, error.failure.retryAfterS, account) };
+}
+
+/** What means something else at the sign-in than elsewhere. */
+function signInWords(code: string, retryAfterS: number | null, account: Account | null): Partial<FailureText> {
+  const words = strings.signIn;
+  const directory = account && directoryOf(account);
+  // Strangers are not told which vCenters there are: what is wrong may be the vCenter, too.
+  if (code === 'invalid_credentials') return account === 'vcenter' ? words.refusedVcenter : words.refused;
+  if (code === 'too_many_requests') return { detail: words.throttled(retryAfterS), remedy: null };
+  if (code === 'forbidden') return words.noRole;
+  if (account === 'vcenter' && isUpstream(code)) return words.vcenterAway;
+  if (directory && isUpstream(code)) return words.directoryAway(directory);
+  return {};
 }
 
 /** The same for sign-on by Kerberos: what to do about a ticket that is not there, or not taken, only people at that computer and the administrator can find out. */
@@ -51,6 +61,11 @@ export function describeKerberosFailure(error: unknown): FailureText {
   if (error.code === 'unauthenticated') return { ...text, ...words.none };
   if (error.code === 'invalid_credentials') return { ...text, ...words.refused };
   return text;
+}
+
+/** A fault of the vCenter or directory behind the service. */
+function isUpstream(code: string): boolean {
+  return code.startsWith('upstream_') || code === 'tls_untrusted';
 }
 
 /** Is this what the page need not tell when nobody had asked it to sign in? Then there is a form to be filled in, as ever. */
@@ -67,13 +82,22 @@ export function describeChangePasswordFailure(error: unknown): ChangePasswordFai
   const text = describeFailure(error);
   if (!(error instanceof ApiError) || error.failure.kind !== 'problem') return { field: null, title: words.openTitle, text: { ...text, remedy: words.openRemedy } };
   if (error.code === 'invalid_credentials') return { field: 'old', fault: words.refused };
-  if (error.code === 'unprocessable') return { field: 'fresh', fault: [text.detail, text.remedy].filter((part) => part !== null).map(sentence).join(' ') };
+  if (error.code === 'unprocessable') {
+    // What is wrong with a password only the service knows; its words on that are for everybody.
+    const { detail, remedy } = describeFailure(error, true);
+    return { field: 'fresh', fault: remedy === null ? detail : `${detail} ${remedy}` };
+  }
   if (error.code === 'too_many_requests') return { field: null, title: words.failedTitle, text: { ...text, detail: strings.signIn.throttled(error.failure.retryAfterS), remedy: null } };
   return { field: null, title: words.failedTitle, text };
 }
 
+/** Names that begin small wherever they stand; those with a capital letter inside, such as vCenter, are seen by that. */
+const SMALL_NAMES = new Set(['kaasd', 'kaasctl']);
+
 /** The service's words begin small and end without a stop. */
-function sentence(text: string): string {
-  const whole = text.charAt(0).toUpperCase() + text.slice(1);
+export function sentence(text: string): string {
+  const first = /^[\w-]*/.exec(text)?.[0] ?? '';
+  const isName = first !== first.toLowerCase() || SMALL_NAMES.has(first);
+  const whole = isName ? text : text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }

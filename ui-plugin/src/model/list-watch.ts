@@ -7,6 +7,16 @@ import type { ClusterQuery } from '../api/types.js';
 
 type Api = Pick<ApiClient, 'watchClusters'>;
 
+/** What following the list tells. */
+export interface WatchListener {
+  /** The list is, or may be, another one than before. */
+  changed(): void;
+  /** The service has answered that it is not. */
+  same(): void;
+  /** The service has not answered in time. */
+  silent(error: ApiError): void;
+}
+
 /** Time, so that tests can fake it. */
 export interface WatchClock {
   after(ms: number, run: () => void): unknown;
@@ -28,8 +38,7 @@ export class ListWatch {
   private running: AbortController | null = null;
   private timer: unknown = null;
 
-  /** `changed` is called when the list is, or may be, another one than before. */
-  constructor(private readonly api: Api, private readonly changed: () => void, private readonly clock: WatchClock = SYSTEM_CLOCK) {}
+  constructor(private readonly api: Api, private readonly listener: WatchListener, private readonly clock: WatchClock = SYSTEM_CLOCK) {}
 
   /** Follows this query from now on; nothing if it does already. */
   follow(query: ClusterQuery): void {
@@ -66,7 +75,8 @@ export class ListWatch {
   private take(answer: Watched): void {
     this.failures = 0;
     this.cursor = answer.cursor;
-    if (answer.changed) this.changed();
+    if (answer.changed) this.listener.changed();
+    else this.listener.same();
     void this.ask();
   }
 
@@ -75,12 +85,13 @@ export class ListWatch {
     this.running = null;
     if (!(error instanceof ApiError)) throw error;
     if (isSessionOver(error)) return this.rest();
+    if (error.failure.kind === 'timeout') this.listener.silent(error);
     const asked = error.failure.kind === 'problem' ? (error.failure.retryAfterS ?? 0) * 1_000 : 0;
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.failures);
     this.failures += 1;
     this.timer = this.clock.after(Math.max(asked, pause), () => {
       this.timer = null;
-      this.changed();
+      this.listener.changed();
       void this.ask();
     });
   }

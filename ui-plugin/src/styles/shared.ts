@@ -3,7 +3,7 @@
 import { css } from 'lit';
 
 export const shared = css`
-  *, *::before, *::after { box-sizing: border-box; }
+  :host, *, *::before, *::after { box-sizing: border-box; }
   :host([hidden]), [hidden] { display: none !important; }
 
   h1, h2, p { margin: 0; }

@@ -1,10 +1,11 @@
 // The page: the sign-in form, the form for another password, or the list, as the session says.
 // SPDX-License-Identifier: GPL-3.0-or-later
-import { LitElement, html, nothing } from 'lit';
+import { LitElement, css, html, nothing } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import type { ApiClient } from '../api/client.js';
 import type { PasswordChange } from '../api/types.js';
 import '../parts/header.js';
+import '../parts/notice.js';
 import type { Session, SessionState } from '../session/session.js';
 import { remember } from '../session/tab-memory.js';
 import { strings } from '../strings.js';
@@ -16,16 +17,23 @@ type SignedIn = Extract<SessionState, { signedIn: true }>;
 
 @customElement('kaas-app')
 export class App extends LitElement {
+  static override styles = css`
+    .slow { position: fixed; z-index: 20; left: 16px; right: 16px; bottom: 16px; display: grid; justify-content: center; pointer-events: none; }
+    .slow kaas-notice { box-shadow: var(--shadow); }
+  `;
+
   @property({ attribute: false }) api: ApiClient | null = null;
   @property({ attribute: false }) session: Session | null = null;
 
   /** By one's own wish. */
   @state() private changing = false;
   @state() private notice = '';
+  @state() private isSlow = false;
 
   private unsubscribe: (() => void) | undefined;
 
   override willUpdate(changed: Map<PropertyKey, unknown>) {
+    if (changed.has('api') && this.api) this.api.onSlow = (isSlow) => (this.isSlow = isSlow);
     if (!changed.has('session')) return;
     this.unsubscribe?.();
     this.unsubscribe = this.session?.subscribe(() => this.onSession());
@@ -35,6 +43,11 @@ export class App extends LitElement {
     const { session, api } = this;
     if (!session || !api) return nothing;
     document.title = this.titleOf(session.state);
+    return html`${this.renderView(session, api)}
+      <div class="slow" role="status">${this.isSlow ? html`<kaas-notice tone="busy">${strings.error.stillWaiting}</kaas-notice>` : nothing}</div>`;
+  }
+
+  private renderView(session: Session, api: ApiClient) {
     if (!session.state.signedIn) return html`<kaas-sign-in .api=${api} .session=${session} .reason=${session.state.reason}></kaas-sign-in>`;
     const { who, mustChange } = session.state;
     const form = mustChange || this.changing;

@@ -55,8 +55,12 @@ export class ClusterList extends LitElement {
 
   override connectedCallback() {
     super.connectedCallback();
-    this.model = new ClusterListModel(this.api, () => this.onChange());
-    this.watch = new ListWatch(this.api, () => void this.model.refreshQuietly());
+    this.model = new ClusterListModel(this.api, () => this.onChange(), () => this.isAdmin);
+    this.watch = new ListWatch(this.api, {
+      changed: () => void this.model.refreshQuietly(),
+      same: () => this.model.noteAnswer(),
+      silent: (error) => this.model.noteSilence(error),
+    });
     document.addEventListener('visibilitychange', this.onVisible);
     void this.model.refresh();
   }
@@ -68,10 +72,14 @@ export class ClusterList extends LitElement {
     this.model.stop();
   }
 
-  /** What is shown is what is followed, as soon as it is there. */
+  private get isAdmin(): boolean {
+    return this.viewerRole === 'admin';
+  }
+
+  /** What is asked for is what is followed, as soon as it has been answered: if by a failure, following finds out when that is over. */
   private onChange() {
     this.requestUpdate();
-    if (this.model.page !== null && !this.model.loading && document.visibilityState === 'visible') this.watch.follow(this.model.watchQuery());
+    if (!this.model.loading && document.visibilityState === 'visible') this.watch.follow(this.model.watchQuery());
   }
 
   override firstUpdated() {
@@ -109,9 +117,10 @@ export class ClusterList extends LitElement {
   }
 
   private renderStale() {
-    const { stale, asOf } = this.model;
+    const { stale, asOf, awayVcenters } = this.model;
     if (stale.length === 0) return nothing;
-    const reasons = stale.map((reason) => strings.stale.reason[reason]).join(' ');
+    const words = { ...strings.stale.reason, ...(awayVcenters.length > 0 ? { vcenter: strings.stale.away(awayVcenters) } : {}) };
+    const reasons = stale.map((reason) => words[reason]).join(' ');
     return html`<kaas-notice tone="warning" heading=${strings.stale.title}>${reasons} ${asOf ? strings.stale.asOf(absoluteTime(asOf)) : ''}</kaas-notice>`;
   }
 
@@ -119,7 +128,7 @@ export class ClusterList extends LitElement {
     const { failure, page } = this.model;
     if (!failure) return nothing;
     const heading = page ? strings.error.refreshTitle : strings.error.listTitle;
-    return html`<kaas-notice tone="bad" heading=${heading} .failure=${describeFailure(failure)}>
+    return html`<kaas-notice tone="bad" heading=${heading} .failure=${describeFailure(failure, this.isAdmin)}>
       ${page ? html`<p>${strings.error.keptRows}</p>` : nothing}
       <button slot="action" type="button" @click=${() => this.model.refresh()}>${strings.error.retry}</button>
     </kaas-notice>`;
@@ -146,7 +155,7 @@ export class ClusterList extends LitElement {
         <button type="button" @click=${() => model.clearFilters()}>${text.clearFilters}</button>
       </kaas-empty>`;
     }
-    const mayAdd = this.viewerRole === 'admin' || this.viewerRole === 'provisioner';
+    const mayAdd = this.isAdmin || this.viewerRole === 'provisioner';
     if (mayAdd) return html`<kaas-empty heading=${empty.noneTitle} text=${empty.noneAdmin} command=${empty.noneAdminCommand}></kaas-empty>`;
     return html`<kaas-empty heading=${empty.noneUserTitle} text=${empty.noneUser}></kaas-empty>`;
   }

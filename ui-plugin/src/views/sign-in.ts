@@ -20,6 +20,8 @@ import { shared } from '../styles/shared.js';
 import { signInStyles } from '../styles/sign-in.js';
 
 const text = strings.signIn;
+/** As the service takes them; a vCenter is a host name with a port. */
+const MAX_LENGTH: Record<SignInField, number> = { vcenter: 259, username: 256, password: 1024 };
 /** So many accounts stand side by side; more are a list to choose from. */
 const SIDE_BY_SIDE = 2;
 
@@ -120,7 +122,7 @@ export class SignIn extends LitElement {
     return html`<div class="field">
       <label for=${name}>${label}</label>
       <input id=${name} name=${name} type=${name === 'password' ? 'password' : 'text'} autocomplete=${autocomplete[name]} autocapitalize="none"
-        spellcheck="false" required maxlength=${name === 'password' ? 1024 : 253} aria-invalid=${missing} aria-describedby="${name}-hint" />
+        spellcheck="false" required maxlength=${MAX_LENGTH[name]} aria-invalid=${missing} aria-describedby="${name}-hint" />
       <p id="${name}-hint" class="hint ${missing ? 'missing' : 'soft'}">${missing ? text.missing[name] : hint}</p>
     </div>`;
   }
@@ -191,6 +193,7 @@ export class SignIn extends LitElement {
     }
   }
 
+  /** All but the password stays: what is wrong is mended, not typed again. */
   private async refuse(error: unknown, account: Account) {
     this.failure = describeSignInFailure(error, account);
     const password = this.field('password');
