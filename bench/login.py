@@ -17,6 +17,7 @@ from pathlib import Path
 import requests
 from lib.cpu import cpu_ns, process_ns
 from lib.figures import Report, ratio
+from lib.listworld import ANY_NUMBER
 from world.ad import AdWorld
 from world.kaasd import Kaasd
 from world.mariadb import Mariadb
@@ -165,8 +166,8 @@ class Bench:
         stack.callback(scratch.remove)
         self.db = Mariadb(scratch)
         stack.callback(self.db.close)
-        options = {"log": {"level": "notice"}, "server": {"requests_per_address": 0},
-                   "auth": {"kerberos": {"keytab": str(self.ad.keytab("service")), "replay_cache": str(scratch.path / "rcache")}}}
+        kerberos = {"keytab": str(self.ad.keytab("service")), "replay_cache": str(scratch.path / "rcache")}
+        options = {"log": {"level": "notice"}, "server": {"requests_per_address": 0}, "auth": {**ANY_NUMBER["auth"], "kerberos": kerberos}}
         self.kaasd = Kaasd(scratch, self.db.socket, options=options, env=self.ad.env)
         self.kaasd.init()
         self.kaasd.start()

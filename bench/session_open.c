@@ -1,5 +1,6 @@
 /* What one sign-on costs in the store: CPU of this process, statements and transactions of the database, with 1, 4 and 16 at once.
- *   tests/integ/with-mariadb bench/session_open [SIGN-ONS]
+ *   tests/integ/with-mariadb bench/session_open [SIGN-ONS [SESSIONS]]
+ * SESSIONS: as many may the principal have (0: any number).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store_fixture.h"
 
@@ -16,7 +17,7 @@
 #define THREADS_MAX 16U
 
 static struct store *store;
-static unsigned each;
+static unsigned each, live_max;
 
 static double cpu_us(void) {
     struct rusage use;
@@ -50,7 +51,7 @@ static void *sign_on(void *arg) {
         (void)snprintf(s.jti, sizeof(s.jti), "%036u", base + i);
         s.who = (struct principal){
             .id = (char[]){"vc:one:viewer"}, .name = (char[]){"viewer"}, .role = ROLE_USER, .source = SOURCE_VC_SESSION};
-        if (session_store_open(store, &s, &line, &err))
+        if (session_store_open(store, &(struct session_opening){.session = &s, .line = &line, .live_max = live_max}, &err))
             (void)fprintf(stderr, "%s\n", err.text);
     }
     store_thread_end();
@@ -88,6 +89,7 @@ static void measure(unsigned threads, unsigned base) {
 int main(int argc, char **argv) {
     const unsigned total = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1600;
     const unsigned threads[] = {1, 4, 16};
+    live_max = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
     const uint8_t key[SEAL_KEY_BYTES] = {1};
     struct store_options options;
     struct seal *seal = NULL;

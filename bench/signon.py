@@ -17,7 +17,7 @@ import requests
 from lib.cpu import cpu_ns
 from lib.figures import Report, estimate, ratio
 from lib.govmomi import vimpeer
-from lib.listworld import OPTIONS
+from lib.listworld import ANY_NUMBER, OPTIONS
 from world import vimclient
 from world.full import World
 from world.wait import until
@@ -131,7 +131,7 @@ def main() -> None:
     kinds = [kind for kind in MAKERS if kind in wanted]
     raw: dict[str, list[dict[str, float]]] = {f"{who} {kind}": [] for kind in kinds for who in WHO}
     report = Report("signon")
-    with World("signon", options=OPTIONS) as world:
+    with World("signon", options={**OPTIONS, **ANY_NUMBER}) as world:
         world.join()
         front = Front(world)
         for kind in kinds:

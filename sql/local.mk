@@ -44,7 +44,8 @@ SQL_FILES = \
     sql/0086_audit_heads.sql \
     sql/0087_audit_keys.sql \
     sql/0088_hx_peers.sql \
-    sql/0093_audit_deeds.sql
+    sql/0093_audit_deeds.sql \
+    sql/0100_sessions_principal.sql
 EXTRA_DIST += $(SQL_FILES) sql/embed.sh sql/README.md
 
 src/store/sql_files.c: $(SQL_FILES) sql/embed.sh

@@ -20,6 +20,8 @@ SIGN_IN_AGAIN_S = 600  # tokens live 15 minutes
 # Without the line per request that the level "info" writes: the peers write none either.
 # One address asks as often as it can.
 OPTIONS = {"log": {"level": "notice"}, "server": {"requests_per_address": 0}}
+# One person signs on as often as many would.
+ANY_NUMBER = {"auth": {"sessions_per_principal": 0, "signon_rate": 0}}
 
 
 class ListWorld(World):

@@ -21,6 +21,8 @@
 #define CA_BYTES_MAX (4U * 1024U * 1024U)
 #define PATH_BYTES_MAX 8192U
 #define PAGES_MAX 1000
+#define SIGN_IN_TRIES 30U     /* where others of the same account sign in all the time */
+#define SIGN_IN_WAIT_MAX_S 5U /* longer ones are for a person to know of */
 #define STALE_BYTES 64
 #define SYSTEM_CA_FILE "/etc/ssl/certs/ca-certificates.crt"
 
@@ -31,6 +33,7 @@ struct cli_client {
     char *authorization; /* header line with the token */
     json_t *problem;
     char stale[STALE_BYTES]; /* KaaS-Stale of the last answer */
+    unsigned retry_after_s;  /* of the last answer; 0: it did not say so */
 };
 
 static bool is_plain(unsigned char c) {
@@ -245,9 +248,14 @@ static void note_field(const char *line, size_t n, const char *name, char *out, 
 
 static void note_header(void *arg, const char *line, size_t n) {
     const struct noting *noting = arg;
+    char wait[16] = "";
+    int64_t seconds = 0;
     if (noting->watch_cursor)
         note_field(line, n, "KaaS-Watch-Cursor:", noting->watch_cursor, CLI_CURSOR_BYTES);
     note_field(line, n, "KaaS-Stale:", noting->client->stale, STALE_BYTES);
+    note_field(line, n, "Retry-After:", wait, sizeof(wait));
+    if (*wait && str_to_i64(wait, 0, UINT16_MAX, &seconds))
+        noting->client->retry_after_s = (unsigned)seconds;
 }
 
 static int send_request(struct cli_client *client, const struct cli_request *request, const struct strbuf *body,
@@ -286,6 +294,7 @@ int cli_client_call(struct cli_client *client, const struct cli_request *request
     json_decref(client->problem);
     client->problem = NULL;
     client->stale[0] = 0;
+    client->retry_after_s = 0;
     if (request->body)
         rc = json_write(request->body, &body, err);
     if (!rc)
@@ -364,15 +373,31 @@ int cli_client_renew(struct cli_client *client, struct err *err) {
     return rc ? rc : take_token(client, answer, err);
 }
 
+/* Commands of a script come faster than one may sign in for long: then each waits for its turn. */
+static bool waits_for_turn(const struct cli_client *client, int rc, unsigned tries) {
+    const bool is_soon = client->retry_after_s > 0 && client->retry_after_s <= SIGN_IN_WAIT_MAX_S;
+    if (rc != ERR_TOO_MANY || !is_soon || tries == SIGN_IN_TRIES)
+        return false;
+    (void)sleep(client->retry_after_s);
+    return true;
+}
+
 int cli_client_sign_in(struct cli_client *client, const struct cli_account *account, struct err *err) {
     _cleanup_json_ json_t *body = json_object(), *answer = NULL;
     struct cli_request request = {.method = "POST", .path = "/v2/login/password", .body = body, .has_secret_body = true};
+    struct err why = {0};
+    unsigned tries = 0;
     int rc;
     json_put_string(body, "username", account->user);
     json_put_string(body, "password", account->password);
     json_put_string(body, "source", account->source);
-    rc = cli_client_call(client, &request, &answer, err);
+    do {
+        err_clear(&why);
+        rc = cli_client_call(client, &request, &answer, &why);
+    } while (waits_for_turn(client, rc, ++tries));
     json_wipe_string(json_object_get(body, "password"));
+    if (rc && err && !err->code)
+        *err = why;
     return rc ? rc : take_token(client, answer, err);
 }
 

@@ -137,6 +137,11 @@ static int plug_in_work(struct wire *w, struct err *err) {
     return 0;
 }
 
+static struct signon_limits signon_limits_of(const struct config *config) {
+    return (struct signon_limits){.sessions_max = (unsigned)config->auth_sessions_per_principal,
+                                  .per_s = (unsigned)config->auth_signon_rate};
+}
+
 static int make_signon(struct wire *w, struct err *err) {
     struct signon_options options = {
         .store = w->store,
@@ -153,6 +158,7 @@ static int make_signon(struct wire *w, struct err *err) {
         .directory = wire_directory_ops(w),
         .directory_check_ms = w->config.auth_directory_live_check_ms,
         .rights_rechecks_per_s = (unsigned)w->config.auth_rights_recheck_per_s,
+        .limits = signon_limits_of(&w->config),
     };
     return signon_new(&options, &w->signon, err);
 }
@@ -460,6 +466,7 @@ static int reload(struct wire *w, struct err *err) {
     wire_set_scrape_token(w, &token);
     scheduler_wake(w->scheduler, "check");
     log_set_level((enum log_level)(LOG_LEVEL_ERROR + fresh.log_level));
+    signon_set_limits(w->signon, signon_limits_of(&fresh));
     config_print_unreloadable(&w->config, &fresh, &unreloadable);
     if (unreloadable.len)
         log_event(LOG_LEVEL_NOTICE, "restart_needed", "options", unreloadable.data, NULL);

@@ -9,7 +9,7 @@
 #include "db_conn.h"
 #include "err.h"
 
-#define DB_ARGS_MAX 192
+#define DB_ARGS_MAX 208
 #define DB_COLUMNS_MAX 24
 #define DB_VALUE_BYTES_MAX (1024U * 1024U) /* greatest text or blob that is read */
 

@@ -1,21 +1,28 @@
 /* A new session and its line in the audit trail: one transaction of two round trips, which several share when they come at once. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Lines that stand for themselves (refusals) are written along with sessions: on a Galera cluster each transaction costs a round of all nodes. */
+ * Lines that stand for themselves (refusals) are written along with sessions: on a Galera cluster each transaction costs a round of all nodes.
+ * Where a principal has as many sessions as it may, nothing is written, and all is done once more in a transaction that ends old ones first. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "audit_side.h"
 #include "audit_tx.h"
 #include "group_commit.h"
 #include "session_rows.h"
 #include "session_store.h"
+#include "session_tx.h"
 #include "store_tx.h"
 
+#define REASON_BYTES 160
 #define SETTLE_TRIES 3 /* the row of the replica is another one than was known; with one process for each it never is twice */
 
 /* What one caller wants written. */
 struct opening {
-    struct group_entry entry; /* first: the group knows this part only */
-    struct session_new row;   /* without a session: the line alone */
-    bool is_to_try_alone;     /* it was written together with others, and one of them is at fault */
+    struct group_entry entry;  /* first: the group knows this part only */
+    struct session_new row;    /* without a session: the line alone */
+    bool is_to_try_alone;      /* it was written together with others, and one of them is at fault */
+    char reason[REASON_BYTES]; /* why others end for it */
 };
 
 /* What is written in one transaction. */
@@ -23,6 +30,7 @@ struct batch {
     struct opening *const *items;
     size_t count;
     struct group_lead *lead; /* NULL: it is nobody's turn */
+    bool makes_room;         /* old sessions end for those of the batch */
 };
 
 /* From `from` on, as many as one statement takes; sessions stand first. */
@@ -30,7 +38,7 @@ static size_t take_alike(const struct batch *batch, size_t from, struct session_
     size_t n = 0;
     while (n < SESSION_ROWS_MAX && from + n < batch->count) {
         const struct session_new *row = &batch->items[from + n]->row;
-        if (!row->session || (n && !row->once != !out[0].once))
+        if (!row->opening.session || (n && !row->opening.once != !out[0].opening.once))
             break;
         out[n++] = *row;
     }
@@ -41,28 +49,88 @@ static void pass_on(void *arg) {
     group_commit_pass(arg);
 }
 
+/* -- making room --------------------------------------------------------------------------------------------------------------- */
+
+/* Lines about sessions that end, behind those of the batch. Texts are borrowed from it. */
+struct end_lines {
+    struct audit_record *items;
+    size_t count;
+};
+
+static int add_lines(const struct opening *call, const struct session_ends *ends, struct end_lines *out, struct err *err) {
+    for (size_t i = 0; i < ends->count; i++) {
+        void *items = out->items;
+        struct audit_record *line = db_list_add(&items, &out->count, sizeof(*line));
+        out->items = items;
+        if (!line)
+            return err_set(err, ERR_NOMEM, "out of memory");
+        *line = *call->row.opening.line;
+        line->event.action = "session.end";
+        line->event.source = source_name(ends->items[i].source);
+        line->event.object_kind = line->event.object_id = line->event.object_name = NULL;
+        line->event.result = err_slug(ERR_SESSION_ENDED);
+        line->event.reason = call->reason;
+    }
+    return 0;
+}
+
+/* One by one: those of one principal in a batch may be more than it may have. */
+static int write_with_room(struct store_tx *tx, struct opening *call, struct end_lines *lines, struct err *err) {
+    const struct session_opening *opening = &call->row.opening;
+    struct session_new row = call->row;
+    struct session_ends ends = {0};
+    int rc = opening->live_max ? session_tx_make_room(tx, opening->session, opening->live_max, &ends, err) : 0;
+    (void)snprintf(call->reason, sizeof(call->reason), "signed in again with %u sessions under way, as many as there may be",
+                   opening->live_max);
+    if (!rc)
+        rc = add_lines(call, &ends, lines, err);
+    free(ends.items);
+    row.opening.live_max = 0; /* there is room */
+    return rc ? rc : session_rows_write(tx, &row, 1, false, err);
+}
+
+/* -- writing --------------------------------------------------------------------------------------------------------------------- */
+
+/* The sessions of the batch; *done is their number. */
+static int write_sessions(struct store_tx *tx, const struct batch *batch, struct end_lines *ended, size_t *done,
+                          struct err *err) {
+    struct session_new rows[SESSION_ROWS_MAX];
+    size_t n;
+    int rc = 0;
+    while (!rc && (n = take_alike(batch, *done, rows)) != 0) {
+        n = batch->makes_room ? 1 : n;
+        rc = batch->makes_room ? write_with_room(tx, batch->items[*done], ended, err)
+                               : session_rows_write(tx, rows, n, *done == 0, err);
+        *done += n;
+    }
+    return rc;
+}
+
 static int write_batch(struct store_tx *tx, void *arg, struct err *err) {
     const struct batch *batch = arg;
-    struct session_new rows[SESSION_ROWS_MAX];
-    size_t done = 0, n;
-    int rc = 0;
+    struct end_lines ended = {0};
+    size_t done = 0;
+    int rc;
     if (batch->lead)
         store_tx_before_commit(tx, pass_on, batch->lead);
-    while (!rc && (n = take_alike(batch, done, rows)) != 0) {
-        rc = session_rows_write(tx, rows, n, done == 0, err);
-        done += n;
-    }
+    rc = write_sessions(tx, batch, &ended, &done, err);
     for (; done < batch->count && !rc; done++)
-        rc = audit_tx_append(tx, batch->items[done]->row.line, 1, err);
+        rc = audit_tx_append(tx, batch->items[done]->row.opening.line, 1, err);
+    if (!rc)
+        rc = audit_tx_append(tx, ended.items, ended.count, err);
+    free(ended.items);
     return rc;
 }
 
 static int run_batch(struct store *store, struct batch *batch, struct err *err) {
     int rc = AUDIT_TX_UNSETTLED;
-    if (!batch->items[0]->row.session)
+    if (!batch->items[0]->row.opening.session)
         return store_tx(store, write_batch, batch, err);
     for (unsigned i = 0; i < SETTLE_TRIES && rc == AUDIT_TX_UNSETTLED; i++) {
-        rc = store_tx_compound(store, write_batch, batch, err);
+        rc = batch->makes_room ? SESSION_ROWS_FULL : store_tx_compound(store, write_batch, batch, err);
+        batch->makes_room = rc == SESSION_ROWS_FULL;
+        if (batch->makes_room)
+            rc = store_tx(store, write_batch, batch, err);
         if (rc == AUDIT_TX_UNSETTLED) {
             int settled = audit_store_settle(store, err);
             rc = settled ? settled : rc;
@@ -86,7 +154,7 @@ static void sort_in(struct group_entry *const *entries, size_t count, struct ope
     for (unsigned is_line = 0; is_line < 2; is_line++) {
         for (size_t i = 0; i < count; i++) {
             struct opening *call = (struct opening *)(void *)entries[i];
-            if (!call->row.session == (is_line != 0))
+            if (!call->row.opening.session == (is_line != 0))
                 out[n++] = call;
         }
     }
@@ -115,20 +183,15 @@ static int write_opening(struct store *store, struct opening *call, struct err *
     return call->entry.rc;
 }
 
-int session_store_open(struct store *store, const struct session *s, const struct audit_record *line, struct err *err) {
-    return session_store_open_once(store, s, line, NULL, err);
-}
-
-int session_store_open_once(struct store *store, const struct session *s, const struct audit_record *line,
-                            const struct session_once *once, struct err *err) {
+int session_store_open(struct store *store, const struct session_opening *opening, struct err *err) {
     _cleanup_free_ char *group_ids = NULL;
-    struct opening call = {.row = {.session = s, .line = line, .once = once}};
-    int rc = group_set_pack(&s->groups, &group_ids, err);
+    struct opening call = {.row = {.opening = *opening}};
+    int rc = group_set_pack(&opening->session->groups, &group_ids, err);
     call.row.group_ids = group_ids;
     return rc ? rc : write_opening(store, &call, err);
 }
 
 int audit_store_append(struct store *store, const struct audit_record *record, struct err *err) {
-    struct opening call = {.row = {.line = record}};
+    struct opening call = {.row = {.opening = {.line = record}}};
     return write_opening(store, &call, err);
 }

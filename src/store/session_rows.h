@@ -14,12 +14,12 @@
 
 /* A session to be written. Borrowed. */
 struct session_new {
-    const struct session *session;
+    struct session_opening opening;
     const char *group_ids;
-    const struct audit_record *line;
-    const struct session_once *once; /* NULL: the proof may be used again */
 };
 
+#define SESSION_ROWS_FULL 2 /* no ERR_*: one of the principals would have too many, and nothing was written */
+
 /* Writes 1 to SESSION_ROWS_MAX of them, either all with `once` or all without, in one round trip; with `begins` that starts the transaction, too.
- * AUDIT_TX_UNSETTLED (audit_tx.h), ERR_EXISTS. */
+ * AUDIT_TX_UNSETTLED (audit_tx.h), SESSION_ROWS_FULL, ERR_EXISTS. */
 int session_rows_write(struct store_tx *tx, const struct session_new *items, size_t count, bool begins, struct err *err);

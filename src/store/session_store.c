@@ -29,6 +29,7 @@
     " COALESCE(u.must_change_password, s.must_change_password), s.way, s.directory, s.directory_mark, s.acting_id, s.service_id," \
     " s.group_ids" FROM_SESSIONS
 #define GONE "there is no such session"
+#define ENDS_AT_ONCE 100 /* for one new session: of more, the next one ends some, too */
 
 void session_list_done(struct session_list *list) {
     if (!list)
@@ -88,35 +89,88 @@ static int add_session(const struct db_row *row, void *arg, struct err *err) {
     return read_who(row, &s->who, err);
 }
 
+/* -- new ones ----------------------------------------------------------------------------------------------------------------- */
+
+static int add_end(const struct db_row *row, void *arg, struct err *err) {
+    struct session_ends *ends = arg;
+    void *items = ends->items;
+    struct session_end *end = db_list_add(&items, &ends->count, sizeof(*end));
+    ends->items = items;
+    if (!end)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    db_row_copy(row, 0, end->sid, sizeof(end->sid));
+    if (source_parse(db_row_text(row, 1), &end->source))
+        return 0;
+    return err_set(err, ERR_SCHEMA, "a session has an unknown source");
+}
+
+/* FOR UPDATE: what another transaction of this server ends meanwhile is not chosen once more; on another node of a Galera cluster one of the two is
+ * undone and chooses again. */
+int session_tx_make_room(struct store_tx *tx, const struct session *s, unsigned live_max, struct session_ends *out,
+                         struct err *err) {
+    struct session_ends ends = {0};
+    int rc =
+        db_query(store_tx_conn(tx),
+                 &(struct db_query){
+                     .sql = "SELECT sid, COALESCE(way, source) FROM sessions WHERE " SESSION_TX_ALIKE
+                            " AND revoked_at_ms = 0 AND ends_at_ms > ?"
+                            " ORDER BY GREATEST(created_at_ms, rotated_at_ms) DESC, sid LIMIT ? OFFSET ? FOR UPDATE",
+                     .args = DB_ARGS(db_text(s->who.id), db_text(s->who.acting_id), db_number(s->who.source == SOURCE_VC_KEY),
+                                     db_number(s->created_at_ms), db_number(ENDS_AT_ONCE), db_number((int64_t)live_max - 1)),
+                     .columns = "tt",
+                     .row = add_end,
+                     .arg = &ends},
+                 err);
+    for (size_t i = 0; i < ends.count && !rc; i++) {
+        rc = db_run(store_tx_conn(tx), "UPDATE sessions SET revoked_at_ms = ? WHERE sid = ?",
+                    DB_ARGS(db_number(s->created_at_ms), db_text(ends.items[i].sid)), NULL, err);
+        if (!rc)
+            rc = store_tx_note_change(tx, CHANGE_SESSION, ends.items[i].sid, err);
+    }
+    if (rc)
+        free(ends.items);
+    else
+        *out = ends;
+    return rc;
+}
+
 struct insertion {
     const struct session *session;
     const char *group_ids;
+    unsigned live_max;
 };
 
 static int insert(struct store_tx *tx, void *arg, struct err *err) {
     const struct insertion *call = arg;
     const struct session *s = call->session;
     const struct principal *who = &s->who;
-    int rc = db_run(
-        store_tx_conn(tx),
-        "INSERT INTO sessions (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        DB_ARGS(db_text(s->sid), db_text(who->id), db_text(who->name), db_text(who->full_name), db_text(role_name(who->role)),
-                db_text(session_tx_source(who->source)), db_text(who->vcenter_id), db_text(who->vc_user),
-                db_text(who->vc_session_key), db_text(s->jti), db_text(s->old_jti), db_number(s->rotated_at_ms),
-                db_number(s->created_at_ms), db_number(s->ends_at_ms), db_number(s->revoked_at_ms),
-                db_number(s->must_change_password), db_text(session_tx_way(who->source)), db_text(who->directory),
-                db_text(s->directory_mark), db_text(who->acting_id), db_text(who->service_id), db_text(call->group_ids)),
-        NULL, err);
+    struct session_ends ends = {0};
+    int rc = call->live_max ? session_tx_make_room(tx, s, call->live_max, &ends, err) : 0;
+    free(ends.items);
+    if (rc)
+        return rc;
+    rc = db_run(store_tx_conn(tx),
+                "INSERT INTO sessions (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                DB_ARGS(db_text(s->sid), db_text(who->id), db_text(who->name), db_text(who->full_name),
+                        db_text(role_name(who->role)), db_text(session_tx_source(who->source)), db_text(who->vcenter_id),
+                        db_text(who->vc_user), db_text(who->vc_session_key), db_text(s->jti), db_text(s->old_jti),
+                        db_number(s->rotated_at_ms), db_number(s->created_at_ms), db_number(s->ends_at_ms),
+                        db_number(s->revoked_at_ms), db_number(s->must_change_password), db_text(session_tx_way(who->source)),
+                        db_text(who->directory), db_text(s->directory_mark), db_text(who->acting_id), db_text(who->service_id),
+                        db_text(call->group_ids)),
+                NULL, err);
     return rc ? rc : store_tx_note_change(tx, CHANGE_SESSION, s->sid, err);
 }
 
-int session_store_insert(struct store *store, const struct session *s, struct err *err) {
+int session_store_insert(struct store *store, const struct session *s, unsigned live_max, struct err *err) {
     _cleanup_free_ char *group_ids = NULL;
-    struct insertion call = {.session = s};
+    struct insertion call = {.session = s, .live_max = live_max};
     int rc = group_set_pack(&s->groups, &group_ids, err);
     call.group_ids = group_ids;
     return rc ? rc : store_tx(store, insert, &call, err);
 }
+
+/* -- reading ------------------------------------------------------------------------------------------------------------------ */
 
 struct load {
     const char *sid;
@@ -172,6 +226,8 @@ int session_store_list_active(struct store *store, int64_t now_ms, struct sessio
         *out = call.list;
     return rc;
 }
+
+/* -- changing ----------------------------------------------------------------------------------------------------------------- */
 
 /* Why an exchange met no row. */
 static int explain_rotation(struct db_conn *conn, const struct session_rotation *r, struct err *err) {

@@ -16,21 +16,29 @@ struct session_list {
 };
 void session_list_done(struct session_list *list); /* NULL is allowed */
 
-/* Writes a new session. ERR_EXISTS if the sid is taken. */
-int session_store_insert(struct store *store, const struct session *s, struct err *err);
-
-/* The same, with a line of the audit trail in the same transaction: both are written or neither is (session_open.c). */
-int session_store_open(struct store *store, const struct session *s, const struct audit_record *line, struct err *err);
-
-/* The same for a proof that works once: its digest is noted with them (replay_store.h). ERR_EXISTS also if the proof was used before, here or at another
- * replica. */
+/* A proof that works once: its digest is noted with the session (replay_store.h). */
 #define SESSION_ONCE_BYTES 32U
 struct session_once {
     const uint8_t *digest; /* SESSION_ONCE_BYTES of them */
     int64_t until_ms;      /* wall clock; nobody takes the proof any more then */
 };
-int session_store_open_once(struct store *store, const struct session *s, const struct audit_record *line,
-                            const struct session_once *once, struct err *err);
+
+/* A session to be opened. Borrowed. */
+struct session_opening {
+    const struct session *session;
+    const struct audit_record *line; /* written with it */
+    const struct session_once *once; /* NULL: the proof may be used again */
+    unsigned live_max;               /* sessions that the principal may have; 0: any number */
+};
+
+/* Writes a new session and its line of the audit trail in one transaction (session_open.c). Of a principal that has live_max sessions already, those end
+ * that a token was made for longest ago, each with a line; sessions through a program that acts for the person are counted apart, for each program, and so are
+ * those by the key of a vCenter session. Sign-ons that other replicas write at the same moment may not be seen: the next one ends what is too many.
+ * ERR_EXISTS if the sid is taken, or the proof was used before, here or at another replica. */
+int session_store_open(struct store *store, const struct session_opening *opening, struct err *err);
+
+/* The same without lines and proof. */
+int session_store_insert(struct store *store, const struct session *s, unsigned live_max, struct err *err);
 
 /* Reads one, revoked or ended ones too; freed by session_free. ERR_NOT_FOUND. */
 int session_store_load(struct store *store, const char *sid, struct session **out, struct err *err);

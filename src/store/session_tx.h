@@ -21,6 +21,22 @@ enum session_tx_owner { SESSION_TX_PRINCIPAL, SESSION_TX_VCENTER };
 int session_tx_revoke(struct store_tx *tx, enum session_tx_owner owner, const char *owner_id, int64_t now_ms, unsigned *count,
                       struct err *err);
 
+/* Which sessions of a principal are counted together: those that the person has opened; those through one program that acts for the person; and each time
+ * apart those by the key of a session, which proves nothing. Arguments: id, acting_id, is it by a key. */
+#define SESSION_TX_ALIKE "principal_id = ? AND acting_id <=> ? AND (way <=> 'vcenter-key') = ?"
+
+/* Makes room for a new session of this principal, so that it has live_max of them at most; *out gets those that end, and the caller
+ * frees the array. They are noted. */
+struct session_ends {
+    struct session_end {
+        char sid[37];
+        enum source source;
+    } * items;
+    size_t count;
+};
+int session_tx_make_room(struct store_tx *tx, const struct session *s, unsigned live_max, struct session_ends *out,
+                         struct err *err);
+
 /* Revoking, the part about further vCenters: whoever added this one loses it, and the sessions are noted. */
 int session_tx_forget_vcenter(struct store_tx *tx, const char *vcenter_id, struct err *err);
 

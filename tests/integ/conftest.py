@@ -134,8 +134,9 @@ def make_kaasd(scratch: Scratch, fresh_db: Mariadb) -> Iterator[Callable[..., Ka
 
 @pytest.fixture(scope="session")
 def world() -> Iterator[World]:
-    """The whole path: registered vCenter, sample clusters. Look, do not touch."""
-    with World() as whole:
+    """The whole path: registered vCenter, sample clusters. Look, do not touch; sign on as often as you like, since the tests of
+    many files are a few people."""
+    with World(options={"auth": {"sessions_per_principal": 0, "signon_rate": 0}}) as whole:
         whole.join()
         yield whole
 

@@ -444,7 +444,7 @@ static void open_one(unsigned n) {
     (void)snprintf(s.jti, sizeof(s.jti), "%s", sid);
     free(sid);
     s.who = (struct principal){.id = (char[]){"local:a"}, .name = (char[]){"a"}, .role = ROLE_USER, .source = SOURCE_LOCAL};
-    rc = session_store_open_once(store, &s, &line, n % 3 ? NULL : &once, NULL);
+    rc = session_store_open(store, &(struct session_opening){.session = &s, .line = &line, .once = n % 3 ? NULL : &once}, NULL);
     (void)atomic_fetch_add(rc == 0 ? &opened : rc == ERR_EXISTS ? &refused : &other, 1);
 }
 

@@ -5,11 +5,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "audit_tx.h"
 #include "change_store.h"
 #include "grant_store.h"
 #include "platform_store.h"
 #include "replay_store.h"
+#include "session_rows.h"
 #include "session_store.h"
+#include "store_tx.h"
 #include "str.h"
 #include "user_store.h"
 #include "vcenter_store.h"
@@ -137,8 +140,14 @@ static struct session make_session(unsigned n, const char *principal_id) {
 static void insert_session(unsigned n, const char *principal_id) {
     struct session s = make_session(n, principal_id);
     struct err err = {0};
-    ASSERT_OK(session_store_insert(store, &s, &err), &err);
+    ASSERT_OK(session_store_insert(store, &s, 0, &err), &err);
     session_done(&s);
+}
+
+static int open_session(const struct session *s, const struct audit_record *line, const struct session_once *once,
+                        unsigned live_max, struct err *err) {
+    const struct session_opening opening = {.session = s, .line = line, .once = once, .live_max = live_max};
+    return session_store_open(store, &opening, err);
 }
 
 static struct session *load_session(unsigned n) {
@@ -285,15 +294,15 @@ static void test_proof_that_works_once(void **state) {
     unsigned long deleted = 0;
     struct err err = {0};
     (void)state;
-    ASSERT_OK(session_store_open_once(store, &first, &line, &once, &err), &err);
-    ASSERT_CODE(session_store_open_once(store, &second, &line, &once, &err), ERR_EXISTS, &err);
+    ASSERT_OK(open_session(&first, &line, &once, 0, &err), &err);
+    ASSERT_CODE(open_session(&second, &line, &once, 0, &err), ERR_EXISTS, &err);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM sessions WHERE principal_id = 'sid:S-1-5-21-1-2-3-600'"), 1);
     ASSERT_CODE(replay_store_note(store, digests[0], PROOF_ENDS_MS, &err), ERR_EXISTS, &err);
     ASSERT_OK(replay_store_note(store, digests[1], PROOF_ENDS_MS + 2000, &err), &err);
     once.digest = digests[1];
-    ASSERT_CODE(session_store_open_once(store, &second, &line, &once, &err), ERR_EXISTS, &err);
+    ASSERT_CODE(open_session(&second, &line, &once, 0, &err), ERR_EXISTS, &err);
     once = (struct session_once){.digest = digests[2], .until_ms = PROOF_ENDS_MS + 3000};
-    ASSERT_OK(session_store_open_once(store, &second, &line, &once, &err), &err);
+    ASSERT_OK(open_session(&second, &line, &once, 0, &err), &err);
     ASSERT_OK(replay_store_purge(store, PROOF_ENDS_MS + 2500, 1, &deleted, &err), &err);
     assert_int_equal(deleted, 1); /* the oldest */
     ASSERT_OK(replay_store_purge(store, PROOF_ENDS_MS + 2500, 10, &deleted, &err), &err);
@@ -313,8 +322,8 @@ static void test_session_with_its_line(void **state) {
         const struct audit_record line = make_line(&s, n % 2 ? NULL : "why ' not \\");
         if (n % 2)
             s.who.full_name = str_dup("Zo\u00eb O'Brien");
-        ASSERT_OK(session_store_open(store, &s, &line, &err), &err);
-        ASSERT_CODE(session_store_open(store, &s, &line, &err), ERR_EXISTS, &err);
+        ASSERT_OK(open_session(&s, &line, NULL, 0, &err), &err);
+        ASSERT_CODE(open_session(&s, &line, NULL, 0, &err), ERR_EXISTS, &err);
         read = load_session(n);
         assert_string_equal(read->who.id, s.who.id);
         assert_true(str_eq(read->who.full_name, s.who.full_name));
@@ -331,6 +340,155 @@ static void test_session_with_its_line(void **state) {
                      4);
 }
 
+/* -- as many as a principal may have ------------------------------------------------------------------------------------------------ */
+
+#define SO_MANY 3U
+
+/* The n-th session of somebody, a moment after the one before. */
+static void open_next(unsigned n, const char *principal_id, const char *acting_id) {
+    struct session s = make_session(n, principal_id);
+    const struct audit_record line = make_line(&s, NULL);
+    struct err err = {0};
+    s.created_at_ms += n;
+    s.who.acting_id = str_dup(acting_id);
+    ASSERT_OK(open_session(&s, &line, NULL, SO_MANY, &err), &err);
+    session_done(&s);
+}
+
+static void assert_live(unsigned n, bool is_live) {
+    struct session *s = load_session(n);
+    if (!s->revoked_at_ms != is_live)
+        fail_msg("session %u: revoked at %lld", n, (long long)s->revoked_at_ms);
+    session_free(s);
+}
+
+static void test_one_more_ends_the_one_used_longest_ago(void **state) {
+    (void)state;
+    open_next(701, "vc:x:other", NULL);
+    for (unsigned n = 702; n < 702 + SO_MANY; n++)
+        open_next(n, "vc:x:many", NULL);
+    fixture_exec("UPDATE sessions SET rotated_at_ms = created_at_ms + 3000 WHERE sid LIKE '%702'"); /* a token was made for it */
+    (void)fixture_count_changes(store, &positions, CHANGE_SESSION);
+    open_next(705, "vc:x:many", NULL);
+    assert_live(703, false);
+    assert_int_equal(fixture_count_changes(store, &positions, CHANGE_SESSION), 2); /* of both */
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM audit WHERE action = 'session.end' AND principal_id = 'vc:x:many'"
+                                    " AND source = 'vcenter-ticket' AND result = 'session_ended' AND object_id IS NULL"
+                                    " AND reason LIKE 'signed in again with 3 sessions under way%'"),
+                     1);
+    open_next(706, "vc:x:many", NULL);
+    assert_live(704, false);
+    assert_live(701, true);
+    assert_live(702, true);
+    assert_live(705, true);
+    fixture_exec("UPDATE sessions SET ends_at_ms = created_at_ms WHERE sid LIKE '%705'"); /* over: it takes no room */
+    open_next(707, "vc:x:many", NULL);
+    assert_live(702, true);
+    assert_live(706, true);
+}
+
+/* A program cannot end the sessions that a person has opened, nor those of another program. */
+static void test_sessions_through_programs_are_counted_apart(void **state) {
+    (void)state;
+    for (unsigned n = 711; n < 711 + SO_MANY; n++) {
+        open_next(n, "vc:x:anna", NULL);
+        open_next(n + 10, "vc:x:anna", "svc:one");
+        open_next(n + 20, "vc:x:anna", "svc:two");
+    }
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM sessions WHERE revoked_at_ms > 0"), 0);
+    insert_session(741, "vc:x:anna");
+    fixture_exec("UPDATE sessions SET source = 'local', way = 'vcenter-key' WHERE sid LIKE '%741'"); /* which anybody may name */
+    fixture_exec("UPDATE sessions SET created_at_ms = created_at_ms - 1 WHERE sid LIKE '%741'");
+    open_next(724, "vc:x:anna", "svc:one");
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM sessions WHERE revoked_at_ms > 0"), 1);
+    assert_live(721, false);
+    open_next(714, "vc:x:anna", NULL);
+    assert_live(711, false);
+    assert_live(741, true);
+}
+
+/* A smaller number than before: all that are too many end. */
+static void test_a_smaller_number_ends_all_that_are_too_many(void **state) {
+    struct session s = make_session(739, "vc:x:many");
+    struct err err = {0};
+    (void)state;
+    for (unsigned n = 731; n < 739; n++)
+        insert_session(n, "vc:x:many");
+    ASSERT_OK(session_store_insert(store, &s, SO_MANY, &err), &err);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM sessions WHERE revoked_at_ms = 0"), SO_MANY);
+    session_done(&s);
+}
+
+/* Three rows of one statement, the third of `last`. */
+struct three {
+    const char *last;
+    int rc;
+};
+
+static int write_three(struct store_tx *tx, void *arg, struct err *err) {
+    struct three *call = arg;
+    struct session made[3];
+    struct audit_record lines[3];
+    struct session_new rows[3];
+    int rc = audit_tx_settle(tx, err);
+    for (unsigned i = 0; i < 3; i++) {
+        made[i] = make_session(800 + i, i == 2 ? call->last : "vc:x:crowd");
+        lines[i] = make_line(&made[i], NULL);
+        rows[i] = (struct session_new){.opening = {.session = &made[i], .line = &lines[i], .live_max = 2}};
+    }
+    call->rc = rc ? rc : session_rows_write(tx, rows, 3, false, err);
+    for (unsigned i = 0; i < 3; i++)
+        session_done(&made[i]);
+    return rc;
+}
+
+static void test_those_of_one_statement_count_together(void **state) {
+    struct three alike = {.last = "vc:x:crowd"}, unlike = {.last = "vc:x:other"};
+    struct err err = {0};
+    (void)state;
+    ASSERT_OK(store_tx(store, write_three, &alike, &err), &err);
+    assert_int_equal(alike.rc, SESSION_ROWS_FULL);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM sessions"), 0);
+    ASSERT_OK(store_tx(store, write_three, &unlike, &err), &err);
+    assert_int_equal(unlike.rc, 0);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM sessions"), 3);
+}
+
+static atomic_uint next_session;
+
+/* Two principals take turns, in transactions that hold sessions of both. */
+static void *open_many(void *arg) {
+    (void)arg;
+    store_thread_begin();
+    for (unsigned i = 0; i < 50; i++) {
+        const unsigned n = atomic_fetch_add(&next_session, 1);
+        struct session s = make_session(n, n % 2 ? "vc:x:crowd" : "vc:x:queue");
+        const struct audit_record line = make_line(&s, "crowd");
+        struct err err = {0};
+        ASSERT_OK(open_session(&s, &line, NULL, SO_MANY, &err), &err);
+        session_done(&s);
+    }
+    store_thread_end();
+    return NULL;
+}
+
+static void test_many_at_once_are_not_more(void **state) {
+    pthread_t threads[8];
+    (void)state;
+    atomic_store(&next_session, 2000);
+    for (size_t i = 0; i < UNIT_COUNT(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, open_many, NULL), 0);
+    for (size_t i = 0; i < UNIT_COUNT(threads); i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    open_next(2998, "vc:x:queue", NULL); /* none is under way with these */
+    open_next(2999, "vc:x:crowd", NULL);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM sessions"), 402);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM sessions WHERE revoked_at_ms = 0"), 2 * SO_MANY);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM audit WHERE action = 'session.end' AND principal_id IN ('vc:x:crowd', 'vc:x:queue')"),
+                     402 - 2 * SO_MANY);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM audit WHERE action = 'login' AND reason = 'crowd'"), 400);
+}
+
 static void test_sessions(void **state) {
     struct session s = make_session(1, "vc:x:viewer"), *read = NULL;
     struct session_list list = {0};
@@ -338,8 +496,8 @@ static void test_sessions(void **state) {
     unsigned count = 0;
     (void)state;
     s.who.vc_session_key = str_dup("52aa-key");
-    ASSERT_OK(session_store_insert(store, &s, &err), &err);
-    ASSERT_CODE(session_store_insert(store, &s, &err), ERR_EXISTS, &err);
+    ASSERT_OK(session_store_insert(store, &s, 0, &err), &err);
+    ASSERT_CODE(session_store_insert(store, &s, 0, &err), ERR_EXISTS, &err);
     read = load_session(1);
     assert_string_equal(read->sid, s.sid);
     assert_string_equal(read->jti, s.jti);
@@ -394,7 +552,7 @@ static void test_further_vcenters_of_sessions(void **state) {
     int64_t before;
     unsigned long deleted = 0;
     (void)state;
-    ASSERT_OK(session_store_insert(store, &s, &err), &err);
+    ASSERT_OK(session_store_insert(store, &s, 0, &err), &err);
     insert_session(2, "vc:x:other");
     before = fixture_number("SELECT COUNT(*) FROM change_log WHERE kind = 'session'");
     add_vcenter(s.sid, VC_TWO, s.ends_at_ms + 1, 0);
@@ -438,7 +596,7 @@ static void test_session_rotation(void **state) {
         .sid = s.sid, .jti = s.jti, .new_jti = "bbbbbbbb-bbbb-4bbb-8bbb-000000000001", .now_ms = NOW_MS + 5};
     struct err err = {0};
     (void)state;
-    ASSERT_OK(session_store_insert(store, &s, &err), &err);
+    ASSERT_OK(session_store_insert(store, &s, 0, &err), &err);
     ASSERT_OK(session_store_rotate(store, &r, &err), &err);
     read = load_session(1);
     assert_string_equal(read->jti, r.new_jti);
@@ -479,7 +637,7 @@ static void test_one_refresh_wins(void **state) {
     (void)state;
     rotating = make_session(1, "local:a");
     winners = losers = 0;
-    ASSERT_OK(session_store_insert(store, &rotating, &err), &err);
+    ASSERT_OK(session_store_insert(store, &rotating, 0, &err), &err);
     for (size_t i = 0; i < UNIT_COUNT(threads); i++) {
         (void)snprintf(jtis[i], sizeof(jtis[i]), "cccccccc-cccc-4ccc-8ccc-00000000000%zu", i);
         assert_int_equal(pthread_create(&threads[i], NULL, rotate_at_once, jtis[i]), 0);
@@ -528,6 +686,11 @@ int main(void) {
         EACH(test_session_with_its_line),
         EACH(test_end_with_its_line),
         EACH(test_proof_that_works_once),
+        EACH(test_one_more_ends_the_one_used_longest_ago),
+        EACH(test_sessions_through_programs_are_counted_apart),
+        EACH(test_a_smaller_number_ends_all_that_are_too_many),
+        EACH(test_those_of_one_statement_count_together),
+        EACH(test_many_at_once_are_not_more),
         EACH(test_sessions),
         EACH(test_further_vcenters_of_sessions),
         EACH(test_session_rotation),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from world.writing import BODY, GROUND, Client, Load, Told, wait_made
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(120), pytest.mark.unsanitized("src/store"), pytest.mark.final]
 HOT = 3
+SESSIONS_MAX = 50  # auth.sessions_per_principal
 SOME = 100  # writes that let a change of the cluster be seen in what they met
 
 
@@ -177,6 +179,31 @@ def test_a_node_is_cut_off(fresh_hot: Three) -> None:
     check(fresh_hot, told, before)
     check_log(fresh_hot)
     assert "alone" not in [row[0] for row in fresh_hot.rows(galera.first).values()]
+
+
+def test_one_person_at_all_replicas_has_no_more_sessions(three: Three) -> None:
+    """Each replica counts on its own node, and none knows what the others are writing."""
+    password = "a long enough password"
+    made = three.api(0).expect(201, "POST", "/v2/users", headers={"X-KaaS": "1"}, json={
+        "name": "crowd", "role": "user", "password": password, "must_change_password": False})
+    principal = f"local:{made['id']}"
+    until(lambda: all(node.query("SELECT 1 FROM users WHERE name = 'crowd'", database="kaas") for node in three.galera.nodes), "the user")
+
+    def sign_in(n: int) -> str:
+        return three.replicas.all[n % 3].api().login_password("crowd", password).token or ""
+
+    with ThreadPoolExecutor(max_workers=6) as pool:
+        tokens = list(pool.map(sign_in, range(SESSIONS_MAX + 30)))
+    live = "SELECT COUNT(*) FROM sessions WHERE principal_id = %s AND revoked_at_ms = 0"
+    ends = "SELECT COUNT(*) FROM audit WHERE principal_id = %s AND action = 'session.end'"
+    count = three.galera.first.query(live, principal, database="kaas")[0][0]
+    assert SESSIONS_MAX <= count < SESSIONS_MAX + 6, "those that were opened at the same moment are too many until the next one"
+    tokens.append(sign_in(0))
+    for at, node in enumerate(three.galera.nodes):
+        until(lambda node=node: node.query(live, principal, database="kaas") == [(SESSIONS_MAX,)], "as many as there may be")  # type: ignore[misc]
+        assert node.query(ends, principal, database="kaas") == [(len(tokens) - SESSIONS_MAX,)]
+        until(lambda at=at: three.replicas.all[at].api(tokens[0]).call("GET", "/v2/whoami").status_code == 401, "the end of the oldest")  # type: ignore[misc]
+    check_log(three)
 
 
 def test_tokens_are_exchanged_at_one_node_after_the_other(three: Three) -> None:

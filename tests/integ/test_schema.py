@@ -66,8 +66,10 @@ def change(database: Mariadb, sql: str, *values: str) -> None:
 
 
 def undo_of(file: str) -> str:
-    """What takes back a migration that adds one table or one column."""
+    """What takes back a migration that adds one table or one column; one that makes a key anew may be run again as it is."""
     text = (SQL / file).read_text()
+    if re.search(r"DROP KEY (\w+),\s+ADD KEY \1 ", text):
+        return "DO 0"
     table = re.search(r"^CREATE TABLE (\w+)", text, re.MULTILINE)
     column = re.search(r"^ALTER TABLE (\w+) ADD COLUMN (\w+)", text, re.MULTILINE)
     assert table or column, f"{file} adds neither a table nor a column: this test wants one that can be undone"

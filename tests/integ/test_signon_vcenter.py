@@ -112,7 +112,8 @@ def test_the_list_after_a_sign_on_costs_the_vcenter_nothing(world: World, cookie
 @pytest.fixture(scope="module")
 def own() -> Iterator[tuple[World, Clock]]:
     """A world that tests may change, or stop and start."""
-    with clocked_world("q", options={"vcenter": {"call_timeout": "2m"}}) as (whole, clock):
+    options = {"vcenter": {"call_timeout": "2m"}, "auth": {"sessions_per_principal": 0, "signon_rate": 0}}  # crowds of one person
+    with clocked_world("q", options=options) as (whole, clock):
         whole.join()
         until_watching(whole)
         yield whole, clock

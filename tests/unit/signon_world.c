@@ -53,9 +53,10 @@ static struct session *find(const char *sid) {
     return NULL;
 }
 
-int session_store_insert(struct store *store, const struct session *s, struct err *err) {
+int session_store_insert(struct store *store, const struct session *s, unsigned live_max, struct err *err) {
     int rc = begin(err);
     (void)store;
+    sw.live_max = live_max;
     if (rc)
         return rc;
     if (!(sw.sessions_count & (sw.sessions_count - 1))) {
@@ -322,21 +323,16 @@ void audit_store_note(struct store *store, const struct audit_event *event) {
     note_line(&record);
 }
 
-int session_store_open(struct store *store, const struct session *s, const struct audit_record *line, struct err *err) {
+/* Which proofs were used, and which sessions are too many, is a matter of the database: tests/integ. */
+int session_store_open(struct store *store, const struct session_opening *opening, struct err *err) {
     int rc;
     if (sw.before_session)
         sw.before_session();
-    rc = sw.trail_code ? err_set(err, sw.trail_code, "as the test wants it") : session_store_insert(store, s, err);
+    rc = sw.trail_code ? err_set(err, sw.trail_code, "as the test wants it")
+                       : session_store_insert(store, opening->session, opening->live_max, err);
     if (!rc)
-        note_line(line);
+        note_line(opening->line);
     return rc;
-}
-
-/* Which proofs were used is a matter of the database: tests/integ. */
-int session_store_open_once(struct store *store, const struct session *s, const struct audit_record *line,
-                            const struct session_once *once, struct err *err) {
-    (void)once;
-    return session_store_open(store, s, line, err);
 }
 
 int replay_store_note(struct store *store, const uint8_t digest[REPLAY_DIGEST_BYTES], int64_t until_ms, struct err *err) {

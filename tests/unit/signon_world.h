@@ -32,6 +32,7 @@ struct signon_world {
     int trail_code;               /* != 0: a session together with its line is refused with it */
     void (*before_session)(void); /* what happens just before a session is written; NULL: nothing */
     const char *address;          /* from where requests come */
+    unsigned live_max;            /* of the last session that was opened */
     /* a directory */
     int directory_code; /* != 0: what it answers */
     unsigned directory_questions;

@@ -325,6 +325,18 @@ static void every_failing_step_leaves_things_as_they_were(void **state) {
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
+/* Each one is as much work as a sign-on. */
+static void adding_is_paced_as_signing_on_is(void **state) {
+    (void)state;
+    signon_set_limits(signon, (struct signon_limits){.per_s = 1});
+    for (unsigned i = 0; i < 30; i++)
+        assert_int_equal(add(SIGNON_PROOF_COOKIE, VC_B, WEST), 0);
+    assert_int_equal(add(SIGNON_PROOF_COOKIE, VC_B, WEST), ERR_TOO_MANY);
+    assert_string_equal(sw.last_result, "too_many_requests");
+    clock_advance_ms(1000);
+    assert_int_equal(add(SIGNON_PROOF_COOKIE, VC_B, WEST), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_union_of_what_both_say),
@@ -339,6 +351,7 @@ int main(void) {
         TEST(an_event_at_one_vcenter_leaves_the_other_alone),
         TEST(the_end_of_one_proof_is_not_the_end),
         TEST(local_people_may_add_vcenters_too),
+        TEST(adding_is_paced_as_signing_on_is),
         TEST(other_replicas_follow),
         TEST(every_failing_step_leaves_things_as_they_were),
     };

@@ -703,6 +703,68 @@ static void a_mark_fades(void **state) {
     throttle_free(throttle);
 }
 
+/* -- good sign-ons ----------------------------------------------------------------------------------------------------- */
+
+static int cookie_of(const char *user_name, struct err *err) {
+    sw.user_name = user_name;
+    return from_vcenter(SIGNON_PROOF_COOKIE, NULL, sw.good_secret, err);
+}
+
+static void good_sign_ons_are_paced(void **state) {
+    struct err err = {0};
+    (void)state;
+    signon_set_limits(signon, (struct signon_limits){.sessions_max = 7, .per_s = 2});
+    for (unsigned i = 0; i < 60; i++)
+        assert_int_equal(cookie_of("X\\many", NULL), 0);
+    assert_int_equal(sw.live_max, 7);
+    assert_int_equal(cookie_of("X\\many", &err), ERR_TOO_MANY);
+    assert_int_equal(err.retry_after_s, 1);
+    assert_true(err.remedy[0]);
+    assert_string_equal(sw.last_action, "login");
+    assert_string_equal(sw.last_result, "too_many_requests");
+    assert_int_equal(sw.sessions_count, 60);
+    assert_int_equal(cookie_of("X\\other", NULL), 0);
+    clock_advance_ms(500);
+    assert_int_equal(cookie_of("X\\many", NULL), 0);
+    assert_int_equal(cookie_of("X\\many", NULL), ERR_TOO_MANY);
+    signon_set_limits(signon, (struct signon_limits){.per_s = 0});
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_equal(cookie_of("X\\many", NULL), 0);
+}
+
+/* Signs in until it is refused. */
+static unsigned count_until_paced(const struct signon_proof *proof) {
+    unsigned count = 0;
+    int rc = 0;
+    sw.good_secret = proof->secret;
+    for (; !rc; count += !rc) {
+        struct signon_grant grant = {0};
+        rc = signon_world_log_in(signon, proof, &grant, NULL);
+        signon_grant_done(&grant);
+    }
+    assert_int_equal(rc, ERR_TOO_MANY);
+    return count;
+}
+
+/* What a program does for somebody, and whoever knows no more than the key of a session, takes nothing away from them; nor do wrong passwords. */
+static void nobody_is_paced_for_others(void **state) {
+    const struct signon_proof for_anna = {
+        .kind = SIGNON_PROOF_USER, .vcenter_id = VC_A, .user = "X\\anna", .secret = "", .acting_id = "svc:1", .service_id = "1"};
+    const struct signon_proof by_key = {
+        .kind = SIGNON_PROOF_KEY, .vcenter_id = VC_A, .user = "X\\anna", .secret = "52aabbcc-0000-0000-0000-000000000000"};
+    const struct signon_proof own = {
+        .kind = SIGNON_PROOF_COOKIE, .vcenter_id = VC_A, .secret = "0123456789abcdef0123456789abcdef01234567"};
+    (void)state;
+    signon_set_limits(signon, (struct signon_limits){.per_s = 1});
+    sw.user_name = "X\\anna";
+    assert_int_equal(count_until_paced(&for_anna), 30);
+    assert_int_equal(count_until_paced(&by_key), 30);
+    assert_int_equal(count_until_paced(&own), 30);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(local("anna", "wrong", NULL), ERR_CREDENTIALS);
+    assert_int_equal(local("anna", "right horse", NULL), 0);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void) {
@@ -739,6 +801,8 @@ int main(void) {
         TEST(what_stops_the_first_stops_all),
         TEST(a_lane_that_is_full_or_ends_leaves_nobody_waiting),
         TEST(places_are_bounded),
+        TEST(good_sign_ons_are_paced),
+        TEST(nobody_is_paced_for_others),
         TEST(the_delay_grows_to_a_minute_and_is_forgotten),
         TEST(a_flood_of_keys_evicts_those_of_long_ago),
         TEST(forgiveness_takes_one_off),

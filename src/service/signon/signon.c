@@ -22,7 +22,7 @@
 #include "uuid.h"
 
 #define PURGE_BATCH 1000U
-#define KEEP_ENDED_MS (24LL * 3600 * 1000) /* so that a late token still meets "ended", not "unknown" */
+#define KEEP_ENDED_MS (2LL * 3600 * 1000) /* longer than any token lasts */
 
 void signon_identity_done(struct signon_identity *identity) {
     if (!identity)
@@ -59,15 +59,17 @@ int signon_new(const struct signon_options *options, struct signon **out, struct
         (void)pthread_mutex_init(&s->reload_locks[i], NULL);
     random_bytes(s->secret, sizeof(s->secret));
     s->options.issuer = str_dup(options->issuer);
+    signon_set_limits(s, options->limits);
     s->table = session_table_new();
     s->throttle = throttle_new();
     s->known = throttle_new();
     s->bad_tokens = throttle_new();
+    s->pace = throttle_new();
     s->checks = signon_checks_new();
     s->board = rights_board_new(&s->options.vcenter, &pace);
     s->roles = role_rules_new();
     s->shared = (struct live_shared){.board = s->board, .pool = group_pool_new()};
-    if (!s->options.issuer || !s->roles || !s->shared.pool || !s->table || !s->throttle || !s->known || !s->bad_tokens ||
+    if (!s->options.issuer || !s->roles || !s->shared.pool || !s->table || !s->throttle || !s->known || !s->bad_tokens || !s->pace ||
         !s->checks || !s->board || signing_keys_new(s, err)) {
         signon_free(s);
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -88,6 +90,7 @@ void signon_free(struct signon *s) {
     throttle_free(s->throttle);
     throttle_free(s->known);
     throttle_free(s->bad_tokens);
+    throttle_free(s->pace);
     flight_free(s->checks);
     free((void *)(uintptr_t)s->options.issuer);
     (void)pthread_mutex_destroy(&s->lock);
@@ -96,6 +99,11 @@ void signon_free(struct signon *s) {
         (void)pthread_mutex_destroy(&s->reload_locks[i]);
     secret_wipe(s->secret, sizeof(s->secret));
     free(s);
+}
+
+void signon_set_limits(struct signon *s, struct signon_limits limits) {
+    atomic_store(&s->sessions_max, limits.sessions_max);
+    atomic_store(&s->per_s, limits.per_s);
 }
 
 /* Puts a row into the table, unless the session is there already; takes the row over. *out is the one that is in the table. */
@@ -295,7 +303,7 @@ static bool line_stands_in_the_way(int rc) {
 static int write_session_alone(struct signon *s, const struct session *row, const struct session_once *once, struct err *err) {
     int rc = once ? replay_store_note(s->options.store, once->digest, once->until_ms, err) : 0;
     if (!rc)
-        rc = session_store_insert(s->options.store, row, err);
+        rc = session_store_insert(s->options.store, row, atomic_load(&s->sessions_max), err);
     if (!rc)
         signon_count_lost_audit();
     return rc;
@@ -305,8 +313,9 @@ static int write_session(struct signon *s, const struct session *row, const stru
     const struct audit_record line = make_line(wanted->caller, wanted->event, 0);
     struct err why = {0};
     const struct session_once *once = wanted->once;
-    int rc = once ? session_store_open_once(s->options.store, row, &line, once, &why)
-                  : session_store_open(s->options.store, row, &line, &why);
+    const struct session_opening opening = {
+        .session = row, .line = &line, .once = once, .live_max = atomic_load(&s->sessions_max)};
+    int rc = session_store_open(s->options.store, &opening, &why);
     if (rc == ERR_EXISTS && once) /* an id of a session never is there twice */
         return err_set(err, ERR_CREDENTIALS, "this proof was used before");
     if (line_stands_in_the_way(rc))
@@ -316,12 +325,37 @@ static int write_session(struct signon *s, const struct session *row, const stru
     return rc;
 }
 
+int signon_check_pace(struct signon *s, const struct principal *who, struct err *err) {
+    const unsigned per_s = atomic_load(&s->per_s);
+    const struct throttle_pace pace = {.burst = (int64_t)SIGNON_BURST_S * per_s, .every_ms = per_s ? 1000 / per_s : 0};
+    struct throttle_key key = {.kind = 'g'};
+    _cleanup_free_ char *name = NULL;
+    int64_t wait_ms;
+    if (!per_s)
+        return 0;
+    key.name = name = str_format("%s %s %d", who->id, who->acting_id ? who->acting_id : "-", who->source == SOURCE_VC_KEY);
+    if (!name)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    wait_ms = throttle_pace_ms(s->pace, &key, &pace);
+    if (!wait_ms) {
+        throttle_spend(s->pace, &key, &pace);
+        return 0;
+    }
+    (void)err_set(err, ERR_TOO_MANY, "you have signed on too many times within a short while; wait before the next one");
+    (void)err_remedy(err, "use the token for further requests and refresh it, instead of signing on for each");
+    if (err)
+        err->retry_after_s = (unsigned)((wait_ms + 999) / 1000);
+    return ERR_TOO_MANY;
+}
+
 /* First the database, then memory, then the token: nobody holds a token of a session that does not exist. A session that gets no token
  * is ended again. */
 int signon_open_session(struct signon *s, const struct signon_new_session *wanted, struct signon_grant *out, struct err *err) {
     struct session *row = NULL;
     char sid[sizeof(row->sid)];
-    int rc = make_row(wanted, &row, err);
+    int rc = signon_check_pace(s, wanted->who, err);
+    if (!rc)
+        rc = make_row(wanted, &row, err);
     if (!rc)
         rc = write_session(s, row, wanted, err);
     if (rc) {

@@ -50,6 +50,12 @@ struct signon_vcenter_ops {
     int (*submit)(void *arg, const char *vcenter_id, uint64_t party, lane_fn *fn, void *fn_arg, struct err *err);
 };
 
+/* What one principal may do; sessions through a program that acts for a person are counted apart, for each program. */
+struct signon_limits {
+    unsigned sessions_max; /* live sessions; one more ends the one used longest ago; 0: any number */
+    unsigned per_s;        /* good sign-ons a second at this replica, after a pause half a minute's worth at once; 1 to 1000; 0: any number */
+};
+
 struct signon_options {
     struct store *store;
     struct seal *seal;
@@ -65,11 +71,14 @@ struct signon_options {
     int64_t rights_fresh_ms;            /* people who are active are asked about again before their rights get older */
     bool maps_privileges;               /* role mappings by privileges of vCenters count */
     unsigned rights_rechecks_per_s;     /* bound per vCenter; one second's worth may go out at once after a pause */
+    struct signon_limits limits;
 };
 
 /* Makes the room, empty. ERR_NOMEM. Freed by signon_free when no call runs. */
 int signon_new(const struct signon_options *options, struct signon **out, struct err *err);
 void signon_free(struct signon *signon); /* NULL is allowed */
+/* For sign-ons from now on; sessions that are too many end with the next one. */
+void signon_set_limits(struct signon *signon, struct signon_limits limits);
 /* Ends all waits for rights; nothing is asked about them any more. To be called before the lanes of the vCenters end. NULL is allowed. */
 void signon_stop(struct signon *signon);
 

@@ -18,6 +18,7 @@
 
 #define SIGNON_FREE_TRIES 5U        /* failed tries in a row without delay, of one party at one name */
 #define SIGNON_FREE_TRIES_PARTY 50U /* of one party at any names: many people may share an address */
+#define SIGNON_BURST_S 30U          /* so much of what may be signed on is there at once, after a pause */
 #define SIGNON_REFUSALS_COUNT 1024U
 #define SIGNON_REFUSAL_MS 2000
 
@@ -45,6 +46,8 @@ struct signon {
     struct throttle *throttle;
     struct throttle *known;      /* names and parties that have signed in: apart, so that no flood of failures evicts them */
     struct throttle *bad_tokens; /* bearer.c */
+    struct throttle *pace;       /* of good sign-ons: apart for the same reason */
+    atomic_uint sessions_max, per_s; /* struct signon_limits */
     struct rights_board *board;
     struct role_rules *roles;
     struct live_shared shared;                         /* the board again, and the groups */
@@ -94,6 +97,10 @@ int gate_check(const struct gate *gate, struct err *err);
 /* What came of the try; only ERR_CREDENTIALS was a guess. */
 void gate_note(const struct gate *gate, int rc);
 void gate_done(struct gate *gate);
+
+/* Lets a good proof of somebody pass, or not so fast (struct signon_limits); counted as session_store_open counts sessions. To be asked when it was found good, so
+ * that nobody can use up what others may. ERR_TOO_MANY. */
+int signon_check_pace(struct signon *signon, const struct principal *who, struct err *err);
 
 /* Makes the session row, its line in the audit trail (of success) and its first token for a principal, which is copied. */
 struct signon_new_session {
