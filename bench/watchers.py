@@ -24,6 +24,8 @@ from world.watching import add_cluster, metric
 
 WAITERS = 2000
 OF_A_SESSION = 8  # KAAS_WATCHES_PER_SESSION_MAX
+OF_A_PERSON = 64  # KAAS_WATCHES_PER_PRINCIPAL_MAX
+PASSWORD = "a long enough password"
 LIMIT_S = 50  # they wait 60 s
 OPTIONS = {"log": {"level": "notice"}, "server": {"connections_per_address": 0, "requests_per_address": 0}}
 ANSWER = re.compile(rb"HTTP/1\.1 (\d+)")
@@ -53,10 +55,13 @@ def warm_up(world: World, api: Api) -> None:
     until(lambda: api.names() and metric(world.admin, "kaas_list_watches") == 0, "the first cluster")
 
 
-def sign_in(world: World, count: int) -> list[Api]:
-    """Sessions of one person, all by the same cookie."""
-    cookie = world.vcenter.control.login("viewer-east@vsphere.local")["cookie"]
-    return [world.kaasd.api().login_session(world.vcenter.instance_uuid, cookie) for _ in range(count)]
+def sign_in(world: World) -> list[Api]:
+    """As many sessions as can wait so often, of as few people as may have them."""
+    names = [f"waiter-{n}" for n in range(-(-WAITERS // OF_A_PERSON))]
+    for name in names:
+        person = {"name": name, "role": "provisioner", "password": PASSWORD, "must_change_password": False}
+        world.admin.expect(201, "POST", "/v2/users", headers={"X-KaaS": "1"}, json=person)
+    return [world.kaasd.api().login_password(name, PASSWORD) for name in names for _ in range(OF_A_PERSON // OF_A_SESSION)]
 
 
 def wait_all(world: World, sessions: list[Api]) -> list[ssl.SSLSocket]:
@@ -124,7 +129,7 @@ def main() -> None:
     with World("watchers", options=OPTIONS) as world:
         world.join()
         assert world.kaasd.process
-        sessions = sign_in(world, WAITERS // OF_A_SESSION)
+        sessions = sign_in(world)
         warm_up(world, sessions[0])
         server = Server(world.kaasd.process.pid)
         rows = [one_round(world, server, sessions, f"change-{n}") for n in range(rounds)]

@@ -324,7 +324,7 @@ void api_note_change(struct api *api) {
 }
 
 void api_note_session_change(struct api *api, const char *sid) {
-    cluster_watch_wake_key(api->list_watch, cluster_watch_key(sid));
+    cluster_watch_wake_session(api->list_watch, cluster_watch_key(sid));
 }
 
 const char *api_plugin_version(const struct api *api) {

@@ -226,11 +226,17 @@ uint64_t cluster_watch_key(const char *id) {
 
 /* -- places ---------------------------------------------------------------------------------------------------------------------- */
 
-static unsigned count_key(const struct cluster_watch *room, uint64_t key) {
-    unsigned n = 0;
-    for (struct watch_link *link = room->in.next; link != &room->in; link = link->next)
-        n += member_of(link)->key == key;
-    return n;
+struct held {
+    unsigned by_session, by_principal;
+};
+
+static struct held count_places(const struct cluster_watch *room, const struct watch_owner *owner) {
+    struct held held = {0};
+    for (struct watch_link *link = room->in.next; link != &room->in; link = link->next) {
+        held.by_session += member_of(link)->owner.session == owner->session;
+        held.by_principal += member_of(link)->owner.principal == owner->principal;
+    }
+    return held;
 }
 
 static int refuse(int code, const char *text, struct err *err) {
@@ -240,22 +246,26 @@ static int refuse(int code, const char *text, struct err *err) {
     return rc;
 }
 
-static int check_places(const struct cluster_watch *room, uint64_t key, struct err *err) {
-    if (count_key(room, key) >= KAAS_WATCHES_PER_SESSION_MAX)
+static int check_places(const struct cluster_watch *room, const struct watch_owner *owner, struct err *err) {
+    const struct held held = count_places(room, owner);
+    if (held.by_session >= KAAS_WATCHES_PER_SESSION_MAX)
         return refuse(ERR_TOO_MANY, "as many requests of this session wait for lists as one session may have", err);
+    if (held.by_principal >= KAAS_WATCHES_PER_PRINCIPAL_MAX)
+        return refuse(ERR_TOO_MANY, "as many requests of all your sessions wait for lists as one person or program may have",
+                      err);
     if (room->in_count >= KAAS_WATCHES_MAX)
         return refuse(ERR_BUSY, "as many requests wait for lists as this replica allows", err);
     return 0;
 }
 
-int cluster_watch_enter(struct cluster_watch *room, struct cluster_waiter *w, uint64_t key, struct err *err) {
+int cluster_watch_enter(struct cluster_watch *room, struct cluster_waiter *w, const struct watch_owner *owner, struct err *err) {
     if (w->room)
         return 0;
     (void)pthread_mutex_lock(&room->lock);
-    int rc = check_places(room, key, err);
+    int rc = check_places(room, owner, err);
     if (!rc) {
         w->room = room;
-        w->key = key;
+        w->owner = *owner;
         ring_append(&room->in, &w->in);
         room->in_count++;
         set_metric(room);
@@ -311,12 +321,13 @@ void cluster_watch_wake(struct cluster_watch *room) {
     (void)pthread_mutex_unlock(&room->lock);
 }
 
-void cluster_watch_wake_key(struct cluster_watch *room, uint64_t key) {
+void cluster_watch_wake_session(struct cluster_watch *room, uint64_t session) {
     (void)pthread_mutex_lock(&room->lock);
     for (struct watch_link *link = room->in.next; link != &room->in; link = link->next) {
         struct cluster_waiter *w = member_of(link);
-        w->is_called |= w->key == key;
-        if (w->key == key && w->is_waiting)
+        const bool is_it = w->owner.session == session;
+        w->is_called |= is_it;
+        if (is_it && w->is_waiting)
             make_look(room, w);
     }
     (void)pthread_cond_broadcast(&room->wake);

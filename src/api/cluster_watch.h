@@ -20,6 +20,11 @@ struct watch_link {
     struct watch_link *prev, *next;
 };
 
+/* Whose request it is: keys of session and principal. */
+struct watch_owner {
+    uint64_t session, principal;
+};
+
 /* One request. Zeroed at its start; lives as long as the request. The members behind is_gone_arg are the room's. */
 struct cluster_waiter {
     uint64_t seen;                    /* cluster_watch_mark before it looked */
@@ -30,9 +35,9 @@ struct cluster_waiter {
     struct watch_link queued;   /* among those who wait now */
     struct watch_link in;       /* among all who have a place */
     struct cluster_watch *room; /* NULL: no place */
-    uint64_t key;
+    struct watch_owner owner;
     bool is_waiting;
-    bool is_called;  /* something has changed for this key since it began to look */
+    bool is_called;  /* something has changed for this session since it began to look */
     int64_t look_ms; /* monotonic: looks again then, whatever happens */
     lane_fn *run;
     void *run_arg;
@@ -47,12 +52,13 @@ void cluster_watch_free(struct cluster_watch *room); /* NULL is allowed; nobody 
 /* To be read before looking at anything that a change may concern. */
 uint64_t cluster_watch_mark(struct cluster_watch *room);
 
-/* Whose request it is: the places of one are bounded. */
+/* The key of an id. */
 uint64_t cluster_watch_key(const char *id);
 
-/* Takes a place, kept until cluster_watch_leave. Nothing if it has one. ERR_TOO_MANY (all places of this key are taken), ERR_BUSY (all places
- * are). Cheap. */
-int cluster_watch_enter(struct cluster_watch *room, struct cluster_waiter *waiter, uint64_t key, struct err *err);
+/* Takes a place, kept until cluster_watch_leave. Nothing if it has one. ERR_TOO_MANY (all places of this session or principal are taken), ERR_BUSY (all
+ * places are). Cheap. */
+int cluster_watch_enter(struct cluster_watch *room, struct cluster_waiter *waiter, const struct watch_owner *owner,
+                        struct err *err);
 /* Gives the place back, if there is one. Not while it waits. */
 void cluster_watch_leave(struct cluster_waiter *waiter);
 
@@ -61,6 +67,6 @@ void cluster_watch_leave(struct cluster_waiter *waiter);
  * not called. A place must have been taken. */
 int cluster_watch_wait(struct cluster_waiter *waiter, lane_fn *run, void *run_arg, struct err *err);
 
-/* Something may have changed for everybody, or for those with this key only. Cheap enough for every change; callable from any thread. */
+/* Something may have changed for everybody, or for this session only. Cheap enough for every change; callable from any thread. */
 void cluster_watch_wake(struct cluster_watch *room);
-void cluster_watch_wake_key(struct cluster_watch *room, uint64_t key);
+void cluster_watch_wake_session(struct cluster_watch *room, uint64_t session);

@@ -61,20 +61,23 @@ static int go_and_wait(void *arg, lane_fn *run, void *run_arg, struct err *err) 
     return cluster_watch_wait(&call->waiter, run, run_arg, err);
 }
 
-static uint64_t key_of(const struct api_call *call) {
+/* On the admin socket, a user of this host. */
+static struct watch_owner owner_of(const struct api_call *call) {
     char text[32];
     uid_t uid = 0;
     if (call->bearer.session)
-        return cluster_watch_key(live_session_sid(call->bearer.session));
+        return (struct watch_owner){.session = cluster_watch_key(live_session_sid(call->bearer.session)),
+                                    .principal = cluster_watch_key(call->who->id)};
     (void)http_request_peer_uid(call->req, &uid);
     (void)snprintf(text, sizeof(text), "uid %u", (unsigned)uid);
-    return cluster_watch_key(text);
+    return (struct watch_owner){.session = cluster_watch_key(text), .principal = cluster_watch_key(text)};
 }
 
 /* Nothing that may grow old is held meanwhile, least of all a snapshot. */
 static int wait_on(struct api_call *call, struct err *err) {
     struct cluster_waiter *waiter = &call->waiter;
-    int rc = cluster_watch_enter(call->api->list_watch, waiter, key_of(call), err);
+    const struct watch_owner owner = owner_of(call);
+    int rc = cluster_watch_enter(call->api->list_watch, waiter, &owner, err);
     if (rc)
         return rc;
     waiter->looked = waiter->seen;

@@ -108,6 +108,7 @@
 /* requests that wait for a list to change */
 #define KAAS_WATCHES_MAX 2048U /* in all: half of the connections */
 #define KAAS_WATCHES_PER_SESSION_MAX 8U
+#define KAAS_WATCHES_PER_PRINCIPAL_MAX 64U /* by all sessions of a person or program */
 #define KAAS_WATCH_WAIT_DEFAULT_S 30
 #define KAAS_WATCH_WAIT_MAX_S 60
 #define KAAS_WATCH_LOOK_MS 10000 /* they look again so often, since rights may change without anybody telling */

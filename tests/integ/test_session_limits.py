@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import socket
+import ssl
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -16,11 +18,13 @@ from world.kaasd import Kaasd
 from world.places import program
 from world.process import run
 from world.wait import until
+from world.watching import metric
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(40)]
 MAX = 10
 OPTIONS = {"auth": {"sessions_per_principal": MAX, "signon_rate": 0}}
 BURST_S = 30
+WATCHES_OF_A_SESSION, WATCHES_OF_A_PERSON = 8, 64
 LIVE = "SELECT COUNT(*) FROM sessions WHERE principal_id = %s AND revoked_at_ms = 0"
 
 
@@ -174,3 +178,29 @@ def reloaded(pair: Pair, daemon: Kaasd) -> dict[str, dict[str, str]]:
             "server": {"listen": f"127.0.0.1:{daemon.port}", "public_url": first.url, "tls_certificate": str(daemon.tls.cert_file),
                        "tls_key": str(daemon.tls.key_file), "admin_socket": str(daemon.folder / "admin.sock")},
             "replica": {"name": daemon.name}}
+
+
+# -- places of those who wait for a list --------------------------------------------------------------------------------------------------
+
+
+def test_one_person_cannot_have_all_places_of_waiting(pair: Pair) -> None:
+    daemon = pair.both[0]
+    admin, cookie = daemon.admin(), pair.cookie("viewer-east")
+    sessions = [pair.sign_in(cookie) for _ in range(WATCHES_OF_A_PERSON // WATCHES_OF_A_SESSION + 1)]
+    cursor = sessions[0].call("GET", "/v2/clusters", params={"watch": ""}).headers["KaaS-Watch-Cursor"]
+    context = ssl.create_default_context(cafile=str(daemon.tls.ca_file))
+    with ExitStack() as stack:
+        for session in sessions[:-1]:
+            for _ in range(WATCHES_OF_A_SESSION):
+                raw = socket.create_connection(("127.0.0.1", daemon.port))
+                line = stack.enter_context(context.wrap_socket(raw, server_hostname="127.0.0.1"))
+                line.sendall(f"GET /v2/clusters?watch={cursor}&wait=60 HTTP/1.1\r\nHost: localhost\r\n"
+                             f"Authorization: Bearer {session.token}\r\n\r\n".encode())
+        until(lambda: metric(admin, "kaas_list_watches") == WATCHES_OF_A_PERSON, "all waiting")
+        refused = sessions[-1].call("GET", "/v2/clusters", params={"watch": cursor, "wait": 60})
+        assert (refused.status_code, refused.json()["code"]) == (429, "too_many_requests")
+        assert "one person" in refused.json()["detail"] and int(refused.headers["Retry-After"]) > 0
+        other = pair.sign_in(pair.cookie("viewer-dc"))
+        cursor = other.call("GET", "/v2/clusters", params={"watch": ""}).headers["KaaS-Watch-Cursor"]
+        assert other.call("GET", "/v2/clusters", params={"watch": cursor, "wait": 1}).status_code == 204
+    until(lambda: metric(admin, "kaas_list_watches") == 0, "nobody waiting")
