@@ -24,15 +24,8 @@ void explain_done(struct subject *s) {
     free(s->principal_id);
     object_set_done(&s->rights);
     signon_linked_done(s->links, s->links_count);
-    live_groups_unref(s->groups);
-    group_set_done(&s->looked_up);
+    group_set_done(&s->found);
     free(s->picked);
-}
-
-const struct group_set *explain_groups(const struct subject *s) {
-    if (s->is_looked_up)
-        return &s->looked_up;
-    return s->groups ? live_groups_get(s->groups) : NULL;
 }
 
 bool explain_is_of_directory(const char *id) {
@@ -54,8 +47,7 @@ static void take_links(const struct api_call *call, struct subject *s) {
 
 static int pick_grants(const struct dir_platform *platform, struct subject *s, struct err *err) {
     static const struct group_set none;
-    const struct group_set *groups = explain_groups(s);
-    const struct policy_grantee who = {s->principal_id, groups ? groups : &none};
+    const struct policy_grantee who = {s->principal_id, s->groups ? s->groups : &none};
     int rc = policy_pick_grants(platform->grants, platform->grants_count, &who, &s->picked, &s->viewer.grants_count, err);
     s->viewer.grants = platform->grants;
     s->viewer.picked = s->picked;
@@ -110,18 +102,20 @@ static bool is_bare_name(const struct principal *who, const char *wanted) {
 }
 
 static bool take_known(const struct api_call *call, const char *wanted, struct subject *s) {
-    struct signon_known known = {0};
+    struct session known = {.sid = ""};
     if (signon_find_known(call->api->options.signon, wanted, &known, NULL))
         return false;
     if (is_bare_name(&known.who, wanted)) {
-        signon_known_done(&known);
+        session_done(&known);
         return false;
     }
     s->principal_id = STEAL(known.who.id);
     s->viewer.role = known.who.role;
-    s->groups = STEAL(known.groups);
+    s->found = known.groups;
+    s->groups = &s->found;
+    known.groups = (struct group_set){0};
     s->basis = EXPLAIN_BY_SESSION;
-    signon_known_done(&known);
+    session_done(&known);
     return true;
 }
 
@@ -187,9 +181,9 @@ static int read_id(struct api_call *call, const char *wanted, struct subject *s,
 }
 
 static void take_person(struct subject *s, struct identity_person *person) {
-    s->looked_up = person->groups;
+    s->found = person->groups;
+    s->groups = &s->found;
     person->groups = (struct group_set){0};
-    s->is_looked_up = true;
     s->basis = EXPLAIN_BY_DIRECTORY;
     if (*person->refusal)
         (void)snprintf(s->barred, sizeof(s->barred), "%s", person->refusal);
@@ -221,6 +215,6 @@ int explain_look_up(struct api_call *call, const char *wanted, struct subject *s
     else
         (void)snprintf(s->note, sizeof(s->note), "not signed in, and the groups are not known: %.200s", why.text);
     if (!*s->barred)
-        s->viewer.role = signon_mapped_role(call->api->options.signon, s->principal_id, explain_groups(s));
+        s->viewer.role = signon_mapped_role(call->api->options.signon, s->principal_id, s->groups);
     return finish(call, s, err);
 }

@@ -28,19 +28,15 @@ struct subject {
     struct signon_linked links[SIGNON_LINKED_MAX]; /* owned; of somebody else's sessions */
     struct viewer_vcenter linked[SIGNON_LINKED_MAX];
     size_t links_count;
-    struct live_groups *groups; /* one reference; of a session; NULL: there is none */
-    struct group_set looked_up; /* owned; by a directory */
-    bool is_looked_up;          /* these groups count */
-    uint32_t *picked;           /* owned; of viewer */
-    bool has_no_groups;         /* of those who can have none */
+    const struct group_set *groups; /* that count; NULL: not known */
+    struct group_set found;         /* owned; of a session, or by a directory */
+    uint32_t *picked;               /* owned; of viewer */
+    bool has_no_groups;             /* of those who can have none */
     enum explain_basis basis;
     char note[320];  /* what has to be known to read the answer; "": nothing */
     char barred[64]; /* why somebody may not sign in; "": they may */
 };
 void explain_done(struct subject *s);
-
-/* The groups that count; NULL: not known. */
-const struct group_set *explain_groups(const struct subject *s);
 
 /* Is it the id of somebody whom a directory knows? */
 bool explain_is_of_directory(const char *id);

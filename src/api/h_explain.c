@@ -56,7 +56,7 @@ static const char *no_grant_reason(const struct subject *s, bool is_hx) {
                                                                : "a disabled user has no rights";
     if (s->viewer.role == ROLE_SERVICE && !is_hx)
         return "programs see by grants on HX clusters only";
-    if (explain_groups(s) && explain_groups(s)->count)
+    if (s->groups && s->groups->count)
         return "there is no grant on it, neither for the person nor for one of the groups";
     return "there is no grant on it";
 }
@@ -79,7 +79,7 @@ static void add_grants(const struct subject *s, const struct row *place, enum gr
     if (!is_first)
         return;
     row.reason = no_grant_reason(s, kind == GRANT_HX_CLUSTER);
-    if (!explain_groups(s) && !s->has_no_groups && s->viewer.role != ROLE_SERVICE) {
+    if (!s->groups && !s->has_no_groups && s->viewer.role != ROLE_SERVICE) {
         row.match = MATCH_UNKNOWN;
         row.reason = "there is no grant on it for the person; nobody can say in which groups the person is";
     }
@@ -100,10 +100,9 @@ static const char *mapping_reason(const struct subject *s, const struct role_map
 
 static enum match match_mapping(const struct subject *s, const struct role_mapping *m) {
     static const struct group_set none;
-    const struct group_set *groups = explain_groups(s);
-    if (role_mapping_fits(m, s->viewer.principal_id, groups ? groups : &none))
+    if (role_mapping_fits(m, s->viewer.principal_id, s->groups ? s->groups : &none))
         return MATCH_YES;
-    return groups || s->has_no_groups || m->kind != ROLE_MAPPING_MEMBER ? MATCH_NO : MATCH_UNKNOWN;
+    return s->groups || s->has_no_groups || m->kind != ROLE_MAPPING_MEMBER ? MATCH_NO : MATCH_UNKNOWN;
 }
 
 /* Mappings that do not match are for those who manage them. */
@@ -335,12 +334,13 @@ static int go_to_vcenter(struct api_call *call, const char *principal, struct er
 }
 
 static int explain_own(const struct api_call *call, struct subject *s, struct http_response *resp, struct err *err) {
+    struct live_groups *groups = call->bearer.session ? live_session_groups(call->bearer.session) : NULL;
     int rc;
-    s->groups = call->bearer.session ? live_session_groups(call->bearer.session) : NULL;
-    s->has_no_groups = !s->groups;
-    s->basis = s->groups ? EXPLAIN_BY_SESSION : EXPLAIN_BY_ACCOUNT;
+    s->groups = groups ? live_groups_get(groups) : NULL;
+    s->has_no_groups = !groups;
+    s->basis = groups ? EXPLAIN_BY_SESSION : EXPLAIN_BY_ACCOUNT;
     rc = answer(call, s, resp, err);
-    live_groups_unref(s->groups);
+    live_groups_unref(groups);
     return rc;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clock.h"
 #include "handlers.h"
 #include "reply.h"
 #include "session_view.h"
@@ -12,42 +13,72 @@
 static const char *const no_query[] = {NULL};
 
 struct session_page {
-    const struct signon_session_list *list;
+    const struct session_list *list;
     char own[SIGNON_HANDLE_BYTES]; /* "" on the admin socket */
 };
 
+/* Names have no control characters. */
+#define KEY_MARK '\x01'
+
 static const char *session_key(const void *arg, size_t i, char *buffer, size_t n) {
-    const struct signon_session *item = &((const struct session_page *)arg)->list->items[i];
-    (void)snprintf(buffer, n, "%s\x01%s", live_session_who(item->live)->name, item->handle);
+    const struct session *s = &((const struct session_page *)arg)->list->items[i];
+    char handle[SIGNON_HANDLE_BYTES];
+    signon_handle_of(s->sid, handle);
+    (void)snprintf(buffer, n, "%s%c%s", s->who.name, KEY_MARK, handle);
     return buffer;
 }
 
 static json_t *session_item(const void *arg, size_t i) {
     const struct session_page *page = arg;
-    const struct signon_session *item = &page->list->items[i];
-    const struct principal *who = live_session_who(item->live);
+    const struct session *s = &page->list->items[i];
+    char handle[SIGNON_HANDLE_BYTES];
     json_t *object = json_object();
-    json_put_string(object, "id", item->handle);
-    json_put_string(object, "principal_id", who->id);
-    json_put_string(object, "name", who->name);
-    json_put_string(object, "role", role_name(live_session_role(item->live)));
-    json_put_string(object, "method", session_view_method(who->source));
-    view_put_text(object, "vcenter_id", who->vcenter_id);
-    json_put_bool(object, "must_change_password", live_session_must_change_password(item->live));
-    json_put_time(object, "signed_in_at", live_session_created_ms(item->live));
-    json_put_time(object, "ends_at", live_session_ends_ms(item->live));
-    json_put_bool(object, "is_own", str_eq(item->handle, page->own));
+    signon_handle_of(s->sid, handle);
+    json_put_string(object, "id", handle);
+    json_put_string(object, "principal_id", s->who.id);
+    json_put_string(object, "name", s->who.name);
+    json_put_string(object, "role", role_name(s->who.role));
+    json_put_string(object, "method", session_view_method(s->who.source));
+    view_put_text(object, "vcenter_id", s->who.vcenter_id);
+    json_put_bool(object, "must_change_password", s->must_change_password);
+    json_put_time(object, "signed_in_at", s->created_at_ms);
+    json_put_time(object, "ends_at", s->ends_at_ms);
+    json_put_bool(object, "is_own", str_eq(handle, page->own));
     return object;
 }
 
-int h_sessions_list(struct api_call *call, struct http_response *resp, struct err *err) {
+/* `after` is the key in the cursor, which is taken apart; one more than the page holds shows that there is more. */
+static int read_query(struct api_call *call, char after[REPLY_KEY_BYTES], struct session_query *out, struct err *err) {
     static const char *const known[] = {"principal", "limit", "cursor", NULL};
-    _cleanup_signon_sessions_ struct signon_session_list sessions = {0};
-    struct session_page page = {.list = &sessions};
-    struct reply_list list = {.key = session_key, .item = session_item, .arg = &page};
+    bool is_given = false;
+    char *mark;
     int rc = http_request_check_query(call->req, known, err);
     if (!rc)
-        rc = signon_list_sessions(call->api->options.signon, http_request_query(call->req, "principal"), &sessions, err);
+        rc = reply_read_limit(call, &out->limit, err);
+    if (!rc)
+        rc = reply_read_cursor(call, after, &is_given, err);
+    if (rc)
+        return rc;
+    out->limit++;
+    out->now_ms = clock_wall_ms();
+    out->principal = http_request_query(call->req, "principal");
+    mark = is_given ? strrchr(after, KEY_MARK) : NULL;
+    if (mark)
+        *mark = '\0';
+    out->after_name = is_given ? after : NULL;
+    out->after_handle = mark ? mark + 1 : "";
+    return 0;
+}
+
+int h_sessions_list(struct api_call *call, struct http_response *resp, struct err *err) {
+    _cleanup_session_list_ struct session_list sessions = {0};
+    struct session_page page = {.list = &sessions};
+    struct reply_list list = {.key = session_key, .item = session_item, .arg = &page};
+    struct session_query query = {.principal = NULL};
+    char after[REPLY_KEY_BYTES];
+    int rc = read_query(call, after, &query, err);
+    if (!rc)
+        rc = signon_list_sessions(call->api->options.signon, &query, &sessions, err);
     if (rc)
         return rc;
     if (call->bearer.session)

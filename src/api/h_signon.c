@@ -209,13 +209,14 @@ static int refuse_key(struct err *err) {
     return err_remedy(err, "hand over a clone ticket, or sign in as a service account first");
 }
 
-/* A program shows its certificate, or the token of its own session; without either it depends on the configuration. */
+/* A program shows its certificate, or the token of its own session; without either it depends on the configuration. ERR_NOT_FOUND: the session is not in
+ * memory. */
 static int find_service(struct api_call *call, struct err *err) {
     struct http_peer peer;
     if (http_request_peer(call->req, &peer))
         return service_caller_by_certificate(call, err);
     if (http_request_header(call->req, "Authorization"))
-        return service_caller_by_token(call, err);
+        return service_caller_by_token(call, false, err);
     return call->api->options.allows_session_keys ? 0 : refuse_key(err);
 }
 
@@ -240,13 +241,31 @@ static int read_key(struct api_call *call, struct err *err) {
     return 0;
 }
 
-static int login_by_key(struct api_call *call, struct err *err) {
-    int rc = read_key(call, err);
-    if (!rc)
-        rc = find_service(call, err);
-    if (!rc && call->service && !service_caller_may_delegate(call))
+/* Who it is is known. */
+static int go_on_by_key(struct api_call *call, struct err *err) {
+    if (call->service && !service_caller_may_delegate(call))
         return api_go_slow(call, call->api->options.database, service_caller_refuse);
-    return rc ? rc : log_in_at_vcenter(call, err);
+    return log_in_at_vcenter(call, err);
+}
+
+static int find_service_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
+    struct api_call *call = api_call_of(req);
+    int rc = service_caller_by_token(call, true, err);
+    (void)resp;
+    return rc ? rc : go_on_by_key(call, err);
+}
+
+static int login_by_key(struct api_call *call, struct err *err) {
+    struct err why = {0};
+    int rc = read_key(call, err);
+    if (rc)
+        return rc;
+    rc = find_service(call, &why);
+    if (rc == ERR_NOT_FOUND)
+        return api_go_slow(call, call->api->options.database, find_service_in_lane);
+    if (rc && err)
+        *err = why;
+    return rc ? rc : go_on_by_key(call, err);
 }
 
 int h_login_vcenter(struct api_call *call, struct http_response *resp, struct err *err) {

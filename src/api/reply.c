@@ -16,7 +16,6 @@
 #include "str.h"
 
 #define JSON_TYPE "application/json"
-#define KEY_BYTES 1024U
 
 int reply_json(struct http_response *resp, int status, json_t *json, struct err *err) {
     _cleanup_json_ json_t *owned = json;
@@ -186,14 +185,13 @@ int reply_read_limit(struct api_call *call, unsigned *out, struct err *err) {
     return 0;
 }
 
-/* The cursor of a small list is the key of the last item of the page before. */
-static int read_cursor(struct api_call *call, char *out, bool *is_given, struct err *err) {
+int reply_read_cursor(struct api_call *call, char out[REPLY_KEY_BYTES], bool *is_given, struct err *err) {
     const char *text = http_request_query(call->req, "cursor");
     long n;
     *is_given = text != NULL;
     if (!text)
         return 0;
-    n = str_unbase64url(text, strlen(text), (uint8_t *)out, KEY_BYTES - 1);
+    n = str_unbase64url(text, strlen(text), (uint8_t *)out, REPLY_KEY_BYTES - 1);
     if (n <= 0 || memchr(out, 0, (size_t)n))
         return bad_parameter(call, "cursor", err, "is not one that this list gave");
     out[n] = 0;
@@ -202,14 +200,14 @@ static int read_cursor(struct api_call *call, char *out, bool *is_given, struct 
 
 static json_t *cursor_json(const char *key) {
     _cleanup_strbuf_ struct strbuf text;
-    strbuf_init(&text, 2 * KEY_BYTES);
+    strbuf_init(&text, 2 * REPLY_KEY_BYTES);
     str_base64url(&text, (const uint8_t *)key, strlen(key));
     return json_string(text.data);
 }
 
 static void fill_page(const struct reply_list *list, const char *after, unsigned limit, json_t *page) {
     json_t *items = json_array(), *next = json_null();
-    char buffer[KEY_BYTES], last[KEY_BYTES] = "";
+    char buffer[REPLY_KEY_BYTES], last[REPLY_KEY_BYTES] = "";
     for (size_t i = 0; i < list->count; i++) {
         const char *key = list->key(list->arg, i, buffer, sizeof(buffer));
         if (after && strcmp(key, after) <= 0)
@@ -228,14 +226,14 @@ static void fill_page(const struct reply_list *list, const char *after, unsigned
 int reply_list(struct api_call *call, struct http_response *resp, const struct reply_list *list, struct err *err) {
     _cleanup_json_ json_t *page = list->extra ? list->extra : json_object();
     _cleanup_strbuf_ struct strbuf text;
-    char after[KEY_BYTES], etag[REPLY_ETAG_BYTES];
+    char after[REPLY_KEY_BYTES], etag[REPLY_ETAG_BYTES];
     bool is_given = false;
     unsigned limit = 0;
     int rc = reply_read_limit(call, &limit, err);
 
     strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
     if (!rc)
-        rc = read_cursor(call, after, &is_given, err);
+        rc = reply_read_cursor(call, after, &is_given, err);
     if (rc)
         return rc;
     fill_page(list, is_given ? after : NULL, limit, page);

@@ -67,7 +67,7 @@ int reply_etag_of(json_t *json, char out[REPLY_ETAG_BYTES], struct err *err);
 /* Checks If-Match against the tag of what is there now. 0 if absent or fitting, with *is_given; ERR_PRECONDITION. */
 int reply_check_if_match(struct api_call *call, const char *etag, bool *is_given, struct err *err);
 
-/* A list that is small enough to be built for each request. Keys rise strictly and begin with what people sort by. */
+/* A list that is built for each request, or the part of it that begins with the page wanted. Keys rise strictly and begin with what people sort by. */
 struct reply_list {
     size_t count;
     const char *(*key)(const void *arg, size_t i, char *buffer, size_t buffer_bytes);
@@ -80,3 +80,6 @@ int reply_list(struct api_call *call, struct http_response *resp, const struct r
 
 /* The query's limit, or the default. ERR_INVALID. */
 int reply_read_limit(struct api_call *call, unsigned *out, struct err *err);
+/* The key of the last item of the page before, which is the cursor of such a list. ERR_INVALID. */
+#define REPLY_KEY_BYTES 1024U
+int reply_read_cursor(struct api_call *call, char out[REPLY_KEY_BYTES], bool *is_given, struct err *err);

@@ -85,7 +85,8 @@ static int refuse_bearer(struct api_call *call) {
     return 0;
 }
 
-int service_caller_by_token(struct api_call *call, struct err *err) {
+int service_caller_by_token(struct api_call *call, bool may_block, struct err *err) {
+    struct signon *signon = call->api->options.signon;
     const char *header = http_request_header(call->req, "Authorization");
     const struct service_account *found = NULL;
     struct signon_bearer bearer = {0};
@@ -93,9 +94,10 @@ int service_caller_by_token(struct api_call *call, struct err *err) {
     int rc;
     if (!header || strncasecmp(header, "Bearer ", 7) != 0)
         return err_set(err, ERR_UNAUTHENTICATED, "there is no token in the request");
-    rc = signon_verify_from(call->api->options.signon, http_request_client(call->req), header + 7, &bearer, err);
+    rc = may_block ? signon_verify_slow(signon, header + 7, &bearer, err)
+                   : signon_verify_from(signon, http_request_client(call->req), header + 7, &bearer, err);
     if (rc)
-        return rc == ERR_NOT_FOUND ? err_set(err, ERR_SESSION_ENDED, "the session of this token is not known") : rc;
+        return rc;
     who = live_session_who(bearer.session);
     rc = make(call, who->id, err);
     if (!rc && (who->source != SOURCE_SERVICE || !who->service_id || who->acting_id))

@@ -28,6 +28,7 @@
     " IF(s.revoked_at_ms = 0 AND " IS_WITHOUT_USER ", s.created_at_ms, s.revoked_at_ms),"                                         \
     " COALESCE(u.must_change_password, s.must_change_password), s.way, s.directory, s.directory_mark, s.acting_id, s.service_id," \
     " s.group_ids" FROM_SESSIONS
+#define HANDLE "LEFT(SHA2(s.sid, 256), 16)"
 #define GONE "there is no such session"
 #define ENDS_AT_ONCE 100 /* for one new session: of more, the next one ends some, too */
 
@@ -175,6 +176,7 @@ int session_store_insert(struct store *store, const struct session *s, unsigned 
 struct load {
     const char *sid;
     int64_t now_ms;
+    size_t limit;
     struct session_list list;
 };
 
@@ -207,19 +209,58 @@ static int load_active(struct db_conn *conn, void *arg, struct err *err) {
     int rc;
     session_list_done(&call->list);
     rc = db_query(conn,
-                  &(struct db_query){.sql = SELECT_SESSIONS
-                                     " WHERE s.revoked_at_ms = 0 AND s.ends_at_ms > ? AND NOT " IS_WITHOUT_USER " ORDER BY s.sid",
-                                     .args = DB_ARGS(db_number(call->now_ms)),
-                                     .columns = COLUMN_KINDS,
-                                     .row = add_session,
-                                     .arg = &call->list},
+                  &(struct db_query){
+                      .sql = SELECT_SESSIONS
+                      " JOIN (SELECT sid FROM sessions WHERE revoked_at_ms = 0 AND ends_at_ms > ? ORDER BY role = 'admin' DESC,"
+                      " GREATEST(created_at_ms, rotated_at_ms) DESC LIMIT ?) wanted ON wanted.sid = s.sid"
+                      " WHERE NOT " IS_WITHOUT_USER " ORDER BY s.sid",
+                      .args = DB_ARGS(db_number(call->now_ms), db_number((int64_t)call->limit)),
+                      .columns = COLUMN_KINDS,
+                      .row = add_session,
+                      .arg = &call->list},
                   err);
     return rc ? rc : session_read_vcenters(conn, &call->list, NULL, call->now_ms, err);
 }
 
-int session_store_list_active(struct store *store, int64_t now_ms, struct session_list *out, struct err *err) {
-    struct load call = {.now_ms = now_ms};
+int session_store_list_active(struct store *store, int64_t now_ms, size_t limit, struct session_list *out, struct err *err) {
+    struct load call = {.now_ms = now_ms, .limit = limit};
     int rc = store_read(store, load_active, &call, err);
+    if (rc)
+        session_list_done(&call.list);
+    else
+        *out = call.list;
+    return rc;
+}
+
+struct page {
+    const struct session_query *query;
+    struct session_list list;
+};
+
+static int load_page(struct db_conn *conn, void *arg, struct err *err) {
+    struct page *call = arg;
+    const struct session_query *q = call->query;
+    session_list_done(&call->list);
+    return db_query(conn,
+                    &(struct db_query){.sql = SELECT_SESSIONS
+                                       " WHERE s.revoked_at_ms = 0 AND s.ends_at_ms > ? AND NOT " IS_WITHOUT_USER
+                                       " AND (? IS NULL OR s.principal_id = ? OR LOWER(s.principal_name) = LOWER(?))"
+                                       " AND (? IS NULL OR " HANDLE " = ?)"
+                                       " AND (? IS NULL OR s.principal_name > ? OR (s.principal_name = ? AND " HANDLE " > ?))"
+                                       " ORDER BY s.principal_name, " HANDLE " LIMIT ?",
+                                       .args = DB_ARGS(db_number(q->now_ms), db_text(q->principal), db_text(q->principal),
+                                                       db_text(q->principal), db_text(q->handle), db_text(q->handle),
+                                                       db_text(q->after_name), db_text(q->after_name), db_text(q->after_name),
+                                                       db_text(q->after_handle), db_number(q->limit)),
+                                       .columns = COLUMN_KINDS,
+                                       .row = add_session,
+                                       .arg = &call->list},
+                    err);
+}
+
+int session_store_list(struct store *store, const struct session_query *query, struct session_list *out, struct err *err) {
+    struct page call = {.query = query};
+    int rc = store_read(store, load_page, &call, err);
     if (rc)
         session_list_done(&call.list);
     else

@@ -11,10 +11,11 @@
 #include "store.h"
 
 struct session_list {
-    struct session *items; /* by sid */
+    struct session *items;
     size_t count;
 };
 void session_list_done(struct session_list *list); /* NULL is allowed */
+#define _cleanup_session_list_ __attribute__((cleanup(session_list_done)))
 
 /* A proof that works once: its digest is noted with the session (replay_store.h). */
 #define SESSION_ONCE_BYTES 32U
@@ -43,8 +44,22 @@ int session_store_insert(struct store *store, const struct session *s, unsigned 
 /* Reads one, revoked or ended ones too; freed by session_free. ERR_NOT_FOUND. */
 int session_store_load(struct store *store, const char *sid, struct session **out, struct err *err);
 
-/* Reads those not revoked that end after now_ms, for start-up. *out (uninitialised) is given back by session_list_done. */
-int session_store_list_active(struct store *store, int64_t now_ms, struct session_list *out, struct err *err);
+/* Reads, by sid, those not revoked that end after now_ms, for start-up: `limit` at most, administrators first, then those that a token was made for last. *out
+ * (uninitialised) is given back by session_list_done. */
+int session_store_list_active(struct store *store, int64_t now_ms, size_t limit, struct session_list *out, struct err *err);
+
+/* A page of live sessions, by the names of their people and then by handle: the first 16 hex digits of the SHA-256 of the sid. Texts that are NULL do not
+ * count. Further vCenters are not read. */
+#define SESSION_HANDLE_BYTES 17
+struct session_query {
+    int64_t now_ms;
+    const char *principal;                 /* id, or name in any case */
+    const char *handle;                    /* this one */
+    const char *after_name, *after_handle; /* the last one of the page before */
+    unsigned limit;
+};
+/* *out (uninitialised) is given back by session_list_done. */
+int session_store_list(struct store *store, const struct session_query *query, struct session_list *out, struct err *err);
 
 struct session_rotation {
     const char *sid;

@@ -7,6 +7,7 @@
 
 #include "audit_tx.h"
 #include "change_store.h"
+#include "digest.h"
 #include "grant_store.h"
 #include "platform_store.h"
 #include "replay_store.h"
@@ -196,7 +197,7 @@ static void test_user_takes_grants_and_sessions_along(void **state) {
     assert_true(gone->revoked_at_ms);
     session_free(gone);
     struct session_list active = {0};
-    ASSERT_OK(session_store_list_active(store, NOW_MS, &active, &err), &err);
+    ASSERT_OK(session_store_list_active(store, NOW_MS, 1000, &active, &err), &err);
     assert_int_equal(active.count, 1);
     session_list_done(&active);
     ASSERT_CODE(user_store_delete(store, &removal, &err), ERR_NOT_FOUND, &err);
@@ -489,6 +490,79 @@ static void test_many_at_once_are_not_more(void **state) {
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM audit WHERE action = 'login' AND reason = 'crowd'"), 400);
 }
 
+/* -- lists of them ------------------------------------------------------------------------------------------------------------------- */
+
+static void test_the_first_ones_to_be_loaded(void **state) {
+    struct session_list list = {0};
+    struct err err = {0};
+    (void)state;
+    for (unsigned n = 741; n < 746; n++)
+        insert_session(n, "vc:x:viewer");
+    fixture_exec("UPDATE sessions SET created_at_ms = created_at_ms + 1 WHERE sid LIKE '%743'");
+    fixture_exec("UPDATE sessions SET rotated_at_ms = created_at_ms + 2 WHERE sid LIKE '%741'");
+    fixture_exec("UPDATE sessions SET created_at_ms = created_at_ms - 1, role = 'admin' WHERE sid LIKE '%745'");
+    ASSERT_OK(session_store_list_active(store, NOW_MS, 3, &list, &err), &err);
+    assert_int_equal(list.count, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        char *sid = fixture_uuid(741 + 2 * i);
+        assert_string_equal(list.items[i].sid, sid);
+        free(sid);
+    }
+    session_list_done(&list);
+}
+
+static size_t count_listed(struct session_query query) {
+    struct session_list list = {0};
+    struct err err = {0};
+    size_t count;
+    query.now_ms = NOW_MS;
+    query.limit = query.limit ? query.limit : 100;
+    ASSERT_OK(session_store_list(store, &query, &list, &err), &err);
+    count = list.count;
+    session_list_done(&list);
+    return count;
+}
+
+static void handle_of(const char *sid, char out[SESSION_HANDLE_BYTES]) {
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    digest_sha256(sid, strlen(sid), digest);
+    str_hex(digest, (SESSION_HANDLE_BYTES - 1) / 2, out);
+}
+
+/* Reads on behind the last one of the page before, as clients do. */
+static void test_pages_of_sessions(void **state) {
+    char name[100] = "", handle[SESSION_HANDLE_BYTES] = "", next[SESSION_HANDLE_BYTES];
+    struct session_query query = {.now_ms = NOW_MS, .limit = 1};
+    size_t seen = 0;
+    (void)state;
+    for (unsigned n = 751; n < 756; n++)
+        insert_session(n, n < 753 ? "vc:x:anna" : "vc:x:bert");
+    insert_session(756, "local:nobody"); /* there is no such user any more */
+    fixture_exec("UPDATE sessions SET principal_name = 'X\\\\Bert' WHERE principal_id = 'vc:x:bert'");
+    fixture_exec("UPDATE sessions SET revoked_at_ms = 1 WHERE sid LIKE '%755'");
+    for (bool is_over = false; !is_over; query.after_name = name, query.after_handle = handle) {
+        struct session_list list = {0};
+        struct err err = {0};
+        ASSERT_OK(session_store_list(store, &query, &list, &err), &err);
+        is_over = !list.count;
+        if (!is_over) {
+            const int order = strcmp(name, list.items[0].who.name);
+            handle_of(list.items[0].sid, next);
+            assert_true(order < 0 || (!order && strcmp(handle, next) < 0));
+            (void)snprintf(name, sizeof(name), "%s", list.items[0].who.name);
+            memcpy(handle, next, sizeof(handle));
+            seen++;
+        }
+        session_list_done(&list);
+    }
+    assert_int_equal(seen, 4);
+    assert_int_equal(count_listed((struct session_query){.handle = handle}), 1);
+    assert_int_equal(count_listed((struct session_query){.handle = "0123456789abcdef"}), 0);
+    assert_int_equal(count_listed((struct session_query){.principal = "vc:x:bert"}), 2);
+    assert_int_equal(count_listed((struct session_query){.principal = "x\\bERT"}), 2);
+    assert_int_equal(count_listed((struct session_query){.principal = "nobody"}), 0);
+}
+
 static void test_sessions(void **state) {
     struct session s = make_session(1, "vc:x:viewer"), *read = NULL;
     struct session_list list = {0};
@@ -514,7 +588,7 @@ static void test_sessions(void **state) {
     session_free(read);
     insert_session(2, "vc:x:viewer");
     insert_session(3, "vc:x:other");
-    ASSERT_OK(session_store_list_active(store, NOW_MS, &list, &err), &err);
+    ASSERT_OK(session_store_list_active(store, NOW_MS, 1000, &list, &err), &err);
     assert_int_equal(list.count, 3);
     session_list_done(&list);
     ASSERT_OK(session_store_revoke(store, s.sid, NOW_MS + 1, NULL, &err), &err);
@@ -524,11 +598,11 @@ static void test_sessions(void **state) {
     session_free(read);
     ASSERT_OK(session_store_revoke_of_principal(store, "vc:x:viewer", NOW_MS + 3, &count, &err), &err);
     assert_int_equal(count, 1);
-    ASSERT_OK(session_store_list_active(store, NOW_MS, &list, &err), &err);
+    ASSERT_OK(session_store_list_active(store, NOW_MS, 1000, &list, &err), &err);
     assert_int_equal(list.count, 1);
     assert_string_equal(list.items[0].who.id, "vc:x:other");
     session_list_done(&list);
-    ASSERT_OK(session_store_list_active(store, s.ends_at_ms, &list, &err), &err);
+    ASSERT_OK(session_store_list_active(store, s.ends_at_ms, 1000, &list, &err), &err);
     assert_int_equal(list.count, 0);
     session_list_done(&list);
     session_done(&s);
@@ -567,7 +641,7 @@ static void test_further_vcenters_of_sessions(void **state) {
     assert_int_equal(read->vcenters[0].added_at_ms, NOW_MS + 5);
     assert_int_equal(read->ends_at_ms, s.ends_at_ms - 1); /* the earliest end of all */
     session_free(read);
-    ASSERT_OK(session_store_list_active(store, NOW_MS, &list, &err), &err);
+    ASSERT_OK(session_store_list_active(store, NOW_MS, 1000, &list, &err), &err);
     assert_int_equal(list.count, 2);
     assert_int_equal(list.items[0].vcenters_count, 1);
     assert_int_equal(list.items[1].vcenters_count, 0);
@@ -691,6 +765,8 @@ int main(void) {
         EACH(test_a_smaller_number_ends_all_that_are_too_many),
         EACH(test_those_of_one_statement_count_together),
         EACH(test_many_at_once_are_not_more),
+        EACH(test_the_first_ones_to_be_loaded),
+        EACH(test_pages_of_sessions),
         EACH(test_sessions),
         EACH(test_further_vcenters_of_sessions),
         EACH(test_session_rotation),

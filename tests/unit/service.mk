@@ -21,6 +21,13 @@ tests_unit_test_signon_session_SOURCES = tests/unit/test_signon_session.c $(SIGN
 tests_unit_test_signon_session_CPPFLAGS = $(SIGNON_TEST_CPPFLAGS)
 tests_unit_test_signon_session_LDADD = $(LIBS_SIGNON) $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_signon_memory
+TESTS += tests/unit/test_signon_memory
+THREAD_TESTS += tests/unit/test_signon_memory
+tests_unit_test_signon_memory_SOURCES = tests/unit/test_signon_memory.c $(SIGNON_TEST_WORLD)
+tests_unit_test_signon_memory_CPPFLAGS = $(SIGNON_TEST_CPPFLAGS)
+tests_unit_test_signon_memory_LDADD = $(LIBS_SIGNON) $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_signon_linked
 TESTS += tests/unit/test_signon_linked
 tests_unit_test_signon_linked_SOURCES = tests/unit/test_signon_linked.c $(SIGNON_TEST_WORLD)

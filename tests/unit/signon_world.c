@@ -91,17 +91,60 @@ static int compare(const void *a, const void *b) {
     return strcmp(((const struct session *)a)->sid, ((const struct session *)b)->sid);
 }
 
-int session_store_list_active(struct store *store, int64_t now_ms, struct session_list *out, struct err *err) {
+/* Administrators, then those that a token was made for last. */
+static int compare_use(const void *a, const void *b) {
+    const struct session *x = a, *y = b;
+    const int64_t used_x = x->rotated_at_ms > x->created_at_ms ? x->rotated_at_ms : x->created_at_ms;
+    const int64_t used_y = y->rotated_at_ms > y->created_at_ms ? y->rotated_at_ms : y->created_at_ms;
+    if ((x->who.role == ROLE_ADMIN) != (y->who.role == ROLE_ADMIN))
+        return x->who.role == ROLE_ADMIN ? -1 : 1;
+    return used_x > used_y ? -1 : used_x < used_y;
+}
+
+static void copy_live(int64_t now_ms, struct session_list *out) {
+    out->count = 0;
+    out->items = calloc(sw.sessions_count + 1, sizeof(*out->items));
+    assert_non_null(out->items);
+    for (size_t i = 0; i < sw.sessions_count; i++)
+        if (!sw.sessions[i].revoked_at_ms && sw.sessions[i].ends_at_ms > now_ms)
+            assert_int_equal(session_copy(&sw.sessions[i], &out->items[out->count++], NULL), 0);
+}
+
+int session_store_list_active(struct store *store, int64_t now_ms, size_t limit, struct session_list *out, struct err *err) {
     int rc = begin(err);
     (void)store;
     if (rc)
         return rc;
-    out->count = 0;
-    out->items = calloc(sw.sessions_count + 1, sizeof(*out->items));
-    for (size_t i = 0; i < sw.sessions_count; i++)
-        if (!sw.sessions[i].revoked_at_ms && sw.sessions[i].ends_at_ms > now_ms)
-            assert_int_equal(session_copy(&sw.sessions[i], &out->items[out->count++], NULL), 0);
+    copy_live(now_ms, out);
+    qsort(out->items, out->count, sizeof(*out->items), compare_use);
+    while (out->count > limit)
+        session_done(&out->items[--out->count]);
     qsort(out->items, out->count, sizeof(*out->items), compare);
+    return end(0);
+}
+
+static bool is_listed(const struct session *s, const struct session_query *q) {
+    char handle[SESSION_HANDLE_BYTES];
+    signon_handle_of(s->sid, handle);
+    return (!q->principal || str_eq(s->who.id, q->principal) || str_eq_nocase(s->who.name, q->principal)) &&
+           (!q->handle || str_eq(handle, q->handle));
+}
+
+/* Of any order: pages are a matter of the database (tests/integ). */
+int session_store_list(struct store *store, const struct session_query *query, struct session_list *out, struct err *err) {
+    struct session_list all;
+    int rc = begin(err);
+    (void)store;
+    if (rc)
+        return rc;
+    copy_live(query->now_ms, &all);
+    *out = (struct session_list){.items = all.items};
+    for (size_t i = 0; i < all.count; i++) {
+        if (out->count < query->limit && is_listed(&all.items[i], query))
+            out->items[out->count++] = all.items[i];
+        else
+            session_done(&all.items[i]);
+    }
     return end(0);
 }
 
@@ -377,6 +420,8 @@ static int ask_directory(void *arg, const struct signon_directory_question *ques
     assert_string_equal(question->who->directory, "corp");
     assert_non_null(question->groups);
     sw.directory_questions++;
+    if (sw.in_directory)
+        sw.in_directory();
     (void)snprintf(sw.directory_mark, sizeof(sw.directory_mark), "%s", question->mark ? question->mark : "-");
     if (sw.directory_code)
         return err_set(err, sw.directory_code, "as the test wants it");
@@ -560,6 +605,9 @@ struct signon *signon_world_replica(void) {
         .ticket_session_lifetime_ms = 3600 * 1000,
         .rights_fresh_ms = 10000,
         .rights_rechecks_per_s = 2,
+        .limits = sw.limits,
+        .sessions_in_memory_max = sw.sessions_in_memory_max,
+        .group_places_max = sw.group_places_max,
     };
     struct signon *signon = NULL;
     assert_int_equal(signon_new(&options, &signon, NULL), 0);

@@ -33,9 +33,12 @@ struct signon_world {
     void (*before_session)(void); /* what happens just before a session is written; NULL: nothing */
     const char *address;          /* from where requests come */
     unsigned live_max;            /* of the last session that was opened */
+    struct signon_limits limits;  /* of replicas made from now on, as the two next */
+    size_t sessions_in_memory_max, group_places_max;
     /* a directory */
     int directory_code; /* != 0: what it answers */
     unsigned directory_questions;
+    void (*in_directory)(void);        /* what happens while it is asked; NULL: nothing */
     struct group_set directory_groups; /* what it says otherwise */
     char directory_mark[80];           /* what it was asked about last */
     /* vCenter */

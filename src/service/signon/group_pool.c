@@ -142,8 +142,6 @@ static int get_locked(struct group_pool *pool, const struct group_set *set, stru
         *out = *at;
         return 0;
     }
-    if (pool->size.places + set->count > GROUP_POOL_PLACES_MAX)
-        return err_set(err, ERR_BUSY, "those who are signed in are in too many groups");
     *at = make_set(pool, hash, set);
     if (!*at)
         return err_set(err, ERR_NOMEM, "out of memory");

@@ -10,15 +10,13 @@
 #include "err.h"
 #include "group_set.h"
 
-#define GROUP_POOL_PLACES_MAX 16000000U /* groups of all sets in memory: 128 MB */
-
 struct group_pool;
 struct group_pool *group_pool_new(void);       /* NULL without memory */
 void group_pool_free(struct group_pool *pool); /* when no set of it is left; NULL is allowed */
 
 /* A set that never changes; shared by reference count. */
 struct live_groups;
-/* The set of the pool that is equal to this sealed one; one reference for the caller. ERR_NOMEM; ERR_BUSY when the pool is full. */
+/* The set of the pool that is equal to this sealed one; one reference for the caller. ERR_NOMEM. */
 int group_pool_get(struct group_pool *pool, const struct group_set *set, struct live_groups **out, struct err *err);
 struct live_groups *live_groups_ref(struct live_groups *groups);
 void live_groups_unref(struct live_groups *groups); /* NULL is allowed */

@@ -26,6 +26,7 @@ struct live_session {
     atomic_bool must_change_password;
     atomic_bool is_echo_due;
     atomic_uint_least64_t groups_mark;
+    atomic_int_least64_t used_ms; /* wall clock */
     pthread_mutex_t lock;
     struct live_groups *groups; /* one reference; those of the row are empty */
     struct grant_picks *picks;  /* NULL: not looked for yet */
@@ -307,6 +308,7 @@ int live_session_new(struct session *row, const struct live_shared *shared, stru
     atomic_init(&live->role, (int)row->who.role);
     atomic_init(&live->must_change_password, row->must_change_password);
     atomic_init(&live->is_echo_due, false);
+    atomic_init(&live->used_ms, row->rotated_at_ms > row->created_at_ms ? row->rotated_at_ms : row->created_at_ms);
     (void)pthread_mutex_init(&live->lock, NULL);
     atomic_init(&live->mapped, ROLE_NONE);
     atomic_init(&live->groups_mark, live_groups_mark(groups));
@@ -374,7 +376,17 @@ enum session_verdict live_session_judge(struct live_session *live, const char *j
     (void)pthread_mutex_lock(&live->lock);
     verdict = session_judge(live->row, jti, now_ms);
     (void)pthread_mutex_unlock(&live->lock);
+    if (verdict == SESSION_OK)
+        atomic_store_explicit(&live->used_ms, now_ms, memory_order_relaxed);
     return verdict;
+}
+
+int64_t live_session_used_ms(const struct live_session *live) {
+    return atomic_load_explicit(&live->used_ms, memory_order_relaxed);
+}
+
+bool live_session_is_held(const struct live_session *live) {
+    return atomic_load(&live->refs) > 1;
 }
 
 int live_session_update(struct live_session *live, const struct live_shared *shared, const struct session *row, struct err *err) {

@@ -42,7 +42,7 @@ struct live_shared {
     struct rights_board *board;
     struct group_pool *pool;
 };
-/* Makes one from a row, which it takes over also on failure. One reference. ERR_NOMEM, ERR_BUSY (group_pool.h). */
+/* Makes one from a row, which it takes over also on failure. One reference. ERR_NOMEM. */
 int live_session_new(struct session *row, const struct live_shared *shared, struct live_session **out, struct err *err);
 
 /* Never change while a reference is held; the role in it is the one that the way of the sign-on gave. */
@@ -82,7 +82,7 @@ void live_session_keep_picks(struct live_session *live, struct grant_picks *pick
 struct grant_picks *grant_picks_ref(struct grant_picks *picks);
 bool grant_picks_are_for(const struct grant_picks *picks, uint64_t pile, uint64_t groups);
 
-/* Judges a token's jti against what is known in memory. */
+/* Judges a token's jti against what is known in memory; a good one is a use. */
 enum session_verdict live_session_judge(struct live_session *live, const char *jti, int64_t now_ms);
 /* Takes jti, old jti, rotation, revocation, end, role, groups and vCenters over from a row just read, which stays the caller's. What was revoked stays so,
  * even if the row was read before. ERR_NOMEM. */
@@ -95,6 +95,10 @@ void live_session_expect_echo(struct live_session *live);
 bool live_session_take_echo(struct live_session *live);
 /* Ends it in memory. */
 void live_session_revoke(struct live_session *live, int64_t now_ms);
+/* When it was used last, as far as this process knows; wall clock. */
+int64_t live_session_used_ms(const struct live_session *live);
+/* Has anybody a reference beside one, the table? */
+bool live_session_is_held(const struct live_session *live);
 /* True once the session was revoked or its end has passed. */
 bool live_session_has_ended(struct live_session *live, int64_t now_ms);
 
@@ -112,18 +116,23 @@ void live_part_done(struct live_part *part);
 /* Remembers that grace in this outage was noted; false if it was before. */
 bool live_session_note_grace(struct live_session *live, const char *vcenter_id, int64_t outage_ms);
 
-/* All live sessions by sid. */
+/* Sessions by sid. */
 struct session_table;
 struct session_table *session_table_new(void);        /* NULL without memory */
 void session_table_free(struct session_table *table); /* NULL is allowed */
 /* With one reference for the caller; NULL if absent. */
 struct live_session *session_table_find(struct session_table *table, const char *sid);
 /* Puts a session in (one more reference is taken), unless there is one with this sid: that stays. *kept gets the one that is in now, with
- * one reference for the caller. ERR_NOMEM, ERR_BUSY over the cap. */
+ * one reference for the caller. ERR_NOMEM. */
 int session_table_put(struct session_table *table, struct live_session *live, struct live_session **kept, struct err *err);
 /* References to the sessions of one principal, or to all (`principal_id` NULL), an array of *count that the caller frees after live_session_unref on each. NULL without memory. */
 struct live_session **session_table_list(struct session_table *table, const char *principal_id, size_t *count);
 void session_table_remove(struct session_table *table, const char *sid);
+/* Takes it out unless somebody holds it; false: it is in. */
+bool session_table_forget(struct session_table *table, const char *sid);
+/* Takes one out that nobody holds: of dozens that are looked at, the one that was used longest ago; an administrator's only when there are hardly others. With
+ * `wants_groups` one of a member of groups. False if there is none. */
+bool session_table_evict(struct session_table *table, bool wants_groups);
 /* Removes what has ended; returns the number. */
 size_t session_table_purge(struct session_table *table, int64_t now_ms);
 size_t session_table_count(struct session_table *table);

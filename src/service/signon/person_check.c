@@ -112,11 +112,18 @@ static bool is_due(const struct walk *walk, struct live_session *live) {
            live_session_check(live).due_ms <= clock_mono_ms() && !is_silent(walk, live_session_who(live)->directory);
 }
 
+/* A directory may take its time: the others are not held meanwhile, so that they may leave memory. */
 void signon_check_directories(struct signon *s) {
     struct walk walk = {.signon = s};
-    size_t count = 0;
+    size_t count = 0, due = 0;
     struct live_session **known = s->options.directory.check ? session_table_list(s->table, NULL, &count) : NULL;
     for (size_t i = 0; i < count; i++) {
+        if (is_due(&walk, known[i]))
+            known[due++] = known[i];
+        else
+            live_session_unref(known[i]);
+    }
+    for (size_t i = 0; i < due; i++) {
         if (is_due(&walk, known[i]))
             check_one(&walk, known[i]);
         live_session_unref(known[i]);

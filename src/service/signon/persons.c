@@ -194,9 +194,12 @@ static bool is_mapped(const struct principal *who) {
     return !who->service_id && !who->acting_id && who->source != SOURCE_VC_KEY;
 }
 
+enum role signon_map_role_of(struct signon *s, const struct principal *who, const struct group_set *groups) {
+    return is_mapped(who) ? role_rules_find(s->roles, who->id, groups) : ROLE_NONE;
+}
+
 void signon_map_role(struct signon *s, struct live_session *live) {
     struct live_groups *groups = live_session_groups(live);
-    const struct principal *who = live_session_who(live);
-    live_session_set_mapped(live, is_mapped(who) ? role_rules_find(s->roles, who->id, live_groups_get(groups)) : ROLE_NONE);
+    live_session_set_mapped(live, signon_map_role_of(s, live_session_who(live), live_groups_get(groups)));
     live_groups_unref(groups);
 }

@@ -11,53 +11,22 @@
 #include "signon_private.h"
 #include "str.h"
 
+#define KNOWN_MAX 500 /* sessions of people of one name that are looked at */
+
 void signon_handle_of(const char *sid, char out[SIGNON_HANDLE_BYTES]) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     digest_sha256(sid, strlen(sid), digest);
     str_hex(digest, (SIGNON_HANDLE_BYTES - 1) / 2, out);
 }
 
-void signon_session_list_done(struct signon_session_list *list) {
-    if (!list)
-        return;
-    for (size_t i = 0; i < list->count; i++)
-        live_session_unref(list->items[i].live);
-    free(list->items);
-    *list = (struct signon_session_list){0};
-}
-
-static int compare_sessions(const void *a, const void *b) {
-    const struct signon_session *x = a, *y = b;
-    int order = strcmp(live_session_who(x->live)->name, live_session_who(y->live)->name);
-    return order ? order : strcmp(x->handle, y->handle);
-}
-
-static bool is_wanted(struct live_session *live, const char *principal, int64_t now_ms) {
-    const struct principal *who = live_session_who(live);
-    if (live_session_has_ended(live, now_ms))
-        return false;
-    return !principal || str_eq(who->id, principal) || str_eq_nocase(who->name, principal);
-}
-
-int signon_list_sessions(struct signon *s, const char *principal, struct signon_session_list *out, struct err *err) {
-    int64_t now_ms = clock_wall_ms();
-    size_t known_count = 0;
-    struct live_session **known = session_table_list(s->table, NULL, &known_count);
-    struct signon_session_list list = {.items = known ? calloc(known_count + 1, sizeof(*list.items)) : NULL};
-    for (size_t i = 0; i < known_count; i++) {
-        if (!list.items || !is_wanted(known[i], principal, now_ms)) {
-            live_session_unref(known[i]);
-            continue;
-        }
-        list.items[list.count].live = known[i];
-        signon_handle_of(live_session_sid(known[i]), list.items[list.count++].handle);
+int signon_list_sessions(struct signon *s, const struct session_query *query, struct session_list *out, struct err *err) {
+    int rc = session_store_list(s->options.store, query, out, err);
+    for (size_t i = 0; !rc && i < out->count; i++) {
+        struct principal *who = &out->items[i].who;
+        const enum role mapped = signon_map_role_of(s, who, &out->items[i].groups);
+        who->role = mapped > who->role ? mapped : who->role;
     }
-    free(known);
-    if (!list.items)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    qsort(list.items, list.count, sizeof(*list.items), compare_sessions);
-    *out = list;
-    return 0;
+    return rc;
 }
 
 /* The name as the vCenter spells it, if the person is signed in; else as the principal's id has it, in lower case. Caller frees. */
@@ -148,36 +117,19 @@ void signon_linked_done(struct signon_linked *items, size_t count) {
 
 /* -- somebody who is signed in ---------------------------------------------------------------------------------------------- */
 
-void signon_known_done(struct signon_known *known) {
-    if (!known)
-        return;
-    principal_done(&known->who);
-    live_groups_unref(known->groups);
-    known->groups = NULL;
-}
-
-static struct live_session *newest_of(const struct signon_session_list *list) {
-    struct live_session *newest = list->count ? list->items[0].live : NULL;
-    for (size_t i = 1; i < list->count; i++)
-        if (live_session_created_ms(list->items[i].live) > live_session_created_ms(newest))
-            newest = list->items[i].live;
-    return newest;
-}
-
-int signon_find_known(struct signon *s, const char *principal, struct signon_known *out, struct err *err) {
-    _cleanup_signon_sessions_ struct signon_session_list list = {0};
-    struct live_session *live;
-    int rc = signon_list_sessions(s, principal, &list, err);
+int signon_find_known(struct signon *s, const char *principal, struct session *out, struct err *err) {
+    const struct session_query query = {.now_ms = clock_wall_ms(), .principal = principal, .limit = KNOWN_MAX};
+    _cleanup_session_list_ struct session_list list = {0};
+    size_t newest = 0;
+    int rc = signon_list_sessions(s, &query, &list, err);
     if (rc)
         return rc;
-    live = newest_of(&list);
-    if (!live)
+    if (!list.count)
         return err_set(err, ERR_NOT_FOUND, "\"%.100s\" is not signed in", principal);
-    rc = principal_copy(live_session_who(live), &out->who, err);
-    if (rc)
-        return rc;
-    out->who.role = live_session_role(live);
-    out->groups = live_session_groups(live);
+    for (size_t i = 1; i < list.count; i++)
+        newest = list.items[i].created_at_ms > list.items[newest].created_at_ms ? i : newest;
+    *out = list.items[newest];
+    list.items[newest] = (struct session){0};
     return 0;
 }
 
@@ -192,29 +144,24 @@ enum role signon_mapped_role(struct signon *s, const char *principal_id, const s
 
 /* -- ending ---------------------------------------------------------------------------------------------------------------- */
 
-static struct live_session *find_handle(const struct signon_session_list *list, const char *handle) {
-    for (size_t i = 0; i < list->count; i++)
-        if (str_eq(list->items[i].handle, handle))
-            return list->items[i].live;
-    return NULL;
-}
-
 int signon_end_session(struct signon *s, const struct signon_caller *caller, const char *handle, struct err *err) {
-    _cleanup_signon_sessions_ struct signon_session_list list = {0};
-    struct signon_audit event = {.action = "session.end", .who = caller->who, .source = NULL};
-    struct live_session *live;
-    int rc = signon_list_sessions(s, NULL, &list, err);
+    const struct session_query query = {.now_ms = clock_wall_ms(), .handle = handle, .limit = 1};
+    _cleanup_session_list_ struct session_list list = {0};
+    _cleanup_(live_session_unref) struct live_session *live = NULL;
+    struct signon_audit event = {.action = "session.end", .who = caller->who, .source = NULL, .object_kind = "principal"};
+    int rc = session_store_list(s->options.store, &query, &list, err);
     if (rc)
         return rc;
-    live = find_handle(&list, handle);
-    if (!live)
+    if (!list.count)
         return err_set(err, ERR_NOT_FOUND, "there is no such session; it may have ended");
-    event.object_kind = "principal";
-    event.object_id = live_session_who(live)->id;
-    rc = signon_write_end(s, &(struct signon_ending){.sid = live_session_sid(live), .caller = caller, .event = &event}, err);
-    if (!rc)
+    event.object_id = list.items[0].who.id;
+    rc = signon_write_end(s, &(struct signon_ending){.sid = list.items[0].sid, .caller = caller, .event = &event}, err);
+    if (rc)
+        return rc;
+    live = session_table_find(s->table, list.items[0].sid);
+    if (live)
         live_session_revoke(live, clock_wall_ms());
-    return rc;
+    return 0;
 }
 
 /* What a record of a local user says counts for the sessions that are under way too. */

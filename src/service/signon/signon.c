@@ -23,6 +23,9 @@
 
 #define PURGE_BATCH 1000U
 #define KEEP_ENDED_MS (2LL * 3600 * 1000) /* longer than any token lasts */
+#define IN_MEMORY_MAX 200000U             /* about 100 MB */
+#define GROUP_PLACES_MAX 16000000U        /* 128 MB */
+#define LEAVE_AT_ONCE 64U                 /* of memory, for one that comes in */
 
 void signon_identity_done(struct signon_identity *identity) {
     if (!identity)
@@ -59,6 +62,10 @@ int signon_new(const struct signon_options *options, struct signon **out, struct
         (void)pthread_mutex_init(&s->reload_locks[i], NULL);
     random_bytes(s->secret, sizeof(s->secret));
     s->options.issuer = str_dup(options->issuer);
+    if (!s->options.sessions_in_memory_max)
+        s->options.sessions_in_memory_max = IN_MEMORY_MAX;
+    if (!s->options.group_places_max)
+        s->options.group_places_max = GROUP_PLACES_MAX;
     signon_set_limits(s, options->limits);
     s->table = session_table_new();
     s->throttle = throttle_new();
@@ -106,11 +113,29 @@ void signon_set_limits(struct signon *s, struct signon_limits limits) {
     atomic_store(&s->per_s, limits.per_s);
 }
 
-/* Puts a row into the table, unless the session is there already; takes the row over. *out is the one that is in the table. */
+/* Memory is a cache: who leaves it is read when their token comes. Sessions that requests hold stay, if need be beyond the limits. */
+static void make_room(struct signon *s) {
+    for (unsigned i = 0; i < LEAVE_AT_ONCE; i++) {
+        const bool has_too_many = session_table_count(s->table) > s->options.sessions_in_memory_max;
+        if (!has_too_many && group_pool_size(s->shared.pool).places <= s->options.group_places_max)
+            return;
+        if (!session_table_evict(s->table, !has_too_many))
+            return;
+        metric_add(metric_get(METRIC_COUNTER, "kaas_sessions_evicted_total",
+                              "Sessions that left memory to make room; they are read when they are used", NULL, NULL),
+                   1);
+    }
+}
+
+/* Puts a row into the table, unless the session is there already; takes the row over. *out is the one that is in the table. Its role is known before others
+ * find it. */
 static int put_row(struct signon *s, struct session *row, struct live_session **out, struct err *err) {
     _cleanup_(live_session_unref) struct live_session *live = NULL;
     int rc = live_session_new(row, &s->shared, &live, err);
-    return rc ? rc : session_table_put(s->table, live, out, err);
+    if (rc)
+        return rc;
+    signon_map_role(s, live);
+    return session_table_put(s->table, live, out, err);
 }
 
 /* Memory follows a row just read, which stays the caller's. *out is NULL for a session that has ended and is not in memory. */
@@ -132,6 +157,7 @@ static int follow_row(struct signon *s, const struct session *row, struct live_s
     }
     rc = live_session_update(*out, &s->shared, row, err);
     signon_map_role(s, *out);
+    make_room(s);
     return rc;
 }
 
@@ -160,15 +186,19 @@ static bool is_listed(const struct session_list *list, const struct live_session
     return list->count && bsearch(&wanted, list->items, list->count, sizeof(*list->items), compare_sids);
 }
 
-/* What is in memory and not among the live ones of the database has ended elsewhere, or was made a moment ago: each is read. */
+/* What is in memory and not among those listed has ended elsewhere, was made a moment ago, or is one of more than fit: it leaves, and is read when it is
+ * used. What somebody holds is read now. */
 static int follow_unlisted(struct signon *s, const struct session_list *list, struct err *err) {
     size_t count = 0;
     struct live_session **known = session_table_list(s->table, NULL, &count);
     int rc = known ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++) {
-        if (!rc && !is_listed(list, known[i]))
-            rc = signon_apply_session_change(s, live_session_sid(known[i]), err);
+        const bool is_unlisted = !is_listed(list, known[i]);
+        char sid[UUID_TEXT_BYTES];
+        (void)snprintf(sid, sizeof(sid), "%s", live_session_sid(known[i]));
         live_session_unref(known[i]);
+        if (is_unlisted && !session_table_forget(s->table, sid) && !rc)
+            rc = signon_apply_session_change(s, sid, err);
     }
     free(known);
     return rc;
@@ -176,7 +206,7 @@ static int follow_unlisted(struct signon *s, const struct session_list *list, st
 
 static int load_sessions(struct signon *s, struct err *err) {
     struct session_list list = {0};
-    int rc = session_store_list_active(s->options.store, clock_wall_ms(), &list, err);
+    int rc = session_store_list_active(s->options.store, clock_wall_ms(), s->options.sessions_in_memory_max, &list, err);
     if (!rc)
         rc = follow_rows(s, &list, err);
     if (!rc)
@@ -250,7 +280,9 @@ static int put_own_row(struct signon *s, struct session *row, struct live_sessio
     if (rc)
         return rc;
     live_session_expect_echo(live);
-    return session_table_put(s->table, live, out, err);
+    rc = session_table_put(s->table, live, out, err);
+    make_room(s);
+    return rc;
 }
 
 bool signon_takes_echo(struct signon *s, unsigned replica_id, const char *sid) {
@@ -417,12 +449,17 @@ void signon_count_lost_audit(void) {
 }
 
 static int reload(struct signon *s, const char *sid, struct session **row, struct live_session **live, struct err *err) {
+    _cleanup_(live_session_unref) struct live_session *gone = NULL;
     int rc = session_store_load(s->options.store, sid, row, err);
     if (!rc)
         return follow_row(s, *row, live, err);
-    if (rc == ERR_NOT_FOUND)
-        session_table_remove(s->table, sid);
-    return rc == ERR_NOT_FOUND ? 0 : rc;
+    if (rc != ERR_NOT_FOUND)
+        return rc;
+    gone = session_table_find(s->table, sid);
+    if (gone)
+        live_session_revoke(gone, clock_wall_ms()); /* for who holds it */
+    session_table_remove(s->table, sid);
+    return 0;
 }
 
 /* Any spread over the locks will do; the last digits of a sid are random. */

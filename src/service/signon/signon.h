@@ -72,6 +72,8 @@ struct signon_options {
     bool maps_privileges;               /* role mappings by privileges of vCenters count */
     unsigned rights_rechecks_per_s;     /* bound per vCenter; one second's worth may go out at once after a pause */
     struct signon_limits limits;
+    size_t sessions_in_memory_max; /* 0: 200,000 (about 100 MB); the others are read when their tokens come */
+    size_t group_places_max;       /* groups of all of them; 0: 16 million (128 MB) */
 };
 
 /* Makes the room, empty. ERR_NOMEM. Freed by signon_free when no call runs. */
@@ -82,7 +84,7 @@ void signon_set_limits(struct signon *signon, struct signon_limits limits);
 /* Ends all waits for rights; nothing is asked about them any more. To be called before the lanes of the vCenters end. NULL is allowed. */
 void signon_stop(struct signon *signon);
 
-/* Loads signing keys (making the first one) and live sessions; what has ended elsewhere ends here. Blocks. To be repeated until it succeeds,
+/* Loads signing keys (making the first one) and as many live sessions as memory has room for; what has ended elsewhere ends here. Blocks. To be repeated until it succeeds,
  * and whenever changes may have been missed. */
 int signon_load(struct signon *signon, struct err *err);
 

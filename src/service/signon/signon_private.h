@@ -124,6 +124,8 @@ int signon_open_session(struct signon *signon, const struct signon_new_session *
 int signon_reload_session(struct signon *signon, const char *sid, struct session **row, struct live_session **live,
                           struct err *err);
 
+/* The role that mappings give the bearer of a session with these groups. */
+enum role signon_map_role_of(struct signon *s, const struct principal *who, const struct group_set *groups);
 void signon_map_role(struct signon *s, struct live_session *live); /* by the role mappings as they are now */
 
 /* May somebody of a directory get another token now? ERR_FORBIDDEN without a role, ERR_RIGHTS_UNKNOWN (person_check.c). */

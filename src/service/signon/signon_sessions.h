@@ -7,29 +7,17 @@
 #include "err.h"
 #include "live_session.h"
 #include "role_mapping_store.h"
+#include "session_store.h"
 
 struct signon;
 struct signon_caller;
 
 /* A name for a session that is no part of any token: whoever reads it in a list cannot use it for anything else. */
-#define SIGNON_HANDLE_BYTES 17
+#define SIGNON_HANDLE_BYTES SESSION_HANDLE_BYTES
 void signon_handle_of(const char *sid, char out[SIGNON_HANDLE_BYTES]);
 
-struct signon_session {
-    struct live_session *live; /* one reference */
-    char handle[SIGNON_HANDLE_BYTES];
-};
-struct signon_session_list {
-    struct signon_session *items; /* by name of the person, then handle */
-    size_t count;
-};
-void signon_session_list_done(struct signon_session_list *list); /* NULL is allowed */
-#define _cleanup_signon_sessions_ __attribute__((cleanup(signon_session_list_done)))
-
-/* The live sessions of all replicas, as far as this one knows (sessions made elsewhere are known within a fraction of a second): all, or those of
- * a principal by id or name (in any case). *out (uninitialised) is given back by signon_session_list_done. Does not block, but looks at
- * every session. ERR_NOMEM. */
-int signon_list_sessions(struct signon *signon, const char *principal, struct signon_session_list *out, struct err *err);
+/* A page of the live sessions of all replicas; the role in them is the one that counts now. *out (uninitialised) is given back by session_list_done. Blocks. */
+int signon_list_sessions(struct signon *signon, const struct session_query *query, struct session_list *out, struct err *err);
 
 /* Asks a vCenter what somebody may view there, by user name, whether signed in or not; `principal_id` is "vc:<vcenter_id>:<name>". Blocks: in the
  * lane of that vCenter. *out is given back by object_set_done. ERR_NOT_FOUND (form), and the errors of asking. */
@@ -42,20 +30,14 @@ struct signon_linked {
     struct shared_objects *objects; /* what it lets that person view; NULL: not known here at the moment */
 };
 #define SIGNON_LINKED_MAX 16U
-/* Those of all live sessions of a principal, each once, up to SIGNON_LINKED_MAX; where several sessions are linked to one vCenter, one of which it is
- * known what they may view. Returns the number; given back by signon_linked_done. From memory: does not ask, does not block, counts as no use. */
+/* Those of the sessions of a principal that are in memory, each once, up to SIGNON_LINKED_MAX; where several sessions are linked to one vCenter, one of which it is
+ * known what they may view. Returns the number; given back by signon_linked_done. Does not ask, does not block, counts as no use. */
 size_t signon_get_linked(struct signon *signon, const char *principal_id, struct signon_linked out[SIGNON_LINKED_MAX]);
 void signon_linked_done(struct signon_linked *items, size_t count);
 
-/* Somebody who is signed in, as far as the rules about seeing need it. */
-struct signon_known {
-    struct principal who;       /* owned copy; the role is the one of now */
-    struct live_groups *groups; /* one reference */
-};
-/* By id, or by name (in any case); of several sessions the one that was opened last. *out (uninitialised) is given back by signon_known_done. Does not
- * block, but looks at every session. ERR_NOT_FOUND, ERR_NOMEM. */
-int signon_find_known(struct signon *signon, const char *principal, struct signon_known *out, struct err *err);
-void signon_known_done(struct signon_known *known); /* NULL is allowed */
+/* A session of somebody by id, or by name (in any case): of several the one that was opened last. The role in it is the one that counts now. *out
+ * (uninitialised) is given back by session_done. Blocks. ERR_NOT_FOUND. */
+int signon_find_known(struct signon *signon, const char *principal, struct session *out, struct err *err);
 
 /* A copy of the role mappings that count now. *out (uninitialised) is given back by role_mapping_list_done. Does not block. ERR_NOMEM. */
 int signon_list_role_mappings(struct signon *signon, struct role_mapping_list *out, struct err *err);
