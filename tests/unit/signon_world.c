@@ -77,6 +77,7 @@ static struct session *duplicate(const struct session *from) {
 int session_store_load(struct store *store, const char *sid, struct session **out, struct err *err) {
     int rc = begin(err);
     const struct session *found;
+    void (*after)(void);
     (void)store;
     if (rc)
         return rc;
@@ -84,7 +85,12 @@ int session_store_load(struct store *store, const char *sid, struct session **ou
     if (!found)
         return end(err_set(err, ERR_NOT_FOUND, "there is no such session"));
     *out = duplicate(found);
-    return end(0);
+    after = sw.after_load;
+    sw.after_load = NULL;
+    (void)end(0);
+    if (after)
+        after();
+    return 0;
 }
 
 static int compare(const void *a, const void *b) {
@@ -375,6 +381,8 @@ int session_store_open(struct store *store, const struct session_opening *openin
                        : session_store_insert(store, opening->session, opening->live_max, err);
     if (!rc)
         note_line(opening->line);
+    if (!rc && sw.after_session)
+        sw.after_session();
     return rc;
 }
 

@@ -32,6 +32,8 @@ struct signon_world {
     int trail_code;               /* != 0: a session together with its line is refused with it */
     void (*before_session)(void); /* what happens just before a session is written; NULL: nothing */
     const char *address;          /* from where requests come */
+    void (*after_session)(void);  /* and just after that */
+    void (*after_load)(void);     /* what happens just after a session was read, once; NULL: nothing */
     unsigned live_max;            /* of the last session that was opened */
     struct signon_limits limits;  /* of replicas made from now on, as the two next */
     size_t sessions_in_memory_max, group_places_max;

@@ -226,6 +226,54 @@ static void nobody_escapes_an_end(void **state) {
     assert_int_equal(verify_slow(over), ERR_SESSION_ENDED);
 }
 
+/* The feed tells of the end before the thread that has written the session puts it into memory. */
+static void end_the_newest(void) {
+    struct session *row = signon_world_session(sw.sessions_count - 1);
+    row->revoked_at_ms = clock_wall_ms();
+    assert_int_equal(signon_apply_session_change(signon, row->sid, NULL), 0);
+}
+
+static void an_end_on_the_way_into_memory_counts(void **state) {
+    size_t user;
+    (void)state;
+    sw.after_session = end_the_newest;
+    user = sign_in();
+    assert_int_not_equal(verify(user), 0);
+    assert_int_equal(verify_slow(user), ERR_SESSION_ENDED);
+}
+
+/* Changes were missed, and all sessions are read: the one that has ended is not among them. */
+static void end_the_newest_in_a_gap(void) {
+    signon_world_session(sw.sessions_count - 1)->revoked_at_ms = clock_wall_ms();
+    assert_int_equal(signon_load(signon, NULL), 0);
+}
+
+static void so_does_an_end_in_a_gap_of_the_feed(void **state) {
+    size_t user;
+    (void)state;
+    sw.after_session = end_the_newest_in_a_gap;
+    user = sign_in();
+    assert_int_not_equal(verify(user), 0);
+    assert_int_equal(verify_slow(user), ERR_SESSION_ENDED);
+}
+
+/* The row was read before that, and the session is not in memory yet. */
+static void make_anna_a_user(void) {
+    signon_world_session(0)->who.role = ROLE_USER;
+    assert_int_equal(signon_apply_user_change(signon, sw.user->id, NULL), 0);
+}
+
+static void a_change_of_the_user_on_the_way_into_memory_counts(void **state) {
+    struct signon_bearer bearer = {0};
+    size_t admin = sign_in_admin();
+    (void)state;
+    assert_true(session_table_forget(signon->table, signon_world_session(admin)->sid));
+    sw.after_load = make_anna_a_user;
+    assert_int_equal(signon_verify_slow(signon, grants[admin].token, &bearer, NULL), 0);
+    assert_int_equal(live_session_role(bearer.session), ROLE_USER);
+    signon_bearer_done(&bearer);
+}
+
 static void administrators_see_and_end_them_all(void **state) {
     const struct session_query query = {.now_ms = clock_wall_ms(), .limit = 100};
     struct session_list list = {0};
@@ -428,6 +476,9 @@ int main(void) {
         TEST(who_is_to_be_asked_about_stays_until_then),
         TEST(while_a_directory_is_asked_others_may_leave),
         TEST(nobody_escapes_an_end),
+        TEST(an_end_on_the_way_into_memory_counts),
+        TEST(so_does_an_end_in_a_gap_of_the_feed),
+        TEST(a_change_of_the_user_on_the_way_into_memory_counts),
         TEST(administrators_see_and_end_them_all),
         TEST(role_groups_and_vcenters_are_those_of_now),
         TEST(the_directory_is_asked_about_who_comes_back),

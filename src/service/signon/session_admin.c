@@ -168,8 +168,11 @@ int signon_end_session(struct signon *s, const struct signon_caller *caller, con
 int signon_apply_user_change(struct signon *s, const char *user_id, struct err *err) {
     _cleanup_free_ char *principal_id = str_format("local:%s", user_id);
     size_t count = 0;
-    struct live_session **known = principal_id ? session_table_list(s->table, principal_id, &count) : NULL;
-    int rc = known ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    struct live_session **known;
+    int rc;
+    signon_tell_all(s);
+    known = principal_id ? session_table_list(s->table, principal_id, &count) : NULL;
+    rc = known ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++) {
         if (!rc)
             rc = signon_apply_session_change(s, live_session_sid(known[i]), err);

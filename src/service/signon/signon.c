@@ -58,7 +58,7 @@ int signon_new(const struct signon_options *options, struct signon **out, struct
     s->options = *options;
     (void)pthread_mutex_init(&s->lock, NULL);
     (void)pthread_mutex_init(&s->keys_lock, NULL);
-    for (size_t i = 0; i < SIGNON_RELOAD_LOCKS; i++)
+    for (size_t i = 0; i < SIGNON_STRIPES; i++)
         (void)pthread_mutex_init(&s->reload_locks[i], NULL);
     random_bytes(s->secret, sizeof(s->secret));
     s->options.issuer = str_dup(options->issuer);
@@ -76,8 +76,8 @@ int signon_new(const struct signon_options *options, struct signon **out, struct
     s->board = rights_board_new(&s->options.vcenter, &pace);
     s->roles = role_rules_new();
     s->shared = (struct live_shared){.board = s->board, .pool = group_pool_new()};
-    if (!s->options.issuer || !s->roles || !s->shared.pool || !s->table || !s->throttle || !s->known || !s->bad_tokens || !s->pace ||
-        !s->checks || !s->board || signing_keys_new(s, err)) {
+    if (!s->options.issuer || !s->roles || !s->shared.pool || !s->table || !s->throttle || !s->known || !s->bad_tokens ||
+        !s->pace || !s->checks || !s->board || signing_keys_new(s, err)) {
         signon_free(s);
         return err_set(err, ERR_NOMEM, "out of memory");
     }
@@ -102,7 +102,7 @@ void signon_free(struct signon *s) {
     free((void *)(uintptr_t)s->options.issuer);
     (void)pthread_mutex_destroy(&s->lock);
     (void)pthread_mutex_destroy(&s->keys_lock);
-    for (size_t i = 0; i < SIGNON_RELOAD_LOCKS; i++)
+    for (size_t i = 0; i < SIGNON_STRIPES; i++)
         (void)pthread_mutex_destroy(&s->reload_locks[i]);
     secret_wipe(s->secret, sizeof(s->secret));
     free(s);
@@ -111,6 +111,12 @@ void signon_free(struct signon *s) {
 void signon_set_limits(struct signon *s, struct signon_limits limits) {
     atomic_store(&s->sessions_max, limits.sessions_max);
     atomic_store(&s->per_s, limits.per_s);
+}
+
+/* The last digits of a sid are random. */
+static size_t stripe_of(const char *sid) {
+    size_t n = strlen(sid);
+    return n ? (unsigned char)sid[n - 1] % SIGNON_STRIPES : 0;
 }
 
 /* Memory is a cache: who leaves it is read when their token comes. Sessions that requests hold stay, if need be beyond the limits. */
@@ -125,6 +131,17 @@ static void make_room(struct signon *s) {
                               "Sessions that left memory to make room; they are read when they are used", NULL, NULL),
                    1);
     }
+}
+
+/* What is told of a session that is not in memory finds nothing to change there, though somebody may be about to put it in, by a row read or written before.
+ * So whoever tells counts that first, and whoever puts in looks whether it was counted since, and reads the row (again) then. */
+static atomic_uint *told_of(struct signon *s, const char *sid) {
+    return &s->told[stripe_of(sid)];
+}
+
+void signon_tell_all(struct signon *s) {
+    for (size_t i = 0; i < SIGNON_STRIPES; i++)
+        (void)atomic_fetch_add(&s->told[i], 1);
 }
 
 /* Puts a row into the table, unless the session is there already; takes the row over. *out is the one that is in the table. Its role is known before others
@@ -207,6 +224,7 @@ static int follow_unlisted(struct signon *s, const struct session_list *list, st
 static int load_sessions(struct signon *s, struct err *err) {
     struct session_list list = {0};
     int rc = session_store_list_active(s->options.store, clock_wall_ms(), s->options.sessions_in_memory_max, &list, err);
+    signon_tell_all(s);
     if (!rc)
         rc = follow_rows(s, &list, err);
     if (!rc)
@@ -243,12 +261,12 @@ int signon_issue(struct signon *s, struct live_session *live, const char *jti, s
     return 0;
 }
 
-static int make_row(const struct signon_new_session *wanted, struct session **out, struct err *err) {
+static int make_row(const struct signon_new_session *wanted, const char *sid, struct session **out, struct err *err) {
     _cleanup_(session_free) struct session *row = calloc(1, sizeof(*row));
     int rc;
     if (!row)
         return err_set(err, ERR_NOMEM, "out of memory");
-    uuid_new(row->sid);
+    (void)snprintf(row->sid, sizeof(row->sid), "%s", sid);
     uuid_new(row->jti);
     row->created_at_ms = clock_wall_ms();
     row->ends_at_ms = row->created_at_ms + wanted->lifetime_ms;
@@ -293,13 +311,16 @@ bool signon_takes_echo(struct signon *s, unsigned replica_id, const char *sid) {
     return live && live_session_take_echo(live);
 }
 
-static int enter_session(struct signon *s, struct session *row, const struct signon_new_session *wanted, struct signon_grant *out,
-                         struct err *err) {
+/* `told` is told_of from before the row was written. */
+static int enter_session(struct signon *s, struct session *row, unsigned told, const struct signon_new_session *wanted,
+                         struct signon_grant *out, struct err *err) {
     _cleanup_(live_session_unref) struct live_session *live = NULL;
     char jti[sizeof(row->jti)];
     int rc;
     memcpy(jti, row->jti, sizeof(jti));
     rc = put_own_row(s, row, &live, err);
+    if (!rc && told != atomic_load(told_of(s, live_session_sid(live))))
+        rc = signon_apply_session_change(s, live_session_sid(live), err);
     if (rc)
         return rc;
     signon_map_role(s, live);
@@ -385,17 +406,19 @@ int signon_check_pace(struct signon *s, const struct principal *who, struct err 
 int signon_open_session(struct signon *s, const struct signon_new_session *wanted, struct signon_grant *out, struct err *err) {
     struct session *row = NULL;
     char sid[sizeof(row->sid)];
+    unsigned told;
     int rc = signon_check_pace(s, wanted->who, err);
+    uuid_new(sid);
     if (!rc)
-        rc = make_row(wanted, &row, err);
+        rc = make_row(wanted, sid, &row, err);
+    told = atomic_load(told_of(s, sid));
     if (!rc)
         rc = write_session(s, row, wanted, err);
     if (rc) {
         session_free(row);
         return rc;
     }
-    memcpy(sid, row->sid, sizeof(sid));
-    rc = enter_session(s, row, wanted, out, err);
+    rc = enter_session(s, row, told, wanted, out, err);
     if (!rc && wanted->look_again)
         rc = wanted->look_again(s, wanted->look_again_arg, err);
     if (rc) {
@@ -462,19 +485,23 @@ static int reload(struct signon *s, const char *sid, struct session **row, struc
     return 0;
 }
 
-/* Any spread over the locks will do; the last digits of a sid are random. */
-static pthread_mutex_t *reload_lock(struct signon *s, const char *sid) {
-    size_t n = strlen(sid);
-    return &s->reload_locks[n ? (unsigned char)sid[n - 1] % SIGNON_RELOAD_LOCKS : 0];
-}
-
 int signon_reload_session(struct signon *s, const char *sid, struct session **row, struct live_session **live, struct err *err) {
-    pthread_mutex_t *lock = reload_lock(s, sid);
+    pthread_mutex_t *lock = &s->reload_locks[stripe_of(sid)];
+    struct session *found = NULL;
+    struct live_session *kept = NULL;
     struct err why = {0};
+    unsigned told;
     int rc;
     (void)pthread_mutex_lock(lock);
-    rc = reload(s, sid, row, live, &why);
+    do {
+        session_free(STEAL(found));
+        live_session_unref(STEAL(kept));
+        told = atomic_load(told_of(s, sid));
+        rc = reload(s, sid, &found, &kept, &why);
+    } while (!rc && told != atomic_load(told_of(s, sid)));
     (void)pthread_mutex_unlock(lock);
+    *row = found;
+    *live = kept;
     if (rc && err && !err->code)
         *err = why;
     return rc;
@@ -483,6 +510,7 @@ int signon_reload_session(struct signon *s, const char *sid, struct session **ro
 int signon_apply_session_change(struct signon *s, const char *sid, struct err *err) {
     _cleanup_(session_free) struct session *row = NULL;
     _cleanup_(live_session_unref) struct live_session *live = NULL;
+    (void)atomic_fetch_add(told_of(s, sid), 1);
     return signon_reload_session(s, sid, &row, &live, err);
 }
 

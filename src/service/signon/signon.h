@@ -53,7 +53,8 @@ struct signon_vcenter_ops {
 /* What one principal may do; sessions through a program that acts for a person are counted apart, for each program. */
 struct signon_limits {
     unsigned sessions_max; /* live sessions; one more ends the one used longest ago; 0: any number */
-    unsigned per_s;        /* good sign-ons a second at this replica, after a pause half a minute's worth at once; 1 to 1000; 0: any number */
+    unsigned
+        per_s; /* good sign-ons a second at this replica, after a pause half a minute's worth at once; up to 1000; 0: any number */
 };
 
 struct signon_options {

@@ -37,23 +37,24 @@ struct grace_note {
     char address[64], request_id[64];
     int64_t at_ms;
 };
-#define SIGNON_RELOAD_LOCKS 16U
+#define SIGNON_STRIPES 16U /* sessions by the end of their sid */
 
 struct signon {
     struct signon_options options; /* issuer copied */
     struct token_set *tokens;
     struct session_table *table;
     struct throttle *throttle;
-    struct throttle *known;      /* names and parties that have signed in: apart, so that no flood of failures evicts them */
-    struct throttle *bad_tokens; /* bearer.c */
-    struct throttle *pace;       /* of good sign-ons: apart for the same reason */
+    struct throttle *known;          /* names and parties that have signed in: apart, so that no flood of failures evicts them */
+    struct throttle *bad_tokens;     /* bearer.c */
+    struct throttle *pace;           /* of good sign-ons: apart for the same reason */
     atomic_uint sessions_max, per_s; /* struct signon_limits */
     struct rights_board *board;
     struct role_rules *roles;
-    struct live_shared shared;                         /* the board again, and the groups */
-    struct flight *checks;                             /* identical proofs in flight */
-    uint8_t secret[32];                                /* keys the digests of proofs; made anew at each start */
-    pthread_mutex_t reload_locks[SIGNON_RELOAD_LOCKS]; /* by sid: rows reach memory in the order they were read */
+    struct live_shared shared;                    /* the board again, and the groups */
+    struct flight *checks;                        /* identical proofs in flight */
+    uint8_t secret[32];                           /* keys the digests of proofs; made anew at each start */
+    pthread_mutex_t reload_locks[SIGNON_STRIPES]; /* rows reach memory in the order they were read */
+    atomic_uint told[SIGNON_STRIPES];             /* how often something was told of sessions (signon.c) */
 
     pthread_mutex_t keys_lock;        /* lists of keys reach memory in the order they were read */
     atomic_int_least64_t keys_due_ms; /* when something is to be done with the keys; wall clock */
@@ -127,6 +128,10 @@ int signon_reload_session(struct signon *signon, const char *sid, struct session
 /* The role that mappings give the bearer of a session with these groups. */
 enum role signon_map_role_of(struct signon *s, const struct principal *who, const struct group_set *groups);
 void signon_map_role(struct signon *s, struct live_session *live); /* by the role mappings as they are now */
+
+/* Something is told that may concern any session: those on their way into memory are read again. To be called before the sessions in memory are
+ * gone through. */
+void signon_tell_all(struct signon *s);
 
 /* May somebody of a directory get another token now? ERR_FORBIDDEN without a role, ERR_RIGHTS_UNKNOWN (person_check.c). */
 int signon_check_person(struct signon *signon, struct live_session *live, struct err *err);
