@@ -63,11 +63,14 @@ static int go_and_wait(void *arg, lane_fn *run, void *run_arg, struct err *err) 
 
 /* On the admin socket, a user of this host. */
 static struct watch_owner owner_of(const struct api_call *call) {
+    struct live_session *session = call->bearer.session;
     char text[32];
     uid_t uid = 0;
-    if (call->bearer.session)
-        return (struct watch_owner){.session = cluster_watch_key(live_session_sid(call->bearer.session)),
-                                    .principal = cluster_watch_key(call->who->id)};
+    if (session) {
+        _cleanup_free_ char *account = principal_account(live_session_who(session));
+        return (struct watch_owner){.session = cluster_watch_key(live_session_sid(session)),
+                                    .principal = cluster_watch_key(account ? account : "")};
+    }
     (void)http_request_peer_uid(call->req, &uid);
     (void)snprintf(text, sizeof(text), "uid %u", (unsigned)uid);
     return (struct watch_owner){.session = cluster_watch_key(text), .principal = cluster_watch_key(text)};

@@ -78,6 +78,10 @@ int principal_copy(const struct principal *from, struct principal *out, struct e
     return 0;
 }
 
+char *principal_account(const struct principal *who) {
+    return str_format("%s\n%s\n%d", who->id, who->acting_id ? who->acting_id : "", who->source == SOURCE_VC_KEY);
+}
+
 char *principal_vc_id(const char *instance_uuid, const char *user_name) {
     char *id = str_format("vc:%s:%s", instance_uuid, user_name);
     if (id)

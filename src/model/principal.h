@@ -56,6 +56,10 @@ void principal_done(struct principal *p);
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */
 int principal_copy(const struct principal *from, struct principal *out, struct err *err);
 
+/* Whose count (of sessions, sign-ons, places) somebody is in: people who come by themselves, people for whom one program acts, and people who are only
+ * said to have a session are three, so that none of them can use up what another may. Caller frees; NULL without memory. */
+char *principal_account(const struct principal *who);
+
 /* "vc:<instance uuid>:<user name>" with ASCII letters folded to lower case. Caller frees; NULL without memory. */
 char *principal_vc_id(const char *instance_uuid, const char *user_name);
 

@@ -80,7 +80,8 @@ static int write_with_room(struct store_tx *tx, struct opening *call, struct end
     struct session_new row = call->row;
     struct session_ends ends = {0};
     int rc = opening->live_max ? session_tx_make_room(tx, opening->session, opening->live_max, &ends, err) : 0;
-    (void)snprintf(call->reason, sizeof(call->reason), "signed in again with %u sessions under way, as many as there may be",
+    (void)snprintf(call->reason, sizeof(call->reason),
+                   "signed in again with %u sessions under way, as many as auth.sessions_per_principal allows",
                    opening->live_max);
     if (!rc)
         rc = add_lines(call, &ends, lines, err);

@@ -145,6 +145,8 @@ def test_good_sign_ons_are_paced_and_a_reload_changes_that(pair: Pair) -> None:
             pass
         assert (refused.status_code, refused.json()["code"]) == (429, "too_many_requests")
         assert int(refused.headers["Retry-After"]) == 1 and refused.json()["remedy"]
+        until(lambda: reasons_of(pair, "login", "too_many_requests"), "the line in the audit trail")
+        assert all("auth.signon_rate" in reason for reason in reasons_of(pair, "login", "too_many_requests"))
         assert try_on(paced, vcenter, pair.cookie("viewer-east")).status_code == 200  # somebody else
         assert try_on(pair.both[0], vcenter, cookie).status_code == 200  # each replica counts by itself
         assert pair.live(principal_of(pair.both[0].api(answers[0].json()["access_token"]))) == 4  # three by then, and that one
@@ -159,6 +161,11 @@ def test_good_sign_ons_are_paced_and_a_reload_changes_that(pair: Pair) -> None:
         assert "event=restart_needed" not in paced.process.log
     finally:
         paced.stop()
+
+
+def reasons_of(pair: Pair, action: str, result: str) -> list[str]:
+    rows = pair.world.db.query("SELECT reason FROM audit WHERE action = %s AND result = %s", action, result, database="kaas")
+    return [row[0] or "" for row in rows]
 
 
 def kaasctl_waits_for_its_turn(pair: Pair, paced: Kaasd) -> bool:

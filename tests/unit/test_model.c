@@ -14,6 +14,27 @@ static void principal_ids_fold_case(void **state) {
     free(id);
 }
 
+static void accounts_are_told_apart(void **state) {
+    char anna[] = "vc:1:anna", hx[] = "svc:1", other[] = "svc:2";
+    const struct principal people[] = {{.id = anna, .source = SOURCE_VC_SESSION},
+                                       {.id = anna, .source = SOURCE_VC_KEY},
+                                       {.id = anna, .source = SOURCE_VC_SERVICE, .acting_id = hx},
+                                       {.id = anna, .source = SOURCE_VC_SERVICE, .acting_id = other},
+                                       {.id = hx, .source = SOURCE_SERVICE}};
+    const struct principal again = {.id = anna, .source = SOURCE_VC_TICKET};
+    char *accounts[UNIT_COUNT(people)], *same = principal_account(&again);
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(people); i++) {
+        accounts[i] = principal_account(&people[i]);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(accounts[i], accounts[j]);
+    }
+    assert_string_equal(same, accounts[0]);
+    for (size_t i = 0; i < UNIT_COUNT(people); i++)
+        free(accounts[i]);
+    free(same);
+}
+
 static void hx_keys_name_their_cluster(void **state) {
     static const char *const rows[][2] = {
         {"com.springpath.sysmgmt.domain-c7", "domain-c7"},
@@ -131,10 +152,15 @@ static void first_token_has_no_old_one(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(principal_ids_fold_case), cmocka_unit_test(hx_keys_name_their_cluster),
-        cmocka_unit_test(other_keys_name_none),    cmocka_unit_test(hx_uuids),
-        cmocka_unit_test(grants_have_an_order),    cmocka_unit_test(vsphere_grant_ids),
-        cmocka_unit_test(sessions_are_judged),     cmocka_unit_test(first_token_has_no_old_one),
+        cmocka_unit_test(principal_ids_fold_case),
+        cmocka_unit_test(accounts_are_told_apart),
+        cmocka_unit_test(hx_keys_name_their_cluster),
+        cmocka_unit_test(other_keys_name_none),
+        cmocka_unit_test(hx_uuids),
+        cmocka_unit_test(grants_have_an_order),
+        cmocka_unit_test(vsphere_grant_ids),
+        cmocka_unit_test(sessions_are_judged),
+        cmocka_unit_test(first_token_has_no_old_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -722,6 +722,7 @@ static void good_sign_ons_are_paced(void **state) {
     assert_true(err.remedy[0]);
     assert_string_equal(sw.last_action, "login");
     assert_string_equal(sw.last_result, "too_many_requests");
+    assert_non_null(strstr(sw.last_reason, "auth.signon_rate"));
     assert_int_equal(sw.sessions_count, 60);
     assert_int_equal(cookie_of("X\\other", NULL), 0);
     clock_advance_ms(500);

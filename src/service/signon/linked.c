@@ -62,7 +62,7 @@ int signon_add_vcenter(struct signon *s, const struct signon_caller *caller, str
     if (!rc)
         rc = signon_check_take(check, &outcome, err);
     if (!rc && outcome)
-        rc = signon_check_pace(s, live_session_who(live), err);
+        rc = signon_check_pace(s, live_session_who(live), &event, err);
     if (!rc && outcome)
         rc = enter(s, live_session_sid(live), proof, outcome, err);
     signon_audit(s, caller, &event, rc);

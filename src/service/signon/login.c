@@ -83,7 +83,7 @@ static int look_again(struct signon *s, const void *arg, struct err *err) {
 
 struct login {
     const struct signon_caller *caller;
-    const struct signon_audit *event;
+    struct signon_audit *event;
     struct principal *who;
 };
 

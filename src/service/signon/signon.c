@@ -378,7 +378,7 @@ static int write_session(struct signon *s, const struct session *row, const stru
     return rc;
 }
 
-int signon_check_pace(struct signon *s, const struct principal *who, struct err *err) {
+int signon_check_pace(struct signon *s, const struct principal *who, struct signon_audit *event, struct err *err) {
     const unsigned per_s = atomic_load(&s->per_s);
     const struct throttle_pace pace = {.burst = (int64_t)SIGNON_BURST_S * per_s, .every_ms = per_s ? 1000 / per_s : 0};
     struct throttle_key key = {.kind = 'g'};
@@ -386,7 +386,7 @@ int signon_check_pace(struct signon *s, const struct principal *who, struct err 
     int64_t wait_ms;
     if (!per_s)
         return 0;
-    key.name = name = str_format("%s %s %d", who->id, who->acting_id ? who->acting_id : "-", who->source == SOURCE_VC_KEY);
+    key.name = name = principal_account(who);
     if (!name)
         return err_set(err, ERR_NOMEM, "out of memory");
     wait_ms = throttle_pace_ms(s->pace, &key, &pace);
@@ -394,6 +394,7 @@ int signon_check_pace(struct signon *s, const struct principal *who, struct err 
         throttle_spend(s->pace, &key, &pace);
         return 0;
     }
+    event->reason = "more sign-ons than auth.signon_rate allows";
     (void)err_set(err, ERR_TOO_MANY, "you have signed on too many times within a short while; wait before the next one");
     (void)err_remedy(err, "use the token for further requests and refresh it, instead of signing on for each");
     if (err)
@@ -407,7 +408,7 @@ int signon_open_session(struct signon *s, const struct signon_new_session *wante
     struct session *row = NULL;
     char sid[sizeof(row->sid)];
     unsigned told;
-    int rc = signon_check_pace(s, wanted->who, err);
+    int rc = signon_check_pace(s, wanted->who, wanted->event, err);
     uuid_new(sid);
     if (!rc)
         rc = make_row(wanted, sid, &row, err);

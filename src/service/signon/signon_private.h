@@ -100,8 +100,8 @@ void gate_note(const struct gate *gate, int rc);
 void gate_done(struct gate *gate);
 
 /* Lets a good proof of somebody pass, or not so fast (struct signon_limits); counted as session_store_open counts sessions. To be asked when it was found good, so
- * that nobody can use up what others may. ERR_TOO_MANY. */
-int signon_check_pace(struct signon *signon, const struct principal *who, struct err *err);
+ * that nobody can use up what others may. ERR_TOO_MANY, and then the event has it as its reason. */
+int signon_check_pace(struct signon *signon, const struct principal *who, struct signon_audit *event, struct err *err);
 
 /* Makes the session row, its line in the audit trail (of success) and its first token for a principal, which is copied. */
 struct signon_new_session {
@@ -110,8 +110,8 @@ struct signon_new_session {
     struct shared_objects *rights; /* what the vCenter of `who` said; NULL: none */
     bool must_change_password;
     const struct signon_caller *caller; /* for the line in the audit trail, which is written with the session */
-    const struct signon_audit *event;
-    const struct group_set *groups; /* sealed; NULL: none */
+    struct signon_audit *event;         /* gets a reason where there is one that is not for the answer */
+    const struct group_set *groups;     /* sealed; NULL: none */
     const char *directory_mark;
     const struct session_once *once; /* the proof works once only; NULL: it may be used again */
     int (*look_again)(struct signon *s, const void *arg, struct err *err); /* when it is there; an error ends it */
