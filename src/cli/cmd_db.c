@@ -36,6 +36,11 @@ int cmd_db_migrate(struct cli *cli, struct err *err) {
     rc = cli_load_config(cli, err);
     if (!rc)
         rc = setup_migrate(&cli->config, cli_config_path(cli), &migration, &applied, err);
+    if (!rc && migration.rights.code)
+        cli_note(
+            "kaasctl: the account %s keeps rights that it does not need, among them to change audit lines: %s; run once as a "
+            "database administrator: kaasctl init",
+            cli->config.database_user, migration.rights.text);
     return rc ? rc : finish(cli, applied, err);
 }
 

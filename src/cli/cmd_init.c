@@ -161,6 +161,10 @@ static int step_schema(struct setup *s, struct err *err) {
     int rc = setup_migrate(&s->cli->config, s->config_path, &migration, &applied, err);
     if (rc)
         return rc;
+    if (migration.rights.code) {
+        *err = migration.rights;
+        return err->code;
+    }
     if (applied)
         show_line(s->cli, "%-14s made, %u files applied", "schema", applied);
     else

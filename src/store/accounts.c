@@ -3,6 +3,8 @@
  *
  * Account statements cannot be prepared, so texts are built here: names from a small alphabet only, passwords escaped by the
  * client library. */
+#include <mysqld_error.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "db_stmt.h"
@@ -71,19 +73,17 @@ static int add_identity(struct db_conn *conn, const struct store_account *accoun
     return 0;
 }
 
-/* Makes the account or sets its password, then takes away all rights, so that exactly those that follow remain. */
+/* Makes the account or sets its password. */
 static int set_account(struct db_conn *conn, const struct store_account *account, struct strbuf *sql, struct err *err) {
     strbuf_addf(sql, "CREATE USER IF NOT EXISTS `%s`@`%s`", account->name, account->host);
     int rc = add_identity(conn, account, sql, err);
     rc = rc ? rc : run(conn, sql, err);
     strbuf_addf(sql, "ALTER USER `%s`@`%s`", account->name, account->host);
     rc = rc ? rc : add_identity(conn, account, sql, err);
-    rc = rc ? rc : run(conn, sql, err);
-    strbuf_addf(sql, "REVOKE ALL PRIVILEGES, GRANT OPTION FROM `%s`@`%s`", account->name, account->host);
     return rc ? rc : run(conn, sql, err);
 }
 
-/* In the name of a database, _ and % are wildcards of GRANT. */
+/* In the name of a database, _ and % are wildcards of GRANT; not where a table is named behind it. */
 static void add_pattern(struct strbuf *sql, const char *database) {
     for (const char *c = database; *c; c++) {
         if (*c == '_')
@@ -92,17 +92,143 @@ static void add_pattern(struct strbuf *sql, const char *database) {
     }
 }
 
-static int grant(struct db_conn *conn, const char *rights, const struct store_accounts *accounts, const struct store_account *to,
-                 struct err *err) {
+/* -- the rights of the runtime account ---------------------------------------------------------------------------------------- */
+
+#define ALL_ROWS "SELECT, INSERT, UPDATE, DELETE"
+
+/* Tables of which kaasd needs less: what it gets, and what it must not have. */
+static const struct narrow_right {
+    const char *table, *rights, *denied;
+} narrow_rights[] = {
+    {"audit", "SELECT, INSERT, DELETE", "UPDATE"}, /* DELETE: lines go by age */
+    {"audit_keys", "SELECT, INSERT, UPDATE", "DELETE"}, {"change_log", "SELECT, INSERT, DELETE", "UPDATE"},
+    {"replicas", "SELECT, INSERT, UPDATE", "DELETE"},   {"schema_migrations", "SELECT", "INSERT, UPDATE, DELETE"},
+};
+
+struct table_names {
+    char (*items)[65];
+    size_t count;
+};
+
+static int add_table(const struct db_row *row, void *arg, struct err *err) {
+    struct table_names *tables = arg;
+    void *items = tables->items;
+    char(*item)[65] = db_list_add(&items, &tables->count, sizeof(*item));
+    tables->items = items;
+    if (!item)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    db_row_copy(row, 0, *item, sizeof(*item));
+    return 0;
+}
+
+static int grant_table(struct db_conn *conn, const struct store_runtime *to, const char *table, struct strbuf *sql,
+                       struct err *err) {
+    const struct narrow_right *narrow = NULL;
+    for (size_t i = 0; i < sizeof(narrow_rights) / sizeof(narrow_rights[0]); i++)
+        if (!strcmp(narrow_rights[i].table, table))
+            narrow = &narrow_rights[i];
+    strbuf_addf(sql, "GRANT %s ON `%s`.`%s` TO `%s`@`%s`", narrow ? narrow->rights : ALL_ROWS, to->database, table, to->name,
+                to->host);
+    int rc = run(conn, sql, err);
+    if (rc || !narrow)
+        return rc;
+    strbuf_addf(sql, "REVOKE %s ON `%s`.`%s` FROM `%s`@`%s`", narrow->denied, to->database, table, to->name, to->host);
+    return run(conn, sql, err);
+}
+
+/* What releases before gave on the whole database. */
+static int revoke_wide(struct db_conn *conn, const struct store_runtime *from, struct strbuf *sql, struct err *err) {
+    struct err why = {0};
+    strbuf_adds(sql, "REVOKE ALL PRIVILEGES ON `");
+    add_pattern(sql, from->database);
+    strbuf_addf(sql, "`.* FROM `%s`@`%s`", from->name, from->host);
+    int rc = run(conn, sql, &why);
+    if (rc && conn->last_errno == ER_NONEXISTING_GRANT)
+        return 0;
+    if (rc && err && !err->code)
+        *err = why;
+    return rc;
+}
+
+/* First what is to remain, so that a daemon that runs lacks nothing for a moment. */
+static int grant_tables(struct db_conn *conn, const struct store_runtime *to, struct err *err) {
+    struct table_names tables = {0};
+    _cleanup_strbuf_ struct strbuf sql;
+    strbuf_init(&sql, STATEMENT_BYTES_MAX);
+    int rc = db_query(conn,
+                      &(struct db_query){.sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = ?"
+                                                " AND table_type = 'BASE TABLE' AND table_name REGEXP '^[a-z0-9_]+$'",
+                                         .args = DB_ARGS(db_text(to->database)),
+                                         .columns = "t",
+                                         .row = add_table,
+                                         .arg = &tables},
+                      err);
+    for (size_t i = 0; i < tables.count && !rc; i++)
+        rc = grant_table(conn, to, tables.items[i], &sql, err);
+    free(tables.items);
+    return rc ? rc : revoke_wide(conn, to, &sql, err);
+}
+
+static int check_runtime(const struct store_runtime *runtime, struct err *err) {
+    const struct store_account account = {runtime->name, runtime->host, ""};
+    int rc = check_word(runtime->database, LETTERS_DIGITS "_", 64, "the database name", err);
+    return rc ? rc : check_account(&account, err);
+}
+
+static int grant_runtime(struct db_conn *conn, void *arg, struct err *err) {
+    return grant_tables(conn, arg, err);
+}
+
+int store_grant_runtime(struct store *store, const struct store_runtime *runtime, struct err *err) {
+    struct store_runtime copy = *runtime;
+    int rc = check_runtime(runtime, err);
+    return rc ? rc : store_read(store, grant_runtime, &copy, err);
+}
+
+static int take_host(const struct db_row *row, void *arg, struct err *err) {
+    (void)err;
+    db_row_copy(row, 0, arg, STORE_HOST_BYTES);
+    return 0;
+}
+
+static int look_up_host(struct db_conn *conn, void *arg, struct err *err) {
+    return db_query_one(
+        conn,
+        &(struct db_query){
+            .sql = "SELECT SUBSTRING_INDEX(CURRENT_USER(), '@', -1)", .columns = "t", .row = take_host, .arg = arg},
+        "no answer", err);
+}
+
+int store_lookup_host(struct store *store, char host[STORE_HOST_BYTES], struct err *err) {
+    return store_read(store, look_up_host, host, err);
+}
+
+/* -- both accounts -------------------------------------------------------------------------------------------------------------- */
+
+static int make_owner(struct db_conn *conn, const struct store_accounts *accounts, struct err *err) {
+    const struct store_account *owner = &accounts->owner;
     _cleanup_strbuf_ struct strbuf sql;
     strbuf_init_secret(&sql, STATEMENT_BYTES_MAX);
-    int rc = set_account(conn, to, &sql, err);
-    if (rc)
-        return rc;
-    strbuf_addf(&sql, "GRANT %s ON `", rights);
+    int rc = set_account(conn, owner, &sql, err);
+    strbuf_addf(&sql, "REVOKE ALL PRIVILEGES, GRANT OPTION FROM `%s`@`%s`", owner->name, owner->host);
+    rc = rc ? rc : run(conn, &sql, err);
+    strbuf_adds(&sql, "GRANT ALL PRIVILEGES ON `");
     add_pattern(&sql, accounts->database);
-    strbuf_addf(&sql, "`.* TO `%s`@`%s`", to->name, to->host);
-    return run(conn, &sql, err);
+    strbuf_addf(&sql, "`.* TO `%s`@`%s` WITH GRANT OPTION", owner->name, owner->host);
+    return rc ? rc : run(conn, &sql, err);
+}
+
+static int make_runtime(struct db_conn *conn, const struct store_accounts *accounts, struct err *err) {
+    const struct store_account *runtime = &accounts->runtime;
+    const struct store_runtime to = {accounts->database, runtime->name, runtime->host};
+    _cleanup_strbuf_ struct strbuf sql;
+    strbuf_init_secret(&sql, STATEMENT_BYTES_MAX);
+    int rc = set_account(conn, runtime, &sql, err);
+    rc = rc ? rc : grant_tables(conn, &to, err);
+    strbuf_addf(&sql, "REVOKE ALL PRIVILEGES ON *.* FROM `%s`@`%s`", runtime->name, runtime->host);
+    rc = rc ? rc : run(conn, &sql, err);
+    strbuf_addf(&sql, "REVOKE GRANT OPTION ON *.* FROM `%s`@`%s`", runtime->name, runtime->host);
+    return rc ? rc : run(conn, &sql, err);
 }
 
 static int create(struct db_conn *conn, void *arg, struct err *err) {
@@ -111,8 +237,8 @@ static int create(struct db_conn *conn, void *arg, struct err *err) {
     strbuf_init(&sql, STATEMENT_BYTES_MAX);
     strbuf_addf(&sql, "CREATE DATABASE IF NOT EXISTS `%s` CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin", accounts->database);
     int rc = run(conn, &sql, err);
-    rc = rc ? rc : grant(conn, "ALL PRIVILEGES", accounts, &accounts->owner, err);
-    return rc ? rc : grant(conn, "SELECT, INSERT, UPDATE, DELETE", accounts, &accounts->runtime, err);
+    rc = rc ? rc : make_owner(conn, accounts, err);
+    return rc ? rc : make_runtime(conn, accounts, err);
 }
 
 int store_create_accounts(struct store *admin, const struct store_accounts *accounts, struct err *err) {

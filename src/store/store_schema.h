@@ -61,10 +61,24 @@ struct store_account {
 
 struct store_accounts {
     const char *database;         /* letters, digits and _; at most 64 */
-    struct store_account owner;   /* all rights on the database: migrations only */
-    struct store_account runtime; /* SELECT, INSERT, UPDATE, DELETE: kaasd */
+    struct store_account owner;   /* all rights on the database, which it may give on: migrations only */
+    struct store_account runtime; /* what store_grant_runtime gives: kaasd */
 };
 
 /* Makes database and accounts, or sets passwords and rights of existing ones to exactly this. `admin` is a store of an
  * account with CREATE USER and GRANT OPTION, without database. ERR_UNPROCESSABLE for names outside the allowed letters. */
 int store_create_accounts(struct store *admin, const struct store_accounts *accounts, struct err *err);
+
+/* Whom store_grant_runtime gives rights. */
+struct store_runtime {
+    const char *database, *name, *host; /* as in store_accounts */
+};
+
+/* Gives kaasd's account what it needs of each table that is there, and takes away what releases before gave beyond: of `audit` no UPDATE, of
+ * `replicas` no DELETE, and nothing of the whole database. Run it after migrations. `store` is one of the owner, or of an account as
+ * above; ERR_DATABASE if that may not give rights. */
+int store_grant_runtime(struct store *store, const struct store_runtime *runtime, struct err *err);
+
+/* The host that the account of this store is bound to: "localhost", "%". */
+#define STORE_HOST_BYTES 64
+int store_lookup_host(struct store *store, char host[STORE_HOST_BYTES], struct err *err);

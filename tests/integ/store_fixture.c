@@ -92,6 +92,14 @@ void fixture_create(void) {
     store_free(admin);
 }
 
+void fixture_grant(void) {
+    const struct store_runtime runtime = {fixture_database(), runtime_name, "localhost"};
+    struct store *owner = fixture_owner();
+    struct err err = {0};
+    ASSERT_OK(store_grant_runtime(owner, &runtime, &err), &err);
+    store_free(owner);
+}
+
 void fixture_drop(void) {
     static char sql[80];
     (void)snprintf(sql, sizeof(sql), "DROP DATABASE IF EXISTS %s", fixture_database());
@@ -107,6 +115,7 @@ int fixture_set_up(void **state) {
     struct store *owner = fixture_owner();
     ASSERT_OK(store_migrate(owner, &options, &applied, &err), &err);
     store_free(owner);
+    fixture_grant();
     return 0;
 }
 

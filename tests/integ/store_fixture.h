@@ -34,10 +34,11 @@ struct store *fixture_root(void);
 struct store *fixture_owner(void);
 struct store *fixture_runtime(void);
 
-/* Makes the empty database and both accounts; drops everything. */
+/* Makes the empty database and both accounts; gives the runtime account its rights on the tables that are there; drops everything. */
 void fixture_create(void);
+void fixture_grant(void);
 void fixture_drop(void);
-/* fixture_create and a migration to the schema of the program. cmocka group set-up and tear-down. */
+/* All of it, with a migration to the schema of the program. cmocka group set-up and tear-down. */
 int fixture_set_up(void **state);
 int fixture_tear_down(void **state);
 

@@ -3,6 +3,7 @@
 #include "store_fixture.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include "db_stmt.h"
 #include "lease_store.h"
@@ -31,6 +32,7 @@ static int migrate(struct store_schema schema, unsigned *applied, struct err *er
     struct store *owner = fixture_owner();
     int rc = store_migrate(owner, &options, applied, err);
     store_free(owner);
+    fixture_grant();
     return rc;
 }
 
@@ -53,11 +55,13 @@ static void test_empty_to_full(void **state) {
     const struct store_schema schema = store_schema_builtin();
     struct err err = {0};
     unsigned applied = 99;
+    struct store *owner = fixture_owner();
     (void)state;
-    assert_int_equal(check(schema, &err), ERR_SCHEMA);
+    assert_int_equal(store_check_schema(owner, schema, &err), ERR_SCHEMA);
     assert_non_null(strstr(err.text, "no schema"));
     assert_string_equal(err.remedy, "run: kaasctl db migrate");
     err_clear(&err);
+    store_free(owner);
     ASSERT_OK(migrate(schema, &applied, &err), &err);
     assert_int_equal(applied, schema.count);
     ASSERT_OK(check(schema, &err), &err);
@@ -307,6 +311,12 @@ static void test_runtime_account_has_no_more_than_it_needs(void **state) {
     refuse_sql(runtime, "DROP TABLE audit");
     refuse_sql(runtime, "ALTER TABLE audit ADD COLUMN x INT");
     refuse_sql(runtime, "TRUNCATE TABLE audit");
+    refuse_sql(runtime, "UPDATE audit SET result = 'ok'");
+    refuse_sql(runtime, "INSERT INTO audit (replica_id, seq, at_ms, action) VALUES (1, 1, 1, 'x') ON DUPLICATE KEY UPDATE result = 'ok'");
+    refuse_sql(runtime, "DELETE FROM replicas");
+    refuse_sql(runtime, "DELETE FROM audit_keys");
+    refuse_sql(runtime, "UPDATE change_log SET seq = 1");
+    refuse_sql(runtime, "UPDATE schema_migrations SET state = 'done'");
     refuse_sql(runtime, "SELECT * FROM mysql.global_priv");
     refuse_sql(runtime, "CREATE DATABASE kaas_test_other");
     const struct store_migrate_options options = {.schema = store_schema_builtin(), .holder = "test"};
@@ -315,12 +325,46 @@ static void test_runtime_account_has_no_more_than_it_needs(void **state) {
 }
 
 static void test_rights_are_set_back(void **state) {
+    struct err err = {0};
+    unsigned applied = 0;
     (void)state;
+    ASSERT_OK(migrate(store_schema_builtin(), &applied, &err), &err);
     fixture_exec("GRANT ALL PRIVILEGES ON *.* TO fixture_runtime@localhost WITH GRANT OPTION");
     fixture_create();
     struct store *runtime = fixture_runtime();
     refuse_sql(runtime, "CREATE TABLE x (id INT PRIMARY KEY)");
+    refuse_sql(runtime, "UPDATE audit SET result = 'ok'");
+    ASSERT_OK(check(store_schema_builtin(), &err), &err);
     store_free(runtime);
+}
+
+/* As release 0.1 set them up: the runtime account may write to all tables, the owner may give no rights. */
+static void test_rights_of_the_release_before_are_narrowed(void **state) {
+    const struct store_runtime to = {fixture_database(), "fixture_runtime", "localhost"};
+    struct store *owner, *root = fixture_root(), *runtime = fixture_runtime();
+    struct err err = {0};
+    char host[STORE_HOST_BYTES];
+    unsigned applied = 0;
+    static char sql[160];
+    (void)state;
+    ASSERT_OK(migrate(store_schema_builtin(), &applied, &err), &err);
+    (void)snprintf(sql, sizeof(sql), "GRANT SELECT, INSERT, UPDATE, DELETE ON `kaas\\_test\\_%d`.* TO fixture_runtime@localhost",
+                   (int)getpid());
+    fixture_exec(sql);
+    fixture_exec("REVOKE GRANT OPTION ON *.* FROM fixture_owner@localhost");
+    (void)snprintf(sql, sizeof(sql), "REVOKE GRANT OPTION ON `kaas\\_test\\_%d`.* FROM fixture_owner@localhost", (int)getpid());
+    fixture_exec(sql);
+    owner = fixture_owner();
+    ASSERT_OK(store_lookup_host(owner, host, &err), &err);
+    assert_string_equal(host, "localhost");
+    ASSERT_CODE(store_grant_runtime(owner, &to, &err), ERR_DATABASE, &err);
+    store_free(owner);
+    ASSERT_OK(store_grant_runtime(root, &to, &err), &err);
+    refuse_sql(runtime, "UPDATE audit SET result = 'ok'");
+    refuse_sql(runtime, "DELETE FROM replicas");
+    ASSERT_OK(check(store_schema_builtin(), &err), &err);
+    store_free(runtime);
+    store_free(root);
 }
 
 static void test_database_name_is_no_pattern(void **state) {
@@ -396,6 +440,7 @@ int main(void) {
         EACH(test_connection_lost_in_a_statement),
         EACH(test_runtime_account_has_no_more_than_it_needs),
         EACH(test_rights_are_set_back),
+        EACH(test_rights_of_the_release_before_are_narrowed),
         EACH(test_database_name_is_no_pattern),
         EACH(test_account_names_refused),
         EACH(test_socket_account),

@@ -170,11 +170,45 @@ def test_the_runtime_account_reads_rows(installation: Kaasd) -> None:
         "SELECT * FROM mysql.user",
         "SELECT * FROM clusters INTO OUTFILE '/tmp/kaas-more'",
         "CREATE TRIGGER more BEFORE INSERT ON clusters FOR EACH ROW SET @a = 1",
+        "UPDATE audit SET result = 'ok'",
+        "DELETE FROM replicas",
+        "UPDATE schema_migrations SET state = 'done'",
     ],
 )
-def test_the_runtime_account_cannot_change_the_schema(installation: Kaasd, sql: str) -> None:
+def test_the_runtime_account_cannot_do_more_than_it_needs(installation: Kaasd, sql: str) -> None:
     with pytest.raises(pymysql.err.Error, match="denied"):
         as_runtime(installation, sql)
+
+
+def as_release_0_1(database: Mariadb) -> None:
+    """The runtime account may write to all tables, and the owner may give no rights."""
+    database.query("GRANT SELECT, INSERT, UPDATE, DELETE ON kaas.* TO kaas@localhost")
+    database.query("REVOKE GRANT OPTION ON kaas.* FROM kaas_owner@localhost")
+
+
+def test_a_migration_narrows_the_rights_of_the_release_before(installation: Kaasd, database: Mariadb) -> None:
+    as_release_0_1(database)
+    as_runtime(installation, "UPDATE audit SET result = 'ok' WHERE seq = 0")
+    installation.start()
+    said = installation.ctl.run("db", "migrate")
+    assert (said.returncode, said.stderr) == (0, "")
+    with pytest.raises(pymysql.err.Error, match="denied"):
+        as_runtime(installation, "UPDATE audit SET result = 'ok' WHERE seq = 0")
+    assert installation.admin().names() == []  # it went on meanwhile
+    installation.stop()
+
+
+def test_a_migration_tells_that_it_may_not_narrow_the_rights(installation: Kaasd, database: Mariadb) -> None:
+    as_release_0_1(database)
+    database.query("SET PASSWORD FOR root@localhost = PASSWORD('x')")
+    said = installation.ctl.run("db", "migrate")
+    with pymysql.connect(unix_socket=str(database.socket), user="root", password="x") as root, root.cursor() as cursor:
+        cursor.execute("SET PASSWORD FOR root@localhost = PASSWORD('')")
+    assert said.returncode == 0 and "the account kaas keeps rights that it does not need" in said.stderr
+    assert "kaasctl init" in said.stderr
+    installation.ctl.ok("init", "--database-socket", str(database.socket))
+    with pytest.raises(pymysql.err.Error, match="denied"):
+        as_runtime(installation, "UPDATE audit SET result = 'ok' WHERE seq = 0")
 
 
 def test_an_init_that_is_repeated_changes_nothing(installation: Kaasd, database: Mariadb) -> None:

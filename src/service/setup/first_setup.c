@@ -267,8 +267,28 @@ int setup_make_database(const struct config *config, const char *config_path, co
     return rc;
 }
 
-int setup_migrate(const struct config *config, const char *config_path, const struct setup_migration *migration,
-                  unsigned *applied, struct err *err) {
+static int grant_as_admin(const struct config *config, const struct store_runtime *runtime, struct err *err) {
+    struct store *admin = NULL;
+    int rc = open_admin(config, &(struct setup_database_admin){.user = NULL}, &admin, err);
+    if (!rc)
+        rc = store_grant_runtime(admin, runtime, err);
+    store_free(admin);
+    return rc;
+}
+
+/* Both accounts were made for the same host. */
+static void set_rights(const struct config *config, struct store *owner, struct err *why) {
+    char host[STORE_HOST_BYTES];
+    const struct store_runtime runtime = {config->database_name, config->database_user, host};
+    struct err ignored = {0};
+    err_clear(why);
+    if (store_lookup_host(owner, host, why) || !store_grant_runtime(owner, &runtime, &ignored))
+        return;
+    (void)grant_as_admin(config, &runtime, why);
+}
+
+int setup_migrate(const struct config *config, const char *config_path, struct setup_migration *migration, unsigned *applied,
+                  struct err *err) {
     char host[64] = "localhost";
     _cleanup_free_ char *holder = NULL;
     struct store_migrate_options options = {.schema = store_schema_builtin(),
@@ -285,6 +305,8 @@ int setup_migrate(const struct config *config, const char *config_path, const st
         rc = err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
         rc = store_migrate(store, &options, applied, err);
+    if (!rc)
+        set_rights(config, store, &migration->rights);
     store_free(store);
     return rc;
 }

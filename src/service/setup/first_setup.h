@@ -52,11 +52,13 @@ struct setup_migration {
     bool resolve_as_done;                         /* its statement took effect */
     void (*on_step)(void *arg, const char *file); /* before each file; may be NULL */
     void *on_step_arg;
+    struct err rights; /* out: why the rights of kaasd's account could not be set as they should be; code 0: they are */
 };
 
-/* Brings the schema up to this program; *applied is the number of files run. Errors of store_migrate. */
-int setup_migrate(const struct config *config, const char *config_path, const struct setup_migration *migration,
-                  unsigned *applied, struct err *err);
+/* Brings the schema up to this program; *applied is the number of files run. Errors of store_migrate. Then sets the rights of kaasd's account, as owner
+ * or, where that may not (set up by release 0.1), as the operating system's user, who may be a database administrator. */
+int setup_migrate(const struct config *config, const char *config_path, struct setup_migration *migration, unsigned *applied,
+                  struct err *err);
 
 /* Makes the local user with role admin, if there is no local user yet, which *is_made tells. With *password NULL a random one is made, which
  * must be changed at the first use: a secret that is freed by secret_free. ERR_UNPROCESSABLE for a password that is not good enough. */
