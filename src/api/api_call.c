@@ -34,6 +34,7 @@ static void free_call(void *p) {
     grant_picks_unref(call->picks);
     dir_snapshot_unref(call->snapshot);
     link_unref(call->link);
+    free(call->host_user);
     free(call->service);
     free(call);
 }

@@ -52,6 +52,7 @@ struct api_call {
     struct signon_bearer bearer;   /* empty on the admin socket and on public endpoints */
     struct principal self;         /* the bearer's, with the role of now; its texts are the session's */
     const struct principal *who;   /* NULL on public endpoints, and with the token of metrics.token_file */
+    char *host_user;               /* the name of self on the admin socket */
     struct dir_snapshot *snapshot; /* NULL before the first load */
     struct session_rights rights;
     struct signon_wait wait;  /* for an answer about rights */

@@ -54,6 +54,7 @@ struct http_request {
     bool is_suspended; /* from the suspension until the server thread has it back */
     bool is_tls, has_uid, is_delivered;
     uid_t uid;
+    pid_t pid;
     enum http_method method;
     const char *method_name;
     char *target;                  /* the request target without query; one block with path_text */

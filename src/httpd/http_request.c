@@ -211,6 +211,10 @@ bool http_request_peer_uid(const struct http_request *req, uid_t *uid) {
     return req->has_uid;
 }
 
+pid_t http_request_peer_pid(const struct http_request *req) {
+    return req->has_uid ? req->pid : 0;
+}
+
 bool http_request_is_tls(const struct http_request *req) {
     return req->is_tls;
 }

@@ -53,6 +53,8 @@ const char *http_request_body(const struct http_request *req, size_t *len);
 const char *http_request_client(const struct http_request *req);
 /* Unix sockets: user id of the peer at connect time (SO_PEERCRED). False on TCP. */
 bool http_request_peer_uid(const struct http_request *req, uid_t *uid);
+/* Likewise the process that connected; 0 where it is not known, as from another pid namespace. */
+pid_t http_request_peer_pid(const struct http_request *req);
 bool http_request_is_tls(const struct http_request *req); /* this hop is TLS */
 
 /* Up to 63 bytes of [A-Za-z0-9._-]: X-Request-ID of a trusted proxy or a unix peer if well formed, else made here. */

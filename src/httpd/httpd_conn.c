@@ -57,6 +57,7 @@ static void find_peer(struct http_conn *conn) {
         conn->is_proxy = conn->httpd->trusts_unix;
         conn->has_uid = getsockopt(conn->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0;
         conn->uid = conn->has_uid ? cred.uid : (uid_t)-1;
+        conn->pid = conn->has_uid ? cred.pid : 0;
         httpd_press_begin_uid(conn);
         return;
     }

@@ -116,6 +116,7 @@ static void identify(struct http_request *req) {
         http_client_behind(forwarded, conn->httpd->proxies, conn->httpd->proxies_count, req->client);
     req->has_uid = conn->has_uid;
     req->uid = conn->uid;
+    req->pid = conn->pid;
 }
 
 static int check_body(const struct http_request *req, bool has_body, int64_t body_bytes, struct err *err) {

@@ -52,6 +52,7 @@ struct http_conn {
     bool is_proxy;     /* the peer may name the client */
     bool has_uid;
     uid_t uid;
+    pid_t pid;
     char peer[INET6_ADDRSTRLEN];
 };
 

@@ -14,7 +14,7 @@ import requests
 from world.api import Api
 from world.kaasd import Kaasd
 from world.mariadb import Mariadb
-from world.places import Scratch
+from world.places import Scratch, program
 from world.wait import until
 
 pytestmark = pytest.mark.slow
@@ -159,6 +159,22 @@ def test_another_user_may_not_use_the_admin_socket(place: Place) -> None:
     assert (line["principal_id"], line["source"], line["object_name"]) == (None, "socket", "GET /v2/users")
     status, answer = by_admin_socket(place.first, NOBODY, "-H", f"Authorization: Bearer {place.admin.token}")
     assert status == 200  # signed in, whoever the process is of
+
+
+def test_who_used_the_admin_socket_is_told(place: Place) -> None:
+    """By user id; and the person behind sudo, of whom the kernel keeps the user id of the login."""
+    first = place.first
+    command = [str(program("kaasctl")), "--config", str(first.config), "user", "add"]
+    first.ctl.ok("user", "add", "made-by-root")
+    logged_in = "echo 65534 > /proc/self/loginuid && exec \"$0\" \"$@\""
+    subprocess.run(["sh", "-c", logged_in, *command, "made-by-sudo"], check=True, capture_output=True)
+    made = {line["object_name"]: line for line in place.lines(action="user.create", source="socket")}
+    assert made["made-by-root"]["principal_name"].endswith("root (uid 0)")
+    assert made["made-by-sudo"]["principal_name"] == "nobody (uid 65534) as root (uid 0)"
+    assert {line["principal_id"] for line in made.values()} == {"svc:admin-socket"}
+    assert "nobody (uid 65534) as root (uid 0)" in first.ctl.ok("audit", "list", "--action", "user.create")
+    for name in ("made-by-root", "made-by-sudo"):
+        first.ctl.ok("--yes", "user", "remove", name)
 
 
 def test_guesses_that_are_held_back_are_noted_within_bounds(place: Place) -> None:

@@ -39,6 +39,11 @@ bool http_request_peer_uid(const struct http_request *req, uid_t *uid) {
     return req->uid != NO_UID;
 }
 
+pid_t http_request_peer_pid(const struct http_request *req) {
+    (void)req;
+    return 0;
+}
+
 const char *http_request_client(const struct http_request *req) {
     (void)req;
     return "192.0.2.7";
@@ -163,6 +168,7 @@ static void end_call(void) {
     session_rights_done(&call.rights);
     grant_picks_unref(call.picks);
     live_session_unref(call.bearer.session);
+    free(call.host_user);
     memset(&call, 0, sizeof(call));
 }
 
@@ -282,6 +288,7 @@ static void the_admin_socket_may_do_everything(void **state) {
         endpoint.permission = (enum permission)permission;
         assert_int_equal(check(), 0);
         assert_int_equal(call.who->role, ROLE_ADMIN);
+        assert_string_equal(call.who->name, "root (uid 0)");
         assert_true(policy_sees_all(&call.viewer));
         assert_null(call.bearer.session);
     }
