@@ -1,4 +1,4 @@
-/* Handler of /v2/audit/verify. Layer 5 (api).
+/* Handlers of /v2/audit/verify and /v2/audit/accept-restore. Layer 5 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,9 +54,7 @@ static int read_place(struct api_call *call, struct access_trail_place *out, str
 static const char *state_of(const struct audit_verification *v) {
     if (v->fault)
         return "broken";
-    if (!v->is_complete)
-        return "partly";
-    return v->head[0] ? "intact" : "unprotected";
+    return v->is_complete ? "intact" : "partly";
 }
 
 static json_t *fault_view(const struct audit_verification *v) {
@@ -81,8 +79,6 @@ static json_t *part_view(const struct access_trail_part *part) {
     view_put_text(object, "name", part->name[0] ? part->name : NULL);
     json_put_string(object, "state", state_of(v));
     json_put_int(object, "lines", (int64_t)v->lines);
-    json_put_int(object, "unprotected", (int64_t)v->unprotected);
-    view_put_time(object, "unprotected_until", v->unprotected_until_ms);
     json_put_int(object, "head_line", (int64_t)v->head_seq);
     view_put_text(object, "head", v->head[0] ? v->head : NULL);
     (void)json_object_set_new(object, "fault", fault_view(v));
@@ -110,4 +106,20 @@ int h_audit_verify(struct api_call *call, struct http_response *resp, struct err
     object = trail_view(&trail);
     access_trail_done(&trail);
     return reply_json(resp, 200, object, err);
+}
+
+/* Whoever restores a database is on the host; a token that was stolen must not do. */
+int h_audit_accept(struct api_call *call, struct http_response *resp, struct err *err) {
+    static const char *const no_query[] = {NULL};
+    const struct access_caller caller = api_access_caller(call);
+    int rc = http_request_check_query(call->req, no_query, err);
+    if (!rc && call->who->source != SOURCE_SOCKET) {
+        (void)err_set(err, ERR_FORBIDDEN, "this is done over the admin socket of the replica only");
+        rc = err_remedy(err, "run on its host: kaasctl audit accept-restore");
+    }
+    if (!rc)
+        rc = access_accept_restore(call->api->options.access, &caller, err);
+    if (!rc)
+        http_response_set_status(resp, 204);
+    return rc;
 }

@@ -389,6 +389,8 @@ const struct cli_command cli_commands[] = {
     {"audit", "list", "", "list who did what, newest first", 0, 0, audit_list_options, cmd_audit_list},
     {"audit", "verify", "", "find out whether lines were removed, changed or put in", 0, 0, NULL, cmd_audit_verify},
     {"access", "explain", "PRINCIPAL CLUSTER", "say why somebody sees a cluster, or does not", 2, 2, NULL, cmd_access_explain},
+    {"audit", "accept-restore", "", "let this replica go on with a database that is older than its audit lines", 0, 0, NULL,
+     cmd_audit_accept},
     {"session", "list", "", "list who is signed in", 0, 0, session_options, cmd_session_list},
     {"session", "end", "[ID]", "end a session, or all of a person", 0, 1, session_options, cmd_session_end},
     {"kerberos", "status", "", "show what is in the keytab, and whether it can be used", 0, 0, NULL, cmd_kerberos_status},

@@ -77,6 +77,7 @@ int cmd_role_mapping_remove(struct cli *cli, struct err *err);
 int cmd_audit_list(struct cli *cli, struct err *err);
 int cmd_audit_verify(struct cli *cli, struct err *err);
 int cmd_vcenter_set(struct cli *cli, struct err *err);
+int cmd_audit_accept(struct cli *cli, struct err *err);
 int cmd_vcenter_set_password(struct cli *cli, struct err *err);
 int cmd_vcenter_trust(struct cli *cli, struct err *err);
 int cmd_vcenter_rotate(struct cli *cli, struct err *err);

@@ -89,8 +89,6 @@ static const struct cli_column verify_columns[] = {
     {"NAME", "name", show_text},
     {"STATE", "state", show_text},
     {"LINES", "lines", show_text},
-    {"WITHOUT HASH", "unprotected", show_text},
-    {"UNTIL", "unprotected_until", show_time},
     {"LAST LINE", "head_line", show_text},
     {"HEAD", "head", show_head},
     {NULL, NULL, NULL},
@@ -105,9 +103,6 @@ static void add_part(json_t *items, json_t *part) {
         return;
     }
     json_put_int(part, "lines", json_get_int(part, "lines", 0) + json_get_int(before, "lines", 0));
-    json_put_int(part, "unprotected", json_get_int(part, "unprotected", 0) + json_get_int(before, "unprotected", 0));
-    if (json_is_null(json_object_get(part, "unprotected_until")))
-        (void)json_object_set(part, "unprotected_until", json_object_get(before, "unprotected_until"));
     (void)json_array_set(items, count - 1, part);
 }
 
@@ -162,4 +157,24 @@ int cmd_audit_verify(struct cli *cli, struct err *err) {
     return faults ? err_set(err, ERR_CONFLICT, "the audit trail is not what was written, at %zu of %zu replicas", faults,
                             json_array_size(items))
                   : 0;
+}
+
+int cmd_audit_accept(struct cli *cli, struct err *err) {
+    int rc;
+    if (opt_get_common(&cli->given, "server"))
+        return cli_usage(cli, err, "run this on the host of the replica, without --server");
+    rc = cli_connect(cli, err);
+    if (!rc)
+        rc = cli_confirm(
+            cli,
+            "What was written since the database was copied is lost for good then, and the audit trail will tell who accepted "
+            "that. Type yes: ",
+            err);
+    if (!rc)
+        rc = cli_client_call(cli->client, &(struct cli_request){.method = "POST", .path = "/v2/audit/accept-restore"}, NULL, err);
+    if (!rc)
+        show_line(
+            cli, "%s",
+            "accepted; kaasd goes on within some seconds. Do the same on the host of each other replica that does not start");
+    return rc;
 }

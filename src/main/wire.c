@@ -4,6 +4,7 @@
 
 #include <config.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,7 +12,9 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "audit_heads.h"
 #include "audit_notes.h"
+#include "audit_start.h"
 #include "clock.h"
 #include "db_settings.h"
 #include "fsutil.h"
@@ -301,11 +304,20 @@ static int start_servers(struct wire *w, struct err *err) {
 
 typedef int part_fn(struct wire *w, struct err *err);
 
+static void name_replica(struct wire *w) {
+    const char *name = w->config.replica_name;
+    (void)snprintf(w->replica_name, sizeof(w->replica_name), "%s", *name ? name : "localhost");
+    if (!*name)
+        (void)gethostname(w->replica_name, sizeof(w->replica_name) - 1);
+}
+
 static int make_store(struct wire *w, struct err *err) {
     int rc = db_settings_open(&w->config, w->config_path, DB_ACCOUNT_RUNTIME, &w->store, err);
-    if (!rc)
-        wire_plug_in_audit(w);
-    return rc;
+    if (rc)
+        return rc;
+    name_replica(w);
+    wire_plug_in_audit(w);
+    return audit_store_set_place(w->store, w->config.state_dir, w->replica_name, err);
 }
 
 static void set_starting(struct wire *w) {
@@ -383,6 +395,19 @@ static void stop_lanes(struct wire *w) {
     platform_stop(w->platform);
 }
 
+/* Before it was ready nothing may be written: the lines would belong to no chain. */
+static void end_audit(struct wire *w) {
+    struct err err = {0};
+    if (!atomic_load(&w->is_ready))
+        return;
+    if (!store_check_answers(w->store, NULL)) {
+        (void)audit_store_write_notes(w->store, NULL);
+        (void)audit_store_note_heads(w->store, true, NULL);
+    }
+    if (audit_store_save_head(w->store, &err))
+        log_error(LOG_LEVEL_WARNING, "audit_head_not_saved", &err, NULL);
+}
+
 void wire_down(struct wire *w) {
     if (!w)
         return;
@@ -392,8 +417,7 @@ void wire_down(struct wire *w) {
     stop_servers(w);
     scheduler_free(w->scheduler);
     stop_lanes(w);
-    if (w->store && !store_check_answers(w->store, NULL))
-        (void)audit_store_write_notes(w->store, NULL);
+    end_audit(w);
     for (size_t i = 0; i < WIRE_SERVERS; i++)
         httpd_free(w->servers[i]);
     api_free(w->api);

@@ -236,9 +236,9 @@ int wire_check_ready(void *arg, struct err *err) {
         return 0;
     (void)pthread_mutex_lock(&wire->lock);
     if (err && !err->code) {
+        const int why = wire->not_ready.code;
         *err = wire->not_ready;
-        err->code =
-            wire->not_ready.code == ERR_SCHEMA || wire->not_ready.code == ERR_DATABASE ? wire->not_ready.code : ERR_UNAVAILABLE;
+        err->code = why == ERR_SCHEMA || why == ERR_DATABASE || why == ERR_AUDIT_BEHIND ? why : ERR_UNAVAILABLE;
         err->retry_after_s = 2;
     }
     (void)pthread_mutex_unlock(&wire->lock);

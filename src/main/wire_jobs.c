@@ -4,10 +4,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "access.h"
+#include "audit_heads.h"
 #include "audit_notes.h"
+#include "audit_start.h"
 #include "audit_store.h"
 #include "audit_verify.h"
 #include "change_store.h"
@@ -34,15 +35,11 @@
 /* -- start-up: everything that needs the database, tried until it works ------------------------------------------------------ */
 
 static int register_replica(struct wire *wire, struct err *err) {
-    char host[64] = "localhost";
-    const char *name = wire->config.replica_name;
     int64_t previous_age_ms = -1;
     unsigned id = 0;
-    int rc;
-    (void)gethostname(host, sizeof(host) - 1);
-    rc = replica_store_register(wire->store, *name ? name : host, &id, &previous_age_ms, err);
+    int rc = replica_store_register(wire->store, wire->replica_name, &id, &previous_age_ms, err);
     if (!rc && previous_age_ms >= 0 && previous_age_ms < 15 * SECOND)
-        log_event(LOG_LEVEL_NOTICE, "replica_seen_just_now", "name", *name ? name : host, "hint",
+        log_event(LOG_LEVEL_NOTICE, "replica_seen_just_now", "name", wire->replica_name, "hint",
                   "a replica of this name beat its heart seconds ago: a quick restart, or two daemons with one name", NULL);
     return rc;
 }
@@ -72,6 +69,8 @@ static int start_up(struct wire *wire, struct err *err) {
     rc = sealing_follow(wire->sealing, err);
     if (!rc)
         rc = audit_store_open_key(wire->store, wire->seal, err);
+    if (!rc)
+        rc = audit_store_start(wire->store, err);
     if (!rc)
         rc = close_deeds(wire, store_get_replica(wire->store), 0, err);
     if (rc)
@@ -244,11 +243,15 @@ static void tell_lost_audit(struct wire *wire) {
 /* Apart from the questions, which must not wait for the database. */
 static int job_notes(void *arg, struct err *err) {
     struct wire *wire = arg;
+    int rc;
     tell_lost_audit(wire);
     if (!is_ready(wire))
         return 0;
+    rc = audit_store_save_head(wire->store, err);
     signon_write_notes(wire->signon);
-    return audit_store_write_notes(wire->store, err);
+    if (!rc)
+        rc = audit_store_write_notes(wire->store, err);
+    return rc ? rc : audit_store_note_heads(wire->store, false, err);
 }
 
 /* In batches, so that nobody waits long for what one of them locks. */

@@ -32,6 +32,7 @@ struct wire {
     char *config_path;
     char *cert_pem, *key_pem; /* server certificate; the key is wiped on release */
     char *public_url;
+    char replica_name[64];
     struct seal *seal;
     struct store *store;
     struct lane *database, *hashing, *signons, *outside;

@@ -12,6 +12,7 @@
 #include "db_stmt.h"
 #include "secret.h"
 #include "store_tx.h"
+#include "str.h"
 
 int audit_chain_new(struct audit_chain **out, struct err *err) {
     struct audit_chain *chain = calloc(1, sizeof(*chain));
@@ -83,20 +84,31 @@ void audit_chain_confirm(struct audit_chain *chain, const struct audit_state *se
         chain->is_doubtful = true;
     } else if (sent->seq > chain->sure.seq) {
         chain->sure = *sent;
-        chain->is_break_due = false;
     }
     (void)pthread_mutex_unlock(&chain->lock);
 }
 
-bool audit_chain_peek(struct audit_chain *chain, uint64_t *sure_seq, uint8_t *key) {
+bool audit_chain_peek(struct audit_chain *chain, struct audit_state *sure, uint8_t *key) {
     bool has_key;
     (void)pthread_mutex_lock(&chain->lock);
     has_key = chain->has_key;
-    *sure_seq = chain->sure.has_head ? chain->sure.seq : 0;
+    *sure = chain->sure;
     if (key)
         memcpy(key, chain->key, sizeof(chain->key));
     (void)pthread_mutex_unlock(&chain->lock);
     return has_key;
+}
+
+void audit_chain_trust(struct audit_chain *chain, const struct audit_state *sure, uint64_t floor_seq) {
+    if (audit_chain_take(chain, INT32_MAX, NULL))
+        return;
+    (void)pthread_mutex_lock(&chain->lock);
+    chain->sure = sure ? *sure : (struct audit_state){0};
+    chain->was_known = sure != NULL;
+    (void)pthread_mutex_unlock(&chain->lock);
+    chain->floor_seq = floor_seq;
+    chain->is_known = false;
+    audit_chain_give(chain, false);
 }
 
 void audit_chain_set_key(struct audit_chain *chain, const uint8_t key[AUDIT_KEY_BYTES]) {
@@ -116,32 +128,19 @@ struct found {
     struct audit_state state;
     struct audit_end head; /* of a good signature */
     size_t head_bytes;
-    bool is_signed;     /* there is a head, and it is ours */
-    uint64_t last_seq;  /* greatest number of a line that is there */
-    int64_t has_hashes; /* lines with a hash are there; asked only where there is no head */
+    bool is_signed;    /* there is a head, and it is ours */
+    uint64_t last_seq; /* greatest number of a line that is there */
 };
 
 static int take_row(const struct db_row *row, void *arg, struct err *err) {
     struct found *found = arg;
-    size_t n = 0;
-    const uint8_t *head = db_row_bytes(row, 1, &n);
+    const uint8_t *head = db_row_bytes(row, 1, &found->head_bytes);
     (void)err;
     found->state.seq = (uint64_t)db_row_number(row, 0);
     found->state.has_head = head != NULL;
-    found->head_bytes = n;
-    if (head && n <= sizeof(found->state.head))
-        memcpy(found->state.head, head, n);
+    if (head && found->head_bytes <= sizeof(found->state.head))
+        memcpy(found->state.head, head, found->head_bytes);
     return 0;
-}
-
-static int count_hashes(struct db_conn *conn, unsigned replica_id, struct found *found, struct err *err) {
-    return db_query(conn,
-                    &(struct db_query){.sql = "SELECT EXISTS (SELECT 1 FROM audit WHERE replica_id = ? AND hash IS NOT NULL)",
-                                       .args = DB_ARGS(db_number(replica_id)),
-                                       .columns = "i",
-                                       .row = db_take_number,
-                                       .arg = &found->has_hashes},
-                    err);
 }
 
 static int look(struct db_conn *conn, unsigned replica_id, struct found *found, struct err *err) {
@@ -153,25 +152,21 @@ static int look(struct db_conn *conn, unsigned replica_id, struct found *found, 
                                              .row = take_row,
                                              .arg = found},
                           "this replica is not in the database", err);
-    if (!rc)
-        rc = db_query(conn,
-                      &(struct db_query){.sql = "SELECT MAX(seq) FROM audit WHERE replica_id = ?",
-                                         .args = DB_ARGS(db_number(replica_id)),
-                                         .columns = "i",
-                                         .row = db_take_number,
-                                         .arg = &last_seq},
-                      err);
+    if (rc)
+        return rc;
+    rc = db_query(conn,
+                  &(struct db_query){.sql = "SELECT MAX(seq) FROM audit WHERE replica_id = ?",
+                                     .args = DB_ARGS(db_number(replica_id)),
+                                     .columns = "i",
+                                     .row = db_take_number,
+                                     .arg = &last_seq},
+                  err);
     found->last_seq = (uint64_t)last_seq;
-    return !rc && !found->state.has_head ? count_hashes(conn, replica_id, found, err) : rc;
+    return rc;
 }
 
 static bool is_same(const struct audit_state *a, const struct audit_state *b) {
     return a->seq == b->seq && a->has_head == b->has_head && (!a->has_head || !memcmp(a->head, b->head, sizeof(a->head)));
-}
-
-static void set_marker(struct audit_marker *out, const char *action, const char *result) {
-    out->action = action;
-    out->result = result;
 }
 
 /* The lines from now on hang on nothing that may have been forged. */
@@ -180,7 +175,7 @@ static void mark_break(struct audit_chain *chain, struct found *found) {
     const char *head = !found->state.has_head ? "without a signed head"
                        : found->is_signed     ? "with the head of another line"
                                               : "with a head that is not ours";
-    set_marker(out, AUDIT_ACTION_BREAK, "broken");
+    *out = (struct audit_marker){.action = AUDIT_ACTION_BREAK, .result = "broken"};
     if (chain->was_known)
         (void)snprintf(out->reason, sizeof(out->reason),
                        "the row of this replica had line %" PRIu64
@@ -190,40 +185,25 @@ static void mark_break(struct audit_chain *chain, struct found *found) {
         (void)snprintf(out->reason, sizeof(out->reason), "the row of this replica had line %" PRIu64 " as the last one, %s",
                        found->state.seq, head);
     memset(found->state.hash, 0, sizeof(found->state.hash));
-    chain->is_break_due = true;
 }
 
-/* Nothing is known of before: an older program may have written here, which neither hashes nor signs. */
-static void judge_first(struct audit_chain *chain, struct found *found) {
-    struct audit_marker *out = &chain->marker;
-    const uint64_t last = found->state.seq;
-    if (!found->state.has_head && !found->has_hashes) {
-        set_marker(out, AUDIT_ACTION_BEGIN, "ok");
-        (void)snprintf(out->reason, sizeof(out->reason), "%s", "from here on each line has a hash over the line before");
-    } else if (!found->is_signed || found->head.seq > last) {
-        mark_break(chain, found);
-    } else if (found->head.seq < last) {
-        set_marker(out, AUDIT_ACTION_RESUME, "ok");
-        (void)snprintf(out->reason, sizeof(out->reason),
-                       "lines %" PRIu64 " to %" PRIu64 " have no hash: a program of a release before wrote them",
-                       found->head.seq + 1, last);
-    }
+/* A newer head than the known one is of what this process wrote and does not know to be committed, or of another process of this installation,
+ * since two may bear the name of one replica: only who has the key signs it. */
+static bool is_right(const struct audit_chain *chain, const struct found *found) {
+    const bool is_sound = found->is_signed && found->head.seq == found->state.seq;
+    return is_sound && (!chain->was_known || found->head.seq > chain->sure.seq || is_same(&found->state, &chain->sure));
 }
 
-/* What this process wrote and does not know to be committed, or another process of this installation, since two may bear the name of one
- * replica: only who has the key signs a newer head. */
-static bool went_on(const struct audit_chain *chain, const struct found *found) {
-    return found->is_signed && found->head.seq == found->state.seq && found->head.seq > chain->sure.seq;
-}
-
+/* What was found wrong takes the place of what is known only with the line that says so. */
 static void judge(struct audit_chain *chain, struct found *found) {
-    const bool is_as_before = chain->was_known && is_same(&found->state, &chain->sure);
-    const bool is_first = (!chain->was_known || is_as_before) && !(is_as_before && chain->is_break_due);
     chain->marker.action = NULL;
-    if (is_first)
-        judge_first(chain, found);
-    else if (is_as_before || !went_on(chain, found))
+    if (!is_right(chain, found)) {
         mark_break(chain, found);
+        return;
+    }
+    chain->sure = found->state;
+    if (!found->state.seq)
+        chain->marker = (struct audit_marker){AUDIT_ACTION_BEGIN, "ok", "from here on each line has a hash over the line before"};
 }
 
 int audit_chain_load(struct store_tx *tx, struct audit_chain *chain, struct err *err) {
@@ -244,9 +224,90 @@ int audit_chain_load(struct store_tx *tx, struct audit_chain *chain, struct err 
         chain->floor_seq = found.last_seq;
     if (chain->floor_seq < chain->sure.seq)
         chain->floor_seq = chain->sure.seq;
-    chain->sure = chain->known = chain->next = found.state;
+    chain->known = chain->next = found.state;
     chain->is_known = true;
     chain->was_known = chain->was_known || chain->has_key;
     (void)pthread_mutex_unlock(&chain->lock);
     return 0;
+}
+
+/* -- what the database has of any chain ------------------------------------------------------------------------------------------ */
+
+struct ends_reading {
+    const uint8_t *key;
+    unsigned replica_id;
+    struct audit_ends ends;
+};
+
+static int take_ends(const struct db_row *row, void *arg, struct err *err) {
+    struct ends_reading *r = arg;
+    const struct audit_owner of_head = {r->key, r->replica_id, AUDIT_END_HEAD};
+    const struct audit_owner of_anchor = {r->key, r->replica_id, AUDIT_END_ANCHOR};
+    size_t head_bytes = 0, anchor_bytes = 0;
+    const uint8_t *head = db_row_bytes(row, 1, &head_bytes), *anchor = db_row_bytes(row, 2, &anchor_bytes);
+    (void)err;
+    r->ends =
+        (struct audit_ends){.last_seq = (uint64_t)db_row_number(row, 0), .has_head = head != NULL, .has_anchor = anchor != NULL};
+    r->ends.is_head_ok = audit_mac_check(&of_head, head, head_bytes, &r->ends.head);
+    r->ends.is_anchor_ok = audit_mac_check(&of_anchor, anchor, anchor_bytes, &r->ends.anchor);
+    return 0;
+}
+
+int audit_read_ends(struct db_conn *conn, unsigned replica_id, const uint8_t key[AUDIT_KEY_BYTES], struct audit_ends *out,
+                    struct err *err) {
+    struct ends_reading reading = {.key = key, .replica_id = replica_id};
+    int rc = db_query_one(conn,
+                          &(struct db_query){.sql = "SELECT audit_seq, audit_head, audit_anchor FROM replicas WHERE id = ?",
+                                             .args = DB_ARGS(db_number(replica_id)),
+                                             .columns = "ibb",
+                                             .row = take_ends,
+                                             .arg = &reading},
+                          "there is no such replica", err);
+    if (!rc)
+        *out = reading.ends;
+    return rc;
+}
+
+struct hash_reading {
+    uint8_t *hash;
+    bool is_there;
+};
+
+static int take_hash(const struct db_row *row, void *arg, struct err *err) {
+    struct hash_reading *r = arg;
+    size_t n = 0;
+    const uint8_t *hash = db_row_bytes(row, 0, &n);
+    (void)err;
+    r->is_there = hash && n == AUDIT_HASH_BYTES;
+    if (r->is_there)
+        memcpy(r->hash, hash, n);
+    return 0;
+}
+
+int audit_read_hash(struct db_conn *conn, unsigned replica_id, uint64_t seq, uint8_t hash[AUDIT_HASH_BYTES], bool *is_there,
+                    struct err *err) {
+    struct hash_reading reading = {.hash = hash};
+    int rc = db_query(conn,
+                      &(struct db_query){.sql = "SELECT hash FROM audit WHERE replica_id = ? AND seq = ?",
+                                         .args = DB_ARGS(db_number(replica_id), db_number((int64_t)seq)),
+                                         .columns = "b",
+                                         .row = take_hash,
+                                         .arg = &reading},
+                      err);
+    if (!rc)
+        *is_there = reading.is_there;
+    return rc;
+}
+
+const uint8_t *audit_row_line(const struct db_row *row, unsigned replica_id, struct audit_image *out) {
+    size_t n = 0;
+    const uint8_t *hash = db_row_bytes(row, 2 + AUDIT_TEXTS, &n);
+    *out = (struct audit_image){.replica_id = replica_id, .seq = (uint64_t)db_row_number(row, 0), .at_ms = db_row_number(row, 1)};
+    for (size_t i = 0; i < AUDIT_TEXTS; i++)
+        out->texts[i].data = db_row_bytes(row, 2 + i, &out->texts[i].bytes);
+    return hash && n == AUDIT_HASH_BYTES ? hash : NULL;
+}
+
+bool audit_row_is(const struct db_row *row, const char *action) {
+    return str_eq(db_row_text(row, 2 + AUDIT_ACTION), action);
 }

@@ -14,6 +14,8 @@
 #include "audit_mac.h"
 #include "err.h"
 
+struct db_conn;
+struct db_row;
 struct store;
 struct store_tx;
 
@@ -25,7 +27,7 @@ struct audit_state {
     uint8_t hash[AUDIT_HASH_BYTES];
 };
 
-/* The line that must come first where a chain begins, goes on after lines of a program without one, or is not what it was. */
+/* The line that must come first where a chain begins, or is not what it was. */
 struct audit_marker {
     const char *action; /* NULL: none is due */
     const char *result;
@@ -33,16 +35,15 @@ struct audit_marker {
 };
 
 struct audit_chain {
-    pthread_mutex_t lock; /* guards the four below; all else belongs to who has taken it */
+    pthread_mutex_t lock; /* guards the three below; all else belongs to who has taken it */
     pthread_cond_t given;
     bool is_taken;
     bool is_doubtful;        /* a transaction that was sent did not end well: who takes the chain next reads anew */
-    bool is_break_due;       /* a break was found, and no line about it is committed yet */
     struct audit_state sure; /* the last that is known to be committed */
     bool has_key;            /* without one (command line tools) lines are written without hash */
     uint8_t key[AUDIT_KEY_BYTES];
-    bool is_known;                  /* false: to be read from the database first */
-    bool was_known;                 /* since the process began: what is read then must not be older than `sure` */
+    bool is_known;  /* false: to be read from the database first */
+    bool was_known; /* since the process began, or from the state folder: what is read then must not be older than `sure` */
     struct audit_state known, next; /* as sent; as it is after what the holder has written */
     uint64_t floor_seq; /* greatest number that was ever given: the next is greater, whatever the row of the replica says */
     struct audit_marker marker; /* to be written before all other lines */
@@ -64,12 +65,45 @@ void audit_chain_give(struct audit_chain *chain, bool is_sent);
 /* How the transaction ended after which the chain was as `sent`. */
 void audit_chain_confirm(struct audit_chain *chain, const struct audit_state *sent, bool is_committed);
 
-/* Number of the last line that this process knows to be committed; 0: none. *key (may be NULL) gets the key; false: there is none. */
-bool audit_chain_peek(struct audit_chain *chain, uint64_t *sure_seq, uint8_t *key);
+/* The last state that this process knows to be committed. *key (may be NULL) gets the key; false: there is none. */
+bool audit_chain_peek(struct audit_chain *chain, struct audit_state *sure, uint8_t *key);
+
+/* What the database says must not be older than `sure`, which is of a process before; NULL: whatever it says is right. The next line gets
+ * a number above `floor_seq`. */
+void audit_chain_trust(struct audit_chain *chain, const struct audit_state *sure, uint64_t floor_seq);
 
 /* Reads the row of the replica under a lock, and makes the marker that is due. */
 int audit_chain_load(struct store_tx *tx, struct audit_chain *chain, struct err *err);
 
-#define AUDIT_ACTION_BEGIN "audit.begin"   /* before it no line has a hash; the hash before is zeros */
-#define AUDIT_ACTION_RESUME "audit.resume" /* the lines between it and the last one with a hash have none */
+/* Before the last two numbers may be left out. */
+#define AUDIT_ACTION_BEGIN "audit.begin"   /* the first line of a chain */
+#define AUDIT_ACTION_HEADS "audit.heads"   /* where other chains end (audit_heads.h) */
+#define AUDIT_ACTION_ACCEPT "audit.accept" /* goes on from what the database says (audit_start.h) */
 #define AUDIT_ACTION_BREAK "audit.break"   /* the head was not what it should have been; the hash before is zeros */
+
+/* -- what the database has of any chain ------------------------------------------------------------------------------------------ */
+
+/* Both ends of the chain of a replica. */
+struct audit_ends {
+    uint64_t last_seq;         /* number of the last line, by the row of the replica */
+    bool has_head, has_anchor; /* there is something */
+    bool is_head_ok;           /* and it is signed by us */
+    bool is_anchor_ok;
+    struct audit_end head, anchor;
+};
+
+/* Reads and checks them. ERR_NOT_FOUND: no such replica. */
+int audit_read_ends(struct db_conn *conn, unsigned replica_id, const uint8_t key[AUDIT_KEY_BYTES], struct audit_ends *out,
+                    struct err *err);
+
+/* The hash of a line; *is_there false if there is no such line, or it has none. */
+int audit_read_hash(struct db_conn *conn, unsigned replica_id, uint64_t seq, uint8_t hash[AUDIT_HASH_BYTES], bool *is_there,
+                    struct err *err);
+
+/* The columns of a whole line, and reading one: the image borrows from the row. Hands back the hash that stands there; NULL: none. */
+#define AUDIT_LINE_COLUMNS                                                                                                \
+    "seq, at_ms, action, principal_id, principal_name, source, object_kind, object_id, object_name, address, request_id," \
+    " result, reason, acting_id, hash"
+#define AUDIT_LINE_KINDS "iittttttttttttb"
+const uint8_t *audit_row_line(const struct db_row *row, unsigned replica_id, struct audit_image *out);
+bool audit_row_is(const struct db_row *row, const char *action);

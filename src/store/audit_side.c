@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "audit_side.h"
 
+#include <stdlib.h>
+
 #include "audit_chain.h"
 #include "audit_notes.h"
 #include "audit_store.h"
@@ -9,6 +11,7 @@
 
 int audit_side_init(struct audit_side *side, struct err *err) {
     int rc = audit_chain_new(&side->chain, err);
+    (void)pthread_mutex_init(&side->head_lock, NULL);
     if (!rc)
         rc = group_commit_new(&side->group, err);
     return rc ? rc : audit_notes_new(&side->notes, err);
@@ -18,6 +21,10 @@ void audit_side_done(struct audit_side *side) {
     audit_chain_free(side->chain);
     group_commit_free(side->group);
     audit_notes_free(side->notes);
+    free(side->heads.items);
+    free(side->name);
+    free(side->head_path);
+    (void)pthread_mutex_destroy(&side->head_lock);
 }
 
 struct audit_chain *store_chain(struct store *store) {

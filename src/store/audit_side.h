@@ -1,9 +1,12 @@
-/* What a store holds for the audit trail: the chain, those who write at the same time, notes, the listener. Layer 2 (store), internal.
+/* What a store holds for the audit trail: the chain, those who write at the same time, notes, the state folder, the listener. Layer 2 (store), internal.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
 
+#include "audit_heads.h"
+#include "audit_mac.h"
 #include "err.h"
 
 struct audit_chain;
@@ -16,6 +19,10 @@ struct audit_side {
     struct audit_chain *chain;
     struct group_commit *group;
     struct audit_notes *notes;
+    struct audit_heads_done heads;       /* of the job that notes them */
+    char *name, *head_path;              /* of the replica; of the file in its state folder. NULL: it has none */
+    pthread_mutex_t head_lock;           /* of the file, and guards the next */
+    uint8_t head_saved[AUDIT_END_BYTES]; /* what stands there */
     void (*on_line)(void *arg, const struct audit_record *record); /* NULL: nobody listens */
     void *on_line_arg;
 };

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "audit_chain.h"
+#include "audit_heads.h"
 #include "audit_side.h"
-#include "audit_ends.h"
 #include "audit_store.h"
 #include "cleanup.h"
 #include "db_stmt.h"
@@ -19,23 +19,18 @@
 #include "store_tx.h"
 
 #define PAGE_LINES 500U
-#define LINE_COLUMNS                                                                                                      \
-    "seq, at_ms, action, principal_id, principal_name, source, object_kind, object_id, object_name, address, request_id," \
-    " result, reason, acting_id, hash"
-#define LINE_KINDS "iittttttttttttb"
-#define HASH_COLUMN (2 + AUDIT_TEXTS)
 #define RESTORE "compare with a backup of the database, and find out who had access to it"
 
 struct walk {
     struct audit_verification *v;
     const uint8_t *key;
     struct audit_ends ends;
-    uint64_t last_seq;  /* of a line that was there before the ends were read */
-    uint64_t known_seq; /* what this process itself wrote last, for its own replica; 0: nothing */
-    uint64_t next;      /* number of the line to come */
-    uint64_t gap_seq;   /* first of the lines without a hash that came just now; 0: none did */
+    uint64_t last_seq; /* of a line that was there before the ends were read */
+    struct audit_noted
+        *noted; /* what is known of this chain from elsewhere, by line; read before the ends, which cannot be older then */
+    size_t noted_count, noted_at;
+    uint64_t next; /* number of the line to come */
     uint8_t before[AUDIT_HASH_BYTES];
-    bool is_begun;
     unsigned rows; /* of the page */
     int64_t at_ms; /* of the line before */
 };
@@ -82,14 +77,43 @@ static void fault_removed(struct walk *w, uint64_t first, uint64_t last) {
         set_fault(w, AUDIT_FAULT_REMOVED, lines, "lines %" PRIu64 " to %" PRIu64 " were removed", first, last);
 }
 
+/* -- what is known from elsewhere ------------------------------------------------------------------------------------------------ */
+
+#define WITNESS_BYTES 64
+
+static const char *witness_of(const struct walk *w, const struct audit_noted *noted, char out[WITNESS_BYTES]) {
+    if (noted->by_replica == w->v->replica_id)
+        return "this replica itself";
+    (void)snprintf(out, WITNESS_BYTES, "replica %u, by its line %" PRIu64, noted->by_replica, noted->by_seq);
+    return out;
+}
+
+/* A chain that was set back to an older end and went on from there has another line in its place. */
+static void check_noted(struct walk *w, uint64_t seq, const uint8_t *hash) {
+    for (; w->noted_at < w->noted_count && w->noted[w->noted_at].seq <= seq; w->noted_at++) {
+        const struct audit_noted *noted = &w->noted[w->noted_at];
+        char witness[WITNESS_BYTES];
+        if (noted->seq != seq || !memcmp(noted->hash, hash, sizeof(noted->hash)))
+            continue;
+        set_fault(w, AUDIT_FAULT_CHANGED, (struct lines){seq, seq},
+                  "line %" PRIu64 " is not the one that is known to %s: the chain was set back, and went on from there", seq,
+                  witness_of(w, noted, witness));
+    }
+}
+
+static void check_noted_behind(struct walk *w) {
+    const struct audit_noted *last = w->noted_count ? &w->noted[w->noted_count - 1] : NULL;
+    char witness[WITNESS_BYTES];
+    if (!last || last->seq <= w->ends.head.seq)
+        return;
+    set_fault(w, AUDIT_FAULT_REMOVED, (struct lines){w->ends.head.seq + 1, last->seq},
+              "lines %" PRIu64 " to %" PRIu64 " were removed, or the database is an older copy: line %" PRIu64 " is known to %s",
+              w->ends.head.seq + 1, last->seq, last->seq, witness_of(w, last, witness));
+}
+
 /* -- one line ------------------------------------------------------------------------------------------------------------------ */
 
-static void read_image(const struct walk *w, const struct db_row *row, struct audit_image *out) {
-    *out = (struct audit_image){
-        .replica_id = w->v->replica_id, .seq = (uint64_t)db_row_number(row, 0), .at_ms = db_row_number(row, 1)};
-    for (size_t i = 0; i < AUDIT_TEXTS; i++)
-        out->texts[i].data = db_row_bytes(row, 2 + i, &out->texts[i].bytes);
-}
+static const uint8_t zeros[AUDIT_HASH_BYTES];
 
 static bool fits(const struct walk *w, const struct audit_image *line, const uint8_t *hash, const uint8_t *before) {
     uint8_t wanted[AUDIT_HASH_BYTES];
@@ -98,77 +122,44 @@ static bool fits(const struct walk *w, const struct audit_image *line, const uin
 }
 
 static void note_good(struct walk *w, const struct audit_image *line, const uint8_t *hash) {
+    check_noted(w, line->seq, hash);
     memcpy(w->before, hash, sizeof(w->before));
-    w->is_begun = true;
     w->v->lines++;
-    if (!w->v->first_seq)
-        w->v->first_seq = line->seq;
     w->next = line->seq + 1;
-    w->gap_seq = 0;
     w->at_ms = line->at_ms;
-}
-
-static void note_without_hash(struct walk *w, const struct audit_image *line) {
-    if (!w->gap_seq)
-        w->gap_seq = line->seq;
-    w->next = line->seq + 1;
-    w->v->unprotected++;
-    w->v->unprotected_until_ms = line->at_ms;
-}
-
-static bool is_action(const struct db_row *row, const char *action) {
-    return str_eq(db_row_text(row, 2 + AUDIT_ACTION), action);
 }
 
 /* It fits nowhere. */
 static void note_bad(struct walk *w, const struct db_row *row, const struct audit_image *line, const uint8_t *hash) {
-    static const uint8_t zeros[AUDIT_HASH_BYTES];
     const struct lines here = {line->seq, line->seq};
-    if (fits(w, line, hash, zeros)) {
+    const bool begins = hash && fits(w, line, hash, zeros);
+    if (begins)
         w->at_ms = line->at_ms;
-        if (is_action(row, AUDIT_ACTION_BREAK))
-            set_fault(w, AUDIT_FAULT_BROKEN, here, "kaasd noticed at line %" PRIu64 ": %s", line->seq,
-                      db_row_text(row, 2 + AUDIT_REASON));
-        else
-            set_fault(w, AUDIT_FAULT_HEAD, here, "the chain begins anew at line %" PRIu64 ": its head had been removed",
-                      line->seq);
-    } else if (!w->is_begun) {
-        set_fault(w, AUDIT_FAULT_REMOVED, here, "the lines before line %" PRIu64 ", or their hashes, were removed", line->seq);
-    } else if (w->gap_seq) {
-        set_fault(w, AUDIT_FAULT_CHANGED, (struct lines){w->gap_seq, line->seq - 1},
-                  "line %" PRIu64 " has no hash, though the chain had begun: it was changed or put in", w->gap_seq);
-    } else {
+    if (begins && audit_row_is(row, AUDIT_ACTION_BREAK))
+        set_fault(w, AUDIT_FAULT_BROKEN, here, "kaasd noticed at line %" PRIu64 ": %s", line->seq,
+                  db_row_text(row, 2 + AUDIT_REASON));
+    else if (begins)
+        set_fault(w, AUDIT_FAULT_HEAD, here, "the chain begins anew at line %" PRIu64 ": its head had been removed", line->seq);
+    else
         set_fault(w, AUDIT_FAULT_CHANGED, here, "line %" PRIu64 " is not what was written: it was changed or put in", line->seq);
-    }
-}
-
-/* Only the marker may stand behind lines without a hash: it alone was written by somebody who knew of them. */
-static bool is_in_place(const struct walk *w, const struct db_row *row) {
-    return !w->gap_seq || is_action(row, AUDIT_ACTION_RESUME);
 }
 
 static int walk_line(const struct db_row *row, void *arg, struct err *err) {
-    static const uint8_t zeros[AUDIT_HASH_BYTES];
     struct walk *w = arg;
     struct audit_image line;
-    size_t n = 0;
-    const uint8_t *hash = db_row_bytes(row, HASH_COLUMN, &n);
-    const bool is_break = is_action(row, AUDIT_ACTION_BREAK); /* numbers may be left out before it */
+    const uint8_t *hash = audit_row_line(row, w->v->replica_id, &line);
+    /* before these two numbers are left out: lines that had been written were gone */
+    const bool is_break = audit_row_is(row, AUDIT_ACTION_BREAK), is_accept = audit_row_is(row, AUDIT_ACTION_ACCEPT);
     (void)err;
     w->rows++;
     if (w->v->fault)
         return 0;
-    read_image(w, row, &line);
-    if (w->is_begun && line.seq != w->next && !is_break) {
+    if (line.seq != w->next && !is_break && !is_accept)
         fault_removed(w, w->next, line.seq - 1);
-    } else if (!hash || n != AUDIT_HASH_BYTES) {
-        note_without_hash(w, &line);
-    } else if (w->is_begun ? is_in_place(w, row) && fits(w, &line, hash, w->before)
-                           : is_action(row, AUDIT_ACTION_BEGIN) && fits(w, &line, hash, zeros)) {
+    else if (hash && !is_break && fits(w, &line, hash, w->before))
         note_good(w, &line, hash);
-    } else {
+    else
         note_bad(w, row, &line, hash);
-    }
     return 0;
 }
 
@@ -177,11 +168,11 @@ static int walk_line(const struct db_row *row, void *arg, struct err *err) {
 static int read_page(struct db_conn *conn, struct walk *w, struct err *err) {
     w->rows = 0;
     return db_query(conn,
-                    &(struct db_query){.sql = "SELECT " LINE_COLUMNS
+                    &(struct db_query){.sql = "SELECT " AUDIT_LINE_COLUMNS
                                               " FROM audit WHERE replica_id = ? AND seq >= ? AND seq <= ? ORDER BY seq LIMIT ?",
                                        .args = DB_ARGS(db_number(w->v->replica_id), db_number((int64_t)w->next),
                                                        db_number((int64_t)w->ends.head.seq), db_number(PAGE_LINES)),
-                                       .columns = LINE_KINDS,
+                                       .columns = AUDIT_LINE_KINDS,
                                        .row = walk_line,
                                        .arg = w},
                     err);
@@ -190,8 +181,8 @@ static int read_page(struct db_conn *conn, struct walk *w, struct err *err) {
 static void start_behind(struct walk *w, const struct audit_end *end) {
     w->next = end->seq + 1;
     memcpy(w->before, end->hash, sizeof(w->before));
-    w->is_begun = true;
-    w->gap_seq = 0;
+    while (w->noted_at < w->noted_count && w->noted[w->noted_at].seq <= end->seq)
+        w->noted_at++;
 }
 
 /* Lines may have been removed by age since the ends were read: then there is a newer anchor. */
@@ -208,13 +199,11 @@ static int follow_anchor(struct db_conn *conn, struct walk *w, bool *is_moved, s
 }
 
 static int walk_pages(struct db_conn *conn, struct walk *w, struct err *err) {
-    const uint64_t before = w->v->unprotected; /* from before there was a chain: counted, not walked */
     bool is_moved = false;
     int rc = 0;
     do {
-        const uint64_t done = w->v->lines + w->v->unprotected - before;
         is_moved = false;
-        if (done >= w->v->limit && !w->gap_seq)
+        if (w->v->lines >= w->v->limit)
             return 0;
         rc = read_page(conn, w, err);
         if (!rc && (w->v->fault == AUDIT_FAULT_REMOVED || (!w->rows && w->next <= w->ends.head.seq)))
@@ -223,94 +212,31 @@ static int walk_pages(struct db_conn *conn, struct walk *w, struct err *err) {
     return rc;
 }
 
-struct tail {
-    uint64_t lines, hashes;
-    int64_t last_ms;
-};
-
-static int take_tail(const struct db_row *row, void *arg, struct err *err) {
-    struct tail *tail = arg;
-    (void)err;
-    *tail = (struct tail){(uint64_t)db_row_number(row, 0), (uint64_t)db_row_number(row, 1), db_row_number(row, 2)};
-    return 0;
-}
-
-static int count_lines(struct db_conn *conn, const struct walk *w, struct lines lines, struct tail *out, struct err *err) {
-    return db_query(conn,
-                    &(struct db_query){.sql =
-                                           "SELECT COUNT(*), COUNT(hash), MAX(at_ms) FROM audit WHERE replica_id = ? AND seq >= ?"
-                                           " AND seq <= ?",
-                                       .args = DB_ARGS(db_number(w->v->replica_id), db_number((int64_t)lines.first),
-                                                       db_number((int64_t)lines.last)),
-                                       .columns = "iii",
-                                       .row = take_tail,
-                                       .arg = out},
-                    err);
-}
-
-static int count_unprotected(struct db_conn *conn, struct walk *w, struct lines lines, struct tail *out, struct err *err) {
-    int rc = count_lines(conn, w, lines, out, err);
-    if (rc || !out->lines)
-        return rc;
-    w->v->unprotected += out->lines;
-    w->v->unprotected_until_ms = out->last_ms;
-    return 0;
-}
-
-/* Behind the head only an older program may have written, and it has raised the number of the last line. */
-static int check_tail(struct db_conn *conn, struct walk *w, struct err *err) {
-    const struct lines behind = {w->ends.head.seq + 1, w->ends.last_seq};
-    struct tail tail = {0};
-    int rc = 0;
-    if (w->ends.last_seq > w->ends.head.seq)
-        rc = count_unprotected(conn, w, behind, &tail, err);
-    if (rc)
-        return rc;
-    if (w->last_seq > w->ends.last_seq)
-        set_fault(w, AUDIT_FAULT_INSERTED, (struct lines){w->ends.last_seq + 1, w->last_seq},
-                  "line %" PRIu64 " was put in: the last one that was written is %" PRIu64, w->last_seq, w->ends.last_seq);
-    if (tail.hashes)
-        set_fault(w, AUDIT_FAULT_INSERTED, behind, "a line behind line %" PRIu64 ", the head, was put in", w->ends.head.seq);
-    if (tail.lines < w->ends.last_seq - w->ends.head.seq)
-        fault_removed(w, behind.first, behind.last);
-    return 0;
-}
-
 /* All lines up to the head have been looked at. */
-static int finish(struct db_conn *conn, struct walk *w, struct err *err) {
+static void finish(struct walk *w) {
     const struct audit_end *head = &w->ends.head;
+    const struct lines behind = {head->seq + 1, w->last_seq};
     if (w->next <= head->seq)
         fault_removed(w, w->next, head->seq);
-    else if (memcmp(w->before, head->hash, sizeof(w->before)) != 0 && w->next == head->seq + 1)
+    else if (w->next == head->seq + 1 && memcmp(w->before, head->hash, sizeof(w->before)) != 0)
         set_fault(w, AUDIT_FAULT_HEAD, (struct lines){head->seq, head->seq}, "the head is not that of line %" PRIu64, head->seq);
+    check_noted_behind(w);
+    if (w->last_seq > head->seq)
+        set_fault(w, AUDIT_FAULT_INSERTED, behind, "line %" PRIu64 " was put in: the last one that was written is %" PRIu64,
+                  w->last_seq, head->seq);
+    if (w->ends.last_seq > head->seq)
+        fault_removed(w, head->seq + 1, w->ends.last_seq);
     w->v->is_complete = true;
-    return w->v->fault ? 0 : check_tail(conn, w, err);
 }
 
 /* -- where it begins ----------------------------------------------------------------------------------------------------------- */
 
-static int take_hash(const struct db_row *row, void *arg, struct err *err) {
-    struct audit_end *end = arg;
-    size_t n = 0;
-    const uint8_t *hash = db_row_bytes(row, 1, &n);
-    (void)err;
-    end->seq = (uint64_t)db_row_number(row, 0);
-    if (hash && n == sizeof(end->hash))
-        memcpy(end->hash, hash, n);
-    return 0;
-}
-
 /* The line that the part before ended with was good then; its hash is looked up. */
 static int begin_behind(struct db_conn *conn, struct walk *w, struct err *err) {
-    struct audit_end end = {0};
-    int rc = db_query(conn,
-                      &(struct db_query){.sql = "SELECT seq, hash FROM audit WHERE replica_id = ? AND seq = ?",
-                                         .args = DB_ARGS(db_number(w->v->replica_id), db_number((int64_t)w->v->after_seq)),
-                                         .columns = "ib",
-                                         .row = take_hash,
-                                         .arg = &end},
-                      err);
-    if (!rc && end.seq)
+    struct audit_end end = {.seq = w->v->after_seq};
+    bool is_there = false;
+    int rc = audit_read_hash(conn, w->v->replica_id, end.seq, end.hash, &is_there, err);
+    if (!rc && is_there)
         start_behind(w, &end);
     else if (!rc && w->ends.is_anchor_ok && w->ends.anchor.seq >= w->v->after_seq)
         start_behind(w, &w->ends.anchor);
@@ -319,66 +245,40 @@ static int begin_behind(struct db_conn *conn, struct walk *w, struct err *err) {
     return rc;
 }
 
-static int check_below_anchor(struct db_conn *conn, struct walk *w, struct err *err) {
-    struct tail tail = {0};
-    int rc = count_lines(conn, w, (struct lines){0, w->ends.anchor.seq}, &tail, err);
-    if (!rc && tail.lines)
-        set_fault(w, AUDIT_FAULT_INSERTED, (struct lines){0, w->ends.anchor.seq},
-                  "a line up to line %" PRIu64 " was put in: all of those had been removed by age", w->ends.anchor.seq);
-    return rc;
-}
-
-/* Lines are numbered from 1. */
-static int check_zero(struct db_conn *conn, struct walk *w, struct err *err) {
-    struct tail tail = {0};
-    int rc = count_lines(conn, w, (struct lines){0, 0}, &tail, err);
-    if (!rc && tail.lines)
-        set_fault(w, AUDIT_FAULT_INSERTED, (struct lines){0, 0}, "%s", "a line with number 0 was put in");
-    return rc;
-}
-
-/* Before the first line with a hash there was no chain. */
-static int begin_first(struct db_conn *conn, struct walk *w, struct err *err) {
-    struct audit_end first = {0};
-    struct tail tail = {0};
-    int rc = db_query(
-        conn,
-        &(struct db_query){.sql = "SELECT seq, hash FROM audit WHERE replica_id = ? AND hash IS NOT NULL ORDER BY seq LIMIT 1",
-                           .args = DB_ARGS(db_number(w->v->replica_id)),
-                           .columns = "ib",
-                           .row = take_hash,
-                           .arg = &first},
-        err);
-    w->next = first.seq ? first.seq : w->ends.has_head ? 1 : w->last_seq + 1;
-    if (!rc)
-        rc = check_zero(conn, w, err);
-    if (!rc && w->next > 1)
-        rc = count_unprotected(conn, w, (struct lines){1, w->next - 1}, &tail, err);
-    if (!rc && first.seq && !w->ends.has_head)
-        set_fault(w, AUDIT_FAULT_HEAD, (struct lines){first.seq, w->last_seq}, "%s", "the head of the chain was removed");
-    return rc;
-}
-
+/* Nothing stands up to the old end, which without an anchor is line 0. */
 static int begin(struct db_conn *conn, struct walk *w, struct err *err) {
+    const uint64_t old_end = w->ends.anchor.seq;
+    int64_t count = 0;
+    int rc;
     if (w->v->after_seq)
         return begin_behind(conn, w, err);
-    if (!w->ends.is_anchor_ok)
-        return begin_first(conn, w, err);
     start_behind(w, &w->ends.anchor);
-    return check_below_anchor(conn, w, err);
+    rc = db_query(conn,
+                  &(struct db_query){.sql = "SELECT COUNT(*) FROM audit WHERE replica_id = ? AND seq <= ?",
+                                     .args = DB_ARGS(db_number(w->v->replica_id), db_number((int64_t)old_end)),
+                                     .columns = "i",
+                                     .row = db_take_number,
+                                     .arg = &count},
+                  err);
+    if (!rc && count)
+        set_fault(w, AUDIT_FAULT_INSERTED, (struct lines){0, old_end},
+                  "a line up to line %" PRIu64 " was put in: all of those had been removed by age", old_end);
+    return rc;
 }
 
 /* The head first: without one nothing is known of the newest lines. */
 static void check_ends(struct walk *w) {
     const struct lines all = {w->ends.last_seq, w->ends.last_seq};
-    if (w->ends.has_head && !w->ends.is_head_ok)
+    if (!w->ends.has_head)
+        set_fault(w, AUDIT_FAULT_HEAD, (struct lines){w->ends.anchor.seq + 1, w->last_seq}, "%s",
+                  "the head of the chain was removed");
+    else if (!w->ends.is_head_ok)
         set_fault(w, AUDIT_FAULT_HEAD, all, "%s", "the head of the chain is not one that this installation signed");
     else if (w->ends.has_anchor && !w->ends.is_anchor_ok)
         set_fault(w, AUDIT_FAULT_HEAD, all, "%s", "where the oldest lines were removed is not signed by this installation");
-    else if (w->known_seq > w->ends.head.seq)
-        set_fault(w, AUDIT_FAULT_HEAD, (struct lines){w->ends.head.seq + 1, w->known_seq},
-                  "the head of the chain is that of line %" PRIu64 ", but this replica has written line %" PRIu64,
-                  w->ends.head.seq, w->known_seq);
+    else if (w->ends.last_seq < w->ends.head.seq)
+        set_fault(w, AUDIT_FAULT_HEAD, all, "the row of the replica has line %" PRIu64 " as the last one, its head line %" PRIu64,
+                  w->ends.last_seq, w->ends.head.seq);
 }
 
 /* -- all of it ----------------------------------------------------------------------------------------------------------------- */
@@ -411,39 +311,65 @@ static int walk_part(struct db_conn *conn, struct walk *w, struct err *err) {
         check_ends(w);
     if (!rc && !w->v->fault)
         rc = begin(conn, w, err);
-    if (!rc && !w->v->fault && w->ends.has_head)
+    if (!rc && !w->v->fault)
         rc = walk_pages(conn, w, err);
     w->v->after_seq = w->next ? w->next - 1 : 0;
-    if (rc || w->v->fault) {
-        w->v->is_complete = true;
-        return rc;
-    }
-    if (!w->ends.has_head) {
-        w->v->is_complete = true;
-        return 0;
-    }
-    return w->next > w->ends.head.seq || !w->rows ? finish(conn, w, err) : 0;
+    if (!rc && (w->v->fault || w->next > w->ends.head.seq || !w->rows))
+        finish(w);
+    return rc;
 }
 
 struct verifying {
     const struct audit_verification *wanted;
     struct audit_verification done;
     uint8_t key[AUDIT_KEY_BYTES];
-    uint64_t known_seq;
+    struct audit_noted own; /* what this process knows of its own chain; replica_id 0: nothing */
+    struct audit_noted *noted;
+    size_t noted_count;
 };
+
+/* A replica does not bear witness for itself in its own lines. */
+static int add_noted(void *arg, const struct audit_noted *noted, struct err *err) {
+    struct verifying *call = arg;
+    void *items = call->noted;
+    struct audit_noted *item;
+    if (noted->replica_id != call->wanted->replica_id || !noted->seq || (noted->by_replica == noted->replica_id && noted->by_seq))
+        return 0;
+    item = db_list_add(&items, &call->noted_count, sizeof(*item));
+    call->noted = items;
+    if (!item)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    *item = *noted;
+    return 0;
+}
+
+static int by_seq(const void *a, const void *b) {
+    const struct audit_noted *one = a, *other = b;
+    return (one->seq > other->seq) - (one->seq < other->seq);
+}
 
 static void tell_head(const struct walk *w) {
     w->v->head_seq = w->ends.head.seq;
-    for (size_t i = 0; i < AUDIT_HASH_BYTES && w->ends.is_head_ok; i++)
-        (void)snprintf(w->v->head + 2 * i, 3, "%02x", w->ends.head.hash[i]);
+    if (w->ends.is_head_ok)
+        str_hex(w->ends.head.hash, AUDIT_HASH_BYTES, w->v->head);
 }
 
 static int verify(struct db_conn *conn, void *arg, struct err *err) {
     struct verifying *call = arg;
-    struct walk w = {.v = &call->done, .key = call->key, .known_seq = call->known_seq};
+    struct walk w = {.v = &call->done, .key = call->key};
     int rc;
     call->done = (struct audit_verification){
         .replica_id = call->wanted->replica_id, .after_seq = call->wanted->after_seq, .limit = call->wanted->limit};
+    call->noted_count = 0;
+    rc = audit_read_noted(conn, add_noted, call, err);
+    if (!rc)
+        rc = add_noted(call, &call->own, err);
+    if (rc)
+        return rc;
+    if (call->noted_count)
+        qsort(call->noted, call->noted_count, sizeof(*call->noted), by_seq);
+    w.noted = call->noted;
+    w.noted_count = call->noted_count;
     rc = walk_part(conn, &w, err);
     tell_head(&w);
     return rc;
@@ -451,11 +377,15 @@ static int verify(struct db_conn *conn, void *arg, struct err *err) {
 
 /* What this process knows of its own chain, before the database is asked. */
 static int look_at_chain(struct store *store, struct verifying *call, struct err *err) {
-    uint64_t sure_seq = 0;
-    if (!audit_chain_peek(store_chain(store), &sure_seq, call->key))
+    const struct audit_owner owner = {call->key, store_get_replica(store), AUDIT_END_HEAD};
+    struct audit_state sure;
+    struct audit_end end;
+    if (!audit_chain_peek(store_chain(store), &sure, call->key))
         return err_set(err, ERR_UNAVAILABLE, "the key of the audit trail has not been read yet");
-    if (call->wanted->replica_id == store_get_replica(store))
-        call->known_seq = sure_seq;
+    if (!sure.has_head || !audit_mac_check(&owner, sure.head, sizeof(sure.head), &end))
+        return 0;
+    call->own = (struct audit_noted){.replica_id = owner.replica_id, .by_replica = owner.replica_id, .seq = end.seq};
+    memcpy(call->own.hash, end.hash, sizeof(call->own.hash));
     return 0;
 }
 
@@ -464,6 +394,7 @@ int audit_store_verify(struct store *store, struct audit_verification *v, struct
     int rc = look_at_chain(store, &call, err);
     if (!rc)
         rc = store_read(store, verify, &call, err);
+    free(call.noted);
     secret_wipe(call.key, sizeof(call.key));
     if (!rc)
         *v = call.done;

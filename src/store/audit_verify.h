@@ -1,9 +1,8 @@
 /* Verifying the chain of audit lines. Layer 2 (store). Common errors: store.h.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What it proves: no line with a hash was removed, changed, put in or moved by somebody who has the database but not the master key, between the
- * oldest line that is kept and the newest. What it cannot prove: that the whole database is not an older copy of itself; a replica notices that
- * while it runs, and afterwards whoever compares the head with one that was noted elsewhere. */
+ * What it proves: no line was removed, changed, put in or moved by somebody who has the database, but neither the master key nor the host of
+ * this replica, between the oldest line that is kept and the newest that this replica has written or any replica has noted of another. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +12,7 @@
 #include "err.h"
 #include "store.h"
 
-/* Whose lines there are, by number: replicas that are known, and others that lines bear. */
+/* Whose lines there are, by number: replicas that are known, and others that lines bear or note. */
 struct audit_chain_name {
     unsigned replica_id;
     char name[101]; /* "": no such replica */
@@ -43,11 +42,9 @@ struct audit_verification {
     uint64_t after_seq; /* in: the last line that a part before looked at; 0: from the old end. Out: the same for the next part */
     unsigned limit;     /* in: about how many lines to look at */
     bool is_complete;
-    uint64_t lines;       /* looked at, with a hash and good */
-    uint64_t unprotected; /* looked at, without a hash and rightly so: from before there was a chain, or of a release before */
-    int64_t unprotected_until_ms;  /* wall clock: the last of them */
-    uint64_t first_seq, head_seq;  /* 0: none */
-    char head[65];                 /* hash of the last line in hexadecimal; "": there is no chain */
+    uint64_t lines;                /* looked at and good */
+    uint64_t head_seq;             /* 0: none */
+    char head[65];                 /* hash of the last line in hexadecimal; "": not known */
     enum audit_fault fault;        /* the first one; nothing behind it was looked at */
     uint64_t fault_seq, fault_end; /* the lines it concerns */
     int64_t fault_at_ms;           /* time of the line, or of the one before; 0: not known */

@@ -4,9 +4,10 @@ src_store_libstore_a_SOURCES = \
     src/store/accounts.c \
     src/store/audit_chain.c \
     src/store/audit_chain.h \
+    src/store/audit_heads.c \
+    src/store/audit_heads.h \
     src/store/audit_key.c \
     src/store/audit_list.c \
-    src/store/audit_ends.h \
     src/store/audit_mac.c \
     src/store/audit_mac.h \
     src/store/audit_notes.c \
@@ -14,6 +15,8 @@ src_store_libstore_a_SOURCES = \
     src/store/audit_prune.c \
     src/store/audit_side.c \
     src/store/audit_side.h \
+    src/store/audit_start.c \
+    src/store/audit_start.h \
     src/store/audit_verify.c \
     src/store/audit_verify.h \
     src/store/audit_store.c \

@@ -327,6 +327,7 @@ static void permissions_per_role(void **state) {
         [PERMISSION_KEYS_MANAGE] = {"keys.manage", "a"},
         [PERMISSION_SESSIONS_MANAGE] = {"sessions.manage", "a"},
         [PERMISSION_AUDIT_READ] = {"audit.read", "a"},
+        [PERMISSION_AUDIT_ACCEPT] = {"audit.accept_restore", "a"},
         [PERMISSION_HEALTH_READ] = {"health.read", "uspa"},
         [PERMISSION_HEALTH_DETAILS_READ] = {"health.details.read", "a"},
         [PERMISSION_METRICS_READ] = {"metrics.read", "a"},

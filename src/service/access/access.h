@@ -147,3 +147,6 @@ void access_trail_done(struct access_trail *trail); /* NULL is allowed */
 /* *out (uninitialised) is given back by access_trail_done. */
 int access_verify_audit(struct access *access, const struct access_trail_place *place, unsigned limit, struct access_trail *out,
                         struct err *err);
+
+/* This replica goes on from what the database says, though that lacks lines it has written (audit_start.h). Errors of audit_store_accept. */
+int access_accept_restore(struct access *access, const struct access_caller *caller, struct err *err);

@@ -6,6 +6,7 @@
 #include "access.h"
 #include "access_private.h"
 #include "audit_notes.h"
+#include "audit_start.h"
 
 int access_list_audit(struct access *access, const struct audit_query *query, struct audit_page *out, struct err *err) {
     return audit_store_list(access->options.store, query, out, err);
@@ -26,7 +27,6 @@ void access_trail_done(struct access_trail *trail) {
 static int verify_part(struct access *access, struct access_trail *trail, const struct audit_chain_name *chain,
                        const struct access_trail_place *place, unsigned *left, struct err *err) {
     struct access_trail_part *part = &trail->items[trail->count];
-    uint64_t looked_at;
     int rc;
     part->v = (struct audit_verification){.replica_id = chain->replica_id, .limit = *left};
     if (chain->replica_id == place->replica_id)
@@ -36,8 +36,7 @@ static int verify_part(struct access *access, struct access_trail *trail, const 
     if (rc)
         return rc;
     trail->count++;
-    looked_at = part->v.lines + part->v.unprotected;
-    *left = looked_at < *left ? *left - (unsigned)looked_at : 0;
+    *left = part->v.lines < *left ? *left - (unsigned)part->v.lines : 0;
     if (part->v.is_complete)
         return 0;
     trail->has_more = true;
@@ -76,4 +75,9 @@ int access_verify_audit(struct access *access, const struct access_trail_place *
     else
         *out = trail;
     return rc;
+}
+
+int access_accept_restore(struct access *access, const struct access_caller *caller, struct err *err) {
+    const struct audit_record record = access_record(caller, &(struct access_deed){.object_kind = "audit"});
+    return audit_store_accept(access->options.store, &record.event, err);
 }
