@@ -103,6 +103,21 @@ static int read_filters(struct api_call *call, struct audit_query *query, struct
     return 0;
 }
 
+static const char *const actions[] = {
+#define AUDIT_ACTION(word, what) word,
+#include "audit_actions.def"
+#undef AUDIT_ACTION
+};
+
+/* A misspelt one would find nothing, as if nothing had been done. */
+static int check_action(struct api_call *call, const char *action, struct err *err) {
+    for (size_t i = 0; i < ARRAY_COUNT(actions); i++)
+        if (!action || !strcmp(action, actions[i]))
+            return 0;
+    (void)bad_parameter(call, "action", "is none of those that are written down", err);
+    return err_remedy(err, "kaasctl audit actions lists them, as does docs/audit.md");
+}
+
 static int read_query(struct api_call *call, struct audit_query *query, struct err *err) {
     static const char *const known[] = {"since",     "until",   "action", "principal_id", "acting_id", "source", "object_kind",
                                         "object_id", "address", "result", "request_id",   "limit",     "cursor", NULL};
@@ -114,6 +129,8 @@ static int read_query(struct api_call *call, struct audit_query *query, struct e
         rc = read_time(call, "until", &query->until_ms, err);
     if (!rc)
         rc = read_filters(call, query, err);
+    if (!rc)
+        rc = check_action(call, query->action, err);
     if (!rc)
         rc = reply_read_limit(call, &query->limit, err);
     query->has_after = cursor != NULL;

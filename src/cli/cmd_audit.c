@@ -75,6 +75,27 @@ int cmd_audit_list(struct cli *cli, struct err *err) {
     return rc ? rc : show_list(cli, items, list_columns, err);
 }
 
+/* -- actions --------------------------------------------------------------------------------------------------------------------- */
+
+int cmd_audit_actions(struct cli *cli, struct err *err) {
+    static const struct {
+        const char *word, *what;
+    } actions[] = {
+#define AUDIT_ACTION(word, what) {word, what},
+#include "audit_actions.def"
+#undef AUDIT_ACTION
+    };
+    static const struct cli_column columns[] = {{"ACTION", "action", show_text}, {"WHAT", "what", show_text}, {NULL, NULL, NULL}};
+    _cleanup_json_ json_t *items = json_array();
+    for (size_t i = 0; i < ARRAY_COUNT(actions); i++) {
+        json_t *item = json_object();
+        json_put_string(item, "action", actions[i].word);
+        json_put_string(item, "what", actions[i].what);
+        (void)json_array_append_new(items, item);
+    }
+    return show_list(cli, items, columns, err);
+}
+
 /* -- verify ---------------------------------------------------------------------------------------------------------------------- */
 
 static void show_head(struct table *t, const json_t *value) {

@@ -4,17 +4,16 @@
 from __future__ import annotations
 
 import base64
-import uuid
-from collections.abc import Callable
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any
 
 import pytest
-from world.clock import Clock
 from world.api import Api
+from world.clock import Clock
 from world.full import World
-from world.places import Scratch
 from world.kaasd import Kaasd
+from world.places import Scratch
 from world.wait import until
 
 pytestmark = pytest.mark.slow
@@ -41,9 +40,10 @@ def admin(world: World) -> Api:
 
 
 @pytest.fixture(scope="module")
-def word(world: World) -> str:
-    """An action that twelve lines bear: three at each of four times, by two replicas."""
-    action = f"test.{uuid.uuid4().hex[:12]}"
+def word(world: World) -> Iterator[str]:
+    """An action that twelve lines bear, and no others: three at each of four times, by two replicas."""
+    action = "hx_peer.remove"
+    assert world.db.query("SELECT COUNT(*) FROM audit WHERE action = %s", action, database="kaas") == [(0,)]
     for i in range(12):
         replica, seq = (0, i // 3) if i % 3 < 2 else (1, i // 3)
         world.db.query(
@@ -51,7 +51,8 @@ def word(world: World) -> str:
             "VALUES (%s, %s, %s, %s, %s, 'cluster', %s, %s, %s, %s)",
             replica + 900, seq * 10 + i % 3, START_MS + seq * 1000, action, f"local:{i % 2}", f"object-{i}", f"request-{i}",
             "ok" if i % 4 else "forbidden", f"reason {i}", database="kaas")
-    return action
+    yield action
+    world.db.query("DELETE FROM audit WHERE replica_id >= 900", database="kaas")
 
 
 def places(admin: Api, **filters: Any) -> list[str]:
@@ -113,6 +114,8 @@ def test_filters_narrow(admin: Api, word: str) -> None:
         {"cursor": cursor("1.2.3") + "="},  # its one spelling has no padding
         {"cursor": "A" * 4000},
         *({name: "x" * 1001} for name in FILTERS),
+        {"action": "cluster.creat"},
+        {"action": ""},
         {"who": "x"},
     ],
 )
@@ -123,8 +126,18 @@ def test_a_wrong_query_is_told(admin: Api, query: dict[str, str]) -> None:
 
 def test_the_longest_query_is_answered(admin: Api) -> None:
     """What is refused above is refused for what is told, and not for anything near it."""
-    for query in ({"cursor": cursor("1.2.3")}, *({name: "x" * 1000} for name in FILTERS)):
+    for query in ({"cursor": cursor("1.2.3")}, *({name: "x" * 1000} for name in FILTERS if name != "action")):
         assert admin.get("/v2/audit", **query)["items"] == []
+
+
+def test_who_misspells_an_action_hears_where_they_are_listed(admin: Api, world: World) -> None:
+    problem = admin.refused(400, "invalid_request", "GET", "/v2/audit", params={"action": "loginn"})
+    assert problem["remedy"] == "kaasctl audit actions lists them, as does docs/audit.md"
+    refused = world.kaasd.ctl.run("audit", "list", "--action", "loginn")
+    assert refused.returncode == 1 and "kaasctl audit actions" in refused.stderr
+    listed = {item["action"] for item in world.kaasd.ctl.json("audit", "actions")}
+    written = {str(word) for (word,) in world.db.query("SELECT DISTINCT action FROM audit", database="kaas")}
+    assert "login" in written and written <= listed
 
 
 def test_only_administrators_read_it(world: World) -> None:
