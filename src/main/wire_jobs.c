@@ -243,15 +243,16 @@ static void tell_lost_audit(struct wire *wire) {
 /* Apart from the questions, which must not wait for the database. */
 static int job_notes(void *arg, struct err *err) {
     struct wire *wire = arg;
-    int rc;
+    int rc, save_rc;
     tell_lost_audit(wire);
     if (!is_ready(wire))
         return 0;
-    rc = audit_store_save_head(wire->store, err);
+    save_rc = audit_store_save_head(wire->store, err); /* a full disk keeps no line out of the database */
     signon_write_notes(wire->signon);
+    rc = audit_store_write_notes(wire->store, err);
     if (!rc)
-        rc = audit_store_write_notes(wire->store, err);
-    return rc ? rc : audit_store_note_heads(wire->store, false, err);
+        rc = audit_store_note_heads(wire->store, false, err);
+    return rc ? rc : save_rc;
 }
 
 /* In batches, so that nobody waits long for what one of them locks. */

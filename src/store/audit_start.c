@@ -225,6 +225,15 @@ static int begin_file(struct store *store, const struct comparing *c, struct err
     return rc;
 }
 
+/* It is not written again as it is: a full disk keeps nobody from starting. */
+static void trust_file(struct store *store, const struct audit_state *state) {
+    struct audit_side *side = store_audit_side(store);
+    audit_chain_trust(store_chain(store), state, 0);
+    (void)pthread_mutex_lock(&side->head_lock);
+    memcpy(side->head_saved, state->head, sizeof(side->head_saved));
+    (void)pthread_mutex_unlock(&side->head_lock);
+}
+
 static int make_folder(const struct audit_side *side, struct err *err) {
     _cleanup_free_ char *folder = str_dup(side->head_path);
     char *slash = folder ? strrchr(folder, '/') : NULL;
@@ -237,15 +246,15 @@ static int make_folder(const struct audit_side *side, struct err *err) {
 int audit_store_start(struct store *store, struct err *err) {
     const struct audit_side *side = store_audit_side(store);
     struct comparing c = {.replica_id = 0};
-    int rc = make_folder(side, err);
+    int rc = audit_store_sign_new(store, err);
     if (!rc)
-        rc = audit_store_sign_new(store, err);
+        rc = make_folder(side, err);
     if (!rc)
         rc = read_both(store, &c, err);
     if (!rc && c.file.is_there)
         rc = compare(&c, side, err);
     if (!rc && c.file.is_there)
-        audit_chain_trust(store_chain(store), &c.file.state, 0);
+        trust_file(store, &c.file.state);
     if (!rc && !c.file.is_there)
         rc = begin_file(store, &c, err);
     secret_wipe(c.key, sizeof(c.key));

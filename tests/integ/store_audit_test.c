@@ -4,16 +4,21 @@
 #include "store_fixture.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "audit_chain.h"
 #include "audit_heads.h"
 #include "audit_mac.h"
+#include "audit_start.h"
 #include "audit_store.h"
 #include "audit_verify.h"
 #include "db_stmt.h"
 #include "clock.h"
+#include "fsutil.h"
 #include "seal.h"
 #include "session_store.h"
 #include "store_tx.h"
@@ -419,6 +424,84 @@ static void test_only_who_was_never_noted_gets_a_head(void **state) {
     store_free(other);
 }
 
+/* -- the file in the state folder ------------------------------------------------------------------------------------------------ */
+
+static char folder[] = "/tmp/kaas-audit-XXXXXX", file[sizeof(folder) + sizeof("/audit-head-seven")];
+
+static int begin_file_test(void **state) {
+    (void)begin_test(state);
+    (void)memcpy(folder + sizeof(folder) - 7, "XXXXXX", 6);
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(file, sizeof(file), "%s/audit-head-seven", folder);
+    return 0;
+}
+
+static int end_file_test(void **state) {
+    (void)unlink(file);
+    assert_int_equal(rmdir(folder), 0); /* nothing else was left there */
+    return end_test(state);
+}
+
+/* As kaasd starts. */
+static int start(struct err *err) {
+    restart();
+    err_clear(err);
+    ASSERT_OK(audit_store_set_place(store, folder, "seven", err), err);
+    return audit_store_start(store, err);
+}
+
+static void save(void) {
+    struct err err = {0};
+    ASSERT_OK(audit_store_save_head(store, &err), &err);
+}
+
+/* So many bytes may a file get. */
+static void limit_files(rlim_t bytes) {
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void read_file(struct strbuf *out) {
+    struct err err = {0};
+    strbuf_reset(out);
+    ASSERT_OK(fs_read(file, out, &err), &err);
+}
+
+/* A file is there whole or not at all; a new replica needs it, one that has it goes on. */
+static void test_a_full_disk(void **state) {
+    struct strbuf before, after;
+    struct err err = {0};
+    (void)state;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    strbuf_init(&before, 1024);
+    strbuf_init(&after, 1024);
+    append(2, NOW_MS);
+    limit_files(0);
+    assert_int_equal(start(&err), ERR_IO);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(access(file, F_OK), -1);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM audit WHERE action = 'audit.accept'"), 0);
+    ASSERT_OK(start(&err), &err);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM audit WHERE action = 'audit.accept'"), 1);
+    read_file(&before);
+    limit_files(0);
+    ASSERT_OK(start(&err), &err);
+    append(2, NOW_MS);
+    assert_int_equal(audit_store_save_head(store, &err), ERR_IO);
+    limit_files(RLIM_INFINITY);
+    read_file(&after);
+    assert_string_equal(before.data, after.data);
+    save();
+    read_file(&after);
+    assert_string_not_equal(before.data, after.data);
+    ASSERT_OK(start(&err), &err);
+    assert_intact(6);
+    strbuf_done(&before);
+    strbuf_done(&after);
+}
+
 /* -- what is no tampering ------------------------------------------------------------------------------------------------------ */
 
 /* Nobody but this program may write here while it runs. */
@@ -609,6 +692,7 @@ int main(void) {
         EACH(test_when_heads_are_noted),
         EACH(test_many_heads_are_noted),
         EACH(test_only_who_was_never_noted_gets_a_head),
+        cmocka_unit_test_setup_teardown(test_a_full_disk, begin_file_test, end_file_test),
         EACH(test_a_line_of_somebody_else),
         EACH(test_age),
         EACH(test_age_that_was_forged),

@@ -260,6 +260,22 @@ def test_a_folder_that_cannot_be_written_is_told(pair: Pair) -> None:
     assert pair.value("SELECT COUNT(*) FROM audit WHERE action = 'audit.accept'") == 0
 
 
+def test_a_folder_that_is_gone_keeps_no_line_from_being_written(pair: Pair) -> None:
+    folder = pair.first.folder / "state"
+    folder.rename(folder.with_name("away"))
+    folder.write_text("")
+    pair.write(pair.first)
+    process = pair.first.process
+    assert process
+    process.wait_until(lambda: "cannot make a file next to" in process.log, "a warning")
+    pair.first.admin().refused(403, "forbidden", "POST", "/v2/audit/accept-restore")
+    until(lambda: pair.value("SELECT COUNT(*) FROM audit WHERE action = 'request.deny'"), "the refusal")
+    folder.unlink()
+    folder.with_name("away").rename(folder)
+    restart(pair.first)
+    assert verify(pair.first).returncode == 0
+
+
 def test_a_new_installation_in_place_of_a_lost_one_is_accepted(pair: Pair) -> None:
     """As docs/admin/install.md has it for a master key that is lost."""
     pair.first.stop()
