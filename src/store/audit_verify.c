@@ -88,27 +88,32 @@ static const char *witness_of(const struct walk *w, const struct audit_noted *no
     return out;
 }
 
-/* A chain that was set back to an older end and went on from there has another line in its place. */
+static void fault_missing(struct walk *w, uint64_t first, const struct audit_noted *noted) {
+    char witness[WITNESS_BYTES];
+    set_fault(w, AUDIT_FAULT_REMOVED, (struct lines){first, noted->seq},
+              "lines %" PRIu64 " to %" PRIu64 " were removed, or the chain was set back: line %" PRIu64 " is known to %s", first,
+              noted->seq, noted->seq, witness_of(w, noted, witness));
+}
+
+/* A chain that was set back to an older end and went on from there has another line in the place of a noted one, or, where somebody accepted
+ * that, none: a restore of the whole database would have taken the note away, too. */
 static void check_noted(struct walk *w, uint64_t seq, const uint8_t *hash) {
     for (; w->noted_at < w->noted_count && w->noted[w->noted_at].seq <= seq; w->noted_at++) {
         const struct audit_noted *noted = &w->noted[w->noted_at];
         char witness[WITNESS_BYTES];
-        if (noted->seq != seq || !memcmp(noted->hash, hash, sizeof(noted->hash)))
-            continue;
-        set_fault(w, AUDIT_FAULT_CHANGED, (struct lines){seq, seq},
-                  "line %" PRIu64 " is not the one that is known to %s: the chain was set back, and went on from there", seq,
-                  witness_of(w, noted, witness));
+        if (noted->seq < seq)
+            fault_missing(w, w->next, noted);
+        else if (memcmp(noted->hash, hash, sizeof(noted->hash)) != 0)
+            set_fault(w, AUDIT_FAULT_CHANGED, (struct lines){seq, seq},
+                      "line %" PRIu64 " is not the one that is known to %s: the chain was set back, and went on from there", seq,
+                      witness_of(w, noted, witness));
     }
 }
 
 static void check_noted_behind(struct walk *w) {
     const struct audit_noted *last = w->noted_count ? &w->noted[w->noted_count - 1] : NULL;
-    char witness[WITNESS_BYTES];
-    if (!last || last->seq <= w->ends.head.seq)
-        return;
-    set_fault(w, AUDIT_FAULT_REMOVED, (struct lines){w->ends.head.seq + 1, last->seq},
-              "lines %" PRIu64 " to %" PRIu64 " were removed, or the database is an older copy: line %" PRIu64 " is known to %s",
-              w->ends.head.seq + 1, last->seq, last->seq, witness_of(w, last, witness));
+    if (last && last->seq > w->ends.head.seq)
+        fault_missing(w, w->ends.head.seq + 1, last);
 }
 
 /* -- one line ------------------------------------------------------------------------------------------------------------------ */

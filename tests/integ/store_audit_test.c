@@ -502,6 +502,33 @@ static void test_a_full_disk(void **state) {
     strbuf_done(&after);
 }
 
+/* Of the whole database the other's note would be gone, too: so this one chain was set back, whoever accepted it in good faith. */
+static void test_an_accepted_chain_that_was_set_back_alone(void **state) {
+    const struct audit_event who = {.principal_id = "svc:admin-socket", .source = "socket"};
+    struct store *other = open_as(OTHER);
+    struct err err = {0};
+    (void)state;
+    ASSERT_OK(start(&err), &err);
+    append(4, NOW_MS);
+    fixture_exec("CREATE TABLE kept AS SELECT audit_seq, audit_head FROM replicas WHERE id = 7");
+    append(4, NOW_MS);
+    save();
+    note_heads(other, false);
+    fixture_exec("DELETE FROM audit WHERE replica_id = 7 AND seq > 5");
+    fixture_exec("UPDATE replicas r, kept k SET r.audit_seq = k.audit_seq, r.audit_head = k.audit_head WHERE r.id = 7");
+    fixture_exec("DROP TABLE kept");
+    assert_int_equal(start(&err), ERR_AUDIT_BEHIND);
+    err_clear(&err);
+    ASSERT_OK(audit_store_accept(store, &who, &err), &err);
+    assert_fault(AUDIT_FAULT_REMOVED, 6, "accepted, and known to another");
+    ASSERT_OK(start(&err), &err);
+    append(1, NOW_MS);
+    assert_fault(AUDIT_FAULT_REMOVED, 6, "accepted, and known to another");
+    fixture_exec("DELETE FROM audit WHERE replica_id = 8");
+    assert_intact(7);
+    store_free(other);
+}
+
 /* -- what is no tampering ------------------------------------------------------------------------------------------------------ */
 
 /* Nobody but this program may write here while it runs. */
@@ -693,6 +720,7 @@ int main(void) {
         EACH(test_many_heads_are_noted),
         EACH(test_only_who_was_never_noted_gets_a_head),
         cmocka_unit_test_setup_teardown(test_a_full_disk, begin_file_test, end_file_test),
+        cmocka_unit_test_setup_teardown(test_an_accepted_chain_that_was_set_back_alone, begin_file_test, end_file_test),
         EACH(test_a_line_of_somebody_else),
         EACH(test_age),
         EACH(test_age_that_was_forged),
