@@ -36,9 +36,10 @@
 
 static int register_replica(struct wire *wire, struct err *err) {
     int64_t previous_age_ms = -1;
+    const bool is_first_try = !store_get_replica(wire->store);
     unsigned id = 0;
     int rc = replica_store_register(wire->store, wire->replica_name, &id, &previous_age_ms, err);
-    if (!rc && previous_age_ms >= 0 && previous_age_ms < 15 * SECOND)
+    if (!rc && is_first_try && previous_age_ms >= 0 && previous_age_ms < 15 * SECOND)
         log_event(LOG_LEVEL_NOTICE, "replica_seen_just_now", "name", wire->replica_name, "hint",
                   "a replica of this name beat its heart seconds ago: a quick restart, or two daemons with one name", NULL);
     return rc;
