@@ -163,6 +163,18 @@ int cli_connect(struct cli *cli, struct err *err) {
     return rc || !opt_get_common(&cli->given, "server") ? rc : sign_in(cli, err);
 }
 
+int cli_list(struct cli *cli, const char *path, int64_t lines, json_t **items, struct err *err) {
+    const char *text = opt_get(&cli->given, "lines");
+    bool is_more = false;
+    int rc;
+    if (text && !str_to_i64(text, 1, CLI_LINES_MAX, &lines))
+        return cli_usage(cli, err, "--lines takes a whole number from 1 to %d", CLI_LINES_MAX);
+    rc = cli_client_list_first(cli->client, path, (size_t)lines, items, &is_more, err);
+    if (!rc && is_more)
+        cli_note("kaasctl: there are more than these %lld; --lines NUMBER shows more", (long long)lines);
+    return rc;
+}
+
 void cli_tell_stale(const struct cli *cli) {
     const char *reasons = cli->client ? cli_client_stale(cli->client) : "";
     if (*reasons)

@@ -66,6 +66,11 @@ int cli_confirm(struct cli *cli, const char *question, struct err *err);
 /* Writes what is in cli->out to standard output and empties it. ERR_IO; when nobody reads it any more, also without a word (SIGPIPE). */
 int cli_flush(struct cli *cli, struct err *err);
 
+/* GET of a list, as many items as --lines says, or `lines` without it; says on standard error when there are more. Needs cli_connect.
+ * *items is freed by json_decref. */
+#define CLI_LINES_MAX 500000
+int cli_list(struct cli *cli, const char *path, int64_t lines, json_t **items, struct err *err);
+
 /* Says on standard error that what was shown is older than it should be, if kaasd has said so. */
 void cli_tell_stale(const struct cli *cli);
 

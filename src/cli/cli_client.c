@@ -20,7 +20,8 @@
 #define REQUEST_BYTES_MAX (4U * 1024U * 1024U)
 #define CA_BYTES_MAX (4U * 1024U * 1024U)
 #define PATH_BYTES_MAX 8192U
-#define PAGES_MAX 1000
+#define PAGE_MAX ((size_t)500)
+#define ITEMS_MAX ((size_t)500000)
 #define SIGN_IN_TRIES 30U     /* where others of the same account sign in all the time */
 #define SIGN_IN_WAIT_MAX_S 5U /* longer ones are for a person to know of */
 #define STALE_BYTES 64
@@ -309,15 +310,17 @@ int cli_client_get(struct cli_client *client, const char *path, json_t **out, st
     return rc;
 }
 
-/* One page; *cursor is replaced by that of the next one, NULL at the end. */
-static int take_page(struct cli_client *client, const char *path, char **cursor, json_t *items, struct err *err) {
+/* One page of at most `wanted` items; *cursor is replaced by that of the next one, NULL at the end. */
+static int take_page(struct cli_client *client, const char *path, size_t wanted, char **cursor, json_t *items, struct err *err) {
     _cleanup_strbuf_ struct strbuf full;
     _cleanup_json_ json_t *page = NULL;
+    char limit[8];
     const char *next;
     int rc;
+    (void)snprintf(limit, sizeof(limit), "%zu", wanted < PAGE_MAX ? wanted : PAGE_MAX);
     strbuf_init(&full, PATH_BYTES_MAX);
     strbuf_adds(&full, path);
-    cli_path_add_query(&full, "limit", "500");
+    cli_path_add_query(&full, "limit", limit);
     cli_path_add_query(&full, "cursor", *cursor);
     rc = strbuf_check(&full, "the address", err);
     if (!rc)
@@ -332,17 +335,29 @@ static int take_page(struct cli_client *client, const char *path, char **cursor,
     return next && !*cursor ? err_set(err, ERR_NOMEM, "out of memory") : 0;
 }
 
-int cli_client_list(struct cli_client *client, const char *path, json_t **items, struct err *err) {
+int cli_client_list_first(struct cli_client *client, const char *path, size_t wanted, json_t **items, bool *is_more,
+                          struct err *err) {
     _cleanup_json_ json_t *all = json_array();
     _cleanup_free_ char *cursor = NULL;
-    int rc = 0, pages = 0;
+    int rc = 0;
     do {
-        rc = take_page(client, path, &cursor, all, err);
-    } while (!rc && cursor && ++pages < PAGES_MAX);
+        rc = take_page(client, path, wanted - json_array_size(all), &cursor, all, err);
+    } while (!rc && cursor && json_array_size(all) < wanted);
     if (rc)
         return rc;
-    if (cursor)
-        return err_set(err, ERR_PROTOCOL, "the list does not end after %d pages", PAGES_MAX);
+    *is_more = cursor != NULL;
+    *items = STEAL(all);
+    return 0;
+}
+
+int cli_client_list(struct cli_client *client, const char *path, json_t **items, struct err *err) {
+    _cleanup_json_ json_t *all = NULL;
+    bool is_more = false;
+    int rc = cli_client_list_first(client, path, ITEMS_MAX, &all, &is_more, err);
+    if (rc)
+        return rc;
+    if (is_more)
+        return err_set(err, ERR_PROTOCOL, "the list does not end after %zu items", ITEMS_MAX);
     *items = STEAL(all);
     return 0;
 }

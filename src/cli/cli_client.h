@@ -62,6 +62,10 @@ int cli_client_get(struct cli_client *client, const char *path, json_t **out, st
 /* GET of all pages of a list; *items is an array, freed by json_decref. */
 int cli_client_list(struct cli_client *client, const char *path, json_t **items, struct err *err);
 
+/* The same for the first `wanted` items, and no more pages than that takes; *is_more tells that there are others. */
+int cli_client_list_first(struct cli_client *client, const char *path, size_t wanted, json_t **items, bool *is_more,
+                          struct err *err);
+
 /* Why the last answer is older than it should be, as KaaS-Stale says it ("database, vcenter"); "" if it is not. Borrowed. */
 const char *cli_client_stale(const struct cli_client *client);
 

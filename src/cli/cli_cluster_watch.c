@@ -54,7 +54,7 @@ static int wait_for_change(struct watch *w, bool *is_changed, struct err *err) {
 static int show_now(struct watch *w, struct err *err) {
     _cleanup_json_ json_t *items = NULL;
     char now[CLOCK_RFC3339_BYTES];
-    int rc = cli_client_list(w->cli->client, w->path, &items, err);
+    int rc = cli_list(w->cli, w->path, CLI_LINES_MAX, &items, err);
     if (rc)
         return rc;
     clock_format(clock_wall_ms(), now);

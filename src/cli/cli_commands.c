@@ -145,6 +145,7 @@ OPTIONS cluster_list_options[] = {
     {"state", "STATE[,STATE]", "only those in one of these states", 0, false},
     {"query", "TEXT", "only those with this text in name or description", 'q', false},
     {"sort", "KEY", "name, state, kubernetes_version, created_at, updated_at; -KEY for the reverse", 0, false},
+    {"lines", "NUMBER", "so many at most (default all)", 0, false},
     {"watch", NULL, "show the list anew whenever it changes, until interrupted", 'w', false},
     END,
 };

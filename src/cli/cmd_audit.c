@@ -9,8 +9,6 @@
 
 #define PATH_BYTES_MAX 16384U
 #define LINES_DEFAULT 100
-#define LINES_MAX 100000
-#define PAGE_MAX 500
 
 static const struct cli_column list_columns[] = {
     {"TIME", "at", show_time},
@@ -25,7 +23,7 @@ static const struct cli_column list_columns[] = {
     {NULL, NULL, NULL},
 };
 
-static int make_path(struct cli *cli, int64_t limit, const char *cursor, struct strbuf *path, struct err *err) {
+static int make_path(struct cli *cli, struct strbuf *path, struct err *err) {
     static const struct {
         const char *option, *parameter;
     } filters[] = {
@@ -33,45 +31,22 @@ static int make_path(struct cli *cli, int64_t limit, const char *cursor, struct 
         {"acting", "acting_id"}, {"source", "source"}, {"address", "address"},       {"object-kind", "object_kind"},
         {"object", "object_id"}, {"result", "result"}, {"request-id", "request_id"},
     };
-    _cleanup_free_ char *count = str_format("%lld", (long long)limit);
-    strbuf_reset(path);
     strbuf_adds(path, "/v2/audit");
-    cli_path_add_query(path, "limit", count);
-    cli_path_add_query(path, "cursor", cursor);
     for (size_t i = 0; i < ARRAY_COUNT(filters); i++)
         cli_path_add_query(path, filters[i].parameter, opt_get(&cli->given, filters[i].option));
     return strbuf_check(path, "the address", err);
 }
 
-/* The trail may be long: no more pages are read than lines were asked for. */
-static int read_lines(struct cli *cli, int64_t wanted, json_t *items, struct err *err) {
-    _cleanup_strbuf_ struct strbuf path;
-    _cleanup_free_ char *cursor = NULL;
-    int rc = 0;
-    strbuf_init(&path, PATH_BYTES_MAX);
-    do {
-        int64_t left = wanted - (int64_t)json_array_size(items);
-        _cleanup_json_ json_t *page = NULL;
-        rc = make_path(cli, left < PAGE_MAX ? left : PAGE_MAX, cursor, &path, err);
-        if (!rc)
-            rc = cli_client_get(cli->client, path.data, &page, err);
-        (void)json_array_extend(items, json_object_get(page, "items"));
-        free(cursor);
-        cursor = str_dup(json_get_string(page, "next_cursor"));
-    } while (!rc && cursor && (int64_t)json_array_size(items) < wanted);
-    return rc;
-}
-
 int cmd_audit_list(struct cli *cli, struct err *err) {
-    const char *text = opt_get(&cli->given, "lines");
-    _cleanup_json_ json_t *items = json_array();
-    int64_t wanted = LINES_DEFAULT;
+    _cleanup_strbuf_ struct strbuf path;
+    _cleanup_json_ json_t *items = NULL;
     int rc;
-    if (text && !str_to_i64(text, 1, LINES_MAX, &wanted))
-        return cli_usage(cli, err, "--lines takes a whole number from 1 to %d", LINES_MAX);
-    rc = cli_connect(cli, err);
+    strbuf_init(&path, PATH_BYTES_MAX);
+    rc = make_path(cli, &path, err);
     if (!rc)
-        rc = read_lines(cli, wanted, items, err);
+        rc = cli_connect(cli, err);
+    if (!rc)
+        rc = cli_list(cli, path.data, LINES_DEFAULT, &items, err);
     return rc ? rc : show_list(cli, items, list_columns, err);
 }
 

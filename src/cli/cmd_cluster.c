@@ -82,7 +82,7 @@ int cmd_cluster_list(struct cli *cli, struct err *err) {
     if (opt_get(&cli->given, "watch"))
         rc = cli_cluster_watch(cli, path.data, list_columns, &why);
     else
-        rc = cli_client_list(cli->client, path.data, &items, &why);
+        rc = cli_list(cli, path.data, CLI_LINES_MAX, &items, &why);
     if (!rc)
         return show_list(cli, items, list_columns, err);
     if (rc != ERR_AMBIGUOUS) {

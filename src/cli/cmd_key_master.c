@@ -118,7 +118,7 @@ int cmd_key_rotate_master(struct cli *cli, struct err *err) {
     if (!rc)
         show_line(
             cli,
-            "\nAll secrets are sealed by %s. Old copies of the database still need the old key: keep it with them. Then: kaasctl key "
+            "All secrets are sealed by %s. Old copies of the database still need the old key: keep it with them. Then: kaasctl key "
             "remove-master %s",
             sealing_id(after), sealing_id(before));
     return rc;

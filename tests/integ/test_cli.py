@@ -294,6 +294,10 @@ def test_a_list_is_followed_over_its_pages(fresh_world: World) -> None:
     names = [item["name"] for item in fresh_world.kaasd.ctl.json("cluster", "list")]
     assert names == [f"many-{i:03}" for i in range(501)]
     assert fresh_world.kaasd.ctl.json("cluster", "show", "many-500")["name"] == "many-500"
+    assert len(fresh_world.kaasd.ctl.json("cluster", "list", "--lines", "501")) == 501
+    some = fresh_world.kaasd.ctl.run("cluster", "list", "--lines", "500")
+    assert "many-499" in some.stdout and "many-500" not in some.stdout
+    assert some.stderr == "kaasctl: there are more than these 500; --lines NUMBER shows more\n"
 
 
 # -- vCenters ---------------------------------------------------------------------------------------------------------------

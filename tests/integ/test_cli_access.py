@@ -129,4 +129,6 @@ def test_the_trail_is_listed_newest_first(world: World, name: str) -> None:
     lines = ctl.json("audit", "list", "--object", user["id"])
     assert [line["action"] for line in lines] == ["user.change", "user.create"]
     assert len(ctl.json("audit", "list", "--lines", "1")) == 1
+    assert "more than these 1;" in ctl.run("audit", "list", "--lines", "1").stderr
+    assert not ctl.run("audit", "list", "--object", user["id"], "--lines", "2").stderr
     assert "user.change" in ctl.ok("audit", "list", "--object", user["id"], "--action", "user.change")
