@@ -21,6 +21,7 @@ from .fuzz_proofs import VIEWER, People, Prover
 from .many import uuid_of
 from .samples import EAST, FAR, PLAIN, WEST
 from .vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
+from .wait import until
 
 PEOPLE = ("nobody", "viewer", "admin")
 X_KAAS = {"X-KaaS": "1"}
@@ -109,6 +110,13 @@ class Place:
             self.forget("admin")
         if operation in SPARE_ONLY or operation in ("addVcenter", "installSolution"):
             self.drop_spare()
+
+    def settle_keys(self) -> None:
+        """A key that is to come in two seconds may end the tokens of the one that signs: it comes, and everybody signs in again."""
+        ctl = self.world.kaasd.ctl
+        kid = ctl.json("--yes", "key", "rotate-signing", "--drop-old")["kid"]
+        until(lambda: kid in [key["kid"] for key in ctl.json("key", "list") if key["state"] == "active"], "the new key, which signs")
+        self.tokens.clear()
 
     def _learn(self) -> None:
         admin = self.api()
