@@ -1,4 +1,4 @@
-"""What does a vCenter get to hear while nobody does anything? Counted by the vCenter. Options: --minutes 30. Writes bench/out/idle.json."""
+"""What does a vCenter get to hear while nobody does anything? Counted by the vCenter. Options: --minutes 10. Writes bench/out/idle.json."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OUT = Path(__file__).resolve().parent / "out/idle.json"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--minutes", type=float, default=10)
     minutes = parser.parse_args().minutes
     with World("idle") as world:
         world.join()

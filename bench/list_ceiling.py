@@ -61,7 +61,6 @@ def main() -> None:
     raw = run(args)
     report(raw)
     out = Path("bench/out")
-    out.mkdir(parents=True, exist_ok=True)
     (out / "list_ceiling.json").write_text(json.dumps(raw, indent=1) + "\n")
 
 

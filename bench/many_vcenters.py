@@ -74,7 +74,6 @@ def main() -> None:
         low, high = statistics.quantiles(ratios, n=20)[0], statistics.quantiles(ratios, n=20)[-1]
         print(f"{key:12} well {well:8.2f}  sick {sick:8.2f}  ratio {statistics.median(ratios):.2f} ({low:.2f} to {high:.2f})")
     out = Path("bench/out")
-    out.mkdir(parents=True, exist_ok=True)
     (out / "many_vcenters.json").write_text(json.dumps({"rounds": raw}, indent=1) + "\n")
 
 

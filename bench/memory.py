@@ -194,7 +194,6 @@ def write(raw: dict[str, list[float]]) -> None:
         if values:
             print(f"{key:26} {statistics.median(values):12.2f}  n {len(values):3}  {min(values):8.2f} to {max(values):8.2f}")
     rows = {key: values or known.get(key, []) for key, values in raw.items()}
-    out.parent.mkdir(parents=True, exist_ok=True)
     medians = {key: statistics.median(values) for key, values in rows.items() if values}
     out.write_text(json.dumps({**medians, "rounds": rows}, indent=1) + "\n")
 

@@ -275,7 +275,6 @@ def main() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, hard), hard))
     out = Path("bench/out")
-    out.mkdir(parents=True, exist_ok=True)
     with World("m", options={"log": {"level": "notice"}}, database_options=room_for(96)) as world, prepare(world) as between:
         world.kaasd.start()
         print_head()

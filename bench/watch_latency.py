@@ -87,7 +87,6 @@ def main() -> None:
         print(f"{what:22} {len(taken):5} changes: median {statistics.median(taken):7.1f} ms, "
               f"99th percentile {ordered[int(len(ordered) * 0.99)]:7.1f} ms, worst {ordered[-1]:7.1f} ms")
     print(f"idle for 60 s: {len(idle)} calls {sorted(set(idle))}, {news} news")
-    OUT.parent.mkdir(exist_ok=True)
     OUT.write_text(json.dumps({"rounds_ms": rounds, "idle_calls_in_60_s": idle}, indent=1))
 
 

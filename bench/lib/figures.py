@@ -59,5 +59,4 @@ class Report:
             print(f"{what:{width}}  {measured!s:26} goal {'at most' if at_most else 'at least'} {wanted:<6g} {'met' if met else 'MISSED'}")
 
     def write(self, rounds: Any) -> None:
-        OUT.mkdir(parents=True, exist_ok=True)
         (OUT / f"{self.name}.json").write_text(json.dumps({**self.values, "rounds": rounds}, indent=1) + "\n")
