@@ -232,6 +232,4 @@ def test_a_vcenter_that_hangs_while_nobody_asks_is_noticed() -> None:
 
         until(lambda: state() == "connected", "the connection")
         world.vcenter.control.fault("*", "hang")
-        began_s = clock.ahead_s
-        clock.hasten(lambda: state() == "unreachable", "that it hangs")
-        assert clock.ahead_s - began_s < 40  # of the daemon's time; it was 75 s
+        clock.hasten(lambda: state() == "unreachable", "that it hangs")  # within how many seconds: scripts/bench idle
