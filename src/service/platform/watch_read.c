@@ -174,9 +174,10 @@ static int watch_on(struct watch *w, struct err *err) {
     if (!make(w, &current, err))
         return err->code;
     while (!rc) {
+        const int64_t since_ms = clock_mono_ms(); /* its answer does not outweigh what was asked meanwhile and hangs */
         rc = vim_watch_next(current, &events, err);
         if (!rc)
-            (void)link_note(w->link, clock_mono_ms(), 0, NULL);
+            (void)link_note(w->link, since_ms, 0, NULL);
     }
     unmake(w, current);
     return rc;
@@ -202,7 +203,7 @@ static void pause_for(struct watch *w, int64_t ms) {
         watch_wait(w, until_ms - clock_mono_ms());
 }
 
-/* Needs the lock, gives it back meanwhile. What the watch tells is news, though its call began long ago; a wait that was not answered says that the
+/* Needs the lock, gives it back meanwhile. That it ended is news, though its call began long ago; a wait that was not answered says that the
  * vCenter has been silent since the answer was due. */
 static void watch_once(struct watch *w) {
     int64_t began_ms = clock_mono_ms();
