@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ class Pair:
         self.first = Kaasd(scratch, self.db.socket, "first")
         adopt(self.first)
         self.second = self.first.beside("second")
+
+    def begin(self) -> None:
         self.first.start()
         self.second.start()
         self.write(self.second)
@@ -51,9 +54,9 @@ class Pair:
         return value
 
     def close(self) -> None:
-        for daemon in (self.second, self.first):
-            daemon.stop()
-        self.db.close()
+        with ExitStack() as stack:
+            for stop in (self.db.close, self.first.stop, self.second.stop):  # from the last to the first, whatever one of them complains of
+                stack.callback(stop)
 
 
 def restart(daemon: Kaasd) -> None:
@@ -75,8 +78,11 @@ def state_file(daemon: Kaasd) -> Path:
 @pytest.fixture
 def pair(scratch: Scratch) -> Iterator[Pair]:
     made = Pair(scratch)
-    yield made
-    made.close()
+    try:
+        made.begin()
+        yield made
+    finally:
+        made.close()
 
 
 def verify(daemon: Kaasd) -> subprocess.CompletedProcess[str]:
