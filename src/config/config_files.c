@@ -30,10 +30,11 @@ static int check_file(const char *path, bool is_secret, struct err *err) {
 static int check_directory(const char *path, bool may_be_missing, struct err *err) {
     struct stat st;
     if (stat(path, &st)) {
-        if (errno == ENOENT && may_be_missing)
+        const int why = errno;
+        if (why == ENOENT && may_be_missing)
             return 0;
-        (void)err_set(err, ERR_CONFIG, "folder %s: %s", path, strerror(errno));
-        return err_remedy(err, "make it, or name another one");
+        (void)err_set(err, ERR_CONFIG, "folder %s: %s", path, strerror(why));
+        return why == EACCES ? config_tell_user(err) : err_remedy(err, "make it, or name another one");
     }
     if (!S_ISDIR(st.st_mode))
         return err_set(err, ERR_CONFIG, "%s is no folder", path);

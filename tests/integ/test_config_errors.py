@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -259,10 +260,16 @@ def test_a_keytab_that_cannot_be_read_is_a_warning(daemon: Kaasd) -> None:
 def test_root_checks_as_the_user_of_the_service(daemon: Kaasd) -> None:
     assert os.geteuid() == 0, "these tests run as root"
     daemon.scratch.path.chmod(0o711)
+    page = daemon.folder / "hidden/page"
+    page.mkdir(parents=True)
+    page.parent.chmod(0o700)
+    daemon.write_config({"server": {"page_dir": str(page)}})
     refused(daemon.check_config("nobody"), f"cannot open {daemon.config}: Permission denied", "the user nobody must", "kaasctl init")
     daemon.config.chmod(0o644)
     said = refused(daemon.check_config("nobody"), "secrets.master_key_file", "server.tls_key", "user nobody must be able to read it")
     assert "server.tls_certificate" not in said
+    assert re.search(r"server.page_dir: folder \S+: Permission denied; the user nobody must be able", said), said
+    page.parent.chmod(0o711)
     for path in (daemon.folder / "master.key", daemon.tls.key_file):
         os.chown(path, pwd.getpwnam("nobody").pw_uid, -1)
     result = daemon.check_config("nobody")
