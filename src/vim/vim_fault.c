@@ -36,7 +36,7 @@ static const struct fault_row rows[] = {
     ROW(AlreadyExists, OTHER, EXISTS),
     ROW(DuplicateName, OTHER, EXISTS),
     ROW(RemoveFailed, OTHER, CONFLICT),
-    ROW(RequestCanceled, OTHER, CANCELED),
+    ROW(RequestCanceled, CANCELED, UPSTREAM),
     ROW(MethodNotFound, METHOD_NOT_FOUND, UPSTREAM),
     ROW(NoClientCertificate, OTHER, UPSTREAM),
     ROW(NoSubjectName, OTHER, UPSTREAM),
@@ -170,6 +170,7 @@ static void report_kind(const struct vim_fault *f, const char *operation, struct
     case VIM_FAULT_OTHER:
     case VIM_FAULT_METHOD_NOT_FOUND:
     case VIM_FAULT_STALE:
+    case VIM_FAULT_CANCELED:
     default:
         err_set(err, f->code, "vCenter answered %s with fault %s%s%s%s%s%s", operation, f->name, f->subject[0] ? " (" : "",
                 f->subject, f->subject[0] ? ")" : "", f->text[0] ? ": " : "", f->text);

@@ -14,7 +14,8 @@ enum vim_fault_kind {
     VIM_FAULT_OBJECT_GONE,
     VIM_FAULT_METHOD_NOT_FOUND,
     VIM_FAULT_BAD_VERSION,
-    VIM_FAULT_STALE, /* a collector's version that the server does not know (any more) */
+    VIM_FAULT_STALE,    /* a collector's version that the server does not know (any more) */
+    VIM_FAULT_CANCELED, /* by the server, which is going down, or by somebody who ended the wait; never by us */
 };
 
 /* Texts are cut where they do not fit, and hold no control characters. All-zero is "no fault". */

@@ -206,18 +206,17 @@ static int try_next(struct vim_watch *w, const struct vim_watch_events *events, 
     return ret ? ret : tell_settled(w, &answer, err);
 }
 
-/* The failure means just that what we made is gone. A fault RequestCanceled comes from a server that is going down, or from somebody
- * who ends our wait; it is not our own cancel. */
-static bool is_lost(struct vim_watch *w, int ret) {
+/* The failure means just that what we made is gone. */
+static bool is_lost(const struct vim_watch *w) {
     enum vim_fault_kind kind = w->ctx->fault.kind;
     return kind == VIM_FAULT_NOT_AUTHENTICATED || kind == VIM_FAULT_STALE || kind == VIM_FAULT_OBJECT_GONE ||
-           (ret == ERR_CANCELED && !is_canceled(w));
+           kind == VIM_FAULT_CANCELED;
 }
 
 int vim_watch_next(struct vim_watch *w, const struct vim_watch_events *events, struct err *err) {
     struct err first = {0};
     int ret = try_next(w, events, &first);
-    if (ret && is_lost(w, ret)) {
+    if (ret && is_lost(w)) {
         w->is_made = false;
         ret =
             w->ctx->fault.kind == VIM_FAULT_NOT_AUTHENTICATED ? vim_client_renew_session(w->client, w->site.session_no, err) : 0;

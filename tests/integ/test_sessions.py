@@ -67,6 +67,14 @@ def test_a_login_whose_answer_was_lost_leaves_one_session(joined: World) -> None
     assert joined.vcenter.control.calls(op="TerminateSession")
 
 
+def test_a_sweep_that_the_vcenter_cancels_is_done_again(joined: World) -> None:
+    joined.vcenter.control.fault("TerminateSession", "fault", fault="RequestCanceled", count=3)
+    joined.vcenter.control.fault(LOGIN, "close", bytes=0, count=1)
+    lose_session(joined)
+    until(lambda: rescan(joined) == 0, "a rescan that works again")
+    until(lambda: len(ours(joined)) == 1, "a single session")
+
+
 def test_a_kill_leaves_a_session_that_the_next_start_ends(joined: World) -> None:
     (before,) = ours(joined)
     joined.kaasd.kill()

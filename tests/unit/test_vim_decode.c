@@ -381,7 +381,7 @@ static void known_faults(void **state) {
     expect_fault(f, FAULT("InvalidCollectorVersion", ""), ERR_UPSTREAM, "InvalidCollectorVersion");
     expect_fault(f, FAULT("NotSupported", ""), ERR_UPSTREAM, "NotSupported");
     expect_fault(f, FAULT("SystemError", "<reason>vpxd</reason>"), ERR_UPSTREAM, "vpxd");
-    expect_fault(f, FAULT("RequestCanceled", ""), ERR_CANCELED, "RequestCanceled");
+    expect_fault(f, FAULT("RequestCanceled", ""), ERR_UPSTREAM, "RequestCanceled");
     expect_fault(f, FAULT("InvalidLogin", ""), ERR_CREDENTIALS, "credentials");
     expect_fault(f, FAULT("UserNotFound", "<principal>X\\y</principal><unresolved>true</unresolved>"), ERR_NOT_FOUND, "X\\y");
 }
