@@ -14,7 +14,6 @@
 #include "directory.h"
 #include "handlers.h"
 #include "limits.h"
-#include "list_again.h"
 #include "list_memo.h"
 #include "log.h"
 #include "metric.h"
@@ -334,8 +333,7 @@ const char *api_plugin_version(const struct api *api) {
 void api_plug_in(struct api *api, enum api_door door, struct httpd_options *httpd) {
     httpd->routes = routes;
     httpd->routes_count = sizeof(routes) / sizeof(routes[0]);
-    httpd->hooks = (struct httpd_hooks){
-        .before = before, .again = list_again_answer, .on_error = fail, .headers = headers, .after = after, .notice = notice};
+    httpd->hooks = (struct httpd_hooks){.before = before, .on_error = fail, .headers = headers, .after = after, .notice = notice};
     api->entrances[door] = (struct api_entrance){.api = api, .door = door};
     httpd->app = &api->entrances[door];
 }

@@ -5,7 +5,6 @@
 
 #include "handlers.h"
 #include "limits.h"
-#include "list_again.h"
 #include "list_memo.h"
 #include "list_wait.h"
 #include "node_view.h"
@@ -154,8 +153,6 @@ int h_clusters_list(struct api_call *call, struct http_response *resp, struct er
     }
     if (!rc && answer.body)
         rc = send_list(call, resp, &answer);
-    if (!rc && answer.body)
-        list_again_keep(call, resp, &key, &answer);
     http_shared_unref(answer.body);
     return rc;
 }

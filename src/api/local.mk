@@ -47,8 +47,6 @@ src_api_libapi_a_SOURCES = \
     src/api/h_vcenters_manage.c \
     src/api/h_whoami.c \
     src/api/handlers.h \
-    src/api/list_again.c \
-    src/api/list_again.h \
     src/api/list_memo.c \
     src/api/list_memo.h \
     src/api/list_wait.c \

@@ -30,7 +30,8 @@ int reply_json(struct http_response *resp, int status, json_t *json, struct err 
     return 0;
 }
 
-bool reply_misses_vcenter(struct api *api, const struct session_rights *rights) {
+/* Is a vCenter away that knows the viewer? */
+static bool misses_vcenter(struct api *api, const struct session_rights *rights) {
     for (size_t i = 0; i < rights->count; i++)
         if (platform_is_away(api->options.platform, rights->parts[i].vcenter_id))
             return true;
@@ -64,7 +65,7 @@ void reply_format_stale(struct api_call *call, char out[REPLY_STALE_BYTES]) {
     out[0] = 0;
     if (directory_is_stale(call->api->options.directory))
         add_reason(out, "database");
-    if (reply_misses_vcenter(call->api, &call->rights) || misses_vcenter_of_clusters(call))
+    if (misses_vcenter(call->api, &call->rights) || misses_vcenter_of_clusters(call))
         add_reason(out, "vcenter");
     if (call->rights.is_less_than_due)
         add_reason(out, "rights");

@@ -18,9 +18,6 @@ void reply_location(struct http_response *resp, const char *below, const char *i
 #define REPLY_STALE_BYTES 64
 void reply_format_stale(struct api_call *call, char out[REPLY_STALE_BYTES]);
 
-/* Is a vCenter away that knows the viewer? */
-bool reply_misses_vcenter(struct api *api, const struct session_rights *rights);
-
 /* KaaS-As-Of, and KaaS-Stale with its reasons where the data are older than they should be. */
 void reply_freshness(struct api_call *call, struct http_response *resp);
 

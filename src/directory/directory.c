@@ -78,16 +78,6 @@ bool directory_is_stale(struct directory *d) {
     return is_old(as_of_ms);
 }
 
-void directory_glance(struct directory *d, struct directory_glance *out) {
-    int64_t mono_ms;
-    (void)pthread_mutex_lock(&d->lock);
-    out->generation = d->current ? d->current->generation : 0;
-    out->as_of_ms = d->as_of_wall_ms;
-    mono_ms = d->as_of_mono_ms;
-    (void)pthread_mutex_unlock(&d->lock);
-    out->is_stale = is_old(mono_ms);
-}
-
 static void tell_published(const struct directory *d) {
     if (d->on_published)
         d->on_published(d->on_published_arg);

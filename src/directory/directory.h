@@ -70,14 +70,6 @@ int64_t directory_as_of_ms(struct directory *directory);
 /* Changes could not be read for more than 2 s: answers carry KaaS-Stale: database. */
 bool directory_is_stale(struct directory *directory);
 
-/* The three above at one moment, without a reference. */
-struct directory_glance {
-    uint64_t generation; /* of the current snapshot; 0: there is none */
-    int64_t as_of_ms;
-    bool is_stale;
-};
-void directory_glance(struct directory *directory, struct directory_glance *out);
-
 /* Why changes cannot be applied at the moment; false: they can, as far as is known. */
 bool directory_get_trouble(struct directory *directory, struct err *out);
 

@@ -1,8 +1,7 @@
-/* An answer in the making, and what is kept for the next one of the same text. Layer 2 (httpd), private.
+/* An answer in the making. Layer 2 (httpd), private.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -10,16 +9,6 @@
 #include "strbuf.h"
 
 #define HTTP_RESPONSE_FIELDS_MAX 24U
-
-/* The library's answers for one shared text that no request uses now (httpd_spare.c). */
-struct http_spare;
-struct http_spares {
-    pthread_mutex_t lock; /* guards the others */
-    struct http_spare *first;
-    unsigned count;
-};
-struct http_spares *http_shared_spares(struct http_shared *shared, bool has_body);
-void httpd_spares_free(struct http_spares *spares); /* those in it, not itself */
 
 enum http_body_kind { HTTP_BODY_NONE, HTTP_BODY_TEXT, HTTP_BODY_SHARED, HTTP_BODY_STATIC };
 

@@ -57,11 +57,10 @@ struct http_request {
     pid_t pid;
     enum http_method method;
     const char *method_name;
-    char *target;                  /* the request target without query; one block with path_text */
-    size_t target_len, target_cut; /* with query; where it was cut, and what stood there */
-    char target_cut_char;
-    char *path_text;  /* decoded path, cut into segments */
-    char *query_text; /* decoded query, cut into pairs; NULL without one */
+    char *target;      /* the request target without query; one block with path_text */
+    size_t target_len; /* with query */
+    char *path_text;   /* decoded path, cut into segments */
+    char *query_text;  /* decoded query, cut into pairs; NULL without one */
     struct route_path path;
     struct route_match match;
     unsigned query_count, fields_count;
@@ -81,13 +80,8 @@ struct http_request {
     http_handler_fn *slow_fn;
     int result;      /* 0 or the code in err */
     bool is_held;    /* waits for nothing but the end of its wait */
-    bool is_again;   /* the same as the last one of its connection: the bytes need no look */
-    void *keep_data; /* of http_request_keep_again, with keep_destroy, until the connection has it */
-    void (*keep_destroy)(void *);
     void *next_data; /* of http_request_keep_for_next, with next_destroy, until the connection has it */
     void (*next_destroy)(void *);
-    struct http_spare *spare; /* lent by spare_of while the answer is on its way */
-    struct http_shared *spare_of;
     int sent_status;
     size_t sent_bytes;
     /* not zeroed at the start */

@@ -35,9 +35,7 @@ struct http_request *http_request_new(struct httpd *httpd, const char *target) {
     req->path_text = req->target + n + 1;
     memcpy(req->path_text, target, n + 1);
     req->target_len = n;
-    req->target_cut = strcspn(target, "?#");
-    req->target_cut_char = target[req->target_cut];
-    req->target[req->target_cut] = '\0'; /* for logs: a query may hold what a client should not have put there */
+    req->target[strcspn(target, "?#")] = '\0'; /* for logs: a query may hold what a client should not have put there */
     req->httpd = httpd;
     http_request_set_method(req, "?");
     req->started_ms = clock_mono_ms();
@@ -63,7 +61,6 @@ bool http_request_unref(struct http_request *req) {
 
 void http_request_destroy(struct http_request *req) {
     http_request_set_data(req, NULL, NULL);
-    http_request_keep_again(req, NULL, NULL);
     http_request_keep_for_next(req, NULL, NULL);
     strbuf_done(&req->body);
     http_response_done(&req->resp);
@@ -244,13 +241,6 @@ void http_request_set_data(struct http_request *req, void *data, void (*destroy)
 
 void *http_request_data(const struct http_request *req) {
     return req->data;
-}
-
-void http_request_keep_again(struct http_request *req, void *data, void (*destroy)(void *)) {
-    if (req->keep_data && req->keep_destroy)
-        req->keep_destroy(req->keep_data);
-    req->keep_data = data;
-    req->keep_destroy = destroy;
 }
 
 int http_request_go_slow_by(struct http_request *req, http_submit_fn *submit, void *arg, http_handler_fn *fn) {

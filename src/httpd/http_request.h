@@ -69,11 +69,6 @@ bool http_request_is_abandoned(const struct http_request *req);
 void http_request_set_data(struct http_request *req, void *data, void (*destroy)(void *));
 void *http_request_data(const struct http_request *req);
 
-/* A fast handler whose answer has a shared body (200, 304) may ask that the hook `again` be called instead of it when the same bytes come
- * once more as the next request of this connection. `data` is handed to the hook and lives no longer than the connection; `destroy` (may be
- * NULL) may be called at any time, at the latest with the connection. In server threads. */
-void http_request_keep_again(struct http_request *req, void *data, void (*destroy)(void *));
-
 /* `return http_request_go_slow(req, lane, fn);` ends a handler and runs fn in the lane, where clients have their turns by party. A handler that runs in a lane may hand on to
  * another one the same way; the deadline stays. */
 int http_request_go_slow(struct http_request *req, struct lane *lane, http_handler_fn *fn);

@@ -16,7 +16,6 @@ struct http_shared {
     _Atomic unsigned refs;
     size_t len;
     char *data;
-    struct http_spares spares[2]; /* without and with body */
 };
 
 struct http_shared *http_shared_new(struct strbuf *from) {
@@ -33,8 +32,6 @@ struct http_shared *http_shared_new(struct strbuf *from) {
         return NULL;
     }
     atomic_init(&shared->refs, 1);
-    for (size_t i = 0; i < 2; i++)
-        (void)pthread_mutex_init(&shared->spares[i].lock, NULL);
     return shared;
 }
 
@@ -46,16 +43,8 @@ struct http_shared *http_shared_ref(struct http_shared *shared) {
 void http_shared_unref(struct http_shared *shared) {
     if (!shared || atomic_fetch_sub_explicit(&shared->refs, 1, memory_order_acq_rel) != 1)
         return;
-    for (size_t i = 0; i < 2; i++) {
-        httpd_spares_free(&shared->spares[i]);
-        (void)pthread_mutex_destroy(&shared->spares[i].lock);
-    }
     free(shared->data);
     free(shared);
-}
-
-struct http_spares *http_shared_spares(struct http_shared *shared, bool has_body) {
-    return &shared->spares[has_body];
 }
 
 const char *http_shared_data(const struct http_shared *shared, size_t *len) {

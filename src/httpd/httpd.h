@@ -29,10 +29,6 @@ struct httpd_hooks {
     /* After routing, before the body is read. Not called for requests that httpd itself refuses. A negative ERR_* refuses the
      * request: on_error writes the answer and the body is not read. The place for authentication from memory. */
     int (*before)(struct http_request *req, struct err *err);
-    /* The same request as the one before on this connection, byte for byte, whose handler called http_request_keep_again with `data`. True:
-     * `resp`, which begins with status and all headers of the answer before, has its shared body and whatever header is another now;
-     * `headers` is not called. False: the request goes the usual way. The place to look at everything that is not in the bytes. */
-    bool (*again)(struct http_request *req, void *data, struct http_response *resp);
     /* Writes the answer for any error, from httpd (400 404 405 413 414 431 503 504) or from a handler. `resp` is reset; Allow and
      * Retry-After are added by httpd. May run in a lane thread or the sweeper's. */
     void (*on_error)(struct http_request *req, const struct err *err, struct http_response *resp);

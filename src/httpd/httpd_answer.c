@@ -28,12 +28,16 @@ static struct MHD_Response *from_secret(size_t n, char *data) {
     return MHD_create_response_from_buffer_with_free_callback_cls(n, data, free_secret, body);
 }
 
+static struct MHD_Response *from_bytes(const void *bytes, size_t n) {
+    return MHD_create_response_from_buffer(n, (void *)(uintptr_t)bytes, MHD_RESPMEM_PERSISTENT);
+}
+
 static struct MHD_Response *from_text(struct http_response *resp, size_t *n) {
     *n = resp->body.len;
     bool is_secret = resp->body.is_secret;
     char *data = *n ? strbuf_steal(&resp->body) : NULL;
     if (!data)
-        return *n ? NULL : MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
+        return *n ? NULL : from_bytes("", 0);
     if (is_secret)
         return from_secret(*n, data);
     struct MHD_Response *out = MHD_create_response_from_buffer(*n, data, MHD_RESPMEM_MUST_FREE);
@@ -42,15 +46,33 @@ static struct MHD_Response *from_text(struct http_response *resp, size_t *n) {
     return out;
 }
 
-static struct MHD_Response *make_body(struct http_response *resp, size_t *n) {
-    if (resp->kind == HTTP_BODY_TEXT)
-        return from_text(resp, n);
-    bool has_bytes = resp->kind == HTTP_BODY_STATIC;
-    *n = has_bytes ? resp->bytes_count : 0;
-    return MHD_create_response_from_buffer(*n, (void *)(uintptr_t)(has_bytes ? resp->bytes : ""), MHD_RESPMEM_PERSISTENT);
+static void unref_shared(void *shared) {
+    http_shared_unref(shared);
 }
 
-bool httpd_add_headers(const struct http_response *resp, struct MHD_Response *out) {
+/* The library gives the reference back when the last byte is sent. */
+static struct MHD_Response *from_shared(struct http_response *resp, size_t *n) {
+    const char *data = http_shared_data(resp->shared, n);
+    struct MHD_Response *out =
+        MHD_create_response_from_buffer_with_free_callback_cls(*n, (void *)(uintptr_t)data, unref_shared, resp->shared);
+    if (out)
+        resp->kind = HTTP_BODY_NONE;
+    return out;
+}
+
+static struct MHD_Response *make_body(struct http_response *resp, size_t *n) {
+    *n = 0;
+    if (resp->kind == HTTP_BODY_TEXT)
+        return from_text(resp, n);
+    if (resp->kind == HTTP_BODY_SHARED && resp->status != MHD_HTTP_NOT_MODIFIED)
+        return from_shared(resp, n);
+    if (resp->kind != HTTP_BODY_STATIC)
+        return from_bytes("", 0);
+    *n = resp->bytes_count;
+    return from_bytes(resp->bytes, resp->bytes_count);
+}
+
+static bool add_headers(const struct http_response *resp, struct MHD_Response *out) {
     for (unsigned i = 0; i < resp->fields_count; i++)
         if (MHD_add_response_header(out, resp->text.data + resp->fields[i].name, resp->text.data + resp->fields[i].value) !=
             MHD_YES)
@@ -95,33 +117,16 @@ static void make_crowded(struct http_request *req, struct http_response *resp) {
     make_error(req, &err, resp);
 }
 
-static enum MHD_Result queue_shared(struct http_request *req, struct http_response *resp) {
-    bool has_body = resp->status != MHD_HTTP_NOT_MODIFIED;
-    size_t n = 0;
-    (void)http_shared_data(resp->shared, &n);
-    req->sent_status = resp->status;
-    req->sent_bytes = has_body ? n : 0;
-    if (req->keep_data)
-        httpd_again_keep(req, resp);
-    struct MHD_Response *out = httpd_spare_use(req, resp, has_body);
-    httpd_conn_enter(req->conn, CONN_SEND);
-    httpd_send_expect(req, req->sent_bytes);
-    return out ? MHD_queue_response(req->conn->mhd, (unsigned)resp->status, out) : MHD_NO;
-}
-
 static enum MHD_Result queue(struct http_request *req, struct http_response *resp) {
     size_t n = 0;
     resp->is_closing |= req->is_refused || atomic_load_explicit(&req->httpd->is_stopping, memory_order_relaxed);
-    if (resp->kind == HTTP_BODY_SHARED)
-        return queue_shared(req, resp);
     struct MHD_Response *out = make_body(resp, &n);
     if (!out)
         return MHD_NO;
-    enum MHD_Result ok = httpd_add_headers(resp, out) ? MHD_YES : MHD_NO;
+    enum MHD_Result ok = add_headers(resp, out) ? MHD_YES : MHD_NO;
     req->sent_status = resp->status;
     req->sent_bytes = n;
     httpd_conn_enter(req->conn, CONN_SEND);
-    httpd_send_expect(req, resp->status == MHD_HTTP_NOT_MODIFIED ? 0 : n);
     if (ok)
         ok = MHD_queue_response(req->conn->mhd, (unsigned)resp->status, out);
     MHD_destroy_response(out);
@@ -152,8 +157,7 @@ enum MHD_Result httpd_answer(struct http_request *req) {
     } else if (req->result) {
         make_error(req, &req->err, resp);
     }
-    if (!req->is_again)
-        finish(req, resp);
+    finish(req, resp);
     if (!httpd_press_hold(req, body_bytes(resp))) {
         make_crowded(req, resp);
         finish(req, resp);

@@ -162,11 +162,6 @@ static enum MHD_Result handle_headers(struct http_request *req, const char *meth
     http_request_set_method(req, method);
     collect_head(req, method, url, version);
     identify(req);
-    req->is_again = !req->result && httpd_again_recognize(req);
-    if (req->is_again) {
-        httpd_conn_enter(req->conn, CONN_WORK);
-        return MHD_YES;
-    }
     if (!req->result)
         set_result(req, http_target_check(req, &req->err));
     if (!req->result)
@@ -239,18 +234,11 @@ static bool run_fast(struct http_request *req) {
     return false;
 }
 
-/* Something has changed, if not in the bytes: what was left out is made up for. */
-static int go_usual_way(struct http_request *req) {
-    req->is_again = false;
-    return accept_request(req, false, 0);
-}
-
 /* It is refused, but not at once: who asks over and over gets one answer a second on each connection, and that costs next to nothing. */
 static void hold_back(struct http_request *req) {
     struct httpd *httpd = req->httpd;
     atomic_fetch_add(&httpd->paced, 1);
     httpd_notice_note(httpd, NOTICE_ADDRESS_RATE);
-    req->is_again = false;
     if (!req->result) {
         set_result(req, err_set(&req->err, ERR_TOO_MANY, "more than %u requests a second come from this address",
                                 httpd->options.requests_per_client_max));
@@ -269,10 +257,6 @@ static enum MHD_Result handle_end(struct http_request *req) {
         hold_back(req);
         return MHD_YES;
     }
-    if (req->is_again && httpd_again_answer(req))
-        return httpd_answer(req);
-    if (req->is_again)
-        set_result(req, go_usual_way(req));
     if (!req->result && run_fast(req)) {
         httpd_slow_start(req);
         return MHD_YES;
@@ -321,8 +305,6 @@ void httpd_handle_completed(void *cls, struct MHD_Connection *mhd, void **contex
     req->is_delivered = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
     if (req->is_suspended) /* resumed, but the connection broke before it was asked for the answer */
         httpd_slow_end(req);
-    httpd_spare_give_back(req);
-    httpd_send_drop(req->conn);
     httpd_conn_enter(req->conn, CONN_HEADER);
     req->conn = NULL;
     httpd_request_release(req);

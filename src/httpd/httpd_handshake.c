@@ -52,14 +52,13 @@ static bool is_endless(struct http_conn *conn, size_t more) {
 
 static ssize_t pull(gnutls_transport_ptr_t ptr, void *data, size_t n) {
     struct http_conn *conn = ptr;
-    size_t fresh;
-    ssize_t got = httpd_recv(conn, data, n, &fresh);
+    ssize_t got = recv(conn->fd, data, n, 0);
     if (got < 0 && errno == EAGAIN && conn->is_handshaking) {
         if (!atomic_load(&conn->is_parked))
             park(conn);
         errno = EAGAIN;
     }
-    if (fresh && is_endless(conn, fresh)) {
+    if (got > 0 && is_endless(conn, (size_t)got)) {
         errno = ECONNRESET;
         return -1;
     }
@@ -83,7 +82,7 @@ void httpd_handshake_begin(struct http_conn *conn) {
     conn->is_handshaking = true;
     gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_FINISHED, GNUTLS_HOOK_POST, on_finished);
     httpd_peer_ask(conn, session);
-    httpd_send_begin(conn, session);
+    gnutls_transport_set_ptr2(session, conn, (gnutls_transport_ptr_t)(intptr_t)conn->fd);
     gnutls_transport_set_pull_function(session, pull);
 }
 

@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 
 #include "http_private.h"
-#include "httpd_answer.h"
 #include "httpd.h"
 #include "httpd_tls.h"
 #include "httpd_notice.h"
@@ -41,12 +40,7 @@ struct http_conn {
     bool is_kept;           /* an event for it may be in the sweeper's hands: freed by the sweeper; guarded by httpd->lock */
     bool is_handshaking;
     size_t header_bytes; /* TLS: come in while its request's headers are awaited; server thread only */
-    bool holds_next;     /* the next record is the head of an answer with a body; server thread only, as held */
-    struct http_held *held;
-    struct http_ahead *ahead; /* received and not asked for yet; server thread only */
-    struct http_again *again; /* the last request, if its answer may be given again; server thread only, as the next two */
-    unsigned again_wait, again_left;
-    void *kept; /* of http_request_keep_for_next, with kept_destroy; server thread only */
+    void *kept;          /* of http_request_keep_for_next, with kept_destroy; server thread only */
     void (*kept_destroy)(void *);
     bool is_lingering; /* answered before all of the request was read */
     bool is_proxy;     /* the peer may name the client */
@@ -134,6 +128,9 @@ void httpd_slow_end(struct http_request *req);                    /* in the serv
 unsigned httpd_slow_expire_all(struct httpd *httpd);              /* ends every wait; returns how many */
 bool httpd_slow_expire(struct http_conn *conn, bool is_stopping); /* lock held; false if the lane was quicker */
 void httpd_slow_gone(struct http_conn *conn);                     /* in the sweeper: the client has closed its side */
+
+/* httpd_answer.c: turns result and response into the library's answer and queues it. */
+enum MHD_Result httpd_answer(struct http_request *req);
 
 /* httpd_handle.c: the library's callbacks */
 void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *mhd);

@@ -38,13 +38,3 @@ void httpd_peer_done(struct httpd_peers *peers);
 void httpd_handshake_begin(struct http_conn *conn);
 void httpd_handshake_ready(struct http_conn *conn);   /* in the sweeper: the client has sent something */
 void httpd_handshake_resume_all(struct httpd *httpd); /* after the sweeper has ended */
-
-/* httpd_recv.c */
-/* As recv without flags; *fresh gets the number of bytes that came from the socket, more or fewer than those returned. */
-ssize_t httpd_recv(struct http_conn *conn, void *data, size_t n, size_t *fresh);
-void httpd_recv_drop(struct http_conn *conn);
-
-/* httpd_send.c */
-void httpd_send_begin(struct http_conn *conn, gnutls_session_t session);
-void httpd_send_expect(struct http_request *req, size_t body_bytes); /* an answer with so much of a body is queued next */
-void httpd_send_drop(struct http_conn *conn);                        /* what waits for a body that does not come */

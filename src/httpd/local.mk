@@ -16,9 +16,7 @@ src_httpd_libhttpd_a_SOURCES = \
     src/httpd/http_text.c \
     src/httpd/httpd.c \
     src/httpd/httpd.h \
-    src/httpd/httpd_again.c \
     src/httpd/httpd_answer.c \
-    src/httpd/httpd_answer.h \
     src/httpd/httpd_conn.c \
     src/httpd/httpd_descriptors.c \
     src/httpd/httpd_handle.c \
@@ -31,10 +29,7 @@ src_httpd_libhttpd_a_SOURCES = \
     src/httpd/httpd_press.c \
     src/httpd/httpd_press.h \
     src/httpd/httpd_private.h \
-    src/httpd/httpd_recv.c \
-    src/httpd/httpd_send.c \
     src/httpd/httpd_slow.c \
-    src/httpd/httpd_spare.c \
     src/httpd/httpd_sweep.c \
     src/httpd/httpd_tls.c \
     src/httpd/httpd_tls.h \

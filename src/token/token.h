@@ -88,23 +88,14 @@ struct token_gate {
     void (*on_failure)(void *arg); /* the check that was allowed has failed */
     void *arg;
 };
-/* What a good verdict rests on: the same bytes need no other look while it holds. */
-struct token_proof {
-    uint64_t generation;
-    int64_t until_s;
-};
 struct token_presented {
     const char *text;
     size_t n;
     int64_t now_s;
     const struct token_gate *gate; /* NULL: everything is checked */
-    struct token_proof *proof;     /* NULL, or set with a good verdict */
 };
 /* As token_verify, with a gate; a token whose claims could not be good is refused without asking. Also the codes of the gate. */
 int token_verify_gated(struct token_set *set, const struct token_presented *presented, struct token_claims *out, struct err *err);
-
-/* Is the verdict on a token still good? For the very bytes that it was given on; counts as a hit. */
-bool token_proof_holds(struct token_set *set, const struct token_proof *proof, int64_t now_s);
 
 /* Drops all cached verdicts. */
 void token_set_drop_cache(struct token_set *set);

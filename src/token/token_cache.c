@@ -139,7 +139,7 @@ static void copy_out(const struct entry *e, struct token_claims *out) {
 }
 
 bool token_cache_find(struct token_cache *cache, const uint8_t digest[DIGEST_SHA256_BYTES], int64_t now_s,
-                      struct token_claims *out, int64_t *until_s) {
+                      struct token_claims *out) {
     struct shard *s = shard_of(cache, digest);
     pthread_mutex_lock(&s->lock);
     struct entry *e = *find_place(cache, s, digest);
@@ -151,8 +151,6 @@ bool token_cache_find(struct token_cache *cache, const uint8_t digest[DIGEST_SHA
         unlink_entry(e);
         link_newest(s, e);
         copy_out(e, out);
-        if (until_s)
-            *until_s = e->until_s;
     }
     pthread_mutex_unlock(&s->lock);
     return e;

@@ -20,10 +20,9 @@ void token_cache_free(struct token_cache *cache); /* NULL is allowed */
 /* Number that changes with each token_cache_clear; read it before the work whose result is to be put in. */
 uint64_t token_cache_generation(const struct token_cache *cache);
 
-/* True, the claims and the end of the entry (`until_s` may be NULL), if the digest is known and its entry ends after `now_s`; an entry that
- * has ended is dropped. */
+/* True and the claims if the digest is known and its entry ends after `now_s`; an entry that has ended is dropped. */
 bool token_cache_find(struct token_cache *cache, const uint8_t digest[DIGEST_SHA256_BYTES], int64_t now_s,
-                      struct token_claims *out, int64_t *until_s);
+                      struct token_claims *out);
 
 struct token_verdict {
     const uint8_t *digest; /* DIGEST_SHA256_BYTES */

@@ -22,7 +22,7 @@ struct check {
     const struct token_gate *gate; /* NULL: none */
     uint8_t digest[DIGEST_SHA256_BYTES];
     char kid[TOKEN_KID_BYTES];
-    struct token_proof proof;
+    uint64_t generation; /* of the good verdicts, when the check began */
 };
 
 /* The caller learns that the token is not valid; only the log learns why, since the reason helps nobody but an attacker. */
@@ -185,7 +185,7 @@ static int verify_afresh(struct token_set *set, struct check *c, int64_t now_s, 
     _cleanup_(token_held_key_unref) struct token_held_key *key = token_set_find_key(set, c->kid);
     if (!key || (key->not_after_s && key->not_after_s <= now_s))
         return refuse(err, "kid is unknown or no longer valid");
-    if (token_cache_find(set->bad, c->digest, now_s, &ignored, NULL)) {
+    if (token_cache_find(set->bad, c->digest, now_s, &ignored)) {
         atomic_fetch_add(&set->refused_hits, 1);
         return refuse(err, "known to be bad");
     }
@@ -205,9 +205,10 @@ static int verify_afresh(struct token_set *set, struct check *c, int64_t now_s, 
         return rc;
     rc = check_times(out, now_s, err);
     bool ends_with_key = key->not_after_s && key->not_after_s < out->exp_s;
-    c->proof.until_s = ends_with_key ? key->not_after_s : out->exp_s;
     if (!rc)
-        token_cache_put(set->good, &(struct token_verdict){c->digest, out, c->proof.until_s, c->proof.generation}, now_s);
+        token_cache_put(set->good,
+                        &(struct token_verdict){c->digest, out, ends_with_key ? key->not_after_s : out->exp_s, c->generation},
+                        now_s);
     return rc;
 }
 
@@ -224,9 +225,9 @@ int token_verify_gated(struct token_set *set, const struct token_presented *p, s
     if (n == 0 || n > KAAS_TOKEN_BYTES_MAX) {
         rc = refuse(err, "empty or too long");
     } else {
-        c.proof.generation = token_cache_generation(set->good);
+        c.generation = token_cache_generation(set->good);
         digest_sha256(p->text, n, c.digest);
-        if (token_cache_find(set->good, c.digest, now_s, &claims, &c.proof.until_s))
+        if (token_cache_find(set->good, c.digest, now_s, &claims))
             atomic_fetch_add(&set->hits, 1);
         else
             rc = verify_afresh(set, &c, now_s, &claims, err);
@@ -235,14 +236,5 @@ int token_verify_gated(struct token_set *set, const struct token_presented *p, s
         atomic_fetch_add(&set->refused, 1);
     else
         *out = claims;
-    if (!rc && p->proof)
-        *p->proof = c.proof;
     return rc;
-}
-
-bool token_proof_holds(struct token_set *set, const struct token_proof *proof, int64_t now_s) {
-    bool holds = proof->until_s > now_s && proof->generation == token_cache_generation(set->good);
-    if (holds)
-        atomic_fetch_add(&set->hits, 1);
-    return holds;
 }

@@ -1,5 +1,5 @@
 # Unit tests of src/httpd: one program per module, linking only that module and lower storeys.
-HTTPD_TESTS = tests/unit/test_httpd_again tests/unit/test_httpd_kept tests/unit/test_httpd_limits tests/unit/test_httpd_message tests/unit/test_httpd_route tests/unit/test_httpd_server \
+HTTPD_TESTS = tests/unit/test_httpd_kept tests/unit/test_httpd_limits tests/unit/test_httpd_message tests/unit/test_httpd_route tests/unit/test_httpd_server \
     tests/unit/test_httpd_tls tests/unit/test_httpd_waiting
 check_PROGRAMS += $(HTTPD_TESTS)
 TESTS += $(HTTPD_TESTS)
@@ -10,9 +10,6 @@ LIBS_HTTPD = src/httpd/libhttpd.a $(LIBS_PORT) $(MHD_LIBS) $(GNUTLS_LIBS)
 TEST_HTTPD_LDADD = $(LIBS_HTTPD) $(CMOCKA_LIBS)
 HTTPD_FIXTURE = tests/unit/httpd_fixture.c tests/unit/httpd_fixture.h tests/unit/unit.h
 
-tests_unit_test_httpd_again_SOURCES = tests/unit/test_httpd_again.c $(HTTPD_FIXTURE)
-tests_unit_test_httpd_again_CPPFLAGS = $(TEST_HTTPD_CPPFLAGS)
-tests_unit_test_httpd_again_LDADD = $(TEST_HTTPD_LDADD)
 
 tests_unit_test_httpd_kept_SOURCES = tests/unit/test_httpd_kept.c $(HTTPD_FIXTURE)
 tests_unit_test_httpd_kept_CPPFLAGS = $(TEST_HTTPD_CPPFLAGS)

@@ -226,15 +226,6 @@ bool platform_is_away(struct platform *p, const char *vcenter_id) {
     return !platform_find(p, vcenter_id, &link, NULL) && link_is_away(link);
 }
 
-bool platform_is_any_away(struct platform *p) {
-    bool is_away = false;
-    (void)pthread_mutex_lock(&p->lock);
-    for (size_t i = 0; i < p->links.count && !is_away; i++)
-        is_away = link_is_away(p->links.items[i]);
-    (void)pthread_mutex_unlock(&p->lock);
-    return is_away;
-}
-
 struct link **platform_list(struct platform *p, size_t *count) {
     struct link **list;
     (void)pthread_mutex_lock(&p->lock);

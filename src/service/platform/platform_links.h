@@ -98,8 +98,6 @@ int platform_find(struct platform *platform, const char *vcenter_id, struct link
 
 /* Is this vCenter away (link_is_away)? False for one that is not there. Does not block. */
 bool platform_is_away(struct platform *platform, const char *vcenter_id);
-/* Is any? */
-bool platform_is_any_away(struct platform *platform);
 
 /* References to all links, an array of *count that the caller frees after link_unref on each. NULL without memory. */
 struct link **platform_list(struct platform *platform, size_t *count);

@@ -84,9 +84,8 @@ int signon_verify(struct signon *s, const char *text, struct signon_bearer *out,
 int signon_verify_from(struct signon *s, const char *address, const char *text, struct signon_bearer *out, struct err *err) {
     struct door door = {.signon = s, .party = net_party(address)};
     const struct token_gate gate = {.ask = ask_door, .on_failure = note_door, .arg = &door};
-    struct token_proof proof = {.generation = 0};
     const struct token_presented presented = {
-        .text = text, .n = strlen(text), .now_s = clock_wall_s(), .gate = address ? &gate : NULL, .proof = &proof};
+        .text = text, .n = strlen(text), .now_s = clock_wall_s(), .gate = address ? &gate : NULL};
     struct token_claims token;
     struct live_session *live;
     int rc = token_verify_gated(s->tokens, &presented, &token, err);
@@ -99,24 +98,7 @@ int signon_verify_from(struct signon *s, const char *address, const char *text, 
         return rc;
     }
     fill(out, live, &token);
-    out->proof = proof;
     return 0;
-}
-
-void signon_note_seen(const struct signon_bearer *bearer, struct signon_seen *out) {
-    out->proof = bearer->proof;
-    (void)snprintf(out->sid, sizeof(out->sid), "%s", live_session_sid(bearer->session));
-    memcpy(out->jti, bearer->jti, sizeof(out->jti));
-}
-
-struct live_session *signon_verify_again(struct signon *s, const struct signon_seen *seen) {
-    int64_t now_ms = clock_wall_ms();
-    struct live_session *live =
-        token_proof_holds(s->tokens, &seen->proof, now_ms / 1000) ? session_table_find(s->table, seen->sid) : NULL;
-    if (live && live_session_judge(live, seen->jti, now_ms) == SESSION_OK)
-        return live;
-    live_session_unref(live);
-    return NULL;
 }
 
 /* Somebody used an old token: either the owner or a thief holds the newer one, and we cannot tell which. */

@@ -15,7 +15,6 @@ struct signon_bearer {
     struct live_session *session; /* one reference for the caller */
     char jti[37];
     int64_t token_expires_at_ms; /* wall clock */
-    struct token_proof proof;    /* all-zero when the database was asked */
 };
 void signon_bearer_done(struct signon_bearer *bearer); /* NULL is allowed */
 
@@ -25,13 +24,3 @@ int signon_verify(struct signon *signon, const char *token, struct signon_bearer
 /* The same for a token that came from an address: what a flood of bad tokens may cost is bounded. Also ERR_TOO_MANY with retry_after_s. */
 int signon_verify_from(struct signon *signon, const char *address, const char *token, struct signon_bearer *out, struct err *err);
 int signon_verify_slow(struct signon *signon, const char *token, struct signon_bearer *out, struct err *err);
-
-/* What is left of a good look at a token, for the very same token. */
-struct signon_seen {
-    struct token_proof proof;
-    char sid[37], jti[37];
-};
-void signon_note_seen(const struct signon_bearer *bearer, struct signon_seen *out);
-/* Does it still hold: keys, end of the token, session, its newest token? Then the session with one reference; else NULL, which says nothing
- * but that the token must be looked at anew. Does not block. */
-struct live_session *signon_verify_again(struct signon *signon, const struct signon_seen *seen);
