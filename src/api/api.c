@@ -19,7 +19,6 @@
 #include "metric.h"
 #include "negotiate_call.h"
 #include "openapi_text.h"
-#include "packed.h"
 #include "pages.h"
 #include "platform_links.h"
 #include "problem.h"
@@ -283,8 +282,6 @@ int api_new(const struct api_options *options, struct api **out, struct err *err
     api->options.version = str_dup(options->version);
     rc = cluster_watch_new(&api->list_watch, err);
     if (!rc)
-        rc = packed_new(&api->packed, err);
-    if (!rc)
         rc = list_memo_new(&api->list_memo, err);
     if (!rc)
         rc = api->options.version ? load_openapi(api, err) : err_set(err, ERR_NOMEM, "out of memory");
@@ -304,7 +301,6 @@ void api_free(struct api *api) {
     if (!api)
         return;
     cluster_watch_free(api->list_watch);
-    packed_free(api->packed);
     list_memo_free(api->list_memo);
     http_shared_unref(api->openapi);
     pages_free(api->pages);

@@ -19,7 +19,6 @@
 
 struct api_endpoint;
 struct kerberos_leg;
-struct packed;
 struct reply_later;
 struct service_caller;
 struct list_memo;
@@ -38,7 +37,6 @@ struct api {
     struct pages *pages;
     struct plugin_manifest manifest;
     struct cluster_watch *list_watch;
-    struct packed *packed;
     _Atomic int bulks; /* large bodies in memory */
     struct list_memo *list_memo;
 };

@@ -132,10 +132,7 @@ static int make_list(struct api_call *call, struct http_response *resp, struct l
 }
 
 static int send_list(struct api_call *call, struct http_response *resp, const struct list_answer *answer) {
-    const struct reply_file file = {.type = "application/json",
-                                    .etag = answer->etag,
-                                    .body = answer->body,
-                                    .is_once = http_request_query(call->req, "watch") != NULL};
+    const struct reply_file file = {.type = "application/json", .etag = answer->etag, .body = answer->body};
     reply_freshness(call, resp);
     return reply_shared(call, resp, &file);
 }

@@ -143,7 +143,7 @@ int h_jwks(struct api_call *call, struct http_response *resp, struct err *err) {
 int h_openapi(struct api_call *call, struct http_response *resp, struct err *err) {
     int rc = http_request_check_query(call->req, no_query, err);
     http_response_set_header(resp, "Cache-Control", "public, no-cache");
-    struct reply_file file = {"application/yaml", call->api->openapi_etag, call->api->openapi, false};
+    struct reply_file file = {"application/yaml", call->api->openapi_etag, call->api->openapi};
     return rc ? rc : reply_shared(call, resp, &file);
 }
 
@@ -175,7 +175,7 @@ static int answer_page(struct api_call *call, struct http_response *resp, const 
     if (!page)
         return no_file(name, err);
     http_response_set_header(resp, "Cache-Control", caching);
-    return reply_shared(call, resp, &(struct reply_file){page->type, page->etag, page->body, false});
+    return reply_shared(call, resp, &(struct reply_file){page->type, page->etag, page->body});
 }
 
 int h_ui_index(struct api_call *call, struct http_response *resp, struct err *err) {

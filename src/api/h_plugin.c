@@ -24,7 +24,7 @@ int h_plugin_manifest(struct api_call *call, struct http_response *resp, struct 
     if (call->api->options.manifest_log)
         manifest_log_note(call->api->options.manifest_log, http_request_client(call->req), manifest->version);
     http_response_set_header(resp, "Cache-Control", "public, no-cache");
-    return reply_shared(call, resp, &(struct reply_file){"application/json", manifest->etag, manifest->text, false});
+    return reply_shared(call, resp, &(struct reply_file){"application/json", manifest->etag, manifest->text});
 }
 
 int h_plugin_file(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -34,5 +34,5 @@ int h_plugin_file(struct api_call *call, struct http_response *resp, struct err 
     if (!page)
         return no_page(name, err);
     http_response_set_header(resp, "Cache-Control", is_index ? "no-cache" : "public, max-age=31536000, immutable");
-    return reply_shared(call, resp, &(struct reply_file){page->type, page->etag, page->body, false});
+    return reply_shared(call, resp, &(struct reply_file){page->type, page->etag, page->body});
 }

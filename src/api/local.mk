@@ -62,8 +62,6 @@ src_api_libapi_a_SOURCES = \
     src/api/node_view.c \
     src/api/node_view.h \
     src/api/openapi_text.h \
-    src/api/packed.c \
-    src/api/packed.h \
     src/api/pages.c \
     src/api/pages.h \
     src/api/plugin_manifest.c \

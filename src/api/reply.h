@@ -31,14 +31,14 @@ int reply_tagged(struct api_call *call, struct http_response *resp, const char *
 /* Is `etag` in the value of If-Match or If-None-Match (RFC 9110 section 8.8.3)? Weak comparison ignores the W/ marks. */
 bool reply_etag_matches(const char *header, const char *etag, bool is_weak);
 
-/* A text without any secret, since it may be sent compressed (packed.h). */
+/* A text without any secret, since it may be sent compressed: compression tells its length to whoever listens, and with it, bit by bit, a secret beside a text
+ * that an attacker chooses (BREACH). So tokens, problems and single objects are never compressed; lists and files are. */
 struct reply_file {
     const char *type, *etag; /* media type, which lives on; strong or weak tag */
     struct http_shared *body;
-    bool is_once; /* this very text will hardly be sent again: its compressed form is not kept */
 };
-/* Answers it with its ETag, or 304 if the request holds it already; compressed if the client takes that and it is worth it. 0 or what
- * http_request_go_slow returns. */
+/* Answers it with its ETag, or 304 if the request holds it already; compressed if the client takes that and it is worth it, which is done once
+ * for a text. 0 or what http_request_go_slow returns. */
 int reply_shared(struct api_call *call, struct http_response *resp, const struct reply_file *file);
 
 /* As reply_shared for JSON made for this request (moved). Also ERR_NOMEM. */

@@ -16,6 +16,7 @@ struct http_shared {
     _Atomic unsigned refs;
     size_t len;
     char *data;
+    _Atomic(struct http_shared *) gzip;
 };
 
 struct http_shared *http_shared_new(struct strbuf *from) {
@@ -43,6 +44,7 @@ struct http_shared *http_shared_ref(struct http_shared *shared) {
 void http_shared_unref(struct http_shared *shared) {
     if (!shared || atomic_fetch_sub_explicit(&shared->refs, 1, memory_order_acq_rel) != 1)
         return;
+    http_shared_unref(atomic_load(&shared->gzip));
     free(shared->data);
     free(shared);
 }
@@ -50,6 +52,18 @@ void http_shared_unref(struct http_shared *shared) {
 const char *http_shared_data(const struct http_shared *shared, size_t *len) {
     *len = shared->len;
     return shared->data;
+}
+
+struct http_shared *http_shared_gzip(const struct http_shared *shared) {
+    return atomic_load(&shared->gzip);
+}
+
+struct http_shared *http_shared_keep_gzip(struct http_shared *shared, struct http_shared *gzip) {
+    struct http_shared *kept = NULL;
+    if (atomic_compare_exchange_strong(&shared->gzip, &kept, gzip))
+        return gzip;
+    http_shared_unref(gzip);
+    return kept;
 }
 
 void http_response_init(struct http_response *resp) {

@@ -19,6 +19,11 @@ struct http_shared *http_shared_ref(struct http_shared *shared); /* returns its 
 void http_shared_unref(struct http_shared *shared);              /* NULL is allowed */
 const char *http_shared_data(const struct http_shared *shared, size_t *len);
 
+/* The compressed form of a text, which lives as long as the text; NULL as long as none is kept. */
+struct http_shared *http_shared_gzip(const struct http_shared *shared);
+/* Keeps the compressed form with its text, unless another thread was quicker; `gzip` is taken over. Returns the one that is kept. */
+struct http_shared *http_shared_keep_gzip(struct http_shared *shared, struct http_shared *gzip);
+
 void http_response_set_status(struct http_response *resp, int status); /* 200 to 599 */
 int http_response_status(const struct http_response *resp);
 
