@@ -30,7 +30,7 @@ int service_caller_by_certificate(struct api_call *call, struct err *err);
 /* The same for the owner of a Kerberos ticket that was accepted: "name@REALM", until when. */
 int service_caller_by_kerberos(struct api_call *call, const char *principal, int64_t ends_at_ms, struct err *err);
 
-/* The same for the bearer of a token: the session must be a program's own. ERR_UNAUTHENTICATED and the errors of signon_verify, with `may_block` (in the
+/* The same for the bearer of a token: the session must be a program's own. ERR_UNAUTHENTICATED and the errors of signon_verify_from, with `may_block` (in the
  * lane database) of signon_verify_slow. */
 int service_caller_by_token(struct api_call *call, bool may_block, struct err *err);
 

@@ -26,7 +26,6 @@ struct flight {
     pthread_mutex_t lock; /* guards everything below and all calls */
     struct flight_call *calls[BUCKETS];
     unsigned seats_count;
-    unsigned long shared_count;
 };
 
 struct flight *flight_new(const struct flight_options *options) {
@@ -89,9 +88,7 @@ static int board(struct flight *flight, const uint8_t *key, struct flight_seat *
     int rc = check_seats(flight, call, err);
     if (rc)
         return rc;
-    if (call) {
-        flight->shared_count++;
-    } else {
+    if (!call) {
         call = begin_call(flight, key);
         if (!call)
             return err_set(err, ERR_NOMEM, "out of memory");
@@ -152,14 +149,6 @@ void flight_leave(struct flight *flight, struct flight_seat *seat) {
     flight->seats_count--;
     (void)pthread_mutex_unlock(&flight->lock);
     seat->has_place = false;
-}
-
-unsigned long flight_shared_count(struct flight *flight) {
-    unsigned long count;
-    (void)pthread_mutex_lock(&flight->lock);
-    count = flight->shared_count;
-    (void)pthread_mutex_unlock(&flight->lock);
-    return count;
 }
 
 void flight_free(struct flight *flight) {

@@ -49,8 +49,5 @@ void flight_land(struct flight *flight, struct flight_call *call, int code, void
 /* Gives the seat back, with its result. Not between flight_board and its run. Nothing if it was never taken. */
 void flight_leave(struct flight *flight, struct flight_seat *seat);
 
-/* Number of seats taken beside a leader since the start. */
-unsigned long flight_shared_count(struct flight *flight);
-
 /* Frees the flight; no call may be under way and no seat taken. NULL is allowed. */
 void flight_free(struct flight *flight);

@@ -292,7 +292,3 @@ void lane_get_stats(struct lane *lane, struct lane_stats *out) {
     *out = lane->stats;
     (void)pthread_mutex_unlock(&lane->lock);
 }
-
-const char *lane_name(const struct lane *lane) {
-    return lane->name;
-}

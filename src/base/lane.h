@@ -53,6 +53,3 @@ struct lane_stats {
 };
 /* A consistent copy of the counters. */
 void lane_get_stats(struct lane *lane, struct lane_stats *out);
-
-/* The lane's name, valid while it lives. */
-const char *lane_name(const struct lane *lane);

@@ -50,16 +50,6 @@ enum log_level log_get_level(void) {
     return (enum log_level)atomic_load(&least_urgent);
 }
 
-bool log_level_parse(const char *word, enum log_level *out) {
-    for (size_t i = 0; i < ARRAY_COUNT(level_words); i++) {
-        if (!str_eq(word, level_words[i].word))
-            continue;
-        *out = level_words[i].level;
-        return true;
-    }
-    return false;
-}
-
 static const char *level_word(enum log_level level) {
     for (size_t i = 0; i < ARRAY_COUNT(level_words); i++)
         if (level_words[i].level == level)

@@ -17,9 +17,6 @@ enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_NOTICE = 
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
-/* Parses "error", "warning", "notice", "info", "debug"; false if unknown. */
-bool log_level_parse(const char *word, enum log_level *out);
-
 /* Id put into every line of this thread until changed (up to 63 bytes are kept); NULL clears it. */
 void log_set_request_id(const char *id);
 /* The current id of this thread, "" if none. Travels to vCenter as operationID. */

@@ -5,7 +5,8 @@
 #include "fsutil.h"
 #include "option_table.h"
 
-int config_defaults(struct config *out, struct err *err) {
+/* Fills in all defaults. ERR_NOMEM. Freed by config_free. */
+static int config_defaults(struct config *out, struct err *err) {
     struct config config = {0};
     int rc = option_defaults(&option_table_daemon, &config, err);
     if (!rc)

@@ -66,14 +66,11 @@ void config_report_warning(struct config_report *report, const char *option, con
 /* ERR_CONFIG with the first error, or 0 if there is none. `name` is what they are in. */
 int config_report_finish(const struct config_report *report, const char *name, struct err *err);
 
-/* Fills in all defaults. ERR_NOMEM. Freed by config_free. */
-int config_defaults(struct config *out, struct err *err);
-
 /* Reads the file over the defaults. Every error found is a line of `report`, in order; then ERR_CONFIG, with the first of them in
  * `err`, and *out is untouched. ERR_NOT_FOUND, ERR_IO, ERR_TOO_LARGE (CONFIG_FILE_BYTES_MAX), ERR_NOMEM. */
 int config_load(const char *path, struct config *out, struct config_report *report, struct err *err);
 
-/* As config_load, from memory; `name` stands for the file in the messages. */
+/* As config_load, from memory (for it, and for tests); `name` stands for the file in the messages. */
 int config_parse(const char *name, const char *text, size_t n, struct config *out, struct config_report *report, struct err *err);
 
 /* What certificates.key_bits (an index, as every ENUM) stands for. */

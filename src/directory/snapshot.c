@@ -10,7 +10,7 @@ struct dir_snapshot *dir_snapshot_ref(struct dir_snapshot *snapshot) {
     return snapshot;
 }
 
-struct dir_platform *dir_platform_ref(struct dir_platform *platform) {
+static struct dir_platform *dir_platform_ref(struct dir_platform *platform) {
     (void)atomic_fetch_add_explicit(&platform->refs, 1, memory_order_relaxed);
     return platform;
 }

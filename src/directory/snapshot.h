@@ -98,7 +98,6 @@ struct dir_snapshot *dir_snapshot_ref(struct dir_snapshot *snapshot);
 void dir_snapshot_unref(struct dir_snapshot *snapshot);
 struct dir_cluster *dir_cluster_ref(struct dir_cluster *cluster);
 void dir_cluster_unref(struct dir_cluster *cluster);
-struct dir_platform *dir_platform_ref(struct dir_platform *platform);
 void dir_platform_unref(struct dir_platform *platform);
 CLEANUP_DEFINE(struct dir_snapshot, dir_snapshot_unref);
 CLEANUP_DEFINE(struct dir_cluster, dir_cluster_unref);

@@ -18,7 +18,7 @@
 const gss_OID_desc gss_oid_krb5 = {9, (void *)(uintptr_t) "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02"};
 const gss_OID_desc gss_oid_spnego = {6, (void *)(uintptr_t) "\x2b\x06\x01\x05\x05\x02"};
 
-void gss_slot_free(struct gss_slot *slot) {
+static void gss_slot_free(struct gss_slot *slot) {
     OM_uint32 minor;
     if (!slot)
         return;

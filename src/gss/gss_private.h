@@ -51,7 +51,6 @@ bool gss_takes_enctype(const struct gss_acceptor *acceptor, int enctype);
 /* A credential for the keys of now. NULL, with the reason in `out`, if there is none. */
 struct gss_slot *gss_slot_take(struct gss_acceptor *acceptor, struct gss_answer *out);
 void gss_slot_give_back(struct gss_acceptor *acceptor, struct gss_slot *slot);
-void gss_slot_free(struct gss_slot *slot);
 /* Can the replay cache be written? */
 bool gss_replay_cache_works(const struct gss_acceptor *acceptor, char why[GSS_TEXT_BYTES]);
 

@@ -34,4 +34,3 @@ struct http_response {
 /* Empty answer with status 200; done frees what it holds, not the record itself. */
 void http_response_init(struct http_response *resp);
 void http_response_done(struct http_response *resp);
-void http_response_move(struct http_response *to, struct http_response *from); /* `to` is overwritten, `from` is empty then */

@@ -220,14 +220,6 @@ const char *http_request_id(const struct http_request *req) {
     return req->id;
 }
 
-int64_t http_request_started_ms(const struct http_request *req) {
-    return req->started_ms;
-}
-
-int64_t http_request_deadline_ms(const struct http_request *req) {
-    return req->deadline_ms;
-}
-
 bool http_request_is_abandoned(const struct http_request *req) {
     return atomic_load_explicit(&req->slow_state, memory_order_acquire) >= SLOW_EXPIRED;
 }

@@ -60,9 +60,7 @@ bool http_request_is_tls(const struct http_request *req); /* this hop is TLS */
 /* Up to 63 bytes of [A-Za-z0-9._-]: X-Request-ID of a trusted proxy or a unix peer if well formed, else made here. */
 const char *http_request_id(const struct http_request *req);
 
-int64_t http_request_started_ms(const struct http_request *req);  /* clock_mono_ms when the request line was complete */
-int64_t http_request_deadline_ms(const struct http_request *req); /* clock_mono_ms by which slow work must have ended */
-/* True once the deadline has passed (or the server stops) and the client was answered without us: finish quickly. */
+/* True once the time limit of slow work has passed (or the server stops) and the client was answered without us: finish quickly. */
 bool http_request_is_abandoned(const struct http_request *req);
 
 /* A slot for the layer above (session, audit text). `destroy` (may be NULL) runs when the request ends or the slot is set anew. */

@@ -85,12 +85,6 @@ void http_response_done(struct http_response *resp) {
     strbuf_done(&resp->text);
 }
 
-void http_response_move(struct http_response *to, struct http_response *from) {
-    http_response_done(to);
-    *to = *from;
-    http_response_init(from);
-}
-
 void http_response_reset(struct http_response *resp) {
     drop_body(resp);
     strbuf_reset(&resp->text);

@@ -90,9 +90,10 @@ int httpd_reload_tls(struct httpd *httpd, const char *cert_pem, const char *key_
 /* Other CAs and revocation lists from the next look at a certificate on. ERR_CONFIG leaves the old ones in use. */
 int httpd_reload_client_ca(struct httpd *httpd, const struct httpd_client_ca *ca, struct err *err);
 
-/* TCP: the port in use; 0 for unix sockets. */
+/* For tests, which listen on port 0. TCP: the port in use; 0 for unix sockets. */
 unsigned httpd_port(const struct httpd *httpd);
 
+/* For tests and scripts/bench. */
 struct httpd_stats {
     unsigned connections;                         /* open now */
     unsigned suspended;                           /* requests waiting for a lane now */

@@ -119,7 +119,6 @@ void httpd_sweep_done(struct httpd *httpd);
 void httpd_sweep_linger(struct httpd *httpd, int fd); /* lock held */
 void httpd_sweep_watch(struct http_conn *conn);       /* lock held: tells httpd_slow_gone when the client closes */
 void httpd_sweep_unwatch(struct http_conn *conn);     /* lock held */
-void httpd_sweep_free_ended(struct httpd *httpd);     /* frees what httpd->ended holds; by the sweeper or when it has ended */
 
 /* httpd_slow.c */
 void httpd_slow_start(struct http_request *req);                  /* in the server thread: suspends */

@@ -71,7 +71,8 @@ void httpd_sweep_unwatch(struct http_conn *conn) {
 }
 
 /* An event that was fetched before its connection ended still names it: such connections are freed here, between two fetches. */
-void httpd_sweep_free_ended(struct httpd *httpd) {
+/* Frees what httpd->ended holds; by the sweeper or when it has ended. */
+static void free_ended(struct httpd *httpd) {
     pthread_mutex_lock(&httpd->lock);
     struct http_conn *conn = httpd->ended;
     httpd->ended = NULL;
@@ -148,7 +149,7 @@ static void *run(void *arg) {
     int64_t step_ms = interval_ms(&httpd->options), next_ms = 0;
     for (bool goes_on = true; goes_on;) {
         int64_t now_ms = clock_mono_ms();
-        httpd_sweep_free_ended(httpd);
+        free_ended(httpd);
         if (now_ms >= next_ms) {
             sweep(httpd, now_ms);
             next_ms = now_ms + step_ms;
@@ -183,7 +184,7 @@ void httpd_sweep_stop(struct httpd *httpd) {
 }
 
 void httpd_sweep_done(struct httpd *httpd) {
-    httpd_sweep_free_ended(httpd);
+    free_ended(httpd);
     if (httpd->epoll_fd >= 0)
         (void)close(httpd->epoll_fd);
     if (httpd->stop_fd >= 0)

@@ -24,11 +24,7 @@ struct route_table {
     size_t used;
 };
 
-static const char *const method_names[HTTP_METHOD_COUNT_] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "?"};
-
-const char *http_method_name(enum http_method method) {
-    return method_names[method];
-}
+static const char *const method_names[HTTP_METHOD_OTHER] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
 
 enum http_method http_method_parse(const char *name) {
     for (unsigned i = 0; i < HTTP_METHOD_OTHER; i++)

@@ -93,8 +93,6 @@ int route_path_parse(char *path, struct route_path *out, struct err *err);
  * used for one search only. */
 void route_find(const struct route_table *table, enum http_method method, const struct route_path *path, struct route_match *out);
 
-/* "GET", "POST", ... ; "?" for HTTP_METHOD_OTHER. */
-const char *http_method_name(enum http_method method);
 /* Case-sensitive, RFC 9110 9.1; HTTP_METHOD_OTHER if unknown. */
 enum http_method http_method_parse(const char *name);
 

@@ -40,11 +40,6 @@ static uint32_t get_le32(const uint8_t *p) {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static void put_le32(uint8_t *p, uint32_t value) {
-    for (unsigned i = 0; i < 4; i++)
-        p[i] = (uint8_t)(value >> (8 * i));
-}
-
 bool ldap_text_sid(const void *bytes, size_t n, char out[LDAP_SID_TEXT_BYTES]) {
     const uint8_t *p = bytes;
     uint64_t authority = 0;
@@ -56,46 +51,6 @@ bool ldap_text_sid(const void *bytes, size_t n, char out[LDAP_SID_TEXT_BYTES]) {
     len = (size_t)snprintf(out, LDAP_SID_TEXT_BYTES, "S-1-%" PRIu64, authority);
     for (unsigned i = 0; i < p[1]; i++)
         len += (size_t)snprintf(out + len, LDAP_SID_TEXT_BYTES - len, "-%" PRIu32, get_le32(p + SID_HEAD_BYTES + 4 * i));
-    return true;
-}
-
-/* A decimal number without sign or leading zeros; moves *text behind it. */
-static bool take_number(const char **text, uint64_t max, uint64_t *out) {
-    const char *p = *text;
-    uint64_t value = 0;
-    if (*p < '0' || *p > '9' || (p[0] == '0' && p[1] >= '0' && p[1] <= '9'))
-        return false;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        value = value * 10 + (uint64_t)(*p - '0');
-        if (value > max)
-            return false;
-    }
-    *text = p;
-    *out = value;
-    return true;
-}
-
-bool ldap_text_sid_bytes(const char *text, uint8_t out[LDAP_SID_BYTES_MAX], size_t *n) {
-    uint64_t value = 0;
-    unsigned count = 0;
-    if (!str_starts(text, "S-1-"))
-        return false;
-    text += 4;
-    if (!take_number(&text, (1ULL << 48) - 1, &value))
-        return false;
-    for (unsigned i = 0; i < 6; i++)
-        out[2 + i] = (uint8_t)(value >> (8 * (5 - i)));
-    while (*text == '-' && count < SUB_AUTHORITIES_MAX) {
-        text++;
-        if (!take_number(&text, UINT32_MAX, &value))
-            return false;
-        put_le32(out + SID_HEAD_BYTES + (size_t)4 * count++, (uint32_t)value);
-    }
-    if (*text || !count)
-        return false;
-    out[0] = 1;
-    out[1] = (uint8_t)count;
-    *n = SID_HEAD_BYTES + (size_t)4 * count;
     return true;
 }
 

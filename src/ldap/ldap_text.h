@@ -23,8 +23,6 @@ bool ldap_text_fill(struct strbuf *out, const char *pattern, const char *name);
 
 /* A binary SID (MS-DTYP 2.4.2.2) as "S-1-5-21-...". False if it is none: wrong version, wrong length. */
 bool ldap_text_sid(const void *bytes, size_t n, char out[LDAP_SID_TEXT_BYTES]);
-/* The reverse; *n gets the length. False if the text is no SID. */
-bool ldap_text_sid_bytes(const char *text, uint8_t out[LDAP_SID_BYTES_MAX], size_t *n);
 
 /* A binary GUID (MS-DTYP 2.3.4.2: the first three parts little-endian) as "12345678-1234-...", lower case. False unless there are 16 bytes. */
 bool ldap_text_guid(const void *bytes, size_t n, char out[LDAP_GUID_TEXT_BYTES]);

@@ -185,6 +185,11 @@ static int make_access(struct wire *w, struct err *err) {
     return access_new(&options, &w->access, err);
 }
 
+static bool is_leaving(void *arg) {
+    const struct wire *w = arg;
+    return atomic_load_explicit(&w->is_leaving, memory_order_relaxed);
+}
+
 static int make_api(struct wire *w, struct err *err) {
     struct api_options options = {
         .directory = w->directory,
@@ -208,7 +213,7 @@ static int make_api(struct wire *w, struct err *err) {
         .page_dir = *w->config.server_page_dir ? w->config.server_page_dir : KAAS_PAGE_DIR,
         .started_at_ms = w->started_at_ms,
         .check_ready = wire_check_ready,
-        .is_leaving = wire_is_leaving,
+        .is_leaving = is_leaving,
         .check_database = wire_check_database,
         .each_check = wire_each_check,
         .write_metrics = wire_write_metrics,
@@ -450,11 +455,6 @@ int64_t wire_drain(struct wire *w) {
     atomic_store(&w->is_leaving, true);
     notify_status("draining");
     return w->config.server_drain_ms;
-}
-
-bool wire_is_leaving(void *arg) {
-    const struct wire *w = arg;
-    return atomic_load_explicit(&w->is_leaving, memory_order_relaxed);
 }
 
 static int reload_certificate(struct wire *w, const struct config *fresh, struct err *err) {

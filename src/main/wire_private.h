@@ -94,7 +94,6 @@ int wire_on_change(void *arg, const struct change *change);
 int wire_on_gap(void *arg);
 void wire_on_difference(void *arg, const struct directory_difference *difference);
 int wire_check_ready(void *arg, struct err *err);
-bool wire_is_leaving(void *arg);
 int wire_check_database(void *arg, struct err *err);
 void wire_check_store(struct wire *wire, api_check_fn *fn, void *sink);
 void wire_each_check(void *arg, api_check_fn *fn, void *sink);

@@ -46,16 +46,6 @@ void grant_done(struct grant *g) {
     *g = (struct grant){0};
 }
 
-int grant_copy(const struct grant *from, struct grant *out, struct err *err) {
-    struct grant copy = *from;
-    if (!texts_dup(&copy, texts, ARRAY_COUNT(texts))) {
-        grant_done(&copy);
-        return err_set(err, ERR_NOMEM, "no memory for a grant");
-    }
-    *out = copy;
-    return 0;
-}
-
 int grant_vsphere_ref(const char *object_id, struct object_ref *out, struct err *err) {
     const char *slash = strchr(object_id, '/');
     char vcenter_id[UUID_TEXT_BYTES] = "";

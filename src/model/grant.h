@@ -21,8 +21,6 @@ struct grant {
     int64_t created_at_ms;
 };
 void grant_done(struct grant *g); /* NULL is allowed */
-/* Deep copy into an uninitialised struct. ERR_NOMEM. */
-int grant_copy(const struct grant *from, struct grant *out, struct err *err);
 
 #define GRANT_ROLE_VIEWER "viewer"
 #define GRANT_ROLE_ADMIN "admin" /* sees as a viewer does, and manages the grants on the object */

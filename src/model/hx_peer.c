@@ -43,23 +43,6 @@ void hx_peer_free(struct hx_peer *peer) {
     free(peer);
 }
 
-int hx_peer_copy(const struct hx_peer *from, struct hx_peer *out, struct err *err) {
-    struct hx_peer copy = *from;
-    const char *const texts[] = {from->hx_id, from->url, from->spn, from->principal, from->ca_pem, from->sha256};
-    char **const copies[] = {&copy.hx_id, &copy.url, &copy.spn, &copy.principal, &copy.ca_pem, &copy.sha256};
-    bool is_whole = true;
-    for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
-        *copies[i] = str_dup(texts[i]);
-        is_whole = is_whole && (*copies[i] || !texts[i]);
-    }
-    if (!is_whole) {
-        hx_peer_done(&copy);
-        return err_set(err, ERR_NOMEM, "no memory for a peer");
-    }
-    *out = copy;
-    return 0;
-}
-
 void hx_peer_list_done(struct hx_peer_list *list) {
     if (!list)
         return;

@@ -43,8 +43,6 @@ struct hx_peer {
 void hx_peer_done(struct hx_peer *peer); /* NULL is allowed */
 void hx_peer_free(struct hx_peer *peer); /* NULL is allowed */
 CLEANUP_DEFINE(struct hx_peer, hx_peer_free);
-/* Deep copy into an uninitialised struct. ERR_NOMEM. */
-int hx_peer_copy(const struct hx_peer *from, struct hx_peer *out, struct err *err);
 
 struct hx_peer_list {
     struct hx_peer *items; /* by id of the HX cluster */

@@ -58,11 +58,6 @@ void ldap_source_done(struct ldap_source *source) {
     *source = (struct ldap_source){0};
 }
 
-void ldap_source_free(struct ldap_source *source) {
-    ldap_source_done(source);
-    free(source);
-}
-
 int ldap_source_copy(const struct ldap_source *from, struct ldap_source *out, struct err *err) {
     *out = *from;
     if (texts_dup(out, texts, ARRAY_COUNT(texts)))

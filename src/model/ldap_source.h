@@ -54,8 +54,6 @@ struct ldap_source {
     int64_t version_no;
 };
 void ldap_source_done(struct ldap_source *source); /* frees the texts; NULL is allowed */
-void ldap_source_free(struct ldap_source *source);
-CLEANUP_DEFINE(struct ldap_source, ldap_source_free);
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */
 int ldap_source_copy(const struct ldap_source *from, struct ldap_source *out, struct err *err);
 

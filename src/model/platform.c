@@ -11,7 +11,6 @@
 #include "uuid.h"
 
 #define HX_KEY_PREFIX "com.springpath.sysmgmt."
-#define HX_UUID_DIGITS_MAX 20 /* unsigned 64-bit numbers */
 
 static const size_t vsphere_texts[] = {
     offsetof(struct vsphere_cluster, datacenter),
@@ -30,16 +29,6 @@ void vsphere_cluster_done(struct vsphere_cluster *c) {
     *c = (struct vsphere_cluster){0};
 }
 
-int vsphere_cluster_copy(const struct vsphere_cluster *from, struct vsphere_cluster *out, struct err *err) {
-    struct vsphere_cluster copy = *from;
-    if (!texts_dup(&copy, vsphere_texts, ARRAY_COUNT(vsphere_texts))) {
-        vsphere_cluster_done(&copy);
-        return err_set(err, ERR_NOMEM, "no memory for a vSphere cluster");
-    }
-    *out = copy;
-    return 0;
-}
-
 void hx_cluster_done(struct hx_cluster *c) {
     if (!c)
         return;
@@ -50,16 +39,6 @@ void hx_cluster_done(struct hx_cluster *c) {
 void hx_cluster_free(struct hx_cluster *c) {
     hx_cluster_done(c);
     free(c);
-}
-
-int hx_cluster_copy(const struct hx_cluster *from, struct hx_cluster *out, struct err *err) {
-    struct hx_cluster copy = *from;
-    if (!texts_dup(&copy, hx_texts, ARRAY_COUNT(hx_texts))) {
-        hx_cluster_done(&copy);
-        return err_set(err, ERR_NOMEM, "no memory for an HX cluster");
-    }
-    *out = copy;
-    return 0;
 }
 
 /* The guide's "uuid" may be the word itself or stand for one. */
@@ -88,17 +67,4 @@ bool hx_extension_key_parse(const char *key, char *moref_out) {
         return false;
     memcpy(moref_out, rest, len + 1);
     return true;
-}
-
-static const char *skip_digits(const char *text) {
-    size_t n = strspn(text, "0123456789");
-    return n >= 1 && n <= HX_UUID_DIGITS_MAX ? text + n : NULL;
-}
-
-bool hx_uuid_is_valid(const char *text) {
-    const char *rest = text ? skip_digits(text) : NULL;
-    if (!rest || *rest != ':')
-        return false;
-    rest = skip_digits(rest + 1);
-    return rest && !*rest;
 }

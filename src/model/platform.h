@@ -18,8 +18,6 @@ struct vsphere_cluster {
     bool is_gone; /* not seen at the last full read */
 };
 void vsphere_cluster_done(struct vsphere_cluster *c); /* NULL is allowed */
-/* Deep copy into an uninitialised struct. ERR_NOMEM. */
-int vsphere_cluster_copy(const struct vsphere_cluster *from, struct vsphere_cluster *out, struct err *err);
 
 /* A HyperFlex cluster, known by an extension key. */
 struct hx_cluster {
@@ -36,14 +34,9 @@ struct hx_cluster {
 };
 void hx_cluster_done(struct hx_cluster *c);
 void hx_cluster_free(struct hx_cluster *c); /* done + free; NULL is allowed */
-/* Deep copy into an uninitialised struct. ERR_NOMEM. */
-int hx_cluster_copy(const struct hx_cluster *from, struct hx_cluster *out, struct err *err);
 CLEANUP_DEFINE(struct hx_cluster, hx_cluster_free);
 
 /* Reads the managed object id out of an HX extension key: "com.springpath.sysmgmt.<moref>" or "...sysmgmt.uuid.<moref>" (HyperFlex
  * admin guide 5.5; "uuid" may be the word or a UUID). The last dot-separated part is compared whole, never by prefix. True and the moref (MOREF_BYTES) when the key
  * names a cluster; false for the base key and every other key. */
 bool hx_extension_key_parse(const char *key, char *moref_out);
-
-/* Checks an HX uuid ("9004183636114227531:5445300663653806560"). */
-bool hx_uuid_is_valid(const char *text);

@@ -28,7 +28,8 @@ void rollup_done(struct rollup *r) {
 
 /* -- what is seen of one node ------------------------------------------------------------------------------------------- */
 
-bool rollup_is_own(const struct node_observation *seen) {
+/* Is this what is seen of a node's own virtual machine, so that it may count? */
+static bool is_own(const struct node_observation *seen) {
     return seen && (seen->match == VM_MATCH_INSTANCE_UUID || seen->match == VM_MATCH_BIOS_UUID || seen->match == VM_MATCH_NAME);
 }
 
@@ -44,7 +45,7 @@ static bool is_host_away(const struct node_observation *seen) {
 bool rollup_is_down(const struct node_observation *seen) {
     if (is_lost(seen))
         return true;
-    if (!rollup_is_own(seen))
+    if (!is_own(seen))
         return false;
     return seen->power == VM_POWER_OFF || seen->power == VM_POWER_SUSPENDED || is_host_away(seen) ||
            (seen->connection != VM_CONNECTION_CONNECTED && seen->connection != VM_CONNECTION_UNKNOWN);
@@ -57,7 +58,7 @@ static const char *host_name(const struct node_observation *seen) {
 /* "VM prod-1-cp-0 is powered off" */
 static void tell_node(const struct node *n, struct strbuf *out) {
     const struct node_observation *seen = n->seen;
-    const char *vm = rollup_is_own(seen) && seen->vm_name ? seen->vm_name : n->vm_name ? n->vm_name : n->name;
+    const char *vm = is_own(seen) && seen->vm_name ? seen->vm_name : n->vm_name ? n->vm_name : n->name;
     if (is_lost(seen))
         strbuf_addf(out, seen->match == VM_MATCH_NONE ? "VM %s is gone" : "VM %s is gone; another has its name", vm);
     else if (is_host_away(seen))
@@ -124,10 +125,6 @@ struct saying {
     bool is_stale;
 };
 
-bool rollup_is_stale(const struct cluster *c, int64_t reported_at_ms, int64_t now_ms, int64_t stale_after_ms) {
-    return cluster_is_reported(c) && stale_after_ms > 0 && now_ms - reported_at_ms > stale_after_ms;
-}
-
 static void say_stale(const struct cluster *c, struct saying *s) {
     const time_t at = (time_t)(c->reported_at_ms / 1000);
     struct tm utc;
@@ -148,7 +145,7 @@ static void listen(const struct rollup_input *in, struct saying *s) {
     s->state = is_reported ? c->reported_state : c->state;
     s->reason = c->state_reason; /* holds the report's reason, too */
     s->source = c->state_source ? c->state_source : "declared";
-    if (rollup_is_stale(c, c->reported_at_ms, in->now_ms, in->report_stale_after_ms))
+    if (is_reported && in->report_stale_after_ms > 0 && in->now_ms - c->reported_at_ms > in->report_stale_after_ms)
         say_stale(c, s);
 }
 
@@ -218,7 +215,7 @@ static int place(const struct rollup_input *in, struct rollup *out, struct err *
     int rc = 0;
     for (size_t i = 0; i < c->nodes_count && !rc; i++) {
         const struct node_observation *seen = c->nodes[i].seen;
-        if (!rollup_is_own(seen) || !seen->host_moref)
+        if (!is_own(seen) || !seen->host_moref)
             continue;
         is_seen = true;
         if (seen->cluster_moref && !object_ref_make(seen->vcenter_id, seen->cluster_moref, &ref, NULL))

@@ -43,11 +43,5 @@ void rollup_done(struct rollup *r); /* NULL is allowed */
 /* Fills *out (uninitialised), given back by rollup_done. ERR_NOMEM. */
 int rollup_make(const struct rollup_input *input, struct rollup *out, struct err *err);
 
-/* Is the report older than the limit? Never if there is none or the limit is 0. */
-bool rollup_is_stale(const struct cluster *c, int64_t reported_at_ms, int64_t now_ms, int64_t stale_after_ms);
-
-/* Is this what is seen of a node's own virtual machine, so that it may count? */
-bool rollup_is_own(const struct node_observation *seen);
-
 /* Can this node not work, by what is seen? False without an observation, and for the machines of others. */
 bool rollup_is_down(const struct node_observation *seen);

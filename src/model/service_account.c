@@ -16,12 +16,6 @@ static const size_t texts[] = {
     offsetof(struct service_account, subject),
 };
 
-void service_account_clear_certificates(struct service_account *a) {
-    free(a->certificates);
-    a->certificates = NULL;
-    a->certificates_count = 0;
-}
-
 void service_account_clear_hx_clusters(struct service_account *a) {
     for (size_t i = 0; i < a->hx_clusters_count; i++)
         free(a->hx_clusters[i]);
@@ -34,7 +28,7 @@ void service_account_done(struct service_account *a) {
     if (!a)
         return;
     texts_free(a, texts, ARRAY_COUNT(texts));
-    service_account_clear_certificates(a);
+    free(a->certificates);
     service_account_clear_hx_clusters(a);
     *a = (struct service_account){0};
 }

@@ -48,7 +48,6 @@ int service_account_copy(const struct service_account *from, struct service_acco
  * ERR_UNPROCESSABLE beyond the counts above, ERR_NOMEM. */
 int service_account_add_certificate(struct service_account *a, const struct service_certificate *c, struct err *err);
 int service_account_add_hx_cluster(struct service_account *a, const char *hx_cluster_id, struct err *err);
-void service_account_clear_certificates(struct service_account *a);
 void service_account_clear_hx_clusters(struct service_account *a);
 
 /* Is it limited to a set that holds this HX cluster? */

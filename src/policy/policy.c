@@ -11,21 +11,6 @@
 
 #define RULE(rule) (1U << POLICY_RULE_##rule)
 
-static const char *const rule_words[] = {
-    [POLICY_RULE_ROLE] = "role",
-    [POLICY_RULE_CLUSTER_GRANT] = "cluster_grant",
-    [POLICY_RULE_VSPHERE_GRANT] = "vsphere_cluster_grant",
-    [POLICY_RULE_HX_GRANT] = "hx_cluster_grant",
-    [POLICY_RULE_VCENTER] = "vcenter_privilege",
-    [POLICY_RULE_VCENTER_ADMIN] = "vcenter_admin",
-    [POLICY_RULE_SERVICE] = "service_account",
-};
-_Static_assert(ARRAY_COUNT(rule_words) == POLICY_RULE_COUNT, "one word for each rule");
-
-const char *policy_rule_name(enum policy_rule rule) {
-    return (size_t)rule < ARRAY_COUNT(rule_words) ? rule_words[rule] : "none";
-}
-
 void policy_viewer_init(struct viewer_key *out, const struct principal *who) {
     *out = (struct viewer_key){
         .principal_id = who->id,

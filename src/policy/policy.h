@@ -26,10 +26,7 @@ enum policy_rule {
     POLICY_RULE_VCENTER,       /* the viewer's own vCenter lets it view a vSphere cluster under it */
     POLICY_RULE_VCENTER_ADMIN, /* the viewer administrates what runs on its own vCenter, by a mapped privilege there */
     POLICY_RULE_SERVICE,       /* the viewer is a service account that is for an HX cluster under it */
-    POLICY_RULE_COUNT
 };
-/* "role", "cluster_grant", "vsphere_cluster_grant", "hx_cluster_grant", "vcenter_privilege", "vcenter_admin", "service_account"; static, never NULL. */
-const char *policy_rule_name(enum policy_rule rule);
 
 /* What a further vCenter lets a viewer see who proved itself there too. Borrowed. */
 struct viewer_vcenter {

@@ -10,7 +10,7 @@
 #include "cleanup.h"
 #include "err.h"
 
-enum trait { PLAIN = 0, TRANSIENT = 1, LOST = 2, REFUSED = 4 };
+enum trait { PLAIN = 0, TRANSIENT = 1, LOST = 2 };
 
 struct errno_row {
     unsigned number;
@@ -68,16 +68,16 @@ static const struct errno_row rows[] = {
     {ER_LOCK_DEADLOCK, ERR_BUSY, TRANSIENT, CONFLICTING, NULL}, /* Galera's certification failure too */
     {ER_LOCK_WAIT_TIMEOUT, ERR_BUSY, TRANSIENT, CONFLICTING, NULL},
     {ER_CHECKREAD, ERR_BUSY, TRANSIENT, CONFLICTING, NULL}, /* innodb_snapshot_isolation */
-    {ER_OPTION_PREVENTS_STATEMENT, ERR_DATABASE, REFUSED, "the database server is read-only",
+    {ER_OPTION_PREVENTS_STATEMENT, ERR_DATABASE, PLAIN, "the database server is read-only",
      "point the configuration at a server that takes writes"},
     {ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ERR_INTERNAL, PLAIN, "internal error", NULL},
-    {ER_DBACCESS_DENIED_ERROR, ERR_DATABASE, REFUSED, NO_RIGHT, GRANT},
-    {ER_TABLEACCESS_DENIED_ERROR, ERR_DATABASE, REFUSED, NO_RIGHT, GRANT},
-    {ER_COLUMNACCESS_DENIED_ERROR, ERR_DATABASE, REFUSED, NO_RIGHT, GRANT},
-    {ER_SPECIFIC_ACCESS_DENIED_ERROR, ERR_DATABASE, REFUSED, NO_RIGHT, GRANT},
-    {ER_ACCESS_DENIED_ERROR, ERR_DATABASE, LOST | REFUSED, LOGIN_REFUSED, ACCOUNT},
-    {ER_ACCESS_DENIED_NO_PASSWORD_ERROR, ERR_DATABASE, LOST | REFUSED, LOGIN_REFUSED, ACCOUNT},
-    {ER_HOST_NOT_PRIVILEGED, ERR_DATABASE, LOST | REFUSED, "the database refuses connections from this host", ACCOUNT},
+    {ER_DBACCESS_DENIED_ERROR, ERR_DATABASE, PLAIN, NO_RIGHT, GRANT},
+    {ER_TABLEACCESS_DENIED_ERROR, ERR_DATABASE, PLAIN, NO_RIGHT, GRANT},
+    {ER_COLUMNACCESS_DENIED_ERROR, ERR_DATABASE, PLAIN, NO_RIGHT, GRANT},
+    {ER_SPECIFIC_ACCESS_DENIED_ERROR, ERR_DATABASE, PLAIN, NO_RIGHT, GRANT},
+    {ER_ACCESS_DENIED_ERROR, ERR_DATABASE, LOST, LOGIN_REFUSED, ACCOUNT},
+    {ER_ACCESS_DENIED_NO_PASSWORD_ERROR, ERR_DATABASE, LOST, LOGIN_REFUSED, ACCOUNT},
+    {ER_HOST_NOT_PRIVILEGED, ERR_DATABASE, LOST, "the database refuses connections from this host", ACCOUNT},
     {ER_BAD_DB_ERROR, ERR_SCHEMA, LOST, "there is no such database", "run: kaasctl init"},
     {ER_NO_SUCH_TABLE, ERR_SCHEMA, PLAIN, OLD_SCHEMA, MIGRATE},
     {ER_BAD_FIELD_ERROR, ERR_SCHEMA, PLAIN, OLD_SCHEMA, MIGRATE},
@@ -139,10 +139,6 @@ bool db_errno_is_lost(unsigned number) {
 
 bool db_errno_is_open(unsigned number) {
     return db_errno_is_lost(number) || number == ER_STATEMENT_TIMEOUT || number == ER_QUERY_INTERRUPTED || !find_row(number);
-}
-
-bool db_errno_is_refused(unsigned number) {
-    return has_trait(number, REFUSED);
 }
 
 static const char *find_last(const char *text, const char *word) {

@@ -25,9 +25,6 @@ bool db_errno_is_lost(unsigned number);
 /* True if a COMMIT that failed so may have been made all the same. */
 bool db_errno_is_open(unsigned number);
 
-/* True if the server holds the account's rights, not its state, against us (read-only server, missing right). */
-bool db_errno_is_refused(unsigned number);
-
 /* The name of the key or constraint in a "Duplicate entry '...' for key 'NAME'" or foreign key message; "" if there is none. The
  * entry itself may hold anything, so the last mention counts. */
 void db_errno_key(const char *message, char out[DB_KEY_BYTES]);

@@ -66,18 +66,6 @@ int grant_store_list(struct store *store, struct grant_list *out, struct err *er
     return list_by(store, &(struct load){.sql = SELECT_GRANT ORDER}, out, err);
 }
 
-int grant_store_list_of_principal(struct store *store, const char *principal_id, struct grant_list *out, struct err *err) {
-    struct load call = {.sql = SELECT_GRANT " WHERE principal_id = ?" ORDER, .args = DB_ARGS(db_text(principal_id))};
-    return list_by(store, &call, out, err);
-}
-
-int grant_store_list_of_object(struct store *store, enum grant_object object, const char *object_id, struct grant_list *out,
-                               struct err *err) {
-    struct load call = {.sql = SELECT_GRANT " WHERE object_kind = ? AND object_id = ?" ORDER,
-                        .args = DB_ARGS(db_text(grant_object_name(object)), db_text(object_id))};
-    return list_by(store, &call, out, err);
-}
-
 int grant_store_load(struct store *store, const char *id, struct grant *out, struct err *err) {
     struct grant_list list = {0};
     int rc = list_by(store, &(struct load){.sql = SELECT_GRANT " WHERE id = ?", .args = DB_ARGS(db_text(id))}, &list, err);

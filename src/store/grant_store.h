@@ -16,11 +16,8 @@ struct grant_list {
 };
 void grant_list_done(struct grant_list *list); /* NULL is allowed */
 
-/* Reads all, those of one principal, or those on one object. *out (uninitialised) is given back by grant_list_done. */
+/* Reads all. *out (uninitialised) is given back by grant_list_done. */
 int grant_store_list(struct store *store, struct grant_list *out, struct err *err);
-int grant_store_list_of_principal(struct store *store, const char *principal_id, struct grant_list *out, struct err *err);
-int grant_store_list_of_object(struct store *store, enum grant_object object, const char *object_id, struct grant_list *out,
-                               struct err *err);
 
 /* Reads one into *out (uninitialised), given back by grant_done. ERR_NOT_FOUND. */
 int grant_store_load(struct store *store, const char *id, struct grant *out, struct err *err);

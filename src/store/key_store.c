@@ -23,7 +23,7 @@ const char *signing_key_state_name(enum signing_key_state state) {
     return (size_t)state < ARRAY_COUNT(state_names) ? state_names[state] : "retired";
 }
 
-bool signing_key_state_parse(const char *word, enum signing_key_state *out) {
+static bool signing_key_state_parse(const char *word, enum signing_key_state *out) {
     for (size_t i = 0; i < ARRAY_COUNT(state_names); i++) {
         if (!str_eq(word, state_names[i]))
             continue;
@@ -99,11 +99,6 @@ static int insert(struct store_tx *tx, void *arg, struct err *err) {
                     NULL, err);
     db_explain(rc, ERR_EXISTS, err, "there is a signing key \"%s\" already", k->kid);
     return rc ? rc : store_tx_note_change(tx, CHANGE_SIGNING_KEY, k->kid, err);
-}
-
-int key_store_insert(struct store *store, const struct signing_key *k, struct err *err) {
-    struct signing_key borrowed = *k;
-    return store_tx(store, insert, &borrowed, err);
 }
 
 /* Whoever holds the lock "signing_keys" reads and changes alone. */

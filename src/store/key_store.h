@@ -11,7 +11,6 @@
 
 enum signing_key_state { SIGNING_KEY_NEXT, SIGNING_KEY_ACTIVE, SIGNING_KEY_RETIRED };
 const char *signing_key_state_name(enum signing_key_state state); /* "next", "active", "retired"; static */
-bool signing_key_state_parse(const char *word, enum signing_key_state *out);
 
 struct signing_key {
     char *kid;
@@ -33,9 +32,6 @@ void signing_key_list_done(struct signing_key_list *list); /* NULL is allowed */
 
 /* Reads all. *out (uninitialised) is given back by signing_key_list_done. */
 int key_store_list(struct store *store, struct signing_key_list *out, struct err *err);
-
-/* Writes a new key. ERR_EXISTS if the kid is taken. */
-int key_store_insert(struct store *store, const struct signing_key *k, struct err *err);
 
 /* Writes the first active key of the installation, unless there is an active one already: then ERR_EXISTS (list again). Two
  * replicas that start together so agree on one key. */

@@ -129,13 +129,6 @@ int schema_rows_check(const struct schema_rows *rows, struct store_schema schema
     return 0;
 }
 
-size_t schema_rows_missing(const struct schema_rows *rows, struct store_schema schema) {
-    size_t missing = 0;
-    for (size_t i = 0; i < schema.count; i++)
-        missing += !schema_rows_find(rows, schema.files[i].name);
-    return missing;
-}
-
 static int judge(const struct schema_rows *rows, struct store_schema schema, struct err *err) {
     if (rows->is_empty_database) {
         err_set(err, ERR_SCHEMA, "the database has no schema yet");
@@ -144,7 +137,9 @@ static int judge(const struct schema_rows *rows, struct store_schema schema, str
     int rc = schema_rows_check(rows, schema, err);
     if (rc)
         return rc;
-    size_t missing = schema_rows_missing(rows, schema);
+    size_t missing = 0;
+    for (size_t i = 0; i < schema.count; i++)
+        missing += !schema_rows_find(rows, schema.files[i].name);
     if (missing) {
         err_set(err, ERR_SCHEMA, "the database schema is older than this program: %zu of %zu files are missing", missing,
                 schema.count);

@@ -37,6 +37,3 @@ const struct schema_row *schema_rows_find(const struct schema_rows *rows, const 
 /* Pure: ERR_SCHEMA if a row is half-applied, differs from its file, or belongs to no file and is
  * not of the next release. */
 int schema_rows_check(const struct schema_rows *rows, struct store_schema schema, struct err *err);
-
-/* Pure: number of files without a row. */
-size_t schema_rows_missing(const struct schema_rows *rows, struct store_schema schema);

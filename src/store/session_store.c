@@ -338,11 +338,9 @@ int session_store_update_person(struct store *store, const struct session_news *
 }
 
 struct revocation {
-    enum session_tx_owner owner;
-    const char *id; /* of the owner, or the sid */
+    const char *id;
     int64_t now_ms;
-    const struct audit_record *line; /* of one; NULL: none */
-    unsigned count;
+    const struct audit_record *line; /* NULL: none */
 };
 
 static int revoke_one(struct store_tx *tx, void *arg, struct err *err) {
@@ -390,20 +388,6 @@ int session_tx_revoke(struct store_tx *tx, enum session_tx_owner owner, const ch
         rc = session_tx_forget_vcenter(tx, owner_id, err);
     if (!rc)
         *count = (unsigned)met;
-    return rc;
-}
-
-static int revoke_all(struct store_tx *tx, void *arg, struct err *err) {
-    struct revocation *call = arg;
-    return session_tx_revoke(tx, call->owner, call->id, call->now_ms, &call->count, err);
-}
-
-int session_store_revoke_of_principal(struct store *store, const char *principal_id, int64_t now_ms, unsigned *count,
-                                      struct err *err) {
-    struct revocation call = {.owner = SESSION_TX_PRINCIPAL, .id = principal_id, .now_ms = now_ms};
-    int rc = store_tx(store, revoke_all, &call, err);
-    if (!rc)
-        *count = call.count;
     return rc;
 }
 

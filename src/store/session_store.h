@@ -84,10 +84,6 @@ int session_store_update_person(struct store *store, const struct session_news *
  * ERR_NOT_FOUND. */
 int session_store_revoke(struct store *store, const char *sid, int64_t now_ms, const struct audit_record *line, struct err *err);
 
-/* Revokes all live sessions of a principal; *count is their number. */
-int session_store_revoke_of_principal(struct store *store, const char *principal_id, int64_t now_ms, unsigned *count,
-                                      struct err *err);
-
 /* Adds a further vCenter to a live session, or replaces the proof for it; the session ends no later than `ends_at_ms` from then on.
  * ERR_SESSION_ENDED if the session is unknown, revoked or past its end; ERR_CONFLICT when SESSION_VCENTERS_MAX are there. */
 struct session_addition {

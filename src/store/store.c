@@ -469,22 +469,3 @@ static int ping(struct db_conn *conn, void *arg, struct err *err) {
 int store_ping(struct store *store, struct err *err) {
     return store_read(store, ping, NULL, err);
 }
-
-static int lookup_time(struct db_conn *conn, void *arg, struct err *err) {
-    return db_query_one(conn,
-                        &(struct db_query){
-                            .sql = "SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)",
-                            .columns = "i",
-                            .row = db_take_number,
-                            .arg = arg,
-                        },
-                        "no time", err);
-}
-
-int store_lookup_time(struct store *store, int64_t *now_ms, struct err *err) {
-    int64_t read_ms = 0;
-    int rc = store_read(store, lookup_time, &read_ms, err);
-    if (!rc)
-        *now_ms = read_ms;
-    return rc;
-}

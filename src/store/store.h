@@ -70,8 +70,5 @@ void store_thread_end(void);
 void store_set_replica(struct store *store, unsigned replica_id);
 unsigned store_get_replica(const struct store *store);
 
-/* Database time in ms since 1970, the clock for leases and heartbeats. */
-int store_lookup_time(struct store *store, int64_t *now_ms, struct err *err);
-
 /* Frees what Connector/C keeps for the process. Call once at the very end, after every store_free. */
 void store_global_done(void);

@@ -64,10 +64,7 @@ CLEANUP_DEFINE(struct token_set, token_set_free);
  * ERR_CONFIG (no P-256 key, or its id is another one), ERR_TOO_LARGE (TOKEN_KEYS_COUNT_MAX), ERR_NOMEM. */
 int token_set_add_key(struct token_set *set, const struct token_key *key, struct err *err);
 
-/* Forgets a key and every cached verdict: its tokens fail from now on. Unknown ids are ignored. */
-void token_set_remove_key(struct token_set *set, const char *kid);
-
-/* Forgets all keys but these `count`: what was deleted elsewhere does not live on here. */
+/* Forgets all keys but these `count`, and every cached verdict: what was deleted elsewhere does not live on here, and its tokens fail from now on. */
 void token_set_retain(struct token_set *set, const char *const *kids, size_t count);
 
 /* Appends the public keys as JWK set (RFC 7517) for /.well-known/jwks.json: those that still verify at `now_s`. ERR_NOMEM, ERR_TOO_LARGE. */
@@ -97,7 +94,7 @@ struct token_presented {
 /* As token_verify, with a gate; a token whose claims could not be good is refused without asking. Also the codes of the gate. */
 int token_verify_gated(struct token_set *set, const struct token_presented *presented, struct token_claims *out, struct err *err);
 
-/* Drops all cached verdicts. */
+/* Drops all cached verdicts. For tests, as the counters are: whether a verdict was cached shows in nothing else. */
 void token_set_drop_cache(struct token_set *set);
 
 struct token_stats {

@@ -136,19 +136,6 @@ int token_set_add_key(struct token_set *set, const struct token_key *from, struc
     return is_full ? err_set(err, ERR_TOO_LARGE, "there are %d token signing keys already", TOKEN_KEYS_COUNT_MAX) : 0;
 }
 
-void token_set_remove_key(struct token_set *set, const char *kid) {
-    struct token_held_key *old = NULL;
-    pthread_rwlock_wrlock(&set->lock);
-    size_t i = index_of(set, kid);
-    if (i < set->key_count) {
-        old = set->keys[i];
-        memmove(&set->keys[i], &set->keys[i + 1], (--set->key_count - i) * sizeof(set->keys[0]));
-    }
-    pthread_rwlock_unlock(&set->lock);
-    token_held_key_unref(old);
-    token_set_drop_cache(set);
-}
-
 static bool is_among(const char *kid, const char *const *kids, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (!strcmp(kid, kids[i]))

@@ -38,8 +38,6 @@ src_vim_libvim_a_SOURCES = \
     src/vim/vim_breaker.h \
     src/vim/vim_call.c \
     src/vim/vim_call.h \
-    src/vim/vim_certificate.c \
-    src/vim/vim_certificate.h \
     src/vim/vim_client.c \
     src/vim/vim_client.h \
     src/vim/vim_connect.c \

@@ -107,9 +107,6 @@ int vim_keepalive(struct vim_client *client, struct err *err);
 /* Asks the server's time, in milliseconds since 1970 UTC. Compare with clock_wall_ms() right before and after. */
 int vim_lookup_time(struct vim_client *client, int64_t *out_ms, struct err *err);
 
-/* True while the client holds a session cookie (which vCenter may have dropped meanwhile). */
-bool vim_has_session(struct vim_client *client);
-
 /* A copy of the UserSession that our login gave; freed by vim_user_session_done. ERR_NOT_FOUND without session. */
 int vim_get_own_session(struct vim_client *client, struct vim_user_session *out, struct err *err);
 

@@ -15,20 +15,14 @@
 
 #define ANCESTORS_COUNT_MAX 64
 
-void vim_cluster_done(struct vim_cluster *c) {
-    if (!c)
-        return;
-    free(c->moref);
-    free(c->name);
-    free(c->datacenter);
-    memset(c, 0, sizeof(*c));
-}
-
 void vim_cluster_list_done(struct vim_cluster_list *list) {
     if (!list)
         return;
-    for (size_t i = 0; i < list->count; i++)
-        vim_cluster_done(&list->items[i]);
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->items[i].moref);
+        free(list->items[i].name);
+        free(list->items[i].datacenter);
+    }
     free(list->items);
     memset(list, 0, sizeof(*list));
 }
@@ -220,38 +214,5 @@ int vim_read_clusters(struct vim_client *client, struct vim_cluster_list *out, s
     if (!ret)
         ret = list_clusters(&forest, out, err);
     forest_done(&forest);
-    return ret;
-}
-
-struct lookup {
-    const char *moref;
-    struct forest forest;
-};
-
-static int op_lookup(struct vim_context *ctx, void *arg, struct err *err) {
-    struct lookup *lookup = arg;
-    struct vim25__PropertyFilterSpec *spec = put_filter(ctx, "ClusterComputeResource", lookup->moref);
-    forest_done(&lookup->forest);
-    if (!spec)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    spec->objectSet[0].__type = SOAP_TYPE_vim25__TraversalSpec;
-    spec->objectSet[0].selectSet = vim_in_way_up(ctx);
-    return vim_retrieve(ctx, spec, take_object, &lookup->forest, err);
-}
-
-int vim_lookup_cluster_by_moref(struct vim_client *client, const char *moref, struct vim_cluster *out, struct err *err) {
-    struct lookup lookup = {.moref = moref};
-    struct vim_cluster_list list = {0};
-    int ret = vim_client_run_as_us(client, op_lookup, &lookup, err);
-    if (!ret)
-        ret = list_clusters(&lookup.forest, &list, err);
-    forest_done(&lookup.forest);
-    if (!ret && !list.count)
-        ret = err_set(err, ERR_NOT_FOUND, "vCenter %s shows us no cluster %s", client->peer, moref);
-    if (!ret) {
-        *out = list.items[0];
-        memset(&list.items[0], 0, sizeof(list.items[0]));
-    }
-    vim_cluster_list_done(&list);
     return ret;
 }

@@ -15,7 +15,6 @@ struct vim_cluster {
     char *name;       /* '%2F', '%5C' and '%25' of vCenter's form turned back; never NULL */
     char *datacenter; /* name of the datacenter; NULL if we may not see it */
 };
-void vim_cluster_done(struct vim_cluster *cluster); /* frees and zeroes; NULL is allowed */
 
 struct vim_cluster_list {
     struct vim_cluster *items;
@@ -25,6 +24,3 @@ void vim_cluster_list_done(struct vim_cluster_list *list); /* NULL is allowed */
 
 /* All clusters that our session may see, in no particular order. ERR_TOO_LARGE over KAAS_VIM_OBJECTS_COUNT_MAX. */
 int vim_read_clusters(struct vim_client *client, struct vim_cluster_list *out, struct err *err);
-
-/* One cluster. ERR_NOT_FOUND when it is gone or not visible; ERR_UNPROCESSABLE for an id that is none. */
-int vim_lookup_cluster_by_moref(struct vim_client *client, const char *moref, struct vim_cluster *out, struct err *err);

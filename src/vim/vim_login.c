@@ -268,12 +268,6 @@ int vim_ensure_session(struct vim_client *client, struct err *err) {
     return has_cookie ? 0 : vim_client_renew_session(client, no, err);
 }
 
-bool vim_has_session(struct vim_client *client) {
-    bool has_cookie;
-    (void)vim_client_current_session(client, &has_cookie);
-    return has_cookie;
-}
-
 int vim_get_own_session(struct vim_client *client, struct vim_user_session *out, struct err *err) {
     int ret;
     (void)pthread_mutex_lock(&client->lock);

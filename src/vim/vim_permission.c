@@ -3,7 +3,6 @@
 #include "vim_permission.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "str.h"
 #include "vim_client.h"
@@ -17,18 +16,10 @@ void vim_permission_list_done(struct vim_permission_list *list) {
     memset(list, 0, sizeof(*list));
 }
 
-const struct vim_permission *vim_find_permission(const struct vim_permission_list *list, const char *principal, bool is_group) {
-    for (size_t i = 0; i < list->count; i++)
-        if (list->items[i].is_group == is_group && !strcasecmp(list->items[i].principal, principal))
-            return &list->items[i];
-    return NULL;
-}
-
 /* One question or change; NULL entity: the root folder. */
 struct access {
     const struct vim_entity *entity;
-    const struct vim_permission *permission; /* to set */
-    const char *principal;                   /* to remove */
+    const char *principal; /* to remove */
     bool is_group;
     struct vim_permission_list list; /* read */
 };
@@ -78,26 +69,6 @@ int vim_list_permissions(struct vim_client *client, const struct vim_entity *ent
     else
         *out = access.list;
     return ret;
-}
-
-static int op_set(struct vim_context *ctx, void *arg, struct err *err) {
-    struct access *access = arg;
-    const struct vim_permission *p = access->permission;
-    struct vim25__Permission permission = {.group = p->is_group ? xsd__boolean__true_ : xsd__boolean__false_,
-                                           .roleId = p->role_id,
-                                           .propagate = p->does_propagate ? xsd__boolean__true_ : xsd__boolean__false_};
-    struct _vim25__SetEntityPermissions request = {.__sizepermission = 1, .permission = &permission};
-    struct _vim25__SetEntityPermissionsResponse response;
-    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
-    request.entity = put_entity(ctx, access);
-    permission.principal = vim_in_text(ctx, p->principal, "the name of the principal");
-    return VIM_CALL(ctx, SetEntityPermissions, &request, &response, err);
-}
-
-int vim_set_permission(struct vim_client *client, const struct vim_entity *entity, const struct vim_permission *permission,
-                       struct err *err) {
-    struct access access = {.entity = entity, .permission = permission};
-    return vim_client_run_as_us(client, op_set, &access, err);
 }
 
 static int op_remove(struct vim_context *ctx, void *arg, struct err *err) {

@@ -34,14 +34,6 @@ void vim_permission_list_done(struct vim_permission_list *list); /* frees and ze
 int vim_list_permissions(struct vim_client *client, const struct vim_entity *entity, struct vim_permission_list *out,
                          struct err *err);
 
-/* The permission of one principal in such a list; NULL if it has none. Names are compared without regard to case, as vCenter does. */
-const struct vim_permission *vim_find_permission(const struct vim_permission_list *list, const char *principal, bool is_group);
-
-/* Sets the permission of one principal on the object; it replaces the one that it had there, others stay. Needs
- * Authorization.ModifyPermissions there. ERR_NOT_FOUND: no such object, role or principal. */
-int vim_set_permission(struct vim_client *client, const struct vim_entity *entity, const struct vim_permission *permission,
-                       struct err *err);
-
-/* Removes the permission of one principal from the object. ERR_NOT_FOUND: it has none there. */
+/* Removes the permission of one principal from the object. Needs Authorization.ModifyPermissions there. ERR_NOT_FOUND: it has none there. */
 int vim_remove_permission(struct vim_client *client, const struct vim_entity *entity, const char *principal, bool is_group,
                           struct err *err);

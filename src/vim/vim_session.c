@@ -129,26 +129,6 @@ int vim_check_password(struct vim_client *client, const char *user, const char *
 
 /* ---- with our own session ---- */
 
-static int op_ticket(struct vim_context *ctx, void *arg, struct err *err) {
-    char **ticket = arg;
-    struct _vim25__AcquireCloneTicket request = {0};
-    struct _vim25__AcquireCloneTicketResponse response;
-    int ret;
-    request._USCOREthis = vim_in_ref(ctx, "SessionManager", ctx->content.session_manager);
-    ret = VIM_CALL(ctx, AcquireCloneTicket, &request, &response, err);
-    if (ret)
-        return ret;
-    if (str_empty(response.returnval))
-        return vim_call_lacks(ctx, "AcquireCloneTicket", "the ticket", err);
-    *ticket = str_dup(response.returnval);
-    secret_wipe(response.returnval, strlen(response.returnval));
-    return *ticket ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-}
-
-int vim_acquire_clone_ticket(struct vim_client *client, char **out, struct err *err) {
-    return vim_client_run_as_us(client, op_ticket, out, err);
-}
-
 static int take_list(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err) {
     static const struct vim_property property = {"sessionList", SOAP_TYPE_vim25__ArrayOfUserSession, VIM_MAY_UNSET};
     struct vim_session_list *list = arg;

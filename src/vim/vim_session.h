@@ -49,9 +49,6 @@ int vim_clone_session(struct vim_client *client, const char *ticket, struct vim_
 int vim_check_password(struct vim_client *client, const char *user, const char *password, struct vim_user_session *out,
                        struct err *err);
 
-/* A one-time ticket that makes a clone of our own session. *out is freed by secret_free. */
-int vim_acquire_clone_ticket(struct vim_client *client, char **out, struct err *err);
-
 /* All sessions of the vCenter; needs Sessions.TerminateSession. */
 int vim_list_sessions(struct vim_client *client, struct vim_session_list *out, struct err *err);
 

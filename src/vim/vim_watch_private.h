@@ -61,12 +61,6 @@ int vim_watch_op_make(struct vim_context *ctx, void *arg, struct err *err);
 int vim_watch_op_clean(struct vim_context *ctx, void *arg, struct err *err);
 int vim_watch_op_wait(struct vim_context *ctx, void *arg, struct err *err);
 
-/* Hands out all objects of an answer. */
-int vim_watch_tell(struct vim_context *ctx, struct vim_watch_answer *answer, const struct vim25__UpdateSet *set, struct err *err);
-
-/* Hands out the extension list; NULL is an empty one. */
-int vim_watch_tell_extensions(const struct vim_watch_answer *answer, const struct vim25__ArrayOfExtension *list, struct err *err);
-
 /* Hands out what a changed property of an event source tells. */
 int vim_watch_tell_events(const struct vim_watch_answer *answer, const struct vim25__PropertyChange *change, struct err *err);
 

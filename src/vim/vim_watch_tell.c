@@ -12,64 +12,6 @@
 
 #define TEXT_BYTES_MAX 1024U
 
-/* ---- WaitForUpdatesEx ---- */
-
-static int take_extensions(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err) {
-    static const struct vim_property property = {"extensionList", SOAP_TYPE_vim25__ArrayOfExtension, VIM_MAY_UNSET};
-    const void *value = NULL;
-    int ret = vim_property_get(ctx, object, &property, &value, err);
-    return ret ? ret : vim_watch_tell_extensions(arg, value, err);
-}
-
-static int read_extensions(struct vim_context *ctx, struct vim_watch_answer *answer, struct err *err) {
-    struct vim_one one = {"ExtensionManager", ctx->content.extension_manager, "extensionList"};
-    vim_context_reset(ctx);
-    return vim_retrieve_one(ctx, &one, take_extensions, answer, err);
-}
-
-/* A server that stays at one version while it says that there is more would be asked for ever. */
-static int keep_version(struct vim_context *ctx, struct vim_watch_answer *answer, const struct vim25__UpdateSet *set,
-                        struct err *err) {
-    struct vim_watch *watch = answer->watch;
-    answer->is_truncated = set->truncated && *set->truncated == xsd__boolean__true_;
-    if (str_empty(set->version) || strlen(set->version) >= sizeof(watch->version))
-        return vim_call_lacks(ctx, "WaitForUpdatesEx", "the version", err);
-    if (answer->is_truncated && !set->__sizefilterSet && str_eq(set->version, watch->version))
-        return err_set(err, ERR_PROTOCOL, "%s says that there are more changes, and tells none", ctx->route->peer);
-    memcpy(watch->version, set->version, strlen(set->version) + 1);
-    return 0;
-}
-
-static int take_answer(struct vim_context *ctx, struct vim_watch_answer *answer, const struct vim25__UpdateSet *set,
-                       struct err *err) {
-    int ret;
-    if (!set) /* the time is up */
-        return 0;
-    answer->has_news = set->__sizefilterSet > 0 || !answer->watch->is_whole;
-    ret = keep_version(ctx, answer, set, err);
-    if (!ret)
-        ret = vim_watch_tell(ctx, answer, set, err);
-    return !ret && answer->is_list_stale ? read_extensions(ctx, answer, err) : ret;
-}
-
-/* vCenter ends the wait before our own time limit does, which stays to notice a peer that is gone. */
-int vim_watch_op_wait(struct vim_context *ctx, void *arg, struct err *err) {
-    struct vim_watch_answer *answer = arg;
-    struct vim_watch *watch = answer->watch;
-    int wait_s = (int)watch->max_wait_s, objects = (int)watch->max_object_updates, ret;
-    struct vim25__WaitOptions options = {.maxWaitSeconds = &wait_s, .maxObjectUpdates = &objects};
-    struct _vim25__WaitForUpdatesEx request = {.options = &options};
-    struct _vim25__WaitForUpdatesExResponse response;
-    request._USCOREthis = vim_in_ref(ctx, "PropertyCollector", watch->site.collector);
-    request.version = vim_in_lines(ctx, watch->version, "the version");
-    ctx->timeout_ms = (long)watch->max_wait_s * 1000 + KAAS_VIM_WATCH_MARGIN_MS;
-    ctx->reply_max_bytes = KAAS_VIM_WATCH_REPLY_BYTES_MAX;
-    ret = VIM_CALL(ctx, WaitForUpdatesEx, &request, &response, err);
-    ctx->timeout_ms = 0;
-    ctx->reply_max_bytes = 0;
-    return ret ? ret : take_answer(ctx, answer, response.returnval, err);
-}
-
 /* ---- members: the bit of a row is 1 << its index, see enum vim_watch_member ---- */
 
 enum member { NAME, PARENT, CONNECTION, POWER, MAINTENANCE, INSTANCE_UUID, BIOS_UUID, HOST, TEMPLATE, MEMBER_COUNT };
@@ -261,8 +203,8 @@ static int tell_keys(const struct vim_watch_answer *answer, const struct vim_key
     return ret ? ret : answer->events->extensions(answer->events->arg, keys, record, err);
 }
 
-int vim_watch_tell_extensions(const struct vim_watch_answer *answer, const struct vim25__ArrayOfExtension *list,
-                              struct err *err) {
+/* NULL is an empty list. */
+static int tell_extensions(const struct vim_watch_answer *answer, const struct vim25__ArrayOfExtension *list, struct err *err) {
     const char *own_key = answer->watch->extension_key;
     const struct vim25__Extension *own = NULL;
     int n = list ? list->__sizeExtension : 0;
@@ -291,12 +233,12 @@ static int tell_manager(struct vim_watch_answer *answer, const struct vim25__Obj
     for (int i = 0; !ret && i < update->__sizechangeSet; i++) {
         const struct vim25__PropertyChange *change = &update->changeSet[i];
         if (str_eq(change->name, "extensionList") && (!change->val || change->__type == SOAP_TYPE_vim25__ArrayOfExtension))
-            ret = vim_watch_tell_extensions(answer, change->val, err);
+            ret = tell_extensions(answer, change->val, err);
         else if (change->name && str_starts(change->name, "extensionList"))
             answer->is_list_stale = true;
         is_told = true;
     }
-    return !ret && !is_told ? vim_watch_tell_extensions(answer, NULL, err) : ret;
+    return !ret && !is_told ? tell_extensions(answer, NULL, err) : ret;
 }
 
 /* ---- all ---- */
@@ -347,10 +289,68 @@ static int tell_filter(struct vim_context *ctx, struct vim_watch_answer *answer,
     return ret;
 }
 
-int vim_watch_tell(struct vim_context *ctx, struct vim_watch_answer *answer, const struct vim25__UpdateSet *set,
-                   struct err *err) {
+static int tell_answer(struct vim_context *ctx, struct vim_watch_answer *answer, const struct vim25__UpdateSet *set,
+                       struct err *err) {
     int ret = 0;
     for (int i = 0; !ret && i < set->__sizefilterSet; i++)
         ret = tell_filter(ctx, answer, &set->filterSet[i], err);
     return ret;
+}
+
+/* ---- WaitForUpdatesEx ---- */
+
+static int take_extensions(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err) {
+    static const struct vim_property property = {"extensionList", SOAP_TYPE_vim25__ArrayOfExtension, VIM_MAY_UNSET};
+    const void *value = NULL;
+    int ret = vim_property_get(ctx, object, &property, &value, err);
+    return ret ? ret : tell_extensions(arg, value, err);
+}
+
+static int read_extensions(struct vim_context *ctx, struct vim_watch_answer *answer, struct err *err) {
+    struct vim_one one = {"ExtensionManager", ctx->content.extension_manager, "extensionList"};
+    vim_context_reset(ctx);
+    return vim_retrieve_one(ctx, &one, take_extensions, answer, err);
+}
+
+/* A server that stays at one version while it says that there is more would be asked for ever. */
+static int keep_version(struct vim_context *ctx, struct vim_watch_answer *answer, const struct vim25__UpdateSet *set,
+                        struct err *err) {
+    struct vim_watch *watch = answer->watch;
+    answer->is_truncated = set->truncated && *set->truncated == xsd__boolean__true_;
+    if (str_empty(set->version) || strlen(set->version) >= sizeof(watch->version))
+        return vim_call_lacks(ctx, "WaitForUpdatesEx", "the version", err);
+    if (answer->is_truncated && !set->__sizefilterSet && str_eq(set->version, watch->version))
+        return err_set(err, ERR_PROTOCOL, "%s says that there are more changes, and tells none", ctx->route->peer);
+    memcpy(watch->version, set->version, strlen(set->version) + 1);
+    return 0;
+}
+
+static int take_answer(struct vim_context *ctx, struct vim_watch_answer *answer, const struct vim25__UpdateSet *set,
+                       struct err *err) {
+    int ret;
+    if (!set) /* the time is up */
+        return 0;
+    answer->has_news = set->__sizefilterSet > 0 || !answer->watch->is_whole;
+    ret = keep_version(ctx, answer, set, err);
+    if (!ret)
+        ret = tell_answer(ctx, answer, set, err);
+    return !ret && answer->is_list_stale ? read_extensions(ctx, answer, err) : ret;
+}
+
+/* vCenter ends the wait before our own time limit does, which stays to notice a peer that is gone. */
+int vim_watch_op_wait(struct vim_context *ctx, void *arg, struct err *err) {
+    struct vim_watch_answer *answer = arg;
+    struct vim_watch *watch = answer->watch;
+    int wait_s = (int)watch->max_wait_s, objects = (int)watch->max_object_updates, ret;
+    struct vim25__WaitOptions options = {.maxWaitSeconds = &wait_s, .maxObjectUpdates = &objects};
+    struct _vim25__WaitForUpdatesEx request = {.options = &options};
+    struct _vim25__WaitForUpdatesExResponse response;
+    request._USCOREthis = vim_in_ref(ctx, "PropertyCollector", watch->site.collector);
+    request.version = vim_in_lines(ctx, watch->version, "the version");
+    ctx->timeout_ms = (long)watch->max_wait_s * 1000 + KAAS_VIM_WATCH_MARGIN_MS;
+    ctx->reply_max_bytes = KAAS_VIM_WATCH_REPLY_BYTES_MAX;
+    ret = VIM_CALL(ctx, WaitForUpdatesEx, &request, &response, err);
+    ctx->timeout_ms = 0;
+    ctx->reply_max_bytes = 0;
+    return ret ? ret : take_answer(ctx, answer, response.returnval, err);
 }

@@ -29,8 +29,8 @@ tests_fuzz_fuzz_json_CPPFLAGS = $(FUZZ_CPPFLAGS)
 tests_fuzz_fuzz_json_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_json_LDADD = $(LIBS_PORT)
 
-tests_fuzz_fuzz_ldap_SOURCES = tests/fuzz/fuzz_ldap.c
-tests_fuzz_fuzz_ldap_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/ldap
+tests_fuzz_fuzz_ldap_SOURCES = tests/fuzz/fuzz_ldap.c tests/unit/sid_bytes.h
+tests_fuzz_fuzz_ldap_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/ldap -iquote $(top_srcdir)/tests/unit
 tests_fuzz_fuzz_ldap_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_ldap_LDADD = src/ldap/libldap-kaas.a $(LIBS_BASE)
 

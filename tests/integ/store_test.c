@@ -37,14 +37,11 @@ static void test_options_refused(void **state) {
 
 static void test_ping(void **state) {
     struct err err = {0};
-    int64_t now_ms = 0;
     (void)state;
     struct store *store = fixture_runtime();
     assert_int_equal(store_away_since_ms(store), 0);
     ASSERT_OK(store_ping(store, &err), &err);
     assert_int_equal(store_away_since_ms(store), 0);
-    ASSERT_OK(store_lookup_time(store, &now_ms, &err), &err);
-    assert_true(llabs(now_ms - clock_wall_ms()) < 60000);
     store_free(store);
 }
 

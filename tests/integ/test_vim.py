@@ -128,13 +128,11 @@ def test_clusters_carry_name_and_datacenter(admin: Probe) -> None:
     rows = {row[0]: row[1:] for row in admin.ask("clusters")}
     assert rows["domain-c7"] == ["HX-East", "DC0"]
     assert rows["domain-c26"] == ["HX-East", "DC1"]
-    assert admin.ask("cluster", "domain-c7") == [["domain-c7", "HX-East", "DC0"]]
-    assert admin.fails("cluster", "domain-c700").slug == "not_found"
 
 
 def test_names_with_escapes(admin: Probe, fresh_vcenter: StrictVcenter) -> None:
     fresh_vcenter.control.object("rename", id="domain-c7", name="A/B%C\\D <&> é")
-    assert admin.ask("cluster", "domain-c7")[0][1] == "A/B%C\\D <&> é"
+    assert ["domain-c7", "A/B%C\\D <&> é", "DC0"] in admin.ask("clusters")
 
 
 def test_pages_and_views_are_given_back(make_vcenter: Callable[..., StrictVcenter], start: Start) -> None:
@@ -432,9 +430,10 @@ def test_plain_simulator(scratch: Scratch, start: Start, certificate: tuple[str,
         probe.ask("setcert", KEY, certificate[0])
         assert [KEY] in probe.ask("keys")
         probe.ask("unregister", KEY)
-        [[ticket]] = probe.ask("ticket")
         other = start(simulator)
-        other.ask("clone", ticket)
+        with vimclient.session(simulator, simulator.admin) as instance:
+            ticket = vimclient.clone_ticket(instance)
+            other.ask("clone", ticket)
         assert other.fails("clone", ticket).slug == "invalid_credentials"
         assert other.fails("peek", UNKNOWN_COOKIE).slug == "invalid_credentials"
         probe.ask("logout")

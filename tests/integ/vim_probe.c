@@ -17,7 +17,6 @@
 #include "str.h"
 #include "strbuf.h"
 #include "vim.h"
-#include "vim_certificate.h"
 #include "vim_extension.h"
 #include "vim_inventory.h"
 #include "vim_permission.h"
@@ -125,15 +124,6 @@ static int do_clusters(const struct words *w, struct err *err) {
     for (size_t i = 0; i < list.count; i++)
         printf("item\t%s\t%s\t%s\n", list.items[i].moref, list.items[i].name, shown(list.items[i].datacenter));
     vim_cluster_list_done(&list);
-    return ret;
-}
-
-static int do_cluster(const struct words *w, struct err *err) {
-    struct vim_cluster c = {0};
-    int ret = vim_lookup_cluster_by_moref(client, word(w, 1), &c, err);
-    if (!ret)
-        printf("item\t%s\t%s\t%s\n", c.moref, c.name, shown(c.datacenter));
-    vim_cluster_done(&c);
     return ret;
 }
 
@@ -249,15 +239,6 @@ static int do_check(const struct words *w, struct err *err) {
     return finish_session(vim_check_password(client, word(w, 1), word(w, 2), &s, err), &s);
 }
 
-static int do_ticket(const struct words *w, struct err *err) {
-    _cleanup_secret_ char *ticket = NULL;
-    int ret = vim_acquire_clone_ticket(client, &ticket, err);
-    (void)w;
-    if (!ret)
-        printf("item\t%s\n", ticket);
-    return ret;
-}
-
 static int do_sessions(const struct words *w, struct err *err) {
     struct vim_session_list list = {0};
     int ret = vim_list_sessions(client, &list, err);
@@ -361,14 +342,6 @@ static int do_permissions(const struct words *w, struct err *err) {
     return ret;
 }
 
-/* permit TYPE MOREF PRINCIPAL group|person ROLE-NAME */
-static int do_permit(const struct words *w, struct err *err) {
-    struct vim_entity entity;
-    struct vim_permission p = {.principal = w->item[3], .is_group = str_eq(word(w, 4), "group"), .does_propagate = true};
-    int ret = vim_lookup_role(client, word(w, 5), &p.role_id, err);
-    return ret ? ret : vim_set_permission(client, entity_of(w, &entity), &p, err);
-}
-
 /* forbid TYPE MOREF PRINCIPAL group|person */
 static int do_forbid(const struct words *w, struct err *err) {
     struct vim_entity entity;
@@ -389,20 +362,6 @@ static int do_time(const struct words *w, struct err *err) {
     return ret;
 }
 
-static int do_certificate(const struct words *w, struct err *err) {
-    struct vim_certificate c = {0};
-    char text[X509_THUMBPRINT_TEXT_BYTES];
-    int ret = vim_peek_certificate(client, &c, err);
-    (void)w;
-    if (ret)
-        return ret;
-    x509_thumbprint_text(c.seen.sha256, text);
-    printf("item\t%s\t%s\t%lld\t%s\n", c.is_trusted ? "trusted" : "untrusted", text, (long long)c.seen.not_after_ms,
-           c.has_pin ? "pin" : "ca");
-    vim_certificate_done(&c);
-    return 0;
-}
-
 static const struct command {
     const char *name;
     int (*fn)(const struct words *w, struct err *err);
@@ -415,7 +374,6 @@ static const struct command {
     {"keepalive", do_keepalive},
     {"own", do_own},
     {"clusters", do_clusters},
-    {"cluster", do_cluster},
     {"keys", do_keys},
     {"find", do_find},
     {"register", do_register},
@@ -426,7 +384,6 @@ static const struct command {
     {"peek", do_peek},
     {"clone", do_clone},
     {"check", do_check},
-    {"ticket", do_ticket},
     {"sessions", do_sessions},
     {"active", do_active},
     {"terminate", do_terminate},
@@ -435,11 +392,9 @@ static const struct command {
     {"role", do_role},
     {"unrole", do_remove_role},
     {"permissions", do_permissions},
-    {"permit", do_permit},
     {"forbid", do_forbid},
     {"account", do_account},
     {"time", do_time},
-    {"certificate", do_certificate},
 };
 
 /* The line is wiped before the outcome is told: a test then looks for passwords in our memory. */

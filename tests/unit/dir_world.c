@@ -225,11 +225,30 @@ void vcenter_list_done(struct vcenter_list *list) {
     DONE_LIST(list, vcenter_done);
 }
 
+static int copy_vsphere(const struct vsphere_cluster *from, struct vsphere_cluster *out, struct err *err) {
+    (void)err;
+    *out = *from;
+    out->datacenter = str_dup(from->datacenter);
+    out->name = str_dup(from->name);
+    return 0;
+}
+
 int platform_store_list_vsphere(struct store *store, const char *vcenter_id, struct vsphere_cluster_list *out, struct err *err) {
     int rc;
     (void)store;
     assert_null(vcenter_id);
-    COPY_LIST(struct vsphere_cluster, world.vsphere, world.vsphere_count, vsphere_cluster_copy);
+    COPY_LIST(struct vsphere_cluster, world.vsphere, world.vsphere_count, copy_vsphere);
+    return 0;
+}
+
+static int copy_hx(const struct hx_cluster *from, struct hx_cluster *out, struct err *err) {
+    (void)err;
+    *out = *from;
+    out->id = str_dup(from->id);
+    out->name = str_dup(from->name);
+    out->hx_uuid = str_dup(from->hx_uuid);
+    out->address = str_dup(from->address);
+    out->extension_key = str_dup(from->extension_key);
     return 0;
 }
 
@@ -237,14 +256,24 @@ int platform_store_list_hx(struct store *store, const char *vcenter_id, struct h
     int rc;
     (void)store;
     assert_null(vcenter_id);
-    COPY_LIST(struct hx_cluster, world.hx, world.hx_count, hx_cluster_copy);
+    COPY_LIST(struct hx_cluster, world.hx, world.hx_count, copy_hx);
+    return 0;
+}
+
+static int copy_grant(const struct grant *from, struct grant *out, struct err *err) {
+    (void)err;
+    *out = *from;
+    out->id = str_dup(from->id);
+    out->principal_id = str_dup(from->principal_id);
+    out->object_id = str_dup(from->object_id);
+    out->role = str_dup(from->role);
     return 0;
 }
 
 int grant_store_list(struct store *store, struct grant_list *out, struct err *err) {
     int rc;
     (void)store;
-    COPY_LIST(struct grant, world.grants, world.grants_count, grant_copy);
+    COPY_LIST(struct grant, world.grants, world.grants_count, copy_grant);
     return 0;
 }
 

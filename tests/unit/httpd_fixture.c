@@ -13,6 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 #define READ_LIMIT_MS 60000
 #define BIG_BYTES (8U * 1024U * 1024U)
 
@@ -127,8 +129,7 @@ static int submit_parked(void *arg, lane_fn *run, void *run_arg, struct err *err
 static int h_wait(struct http_request *req, struct http_response *resp, struct err *err) {
     const int64_t ms = http_request_query(req, "ms") ? 1 : 60000;
     (void)resp, (void)err;
-    return http_request_go_waiting(
-        req, &(struct http_wait){submit_parked, fixture_of(req), h_slow, http_request_started_ms(req) + ms});
+    return http_request_go_waiting(req, &(struct http_wait){submit_parked, fixture_of(req), h_slow, clock_mono_ms() + ms});
 }
 
 /* In the lane: hands on. */

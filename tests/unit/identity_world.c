@@ -10,6 +10,7 @@
 #include "ldap_conn.h"
 #include "ldap_store.h"
 #include "ldap_text.h"
+#include "sid_bytes.h"
 #include "seal.h"
 #include "str.h"
 
@@ -127,7 +128,7 @@ int ldap_entry_each(const struct ldap_entry *entry, const char *attr, ldap_value
         size_t n = strlen(text);
         if (!str_eq_nocase(e->values[i].attr, attr))
             continue;
-        if (ldap_text_sid_bytes(text, bytes, &n))
+        if (sid_bytes(text, bytes, &n))
             rc = fn(arg, bytes, n, err);
         else if (str_eq(attr, "objectGUID") && ldap_text_guid_bytes(text, bytes))
             rc = fn(arg, bytes, 16, err);

@@ -274,6 +274,15 @@ int credential_store_retire(struct store *store, const char *vcenter_id, unsigne
     return end(0);
 }
 
+static void copy_hx(const struct hx_cluster *from, struct hx_cluster *out) {
+    *out = *from;
+    out->id = str_dup(from->id);
+    out->name = str_dup(from->name);
+    out->hx_uuid = str_dup(from->hx_uuid);
+    out->address = str_dup(from->address);
+    out->extension_key = str_dup(from->extension_key);
+}
+
 int platform_store_list_hx(struct store *store, const char *vcenter_id, struct hx_cluster_list *out, struct err *err) {
     int rc = begin("list_hx", false, err);
     (void)store;
@@ -282,7 +291,7 @@ int platform_store_list_hx(struct store *store, const char *vcenter_id, struct h
         return rc;
     out->items = calloc(pw.hx_count + 1, sizeof(*out->items));
     for (out->count = 0; out->count < pw.hx_count; out->count++)
-        assert_int_equal(hx_cluster_copy(&pw.hx[out->count], &out->items[out->count], NULL), 0);
+        copy_hx(&pw.hx[out->count], &out->items[out->count]);
     return end(0);
 }
 
@@ -293,6 +302,12 @@ void hx_cluster_list_done(struct hx_cluster_list *list) {
     memset(list, 0, sizeof(*list));
 }
 
+static void copy_vsphere(const struct vsphere_cluster *from, struct vsphere_cluster *out) {
+    *out = *from;
+    out->datacenter = str_dup(from->datacenter);
+    out->name = str_dup(from->name);
+}
+
 int platform_store_list_vsphere(struct store *store, const char *vcenter_id, struct vsphere_cluster_list *out, struct err *err) {
     int rc = begin("list_vsphere", false, err);
     (void)store;
@@ -301,7 +316,7 @@ int platform_store_list_vsphere(struct store *store, const char *vcenter_id, str
         return rc;
     out->items = calloc(pw.vsphere_count + 1, sizeof(*out->items));
     for (out->count = 0; out->count < pw.vsphere_count; out->count++)
-        assert_int_equal(vsphere_cluster_copy(&pw.vsphere[out->count], &out->items[out->count], NULL), 0);
+        copy_vsphere(&pw.vsphere[out->count], &out->items[out->count]);
     return end(0);
 }
 
@@ -323,7 +338,7 @@ int platform_store_save_vsphere(struct store *store, const struct platform_seen 
     while (pw.vsphere_count)
         vsphere_cluster_done(&pw.vsphere[--pw.vsphere_count]);
     for (; pw.vsphere_count < count; pw.vsphere_count++)
-        assert_int_equal(vsphere_cluster_copy(&items[pw.vsphere_count], &pw.vsphere[pw.vsphere_count], NULL), 0);
+        copy_vsphere(&items[pw.vsphere_count], &pw.vsphere[pw.vsphere_count]);
     return end(0);
 }
 
@@ -348,7 +363,7 @@ int platform_store_save_hx(struct store *store, const struct platform_seen *seen
         if (known)
             known->is_gone = false;
         else
-            assert_int_equal(hx_cluster_copy(&items[i], &pw.hx[pw.hx_count++], NULL), 0);
+            copy_hx(&items[i], &pw.hx[pw.hx_count++]);
     }
     *changed = 1;
     return end(0);

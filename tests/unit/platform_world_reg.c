@@ -364,13 +364,6 @@ void vim_permission_list_done(struct vim_permission_list *list) {
     *list = (struct vim_permission_list){0};
 }
 
-const struct vim_permission *vim_find_permission(const struct vim_permission_list *list, const char *principal, bool is_group) {
-    for (size_t i = 0; i < list->count; i++)
-        if (list->items[i].is_group == is_group && str_eq_nocase(list->items[i].principal, principal))
-            return &list->items[i];
-    return NULL;
-}
-
 int vim_remove_permission(struct vim_client *client, const struct vim_entity *entity, const char *principal, bool is_group,
                           struct err *err) {
     int rc = platform_world_begin("remove_permission", true, err);

@@ -100,7 +100,7 @@ tests_unit_test_service_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_IDENTITY) -iquote $(top_
 tests_unit_test_service_LDADD = src/service/libidentity.a $(LIBS_DIRECTORY) $(CMOCKA_LIBS)
 
 IDENTITY_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_IDENTITY) -iquote $(top_srcdir)/src/service/identity $(CMOCKA_CFLAGS)
-IDENTITY_TEST_WORLD = tests/unit/identity_world.c tests/unit/identity_world.h tests/unit/unit.h
+IDENTITY_TEST_WORLD = tests/unit/identity_world.c tests/unit/identity_world.h tests/unit/sid_bytes.h tests/unit/unit.h
 # of src/ldap and src/gss only the notations are the real ones
 LIBS_IDENTITY = src/service/libidentity.a src/ldap/libldap-kaas.a $(LIBS_DIRECTORY)
 

@@ -5,8 +5,6 @@
 #include "unit.h"
 
 #include "cluster.h"
-#include "grant.h"
-#include "platform.h"
 #include "principal.h"
 #include "session.h"
 #include "str.h"
@@ -141,53 +139,6 @@ static void vcenters(void **state) {
     vcenter_done(&copy);
     vcenter_done(NULL);
     vcenter_free(NULL);
-}
-
-static void platform_parts(void **state) {
-    static char id[] = "id", name[] = "HX-East", uuid[] = "1:2", address[] = "10.0.0.1", key[] = "k", dc[] = "DC0";
-    const struct vsphere_cluster vsphere = {.ref = {"vc", "domain-c7"}, .datacenter = dc, .name = name, .is_gone = true};
-    const struct hx_cluster hx = {.id = id,
-                                  .vsphere_cluster = {"vc", "domain-c7"},
-                                  .name = name,
-                                  .is_name_set = true,
-                                  .hx_uuid = uuid,
-                                  .address = address,
-                                  .extension_key = key,
-                                  .seen_at_ms = 5};
-    struct vsphere_cluster vsphere_copied;
-    struct hx_cluster hx_copied;
-    (void)state;
-    COPY_UNDER_PRESSURE(vsphere_cluster_copy, &vsphere, &vsphere_copied, 2);
-    assert_own(vsphere_copied.datacenter, dc);
-    assert_own(vsphere_copied.name, name);
-    assert_true(vsphere_copied.is_gone);
-    vsphere_cluster_done(&vsphere_copied);
-    vsphere_cluster_done(NULL);
-    COPY_UNDER_PRESSURE(hx_cluster_copy, &hx, &hx_copied, 5);
-    assert_own(hx_copied.id, id);
-    assert_own(hx_copied.name, name);
-    assert_own(hx_copied.hx_uuid, uuid);
-    assert_own(hx_copied.address, address);
-    assert_own(hx_copied.extension_key, key);
-    assert_string_equal(hx_copied.vsphere_cluster.moref, "domain-c7");
-    hx_cluster_done(&hx_copied);
-    hx_cluster_done(NULL);
-    hx_cluster_free(NULL);
-}
-
-static void grants(void **state) {
-    static char id[] = "g", who[] = "local:1", object[] = "c1", role[] = "viewer";
-    const struct grant from = {.id = id, .principal_id = who, .object = GRANT_HX_CLUSTER, .object_id = object, .role = role};
-    struct grant copy;
-    (void)state;
-    COPY_UNDER_PRESSURE(grant_copy, &from, &copy, 4);
-    assert_own(copy.id, id);
-    assert_own(copy.principal_id, who);
-    assert_own(copy.object_id, object);
-    assert_own(copy.role, role);
-    assert_int_equal(copy.object, GRANT_HX_CLUSTER);
-    grant_done(&copy);
-    grant_done(NULL);
 }
 
 static void assert_cluster_texts(const struct cluster *copy, const struct cluster *from) {
@@ -357,8 +308,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(principals_and_sessions),
         cmocka_unit_test(vcenters),
-        cmocka_unit_test(platform_parts),
-        cmocka_unit_test(grants),
         cmocka_unit_test(clusters),
         cmocka_unit_test(packed_nodes),
         cmocka_unit_test(empty_structs),

@@ -78,17 +78,6 @@ static void other_keys_name_none(void **state) {
     assert_string_equal(moref, "kept");
 }
 
-static void hx_uuids(void **state) {
-    static const char *const bad[] = {
-        "", ":", "1", "1:", ":1", "1:2:3", "1:a", " 1:2", "1:2 ", "-1:2", "123456789012345678901:1"};
-    (void)state;
-    assert_true(hx_uuid_is_valid("9004183636114227531:5445300663653806560"));
-    assert_true(hx_uuid_is_valid("0:18446744073709551615"));
-    assert_false(hx_uuid_is_valid(NULL));
-    for (size_t i = 0; i < UNIT_COUNT(bad); i++)
-        assert_false(hx_uuid_is_valid(bad[i]));
-}
-
 static void grants_have_an_order(void **state) {
     static char anna[] = "local:a", bert[] = "local:b", one[] = "1", two[] = "2";
     const struct grant sorted[] = {
@@ -152,15 +141,10 @@ static void first_token_has_no_old_one(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(principal_ids_fold_case),
-        cmocka_unit_test(accounts_are_told_apart),
-        cmocka_unit_test(hx_keys_name_their_cluster),
-        cmocka_unit_test(other_keys_name_none),
-        cmocka_unit_test(hx_uuids),
-        cmocka_unit_test(grants_have_an_order),
-        cmocka_unit_test(vsphere_grant_ids),
-        cmocka_unit_test(sessions_are_judged),
-        cmocka_unit_test(first_token_has_no_old_one),
+        cmocka_unit_test(principal_ids_fold_case),    cmocka_unit_test(accounts_are_told_apart),
+        cmocka_unit_test(hx_keys_name_their_cluster), cmocka_unit_test(other_keys_name_none),
+        cmocka_unit_test(grants_have_an_order),       cmocka_unit_test(vsphere_grant_ids),
+        cmocka_unit_test(sessions_are_judged),        cmocka_unit_test(first_token_has_no_old_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

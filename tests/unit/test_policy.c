@@ -413,17 +413,6 @@ static void limits_of_programs(void **state) {
     }
 }
 
-static void rule_words(void **state) {
-    static const char *const words[] = {
-        "role",          "cluster_grant",  "vsphere_cluster_grant", "hx_cluster_grant", "vcenter_privilege",
-        "vcenter_admin", "service_account"};
-    (void)state;
-    assert_int_equal(UNIT_COUNT(words), POLICY_RULE_COUNT);
-    for (unsigned i = 0; i < POLICY_RULE_COUNT; i++)
-        assert_string_equal(policy_rule_name((enum policy_rule)i), words[i]);
-    assert_string_equal(policy_rule_name(POLICY_RULE_COUNT), "none");
-}
-
 static void rights_age(void **state) {
     static const struct {
         int64_t age_ms;
@@ -463,7 +452,6 @@ int main(void) {
         cmocka_unit_test(permissions_per_role),
         cmocka_unit_test(refusals_name_the_role),
         cmocka_unit_test(limits_of_programs),
-        cmocka_unit_test(rule_words),
         cmocka_unit_test(rights_age),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

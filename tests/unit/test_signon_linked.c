@@ -271,7 +271,7 @@ static void local_people_may_add_vcenters_too(void **state) {
     (void)state;
     signon_bearer_done(&bearer);
     assert_int_equal(signon_login_local(signon, CALLER, "anna", "right horse", &grant, NULL), 0);
-    assert_int_equal(signon_verify(signon, grant.token, &bearer, NULL), 0);
+    assert_int_equal(signon_verify_from(signon, NULL, grant.token, &bearer, NULL), 0);
     assert_int_equal(look().parts, 0);
     assert_int_equal(add(SIGNON_PROOF_TICKET, VC_B, WEST), 0);
     seen = look();
@@ -295,7 +295,7 @@ static void other_replicas_follow(void **state) {
     assert_int_equal(signon_refresh(signon, sid, bearer.jti, &grant, NULL), 0);
     assert_int_equal(add(SIGNON_PROOF_TICKET, VC_B, WEST), 0);
     assert_int_equal(signon_apply_session_change(other, sid, NULL), 0); /* by the feed */
-    assert_int_equal(signon_verify(other, grant.token, &there, NULL), 0);
+    assert_int_equal(signon_verify_from(other, NULL, grant.token, &there, NULL), 0);
     seen = look_at(other, there.session, READ);
     assert_int_equal(seen.parts, 2);
     assert_int_equal(seen.wait_for, 0); /* it asks for itself */

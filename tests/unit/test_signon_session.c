@@ -35,7 +35,7 @@ static int tear_down(void **state) {
 
 static int verify(struct signon *s, const char *token) {
     struct signon_bearer bearer = {0};
-    int rc = signon_verify(s, token, &bearer, NULL);
+    int rc = signon_verify_from(s, NULL, token, &bearer, NULL);
     signon_bearer_done(&bearer);
     return rc;
 }
@@ -61,7 +61,7 @@ static void read_token(const char *token, char sid[37], char jti[37]) {
 /* From memory. */
 static void read_sid(const char *token, char sid[37]) {
     struct signon_bearer bearer = {0};
-    assert_int_equal(signon_verify(signon, token, &bearer, NULL), 0);
+    assert_int_equal(signon_verify_from(signon, NULL, token, &bearer, NULL), 0);
     (void)snprintf(sid, 37, "%s", live_session_sid(bearer.session));
     signon_bearer_done(&bearer);
 }
@@ -88,7 +88,7 @@ static int refresh(struct signon *s, const char *sid, const char *jti, char next
 static void a_token_is_known_at_once(void **state) {
     struct signon_bearer bearer = {0};
     (void)state;
-    assert_int_equal(signon_verify(signon, grant.token, &bearer, NULL), 0);
+    assert_int_equal(signon_verify_from(signon, NULL, grant.token, &bearer, NULL), 0);
     assert_string_equal(live_session_who(bearer.session)->name, "VSPHERE.LOCAL\\Viewer-East");
     assert_int_equal(bearer.token_expires_at_ms, 1700000000000 + 900000);
     signon_bearer_done(&bearer);
@@ -262,7 +262,7 @@ static void a_reload_keeps_rights(void **state) {
     struct session_rights rights = {0};
     (void)state;
     assert_int_equal(signon_load(signon, NULL), 0);
-    assert_int_equal(signon_verify(signon, grant.token, &bearer, NULL), 0);
+    assert_int_equal(signon_verify_from(signon, NULL, grant.token, &bearer, NULL), 0);
     assert_int_equal(signon_get_rights(signon, bearer.session, &(struct signon_use){.is_read = true}, &rights, NULL), 0);
     assert_int_equal(rights.parts[0].state, SIGNON_PART_FRESH);
     session_rights_done(&rights);
@@ -293,7 +293,7 @@ static void a_stale_row_gives_nothing_back(void **state) {
         struct session *row;
         int64_t now_ms = clock_wall_ms();
         sign_in(SIGNON_PROOF_COOKIE);
-        assert_int_equal(signon_verify(signon, grant.token, &bearer, NULL), 0);
+        assert_int_equal(signon_verify_from(signon, NULL, grant.token, &bearer, NULL), 0);
         row = signon_world_session(i + 1);
         row->ends_at_ms = now_ms + rows[i].known_ends;
         assert_int_equal(live_session_update(bearer.session, &same, row, NULL), 0);

@@ -63,8 +63,6 @@ static void test_traits(void **state) {
     assert_true(db_errno_is_open(999999));            /* whatever it is */
     assert_false(db_errno_is_open(ER_LOCK_DEADLOCK)); /* certification says no: surely undone */
     assert_false(db_errno_is_open(ER_DISK_FULL));
-    assert_true(db_errno_is_refused(ER_TABLEACCESS_DENIED_ERROR));
-    assert_false(db_errno_is_refused(ER_DUP_ENTRY));
 }
 
 static void check_key(const char *message, const char *key) {

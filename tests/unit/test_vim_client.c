@@ -161,7 +161,7 @@ static void login_starts_without_cookie_and_keeps_the_raw_value(void **state) {
     vim_user_session_done(&own);
     assert_int_equal(vim_logout(client, &err), 0);
     assert_non_null(strstr(fake_last_cookie(*state, "Logout"), "0123456789abcdef"));
-    assert_false(vim_has_session(client));
+    assert_false(fake_has_session(client));
     assert_int_equal(vim_get_own_session(client, &own, &err), ERR_NOT_FOUND);
     vim_client_free(client);
 }
@@ -254,7 +254,7 @@ static void a_session_is_replaced_even_after_a_refused_login(void **state) {
     assert_int_equal(fake_count(*state, "Logout"), 1);
     fake_fault(*state, "Login", INVALID_LOGIN, "");
     assert_int_equal(vim_replace_session(client, NULL, NULL, &err), ERR_UPSTREAM_DENIED);
-    assert_false(vim_has_session(client));                                   /* the old one ends either way */
+    assert_false(fake_has_session(client));                                  /* the old one ends either way */
     assert_int_equal(vim_ensure_session(client, NULL), ERR_UPSTREAM_DENIED); /* not asked again so soon */
     assert_int_equal(fake_count(*state, "Login"), 3);
     assert_int_equal(vim_replace_session(client, NULL, NULL, NULL), 0);
@@ -294,14 +294,14 @@ static void extension_login_goes_its_own_way(void **state) {
     struct err err = {0};
     assert_int_equal(vim_login_extension(client, &login, &err), 0);
     assert_non_null(strstr(fake_last(*state, "LoginExtensionByCertificate"), ">com.cisco.kaas<"));
-    assert_true(vim_has_session(client));
+    assert_true(fake_has_session(client));
     fake_fault(*state, "LoginExtensionByCertificate",
                "<NoClientCertificateFault xmlns=\"urn:vim25\" xsi:type=\"NoClientCertificate\"/>", "");
     assert_int_equal(vim_probe_extension_login(client, &login, &err), ERR_UPSTREAM);
     assert_non_null(strstr(err.remedy, "tunnel"));
     fake_fault(*state, "LoginExtensionByCertificate", INVALID_LOGIN, "");
     assert_int_equal(vim_probe_extension_login(client, &login, NULL), 0); /* the certificate came through */
-    assert_true(vim_has_session(client));
+    assert_true(fake_has_session(client));
     err_clear(&err);
     fake_fault(*state, "LoginExtensionByCertificate", INVALID_LOGIN, "");
     assert_int_equal(vim_login_extension(client, &login, &err), ERR_CREDENTIALS);
@@ -432,7 +432,7 @@ static void logout_waits_for_a_login_under_way(void **state) {
     vim_set_login(meeting.client, log_in_while_another_logs_out, &meeting);
     assert_int_equal(vim_ensure_session(meeting.client, NULL), 0);
     (void)pthread_join(meeting.thread, NULL);
-    assert_false(vim_has_session(meeting.client));
+    assert_false(fake_has_session(meeting.client));
     assert_int_equal(fake_count(*state, "Logout"), 1);
     vim_client_free(meeting.client);
 }

@@ -444,7 +444,7 @@ static void clone_is_logged_out_at_once(void **state) {
     assert_string_equal(s.user_name, "VSPHERE.LOCAL\\viewer");
     assert_string_equal(fake_last_cookie(*state, "CloneSession"), "");
     assert_string_equal(fake_last_cookie(*state, "Logout"), "Cookie: vmware_soap_session=clone-clone-clone");
-    assert_false(vim_has_session(client));
+    assert_false(fake_has_session(client));
     vim_user_session_done(&s);
     /* that the clone could not be ended does not unsay whose it is */
     fake_answer(*state, "CloneSession", "<returnval>" SESSION("52c", "u") "</returnval>");
@@ -481,18 +481,10 @@ static void password_check_leaves_our_session_alone(void **state) {
 
 static void small_calls(void **state) {
     struct vim_client *client = fake_client_logged_in(*state);
-    char *ticket = NULL;
     bool is_active = false;
     struct err err = {0};
     int id = 0;
     const char *privileges[] = {"Sessions.ValidateSession"};
-    fake_answer(*state, "AcquireCloneTicket", "<returnval>cst-1</returnval>");
-    assert_int_equal(vim_acquire_clone_ticket(client, &ticket, &err), 0);
-    assert_string_equal(ticket, "cst-1");
-    free(ticket);
-    ticket = NULL;
-    fake_answer(*state, "AcquireCloneTicket", "");
-    assert_int_equal(vim_acquire_clone_ticket(client, &ticket, NULL), ERR_PROTOCOL);
     fake_answer(*state, "SessionIsActive", "<returnval>true</returnval>");
     assert_int_equal(vim_session_is_active(client, "52a", "U", &is_active, &err), 0);
     assert_true(is_active);

@@ -183,34 +183,6 @@ static void session_lost_between_pages(void **state) {
     vim_cluster_list_done(&list);
 }
 
-/* ---- one ---- */
-
-static void one_cluster(void **state) {
-    struct fake_world *w = *state;
-    struct vim_cluster c = {0};
-    struct err err = {0};
-    fake_answer(w->fake, "RetrievePropertiesEx",
-                "<returnval>" CLUSTER("domain-c7", "HX-East", "group-h1") FOLDER("group-h1", "Datacenter", "datacenter-2")
-                    DATACENTER("datacenter-2", "DC0") "</returnval>");
-    assert_int_equal(vim_lookup_cluster_by_moref(w->client, "domain-c7", &c, &err), 0);
-    assert_string_equal(c.name, "HX-East");
-    assert_string_equal(c.datacenter, "DC0");
-    vim_cluster_done(&c);
-    fake_answer(w->fake, "RetrievePropertiesEx", "");
-    assert_int_equal(vim_lookup_cluster_by_moref(w->client, "domain-c7", &c, &err), ERR_NOT_FOUND);
-    err_clear(&err);
-    fake_fault(
-        w->fake, "RetrievePropertiesEx",
-        "<ManagedObjectNotFoundFault xmlns=\"urn:vim25\" xsi:type=\"ManagedObjectNotFound\"><obj type=\"ClusterComputeResource\">"
-        "domain-c9</obj></ManagedObjectNotFoundFault>",
-        "gone");
-    assert_int_equal(vim_lookup_cluster_by_moref(w->client, "domain-c9", &c, &err), ERR_NOT_FOUND);
-    assert_non_null(strstr(err.text, "domain-c9"));
-    assert_int_equal(vim_lookup_cluster_by_moref(w->client, "x\x02", &c, NULL), ERR_UNPROCESSABLE);
-    assert_int_equal(fake_count(w->fake, "RetrievePropertiesEx"), 3);
-    assert_null(c.moref);
-}
-
 static void missing_view_is_an_error(void **state) {
     struct fake_world *w = *state;
     struct vim_cluster_list list = {0};
@@ -233,7 +205,7 @@ int main(void) {
         TEST(endless_pages_have_an_end),
         TEST(dead_connection_gets_no_cleaning_calls),
         TEST(session_lost_between_pages),
-        TEST(one_cluster),
+
         TEST(missing_view_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

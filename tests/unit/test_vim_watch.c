@@ -332,7 +332,7 @@ static void cancel_ends_the_wait(void **state) {
     fake_open_gate(w->fake);
     assert_int_equal(vim_logout(w->client, NULL), 0);
     watch_next(w, ERR_CANCELED, NULL);
-    assert_false(vim_has_session(w->client));            /* it does not log in again */
+    assert_false(fake_has_session(w->client));           /* it does not log in again */
     assert_int_equal(vim_keepalive(w->client, NULL), 0); /* only the watch is ended */
 }
 

@@ -6,6 +6,7 @@
 
 #include "str.h"
 #include "unit.h"
+#include "vim_session.h"
 
 #define ENVELOPE_OPEN                                                                                                            \
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<soapenv:Envelope xmlns:soapenc=\"http://schemas.xmlsoap.org/soap/encoding/\" " \
@@ -433,6 +434,13 @@ int fake_world_set_up(void **state) {
     w->client = fake_client_logged_in(w->fake);
     *state = w;
     return 0;
+}
+
+bool fake_has_session(struct vim_client *client) {
+    struct vim_user_session own = {0};
+    bool has_one = !vim_get_own_session(client, &own, NULL);
+    vim_user_session_done(&own);
+    return has_one;
 }
 
 int fake_world_tear_down(void **state) {

@@ -21,6 +21,9 @@ struct vim_client *fake_client(struct fake *fake);
 /* A client that has logged in by name and password, and does so again when needed. */
 struct vim_client *fake_client_logged_in(struct fake *fake);
 
+/* Does it hold a session? */
+bool fake_has_session(struct vim_client *client);
+
 /* What most tests begin with: a fake and a client of it that has logged in, as *state of cmocka. */
 struct fake_world {
     struct fake *fake;

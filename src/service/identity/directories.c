@@ -25,7 +25,8 @@ const char *directory_state_name(enum directory_state state) {
 
 /* -- one source ------------------------------------------------------------------------------------------------------------ */
 
-int source_new(struct identity *room, struct ldap_row *row, struct dir_source **out, struct err *err) {
+/* Takes the row over in any case. */
+static int source_new(struct identity *room, struct ldap_row *row, struct dir_source **out, struct err *err) {
     struct dir_source *source = calloc(1, sizeof(*source));
     const char *urls;
     if (!source)

@@ -49,8 +49,6 @@ struct dir_source {
     char domain[DOMAIN_BYTES]; /* NetBIOS name of the domain; "": not asked yet */
     uint64_t names_read;       /* up to which question about names it was asked; guarded by the lock of the names */
 };
-/* Takes the row over in any case. */
-int source_new(struct identity *room, struct ldap_row *row, struct dir_source **out, struct err *err);
 struct dir_source *source_ref(struct dir_source *source);
 void source_unref(struct dir_source *source); /* NULL is allowed */
 CLEANUP_DEFINE(struct dir_source, source_unref);

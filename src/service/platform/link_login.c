@@ -153,7 +153,8 @@ enum vim_strategy login_way_of_account(enum credential_kind kind) {
     return kind == CREDENTIAL_SERVICE_ACCOUNT ? VIM_STRATEGY_SERVICE_ACCOUNT : VIM_STRATEGY_ACCOUNT;
 }
 
-size_t login_strategies(const struct vcenter *vc, enum vim_strategy out[LOGIN_STRATEGIES_MAX]) {
+/* The ways by certificate that are switched on for this vCenter, in order of preference. Returns their number. */
+static size_t login_strategies(const struct vcenter *vc, enum vim_strategy out[LOGIN_STRATEGIES_MAX]) {
     size_t n = 0;
     if (vc->tunnel_port)
         out[n++] = VIM_STRATEGY_TUNNEL;

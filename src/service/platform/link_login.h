@@ -58,9 +58,6 @@ struct login_attempt {
 };
 #define LOGIN_STRATEGIES_MAX VIM_STRATEGY_COUNT
 
-/* The ways by certificate that are switched on for this vCenter, in order of preference. Returns their number. */
-size_t login_strategies(const struct vcenter *vc, enum vim_strategy out[LOGIN_STRATEGIES_MAX]);
-
 /* The way of an account of this kind. */
 enum vim_strategy login_way_of_account(enum credential_kind kind);
 

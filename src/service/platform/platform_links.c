@@ -154,6 +154,16 @@ const struct platform_options *platform_options_of(const struct platform *p) {
     return &p->options;
 }
 
+static void request_of_all(struct platform *p, unsigned bits) {
+    size_t count = 0;
+    struct link **links = platform_list(p, &count);
+    for (size_t i = 0; i < count; i++) {
+        link_request(links[i], bits);
+        link_unref(links[i]);
+    }
+    free(links);
+}
+
 int platform_set_server_cert(struct platform *p, const char *cert_pem, struct err *err) {
     char *copy = str_dup(cert_pem);
     const char *old;
@@ -164,7 +174,7 @@ int platform_set_server_cert(struct platform *p, const char *cert_pem, struct er
     p->options.server_cert_pem = copy;
     (void)pthread_mutex_unlock(&p->lock);
     if (!str_eq(old, copy))
-        platform_request(p, LINK_WORK_RECONCILE);
+        request_of_all(p, LINK_WORK_RECONCILE);
     free_text(old);
     return 0;
 }
@@ -235,16 +245,6 @@ struct link **platform_list(struct platform *p, size_t *count) {
         list[i] = link_ref(p->links.items[i]);
     (void)pthread_mutex_unlock(&p->lock);
     return list;
-}
-
-void platform_request(struct platform *p, unsigned bits) {
-    size_t count = 0;
-    struct link **links = platform_list(p, &count);
-    for (size_t i = 0; i < count; i++) {
-        link_request(links[i], bits);
-        link_unref(links[i]);
-    }
-    free(links);
 }
 
 void platform_note_clusters_changed(struct platform *p) {

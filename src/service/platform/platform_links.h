@@ -82,8 +82,6 @@ int platform_get_server_cert(struct platform *platform, char **out, struct err *
 void platform_set_work(struct platform *platform, const struct link_work_kind *kind);
 /* The kinds plugged in, LINK_WORK_COUNT of them, in the order of their bits; those without `run` are not there. */
 const struct link_work_kind *platform_work_of(const struct platform *platform);
-/* link_request for every link. */
-void platform_request(struct platform *platform, unsigned bits);
 
 /* Makes, changes and retires links so that they fit the vCenters in the database. Blocks. To be called at start and after every
  * CHANGE_VCENTER. Errors of the store. */

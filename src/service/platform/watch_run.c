@@ -144,7 +144,8 @@ void watch_note_cluster(struct watch *w, const char *cluster_id) {
     (void)pthread_mutex_unlock(&w->lock);
 }
 
-void watch_restart(struct watch *w) {
+/* What is known is doubted: all is told again. Does not block. */
+static void watch_restart(struct watch *w) {
     (void)pthread_mutex_lock(&w->lock);
     if (w->current)
         vim_watch_cancel(w->current);

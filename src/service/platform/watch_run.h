@@ -28,8 +28,6 @@ void watch_note_link(struct watch *watch);
 void watch_note_clusters(struct watch *watch);
 /* As watch_note_clusters, of one cluster: only what concerns that is read, matched and saved. */
 void watch_note_cluster(struct watch *watch, const char *cluster_id);
-/* What is known is doubted: all is told again. Does not block. */
-void watch_restart(struct watch *watch);
 
 /* Ends what is pending, without waiting for it. */
 void watch_cancel(struct watch *watch);

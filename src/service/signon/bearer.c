@@ -77,10 +77,6 @@ static void note_door(void *arg) {
         throttle_spend(door->signon->bad_tokens, &all_key, &all_pace);
 }
 
-int signon_verify(struct signon *s, const char *text, struct signon_bearer *out, struct err *err) {
-    return signon_verify_from(s, NULL, text, out, err);
-}
-
 int signon_verify_from(struct signon *s, const char *address, const char *text, struct signon_bearer *out, struct err *err) {
     struct door door = {.signon = s, .party = net_party(address)};
     const struct token_gate gate = {.ask = ask_door, .on_failure = note_door, .arg = &door};

@@ -256,6 +256,9 @@ static int give_up(struct err *err) {
     return err->code;
 }
 
+/* Sends what may go out now. Without the lock. */
+static void pump(struct rights_vcenter *vc);
+
 /* In the vCenter's lane. */
 static void run_question(void *arg, bool is_canceled) {
     struct question *q = arg;
@@ -267,7 +270,7 @@ static void run_question(void *arg, bool is_canceled) {
     rights_subject_unref(q->subject);
     free(q);
     if (!is_canceled)
-        rights_pump(vc);
+        pump(vc);
 }
 
 /* Nothing could be queued: those who wait stay in the line, and the next tick tries again. */
@@ -295,7 +298,7 @@ static bool send_question(struct question *taken) {
     return false;
 }
 
-void rights_pump(struct rights_vcenter *vc) {
+static void pump(struct rights_vcenter *vc) {
     const struct signon_vcenter_ops *ops = vc->board->ops;
     bool is_unreachable = ops->is_unreachable(ops->arg, vc->id);
     struct question q;
@@ -348,7 +351,7 @@ int rights_subject_wait(struct rights_subject *s, struct signon_wait *wait, stru
     rc = join(s, wait, err);
     (void)pthread_mutex_unlock(&vc->lock);
     if (!rc)
-        rights_pump(vc);
+        pump(vc);
     return rc;
 }
 
@@ -404,7 +407,7 @@ static void tick(struct rights_vcenter *vc) {
         wake(take_over(vc, INT64_MAX), ERR_UNREACHABLE, &why);
         return;
     }
-    rights_pump(vc);
+    pump(vc);
     (void)err_set(&why, ERR_RIGHTS_UNKNOWN, "what you may see is not known yet: the vCenter did not answer in time");
     why.retry_after_s = 2;
     wake(take_over(vc, clock_mono_ms()), ERR_RIGHTS_UNKNOWN, &why);

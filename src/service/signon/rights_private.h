@@ -77,8 +77,3 @@ void rights_touch(struct rights_subject *subject);
 void rights_forget_active(struct rights_subject *subject);
 /* The vCenter does not answer now; `is_unreachable` is what its link says. Notes beginning and end of an outage. */
 bool rights_note_away(struct rights_vcenter *vc, bool is_unreachable);
-
-/* -- rights_line.c -- */
-
-/* Sends what may go out now. Without the lock. */
-void rights_pump(struct rights_vcenter *vc);
