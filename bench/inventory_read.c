@@ -16,7 +16,6 @@
 #include "vim.h"
 #include "vim_client.h"
 #include "vim_property.h"
-#include "vim_view.h"
 
 #define PASSWORD_BYTES 256
 

@@ -34,20 +34,14 @@ src_vim_libvim_a_SOURCES = \
     src/vim/vim.h \
     src/vim/vim_arena.c \
     src/vim/vim_arena.h \
-    src/vim/vim_breaker.c \
-    src/vim/vim_breaker.h \
-    src/vim/vim_call.c \
-    src/vim/vim_call.h \
+    src/vim/vim_authorization.c \
+    src/vim/vim_authorization.h \
     src/vim/vim_client.c \
     src/vim/vim_client.h \
-    src/vim/vim_connect.c \
     src/vim/vim_context.c \
     src/vim/vim_context.h \
-    src/vim/vim_cookie.c \
-    src/vim/vim_cookie.h \
     src/vim/vim_extension.c \
     src/vim/vim_extension.h \
-    src/vim/vim_extension_in.c \
     src/vim/vim_extension_out.c \
     src/vim/vim_extension_wire.h \
     src/vim/vim_fault.c \
@@ -55,37 +49,22 @@ src_vim_libvim_a_SOURCES = \
     src/vim/vim_inventory.c \
     src/vim/vim_inventory.h \
     src/vim/vim_login.c \
-    src/vim/vim_logout.c \
+    src/vim/vim_login.h \
     src/vim/vim_namespaces.c \
-    src/vim/vim_permission.c \
-    src/vim/vim_permission.h \
-    src/vim/vim_plugin_ticket.c \
-    src/vim/vim_plugin_ticket.h \
-    src/vim/vim_privilege.c \
-    src/vim/vim_privilege.h \
     src/vim/vim_property.c \
     src/vim/vim_property.h \
     src/vim/vim_retrieve.c \
-    src/vim/vim_role.c \
-    src/vim/vim_role.h \
     src/vim/vim_session.c \
     src/vim/vim_session.h \
     src/vim/vim_soap.h \
     src/vim/vim_time.c \
-    src/vim/vim_transport.c \
     src/vim/vim_transport.h \
     src/vim/vim_version.c \
     src/vim/vim_version.h \
-    src/vim/vim_view.c \
-    src/vim/vim_view.h \
     src/vim/vim_watch.c \
     src/vim/vim_watch.h \
-    src/vim/vim_watch_event.c \
-    src/vim/vim_watch_make.c \
-    src/vim/vim_watch_private.h \
-    src/vim/vim_watch_tell.c \
-    src/vim/vim_wire.c \
-    src/vim/vim_wire.h
+    src/vim/vim_watch_decode.c \
+    src/vim/vim_watch_private.h
 $(src_vim_libvim_a_OBJECTS): src/vim/gen/vim25.stamp
 
 # What a program links that uses src/vim.

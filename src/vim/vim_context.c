@@ -6,6 +6,7 @@
 #include "vim_context.h"
 
 #include <ctype.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -16,7 +17,9 @@
 #include "metric.h"
 #include "secret.h"
 #include "str.h"
-#include "vim_cookie.h"
+#include "uuid.h"
+#include "vim_session.h"
+#include "vim_transport.h"
 
 #define REPLY_KEEP_BYTES (1024U * 1024U)
 #define REQUEST_BYTES_MAX (4U * 1024U * 1024U)
@@ -351,4 +354,248 @@ int vim_context_exchange(struct vim_context *ctx, struct http_exchange *x, long 
     if (ret && err && !err->code)
         *err = ctx->err;
     return ret;
+}
+
+/* -- around each SOAP call: putting texts in, turning the outcome into an error ------------------------------------ */
+
+struct soap *vim_call_begin(struct vim_context *ctx, const char *operation) {
+    const char *id = log_request_id();
+    ctx->operation = operation;
+    memset(&ctx->fault, 0, sizeof(ctx->fault));
+    (void)snprintf(ctx->action, sizeof(ctx->action), "urn:vim25/%s", ctx->content.version);
+    (void)snprintf(ctx->operation_id, sizeof(ctx->operation_id), "%s", id);
+    ctx->header.vim25__operationID = ctx->operation_id;
+    ctx->soap->header = str_empty(id) || str_has_control(id) ? NULL : &ctx->header;
+    return ctx->soap;
+}
+
+static int report_fault(struct vim_context *ctx, struct err *err) {
+    const struct SOAP_ENV__Fault *fault = ctx->soap->fault;
+    struct vim_fault_source source = {0};
+    if (fault) {
+        source.code = fault->faultcode;
+        source.text = fault->faultstring;
+    }
+    if (fault && fault->detail) {
+        source.type = fault->detail->__type;
+        source.value = fault->detail->__fault;
+        source.any = fault->detail->__any;
+    }
+    vim_fault_read(&source, &ctx->fault);
+    return vim_fault_report(&ctx->fault, ctx->operation, err);
+}
+
+static int report_codec(struct vim_context *ctx, int rc, struct err *err) {
+    if (rc == SOAP_EOM)
+        return err_set(err, ERR_NOMEM, "out of memory while reading the answer of vCenter");
+    if (rc == SOAP_LEVEL)
+        err_set(err, ERR_PROTOCOL, "the answer of %s to %s is nested too deep", ctx->route->peer, ctx->operation);
+    else
+        err_set(err, ERR_PROTOCOL, "the answer of %s to %s could not be understood (codec error %d after %zu bytes)",
+                ctx->route->peer, ctx->operation, rc, ctx->reply_at);
+    return ERR_PROTOCOL;
+}
+
+static int outcome_of(struct vim_context *ctx, int rc, struct err *err) {
+    if (rc == SOAP_OK)
+        return 0;
+    if (ctx->err.code) {
+        if (err && !err->code)
+            *err = ctx->err;
+        return ctx->err.code;
+    }
+    return rc == SOAP_FAULT ? report_fault(ctx, err) : report_codec(ctx, rc, err);
+}
+
+int vim_call_end(struct vim_context *ctx, int rc, struct err *err) {
+    int ret = outcome_of(ctx, rc, err);
+    log_event(LOG_LEVEL_DEBUG, "vim_call", "peer", ctx->route->peer, "operation", ctx->operation, "outcome", err_slug(ret),
+              "fault", ctx->fault.name[0] ? ctx->fault.name : NULL, NULL);
+    return ret;
+}
+
+int vim_call_lacks(struct vim_context *ctx, const char *operation, const char *what, struct err *err) {
+    return err_set(err, ERR_PROTOCOL, "the answer of %s to %s lacks %s", ctx->route->peer, operation, what);
+}
+
+/* XML 1.0 section 2.2: no C0 but tab, LF, CR; no U+FFFE, U+FFFF. */
+static bool fits_xml(const char *text, bool allow_lines) {
+    const unsigned char *s = (const unsigned char *)text;
+    if (str_utf8_chars(text, strlen(text)) < 0 || (!allow_lines && str_has_control(text)))
+        return false;
+    for (; *s; s++) {
+        if (*s < 0x20 && *s != '\t' && *s != '\n' && *s != '\r')
+            return false;
+        if (s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe)
+            return false;
+    }
+    return true;
+}
+
+static bool is_fit(struct vim_context *ctx, const char *text, const char *what, bool allow_lines) {
+    if (!text)
+        err_set(&ctx->err, ERR_UNPROCESSABLE, "%s is missing", what);
+    else if (!fits_xml(text, allow_lines))
+        err_set(&ctx->err, ERR_UNPROCESSABLE, "%s holds control characters or is not valid UTF-8", what);
+    return !ctx->err.code;
+}
+
+static char *copy_in(struct vim_context *ctx, const char *text) {
+    char *copy = soap_strdup(ctx->soap, text);
+    if (!copy)
+        err_set(&ctx->err, ERR_NOMEM, "out of memory");
+    return copy;
+}
+
+char *vim_in_text(struct vim_context *ctx, const char *text, const char *what) {
+    return is_fit(ctx, text, what, false) ? copy_in(ctx, text) : NULL;
+}
+
+char *vim_in_lines(struct vim_context *ctx, const char *text, const char *what) {
+    return is_fit(ctx, text, what, true) ? copy_in(ctx, text) : NULL;
+}
+
+char *vim_in_optional(struct vim_context *ctx, const char *text, const char *what) {
+    return text ? vim_in_lines(ctx, text, what) : NULL;
+}
+
+char *vim_in_secret(struct vim_context *ctx, const char *text, const char *what) {
+    return is_fit(ctx, text, what, false) ? (char *)(uintptr_t)text : NULL;
+}
+
+void *vim_in_alloc(struct vim_context *ctx, size_t count, size_t size) {
+    void *room;
+    size_t bytes;
+    if (!count || __builtin_mul_overflow(count, size, &bytes))
+        return NULL;
+    room = soap_malloc(ctx->soap, bytes);
+    if (room)
+        memset(room, 0, bytes);
+    else
+        err_set(&ctx->err, ERR_NOMEM, "out of memory");
+    return room;
+}
+
+char **vim_in_texts(struct vim_context *ctx, const char *const *texts, size_t count, const char *what) {
+    char **list = vim_in_alloc(ctx, count, sizeof(*list));
+    for (size_t i = 0; list && i < count; i++)
+        list[i] = vim_in_lines(ctx, texts[i], what);
+    return list;
+}
+
+struct vim25__ManagedObjectReference *vim_in_ref(struct vim_context *ctx, const char *type, const char *id) {
+    struct vim25__ManagedObjectReference *ref = vim_in_alloc(ctx, 1, sizeof(*ref));
+    if (!ref)
+        return NULL;
+    ref->type = vim_in_text(ctx, type, "type of an object");
+    ref->__item = vim_in_text(ctx, id, "id of an object");
+    return ref;
+}
+
+/* -- the session cookie: reading it from an answer, sending it, telling it from a session key ---------------------- */
+
+/* vCenter sends `Set-Cookie: vmware_soap_session="<40 hex>"; Path=/; HttpOnly; Secure;`. The quotes are part of what it takes back
+ * most willingly, so the value stays raw (RFC 6265 section 4.1.1 allows them). */
+
+#define COOKIE_CHARS_MIN 16U
+#define COOKIE_CHARS_MAX 128U
+
+/* RFC 6265 cookie-octet. */
+static bool is_cookie_octet(char c) {
+    return c > 0x20 && c < 0x7f && c != '"' && c != ',' && c != ';' && c != '\\';
+}
+
+/* Length of the value at `s`, quotes included; 0 if malformed or empty. */
+static size_t value_length(const char *s, size_t n) {
+    size_t i = 0, quotes = n && s[0] == '"';
+    for (i = quotes; i < n && is_cookie_octet(s[i]); i++)
+        ;
+    if (i == quotes || i > VIM_COOKIE_BYTES_MAX)
+        return 0;
+    if (!quotes)
+        return i == n || s[i] == ';' || s[i] == ' ' ? i : 0;
+    return i < n && s[i] == '"' ? i + 1 : 0;
+}
+
+char *vim_cookie_of_header(const char *line, size_t n) {
+    static const char header[] = "set-cookie:", name[] = VIM_COOKIE_NAME "=";
+    size_t i = sizeof(header) - 1, len;
+    if (n < i || strncasecmp(line, header, i) != 0)
+        return NULL;
+    while (i < n && (line[i] == ' ' || line[i] == '\t'))
+        i++;
+    if (n - i < sizeof(name) || strncmp(line + i, name, sizeof(name) - 1) != 0)
+        return NULL;
+    i += sizeof(name) - 1;
+    len = value_length(line + i, n - i);
+    return len ? strndup(line + i, len) : NULL;
+}
+
+char *vim_cookie_header(const char *value) {
+    return str_format("Cookie: " VIM_COOKIE_NAME "=%s", value);
+}
+
+/* The text between surrounding quotes, if both are there. */
+static const char *bare_of(const char *text, size_t *n) {
+    *n = strlen(text);
+    if (*n >= 2 && text[0] == '"' && text[*n - 1] == '"') {
+        *n -= 2;
+        return text + 1;
+    }
+    return text;
+}
+
+int vim_cookie_check(const char *text, struct err *err) {
+    char uuid[UUID_TEXT_BYTES] = "";
+    const char *bare;
+    size_t n;
+    if (str_empty(text))
+        return err_set(err, ERR_UNPROCESSABLE, "the session id is empty");
+    bare = bare_of(text, &n);
+    if (n == sizeof(uuid) - 1)
+        memcpy(uuid, bare, n);
+    if (uuid_is_valid(uuid)) {
+        err_set(err, ERR_UNPROCESSABLE, "this is the key of a session, which proves nothing; the session's cookie is needed");
+        return err_remedy(err, "send the value of the cookie " VIM_COOKIE_NAME " (40 hex digits), or better a clone ticket");
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)bare[i]) && bare[i] != '-' && bare[i] != '_')
+            n = 0;
+    if (n >= COOKIE_CHARS_MIN && n <= COOKIE_CHARS_MAX)
+        return 0;
+    err_set(err, ERR_UNPROCESSABLE, "this is not a vCenter session id");
+    return err_remedy(err, "send the value of the cookie " VIM_COOKIE_NAME " (40 hex digits), or the id of a REST session");
+}
+
+/* -- the transport that carries the bytes by HTTPS ----------------------------------------------------------------- */
+
+static int https_open(void *arg, const struct http_client_options *options, void **conn, struct err *err) {
+    struct http_client *client = NULL;
+    int ret = http_client_new(options, &client, err);
+    (void)arg;
+    if (!ret)
+        *conn = client;
+    return ret;
+}
+
+static int https_run(void *conn, const struct http_exchange *exchange, struct strbuf *reply, long *status, struct err *err) {
+    int ret = http_client_run(conn, exchange, reply, status, err);
+    if (ret != ERR_TOO_LARGE)
+        return ret;
+    if (err && err->code == ERR_TOO_LARGE) /* to a caller of ours that code speaks of the own request */
+        err->code = ERR_PROTOCOL;
+    return ERR_PROTOCOL;
+}
+
+static void https_cancel(void *conn) {
+    http_client_cancel(conn);
+}
+
+static void https_close(void *conn) {
+    http_client_free(conn);
+}
+
+const struct vim_transport *vim_transport_https(void) {
+    static const struct vim_transport https = {NULL, https_open, https_run, https_cancel, https_close};
+    return &https;
 }

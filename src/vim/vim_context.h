@@ -83,3 +83,44 @@ int vim_context_get(struct vim_context *ctx, const char *url, long *status, stru
 
 /* Another exchange with the same server that is not SOAP; the answer is in ctx->reply. Time limit and header hook of `x` are set here. */
 int vim_context_exchange(struct vim_context *ctx, struct http_exchange *x, long *status, struct err *err);
+
+/* -- around each SOAP call: putting texts in, turning the outcome into an error ------------------------------------ */
+
+/* Calls operation `op` with pointers to its request and response structs; 0, or the error with ctx->fault set for a fault. The
+ * response lives until vim_context_reset. A request text that was refused by vim_in_* ends the call before anything is sent. */
+#define VIM_CALL(ctx, op, request, response, err)                                                                              \
+    vim_call_end((ctx),                                                                                                        \
+                 soap_call___vim25__##op(vim_call_begin((ctx), #op), (ctx)->route->url, (ctx)->action, (request), (response)), \
+                 (err))
+
+/* The two halves of VIM_CALL; use the macro. */
+struct soap *vim_call_begin(struct vim_context *ctx, const char *operation);
+int vim_call_end(struct vim_context *ctx, int rc, struct err *err);
+
+/* Request members. What XML cannot carry (bad UTF-8, control characters), or a required text that is missing, is noted in
+ * ctx->err, naming `what`; the call then fails with ERR_UNPROCESSABLE. Results live until vim_context_reset. */
+char *vim_in_text(struct vim_context *ctx, const char *text, const char *what);     /* required, one line */
+char *vim_in_lines(struct vim_context *ctx, const char *text, const char *what);    /* required, tabs and line ends allowed */
+char *vim_in_optional(struct vim_context *ctx, const char *text, const char *what); /* NULL stays NULL; lines allowed */
+/* A required secret: not copied, so it must stay where it is during the call. */
+char *vim_in_secret(struct vim_context *ctx, const char *text, const char *what);
+char **vim_in_texts(struct vim_context *ctx, const char *const *texts, size_t count, const char *what);
+/* A reference to a managed object. */
+struct vim25__ManagedObjectReference *vim_in_ref(struct vim_context *ctx, const char *type, const char *id);
+/* Zeroed room; NULL (and ctx->err) without memory, or for no items. */
+void *vim_in_alloc(struct vim_context *ctx, size_t count, size_t size);
+
+/* "vCenter's answer to OP lacks X": ERR_PROTOCOL. */
+int vim_call_lacks(struct vim_context *ctx, const char *operation, const char *what, struct err *err);
+
+/* -- the session cookie: reading it from an answer, sending it, telling it from a session key ---------------------- */
+
+#define VIM_COOKIE_NAME "vmware_soap_session"
+#define VIM_COOKIE_BYTES_MAX 256
+
+/* The raw value (quotes kept, as servers expect it back) of our cookie in a header line "Set-Cookie: ...", or NULL when the line is
+ * anything else, is malformed or deletes the cookie. Caller frees by secret_free. */
+char *vim_cookie_of_header(const char *line, size_t n);
+
+/* The line "Cookie: vmware_soap_session=VALUE"; freed by secret_free. NULL without memory. */
+char *vim_cookie_header(const char *value);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "vim_call.h"
+#include "vim_context.h"
 #include "vim_extension.h"
 
 /* Builds the record to send in the context's memory. What is missing or cannot be sent is noted in ctx->err, naming the member. */

@@ -11,7 +11,6 @@
 #include "str.h"
 #include "vim_client.h"
 #include "vim_property.h"
-#include "vim_view.h"
 
 #define ANCESTORS_COUNT_MAX 64
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "vim_client.h"
-#include "vim_view.h"
+#include "vim_property.h"
 #include "vim_watch.h"
 
 #define VIM_WATCH_VERSION_BYTES 256

@@ -13,8 +13,7 @@
 #include "vim_canned.h"
 #include "vim_extension.h"
 #include "vim_inventory.h"
-#include "vim_privilege.h"
-#include "vim_role.h"
+#include "vim_authorization.h"
 #include "vim_session.h"
 
 static const struct canned canned[] = {

@@ -19,9 +19,7 @@
 #include "vim.h"
 #include "vim_extension.h"
 #include "vim_inventory.h"
-#include "vim_permission.h"
-#include "vim_privilege.h"
-#include "vim_role.h"
+#include "vim_authorization.h"
 #include "vim_session.h"
 
 #define WORDS_MAX 256

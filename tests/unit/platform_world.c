@@ -12,9 +12,8 @@
 #include "str.h"
 #include "vcenter_store.h"
 #include "vim_inventory.h"
-#include "vim_plugin_ticket.h"
-#include "vim_privilege.h"
 #include "vim_session.h"
+#include "vim_authorization.h"
 
 struct platform_world pw;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

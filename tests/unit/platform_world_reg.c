@@ -11,9 +11,7 @@
 #include "platform_world_reg.h"
 #include "registration_store.h"
 #include "str.h"
-#include "vim_permission.h"
-#include "vim_privilege.h"
-#include "vim_role.h"
+#include "vim_authorization.h"
 #include "vim_session.h"
 
 struct platform_world_reg pr;

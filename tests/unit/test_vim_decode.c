@@ -8,7 +8,7 @@
 #include "vim_extension.h"
 #include "vim_fake.h"
 #include "vim_inventory.h"
-#include "vim_role.h"
+#include "vim_authorization.h"
 #include "vim_session.h"
 
 static int set_up(void **state) {

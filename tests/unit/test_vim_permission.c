@@ -4,8 +4,7 @@
 #include "unit.h"
 #include "vim_extension.h"
 #include "vim_fake.h"
-#include "vim_permission.h"
-#include "vim_role.h"
+#include "vim_authorization.h"
 
 #define FAULT(name) "<" name "Fault xmlns=\"urn:vim25\" xsi:type=\"" name "\"/>"
 #define PERMISSION(principal, group, role)                                                                  \

@@ -6,7 +6,7 @@
 #include "strbuf.h"
 #include "vim.h"
 #include "vim_fake.h"
-#include "vim_privilege.h"
+#include "vim_authorization.h"
 
 #define READ "System.Read"
 #define ENTITY(id, granted)                                                                             \

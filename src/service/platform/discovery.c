@@ -12,7 +12,7 @@
 #include "uuid.h"
 #include "vim_extension.h"
 #include "vim_inventory.h"
-#include "vim_privilege.h"
+#include "vim_authorization.h"
 #include "vim_session.h"
 
 /* HyperFlex registers one record per cluster below this key (HyperFlex admin guide 5.5, "Managing HX clusters"). */

@@ -10,7 +10,7 @@
 #include "http_client.h"
 #include "record_note.h"
 #include "str.h"
-#include "vim_privilege.h"
+#include "vim_authorization.h"
 
 #define OLDEST_API "7.0.0.0"
 #define OLDEST_NAME "7.0"

@@ -14,7 +14,7 @@
 #include "registration_store.h"
 #include "str.h"
 #include "vcenter_store.h"
-#include "vim_privilege.h"
+#include "vim_authorization.h"
 #include "vim_session.h"
 
 #define WHOLE_RECORD "the whole record"

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "str.h"
-#include "vim_permission.h"
-#include "vim_role.h"
+#include "vim_authorization.h"
 
 enum set { READING, PROVISIONING };
 

@@ -12,7 +12,7 @@
 #include "session_sweep.h"
 #include "str.h"
 #include "vcenter_store.h"
-#include "vim_privilege.h"
+#include "vim_authorization.h"
 
 #define PRIVILEGES_MAX 8
 

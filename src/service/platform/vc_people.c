@@ -11,8 +11,8 @@
 #include "str.h"
 #include "uuid.h"
 #include "vim_extension.h"
-#include "vim_plugin_ticket.h"
-#include "vim_privilege.h"
+#include "vim_session.h"
+#include "vim_authorization.h"
 
 /* Solution users of SSO are called after a service and the machine's uuid: "vpxd-extension-<uuid>". People are not. */
 static bool is_solution_user(const char *name) {

@@ -7,7 +7,7 @@
 #include "err.h"
 #include "link.h"
 #include "object_ref.h"
-#include "vim_privilege.h"
+#include "vim_authorization.h"
 #include "vim_session.h"
 
 enum vc_proof_kind {

@@ -8,7 +8,7 @@
 #include "clock.h"
 #include "platform_links.h"
 #include "str.h"
-#include "vim_privilege.h"
+#include "vim_authorization.h"
 #include "vim_session.h"
 
 /* What our session uses: reading the inventory, judging others' privileges (vSphere API reference: HasPrivilegeOnEntities). Without the

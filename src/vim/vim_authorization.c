@@ -3,7 +3,7 @@
  *
  * One entity that is gone, or that we cannot read, fails the whole call in vCenter. Such an entity is dropped and the call repeated; when
  * that has not helped REPEATS_MAX times, the batch is halved, so that no number of vanished objects can fail everybody. */
-#include "vim_privilege.h"
+#include "vim_authorization.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -238,4 +238,212 @@ static int op_root_name(struct vim_context *ctx, void *arg, struct err *err) {
 
 int vim_lookup_root(struct vim_client *client, struct vim_root *out, struct err *err) {
     return vim_client_run_as_us(client, op_root_name, out, err);
+}
+
+/* -- roles: making a least-privilege one, giving it to an account, removing it ------------------------------------- */
+
+struct role {
+    const char *name;
+    const char *const *privileges;
+    size_t count;
+    bool is_found;
+    int id;
+};
+
+static int take_role(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err) {
+    static const struct vim_property property = {"roleList", SOAP_TYPE_vim25__ArrayOfAuthorizationRole, VIM_REQUIRED};
+    struct role *role = arg;
+    const struct vim25__ArrayOfAuthorizationRole *array;
+    const void *value = NULL;
+    int ret = vim_property_get(ctx, object, &property, &value, err);
+    array = value;
+    role->is_found = false;
+    for (int i = 0; !ret && array && i < array->__sizeAuthorizationRole; i++)
+        if (str_eq(array->AuthorizationRole[i].name, role->name)) {
+            role->is_found = true;
+            role->id = array->AuthorizationRole[i].roleId;
+        }
+    return ret;
+}
+
+static int op_lookup(struct vim_context *ctx, void *arg, struct err *err) {
+    struct vim_one one = {"AuthorizationManager", ctx->content.authorization_manager, "roleList"};
+    return vim_retrieve_one(ctx, &one, take_role, arg, err);
+}
+
+int vim_lookup_role(struct vim_client *client, const char *name, int *role_id, struct err *err) {
+    struct role role = {.name = name};
+    int ret = vim_client_run_as_us(client, op_lookup, &role, err);
+    if (ret)
+        return ret;
+    if (!role.is_found)
+        return err_set(err, ERR_NOT_FOUND, "vCenter %s has no role %.80s", client->peer, name);
+    *role_id = role.id;
+    return 0;
+}
+
+static int op_add(struct vim_context *ctx, void *arg, struct err *err) {
+    struct role *role = arg;
+    struct _vim25__AddAuthorizationRole request = {0};
+    struct _vim25__AddAuthorizationRoleResponse response;
+    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    request.name = vim_in_text(ctx, role->name, "the role's name");
+    request.privIds = vim_in_texts(ctx, role->privileges, role->count, "a privilege");
+    request.__sizeprivIds = (int)role->count;
+    return VIM_CALL(ctx, AddAuthorizationRole, &request, &response, err);
+}
+
+/* Read back by name: simulators answer a wrong id. */
+int vim_add_role(struct vim_client *client, const char *name, const char *const *privileges, size_t count, int *role_id,
+                 struct err *err) {
+    struct role role = {.name = name, .privileges = privileges, .count = count};
+    int ret = vim_client_run_as_us(client, op_add, &role, err);
+    return ret ? ret : vim_lookup_role(client, name, role_id, err);
+}
+
+static int op_update(struct vim_context *ctx, void *arg, struct err *err) {
+    const struct vim_role_change *change = arg;
+    struct _vim25__UpdateAuthorizationRole request = {.roleId = change->role_id};
+    struct _vim25__UpdateAuthorizationRoleResponse response;
+    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    request.newName = vim_in_text(ctx, change->name, "the role's name");
+    request.privIds = vim_in_texts(ctx, change->privileges, change->count, "a privilege");
+    request.__sizeprivIds = (int)change->count;
+    return VIM_CALL(ctx, UpdateAuthorizationRole, &request, &response, err);
+}
+
+int vim_update_role(struct vim_client *client, const struct vim_role_change *change, struct err *err) {
+    struct vim_role_change copy = *change;
+    return vim_client_run_as_us(client, op_update, &copy, err);
+}
+
+struct removal {
+    int role_id;
+    bool even_if_used;
+};
+
+static int op_remove(struct vim_context *ctx, void *arg, struct err *err) {
+    struct removal *removal = arg;
+    struct _vim25__RemoveAuthorizationRole request = {.roleId = removal->role_id};
+    struct _vim25__RemoveAuthorizationRoleResponse response;
+    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    request.failIfUsed = removal->even_if_used ? xsd__boolean__false_ : xsd__boolean__true_;
+    return VIM_CALL(ctx, RemoveAuthorizationRole, &request, &response, err);
+}
+
+int vim_remove_role(struct vim_client *client, int role_id, bool even_if_used, struct err *err) {
+    struct removal removal = {.role_id = role_id, .even_if_used = even_if_used};
+    struct err reason = {0};
+    int ret = vim_client_run_as_us(client, op_remove, &removal, &reason);
+    if (ret == ERR_CONFLICT)
+        return err_set(err, ret, "role %d of vCenter %s is still given to somebody", role_id, client->peer);
+    if (ret == ERR_NOT_FOUND)
+        return err_set(err, ret, "vCenter %s has no role %d", client->peer, role_id);
+    if (ret && err && !err->code)
+        *err = reason;
+    return ret;
+}
+
+struct grant {
+    const char *user_name;
+    int role_id;
+};
+
+static int op_grant(struct vim_context *ctx, void *arg, struct err *err) {
+    struct grant *grant = arg;
+    struct vim25__Permission permission = {
+        .group = xsd__boolean__false_, .roleId = grant->role_id, .propagate = xsd__boolean__true_};
+    struct _vim25__SetEntityPermissions request = {.__sizepermission = 1, .permission = &permission};
+    struct _vim25__SetEntityPermissionsResponse response;
+    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    request.entity = vim_in_ref(ctx, "Folder", ctx->content.root_folder);
+    permission.principal = vim_in_text(ctx, grant->user_name, "the user name");
+    return VIM_CALL(ctx, SetEntityPermissions, &request, &response, err);
+}
+
+int vim_grant_root_role(struct vim_client *client, const char *user_name, int role_id, struct err *err) {
+    struct grant grant = {.user_name = user_name, .role_id = role_id};
+    return vim_client_run_as_us(client, op_grant, &grant, err);
+}
+
+/* -- permissions: who has which role on an object ------------------------------------------------------------------ */
+
+void vim_permission_list_done(struct vim_permission_list *list) {
+    if (!list)
+        return;
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i].principal);
+    free(list->items);
+    memset(list, 0, sizeof(*list));
+}
+
+/* One question or change; NULL entity: the root folder. */
+struct access {
+    const struct vim_entity *entity;
+    const char *principal; /* to remove */
+    bool is_group;
+    struct vim_permission_list list; /* read */
+};
+
+static struct vim25__ManagedObjectReference *put_entity(struct vim_context *ctx, const struct access *access) {
+    return access->entity ? vim_in_ref(ctx, access->entity->type, access->entity->moref)
+                          : vim_in_ref(ctx, "Folder", ctx->content.root_folder);
+}
+
+static int take_list(const struct _vim25__RetrieveEntityPermissionsResponse *from, struct vim_permission_list *to,
+                     struct err *err) {
+    to->items = from->__sizereturnval > 0 ? calloc((size_t)from->__sizereturnval, sizeof(*to->items)) : NULL;
+    if (from->__sizereturnval > 0 && !to->items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (int i = 0; i < from->__sizereturnval; i++) {
+        const struct vim25__Permission *p = &from->returnval[i];
+        if (str_empty(p->principal))
+            continue;
+        to->items[to->count] = (struct vim_permission){.principal = str_dup(p->principal),
+                                                       .is_group = p->group == xsd__boolean__true_,
+                                                       .role_id = p->roleId,
+                                                       .does_propagate = p->propagate == xsd__boolean__true_};
+        if (!to->items[to->count++].principal)
+            return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    return 0;
+}
+
+static int op_list(struct vim_context *ctx, void *arg, struct err *err) {
+    struct access *access = arg;
+    struct _vim25__RetrieveEntityPermissions request = {.inherited = xsd__boolean__false_};
+    struct _vim25__RetrieveEntityPermissionsResponse response;
+    int ret;
+    vim_permission_list_done(&access->list);
+    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    request.entity = put_entity(ctx, access);
+    ret = VIM_CALL(ctx, RetrieveEntityPermissions, &request, &response, err);
+    return ret ? ret : take_list(&response, &access->list, err);
+}
+
+int vim_list_permissions(struct vim_client *client, const struct vim_entity *entity, struct vim_permission_list *out,
+                         struct err *err) {
+    struct access access = {.entity = entity};
+    int ret = vim_client_run_as_us(client, op_list, &access, err);
+    if (ret)
+        vim_permission_list_done(&access.list);
+    else
+        *out = access.list;
+    return ret;
+}
+
+static int permission_op_remove(struct vim_context *ctx, void *arg, struct err *err) {
+    struct access *access = arg;
+    struct _vim25__RemoveEntityPermission request = {.isGroup = access->is_group ? xsd__boolean__true_ : xsd__boolean__false_};
+    struct _vim25__RemoveEntityPermissionResponse response;
+    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    request.entity = put_entity(ctx, access);
+    request.user = vim_in_text(ctx, access->principal, "the name of the principal");
+    return VIM_CALL(ctx, RemoveEntityPermission, &request, &response, err);
+}
+
+int vim_remove_permission(struct vim_client *client, const struct vim_entity *entity, const char *principal, bool is_group,
+                          struct err *err) {
+    struct access access = {.entity = entity, .principal = principal, .is_group = is_group};
+    return vim_client_run_as_us(client, permission_op_remove, &access, err);
 }

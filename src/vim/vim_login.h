@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "vim_call.h"
+#include "vim_context.h"
 #include "vim_session.h"
 
 /* Input and result of a login. */

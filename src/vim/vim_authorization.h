@@ -1,0 +1,109 @@
+/* What a person may do, as vCenter itself judges it. Layer 2 (vim).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ * General errors: vim.h. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "err.h"
+
+struct vim_client;
+
+/* Whose privilege: exactly one of the two. */
+struct vim_subject {
+    const char *session_key; /* UserSession.key; unknown or expired: everything is false, not an error */
+    const char *user_name;   /* UPN or DOMAIN\user */
+};
+
+struct vim_privilege_query {
+    struct vim_subject subject;
+    const char *privilege;       /* "System.Read" */
+    const char *const *clusters; /* managed object ids of ClusterComputeResources */
+    size_t count;
+};
+
+/* For each cluster: does the subject hold the privilege? granted[i] belongs to clusters[i]. Asks in batches of
+ * KAAS_VIM_PRIVILEGE_BATCH_COUNT; a cluster that is gone or that we cannot read is false and does not spoil the others.
+ * ERR_NOT_FOUND: vCenter does not know the user name. */
+int vim_check_privileges(struct vim_client *client, const struct vim_privilege_query *query, bool *granted, struct err *err);
+
+/* The root folder, for people: they know it by its name, too. */
+struct vim_root {
+    char moref[128], name[256];
+};
+/* Reads which object the root folder is. ERR_UPSTREAM_DENIED if our session may not even read its name. */
+int vim_lookup_root(struct vim_client *client, struct vim_root *out, struct err *err);
+
+struct vim_root_query {
+    struct vim_subject subject;
+    const char *const *privileges;
+    size_t count;
+};
+
+/* For each privilege: does the subject hold it on the root folder (where global ones are judged)? granted[i] belongs to privileges[i]. */
+int vim_check_root_privileges(struct vim_client *client, const struct vim_root_query *query, bool *granted, struct err *err);
+
+/* -- roles: making a least-privilege one, giving it to an account, removing it ------------------------------------- */
+
+/* General errors: vim.h. */
+
+struct vim_client;
+
+/* Makes a role with these privilege ids and gives its id, read back from the role list by name. Needs Authorization.ModifyRoles
+ * on the root folder. ERR_EXISTS. */
+int vim_add_role(struct vim_client *client, const char *name, const char *const *privileges, size_t count, int *role_id,
+                 struct err *err);
+
+/* Finds a role by its name. ERR_NOT_FOUND. */
+int vim_lookup_role(struct vim_client *client, const char *name, int *role_id, struct err *err);
+
+/* Gives an existing role exactly these privileges; its name stays. Needs Authorization.ModifyRoles on the root folder. ERR_NOT_FOUND. */
+struct vim_role_change {
+    int role_id;
+    const char *name;
+    const char *const *privileges;
+    size_t count;
+};
+int vim_update_role(struct vim_client *client, const struct vim_role_change *change, struct err *err);
+
+/* Removes a role. With `even_if_used` the permissions that name it go, too; without, ERR_CONFLICT says that somebody has it. Needs
+ * Authorization.ModifyRoles on the root folder. ERR_NOT_FOUND. */
+int vim_remove_role(struct vim_client *client, int role_id, bool even_if_used, struct err *err);
+
+/* Gives the role to a user (not a group) on the root folder, propagating. Other people's permissions stay. Needs
+ * Authorization.ModifyPermissions. ERR_NOT_FOUND for an unknown user or role. */
+int vim_grant_root_role(struct vim_client *client, const char *user_name, int role_id, struct err *err);
+
+/* -- permissions: who has which role on an object ------------------------------------------------------------------ */
+
+/* Roles are made and found by vim_role.h. General errors: vim.h. */
+
+struct vim_client;
+
+/* An object of the inventory; NULL in its place means the root folder. */
+struct vim_entity {
+    const char *type, *moref; /* "ClusterComputeResource", "domain-c7" */
+};
+
+/* Who has which role. */
+struct vim_permission {
+    char *principal; /* "VSPHERE.LOCAL\\alice"; malloc'ed where it was read */
+    bool is_group;
+    int role_id;
+    bool does_propagate;
+};
+
+struct vim_permission_list {
+    struct vim_permission *items;
+    size_t count;
+};
+void vim_permission_list_done(struct vim_permission_list *list); /* frees and zeroes; NULL is allowed */
+
+/* The permissions that stand on the object itself, not inherited ones. Needs System.Read there. ERR_NOT_FOUND: no such object. */
+int vim_list_permissions(struct vim_client *client, const struct vim_entity *entity, struct vim_permission_list *out,
+                         struct err *err);
+
+/* Removes the permission of one principal from the object. Needs Authorization.ModifyPermissions there. ERR_NOT_FOUND: it has none there. */
+int vim_remove_permission(struct vim_client *client, const struct vim_entity *entity, const char *principal, bool is_group,
+                          struct err *err);
