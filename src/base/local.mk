@@ -14,6 +14,8 @@ src_base_libbase_a_SOURCES = \
     src/base/flight.h \
     src/base/fsutil.c \
     src/base/fsutil.h \
+    src/base/hashmap.c \
+    src/base/hashmap.h \
     src/base/lane.c \
     src/base/lane.h \
     src/base/limits.h \

@@ -25,6 +25,13 @@ tests_unit_test_fsutil_SOURCES = tests/unit/test_fsutil.c tests/unit/unit.h
 tests_unit_test_fsutil_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/src/base $(CMOCKA_CFLAGS)
 tests_unit_test_fsutil_LDADD = $(LIBS_BASE) $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_hashmap
+TESTS += tests/unit/test_hashmap
+tests_unit_test_hashmap_SOURCES = tests/unit/test_hashmap.c tests/unit/unit.h
+tests_unit_test_hashmap_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/src/base $(CMOCKA_CFLAGS)
+tests_unit_test_hashmap_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
+tests_unit_test_hashmap_LDADD = $(LIBS_BASE) $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_lane
 TESTS += tests/unit/test_lane
 THREAD_TESTS += tests/unit/test_lane
