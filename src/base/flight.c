@@ -7,16 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hashmap.h"
 #include "secret.h"
-
-#define BUCKETS 64U /* any spread will do: keys are digests */
 
 /* One question under way. Seats in order of coming, the leader's first. */
 struct flight_call {
-    struct flight_call *next;
+    struct hashmap_node node; /* in the map, if it is shared */
     uint8_t key[FLIGHT_KEY_BYTES];
     bool is_shared;
-    unsigned bucket;
     unsigned seats_count;
     struct flight_seat *first, *last;
 };
@@ -24,7 +22,7 @@ struct flight_call {
 struct flight {
     struct flight_options options;
     pthread_mutex_t lock; /* guards everything below and all calls */
-    struct flight_call *calls[BUCKETS];
+    struct hashmap calls; /* those that are shared */
     unsigned seats_count;
 };
 
@@ -37,28 +35,22 @@ struct flight *flight_new(const struct flight_options *options) {
     return flight;
 }
 
-static unsigned bucket_of(const uint8_t *key) {
-    return key ? key[0] % BUCKETS : 0;
+static uint64_t hash_of(const uint8_t *key) {
+    return hash64(hash_seed(), key, FLIGHT_KEY_BYTES);
+}
+
+static bool has_key(const void *call, const void *key) {
+    return secret_eq(((const struct flight_call *)call)->key, FLIGHT_KEY_BYTES, key, FLIGHT_KEY_BYTES);
 }
 
 /* Needs the lock, as all down to flight_board. */
-static struct flight_call *find_call(const struct flight *flight, const uint8_t *key) {
-    struct flight_call *call = key ? flight->calls[bucket_of(key)] : NULL;
-    while (call && !(call->is_shared && secret_eq(call->key, sizeof(call->key), key, FLIGHT_KEY_BYTES)))
-        call = call->next;
-    return call;
-}
-
 static struct flight_call *begin_call(struct flight *flight, const uint8_t *key) {
     struct flight_call *call = calloc(1, sizeof(*call));
-    if (!call)
-        return NULL;
-    if (key)
-        memcpy(call->key, key, sizeof(call->key));
-    call->is_shared = key != NULL;
-    call->bucket = bucket_of(key);
-    call->next = flight->calls[call->bucket];
-    flight->calls[call->bucket] = call;
+    if (!call || !key)
+        return call;
+    memcpy(call->key, key, sizeof(call->key));
+    call->is_shared = true;
+    hashmap_insert(&flight->calls, &call->node, hash_of(key));
     return call;
 }
 
@@ -84,7 +76,7 @@ static void take_seat(struct flight *flight, struct flight_call *call, struct fl
 
 static int board(struct flight *flight, const uint8_t *key, struct flight_seat *seat, struct flight_call **lead,
                  struct err *err) {
-    struct flight_call *call = find_call(flight, key);
+    struct flight_call *call = key ? hashmap_find(&flight->calls, hash_of(key), has_key, key) : NULL;
     int rc = check_seats(flight, call, err);
     if (rc)
         return rc;
@@ -109,12 +101,10 @@ int flight_board(struct flight *flight, const uint8_t *key, struct flight_seat *
 }
 
 /* From here on nobody can take a seat in it: its list is the caller's alone. */
-static void remove_call(struct flight *flight, const struct flight_call *call) {
+static void remove_call(struct flight *flight, struct flight_call *call) {
     (void)pthread_mutex_lock(&flight->lock);
-    struct flight_call **at = &flight->calls[call->bucket];
-    while (*at != call)
-        at = &(*at)->next;
-    *at = call->next;
+    if (call->is_shared)
+        hashmap_remove(&flight->calls, &call->node);
     (void)pthread_mutex_unlock(&flight->lock);
 }
 
@@ -156,5 +146,6 @@ void flight_free(struct flight *flight) {
         return;
     assert(!flight->seats_count);
     (void)pthread_mutex_destroy(&flight->lock);
+    hashmap_done(&flight->calls);
     free(flight);
 }

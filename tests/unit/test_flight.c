@@ -22,7 +22,7 @@ struct result {
 
 static atomic_uint live_results;
 static struct flight *flight;
-static const uint8_t key_a[FLIGHT_KEY_BYTES] = {7, 1}, key_b[FLIGHT_KEY_BYTES] = {7, 2}; /* of one bucket */
+static const uint8_t key_a[FLIGHT_KEY_BYTES] = {7, 1}, key_b[FLIGHT_KEY_BYTES] = {7, 2};
 
 static void *result_ref(void *p) {
     (void)atomic_fetch_add(&((struct result *)p)->refs, 1);
