@@ -7,18 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "uuid.h"
+#include "hashmap.h"
 
 #define SHARDS 16 /* power of two; a lock each */
 
-/* Links of a ring: newest used behind the head, oldest before it. */
-struct link {
-    struct link *newer, *older;
-};
-
 struct entry {
-    struct link link;   /* first: entries are reached by their link */
-    struct entry *next; /* same bucket */
+    struct hashmap_node node;
+    struct entry *newer, *older; /* by last use */
     uint8_t digest[DIGEST_SHA256_BYTES];
     int64_t until_s;
     char jti[TOKEN_ID_BYTES], sid[TOKEN_ID_BYTES];
@@ -29,25 +24,24 @@ struct entry {
 };
 
 struct shard {
-    pthread_mutex_t lock; /* guards all below */
-    struct entry **buckets;
-    struct link head;
-    size_t count;
+    pthread_mutex_t lock;   /* guards all below */
+    struct hashmap entries; /* by digest */
+    struct entry *newest, *oldest;
 };
 
 struct token_cache {
     struct shard shards[SHARDS];
     size_t per_shard_max;
-    unsigned bucket_bits;
-    uint64_t multiplier; /* random and odd: nobody can choose digests that share a bucket */
     atomic_uint_fast64_t generation;
 };
 
-/* Multiplicative hash of 8 bytes of the digest (Knuth, TAOCP 3, 6.4). */
-static size_t bucket_of(const struct token_cache *cache, const uint8_t *digest) {
-    uint64_t word;
-    memcpy(&word, digest + 8, sizeof(word));
-    return (size_t)((word * cache->multiplier) >> (64 - cache->bucket_bits));
+/* 8 bytes of a digest differ as well as all of it. */
+static uint64_t hash_of(const uint8_t *digest) {
+    return hash64(hash_seed(), digest, 8);
+}
+
+static bool has_digest(const void *entry, const void *digest) {
+    return !memcmp(((const struct entry *)entry)->digest, digest, DIGEST_SHA256_BYTES);
 }
 
 static struct shard *shard_of(struct token_cache *cache, const uint8_t *digest) {
@@ -59,64 +53,40 @@ struct token_cache *token_cache_new(size_t count) {
     if (!cache)
         return NULL;
     cache->per_shard_max = count / SHARDS ? count / SHARDS : 1;
-    cache->bucket_bits = 1;
-    while (((size_t)1 << cache->bucket_bits) < cache->per_shard_max)
-        cache->bucket_bits++;
-    random_bytes(&cache->multiplier, sizeof(cache->multiplier));
-    cache->multiplier |= 1;
-    for (size_t i = 0; i < SHARDS; i++) {
-        struct shard *s = &cache->shards[i];
-        (void)pthread_mutex_init(&s->lock, NULL);
-        s->head.newer = s->head.older = &s->head;
-    }
-    for (size_t i = 0; i < SHARDS; i++) {
-        cache->shards[i].buckets = calloc((size_t)1 << cache->bucket_bits, sizeof(struct entry *));
-        if (cache->shards[i].buckets)
-            continue;
-        token_cache_free(cache);
-        return NULL;
-    }
+    for (size_t i = 0; i < SHARDS; i++)
+        (void)pthread_mutex_init(&cache->shards[i].lock, NULL);
     return cache;
 }
 
-static void unlink_entry(struct entry *e) {
-    e->link.newer->older = e->link.older;
-    e->link.older->newer = e->link.newer;
+static void unlink_entry(struct shard *s, struct entry *e) {
+    *(e->newer ? &e->newer->older : &s->newest) = e->older;
+    *(e->older ? &e->older->newer : &s->oldest) = e->newer;
 }
 
 static void link_newest(struct shard *s, struct entry *e) {
-    e->link.newer = &s->head;
-    e->link.older = s->head.older;
-    s->head.older->newer = &e->link;
-    s->head.older = &e->link;
+    e->newer = NULL;
+    e->older = s->newest;
+    *(s->newest ? &s->newest->newer : &s->oldest) = e;
+    s->newest = e;
 }
 
-static struct entry **find_place(const struct token_cache *cache, struct shard *s, const uint8_t *digest) {
-    struct entry **place = &s->buckets[bucket_of(cache, digest)];
-    while (*place && memcmp((*place)->digest, digest, DIGEST_SHA256_BYTES))
-        place = &(*place)->next;
-    return place;
-}
-
-static void drop(struct token_cache *cache, struct shard *s, struct entry *e) {
-    struct entry **place = find_place(cache, s, e->digest);
-    *place = e->next;
-    unlink_entry(e);
-    s->count--;
+static void drop(struct shard *s, struct entry *e) {
+    hashmap_remove(&s->entries, &e->node);
+    unlink_entry(s, e);
     free(e);
 }
 
-static void clear_shard(struct token_cache *cache, struct shard *s) {
-    while (s->buckets && s->head.newer != &s->head)
-        drop(cache, s, (struct entry *)(void *)s->head.newer);
+static void clear_shard(struct shard *s) {
+    while (s->oldest)
+        drop(s, s->oldest);
+    hashmap_done(&s->entries);
 }
 
 void token_cache_free(struct token_cache *cache) {
     if (!cache)
         return;
     for (size_t i = 0; i < SHARDS; i++) {
-        clear_shard(cache, &cache->shards[i]);
-        free(cache->shards[i].buckets);
+        clear_shard(&cache->shards[i]);
         (void)pthread_mutex_destroy(&cache->shards[i].lock);
     }
     free(cache);
@@ -142,13 +112,13 @@ bool token_cache_find(struct token_cache *cache, const uint8_t digest[DIGEST_SHA
                       struct token_claims *out) {
     struct shard *s = shard_of(cache, digest);
     pthread_mutex_lock(&s->lock);
-    struct entry *e = *find_place(cache, s, digest);
+    struct entry *e = hashmap_find(&s->entries, hash_of(digest), has_digest, digest);
     if (e && e->until_s <= now_s) {
-        drop(cache, s, e);
+        drop(s, e);
         e = NULL;
     }
     if (e) {
-        unlink_entry(e);
+        unlink_entry(s, e);
         link_newest(s, e);
         copy_out(e, out);
     }
@@ -174,34 +144,25 @@ static struct entry *new_entry(const uint8_t *digest, const struct token_claims 
     return e;
 }
 
-static struct entry *oldest_of(struct shard *s) {
-    return s->head.newer == &s->head ? NULL : (struct entry *)(void *)s->head.newer;
-}
-
-/* Two for each that comes in: entries of tokens that ended long ago do not pile up to the cap. */
-static void drop_ended(struct token_cache *cache, struct shard *s, int64_t now_s) {
-    struct entry *e;
-    for (int i = 0; i < 2 && (e = oldest_of(s)) && e->until_s <= now_s; i++)
-        drop(cache, s, e);
-}
-
 void token_cache_put(struct token_cache *cache, const struct token_verdict *verdict, int64_t now_s) {
     const uint8_t *digest = verdict->digest;
+    const uint64_t hash = hash_of(digest);
     struct shard *s = shard_of(cache, digest);
     struct entry *e = new_entry(digest, verdict->claims, verdict->until_s);
     if (!e)
         return;
     pthread_mutex_lock(&s->lock);
-    struct entry **place = find_place(cache, s, digest);
     /* token_cache_clear counts first and empties then: seen under the lock, either we see the new number, or it empties us */
-    if (*place || atomic_load(&cache->generation) != verdict->generation) {
+    if (hashmap_find(&s->entries, hash, has_digest, digest) || atomic_load(&cache->generation) != verdict->generation) {
         free(e);
     } else {
-        *place = e;
+        hashmap_insert(&s->entries, &e->node, hash);
         link_newest(s, e);
-        if (++s->count > cache->per_shard_max)
-            drop(cache, s, oldest_of(s));
-        drop_ended(cache, s, now_s);
+        if (s->entries.count > cache->per_shard_max)
+            drop(s, s->oldest);
+        /* two for each that comes in: entries of tokens that ended long ago do not pile up to the cap */
+        for (int i = 0; i < 2 && s->oldest && s->oldest->until_s <= now_s; i++)
+            drop(s, s->oldest);
     }
     pthread_mutex_unlock(&s->lock);
 }
@@ -210,7 +171,7 @@ void token_cache_clear(struct token_cache *cache) {
     atomic_fetch_add(&cache->generation, 1);
     for (size_t i = 0; i < SHARDS; i++) {
         pthread_mutex_lock(&cache->shards[i].lock);
-        clear_shard(cache, &cache->shards[i]);
+        clear_shard(&cache->shards[i]);
         pthread_mutex_unlock(&cache->shards[i].lock);
     }
 }
@@ -219,7 +180,7 @@ size_t token_cache_count(struct token_cache *cache) {
     size_t count = 0;
     for (size_t i = 0; i < SHARDS; i++) {
         pthread_mutex_lock(&cache->shards[i].lock);
-        count += cache->shards[i].count;
+        count += cache->shards[i].entries.count;
         pthread_mutex_unlock(&cache->shards[i].lock);
     }
     return count;
