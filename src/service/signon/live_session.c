@@ -19,6 +19,7 @@ struct shared_objects {
 };
 
 struct live_session {
+    struct hashmap_node node; /* guarded by the table */
     atomic_uint refs;
     struct session *row; /* sid, who and creation never change; the rest is guarded by lock */
     atomic_int role;     /* by the record, or the way of signing in */
@@ -383,6 +384,10 @@ enum session_verdict live_session_judge(struct live_session *live, const char *j
 
 int64_t live_session_used_ms(const struct live_session *live) {
     return atomic_load_explicit(&live->used_ms, memory_order_relaxed);
+}
+
+struct hashmap_node *live_session_node(struct live_session *live) {
+    return &live->node;
 }
 
 bool live_session_is_held(const struct live_session *live) {

@@ -10,6 +10,7 @@
 #include "err.h"
 #include "grant_picks.h"
 #include "group_pool.h"
+#include "hashmap.h"
 #include "object_ref.h"
 #include "session.h"
 
@@ -99,6 +100,8 @@ void live_session_revoke(struct live_session *live, int64_t now_ms);
 int64_t live_session_used_ms(const struct live_session *live);
 /* Has anybody a reference beside one, the table? */
 bool live_session_is_held(const struct live_session *live);
+/* For session_table.c: its node. */
+struct hashmap_node *live_session_node(struct live_session *live);
 /* True once the session was revoked or its end has passed. */
 bool live_session_has_ended(struct live_session *live, int64_t now_ms);
 
@@ -116,15 +119,15 @@ void live_part_done(struct live_part *part);
 /* Remembers that grace in this outage was noted; false if it was before. */
 bool live_session_note_grace(struct live_session *live, const char *vcenter_id, int64_t outage_ms);
 
-/* Sessions by sid. */
+/* Sessions by sid. One is in one table at most. */
 struct session_table;
 struct session_table *session_table_new(void);        /* NULL without memory */
 void session_table_free(struct session_table *table); /* NULL is allowed */
 /* With one reference for the caller; NULL if absent. */
 struct live_session *session_table_find(struct session_table *table, const char *sid);
-/* Puts a session in (one more reference is taken), unless there is one with this sid: that stays. *kept gets the one that is in now, with
- * one reference for the caller. ERR_NOMEM. */
-int session_table_put(struct session_table *table, struct live_session *live, struct live_session **kept, struct err *err);
+/* Puts a session in (one more reference is taken), unless there is one with this sid: that stays. Returns the one that is in now, with one
+ * reference for the caller. */
+struct live_session *session_table_put(struct session_table *table, struct live_session *live);
 /* References to the sessions of one principal, or to all (`principal_id` NULL), an array of *count that the caller frees after live_session_unref on each. NULL without memory. */
 struct live_session **session_table_list(struct session_table *table, const char *principal_id, size_t *count);
 void session_table_remove(struct session_table *table, const char *sid);

@@ -152,7 +152,8 @@ static int put_row(struct signon *s, struct session *row, struct live_session **
     if (rc)
         return rc;
     signon_map_role(s, live);
-    return session_table_put(s->table, live, out, err);
+    *out = session_table_put(s->table, live);
+    return 0;
 }
 
 /* Memory follows a row just read, which stays the caller's. *out is NULL for a session that has ended and is not in memory. */
@@ -298,9 +299,9 @@ static int put_own_row(struct signon *s, struct session *row, struct live_sessio
     if (rc)
         return rc;
     live_session_expect_echo(live);
-    rc = session_table_put(s->table, live, out, err);
+    *out = session_table_put(s->table, live);
     make_room(s);
-    return rc;
+    return 0;
 }
 
 bool signon_takes_echo(struct signon *s, unsigned replica_id, const char *sid) {
