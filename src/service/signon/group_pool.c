@@ -7,22 +7,19 @@
 #include <string.h>
 
 #include "cleanup.h"
-
-#define BUCKETS 16384U
+#include "hashmap.h"
 
 struct name {
-    struct name *next;
+    struct hashmap_node node;
     size_t refs; /* places in sets */
-    uint32_t hash;
     char text[];
 };
 
 struct live_groups {
-    struct live_groups *next;
+    struct hashmap_node node;
     struct group_pool *pool;
     size_t refs;
     uint64_t mark;
-    uint32_t hash;
     struct group_set set; /* ids are texts of names */
     char *ids[];
 };
@@ -30,9 +27,8 @@ struct live_groups {
 struct group_pool {
     pthread_mutex_t lock; /* guards all below, and the references */
     uint64_t last_mark;
-    struct group_pool_size size;
-    struct name *names[BUCKETS];
-    struct live_groups *sets[BUCKETS];
+    size_t places; /* in all sets */
+    struct hashmap names, sets;
 };
 
 struct group_pool *group_pool_new(void) {
@@ -46,67 +42,55 @@ void group_pool_free(struct group_pool *pool) {
     if (!pool)
         return;
     (void)pthread_mutex_destroy(&pool->lock);
+    hashmap_done(&pool->names);
+    hashmap_done(&pool->sets);
     free(pool);
-}
-
-/* FNV-1a with the end of the text. Who is in which group is decided by administrators of the directory, not by who signs in. */
-static uint32_t hash_text(uint32_t hash, const char *text) {
-    do
-        hash = (hash ^ (unsigned char)*text) * 16777619U;
-    while (*text++);
-    return hash;
-}
-
-static uint32_t hash_set(const struct group_set *set) {
-    uint32_t hash = 2166136261U;
-    for (size_t i = 0; i < set->count; i++)
-        hash = hash_text(hash, set->ids[i]);
-    return hash;
 }
 
 /* -- names; all need the lock ---------------------------------------------------------------------------------------------- */
 
-static struct name **name_slot(struct group_pool *pool, uint32_t hash, const char *text) {
-    struct name **at = &pool->names[hash % BUCKETS];
-    while (*at && ((*at)->hash != hash || strcmp((*at)->text, text) != 0))
-        at = &(*at)->next;
-    return at;
+static bool is_name(const void *name, const void *text) {
+    return !strcmp(((const struct name *)name)->text, text);
+}
+
+static struct name *find_name(const struct group_pool *pool, const char *text) {
+    return hashmap_find(&pool->names, hash64_text(hash_seed(), text), is_name, text);
 }
 
 /* The text as the pool has it, for one more place. */
 static char *take_name(struct group_pool *pool, const char *text) {
-    const uint32_t hash = hash_text(2166136261U, text);
-    struct name **at = name_slot(pool, hash, text);
-    if (!*at) {
-        size_t n = strlen(text) + 1;
-        *at = calloc(1, sizeof(**at) + n);
-        if (!*at)
+    struct name *name = find_name(pool, text);
+    if (!name) {
+        const size_t n = strlen(text) + 1;
+        name = calloc(1, sizeof(*name) + n);
+        if (!name)
             return NULL;
-        (*at)->hash = hash;
-        memcpy((*at)->text, text, n);
-        pool->size.names++;
+        memcpy(name->text, text, n);
+        hashmap_insert(&pool->names, &name->node, hash64_text(hash_seed(), text));
     }
-    (*at)->refs++;
-    return (*at)->text;
+    name->refs++;
+    return name->text;
 }
 
 static void drop_name(struct group_pool *pool, const char *text) {
-    struct name **at = name_slot(pool, hash_text(2166136261U, text), text);
-    struct name *name = *at;
+    struct name *name = find_name(pool, text);
     if (!name || --name->refs)
         return;
-    *at = name->next;
+    hashmap_remove(&pool->names, &name->node);
     free(name);
-    pool->size.names--;
 }
 
 /* -- sets; all need the lock ----------------------------------------------------------------------------------------------- */
 
-static struct live_groups **set_slot(struct group_pool *pool, uint32_t hash, const struct group_set *set) {
-    struct live_groups **at = &pool->sets[hash % BUCKETS];
-    while (*at && ((*at)->hash != hash || !group_set_eq(&(*at)->set, set)))
-        at = &(*at)->next;
-    return at;
+static uint64_t hash_set(const struct group_set *set) {
+    uint64_t hash = hash_seed();
+    for (size_t i = 0; i < set->count; i++)
+        hash = hash64_text(hash, set->ids[i]);
+    return hash;
+}
+
+static bool is_set(const void *groups, const void *set) {
+    return group_set_eq(&((const struct live_groups *)groups)->set, set);
 }
 
 static void free_set(struct group_pool *pool, struct live_groups *groups) {
@@ -115,12 +99,11 @@ static void free_set(struct group_pool *pool, struct live_groups *groups) {
     free(groups);
 }
 
-static struct live_groups *make_set(struct group_pool *pool, uint32_t hash, const struct group_set *set) {
+static struct live_groups *make_set(struct group_pool *pool, const struct group_set *set) {
     struct live_groups *groups = calloc(1, sizeof(*groups) + set->count * sizeof(*groups->ids));
     if (!groups)
         return NULL;
     groups->pool = pool;
-    groups->hash = hash;
     groups->set.ids = groups->ids;
     for (size_t i = 0; i < set->count; i++) {
         groups->ids[i] = take_name(pool, set->ids[i]);
@@ -135,20 +118,17 @@ static struct live_groups *make_set(struct group_pool *pool, uint32_t hash, cons
 }
 
 static int get_locked(struct group_pool *pool, const struct group_set *set, struct live_groups **out, struct err *err) {
-    const uint32_t hash = hash_set(set);
-    struct live_groups **at = set_slot(pool, hash, set);
-    if (*at) {
-        (*at)->refs++;
-        *out = *at;
-        return 0;
+    const uint64_t hash = hash_set(set);
+    struct live_groups *groups = hashmap_find(&pool->sets, hash, is_set, set);
+    if (!groups) {
+        groups = make_set(pool, set);
+        if (!groups)
+            return err_set(err, ERR_NOMEM, "out of memory");
+        hashmap_insert(&pool->sets, &groups->node, hash);
+        pool->places += set->count;
     }
-    *at = make_set(pool, hash, set);
-    if (!*at)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    (*at)->refs = 1;
-    pool->size.sets++;
-    pool->size.places += set->count;
-    *out = *at;
+    groups->refs++;
+    *out = groups;
     return 0;
 }
 
@@ -168,12 +148,8 @@ struct live_groups *live_groups_ref(struct live_groups *groups) {
 }
 
 static void drop_set(struct group_pool *pool, struct live_groups *groups) {
-    struct live_groups **at = &pool->sets[groups->hash % BUCKETS];
-    while (*at != groups)
-        at = &(*at)->next;
-    *at = groups->next;
-    pool->size.sets--;
-    pool->size.places -= groups->set.count;
+    hashmap_remove(&pool->sets, &groups->node);
+    pool->places -= groups->set.count;
     free_set(pool, groups);
 }
 
@@ -198,7 +174,7 @@ uint64_t live_groups_mark(const struct live_groups *groups) {
 struct group_pool_size group_pool_size(struct group_pool *pool) {
     struct group_pool_size size;
     (void)pthread_mutex_lock(&pool->lock);
-    size = pool->size;
+    size = (struct group_pool_size){.names = pool->names.count, .sets = pool->sets.count, .places = pool->places};
     (void)pthread_mutex_unlock(&pool->lock);
     return size;
 }
