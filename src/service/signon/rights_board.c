@@ -38,12 +38,12 @@ static void free_subject(struct rights_subject *subject) {
 }
 
 static void free_vcenter(struct rights_vcenter *vc) {
-    for (size_t i = 0; i < RIGHTS_BUCKETS; i++)
-        for (struct rights_subject *s = vc->buckets[i]; s;) {
-            struct rights_subject *next = s->hash_next;
-            free_subject(s);
-            s = next;
-        }
+    struct rights_subject *next;
+    for (struct rights_subject *s = hashmap_first(&vc->subjects, 0); s; s = next) {
+        next = hashmap_next(&vc->subjects, &s->node);
+        free_subject(s);
+    }
+    hashmap_done(&vc->subjects);
     (void)pthread_mutex_destroy(&vc->lock);
     free(vc);
 }
@@ -87,16 +87,17 @@ static struct rights_vcenter *get_vcenter(struct rights_board *board, const char
     return vc;
 }
 
-/* FNV-1a, without regard to case. */
-static uint32_t hash_of(const char *text) {
-    uint32_t hash = 2166136261U;
-    for (const char *p = text; *p; p++)
-        hash = (hash ^ (unsigned char)(*p >= 'A' && *p <= 'Z' ? *p + 32 : *p)) * 16777619U;
+/* Without regard to case. */
+static uint64_t hash_of(const char *text) {
+    uint64_t hash = hash_seed();
+    char low[64];
+    do {
+        size_t n = 0;
+        for (; n < sizeof(low) && *text; n++, text++)
+            low[n] = (char)(*text >= 'A' && *text <= 'Z' ? *text + 32 : *text);
+        hash = hash64(hash, low, n);
+    } while (*text);
     return hash;
-}
-
-static size_t bucket_of(const struct rights_person *person) {
-    return hash_of(person->session_key ? person->session_key : person->user_name) % RIGHTS_BUCKETS;
 }
 
 /* The name without its domain, whose spelling varies; NULL if this is no stored form. */
@@ -106,14 +107,16 @@ static const char *bare_name(const char *user_name) {
 }
 
 /* 0 only for what has no form we know. */
-static uint32_t hash_of_name(const char *user_name) {
+static uint64_t hash_of_name(const char *user_name) {
     const char *name = bare_name(user_name);
-    uint32_t hash = name ? hash_of(name) : 0;
+    uint64_t hash = name ? hash_of(name) : 0;
     return name && !hash ? 1 : hash;
 }
 
 /* By key the name must fit too: one key is one session, but it costs nothing to be strict. */
-static bool is_person(const struct rights_subject *s, const struct rights_person *person) {
+static bool is_person(const void *subject, const void *wanted) {
+    const struct rights_subject *s = subject;
+    const struct rights_person *person = wanted;
     return str_eq(s->session_key, person->session_key) && str_eq_nocase(s->user_name, person->user_name);
 }
 
@@ -136,19 +139,16 @@ static struct rights_subject *make_subject(struct rights_vcenter *vc, const stru
 
 struct rights_subject *rights_subject_get(struct rights_board *board, const struct rights_person *person) {
     struct rights_vcenter *vc = get_vcenter(board, person->vcenter_id);
-    size_t bucket = bucket_of(person);
+    const uint64_t hash = hash_of(person->session_key ? person->session_key : person->user_name);
     struct rights_subject *s;
     if (!vc)
         return NULL;
     (void)pthread_mutex_lock(&vc->lock);
-    for (s = vc->buckets[bucket]; s && !is_person(s, person); s = s->hash_next)
-        continue;
+    s = hashmap_find(&vc->subjects, hash, is_person, person);
     if (!s) {
         s = make_subject(vc, person);
-        if (s) {
-            s->hash_next = vc->buckets[bucket];
-            vc->buckets[bucket] = s;
-        }
+        if (s)
+            hashmap_insert(&vc->subjects, &s->node, hash);
     }
     if (s)
         s->refs++;
@@ -162,15 +162,6 @@ void rights_subject_ref(struct rights_subject *s) {
     (void)pthread_mutex_unlock(&s->vc->lock);
 }
 
-static void take_out(struct rights_subject *s) {
-    struct rights_person person = {.user_name = s->user_name, .session_key = s->session_key};
-    struct rights_subject **at = &s->vc->buckets[bucket_of(&person)];
-    while (*at != s)
-        at = &(*at)->hash_next;
-    *at = s->hash_next;
-    rights_forget_active(s);
-}
-
 /* Who is in the line or asked about has waits or a question, which hold references. */
 void rights_subject_unref(struct rights_subject *s) {
     struct rights_vcenter *vc;
@@ -180,8 +171,10 @@ void rights_subject_unref(struct rights_subject *s) {
     vc = s->vc;
     (void)pthread_mutex_lock(&vc->lock);
     is_last = --s->refs == 0;
-    if (is_last)
-        take_out(s);
+    if (is_last) {
+        hashmap_remove(&vc->subjects, &s->node);
+        rights_forget_active(s);
+    }
     (void)pthread_mutex_unlock(&vc->lock);
     if (is_last)
         free_subject(s);
@@ -286,16 +279,15 @@ void rights_subject_read(struct rights_subject *s, bool is_used, struct rights_k
 /* -- events -------------------------------------------------------------------------------------------------------------- */
 
 /* Needs the lock. Also people whose name has no form we know; somebody with the same hash by chance is asked about once more, no harm. */
-static void drop_named(struct rights_vcenter *vc, uint32_t wanted, uint64_t order) {
-    for (size_t i = 0; i < RIGHTS_BUCKETS; i++)
-        for (struct rights_subject *s = vc->buckets[i]; s; s = s->hash_next)
-            if (!s->name_hash || s->name_hash == wanted)
-                s->dropped = order;
+static void drop_named(struct rights_vcenter *vc, uint64_t wanted, uint64_t order) {
+    for (struct rights_subject *s = hashmap_first(&vc->subjects, 0); s; s = hashmap_next(&vc->subjects, &s->node))
+        if (!s->name_hash || s->name_hash == wanted)
+            s->dropped = order;
 }
 
 void rights_board_drop(struct rights_board *board, const char *vcenter_id, const char *user_name) {
     struct rights_vcenter *vc = get_vcenter(board, vcenter_id);
-    uint32_t wanted = hash_of_name(user_name);
+    uint64_t wanted = hash_of_name(user_name);
     uint64_t order = asked_now().order;
     if (!vc)
         return;

@@ -5,10 +5,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "hashmap.h"
 #include "metric.h"
 #include "rights_board.h"
 
-#define RIGHTS_BUCKETS 4096U
 #define RIGHTS_IN_FLIGHT_MAX 3U  /* of the four threads of a vCenter's lane: sign-ons find one */
 #define RIGHTS_BACKGROUND_MAX 2U /* of those */
 #define RIGHTS_BURST_S 1U        /* seconds' worth of questions that may go out at once after a pause */
@@ -16,11 +16,11 @@
 #define RIGHTS_HANG_MS 5000      /* a question under way for so long: the vCenter does not answer */
 
 struct rights_subject {
+    struct hashmap_node node;
     struct rights_vcenter *vc;
     char *user_name;
     char *session_key;  /* NULL: asked by name */
-    uint32_t name_hash; /* of the name without domain; 0: it has no form we know */
-    struct rights_subject *hash_next;
+    uint64_t name_hash; /* of the name without domain; 0: it has no form we know */
     unsigned refs;
     /* the answer */
     struct shared_objects *objects; /* NULL: never said, or dropped */
@@ -43,7 +43,7 @@ struct rights_vcenter {
     struct rights_board *board;
     char id[37];
     pthread_mutex_t lock; /* guards everything below, and the subjects; no call goes out while it is held */
-    struct rights_subject *buckets[RIGHTS_BUCKETS];
+    struct hashmap subjects;
     struct rights_subject *active;
     struct rights_subject *line_first, *line_last;
     unsigned line_count;
