@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "hashmap.h"
 #include "metric.h"
 
 #define THREADS 2U
@@ -216,12 +217,9 @@ uint64_t cluster_watch_mark(struct cluster_watch *room) {
     return atomic_load(&room->mark);
 }
 
-/* FNV-1a: collisions cost a place or a look at worst. */
+/* Collisions cost a place or a look at worst. */
 uint64_t cluster_watch_key(const char *id) {
-    uint64_t key = 14695981039346656037U;
-    for (; *id; id++)
-        key = (key ^ (unsigned char)*id) * 1099511628211U;
-    return key;
+    return hash64_text(hash_seed(), id);
 }
 
 /* -- places ---------------------------------------------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hashmap.h"
 #include "live_session.h"
 
 #define SLOTS 256U /* power of two */
@@ -70,20 +71,6 @@ static bool add_text(struct list_key *key, const char *text) {
     return true;
 }
 
-/* Finding only; equality is decided by the bytes (a multiplicative hash over words; Knuth, TAOCP 3, 6.4). */
-static uint64_t hash_of(const char *bytes, size_t n) {
-    uint64_t hash = n, word;
-    for (; n >= sizeof(word); n -= sizeof(word), bytes += sizeof(word)) {
-        memcpy(&word, bytes, sizeof(word));
-        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 32;
-    }
-    word = 0;
-    memcpy(&word, bytes, n);
-    hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ hash >> 32;
-}
-
 static bool add_query(const struct http_request *req, struct list_key *key) {
     bool fits = true;
     for (unsigned i = 0; fits && i < http_request_query_count(req); i++) {
@@ -103,7 +90,7 @@ void list_memo_key(const struct api_call *call, struct list_key *out) {
     if (!out->len || !add_query(call->req, out))
         out->len = 0;
     else
-        out->hash = hash_of(out->bytes, out->len);
+        out->hash = hash64(hash_seed(), out->bytes, out->len);
 }
 
 static bool is_it(const struct slot *slot, uint64_t generation, const struct list_key *key) {

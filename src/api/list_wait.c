@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "hashmap.h"
 #include "limits.h"
 #include "problem.h"
 #include "reply.h"
@@ -37,17 +38,11 @@ int list_wait_read(struct api_call *call, struct list_wait *out, struct err *err
     return 0;
 }
 
-/* FNV-1a: what is said about freshness belongs to what the caller sees. */
-static uint64_t add_text(uint64_t digest, const char *text) {
-    for (; *text; text++)
-        digest = (digest ^ (unsigned char)*text) * 1099511628211U;
-    return digest;
-}
-
+/* What is said about freshness belongs to what the caller sees. The cursor is the same on each replica. */
 static void format_cursor(struct api_call *call, uint64_t digest, char out[CURSOR_BYTES]) {
     char stale[REPLY_STALE_BYTES];
     reply_format_stale(call, stale);
-    (void)snprintf(out, CURSOR_BYTES, "%016" PRIx64, add_text(digest, stale));
+    (void)snprintf(out, CURSOR_BYTES, "%016" PRIx64, hash64_text(digest, stale));
 }
 
 /* -- waiting ----------------------------------------------------------------------------------------------------------------- */

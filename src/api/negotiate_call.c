@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "hashmap.h"
 #include "http_kept.h"
 #include "kerberos.h"
 #include "log.h"
@@ -32,7 +33,7 @@ static bool is_news_of_ntlm(const char *address) {
     } clients[NTLM_CLIENTS_KEPT];
     const int64_t now_ms = clock_mono_ms();
     const uint64_t party = net_party(address);
-    struct ntlm_client *client = &clients[(party * 0x9e3779b97f4a7c15U >> 32) % NTLM_CLIENTS_KEPT];
+    struct ntlm_client *client = &clients[hash64(hash_seed(), &party, sizeof(party)) % NTLM_CLIENTS_KEPT];
     bool is_news;
     (void)pthread_mutex_lock(&lock);
     is_news = client->party != party || now_ms - client->told_ms > NTLM_AGAIN_MS;

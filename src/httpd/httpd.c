@@ -136,7 +136,6 @@ static struct httpd *httpd_new(const struct httpd_options *options) {
     httpd->options = *options;
     httpd->listen_fd = httpd->epoll_fd = httpd->stop_fd = -1;
     set_defaults(&httpd->options);
-    httpd_press_init(httpd);
     pthread_mutex_init(&httpd->lock, NULL);
     httpd_peer_init(&httpd->peers);
     return httpd;

@@ -8,25 +8,18 @@
 #include "httpd_press.h"
 
 #include "clock.h"
+#include "hashmap.h"
 #include "httpd_private.h"
 #include "limits.h"
 #include "net_addr.h"
-#include "uuid.h"
 
 #define SECOND_US 1000000
 #define IDLE_MS 1000 /* under pressure */
 #define STUCK_MS 2000
 
-void httpd_press_init(struct httpd *httpd) {
-    httpd->press.seed = random_u32();
-}
-
-/* FNV-1a over a party or user id. Never 0. */
-static unsigned slot_of(const struct httpd *httpd, uint64_t who) {
-    uint32_t hash = 2166136261U ^ httpd->press.seed;
-    for (int shift = 56; shift >= 0; shift -= 8)
-        hash = (hash ^ (uint8_t)(who >> shift)) * 16777619U;
-    return (hash ^ hash >> 16) % (HTTPD_PRESS_SLOTS - 1) + 1;
+/* Of a party or user id. Never 0. */
+static unsigned slot_of(uint64_t who) {
+    return (unsigned)(hash64(hash_seed(), &who, sizeof(who)) % (HTTPD_PRESS_SLOTS - 1)) + 1;
 }
 
 static void count(struct http_conn *conn, unsigned slot, unsigned max) {
@@ -41,13 +34,13 @@ static void count(struct http_conn *conn, unsigned slot, unsigned max) {
 
 void httpd_press_begin(struct http_conn *conn, const uint8_t addr[16]) {
     if (!conn->is_proxy)
-        count(conn, slot_of(conn->httpd, net_addr_party(addr)), conn->httpd->options.connections_per_client_max);
+        count(conn, slot_of(net_addr_party(addr)), conn->httpd->options.connections_per_client_max);
 }
 
 void httpd_press_begin_uid(struct http_conn *conn) {
     const unsigned max = conn->httpd->options.connections_per_uid_max;
     if (max)
-        count(conn, slot_of(conn->httpd, conn->uid), max);
+        count(conn, slot_of(conn->uid), max);
 }
 
 void httpd_press_end(struct http_conn *conn) {

@@ -14,14 +14,10 @@ struct httpd;
 #define HTTPD_PRESS_SLOTS 4096U
 
 struct httpd_press {
-    uint32_t seed;
     _Atomic unsigned per_address[HTTPD_PRESS_SLOTS]; /* connections, by a hash of the peer's party or user id */
     _Atomic int64_t full_us[HTTPD_PRESS_SLOTS];      /* when the allowance of requests is whole again; monotonic */
     _Atomic size_t held_bytes;                       /* of large bodies that are coming in or going out */
 };
-
-/* Nobody is connected yet; the hash of addresses gets a seed of its own. Before the first connection. */
-void httpd_press_init(struct httpd *httpd);
 
 /* Counts a connection by its peer, which is no trusted proxy. Ends it at once if the address has too many. */
 void httpd_press_begin(struct http_conn *conn, const uint8_t addr[16]);

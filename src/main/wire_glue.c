@@ -7,6 +7,7 @@
 
 #include "access.h"
 #include "clock.h"
+#include "hashmap.h"
 #include "log.h"
 #include "query.h"
 #include "str.h"
@@ -93,20 +94,16 @@ static bool is_unreachable(void *arg, const char *vcenter_id) {
     return report.state == LINK_UNREACHABLE;
 }
 
-/* FNV-1a over what matters; never 0. Without memory the mark changes, and people are asked once more. */
+/* A hash of what matters; never 0. Without memory the mark changes, and people are asked once more. */
 static uint64_t mark_of_interest(void *arg, const char *vcenter_id) {
     struct wire *wire = arg;
     _cleanup_(dir_snapshot_unref) struct dir_snapshot *snapshot = directory_get(wire->directory);
     struct object_set objects = {0};
-    uint64_t mark = 14695981039346656037U;
+    uint64_t mark = 0;
     if (snapshot)
         (void)dir_objects_of_interest(snapshot, vcenter_id, &objects, NULL);
-    for (size_t i = 0; i < objects.count; i++) {
-        const char *p = objects.items[i].moref;
-        do /* the end of each belongs to it */
-            mark = (mark ^ (unsigned char)*p) * 1099511628211U;
-        while (*p++);
-    }
+    for (size_t i = 0; i < objects.count; i++)
+        mark = hash64_text(mark, objects.items[i].moref);
     object_set_done(&objects);
     return mark ? mark : 1;
 }

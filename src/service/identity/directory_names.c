@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "hashmap.h"
 #include "identity_private.h"
 #include "ldap_text.h"
 #include "str.h"
@@ -58,10 +59,7 @@ void names_free(struct names *names) {
 /* -- memory ---------------------------------------------------------------------------------------------------------------- */
 
 static size_t set_of(const char *id) {
-    uint32_t hash = 2166136261U;
-    for (; *id; id++)
-        hash = (hash ^ (unsigned char)*id) * 16777619U;
-    return hash % SETS_COUNT;
+    return hash64_text(hash_seed(), id) % SETS_COUNT;
 }
 
 static struct name *find_locked(struct names *names, const char *id) {

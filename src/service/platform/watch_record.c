@@ -3,26 +3,21 @@
 
 #include <stddef.h>
 
-/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/: nobody gains by making two records with the same number. */
-#define FNV_BASIS 14695981039346656037ULL
-#define FNV_PRIME 1099511628211ULL
+#include "hashmap.h"
 
-static void add_byte(uint64_t *digest, unsigned char byte) {
-    *digest = (*digest ^ byte) * FNV_PRIME;
+/* NULL and "" differ. */
+static void add(uint64_t *digest, const char *text) {
+    *digest = text ? hash64_text(*digest, text) : hash64(*digest, "", 0);
 }
 
-/* NULL and "" differ, and so do "ab" + "c" and "a" + "bc". */
-static void add(uint64_t *digest, const char *text) {
-    add_byte(digest, text ? 1 : 2);
-    for (const char *p = text; p && *p; p++)
-        add_byte(digest, (unsigned char)*p);
-    add_byte(digest, 0);
+static void end_list(uint64_t *digest) {
+    *digest = hash64(*digest, "e", 1); /* no text: those have a NUL */
 }
 
 static void add_texts(uint64_t *digest, const struct vim_texts *texts) {
     for (size_t i = 0; i < texts->count; i++)
         add(digest, texts->items[i]);
-    add_byte(digest, 3);
+    end_list(digest);
 }
 
 static void add_server(uint64_t *digest, const struct vim_ext_server *s) {
@@ -52,7 +47,7 @@ static void add_resource(uint64_t *digest, const struct vim_ext_resource *r) {
         add(digest, r->data[i].key);
         add(digest, r->data[i].value);
     }
-    add_byte(digest, 3);
+    end_list(digest);
 }
 
 static void add_lists(uint64_t *digest, const struct vim_extension *x) {
@@ -77,7 +72,7 @@ uint64_t watch_record_digest(const struct vim_extension *x) {
         x->description.label, x->description.summary, x->key,         x->company,     x->type,           x->version,
         x->subject_name,      x->health_url,          x->company_url, x->product_url, x->management_url,
     };
-    uint64_t digest = FNV_BASIS;
+    uint64_t digest = 0;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         add(&digest, texts[i]);
     add_texts(&digest, &x->tasks);
