@@ -82,9 +82,7 @@ int api_read_body(struct api_call *call, const char *type, struct err *err) {
     rc = json_parse(text, len, &call->body, &why);
     if (rc == ERR_TOO_LARGE) /* too deep; 413 would speak of its size */
         rc = why.code = ERR_JSON;
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 static const char *const no_query[] = {NULL};

@@ -219,7 +219,7 @@ int authn_check(struct api_call *call, enum authn_step *step, struct err *err) {
             return 0;
         }
         if (rc)
-            *err = why;
+            return err_move(err, rc, &why);
     }
     return rc ? rc : finish(call, step, err);
 }

@@ -175,9 +175,7 @@ static int read_id(struct api_call *call, const char *wanted, struct subject *s,
         rc = name_lookup_find(call, &reference, &s->principal_id, &why);
     if (rc == ERR_UNPROCESSABLE)
         return nobody(wanted, err);
-    if (rc && err)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 static void take_person(struct subject *s, struct identity_person *person) {

@@ -102,9 +102,7 @@ static int read_newest_version(struct api_call *call, const char *id, int64_t *v
         renew_snapshot(call);
         return read_version(call, id, version_no, err);
     }
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 struct patch {

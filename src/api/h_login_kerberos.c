@@ -38,9 +38,7 @@ static int open_session(struct api_call *call, const struct identity_person *per
         negotiate_call_tell(call, peer, "replay");
         return kerberos_refuse(err);
     }
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* The ticket proves the name; who that is, in groups, it says itself or the directory does. */

@@ -101,9 +101,7 @@ static int load_mapping(struct api_call *call, struct role_mapping *out, struct 
         (void)err_set(err, rc, "there is no role mapping %s", id);
         return err_remedy(err, "compare with GET /v2/role-mappings");
     }
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 static int answer_mapping(struct api_call *call, struct http_response *resp, int status, const struct role_mapping *m,

@@ -191,9 +191,7 @@ static int log_in_at_vcenter(struct api_call *call, struct err *err) {
         return signon_calls_log_in(call);
     if (!call->service && (rc == ERR_NOT_FOUND || rc == ERR_AMBIGUOUS || rc == ERR_NOT_REGISTERED))
         return api_go_slow(call, call->api->options.signons, refuse_in_lane);
-    if (err)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* -- the key of a session ------------------------------------------------------------------------------------------------ */
@@ -263,9 +261,7 @@ static int login_by_key(struct api_call *call, struct err *err) {
     rc = find_service(call, &why);
     if (rc == ERR_NOT_FOUND)
         return api_go_slow(call, call->api->options.database, find_service_in_lane);
-    if (rc && err)
-        *err = why;
-    return rc ? rc : go_on_by_key(call, err);
+    return rc ? err_move(err, rc, &why) : go_on_by_key(call, err);
 }
 
 int h_login_vcenter(struct api_call *call, struct http_response *resp, struct err *err) {

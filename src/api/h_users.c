@@ -95,9 +95,7 @@ static int load_user(struct api_call *call, const char *id, struct user **out, s
         (void)err_set(err, rc, "there is no user %s", id);
         return err_remedy(err, "see: kaasctl user list, or GET /v2/users");
     }
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 static int answer_user(struct api_call *call, struct http_response *resp, int status, const char *id, struct err *err) {

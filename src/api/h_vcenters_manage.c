@@ -107,9 +107,7 @@ static int ask_trust(struct api_call *call, struct http_response *resp, const st
     }
     if (rc != ERR_TLS || !seen.pem) {
         x509_info_done(&seen);
-        if (err)
-            *err = why;
-        return rc;
+        return err_move(err, rc, &why);
     }
     vcenter_calls_add_seen(call, &seen);
     problem_add(call, "trusted", view_trust(vc));

@@ -25,11 +25,8 @@ static int open_session(struct api_call *call, const struct signon_caller *calle
 /* Which servers there are and what ails them is not for somebody who is not signed in. */
 static int hide(int rc, const char *source, const struct err *why, struct err *err) {
     const bool is_loss = rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS;
-    if (rc == ERR_CREDENTIALS || rc == ERR_UNPROCESSABLE || rc == ERR_BUSY || rc == ERR_CANCELED || rc == ERR_NOMEM) {
-        if (err)
-            *err = *why;
-        return rc;
-    }
+    if (rc == ERR_CREDENTIALS || rc == ERR_UNPROCESSABLE || rc == ERR_BUSY || rc == ERR_CANCELED || rc == ERR_NOMEM)
+        return err_move(err, rc, why);
     rc = err_set(err, is_loss ? rc : ERR_UPSTREAM, "the directory %s cannot be asked at the moment", source);
     if (err) {
         err->retry_after_s = why->retry_after_s;
@@ -83,7 +80,5 @@ int login_directory(struct api_call *call, const char *source, struct err *err) 
         (void)err_set(err, ERR_UNPROCESSABLE, "the member \"source\" is \"%.60s\"", source);
         return err_remedy(err, "use local, vcenter:NAME, or the name of a directory");
     }
-    if (err)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }

@@ -135,9 +135,7 @@ int service_caller_refuse(struct http_request *req, struct http_response *resp, 
     (void)resp;
     log_set_request_id(http_request_id(req));
     signon_note_refusal(signon, &caller, &refusal);
-    if (err && !err->code)
-        *err = service->refusal;
-    return refusal.rc;
+    return err_move(err, refusal.rc, &service->refusal);
 }
 
 /* The stored form is the one that names a person wherever they come from; a UPN may be spelled in several ways. */

@@ -70,6 +70,14 @@ int err_detail(struct err *err, const char *fmt, ...) {
     return err->code;
 }
 
+int err_move(struct err *err, int code, const struct err *from) {
+    if (code && !err)
+        unrecorded_code = code;
+    if (code && err && !err->code)
+        *err = *from;
+    return code;
+}
+
 void err_clear(struct err *err) {
     if (err)
         memset(err, 0, sizeof(*err));

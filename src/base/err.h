@@ -48,6 +48,10 @@ int err_remedy(struct err *err, const char *fmt, ...) __attribute__((format(prin
 /* Adds detail for the log (no secrets) to an error that has none yet. Returns as err_remedy. */
 int err_detail(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Hands an error on: unless `code` is 0, `err` (NULL is allowed) becomes a copy of `from`, if it holds no error yet. Returns `code`, so that a caller
+ * can write `return err_move(err, rc, &why)`. */
+int err_move(struct err *err, int code, const struct err *from);
+
 /* Forgets the error, so that the record can be used for another call. NULL is allowed. */
 void err_clear(struct err *err);
 

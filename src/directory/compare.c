@@ -191,11 +191,8 @@ static int compare_stored(const struct dir_loading *loading, struct dir_suspect 
     int rc = cluster_store_load(loading->store, s->object_id, &record, &missing);
     if (!rc)
         return compare_record(loading, record, &s->member, err);
-    if (rc != ERR_NOT_FOUND) {
-        if (err && !err->code)
-            *err = missing;
-        return rc;
-    }
+    if (rc != ERR_NOT_FOUND)
+        return err_move(err, rc, &missing);
     s->member = dir_find_cluster(loading->old, s->object_id) ? DIR_NOT_STORED : NULL;
     return 0;
 }

@@ -161,9 +161,7 @@ static int note_trouble(struct directory *d, int rc, const struct err *why, stru
     d->trouble = *why;
     d->trouble.code = rc;
     (void)pthread_mutex_unlock(&d->lock);
-    if (rc && err && !err->code)
-        *err = *why;
-    return rc;
+    return err_move(err, rc, why);
 }
 
 bool directory_get_trouble(struct directory *d, struct err *out) {

@@ -272,10 +272,8 @@ static int read_changed(struct making *m, const char *id, struct err *err) {
     struct cluster *record = NULL;
     struct err missing = {0};
     int rc = cluster_store_load(m->loading->store, id, &record, &missing);
-    if (rc && rc != ERR_NOT_FOUND && err && !err->code)
-        *err = missing;
     if (rc && rc != ERR_NOT_FOUND)
-        return rc;
+        return err_move(err, rc, &missing);
     if (position != SIZE_MAX)
         m->is_removed[position] = true;
     if (rc)

@@ -53,9 +53,7 @@ static int run(struct db_conn *conn, struct strbuf *sql, struct err *err) {
     strbuf_reset(sql);
     why.detail[0] = '\0'; /* the server's message may quote the statement, and with it the password */
     err_detail(&why, "error %u", conn->last_errno);
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* How the account proves itself; from another host by TLS only. */
@@ -145,9 +143,7 @@ static int revoke_wide(struct db_conn *conn, const struct store_runtime *from, s
     int rc = run(conn, sql, &why);
     if (rc && conn->last_errno == ER_NONEXISTING_GRANT)
         return 0;
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* First what is to remain, so that a daemon that runs lacks nothing for a moment. */

@@ -56,9 +56,7 @@ static int make_key(struct store *store, struct seal *seal, struct err *err) {
     if (rc)
         return rc;
     rc = store_tx(store, insert_sealed, &sealed, &why);
-    if (rc && rc != ERR_EXISTS && err && !err->code)
-        *err = why;
-    return rc == ERR_EXISTS ? 0 : rc;
+    return rc == ERR_EXISTS ? 0 : err_move(err, rc, &why);
 }
 
 static int use_key(struct store *store, struct seal *seal, const struct strbuf *sealed, struct err *err) {
@@ -83,8 +81,8 @@ int audit_store_open_key(struct store *store, struct seal *seal, struct err *err
         rc = make_key(store, seal, err);
         if (!rc)
             rc = store_read(store, read_sealed, &sealed, err);
-    } else if (rc && err) {
-        *err = missing;
+    } else {
+        (void)err_move(err, rc, &missing);
     }
     return rc ? rc : use_key(store, seal, &sealed, err);
 }

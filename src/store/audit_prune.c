@@ -155,7 +155,5 @@ int audit_store_prune(struct store *store, const struct audit_pruning *wanted, u
     *deleted = rc ? 0 : call.deleted;
     if (!rc || rc == ERR_NOT_FOUND) /* the lines of a replica whose row is gone stay: they tell that it was there */
         return 0;
-    if (err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }

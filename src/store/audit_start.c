@@ -67,11 +67,8 @@ static int load_file(struct store *store, const uint8_t key[AUDIT_KEY_BYTES], st
         out->is_there = false;
         return 0;
     }
-    if (rc && rc != ERR_TOO_LARGE) {
-        if (err && !err->code)
-            *err = why;
-        return rc;
-    }
+    if (rc && rc != ERR_TOO_LARGE)
+        return err_move(err, rc, &why);
     out->is_readable = !rc && parse_file(text.data, out);
     out->is_ours = out->is_readable && audit_mac_check(&owner, out->state.head, sizeof(out->state.head), &end);
     if (!out->is_ours)

@@ -305,9 +305,7 @@ static int read_ends(struct db_conn *conn, struct walk *w, struct err *err) {
     if (rc == ERR_NOT_FOUND)
         set_fault(w, AUDIT_FAULT_HEAD, (struct lines){0, w->last_seq}, "%s",
                   "the row of this replica was removed, and with it the head");
-    else if (rc && err)
-        *err = why;
-    return rc == ERR_NOT_FOUND ? 0 : rc;
+    return rc == ERR_NOT_FOUND ? 0 : err_move(err, rc, &why);
 }
 
 static int walk_part(struct db_conn *conn, struct walk *w, struct err *err) {

@@ -33,11 +33,8 @@ static int write_item(struct store_tx *tx, struct cluster_batch_item *item, stru
     if (rc)
         return rc;
     rc = write_and_count(tx, item, count, &why);
-    if (rc && !is_of_item(rc)) {
-        if (err)
-            *err = why;
-        return rc;
-    }
+    if (rc && !is_of_item(rc))
+        return err_move(err, rc, &why);
     item->err = why;
     return rc ? db_conn_exec(conn, "ROLLBACK TO SAVEPOINT item", err) : 0;
 }
@@ -90,7 +87,5 @@ int cluster_store_write_batch(struct store *store, const struct cluster_batch *g
     int rc = store_tx(store, write_items, &batch, &why);
     if (rc && is_of_item(rc) && batch.is_atomic && has_failed_item(&batch))
         return 0;
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }

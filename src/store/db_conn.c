@@ -110,11 +110,8 @@ static void set_options(MYSQL *mysql, const struct store_options *options) {
 static int join_cluster(struct db_conn *conn, struct err *err) {
     struct err why = {0};
     int rc = db_conn_exec(conn, "SET SESSION wsrep_sync_wait = 1", &why);
-    if (rc && conn->last_errno != ER_UNKNOWN_SYSTEM_VARIABLE) {
-        if (err && !err->code)
-            *err = why;
-        return rc;
-    }
+    if (rc && conn->last_errno != ER_UNKNOWN_SYSTEM_VARIABLE)
+        return err_move(err, rc, &why);
     return db_conn_exec(conn, "DO 0", err);
 }
 

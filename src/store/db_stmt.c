@@ -154,9 +154,7 @@ static int execute(struct db_conn *conn, const char *sql, struct db_args args, M
         db_conn_begin(conn);
         return execute_once(conn, sql, args, out, err);
     }
-    if (rc && err && !err->code)
-        *err = first;
-    return rc;
+    return err_move(err, rc, &first);
 }
 
 int db_run(struct db_conn *conn, const char *sql, struct db_args args, uint64_t *affected, struct err *err) {

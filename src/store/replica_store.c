@@ -102,11 +102,8 @@ int replica_store_register(struct store *store, const char *name, unsigned *repl
         rc = store_tx(store, register_replica, &call, &why);
     }
     replica_list_done(&call.known);
-    if (rc) {
-        if (err && !err->code)
-            *err = why;
-        return rc;
-    }
+    if (rc)
+        return err_move(err, rc, &why);
     store_set_replica(store, (unsigned)call.id);
     *replica_id = (unsigned)call.id;
     *previous_age_ms = call.age_ms;

@@ -179,9 +179,7 @@ static int write_opening(struct store *store, struct opening *call, struct err *
     group_commit_run(store_group(store), &call->entry, write_group, store);
     if (call->is_to_try_alone)
         return write_alone(store, call, err);
-    if (call->entry.rc && err && !err->code)
-        *err = call->entry.err;
-    return call->entry.rc;
+    return err_move(err, call->entry.rc, &call->entry.err);
 }
 
 int session_store_open(struct store *store, const struct session_opening *opening, struct err *err) {

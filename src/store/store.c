@@ -346,9 +346,7 @@ static int open_connection(struct store *store, bool is_sounder, struct db_conn 
         note_away(store, asked_ms, &why);
     pthread_cond_broadcast(&store->changed);
     pthread_mutex_unlock(&store->lock);
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 enum turn { TURN_TAKE, TURN_OPEN, TURN_REFUSED };

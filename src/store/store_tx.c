@@ -188,8 +188,7 @@ static enum tx_end commit(struct store_tx *tx, const struct tx_plan *plan, int *
         tx->conn->is_broken = true;
         return TX_UNKNOWN;
     }
-    if (err && !err->code)
-        *err = why;
+    (void)err_move(err, *rc, &why);
     return roll_back(tx);
 }
 
@@ -297,9 +296,7 @@ static int run_plan(struct store *store, const struct tx_plan *plan, struct err 
     for (size_t i = 0; i < tx.lines_count && !rc; i++)
         store_tell_audit(store, &tx.lines[i]);
     free(tx.lines);
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 int store_tx(struct store *store, store_tx_fn *fn, void *arg, struct err *err) {
@@ -342,8 +339,6 @@ int store_read(struct store *store, store_read_fn *fn, void *arg, struct err *er
         db_pool_give(store, conn);
         if (is_stale && !is_second)
             continue;
-        if (rc && err && !err->code)
-            *err = why;
-        return rc;
+        return err_move(err, rc, &why);
     }
 }

@@ -128,11 +128,8 @@ static int ask_dropping(struct vim_context *ctx, const struct question *q, struc
         int ret = count_left(q) ? ask(ctx, q, &reason) : 0;
         if (!ret)
             return 0;
-        if (!drop_named(q, &ctx->fault)) {
-            if (err && !err->code)
-                *err = reason;
-            return ret;
-        }
+        if (!drop_named(q, &ctx->fault))
+            return err_move(err, ret, &reason);
     }
     return q->count > 1 ? ask_halves(ctx, q, err) : 0;
 }
@@ -339,9 +336,7 @@ int vim_remove_role(struct vim_client *client, int role_id, bool even_if_used, s
         return err_set(err, ret, "role %d of vCenter %s is still given to somebody", role_id, client->peer);
     if (ret == ERR_NOT_FOUND)
         return err_set(err, ret, "vCenter %s has no role %d", client->peer, role_id);
-    if (ret && err && !err->code)
-        *err = reason;
-    return ret;
+    return err_move(err, ret, &reason);
 }
 
 struct grant {

@@ -293,9 +293,7 @@ int vim_client_run(struct vim_client *client, const struct vim_run *run, struct 
         if (!ret)
             ret = run_pooled(client, run, &attempt, &first);
     }
-    if (ret && err && !err->code)
-        *err = first;
-    return ret;
+    return err_move(err, ret, &first);
 }
 
 int vim_client_run_as_us(struct vim_client *client, vim_op_fn *fn, void *arg, struct err *err) {

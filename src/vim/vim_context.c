@@ -351,9 +351,7 @@ int vim_context_get(struct vim_context *ctx, const char *url, long *status, stru
 
 int vim_context_exchange(struct vim_context *ctx, struct http_exchange *x, long *status, struct err *err) {
     int ret = count_failure(run_exchange(ctx, x, status));
-    if (ret && err && !err->code)
-        *err = ctx->err;
-    return ret;
+    return err_move(err, ret, &ctx->err);
 }
 
 /* -- around each SOAP call: putting texts in, turning the outcome into an error ------------------------------------ */
@@ -399,11 +397,8 @@ static int report_codec(struct vim_context *ctx, int rc, struct err *err) {
 static int outcome_of(struct vim_context *ctx, int rc, struct err *err) {
     if (rc == SOAP_OK)
         return 0;
-    if (ctx->err.code) {
-        if (err && !err->code)
-            *err = ctx->err;
-        return ctx->err.code;
-    }
+    if (ctx->err.code)
+        return err_move(err, ctx->err.code, &ctx->err);
     return rc == SOAP_FAULT ? report_fault(ctx, err) : report_codec(ctx, rc, err);
 }
 

@@ -141,9 +141,7 @@ static int run_on_key(struct vim_client *client, vim_op_fn *fn, struct write *wr
     int ret = vim_client_run_as_us(client, fn, write, &reason);
     if (ret == ERR_NOT_FOUND)
         return err_set(err, ret, "vCenter %s has no extension %s", client->peer, write->key);
-    if (ret && err && !err->code)
-        *err = reason;
-    return ret;
+    return err_move(err, ret, &reason);
 }
 
 /* vCenter answers InvalidArgument for a key that is taken, and does not say so: asked first, so that the error is exact. */

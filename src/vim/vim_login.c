@@ -189,9 +189,7 @@ int vim_probe_extension_login(struct vim_client *client, const struct vim_extens
     vim_wire_login_done(&result);
     if (ret == ERR_CREDENTIALS) /* the certificate came through; that it is not registered is another matter */
         return 0;
-    if (ret && err && !err->code)
-        *err = probe;
-    return ret;
+    return err_move(err, ret, &probe);
 }
 
 /* ---- again ---- */
@@ -224,11 +222,8 @@ static void forget_session(struct vim_client *client) {
 static int login_again(struct vim_client *client, struct err *err) {
     struct err reason = {0}, *refusal = &client->login_refusal;
     int ret;
-    if (clock_mono_ms() < refused_until_ms(client)) {
-        if (err && !err->code)
-            *err = *refusal;
-        return refusal->code;
-    }
+    if (clock_mono_ms() < refused_until_ms(client))
+        return err_move(err, refusal->code, refusal);
     set_refused_until(client, 0);
     ret = client->login(client, client->login_arg, &reason);
     if (ret == ERR_CREDENTIALS) {
@@ -239,9 +234,7 @@ static int login_again(struct vim_client *client, struct err *err) {
         set_refused_until(client, clock_mono_ms() + REFUSED_PAUSE_MS);
         reason = *refusal;
     }
-    if (ret && err && !err->code)
-        *err = reason;
-    return ret;
+    return err_move(err, ret, &reason);
 }
 
 int vim_client_renew_session(struct vim_client *client, uint64_t seen_no, struct err *err) {

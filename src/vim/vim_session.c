@@ -61,10 +61,8 @@ int vim_peek_session(struct vim_client *client, const char *cookie, struct vim_u
     if (!ret || ret == ERR_CREDENTIALS) {
         ret = err_set(err, ERR_CREDENTIALS, "vCenter %s knows no session with this id", client->peer);
         err_remedy(err, "the session has ended, or belongs to another vCenter: sign in there again");
-    } else if (err && !err->code) {
-        *err = reason;
     }
-    return ret;
+    return err_move(err, ret, &reason);
 }
 
 /* ---- a session of its own, ended at once ---- */
@@ -108,10 +106,8 @@ int vim_clone_session(struct vim_client *client, const char *ticket, struct vim_
     if (ret == ERR_CREDENTIALS) {
         err_set(err, ret, "vCenter %s does not accept this clone ticket", client->peer);
         err_remedy(err, "a ticket works once, for a short time, and only at the vCenter that gave it: get a new one");
-    } else if (ret && err && !err->code) {
-        *err = reason;
     }
-    return ret;
+    return err_move(err, ret, &reason);
 }
 
 int vim_check_password(struct vim_client *client, const char *user, const char *password, struct vim_user_session *out,
@@ -122,10 +118,8 @@ int vim_check_password(struct vim_client *client, const char *user, const char *
     if (ret == ERR_UPSTREAM_DENIED) { /* right password, but no permission on any object: vCenter does not let such people in */
         ret = err_set(err, ERR_FORBIDDEN, "this account has no permission in vCenter %s", client->peer);
         err_remedy(err, "ask an administrator of that vCenter for a permission");
-    } else if (ret && err && !err->code) {
-        *err = reason;
     }
-    return ret;
+    return err_move(err, ret, &reason);
 }
 
 /* ---- with our own session ---- */

@@ -222,8 +222,8 @@ int vim_watch_next(struct vim_watch *w, const struct vim_watch_events *events, s
             w->ctx->fault.kind == VIM_FAULT_NOT_AUTHENTICATED ? vim_client_renew_session(w->client, w->site.session_no, err) : 0;
         if (!ret)
             ret = try_next(w, events, err);
-    } else if (ret && err && !err->code) {
-        *err = first;
+    } else {
+        (void)err_move(err, ret, &first);
     }
     if (ret)
         w->is_made = false;

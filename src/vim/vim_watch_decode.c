@@ -538,9 +538,7 @@ static int watch_permissions(struct vim_context *ctx, struct vim_watch *watch, s
         memset(&ctx->fault, 0, sizeof(ctx->fault));
         return 0;
     }
-    if (ret && err && !err->code)
-        *err = why;
-    return ret;
+    return err_move(err, ret, &why);
 }
 
 int vim_watch_op_make(struct vim_context *ctx, void *arg, struct err *err) {

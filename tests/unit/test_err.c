@@ -31,11 +31,28 @@ static void remedy_and_detail_need_an_error(void **state) {
     assert_string_equal(err.remedy, "");
 }
 
+static void an_error_is_handed_on(void **state) {
+    struct err from = {0}, err = {0};
+    (void)state;
+    (void)err_set(&from, ERR_TLS, "untrusted");
+    (void)err_remedy(&from, "pin it");
+    assert_int_equal(err_move(&err, 0, &from), 0);
+    assert_int_equal(err.code, 0);
+    assert_int_equal(err_move(&err, ERR_TLS, &from), ERR_TLS);
+    assert_memory_equal(&err, &from, sizeof(err));
+    err_clear(&from);
+    (void)err_set(&from, ERR_IO, "later");
+    assert_int_equal(err_move(&err, ERR_IO, &from), ERR_IO);
+    assert_string_equal(err.text, "untrusted");
+}
+
 static void null_record_is_allowed(void **state) {
     (void)state;
     assert_int_equal(err_set(NULL, ERR_BUSY, "x"), ERR_BUSY);
     assert_int_equal(err_remedy(NULL, "x"), ERR_BUSY);
     assert_int_equal(err_detail(NULL, "x"), ERR_BUSY);
+    assert_int_equal(err_move(NULL, ERR_IO, &(struct err){.code = ERR_IO}), ERR_IO);
+    assert_int_equal(err_remedy(NULL, "x"), ERR_IO);
     err_clear(NULL);
 }
 
@@ -78,9 +95,10 @@ static void unknown_codes_are_internal(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_setter_wins),       cmocka_unit_test(remedy_and_detail_need_an_error),
-        cmocka_unit_test(null_record_is_allowed),  cmocka_unit_test(long_texts_are_cut),
-        cmocka_unit_test(every_code_is_described), cmocka_unit_test(unknown_codes_are_internal),
+        cmocka_unit_test(first_setter_wins),          cmocka_unit_test(remedy_and_detail_need_an_error),
+        cmocka_unit_test(an_error_is_handed_on),      cmocka_unit_test(null_record_is_allowed),
+        cmocka_unit_test(long_texts_are_cut),         cmocka_unit_test(every_code_is_described),
+        cmocka_unit_test(unknown_codes_are_internal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,9 +34,7 @@ static int check_principal(struct access *access, const struct grant *g, struct 
         (void)err_set(err, ERR_UNPROCESSABLE, "there is no local user %s", g->principal_id);
         return err_remedy(err, "compare with GET /v2/users");
     }
-    if (rc && err && !err->code)
-        *err = missing;
-    return rc;
+    return err_move(err, rc, &missing);
 }
 
 static int set_identity(struct grant *g, struct err *err) {
@@ -58,9 +56,7 @@ static int insert(struct access *access, const struct access_caller *caller, con
         (void)err_remedy(&why, "it need not be given again; see: kaasctl grant list, or GET /v2/grants?object_id=...");
     if (rc == ERR_CONFLICT)
         rc = why.code = ERR_NOT_FOUND; /* what one may not see and what is not there are the same */
-    if (rc && err && !err->code)
-        *err = why;
-    return access_finish(access, caller, &deed, rc);
+    return access_finish(access, caller, &deed, err_move(err, rc, &why));
 }
 
 int access_add_grant(struct access *access, const struct access_caller *caller, struct grant *g, struct err *err) {

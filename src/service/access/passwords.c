@@ -59,9 +59,7 @@ static int change_password(struct access *access, const struct password_change *
         err_clear(&why);
         rc = write_once(access, change, hash, &why);
     }
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 int access_reset_password(struct access *access, const struct access_caller *caller, const struct access_password *wanted,

@@ -64,9 +64,7 @@ static int check_vcenter(struct access *access, const struct role_mapping *m, st
         (void)err_set(err, ERR_UNPROCESSABLE, "there is no vCenter %s", m->subject_id);
         return err_remedy(err, "take the id of one of: kaasctl vcenter list");
     }
-    if (rc && err)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* Is there who could tell of such a subject? */

@@ -180,9 +180,7 @@ int access_change_user(struct access *access, const struct access_caller *caller
         if (edit->version_no)
             break;
     }
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* -- removing --------------------------------------------------------------------------------------------------------------- */

@@ -156,9 +156,7 @@ int clusters_change(struct clusters *c, const struct clusters_caller *caller, co
     do
         rc = change_once(c, edit, &audit, &why);
     while (try_again(&rc, edit->version_no, ++attempt, &why));
-    if (rc && err)
-        *err = why;
-    return finish(c, caller, &what, rc);
+    return finish(c, caller, &what, err_move(err, rc, &why));
 }
 
 struct report {
@@ -211,11 +209,9 @@ int clusters_report(struct clusters *c, const struct clusters_caller *caller, co
         struct report report = {.audit = &audit};
         rc = report_once(c, edit, &report, &why);
     } while (try_again(&rc, edit->version_no, ++attempt, &why));
-    if (rc && err)
-        *err = why;
     if (!rc && c->options.on_written)
         c->options.on_written(c->options.on_written_arg);
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 int clusters_remove(struct clusters *c, const struct clusters_caller *caller, const char *id, int64_t version_no,
@@ -287,7 +283,5 @@ int clusters_change_hx(struct clusters *c, const struct clusters_caller *caller,
     do
         rc = change_hx_once(c, &edit, &why);
     while (try_again(&rc, version_no, ++attempt, &why));
-    if (rc && err)
-        *err = why;
-    return finish(c, caller, &what, rc);
+    return finish(c, caller, &what, err_move(err, rc, &why));
 }

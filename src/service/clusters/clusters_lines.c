@@ -120,11 +120,8 @@ static int write_chunks(struct clusters *c, const struct clusters_caller *caller
             (void)err_set(&why, ERR_CANCELED, "nobody waited for it any more");
         else
             (void)write_chunk(c, chunk, lines->is_atomic, &goes_on, &why);
-        if (why.code && first == 0) {
-            if (err)
-                *err = why;
-            return why.code;
-        }
+        if (why.code && first == 0)
+            return err_move(err, why.code, &why);
         if (why.code) {
             set_rest(lines, first, &why);
             return 0;

@@ -225,9 +225,7 @@ int accounts_change(struct identity *identity, const struct accounts_caller *cal
         if (edit->version_no)
             break;
     }
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* -- removing, noting ------------------------------------------------------------------------------------------------------- */

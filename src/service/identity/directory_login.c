@@ -76,11 +76,8 @@ static int prove(struct login *login, struct err *err) {
     rc = source_ask_fresh(login->source, try_password, login, &why);
     if (rc == ERR_CREDENTIALS)
         return refuse(err, is_known ? why.detail : "no account, or several, of that name");
-    if (rc) {
-        if (err)
-            *err = why;
-        return rc;
-    }
+    if (rc)
+        return err_move(err, rc, &why);
     if (!is_known) /* somebody has made that very entry */
         return refuse(err, "no account of that name");
     return *login->account.refusal ? refuse(err, login->account.refusal) : 0;

@@ -141,9 +141,7 @@ static int look_in(struct look_up *look, struct identity_matches *out, unsigned 
                       IDENTITY_MATCHES_MAX, look->reference->name);
         return err_remedy(err, "give the DN");
     }
-    if (err)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 static int judge(struct identity *identity, const struct identity_reference *reference, const struct identity_matches *found,
@@ -216,9 +214,7 @@ int identity_lookup_lane(struct identity *identity, const char *source, struct l
     identity_sources_free(all);
     if (rc == ERR_NOT_FOUND)
         return 0; /* whoever looks up finds that out */
-    if (rc && err)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* -- somebody who is not signed in ------------------------------------------------------------------------------------------- */
@@ -262,7 +258,5 @@ int identity_lookup_person(struct identity *identity, const char *id, struct ide
     identity_sources_free(all);
     if (rc == ERR_NOT_FOUND)
         return err_set(err, rc, "no directory knows the account");
-    if (rc && err)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }

@@ -159,9 +159,7 @@ static int find(struct ldap_conn *conn, const struct ldap_query *query, struct f
         account_done(finding->account);
     if (rc)
         account_done(finding->account);
-    if (rc && err)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 static const char *const *attrs_of(const struct ldap_source *source) {

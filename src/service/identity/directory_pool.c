@@ -169,11 +169,8 @@ static int bind_keytab(struct dir_source *source, const struct ldap_url *url, st
     if (rc)
         return rc;
     rc = gss_ticket_get_service(ticket, service, &name, &fault, &why);
-    if (rc == ERR_CANCELED || rc == ERR_BUSY || fault == GSS_TICKET_FAULT_KDC) {
-        if (err)
-            *err = why;
-        return rc;
-    }
+    if (rc == ERR_CANCELED || rc == ERR_BUSY || fault == GSS_TICKET_FAULT_KDC)
+        return err_move(err, rc, &why);
     return ldap_conn_bind_gssapi(conn, gss_ticket_get_credential(ticket), err);
 }
 
@@ -194,9 +191,7 @@ int source_bind(struct dir_source *source, const struct ldap_url *url, struct ld
     rc = bind_keytab(source, url, *conn, &why);
     if (rc == ERR_UPSTREAM_DENIED && !url->is_tls)
         return bind_sealed(source, url, conn, err);
-    if (rc && err)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* One that is bound and was used lately; the others of its age are closed. */
@@ -278,9 +273,7 @@ static int ask_server(struct dir_source *source, const struct choice *choice, co
         note_bad(source, choice, &why);
     if (*is_asked && question->is_bound)
         give_idle(source, STEAL(conn), choice->server);
-    if (rc && err)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* On a connection that is there already; *is_done is false if there was none, or what there was is lost. */
@@ -294,9 +287,7 @@ static int ask_idle(struct dir_source *source, const struct question *question, 
         *is_done = !is_loss(rc);
         if (*is_done) {
             give_idle(source, conn, choice.server);
-            if (rc && err)
-                *err = why;
-            return rc;
+            return err_move(err, rc, &why);
         }
         ldap_conn_free(conn);
         if (rc == ERR_TIMEOUT) /* else it was closed while it rested, which says nothing about the server */
@@ -325,9 +316,7 @@ static int ask(struct dir_source *source, const struct question *question, struc
         rc = ask_server(source, &choice, question, &is_done, &why);
         is_done = is_done || clock_mono_ms() > until_ms;
     }
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 int source_ask(struct dir_source *source, source_fn *fn, void *arg, struct err *err) {

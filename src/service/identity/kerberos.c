@@ -132,9 +132,7 @@ static int note_use(struct kerberos *k, struct kerberos_peer *out, struct err *e
         out->reason = "replay";
         return kerberos_refuse(err);
     }
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 static int judge(struct kerberos *k, const struct gss_answer *answer, struct kerberos_peer *out, struct err *err) {

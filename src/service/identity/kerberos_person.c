@@ -53,11 +53,8 @@ static int fail(const struct kerberos_peer *peer, int rc, const struct err *why,
                                        : "the ticket says nothing about groups, and no directory serves its realm");
         return err_remedy(err, "an administrator adds the directory of the realm: kaasctl ldap set");
     }
-    if (rc == ERR_CREDENTIALS || rc == ERR_BUSY || rc == ERR_NOMEM) {
-        if (err && !err->code)
-            *err = *why;
-        return rc;
-    }
+    if (rc == ERR_CREDENTIALS || rc == ERR_BUSY || rc == ERR_NOMEM)
+        return err_move(err, rc, why);
     (void)err_set(err, ERR_UNAVAILABLE, "the directory that knows your groups cannot be asked now");
     (void)err_detail(err, "%s", why->text);
     return err_remedy(err, "try again later; an administrator runs: kaasctl ldap test");

@@ -65,9 +65,7 @@ int admin_lease_await(struct link *link, struct admin_lease *out, struct err *er
         err_clear(&why);
         rc = admin_lease_take(link, out, &why);
     }
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 int admin_lease_renew(struct admin_lease *lease, struct err *err) {

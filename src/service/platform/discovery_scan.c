@@ -44,9 +44,7 @@ static int read_clusters(struct link *link, struct vim_cluster_list *out, struct
         err_clear(&why);
         rc = vim_read_clusters(link_client(link), out, &why);
     }
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 static int read_inventory(struct link *link, struct inventory *out, struct err *err) {

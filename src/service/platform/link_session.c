@@ -43,9 +43,7 @@ static int need_material(struct link_session *s, struct err *err) {
     rc = load(s, &why);
     if (!rc || s->material.active.generation || s->material.pending.generation)
         return 0;
-    if (err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* Before any secret is sent: the address may have been given to another vCenter since the last login. */

@@ -121,9 +121,7 @@ static int parse_text(const char *text, size_t n, struct xml_doc **out, struct e
     int rc = xml_parse(text, n, out, &why);
     if (rc == ERR_PROTOCOL || rc == ERR_TOO_LARGE)
         return err_set(err, ERR_UNPROCESSABLE, "this is no OVF environment: %.200s", why.text);
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 int ovf_env_parse(const char *text, size_t n, struct ovf_env *out, struct err *err) {

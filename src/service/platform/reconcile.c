@@ -385,8 +385,7 @@ int reconcile_run(struct link *link, struct reconcile_result *out, struct err *e
     result.was_repaired = w.is_repaired;
     result.has_news = w.is_repaired || before.state != result.note.state || !str_eq(before.problem, result.note.problem);
     work_done(&w);
-    if (rc && err && !err->code)
-        *err = why;
+    (void)err_move(err, rc, &why);
     *out = result;
     return rc;
 }

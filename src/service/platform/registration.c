@@ -210,8 +210,7 @@ static int step_read_inventory(struct registration_work *w, struct err *err) {
     struct err why = {0};
     int rc = discovery_run(w->link, NULL, &why);
     platform_note_written(w->platform);
-    if (rc && err && !err->code)
-        *err = why;
+    (void)err_move(err, rc, &why);
     return link_note(w->link, since_ms, rc, &why);
 }
 

@@ -49,11 +49,8 @@ static int make_or_update(struct registration_work *w, int *role_id, struct err 
     int rc = vim_lookup_role(w->admin, name, role_id, &why);
     if (rc == ERR_NOT_FOUND)
         return vim_add_role(w->admin, name, ids, count, role_id, err);
-    if (rc) {
-        if (err && !err->code)
-            *err = why;
-        return rc;
-    }
+    if (rc)
+        return err_move(err, rc, &why);
     if (!str_eq(w->row.role_name, name))
         return refuse_strange_role(w, err);
     change.role_id = *role_id;

@@ -136,11 +136,8 @@ int registration_require(struct registration_work *w, const char *const *privile
     size_t n = 0;
     int rc = vim_check_root_privileges(w->admin, &query, granted, &why);
     strbuf_init(&missing, 400);
-    if (rc && rc != ERR_UPSTREAM_DENIED) { /* denied: who may not even ask about the root folder has no privilege there */
-        if (err && !err->code)
-            *err = why;
-        return rc;
-    }
+    if (rc && rc != ERR_UPSTREAM_DENIED) /* denied: who may not even ask about the root folder has no privilege there */
+        return err_move(err, rc, &why);
     for (size_t i = 0; i < count; i++)
         if (!granted[i])
             strbuf_addf(&missing, "%s%s", n++ ? ", " : "", privileges[i]);
@@ -246,8 +243,7 @@ int registration_run(struct registration_work *w, registration_step *const *step
     rc = run_steps(w, steps, count, &why);
     if (!w->dry_run)
         note_in_trail(w, rc, &why);
-    if (rc && err && !err->code)
-        *err = why;
+    (void)err_move(err, rc, &why);
     work_done(w);
     return rc;
 }

@@ -191,9 +191,7 @@ int rotation_rotate(struct link *link, const struct registration_caller *caller,
         rc = replace(&w, &why);
     note_in_trail(&w, rc, &why);
     work_done(&w);
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* ---- passwords ---- */
@@ -230,9 +228,7 @@ int rotation_set_password(struct link *link, const char *password, const struct 
         link_retry_login(link);
     note_in_trail(&w, rc, &why);
     work_done(&w);
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* ---- by itself ---- */
@@ -274,9 +270,7 @@ static int finish_or_rotate(struct link *link, struct err *err) {
     else if (!rc && is_old)
         rc = rotate(&w, &why);
     work_done(&w);
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 int rotation_renew(struct link *link, struct err *err) {
@@ -300,7 +294,5 @@ int rotation_renew(struct link *link, struct err *err) {
         return ERR_CANCELED;
     if (rc == ERR_CONFLICT)
         rc = ERR_BUSY;
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }

@@ -100,9 +100,7 @@ static int end_session(struct vim_client *client, const char *key, struct err *e
     int rc = vim_terminate_session(client, key, &why);
     if (!rc || rc == ERR_NOT_FOUND) /* it ended by itself meanwhile */
         return 0;
-    if (err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* Of others than who asks. To be asked after the list was read: who has a session in it had begun before. */
@@ -146,7 +144,5 @@ int session_sweep_work(struct link *link, struct err *err) {
     int rc = session_sweep(link, link_client(link), &why);
     if (rc == ERR_UPSTREAM_DENIED)
         return 0;
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }

@@ -59,9 +59,7 @@ static int check_password(struct link *link, const struct vc_proof *proof, struc
         (void)err_set(err, ERR_FORBIDDEN, "this account has no permission at the vCenter");
         return err_remedy(err, "an administrator of the vCenter gives it a role on the vSphere clusters it shall see");
     }
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* A plug-in's session id becomes a clone ticket at this vCenter, and that is redeemed at once. */
@@ -90,9 +88,7 @@ static int check_key(struct link *link, const struct vc_proof *proof, struct vim
         return 0;
     }
     vim_user_session_done(&found);
-    if (err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 static int name_user(const char *user, struct vim_user_session *out, struct err *err) {
@@ -113,9 +109,7 @@ static int check_user(struct link *link, const struct vc_proof *proof, struct vi
     int rc = vim_check_root_privileges(link_client(link), &query, &granted, &why);
     if (rc == ERR_NOT_FOUND)
         return err_set(err, ERR_CREDENTIALS, "the vCenter does not know this user");
-    if (rc && err && !err->code)
-        *err = why;
-    return rc ? rc : name_user(proof->user, out, err);
+    return rc ? err_move(err, rc, &why) : name_user(proof->user, out, err);
 }
 
 int vc_people_check(struct link *link, const struct vc_proof *proof, struct vim_user_session *out, bool *is_program,
@@ -179,9 +173,7 @@ int vc_people_ask_rights(struct link *link, const struct vim_user_session *who, 
     (void)link_note(link, since_ms, rc == ERR_NOT_FOUND ? 0 : rc, &why);
     if (rc == ERR_NOT_FOUND)
         return 0; /* the vCenter does not know this user any more: nothing may be viewed */
-    if (rc && err && !err->code)
-        *err = why;
-    return rc ? rc : collect(objects, granted, out, err);
+    return rc ? err_move(err, rc, &why) : collect(objects, granted, out, err);
 }
 
 int vc_people_ask_root(struct link *link, const struct vim_user_session *who, const struct vim_root_query *privileges, bool *out,
@@ -199,7 +191,5 @@ int vc_people_ask_root(struct link *link, const struct vim_user_session *who, co
     *out = false;
     for (size_t i = 0; !rc && i < privileges->count; i++)
         *out = *out || granted[i];
-    if (rc && rc != ERR_NOT_FOUND && err && !err->code)
-        *err = why;
-    return rc == ERR_NOT_FOUND ? 0 : rc;
+    return rc == ERR_NOT_FOUND ? 0 : err_move(err, rc, &why);
 }

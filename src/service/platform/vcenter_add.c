@@ -128,8 +128,7 @@ int registration_add(struct platform *platform, const struct vcenter_add *add, c
         (void)snprintf(id, 37, "%s", vc.id);
     if (!rc)
         rc = platform_sync(platform, &why);
-    if (rc && err && !err->code)
-        *err = why;
+    (void)err_move(err, rc, &why);
     vcenter_done(&vc);
     platform_note_written(platform);
     return rc;
@@ -181,7 +180,5 @@ int registration_remove(struct platform *platform, const char *id, const struct 
         platform_audit(platform, &deed);
     vcenter_done(&vc);
     platform_note_written(platform);
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }

@@ -223,8 +223,7 @@ int vcenter_change(struct platform *platform, const char *id, const struct vcent
         deed.reason = why.text;
         platform_audit(platform, &deed);
     }
-    if (rc && err && !err->code)
-        *err = why;
+    (void)err_move(err, rc, &why);
     vcenter_free(row);
     return rc;
 }

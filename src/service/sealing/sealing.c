@@ -177,9 +177,7 @@ static int read_file(struct sealing *s, struct err *err) {
     (void)pthread_mutex_lock(&s->lock);
     rc = read_file_locked(s, &why);
     (void)pthread_mutex_unlock(&s->lock);
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* -- sealing anew ---------------------------------------------------------------------------------------------------------- */
@@ -317,9 +315,7 @@ int sealing_rotate(struct sealing *s, const struct sealing_caller *caller, struc
                                             .request_id = caller->request_id,
                                             .result = err_slug(rc)}};
     (void)audit_store_append(s->options.store, &record, NULL);
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 void sealing_report_done(struct sealing_report *report) {

@@ -96,11 +96,8 @@ static int make_file(const char *path, const struct strbuf *text, enum file_kind
     if (rc)
         return rc;
     const int made = fs_write_new(path, text->data, text->len, mode_of(kind), &why);
-    if (made && made != ERR_EXISTS) {
-        if (err)
-            *err = why;
-        return made;
-    }
+    if (made && made != ERR_EXISTS)
+        return err_move(err, made, &why);
     rc = mend_file(path, kind, user, &is_mended, err);
     *became = !made ? SETUP_MADE : is_mended || is_folder_mended ? SETUP_MENDED : SETUP_KEPT;
     return rc;

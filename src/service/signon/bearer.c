@@ -158,8 +158,7 @@ static int rotate(struct signon *s, const char *sid, const char *jti, char *next
     rc = session_store_rotate(s->options.store, &rotation, &lost);
     if (rc == ERR_PRECONDITION)
         return take_successor(s, sid, jti, next, err);
-    if (rc && err && !err->code)
-        *err = lost;
+    (void)err_move(err, rc, &lost);
     if (!rc) /* else the change feed, or the slow way of the next call, tells memory */
         (void)signon_apply_session_change(s, sid, NULL);
     return rc;

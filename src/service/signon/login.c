@@ -51,11 +51,8 @@ static int check_local(struct signon *s, struct local_check *check, struct err *
     struct user *user = NULL;
     bool fits;
     int rc = user_store_load_by_name(s->options.store, check->name, &user, &missing);
-    if (rc && rc != ERR_NOT_FOUND) {
-        if (err)
-            *err = missing;
-        return rc;
-    }
+    if (rc && rc != ERR_NOT_FOUND)
+        return err_move(err, rc, &missing);
     fits = passwd_verify(check->password, user ? user->password_hash : NULL);
     check->known = user;
     check->reason = reason_of(user, fits);
@@ -76,9 +73,7 @@ static int look_again(struct signon *s, const void *arg, struct err *err) {
         (void)err_detail(err, "the user was changed or removed meanwhile");
         return rc;
     }
-    if (err && !err->code)
-        *err = missing;
-    return rc;
+    return err_move(err, rc, &missing);
 }
 
 struct login {

@@ -147,9 +147,7 @@ static int check_now(struct signon_check *c, struct outcome *o, struct err *err)
         note_refusal(c);
     if (rc == ERR_CREDENTIALS)
         return refuse_proof(c->proof.kind, err);
-    if (rc)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 /* It gave way to another party's, or the lane ends: the service stops, or the vCenter got another address. */
@@ -300,11 +298,9 @@ bool signon_check_is_in_lane(const struct signon_check *c) {
 int signon_check_take(struct signon_check *c, struct outcome **out, struct err *err) {
     if (!c->is_settled || (!c->seat.code && !c->seat.result))
         return err_set(err, ERR_INTERNAL, "the check gave no result");
-    if (c->seat.code && err && !err->code)
-        *err = c->seat.err;
     if (!c->seat.code)
         *out = outcome_ref(c->seat.result);
-    return c->seat.code;
+    return err_move(err, c->seat.code, &c->seat.err);
 }
 
 int signon_refuse_unasked(struct signon *s, const struct signon_caller *caller, const struct signon_proof *proof,

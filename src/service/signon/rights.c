@@ -169,11 +169,8 @@ static void read_parts(struct signon *s, struct live_session *live, const struct
 /* One code for all that keeps us from knowing, with the reason in words: the caller can do nothing but come back. */
 static int say_unknown(const struct err *why, struct err *err) {
     bool has_reason = why && why->code;
-    if (has_reason && (why->code == ERR_CANCELED || why->code == ERR_SESSION_ENDED || why->code == ERR_RIGHTS_UNKNOWN)) {
-        if (err && !err->code)
-            *err = *why;
-        return why->code;
-    }
+    if (has_reason && (why->code == ERR_CANCELED || why->code == ERR_SESSION_ENDED || why->code == ERR_RIGHTS_UNKNOWN))
+        return err_move(err, why->code, why);
     (void)err_set(err, ERR_RIGHTS_UNKNOWN,
                   "what you may see is not known, because the vCenter that you came from cannot be asked%s%.300s",
                   has_reason ? ": " : " at the moment", has_reason ? why->text : "");

@@ -122,11 +122,8 @@ static bool has_active(const struct signing_key_list *list) {
 static int make_and_list_again(struct signon *s, struct signing_key_list *list, struct err *err) {
     struct err why = {0};
     int rc = make_first(s, &why);
-    if (rc && rc != ERR_EXISTS) {
-        if (err)
-            *err = why;
-        return rc;
-    }
+    if (rc && rc != ERR_EXISTS)
+        return err_move(err, rc, &why);
     signing_key_list_done(list);
     return key_store_list(s->options.store, list, err);
 }
@@ -186,9 +183,7 @@ int signing_keys_load(struct signon *s, struct err *err) {
     (void)pthread_mutex_lock(&s->keys_lock);
     rc = load_locked(s, &why);
     (void)pthread_mutex_unlock(&s->keys_lock);
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 int signon_apply_key_change(struct signon *s, struct err *err) {

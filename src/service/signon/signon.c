@@ -374,9 +374,7 @@ static int write_session(struct signon *s, const struct session *row, const stru
         return err_set(err, ERR_CREDENTIALS, "this proof was used before");
     if (line_stands_in_the_way(rc))
         return write_session_alone(s, row, once, err);
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 int signon_check_pace(struct signon *s, const struct principal *who, struct signon_audit *event, struct err *err) {
@@ -464,9 +462,7 @@ int signon_write_end(struct signon *s, const struct signon_ending *ending, struc
     }
     if (rc)
         signon_audit(s, ending->caller, ending->event, ending->result ? ending->result : rc);
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 void signon_count_lost_audit(void) {
@@ -504,9 +500,7 @@ int signon_reload_session(struct signon *s, const char *sid, struct session **ro
     (void)pthread_mutex_unlock(lock);
     *row = found;
     *live = kept;
-    if (rc && err && !err->code)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 int signon_apply_session_change(struct signon *s, const char *sid, struct err *err) {
