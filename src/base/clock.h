@@ -25,6 +25,8 @@ void clock_advance_ms(int64_t by_ms);
 /* Tests only: back to the real clocks. */
 void clock_unfake(void);
 
+#define CLOCK_DAY_MS (24 * 3600 * INT64_C(1000))
+
 #define CLOCK_RFC3339_BYTES 32
 /* Writes UTC as RFC 3339 with milliseconds ("2026-01-31T12:00:00.000Z"); `out` needs CLOCK_RFC3339_BYTES. */
 void clock_format(int64_t wall_ms, char *out);

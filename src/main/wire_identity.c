@@ -10,8 +10,6 @@
 #include "wire_private.h"
 #include "x509.h"
 
-#define DAY_MS (24LL * 3600 * 1000)
-
 int wire_make_identity(struct wire *w, struct err *err) {
     const struct identity_options options = {
         .store = w->store,
@@ -48,10 +46,10 @@ bool wire_get_name(void *arg, const char *id, char *out) {
 /* What is to be said about the servers' certificate; false if nothing is. */
 static bool judge_certificate(const struct directory_report *report, char *out, size_t n) {
     const int64_t left_ms = report->certificate_end_ms - clock_wall_ms();
-    if (!report->certificate_end_ms || left_ms > X509_EXPIRY_WARNING_DAYS * DAY_MS)
+    if (!report->certificate_end_ms || left_ms > X509_EXPIRY_WARNING_MS)
         return false;
     (void)snprintf(out, n, "the certificate of the directory %s ends in %lld days", report->source.name,
-                   (long long)(left_ms > 0 ? left_ms / DAY_MS : 0));
+                   (long long)(left_ms > 0 ? left_ms / CLOCK_DAY_MS : 0));
     return true;
 }
 

@@ -11,8 +11,6 @@
 #include "wire_private.h"
 #include "x509.h"
 
-#define DAY_MS (24 * 3600 * INT64_C(1000))
-#define WARN_MS (X509_EXPIRY_WARNING_DAYS * DAY_MS)
 #define RENEW_PERIOD_MS (6 * 3600 * INT64_C(1000))
 
 static int renew(struct link *link, struct err *err) {
@@ -92,9 +90,9 @@ static void check_expiry(void *arg, const struct wire_expiry *e) {
     int64_t left_ms = e->not_after_ms - clock_wall_ms();
     struct api_check check = {.status = left_ms <= 0 ? 2 : 1,
                               .is_elsewhere = e->vcenter,
-                              .since_ms = left_ms <= 0 ? e->not_after_ms : e->not_after_ms - WARN_MS};
+                              .since_ms = left_ms <= 0 ? e->not_after_ms : e->not_after_ms - X509_EXPIRY_WARNING_MS};
     char name[LINK_NAME_BYTES + 32], detail[LINK_NAME_BYTES + 200], until[CLOCK_RFC3339_BYTES];
-    if (left_ms > WARN_MS)
+    if (left_ms > X509_EXPIRY_WARNING_MS)
         return;
     clock_format(e->not_after_ms, until);
     (void)snprintf(name, sizeof(name), "%s_certificate%s%s", e->what, e->vcenter ? ":" : "", e->vcenter ? e->vcenter : "");
@@ -103,7 +101,7 @@ static void check_expiry(void *arg, const struct wire_expiry *e) {
                    : e->what[0] == 'l' ? "login"
                                        : "server's own",
                    e->vcenter ? " of vCenter " : "", e->vcenter ? e->vcenter : "", left_ms <= 0 ? "ended on" : "ends on", until,
-                   (long long)((left_ms <= 0 ? -left_ms : left_ms) / DAY_MS), left_ms <= 0 ? "ago" : "left");
+                   (long long)((left_ms <= 0 ? -left_ms : left_ms) / CLOCK_DAY_MS), left_ms <= 0 ? "ago" : "left");
     check.name = name;
     check.detail = detail;
     check.remedy = remedy_of(e);

@@ -13,7 +13,6 @@
 #include "x509.h"
 
 #define PEM_BYTES_MAX (4U * 1024U * 1024U) /* revocation lists of large CAs */
-#define DAY_MS (24LL * 3600 * 1000)
 
 static int read_file(const char *path, char **out, struct err *err) {
     _cleanup_strbuf_ struct strbuf text = {0};
@@ -92,7 +91,7 @@ static struct ending find_ending(const struct dir_platform *platform, int64_t be
 
 static void check_endings(const struct dir_platform *platform, api_check_fn *fn, void *sink) {
     const int64_t now_ms = clock_wall_ms();
-    const struct ending found = find_ending(platform, now_ms + X509_EXPIRY_WARNING_DAYS * DAY_MS);
+    const struct ending found = find_ending(platform, now_ms + X509_EXPIRY_WARNING_MS);
     _cleanup_free_ char *detail = NULL, *remedy = NULL;
     char at[CLOCK_RFC3339_BYTES];
     struct api_check check = {.name = "service_certificates", .status = 1, .since_ms = now_ms};
@@ -103,7 +102,7 @@ static void check_endings(const struct dir_platform *platform, api_check_fn *fn,
                         found.count, X509_EXPIRY_WARNING_DAYS, found.account->name, at);
     remedy = str_format("give the new certificate beside the old one: kaasctl service set %s --add-certificate FILE",
                         found.account->name);
-    check.since_ms = found.at_ms - X509_EXPIRY_WARNING_DAYS * DAY_MS;
+    check.since_ms = found.at_ms - X509_EXPIRY_WARNING_MS;
     check.detail = detail;
     check.remedy = remedy;
     fn(sink, &check);

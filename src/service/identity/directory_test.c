@@ -18,7 +18,6 @@
 #define NO_AUTH_DATA_REQUIRED 0x2000000LL /* userAccountControl (MS-ADTS 2.2.16) */
 #define FILTER_BYTES_MAX 16384U
 #define SERVICES_MAX 100U
-#define DAY_MS (24LL * 3600 * 1000)
 
 const char *directory_outcome_name(enum directory_outcome outcome) {
     static const char *const words[] = {[DIRECTORY_STEP_OK] = "ok",
@@ -106,8 +105,8 @@ static void look_tls(struct visit *v, struct directory_finding *f) {
     left_ms = ldap_conn_cert_ends_ms(v->conn) - clock_wall_ms();
     say(f, DIRECTORY_STEP_OK, "%s, the certificate is trusted%s", v->url->is_tls ? "TLS" : "StartTLS",
         ldap_conn_cert_ends_ms(v->conn) ? "" : "; when it ends is not known");
-    if (ldap_conn_cert_ends_ms(v->conn) && left_ms < X509_EXPIRY_WARNING_DAYS * DAY_MS) {
-        say(f, DIRECTORY_STEP_WARNING, "the certificate is trusted, but ends in %lld days", (long long)(left_ms / DAY_MS));
+    if (ldap_conn_cert_ends_ms(v->conn) && left_ms < X509_EXPIRY_WARNING_MS) {
+        say(f, DIRECTORY_STEP_WARNING, "the certificate is trusted, but ends in %lld days", (long long)(left_ms / CLOCK_DAY_MS));
         advise(f, "renew it at the directory; with one that has ended nobody signs in by it");
     }
 }

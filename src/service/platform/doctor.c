@@ -19,7 +19,6 @@
 #define CONNECT_LIMIT_MS 5000L /* each connection */
 #define CALL_LIMIT_MS 8000L    /* each call */
 #define EXAMINATIONS_MAX 2     /* at the same time: the lane has other work, too */
-#define DAY_MS (24LL * 3600 * 1000)
 
 /* -- words ------------------------------------------------------------------------------------------------------------------- */
 
@@ -103,8 +102,8 @@ enum doctor_status doctor_judge_expiry(int64_t not_after_ms, char *words, size_t
         (void)snprintf(words, words_bytes, "expired on %s", at);
         return DOCTOR_FAILED;
     }
-    if (left_ms < X509_EXPIRY_WARNING_DAYS * DAY_MS) {
-        (void)snprintf(words, words_bytes, "expires in %lld days, on %s", (long long)(left_ms / DAY_MS), at);
+    if (left_ms < X509_EXPIRY_WARNING_MS) {
+        (void)snprintf(words, words_bytes, "expires in %lld days, on %s", (long long)(left_ms / CLOCK_DAY_MS), at);
         return DOCTOR_WARNING;
     }
     (void)snprintf(words, words_bytes, "valid until %s", at);

@@ -18,7 +18,6 @@
 #include "server_cert.h"
 #include "x509.h"
 
-#define DAY_MS (24LL * 3600 * 1000)
 #define PEM_BYTES_MAX (4U * 1024U * 1024U)
 #define NO_KEY_REMEDY \
     "first set-up: run kaasctl init; else put the key file of another replica, or the one from the backup, in its place"
@@ -50,7 +49,7 @@ static void check_validity(const struct server_cert_paths *paths, const struct x
         config_report_fault(report, option, fault.text, remedy);
         return;
     }
-    if (!fault.code && now_ms + X509_EXPIRY_WARNING_DAYS * DAY_MS >= info->not_after_ms)
+    if (!fault.code && now_ms + X509_EXPIRY_WARNING_MS >= info->not_after_ms)
         (void)err_set(&fault, ERR_CONFIG, "the certificate %s expires at %s", paths->cert, at);
     if (fault.code)
         config_report_warning(report, option, fault.text, remedy);
