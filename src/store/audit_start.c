@@ -23,7 +23,7 @@
 
 #define FILE_BYTES_MAX 1024U
 #define FILE_MODE 0600
-#define COMMENT "# The last audit line that this replica has written; it goes with the database. See docs/audit.md.\n"
+#define COMMENT "# The last audit line that this replica has written; it goes with the database. See docs/admin/audit.md.\n"
 #define ACCEPT "kaasctl audit accept-restore, on the host of this replica"
 
 struct file {

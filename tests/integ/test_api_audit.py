@@ -132,7 +132,7 @@ def test_the_longest_query_is_answered(admin: Api) -> None:
 
 def test_who_misspells_an_action_hears_where_they_are_listed(admin: Api, world: World) -> None:
     problem = admin.refused(400, "invalid_request", "GET", "/v2/audit", params={"action": "loginn"})
-    assert problem["remedy"] == "kaasctl audit actions lists them, as does docs/audit.md"
+    assert problem["remedy"] == "kaasctl audit actions lists them, as does docs/admin/audit.md"
     refused = world.kaasd.ctl.run("audit", "list", "--action", "loginn")
     assert refused.returncode == 1 and "kaasctl audit actions" in refused.stderr
     listed = {item["action"] for item in world.kaasd.ctl.json("audit", "actions")}

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long(180),
 ALL = sorted(sample.name for sample in SAMPLES)
 KINDS = ("ending TLS", "passing TLS through")
 OPTIONS: dict[str, Any] = {"server": {"trusted_proxies": ["127.0.0.1"], "drain": "3s"}}
-REPEAT_AFTER_S = 1.0  # as docs/replicas.md asks of clients: what is left of a process that dies still takes requests for a moment
+REPEAT_AFTER_S = 1.0  # as docs/admin/replicas.md asks of clients: what is left of a process that dies still takes requests for a moment
 BAD_GATEWAY = 502  # the balancer's: the replica it had asked died before it had answered
 
 

@@ -1,5 +1,5 @@
 """Requests that two servers may read differently, and paths and header fields that want to be taken for others: byte by byte, at the
-daemon itself and through haproxy as docs/replicas.md sets it up. Whatever comes, each request has one answer, what cannot be told
+daemon itself and through haproxy as docs/admin/replicas.md sets it up. Whatever comes, each request has one answer, what cannot be told
 apart ends the connection, and nothing behind it is taken for a request."""
 
 # SPDX-License-Identifier: GPL-3.0-or-later

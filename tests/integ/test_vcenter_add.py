@@ -267,7 +267,7 @@ def test_two_vcenters_that_differ_are_both_known(known: World, make_vcenter: Cal
 def test_the_loop_of_the_docs_joins_what_a_file_lists(new: World, make_vcenter: Callable[..., StrictVcenter], tmp_path: Path) -> None:
     """Run twice: the second time all are there. The password of each is the same here, as it is in linked mode."""
     other = make_vcenter("second", world=with_uuid(tmp_path, OTHER_UUID))
-    loop = re.search(r"```sh\n(while read .*?)```", (TOP / "docs/vcenter.md").read_text(), re.S)
+    loop = re.search(r"```sh\n(while read .*?)```", (TOP / "docs/admin/vcenter.md").read_text(), re.S)
     assert loop
     admin = new.vcenter.admin
     lines = [f"{vc.address} {name} {vc.sha256} --tunnel-port {vc.tunnel_port}\n" for vc, name in ((new.vcenter, "East"), (other, "West"))]

@@ -45,5 +45,5 @@ def test_the_architecture_names_no_file_that_is_gone() -> None:
 
 def test_the_reference_of_options_is_that_of_the_program() -> None:
     said = subprocess.run([program("kaasd"), "--print-reference"], capture_output=True, text=True, check=True).stdout
-    written = (TOP / "docs/configuration.md").read_text()
-    assert written == said, "make it again: build/src/main/kaasd --print-reference > docs/configuration.md"
+    written = (TOP / "docs/admin/configuration.md").read_text()
+    assert written == said, "make it again: build/src/main/kaasd --print-reference > docs/admin/configuration.md"

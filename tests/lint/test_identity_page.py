@@ -1,4 +1,4 @@
-"""docs/identity.md tells the directory administrator what the code does: its tables, commands and settings are held against the code."""
+"""docs/admin/identity.md tells the directory administrator what the code does: its tables, commands and settings are held against the code."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from csource import TOP
 from world.places import program
 
-PAGE = (TOP / "docs/identity.md").read_text()
+PAGE = (TOP / "docs/admin/identity.md").read_text()
 README = (TOP / "README.md").read_text()
 ROLES = ["admin", "provisioner", "user", "service"]
 MASKS = {"ADMIN": ROLES[:1], "WRITERS": ROLES[:2], "PERSONS": ROLES[:3], "ANY": ROLES}

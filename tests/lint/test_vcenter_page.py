@@ -1,4 +1,4 @@
-"""docs/vcenter.md tells the vSphere administrator what the code does: its tables are held against the code's own."""
+"""docs/admin/vcenter.md tells the vSphere administrator what the code does: its tables are held against the code's own."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from csource import TOP
 
-PAGE = (TOP / "docs/vcenter.md").read_text()
+PAGE = (TOP / "docs/admin/vcenter.md").read_text()
 ROLE = re.findall(r'ROLE_PRIVILEGE\("([^"]+)", \w+, "([^"]+)"\)', (TOP / "extension/role.def").read_text())
 
 
@@ -41,8 +41,8 @@ def test_the_settings_are_real() -> None:
 
 
 def test_the_steps_of_the_doctor_are_real() -> None:
-    """docs/compatibility.md names the step that settles an assumption."""
-    rows = [line for line in (TOP / "docs/compatibility.md").read_text().splitlines() if line.startswith("|")]
+    """docs/admin/compatibility.md names the step that settles an assumption."""
+    rows = [line for line in (TOP / "docs/admin/compatibility.md").read_text().splitlines() if line.startswith("|")]
     told = {word for row in rows for words in re.findall(r"doctor ((?:`\w+`[^`;|]*?,? ?(?:and )?)+)", row.split("|")[-2])
             for word in re.findall(r"`(\w+)`", words)}
     real = set(re.findall(r'\{DOCTOR_\w+, "(\w+)"', (TOP / "src/service/platform/doctor.c").read_text()))

@@ -1,4 +1,4 @@
-"""haproxy in front of several replicas, with the very configuration that docs/replicas.md shows; only addresses and files are replaced."""
+"""haproxy in front of several replicas, with the very configuration that docs/admin/replicas.md shows; only addresses and files are replaced."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .kaasd import Kaasd
 from .places import TOP, Scratch, WorldError, free_port
 from .process import Process, run
 
-PAGE = TOP / "docs/replicas.md"
+PAGE = TOP / "docs/admin/replicas.md"
 SERVER = re.compile(r"^( +server \S+ )(\S+)(.*)$", re.M)
 UP = "2"  # srv_op_state of "show servers state": https://docs.haproxy.org/2.6/management.html#9.3
 
 
 def example(word: str) -> str:
-    """The configuration in docs/replicas.md whose first line names `word`."""
+    """The configuration in docs/admin/replicas.md whose first line names `word`."""
     for block in re.findall(r"```haproxy\n(.*?)```", PAGE.read_text(), re.S):
         if word in block.splitlines()[0]:
             return str(block)
-    raise WorldError(f"docs/replicas.md shows no haproxy configuration for {word}")
+    raise WorldError(f"docs/admin/replicas.md shows no haproxy configuration for {word}")
 
 
 class Haproxy:
@@ -40,7 +40,7 @@ class Haproxy:
             raise WorldError("haproxy is missing: install the Debian package haproxy")
         checked = run([found, "-c", "-f", self.config])
         if checked.returncode:
-            raise WorldError(f"haproxy does not take the configuration of docs/replicas.md:\n{checked.stdout}{checked.stderr}")
+            raise WorldError(f"haproxy does not take the configuration of docs/admin/replicas.md:\n{checked.stdout}{checked.stderr}")
         self.process = Process(f"haproxy-{self.port}", [found, "-db", "-f", self.config], scratch.log)
         self.process.wait_until(lambda: self.up() == len(replicas), "both replicas behind it")
 

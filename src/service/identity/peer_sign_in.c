@@ -152,9 +152,9 @@ static bool judge_first(struct visit *v) {
 
 /* -- our own account ------------------------------------------------------------------------------------------------------- */
 
-#define NO_ACCOUNT_REMEDY                                                                                                     \
-    "add the account's own principal to the keytab (docs/identity.md), or name it: kaasctl peer set HX --principal NAME; in " \
-    "Active Directory an SPN gets no ticket"
+#define NO_ACCOUNT_REMEDY                                                                                                        \
+    "add the account's own principal to the keytab (docs/admin/identity.md), or name it: kaasctl peer set HX --principal NAME; " \
+    "in Active Directory an SPN gets no ticket"
 
 /* The keytab's first principal that is none of a service. */
 static bool find_account(struct visit *v) {
@@ -333,7 +333,7 @@ static void forget(struct visit *v) {
 
 static bool walk(struct visit *v) {
     if (!v->peers->options.kerberos)
-        return fail(v, "no_keytab", "set auth.kerberos.keytab, see docs/identity.md", "no keytab is configured");
+        return fail(v, "no_keytab", "set auth.kerberos.keytab, see docs/admin/identity.md", "no keytab is configured");
     v->spn = hx_peer_spn(v->peer);
     if (!v->spn)
         return fail(v, "no_ticket", "see the memory of this host", "out of memory");

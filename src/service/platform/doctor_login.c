@@ -63,7 +63,7 @@ static void tell_attempt(const struct visit *v, struct doctor_finding *f, const 
         doctor_say(f, f->status, "does not work: see \"%s\" above", doctor_title(v, port));
     doctor_advise(f, "%s",
                   other_works ? "nothing to do as long as another way works"
-                              : "mend that port, or log in another way (docs/vcenter.md, \"Login ways\")");
+                              : "mend that port, or log in another way (docs/admin/vcenter.md, \"Login ways\")");
 }
 
 /* Only the ways of certificates: a password is not sent for a probe. */
@@ -267,5 +267,6 @@ void doctor_look_privileges(struct visit *v, struct doctor_finding *f) {
     }
     doctor_say(f, status, "%s", text.len ? text.data : "all that we need are there");
     if (text.len)
-        doctor_advise(f, "grant %s a role with these on the vCenter object (docs/vcenter.md, \"Privileges\")", v->own.user_name);
+        doctor_advise(f, "grant %s a role with these on the vCenter object (docs/admin/vcenter.md, \"Privileges\")",
+                      v->own.user_name);
 }

@@ -151,7 +151,7 @@ static void judge_inner(const struct visit *v, struct doctor_finding *f, const s
 static void port_failed(const struct visit *v, struct doctor_finding *f, const struct err *err, unsigned port,
                         unsigned other_port) {
     doctor_say_error(f, weight(v, other_port), err, NULL);
-    doctor_advise(f, "open TCP port %u from this host to %s, or log in another way (docs/vcenter.md, \"Login ways\")", port,
+    doctor_advise(f, "open TCP port %u from this host to %s, or log in another way (docs/admin/vcenter.md, \"Login ways\")", port,
                   v->vc->address);
 }
 
@@ -160,8 +160,8 @@ static void tunnel_failed(const struct visit *v, struct doctor_finding *f, const
     if (status && status / 100 != 2) {
         doctor_say(f, how_bad, "port %u answers, but refuses CONNECT " TUNNEL_TARGET " with HTTP status %ld", v->vc->tunnel_port,
                    status);
-        doctor_advise(f,
-                      "this vCenter offers no tunnel: use a service account or a direct port (docs/vcenter.md, \"Login ways\")");
+        doctor_advise(
+            f, "this vCenter offers no tunnel: use a service account or a direct port (docs/admin/vcenter.md, \"Login ways\")");
         return;
     }
     doctor_say(f, how_bad, "port %u takes connections, but then: %s", v->vc->tunnel_port, err->text);

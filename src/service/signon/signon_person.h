@@ -42,7 +42,7 @@ struct signon_password {
     const char *user;    /* as it was given, for the audit trail */
     const char *account; /* the same in one spelling but for case and blanks, for the throttle */
 };
-/* May somebody try a password now? Delays after failures, docs/identity.md; nobody is locked out. A refusal is written into the audit trail:
+/* May somebody try a password now? Delays after failures, docs/admin/identity.md; nobody is locked out. A refusal is written into the audit trail:
  * blocks only then (database). ERR_TOO_MANY with retry_after_s. */
 int signon_admit_password(struct signon *signon, const struct signon_caller *caller, const struct signon_password *given,
                           struct err *err);
