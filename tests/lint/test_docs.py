@@ -54,11 +54,25 @@ def test_the_architecture_names_no_function_that_is_gone() -> None:
     assert not named - defined, "no such function there any more: " + ", ".join(sorted(named - defined))
 
 
+def test_the_files_to_touch_are_there() -> None:
+    recipes = (TOP / "docs/CONTRIBUTING.md").read_text().split("\n## How to add\n")[1].split("\n## ")[0]
+    named = {name for name in re.findall(r"`([\w.-]+(?:/[\w.-]+)+)`", recipes) if not re.search(r"NNNN|NOUN", name)}
+    built = {"build/src/main/kaasd"}
+    assert len(named) > 40
+    assert not (gone := sorted(name for name in named - built if not (TOP / name).exists())), f"no such file any more: {gone}"
+
+
 def test_every_page_that_is_named_is_there() -> None:
     page = re.compile(r"\bdocs/[\w/-]+\.(?:md|yaml)\b(?!\.)")
     named = {(path, name) for path in csource.tracked() for name in page.findall(path.read_text(errors="replace"))}
     gone = sorted(f"{path.relative_to(TOP)}: {name}" for path, name in named if not (TOP / name).exists())
     assert not gone, "no such page:\n" + "\n".join(gone)
+
+
+def test_the_readme_lists_every_page() -> None:
+    listed = re.findall(r"`([\w/.-]+)`", (TOP / "README.md").read_text().split("\n## Read on\n")[1])
+    pages = {str(path.relative_to(TOP)) for path in csource.tracked("docs/*", "*.md")} - {"README.md"}
+    assert sorted(set(listed) - {"COPYING"}) == sorted(pages)
 
 
 def test_the_reference_of_options_is_that_of_the_program() -> None:
