@@ -5,12 +5,10 @@ src_gss_libgss_a_SOURCES = \
     src/gss/challenge.h \
     src/gss/gss_accept.c \
     src/gss/gss_acceptor.h \
-    src/gss/gss_cred.c \
     src/gss/gss_init.c \
     src/gss/gss_init.h \
     src/gss/gss_keytab.c \
     src/gss/gss_keytab.h \
-    src/gss/gss_peer.c \
     src/gss/gss_private.h \
     src/gss/gss_ticket.c \
     src/gss/gss_ticket.h \

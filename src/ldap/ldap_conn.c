@@ -1,4 +1,4 @@
-/* One connection to a directory server: reaching it, TLS. Layer 2 (ldap).
+/* One connection to a directory server: reaching it, TLS, binding, searching. Layer 2 (ldap); the only file that sees libldap.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * We resolve and connect by ourselves, and hand the socket to libldap: its own look-up of names holds a lock of the process while a name server is
@@ -8,26 +8,137 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ldap.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openldap.h> /* ldap_init_fd */
 #include <poll.h>
+#include <pthread.h>
+#include <sasl/sasl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
-#include "ldap_guard.h"
-#include "ldap_private.h"
 #include "net_look.h"
 #include "str.h"
 #include "x509.h"
 
 #define ANSWER_BYTES_MAX ((ber_len_t)16 * 1024 * 1024)
+/* Where libldap opens a lost connection anew. */
+#define LDAP_NOWHERE "ldapi://%2Fnonexistent"
+
+struct ldap_conn {
+    LDAP *ld;
+    long call_timeout_ms;
+    int64_t cert_ends_ms;
+    bool is_started; /* TLS is there */
+    bool is_for_kerberos, is_sealed;
+    char place[280]; /* "ldaps://dc1.ad.test:636", for messages */
+};
+
+struct ldap_entry {
+    LDAP *ld;
+    LDAPMessage *message;
+};
+
+/* A thread that cuts a socket when the time is up. */
+struct ldap_guard {
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards the two below */
+    pthread_cond_t ended;
+    bool is_over, has_fired;
+    struct timespec until; /* monotonic */
+    int fd;                /* a duplicate: it stays what it is, whoever closes the other */
+};
+
+/* -- a limit for what libldap does not limit ----------------------------------------------------------------------- */
+
+static void *watch(void *arg) {
+    struct ldap_guard *guard = arg;
+    int rc = 0;
+    (void)pthread_mutex_lock(&guard->lock);
+    while (!guard->is_over && rc != ETIMEDOUT)
+        rc = pthread_cond_timedwait(&guard->ended, &guard->lock, &guard->until);
+    if (!guard->is_over) {
+        guard->has_fired = true;
+        (void)shutdown(guard->fd, SHUT_RDWR); /* whoever waits for the peer is told that it is gone */
+    }
+    (void)pthread_mutex_unlock(&guard->lock);
+    return NULL;
+}
+
+static void set_end(struct ldap_guard *guard, long timeout_ms) {
+    (void)clock_gettime(CLOCK_MONOTONIC, &guard->until);
+    guard->until.tv_sec += timeout_ms / 1000;
+    guard->until.tv_nsec += timeout_ms % 1000 * 1000000;
+    if (guard->until.tv_nsec >= 1000000000) {
+        guard->until.tv_sec++;
+        guard->until.tv_nsec -= 1000000000;
+    }
+}
+
+static void release(struct ldap_guard *guard) {
+    (void)pthread_mutex_destroy(&guard->lock);
+    (void)pthread_cond_destroy(&guard->ended);
+    (void)close(guard->fd);
+}
+
+static int ldap_guard_begin(struct ldap_guard *guard, int fd, long timeout_ms, struct err *err) {
+    pthread_condattr_t attr;
+    *guard = (struct ldap_guard){.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+    if (guard->fd < 0)
+        return err_set(err, ERR_NOMEM, "no descriptor for a connection to a directory");
+    set_end(guard, timeout_ms);
+    (void)pthread_mutex_init(&guard->lock, NULL);
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&guard->ended, &attr);
+    (void)pthread_condattr_destroy(&attr);
+    if (!pthread_create(&guard->thread, NULL, watch, guard))
+        return 0;
+    release(guard);
+    return err_set(err, ERR_NOMEM, "no thread for a connection to a directory");
+}
+
+static bool ldap_guard_end(struct ldap_guard *guard) {
+    (void)pthread_mutex_lock(&guard->lock);
+    guard->is_over = true;
+    (void)pthread_cond_signal(&guard->ended);
+    (void)pthread_mutex_unlock(&guard->lock);
+    (void)pthread_join(guard->thread, NULL);
+    release(guard);
+    return guard->has_fired;
+}
+
+/* 0 if TLS is in place, or sealing by Kerberos. libldap opens a lost connection anew by itself, and would go on without TLS. */
+static int ldap_check_tls(struct ldap_conn *conn, struct err *err) {
+    if (conn->is_sealed || (conn->is_started && ldap_tls_inplace(conn->ld)))
+        return 0;
+    return err_set(err, ERR_UNREACHABLE, "the connection to %s is lost", conn->place);
+}
+
+/* For a result code of libldap, with the server named; `doing` is "search". */
+static int ldap_failed(struct ldap_conn *conn, int code, const char *doing, struct err *err) {
+    char *why = NULL;
+    int rc = ERR_UPSTREAM;
+    if (code == LDAP_TIMEOUT || code == LDAP_TIMELIMIT_EXCEEDED)
+        return err_set(err, ERR_TIMEOUT, "%s did not answer a %s within %ld ms", conn->place, doing, conn->call_timeout_ms);
+    if (code == LDAP_NO_MEMORY)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    if (code == LDAP_SERVER_DOWN || code == LDAP_UNAVAILABLE || code == LDAP_BUSY || code == LDAP_CONNECT_ERROR)
+        rc = ERR_UNREACHABLE;
+    (void)ldap_get_option(conn->ld, LDAP_OPT_DIAGNOSTIC_MESSAGE, &why);
+    (void)err_set(err, rc, "%s refuses a %s: %s", conn->place, doing, ldap_err2string(code));
+    (void)err_detail(err, "%s", why ? why : "no more is known");
+    ldap_memfree(why);
+    return rc;
+}
 
 /* -- the socket ------------------------------------------------------------------------------------------------------------ */
 
@@ -217,12 +328,6 @@ static int secure(struct ldap_conn *conn, const struct ldap_target *target, stru
     return ldap_check_tls(conn, err);
 }
 
-int ldap_check_tls(struct ldap_conn *conn, struct err *err) {
-    if (conn->is_sealed || (conn->is_started && ldap_tls_inplace(conn->ld)))
-        return 0;
-    return err_set(err, ERR_UNREACHABLE, "the connection to %s is lost", conn->place);
-}
-
 void ldap_conn_prepare(void) {
     int version = 0;
     (void)ldap_get_option(NULL, LDAP_OPT_PROTOCOL_VERSION, &version);
@@ -267,4 +372,206 @@ void ldap_conn_free(struct ldap_conn *conn) {
 
 int64_t ldap_conn_cert_ends_ms(const struct ldap_conn *conn) {
     return conn->cert_ends_ms;
+}
+
+/* -- binding: proving who asks -------------------------------------------------------- */
+
+#define REFUSED "the credentials were not accepted"
+#define NO_SEAL "maxssf=0"                  /* inside TLS: Windows refuses a second sealing, Samba as well */
+#define SEAL "minssf=128,maxssf=2147483647" /* at least AES */
+#define LEAST_SSF 128
+
+/* What Active Directory says behind "data" when it refuses (MS-ERREF; the codes of LogonUser). For the log and the trail only. */
+static const struct reason {
+    const char *code, *text;
+} reasons[] = {
+    {"525", "no such account"},         {"52e", "wrong password"},          {"52f", "account restrictions"},
+    {"530", "not at this time of day"}, {"531", "not from this computer"},  {"532", "the password has expired"},
+    {"533", "the account is disabled"}, {"701", "the account has expired"}, {"773", "the password must be changed first"},
+    {"775", "the account is locked"},
+};
+
+static const char *reason_of(const char *diagnostic) {
+    const char *at = diagnostic ? strstr(diagnostic, "data ") : NULL;
+    for (size_t i = 0; at && i < ARRAY_COUNT(reasons); i++)
+        if (!strncmp(at + 5, reasons[i].code, 3) && (at[8] == ',' || !at[8] || at[8] == ' '))
+            return reasons[i].text;
+    return NULL;
+}
+
+static bool is_refusal(int code) {
+    return code == LDAP_INVALID_CREDENTIALS || code == LDAP_INSUFFICIENT_ACCESS || code == LDAP_INAPPROPRIATE_AUTH ||
+           code == LDAP_NO_SUCH_OBJECT || code == LDAP_INVALID_DN_SYNTAX || code == LDAP_CONSTRAINT_VIOLATION ||
+           code == LDAP_UNWILLING_TO_PERFORM;
+}
+
+static int refused(struct ldap_conn *conn, int code, struct err *err) {
+    char *diagnostic = NULL;
+    const char *reason;
+    (void)ldap_get_option(conn->ld, LDAP_OPT_DIAGNOSTIC_MESSAGE, &diagnostic);
+    reason = reason_of(diagnostic);
+    (void)err_set(err, ERR_CREDENTIALS, REFUSED);
+    (void)err_detail(err, "%s: %s", reason ? reason : ldap_err2string(code), diagnostic ? diagnostic : "");
+    ldap_memfree(diagnostic);
+    return ERR_CREDENTIALS;
+}
+
+int ldap_conn_bind_password(struct ldap_conn *conn, const char *dn, const char *password, struct err *err) {
+    struct berval secret = {.bv_val = (char *)(uintptr_t)password, .bv_len = strlen(password)};
+    int rc = conn->is_for_kerberos ? err_set(err, ERR_INTERNAL, "no password without TLS") : ldap_check_tls(conn, err);
+    if (rc)
+        return rc;
+    if (!*dn || !secret.bv_len) {
+        (void)err_set(err, ERR_CREDENTIALS, REFUSED);
+        return err_detail(err, "empty %s: never sent, it would be an anonymous bind", *dn ? "password" : "name");
+    }
+    rc = ldap_sasl_bind_s(conn->ld, dn, LDAP_SASL_SIMPLE, &secret, NULL, NULL, NULL);
+    if (is_refusal(rc))
+        return refused(conn, rc, err);
+    return rc ? ldap_failed(conn, rc, "bind", err) : 0;
+}
+
+/* GSSAPI asks for nothing that is not in the credentials: each question gets its default, or an empty answer. It asks before it needs credentials, and
+ * libldap has no earlier place to hand them over; those that it acquires by itself it never releases (Cyrus SASL 2.1.28). */
+static int answer(LDAP *ld, unsigned flags, void *credential, void *questions) {
+    (void)flags;
+    (void)ldap_set_option(ld, LDAP_OPT_X_SASL_GSS_CREDS, credential);
+    for (sasl_interact_t *q = questions; q->id != SASL_CB_LIST_END; q++) {
+        q->result = q->defresult ? q->defresult : "";
+        q->len = (unsigned)strlen(q->result);
+    }
+    return LDAP_SUCCESS;
+}
+
+static int bind_gssapi(struct ldap_conn *conn, const char *properties, void *credential) {
+    (void)ldap_set_option(conn->ld, LDAP_OPT_X_SASL_SECPROPS, (void *)(uintptr_t)properties);
+    return ldap_sasl_interactive_bind_s(conn->ld, NULL, "GSSAPI", NULL, NULL, LDAP_SASL_QUIET, answer, credential);
+}
+
+static int gssapi_refused(struct ldap_conn *conn, int code, struct err *err) {
+    char *diagnostic = NULL;
+    const bool wants_seal = code == LDAP_STRONG_AUTH_REQUIRED && !conn->is_for_kerberos;
+    (void)ldap_get_option(conn->ld, LDAP_OPT_DIAGNOSTIC_MESSAGE, &diagnostic);
+    (void)err_set(err, wants_seal ? ERR_UPSTREAM_DENIED : ERR_CREDENTIALS, "%s does not accept our Kerberos credentials",
+                  conn->place);
+    (void)err_detail(err, "%s: %s", ldap_err2string(code), diagnostic ? diagnostic : "");
+    ldap_memfree(diagnostic);
+    if (wants_seal)
+        return err_remedy(
+            err,
+            "use the server's ldap:// address, where Kerberos seals the connection; or have Samba allow it inside TLS (ldap server "
+            "require strong auth = allow_sasl_over_tls)");
+    return err_remedy(
+        err,
+        "the server needs the service principal ldap/HOST for the host name of its address; here libsasl2-modules-gssapi-mit must "
+        "be installed");
+}
+
+/* From here on everything is sealed; what is lost is not opened anew. */
+static int begin_sealed(struct ldap_conn *conn, struct err *err) {
+    ber_len_t ssf = 0;
+    if (ldap_get_option(conn->ld, LDAP_OPT_X_SASL_SSF, &ssf) || ssf < LEAST_SSF)
+        return err_set(err, ERR_TLS, "%s does not seal the connection", conn->place);
+    conn->is_sealed = true;
+    (void)ldap_set_option(conn->ld, LDAP_OPT_URI, LDAP_NOWHERE);
+    return 0;
+}
+
+int ldap_conn_bind_gssapi(struct ldap_conn *conn, void *credential, struct err *err) {
+    const int binding = LDAP_OPT_X_SASL_CBINDING_TLS_ENDPOINT; /* what Windows may ask for (LdapEnforceChannelBinding) */
+    int rc = conn->is_for_kerberos ? 0 : ldap_check_tls(conn, err);
+    if (rc)
+        return rc;
+    if (!conn->is_for_kerberos)
+        (void)ldap_set_option(conn->ld, LDAP_OPT_X_SASL_CBINDING, &binding);
+    rc = bind_gssapi(conn, conn->is_for_kerberos ? SEAL : NO_SEAL, credential);
+    if (!rc)
+        return conn->is_for_kerberos ? begin_sealed(conn, err) : 0;
+    if (rc == LDAP_LOCAL_ERROR || rc == LDAP_INVALID_CREDENTIALS || rc == LDAP_AUTH_UNKNOWN ||
+        rc == LDAP_AUTH_METHOD_NOT_SUPPORTED || rc == LDAP_STRONG_AUTH_REQUIRED)
+        return gssapi_refused(conn, rc, err);
+    return ldap_failed(conn, rc, "bind", err);
+}
+
+/* -- searching: questions and answers --------------------------------------------------- */
+
+#define TEXT_BYTES_MAX 4096U
+
+/* -- asking ---------------------------------------------------------------------------------------------------------------- */
+
+struct reading {
+    const struct ldap_query *query;
+    ldap_entry_fn *fn;
+    void *arg;
+};
+
+static int each(struct ldap_conn *conn, LDAPMessage *answer, const struct reading *reading, struct err *err) {
+    unsigned count = 0;
+    int rc = 0;
+    for (LDAPMessage *m = ldap_first_entry(conn->ld, answer); !rc && m; m = ldap_next_entry(conn->ld, m)) {
+        const struct ldap_entry entry = {.ld = conn->ld, .message = m};
+        if (++count > reading->query->entries_max)
+            return err_set(err, ERR_TOO_LARGE, "%s has more than %u entries for one question", conn->place,
+                           reading->query->entries_max);
+        rc = reading->fn(reading->arg, &entry, err);
+    }
+    return rc;
+}
+
+int ldap_conn_search(struct ldap_conn *conn, const struct ldap_query *query, ldap_entry_fn *fn, void *arg, struct err *err) {
+    const int scope = query->scope == LDAP_SEARCH_BASE ? LDAP_SCOPE_BASE : LDAP_SCOPE_SUBTREE;
+    struct timeval limit = {.tv_sec = conn->call_timeout_ms / 1000, .tv_usec = conn->call_timeout_ms % 1000 * 1000};
+    LDAPMessage *answer = NULL;
+    int rc = ldap_check_tls(conn, err);
+    if (rc)
+        return rc;
+    rc = ldap_search_ext_s(conn->ld, query->base, scope, query->filter, (char **)(uintptr_t)query->attrs, 0, NULL, NULL, &limit,
+                           (int)query->entries_max + 1, &answer);
+    if (rc == LDAP_SUCCESS || rc == LDAP_REFERRAL || rc == LDAP_PARTIAL_RESULTS)
+        rc = answer ? each(conn, answer, &(struct reading){query, fn, arg}, err) : 0;
+    else if (rc == LDAP_SIZELIMIT_EXCEEDED)
+        rc = err_set(err, ERR_TOO_LARGE, "%s has more entries for one question than it or we allow", conn->place);
+    else
+        rc = rc == LDAP_NO_SUCH_OBJECT ? 0 : ldap_failed(conn, rc, "search", err);
+    if (answer)
+        (void)ldap_msgfree(answer);
+    return rc;
+}
+
+/* -- reading --------------------------------------------------------------------------------------------------------------- */
+
+char *ldap_entry_dn(const struct ldap_entry *entry) {
+    char *dn = ldap_get_dn(entry->ld, entry->message);
+    char *copy = str_dup(dn);
+    ldap_memfree(dn);
+    return copy;
+}
+
+static char *text_of(const struct berval *value) {
+    if (value->bv_len > TEXT_BYTES_MAX || memchr(value->bv_val, 0, value->bv_len) ||
+        str_utf8_chars(value->bv_val, value->bv_len) < 0)
+        return NULL;
+    return strndup(value->bv_val, value->bv_len);
+}
+
+char *ldap_entry_text(const struct ldap_entry *entry, const char *attr) {
+    struct berval **values = ldap_get_values_len(entry->ld, entry->message, attr);
+    char *text = values && values[0] ? text_of(values[0]) : NULL;
+    ldap_value_free_len(values);
+    return text;
+}
+
+int64_t ldap_entry_number(const struct ldap_entry *entry, const char *attr, int64_t fallback) {
+    _cleanup_free_ char *text = ldap_entry_text(entry, attr);
+    int64_t number = 0;
+    return text && str_to_i64(text, INT64_MIN, INT64_MAX, &number) ? number : fallback;
+}
+
+int ldap_entry_each(const struct ldap_entry *entry, const char *attr, ldap_value_fn *fn, void *arg, struct err *err) {
+    struct berval **values = ldap_get_values_len(entry->ld, entry->message, attr);
+    int rc = 0;
+    for (size_t i = 0; values && !rc && values[i]; i++)
+        rc = fn(arg, values[i]->bv_val, values[i]->bv_len, err);
+    ldap_value_free_len(values);
+    return rc;
 }

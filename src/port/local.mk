@@ -8,7 +8,6 @@ src_port_libport_a_SOURCES = \
     src/port/gzip.h \
     src/port/http_client.c \
     src/port/http_client.h \
-    src/port/http_curl.c \
     src/port/http_curl.h \
     src/port/http_tls.c \
     src/port/http_tls.h \
@@ -26,10 +25,5 @@ src_port_libport_a_SOURCES = \
     src/port/seal.h \
     src/port/x509.c \
     src/port/x509.h \
-    src/port/x509_binding.c \
-    src/port/x509_binding.h \
-    src/port/x509_describe.h \
-    src/port/x509_lookup.c \
-    src/port/x509_make.c \
     src/port/xml.c \
     src/port/xml.h

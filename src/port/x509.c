@@ -1,17 +1,27 @@
 /* Certificates: reading others' and describing them for people. Layer 0 (port).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "x509.h"
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/rsa.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
 #include <openssl/x509v3.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
 #include "cleanup.h"
+#include "http_curl.h"
+#include "limits.h"
+#include "secret.h"
 #include "str.h"
-#include "x509.h"
-#include "x509_describe.h"
+#include "uuid.h"
 
 #define TEXT_BYTES_MAX (64U * 1024U) /* of one printed part of a certificate */
 
@@ -100,7 +110,7 @@ static int64_t time_ms(const ASN1_TIME *at) {
     return ASN1_TIME_to_tm(at, &tm) == 1 ? (int64_t)timegm(&tm) * 1000 : 0;
 }
 
-int x509_describe(X509 *cert, struct x509_info *out, struct err *err) {
+static int x509_describe(X509 *cert, struct x509_info *out, struct err *err) {
     struct x509_info info = {
         .subject = name_text(X509_get_subject_name(cert)),
         .issuer = name_text(X509_get_issuer_name(cert)),
@@ -159,4 +169,228 @@ int x509_parse_der(const void *der, size_t n, struct x509_info *out, struct err 
     if (!cert)
         return err_set(err, ERR_UNPROCESSABLE, "these bytes are no certificate");
     return x509_describe(cert, out, err);
+}
+
+/* -- certificates: looking at a server's, by a handshake and nothing else ------------------------------------------ */
+
+/* One look. The struct http_tls stays empty: its own callback, which would refuse, is replaced by keep_leaf. */
+struct look {
+    CURL *curl;
+    struct http_tls tls;
+    X509 *leaf;
+    const char *url, *peer; /* peer: "host:port", for people */
+    const char *proxy;      /* "http://host:port/", or NULL */
+    long connect_status;    /* HTTP status of the proxy's answer to CONNECT; 0: none */
+    char error_text[CURL_ERROR_SIZE];
+};
+
+static int keep_leaf(X509_STORE_CTX *ctx, void *arg) {
+    struct look *look = arg;
+    X509 *leaf = X509_STORE_CTX_get0_cert(ctx);
+    if (!leaf || look->leaf || X509_up_ref(leaf) != 1)
+        return 0;
+    look->leaf = leaf;
+    X509_STORE_CTX_set_error(ctx, X509_V_OK);
+    return 1;
+}
+
+static CURLcode accept_any(CURL *curl, void *ssl_ctx, void *arg) {
+    (void)curl;
+    SSL_CTX_set_cert_verify_callback(ssl_ctx, keep_leaf, arg);
+    return CURLE_OK;
+}
+
+static CURLcode setup(struct look *look, const char *url, long timeout_ms) {
+    CURLcode rc = http_curl_setup(look->curl, &look->tls, look->error_text);
+    if (!rc)
+        rc = curl_easy_setopt(look->curl, CURLOPT_SSL_CTX_FUNCTION, accept_any);
+    if (!rc)
+        rc = curl_easy_setopt(look->curl, CURLOPT_SSL_CTX_DATA, look);
+    if (!rc)
+        rc = curl_easy_setopt(look->curl, CURLOPT_CONNECT_ONLY, 1L); /* TCP and TLS, then stop */
+    if (!rc)
+        rc = curl_easy_setopt(look->curl, CURLOPT_URL, url); /* gives SNI, too, unless the host is an address */
+    return rc ? rc : curl_easy_setopt(look->curl, CURLOPT_TIMEOUT_MS, timeout_ms > 0 ? timeout_ms : KAAS_VIM_CONNECT_TIMEOUT_MS);
+}
+
+/* "SCHEME://host:port/", with brackets around an IPv6 address. */
+static char *make_url(const char *scheme, const char *host, unsigned port) {
+    unsigned char address[16];
+    bool is_ip6 = inet_pton(AF_INET6, host, address) == 1;
+    return str_format("%s://%s%s%s:%u/", scheme, is_ip6 ? "[" : "", host, is_ip6 ? "]" : "", port);
+}
+
+static int perform(struct look *look, long timeout_ms, struct err *err) {
+    CURLcode code = setup(look, look->url, timeout_ms);
+    if (!code && look->proxy)
+        code = curl_easy_setopt(look->curl, CURLOPT_PROXY, look->proxy);
+    if (!code && look->proxy)
+        code = curl_easy_setopt(look->curl, CURLOPT_HTTPPROXYTUNNEL, 1L);
+    if (!code)
+        code = curl_easy_perform(look->curl);
+    (void)curl_easy_getinfo(look->curl, CURLINFO_HTTP_CONNECTCODE, &look->connect_status);
+    if (!code && !look->leaf)
+        return err_set(err, ERR_TLS, "%s showed no certificate", look->peer);
+    struct http_outcome outcome = {code, look->curl, look->error_text, look->peer, &look->tls};
+    return code ? http_curl_error(&outcome, err) : 0;
+}
+
+static int run(struct look *look, long timeout_ms, struct x509_info *out, struct err *err) {
+    int rc;
+    look->curl = curl_easy_init();
+    rc = look->curl && look->url && look->peer ? perform(look, timeout_ms, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc)
+        rc = x509_describe(look->leaf, out, err);
+    curl_easy_cleanup(look->curl);
+    X509_free(look->leaf);
+    return rc;
+}
+
+int x509_lookup_server(const char *host, unsigned port, long timeout_ms, struct x509_info *out, struct err *err) {
+    _cleanup_free_ char *url = make_url("https", host, port), *peer = str_format("%s:%u", host, port);
+    struct look look = {.url = url, .peer = peer};
+    return run(&look, timeout_ms, out, err);
+}
+
+int x509_lookup_tunnel(const struct x509_tunnel *tunnel, long timeout_ms, struct x509_info *out, long *connect_status,
+                       struct err *err) {
+    _cleanup_free_ char *proxy = make_url("http", tunnel->host, tunnel->port), *url = str_format("https://%s/", tunnel->target);
+    _cleanup_free_ char *peer = str_format("%s through %s:%u", tunnel->target, tunnel->host, tunnel->port);
+    struct look look = {.url = url, .peer = peer, .proxy = proxy};
+    int rc = proxy ? run(&look, timeout_ms, out, err) : err_set(err, ERR_NOMEM, "out of memory");
+    *connect_status = look.connect_status;
+    return rc;
+}
+
+/* -- channel bindings of TLS --------------------------------------------------------------------------------------- */
+
+static const char prefix[] = "tls-server-end-point:";
+
+/* Ed25519 and the like name none: RFC 5929 leaves those open, and what others do is SHA-256, SHA-512 or nothing. */
+static const EVP_MD *digest_of(const X509 *cert) {
+    int digest = NID_undef;
+    if (!X509_get_signature_info((X509 *)(uintptr_t)cert, &digest, NULL, NULL, NULL) || digest == NID_undef)
+        return NULL;
+    return digest == NID_md5 || digest == NID_sha1 ? EVP_sha256() : EVP_get_digestbynid(digest);
+}
+
+int x509_end_point_binding(const char *pem, uint8_t *out, size_t max, size_t *n, struct err *err) {
+    _cleanup_(BIO_free_all) BIO *bio = BIO_new_mem_buf(pem, -1);
+    _cleanup_(X509_free) X509 *cert = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
+    const EVP_MD *kind = cert ? digest_of(cert) : NULL;
+    unsigned bytes = 0;
+    ERR_clear_error();
+    if (!kind)
+        return err_set(err, ERR_UNPROCESSABLE, "%s",
+                       cert ? "the certificate's signature names no digest to bind to" : "the text holds no PEM certificate");
+    if (max < sizeof(prefix) - 1 + (size_t)EVP_MD_get_size(kind))
+        return err_set(err, ERR_UNPROCESSABLE, "the digest of the certificate is too long");
+    if (!X509_digest(cert, kind, out + sizeof(prefix) - 1, &bytes))
+        return err_set(err, ERR_UNPROCESSABLE, "the certificate has no digest");
+    memcpy(out, prefix, sizeof(prefix) - 1);
+    *n = sizeof(prefix) - 1 + bytes;
+    return 0;
+}
+
+/* -- certificates: making our own ---------------------------------------------------------------------------------- */
+
+#define SERIAL_BYTES 16
+#define CLOCK_SLACK_S 300 /* peers whose clock is a little behind */
+
+CLEANUP_DEFINE(X509_EXTENSION, X509_EXTENSION_free);
+
+/* RFC 5280 4.1.2.2: positive, at most 20 octets. */
+static bool set_serial(X509 *cert) {
+    uint8_t raw[SERIAL_BYTES];
+    random_bytes(raw, sizeof(raw));
+    raw[0] = (uint8_t)((raw[0] & 0x7F) | 0x40);
+    BIGNUM *number = BN_bin2bn(raw, sizeof(raw), NULL);
+    bool is_set = number && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(cert));
+    BN_free(number);
+    return is_set;
+}
+
+static bool set_names(X509 *cert, const struct x509_request *r) {
+    X509_NAME *name = X509_get_subject_name(cert);
+    if (r->organization && X509_NAME_add_entry_by_txt(name, "O", MBSTRING_UTF8, (const uint8_t *)r->organization, -1, -1, 0) != 1)
+        return false;
+    return X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, (const uint8_t *)r->common_name, -1, -1, 0) == 1 &&
+           X509_set_issuer_name(cert, name) == 1;
+}
+
+static bool add_extension(X509 *cert, int nid, const char *value) {
+    X509V3_CTX ctx;
+    X509V3_set_ctx_nodb(&ctx);
+    X509V3_set_ctx(&ctx, cert, cert, NULL, NULL, 0);
+    _cleanup_(X509_EXTENSION_free) X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, &ctx, nid, value);
+    return extension && X509_add_ext(cert, extension, -1) == 1;
+}
+
+/* Built name by name: the text form of OpenSSL's configuration gives commas and colons a meaning. */
+static bool add_san(X509 *cert, const char *const *san) {
+    _cleanup_(GENERAL_NAMES_free) GENERAL_NAMES *names = GENERAL_NAMES_new();
+    for (; names && *san; san++) {
+        bool is_dns = str_starts(*san, "DNS:");
+        if ((!is_dns && !str_starts(*san, "IP:")) || str_has_control(*san))
+            return false;
+        const char *value = strchr(*san, ':') + 1;
+        GENERAL_NAME *name = *value ? a2i_GENERAL_NAME(NULL, NULL, NULL, is_dns ? GEN_DNS : GEN_IPADD, value, 0) : NULL;
+        if (!name)
+            return false;
+        if (!sk_GENERAL_NAME_push(names, name)) {
+            GENERAL_NAME_free(name);
+            return false;
+        }
+    }
+    return names && X509_add1_ext_i2d(cert, NID_subject_alt_name, names, 0, 0) == 1;
+}
+
+static bool fill(X509 *cert, EVP_PKEY *key, const struct x509_request *r) {
+    bool has_san = r->san && r->san[0];
+    return X509_set_version(cert, X509_VERSION_3) == 1 && set_serial(cert) && set_names(cert, r) &&
+           X509_gmtime_adj(X509_getm_notBefore(cert), -CLOCK_SLACK_S) &&
+           X509_time_adj_ex(X509_getm_notAfter(cert), r->valid_days, 0, NULL) && X509_set_pubkey(cert, key) == 1 &&
+           add_extension(cert, NID_basic_constraints, "critical,CA:FALSE") &&
+           add_extension(cert, NID_key_usage, "critical,digitalSignature,keyEncipherment") &&
+           add_extension(cert, NID_ext_key_usage, r->is_server ? "serverAuth" : "clientAuth") &&
+           add_extension(cert, NID_subject_key_identifier, "hash") && (!has_san || add_san(cert, r->san)) &&
+           X509_sign(cert, key, EVP_sha256()) > 0;
+}
+
+/* Text of its own, copied out of a BIO whose memory OpenSSL clears. */
+static char *take_text(BIO *bio) {
+    char *data = NULL;
+    long n = BIO_get_mem_data(bio, &data);
+    char *text = n > 0 ? malloc((size_t)n + 1) : NULL;
+    if (!text)
+        return NULL;
+    memcpy(text, data, (size_t)n);
+    text[n] = '\0';
+    return text;
+}
+
+static char *write_cert(X509 *cert) {
+    _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_mem());
+    return bio && PEM_write_bio_X509(bio, cert) == 1 ? take_text(bio) : NULL;
+}
+
+static char *write_key(EVP_PKEY *key) {
+    _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_secmem());
+    return bio && PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1 ? take_text(bio) : NULL;
+}
+
+int x509_make_self_signed(const struct x509_request *request, char **cert_pem, char **key_pem, struct err *err) {
+    _cleanup_(EVP_PKEY_free) EVP_PKEY *key = EVP_RSA_gen(request->key_bits ? request->key_bits : X509_KEY_BITS);
+    _cleanup_(X509_free) X509 *cert = X509_new();
+    bool is_made = key && cert && fill(cert, key, request);
+    ERR_clear_error();
+    if (!is_made)
+        return err_set(err, ERR_INTERNAL, "a certificate for \"%s\" could not be made", request->common_name);
+    _cleanup_free_ char *cert_text = write_cert(cert);
+    _cleanup_secret_ char *key_text = write_key(key);
+    if (!cert_text || !key_text)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    *cert_pem = STEAL(cert_text);
+    *key_pem = STEAL(key_text);
+    return 0;
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <openssl/types.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,3 +65,9 @@ struct x509_request {
 
 /* Makes a self-signed certificate with a new key: RSA, since vCenter's support for EC client keys is not documented. Gives PEM texts; the caller frees *cert_pem by free and *key_pem by secret_free. ERR_NOMEM, ERR_INTERNAL. */
 int x509_make_self_signed(const struct x509_request *request, char **cert_pem, char **key_pem, struct err *err);
+
+/* -- what a client binds itself to when it speaks to a TLS server -------------------------------------------------- */
+
+/* "tls-server-end-point:" and the digest of the first certificate of a PEM text, by the algorithm of its signature, SHA-256 in place of MD5 and SHA-1 (RFC 5929
+ * section 4.1). Writes at most `max` bytes, 85 are enough. ERR_UNPROCESSABLE if there is no certificate, or one whose signature names no digest. */
+int x509_end_point_binding(const char *pem, uint8_t *out, size_t max, size_t *n, struct err *err);

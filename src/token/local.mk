@@ -5,8 +5,6 @@ src_token_libtoken_a_SOURCES = \
     src/token/token.h \
     src/token/token_cache.c \
     src/token/token_cache.h \
-    src/token/token_issue.c \
-    src/token/token_key.c \
     src/token/token_set.c \
     src/token/token_set.h \
     src/token/token_verify.c

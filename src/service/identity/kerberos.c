@@ -12,7 +12,7 @@
 #include "negotiate.h"
 #include "replay_store.h"
 #include "str.h"
-#include "x509_binding.h"
+#include "x509.h"
 
 /* The clocks of the replicas may differ a little. */
 #define REPLICAS_DIFFER_MS (5LL * 60 * 1000)
