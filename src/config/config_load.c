@@ -1,9 +1,14 @@
 /* Reading a configuration: defaults, file, and what must fit together. Layer 1 (config).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <pwd.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "fsutil.h"
 #include "option_table.h"
+#include "str.h"
 
 /* Fills in all defaults. ERR_NOMEM. Freed by config_free. */
 static int config_defaults(struct config *out, struct err *err) {
@@ -86,4 +91,206 @@ int config_load(const char *path, struct config *out, struct config_report *repo
     if (rc == ERR_IO)
         (void)config_tell_user(err);
     return rc ? rc : config_parse(path, text.data, text.len, out, report, err);
+}
+
+/* -- a look at the files and folders that options name ------------------------------------------------------------- */
+
+#define FILE_BYTES_MAX (4U * 1024U * 1024U)
+
+/* Whoever reads this is often not the user whose rights are short. */
+int config_tell_user(struct err *err) {
+    const struct passwd *user = getpwuid(geteuid());
+    return err_remedy(err, "the user %s must be able to read it, and to enter its folders; kaasctl init mends what it made",
+                      user ? user->pw_name : "of kaasd");
+}
+
+static int check_file(const char *path, bool is_secret, struct err *err) {
+    _cleanup_strbuf_ struct strbuf text;
+    strbuf_init_secret(&text, FILE_BYTES_MAX);
+    int rc = is_secret ? fs_read_secret(path, &text, err) : fs_read(path, &text, err);
+    if (rc == ERR_IO && eaccess(path, R_OK) && errno == EACCES)
+        return config_tell_user(err);
+    return !rc && !text.len ? err_set(err, ERR_CONFIG, "%s is empty", path) : rc;
+}
+
+static int check_directory(const char *path, bool may_be_missing, struct err *err) {
+    struct stat st;
+    if (stat(path, &st)) {
+        const int why = errno;
+        if (why == ENOENT && may_be_missing)
+            return 0;
+        (void)err_set(err, ERR_CONFIG, "folder %s: %s", path, strerror(why));
+        return why == EACCES ? config_tell_user(err) : err_remedy(err, "make it, or name another one");
+    }
+    if (!S_ISDIR(st.st_mode))
+        return err_set(err, ERR_CONFIG, "%s is no folder", path);
+    if (eaccess(path, may_be_missing ? R_OK | W_OK | X_OK : R_OK | X_OK)) {
+        (void)err_set(err, ERR_CONFIG, "folder %s cannot be used by this user: %s", path, strerror(errno));
+        return config_tell_user(err);
+    }
+    return 0;
+}
+
+/* The file belongs to somebody else: only what stat can tell, and only if we get as far. */
+static int check_closed(const char *path, struct err *err) {
+    struct stat st;
+    if (stat(path, &st) || !(st.st_mode & (S_IRWXG | S_IRWXO)))
+        return 0;
+    (void)err_set(err, ERR_CONFIG, "%s holds a secret but is open to group or others (mode %04o)", path,
+                  (unsigned)(st.st_mode & 07777));
+    return err_remedy(err, "run: chmod 0600 %s", path);
+}
+
+static int check_path(unsigned flags, const char *path, struct err *err) {
+    if (flags & (OPTION_FILE | OPTION_SECRET_FILE))
+        return check_file(path, flags & OPTION_SECRET_FILE, err);
+    if (flags & (OPTION_DIRECTORY | OPTION_DIRECTORY_MADE))
+        return check_directory(path, flags & OPTION_DIRECTORY_MADE, err);
+    return flags & OPTION_SECRET_OF_OTHERS ? check_closed(path, err) : 0;
+}
+
+int config_check_files(const struct config *config, struct config_report *report, struct err *err) {
+    for (size_t i = 0; i < option_table_daemon.count; i++) {
+        const struct option *o = &option_table_daemon.rows[i];
+        struct err fault = {0};
+        if (o->kind != OPTION_PATH)
+            continue;
+        const char *path = *(char *const *)(const void *)((const char *)config + o->offset);
+        if (*path && check_path(o->flags, path, &fault))
+            config_report_fault(report, o->key, fault.text, fault.remedy);
+    }
+    return config_report_finish(report, "configuration", err);
+}
+
+/* -- the list of what is wrong with a configuration ---------------------------------------------------------------- */
+
+void config_report_init(struct config_report *report) {
+    report->error_count = 0;
+    strbuf_init(&report->text, CONFIG_REPORT_BYTES_MAX);
+    strbuf_init(&report->warnings, CONFIG_REPORT_BYTES_MAX);
+}
+
+void config_report_done(struct config_report *report) {
+    strbuf_done(&report->text);
+    strbuf_done(&report->warnings);
+    report->error_count = 0;
+}
+
+bool config_report_is_full(const struct config_report *report) {
+    return report->error_count > CONFIG_ERRORS_SHOWN_MAX;
+}
+
+void config_report_add(struct config_report *report, const struct config_place *place, const char *text, const char *remedy) {
+    struct strbuf *out = &report->text;
+    if (config_report_is_full(report))
+        return;
+    if (++report->error_count > CONFIG_ERRORS_SHOWN_MAX) {
+        strbuf_addf(out, "%s: further errors are not shown\n", place->name);
+        return;
+    }
+    strbuf_adds(out, place->name);
+    if (place->line)
+        strbuf_addf(out, ":%zu:%zu", place->line, place->column);
+    strbuf_addf(out, ": %s%s%s\n", text, *remedy ? "; " : "", remedy);
+}
+
+/* Whether there is a line about the option. */
+static bool is_told(const struct config_report *report, const char *option) {
+    const size_t n = strlen(option);
+    for (const char *line = report->text.len ? report->text.data : NULL; line && *line; line = strchr(line, '\n') + 1)
+        if (!strncmp(line, option, n) && line[n] == ':')
+            return true;
+    return false;
+}
+
+void config_report_fault(struct config_report *report, const char *option, const char *text, const char *remedy) {
+    if (!is_told(report, option))
+        config_report_add(report, &(struct config_place){.name = option}, text, remedy);
+}
+
+void config_report_warning(struct config_report *report, const char *option, const char *text, const char *remedy) {
+    strbuf_addf(&report->warnings, "%s: warning: %s%s%s\n", option, text, *remedy ? "; " : "", remedy);
+}
+
+int config_report_finish(const struct config_report *report, const char *name, struct err *err) {
+    if (!report->error_count)
+        return 0;
+    size_t first = strcspn(report->text.data, "\n");
+    if (report->error_count == 1)
+        (void)err_set(err, ERR_CONFIG, "%.*s", (int)first, report->text.data);
+    else if (config_report_is_full(report))
+        (void)err_set(err, ERR_CONFIG, "%s has more than %u errors; the first: %.*s", name, CONFIG_ERRORS_SHOWN_MAX, (int)first,
+                      report->text.data);
+    else
+        (void)err_set(err, ERR_CONFIG, "%s has %u errors; the first: %.*s", name, report->error_count, (int)first,
+                      report->text.data);
+    return ERR_CONFIG;
+}
+
+/* -- effective settings, and the reference page -------------------------------------------------------------------- */
+
+void config_print(const struct config *config, struct strbuf *out) {
+    for (size_t i = 0; i < option_table_daemon.count; i++) {
+        const struct option *o = &option_table_daemon.rows[i];
+        strbuf_addf(out, "%s = ", o->key);
+        option_write(o, config, out);
+        if (config->lines[i])
+            strbuf_addf(out, "  # line %u\n", config->lines[i]);
+        else
+            strbuf_adds(out, "  # default\n");
+    }
+}
+
+void config_print_unreloadable(const struct config *old, const struct config *new, struct strbuf *out) {
+    for (size_t i = 0; i < option_table_daemon.count; i++) {
+        const struct option *o = &option_table_daemon.rows[i];
+        if (!(o->flags & OPTION_RELOAD) && !option_eq(o, old, new))
+            strbuf_addf(out, "%s%s", out->len ? ", " : "", o->key);
+    }
+}
+
+static const char intro[] =
+    "# Configuration of kaasd\n"
+    "\n"
+    "kaasd reads one YAML file, by default `" CONFIG_DEFAULT_PATH
+    "`; `kaasd --check-config` tells what is wrong with it. Every option has a\n"
+    "default, so the file names only what differs. A dot in a key below is a nested section:\n"
+    "\n"
+    "```yaml\n"
+    "server:\n"
+    "  listen: \"*:8443\"\n"
+    "  public_url: https://kaas.example.com:8443\n"
+    "```\n"
+    "\n"
+    "Durations are a number with one of the units `ms`, `s`, `m`, `h`, `d`; sizes one of `B`, `KiB`, `MiB`, `GiB`. Secrets never stand in the file:\n"
+    "options name the files that hold them. Anchors, aliases, tags and several documents are refused. What is marked *reloadable* takes\n"
+    "effect on SIGHUP, the rest at the next start.\n";
+
+/* Writes a heading where the first part of the key changes; keys without a dot get one of their own. */
+static void write_section(const char *key, const char *previous, struct strbuf *out) {
+    size_t n = strcspn(key, ".");
+    if (previous && strcspn(previous, ".") == n && !memcmp(previous, key, n))
+        return;
+    strbuf_addf(out, "\n## %.*s\n", (int)n, key);
+}
+
+static void write_option(const struct option *o, struct strbuf *out) {
+    strbuf_addf(out, "\n### `%s`\n\n%s\n\n", o->key, o->help);
+    strbuf_adds(out, "Takes ");
+    option_describe(o, out);
+    if (o->kind == OPTION_LIST)
+        strbuf_adds(out, ". Default: `[]`");
+    else
+        strbuf_addf(out, ". Default: %s%s%s", *o->fallback ? "`" : "", *o->fallback ? o->fallback : "empty",
+                    *o->fallback ? "`" : "");
+    strbuf_adds(out, o->flags & OPTION_RELOAD ? ". Reloadable.\n" : ".\n");
+}
+
+void config_write_reference(struct strbuf *out) {
+    const struct option_table *table = &option_table_daemon;
+    strbuf_adds(out, intro);
+    for (size_t i = 0; i < table->count; i++) {
+        write_section(table->rows[i].key, i ? table->rows[i - 1].key : NULL, out);
+        write_option(&table->rows[i], out);
+    }
 }

@@ -1,13 +1,9 @@
 noinst_LIBRARIES += src/config/libconfig.a
 src_config_libconfig_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) -iquote $(top_srcdir)/src/model -iquote $(top_srcdir)/src/config $(YAML_CFLAGS)
 src_config_libconfig_a_SOURCES = \
-    src/config/config_files.c \
     src/config/config_load.c \
-    src/config/config_print.c \
-    src/config/config_report.c \
     src/config/config_yaml.c \
     src/config/daemon_config.h \
-    src/config/option_check.c \
     src/config/option_table.c \
     src/config/option_table.h \
     src/config/option_value.c \

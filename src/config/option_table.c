@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "option_table.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "cleanup.h"
+#include "names.h"
 #include "str.h"
 
 static const struct option rows[] = {
@@ -86,4 +88,105 @@ int option_defaults(const struct option_table *table, void *target, struct err *
 void option_done_all(const struct option_table *table, void *target) {
     for (size_t i = 0; i < table->count; i++)
         option_done(&table->rows[i], target);
+}
+
+/* -- further tests of single values -------------------------------------------------------------------------------- */
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyz"
+#define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS "0123456789"
+
+static bool has_only(const char *text, const char *allowed) {
+    return text[strspn(text, allowed)] == '\0';
+}
+
+/* True for an address of the family that is exactly the n first bytes. */
+static bool is_address(int family, const char *text, size_t n) {
+    char copy[INET6_ADDRSTRLEN];
+    unsigned char raw[16];
+    if (n >= sizeof(copy))
+        return false;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    return inet_pton(family, copy, raw) == 1;
+}
+
+static bool is_listen_host(const char *text, size_t n) {
+    if (n == 1 && text[0] == '*')
+        return true;
+    if (n > 2 && text[0] == '[' && text[n - 1] == ']')
+        return is_address(AF_INET6, text + 1, n - 2);
+    return is_address(AF_INET, text, n);
+}
+
+int option_check_listen(const char *text, struct err *err) {
+    const char *colon = strrchr(text, ':');
+    int64_t port;
+    if (colon && is_listen_host(text, (size_t)(colon - text)) && str_to_i64(colon + 1, 0, 65535, &port))
+        return 0;
+    (void)err_set(err, ERR_CONFIG, "must be an address with a port");
+    return err_remedy(err, "write it as 127.0.0.1:8443, [::1]:8443 or *:8443; host names are not resolved here");
+}
+
+int option_check_url(const char *text, struct err *err) {
+    struct err found = {0};
+    if (!name_check_https_url(text, "it", &found))
+        return 0;
+    (void)err_set(err, ERR_CONFIG, "must be an https URL (%s)", found.text);
+    return err_remedy(err, "write it as https://kaas.example.com:8443");
+}
+
+int option_check_proxy(const char *text, struct err *err) {
+    size_t n = strcspn(text, "/");
+    bool is_v4 = is_address(AF_INET, text, n);
+    int64_t bits;
+    if (!strcmp(text, "unix"))
+        return 0;
+    if ((is_v4 || is_address(AF_INET6, text, n)) && (!text[n] || str_to_i64(text + n + 1, 0, is_v4 ? 32 : 128, &bits)))
+        return 0;
+    (void)err_set(err, ERR_CONFIG, "has an item that is no address, CIDR block or \"unix\"");
+    return err_remedy(err, "write items as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32");
+}
+
+int option_check_host(const char *text, struct err *err) {
+    struct err found = {0};
+    if (!name_check_host(text, "it", &found))
+        return 0;
+    (void)err_set(err, ERR_CONFIG, "must be a host name or address (%s)", found.text);
+    return err_remedy(err, "%s", *found.remedy ? found.remedy : "write it without scheme, port and brackets");
+}
+
+int option_check_identifier(const char *text, struct err *err) {
+    return has_only(text, LETTERS CAPITALS DIGITS "_")
+               ? 0
+               : err_set(err, ERR_CONFIG, "must consist of letters, digits and underscores");
+}
+
+int option_check_privilege(const char *text, struct err *err) {
+    if (strchr(text, '.') && has_only(text, LETTERS CAPITALS DIGITS "._-"))
+        return 0;
+    (void)err_set(err, ERR_CONFIG, "must be the id of a vCenter privilege");
+    return err_remedy(err, "write it as Group.Name, for example System.Read");
+}
+
+/* vCenter compares keys by case, the vSphere Client does not; lower case only avoids every surprise. */
+int option_check_extension_key(const char *text, struct err *err) {
+    bool is_dotted = strchr(text, '.') && text[0] != '.' && !str_ends(text, ".") && !strstr(text, "..");
+    if (is_dotted && has_only(text, LETTERS DIGITS ".-_"))
+        return 0;
+    (void)err_set(err, ERR_CONFIG, "must be a dotted name in lower case");
+    return err_remedy(err, "write it as com.example.kaas");
+}
+
+int option_check_email(const char *text, struct err *err) {
+    const char *at = strchr(text, '@');
+    if (at && at != text && at[1] && !strchr(at + 1, '@') && !strpbrk(text, " <>,;\""))
+        return 0;
+    return err_set(err, ERR_CONFIG, "must be a plain mail address");
+}
+
+int option_check_replica(const char *text, struct err *err) {
+    return has_only(text, LETTERS CAPITALS DIGITS ".-_")
+               ? 0
+               : err_set(err, ERR_CONFIG, "must consist of letters, digits, dots, hyphens and underscores");
 }
