@@ -32,7 +32,7 @@ static int api_entry(struct http_request *req, struct http_response *resp, struc
 
 static const struct route routes[] = {
 #define ROUTE(m, p, h, l, perm, f, o, b) \
-    {.method = HTTP_METHOD_##m, .pattern = p, .handler = api_entry, .kind = ROUTE_FAST, .options = o, .body_bytes_max = b},
+    {.method = HTTP_METHOD_##m, .pattern = p, .handler = api_entry, .options = o, .body_bytes_max = b},
 #include "routes.def"
 #undef ROUTE
 };

@@ -47,10 +47,6 @@ static int check_options(const struct httpd_options *o, struct err *err) {
         return err_set(err, ERR_INTERNAL, "the server has no error hook");
     if (!o->cert_pem != !o->key_pem)
         return err_set(err, ERR_CONFIG, "a certificate needs its key, and a key its certificate");
-    for (size_t i = 0; i < o->routes_count; i++)
-        if (o->routes[i].kind == ROUTE_SLOW && (o->routes[i].lane >= o->lanes_count || !o->lanes[o->routes[i].lane]))
-            return err_set(err, ERR_INTERNAL, "route %s names lane %u, which does not exist", o->routes[i].pattern,
-                           o->routes[i].lane);
     return 0;
 }
 

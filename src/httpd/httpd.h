@@ -69,8 +69,6 @@ struct httpd_options {
     int64_t send_timeout_ms;             /* answer ready to last byte taken */
     const struct route *routes;
     size_t routes_count;
-    struct lane *const *lanes; /* for ROUTE_SLOW; must outlive the server */
-    size_t lanes_count;
     struct httpd_hooks hooks;
     void *app;
 };
@@ -80,7 +78,7 @@ struct httpd_options {
  * low: says what fits and what to set. */
 int httpd_check_descriptors(const struct httpd_options *servers, size_t count, unsigned rest, struct err *err);
 
-/* Starts a server; everything in `options` is copied except routes, lanes and app. ERR_CONFIG (address, certificate: names the
+/* Starts a server; everything in `options` is copied except routes and app. ERR_CONFIG (address, certificate: names the
  * thing and the remedy), ERR_IO (address in use), ERR_NOMEM. */
 int httpd_start(const struct httpd_options *options, struct httpd **out, struct err *err);
 

@@ -221,10 +221,6 @@ static bool run_fast(struct http_request *req) {
         answer_options(req);
         return false;
     }
-    if (route->kind == ROUTE_SLOW) {
-        (void)http_request_go_slow(req, req->httpd->options.lanes[route->lane], route->handler);
-        return true;
-    }
     log_set_request_id(req->id);
     int r = route->handler(req, &req->resp, &req->err);
     log_set_request_id(NULL);

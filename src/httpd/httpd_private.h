@@ -66,7 +66,7 @@ struct tls_identity {
 };
 
 struct httpd {
-    struct httpd_options options; /* pointers to the caller's memory only for routes, lanes, app */
+    struct httpd_options options; /* pointers to the caller's memory only for routes, app */
     struct MHD_Daemon *mhd;
     struct route_table *routes;
     struct http_net *proxies;

@@ -25,14 +25,10 @@ enum http_method {
     HTTP_METHOD_COUNT_
 };
 
-/* Fills `resp` and returns 0, or returns a negative ERR_* with `err` set (the error hook then writes the answer, whatever was put
- * into `resp` before), or returns the value of http_request_go_slow. */
+/* Runs in a server thread: memory only, microseconds, may never block. Fills `resp` and returns 0, or returns a negative ERR_* with
+ * `err` set (the error hook then writes the answer, whatever was put into `resp` before), or returns the value of http_request_go_slow,
+ * which has another handler run in a lane while the connection is suspended. */
 typedef int http_handler_fn(struct http_request *req, struct http_response *resp, struct err *err);
-
-enum route_kind {
-    ROUTE_FAST, /* runs in a server thread: memory only, microseconds, may never block */
-    ROUTE_SLOW, /* runs in a lane while the connection is suspended */
-};
 
 /* Bits of route.options, understood by httpd. */
 enum route_option {
@@ -43,8 +39,6 @@ struct route {
     enum http_method method;
     const char *pattern;
     http_handler_fn *handler;
-    enum route_kind kind;
-    unsigned lane;         /* ROUTE_SLOW: index into httpd_options.lanes */
     unsigned options;      /* enum route_option */
     size_t body_bytes_max; /* greatest request body; 0: a body is refused */
     unsigned permission;   /* not read here: for the hooks of the layer above */

@@ -79,11 +79,18 @@ static int h_slow(struct http_request *req, struct http_response *resp, struct e
     return answer_sum(req, resp);
 }
 
+static int h_to_lane_0(struct http_request *req, struct http_response *resp, struct err *err) {
+    (void)resp, (void)err;
+    return http_request_go_slow(req, w.lanes[0], h_slow);
+}
+
+static int h_to_lane_1(struct http_request *req, struct http_response *resp, struct err *err) {
+    (void)resp, (void)err;
+    return http_request_go_slow(req, w.lanes[1], h_slow);
+}
+
 static int h_maybe(struct http_request *req, struct http_response *resp, struct err *err) {
-    (void)err;
-    if (http_request_param(req, "tag")[0] & 1)
-        return http_request_go_slow(req, w.lanes[1], h_slow);
-    return answer_sum(req, resp);
+    return http_request_param(req, "tag")[0] & 1 ? h_to_lane_1(req, resp, err) : answer_sum(req, resp);
 }
 
 static const struct route routes[] = {
@@ -93,12 +100,10 @@ static const struct route routes[] = {
      .handler = h_fast,
      .body_bytes_max = UPLOAD_MAX,
      .options = ROUTE_SECRET_BODY},
-    {.method = HTTP_METHOD_GET, .pattern = "/slow/{tag}", .handler = h_slow, .kind = ROUTE_SLOW},
+    {.method = HTTP_METHOD_GET, .pattern = "/slow/{tag}", .handler = h_to_lane_0},
     {.method = HTTP_METHOD_POST,
      .pattern = "/slow/{tag}",
-     .handler = h_slow,
-     .kind = ROUTE_SLOW,
-     .lane = 1,
+     .handler = h_to_lane_1,
      .body_bytes_max = UPLOAD_MAX},
     {.method = HTTP_METHOD_GET, .pattern = "/maybe/{tag}", .handler = h_maybe},
 };
@@ -384,8 +389,6 @@ static struct httpd *start(bool is_tls) {
         .slow_timeout_ms = SLOW_TIMEOUT_MS,
         .routes = routes,
         .routes_count = sizeof(routes) / sizeof(routes[0]),
-        .lanes = w.lanes,
-        .lanes_count = LANES,
         .hooks = {.before = on_before, .on_error = on_error, .after = on_after},
     };
     struct httpd *httpd = NULL;

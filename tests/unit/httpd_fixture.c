@@ -143,10 +143,15 @@ static int h_hand_on(struct http_request *req, struct http_response *resp, struc
     return http_request_go_slow(req, f->lane, h_slow);
 }
 
+static int h_to_lane(struct http_request *req, struct http_response *resp, struct err *err) {
+    (void)resp, (void)err;
+    return http_request_go_slow(req, fixture_of(req)->lane, h_slow);
+}
+
 static int h_maybe(struct http_request *req, struct http_response *resp, struct err *err) {
     (void)err;
     if (http_request_query(req, "slow"))
-        return http_request_go_slow(req, fixture_of(req)->lane, h_slow);
+        return h_to_lane(req, resp, err);
     if (http_request_query_count(req))
         return http_request_go_slow(req, fixture_of(req)->lane, h_hand_on);
     return answer_text(resp, "fast after all");
@@ -164,8 +169,8 @@ static const struct route routes[] = {
     {.method = HTTP_METHOD_GET, .pattern = "/who", .handler = h_who},
     {.method = HTTP_METHOD_GET, .pattern = "/big", .handler = h_big},
     {.method = HTTP_METHOD_GET, .pattern = "/broken", .handler = h_broken},
-    {.method = HTTP_METHOD_GET, .pattern = "/slow", .handler = h_slow, .kind = ROUTE_SLOW},
-    {.method = HTTP_METHOD_POST, .pattern = "/slow", .handler = h_slow, .kind = ROUTE_SLOW, .body_bytes_max = 100000},
+    {.method = HTTP_METHOD_GET, .pattern = "/slow", .handler = h_to_lane},
+    {.method = HTTP_METHOD_POST, .pattern = "/slow", .handler = h_to_lane, .body_bytes_max = 100000},
     {.method = HTTP_METHOD_GET, .pattern = "/maybe", .handler = h_maybe},
     {.method = HTTP_METHOD_GET, .pattern = "/wait", .handler = h_wait},
     {.method = HTTP_METHOD_POST, .pattern = "/things:count", .handler = h_fast},
@@ -228,8 +233,6 @@ void fixture_init(struct fixture *f) {
         .connections_max = 100,
         .routes = routes,
         .routes_count = UNIT_COUNT(routes),
-        .lanes = &f->lane,
-        .lanes_count = 1,
         .hooks = {.before = on_before, .on_error = on_error, .headers = on_headers, .after = on_after, .notice = on_notice},
         .app = f,
     };
