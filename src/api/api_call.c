@@ -107,24 +107,11 @@ int api_read_patch(struct api_call *call, const struct json_member *members, str
     return err_remedy(err, "name at least one member to change");
 }
 
-struct signon_caller api_signon_caller(const struct api_call *call) {
-    struct signon_caller caller = {
-        .address = http_request_client(call->req), .request_id = http_request_id(call->req), .who = call->who};
-    return caller;
-}
-
-struct clusters_caller api_clusters_caller(const struct api_call *call) {
-    struct clusters_caller caller = {
-        .who = call->who, .address = http_request_client(call->req), .request_id = http_request_id(call->req)};
-    return caller;
-}
-
-struct access_caller api_access_caller(const struct api_call *call) {
-    struct access_caller caller = {.who = call->who,
-                                   .address = http_request_client(call->req),
-                                   .request_id = http_request_id(call->req),
-                                   .sid = call->bearer.session ? live_session_sid(call->bearer.session) : NULL};
-    return caller;
+struct actor api_actor(const struct api_call *call) {
+    return (struct actor){.principal = call->who,
+                          .address = http_request_client(call->req),
+                          .request_id = http_request_id(call->req),
+                          .sid = call->bearer.session ? live_session_sid(call->bearer.session) : NULL};
 }
 
 int api_use_link(struct api_call *call, const char *vcenter_id, struct err *err) {

@@ -130,10 +130,8 @@ int api_read_members(struct api_call *call, const struct json_member *members, c
 /* The usual way of a PATCH: no query, a JSON merge patch (RFC 7396) that changes some of these members. Errors as api_read_members. */
 int api_read_patch(struct api_call *call, const struct json_member *members, struct err *err);
 
-/* The caller for the services below. Borrowed from the call. */
-struct signon_caller api_signon_caller(const struct api_call *call);
-struct clusters_caller api_clusters_caller(const struct api_call *call);
-struct access_caller api_access_caller(const struct api_call *call);
+/* Who asks, for the services below. Borrowed from the call. */
+struct actor api_actor(const struct api_call *call);
 
 /* Sets call->link from a vCenter's instance UUID, instead of another one that was set. ERR_NOT_FOUND. */
 int api_use_link(struct api_call *call, const char *vcenter_id, struct err *err);

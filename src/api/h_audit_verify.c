@@ -111,14 +111,14 @@ int h_audit_verify(struct api_call *call, struct http_response *resp, struct err
 /* Whoever restores a database is on the host; a token that was stolen must not do. */
 int h_audit_accept(struct api_call *call, struct http_response *resp, struct err *err) {
     static const char *const no_query[] = {NULL};
-    const struct access_caller caller = api_access_caller(call);
+    const struct actor actor = api_actor(call);
     int rc = http_request_check_query(call->req, no_query, err);
     if (!rc && call->who->source != SOURCE_SOCKET) {
         (void)err_set(err, ERR_FORBIDDEN, "this is done over the admin socket of the replica only");
         rc = err_remedy(err, "run on its host: kaasctl audit accept-restore");
     }
     if (!rc)
-        rc = access_accept_restore(call->api->options.access, &caller, err);
+        rc = access_accept_restore(call->api->options.access, &actor, err);
     if (!rc)
         http_response_set_status(resp, 204);
     return rc;

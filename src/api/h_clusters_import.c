@@ -200,10 +200,10 @@ static bool is_given_up(void *arg) {
 }
 
 static int write_lines(struct import *im, struct err *err) {
-    const struct clusters_caller caller = api_clusters_caller(im->call);
+    const struct actor actor = api_actor(im->call);
     struct clusters_lines lines = {
         .items = im->lines, .count = im->count, .is_atomic = im->is_atomic, .is_given_up = is_given_up, .arg = im->call->req};
-    return clusters_write_lines(im->call->api->options.clusters, &caller, &lines, err);
+    return clusters_write_lines(im->call->api->options.clusters, &actor, &lines, err);
 }
 
 static void done(struct import *im) {

@@ -55,7 +55,7 @@ static int answer_with(struct api_call *call, struct http_response *resp, int st
 }
 
 int h_clusters_create(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct clusters_caller caller = api_clusters_caller(call);
+    const struct actor actor = api_actor(call);
     _cleanup_(cluster_free) struct cluster *record = NULL;
     char id[37];
     int rc = http_request_check_query(call->req, no_query, err);
@@ -64,7 +64,7 @@ int h_clusters_create(struct api_call *call, struct http_response *resp, struct 
     if (!rc)
         rc = cluster_input_create(call->body, call->snapshot->platform, &record, err);
     if (!rc)
-        rc = clusters_create(call->api->options.clusters, &caller, record, id, err);
+        rc = clusters_create(call->api->options.clusters, &actor, record, id, err);
     if (rc)
         return rc;
     reply_location(resp, "/v2/clusters/", id);
@@ -116,7 +116,7 @@ static int apply_patch(void *arg, struct cluster *record, unsigned *parts, struc
 }
 
 int h_clusters_patch(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct clusters_caller caller = api_clusters_caller(call);
+    const struct actor actor = api_actor(call);
     const char *id = http_request_param(call->req, "id");
     struct patch patch = {0};
     struct clusters_edit edit = {.fn = apply_patch, .arg = &patch, .id = id};
@@ -129,7 +129,7 @@ int h_clusters_patch(struct api_call *call, struct http_response *resp, struct e
         rc = cluster_input_check_patch(call->body, err);
     patch = (struct patch){.body = call->body, .platform = call->snapshot->platform};
     if (!rc)
-        rc = clusters_change(call->api->options.clusters, &caller, &edit, err);
+        rc = clusters_change(call->api->options.clusters, &actor, &edit, err);
     return rc ? rc : answer_with(call, resp, 200, id, err);
 }
 
@@ -151,13 +151,13 @@ static struct report report_of(const struct api_call *call) {
 
 static int report_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
     struct api_call *call = api_call_of(req);
-    struct clusters_caller caller = api_clusters_caller(call);
+    const struct actor actor = api_actor(call);
     struct report report = report_of(call);
     const char *id = http_request_param(req, "id");
     struct clusters_edit edit = {.fn = apply_report, .arg = &report, .id = id};
     int rc = read_newest_version(call, id, &edit.version_no, err);
     if (!rc)
-        rc = clusters_report(call->api->options.clusters, &caller, &edit, err);
+        rc = clusters_report(call->api->options.clusters, &actor, &edit, err);
     return rc ? rc : answer_with(call, resp, 200, id, err);
 }
 
@@ -210,14 +210,14 @@ int h_clusters_status(struct api_call *call, struct http_response *resp, struct 
 }
 
 int h_clusters_delete(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct clusters_caller caller = api_clusters_caller(call);
+    const struct actor actor = api_actor(call);
     const char *id = http_request_param(call->req, "id");
     int64_t version_no = 0;
     int rc = http_request_check_query(call->req, no_query, err);
     if (!rc)
         rc = read_newest_version(call, id, &version_no, err);
     if (!rc)
-        rc = clusters_remove(call->api->options.clusters, &caller, id, version_no, err);
+        rc = clusters_remove(call->api->options.clusters, &actor, id, version_no, err);
     if (!rc)
         http_response_set_status(resp, 204);
     return rc;

@@ -237,11 +237,11 @@ static int answer_new(struct api_call *call, struct http_response *resp, const s
 }
 
 static int add(struct api_call *call, const char *principal_id, struct http_response *resp, struct err *err) {
-    struct access_caller caller = api_access_caller(call);
+    const struct actor actor = api_actor(call);
     struct grant g = {0};
     int rc = read_grant(call, principal_id, &g, err);
     if (!rc)
-        rc = access_add_grant(call->api->options.access, &caller, &g, err);
+        rc = access_add_grant(call->api->options.access, &actor, &g, err);
     if (!rc)
         rc = answer_new(call, resp, &g, err);
     grant_done(&g);
@@ -278,7 +278,7 @@ int h_grants_add(struct api_call *call, struct http_response *resp, struct err *
 }
 
 int h_grants_remove(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct access_caller caller = api_access_caller(call);
+    const struct actor actor = api_actor(call);
     const struct grant *g = NULL;
     char etag[REPLY_ETAG_BYTES];
     bool is_given = false;
@@ -290,7 +290,7 @@ int h_grants_remove(struct api_call *call, struct http_response *resp, struct er
     if (!rc)
         rc = reply_check_if_match(call, etag, &is_given, err);
     if (!rc)
-        rc = access_remove_grant(call->api->options.access, &caller, g->id, err);
+        rc = access_remove_grant(call->api->options.access, &actor, g->id, err);
     if (!rc)
         http_response_set_status(resp, 204);
     return rc;

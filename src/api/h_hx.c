@@ -103,7 +103,7 @@ static int read_patch(struct api_call *call, struct clusters_hx_change *out, str
 }
 
 int h_hx_patch(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct clusters_caller caller = api_clusters_caller(call);
+    const struct actor actor = api_actor(call);
     struct clusters_hx_change change = {0};
     const struct hx_cluster *hx = NULL;
     char etag[REPLY_ETAG_BYTES];
@@ -117,7 +117,7 @@ int h_hx_patch(struct api_call *call, struct http_response *resp, struct err *er
     if (!rc)
         rc = reply_check_if_match(call, etag, &is_given, err);
     if (!rc)
-        rc = clusters_change_hx(call->api->options.clusters, &caller, hx->id, is_given ? hx->version_no : 0, &change, err);
+        rc = clusters_change_hx(call->api->options.clusters, &actor, hx->id, is_given ? hx->version_no : 0, &change, err);
     if (rc)
         return rc;
     fresh = directory_get(call->api->options.directory);

@@ -40,7 +40,7 @@ int h_keys_signing_rotate(struct api_call *call, struct http_response *resp, str
     static const struct json_member members[] = {{"immediately", JSON_KIND_BOOLEAN, false, false},
                                                  {"drop_old", JSON_KIND_BOOLEAN, false, false},
                                                  {NULL, JSON_KIND_ANY, false, false}};
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     struct signon_key_rotation rotation = {0};
     struct signon_key next;
     int rc = api_read_members(call, members, NULL, err);
@@ -48,7 +48,7 @@ int h_keys_signing_rotate(struct api_call *call, struct http_response *resp, str
         return rc;
     rotation.is_immediate = json_is_true(json_object_get(call->body, "immediately"));
     rotation.drops_old = json_is_true(json_object_get(call->body, "drop_old"));
-    rc = signon_rotate_keys(call->api->options.signon, &caller, &rotation, &next, err);
+    rc = signon_rotate_keys(call->api->options.signon, &actor, &rotation, &next, err);
     return rc ? rc : reply_json(resp, 200, view_key(&next), err);
 }
 
@@ -118,10 +118,9 @@ int h_keys_master(struct api_call *call, struct http_response *resp, struct err 
 }
 
 int h_keys_master_rotate(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct sealing_caller caller = {
-        .who = call->who, .address = http_request_client(call->req), .request_id = http_request_id(call->req)};
+    const struct actor actor = api_actor(call);
     int rc = http_request_check_query(call->req, no_query, err);
     if (!rc)
-        rc = sealing_rotate(call->api->options.sealing, &caller, err);
+        rc = sealing_rotate(call->api->options.sealing, &actor, err);
     return rc ? rc : answer_master(call, resp, err);
 }

@@ -186,15 +186,10 @@ static int read_source(const json_t *body, struct ldap_source *s, struct err *er
     return read_texts(body, s, err);
 }
 
-static struct directory_caller caller_of(const struct api_call *call) {
-    struct access_caller caller = api_access_caller(call);
-    return (struct directory_caller){.who = caller.who, .address = caller.address, .request_id = caller.request_id};
-}
-
 /* -- writing --------------------------------------------------------------------------------------------------------------- */
 
 int h_ldap_add(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct directory_caller caller = caller_of(call);
+    const struct actor actor = api_actor(call);
     struct directory_wish wish = {0};
     _cleanup_free_ char *name = NULL;
     int rc = api_read_members(call, new_members, "bind_password", err);
@@ -204,7 +199,7 @@ int h_ldap_add(struct api_call *call, struct http_response *resp, struct err *er
         rc = read_source(call->body, &wish.source, err);
     wish.password = rc ? NULL : json_get_string(call->body, "bind_password");
     if (!rc)
-        rc = directories_add(call->api->options.identity, &caller, &wish, err);
+        rc = directories_add(call->api->options.identity, &actor, &wish, err);
     name = STEAL(wish.source.name);
     ldap_source_done(&wish.source);
     if (rc)
@@ -236,7 +231,7 @@ static int read_current(struct api_call *call, struct ldap_source *out, int64_t 
 
 /* Without If-Match what was read a moment ago is what is changed, so that nothing is lost to somebody else unseen. */
 int h_ldap_patch(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct directory_caller caller = caller_of(call);
+    const struct actor actor = api_actor(call);
     struct directory_wish wish = {0};
     int64_t version_no = 0;
     int rc = api_read_patch(call, patch_members, err);
@@ -246,20 +241,20 @@ int h_ldap_patch(struct api_call *call, struct http_response *resp, struct err *
         rc = read_source(call->body, &wish.source, err);
     wish.password = rc ? NULL : json_get_string(call->body, "bind_password");
     if (!rc)
-        rc = directories_change(call->api->options.identity, &caller, &wish, err);
+        rc = directories_change(call->api->options.identity, &actor, &wish, err);
     ldap_source_done(&wish.source);
     return rc ? rc : answer(call, resp, 200, http_request_param(call->req, "name"), err);
 }
 
 int h_ldap_remove(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct directory_caller caller = caller_of(call);
+    const struct actor actor = api_actor(call);
     struct ldap_source source = {0};
     int64_t version_no = 0;
     int rc = http_request_check_query(call->req, no_query, err);
     if (!rc)
         rc = read_current(call, &source, &version_no, err);
     if (!rc)
-        rc = directories_remove(call->api->options.identity, &caller, source.name, version_no, err);
+        rc = directories_remove(call->api->options.identity, &actor, source.name, version_no, err);
     ldap_source_done(&source);
     if (!rc)
         http_response_set_status(resp, 204);

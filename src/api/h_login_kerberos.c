@@ -21,7 +21,7 @@ static int64_t end_of(const struct identity_person *person, const struct kerbero
 
 static int open_session(struct api_call *call, const struct identity_person *person, struct kerberos_peer *peer,
                         struct signon_grant *grant, struct err *err) {
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     const struct signon_person who = {.principal_id = person->principal_id,
                                       .name = person->name,
                                       .full_name = person->full_name,
@@ -33,7 +33,7 @@ static int open_session(struct api_call *call, const struct identity_person *per
                                       .proof_until_ms = peer->digest_until_ms,
                                       .ends_at_ms = end_of(person, peer)};
     struct err why = {0};
-    int rc = signon_login_person(call->api->options.signon, &caller, &who, grant, &why);
+    int rc = signon_login_person(call->api->options.signon, &actor, &who, grant, &why);
     if (rc == ERR_CREDENTIALS) {
         negotiate_call_tell(call, peer, "replay");
         return kerberos_refuse(err);

@@ -28,14 +28,14 @@ static const struct json_member person_members[] = {{"vcenter", JSON_KIND_STRING
 static int log_in(struct api_call *call, struct signon_grant *grant, struct err *err) {
     const struct service_caller *service = call->service;
     struct signon *signon = call->api->options.signon;
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     const struct signon_person person = {.principal_id = service->principal_id,
                                          .name = service->name,
                                          .service_id = service->id,
                                          .source = SOURCE_SERVICE,
                                          .role_at_least = ROLE_SERVICE,
                                          .ends_at_ms = service->ends_at_ms};
-    int rc = signon_login_person(signon, &caller, &person, grant, err);
+    int rc = signon_login_person(signon, &actor, &person, grant, err);
     if (!rc && service->is_end_news)
         accounts_note_certificate(call->api->options.identity, service->id, &service->certificate);
     return rc;

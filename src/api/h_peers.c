@@ -122,11 +122,6 @@ static const struct json_member members[] = {{"url", JSON_KIND_STRING, true, fal
                                              {"thumbprint_sha256", JSON_KIND_STRING, false, true},
                                              {NULL, JSON_KIND_ANY, false, false}};
 
-static struct directory_caller caller_of(const struct api_call *call) {
-    struct access_caller caller = api_access_caller(call);
-    return (struct directory_caller){.who = caller.who, .address = caller.address, .request_id = caller.request_id};
-}
-
 /* What is there, if it is what an If-Match speaks of; *version_no 0: nothing is there. *is_given tells whether one did. */
 static int read_current(struct api_call *call, int64_t *version_no, bool *is_given, struct err *err) {
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
@@ -170,7 +165,7 @@ static int read_wish(struct api_call *call, struct hx_peer *wish, struct err *er
 
 /* Without If-Match what was read a moment ago is what is replaced, so that nothing is lost to somebody else unseen. */
 int h_peers_put(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct directory_caller caller = caller_of(call);
+    const struct actor actor = api_actor(call);
     struct hx_peer wish = {0};
     bool is_given = false;
     int rc = api_read_members(call, members, NULL, err);
@@ -182,20 +177,20 @@ int h_peers_put(struct api_call *call, struct http_response *resp, struct err *e
     if (!rc)
         rc = read_wish(call, &wish, err);
     if (!rc)
-        rc = peers_put(call->api->options.peers, &caller, &wish, err);
+        rc = peers_put(call->api->options.peers, &actor, &wish, err);
     hx_peer_done(&wish);
     return rc ? rc : answer(call, resp, status, err);
 }
 
 int h_peers_remove(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct directory_caller caller = caller_of(call);
+    const struct actor actor = api_actor(call);
     int64_t version_no = 0;
     bool is_given = false;
     int rc = http_request_check_query(call->req, no_query, err);
     if (!rc)
         rc = read_current(call, &version_no, &is_given, err);
     if (!rc)
-        rc = peers_remove(call->api->options.peers, &caller, http_request_param(call->req, "id"), is_given ? version_no : 0, err);
+        rc = peers_remove(call->api->options.peers, &actor, http_request_param(call->req, "id"), is_given ? version_no : 0, err);
     if (rc)
         return no_peer(call, rc, err);
     http_response_set_status(resp, 204);
@@ -203,11 +198,11 @@ int h_peers_remove(struct api_call *call, struct http_response *resp, struct err
 }
 
 int h_peers_test(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct directory_caller caller = caller_of(call);
+    const struct actor actor = api_actor(call);
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
     int rc = http_request_check_query(call->req, no_query, err);
     if (!rc)
-        rc = peers_test(call->api->options.peers, &caller, http_request_param(call->req, "id"), &peer, err);
+        rc = peers_test(call->api->options.peers, &actor, http_request_param(call->req, "id"), &peer, err);
     if (rc)
         return no_peer(call, rc, err);
     return reply_json(resp, 200, full_view(call->snapshot->platform, peer), err);

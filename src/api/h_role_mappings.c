@@ -160,11 +160,11 @@ static int read_mapping(struct api_call *call, const char *subject_id, struct ro
 }
 
 static int add(struct api_call *call, const char *subject_id, struct http_response *resp, struct err *err) {
-    struct access_caller caller = api_access_caller(call);
+    const struct actor actor = api_actor(call);
     struct role_mapping m = {0};
     int rc = read_mapping(call, subject_id, &m, err);
     if (!rc)
-        rc = access_add_role_mapping(call->api->options.access, &caller, &m, err);
+        rc = access_add_role_mapping(call->api->options.access, &actor, &m, err);
     if (!rc)
         reply_location(resp, "/v2/role-mappings/", m.id);
     if (!rc)
@@ -221,7 +221,7 @@ static int apply_patch(struct api_call *call, struct role_mapping *m, struct err
 
 /* Without If-Match what was read a moment ago is what is changed, so that nothing is lost to somebody else unseen. */
 int h_role_mappings_patch(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct access_caller caller = api_access_caller(call);
+    const struct actor actor = api_actor(call);
     struct role_mapping m = {0};
     bool is_given = false;
     int rc = api_read_patch(call, patch_members, err);
@@ -230,7 +230,7 @@ int h_role_mappings_patch(struct api_call *call, struct http_response *resp, str
     if (!rc)
         rc = apply_patch(call, &m, err);
     if (!rc)
-        rc = access_change_role_mapping(call->api->options.access, &caller, &m, err);
+        rc = access_change_role_mapping(call->api->options.access, &actor, &m, err);
     if (!rc)
         rc = answer_mapping(call, resp, 200, &m, err);
     role_mapping_done(&m);
@@ -238,14 +238,14 @@ int h_role_mappings_patch(struct api_call *call, struct http_response *resp, str
 }
 
 int h_role_mappings_remove(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct access_caller caller = api_access_caller(call);
+    const struct actor actor = api_actor(call);
     struct role_mapping m = {0};
     bool is_given = false;
     int rc = http_request_check_query(call->req, no_query, err);
     if (!rc)
         rc = read_version(call, &m, &is_given, err);
     if (!rc)
-        rc = access_remove_role_mapping(call->api->options.access, &caller, m.id, is_given ? m.version_no : 0, err);
+        rc = access_remove_role_mapping(call->api->options.access, &actor, m.id, is_given ? m.version_no : 0, err);
     if (!rc)
         http_response_set_status(resp, 204);
     role_mapping_done(&m);

@@ -19,11 +19,6 @@
 
 static const char *const no_query[] = {NULL};
 
-static struct accounts_caller caller_of(const struct api_call *call) {
-    return (struct accounts_caller){
-        .who = call->who, .address = http_request_client(call->req), .request_id = http_request_id(call->req)};
-}
-
 /* -- looking ---------------------------------------------------------------------------------------------------------------- */
 
 static json_t *certificates_view(const struct service_account *a) {
@@ -260,13 +255,13 @@ static int answer_new(struct api_call *call, struct http_response *resp, const c
 }
 
 int h_services_add(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct accounts_caller caller = caller_of(call);
+    const struct actor actor = api_actor(call);
     struct service_account wanted = {.id = NULL};
     int rc = api_read_members(call, new_members, NULL, err);
     if (!rc)
         rc = read_account(call, NULL, &wanted, err);
     if (!rc)
-        rc = accounts_add(call->api->options.identity, &caller, &wanted, err);
+        rc = accounts_add(call->api->options.identity, &actor, &wanted, err);
     if (!rc)
         rc = answer_new(call, resp, wanted.id, err);
     service_account_done(&wanted);
@@ -301,7 +296,7 @@ static int read_patch(struct api_call *call, unsigned *members, struct err *err)
 }
 
 int h_services_patch(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct accounts_caller caller = caller_of(call);
+    const struct actor actor = api_actor(call);
     const struct service_account *now = NULL;
     struct service_account wanted = {.id = NULL};
     struct account_edit edit = {.wanted = &wanted};
@@ -314,14 +309,14 @@ int h_services_patch(struct api_call *call, struct http_response *resp, struct e
         rc = read_account(call, now, &wanted, err);
     if (!rc) {
         edit.id = now->id;
-        rc = accounts_change(call->api->options.identity, &caller, &edit, err);
+        rc = accounts_change(call->api->options.identity, &actor, &edit, err);
     }
     service_account_done(&wanted);
     return rc ? rc : answer_account(call, resp, 200, now->id, err);
 }
 
 int h_services_remove(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct accounts_caller caller = caller_of(call);
+    const struct actor actor = api_actor(call);
     const struct service_account *now = NULL;
     int64_t version_no = 0;
     int rc = http_request_check_query(call->req, no_query, err);
@@ -330,7 +325,7 @@ int h_services_remove(struct api_call *call, struct http_response *resp, struct 
     if (!rc)
         rc = read_version(call, now, &version_no, err);
     if (!rc)
-        rc = accounts_remove(call->api->options.identity, &caller, now->id, version_no, err);
+        rc = accounts_remove(call->api->options.identity, &actor, now->id, version_no, err);
     if (!rc)
         http_response_set_status(resp, 204);
     return rc;

@@ -88,10 +88,10 @@ int h_sessions_list(struct api_call *call, struct http_response *resp, struct er
 }
 
 int h_sessions_end(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     int rc = http_request_check_query(call->req, no_query, err);
     if (!rc)
-        rc = signon_end_session(call->api->options.signon, &caller, http_request_param(call->req, "sid"), err);
+        rc = signon_end_session(call->api->options.signon, &actor, http_request_param(call->req, "sid"), err);
     if (!rc)
         http_response_set_status(resp, 204);
     return rc;

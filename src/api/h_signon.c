@@ -70,9 +70,9 @@ static struct signon_proof proof_of(const struct api_call *call, const char *vce
 }
 
 static int make_check(struct api_call *call, struct err *err) {
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     struct signon_proof proof = proof_of(call, link_id(call->link));
-    return signon_check_new(call->api->options.signon, &caller, &proof, &call->check, err);
+    return signon_check_new(call->api->options.signon, &actor, &proof, &call->check, err);
 }
 
 /* Not before the request is suspended: until then header fields are where the server reads the next ones to. */
@@ -99,11 +99,11 @@ static int go_on_when_checked(struct api_call *call, http_handler_fn *go_on) {
 /* Its place in the crowd is free for others as soon as the session is there. */
 static int login_vcenter_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
     struct api_call *call = api_call_of(req);
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     struct signon_grant grant = {0};
     int rc;
     log_set_request_id(http_request_id(req));
-    rc = signon_login_vcenter(call->api->options.signon, &caller, call->check, &grant, err);
+    rc = signon_login_vcenter(call->api->options.signon, &actor, call->check, &grant, err);
     signon_check_free(STEAL(call->check));
     return rc ? rc : reply_grant(resp, &grant, err);
 }
@@ -173,14 +173,14 @@ static const char *vcenter_of(const struct api_call *call) {
 /* The true reason is for log and audit trail. */
 static int refuse_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
     struct api_call *call = api_call_of(req);
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     struct signon_proof proof = proof_of(call, vcenter_of(call));
     struct err why = {0};
     (void)resp;
     log_set_request_id(http_request_id(req));
     (void)signon_calls_use_vcenter(call, proof.vcenter_id, &why);
     log_error(LOG_LEVEL_INFO, "vcenter_login_refused", &why, NULL);
-    return signon_refuse_unasked(call->api->options.signon, &caller, &proof, why.text, err);
+    return signon_refuse_unasked(call->api->options.signon, &actor, &proof, why.text, err);
 }
 
 /* A program that has proved itself may know. */
@@ -284,11 +284,11 @@ static const struct json_member password_members[] = {
 
 static int login_local_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
     struct api_call *call = api_call_of(req);
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     struct signon_grant grant = {0};
     int rc;
     log_set_request_id(http_request_id(req));
-    rc = signon_login_local(call->api->options.signon, &caller, json_get_string(call->body, "username"),
+    rc = signon_login_local(call->api->options.signon, &actor, json_get_string(call->body, "username"),
                             json_get_string(call->body, "password"), &grant, err);
     return rc ? rc : reply_grant(resp, &grant, err);
 }
@@ -341,12 +341,12 @@ int h_token_refresh(struct api_call *call, struct http_response *resp, struct er
 }
 
 int h_logout(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     int rc = http_request_check_query(call->req, no_query, err);
     if (!rc)
         rc = require_session(call, err);
     if (!rc)
-        rc = signon_logout(call->api->options.signon, &caller, live_session_sid(call->bearer.session), err);
+        rc = signon_logout(call->api->options.signon, &actor, live_session_sid(call->bearer.session), err);
     if (!rc)
         http_response_set_status(resp, 204);
     return rc;
@@ -376,11 +376,11 @@ static int answer_linked(struct api_call *call, struct http_response *resp, stru
 
 static int add_vcenter_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
     struct api_call *call = api_call_of(req);
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     int rc = call->check ? 0 : make_check(call, err);
     log_set_request_id(http_request_id(req));
     if (!rc)
-        rc = signon_add_vcenter(call->api->options.signon, &caller, call->bearer.session, call->check, err);
+        rc = signon_add_vcenter(call->api->options.signon, &actor, call->bearer.session, call->check, err);
     signon_check_free(STEAL(call->check));
     return rc ? rc : answer_linked(call, resp, err);
 }
@@ -401,12 +401,12 @@ int h_session_vcenters_add(struct api_call *call, struct http_response *resp, st
 }
 
 int h_session_vcenters_remove(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     int rc = http_request_check_query(call->req, no_query, err);
     if (!rc)
         rc = require_session(call, err);
     if (!rc)
-        rc = signon_remove_vcenter(call->api->options.signon, &caller, call->bearer.session, http_request_param(call->req, "id"),
+        rc = signon_remove_vcenter(call->api->options.signon, &actor, call->bearer.session, http_request_param(call->req, "id"),
                                    err);
     if (!rc)
         http_response_set_status(resp, 204);

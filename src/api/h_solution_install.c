@@ -22,7 +22,7 @@ static int read_request(struct api_call *call, struct ovf_install_request *out, 
         rc = vcenter_calls_read_port(call->body, &tunnel, &out->tunnel_port, err);
     if (rc)
         return rc;
-    out->caller = vcenter_calls_caller(call);
+    out->actor = api_actor(call);
     out->environment = json_get_string(call->body, "ovf_environment");
     out->environment_bytes = strlen(out->environment);
     return 0;

@@ -138,7 +138,7 @@ static const struct json_member new_members[] = {
 };
 
 int h_users_add(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct access_caller caller = api_access_caller(call);
+    const struct actor actor = api_actor(call);
     struct access_new_user wanted = {0};
     char id[37];
     int rc = api_read_members(call, new_members, "password", err);
@@ -151,7 +151,7 @@ int h_users_add(struct api_call *call, struct http_response *resp, struct err *e
     wanted.password = json_get_string(call->body, "password");
     wanted.is_disabled = json_get_bool(call->body, "disabled", false);
     wanted.must_change_password = json_get_bool(call->body, "must_change_password", true);
-    rc = access_add_user(call->api->options.access, &caller, &wanted, id, err);
+    rc = access_add_user(call->api->options.access, &actor, &wanted, id, err);
     if (rc)
         return rc;
     reply_location(resp, "/v2/users/", id);
@@ -186,7 +186,7 @@ static int read_patch(struct api_call *call, struct access_user_patch *out, stru
 }
 
 int h_users_patch(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct access_caller caller = api_access_caller(call);
+    const struct actor actor = api_actor(call);
     _cleanup_(user_free) struct user *user = NULL;
     struct access_user_patch patch = {0};
     struct access_user_edit edit = {.patch = &patch};
@@ -196,19 +196,19 @@ int h_users_patch(struct api_call *call, struct http_response *resp, struct err 
     if (rc)
         return rc;
     edit.id = user->id;
-    rc = access_change_user(call->api->options.access, &caller, &edit, err);
+    rc = access_change_user(call->api->options.access, &actor, &edit, err);
     return rc ? rc : answer_user(call, resp, 200, user->id, err);
 }
 
 int h_users_remove(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct access_caller caller = api_access_caller(call);
+    const struct actor actor = api_actor(call);
     _cleanup_(user_free) struct user *user = NULL;
     int64_t version_no = 0;
     int rc = http_request_check_query(call->req, no_query, err);
     if (!rc)
         rc = read_version(call, &user, &version_no, err);
     if (!rc)
-        rc = access_remove_user(call->api->options.access, &caller, user->id, version_no, err);
+        rc = access_remove_user(call->api->options.access, &actor, user->id, version_no, err);
     if (!rc)
         http_response_set_status(resp, 204);
     return rc;
@@ -223,7 +223,7 @@ static const struct json_member reset_members[] = {
 };
 
 int h_users_reset_password(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct access_caller caller = api_access_caller(call);
+    const struct actor actor = api_actor(call);
     _cleanup_(user_free) struct user *user = NULL;
     struct access_password wanted = {0};
     int rc = api_read_members(call, reset_members, "password", err);
@@ -234,7 +234,7 @@ int h_users_reset_password(struct api_call *call, struct http_response *resp, st
     wanted.user_id = user->id;
     wanted.password = json_get_string(call->body, "password");
     wanted.must_change_password = json_get_bool(call->body, "must_change_password", true);
-    rc = access_reset_password(call->api->options.access, &caller, &wanted, err);
+    rc = access_reset_password(call->api->options.access, &actor, &wanted, err);
     if (!rc)
         http_response_set_status(resp, 204);
     return rc;
@@ -247,20 +247,20 @@ static const struct json_member own_members[] = {
 };
 
 static int prove_old(struct api_call *call, const char *old, const char *fresh, struct err *err) {
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     int rc;
     if (call->who->source != SOURCE_LOCAL) {
         (void)err_set(err, ERR_CONFLICT, "you did not sign in with a password that is kept here");
         return err_remedy(err, "change it where it is kept: at the vCenter, or at its source of identities");
     }
-    rc = signon_prove_local(call->api->options.signon, &caller, call->who, old, err);
+    rc = signon_prove_local(call->api->options.signon, &actor, call->who, old, err);
     if (!rc && str_eq(old, fresh))
         return err_set(err, ERR_UNPROCESSABLE, "the new password is the old one");
     return rc;
 }
 
 int h_password_change(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct access_caller caller = api_access_caller(call);
+    const struct actor actor = api_actor(call);
     const char *old, *fresh;
     int rc = api_read_members(call, own_members, "old_password", err);
     if (rc)
@@ -271,7 +271,7 @@ int h_password_change(struct api_call *call, struct http_response *resp, struct 
         return err_set(err, ERR_UNPROCESSABLE, "the member \"old_password\" must have 1 to %d bytes", KAAS_PASSWORD_BYTES_MAX);
     rc = prove_old(call, old, fresh, err);
     if (!rc)
-        rc = access_change_own_password(call->api->options.access, &caller, fresh, err);
+        rc = access_change_own_password(call->api->options.access, &actor, fresh, err);
     if (!rc)
         http_response_set_status(resp, 204);
     return rc;

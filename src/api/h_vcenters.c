@@ -97,7 +97,7 @@ static int read_add(json_t *body, struct vcenter_add *add, struct vcenter_trust 
 }
 
 int h_vcenters_add(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct vcenter_add add = {.caller = vcenter_calls_caller(call)};
+    struct vcenter_add add = {.actor = api_actor(call)};
     struct vcenter_trust trust = {0};
     struct x509_info seen = {0};
     char id[37] = "";
@@ -116,7 +116,7 @@ int h_vcenters_add(struct api_call *call, struct http_response *resp, struct err
 }
 
 int h_vcenters_delete(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct registration_caller caller = vcenter_calls_caller(call);
+    const struct actor actor = api_actor(call);
     const struct vcenter *vc = NULL;
     int64_t version_no = 0;
     int rc = http_request_check_query(call->req, no_query, err);
@@ -125,7 +125,7 @@ int h_vcenters_delete(struct api_call *call, struct http_response *resp, struct 
     if (!rc)
         rc = vcenter_calls_check_version(call, vc, &version_no, err);
     if (!rc)
-        rc = registration_remove(call->api->options.platform, vc->id, &caller, err);
+        rc = registration_remove(call->api->options.platform, vc->id, &actor, err);
     if (!rc)
         http_response_set_status(resp, 204);
     return rc;

@@ -81,7 +81,7 @@ static int change(struct api_call *call, struct http_response *resp, const struc
 
 int h_vcenters_patch(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct vcenter *vc = NULL;
-    struct patch patch = {.change.caller = vcenter_calls_caller(call)};
+    struct patch patch = {.change.actor = api_actor(call)};
     int rc = http_request_check_query(call->req, no_query, err);
     if (!rc)
         rc = api_read_body(call, "application/merge-patch+json", err);
@@ -117,7 +117,7 @@ static int ask_trust(struct api_call *call, struct http_response *resp, const st
 }
 
 int h_vcenters_trust(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct vcenter_change wanted = {.caller = vcenter_calls_caller(call)};
+    struct vcenter_change wanted = {.actor = api_actor(call)};
     struct vcenter_trust trust = {0};
     const struct vcenter *vc = NULL;
     int rc = http_request_check_query(call->req, no_query, err);
@@ -139,11 +139,11 @@ int h_vcenters_trust(struct api_call *call, struct http_response *resp, struct e
 }
 
 int h_vcenters_rotate(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct registration_caller caller = vcenter_calls_caller(call);
+    const struct actor actor = api_actor(call);
     struct link_certificates certificates;
     int rc = http_request_check_query(call->req, no_query, err);
     if (!rc)
-        rc = rotation_rotate(call->link, &caller, err);
+        rc = rotation_rotate(call->link, &actor, err);
     if (rc)
         return rc;
     log_event(LOG_LEVEL_NOTICE, "login_certificate_rotated", "vcenter", link_id(call->link), NULL);
@@ -152,7 +152,7 @@ int h_vcenters_rotate(struct api_call *call, struct http_response *resp, struct 
 }
 
 int h_vcenters_set_password(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct registration_caller caller = vcenter_calls_caller(call);
+    const struct actor actor = api_actor(call);
     const char *password;
     int rc = api_read_members(call, password_members, "password", err);
     if (rc)
@@ -161,7 +161,7 @@ int h_vcenters_set_password(struct api_call *call, struct http_response *resp, s
     if (!*password || strlen(password) > KAAS_PASSWORD_BYTES_MAX)
         return err_set(err, ERR_UNPROCESSABLE, "the password must not be empty, nor longer than %u bytes",
                        KAAS_PASSWORD_BYTES_MAX);
-    rc = rotation_set_password(call->link, password, &caller, err);
+    rc = rotation_set_password(call->link, password, &actor, err);
     if (rc)
         return rc;
     log_event(LOG_LEVEL_NOTICE, "vcenter_password_replaced", "vcenter", link_id(call->link), NULL);

@@ -92,7 +92,7 @@ static int read_register(struct api_call *call, struct register_request *out, st
         rc = read_role(call->body, out, err);
     if (rc)
         return rc;
-    out->caller = vcenter_calls_caller(call);
+    out->actor = api_actor(call);
     out->take_over = json_get_bool(call->body, "take_over", false);
     out->dry_run = json_get_bool(call->body, "dry_run", false);
     return 0;
@@ -121,7 +121,7 @@ static int read_unregister(struct api_call *call, struct unregister_request *out
     int rc = api_read_members(call, unregister_members, "password", err);
     if (rc)
         return rc;
-    out->caller = vcenter_calls_caller(call);
+    out->actor = api_actor(call);
     out->dry_run = json_get_bool(call->body, "dry_run", false);
     if (json_get_string(call->body, "username") || json_get_string(call->body, "password"))
         return read_account(call->body, &out->account, err);

@@ -10,7 +10,7 @@
 #include "signon_person.h"
 #include "str.h"
 
-static int open_session(struct api_call *call, const struct signon_caller *caller, const struct identity_person *person,
+static int open_session(struct api_call *call, const struct actor *actor, const struct identity_person *person,
                         struct signon_grant *grant, struct err *err) {
     const struct signon_person who = {.principal_id = person->principal_id,
                                       .name = person->name,
@@ -19,7 +19,7 @@ static int open_session(struct api_call *call, const struct signon_caller *calle
                                       .directory_mark = person->mark,
                                       .source = SOURCE_LDAP,
                                       .groups = &person->groups};
-    return signon_login_person(call->api->options.signon, caller, &who, grant, err);
+    return signon_login_person(call->api->options.signon, actor, &who, grant, err);
 }
 
 /* Which servers there are and what ails them is not for somebody who is not signed in. */
@@ -38,21 +38,21 @@ static int hide(int rc, const char *source, const struct err *why, struct err *e
 
 static int log_in(struct api_call *call, const char *where, const char *account, struct signon_grant *grant, struct err *err) {
     struct signon *signon = call->api->options.signon;
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     const struct identity_password given = {.source = json_get_string(call->body, "source"),
                                             .user = json_get_string(call->body, "username"),
                                             .password = json_get_string(call->body, "password")};
     const struct signon_password password = {.where = where, .user = given.user, .account = account};
     struct identity_person person = {0};
     struct err why = {0};
-    int rc = signon_admit_password(signon, &caller, &password, err);
+    int rc = signon_admit_password(signon, &actor, &password, err);
     if (rc)
         return rc;
     rc = identity_check_password(call->api->options.identity, &given, &person, &why);
-    signon_note_password(signon, &caller, &password, rc, why.detail[0] ? why.detail : why.text);
+    signon_note_password(signon, &actor, &password, rc, why.detail[0] ? why.detail : why.text);
     if (rc)
         log_error(LOG_LEVEL_INFO, "directory_login_refused", &why, "where", where, NULL);
-    rc = rc ? hide(rc, given.source, &why, err) : open_session(call, &caller, &person, grant, err);
+    rc = rc ? hide(rc, given.source, &why, err) : open_session(call, &actor, &person, grant, err);
     identity_person_done(&person);
     return rc;
 }

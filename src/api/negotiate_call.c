@@ -84,11 +84,11 @@ static int need_token(struct err *err) {
 }
 
 static void note_refusal(struct api_call *call, const struct kerberos_peer *peer, int rc) {
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     const struct signon_refusal refusal = {.where = "kerberos", .user = peer->name, .reason = peer->reason, .rc = rc};
     if (peer->reason)
         tell(call, peer);
-    signon_note_refusal(call->api->options.signon, &caller, &refusal);
+    signon_note_refusal(call->api->options.signon, &actor, &refusal);
 }
 
 int negotiate_call_accept(struct api_call *call, struct kerberos_peer *peer, struct err *err) {

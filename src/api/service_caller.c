@@ -125,7 +125,7 @@ int service_caller_refuse(struct http_request *req, struct http_response *resp, 
     struct api_call *call = api_call_of(req);
     struct service_caller *service = call->service;
     struct signon *signon = call->api->options.signon;
-    struct signon_caller caller = api_signon_caller(call);
+    const struct actor actor = api_actor(call);
     const char *name = service->id[0] ? service->name : service->shown;
     const struct signon_refusal refusal = {.where = "service",
                                            .user = call->user_name ? call->user_name : name,
@@ -134,7 +134,7 @@ int service_caller_refuse(struct http_request *req, struct http_response *resp, 
                                            .rc = service->refusal.code};
     (void)resp;
     log_set_request_id(http_request_id(req));
-    signon_note_refusal(signon, &caller, &refusal);
+    signon_note_refusal(signon, &actor, &refusal);
     return err_move(err, refusal.rc, &service->refusal);
 }
 

@@ -120,9 +120,3 @@ void vcenter_calls_add_seen(struct api_call *call, struct x509_info *seen) {
         problem_add(call, "certificate", problem_certificate(seen));
     x509_info_done(seen);
 }
-
-struct registration_caller vcenter_calls_caller(const struct api_call *call) {
-    struct registration_caller caller = {
-        .who = call->who, .address = http_request_client(call->req), .request_id = http_request_id(call->req)};
-    return caller;
-}

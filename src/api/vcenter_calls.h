@@ -27,9 +27,6 @@ int vcenter_calls_answer_fresh(struct api_call *call, struct http_response *resp
 /* Checks If-Match; *version_no is the row version it speaks of, 0 if there is none. ERR_PRECONDITION. */
 int vcenter_calls_check_version(struct api_call *call, const struct vcenter *vc, int64_t *version_no, struct err *err);
 
-/* Who asks for a registration, for its audit line. Borrowed from the call. */
-struct registration_caller vcenter_calls_caller(const struct api_call *call);
-
 /* Reads a port of a body, `fallback` if it is absent. ERR_UNPROCESSABLE. */
 struct vcenter_port {
     const char *name;

@@ -567,7 +567,7 @@ static void note_outcome(void *arg, bool is_canceled) {
 
 int signon_world_check(struct signon *signon, const struct signon_proof *proof, struct signon_check **out, struct err *err) {
     bool is_there = false;
-    int rc = signon_check_new(signon, CALLER, proof, out, err);
+    int rc = signon_check_new(signon, ACTOR, proof, out, err);
     if (rc)
         return rc;
     sw.runs_at_once = true;
@@ -581,7 +581,7 @@ int signon_world_log_in(struct signon *signon, const struct signon_proof *proof,
     struct signon_check *check = NULL;
     int rc = signon_world_check(signon, proof, &check, err);
     if (!rc)
-        rc = signon_login_vcenter(signon, CALLER, check, out, err);
+        rc = signon_login_vcenter(signon, ACTOR, check, out, err);
     signon_check_free(check);
     return rc;
 }

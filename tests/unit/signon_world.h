@@ -12,7 +12,7 @@
 #define VC_A "aaaaaaaa-0a53-4a8e-8a54-2f1f9f3f6f10"
 #define VC_B "bbbbbbbb-0a53-4a8e-8a54-2f1f9f3f6f10"
 #define OWN_REPLICA 3U
-#define CALLER (&(struct signon_caller){.address = sw.address, .request_id = "r1"})
+#define ACTOR (&(struct actor){.address = sw.address, .request_id = "r1"})
 
 struct signon_world {
     /* database; the counters are guarded by its lock */

@@ -339,7 +339,7 @@ static void vcenters_are_added_once(void **state) {
 }
 
 static void a_registered_vcenter_is_not_removed(void **state) {
-    const struct registration_caller nobody = {0};
+    const struct actor nobody = {0};
     struct err err = {0};
     struct link *gone = NULL;
     (void)state;
@@ -354,7 +354,7 @@ static void a_registered_vcenter_is_not_removed(void **state) {
 
 /* What kaasd repairs or renews by itself takes moments, in which a person need not be refused. */
 static void commands_wait_for_what_is_done_by_itself(void **state) {
-    const struct registration_caller nobody = {0};
+    const struct actor nobody = {0};
     (void)state;
     pr.lease_lost_tries = 3;
     assert_int_equal(join(NULL), 0);

@@ -47,7 +47,7 @@ static int add_by(const struct signon_proof *proof, struct err *err) {
     struct signon_check *check = NULL;
     int rc = signon_world_check(signon, proof, &check, err);
     if (!rc)
-        rc = signon_add_vcenter(signon, CALLER, bearer.session, check, err);
+        rc = signon_add_vcenter(signon, ACTOR, bearer.session, check, err);
     signon_check_free(check);
     return rc;
 }
@@ -148,7 +148,7 @@ static void the_first_vcenter_is_neither_added_nor_taken_away(void **state) {
     struct err err = {0};
     (void)state;
     assert_int_equal(add(SIGNON_PROOF_TICKET, VC_A, WEST), ERR_CONFLICT);
-    assert_int_equal(signon_remove_vcenter(signon, CALLER, bearer.session, VC_A, &err), ERR_CONFLICT);
+    assert_int_equal(signon_remove_vcenter(signon, ACTOR, bearer.session, VC_A, &err), ERR_CONFLICT);
     assert_true(err.remedy[0]);
     assert_int_equal(look().first, 2);
 }
@@ -166,11 +166,11 @@ static void what_was_added_can_be_taken_away(void **state) {
     struct err err = {0};
     (void)state;
     assert_int_equal(add(SIGNON_PROOF_TICKET, VC_B, WEST), 0);
-    assert_int_equal(signon_remove_vcenter(signon, CALLER, bearer.session, VC_B, NULL), 0);
+    assert_int_equal(signon_remove_vcenter(signon, ACTOR, bearer.session, VC_B, NULL), 0);
     assert_string_equal(sw.last_action, "session.vcenter.remove");
     assert_int_equal(look().parts, 1);
     assert_int_equal(look().further, 0);
-    assert_int_equal(signon_remove_vcenter(signon, CALLER, bearer.session, VC_B, &err), ERR_NOT_FOUND);
+    assert_int_equal(signon_remove_vcenter(signon, ACTOR, bearer.session, VC_B, &err), ERR_NOT_FOUND);
 }
 
 /* A ticket is good for an hour: so is the session, from then on. */
@@ -181,7 +181,7 @@ static void the_session_ends_at_the_earliest_end(void **state) {
     assert_int_equal(live_session_ends_ms(bearer.session), before);
     assert_int_equal(add(SIGNON_PROOF_TICKET, VC_B, WEST), 0);
     assert_int_equal(live_session_ends_ms(bearer.session), clock_wall_ms() + 3600 * 1000);
-    assert_int_equal(signon_remove_vcenter(signon, CALLER, bearer.session, VC_B, NULL), 0);
+    assert_int_equal(signon_remove_vcenter(signon, ACTOR, bearer.session, VC_B, NULL), 0);
     assert_int_equal(live_session_ends_ms(bearer.session), clock_wall_ms() + 3600 * 1000);
 }
 
@@ -261,7 +261,7 @@ static void the_end_of_one_proof_is_not_the_end(void **state) {
     assert_int_equal(seen.first, 0);
     assert_int_equal(seen.further, 3);
     assert_true(seen.is_less);
-    assert_int_equal(signon_remove_vcenter(signon, CALLER, bearer.session, VC_B, NULL), 0);
+    assert_int_equal(signon_remove_vcenter(signon, ACTOR, bearer.session, VC_B, NULL), 0);
     assert_int_equal(look().rc, ERR_SESSION_ENDED);
 }
 
@@ -270,7 +270,7 @@ static void local_people_may_add_vcenters_too(void **state) {
     struct seen seen;
     (void)state;
     signon_bearer_done(&bearer);
-    assert_int_equal(signon_login_local(signon, CALLER, "anna", "right horse", &grant, NULL), 0);
+    assert_int_equal(signon_login_local(signon, ACTOR, "anna", "right horse", &grant, NULL), 0);
     assert_int_equal(signon_verify_from(signon, NULL, grant.token, &bearer, NULL), 0);
     assert_int_equal(look().parts, 0);
     assert_int_equal(add(SIGNON_PROOF_TICKET, VC_B, WEST), 0);
@@ -300,7 +300,7 @@ static void other_replicas_follow(void **state) {
     assert_int_equal(seen.parts, 2);
     assert_int_equal(seen.wait_for, 0); /* it asks for itself */
     assert_int_equal(live_session_ends_ms(there.session), live_session_ends_ms(bearer.session));
-    assert_int_equal(signon_remove_vcenter(signon, CALLER, bearer.session, VC_B, NULL), 0);
+    assert_int_equal(signon_remove_vcenter(signon, ACTOR, bearer.session, VC_B, NULL), 0);
     assert_int_equal(signon_load(other, NULL), 0); /* or after a gap */
     assert_int_equal(look_at(other, there.session, READ).parts, 1);
     signon_bearer_done(&there);

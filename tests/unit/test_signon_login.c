@@ -27,7 +27,7 @@ static int tear_down(void **state) {
 
 static int local(const char *user, const char *password, struct err *err) {
     struct signon_grant grant = {0};
-    int rc = signon_login_local(signon, CALLER, user, password, &grant, err);
+    int rc = signon_login_local(signon, ACTOR, user, password, &grant, err);
     assert_int_equal(rc == 0, grant.token != NULL);
     signon_grant_done(&grant);
     return rc;
@@ -327,7 +327,7 @@ static void a_session_without_token_is_ended(void **state) {
     const struct signon_options options = {.issuer = "x", .token_lifetime_ms = 900000, .session_lifetime_ms = 3600000};
     (void)state;
     assert_int_equal(signon_new(&options, &keyless, NULL), 0);
-    assert_int_equal(signon_login_local(keyless, CALLER, "anna", "right horse", &grant, NULL), ERR_UNAVAILABLE);
+    assert_int_equal(signon_login_local(keyless, ACTOR, "anna", "right horse", &grant, NULL), ERR_UNAVAILABLE);
     assert_null(grant.token);
     assert_int_equal(sw.sessions_count, 1);
     assert_int_equal(signon_world_live(), 0);
@@ -438,7 +438,7 @@ static void note_call(void *arg, bool is_canceled) {
 static int come(struct guest *guest, enum signon_proof_kind kind, const char *user, const char *secret, struct err *err) {
     const struct signon_proof proof = {.kind = kind, .vcenter_id = VC_A, .user = user, .secret = secret};
     *guest = (struct guest){0};
-    assert_int_equal(signon_check_new(signon, CALLER, &proof, &guest->check, NULL), 0);
+    assert_int_equal(signon_check_new(signon, ACTOR, &proof, &guest->check, NULL), 0);
     return signon_check_wait(guest->check, note_call, guest, err);
 }
 
@@ -453,7 +453,7 @@ static int go_on(struct guest *guest, struct err *err) {
     struct signon_grant grant = {0};
     int rc;
     assert_int_equal(guest->called, 1);
-    rc = signon_login_vcenter(signon, CALLER, guest->check, &grant, err);
+    rc = signon_login_vcenter(signon, ACTOR, guest->check, &grant, err);
     assert_int_equal(rc == 0, grant.token != NULL);
     signon_grant_done(&grant);
     signon_check_free(guest->check);

@@ -52,7 +52,7 @@ static size_t sign_in(void) {
 }
 
 static size_t sign_in_admin(void) {
-    assert_int_equal(signon_login_local(signon, CALLER, "anna", "right horse", next_grant(), NULL), 0);
+    assert_int_equal(signon_login_local(signon, ACTOR, "anna", "right horse", next_grant(), NULL), 0);
     return grants_count - 1;
 }
 
@@ -68,7 +68,7 @@ static size_t sign_in_person(const char *id, const char *group) {
     assert_int_equal(group_set_add(&groups, USERS, NULL), 0);
     assert_int_equal(group_set_add(&groups, group, NULL), 0);
     group_set_seal(&groups);
-    assert_int_equal(signon_login_person(signon, CALLER, &person, next_grant(), NULL), 0);
+    assert_int_equal(signon_login_person(signon, ACTOR, &person, next_grant(), NULL), 0);
     group_set_done(&groups);
     return grants_count - 1;
 }
@@ -122,7 +122,7 @@ static void what_has_ended_leaves_first(void **state) {
     struct signon_bearer bearer = {0};
     (void)state;
     hold(third, &bearer);
-    assert_int_equal(signon_logout(signon, CALLER, live_session_sid(bearer.session), NULL), 0);
+    assert_int_equal(signon_logout(signon, ACTOR, live_session_sid(bearer.session), NULL), 0);
     signon_bearer_done(&bearer);
     (void)sign_in();
     assert_int_equal(verify(third), ERR_NOT_FOUND);
@@ -288,10 +288,10 @@ static void administrators_see_and_end_them_all(void **state) {
     assert_int_equal(list.count, 6);
     session_list_done(&list);
     signon_handle_of(signon_world_session(first)->sid, handle);
-    assert_int_equal(signon_end_session(signon, CALLER, handle, NULL), 0);
+    assert_int_equal(signon_end_session(signon, ACTOR, handle, NULL), 0);
     assert_string_equal(sw.last_action, "session.end");
     assert_int_equal(verify_slow(first), ERR_SESSION_ENDED);
-    assert_int_equal(signon_end_session(signon, CALLER, handle, NULL), ERR_NOT_FOUND);
+    assert_int_equal(signon_end_session(signon, ACTOR, handle, NULL), ERR_NOT_FOUND);
     assert_int_equal(signon_find_known(signon, sw.user_name, &known, NULL), 0);
     assert_string_equal(known.sid, signon_world_session(5)->sid); /* the newest */
     session_done(&known);

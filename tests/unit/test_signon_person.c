@@ -60,7 +60,7 @@ static void sign_in(const char *first, const char *second, struct signon_bearer 
     struct group_set groups = groups_of(first, second);
     const struct signon_person person = anna(&groups);
     struct signon_grant grant = {0};
-    assert_int_equal(signon_login_person(signon, CALLER, &person, &grant, NULL), 0);
+    assert_int_equal(signon_login_person(signon, ACTOR, &person, &grant, NULL), 0);
     assert_int_equal(signon_verify_from(signon, NULL, grant.token, out, NULL), 0);
     signon_grant_done(&grant);
     group_set_done(&groups);
@@ -99,7 +99,7 @@ static void without_a_role_nobody_comes_in(void **state) {
     struct err err = {0};
     (void)state;
     map(ADMINS, ROLE_ADMIN);
-    assert_int_equal(signon_login_person(signon, CALLER, &person, &grant, &err), ERR_FORBIDDEN);
+    assert_int_equal(signon_login_person(signon, ACTOR, &person, &grant, &err), ERR_FORBIDDEN);
     assert_null(grant.token);
     assert_int_equal(sw.sessions_count, 0);
     assert_non_null(strstr(err.remedy, "ask an administrator"));
@@ -118,15 +118,15 @@ static void a_proof_that_ends_ends_the_session(void **state) {
     (void)state;
     map(USERS, ROLE_USER);
     person.ends_at_ms = clock_wall_ms() + 600000;
-    assert_int_equal(signon_login_person(signon, CALLER, &person, &grant, NULL), 0);
+    assert_int_equal(signon_login_person(signon, ACTOR, &person, &grant, NULL), 0);
     assert_int_equal(sw.sessions[0].ends_at_ms, person.ends_at_ms);
     signon_grant_done(&grant);
     person.ends_at_ms = clock_wall_ms() + 48LL * 3600 * 1000;
-    assert_int_equal(signon_login_person(signon, CALLER, &person, &grant, NULL), 0);
+    assert_int_equal(signon_login_person(signon, ACTOR, &person, &grant, NULL), 0);
     assert_int_equal(sw.sessions[1].ends_at_ms, clock_wall_ms() + 8LL * 3600 * 1000);
     signon_grant_done(&grant);
     person.ends_at_ms = clock_wall_ms();
-    assert_int_equal(signon_login_person(signon, CALLER, &person, &grant, NULL), ERR_CREDENTIALS);
+    assert_int_equal(signon_login_person(signon, ACTOR, &person, &grant, NULL), ERR_CREDENTIALS);
     group_set_done(&groups);
 }
 
@@ -138,7 +138,7 @@ static void programs_bring_their_role(void **state) {
                                          .role_at_least = ROLE_SERVICE};
     struct signon_grant grant = {0};
     (void)state;
-    assert_int_equal(signon_login_person(signon, CALLER, &person, &grant, NULL), 0);
+    assert_int_equal(signon_login_person(signon, ACTOR, &person, &grant, NULL), 0);
     assert_int_equal(sw.sessions[0].who.role, ROLE_SERVICE);
     assert_string_equal(sw.sessions[0].who.service_id, person.service_id);
     signon_grant_done(&grant);
@@ -150,16 +150,16 @@ static void guesses_are_slowed_down(void **state) {
     struct err err = {0};
     (void)state;
     for (unsigned i = 0; i <= SIGNON_FREE_TRIES; i++) {
-        assert_int_equal(signon_admit_password(signon, CALLER, &one, NULL), 0);
-        signon_note_password(signon, CALLER, i % 2 ? &one : &same, ERR_CREDENTIALS, "wrong password");
+        assert_int_equal(signon_admit_password(signon, ACTOR, &one, NULL), 0);
+        signon_note_password(signon, ACTOR, i % 2 ? &one : &same, ERR_CREDENTIALS, "wrong password");
         assert_string_equal(sw.last_result, "invalid_credentials");
         assert_string_equal(sw.last_reason, "wrong password");
     }
-    assert_int_equal(signon_admit_password(signon, CALLER, &same, &err), ERR_TOO_MANY);
+    assert_int_equal(signon_admit_password(signon, ACTOR, &same, &err), ERR_TOO_MANY);
     assert_true(err.retry_after_s > 0);
     assert_string_equal(sw.last_result, "too_many_requests");
-    assert_int_equal(signon_admit_password(signon, CALLER, &elsewhere, NULL), 0);
-    assert_int_equal(signon_admit_password(signon, CALLER, &other, NULL), 0);
+    assert_int_equal(signon_admit_password(signon, ACTOR, &elsewhere, NULL), 0);
+    assert_int_equal(signon_admit_password(signon, ACTOR, &other, NULL), 0);
 }
 
 /* What nobody can guess slows nothing down. */
@@ -168,10 +168,10 @@ static void refused_tickets_are_noted_and_not_counted(void **state) {
     const struct signon_refusal refusal = {.where = "kerberos", .user = "anna", .reason = "replay", .rc = ERR_CREDENTIALS};
     (void)state;
     for (unsigned i = 0; i < 100; i++)
-        signon_note_refusal(signon, CALLER, &refusal);
+        signon_note_refusal(signon, ACTOR, &refusal);
     assert_int_equal(sw.audited, 100);
     assert_string_equal(sw.last_reason, "replay");
-    assert_int_equal(signon_admit_password(signon, CALLER, &password, NULL), 0);
+    assert_int_equal(signon_admit_password(signon, ACTOR, &password, NULL), 0);
 }
 
 /* -- in sessions under way -------------------------------------------------------------------------------------------------- */

@@ -183,7 +183,7 @@ static void local_people_need_no_vcenter(void **state) {
     struct signon_grant grant = {0};
     struct seen seen;
     (void)state;
-    assert_int_equal(signon_login_local(signon, CALLER, "anna", "right horse", &grant, NULL), 0);
+    assert_int_equal(signon_login_local(signon, ACTOR, "anna", "right horse", &grant, NULL), 0);
     assert_int_equal(signon_verify_from(signon, NULL, grant.token, &anna, NULL), 0);
     clock_advance_ms(KAAS_RIGHTS_GRACE_MS);
     seen = look(anna.session, WRITE);

@@ -196,13 +196,13 @@ static void logout_ends_it_at_once(void **state) {
     (void)state;
     read_token(grant.token, sid, jti);
     sw.fail_code = ERR_DATABASE;
-    assert_int_equal(signon_logout(signon, CALLER, sid, NULL), ERR_DATABASE);
+    assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), ERR_DATABASE);
     sw.fail_code = 0;
     assert_int_equal(verify(signon, grant.token), 0);
-    assert_int_equal(signon_logout(signon, CALLER, sid, NULL), 0);
+    assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), 0);
     assert_string_equal(sw.last_action, "logout");
     assert_int_equal(verify(signon, grant.token), ERR_SESSION_ENDED);
-    assert_int_equal(signon_logout(signon, CALLER, sid, NULL), 0);
+    assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), 0);
     assert_int_equal(signon_purge(signon, NULL), 0);
     assert_int_equal(verify(signon, grant.token), ERR_NOT_FOUND);
     assert_int_equal(verify_slow(signon, grant.token), ERR_SESSION_ENDED);
@@ -241,7 +241,7 @@ static void a_logout_elsewhere_arrives_by_the_feed_or_the_reload(void **state) {
     char sid[37], jti[37];
     (void)state;
     read_token(grant.token, sid, jti);
-    assert_int_equal(signon_logout(other, CALLER, sid, NULL), 0);
+    assert_int_equal(signon_logout(other, ACTOR, sid, NULL), 0);
     assert_int_equal(verify(signon, grant.token), 0); /* not told yet */
     assert_int_equal(signon_apply_session_change(signon, sid, NULL), 0);
     assert_int_equal(verify(signon, grant.token), ERR_SESSION_ENDED);
@@ -250,7 +250,7 @@ static void a_logout_elsewhere_arrives_by_the_feed_or_the_reload(void **state) {
     sign_in(SIGNON_PROOF_COOKIE);
     read_token(grant.token, sid, jti);
     assert_int_equal(verify_slow(other, grant.token), 0);
-    assert_int_equal(signon_logout(signon, CALLER, sid, NULL), 0);
+    assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), 0);
     assert_int_equal(signon_load(other, NULL), 0); /* after a gap in the feed */
     assert_int_equal(verify(other, grant.token), ERR_NOT_FOUND);
     assert_int_equal(verify_slow(other, grant.token), ERR_SESSION_ENDED);
@@ -337,7 +337,7 @@ static void the_trail_does_not_stand_in_the_way(void **state) {
     assert_int_equal(signon_world_live(), 2);
     char sid[37], jti[37];
     read_token(grant.token, sid, jti);
-    assert_int_equal(signon_logout(signon, CALLER, sid, NULL), 0);
+    assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), 0);
     assert_int_equal(verify(signon, grant.token), ERR_SESSION_ENDED);
     assert_int_equal(sw.audited, audited);
     sw.trail_code = 0;
@@ -402,7 +402,7 @@ static void a_flood_of_bad_tokens_is_bounded(void **state) {
     read_token(grant.token, sid, jti);
     assert_int_equal(flood("192.0.2.1", 0, 600), 400); /* whoever knows the ids of a live session may try more often */
     assert_int_equal(verify_from("192.0.2.1"), 0);     /* its own token was seen before */
-    assert_int_equal(signon_logout(signon, CALLER, sid, NULL), 0);
+    assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), 0);
     assert_int_equal(flood("192.0.2.2", 1000, 100), 50);
     sign_in(SIGNON_PROOF_COOKIE);
     assert_int_equal(verify_from("192.0.2.2"), 0); /* a new token of a live session goes before garbage of the same address */
@@ -414,7 +414,7 @@ static void a_flood_from_many_addresses_is_bounded_together(void **state) {
     char address[40], sid[37], jti[37];
     (void)state;
     read_token(grant.token, sid, jti);
-    assert_int_equal(signon_logout(signon, CALLER, sid, NULL), 0); /* they name nobody who is signed in */
+    assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), 0); /* they name nobody who is signed in */
     for (unsigned i = 0; i < 90; i++) {
         (void)snprintf(address, sizeof(address), "2001:db8:1:2::%x", i + 1);
         refused += flood(address, 1000 + (int)i, 1);

@@ -26,26 +26,26 @@ void access_free(struct access *access) {
     free(access);
 }
 
-struct audit_record access_record(const struct access_caller *caller, const struct access_deed *deed) {
+struct audit_record access_record(const struct actor *actor, const struct access_deed *deed) {
     return (struct audit_record){
         .at_ms = clock_wall_ms(),
         .event = {.action = deed->action,
-                  .principal_id = caller->who->id,
-                  .principal_name = caller->who->name,
-                  .acting_id = caller->who->acting_id,
-                  .source = source_name(caller->who->source),
+                  .principal_id = actor->principal->id,
+                  .principal_name = actor->principal->name,
+                  .acting_id = actor->principal->acting_id,
+                  .source = source_name(actor->principal->source),
                   .object_kind = deed->object_kind,
                   .object_id = deed->object_id,
                   .object_name = deed->object_name,
-                  .address = caller->address,
-                  .request_id = caller->request_id,
+                  .address = actor->address,
+                  .request_id = actor->request_id,
                   .result = err_slug(0),
                   .reason = deed->reason},
     };
 }
 
-int access_finish(struct access *access, const struct access_caller *caller, const struct access_deed *deed, int rc) {
-    struct audit_record record = access_record(caller, deed);
+int access_finish(struct access *access, const struct actor *actor, const struct access_deed *deed, int rc) {
+    struct audit_record record = access_record(actor, deed);
     record.event.result = err_slug(rc);
     if (rc && audit_store_append(access->options.store, &record, NULL))
         metric_add(metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL), 1);

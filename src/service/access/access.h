@@ -32,21 +32,14 @@ struct access_options {
 int access_new(const struct access_options *options, struct access **out, struct err *err); /* ERR_NOMEM */
 void access_free(struct access *access);                                                    /* NULL is allowed */
 
-/* Who does it, for the audit trail. */
-struct access_caller {
-    const struct principal *who;
-    const char *address, *request_id;
-    const char *sid; /* of the session; NULL: none */
-};
-
 /* -- grants ----------------------------------------------------------------------------------------------------------------- */
 
 /* Stores a grant: principal_id, object, object_id and role (NULL: "viewer") are given, as somebody wrote them; they are brought into the form
  * that is stored, and id and time are set. ERR_UNPROCESSABLE (form; an unknown local user), ERR_NOT_FOUND (no such object), ERR_EXISTS. */
-int access_add_grant(struct access *access, const struct access_caller *caller, struct grant *g, struct err *err);
+int access_add_grant(struct access *access, const struct actor *actor, struct grant *g, struct err *err);
 
 /* Removes it. ERR_NOT_FOUND. */
-int access_remove_grant(struct access *access, const struct access_caller *caller, const char *id, struct err *err);
+int access_remove_grant(struct access *access, const struct actor *actor, const char *id, struct err *err);
 
 /* -- local users ------------------------------------------------------------------------------------------------------------ */
 
@@ -67,7 +60,7 @@ struct access_new_user {
     bool is_disabled, must_change_password;
 };
 /* *id gets the new user's. Slow (hashing). ERR_UNPROCESSABLE, ERR_EXISTS. */
-int access_add_user(struct access *access, const struct access_caller *caller, const struct access_new_user *wanted, char id[37],
+int access_add_user(struct access *access, const struct actor *actor, const struct access_new_user *wanted, char id[37],
                     struct err *err);
 
 /* What changes; members without their flag stay. */
@@ -84,12 +77,10 @@ struct access_user_edit {
 };
 /* Disabling ends the user's sessions; a new role counts in them at once. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_EXISTS, ERR_UNPROCESSABLE;
  * ERR_CONFLICT for the last administrator. */
-int access_change_user(struct access *access, const struct access_caller *caller, const struct access_user_edit *edit,
-                       struct err *err);
+int access_change_user(struct access *access, const struct actor *actor, const struct access_user_edit *edit, struct err *err);
 
 /* Also ends the user's sessions and removes the user's grants. `version_no` as above. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_CONFLICT. */
-int access_remove_user(struct access *access, const struct access_caller *caller, const char *id, int64_t version_no,
-                       struct err *err);
+int access_remove_user(struct access *access, const struct actor *actor, const char *id, int64_t version_no, struct err *err);
 
 /* Gives a user another password, by an administrator: all sessions of the user end. Slow (hashing). ERR_NOT_FOUND, ERR_UNPROCESSABLE. */
 struct access_password {
@@ -97,11 +88,11 @@ struct access_password {
     const char *password;
     bool must_change_password;
 };
-int access_reset_password(struct access *access, const struct access_caller *caller, const struct access_password *wanted,
+int access_reset_password(struct access *access, const struct actor *actor, const struct access_password *wanted,
                           struct err *err);
 
 /* Gives the caller, who has proved the old one, another password: the caller's other sessions end. Slow (hashing). ERR_UNPROCESSABLE. */
-int access_change_own_password(struct access *access, const struct access_caller *caller, const char *password, struct err *err);
+int access_change_own_password(struct access *access, const struct actor *actor, const char *password, struct err *err);
 
 /* -- role mappings ---------------------------------------------------------------------------------------------------------- */
 
@@ -112,12 +103,11 @@ int access_get_role_mapping(struct access *access, const char *id, struct role_m
 
 /* Stores a mapping: kind, subject_id, privilege, role and note are given, as somebody wrote them; they are brought into the form that is stored, and
  * id, times and version are set. It counts at once in every session. ERR_UNPROCESSABLE (form; a directory or vCenter that is not there), ERR_EXISTS, ERR_CONFLICT (too many). */
-int access_add_role_mapping(struct access *access, const struct access_caller *caller, struct role_mapping *m, struct err *err);
+int access_add_role_mapping(struct access *access, const struct actor *actor, struct role_mapping *m, struct err *err);
 /* Changes role and note of the one with this id and version_no. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_UNPROCESSABLE. */
-int access_change_role_mapping(struct access *access, const struct access_caller *caller, struct role_mapping *m,
-                               struct err *err);
+int access_change_role_mapping(struct access *access, const struct actor *actor, struct role_mapping *m, struct err *err);
 /* `version_no` 0: whatever it is now. ERR_NOT_FOUND, ERR_PRECONDITION. */
-int access_remove_role_mapping(struct access *access, const struct access_caller *caller, const char *id, int64_t version_no,
+int access_remove_role_mapping(struct access *access, const struct actor *actor, const char *id, int64_t version_no,
                                struct err *err);
 
 /* -- audit trail ------------------------------------------------------------------------------------------------------------ */
@@ -149,4 +139,4 @@ int access_verify_audit(struct access *access, const struct access_trail_place *
                         struct err *err);
 
 /* This replica goes on from what the database says, though that lacks lines it has written (audit_start.h). Errors of audit_store_accept. */
-int access_accept_restore(struct access *access, const struct access_caller *caller, struct err *err);
+int access_accept_restore(struct access *access, const struct actor *actor, struct err *err);

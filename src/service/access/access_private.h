@@ -29,7 +29,7 @@ struct access_deed {
     const char *reason;
 };
 /* The line that goes with the change, saying that it was done. */
-struct audit_record access_record(const struct access_caller *caller, const struct access_deed *deed);
+struct audit_record access_record(const struct actor *actor, const struct access_deed *deed);
 
 /* Ends every write: after success others learn of it, a refusal is noted. Returns rc. */
-int access_finish(struct access *access, const struct access_caller *caller, const struct access_deed *deed, int rc);
+int access_finish(struct access *access, const struct actor *actor, const struct access_deed *deed, int rc);

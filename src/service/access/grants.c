@@ -46,29 +46,29 @@ static int set_identity(struct grant *g, struct err *err) {
     return g->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static int insert(struct access *access, const struct access_caller *caller, const struct grant *g, struct err *err) {
+static int insert(struct access *access, const struct actor *actor, const struct grant *g, struct err *err) {
     _cleanup_free_ char *reason = reason_of(g);
     struct access_deed deed = deed_of("grant.create", g, reason);
-    struct audit_record record = access_record(caller, &deed);
+    struct audit_record record = access_record(actor, &deed);
     struct err why = {0};
     int rc = grant_store_insert(access->options.store, g, g->created_at_ms, &record, &why);
     if (rc == ERR_EXISTS)
         (void)err_remedy(&why, "it need not be given again; see: kaasctl grant list, or GET /v2/grants?object_id=...");
     if (rc == ERR_CONFLICT)
         rc = why.code = ERR_NOT_FOUND; /* what one may not see and what is not there are the same */
-    return access_finish(access, caller, &deed, err_move(err, rc, &why));
+    return access_finish(access, actor, &deed, err_move(err, rc, &why));
 }
 
-int access_add_grant(struct access *access, const struct access_caller *caller, struct grant *g, struct err *err) {
+int access_add_grant(struct access *access, const struct actor *actor, struct grant *g, struct err *err) {
     int rc = grant_normalize(g, err);
     if (!rc)
         rc = check_principal(access, g, err);
     if (!rc)
         rc = set_identity(g, err);
-    return rc ? rc : insert(access, caller, g, err);
+    return rc ? rc : insert(access, actor, g, err);
 }
 
-int access_remove_grant(struct access *access, const struct access_caller *caller, const char *id, struct err *err) {
+int access_remove_grant(struct access *access, const struct actor *actor, const char *id, struct err *err) {
     _cleanup_free_ char *reason = NULL;
     struct grant g = {0};
     struct access_deed deed;
@@ -78,8 +78,8 @@ int access_remove_grant(struct access *access, const struct access_caller *calle
         return rc;
     reason = reason_of(&g);
     deed = deed_of("grant.remove", &g, reason);
-    record = access_record(caller, &deed);
-    rc = access_finish(access, caller, &deed, grant_store_delete(access->options.store, id, &record, err));
+    record = access_record(actor, &deed);
+    rc = access_finish(access, actor, &deed, grant_store_delete(access->options.store, id, &record, err));
     grant_done(&g);
     return rc;
 }

@@ -13,7 +13,7 @@
 #define LOCAL "local:"
 
 struct password_change {
-    const struct access_caller *caller;
+    const struct actor *actor;
     const char *user_id, *password;
     const char *action, *kept_sid;
     bool must_change_password;
@@ -29,14 +29,14 @@ static int write_once(struct access *access, const struct password_change *chang
     if (rc)
         return rc;
     deed.object_name = user->name;
-    record = access_record(change->caller, &deed);
+    record = access_record(change->actor, &deed);
     secret_free(user->password_hash);
     user->password_hash = str_dup(hash);
     user->must_change_password = change->must_change_password;
     user->updated_at_ms = record.at_ms;
     rc = user->password_hash ? user_store_update(access->options.store, user, &along, &next, err)
                              : err_set(err, ERR_NOMEM, "out of memory");
-    return access_finish(access, change->caller, &deed, rc);
+    return access_finish(access, change->actor, &deed, rc);
 }
 
 static int check(struct access *access, const struct password_change *change, struct err *err) {
@@ -62,9 +62,9 @@ static int change_password(struct access *access, const struct password_change *
     return err_move(err, rc, &why);
 }
 
-int access_reset_password(struct access *access, const struct access_caller *caller, const struct access_password *wanted,
+int access_reset_password(struct access *access, const struct actor *actor, const struct access_password *wanted,
                           struct err *err) {
-    const struct password_change change = {.caller = caller,
+    const struct password_change change = {.actor = actor,
                                            .user_id = wanted->user_id,
                                            .password = wanted->password,
                                            .action = "user.password_reset",
@@ -72,15 +72,15 @@ int access_reset_password(struct access *access, const struct access_caller *cal
     return change_password(access, &change, err);
 }
 
-int access_change_own_password(struct access *access, const struct access_caller *caller, const char *password, struct err *err) {
+int access_change_own_password(struct access *access, const struct actor *actor, const char *password, struct err *err) {
     const struct password_change change = {
-        .caller = caller,
-        .user_id = caller->who->id + sizeof(LOCAL) - 1,
+        .actor = actor,
+        .user_id = actor->principal->id + sizeof(LOCAL) - 1,
         .password = password,
         .action = "user.password_change",
-        .kept_sid = caller->sid,
+        .kept_sid = actor->sid,
     };
-    if (caller->who->source != SOURCE_LOCAL || !str_starts(caller->who->id, LOCAL))
+    if (actor->principal->source != SOURCE_LOCAL || !str_starts(actor->principal->id, LOCAL))
         return err_set(err, ERR_CONFLICT, "you did not sign in with a password that is kept here");
     return change_password(access, &change, err);
 }

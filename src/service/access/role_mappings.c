@@ -84,7 +84,7 @@ static int set_identity(struct role_mapping *m, struct err *err) {
     return m->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-int access_add_role_mapping(struct access *access, const struct access_caller *caller, struct role_mapping *m, struct err *err) {
+int access_add_role_mapping(struct access *access, const struct actor *actor, struct role_mapping *m, struct err *err) {
     _cleanup_free_ char *reason = NULL;
     struct access_deed deed;
     struct audit_record record;
@@ -99,15 +99,14 @@ int access_add_role_mapping(struct access *access, const struct access_caller *c
         return rc;
     reason = reason_of(m);
     deed = deed_of("role_mapping.create", m, reason);
-    record = access_record(caller, &deed);
+    record = access_record(actor, &deed);
     rc = role_mapping_store_insert(access->options.store, m, &record, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "remove that one first, or change its role: kaasctl role-mapping list, or GET /v2/role-mappings");
-    return access_finish(access, caller, &deed, rc);
+    return access_finish(access, actor, &deed, rc);
 }
 
-int access_change_role_mapping(struct access *access, const struct access_caller *caller, struct role_mapping *m,
-                               struct err *err) {
+int access_change_role_mapping(struct access *access, const struct actor *actor, struct role_mapping *m, struct err *err) {
     _cleanup_free_ char *reason = NULL;
     struct access_deed deed;
     struct audit_record record;
@@ -116,15 +115,15 @@ int access_change_role_mapping(struct access *access, const struct access_caller
         return rc;
     reason = reason_of(m);
     deed = deed_of("role_mapping.change", m, reason);
-    record = access_record(caller, &deed);
+    record = access_record(actor, &deed);
     m->updated_at_ms = record.at_ms;
     rc = role_mapping_store_update(access->options.store, m, &record, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the change");
-    return access_finish(access, caller, &deed, rc);
+    return access_finish(access, actor, &deed, rc);
 }
 
-int access_remove_role_mapping(struct access *access, const struct access_caller *caller, const char *id, int64_t version_no,
+int access_remove_role_mapping(struct access *access, const struct actor *actor, const char *id, int64_t version_no,
                                struct err *err) {
     _cleanup_free_ char *reason = NULL;
     struct role_mapping m = {0};
@@ -136,11 +135,11 @@ int access_remove_role_mapping(struct access *access, const struct access_caller
         return rc;
     reason = reason_of(&m);
     deed = deed_of("role_mapping.remove", &m, reason);
-    record = access_record(caller, &deed);
+    record = access_record(actor, &deed);
     rc = role_mapping_store_delete(access->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    rc = access_finish(access, caller, &deed, rc);
+    rc = access_finish(access, actor, &deed, rc);
     role_mapping_done(&m);
     return rc;
 }

@@ -77,7 +77,7 @@ int access_verify_audit(struct access *access, const struct access_trail_place *
     return rc;
 }
 
-int access_accept_restore(struct access *access, const struct access_caller *caller, struct err *err) {
-    const struct audit_record record = access_record(caller, &(struct access_deed){.object_kind = "audit"});
+int access_accept_restore(struct access *access, const struct actor *actor, struct err *err) {
+    const struct audit_record record = access_record(actor, &(struct access_deed){.object_kind = "audit"});
     return audit_store_accept(access->options.store, &record.event, err);
 }

@@ -68,7 +68,7 @@ static int make_user(const struct access_new_user *wanted, const char *id, struc
     return 0;
 }
 
-int access_add_user(struct access *access, const struct access_caller *caller, const struct access_new_user *wanted, char id[37],
+int access_add_user(struct access *access, const struct actor *actor, const struct access_new_user *wanted, char id[37],
                     struct err *err) {
     _cleanup_(user_free) struct user *user = NULL;
     _cleanup_free_ char *reason = str_format("role %s", role_name(wanted->role));
@@ -81,11 +81,11 @@ int access_add_user(struct access *access, const struct access_caller *caller, c
     if (rc)
         return rc;
     deed.object_id = id;
-    record = access_record(caller, &deed);
+    record = access_record(actor, &deed);
     rc = user_store_insert(access->options.store, user, &record, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "choose another name, or change the user who is there");
-    return access_finish(access, caller, &deed, rc);
+    return access_finish(access, actor, &deed, rc);
 }
 
 /* -- changing --------------------------------------------------------------------------------------------------------------- */
@@ -140,20 +140,19 @@ static int precondition(struct err *err) {
     return err_remedy(err, "read it again and repeat the change");
 }
 
-static int write_changed(struct access *access, const struct access_caller *caller, struct user *user, const char *reason,
+static int write_changed(struct access *access, const struct actor *actor, struct user *user, const char *reason,
                          struct err *err) {
     struct access_deed deed = {
         .action = "user.change", .object_kind = "user", .object_id = user->id, .object_name = user->name, .reason = reason};
-    struct audit_record record = access_record(caller, &deed);
+    struct audit_record record = access_record(actor, &deed);
     struct user_change change = {.audit = &record, .ends_sessions = user->is_disabled};
     int64_t next = 0;
     user->updated_at_ms = record.at_ms;
     secret_free(STEAL(user->password_hash)); /* stays as it is stored */
-    return access_finish(access, caller, &deed, user_store_update(access->options.store, user, &change, &next, err));
+    return access_finish(access, actor, &deed, user_store_update(access->options.store, user, &change, &next, err));
 }
 
-static int change_once(struct access *access, const struct access_caller *caller, const struct access_user_edit *edit,
-                       struct err *err) {
+static int change_once(struct access *access, const struct actor *actor, const struct access_user_edit *edit, struct err *err) {
     _cleanup_(user_free) struct user *user = NULL;
     _cleanup_strbuf_ struct strbuf reason;
     int rc = user_store_load(access->options.store, edit->id, &user, err);
@@ -164,11 +163,10 @@ static int change_once(struct access *access, const struct access_caller *caller
         rc = apply(edit->patch, user, &reason, err);
     if (rc || !reason.len) /* nothing new is no change */
         return rc;
-    return write_changed(access, caller, user, reason.data, err);
+    return write_changed(access, actor, user, reason.data, err);
 }
 
-int access_change_user(struct access *access, const struct access_caller *caller, const struct access_user_edit *edit,
-                       struct err *err) {
+int access_change_user(struct access *access, const struct actor *actor, const struct access_user_edit *edit, struct err *err) {
     struct err why = {0};
     int rc = check_patch(edit->patch, err);
     if (rc)
@@ -176,7 +174,7 @@ int access_change_user(struct access *access, const struct access_caller *caller
     rc = ERR_PRECONDITION;
     for (int i = 0; rc == ERR_PRECONDITION && i < CHANGE_TRIES; i++) {
         err_clear(&why);
-        rc = change_once(access, caller, edit, &why);
+        rc = change_once(access, actor, edit, &why);
         if (edit->version_no)
             break;
     }
@@ -185,8 +183,7 @@ int access_change_user(struct access *access, const struct access_caller *caller
 
 /* -- removing --------------------------------------------------------------------------------------------------------------- */
 
-int access_remove_user(struct access *access, const struct access_caller *caller, const char *id, int64_t version_no,
-                       struct err *err) {
+int access_remove_user(struct access *access, const struct actor *actor, const char *id, int64_t version_no, struct err *err) {
     _cleanup_(user_free) struct user *user = NULL;
     struct access_deed deed = {.action = "user.remove", .object_kind = "user", .object_id = id};
     struct audit_record record;
@@ -195,9 +192,9 @@ int access_remove_user(struct access *access, const struct access_caller *caller
     if (rc)
         return rc;
     deed.object_name = user->name;
-    record = access_record(caller, &deed);
+    record = access_record(actor, &deed);
     rc = user_store_delete(access->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return access_finish(access, caller, &deed, rc);
+    return access_finish(access, actor, &deed, rc);
 }

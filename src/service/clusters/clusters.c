@@ -34,19 +34,19 @@ void clusters_free(struct clusters *clusters) {
     free(clusters);
 }
 
-struct audit_record clusters_audit_record(const struct clusters_caller *caller, const struct clusters_written *what, int rc) {
+struct audit_record clusters_audit_record(const struct actor *actor, const struct clusters_written *what, int rc) {
     return (struct audit_record){
         .at_ms = clock_wall_ms(),
         .event = {.action = what->action,
-                  .principal_id = caller->who->id,
-                  .principal_name = caller->who->name,
-                  .acting_id = caller->who->acting_id,
-                  .source = source_name(caller->who->source),
+                  .principal_id = actor->principal->id,
+                  .principal_name = actor->principal->name,
+                  .acting_id = actor->principal->acting_id,
+                  .source = source_name(actor->principal->source),
                   .object_kind = what->kind,
                   .object_id = what->id,
                   .object_name = what->name,
-                  .address = caller->address,
-                  .request_id = caller->request_id,
+                  .address = actor->address,
+                  .request_id = actor->request_id,
                   .result = err_slug(rc)},
     };
 }
@@ -64,16 +64,16 @@ const struct cluster_room *clusters_room(const struct clusters *c, size_t cluste
     return is_close(known_clusters, clusters, caps.clusters_max) || is_close(known_nodes, nodes, caps.nodes_max) ? &caps : NULL;
 }
 
-static void append_audit(struct clusters *c, const struct clusters_caller *caller, const struct clusters_written *what, int rc) {
-    const struct audit_record record = clusters_audit_record(caller, what, rc);
+static void append_audit(struct clusters *c, const struct actor *actor, const struct clusters_written *what, int rc) {
+    const struct audit_record record = clusters_audit_record(actor, what, rc);
     if (audit_store_append(c->options.store, &record, NULL))
         metric_add(metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL), 1);
 }
 
 /* Every write ends here. What was made is in the trail already, by the same transaction; what was refused gets its line now. */
-static int finish(struct clusters *c, const struct clusters_caller *caller, const struct clusters_written *what, int rc) {
+static int finish(struct clusters *c, const struct actor *actor, const struct clusters_written *what, int rc) {
     if (rc)
-        append_audit(c, caller, what, rc);
+        append_audit(c, actor, what, rc);
     else if (c->options.on_written)
         c->options.on_written(c->options.on_written_arg);
     return rc;
@@ -89,16 +89,15 @@ static int insert(struct clusters *c, struct cluster *record, const struct audit
     return rc;
 }
 
-int clusters_create(struct clusters *c, const struct clusters_caller *caller, struct cluster *record, char id[37],
-                    struct err *err) {
+int clusters_create(struct clusters *c, const struct actor *actor, struct cluster *record, char id[37], struct err *err) {
     struct clusters_written what = {.action = "cluster.create", .kind = "cluster", .id = id, .name = record->name};
-    const struct audit_record audit = clusters_audit_record(caller, &what, 0);
+    const struct audit_record audit = clusters_audit_record(actor, &what, 0);
     uuid_new(id);
     free(record->id);
     record->id = str_dup(id);
     record->created_at_ms = clock_wall_ms();
     record->updated_at_ms = record->created_at_ms;
-    return finish(c, caller, &what, record->id ? insert(c, record, &audit, err) : err_set(err, ERR_NOMEM, "out of memory"));
+    return finish(c, actor, &what, record->id ? insert(c, record, &audit, err) : err_set(err, ERR_NOMEM, "out of memory"));
 }
 
 static int precondition(struct err *err) {
@@ -147,16 +146,16 @@ static bool try_again(int *rc, int64_t version_no, unsigned attempt, struct err 
     return false;
 }
 
-int clusters_change(struct clusters *c, const struct clusters_caller *caller, const struct clusters_edit *edit, struct err *err) {
+int clusters_change(struct clusters *c, const struct actor *actor, const struct clusters_edit *edit, struct err *err) {
     struct clusters_written what = {.action = "cluster.change", .kind = "cluster", .id = edit->id};
-    const struct audit_record audit = clusters_audit_record(caller, &what, 0);
+    const struct audit_record audit = clusters_audit_record(actor, &what, 0);
     struct err why = {0};
     unsigned attempt = 0;
     int rc;
     do
         rc = change_once(c, edit, &audit, &why);
     while (try_again(&rc, edit->version_no, ++attempt, &why));
-    return finish(c, caller, &what, err_move(err, rc, &why));
+    return finish(c, actor, &what, err_move(err, rc, &why));
 }
 
 struct report {
@@ -199,9 +198,9 @@ static int report_once(struct clusters *c, const struct clusters_edit *edit, str
     return rc;
 }
 
-int clusters_report(struct clusters *c, const struct clusters_caller *caller, const struct clusters_edit *edit, struct err *err) {
+int clusters_report(struct clusters *c, const struct actor *actor, const struct clusters_edit *edit, struct err *err) {
     struct clusters_written what = {.action = "cluster.report", .kind = "cluster", .id = edit->id};
-    const struct audit_record audit = clusters_audit_record(caller, &what, 0);
+    const struct audit_record audit = clusters_audit_record(actor, &what, 0);
     struct err why = {0};
     unsigned attempt = 0;
     int rc;
@@ -214,14 +213,13 @@ int clusters_report(struct clusters *c, const struct clusters_caller *caller, co
     return err_move(err, rc, &why);
 }
 
-int clusters_remove(struct clusters *c, const struct clusters_caller *caller, const char *id, int64_t version_no,
-                    struct err *err) {
+int clusters_remove(struct clusters *c, const struct actor *actor, const char *id, int64_t version_no, struct err *err) {
     struct clusters_written what = {.action = "cluster.remove", .kind = "cluster", .id = id};
-    const struct audit_record audit = clusters_audit_record(caller, &what, 0);
+    const struct audit_record audit = clusters_audit_record(actor, &what, 0);
     int rc = cluster_store_delete(c->options.store, id, version_no, &audit, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return finish(c, caller, &what, rc);
+    return finish(c, actor, &what, rc);
 }
 
 /* The name that discovery gives is that of the vSphere cluster below. */
@@ -272,10 +270,10 @@ static int change_hx_once(struct clusters *c, const struct hx_edit *edit, struct
     return rc;
 }
 
-int clusters_change_hx(struct clusters *c, const struct clusters_caller *caller, const char *id, int64_t version_no,
+int clusters_change_hx(struct clusters *c, const struct actor *actor, const char *id, int64_t version_no,
                        const struct clusters_hx_change *change, struct err *err) {
     struct clusters_written what = {.action = "hx_cluster.change", .kind = "hx_cluster", .id = id};
-    const struct audit_record audit = clusters_audit_record(caller, &what, 0);
+    const struct audit_record audit = clusters_audit_record(actor, &what, 0);
     const struct hx_edit edit = {id, version_no, change, &audit};
     struct err why = {0};
     unsigned attempt = 0;
@@ -283,5 +281,5 @@ int clusters_change_hx(struct clusters *c, const struct clusters_caller *caller,
     do
         rc = change_hx_once(c, &edit, &why);
     while (try_again(&rc, version_no, ++attempt, &why));
-    return finish(c, caller, &what, err_move(err, rc, &why));
+    return finish(c, actor, &what, err_move(err, rc, &why));
 }

@@ -27,16 +27,9 @@ struct clusters_options {
 int clusters_new(const struct clusters_options *options, struct clusters **out, struct err *err); /* ERR_NOMEM */
 void clusters_free(struct clusters *clusters);                                                    /* NULL is allowed */
 
-/* Who does it, for the audit trail. */
-struct clusters_caller {
-    const struct principal *who;
-    const char *address, *request_id;
-};
-
 /* Stores a new record; the caller has filled in everything but id, times and version. *id (37 bytes) gets the new id. Blocks. ERR_EXISTS (name),
  * ERR_CONFLICT (a vSphere cluster is not known), ERR_DIRECTORY_FULL, ERR_UNPROCESSABLE, errors of store.h. */
-int clusters_create(struct clusters *clusters, const struct clusters_caller *caller, struct cluster *record, char id[37],
-                    struct err *err);
+int clusters_create(struct clusters *clusters, const struct actor *actor, struct cluster *record, char id[37], struct err *err);
 
 /* Changes a record in place and says which lists it replaced (bits of enum cluster_parts, cluster_store.h). May run more than once. */
 typedef int clusters_change_fn(void *arg, struct cluster *record, unsigned *parts, struct err *err);
@@ -49,18 +42,15 @@ struct clusters_edit {
 
 /* Reads the record, has it changed and writes it. With `version_no` only if the record still has that version (ERR_PRECONDITION); with 0 it
  * is read and tried again when somebody else was faster. Blocks. ERR_NOT_FOUND, else as create. */
-int clusters_change(struct clusters *clusters, const struct clusters_caller *caller, const struct clusters_edit *edit,
-                    struct err *err);
+int clusters_change(struct clusters *clusters, const struct actor *actor, const struct clusters_edit *edit, struct err *err);
 
 /* As clusters_change for the report of a provisioner: `fn` also sets the members reported_... . Nothing but the time is written, and no
  * version rises, when the report says what the record said before; the audit trail learns of changes of the reported state only. Blocks.
  * Errors as clusters_change. */
-int clusters_report(struct clusters *clusters, const struct clusters_caller *caller, const struct clusters_edit *edit,
-                    struct err *err);
+int clusters_report(struct clusters *clusters, const struct actor *actor, const struct clusters_edit *edit, struct err *err);
 
 /* Removes a record; `version_no` as above. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION. */
-int clusters_remove(struct clusters *clusters, const struct clusters_caller *caller, const char *id, int64_t version_no,
-                    struct err *err);
+int clusters_remove(struct clusters *clusters, const struct actor *actor, const char *id, int64_t version_no, struct err *err);
 
 /* What an administrator says about an HX cluster. NULL gives the member back to discovery; unchanged members are told apart by the flags. */
 struct clusters_hx_change {
@@ -68,5 +58,5 @@ struct clusters_hx_change {
     const char *name, *address;
 };
 /* Blocks. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_UNPROCESSABLE. */
-int clusters_change_hx(struct clusters *clusters, const struct clusters_caller *caller, const char *id, int64_t version_no,
+int clusters_change_hx(struct clusters *clusters, const struct actor *actor, const char *id, int64_t version_no,
                        const struct clusters_hx_change *change, struct err *err);

@@ -54,7 +54,7 @@ struct chunk {
     size_t added, nodes; /* new clusters, and nodes of all */
 };
 
-static void add_item(struct chunk *chunk, const struct clusters_caller *caller, struct clusters_line *line) {
+static void add_item(struct chunk *chunk, const struct actor *actor, struct clusters_line *line) {
     const struct clusters_written what = {.action = line->is_change ? "cluster.change" : "cluster.create",
                                           .kind = "cluster",
                                           .id = line->record->id,
@@ -62,7 +62,7 @@ static void add_item(struct chunk *chunk, const struct clusters_caller *caller, 
     chunk->items[chunk->count] = (struct cluster_batch_item){.cluster = line->record,
                                                              .parts = line->parts,
                                                              .is_change = line->is_change,
-                                                             .audit = clusters_audit_record(caller, &what, 0)};
+                                                             .audit = clusters_audit_record(actor, &what, 0)};
     chunk->lines[chunk->count++] = line;
     chunk->added += !line->is_change;
     chunk->nodes += line->record->nodes_count;
@@ -106,8 +106,8 @@ static void set_rest(struct clusters_lines *lines, size_t from, const struct err
             lines->items[i].err = *why;
 }
 
-static int write_chunks(struct clusters *c, const struct clusters_caller *caller, struct clusters_lines *lines,
-                        struct chunk *chunk, struct err *err) {
+static int write_chunks(struct clusters *c, const struct actor *actor, struct clusters_lines *lines, struct chunk *chunk,
+                        struct err *err) {
     const size_t most = lines->is_atomic ? lines->count : LINES_PER_TX;
     bool goes_on = true;
     for (size_t at = 0, first = 0; goes_on && at < lines->count; first = at) {
@@ -115,7 +115,7 @@ static int write_chunks(struct clusters *c, const struct clusters_caller *caller
         chunk->count = chunk->added = chunk->nodes = 0;
         for (; at < lines->count && chunk->count < most; at++)
             if (is_to_write(&lines->items[at]))
-                add_item(chunk, caller, &lines->items[at]);
+                add_item(chunk, actor, &lines->items[at]);
         if (lines->is_given_up && lines->is_given_up(lines->arg))
             (void)err_set(&why, ERR_CANCELED, "nobody waited for it any more");
         else
@@ -130,8 +130,7 @@ static int write_chunks(struct clusters *c, const struct clusters_caller *caller
     return 0;
 }
 
-int clusters_write_lines(struct clusters *c, const struct clusters_caller *caller, struct clusters_lines *lines,
-                         struct err *err) {
+int clusters_write_lines(struct clusters *c, const struct actor *actor, struct clusters_lines *lines, struct err *err) {
     const size_t most = lines->is_atomic ? lines->count : LINES_PER_TX;
     struct chunk chunk = {.lines = calloc(most + 1, sizeof(struct clusters_line *)),
                           .items = calloc(most + 1, sizeof(struct cluster_batch_item))};
@@ -140,7 +139,7 @@ int clusters_write_lines(struct clusters *c, const struct clusters_caller *calle
     if (!chunk.lines || !chunk.items)
         rc = err_set(err, ERR_NOMEM, "out of memory");
     else if (!lines->is_atomic || !has_error)
-        rc = write_chunks(c, caller, lines, &chunk, err);
+        rc = write_chunks(c, actor, lines, &chunk, err);
     free(chunk.lines);
     free(chunk.items);
     return rc;

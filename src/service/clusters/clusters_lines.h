@@ -29,8 +29,7 @@ struct clusters_lines {
 
 /* Writes what can be written; one line of the audit trail for each that was. With is_atomic an error of any line, set beforehand or found, keeps
  * all from being written. The first for which there is no room (ERR_DIRECTORY_FULL) ends it. Blocks. 0 also if lines have errors. Else nothing was written: errors of store.h. */
-int clusters_write_lines(struct clusters *clusters, const struct clusters_caller *caller, struct clusters_lines *lines,
-                         struct err *err);
+int clusters_write_lines(struct clusters *clusters, const struct actor *actor, struct clusters_lines *lines, struct err *err);
 
 /* A record as it is stored, for a change by clusters_write_lines; freed by cluster_free. Blocks. ERR_NOT_FOUND. */
 int clusters_load(struct clusters *clusters, const char *id, struct cluster **out, struct err *err);

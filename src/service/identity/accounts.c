@@ -21,27 +21,27 @@ struct deed {
     const char *action, *id, *name, *reason;
 };
 
-static struct audit_record record_of(const struct accounts_caller *caller, const struct deed *deed) {
+static struct audit_record record_of(const struct actor *actor, const struct deed *deed) {
     return (struct audit_record){
         .at_ms = clock_wall_ms(),
         .event = {.action = deed->action,
-                  .principal_id = caller->who->id,
-                  .principal_name = caller->who->name,
-                  .source = source_name(caller->who->source),
+                  .principal_id = actor->principal->id,
+                  .principal_name = actor->principal->name,
+                  .source = source_name(actor->principal->source),
                   .object_kind = "service_account",
                   .object_id = deed->id,
                   .object_name = deed->name,
-                  .address = caller->address,
-                  .request_id = caller->request_id,
+                  .address = actor->address,
+                  .request_id = actor->request_id,
                   .result = err_slug(0),
                   .reason = deed->reason},
     };
 }
 
 /* After success others learn of it, a refusal is noted. */
-static int finish(struct identity *identity, const struct accounts_caller *caller, const struct deed *deed, int rc) {
+static int finish(struct identity *identity, const struct actor *actor, const struct deed *deed, int rc) {
     const struct identity_options *options = &identity->options;
-    struct audit_record record = record_of(caller, deed);
+    struct audit_record record = record_of(actor, deed);
     record.event.result = err_slug(rc);
     if (rc && audit_store_append(options->store, &record, NULL))
         metric_add(metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL), 1);
@@ -96,8 +96,7 @@ static char *describe(const struct service_account *before, const struct service
 
 /* -- adding ----------------------------------------------------------------------------------------------------------------- */
 
-int accounts_add(struct identity *identity, const struct accounts_caller *caller, struct service_account *wanted,
-                 struct err *err) {
+int accounts_add(struct identity *identity, const struct actor *actor, struct service_account *wanted, struct err *err) {
     const struct service_account nothing = {.name = NULL};
     _cleanup_free_ char *reason = describe(&nothing, wanted);
     char id[UUID_TEXT_BYTES];
@@ -114,11 +113,11 @@ int accounts_add(struct identity *identity, const struct accounts_caller *caller
     if (!wanted->id)
         return err_set(err, ERR_NOMEM, "out of memory");
     deed.id = id;
-    record = record_of(caller, &deed);
+    record = record_of(actor, &deed);
     rc = service_store_insert(identity->options.store, wanted, &record, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "a name and a proof belong to one account; see: kaasctl service list, or GET /v2/services");
-    return finish(identity, caller, &deed, rc);
+    return finish(identity, actor, &deed, rc);
 }
 
 /* -- changing --------------------------------------------------------------------------------------------------------------- */
@@ -181,7 +180,7 @@ static bool has_lost_a_proof(const struct service_account *before, const struct 
     return is_lost;
 }
 
-static int write_changed(struct identity *identity, const struct accounts_caller *caller, const struct service_account *before,
+static int write_changed(struct identity *identity, const struct actor *actor, const struct service_account *before,
                          struct service_account *a, struct err *err) {
     _cleanup_free_ char *reason = describe(before, a);
     struct deed deed = {.action = "service_account.change", .id = a->id, .name = a->name, .reason = reason};
@@ -190,14 +189,13 @@ static int write_changed(struct identity *identity, const struct accounts_caller
     int64_t next = 0;
     if (!reason || !*reason) /* nothing new is no change */
         return reason ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-    record = record_of(caller, &deed);
+    record = record_of(actor, &deed);
     change.ends_delegated = change.ends_own || (before->may_delegate && !a->may_delegate);
     a->updated_at_ms = record.at_ms;
-    return finish(identity, caller, &deed, service_store_update(identity->options.store, a, &change, &next, err));
+    return finish(identity, actor, &deed, service_store_update(identity->options.store, a, &change, &next, err));
 }
 
-static int change_once(struct identity *identity, const struct accounts_caller *caller, const struct account_edit *edit,
-                       struct err *err) {
+static int change_once(struct identity *identity, const struct actor *actor, const struct account_edit *edit, struct err *err) {
     _cleanup_(service_account_free) struct service_account *a = NULL;
     struct service_account before = {.id = NULL};
     int rc = service_store_load(identity->options.store, edit->id, &a, err);
@@ -210,18 +208,17 @@ static int change_once(struct identity *identity, const struct accounts_caller *
     if (!rc)
         rc = apply(edit, a, err);
     if (!rc)
-        rc = write_changed(identity, caller, &before, a, err);
+        rc = write_changed(identity, actor, &before, a, err);
     service_account_done(&before);
     return rc;
 }
 
-int accounts_change(struct identity *identity, const struct accounts_caller *caller, const struct account_edit *edit,
-                    struct err *err) {
+int accounts_change(struct identity *identity, const struct actor *actor, const struct account_edit *edit, struct err *err) {
     struct err why = {0};
     int rc = ERR_PRECONDITION;
     for (int i = 0; rc == ERR_PRECONDITION && i < CHANGE_TRIES; i++) {
         err_clear(&why);
-        rc = change_once(identity, caller, edit, &why);
+        rc = change_once(identity, actor, edit, &why);
         if (edit->version_no)
             break;
     }
@@ -230,8 +227,7 @@ int accounts_change(struct identity *identity, const struct accounts_caller *cal
 
 /* -- removing, noting ------------------------------------------------------------------------------------------------------- */
 
-int accounts_remove(struct identity *identity, const struct accounts_caller *caller, const char *id, int64_t version_no,
-                    struct err *err) {
+int accounts_remove(struct identity *identity, const struct actor *actor, const char *id, int64_t version_no, struct err *err) {
     _cleanup_(service_account_free) struct service_account *a = NULL;
     struct deed deed = {.action = "service_account.remove", .id = id};
     struct audit_record record;
@@ -240,11 +236,11 @@ int accounts_remove(struct identity *identity, const struct accounts_caller *cal
     if (rc)
         return rc;
     deed.name = a->name;
-    record = record_of(caller, &deed);
+    record = record_of(actor, &deed);
     rc = service_store_delete(identity->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return finish(identity, caller, &deed, rc);
+    return finish(identity, actor, &deed, rc);
 }
 
 void accounts_note_certificate(struct identity *identity, const char *id, const struct service_certificate *certificate) {

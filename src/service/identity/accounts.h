@@ -15,16 +15,9 @@
 
 struct identity;
 
-/* Who does it, for the audit trail. */
-struct accounts_caller {
-    const struct principal *who;
-    const char *address, *request_id;
-};
-
 /* Stores a new account: name, proofs and limits of `wanted` are given; id and times are set in it. Blocks (database). ERR_UNPROCESSABLE, ERR_EXISTS,
  * ERR_CONFLICT. */
-int accounts_add(struct identity *identity, const struct accounts_caller *caller, struct service_account *wanted,
-                 struct err *err);
+int accounts_add(struct identity *identity, const struct actor *actor, struct service_account *wanted, struct err *err);
 
 enum account_member {
     ACCOUNT_NAME = 1,
@@ -44,12 +37,10 @@ struct account_edit {
 };
 /* Disabling, and taking a proof away, ends the account's sessions; so does taking the delegation away for those in which it acts for somebody. Fewer HX
  * clusters count in running sessions at once. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_EXISTS, ERR_UNPROCESSABLE. */
-int accounts_change(struct identity *identity, const struct accounts_caller *caller, const struct account_edit *edit,
-                    struct err *err);
+int accounts_change(struct identity *identity, const struct actor *actor, const struct account_edit *edit, struct err *err);
 
 /* Also ends the account's sessions. `version_no` as above. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION. */
-int accounts_remove(struct identity *identity, const struct accounts_caller *caller, const char *id, int64_t version_no,
-                    struct err *err);
+int accounts_remove(struct identity *identity, const struct actor *actor, const char *id, int64_t version_no, struct err *err);
 
 /* Remembers when a pinned certificate ends, where only its fingerprint was known; what fails is tried with the next sign-on. Blocks. */
 void accounts_note_certificate(struct identity *identity, const char *id, const struct service_certificate *certificate);

@@ -36,12 +36,6 @@ int directories_list(struct identity *identity, struct directory_report_list *ou
 /* The names of those that are not disabled, sorted. At most `n` of them; says how many. Does not block. */
 size_t directories_get_names(struct identity *identity, char (*out)[LDAP_SOURCE_NAME_CHARS_MAX + 1], size_t n);
 
-/* Who does it, for the audit trail. */
-struct directory_caller {
-    const struct principal *who;
-    const char *address, *request_id;
-};
-
 /* What somebody wants a source to be. */
 struct directory_wish {
     struct ldap_source
@@ -49,14 +43,12 @@ struct directory_wish {
     const char *password; /* of bind_dn; NULL: as it is */
 };
 /* Stores a new source. Blocks. ERR_UNPROCESSABLE, ERR_EXISTS; ERR_CONFLICT beyond DIRECTORIES_MAX. */
-int directories_add(struct identity *identity, const struct directory_caller *caller, const struct directory_wish *wish,
-                    struct err *err);
+int directories_add(struct identity *identity, const struct actor *actor, const struct directory_wish *wish, struct err *err);
 /* Replaces what is stored under wish->source.name. Other servers than before get no password that was given for the old ones: it must be given anew. Blocks.
  * ERR_NOT_FOUND, ERR_PRECONDITION, ERR_UNPROCESSABLE. */
-int directories_change(struct identity *identity, const struct directory_caller *caller, const struct directory_wish *wish,
-                       struct err *err);
+int directories_change(struct identity *identity, const struct actor *actor, const struct directory_wish *wish, struct err *err);
 /* People who signed in by it end with their next refresh. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION. */
-int directories_remove(struct identity *identity, const struct directory_caller *caller, const char *name, int64_t version_no,
+int directories_remove(struct identity *identity, const struct actor *actor, const char *name, int64_t version_no,
                        struct err *err);
 
 /* -- looking for what is wrong ---------------------------------------------------------------------------------------------- */

@@ -18,24 +18,24 @@ struct deed {
     const char *action, *name, *reason;
 };
 
-static struct audit_record record_of(const struct directory_caller *caller, const struct deed *deed) {
+static struct audit_record record_of(const struct actor *actor, const struct deed *deed) {
     return (struct audit_record){.at_ms = clock_wall_ms(),
                                  .event = {.action = deed->action,
-                                           .principal_id = caller->who->id,
-                                           .principal_name = caller->who->name,
-                                           .source = source_name(caller->who->source),
+                                           .principal_id = actor->principal->id,
+                                           .principal_name = actor->principal->name,
+                                           .source = source_name(actor->principal->source),
                                            .object_kind = "directory",
                                            .object_id = deed->name,
                                            .object_name = deed->name,
-                                           .address = caller->address,
-                                           .request_id = caller->request_id,
+                                           .address = actor->address,
+                                           .request_id = actor->request_id,
                                            .result = err_slug(0),
                                            .reason = deed->reason}};
 }
 
 /* Ends every write: after success others learn of it, a refusal is noted. */
-static int finish(struct identity *identity, const struct directory_caller *caller, const struct deed *deed, int rc) {
-    struct audit_record record = record_of(caller, deed);
+static int finish(struct identity *identity, const struct actor *actor, const struct deed *deed, int rc) {
+    struct audit_record record = record_of(actor, deed);
     record.event.result = err_slug(rc);
     if (rc && audit_store_append(identity->options.store, &record, NULL))
         metric_add(metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL), 1);
@@ -120,8 +120,7 @@ static int check_room(struct identity *identity, struct err *err) {
     return count < DIRECTORIES_MAX ? 0 : err_set(err, ERR_CONFLICT, "there are %d directories already", DIRECTORIES_MAX);
 }
 
-int directories_add(struct identity *identity, const struct directory_caller *caller, const struct directory_wish *wish,
-                    struct err *err) {
+int directories_add(struct identity *identity, const struct actor *actor, const struct directory_wish *wish, struct err *err) {
     _cleanup_(ldap_row_free) struct ldap_row *row = calloc(1, sizeof(*row));
     const struct deed deed = {.action = "directory.create", .name = wish->source.name, .reason = wish->source.urls};
     struct audit_record record;
@@ -131,8 +130,8 @@ int directories_add(struct identity *identity, const struct directory_caller *ca
     if (rc)
         return rc;
     row->source.created_at_ms = row->source.updated_at_ms;
-    record = record_of(caller, &deed);
-    return finish(identity, caller, &deed, ldap_store_insert(identity->options.store, row, &record, err));
+    record = record_of(actor, &deed);
+    return finish(identity, actor, &deed, ldap_store_insert(identity->options.store, row, &record, err));
 }
 
 /* -- changing -------------------------------------------------------------------------------------------------------------- */
@@ -142,8 +141,7 @@ static int precondition(struct err *err) {
     return err_remedy(err, "read it again and repeat the change");
 }
 
-int directories_change(struct identity *identity, const struct directory_caller *caller, const struct directory_wish *wish,
-                       struct err *err) {
+int directories_change(struct identity *identity, const struct actor *actor, const struct directory_wish *wish, struct err *err) {
     _cleanup_(ldap_row_free) struct ldap_row *row = NULL;
     const struct deed deed = {.action = "directory.change", .name = wish->source.name, .reason = wish->source.urls};
     struct audit_record record;
@@ -156,17 +154,17 @@ int directories_change(struct identity *identity, const struct directory_caller 
         rc = apply(identity, wish, row, err);
     if (rc)
         return rc;
-    record = record_of(caller, &deed);
-    return finish(identity, caller, &deed, ldap_store_update(identity->options.store, row, &record, err));
+    record = record_of(actor, &deed);
+    return finish(identity, actor, &deed, ldap_store_update(identity->options.store, row, &record, err));
 }
 
-int directories_remove(struct identity *identity, const struct directory_caller *caller, const char *name, int64_t version_no,
+int directories_remove(struct identity *identity, const struct actor *actor, const char *name, int64_t version_no,
                        struct err *err) {
     const struct deed deed = {.action = "directory.remove", .name = name};
-    const struct audit_record record = record_of(caller, &deed);
+    const struct audit_record record = record_of(actor, &deed);
     const struct ldap_removal removal = {.name = name, .version_no = version_no, .audit = &record};
     int rc = ldap_store_delete(identity->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return finish(identity, caller, &deed, rc);
+    return finish(identity, actor, &deed, rc);
 }

@@ -75,8 +75,8 @@ struct deed {
 };
 
 /* `caller` NULL: kaasd by itself. */
-static struct audit_record record_of(const struct peers *peers, const struct directory_caller *caller, struct deed *deed) {
-    const struct principal *who = caller ? caller->who : NULL;
+static struct audit_record record_of(const struct peers *peers, const struct actor *actor, struct deed *deed) {
+    const struct principal *who = actor ? actor->principal : NULL;
     (void)snprintf(deed->replica, sizeof(deed->replica), "replica-%u", store_get_replica(peers->options.store));
     return (struct audit_record){.at_ms = clock_wall_ms(),
                                  .event = {.action = deed->action,
@@ -85,15 +85,15 @@ static struct audit_record record_of(const struct peers *peers, const struct dir
                                            .source = who ? source_name(who->source) : "system",
                                            .object_kind = "hx_peer",
                                            .object_id = deed->hx_id,
-                                           .address = caller ? caller->address : NULL,
-                                           .request_id = caller ? caller->request_id : NULL,
+                                           .address = actor ? actor->address : NULL,
+                                           .request_id = actor ? actor->request_id : NULL,
                                            .result = err_slug(0),
                                            .reason = deed->reason}};
 }
 
 /* A refusal is noted, too. */
-static int finish(struct peers *peers, const struct directory_caller *caller, struct deed *deed, int rc) {
-    struct audit_record record = record_of(peers, caller, deed);
+static int finish(struct peers *peers, const struct actor *actor, struct deed *deed, int rc) {
+    struct audit_record record = record_of(peers, actor, deed);
     record.event.result = err_slug(rc);
     if (rc && audit_store_append(peers->options.store, &record, NULL))
         metric_add(metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL), 1);
@@ -120,7 +120,7 @@ static int check_trust(const struct hx_peer *peer, struct err *err) {
     return rc == ERR_CONFIG ? err_set(err, ERR_UNPROCESSABLE, "ca_pem: %s", why.text) : rc ? err_set(err, rc, "%s", why.text) : 0;
 }
 
-int peers_put(struct peers *peers, const struct directory_caller *caller, struct hx_peer *wish, struct err *err) {
+int peers_put(struct peers *peers, const struct actor *actor, struct hx_peer *wish, struct err *err) {
     struct deed deed = {.action = "hx_peer.set", .hx_id = wish->hx_id, .reason = wish->url};
     struct audit_record record;
     int rc = hx_peer_check(wish, err);
@@ -129,25 +129,24 @@ int peers_put(struct peers *peers, const struct directory_caller *caller, struct
     if (rc)
         return rc;
     wish->updated_at_ms = clock_wall_ms();
-    record = record_of(peers, caller, &deed);
-    rc = finish(peers, caller, &deed, peer_store_put(peers->options.store, wish, &record, err));
+    record = record_of(peers, actor, &deed);
+    rc = finish(peers, actor, &deed, peer_store_put(peers->options.store, wish, &record, err));
     if (!rc && peers->options.on_set)
         peers->options.on_set(peers->options.on_set_arg);
     return rc;
 }
 
-int peers_remove(struct peers *peers, const struct directory_caller *caller, const char *hx_id, int64_t version_no,
-                 struct err *err) {
+int peers_remove(struct peers *peers, const struct actor *actor, const char *hx_id, int64_t version_no, struct err *err) {
     struct deed deed = {.action = "hx_peer.remove", .hx_id = hx_id};
-    const struct audit_record record = record_of(peers, caller, &deed);
+    const struct audit_record record = record_of(peers, actor, &deed);
     const struct peer_removal removal = {.hx_id = hx_id, .version_no = version_no, .audit = &record};
-    return finish(peers, caller, &deed, peer_store_delete(peers->options.store, &removal, err));
+    return finish(peers, actor, &deed, peer_store_delete(peers->options.store, &removal, err));
 }
 
 /* -- trying ---------------------------------------------------------------------------------------------------------------- */
 
 /* Signs in, stores what came of it, tells news. One that was stopped says nothing of the peer. */
-static int try(struct peers *peers, const struct directory_caller *caller, struct hx_peer *peer, struct err *err) {
+static int try(struct peers *peers, const struct actor *actor, struct hx_peer *peer, struct err *err) {
     struct deed deed = {.action = "hx_peer.state", .hx_id = peer->hx_id};
     struct audit_record record;
     bool is_news = false;
@@ -155,7 +154,7 @@ static int try(struct peers *peers, const struct directory_caller *caller, struc
     peer_sign_in(peers, peer, &peer->result);
     if (str_eq(peer->result.reason, "stopped"))
         return err_set(err, ERR_CANCELED, "%s", peer->result.detail);
-    record = record_of(peers, caller, &deed);
+    record = record_of(peers, actor, &deed);
     record.event.result = peer->result.state == HX_PEER_OK ? err_slug(0) : "upstream_error";
     record.event.reason = peer->result.state == HX_PEER_OK ? peer->result.signed_in_as : peer->result.reason;
     rc = peer_store_save_result(peers->options.store, peer, &record, &is_news, err);
@@ -164,8 +163,7 @@ static int try(struct peers *peers, const struct directory_caller *caller, struc
     return rc;
 }
 
-int peers_test(struct peers *peers, const struct directory_caller *caller, const char *hx_id, struct hx_peer **out,
-               struct err *err) {
+int peers_test(struct peers *peers, const struct actor *actor, const char *hx_id, struct hx_peer **out, struct err *err) {
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
     int rc = peers_load(peers, hx_id, &peer, err);
     if (rc)
@@ -173,7 +171,7 @@ int peers_test(struct peers *peers, const struct directory_caller *caller, const
     if (atomic_fetch_add(&peers->asking, 1) >= ASKING_MAX)
         rc = err_set(err, ERR_BUSY, "%u peers are tried already; try again shortly", ASKING_MAX);
     else
-        rc = try(peers, caller, peer, err);
+        rc = try(peers, actor, peer, err);
     atomic_fetch_sub(&peers->asking, 1);
     return rc ? rc : peers_load(peers, hx_id, out, err);
 }

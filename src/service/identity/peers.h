@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "directories.h"
 #include "err.h"
 #include "hx_peer.h"
+#include "principal.h"
 
 struct kerberos;
 struct peers;
@@ -42,15 +42,13 @@ int peers_list(struct peers *peers, struct hx_peer_list *out, struct err *err);
 /* *out is freed by hx_peer_free. ERR_NOT_FOUND. */
 int peers_load(struct peers *peers, const char *hx_id, struct hx_peer **out, struct err *err);
 /* Sets a peer: version_no 0 makes a new one. It is tried soon. ERR_UNPROCESSABLE; errors of peer_store_put. */
-int peers_put(struct peers *peers, const struct directory_caller *caller, struct hx_peer *wish, struct err *err);
+int peers_put(struct peers *peers, const struct actor *actor, struct hx_peer *wish, struct err *err);
 /* `version_no` 0: whatever it is now. ERR_NOT_FOUND, ERR_PRECONDITION. */
-int peers_remove(struct peers *peers, const struct directory_caller *caller, const char *hx_id, int64_t version_no,
-                 struct err *err);
+int peers_remove(struct peers *peers, const struct actor *actor, const char *hx_id, int64_t version_no, struct err *err);
 
 /* Signs in now; *out, freed by hx_peer_free, says what came of it, which is stored. Waits for KDC and peer: in the lane `outside`. ERR_NOT_FOUND; ERR_BUSY when too many are tried at
  * once; what is wrong is an answer, not an error. */
-int peers_test(struct peers *peers, const struct directory_caller *caller, const char *hx_id, struct hx_peer **out,
-               struct err *err);
+int peers_test(struct peers *peers, const struct actor *actor, const char *hx_id, struct hx_peer **out, struct err *err);
 
 /* Every few seconds: reads what is stored, and has those that are due tried, in a lane of its own. One replica at a time does that. */
 int peers_tick(struct peers *peers, struct err *err);

@@ -150,7 +150,7 @@ static int check_trust(struct link *link, const struct ovf_env *env, struct err 
 
 static int add_unknown(struct platform *platform, const struct ovf_install_request *request, const struct ovf_env *env,
                        struct ovf_install_result *out, struct err *err) {
-    const struct vcenter_add add = {.caller = request->caller,
+    const struct vcenter_add add = {.actor = request->actor,
                                     .address = env->host,
                                     .port = env->port,
                                     .pin_sha256 = env->thumbprint,
@@ -161,7 +161,7 @@ static int add_unknown(struct platform *platform, const struct ovf_install_reque
     out->was_added = !rc;
     if (rc || !env->guid || str_eq_nocase(out->vcenter_id, env->guid))
         return rc;
-    (void)registration_remove(platform, out->vcenter_id, &request->caller, NULL);
+    (void)registration_remove(platform, out->vcenter_id, &request->actor, NULL);
     return err_set(err, ERR_CONFLICT, "at %s:%u answers the vCenter %s, not the one of the OVF environment", env->host, env->port,
                    out->vcenter_id);
 }
@@ -245,7 +245,7 @@ int ovf_install(struct platform *platform, const struct ovf_install_request *req
     struct ovf_install_result result = {0};
     struct admin_lease lease = {0};
     struct platform_begun begun = {""};
-    struct platform_deed deed = {.action = "vcenter.solution_install", .caller = &request->caller};
+    struct platform_deed deed = {.action = "vcenter.solution_install", .actor = &request->actor};
     struct ovf_env env = {0};
     int rc = str_starts(platform_options_of(platform)->public_url, "https://")
                  ? ovf_env_parse(request->environment, request->environment_bytes, &env, err)

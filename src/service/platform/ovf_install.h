@@ -9,7 +9,7 @@
 #include "registration.h"
 
 struct ovf_install_request {
-    struct registration_caller caller;
+    struct actor actor;
     const char *environment; /* the XML text; the caller wipes it */
     size_t environment_bytes;
     unsigned tunnel_port; /* of a vCenter that is added */

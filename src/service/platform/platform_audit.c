@@ -9,30 +9,30 @@
 #include "platform_links.h"
 #include "principal.h"
 
-static const char *source_of(const struct registration_caller *caller) {
-    if (!caller)
+static const char *source_of(const struct actor *actor) {
+    if (!actor)
         return "system";
-    return caller->who ? source_name(caller->who->source) : "socket";
+    return actor->principal ? source_name(actor->principal->source) : "socket";
 }
 
 void platform_audit_line(struct platform *platform, const struct platform_deed *deed, struct platform_line *out) {
-    const struct registration_caller *caller = deed->caller;
-    const struct principal *who = caller ? caller->who : NULL;
+    const struct actor *actor = deed->actor;
+    const struct principal *who = actor ? actor->principal : NULL;
     struct store *store = platform_options_of(platform)->store;
     (void)snprintf(out->replica, sizeof(out->replica), "replica-%u", store_get_replica(store));
     out->record = (struct audit_record){.at_ms = clock_wall_ms(),
                                         .event = {.action = deed->action,
                                                   .principal_id = who ? who->id : NULL,
-                                                  .principal_name = who      ? who->name
-                                                                    : caller ? "admin socket"
-                                                                             : out->replica,
+                                                  .principal_name = who     ? who->name
+                                                                    : actor ? "admin socket"
+                                                                            : out->replica,
                                                   .acting_id = who ? who->acting_id : NULL,
-                                                  .source = source_of(caller),
+                                                  .source = source_of(actor),
                                                   .object_kind = "vcenter",
                                                   .object_id = deed->vcenter_id,
                                                   .object_name = deed->vcenter_name,
-                                                  .address = caller ? caller->address : NULL,
-                                                  .request_id = caller ? caller->request_id : NULL,
+                                                  .address = actor ? actor->address : NULL,
+                                                  .request_id = actor ? actor->request_id : NULL,
                                                   .result = deed->rc ? err_slug(deed->rc) : "ok",
                                                   .reason = deed->reason}};
 }
@@ -55,7 +55,7 @@ int platform_audit_begin(struct platform *platform, const struct platform_deed *
     struct platform_line line;
     int rc = 0;
     platform_audit_line(platform, deed, &line);
-    if (!deed->caller)
+    if (!deed->actor)
         rc = deed_store_find(store, &line.record.event, new.id, err);
     if (!rc && !new.id[0]) {
         uuid_new(new.id);

@@ -4,26 +4,19 @@
 
 #include "audit_store.h"
 #include "deed_store.h"
+#include "principal.h"
 
 #define ROTATION_ACTION "vcenter.rotate_certificate"
 
 struct platform;
-struct principal;
-struct vcenter;
-
-/* Who asks, for the audit trail. All borrowed. */
-struct registration_caller {
-    const struct principal *who; /* NULL: the admin socket's */
-    const char *address, *request_id;
-};
 
 /* What was done, or tried. All borrowed. */
 struct platform_deed {
-    const char *action;                       /* "vcenter.register" */
-    const struct registration_caller *caller; /* NULL: nobody asked, this replica did it by itself */
-    const char *vcenter_id, *vcenter_name;    /* NULL where it is not known yet */
-    int rc;                                   /* how it ended: 0 or ERR_* */
-    const char *reason;                       /* of the failure, or what else is to be known; may be NULL */
+    const char *action;                    /* "vcenter.register" */
+    const struct actor *actor;             /* NULL: nobody asked, this replica did it by itself */
+    const char *vcenter_id, *vcenter_name; /* NULL where it is not known yet */
+    int rc;                                /* how it ended: 0 or ERR_* */
+    const char *reason;                    /* of the failure, or what else is to be known; may be NULL */
 };
 
 /* The line for it, for a write that takes it along in its transaction. Texts are borrowed, from the deed and from *out, which must stay where it is. */
@@ -41,7 +34,7 @@ struct platform_begun {
  * and tries again and again is one deed as long as it has not ended. Errors of store.h. */
 int platform_audit_begin(struct platform *platform, const struct platform_deed *deed, struct platform_begun *begun,
                          struct err *err);
-/* Ends, if it is open, what this replica had begun by itself and something else has completed. Its caller is NULL. */
+/* Ends, if it is open, what this replica had begun by itself and something else has completed. Its actor is NULL. */
 void platform_audit_finish(struct platform *platform, const struct platform_deed *deed);
 /* Writes how it ended, begun or not. If that cannot be written, what was begun is closed with an unknown outcome later. */
 void platform_audit_end(struct platform *platform, const struct platform_deed *deed, const struct platform_begun *begun);

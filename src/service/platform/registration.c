@@ -231,7 +231,7 @@ int registration_register(struct link *link, const struct register_request *requ
     struct registration_report unused = {0};
     struct registration_work w = {.link = link,
                                   .joining = request,
-                                  .caller = &request->caller,
+                                  .actor = &request->actor,
                                   .account = &request->account,
                                   .report = report ? report : &unused,
                                   .action = "vcenter.register",

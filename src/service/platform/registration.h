@@ -10,7 +10,6 @@
 #include "extension_text.h"
 #include "link.h"
 #include "link_login.h"
-#include "platform_audit.h"
 #include "principal.h"
 #include "x509.h"
 
@@ -18,7 +17,7 @@ struct platform;
 
 /* A vCenter to be added. Trust: at most one of the two; none asks for the certificate. */
 struct vcenter_add {
-    struct registration_caller caller;
+    struct actor actor;
     const char *address;
     unsigned port;             /* 443 */
     const char *name;          /* NULL: the address */
@@ -35,7 +34,7 @@ int registration_add(struct platform *platform, const struct vcenter_add *add, c
 
 /* Removes a vCenter from the database. ERR_CONFLICT while it is registered, is being registered, or Kubernetes clusters are placed on it;
  * ERR_PRECONDITION. */
-int registration_remove(struct platform *platform, const char *id, const struct registration_caller *caller, struct err *err);
+int registration_remove(struct platform *platform, const char *id, const struct actor *actor, struct err *err);
 
 /* An account of the vCenter. The caller wipes the password. */
 struct vcenter_account {
@@ -43,7 +42,7 @@ struct vcenter_account {
 };
 
 struct register_request {
-    struct registration_caller caller;
+    struct actor actor;
     struct vcenter_account account; /* signs in once; not kept */
     bool take_over;                 /* overwrite the record of another installation */
     bool dry_run;                   /* look and tell; change nothing, there or here */
@@ -54,7 +53,7 @@ struct register_request {
 };
 
 struct unregister_request {
-    struct registration_caller caller;
+    struct actor actor;
     struct vcenter_account account; /* user NULL: our own login, if it may */
     bool dry_run;
 };

@@ -151,7 +151,7 @@ int registration_unregister(struct link *link, const struct unregister_request *
     struct registration_report unused = {0};
     struct registration_work w = {.link = link,
                                   .leaving = request,
-                                  .caller = &request->caller,
+                                  .actor = &request->actor,
                                   .account = &request->account,
                                   .report = report ? report : &unused,
                                   .action = "vcenter.unregister",

@@ -200,7 +200,7 @@ static int run_steps(struct registration_work *w, registration_step *const *step
 }
 
 static struct platform_deed deed_of(const struct registration_work *w) {
-    return (struct platform_deed){.action = w->action, .caller = w->caller, .vcenter_id = w->vc.id, .vcenter_name = w->vc.name};
+    return (struct platform_deed){.action = w->action, .actor = w->actor, .vcenter_id = w->vc.id, .vcenter_name = w->vc.name};
 }
 
 int registration_begin_deed(struct registration_work *w, struct err *err) {

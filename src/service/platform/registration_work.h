@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "admin_lease.h"
+#include "platform_audit.h"
 #include "platform_links.h"
 #include "registration.h"
 #include "registration_store.h"
@@ -17,7 +18,7 @@ struct registration_work {
     const struct platform_options *options;
     const struct register_request *joining; /* one of these two */
     const struct unregister_request *leaving;
-    const struct registration_caller *caller;
+    const struct actor *actor;
     const struct vcenter_account *account;
     struct registration_report *report;
     const char *action; /* for the audit trail: "vcenter.register" */

@@ -43,7 +43,7 @@ static int work_begin(struct work *w, struct err *err) {
     struct link *link = w->link;
     int rc;
     w->options = platform_options_of(link_platform(link));
-    rc = w->deed.caller ? admin_lease_await(link, &w->lease, err) : admin_lease_take(link, &w->lease, err);
+    rc = w->deed.actor ? admin_lease_await(link, &w->lease, err) : admin_lease_take(link, &w->lease, err);
     if (!rc)
         rc = link_get_info(link, &w->vc, err);
     if (!rc && !w->vc.registered_at_ms) {
@@ -181,8 +181,8 @@ static int replace(struct work *w, struct err *err) {
     return rc ? rc : rotate(w, err);
 }
 
-int rotation_rotate(struct link *link, const struct registration_caller *caller, struct err *err) {
-    struct work w = {.link = link, .deed = {.action = ROTATION_ACTION, .caller = caller, .vcenter_id = link_id(link)}};
+int rotation_rotate(struct link *link, const struct actor *actor, struct err *err) {
+    struct work w = {.link = link, .deed = {.action = ROTATION_ACTION, .actor = actor, .vcenter_id = link_id(link)}};
     struct err why = {0};
     int rc = work_begin(&w, &why);
     if (!rc && w.have.active.generation && w.have.active.kind != CREDENTIAL_CERTIFICATE)
@@ -213,8 +213,8 @@ static int take_password(struct work *w, const char *password, struct err *err) 
     return rc ? rc : promote(w, &w->fresh, err);
 }
 
-int rotation_set_password(struct link *link, const char *password, const struct registration_caller *caller, struct err *err) {
-    struct work w = {.link = link, .deed = {.action = "vcenter.set_password", .caller = caller, .vcenter_id = link_id(link)}};
+int rotation_set_password(struct link *link, const char *password, const struct actor *actor, struct err *err) {
+    struct work w = {.link = link, .deed = {.action = "vcenter.set_password", .actor = actor, .vcenter_id = link_id(link)}};
     struct err why = {0};
     int rc = work_begin(&w, &why);
     if (!rc)

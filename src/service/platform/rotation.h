@@ -11,16 +11,16 @@
 
 #include "err.h"
 #include "link.h"
-#include "platform_audit.h"
+#include "principal.h"
 
 /* Makes a new login certificate and moves to it; in the link's lane, blocks. ERR_NOT_REGISTERED, ERR_CONFLICT (we log in by an account;
  * or a registration runs), ERR_UPSTREAM_DENIED (our session lacks Extension.Update), errors of vim.h and store.h: after one that left
  * the outcome open LINK_WORK_RENEW finishes it. */
-int rotation_rotate(struct link *link, const struct registration_caller *caller, struct err *err);
+int rotation_rotate(struct link *link, const struct actor *actor, struct err *err);
 
 /* Takes over the new password of the account that we log in by: tried once, then stored. ERR_NOT_REGISTERED, ERR_CREDENTIALS (refused: nothing
  * is stored), ERR_CONFLICT (we log in by certificate; or a registration runs), errors of vim.h and store.h. */
-int rotation_set_password(struct link *link, const char *password, const struct registration_caller *caller, struct err *err);
+int rotation_set_password(struct link *link, const char *password, const struct actor *actor, struct err *err);
 
 /* link_work_fn of LINK_WORK_RENEW: notes until when certificates are valid, finishes what was left half done, and rotates the login
  * certificate at two thirds of its life. ERR_BUSY while somebody else changes the registration. */

@@ -6,6 +6,7 @@
 #include "admin_lease.h"
 #include "clock.h"
 #include "names.h"
+#include "platform_audit.h"
 #include "platform_links.h"
 #include "registration.h"
 #include "str.h"
@@ -67,7 +68,7 @@ static int explain_known(struct platform *platform, const struct vcenter_add *ad
 
 static struct platform_deed deed_of_add(const struct vcenter_add *add, const struct vcenter *vc) {
     return (struct platform_deed){.action = "vcenter.add",
-                                  .caller = &add->caller,
+                                  .actor = &add->actor,
                                   .vcenter_id = vc->id,
                                   .vcenter_name = add->name ? add->name : add->address};
 }
@@ -158,12 +159,12 @@ static int remove_row(struct platform *platform, const struct platform_deed *dee
 }
 
 /* Not while it is being registered: the record would be left there, and the key be gone. */
-int registration_remove(struct platform *platform, const char *id, const struct registration_caller *caller, struct err *err) {
+int registration_remove(struct platform *platform, const char *id, const struct actor *actor, struct err *err) {
     _cleanup_(link_unref) struct link *link = NULL;
     struct admin_lease lease = {0};
     struct vcenter vc = {0};
     struct err why = {0};
-    struct platform_deed deed = {.action = "vcenter.remove", .caller = caller, .vcenter_id = id};
+    struct platform_deed deed = {.action = "vcenter.remove", .actor = actor, .vcenter_id = id};
     bool is_removed = false;
     int rc = platform_find(platform, id, &link, &why);
     if (!rc)

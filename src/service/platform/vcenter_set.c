@@ -168,7 +168,7 @@ static void hurry(struct platform *platform, const char *id) {
 static struct platform_deed deed_of(const char *id, const struct vcenter *row, const struct vcenter_change *change) {
     const bool is_trust = change->pin_sha256 || change->ca_pem;
     return (struct platform_deed){.action = is_trust ? "vcenter.trust" : "vcenter.change",
-                                  .caller = &change->caller,
+                                  .actor = &change->actor,
                                   .vcenter_id = id,
                                   .vcenter_name = row ? row->name : NULL};
 }

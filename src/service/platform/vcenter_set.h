@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "platform_audit.h"
+#include "principal.h"
 #include "x509.h"
 
 struct platform;
@@ -14,7 +14,7 @@ struct vim_about;
 
 /* What is to become different; NULL stays as it is. */
 struct vcenter_change {
-    struct registration_caller caller;
+    struct actor actor;
     const char *name, *address;
     const unsigned *port, *tunnel_port, *direct_port; /* 0: way off; not for `port` */
     const uint8_t *pin_sha256;                        /* 32 bytes; at most one of these two */

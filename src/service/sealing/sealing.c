@@ -304,15 +304,15 @@ static int rotate(struct sealing *s, struct err *err) {
     return rc ? rc : sealing_follow(s, err);
 }
 
-int sealing_rotate(struct sealing *s, const struct sealing_caller *caller, struct err *err) {
+int sealing_rotate(struct sealing *s, const struct actor *actor, struct err *err) {
     struct err why = {0};
     int rc = rotate(s, &why);
     struct audit_record record = {.at_ms = clock_wall_ms(),
                                   .event = {.action = "master_key.rotate",
-                                            .principal_id = caller->who ? caller->who->id : NULL,
-                                            .principal_name = caller->who ? caller->who->name : NULL,
-                                            .address = caller->address,
-                                            .request_id = caller->request_id,
+                                            .principal_id = actor->principal ? actor->principal->id : NULL,
+                                            .principal_name = actor->principal ? actor->principal->name : NULL,
+                                            .address = actor->address,
+                                            .request_id = actor->request_id,
                                             .result = err_slug(rc)}};
     (void)audit_store_append(s->options.store, &record, NULL);
     return err_move(err, rc, &why);

@@ -32,14 +32,9 @@ int sealing_follow(struct sealing *sealing, struct err *err);
 /* Reads the key file again if it has changed, and seals anew what is due, under a lease. To be called every second or so. Blocks. */
 int sealing_tick(struct sealing *sealing, struct err *err);
 
-struct sealing_caller {
-    const struct principal *who;
-    const char *address, *request_id;
-};
-
 /* Chooses the last key of the key file, if all running replicas hold it; again, if it is chosen already, it changes nothing. Blocks. ERR_CONFLICT
  * names the replicas, or says that there is no new key. */
-int sealing_rotate(struct sealing *sealing, const struct sealing_caller *caller, struct err *err);
+int sealing_rotate(struct sealing *sealing, const struct actor *actor, struct err *err);
 
 #define SEALING_ALIVE_MS 60000 /* a replica whose last sign of life is older does not count */
 

@@ -48,7 +48,7 @@ static struct throttle_key name_of(const struct gate *gate) {
     return (struct throttle_key){.kind = gate->is_from_fresh_site ? 'f' : 'n', .name = gate->name};
 }
 
-int gate_open(struct gate *gate, struct signon *s, const struct signon_caller *caller, const char *where, const char *account,
+int gate_open(struct gate *gate, struct signon *s, const struct actor *actor, const char *where, const char *account,
               struct err *err) {
     struct throttle_key site;
     gate->signon = s;
@@ -57,7 +57,7 @@ int gate_open(struct gate *gate, struct signon *s, const struct signon_caller *c
         return err_set(err, ERR_NOMEM, "out of memory");
     str_lower(gate->name);
     squeeze(gate->name);
-    gate->party = net_party(caller->address);
+    gate->party = net_party(actor->address);
     site = site_of(gate);
     gate->is_from_fresh_site = !throttle_is_marked(s->throttle, &site, FAILED_LATELY_MS);
     return gate_check(gate, err);

@@ -80,14 +80,14 @@ static int find_key(struct signon *s, const char *kid, struct signon_key *out, s
     return err_set(err, ERR_CONFLICT, "the new signing key was deleted meanwhile");
 }
 
-int signon_rotate_keys(struct signon *s, const struct signon_caller *caller, const struct signon_key_rotation *rotation,
+int signon_rotate_keys(struct signon *s, const struct actor *actor, const struct signon_key_rotation *rotation,
                        struct signon_key *out, struct err *err) {
-    struct signon_audit event = {.action = "signing_key.rotate", .who = caller->who};
+    struct signon_audit event = {.action = "signing_key.rotate", .who = actor->principal};
     struct signing_key_begun begun = {0};
     int rc = begin(s, rotation, &begun, err);
     if (!rc)
         rc = find_key(s, begun.kid, out, err);
-    signon_audit(s, caller, &event, rc);
+    signon_audit(s, actor, &event, rc);
     return rc;
 }
 

@@ -50,8 +50,8 @@ static int enter(struct signon *s, const char *sid, const struct signon_proof *p
     return rc;
 }
 
-int signon_add_vcenter(struct signon *s, const struct signon_caller *caller, struct live_session *live,
-                       struct signon_check *check, struct err *err) {
+int signon_add_vcenter(struct signon *s, const struct actor *actor, struct live_session *live, struct signon_check *check,
+                       struct err *err) {
     const struct signon_proof *proof = signon_check_proof(check);
     struct signon_audit event = {.action = "session.vcenter.add",
                                  .who = live_session_who(live),
@@ -65,12 +65,12 @@ int signon_add_vcenter(struct signon *s, const struct signon_caller *caller, str
         rc = signon_check_pace(s, live_session_who(live), &event, err);
     if (!rc && outcome)
         rc = enter(s, live_session_sid(live), proof, outcome, err);
-    signon_audit(s, caller, &event, rc);
+    signon_audit(s, actor, &event, rc);
     outcome_unref(outcome);
     return rc;
 }
 
-int signon_remove_vcenter(struct signon *s, const struct signon_caller *caller, struct live_session *live, const char *vcenter_id,
+int signon_remove_vcenter(struct signon *s, const struct actor *actor, struct live_session *live, const char *vcenter_id,
                           struct err *err) {
     struct signon_audit event = {.action = "session.vcenter.remove",
                                  .who = live_session_who(live),
@@ -81,6 +81,6 @@ int signon_remove_vcenter(struct signon *s, const struct signon_caller *caller, 
         rc = session_store_remove_vcenter(s->options.store, live_session_sid(live), vcenter_id, err);
     if (!rc)
         rc = signon_apply_session_change(s, live_session_sid(live), err);
-    signon_audit(s, caller, &event, rc);
+    signon_audit(s, actor, &event, rc);
     return rc;
 }

@@ -77,7 +77,7 @@ static int look_again(struct signon *s, const void *arg, struct err *err) {
 }
 
 struct login {
-    const struct signon_caller *caller;
+    const struct actor *actor;
     struct signon_audit *event;
     struct principal *who;
 };
@@ -89,7 +89,7 @@ static int open_local(struct signon *s, const struct user *user, const struct lo
     const struct signon_new_session wanted = {.who = who,
                                               .lifetime_ms = s->options.session_lifetime_ms,
                                               .must_change_password = user->must_change_password,
-                                              .caller = login->caller,
+                                              .actor = login->actor,
                                               .event = login->event,
                                               .look_again = look_again,
                                               .look_again_arg = user};
@@ -103,14 +103,14 @@ static int open_local(struct signon *s, const struct user *user, const struct lo
     return signon_open_session(s, &wanted, out, err);
 }
 
-int signon_login_local(struct signon *s, const struct signon_caller *caller, const char *name, const char *password,
+int signon_login_local(struct signon *s, const struct actor *actor, const char *name, const char *password,
                        struct signon_grant *out, struct err *err) {
     struct typed_name typed;
     struct signon_audit event = {.action = "login", .name = mark_name(s, name, &typed), .source = source_name(SOURCE_LOCAL)};
     struct principal who = {0}; /* texts of the user, but for the id */
     struct gate gate = {0};
     struct local_check check = {.name = name, .password = password, .reason = "not looked at: too many attempts before"};
-    int rc = gate_open(&gate, s, caller, "local", name, err);
+    int rc = gate_open(&gate, s, actor, "local", name, err);
     if (!rc) {
         check.reason = NULL;
         rc = check_local(s, &check, err);
@@ -120,10 +120,10 @@ int signon_login_local(struct signon *s, const struct signon_caller *caller, con
     event.reason = check.reason;
     if (!rc && check.known) {
         event.who = &who;
-        rc = open_local(s, check.known, &(struct login){caller, &event, &who}, out, err);
+        rc = open_local(s, check.known, &(struct login){actor, &event, &who}, out, err);
     }
     if (rc)
-        signon_audit(s, caller, &event, rc);
+        signon_audit(s, actor, &event, rc);
     free(who.id);
     gate_done(&gate);
     user_free(check.known);
@@ -140,17 +140,17 @@ static int compare_local(struct signon *s, const struct principal *who, const ch
     return passwd_verify(password, user->password_hash) ? 0 : err_set(err, ERR_CREDENTIALS, "the old password is wrong");
 }
 
-int signon_prove_local(struct signon *s, const struct signon_caller *caller, const struct principal *who, const char *password,
+int signon_prove_local(struct signon *s, const struct actor *actor, const struct principal *who, const char *password,
                        struct err *err) {
     struct signon_audit event = {.action = "password.prove", .who = who, .source = source_name(SOURCE_LOCAL)};
     struct gate gate = {0};
-    int rc = gate_open(&gate, s, caller, "local", who->name, err);
+    int rc = gate_open(&gate, s, actor, "local", who->name, err);
     if (!rc) {
         rc = compare_local(s, who, password, err);
         gate_note(&gate, rc);
     }
     if (rc)
-        signon_audit(s, caller, &event, rc);
+        signon_audit(s, actor, &event, rc);
     gate_done(&gate);
     return rc;
 }
@@ -178,8 +178,8 @@ static int64_t lifetime_of(const struct signon *s, const struct signon_proof *pr
     return left_ms < usual_ms ? left_ms : usual_ms;
 }
 
-int signon_login_vcenter(struct signon *s, const struct signon_caller *caller, struct signon_check *check,
-                         struct signon_grant *out, struct err *err) {
+int signon_login_vcenter(struct signon *s, const struct actor *actor, struct signon_check *check, struct signon_grant *out,
+                         struct err *err) {
     const struct signon_proof *proof = signon_check_proof(check);
     struct signon_audit event = {.action = "login",
                                  .name = proof->user,
@@ -195,11 +195,11 @@ int signon_login_vcenter(struct signon *s, const struct signon_caller *caller, s
     }
     if (!rc && outcome) {
         struct signon_new_session wanted = {
-            .who = &who, .lifetime_ms = lifetime_of(s, proof), .rights = outcome->rights, .caller = caller, .event = &event};
+            .who = &who, .lifetime_ms = lifetime_of(s, proof), .rights = outcome->rights, .actor = actor, .event = &event};
         rc = signon_open_session(s, &wanted, out, err);
     }
     if (rc)
-        signon_audit(s, caller, &event, rc);
+        signon_audit(s, actor, &event, rc);
     free(who.id);
     outcome_unref(outcome);
     return rc;

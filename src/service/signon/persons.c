@@ -25,34 +25,33 @@ static const char *way_of(const char *where, char buffer[WAY_BYTES]) {
     return buffer;
 }
 
-void signon_note_refusal(struct signon *s, const struct signon_caller *caller, const struct signon_refusal *what) {
+void signon_note_refusal(struct signon *s, const struct actor *actor, const struct signon_refusal *what) {
     char way[WAY_BYTES];
     const struct signon_audit event = {.action = "login",
                                        .name = what->user,
                                        .acting_id = what->acting_id,
                                        .source = way_of(what->where, way),
                                        .reason = what->reason};
-    signon_audit(s, caller, &event, what->rc);
+    signon_audit(s, actor, &event, what->rc);
 }
 
-int signon_admit_password(struct signon *s, const struct signon_caller *caller, const struct signon_password *given,
-                          struct err *err) {
+int signon_admit_password(struct signon *s, const struct actor *actor, const struct signon_password *given, struct err *err) {
     struct gate gate = {0};
-    int rc = gate_open(&gate, s, caller, given->where, given->account, err);
+    int rc = gate_open(&gate, s, actor, given->where, given->account, err);
     gate_done(&gate);
     if (rc)
-        signon_note_refusal(s, caller, &(struct signon_refusal){.where = given->where, .user = given->user, .rc = rc});
+        signon_note_refusal(s, actor, &(struct signon_refusal){.where = given->where, .user = given->user, .rc = rc});
     return rc;
 }
 
-void signon_note_password(struct signon *s, const struct signon_caller *caller, const struct signon_password *given, int rc,
+void signon_note_password(struct signon *s, const struct actor *actor, const struct signon_password *given, int rc,
                           const char *reason) {
     struct gate gate = {0};
-    (void)gate_open(&gate, s, caller, given->where, given->account, NULL); /* whether it is open was asked before */
+    (void)gate_open(&gate, s, actor, given->where, given->account, NULL); /* whether it is open was asked before */
     gate_note(&gate, rc);
     gate_done(&gate);
     if (rc)
-        signon_note_refusal(s, caller,
+        signon_note_refusal(s, actor,
                             &(struct signon_refusal){.where = given->where, .user = given->user, .reason = reason, .rc = rc});
 }
 
@@ -107,8 +106,8 @@ static int open_person(struct signon *s, const struct signon_new_session *wanted
     return signon_open_session(s, wanted, out, err);
 }
 
-int signon_login_person(struct signon *s, const struct signon_caller *caller, const struct signon_person *person,
-                        struct signon_grant *out, struct err *err) {
+int signon_login_person(struct signon *s, const struct actor *actor, const struct signon_person *person, struct signon_grant *out,
+                        struct err *err) {
     static const struct group_set nothing;
     const struct group_set *groups = person->groups ? person->groups : &nothing;
     const struct principal who = principal_of(person);
@@ -122,7 +121,7 @@ int signon_login_person(struct signon *s, const struct signon_caller *caller, co
         rc = open_person(s,
                          &(struct signon_new_session){.who = &who,
                                                       .lifetime_ms = lifetime_of(s, person),
-                                                      .caller = caller,
+                                                      .actor = actor,
                                                       .event = &event,
                                                       .groups = groups,
                                                       .directory_mark = person->directory_mark,
@@ -131,7 +130,7 @@ int signon_login_person(struct signon *s, const struct signon_caller *caller, co
     if (rc == ERR_CREDENTIALS && once.digest)
         event.reason = "replay";
     if (rc)
-        signon_audit(s, caller, &event, rc);
+        signon_audit(s, actor, &event, rc);
     return rc;
 }
 

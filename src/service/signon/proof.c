@@ -193,16 +193,16 @@ static int digest_proof(struct signon_check *c, struct err *err) {
     return rc;
 }
 
-int signon_check_new(struct signon *s, const struct signon_caller *caller, const struct signon_proof *proof,
-                     struct signon_check **out, struct err *err) {
+int signon_check_new(struct signon *s, const struct actor *actor, const struct signon_proof *proof, struct signon_check **out,
+                     struct err *err) {
     struct signon_check *c = calloc(1, sizeof(*c));
     int rc;
     if (!c)
         return err_set(err, ERR_NOMEM, "out of memory");
     c->signon = s;
     c->proof = *proof;
-    c->address = caller->address;
-    c->request_id = caller->request_id;
+    c->address = actor->address;
+    c->request_id = actor->request_id;
     rc = digest_proof(c, err);
     if (rc)
         free(c);
@@ -240,18 +240,18 @@ static char *account_of(const char *user) {
 }
 
 /* Only passwords can be guessed. */
-static int open_gate(struct gate *gate, struct signon *s, const struct signon_caller *caller, const struct signon_proof *proof,
+static int open_gate(struct gate *gate, struct signon *s, const struct actor *actor, const struct signon_proof *proof,
                      struct err *err) {
     _cleanup_free_ char *account = proof->kind == SIGNON_PROOF_PASSWORD ? account_of(proof->user) : NULL;
     if (proof->kind != SIGNON_PROOF_PASSWORD)
         return 0;
-    return account ? gate_open(gate, s, caller, proof->vcenter_id, account, err) : err_set(err, ERR_NOMEM, "out of memory");
+    return account ? gate_open(gate, s, actor, proof->vcenter_id, account, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 /* Refuses what can be refused without asking. */
 static int check_known(struct signon_check *c, struct err *err) {
-    const struct signon_caller caller = {.address = c->address, .request_id = c->request_id};
-    int rc = open_gate(&c->gate, c->signon, &caller, &c->proof, err);
+    const struct actor actor = {.address = c->address, .request_id = c->request_id};
+    int rc = open_gate(&c->gate, c->signon, &actor, &c->proof, err);
     if (rc || !is_shared(c) || !was_refused_just_now(c))
         return rc;
     gate_note(&c->gate, ERR_CREDENTIALS);
@@ -303,18 +303,18 @@ int signon_check_take(struct signon_check *c, struct outcome **out, struct err *
     return err_move(err, c->seat.code, &c->seat.err);
 }
 
-int signon_refuse_unasked(struct signon *s, const struct signon_caller *caller, const struct signon_proof *proof,
-                          const char *reason, struct err *err) {
+int signon_refuse_unasked(struct signon *s, const struct actor *actor, const struct signon_proof *proof, const char *reason,
+                          struct err *err) {
     const struct signon_audit event = {
         .action = "login", .name = proof->user, .source = source_name(signon_source_of(proof->kind)), .reason = reason};
     struct gate gate = {0};
-    int rc = open_gate(&gate, s, caller, proof, err);
+    int rc = open_gate(&gate, s, actor, proof, err);
     if (!rc) {
         rc = refuse_proof(proof->kind, err);
         gate_note(&gate, rc);
     }
     gate_done(&gate);
-    signon_audit(s, caller, &event, rc);
+    signon_audit(s, actor, &event, rc);
     return rc;
 }
 

@@ -106,14 +106,14 @@ void signon_write_notes(struct signon *s) {
     struct grace_note *note = take_notes(s);
     while (note) {
         struct grace_note *next = note->next;
-        const struct signon_caller caller = {.address = note->address, .request_id = note->request_id};
+        const struct actor actor = {.address = note->address, .request_id = note->request_id};
         const struct principal *who = live_session_who(note->live);
         const struct signon_audit event = {.action = "rights.grace",
                                            .who = who,
                                            .source = source_name(who->source),
                                            .vcenter_id = note->vcenter_id,
                                            .at_ms = note->at_ms};
-        signon_audit(s, &caller, &event, 0);
+        signon_audit(s, &actor, &event, 0);
         free_note(note);
         note = next;
     }

@@ -144,18 +144,18 @@ enum role signon_mapped_role(struct signon *s, const char *principal_id, const s
 
 /* -- ending ---------------------------------------------------------------------------------------------------------------- */
 
-int signon_end_session(struct signon *s, const struct signon_caller *caller, const char *handle, struct err *err) {
+int signon_end_session(struct signon *s, const struct actor *actor, const char *handle, struct err *err) {
     const struct session_query query = {.now_ms = clock_wall_ms(), .handle = handle, .limit = 1};
     _cleanup_session_list_ struct session_list list = {0};
     _cleanup_(live_session_unref) struct live_session *live = NULL;
-    struct signon_audit event = {.action = "session.end", .who = caller->who, .source = NULL, .object_kind = "principal"};
+    struct signon_audit event = {.action = "session.end", .who = actor->principal, .source = NULL, .object_kind = "principal"};
     int rc = session_store_list(s->options.store, &query, &list, err);
     if (rc)
         return rc;
     if (!list.count)
         return err_set(err, ERR_NOT_FOUND, "there is no such session; it may have ended");
     event.object_id = list.items[0].who.id;
-    rc = signon_write_end(s, &(struct signon_ending){.sid = list.items[0].sid, .caller = caller, .event = &event}, err);
+    rc = signon_write_end(s, &(struct signon_ending){.sid = list.items[0].sid, .actor = actor, .event = &event}, err);
     if (rc)
         return rc;
     live = session_table_find(s->table, list.items[0].sid);

@@ -330,7 +330,7 @@ static int enter_session(struct signon *s, struct session *row, unsigned told, c
     return signon_issue(s, live, jti, out, err);
 }
 
-static struct audit_record make_line(const struct signon_caller *caller, const struct signon_audit *event, int rc) {
+static struct audit_record make_line(const struct actor *actor, const struct signon_audit *event, int rc) {
     const struct principal *who = event->who;
     return (struct audit_record){
         .at_ms = event->at_ms ? event->at_ms : clock_wall_ms(),
@@ -341,8 +341,8 @@ static struct audit_record make_line(const struct signon_caller *caller, const s
                   .source = event->source,
                   .object_kind = event->vcenter_id ? "vcenter" : event->object_kind,
                   .object_id = event->vcenter_id ? event->vcenter_id : event->object_id,
-                  .address = caller->address,
-                  .request_id = caller->request_id,
+                  .address = actor->address,
+                  .request_id = actor->request_id,
                   .result = err_slug(rc),
                   .reason = event->reason},
     };
@@ -364,7 +364,7 @@ static int write_session_alone(struct signon *s, const struct session *row, cons
 }
 
 static int write_session(struct signon *s, const struct session *row, const struct signon_new_session *wanted, struct err *err) {
-    const struct audit_record line = make_line(wanted->caller, wanted->event, 0);
+    const struct audit_record line = make_line(wanted->actor, wanted->event, 0);
     struct err why = {0};
     const struct session_once *once = wanted->once;
     const struct session_opening opening = {
@@ -430,10 +430,10 @@ int signon_open_session(struct signon *s, const struct signon_new_session *wante
 }
 
 /* A party may have so many lines of its own, and all together: refusals cost those who cause them nothing. */
-static bool has_line(struct signon *s, const struct signon_caller *caller) {
+static bool has_line(struct signon *s, const struct actor *actor) {
     static const struct throttle_pace own_pace = {50, 2000}, all_pace = {1000, 100};
     static const struct throttle_key all = {.kind = 'L'};
-    const struct throttle_key own = {.kind = 'l', .party = net_party(caller->address)};
+    const struct throttle_key own = {.kind = 'l', .party = net_party(actor->address)};
     if (throttle_pace_ms(s->throttle, &own, &own_pace) || throttle_pace_ms(s->throttle, &all, &all_pace))
         return false;
     throttle_spend(s->throttle, &own, &own_pace);
@@ -443,16 +443,16 @@ static bool has_line(struct signon *s, const struct signon_caller *caller) {
 
 /* The trail must not stand in the way of the thing it describes: what cannot be written is counted. Attempts that come too fast are noted, without a
  * transaction for each. */
-void signon_audit(struct signon *s, const struct signon_caller *caller, const struct signon_audit *event, int rc) {
-    const struct audit_record line = make_line(caller, event, rc);
-    if (rc == ERR_TOO_MANY || (rc && !has_line(s, caller)))
+void signon_audit(struct signon *s, const struct actor *actor, const struct signon_audit *event, int rc) {
+    const struct audit_record line = make_line(actor, event, rc);
+    if (rc == ERR_TOO_MANY || (rc && !has_line(s, actor)))
         audit_store_note(s->options.store, &line.event);
     else if (audit_store_append(s->options.store, &line, NULL))
         signon_count_lost_audit();
 }
 
 int signon_write_end(struct signon *s, const struct signon_ending *ending, struct err *err) {
-    const struct audit_record line = make_line(ending->caller, ending->event, ending->result);
+    const struct audit_record line = make_line(ending->actor, ending->event, ending->result);
     const int64_t now_ms = clock_wall_ms();
     struct err why = {0};
     int rc = session_store_revoke(s->options.store, ending->sid, now_ms, &line, &why);
@@ -461,7 +461,7 @@ int signon_write_end(struct signon *s, const struct signon_ending *ending, struc
         return session_store_revoke(s->options.store, ending->sid, now_ms, NULL, err);
     }
     if (rc)
-        signon_audit(s, ending->caller, ending->event, ending->result ? ending->result : rc);
+        signon_audit(s, ending->actor, ending->event, ending->result ? ending->result : rc);
     return err_move(err, rc, &why);
 }
 
@@ -510,13 +510,13 @@ int signon_apply_session_change(struct signon *s, const char *sid, struct err *e
     return signon_reload_session(s, sid, &row, &live, err);
 }
 
-int signon_logout(struct signon *s, const struct signon_caller *caller, const char *sid, struct err *err) {
+int signon_logout(struct signon *s, const struct actor *actor, const char *sid, struct err *err) {
     struct live_session *live = session_table_find(s->table, sid);
     if (!live)
         return session_store_revoke(s->options.store, sid, clock_wall_ms(), NULL, err);
     const struct signon_audit event = {
         .action = "logout", .who = live_session_who(live), .source = source_name(live_session_who(live)->source)};
-    int rc = signon_write_end(s, &(struct signon_ending){.sid = sid, .caller = caller, .event = &event}, err);
+    int rc = signon_write_end(s, &(struct signon_ending){.sid = sid, .actor = actor, .event = &event}, err);
     if (!rc)
         live_session_revoke(live, clock_wall_ms());
     live_session_unref(live);

@@ -89,13 +89,6 @@ void signon_stop(struct signon *signon);
  * and whenever changes may have been missed. */
 int signon_load(struct signon *signon, struct err *err);
 
-/* Where a request comes from, for throttling and the audit trail. */
-struct signon_caller {
-    const char *address;
-    const char *request_id;
-    const struct principal *who; /* whoever is signed in already; NULL: nobody */
-};
-
 /* A signed-in session with its first token. */
 struct signon_grant {
     char *token; /* JWT; a secret, freed by signon_grant_done */
@@ -105,16 +98,16 @@ struct signon_grant {
 void signon_grant_done(struct signon_grant *grant); /* NULL is allowed */
 
 /* Name and password of a local user. Blocks (hashing). ERR_CREDENTIALS, ERR_TOO_MANY (with retry_after_s), ERR_FORBIDDEN. */
-int signon_login_local(struct signon *signon, const struct signon_caller *caller, const char *user, const char *password,
+int signon_login_local(struct signon *signon, const struct actor *actor, const char *user, const char *password,
                        struct signon_grant *out, struct err *err);
 
 /* Does the signed-in local user know the password? Slowed down as a sign-on. Blocks (hashing). ERR_CREDENTIALS, ERR_TOO_MANY. */
-int signon_prove_local(struct signon *signon, const struct signon_caller *caller, const struct principal *who,
-                       const char *password, struct err *err);
+int signon_prove_local(struct signon *signon, const struct actor *actor, const struct principal *who, const char *password,
+                       struct err *err);
 
 /* Signs in by a proof whose check was waited for. Blocks (database). What the check ended with; extension sessions give ERR_FORBIDDEN. */
-int signon_login_vcenter(struct signon *signon, const struct signon_caller *caller, struct signon_check *check,
-                         struct signon_grant *out, struct err *err);
+int signon_login_vcenter(struct signon *signon, const struct actor *actor, struct signon_check *check, struct signon_grant *out,
+                         struct err *err);
 
 /* The next token of the session. `jti` is the one of the presented token. Blocks. ERR_SESSION_ENDED when the token was used after
  * its grace: the whole session is revoked then; also when the vCenter session behind it has ended. ERR_RIGHTS_UNKNOWN when only grace
@@ -122,7 +115,7 @@ int signon_login_vcenter(struct signon *signon, const struct signon_caller *call
 int signon_refresh(struct signon *signon, const char *sid, const char *jti, struct signon_grant *out, struct err *err);
 
 /* Ends a session here and, through the change feed, on every replica. Blocks. */
-int signon_logout(struct signon *signon, const struct signon_caller *caller, const char *sid, struct err *err);
+int signon_logout(struct signon *signon, const struct actor *actor, const char *sid, struct err *err);
 
 /* -- one person over several vCenters ----------------------------------------------------------------------------------- */
 
@@ -130,14 +123,14 @@ int signon_logout(struct signon *signon, const struct signon_caller *caller, con
  * in, the role stays what it was, and the session ends at the earliest end of all. Blocks (database). As signon_login_vcenter;
  * ERR_CONFLICT for the vCenter the person came from (the check need not have been waited for then) and beyond SESSION_VCENTERS_MAX;
  * ERR_SESSION_ENDED. */
-int signon_add_vcenter(struct signon *signon, const struct signon_caller *caller, struct live_session *live,
-                       struct signon_check *check, struct err *err);
+int signon_add_vcenter(struct signon *signon, const struct actor *actor, struct live_session *live, struct signon_check *check,
+                       struct err *err);
 /* Is this the vCenter by which the bearer signed in? */
 bool signon_is_first_vcenter(struct live_session *live, const char *vcenter_id);
 
 /* Takes it away again, here and on every replica. Blocks. ERR_NOT_FOUND; ERR_CONFLICT for the one the person came from. */
-int signon_remove_vcenter(struct signon *signon, const struct signon_caller *caller, struct live_session *live,
-                          const char *vcenter_id, struct err *err);
+int signon_remove_vcenter(struct signon *signon, const struct actor *actor, struct live_session *live, const char *vcenter_id,
+                          struct err *err);
 
 /* Applies a change that another replica (or we) made to sessions, users or keys. Blocks. */
 int signon_apply_session_change(struct signon *signon, const char *sid, struct err *err);

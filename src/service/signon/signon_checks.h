@@ -13,7 +13,7 @@
 #include "lane.h"
 
 struct signon;
-struct signon_caller;
+struct actor;
 struct signon_check;
 
 enum signon_proof_kind {
@@ -38,7 +38,7 @@ struct signon_proof {
 
 /* Makes a check of this proof, not begun. The texts of caller and proof are borrowed and must live as long. *out is freed by signon_check_free.
  * Does not block. ERR_NOMEM, ERR_TOO_LARGE. */
-int signon_check_new(struct signon *signon, const struct signon_caller *caller, const struct signon_proof *proof,
+int signon_check_new(struct signon *signon, const struct actor *actor, const struct signon_proof *proof,
                      struct signon_check **out, struct err *err);
 /* Not between signon_check_wait and its run. NULL is allowed. */
 void signon_check_free(struct signon_check *check);
@@ -50,8 +50,8 @@ int signon_check_wait(struct signon_check *check, lane_fn *run, void *arg, struc
 
 /* Refuses a proof for a vCenter that is not joined as if that had refused it: strangers are not told which there are. proof->vcenter_id is what was
  * given for it; `reason` is for the audit trail. Blocks (database). ERR_CREDENTIALS, ERR_TOO_MANY. */
-int signon_refuse_unasked(struct signon *signon, const struct signon_caller *caller, const struct signon_proof *proof,
-                          const char *reason, struct err *err);
+int signon_refuse_unasked(struct signon *signon, const struct actor *actor, const struct signon_proof *proof, const char *reason,
+                          struct err *err);
 
 /* True, when run is called, in a thread of the vCenter's lane that has nothing else to do: work that blocks may be done there. False: others wait
  * for this thread. */

@@ -12,7 +12,7 @@
 #include "err.h"
 
 struct signon;
-struct signon_caller;
+struct actor;
 struct strbuf;
 
 /* Makes memory follow what a replica (or we) did to the keys. Blocks. */
@@ -45,7 +45,7 @@ struct signon_key_rotation {
 };
 /* Publishes a new key; one that is published already is taken instead. Noted in the audit trail. Blocks. *out is the key that comes,
  * in whatever state it is by then. */
-int signon_rotate_keys(struct signon *signon, const struct signon_caller *caller, const struct signon_key_rotation *rotation,
+int signon_rotate_keys(struct signon *signon, const struct actor *actor, const struct signon_key_rotation *rotation,
                        struct signon_key *out, struct err *err);
 
 /* Does what has fallen due with the keys: begins to sign with one, retires, deletes, or rotates by age. Asks memory only while nothing is due; of

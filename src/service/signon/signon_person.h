@@ -9,7 +9,6 @@
 #include "principal.h"
 
 struct signon;
-struct signon_caller;
 struct signon_grant;
 
 /* Who has been proved to be there. Borrowed. */
@@ -33,7 +32,7 @@ struct signon_person {
 /* Makes the session of somebody whose proof was good, with the groups, and its first token; the line in the audit trail goes with it. The role is
  * the best of role_at_least and the role mappings that match now. Blocks (database). ERR_FORBIDDEN when there is no role at all (the audit
  * trail gets the groups that were seen); ERR_CREDENTIALS when ends_at_ms has passed, or the proof was used before. */
-int signon_login_person(struct signon *signon, const struct signon_caller *caller, const struct signon_person *person,
+int signon_login_person(struct signon *signon, const struct actor *actor, const struct signon_person *person,
                         struct signon_grant *out, struct err *err);
 
 /* A password that somebody else checks. Borrowed. */
@@ -44,11 +43,10 @@ struct signon_password {
 };
 /* May somebody try a password now? Delays after failures, docs/admin/identity.md; nobody is locked out. A refusal is written into the audit trail:
  * blocks only then (database). ERR_TOO_MANY with retry_after_s. */
-int signon_admit_password(struct signon *signon, const struct signon_caller *caller, const struct signon_password *given,
-                          struct err *err);
+int signon_admit_password(struct signon *signon, const struct actor *actor, const struct signon_password *given, struct err *err);
 /* What came of it: only ERR_CREDENTIALS counts as a guess. Any code but 0 is a refusal and is written into the audit trail with the reason (NULL: none):
  * blocks then (database). To be called once for each try that was admitted, before signon_login_person. */
-void signon_note_password(struct signon *signon, const struct signon_caller *caller, const struct signon_password *given, int rc,
+void signon_note_password(struct signon *signon, const struct actor *actor, const struct signon_password *given, int rc,
                           const char *reason);
 
 /* Writes a refused sign-on by what nobody can guess (ticket, certificate) into the audit trail: nothing is slowed down by it. Blocks (database). */
@@ -59,7 +57,7 @@ struct signon_refusal {
     const char *reason;    /* a word or a few; NULL: nothing more than rc says */
     int rc;
 };
-void signon_note_refusal(struct signon *signon, const struct signon_caller *caller, const struct signon_refusal *refusal);
+void signon_note_refusal(struct signon *signon, const struct actor *actor, const struct signon_refusal *refusal);
 
 /* Somebody who is signed in, as known so far. Borrowed. */
 struct signon_directory_question {

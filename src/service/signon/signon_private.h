@@ -91,8 +91,8 @@ struct gate {
 };
 /* `where` is "local", "ldap:corp" or a vCenter; `account` the name there, in one spelling but for case and blanks. Freed by gate_done in any case.
  * ERR_TOO_MANY with retry_after_s, ERR_NOMEM. */
-int gate_open(struct gate *gate, struct signon *signon, const struct signon_caller *caller, const char *where,
-              const char *account, struct err *err);
+int gate_open(struct gate *gate, struct signon *signon, const struct actor *actor, const char *where, const char *account,
+              struct err *err);
 /* Is it still open? ERR_TOO_MANY. */
 int gate_check(const struct gate *gate, struct err *err);
 /* What came of the try; only ERR_CREDENTIALS was a guess. */
@@ -109,9 +109,9 @@ struct signon_new_session {
     int64_t lifetime_ms;
     struct shared_objects *rights; /* what the vCenter of `who` said; NULL: none */
     bool must_change_password;
-    const struct signon_caller *caller; /* for the line in the audit trail, which is written with the session */
-    struct signon_audit *event;         /* gets a reason where there is one that is not for the answer */
-    const struct group_set *groups;     /* sealed; NULL: none */
+    const struct actor *actor;      /* for the line in the audit trail, which is written with the session */
+    struct signon_audit *event;     /* gets a reason where there is one that is not for the answer */
+    const struct group_set *groups; /* sealed; NULL: none */
     const char *directory_mark;
     const struct session_once *once; /* the proof works once only; NULL: it may be used again */
     int (*look_again)(struct signon *s, const void *arg, struct err *err); /* when it is there; an error ends it */

@@ -10,7 +10,7 @@
 #include "session_store.h"
 
 struct signon;
-struct signon_caller;
+struct actor;
 
 /* A name for a session that is no part of any token: whoever reads it in a list cannot use it for anything else. */
 #define SIGNON_HANDLE_BYTES SESSION_HANDLE_BYTES
@@ -46,7 +46,7 @@ int signon_list_role_mappings(struct signon *signon, struct role_mapping_list *o
 enum role signon_mapped_role(struct signon *signon, const char *principal_id, const struct group_set *groups);
 
 /* Ends a session here and, through the change feed, on every replica; noted in the audit trail. Blocks. ERR_NOT_FOUND. */
-int signon_end_session(struct signon *signon, const struct signon_caller *caller, const char *handle, struct err *err);
+int signon_end_session(struct signon *signon, const struct actor *actor, const char *handle, struct err *err);
 
 /* The local user `user_id` was changed or removed: role, disabling and the duty to change the password reach the sessions under way. Blocks. */
 int signon_apply_user_change(struct signon *signon, const char *user_id, struct err *err);

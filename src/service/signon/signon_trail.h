@@ -20,13 +20,13 @@ struct signon_audit {
     int64_t at_ms;                       /* 0: now */
     const char *reason;                  /* for administrators; NULL: the result says it */
 };
-void signon_audit(struct signon *signon, const struct signon_caller *caller, const struct signon_audit *event, int rc);
+void signon_audit(struct signon *signon, const struct actor *actor, const struct signon_audit *event, int rc);
 
 /* Ends a session in the database, with its line in the same transaction: with `result`, or with the failure where that is 0. In memory it is the
  * caller's to end. Errors of session_store_revoke. */
 struct signon_ending {
     const char *sid;
-    const struct signon_caller *caller;
+    const struct actor *actor;
     const struct signon_audit *event;
     int result;
 };
