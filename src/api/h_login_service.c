@@ -8,7 +8,7 @@
 
 #include "accounts.h"
 #include "handlers.h"
-#include "http_kept.h"
+#include "http_request.h"
 #include "log.h"
 #include "negotiate_call.h"
 #include "reply_grant.h"

@@ -8,7 +8,7 @@
 
 #include "clock.h"
 #include "hashmap.h"
-#include "http_kept.h"
+#include "http_request.h"
 #include "kerberos.h"
 #include "log.h"
 #include "metric.h"

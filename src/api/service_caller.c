@@ -10,7 +10,7 @@
 #include "accounts.h"
 #include "clock.h"
 #include "handlers.h"
-#include "http_peer.h"
+#include "http_request.h"
 #include "log.h"
 #include "str.h"
 

@@ -1,11 +1,12 @@
 /* Making, reading and ending a request. Layer 2 (httpd).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "http_request.h"
+
 #include <assert.h>
 #include <stddef.h>
 #include <strings.h>
 
 #include "clock.h"
-#include "http_kept.h"
 #include "http_private.h"
 #include "net_addr.h"
 #include "secret.h"
@@ -257,4 +258,297 @@ static int submit_to_lane(void *lane, lane_fn *run, void *run_arg, struct err *e
 int http_request_go_slow(struct http_request *req, struct lane *lane, http_handler_fn *fn) {
     assert(lane);
     return http_request_go_slow_by(req, submit_to_lane, lane, fn);
+}
+
+/* -- header fields: what may come in, and whether the message has one clear length --------------------------------- */
+
+/* The library reads a body by Transfer-Encoding and ignores a Content-Length beside it; a proxy in front may do the opposite and
+ * would then see other requests than we do (RFC 9112 11.2, request smuggling). So everything ambiguous is refused. */
+
+/* Fields that change what the message is or who sends it: two of them have no meaning that everybody shares. */
+enum single { SINGLE_HOST, SINGLE_EXPECT, SINGLE_TYPE, SINGLE_AUTHORIZATION, SINGLE_LENGTH, SINGLE_CODING, SINGLES };
+static const char *const single_names[SINGLES] = {"Host",          "Expect",         "Content-Type",
+                                                  "Authorization", "Content-Length", "Transfer-Encoding"};
+static const unsigned char single_lens[SINGLES] = {4, 6, 12, 13, 14, 17}; /* all different: the length picks the candidate */
+
+static int find_single(const struct http_field *field) {
+    for (int i = 0; i < SINGLES; i++)
+        if (single_lens[i] == field->name_len)
+            return strncasecmp(field->name, single_names[i], field->name_len) ? SINGLES : i;
+    return SINGLES;
+}
+
+static int check_syntax(const struct http_field *field, struct err *err) {
+    if (!http_is_token(field->name, field->name_len))
+        return err_set(err, ERR_INVALID, "a header field has a malformed name");
+    if (http_has_control(field->value, field->value_len))
+        return err_set(err, ERR_INVALID, "the header field %.64s has a control character", field->name);
+    return 0;
+}
+
+/* Tokens of SPNEGO hold what a domain says of somebody's groups; they may be larger than all other fields together (RFC 4559). */
+static bool is_negotiate(const struct http_field *field, int single) {
+    static const char scheme[] = "Negotiate ";
+    return single == SINGLE_AUTHORIZATION && field->value_len >= sizeof(scheme) - 1 &&
+           strncasecmp(field->value, scheme, sizeof(scheme) - 1) == 0;
+}
+
+static int check_size(size_t bytes, size_t token_bytes, struct err *err) {
+    if (bytes > KAAS_HTTP_HEADER_BYTES_MAX)
+        return err_set(err, ERR_HEADERS_TOO_LARGE, "the header fields have more than %u bytes", KAAS_HTTP_HEADER_BYTES_MAX);
+    if (token_bytes <= KAAS_HTTP_NEGOTIATE_BYTES_MAX)
+        return 0;
+    (void)err_set(err, ERR_HEADERS_TOO_LARGE, "the token in the header has more than %u bytes", KAAS_HTTP_NEGOTIATE_BYTES_MAX);
+    return err_remedy(err, "send it in the body: {\"token\": \"...\"}");
+}
+
+/* Notes the value of each single field in `found`. */
+static int check_each(const struct http_request *req, const char *found[SINGLES], struct err *err) {
+    size_t bytes = 0, token_bytes = 0;
+    for (unsigned i = 0; i < req->fields_count; i++) {
+        const struct http_field *field = &req->fields[i];
+        int r = check_syntax(field, err), single = find_single(field);
+        if (r)
+            return r;
+        if (single < SINGLES && found[single])
+            return err_set(err, ERR_INVALID, "the header field %s is given twice", single_names[single]);
+        if (single < SINGLES)
+            found[single] = field->value;
+        *(is_negotiate(field, single) ? &token_bytes : &bytes) += field->name_len + field->value_len + 4;
+    }
+    return check_size(bytes, token_bytes, err);
+}
+
+/* RFC 9112 3.2: a Host that is no host of RFC 3986 3.2.2, with or without port, must be refused. */
+static int check_host(const char *host, bool is_http10, struct err *err) {
+    static const char hosts[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=%:[]";
+    if (!host && !is_http10)
+        return err_set(err, ERR_INVALID, "the header field Host is missing");
+    if (host && host[strspn(host, hosts)])
+        return err_set(err, ERR_INVALID, "the header field Host holds no host name");
+    return 0;
+}
+
+int http_fields_check(const struct http_request *req, bool *has_body, int64_t *body_bytes, struct err *err) {
+    const char *found[SINGLES] = {NULL};
+    int r = check_each(req, found, err);
+    const char *length = found[SINGLE_LENGTH], *coding = found[SINGLE_CODING];
+    int64_t n = 0;
+    r = r ? r : check_host(found[SINGLE_HOST], req->is_http10, err);
+    if (r)
+        return r;
+    if (found[SINGLE_EXPECT] && !str_eq_nocase(found[SINGLE_EXPECT], "100-continue"))
+        return err_set(err, ERR_EXPECTATION, "the only expectation known here is \"100-continue\"");
+    if (coding && req->is_http10)
+        return err_set(err, ERR_INVALID, "HTTP/1.0 knows no Transfer-Encoding");
+    if (length && coding)
+        return err_set(err, ERR_INVALID, "Content-Length and Transfer-Encoding cannot be given together");
+    if (coding && !str_eq_nocase(coding, "chunked"))
+        return err_set(err, ERR_INVALID, "the only transfer coding known here is \"chunked\"");
+    if (length && !str_to_i64(length, 0, INT64_MAX, &n))
+        return err_set(err, ERR_INVALID, "Content-Length is not a number");
+    *has_body = coding || n > 0;
+    *body_bytes = coding ? -1 : n;
+    return 0;
+}
+
+/* -- request target: path and query -------------------------------------------------------------------------------- */
+
+/* RFC 3986 for the path; the query is form-encoded (WHATWG URL: '+' is a blank), since browsers send it so. */
+
+/* RFC 9112 3.2.2: a server must understand the absolute form "http://authority/path" too. NULL if there is no authority, or one with
+ * user information (RFC 9110 4.2.1 and 4.2.4). */
+static const char *skip_authority(const char *target) {
+    size_t scheme = str_starts(target, "http://") ? 7 : str_starts(target, "https://") ? 8 : 0;
+    size_t len = scheme ? strcspn(target + scheme, "/?#") : 0;
+    if (!scheme)
+        return target;
+    if (!len || memchr(target + scheme, '@', len))
+        return NULL;
+    return target[scheme + len] == '/' ? target + scheme + len : "/";
+}
+
+int http_target_check(const struct http_request *req, struct err *err) {
+    if (strpbrk(req->path_text, " \t"))
+        return err_set(err, ERR_INVALID, "the request target has a blank; write it as %%20");
+    return 0;
+}
+
+static const char *find_query(const struct http_request *req, const char *name) {
+    for (unsigned i = 0; i < req->query_count; i++)
+        if (!strcmp(req->query[i].name, name))
+            return req->query[i].value;
+    return NULL;
+}
+
+static int add_pair(struct http_request *req, char *name, struct err *err) {
+    char *value = strchr(name, '=');
+    if (value)
+        *value++ = '\0';
+    else
+        value = name + strlen(name);
+    if (http_decode(name, true) < 0 || http_decode(value, true) < 0)
+        return err_set(err, ERR_INVALID, "the query has a percent sign without two hexadecimal digits, or %%00");
+    int r = http_check_text(name, strlen(name), "name of a query parameter", err);
+    r = r ? r : http_check_text(value, strlen(value), "value of a query parameter", err);
+    if (r)
+        return r;
+    if (!*name)
+        return err_set(err, ERR_INVALID, "the query has a parameter without a name");
+    if (find_query(req, name))
+        return err_set(err, ERR_INVALID, "the query parameter \"%.64s\" is given twice", name);
+    if (req->query_count == HTTP_QUERY_MAX)
+        return err_set(err, ERR_INVALID, "the query has more than %u parameters", HTTP_QUERY_MAX);
+    req->query[req->query_count++] = (struct http_pair){name, value};
+    return 0;
+}
+
+static int parse_query(struct http_request *req, struct err *err) {
+    char *rest = req->query_text;
+    while (rest && *rest) {
+        char *pair = strsep(&rest, "&");
+        int r = *pair ? add_pair(req, pair, err) : 0;
+        if (r)
+            return r;
+    }
+    return 0;
+}
+
+static int match_path(struct http_request *req, const struct route_table *table, struct err *err) {
+    int r = route_path_parse(req->path_text, &req->path, err);
+    if (r)
+        return r;
+    route_find(table, req->method, &req->path, &req->match);
+    if (!req->match.allowed)
+        return err_set(err, ERR_NOT_FOUND, "there is nothing at this path");
+    if (!req->match.route && req->method != HTTP_METHOD_OPTIONS)
+        return err_set(err, ERR_METHOD, "%.16s is not allowed here", req->method_name);
+    return 0;
+}
+
+/* RFC 9110 9.3.7: the asterisk asks about the server as a whole. */
+static bool is_asterisk(const struct http_request *req) {
+    return req->method == HTTP_METHOD_OPTIONS && str_eq(req->path_text, "*");
+}
+
+int http_target_parse(struct http_request *req, const struct route_table *table, struct err *err) {
+    char *text = req->path_text;
+    if (is_asterisk(req)) {
+        req->match = (struct route_match){.allowed = route_table_methods(table)};
+        return 0;
+    }
+    if (strlen(text) > KAAS_HTTP_URI_BYTES_MAX)
+        return err_set(err, ERR_URI_TOO_LONG, "the request target is longer than %u bytes", KAAS_HTTP_URI_BYTES_MAX);
+    const char *path = skip_authority(text);
+    if (!path)
+        return err_set(err, ERR_INVALID, "the request target names no host, or a user");
+    size_t path_len = strcspn(path, "?#");
+    bool has_query = path[path_len] == '?';
+    memmove(text, path, strlen(path) + 1);
+    text[path_len] = '\0';
+    if (has_query)
+        req->query_text = text + path_len + 1;
+    int r = match_path(req, table, err);
+    return r ? r : parse_query(req, err);
+}
+
+/* -- bytes of a message: what may stand in names, values and targets ----------------------------------------------- */
+
+/* Every byte of every request comes through here, so eight are looked at at a time. */
+
+#define EACH_BYTE 0x0101010101010101ULL
+#define HIGH_BITS 0x8080808080808080ULL
+
+/* High bit set in (at least) the first byte of `w` that is below 0x20 or is 0x7f; zero if there is none. */
+static uint64_t control_bits(uint64_t w) {
+    uint64_t del = w ^ EACH_BYTE * 0x7f;
+    uint64_t low = (w - EACH_BYTE * 0x20) & ~w;
+    uint64_t is_del = (del - EACH_BYTE) & ~del;
+    return (low | is_del) & HIGH_BITS;
+}
+
+static bool is_control(char c) {
+    return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
+}
+
+bool http_has_control(const char *text, size_t len) {
+    size_t i = 0;
+    for (; i + 8 <= len; i += 8) {
+        uint64_t w;
+        memcpy(&w, text + i, 8);
+        if (!control_bits(w))
+            continue;
+        for (size_t k = i; k < i + 8; k++) /* may be a tab */
+            if (is_control(text[k]))
+                return true;
+    }
+    for (; i < len; i++)
+        if (is_control(text[i]))
+            return true;
+    return false;
+}
+
+/* ASCII without control characters. */
+static bool is_plain(const char *text, size_t len) {
+    size_t i = 0;
+    for (; i + 8 <= len; i += 8) {
+        uint64_t w;
+        memcpy(&w, text + i, 8);
+        if ((w & HIGH_BITS) || control_bits(w))
+            return false;
+    }
+    for (; i < len; i++)
+        if ((unsigned char)text[i] < 0x20 || (unsigned char)text[i] >= 0x7f)
+            return false;
+    return true;
+}
+
+int http_check_text(const char *text, size_t len, const char *what, struct err *err) {
+    if (is_plain(text, len))
+        return 0;
+    if (str_utf8_chars(text, len) < 0)
+        return err_set(err, ERR_INVALID, "the %s is not valid UTF-8", what);
+    if (str_has_control(text))
+        return err_set(err, ERR_INVALID, "the %s has a control character", what);
+    return 0;
+}
+
+/* RFC 9110 5.6.2: a bit for each ASCII character that a token may have. */
+static const uint32_t token_chars[4] = {0, 0x03ff6cfaU, 0xc7fffffeU, 0x57ffffffU};
+
+bool http_is_token(const char *text, size_t len) {
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c >= 0x80 || !(token_chars[c >> 5] >> (c & 31) & 1))
+            return false;
+    }
+    return len > 0;
+}
+
+static int hex_value(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+long http_decode(char *text, bool is_form) {
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        if (*from != '%') {
+            *to++ = is_form && *from == '+' ? ' ' : *from;
+            continue;
+        }
+        int high = hex_value(from[1]);
+        int low = high < 0 ? -1 : hex_value(from[2]);
+        if (low < 0 || (high | low) == 0)
+            return -1;
+        *to++ = (char)(high << 4 | low);
+        from += 2;
+    }
+    *to = '\0';
+    return to - text;
 }

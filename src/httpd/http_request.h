@@ -11,7 +11,6 @@
 #include <sys/types.h>
 
 #include "err.h"
-#include "http_peer.h"
 #include "lane.h"
 #include "route.h"
 
@@ -89,3 +88,42 @@ struct http_wait {
 /* As http_request_go_slow_by for a long wait. The time limit of slow work counts from until_ms on. A client that closes its side of the
  * connection meanwhile ends the request unanswered: then http_request_is_abandoned tells, and the sooner the work is run the better. */
 int http_request_go_waiting(struct http_request *req, const struct http_wait *wait);
+
+/* -- who is at the other end of a TLS connection, as its client certificate says. Part of http_request.h ----------- */
+
+struct http_request;
+
+/* What becomes of the certificate's chain under the CAs of the server's options. */
+enum http_peer_chain {
+    HTTP_CHAIN_NO_CA,     /* no CA is configured */
+    HTTP_CHAIN_UNTRUSTED, /* issued by another one, not valid at this time, or not meant for clients */
+    HTTP_CHAIN_REVOKED,   /* revoked, or the revocation list is out of date */
+    HTTP_CHAIN_GOOD,
+};
+
+#define HTTP_PEER_SUBJECT_BYTES 512
+
+/* The client's own certificate. TLS has proved that the client holds its key; nothing else is promised here. */
+struct http_peer {
+    char sha256[65];                       /* of the DER form, lower-case hex */
+    char subject[HTTP_PEER_SUBJECT_BYTES]; /* RFC 4514, most specific part first; "" if it is longer */
+    int64_t not_before_ms, not_after_ms;   /* wall clock */
+    enum http_peer_chain chain;
+};
+
+/* Fills *out; false if the client showed no certificate, or was not asked for one. Costs some 0.1 ms where a CA is configured. In server threads only,
+ * before the request goes slow. */
+bool http_request_peer(const struct http_request *req, struct http_peer *out);
+
+/* -- what one request leaves for the next one of its connection.  -------------------------------------------------- */
+
+/* Behind a proxy the next request of a connection may be anybody's: only for what is of no use without more of the same client. */
+
+struct http_request;
+
+/* Leaves something for the next request of the connection; `destroy` (may be NULL) is called when that has ended without taking it, or with the connection. Instead of
+ * what was left before. In any thread that has the request. */
+void http_request_keep_for_next(struct http_request *req, void *data, void (*destroy)(void *));
+
+/* What the request before has left; it is the caller's from then on. NULL: nothing. Only in server threads (hooks, fast handlers). */
+void *http_request_take_kept(struct http_request *req);

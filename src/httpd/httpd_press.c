@@ -5,11 +5,10 @@
  * bodies. The first two have limits of their own: a request too many waits a second for its 429 (httpd_slow_hold), since answering at once would let those
  * who do not listen ask again at once. When connections run short, connections that wait for a request are cut after a second instead of up to 40; when memory does, clients that do
  * not take their answer or do not send their body are cut after two seconds instead of 60 or 30. Who works goes on. */
-#include "httpd_press.h"
+#include "httpd_private.h"
 
 #include "clock.h"
 #include "hashmap.h"
-#include "httpd_private.h"
 #include "limits.h"
 #include "net_addr.h"
 

@@ -4,16 +4,20 @@
 
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <microhttpd.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
+#include "err.h"
 #include "http_private.h"
 #include "httpd.h"
-#include "httpd_tls.h"
-#include "httpd_notice.h"
-#include "httpd_press.h"
 #include "log.h"
 
 /* What a connection is waiting for; each wait has a time limit that the sweeper enforces. */
@@ -65,6 +69,39 @@ struct tls_identity {
     gnutls_privkey_t key;
 };
 
+/* Whose client certificates are good (httpd_tls.c). */
+struct peer_trust {
+    gnutls_x509_trust_list_t cas; /* whose client certificates are good, with revocation lists; NULL: none */
+    int64_t crl_until_ms;         /* wall clock; when the first of the lists is out of date */
+};
+struct httpd_peers {
+    pthread_rwlock_t lock;
+    struct peer_trust trust;
+};
+
+/* What a few clients may not use up (httpd_press.c). */
+#define HTTPD_PRESS_SLOTS 4096U
+
+struct httpd_press {
+    _Atomic unsigned per_address[HTTPD_PRESS_SLOTS]; /* connections, by a hash of the peer's party or user id */
+    _Atomic int64_t full_us[HTTPD_PRESS_SLOTS];      /* when the allowance of requests is whole again; monotonic */
+    _Atomic size_t held_bytes;                       /* of large bodies that are coming in or going out */
+};
+
+/* What the library reports, and what we report of the same kinds: sorted, reworded, not too often (httpd_notice.c). */
+enum notice_kind {
+    NOTICE_TLS_HANDSHAKE,
+    NOTICE_CLIENT_GONE,
+    NOTICE_CONNECTION_LIMIT,
+    NOTICE_ADDRESS_LIMIT,
+    NOTICE_ADDRESS_RATE,
+    NOTICE_PRESSURE,
+    NOTICE_DESCRIPTORS,
+    NOTICE_BAD_REQUEST,
+    NOTICE_LIBRARY,
+    NOTICE_COUNT_
+};
+
 struct httpd {
     struct httpd_options options; /* pointers to the caller's memory only for routes, app */
     struct MHD_Daemon *mhd;
@@ -107,10 +144,10 @@ void httpd_listen_close(struct httpd *httpd);
 void httpd_conn_notify(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode code);
 struct http_conn *httpd_conn_of(struct MHD_Connection *mhd);          /* NULL if memory ran out when it began */
 void httpd_conn_enter(struct http_conn *conn, enum conn_phase phase); /* sets phase and its deadline */
-
-/* httpd_kept.c */
-void httpd_kept_take(struct http_request *req); /* what the request leaves for the next one goes over to the connection */
-void httpd_kept_drop(struct http_conn *conn);
+void httpd_conn_keep(struct http_request *req); /* what the request leaves for the next one goes over to the connection */
+/* TLS handshakes, which wait for their clients without burning a core. */
+void httpd_handshake_ready(struct http_conn *conn);   /* in the sweeper: the client has sent something */
+void httpd_handshake_resume_all(struct httpd *httpd); /* after the sweeper has ended */
 
 /* httpd_sweep.c */
 int httpd_sweep_start(struct httpd *httpd, struct err *err);
@@ -128,7 +165,7 @@ unsigned httpd_slow_expire_all(struct httpd *httpd);              /* ends every 
 bool httpd_slow_expire(struct http_conn *conn, bool is_stopping); /* lock held; false if the lane was quicker */
 void httpd_slow_gone(struct http_conn *conn);                     /* in the sweeper: the client has closed its side */
 
-/* httpd_answer.c: turns result and response into the library's answer and queues it. */
+/* http_response.c: turns result and response into the library's answer and queues it. */
 enum MHD_Result httpd_answer(struct http_request *req);
 
 /* httpd_handle.c: the library's callbacks */
@@ -137,3 +174,35 @@ enum MHD_Result httpd_handle_request(void *cls, struct MHD_Connection *mhd, cons
                                      const char *version, const char *upload, size_t *upload_bytes, void **context);
 void httpd_handle_completed(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_RequestTerminationCode code);
 void httpd_request_release(struct http_request *req); /* drops a reference and does what the last one has to */
+
+/* httpd_press.c */
+
+/* Counts a connection by its peer, which is no trusted proxy. Ends it at once if the address has too many. */
+void httpd_press_begin(struct http_conn *conn, const uint8_t addr[16]);
+/* The same by user id, for peers on a unix socket: one user cannot lock the others out of it. */
+void httpd_press_begin_uid(struct http_conn *conn);
+void httpd_press_end(struct http_conn *conn);
+
+/* Takes one request from the allowance of the peer's address: a second's worth of requests_per_client_max, filled up at that rate. False if
+ * none is left. Trusted proxies and unix peers are not counted. Server thread of the connection; costs no lock. */
+bool httpd_press_admits(struct http_conn *conn);
+
+/* `total` bytes of a body are in memory for this request, until it ends. False if all large bodies together are too much. */
+bool httpd_press_hold(struct http_request *req, size_t total);
+void httpd_press_let_go(struct http_request *req);
+
+/* Would this connection go on, were there room for all? While there is little, those that hold it without using it are cut. */
+bool httpd_press_cuts(const struct http_conn *conn, int phase, int64_t now_ms);
+
+/* httpd_notice.c */
+void httpd_notice_note(struct httpd *httpd, enum notice_kind kind); /* of our own, with a fixed text */
+void httpd_notice_log(void *cls, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
+
+/* httpd_tls.c */
+int httpd_tls_load(struct httpd *httpd, const char *cert_pem, const char *key_pem, struct err *err);
+void httpd_tls_done(struct httpd *httpd);
+int httpd_tls_check_priority(const char *priority, struct err *err);
+extern gnutls_certificate_retrieve_function2 *const httpd_tls_retrieve;
+void httpd_peer_init(struct httpd_peers *peers);
+void httpd_peer_ask(const struct http_conn *conn, gnutls_session_t session); /* before the handshake */
+void httpd_peer_done(struct httpd_peers *peers);

@@ -1,37 +1,23 @@
 noinst_LIBRARIES += src/httpd/libhttpd.a
 src_httpd_libhttpd_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) -iquote $(top_srcdir)/src/httpd $(MHD_CFLAGS) $(GNUTLS_CFLAGS)
 src_httpd_libhttpd_a_SOURCES = \
-    src/httpd/http_answer.h \
     src/httpd/http_client_addr.c \
     src/httpd/http_coding.c \
-    src/httpd/http_fields.c \
-    src/httpd/http_kept.h \
-    src/httpd/http_peer.h \
     src/httpd/http_private.h \
     src/httpd/http_request.c \
     src/httpd/http_request.h \
     src/httpd/http_response.c \
     src/httpd/http_response.h \
-    src/httpd/http_target.c \
-    src/httpd/http_text.c \
     src/httpd/httpd.c \
     src/httpd/httpd.h \
-    src/httpd/httpd_answer.c \
     src/httpd/httpd_conn.c \
-    src/httpd/httpd_descriptors.c \
     src/httpd/httpd_handle.c \
-    src/httpd/httpd_handshake.c \
-    src/httpd/httpd_kept.c \
     src/httpd/httpd_listen.c \
     src/httpd/httpd_notice.c \
-    src/httpd/httpd_notice.h \
-    src/httpd/httpd_peer.c \
     src/httpd/httpd_press.c \
-    src/httpd/httpd_press.h \
     src/httpd/httpd_private.h \
     src/httpd/httpd_slow.c \
     src/httpd/httpd_sweep.c \
     src/httpd/httpd_tls.c \
-    src/httpd/httpd_tls.h \
     src/httpd/route.c \
     src/httpd/route.h

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "http_kept.h"
+#include "http_request.h"
 #include "httpd_fixture.h"
 
 static struct fixture fx;
