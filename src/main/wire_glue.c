@@ -180,8 +180,6 @@ int wire_on_change(void *arg, const struct change *change) {
     struct wire *wire = arg;
     struct err err = {0};
     int rc = 0;
-    if (change->kind == CHANGE_SESSION && signon_takes_echo(wire->signon, change->replica_id, change->object_id))
-        return 0;
     if (change->kind == CHANGE_SESSION)
         rc = signon_apply_session_change(wire->signon, change->object_id, &err);
     else if (change->kind == CHANGE_USER)

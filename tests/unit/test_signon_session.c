@@ -58,14 +58,6 @@ static void read_token(const char *token, char sid[37], char jti[37]) {
     signon_bearer_done(&bearer);
 }
 
-/* From memory. */
-static void read_sid(const char *token, char sid[37]) {
-    struct signon_bearer bearer = {0};
-    assert_int_equal(signon_verify_from(signon, NULL, token, &bearer, NULL), 0);
-    (void)snprintf(sid, 37, "%s", live_session_sid(bearer.session));
-    signon_bearer_done(&bearer);
-}
-
 static int refresh(struct signon *s, const char *sid, const char *jti, char next[37], struct signon_grant *out) {
     struct signon_grant fresh = {0};
     struct err err = {0};
@@ -310,23 +302,6 @@ static void a_stale_row_gives_nothing_back(void **state) {
     }
 }
 
-/* What was just written needs not be read again when the change feed tells of it; anything later does. */
-static void the_echo_of_a_sign_on_is_taken_once(void **state) {
-    char sid[37], jti[37];
-    struct signon *other = signon_world_replica();
-    (void)state;
-    read_sid(grant.token, sid);
-    assert_false(signon_takes_echo(other, OWN_REPLICA, sid)); /* read there, not written */
-    assert_false(signon_takes_echo(signon, OWN_REPLICA + 1, sid));
-    assert_false(signon_takes_echo(signon, OWN_REPLICA, "99999999-0000-4000-8000-000000000000"));
-    assert_true(signon_takes_echo(signon, OWN_REPLICA, sid));
-    assert_false(signon_takes_echo(signon, OWN_REPLICA, sid));
-    sign_in(SIGNON_PROOF_COOKIE);
-    read_token(grant.token, sid, jti); /* reads the row anew */
-    assert_false(signon_takes_echo(signon, OWN_REPLICA, sid));
-    signon_free(other);
-}
-
 static void the_trail_does_not_stand_in_the_way(void **state) {
     const unsigned audited = sw.audited;
     (void)state;
@@ -449,7 +424,7 @@ int main(void) {
         TEST(a_logout_elsewhere_arrives_by_the_feed_or_the_reload),
         TEST(a_reload_keeps_rights),
         TEST(a_stale_row_gives_nothing_back),
-        TEST(the_echo_of_a_sign_on_is_taken_once),
+
         TEST(the_trail_does_not_stand_in_the_way),
         TEST(replicas_agree_on_the_first_key),
         TEST(the_slower_replica_takes_the_faster_ones_key),

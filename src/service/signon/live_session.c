@@ -25,7 +25,6 @@ struct live_session {
     atomic_int role;     /* by the record, or the way of signing in */
     atomic_int mapped;   /* by the role mappings */
     atomic_bool must_change_password;
-    atomic_bool is_echo_due;
     atomic_uint_least64_t groups_mark;
     atomic_int_least64_t used_ms; /* wall clock */
     pthread_mutex_t lock;
@@ -308,7 +307,6 @@ int live_session_new(struct session *row, const struct live_shared *shared, stru
     atomic_init(&live->refs, 1);
     atomic_init(&live->role, (int)row->who.role);
     atomic_init(&live->must_change_password, row->must_change_password);
-    atomic_init(&live->is_echo_due, false);
     atomic_init(&live->used_ms, row->rotated_at_ms > row->created_at_ms ? row->rotated_at_ms : row->created_at_ms);
     (void)pthread_mutex_init(&live->lock, NULL);
     atomic_init(&live->mapped, ROLE_NONE);
@@ -400,7 +398,6 @@ int live_session_update(struct live_session *live, const struct live_shared *sha
         rc = change_groups(live, shared->pool, row, err);
     atomic_store(&live->role, (int)row->who.role);
     atomic_store(&live->must_change_password, row->must_change_password);
-    atomic_store(&live->is_echo_due, false);
     (void)pthread_mutex_lock(&live->lock);
     memcpy(live->row->jti, row->jti, sizeof(live->row->jti));
     memcpy(live->row->old_jti, row->old_jti, sizeof(live->row->old_jti));
@@ -411,14 +408,6 @@ int live_session_update(struct live_session *live, const struct live_shared *sha
         live->row->revoked_at_ms = row->revoked_at_ms;
     (void)pthread_mutex_unlock(&live->lock);
     return rc;
-}
-
-void live_session_expect_echo(struct live_session *live) {
-    atomic_store(&live->is_echo_due, true);
-}
-
-bool live_session_take_echo(struct live_session *live) {
-    return atomic_exchange(&live->is_echo_due, false);
 }
 
 void live_session_revoke(struct live_session *live, int64_t now_ms) {

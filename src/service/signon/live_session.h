@@ -90,10 +90,6 @@ enum session_verdict live_session_judge(struct live_session *live, const char *j
 int live_session_update(struct live_session *live, const struct live_shared *shared, const struct session *row, struct err *err);
 /* True if the row's further vCenters and groups are the ones in memory. */
 bool live_session_fits(struct live_session *live, const struct session *row);
-/* The change feed is to tell of the row that this was made of. */
-void live_session_expect_echo(struct live_session *live);
-/* True once after that, unless the row was read anew meanwhile: what is told then is in memory already. */
-bool live_session_take_echo(struct live_session *live);
 /* Ends it in memory. */
 void live_session_revoke(struct live_session *live, int64_t now_ms);
 /* When it was used last, as far as this process knows; wall clock. */

@@ -292,26 +292,6 @@ static void bring_rights(struct live_session *live, struct shared_objects *right
     }
 }
 
-/* The change feed will tell of the row that was just written: then there is nothing to read. It may have told before. */
-static int put_own_row(struct signon *s, struct session *row, struct live_session **out, struct err *err) {
-    _cleanup_(live_session_unref) struct live_session *live = NULL;
-    int rc = live_session_new(row, &s->shared, &live, err);
-    if (rc)
-        return rc;
-    live_session_expect_echo(live);
-    *out = session_table_put(s->table, live);
-    make_room(s);
-    return 0;
-}
-
-bool signon_takes_echo(struct signon *s, unsigned replica_id, const char *sid) {
-    _cleanup_(live_session_unref) struct live_session *live = NULL;
-    if (replica_id != store_get_replica(s->options.store))
-        return false;
-    live = session_table_find(s->table, sid);
-    return live && live_session_take_echo(live);
-}
-
 /* `told` is told_of from before the row was written. */
 static int enter_session(struct signon *s, struct session *row, unsigned told, const struct signon_new_session *wanted,
                          struct signon_grant *out, struct err *err) {
@@ -319,7 +299,8 @@ static int enter_session(struct signon *s, struct session *row, unsigned told, c
     char jti[sizeof(row->jti)];
     int rc;
     memcpy(jti, row->jti, sizeof(jti));
-    rc = put_own_row(s, row, &live, err);
+    rc = put_row(s, row, &live, err);
+    make_room(s);
     if (!rc && told != atomic_load(told_of(s, live_session_sid(live))))
         rc = signon_apply_session_change(s, live_session_sid(live), err);
     if (rc)

@@ -134,9 +134,6 @@ int signon_remove_vcenter(struct signon *signon, const struct actor *actor, stru
 
 /* Applies a change that another replica (or we) made to sessions, users or keys. Blocks. */
 int signon_apply_session_change(struct signon *signon, const char *sid, struct err *err);
-/* True if the change that this replica wrote is the opening of a session which is in memory as it was written: nothing is to be applied. Says so
- * once for a session. */
-bool signon_takes_echo(struct signon *signon, unsigned replica_id, const char *sid);
 
 /* Removes ended sessions from memory and database. Blocks. */
 int signon_purge(struct signon *signon, struct err *err);
