@@ -7,30 +7,17 @@
 #include "reply.h"
 #include "views.h"
 
-static json_t *finding_json(const struct doctor_finding *f) {
-    json_t *object = json_object();
-    json_put_string(object, "step", doctor_step_name(f->step));
-    json_put_string(object, "title", f->title);
-    json_put_string(object, "status", doctor_status_name(f->status));
-    json_put_string(object, "finding", f->text);
-    view_put_text(object, "remedy", f->remedy[0] ? f->remedy : NULL);
-    json_put_int(object, "duration_ms", f->duration_ms);
-    return object;
-}
-
 static json_t *report_json(const struct doctor_report *report) {
-    json_t *object = json_object(), *findings = json_array();
-    for (size_t i = 0; i < report->count; i++)
-        (void)json_array_append_new(findings, finding_json(&report->findings[i]));
+    json_t *object = json_object();
     json_put_string(object, "id", report->vc.id);
     json_put_string(object, "name", report->vc.name);
     json_put_string(object, "address", report->vc.address);
     json_put_int(object, "port", report->vc.port);
     json_put_bool(object, "registered", report->vc.registered_at_ms != 0);
-    json_put_string(object, "status", doctor_status_name(report->worst));
+    json_put_string(object, "status", finding_status_name(report->worst));
     json_put_time(object, "checked_at", report->checked_at_ms);
     json_put_int(object, "duration_ms", report->duration_ms);
-    (void)json_object_set_new(object, "findings", findings);
+    (void)json_object_set_new(object, "findings", view_findings(&report->findings));
     return object;
 }
 

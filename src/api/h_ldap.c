@@ -268,27 +268,13 @@ static const struct json_member test_members[] = {
     {NULL, JSON_KIND_ANY, false, false},
 };
 
-static json_t *finding_json(const struct directory_finding *f) {
-    json_t *object = json_object();
-    json_put_string(object, "step", f->step);
-    json_put_string(object, "title", f->title);
-    view_put_text(object, "server", f->server[0] ? f->server : NULL);
-    json_put_string(object, "status", directory_outcome_name(f->status));
-    json_put_string(object, "finding", f->text);
-    view_put_text(object, "remedy", f->remedy[0] ? f->remedy : NULL);
-    json_put_int(object, "duration_ms", f->duration_ms);
-    return object;
-}
-
 static json_t *test_json(const struct directory_test *test) {
-    json_t *object = json_object(), *findings = json_array();
-    for (size_t i = 0; i < test->count; i++)
-        (void)json_array_append_new(findings, finding_json(&test->findings[i]));
+    json_t *object = json_object();
     json_put_string(object, "name", test->name);
-    json_put_string(object, "status", directory_outcome_name(test->worst));
+    json_put_string(object, "status", finding_status_name(test->worst));
     json_put_time(object, "checked_at", test->checked_at_ms);
     json_put_int(object, "duration_ms", test->duration_ms);
-    (void)json_object_set_new(object, "findings", findings);
+    (void)json_object_set_new(object, "findings", view_findings(&test->findings));
     return object;
 }
 

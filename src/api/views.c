@@ -267,3 +267,21 @@ json_t *view_rescan(const struct discovery_result *r) {
     json_put_time(object, "scanned_at", r->scanned_at_ms);
     return object;
 }
+
+json_t *view_findings(const struct findings *findings) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *f = &findings->items[i];
+        json_t *object = json_object();
+        json_put_string(object, "step", f->step);
+        json_put_string(object, "title", f->title);
+        if (f->subject[0])
+            json_put_string(object, "server", f->subject);
+        json_put_string(object, "status", finding_status_name(f->status));
+        json_put_string(object, "finding", f->text);
+        view_put_text(object, "remedy", f->remedy[0] ? f->remedy : NULL);
+        json_put_int(object, "duration_ms", f->duration_ms);
+        (void)json_array_append_new(array, object);
+    }
+    return array;
+}

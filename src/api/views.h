@@ -6,6 +6,7 @@
 
 #include "cluster.h"
 #include "discovery.h"
+#include "finding.h"
 #include "json.h"
 #include "link.h"
 #include "snapshot.h"
@@ -24,3 +25,4 @@ json_t *view_rotation(const char *vcenter_id, const struct link_certificates *ce
 json_t *view_vcenter(const struct vcenter *vc, const struct link_report *report);
 json_t *view_status(const struct vc_status *status, const struct dir_platform *platform);
 json_t *view_rescan(const struct discovery_result *result);
+json_t *view_findings(const struct findings *findings);

@@ -10,6 +10,8 @@ src_base_libbase_a_SOURCES = \
     src/base/err.c \
     src/base/err.h \
     src/base/err_codes.def \
+    src/base/finding.c \
+    src/base/finding.h \
     src/base/flight.c \
     src/base/flight.h \
     src/base/fsutil.c \

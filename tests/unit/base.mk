@@ -12,6 +12,13 @@ tests_unit_test_err_SOURCES = tests/unit/test_err.c tests/unit/unit.h
 tests_unit_test_err_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/src/base $(CMOCKA_CFLAGS)
 tests_unit_test_err_LDADD = $(LIBS_BASE) $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_finding
+TESTS += tests/unit/test_finding
+tests_unit_test_finding_SOURCES = tests/unit/test_finding.c tests/unit/unit.h
+tests_unit_test_finding_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/src/base $(CMOCKA_CFLAGS)
+tests_unit_test_finding_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=reallocarray
+tests_unit_test_finding_LDADD = $(LIBS_BASE) $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_flight
 TESTS += tests/unit/test_flight
 THREAD_TESTS += tests/unit/test_flight

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "finding.h"
 #include "ldap_source.h"
 #include "principal.h"
 
@@ -53,25 +54,12 @@ int directories_remove(struct identity *identity, const struct actor *actor, con
 
 /* -- looking for what is wrong ---------------------------------------------------------------------------------------------- */
 
-enum directory_outcome { DIRECTORY_STEP_OK, DIRECTORY_STEP_WARNING, DIRECTORY_STEP_FAILED, DIRECTORY_STEP_SKIPPED };
-const char *directory_outcome_name(enum directory_outcome outcome); /* "ok", "warning", "failed", "skipped"; static */
-
-#define DIRECTORY_STEP_TEXT_BYTES 512
-struct directory_finding {
-    const char *step, *title; /* static: "name", "Name resolution" */
-    char server[280];         /* "" for steps about the source as a whole */
-    enum directory_outcome status;
-    char text[DIRECTORY_STEP_TEXT_BYTES], remedy[DIRECTORY_STEP_TEXT_BYTES];
-    int64_t duration_ms;
-};
-#define DIRECTORY_FINDINGS_MAX 64
 struct directory_test {
     char name[LDAP_SOURCE_NAME_CHARS_MAX + 1];
-    enum directory_outcome worst; /* skipped ones do not count */
-    int64_t checked_at_ms;        /* wall clock */
+    enum finding_status worst; /* skipped ones do not count */
+    int64_t checked_at_ms;     /* wall clock */
     int64_t duration_ms;
-    struct directory_finding *findings; /* malloc'ed */
-    size_t count;
+    struct findings findings; /* the subject is the server */
 };
 void directory_test_done(struct directory_test *test); /* NULL is allowed */
 /* What to look at. Borrowed. */

@@ -135,30 +135,30 @@ static int read_account(const struct ldap_entry *entry, const struct ldap_source
 
 /* -- finding --------------------------------------------------------------------------------------------------------------- */
 
-struct finding {
+struct account_search {
     const struct ldap_source *source;
     struct account *account;
     unsigned count;
 };
 
 static int take(void *arg, const struct ldap_entry *entry, struct err *err) {
-    struct finding *finding = arg;
-    if (finding->count++)
+    struct account_search *search = arg;
+    if (search->count++)
         return 0;
-    return read_account(entry, finding->source, finding->account, err);
+    return read_account(entry, search->source, search->account, err);
 }
 
-static int find(struct ldap_conn *conn, const struct ldap_query *query, struct finding *finding, struct err *err) {
+static int find(struct ldap_conn *conn, const struct ldap_query *query, struct account_search *search, struct err *err) {
     struct err why = {0};
-    int rc = ldap_conn_search(conn, query, take, finding, &why);
+    int rc = ldap_conn_search(conn, query, take, search, &why);
     if (rc == ERR_TOO_LARGE) { /* several of that name: nobody can tell who is meant */
-        finding->count = query->entries_max + 1;
+        search->count = query->entries_max + 1;
         rc = 0;
     }
-    if (!rc && (finding->count > 1 || (finding->account->dn && !finding->account->id)))
-        account_done(finding->account);
+    if (!rc && (search->count > 1 || (search->account->dn && !search->account->id)))
+        account_done(search->account);
     if (rc)
-        account_done(finding->account);
+        account_done(search->account);
     return err_move(err, rc, &why);
 }
 
@@ -168,7 +168,7 @@ static const char *const *attrs_of(const struct ldap_source *source) {
 
 int account_find(struct ldap_conn *conn, const struct ldap_source *source, const char *name, struct account *out,
                  struct err *err) {
-    struct finding finding = {.source = source, .account = out};
+    struct account_search search = {.source = source, .account = out};
     _cleanup_strbuf_ struct strbuf filter;
     struct ldap_query query = {
         .base = source->search_base, .scope = LDAP_SEARCH_SUBTREE, .attrs = attrs_of(source), .entries_max = 1};
@@ -178,7 +178,7 @@ int account_find(struct ldap_conn *conn, const struct ldap_source *source, const
     (void)ldap_text_fill(&filter, ldap_source_user_filter(source), name);
     rc = strbuf_check(&filter, "search filter", err);
     query.filter = filter.data;
-    return rc ? rc : find(conn, &query, &finding, err);
+    return rc ? rc : find(conn, &query, &search, err);
 }
 
 /* The filter of people with any name in it: who does not pass it any more may not sign in any more. */
@@ -202,7 +202,7 @@ static const char *uuid_of(const struct ldap_source *source, const char *id) {
 
 int account_find_id(struct ldap_conn *conn, const struct ldap_source *source, const char *id, struct account *out,
                     struct err *err) {
-    struct finding finding = {.source = source, .account = out};
+    struct account_search search = {.source = source, .account = out};
     _cleanup_strbuf_ struct strbuf filter, base;
     struct ldap_query query = {.scope = LDAP_SEARCH_BASE, .attrs = attrs_of(source), .entries_max = 1};
     const char *uuid = uuid_of(source, id);
@@ -229,5 +229,5 @@ int account_find_id(struct ldap_conn *conn, const struct ldap_source *source, co
     rc = strbuf_check(&filter, "search filter", err);
     query.filter = filter.data;
     query.base = base.data;
-    return rc ? rc : find(conn, &query, &finding, err);
+    return rc ? rc : find(conn, &query, &search, err);
 }

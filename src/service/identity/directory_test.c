@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * It uses connections of its own and looks at each server, so it answers while the lane of the directory is full of questions that hang. It changes nothing. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +18,10 @@
 #define FILTER_BYTES_MAX 16384U
 #define SERVICES_MAX 100U
 
-const char *directory_outcome_name(enum directory_outcome outcome) {
-    static const char *const words[] = {[DIRECTORY_STEP_OK] = "ok",
-                                        [DIRECTORY_STEP_WARNING] = "warning",
-                                        [DIRECTORY_STEP_FAILED] = "failed",
-                                        [DIRECTORY_STEP_SKIPPED] = "skipped"};
-    return words[outcome];
-}
-
 void directory_test_done(struct directory_test *test) {
     if (!test)
         return;
-    free(test->findings);
+    findings_done(&test->findings);
     *test = (struct directory_test){0};
 }
 
@@ -46,40 +37,27 @@ struct visit {
     struct account account;
 };
 
-static void say(struct directory_finding *f, enum directory_outcome status, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static void say(struct directory_finding *f, enum directory_outcome status, const char *fmt, ...) {
-    va_list args;
-    f->status = status;
-    va_start(args, fmt);
-    (void)vsnprintf(f->text, sizeof(f->text), fmt, args);
-    va_end(args);
-}
-
-static void advise(struct directory_finding *f, const char *text) {
-    (void)snprintf(f->remedy, sizeof(f->remedy), "%s", text);
-}
-
 /* The administrator may know what the one who signs in must not: the detail goes along. */
-static void say_error(struct directory_finding *f, const struct err *err, const char *remedy) {
+static void say_error(struct finding *f, const struct err *err, const char *remedy) {
     if (err->detail[0])
-        say(f, DIRECTORY_STEP_FAILED, "%.300s (%.200s)", err->text, err->detail);
+        finding_say(f, FINDING_FAILED, "%.300s (%.200s)", err->text, err->detail);
     else
-        say(f, DIRECTORY_STEP_FAILED, "%s", err->text);
-    advise(f, err->remedy[0] ? err->remedy : remedy);
+        finding_say(f, FINDING_FAILED, "%s", err->text);
+    finding_advise(f, "%s", err->remedy[0] ? err->remedy : remedy);
 }
 
-static void look_name(struct visit *v, struct directory_finding *f) {
+static void look_name(struct visit *v, struct finding *f) {
     struct err err = {0};
     if (net_lookup_name(v->url->host, v->source->room->options.connect_timeout_ms, &v->addresses, &err))
         say_error(f, &err, "correct the address (kaasctl ldap set --url), or the name servers of this host");
     else if (str_eq(v->url->host, v->addresses.items[0]))
-        say(f, DIRECTORY_STEP_OK, "%s is an address, no name has to be looked up", v->url->host);
+        finding_say(f, FINDING_OK, "%s is an address, no name has to be looked up", v->url->host);
     else
-        say(f, DIRECTORY_STEP_OK, "%s is %s%s", v->url->host, v->addresses.items[0], v->addresses.count > 1 ? " and others" : "");
+        finding_say(f, FINDING_OK, "%s is %s%s", v->url->host, v->addresses.items[0],
+                    v->addresses.count > 1 ? " and others" : "");
 }
 
-static void look_port(struct visit *v, struct directory_finding *f) {
+static void look_port(struct visit *v, struct finding *f) {
     struct err err = {0};
     int rc = ERR_UNREACHABLE;
     for (size_t i = 0; rc && i < v->addresses.count; i++) {
@@ -91,10 +69,10 @@ static void look_port(struct visit *v, struct directory_finding *f) {
             f, &err,
             "see that the directory runs, and that no firewall is between: 636 for ldaps://, 389 for ldap:// with StartTLS");
     else
-        say(f, DIRECTORY_STEP_OK, "port %u is open", v->url->port);
+        finding_say(f, FINDING_OK, "port %u is open", v->url->port);
 }
 
-static void look_tls(struct visit *v, struct directory_finding *f) {
+static void look_tls(struct visit *v, struct finding *f) {
     const struct ldap_target target = source_target(v->source, v->url);
     struct err err = {0};
     int64_t left_ms;
@@ -103,15 +81,15 @@ static void look_tls(struct visit *v, struct directory_finding *f) {
         return;
     }
     left_ms = ldap_conn_cert_ends_ms(v->conn) - clock_wall_ms();
-    say(f, DIRECTORY_STEP_OK, "%s, the certificate is trusted%s", v->url->is_tls ? "TLS" : "StartTLS",
-        ldap_conn_cert_ends_ms(v->conn) ? "" : "; when it ends is not known");
+    finding_say(f, FINDING_OK, "%s, the certificate is trusted%s", v->url->is_tls ? "TLS" : "StartTLS",
+                ldap_conn_cert_ends_ms(v->conn) ? "" : "; when it ends is not known");
     if (ldap_conn_cert_ends_ms(v->conn) && left_ms < X509_EXPIRY_WARNING_MS) {
-        say(f, DIRECTORY_STEP_WARNING, "the certificate is trusted, but ends in %lld days", (long long)(left_ms / CLOCK_DAY_MS));
-        advise(f, "renew it at the directory; with one that has ended nobody signs in by it");
+        finding_say(f, FINDING_WARNING, "the certificate is trusted, but ends in %lld days", (long long)(left_ms / CLOCK_DAY_MS));
+        finding_advise(f, "renew it at the directory; with one that has ended nobody signs in by it");
     }
 }
 
-static void look_bind(struct visit *v, struct directory_finding *f) {
+static void look_bind(struct visit *v, struct finding *f) {
     const struct ldap_source *s = &v->source->row.source;
     const bool is_keytab = s->bind == LDAP_BIND_KEYTAB;
     struct err err = {0};
@@ -121,7 +99,7 @@ static void look_bind(struct visit *v, struct directory_finding *f) {
                       ? "see docs/admin/identity.md for the keytab"
                       : "set the account's DN and password again: kaasctl ldap set NAME --bind-dn DN --bind-password-file FILE");
     else
-        say(f, DIRECTORY_STEP_OK, "as %.300s, by %s", is_keytab ? s->principal : s->bind_dn, ldap_bind_name(s->bind));
+        finding_say(f, FINDING_OK, "as %.300s, by %s", is_keytab ? s->principal : s->bind_dn, ldap_bind_name(s->bind));
 }
 
 static int count_entry(void *arg, const struct ldap_entry *entry, struct err *err) {
@@ -131,7 +109,7 @@ static int count_entry(void *arg, const struct ldap_entry *entry, struct err *er
     return 0;
 }
 
-static void look_base(struct visit *v, struct directory_finding *f) {
+static void look_base(struct visit *v, struct finding *f) {
     static const char *const attrs[] = {"1.1", NULL};
     const char *base = v->source->row.source.search_base;
     const struct ldap_query query = {
@@ -142,33 +120,33 @@ static void look_base(struct visit *v, struct directory_finding *f) {
         say_error(f, &err, "see that the account may read the directory");
         return;
     }
-    say(f, count ? DIRECTORY_STEP_OK : DIRECTORY_STEP_FAILED,
-        count ? "%.400s is there" : "%.400s is not there, or must not be read", base);
+    finding_say(f, count ? FINDING_OK : FINDING_FAILED, count ? "%.400s is there" : "%.400s is not there, or must not be read",
+                base);
     if (!count)
-        advise(f, "correct the search base, or let the account read it");
+        finding_advise(f, "correct the search base, or let the account read it");
 }
 
-static void look_user(struct visit *v, struct directory_finding *f) {
+static void look_user(struct visit *v, struct finding *f) {
     struct err err = {0};
     if (account_find(v->conn, &v->source->row.source, v->wish->user, &v->account, &err)) {
         say_error(f, &err, "see that user_filter is right, and that the account may read people");
         return;
     }
     if (!v->account.dn) {
-        say(f, DIRECTORY_STEP_FAILED, "no account, or several, of the name %.200s", v->wish->user);
-        advise(
+        finding_say(f, FINDING_FAILED, "no account, or several, of the name %.200s", v->wish->user);
+        finding_advise(
             f,
             "see that the person is below search_base, that user_filter fits, and that the account may read objectSid (AD) or entryUUID");
         return;
     }
-    say(f, DIRECTORY_STEP_OK, "%.200s is %.200s", v->account.dn, v->account.id);
+    finding_say(f, FINDING_OK, "%.200s is %.200s", v->account.dn, v->account.id);
     if (*v->account.refusal) {
-        say(f, DIRECTORY_STEP_WARNING, "%.200s is there, but may not sign in: %s", v->account.dn, v->account.refusal);
-        advise(f, "that is for the administrators of the directory");
+        finding_say(f, FINDING_WARNING, "%.200s is there, but may not sign in: %s", v->account.dn, v->account.refusal);
+        finding_advise(f, "that is for the administrators of the directory");
     }
 }
 
-static void look_groups(struct visit *v, struct directory_finding *f) {
+static void look_groups(struct visit *v, struct finding *f) {
     struct group_set groups = {0};
     struct err err = {0};
     if (account_groups(v->conn, &v->source->row.source, &v->account, &groups, &err)) {
@@ -176,11 +154,11 @@ static void look_groups(struct visit *v, struct directory_finding *f) {
                   "see that the account may read groups (in AD: tokenGroups, by the group Windows Authorization Access Group)");
         return;
     }
-    say(f, groups.count ? DIRECTORY_STEP_OK : DIRECTORY_STEP_WARNING, "%zu group%s%s%.200s%s", groups.count,
-        groups.count == 1 ? "" : "s", groups.count ? ", such as " : "", groups.count ? groups.ids[0] : "",
-        groups.count ? "" : " that may give a role");
+    finding_say(f, groups.count ? FINDING_OK : FINDING_WARNING, "%zu group%s%s%.200s%s", groups.count,
+                groups.count == 1 ? "" : "s", groups.count ? ", such as " : "", groups.count ? groups.ids[0] : "",
+                groups.count ? "" : " that may give a role");
     if (!groups.count)
-        advise(
+        finding_advise(
             f,
             "see that the account may read groups (in AD: tokenGroups, by the group Windows Authorization Access Group; elsewhere: "
             "member or memberOf), and group_base and group_filter");
@@ -247,27 +225,27 @@ static int find_services(struct visit *v, struct services *out, struct err *err)
     return ldap_conn_search(v->conn, &query, take_service, out, err);
 }
 
-static void look_services(struct visit *v, struct directory_finding *f) {
+static void look_services(struct visit *v, struct finding *f) {
     struct services services = {0};
     struct err err = {0};
     if (find_services(v, &services, &err)) {
         say_error(f, &err, "see that the account may read userAccountControl of the accounts that bear the names of the keytab");
-        f->status = DIRECTORY_STEP_WARNING; /* people sign in all the same */
+        f->status = FINDING_WARNING; /* people sign in all the same */
         return;
     }
-    say(f, DIRECTORY_STEP_OK,
-        services.count ? "tickets for us come with groups" : "no account that may be read bears a name of the keytab");
+    finding_say(f, FINDING_OK,
+                services.count ? "tickets for us come with groups" : "no account that may be read bears a name of the keytab");
     if (!*services.without_pac)
         return;
-    say(f, DIRECTORY_STEP_WARNING, "tickets for %.100s come without groups: it has NO_AUTH_DATA_REQUIRED%s", services.without_pac,
-        v->wish->tokens->requires_pac ? ", and auth.kerberos.require_pac refuses them" : "");
-    advise(f, "clear the bit 0x2000000 of userAccountControl of that account; people get new tickets then");
+    finding_say(f, FINDING_WARNING, "tickets for %.100s come without groups: it has NO_AUTH_DATA_REQUIRED%s",
+                services.without_pac, v->wish->tokens->requires_pac ? ", and auth.kerberos.require_pac refuses them" : "");
+    finding_advise(f, "clear the bit 0x2000000 of userAccountControl of that account; people get new tickets then");
 }
 
 /* In the order in which they are done; each needs that none before it has failed. */
 static const struct step {
     const char *name, *title;
-    void (*look)(struct visit *v, struct directory_finding *f);
+    void (*look)(struct visit *v, struct finding *f);
 } steps[] = {
     {"name", "Name resolution", look_name}, {"connect", "Connection", look_port}, {"tls", "TLS", look_tls},
     {"bind", "Our account", look_bind},     {"base", "Search base", look_base},   {"kerberos", "Kerberos tickets", look_services},
@@ -280,33 +258,27 @@ static bool is_wanted(const struct visit *v, const struct step *step) {
     return step->look != look_services || has_service(v);
 }
 
-static void judge(struct visit *v, const struct step *step, const struct step *failed) {
-    struct directory_finding *f;
+/* What it came to. */
+static enum finding_status judge(struct visit *v, const struct step *step, const struct step *failed) {
     const int64_t begin_ms = clock_mono_ms();
-    if (v->test->count == DIRECTORY_FINDINGS_MAX)
-        return;
-    f = &v->test->findings[v->test->count++];
-    f->step = step->name;
-    f->title = step->title;
-    (void)snprintf(f->server, sizeof(f->server), "%s://%s:%u", v->url->is_tls ? "ldaps" : "ldap", v->url->host, v->url->port);
+    struct finding f = {.status = FINDING_SKIPPED};
+    (void)snprintf(f.step, sizeof(f.step), "%s", step->name);
+    (void)snprintf(f.title, sizeof(f.title), "%s", step->title);
+    (void)snprintf(f.subject, sizeof(f.subject), "%s://%s:%u", v->url->is_tls ? "ldaps" : "ldap", v->url->host, v->url->port);
     if (failed)
-        say(f, DIRECTORY_STEP_SKIPPED, "needs \"%s\"", failed->title);
+        finding_say(&f, FINDING_SKIPPED, "needs \"%s\"", failed->title);
     else
-        step->look(v, f);
-    f->duration_ms = clock_mono_ms() - begin_ms;
-    if (f->status != DIRECTORY_STEP_SKIPPED && f->status > v->test->worst)
-        v->test->worst = f->status;
+        step->look(v, &f);
+    f.duration_ms = clock_mono_ms() - begin_ms;
+    findings_add(&v->test->findings, &f);
+    return f.status;
 }
 
 static void walk(struct visit *v) {
     const struct step *failed = NULL;
-    for (size_t i = 0; i < ARRAY_COUNT(steps); i++) {
-        if (!is_wanted(v, &steps[i]))
-            continue;
-        judge(v, &steps[i], failed);
-        if (!failed && v->test->findings[v->test->count - 1].status == DIRECTORY_STEP_FAILED)
+    for (size_t i = 0; i < ARRAY_COUNT(steps); i++)
+        if (is_wanted(v, &steps[i]) && judge(v, &steps[i], failed) == FINDING_FAILED)
             failed = &steps[i];
-    }
     ldap_conn_free(STEAL(v->conn));
     account_done(&v->account);
 }
@@ -329,15 +301,17 @@ int directories_test(struct identity *identity, const struct directory_test_wish
     const int64_t begin_ms = clock_mono_ms();
     if (!source)
         return err_set(err, ERR_NOT_FOUND, "there is no directory named %.40s", wish->name);
-    test.findings = calloc(DIRECTORY_FINDINGS_MAX, sizeof(*test.findings));
-    if (!test.findings)
-        return err_set(err, ERR_NOMEM, "out of memory");
     (void)snprintf(test.name, sizeof(test.name), "%s", source->row.source.name);
     for (size_t i = 0; i < source->servers_count; i++) {
         struct visit visit = {.source = source, .test = &test, .url = &source->servers[i].url, .wish = wish};
         walk(&visit);
     }
+    test.worst = findings_worst(&test.findings, 0);
     test.duration_ms = clock_mono_ms() - begin_ms;
+    if (findings_check(&test.findings, err)) {
+        directory_test_done(&test);
+        return ERR_NOMEM;
+    }
     *out = test;
     return 0;
 }

@@ -3,7 +3,6 @@
 #include "doctor.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +20,6 @@
 #define EXAMINATIONS_MAX 2     /* at the same time: the lane has other work, too */
 
 /* -- words ------------------------------------------------------------------------------------------------------------------- */
-
-const char *doctor_status_name(enum doctor_status status) {
-    static const char *const names[] = {
-        [DOCTOR_OK] = "ok", [DOCTOR_WARNING] = "warning", [DOCTOR_FAILED] = "failed", [DOCTOR_SKIPPED] = "skipped"};
-    return names[status];
-}
 
 #define NEEDS(step) (1U << (step))
 
@@ -62,30 +55,6 @@ static const struct step *row_of(enum doctor_step step) {
     return &steps[0];
 }
 
-const char *doctor_step_name(enum doctor_step step) {
-    return row_of(step)->name;
-}
-
-void doctor_say(struct doctor_finding *f, enum doctor_status status, const char *fmt, ...) {
-    va_list args;
-    f->status = status;
-    va_start(args, fmt);
-    (void)vsnprintf(f->text, sizeof(f->text), fmt, args);
-    va_end(args);
-}
-
-void doctor_advise(struct doctor_finding *f, const char *fmt, ...) {
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(f->remedy, sizeof(f->remedy), fmt, args);
-    va_end(args);
-}
-
-void doctor_say_error(struct doctor_finding *f, enum doctor_status status, const struct err *err, const char *remedy) {
-    doctor_say(f, status, "%s", err->text);
-    doctor_advise(f, "%s", remedy ? remedy : err->remedy);
-}
-
 const char *doctor_time(int64_t wall_ms, char out[DOCTOR_TIME_BYTES]) {
     time_t seconds = (time_t)(wall_ms / 1000);
     struct tm parts;
@@ -94,20 +63,20 @@ const char *doctor_time(int64_t wall_ms, char out[DOCTOR_TIME_BYTES]) {
     return out;
 }
 
-enum doctor_status doctor_judge_expiry(int64_t not_after_ms, char *words, size_t words_bytes) {
+enum finding_status doctor_judge_expiry(int64_t not_after_ms, char *words, size_t words_bytes) {
     int64_t left_ms = not_after_ms - clock_wall_ms();
     char at[DOCTOR_TIME_BYTES];
     (void)doctor_time(not_after_ms, at);
     if (left_ms < 0) {
         (void)snprintf(words, words_bytes, "expired on %s", at);
-        return DOCTOR_FAILED;
+        return FINDING_FAILED;
     }
     if (left_ms < X509_EXPIRY_WARNING_MS) {
         (void)snprintf(words, words_bytes, "expires in %lld days, on %s", (long long)(left_ms / CLOCK_DAY_MS), at);
-        return DOCTOR_WARNING;
+        return FINDING_WARNING;
     }
     (void)snprintf(words, words_bytes, "valid until %s", at);
-    return DOCTOR_OK;
+    return FINDING_OK;
 }
 
 /* -- steps ------------------------------------------------------------------------------------------------------------------- */
@@ -117,68 +86,49 @@ long doctor_time_left_ms(const struct visit *v, long most_ms) {
     return left_ms < most_ms ? (long)(left_ms > 1 ? left_ms : 1) : most_ms;
 }
 
-struct doctor_finding *doctor_add(struct visit *v, enum doctor_step step, const char *title) {
-    struct doctor_finding *f;
-    if (v->report->count == DOCTOR_FINDINGS_MAX)
-        return NULL;
-    f = &v->report->findings[v->report->count++];
-    memset(f, 0, sizeof(*f));
-    f->step = step;
-    f->status = DOCTOR_SKIPPED;
-    (void)snprintf(f->title, sizeof(f->title), "%s", title);
-    return f;
-}
-
 /* Why a step cannot be done; NULL if it can. A warning does not keep the next step from going on. */
 static const struct step *missing_need(const struct visit *v, const struct step *row) {
     for (size_t i = 0; i < ARRAY_COUNT(steps); i++) {
-        enum doctor_status outcome = v->outcome[steps[i].step];
-        if ((row->needs & NEEDS(steps[i].step)) && outcome != DOCTOR_OK && outcome != DOCTOR_WARNING)
+        enum finding_status outcome = v->outcome[steps[i].step];
+        if ((row->needs & NEEDS(steps[i].step)) && outcome != FINDING_OK && outcome != FINDING_WARNING)
             return &steps[i];
     }
     return NULL;
 }
 
 const char *doctor_title(const struct visit *v, enum doctor_step step) {
-    for (size_t i = 0; i < v->report->count; i++)
-        if (v->report->findings[i].step == step)
-            return v->report->findings[i].title;
+    const struct findings *findings = &v->report->findings;
+    for (size_t i = 0; i < findings->count; i++)
+        if (str_eq(findings->items[i].step, row_of(step)->name))
+            return findings->items[i].title;
     return row_of(step)->title;
-}
-
-static enum doctor_status worst_of(const struct doctor_report *report, size_t from) {
-    enum doctor_status worst = DOCTOR_SKIPPED;
-    for (size_t i = from; i < report->count; i++) {
-        enum doctor_status status = report->findings[i].status;
-        if (status != DOCTOR_SKIPPED && (worst == DOCTOR_SKIPPED || status > worst))
-            worst = status;
-    }
-    return worst;
 }
 
 static void take_step(struct visit *v, const struct step *row) {
     const struct step *need = missing_need(v, row);
     const struct step *root = need;
-    size_t from = v->report->count;
-    struct doctor_finding *f = doctor_add(v, row->step, row->title);
-    int64_t began_ms = clock_mono_ms();
-    if (!f)
-        return;
+    const size_t from = v->report->findings.count;
+    const int64_t began_ms = clock_mono_ms();
+    struct finding f = {.status = FINDING_SKIPPED};
+    (void)snprintf(f.step, sizeof(f.step), "%s", row->name);
+    (void)snprintf(f.title, sizeof(f.title), "%s", row->title);
     while (root && missing_need(v, root)) /* what was skipped itself is not the reason */
         root = missing_need(v, root);
     if (need && need->step == DOCTOR_LOGIN && !v->vc->registered_at_ms)
-        doctor_say(f, DOCTOR_SKIPPED, "not looked at: we are not registered with this vCenter yet");
+        finding_say(&f, FINDING_SKIPPED, "not looked at: we are not registered with this vCenter yet");
     else if (need)
-        doctor_say(f, DOCTOR_SKIPPED, "not looked at, since \"%s\" %s", doctor_title(v, root->step),
-                   v->outcome[root->step] == DOCTOR_SKIPPED ? "was not done" : "failed");
+        finding_say(&f, FINDING_SKIPPED, "not looked at, since \"%s\" %s", doctor_title(v, root->step),
+                    v->outcome[root->step] == FINDING_SKIPPED ? "was not done" : "failed");
     else if (v->deadline_ms - began_ms < LEAST_MS)
-        doctor_say(f, DOCTOR_SKIPPED, "not looked at: the %d seconds of an examination were over", DOCTOR_LIMIT_MS / 1000);
+        finding_say(&f, FINDING_SKIPPED, "not looked at: the %d seconds of an examination were over", DOCTOR_LIMIT_MS / 1000);
     else if (platform_is_stopping(v->platform))
-        doctor_say(f, DOCTOR_SKIPPED, "not looked at: the service is stopping");
+        finding_say(&f, FINDING_SKIPPED, "not looked at: the service is stopping");
     else
-        row->look(v, f);
-    v->report->findings[from].duration_ms = clock_mono_ms() - began_ms;
-    v->outcome[row->step] = worst_of(v->report, from);
+        row->look(v, &f);
+    findings_add(&v->report->findings, &f);
+    if (v->report->findings.count > from)
+        v->report->findings.items[from].duration_ms = clock_mono_ms() - began_ms;
+    v->outcome[row->step] = findings_worst(&v->report->findings, from);
 }
 
 /* -- an examination ------------------------------------------------------------------------------------------------------------ */
@@ -247,8 +197,7 @@ static int prepare(struct visit *v, struct err *err) {
         return rc;
     if (!v->vc->extension_key)
         v->report->vc.extension_key = str_dup(v->options->extension_key);
-    v->report->findings = calloc(DOCTOR_FINDINGS_MAX, sizeof(struct doctor_finding));
-    if (!v->vc->extension_key || !v->report->findings)
+    if (!v->vc->extension_key)
         return err_set(err, ERR_NOMEM, "out of memory");
     v->ref = reference(v->vc);
     (void)login_material_load(v->options->store, v->options->seal, v->vc->id, &v->material, &v->material_err);
@@ -269,13 +218,13 @@ static int examine(struct visit *v, struct err *err) {
     int rc = prepare(v, err);
     v->deadline_ms = began_ms + DOCTOR_LIMIT_MS;
     for (size_t i = 0; i < DOCTOR_STEPS; i++)
-        v->outcome[i] = DOCTOR_SKIPPED;
+        v->outcome[i] = FINDING_SKIPPED;
     for (size_t i = 0; !rc && i < ARRAY_COUNT(steps); i++)
         take_step(v, &steps[i]);
     visit_done(v);
-    v->report->worst = worst_of(v->report, 0);
+    v->report->worst = findings_worst(&v->report->findings, 0);
     v->report->duration_ms = clock_mono_ms() - began_ms;
-    return rc;
+    return rc ? rc : findings_check(&v->report->findings, err);
 }
 
 int doctor_examine(struct platform *platform, const char *vcenter_id, struct doctor_report *out, struct err *err) {
@@ -304,6 +253,6 @@ void doctor_report_done(struct doctor_report *report) {
     if (!report)
         return;
     vcenter_done(&report->vc);
-    free(report->findings);
+    findings_done(&report->findings);
     memset(report, 0, sizeof(*report));
 }

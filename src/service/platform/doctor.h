@@ -11,12 +11,10 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "finding.h"
 #include "vcenter.h"
 
 struct platform;
-
-enum doctor_status { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_FAILED, DOCTOR_SKIPPED };
-const char *doctor_status_name(enum doctor_status status); /* "ok", "warning", "failed", "skipped"; static */
 
 enum doctor_step {
     DOCTOR_NAME,       /* does the vCenter's name resolve */
@@ -36,29 +34,12 @@ enum doctor_step {
     DOCTOR_WATCH,      /* is the vCenter watched */
     DOCTOR_STEPS
 };
-/* "name", "port", ... as in docs/openapi.yaml; static. */
-const char *doctor_step_name(enum doctor_step step);
-
-#define DOCTOR_TITLE_BYTES 48
-
-struct doctor_finding {
-    enum doctor_step step;
-    enum doctor_status status;
-    char title[DOCTOR_TITLE_BYTES]; /* for people: "Name resolution" */
-    char text[ERR_TEXT_BYTES];      /* one line: what was found, or why it could not be judged */
-    char remedy[ERR_TEXT_BYTES];    /* one line: what to do; "" if there is nothing to do */
-    int64_t duration_ms;
-};
-
-#define DOCTOR_FINDINGS_MAX 24
-
 struct doctor_report {
     struct vcenter vc;
-    enum doctor_status worst; /* of all findings; skipped ones do not count */
-    int64_t checked_at_ms;    /* wall clock */
+    enum finding_status worst; /* of all findings; skipped ones do not count */
+    int64_t checked_at_ms;     /* wall clock */
     int64_t duration_ms;
-    struct doctor_finding *findings; /* in the order of the steps; malloc'ed */
-    size_t count;
+    struct findings findings; /* in the order of the steps */
 };
 void doctor_report_done(struct doctor_report *report); /* NULL is allowed */
 

@@ -19,23 +19,23 @@
 
 /* -- product ----------------------------------------------------------------------------------------------------------------- */
 
-void doctor_look_api(struct visit *v, struct doctor_finding *f) {
+void doctor_look_api(struct visit *v, struct finding *f) {
     struct err err = {0};
     int rc = vim_connect(v->client, &v->about, &err);
     if (!rc)
         rc = link_check_identity(v->link, &v->about, &err);
     if (rc) {
-        doctor_say_error(f, DOCTOR_FAILED, &err, NULL);
+        finding_say_error(f, FINDING_FAILED, &err);
         if (rc == ERR_TIMEOUT)
-            doctor_advise(
+            finding_advise(
                 f, "vCenter takes connections but does not answer: look at its services (vCenter management on port 5480)");
         return;
     }
-    doctor_say(f, DOCTOR_OK, "%s; we speak API %s", v->about.full_name, v->about.api_version);
+    finding_say(f, FINDING_OK, "%s; we speak API %s", v->about.full_name, v->about.api_version);
     if (vim_version_is_at_least(v->about.api_version, OLDEST_API))
         return;
-    f->status = DOCTOR_WARNING;
-    doctor_advise(f, "this vCenter is older than " OLDEST_NAME ", the oldest that we support: upgrade it");
+    f->status = FINDING_WARNING;
+    finding_advise(f, "this vCenter is older than " OLDEST_NAME ", the oldest that we support: upgrade it");
 }
 
 /* -- logging in ---------------------------------------------------------------------------------------------------------------- */
@@ -51,23 +51,23 @@ static int certificate_for_probe(const struct visit *v, struct login_credential 
     return login_credential_make(v->vc, 1, X509_PROBE_KEY_BITS, made, err);
 }
 
-static void tell_attempt(const struct visit *v, struct doctor_finding *f, const struct login_attempt *attempt, bool other_works) {
+static void tell_attempt(const struct visit *v, struct finding *f, const struct login_attempt *attempt, bool other_works) {
     enum doctor_step port = attempt->strategy == VIM_STRATEGY_TUNNEL ? DOCTOR_TUNNEL : DOCTOR_DIRECT;
     (void)snprintf(f->title, sizeof(f->title), "Way %s", vim_strategy_name(attempt->strategy));
     if (attempt->works) {
-        doctor_say(f, DOCTOR_OK, "works: vCenter gets our certificate this way");
+        finding_say(f, FINDING_OK, "works: vCenter gets our certificate this way");
         return;
     }
-    doctor_say_error(f, other_works ? DOCTOR_WARNING : DOCTOR_FAILED, &attempt->err, NULL);
-    if (v->outcome[port] == DOCTOR_FAILED || v->outcome[port] == DOCTOR_WARNING)
-        doctor_say(f, f->status, "does not work: see \"%s\" above", doctor_title(v, port));
-    doctor_advise(f, "%s",
-                  other_works ? "nothing to do as long as another way works"
-                              : "mend that port, or log in another way (docs/admin/vcenter.md, \"Login ways\")");
+    finding_say_error(f, other_works ? FINDING_WARNING : FINDING_FAILED, &attempt->err);
+    if (v->outcome[port] == FINDING_FAILED || v->outcome[port] == FINDING_WARNING)
+        finding_say(f, f->status, "does not work: see \"%s\" above", doctor_title(v, port));
+    finding_advise(f, "%s",
+                   other_works ? "nothing to do as long as another way works"
+                               : "mend that port, or log in another way (docs/admin/vcenter.md, \"Login ways\")");
 }
 
 /* Only the ways of certificates: a password is not sent for a probe. */
-void doctor_look_ways(struct visit *v, struct doctor_finding *f) {
+void doctor_look_ways(struct visit *v, struct finding *f) {
     struct login_attempt attempts[LOGIN_STRATEGIES_MAX];
     struct login_credential made = {0};
     const struct login_credential *with = NULL;
@@ -79,75 +79,77 @@ void doctor_look_ways(struct visit *v, struct doctor_finding *f) {
         count = login_probe(v->client, v->vc, with, NULL, attempts);
     for (size_t i = 0; i < count; i++)
         some_work = some_work || attempts[i].works;
-    for (size_t i = 0; f && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
+        if (i) { /* a finding for each way, the last one as those of other steps */
+            findings_add(&v->report->findings, f);
+            f->remedy[0] = 0;
+        }
         tell_attempt(v, f, &attempts[i], some_work);
         if (!v->vc->registered_at_ms && attempts[i].works)
-            doctor_say(f, DOCTOR_OK, "works (probed before registering)");
-        if (i + 1 < count)
-            f = doctor_add(v, DOCTOR_WAY, "");
+            finding_say(f, FINDING_OK, "works (probed before registering)");
     }
     if (rc)
-        doctor_say_error(f, DOCTOR_FAILED, &err, NULL);
+        finding_say_error(f, FINDING_FAILED, &err);
     else if (!count)
-        doctor_say(f, DOCTOR_SKIPPED, "no way by certificate is switched on");
+        finding_say(f, FINDING_SKIPPED, "no way by certificate is switched on");
     login_credential_done(&made);
 }
 
 /* What keeps a login from being accepted can often be told by what the link saw last. */
-static void tell_refusal(const struct visit *v, struct doctor_finding *f, const struct err *err) {
+static void tell_refusal(const struct visit *v, struct finding *f, const struct err *err) {
     struct record_note note;
     link_get_record(v->link, &note);
-    doctor_say(f, DOCTOR_FAILED, "%s", err->text);
-    doctor_advise(f, "register again, which changes nothing else: kaasctl vcenter register %s", v->ref);
+    finding_say(f, FINDING_FAILED, "%s", err->text);
+    finding_advise(f, "register again, which changes nothing else: kaasctl vcenter register %s", v->ref);
     if (note.state == RECORD_MISSING) {
-        doctor_say(f, DOCTOR_FAILED, "refused: the extension %s was removed from the vCenter", v->vc->extension_key);
+        finding_say(f, FINDING_FAILED, "refused: the extension %s was removed from the vCenter", v->vc->extension_key);
     } else if (note.state == RECORD_FOREIGN) {
-        doctor_say(f, DOCTOR_FAILED, "refused: %s", note.problem);
-        doctor_advise(f, "find out who runs that installation; if it is gone: kaasctl vcenter register %s --take-over", v->ref);
+        finding_say(f, FINDING_FAILED, "refused: %s", note.problem);
+        finding_advise(f, "find out who runs that installation; if it is gone: kaasctl vcenter register %s --take-over", v->ref);
     } else if (err->code == ERR_CREDENTIALS && !v->material.active.user) {
-        doctor_say(f, DOCTOR_FAILED, "vCenter refuses our certificate: its extension %s is gone, or holds another certificate",
-                   v->vc->extension_key);
+        finding_say(f, FINDING_FAILED, "vCenter refuses our certificate: its extension %s is gone, or holds another certificate",
+                    v->vc->extension_key);
     }
 }
 
-static void tell_login(const struct visit *v, struct doctor_finding *f, const struct login_used *used) {
+static void tell_login(const struct visit *v, struct finding *f, const struct login_used *used) {
     const struct login_credential *with =
         used->generation == v->material.pending.generation ? &v->material.pending : &v->material.active;
     struct x509_info info = {0};
     char expiry[80];
     const char *name = vim_strategy_name(used->strategy);
     if (!with->cert_pem || x509_parse_pem(with->cert_pem, &info, NULL)) {
-        doctor_say(f, DOCTOR_OK, "signed in as %s by %s%s", v->own.user_name, name,
-                   used->strategy == VIM_STRATEGY_ACCOUNT ? ": works, less safe than a certificate" : "");
+        finding_say(f, FINDING_OK, "signed in as %s by %s%s", v->own.user_name, name,
+                    used->strategy == VIM_STRATEGY_ACCOUNT ? ": works, less safe than a certificate" : "");
         return;
     }
     f->status = doctor_judge_expiry(info.not_after_ms, expiry, sizeof(expiry));
-    if (f->status != DOCTOR_OK) { /* vCenter compares the certificate and does not look at its dates */
-        f->status = DOCTOR_WARNING;
-        doctor_advise(f, "renew it: kaasctl vcenter rotate-certificate %s", v->ref);
+    if (f->status != FINDING_OK) { /* vCenter compares the certificate and does not look at its dates */
+        f->status = FINDING_WARNING;
+        finding_advise(f, "renew it: kaasctl vcenter rotate-certificate %s", v->ref);
     }
-    doctor_say(f, f->status, "signed in as %s by %s, certificate %u, %s", v->own.user_name, name, used->generation, expiry);
+    finding_say(f, f->status, "signed in as %s by %s, certificate %u, %s", v->own.user_name, name, used->generation, expiry);
     x509_info_done(&info);
 }
 
-void doctor_look_login(struct visit *v, struct doctor_finding *f) {
+void doctor_look_login(struct visit *v, struct finding *f) {
     struct link_report report;
     struct err err = {0};
     int rc;
     if (!v->vc->registered_at_ms) {
-        doctor_say(f, DOCTOR_SKIPPED, "not registered yet; what is told above was probed before registering");
-        doctor_advise(f, "when the lines above are good: kaasctl vcenter register %s --user NAME", v->ref);
+        finding_say(f, FINDING_SKIPPED, "not registered yet; what is told above was probed before registering");
+        finding_advise(f, "when the lines above are good: kaasctl vcenter register %s --user NAME", v->ref);
         return;
     }
     link_get_report(v->link, &report);
     rc = v->material_err.code;
-    if (v->outcome[DOCTOR_WAY] == DOCTOR_FAILED && !v->material.active.user) {
-        doctor_say(f, DOCTOR_FAILED, "no way to log in works: see above");
+    if (v->outcome[DOCTOR_WAY] == FINDING_FAILED && !v->material.active.user) {
+        finding_say(f, FINDING_FAILED, "no way to log in works: see above");
         return;
     }
     if (v->material.active.user && report.state == LINK_REFUSED) {
-        doctor_say(f, DOCTOR_FAILED, "not tried: %s", report.reason);
-        doctor_advise(f, "give the password that is right now: kaasctl vcenter set-password %s", v->ref);
+        finding_say(f, FINDING_FAILED, "not tried: %s", report.reason);
+        finding_advise(f, "give the password that is right now: kaasctl vcenter set-password %s", v->ref);
         return;
     }
     if (rc)
@@ -161,7 +163,7 @@ void doctor_look_login(struct visit *v, struct doctor_finding *f) {
     else if (rc == ERR_CREDENTIALS || rc == ERR_UPSTREAM_DENIED)
         tell_refusal(v, f, &err);
     else
-        doctor_say_error(f, DOCTOR_FAILED, &err, NULL);
+        finding_say_error(f, FINDING_FAILED, &err);
 }
 
 /* -- clock --------------------------------------------------------------------------------------------------------------------- */
@@ -203,29 +205,29 @@ static int read_date(struct visit *v, int64_t *out_ms, struct err *err) {
 }
 
 static int read_clock(struct visit *v, int64_t *out_ms, struct err *err) {
-    return v->outcome[DOCTOR_LOGIN] == DOCTOR_OK || v->outcome[DOCTOR_LOGIN] == DOCTOR_WARNING
+    return v->outcome[DOCTOR_LOGIN] == FINDING_OK || v->outcome[DOCTOR_LOGIN] == FINDING_WARNING
                ? vim_lookup_time(v->client, out_ms, err)
                : read_date(v, out_ms, err);
 }
 
-void doctor_look_clock(struct visit *v, struct doctor_finding *f) {
+void doctor_look_clock(struct visit *v, struct finding *f) {
     int64_t before_ms = clock_wall_ms(), theirs_ms = 0, off_s;
     struct err err = {0};
     int rc = read_clock(v, &theirs_ms, &err);
     if (rc || !theirs_ms) {
-        doctor_say(f, DOCTOR_SKIPPED, "not known: %s", rc ? err.text : "vCenter does not tell its time before a login");
+        finding_say(f, FINDING_SKIPPED, "not known: %s", rc ? err.text : "vCenter does not tell its time before a login");
         return;
     }
     off_s = (theirs_ms - (before_ms + clock_wall_ms()) / 2) / 1000;
     if (llabs(off_s) <= CLOCK_WARNING_S) {
-        doctor_say(f, DOCTOR_OK, "the clocks differ by less than %d s", llabs(off_s) <= 2 ? 3 : CLOCK_WARNING_S);
+        finding_say(f, FINDING_OK, "the clocks differ by less than %d s", llabs(off_s) <= 2 ? 3 : CLOCK_WARNING_S);
         return;
     }
-    doctor_say(f, llabs(off_s) > CLOCK_FAILED_S ? DOCTOR_FAILED : DOCTOR_WARNING, "vCenter's clock is %lld s %s ours",
-               llabs(off_s), off_s > 0 ? "ahead of" : "behind");
-    doctor_advise(f,
-                  "let both follow the same time servers (here: timedatectl; there: vCenter management, Time): certificates and "
-                  "Kerberos depend on it");
+    finding_say(f, llabs(off_s) > CLOCK_FAILED_S ? FINDING_FAILED : FINDING_WARNING, "vCenter's clock is %lld s %s ours",
+                llabs(off_s), off_s > 0 ? "ahead of" : "behind");
+    finding_advise(f,
+                   "let both follow the same time servers (here: timedatectl; there: vCenter management, Time): certificates and "
+                   "Kerberos depend on it");
 }
 
 /* -- privileges ---------------------------------------------------------------------------------------------------------------- */
@@ -242,13 +244,13 @@ static const struct {
     {"Extension.Update", "the extension record is not repaired by itself", false, true},
 };
 
-void doctor_look_privileges(struct visit *v, struct doctor_finding *f) {
+void doctor_look_privileges(struct visit *v, struct finding *f) {
     const char *ids[ARRAY_COUNT(needed)];
     bool granted[ARRAY_COUNT(needed)] = {false};
     struct vim_root_query query = {.subject = {.session_key = v->own.key}, .privileges = ids, .count = ARRAY_COUNT(needed)};
     _cleanup_strbuf_ struct strbuf text;
     struct err err = {0};
-    enum doctor_status status = DOCTOR_OK;
+    enum finding_status status = FINDING_OK;
     bool is_certificate = v->used.strategy == VIM_STRATEGY_TUNNEL || v->used.strategy == VIM_STRATEGY_DIRECT;
     int rc;
     strbuf_init(&text, sizeof(f->text));
@@ -256,17 +258,16 @@ void doctor_look_privileges(struct visit *v, struct doctor_finding *f) {
         ids[i] = needed[i].id;
     rc = vim_check_root_privileges(v->client, &query, granted, &err);
     if (rc && rc != ERR_UPSTREAM_DENIED) {
-        doctor_say_error(f, DOCTOR_FAILED, &err, NULL);
+        finding_say_error(f, FINDING_FAILED, &err);
         return;
     }
     for (size_t i = 0; i < ARRAY_COUNT(needed); i++) {
         if (granted[i] || (needed[i].is_for_accounts && is_certificate))
             continue;
         strbuf_addf(&text, "%s%s is missing on the root folder: %s", text.len ? "; " : "", needed[i].id, needed[i].lost);
-        status = needed[i].is_vital || status == DOCTOR_FAILED ? DOCTOR_FAILED : DOCTOR_WARNING;
+        status = needed[i].is_vital || status == FINDING_FAILED ? FINDING_FAILED : FINDING_WARNING;
     }
-    doctor_say(f, status, "%s", text.len ? text.data : "all that we need are there");
+    finding_say(f, status, "%s", text.len ? text.data : "all that we need are there");
     if (text.len)
-        doctor_advise(f, "grant %s a role with these on the vCenter object (docs/admin/vcenter.md, \"Privileges\")",
-                      v->own.user_name);
+        finding_advise(f, "grant %s a role with these on the vCenter object (docs/admin/vcenter.md, \"Privileges\")", v->own.user_name);
 }

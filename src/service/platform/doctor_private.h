@@ -18,14 +18,14 @@ struct visit {
     const struct platform_options *options;
     struct link *link;
     struct doctor_report *report;
-    const struct vcenter *vc;                 /* in the report */
-    int64_t deadline_ms;                      /* monotonic clock */
-    enum doctor_status outcome[DOCTOR_STEPS]; /* worst finding of each step; DOCTOR_SKIPPED before it ran */
-    struct net_addresses addresses;           /* after DOCTOR_NAME */
-    const char *address;                      /* after DOCTOR_PORT: the one that answers, in `addresses` */
-    struct x509_info seen;                    /* after DOCTOR_TLS: certificate of the SDK port */
-    struct vim_client *client;                /* our own, with short time limits */
-    struct vim_about about;                   /* after DOCTOR_API */
+    const struct vcenter *vc;                  /* in the report */
+    int64_t deadline_ms;                       /* monotonic clock */
+    enum finding_status outcome[DOCTOR_STEPS]; /* worst finding of each step; FINDING_SKIPPED before it ran */
+    struct net_addresses addresses;            /* after DOCTOR_NAME */
+    const char *address;                       /* after DOCTOR_PORT: the one that answers, in `addresses` */
+    struct x509_info seen;                     /* after DOCTOR_TLS: certificate of the SDK port */
+    struct vim_client *client;                 /* our own, with short time limits */
+    struct vim_about about;                    /* after DOCTOR_API */
     const char *ref; /* how people type this vCenter in a command: its name, or its id if that would need quotes */
     struct login_material material;
     struct err material_err;     /* why it could not be read */
@@ -35,7 +35,7 @@ struct visit {
 };
 
 /* Judges; fills in status, text and remedy. */
-typedef void doctor_step_fn(struct visit *v, struct doctor_finding *f);
+typedef void doctor_step_fn(struct visit *v, struct finding *f);
 
 /* doctor_net.c: without any login */
 doctor_step_fn doctor_look_name, doctor_look_port, doctor_look_tls, doctor_look_tunnel, doctor_look_direct, doctor_look_address;
@@ -50,20 +50,9 @@ const char *doctor_title(const struct visit *v, enum doctor_step step);
 /* Time that a call may take: no more than `most_ms` nor than what is left. */
 long doctor_time_left_ms(const struct visit *v, long most_ms);
 
-/* A further finding of the step under way, behind `f` (whose place may change: do not use it any more). NULL when there are too many. */
-struct doctor_finding *doctor_add(struct visit *v, enum doctor_step step, const char *title);
-
-/* Sets status and text. Longer texts are cut. */
-void doctor_say(struct doctor_finding *f, enum doctor_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Sets the remedy. Longer texts are cut. */
-void doctor_advise(struct doctor_finding *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-/* Text and remedy of an error; the remedy given here wins if it is not NULL. */
-void doctor_say_error(struct doctor_finding *f, enum doctor_status status, const struct err *err, const char *remedy);
-
 #define DOCTOR_TIME_BYTES 24
 /* "2026-01-31 12:00:00 UTC"; gives `out`. */
 const char *doctor_time(int64_t wall_ms, char out[DOCTOR_TIME_BYTES]);
 
 /* How a validity end is to be judged, with words for it: ok, warning within 30 days, failed after the end. */
-enum doctor_status doctor_judge_expiry(int64_t not_after_ms, char *words, size_t words_bytes);
+enum finding_status doctor_judge_expiry(int64_t not_after_ms, char *words, size_t words_bytes);
