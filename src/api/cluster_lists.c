@@ -119,7 +119,7 @@ int cluster_lists_labels(json_t *object, struct cluster *c, struct err *err) {
     return 0;
 }
 
-static const struct json_member node_members[] = {
+static const struct json_member declared_node_members[] = {
     {"name", JSON_KIND_STRING, true, false},
     {"role", JSON_KIND_STRING, true, false},
     {"vcenter_id", JSON_KIND_STRING, false, true},
@@ -187,7 +187,7 @@ struct nodes_input {
 };
 
 static int check_node(json_t *item, const char *where, bool is_report, enum node_role *role, struct err *err) {
-    int rc = json_check(item, is_report ? reported_node_members : node_members, where, err);
+    int rc = json_check(item, is_report ? reported_node_members : declared_node_members, where, err);
     if (rc)
         return rc;
     if (!node_role_parse(json_get_string(item, "role"), role)) {

@@ -207,7 +207,7 @@ int h_grants_show(struct api_call *call, struct http_response *resp, struct err 
     return answer_grant(call, resp, 200, g, err);
 }
 
-static const struct json_member grant_members[] = {
+static const struct json_member new_members[] = {
     {"principal_id", JSON_KIND_STRING, false, false}, NAME_LOOKUP_MEMBERS,
     {"object_kind", JSON_KIND_STRING, true, false},   {"object_id", JSON_KIND_STRING, true, false},
     {"role", JSON_KIND_STRING, false, false},         {NULL, JSON_KIND_ANY, false, false},
@@ -265,7 +265,7 @@ int h_grants_add(struct api_call *call, struct http_response *resp, struct err *
     bool is_named = false;
     int rc = policy_require_managing(&call->viewer, err);
     if (!rc)
-        rc = api_read_members(call, grant_members, NULL, err);
+        rc = api_read_members(call, new_members, NULL, err);
     if (!rc)
         rc = name_lookup_check(call, "principal_id", &is_named, err);
     if (rc)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "cluster_store.h"
-#include "difference.h"
 #include "str.h"
 
 static void suspect(struct dir_suspects *out, enum change_kind kind, const char *id, const char *member) {

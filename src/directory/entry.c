@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "difference.h"
 #include "entry.h"
 #include "render.h"
 #include "rollup.h"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "change.h"
 
-#include "texts.h"
+#include "member.h"
 
 static const char *const kind_words[] = {
     [CHANGE_CLUSTER] = "cluster",
@@ -16,17 +16,14 @@ static const char *const kind_words[] = {
     [CHANGE_ROLE_MAPPING] = "role_mapping",
     [CHANGE_SERVICE_ACCOUNT] = "service_account",
     [CHANGE_LDAP] = "ldap",
+    NULL,
 };
-_Static_assert(ARRAY_COUNT(kind_words) == CHANGE_KIND_COUNT, "one word for each kind");
+_Static_assert(ARRAY_COUNT(kind_words) - 1 == CHANGE_KIND_COUNT, "one word for each kind");
 
 const char *change_kind_name(enum change_kind kind) {
-    return words_get(kind_words, ARRAY_COUNT(kind_words), kind, "unknown");
+    return words_get(kind_words, kind, "unknown");
 }
 
 bool change_kind_parse(const char *word, enum change_kind *out) {
-    size_t found;
-    if (!words_find(kind_words, ARRAY_COUNT(kind_words), word, &found))
-        return false;
-    *out = (enum change_kind)found;
-    return true;
+    return words_find(kind_words, word, out);
 }

@@ -8,6 +8,8 @@
 
 #include "cleanup.h"
 #include "err.h"
+#include "limits.h"
+#include "member.h"
 #include "object_ref.h"
 #include "observation.h"
 
@@ -22,10 +24,12 @@ enum cluster_state {
     CLUSTER_DELETING,
     CLUSTER_STATE_COUNT
 };
+extern const char *const cluster_state_words[], *const cluster_state_sources[], *const cluster_placement_sources[];
 const char *cluster_state_name(enum cluster_state state); /* "unknown", "creating", ... as in docs/openapi.yaml; static */
 bool cluster_state_parse(const char *word, enum cluster_state *out);
 
 enum node_role { NODE_CONTROL_PLANE, NODE_WORKER };
+extern const char *const node_role_words[];
 const char *node_role_name(enum node_role role); /* "control_plane", "worker" */
 bool node_role_parse(const char *word, enum node_role *out);
 
@@ -41,6 +45,21 @@ struct node {
     char *address;                 /* IP address, or NULL */
     struct node_observation *seen; /* NULL: no vCenter has shown it yet */
     struct node_block *block;      /* all texts and `seen` lie in it (node_pack), and none is replaced; NULL: each for itself */
+};
+static const struct member node_members[] = {
+    MEMBER(node, id, .rule = RULE_UUID, .flags = MEMBER_KEY),
+    MEMBER(node, name, .rule = RULE_LINE, .max = KAAS_NODE_NAME_CHARS_MAX, .writers = BY_ADMIN | BY_REPORT),
+    MEMBER(node, role, .words = node_role_words, .rule = RULE_WORD, .writers = BY_ADMIN | BY_REPORT, .flags = MEMBER_STRICT),
+    MEMBER(node, kubernetes_version, .rule = RULE_KUBERNETES_VERSION, .writers = BY_REPORT, .flags = MEMBER_OPTIONAL),
+    MEMBER(node, address, .rule = RULE_IP_ADDRESS, .writers = BY_REPORT, .flags = MEMBER_OPTIONAL),
+    MEMBER(node, vcenter_id, .rule = RULE_UUID, .writers = BY_ADMIN | BY_REPORT, .flags = MEMBER_OPTIONAL | MEMBER_NOCASE),
+    MEMBER(node, vm_instance_uuid, .rule = RULE_UUID, .writers = BY_ADMIN | BY_REPORT,
+           .flags = MEMBER_OPTIONAL | MEMBER_NOCASE | MEMBER_LOWER),
+    MEMBER(node, vm_bios_uuid, .rule = RULE_UUID, .writers = BY_ADMIN | BY_REPORT,
+           .flags = MEMBER_OPTIONAL | MEMBER_NOCASE | MEMBER_LOWER),
+    MEMBER(node, vm_name, .rule = RULE_LINE, .max = KAAS_VM_NAME_CHARS_MAX, .writers = BY_ADMIN | BY_REPORT,
+           .flags = MEMBER_OPTIONAL),
+    MEMBERS_END,
 };
 void node_done(struct node *n); /* NULL is allowed */
 /* Deep copy into an uninitialised struct, each text for itself. ERR_NOMEM. */
@@ -81,6 +100,41 @@ struct cluster {
     int64_t created_at_ms, updated_at_ms, observed_at_ms; /* wall clock; 0: never */
     int64_t version_no;                                   /* rises with every change; the strong part of ETag and If-Match */
 };
+/* A member that stands here is stored, compared, copied, checked, read from bodies and shown; lists are by hand. */
+static const struct member cluster_members[] = {
+    MEMBER(cluster, id, .rule = RULE_UUID, .flags = MEMBER_KEY),
+    MEMBER(cluster, name, .rule = RULE_NAME, .writers = BY_ADMIN),
+    MEMBER(cluster, description, .rule = RULE_TEXT, .max = KAAS_DESCRIPTION_CHARS_MAX, .writers = BY_ADMIN,
+           .flags = MEMBER_OPTIONAL),
+    MEMBER(cluster, state, .words = cluster_state_words, .rule = RULE_WORD),
+    MEMBER(cluster, state_reason, .rule = RULE_TEXT, .max = KAAS_DESCRIPTION_CHARS_MAX, .writers = BY_ADMIN,
+           .flags = MEMBER_OPTIONAL),
+    MEMBER(cluster, state_source, .words = cluster_state_sources, .rule = RULE_WORD),
+    MEMBER(cluster, kubernetes_version, .rule = RULE_KUBERNETES_VERSION, .writers = BY_ADMIN | BY_REPORT),
+    MEMBER(cluster, api_endpoint, .rule = RULE_HTTPS_URL, .writers = BY_ADMIN | BY_REPORT, .flags = MEMBER_OPTIONAL),
+    MEMBER(cluster, dashboard_url, .rule = RULE_HTTPS_URL, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER_AS(cluster, control_plane_ready, "control_plane_ready", "control_plane.ready", .rule = RULE_COUNT,
+              .max = KAAS_REPLICAS_COUNT_MAX, .flags = MEMBER_HIDDEN),
+    MEMBER_AS(cluster, control_plane_desired, "control_plane_desired", "control_plane.desired", .rule = RULE_COUNT,
+              .max = KAAS_REPLICAS_COUNT_MAX, .flags = MEMBER_HIDDEN),
+    MEMBER_AS(cluster, workers_ready, "workers_ready", "workers.ready", .rule = RULE_COUNT, .max = KAAS_REPLICAS_COUNT_MAX,
+              .flags = MEMBER_HIDDEN),
+    MEMBER_AS(cluster, workers_desired, "workers_desired", "workers.desired", .rule = RULE_COUNT, .max = KAAS_REPLICAS_COUNT_MAX,
+              .flags = MEMBER_HIDDEN),
+    MEMBER_AS(cluster, placement_source, "placement_source", "placement source", .words = cluster_placement_sources,
+              .rule = RULE_WORD, .flags = MEMBER_HIDDEN),
+    MEMBER_AS(cluster, reported_state, "reported_state", "state", .words = cluster_state_words, .rule = RULE_WORD,
+              .flags = MEMBER_HIDDEN | MEMBER_ZERO_NULL),
+    MEMBER_AS(cluster, reported_reason, "reported_reason", "reason", .rule = RULE_TEXT, .max = KAAS_DESCRIPTION_CHARS_MAX,
+              .flags = MEMBER_HIDDEN),
+    MEMBER_AS(cluster, reported_by, "reported_by", NULL, .flags = MEMBER_ASIDE),
+    MEMBER_AS(cluster, reported_at_ms, "reported_at_ms", NULL, .flags = MEMBER_ASIDE | MEMBER_MOVING),
+    MEMBER_AS(cluster, created_at_ms, "created_at_ms", "created_at", .flags = MEMBER_FIXED | MEMBER_ASIDE),
+    MEMBER_AS(cluster, updated_at_ms, "updated_at_ms", "updated_at", .flags = MEMBER_ASIDE),
+    MEMBER_AS(cluster, observed_at_ms, "observed_at_ms", "observed_at", .flags = MEMBER_ASIDE),
+    MEMBER_AS(cluster, version_no, "version_no", NULL, .flags = MEMBER_VERSION | MEMBER_ASIDE),
+    MEMBERS_END,
+};
 void cluster_done(struct cluster *c); /* NULL is allowed */
 void cluster_free(struct cluster *c); /* done + free; NULL is allowed */
 /* Deep copy into an uninitialised struct; packed nodes are shared. ERR_NOMEM. */
@@ -93,6 +147,9 @@ bool cluster_is_reported(const struct cluster *c);
 /* True if both records say the same of themselves: all that people and programs write, without times, versions, observations, and
  * who reported. */
 bool cluster_same(const struct cluster *a, const struct cluster *b);
+/* In what they differ, times, version, and observations included, but for the time of the last report: a member, "placement", "labels",
+ * "nodes" or "nodes.seen"; NULL: in nothing. Static. */
+const char *cluster_difference(const struct cluster *a, const struct cluster *b);
 bool node_same_identity(const struct node *a, const struct node *b); /* vCenter, UUIDs and name of the virtual machine */
 
 /* Brings labels and nodes into their order. All keys and names must be set. */

@@ -9,41 +9,31 @@
 #include "names.h"
 #include "principal.h"
 #include "str.h"
-#include "texts.h"
 #include "uuid.h"
 
-static const char *const object_words[] = {
+const char *const grant_object_words[] = {
     [GRANT_CLUSTER] = "cluster",
     [GRANT_VSPHERE_CLUSTER] = "vsphere_cluster",
     [GRANT_HX_CLUSTER] = "hx_cluster",
+    NULL,
 };
-_Static_assert(ARRAY_COUNT(object_words) == GRANT_HX_CLUSTER + 1, "one word for each kind of object");
+_Static_assert(ARRAY_COUNT(grant_object_words) - 1 == GRANT_HX_CLUSTER + 1, "one word for each kind of object");
 _Static_assert(GRANT_OBJECT_ID_BYTES == sizeof(struct object_ref), "uuid, slash and moref with one NUL");
 
-static const size_t texts[] = {
-    offsetof(struct grant, id),
-    offsetof(struct grant, principal_id),
-    offsetof(struct grant, object_id),
-    offsetof(struct grant, role),
-};
-
 const char *grant_object_name(enum grant_object kind) {
-    return words_get(object_words, ARRAY_COUNT(object_words), kind, "unknown");
+    return words_get(grant_object_words, kind, "unknown");
 }
 
 bool grant_object_parse(const char *word, enum grant_object *out) {
-    size_t found;
-    if (!words_find(object_words, ARRAY_COUNT(object_words), word, &found))
-        return false;
-    *out = (enum grant_object)found;
-    return true;
+    return words_find(grant_object_words, word, out);
 }
 
 void grant_done(struct grant *g) {
-    if (!g)
-        return;
-    texts_free(g, texts, ARRAY_COUNT(texts));
-    *g = (struct grant){0};
+    members_done(grant_members, g, sizeof(*g));
+}
+
+const char *grant_difference(const struct grant *a, const struct grant *b) {
+    return members_difference(grant_members, a, b);
 }
 
 int grant_vsphere_ref(const char *object_id, struct object_ref *out, struct err *err) {

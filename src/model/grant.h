@@ -6,9 +6,11 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "member.h"
 #include "object_ref.h"
 
 enum grant_object { GRANT_CLUSTER, GRANT_VSPHERE_CLUSTER, GRANT_HX_CLUSTER };
+extern const char *const grant_object_words[];
 const char *grant_object_name(enum grant_object kind); /* "cluster", "vsphere_cluster", "hx_cluster" */
 bool grant_object_parse(const char *word, enum grant_object *out);
 
@@ -20,7 +22,19 @@ struct grant {
     char *role;      /* "viewer", "admin" */
     int64_t created_at_ms;
 };
+static const struct member grant_members[] = {
+    MEMBER(grant, id, .flags = MEMBER_KEY),
+    MEMBER(grant, principal_id),
+    MEMBER(grant, role),
+    MEMBER_AS(grant, object, "object_kind", "object_kind", .words = grant_object_words, .flags = MEMBER_STRICT),
+    MEMBER(grant, object_id),
+    MEMBER_PART_OF("object_name"),
+    MEMBER_AS(grant, created_at_ms, "created_at_ms", "created_at"),
+    MEMBERS_END,
+};
 void grant_done(struct grant *g); /* NULL is allowed */
+/* The name of the first member in which they differ; NULL: none. Static. */
+const char *grant_difference(const struct grant *a, const struct grant *b);
 
 #define GRANT_ROLE_VIEWER "viewer"
 #define GRANT_ROLE_ADMIN "admin" /* sees as a viewer does, and manages the grants on the object */

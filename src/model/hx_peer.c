@@ -11,31 +11,19 @@
 
 #define SHA256_BYTES 32
 
-static const char *const state_words[] = {[HX_PEER_UNKNOWN] = "unknown", [HX_PEER_OK] = "ok", [HX_PEER_FAILING] = "failing"};
+const char *const hx_peer_state_words[] = {
+    [HX_PEER_UNKNOWN] = "unknown", [HX_PEER_OK] = "ok", [HX_PEER_FAILING] = "failing", NULL};
 
 const char *hx_peer_state_name(enum hx_peer_state state) {
-    return state_words[state];
+    return words_get(hx_peer_state_words, state, "unknown");
 }
 
 bool hx_peer_state_parse(const char *word, enum hx_peer_state *out) {
-    for (size_t i = 0; i < ARRAY_COUNT(state_words); i++)
-        if (str_eq(word, state_words[i])) {
-            *out = (enum hx_peer_state)i;
-            return true;
-        }
-    return false;
+    return words_find(hx_peer_state_words, word, out);
 }
 
 void hx_peer_done(struct hx_peer *peer) {
-    if (!peer)
-        return;
-    free(peer->hx_id);
-    free(peer->url);
-    free(peer->spn);
-    free(peer->principal);
-    free(peer->ca_pem);
-    free(peer->sha256);
-    *peer = (struct hx_peer){0};
+    members_done(hx_peer_members, peer, sizeof(*peer));
 }
 
 void hx_peer_free(struct hx_peer *peer) {

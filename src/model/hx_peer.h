@@ -8,12 +8,14 @@
 
 #include "cleanup.h"
 #include "err.h"
+#include "member.h"
 
 #define HX_PEER_CA_BYTES_MAX (64U * 1024U)
 #define HX_PEER_NAME_BYTES_MAX 400U /* SPN and principal */
 #define HX_PEER_SHA256_BYTES 65     /* lower-case hex, and NUL */
 
 enum hx_peer_state { HX_PEER_UNKNOWN, HX_PEER_OK, HX_PEER_FAILING };
+extern const char *const hx_peer_state_words[];
 const char *hx_peer_state_name(enum hx_peer_state state); /* "unknown", "ok", "failing"; static, never NULL */
 bool hx_peer_state_parse(const char *word, enum hx_peer_state *out);
 
@@ -39,6 +41,28 @@ struct hx_peer {
     int64_t version_no;
     struct hx_peer_result result; /* of the last time */
     int64_t since_ms;             /* wall clock: the state is what it is */
+};
+static const struct member hx_peer_members[] = {
+    MEMBER_AS(hx_peer, hx_id, "hx_cluster_id", NULL, .flags = MEMBER_KEY),
+    MEMBER_PART_OF("hx_cluster"),
+    MEMBER(hx_peer, url, .writers = BY_ADMIN),
+    MEMBER(hx_peer, spn, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER(hx_peer, principal, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER(hx_peer, ca_pem, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER_AS(hx_peer, sha256, "sha256", "thumbprint_sha256", .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER_AS(hx_peer, created_at_ms, "created_at_ms", "created_at", .flags = MEMBER_FIXED),
+    MEMBER_AS(hx_peer, updated_at_ms, "updated_at_ms", "updated_at"),
+    MEMBER_AS(hx_peer, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
+    /* what came of it: an update of what is configured begins anew with these */
+    MEMBER_AS(hx_peer, result.state, "state", NULL, .words = hx_peer_state_words, .flags = MEMBER_STRICT),
+    MEMBER_AS(hx_peer, since_ms, "since_ms", NULL),
+    MEMBER_AS(hx_peer, result.reason, "reason", NULL),
+    MEMBER_AS(hx_peer, result.detail, "detail", NULL),
+    MEMBER_AS(hx_peer, result.remedy, "remedy", NULL),
+    MEMBER_AS(hx_peer, result.signed_in_as, "signed_in_as", NULL),
+    MEMBER_AS(hx_peer, result.checked_at_ms, "checked_at_ms", NULL),
+    MEMBER_AS(hx_peer, result.duration_ms, "duration_ms", NULL),
+    MEMBERS_END,
 };
 void hx_peer_done(struct hx_peer *peer); /* NULL is allowed */
 void hx_peer_free(struct hx_peer *peer); /* NULL is allowed */

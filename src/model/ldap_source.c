@@ -8,7 +8,6 @@
 
 #include "names.h"
 #include "str.h"
-#include "texts.h"
 
 #define PORT_LDAP 389
 #define PORT_LDAPS 636
@@ -19,51 +18,31 @@
 #define OPENLDAP_USER_FILTER "(&(objectClass=person)(uid=" LDAP_SOURCE_PLACE "))"
 #define OPENLDAP_GROUP_FILTER "(|(objectClass=groupOfNames)(objectClass=groupOfUniqueNames))"
 
-static const char *const kind_words[] = {[LDAP_KIND_AD] = "ad", [LDAP_KIND_OPENLDAP] = "openldap"};
-static const char *const bind_words[] = {[LDAP_BIND_PASSWORD] = "password", [LDAP_BIND_KEYTAB] = "keytab"};
-
-#define TEXT(member) offsetof(struct ldap_source, member)
-static const size_t texts[] = {TEXT(name),        TEXT(urls),        TEXT(ca_file),    TEXT(ca_pem),
-                               TEXT(search_base), TEXT(user_filter), TEXT(group_base), TEXT(group_filter),
-                               TEXT(bind_dn),     TEXT(keytab),      TEXT(principal),  TEXT(realms)};
+const char *const ldap_kind_words[] = {[LDAP_KIND_AD] = "ad", [LDAP_KIND_OPENLDAP] = "openldap", NULL};
+const char *const ldap_bind_words[] = {[LDAP_BIND_PASSWORD] = "password", [LDAP_BIND_KEYTAB] = "keytab", NULL};
 
 const char *ldap_kind_name(enum ldap_kind kind) {
-    return words_get(kind_words, ARRAY_COUNT(kind_words), kind, "unknown");
+    return words_get(ldap_kind_words, kind, "unknown");
 }
 
 bool ldap_kind_parse(const char *word, enum ldap_kind *out) {
-    size_t found;
-    if (!words_find(kind_words, ARRAY_COUNT(kind_words), word, &found))
-        return false;
-    *out = (enum ldap_kind)found;
-    return true;
+    return words_find(ldap_kind_words, word, out);
 }
 
 const char *ldap_bind_name(enum ldap_bind bind) {
-    return words_get(bind_words, ARRAY_COUNT(bind_words), bind, "unknown");
+    return words_get(ldap_bind_words, bind, "unknown");
 }
 
 bool ldap_bind_parse(const char *word, enum ldap_bind *out) {
-    size_t found;
-    if (!words_find(bind_words, ARRAY_COUNT(bind_words), word, &found))
-        return false;
-    *out = (enum ldap_bind)found;
-    return true;
+    return words_find(ldap_bind_words, word, out);
 }
 
 void ldap_source_done(struct ldap_source *source) {
-    if (!source)
-        return;
-    texts_free(source, texts, ARRAY_COUNT(texts));
-    *source = (struct ldap_source){0};
+    members_done(ldap_source_members, source, sizeof(*source));
 }
 
 int ldap_source_copy(const struct ldap_source *from, struct ldap_source *out, struct err *err) {
-    *out = *from;
-    if (texts_dup(out, texts, ARRAY_COUNT(texts)))
-        return 0;
-    ldap_source_done(out);
-    return err_set(err, ERR_NOMEM, "out of memory");
+    return members_copy(ldap_source_members, from, out, sizeof(*out), "a directory", err);
 }
 
 const char *ldap_source_user_filter(const struct ldap_source *source) {

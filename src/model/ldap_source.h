@@ -8,6 +8,7 @@
 
 #include "cleanup.h"
 #include "err.h"
+#include "member.h"
 
 #define LDAP_SOURCE_NAME_CHARS_MAX 30 /* part of principal ids */
 #define LDAP_SOURCE_URLS_MAX 8
@@ -21,6 +22,7 @@ enum ldap_kind {
     LDAP_KIND_AD,       /* SIDs, tokenGroups, userAccountControl */
     LDAP_KIND_OPENLDAP, /* entryUUID, memberOf, groupOfNames */
 };
+extern const char *const ldap_kind_words[];
 const char *ldap_kind_name(enum ldap_kind kind); /* "ad", "openldap"; static, never NULL */
 bool ldap_kind_parse(const char *word, enum ldap_kind *out);
 
@@ -29,6 +31,7 @@ enum ldap_bind {
     LDAP_BIND_PASSWORD, /* a DN (in AD also a UPN) and its sealed password */
     LDAP_BIND_KEYTAB,   /* Kerberos, by a key in a file */
 };
+extern const char *const ldap_bind_words[];
 const char *ldap_bind_name(enum ldap_bind bind); /* "password", "keytab"; static, never NULL */
 bool ldap_bind_parse(const char *word, enum ldap_bind *out);
 
@@ -52,6 +55,29 @@ struct ldap_source {
     bool has_password;
     int64_t created_at_ms, updated_at_ms; /* wall clock */
     int64_t version_no;
+};
+static const struct member ldap_source_members[] = {
+    MEMBER(ldap_source, name, .flags = MEMBER_KEY),
+    MEMBER(ldap_source, kind, .words = ldap_kind_words, .writers = BY_ADMIN, .flags = MEMBER_STRICT),
+    MEMBER(ldap_source, urls),
+    MEMBER(ldap_source, ca_file, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER(ldap_source, ca_pem, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER(ldap_source, search_base, .writers = BY_ADMIN),
+    MEMBER(ldap_source, user_filter, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER(ldap_source, group_base, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER(ldap_source, group_filter, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER_AS(ldap_source, bind, "bind_kind", "bind", .words = ldap_bind_words, .writers = BY_ADMIN,
+              .flags = MEMBER_STRICT | MEMBER_OPTIONAL),
+    MEMBER(ldap_source, bind_dn, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER_AS(ldap_source, has_password, NULL, "has_bind_password"),
+    MEMBER(ldap_source, keytab, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER(ldap_source, principal, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER(ldap_source, realms),
+    MEMBER_AS(ldap_source, is_disabled, "is_disabled", "disabled", .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER_AS(ldap_source, created_at_ms, "created_at_ms", "created_at", .flags = MEMBER_FIXED),
+    MEMBER_AS(ldap_source, updated_at_ms, "updated_at_ms", "updated_at"),
+    MEMBER_AS(ldap_source, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
+    MEMBERS_END,
 };
 void ldap_source_done(struct ldap_source *source); /* frees the texts; NULL is allowed */
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */

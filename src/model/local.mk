@@ -7,10 +7,6 @@ src_model_libmodel_a_SOURCES = \
     src/model/change.h \
     src/model/cluster.c \
     src/model/cluster.h \
-    src/model/cluster_check.c \
-    src/model/cluster_same.c \
-    src/model/difference.c \
-    src/model/difference.h \
     src/model/grant.c \
     src/model/grant.h \
     src/model/group_set.c \
@@ -19,6 +15,8 @@ src_model_libmodel_a_SOURCES = \
     src/model/hx_peer.h \
     src/model/ldap_source.c \
     src/model/ldap_source.h \
+    src/model/member.c \
+    src/model/member.h \
     src/model/names.c \
     src/model/names.h \
     src/model/node.c \
@@ -42,7 +40,5 @@ src_model_libmodel_a_SOURCES = \
     src/model/service_account.c \
     src/model/service_account.h \
     src/model/service_proof.c \
-    src/model/texts.c \
-    src/model/texts.h \
     src/model/vcenter.c \
     src/model/vcenter.h

@@ -6,24 +6,13 @@
 
 #include "cluster.h"
 #include "str.h"
-#include "texts.h"
 
-static const char *const node_role_words[] = {
+const char *const node_role_words[] = {
     [NODE_CONTROL_PLANE] = "control_plane",
     [NODE_WORKER] = "worker",
+    NULL,
 };
-_Static_assert(ARRAY_COUNT(node_role_words) == NODE_WORKER + 1, "one word for each role");
-
-static const size_t node_texts[] = {
-    offsetof(struct node, id),
-    offsetof(struct node, name),
-    offsetof(struct node, vcenter_id),
-    offsetof(struct node, vm_instance_uuid),
-    offsetof(struct node, vm_bios_uuid),
-    offsetof(struct node, vm_name),
-    offsetof(struct node, kubernetes_version),
-    offsetof(struct node, address),
-};
+_Static_assert(ARRAY_COUNT(node_role_words) - 1 == NODE_WORKER + 1, "one word for each role");
 
 /* Texts of an observation that are mostly those of its node; in one block they lie once. */
 static const struct {
@@ -37,15 +26,11 @@ static const struct {
 };
 
 const char *node_role_name(enum node_role role) {
-    return words_get(node_role_words, ARRAY_COUNT(node_role_words), role, "worker");
+    return words_get(node_role_words, role, "worker");
 }
 
 bool node_role_parse(const char *word, enum node_role *out) {
-    size_t found;
-    if (!words_find(node_role_words, ARRAY_COUNT(node_role_words), word, &found))
-        return false;
-    *out = (enum node_role)found;
-    return true;
+    return words_find(node_role_words, word, out);
 }
 
 /* What begins a block; the texts follow. Nothing of it is written after node_pack. */
@@ -65,9 +50,9 @@ void node_done(struct node *n) {
     if (n->block) {
         unref_block(n->block);
     } else {
-        texts_free(n, node_texts, ARRAY_COUNT(node_texts));
         node_observation_done(n->seen);
         free(n->seen);
+        members_done(node_members, n, sizeof(*n));
     }
     *n = (struct node){0};
 }
@@ -80,10 +65,13 @@ static bool copy_seen(const struct node *from, struct node *out) {
 }
 
 int node_copy(const struct node *from, struct node *out, struct err *err) {
-    struct node copy = *from;
+    struct node copy;
+    int rc = members_copy(node_members, from, &copy, sizeof(copy), "a node", err);
+    if (rc)
+        return rc;
     copy.seen = NULL;
     copy.block = NULL;
-    if (!texts_dup(&copy, node_texts, ARRAY_COUNT(node_texts)) || !copy_seen(from, &copy)) {
+    if (!copy_seen(from, &copy)) {
         node_done(&copy);
         return err_set(err, ERR_NOMEM, "no memory for a node");
     }
@@ -128,19 +116,19 @@ int node_pack(const struct node *from, struct node *out, struct err *err) {
     struct node_block *block;
     unsigned parted = 0;
     const size_t head = from->seen ? sizeof(*block) : offsetof(struct node_block, seen);
-    size_t bytes = head + texts_bytes(&packed, node_texts, ARRAY_COUNT(node_texts));
+    size_t bytes = head + members_text_bytes(node_members, &packed);
     char *at;
     if (from->seen) {
         seen = *from->seen;
         parted = part_twins(&packed, &seen);
-        bytes += texts_bytes(&seen, observation_texts, observation_texts_count);
+        bytes += members_text_bytes(observation_members, &seen);
     }
     block = calloc(1, bytes);
     if (!block)
         return err_set(err, ERR_NOMEM, "no memory for a node");
     atomic_init(&block->refs, 1);
-    at = texts_put(&seen, observation_texts, observation_texts_count, (char *)block + head);
-    (void)texts_put(&packed, node_texts, ARRAY_COUNT(node_texts), at);
+    at = members_put_texts(observation_members, &seen, (char *)block + head);
+    (void)members_put_texts(node_members, &packed, at);
     packed.block = block;
     if (from->seen) {
         block->seen = seen;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "member.h"
 
 /* How a node and a virtual machine were joined. The watch tells NONE, INSTANCE_UUID, BIOS_UUID or NAME; MISMATCH is a verdict. */
 enum vm_match {
@@ -20,11 +21,13 @@ enum vm_match {
     VM_MATCH_MISMATCH, /* one was found, but it is not the node's: another identity is known, or it belongs to another node */
     VM_MATCH_COUNT
 };
+extern const char *const vm_match_words[];
 const char *vm_match_name(enum vm_match match); /* "none", "instance_uuid", ...; static, never NULL */
 bool vm_match_parse(const char *word, enum vm_match *out);
 
 /* VirtualMachineRuntimeInfo.powerState */
 enum vm_power { VM_POWER_UNKNOWN, VM_POWER_ON, VM_POWER_OFF, VM_POWER_SUSPENDED, VM_POWER_COUNT };
+extern const char *const vm_power_words[];
 const char *vm_power_name(enum vm_power power); /* "unknown", "on", "off", "suspended" */
 bool vm_power_parse(const char *word, enum vm_power *out);
 
@@ -38,6 +41,7 @@ enum vm_connection {
     VM_CONNECTION_INVALID,
     VM_CONNECTION_COUNT
 };
+extern const char *const vm_connection_words[];
 const char *vm_connection_name(enum vm_connection connection); /* "unknown", "connected", ... */
 bool vm_connection_parse(const char *word, enum vm_connection *out);
 
@@ -49,6 +53,7 @@ enum host_connection {
     HOST_CONNECTION_DISCONNECTED,
     HOST_CONNECTION_COUNT
 };
+extern const char *const host_connection_words[];
 const char *host_connection_name(enum host_connection connection); /* "unknown", "connected", "not_responding", "disconnected" */
 bool host_connection_parse(const char *word, enum host_connection *out);
 
@@ -79,6 +84,26 @@ struct node_observation {
     char *vcenter_id;       /* where it was seen */
     char *bound_uuid;       /* instance UUID that is the node's identity since its first match; NULL: none yet */
     int64_t observed_at_ms; /* wall clock: when this came to be so */
+};
+static const struct member observation_members[] = {
+    MEMBER_AS(node_observation, node_id, "node_id", NULL),
+    MEMBER_AS(node_observation, match, "vm_match", NULL, .words = vm_match_words, .unknown = VM_MATCH_MISMATCH),
+    MEMBER_AS(node_observation, vm_moref, "vm_moref", NULL),
+    MEMBER_AS(node_observation, vm_name, "vm_name", NULL),
+    MEMBER_AS(node_observation, power, "vm_power", NULL, .words = vm_power_words, .unknown = VM_POWER_UNKNOWN),
+    MEMBER_AS(node_observation, connection, "vm_connection", NULL, .words = vm_connection_words,
+              .unknown = VM_CONNECTION_UNKNOWN),
+    MEMBER_AS(node_observation, host_moref, "host_moref", NULL),
+    MEMBER_AS(node_observation, host_name, "host_name", NULL),
+    MEMBER_AS(node_observation, host_connection, "host_connection", NULL, .words = host_connection_words,
+              .unknown = HOST_CONNECTION_UNKNOWN),
+    MEMBER_AS(node_observation, cluster_moref, "cluster_moref", NULL),
+    MEMBER_AS(node_observation, instance_uuid, "instance_uuid", NULL, .flags = MEMBER_NOCASE | MEMBER_LOWER),
+    MEMBER_AS(node_observation, bios_uuid, "bios_uuid", NULL, .flags = MEMBER_NOCASE | MEMBER_LOWER),
+    MEMBER_AS(node_observation, vcenter_id, "vcenter_id", NULL, .flags = MEMBER_ASIDE),
+    MEMBER_AS(node_observation, bound_uuid, "bound_uuid", NULL, .flags = MEMBER_ASIDE | MEMBER_LOWER),
+    MEMBER_AS(node_observation, observed_at_ms, "observed_at_ms", NULL, .flags = MEMBER_ASIDE),
+    MEMBERS_END,
 };
 void node_observation_done(struct node_observation *o); /* NULL is allowed */
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */

@@ -7,38 +7,31 @@
 
 #include "names.h"
 #include "str.h"
-#include "texts.h"
 #include "uuid.h"
 
 #define HX_KEY_PREFIX "com.springpath.sysmgmt."
 
-static const size_t vsphere_texts[] = {
-    offsetof(struct vsphere_cluster, datacenter),
-    offsetof(struct vsphere_cluster, name),
-};
-
-static const size_t hx_texts[] = {
-    offsetof(struct hx_cluster, id),      offsetof(struct hx_cluster, name),          offsetof(struct hx_cluster, hx_uuid),
-    offsetof(struct hx_cluster, address), offsetof(struct hx_cluster, extension_key),
-};
-
 void vsphere_cluster_done(struct vsphere_cluster *c) {
-    if (!c)
-        return;
-    texts_free(c, vsphere_texts, ARRAY_COUNT(vsphere_texts));
-    *c = (struct vsphere_cluster){0};
+    members_done(vsphere_cluster_members, c, sizeof(*c));
+}
+
+const char *vsphere_cluster_difference(const struct vsphere_cluster *a, const struct vsphere_cluster *b) {
+    return object_ref_eq(&a->ref, &b->ref) ? members_difference(vsphere_cluster_members, a, b) : "ref";
 }
 
 void hx_cluster_done(struct hx_cluster *c) {
-    if (!c)
-        return;
-    texts_free(c, hx_texts, ARRAY_COUNT(hx_texts));
-    *c = (struct hx_cluster){0};
+    members_done(hx_cluster_members, c, sizeof(*c));
 }
 
 void hx_cluster_free(struct hx_cluster *c) {
     hx_cluster_done(c);
     free(c);
+}
+
+const char *hx_cluster_difference(const struct hx_cluster *a, const struct hx_cluster *b) {
+    if (!object_ref_eq(&a->vsphere_cluster, &b->vsphere_cluster))
+        return "vsphere_cluster";
+    return members_difference(hx_cluster_members, a, b);
 }
 
 /* The guide's "uuid" may be the word itself or stand for one. */

@@ -8,6 +8,7 @@
 
 #include "cleanup.h"
 #include "err.h"
+#include "member.h"
 #include "object_ref.h"
 
 /* A ClusterComputeResource. Name and datacenter are attributes and may repeat. */
@@ -17,7 +18,17 @@ struct vsphere_cluster {
     char *name;
     bool is_gone; /* not seen at the last full read */
 };
+static const struct member vsphere_cluster_members[] = {
+    MEMBER_AS(vsphere_cluster, ref.vcenter_id, "vcenter_id", "vcenter_id"),
+    MEMBER_AS(vsphere_cluster, ref.moref, "moref", "moref"),
+    MEMBER(vsphere_cluster, datacenter),
+    MEMBER(vsphere_cluster, name),
+    MEMBER_AS(vsphere_cluster, is_gone, "is_gone", NULL),
+    MEMBERS_END,
+};
 void vsphere_cluster_done(struct vsphere_cluster *c); /* NULL is allowed */
+/* The name of the first member in which they differ; NULL: none. Static. */
+const char *vsphere_cluster_difference(const struct vsphere_cluster *a, const struct vsphere_cluster *b);
 
 /* A HyperFlex cluster, known by an extension key. */
 struct hx_cluster {
@@ -32,9 +43,29 @@ struct hx_cluster {
     int64_t version_no;
     int64_t seen_at_ms;
 };
+static const struct member hx_cluster_members[] = {
+    MEMBER(hx_cluster, id, .flags = MEMBER_KEY),
+    MEMBER(hx_cluster, name),
+    MEMBER_PART_OF("name_source"),
+    MEMBER(hx_cluster, hx_uuid),
+    MEMBER_AS(hx_cluster, vsphere_cluster.vcenter_id, "vcenter_id", "vcenter_id", .flags = MEMBER_FIXED),
+    MEMBER_PART_OF("vsphere_cluster"),
+    MEMBER_AS(hx_cluster, address, "address", "management_address"),
+    MEMBER_PART_OF("address_source"),
+    MEMBER_PART_OF("present"),
+    MEMBER_AS(hx_cluster, seen_at_ms, "seen_at_ms", "last_seen_at", .flags = MEMBER_FIXED | MEMBER_MOVING),
+    MEMBER_AS(hx_cluster, vsphere_cluster.moref, "moref", NULL, .flags = MEMBER_FIXED),
+    MEMBER_AS(hx_cluster, is_name_set, "is_name_set", NULL),
+    MEMBER_AS(hx_cluster, extension_key, "extension_key", NULL, .flags = MEMBER_FIXED),
+    MEMBER_AS(hx_cluster, is_gone, "is_gone", NULL, .flags = MEMBER_FIXED),
+    MEMBER_AS(hx_cluster, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
+    MEMBERS_END,
+};
 void hx_cluster_done(struct hx_cluster *c);
 void hx_cluster_free(struct hx_cluster *c); /* done + free; NULL is allowed */
 CLEANUP_DEFINE(struct hx_cluster, hx_cluster_free);
+/* The name of the first member in which they differ, but for seen_at_ms, which is no news; NULL: none. Static. */
+const char *hx_cluster_difference(const struct hx_cluster *a, const struct hx_cluster *b);
 
 /* Reads the managed object id out of an HX extension key: "com.springpath.sysmgmt.<moref>" or "...sysmgmt.uuid.<moref>" (HyperFlex
  * admin guide 5.5; "uuid" may be the word or a UUID). The last dot-separated part is compared whole, never by prefix. True and the moref (MOREF_BYTES) when the key

@@ -3,13 +3,14 @@
 #include "principal.h"
 
 #include "str.h"
-#include "texts.h"
+#include "member.h"
 
-static const char *const role_words[] = {
-    [ROLE_NONE] = "none",   [ROLE_USER] = "user", [ROLE_SERVICE] = "service", [ROLE_PROVISIONER] = "provisioner",
-    [ROLE_ADMIN] = "admin",
+const char *const role_words[] = {
+    [ROLE_NONE] = "none",       [ROLE_USER] = "user",
+    [ROLE_SERVICE] = "service", [ROLE_PROVISIONER] = "provisioner",
+    [ROLE_ADMIN] = "admin",     NULL,
 };
-_Static_assert(ARRAY_COUNT(role_words) == ROLE_ADMIN + 1, "one word for each role");
+_Static_assert(ARRAY_COUNT(role_words) - 1 == ROLE_ADMIN + 1, "one word for each role");
 
 static const char *const source_words[] = {
     [SOURCE_NONE] = "none",
@@ -23,37 +24,32 @@ static const char *const source_words[] = {
     [SOURCE_SERVICE] = "service",
     [SOURCE_VC_KEY] = "vcenter-key",
     [SOURCE_VC_SERVICE] = "vcenter-service",
+    NULL,
 };
-_Static_assert(ARRAY_COUNT(source_words) == SOURCE_VC_SERVICE + 1, "one word for each source");
+_Static_assert(ARRAY_COUNT(source_words) - 1 == SOURCE_VC_SERVICE + 1, "one word for each source");
 
-static const size_t texts[] = {
-    offsetof(struct principal, id),         offsetof(struct principal, name),      offsetof(struct principal, full_name),
-    offsetof(struct principal, vcenter_id), offsetof(struct principal, vc_user),   offsetof(struct principal, vc_session_key),
-    offsetof(struct principal, directory),  offsetof(struct principal, acting_id), offsetof(struct principal, service_id),
+static const struct member members[] = {
+    MEMBER(principal, id),         MEMBER(principal, name),
+    MEMBER(principal, full_name),  MEMBER(principal, vcenter_id),
+    MEMBER(principal, vc_user),    MEMBER(principal, vc_session_key),
+    MEMBER(principal, directory),  MEMBER(principal, acting_id),
+    MEMBER(principal, service_id), MEMBERS_END,
 };
 
 const char *role_name(enum role role) {
-    return words_get(role_words, ARRAY_COUNT(role_words), role, "none");
+    return words_get(role_words, role, "none");
 }
 
 bool role_parse(const char *word, enum role *out) {
-    size_t found;
-    if (!words_find(role_words, ARRAY_COUNT(role_words), word, &found))
-        return false;
-    *out = (enum role)found;
-    return true;
+    return words_find(role_words, word, out);
 }
 
 const char *source_name(enum source source) {
-    return words_get(source_words, ARRAY_COUNT(source_words), source, "none");
+    return words_get(source_words, source, "none");
 }
 
 bool source_parse(const char *word, enum source *out) {
-    size_t found;
-    if (!words_find(source_words, ARRAY_COUNT(source_words), word, &found))
-        return false;
-    *out = (enum source)found;
-    return true;
+    return words_find(source_words, word, out);
 }
 
 bool source_is_vcenter(enum source source) {
@@ -62,20 +58,11 @@ bool source_is_vcenter(enum source source) {
 }
 
 void principal_done(struct principal *p) {
-    if (!p)
-        return;
-    texts_free(p, texts, ARRAY_COUNT(texts));
-    *p = (struct principal){0};
+    members_done(members, p, sizeof(*p));
 }
 
 int principal_copy(const struct principal *from, struct principal *out, struct err *err) {
-    struct principal copy = *from;
-    if (!texts_dup(&copy, texts, ARRAY_COUNT(texts))) {
-        principal_done(&copy);
-        return err_set(err, ERR_NOMEM, "no memory for a principal");
-    }
-    *out = copy;
-    return 0;
+    return members_copy(members, from, out, sizeof(*out), "a principal", err);
 }
 
 char *principal_account(const struct principal *who) {

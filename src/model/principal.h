@@ -10,6 +10,7 @@
 /* In rising order of what they may do. */
 enum role { ROLE_NONE = 0, ROLE_USER, ROLE_SERVICE, ROLE_PROVISIONER, ROLE_ADMIN };
 
+extern const char *const role_words[];
 /* "none", "user", "service", "provisioner", "admin"; static, never NULL. */
 const char *role_name(enum role role);
 /* False if the word is unknown. */

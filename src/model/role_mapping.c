@@ -6,53 +6,33 @@
 #include <string.h>
 
 #include "str.h"
-#include "texts.h"
 #include "uuid.h"
 
 #define NOTE_CHARS_MAX 200
 #define DOMAIN_SID "sid:S-1-5-21-" /* accounts of a domain or of one machine ([MS-DTYP] 2.4.2.4) */
 #define PRIVILEGE_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
-static const char *const kind_words[] = {
+const char *const role_mapping_kind_words[] = {
     [ROLE_MAPPING_MEMBER] = "member",
     [ROLE_MAPPING_PRIVILEGE] = "vcenter_privilege",
+    NULL,
 };
-_Static_assert(ARRAY_COUNT(kind_words) == ROLE_MAPPING_PRIVILEGE + 1, "one word for each kind");
-
-static const size_t texts[] = {
-    offsetof(struct role_mapping, id),
-    offsetof(struct role_mapping, subject_id),
-    offsetof(struct role_mapping, privilege),
-    offsetof(struct role_mapping, note),
-};
+_Static_assert(ARRAY_COUNT(role_mapping_kind_words) - 1 == ROLE_MAPPING_PRIVILEGE + 1, "one word for each kind");
 
 const char *role_mapping_kind_name(enum role_mapping_kind kind) {
-    return words_get(kind_words, ARRAY_COUNT(kind_words), kind, "unknown");
+    return words_get(role_mapping_kind_words, kind, "unknown");
 }
 
 bool role_mapping_kind_parse(const char *word, enum role_mapping_kind *out) {
-    size_t found;
-    if (!words_find(kind_words, ARRAY_COUNT(kind_words), word, &found))
-        return false;
-    *out = (enum role_mapping_kind)found;
-    return true;
+    return words_find(role_mapping_kind_words, word, out);
 }
 
 void role_mapping_done(struct role_mapping *mapping) {
-    if (!mapping)
-        return;
-    texts_free(mapping, texts, ARRAY_COUNT(texts));
-    *mapping = (struct role_mapping){0};
+    members_done(role_mapping_members, mapping, sizeof(*mapping));
 }
 
 int role_mapping_copy(const struct role_mapping *from, struct role_mapping *out, struct err *err) {
-    struct role_mapping copy = *from;
-    if (!texts_dup(&copy, texts, ARRAY_COUNT(texts))) {
-        role_mapping_done(&copy);
-        return err_set(err, ERR_NOMEM, "no memory for a role mapping");
-    }
-    *out = copy;
-    return 0;
+    return members_copy(role_mapping_members, from, out, sizeof(*out), "a role mapping", err);
 }
 
 /* Everybody, or nobody in particular, is a member of these, whatever domain they come from. */

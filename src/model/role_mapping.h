@@ -8,6 +8,7 @@
 
 #include "err.h"
 #include "group_set.h"
+#include "member.h"
 #include "principal.h"
 
 #define ROLE_MAPPINGS_MAX 1000U
@@ -17,6 +18,7 @@ enum role_mapping_kind {
     ROLE_MAPPING_MEMBER,    /* the id of a group, or of a person */
     ROLE_MAPPING_PRIVILEGE, /* a privilege that a vCenter's own people have on its root folder */
 };
+extern const char *const role_mapping_kind_words[];
 const char *role_mapping_kind_name(enum role_mapping_kind kind); /* "member", "vcenter_privilege" */
 bool role_mapping_kind_parse(const char *word, enum role_mapping_kind *out);
 
@@ -29,6 +31,18 @@ struct role_mapping {
     char *note;       /* what somebody wrote beside it; NULL: nothing */
     int64_t created_at_ms, updated_at_ms;
     int64_t version_no;
+};
+static const struct member role_mapping_members[] = {
+    MEMBER(role_mapping, id, .flags = MEMBER_KEY),
+    MEMBER(role_mapping, kind, .words = role_mapping_kind_words, .flags = MEMBER_STRICT | MEMBER_FIXED),
+    MEMBER(role_mapping, subject_id, .flags = MEMBER_FIXED),
+    MEMBER(role_mapping, privilege, .flags = MEMBER_EMPTY | MEMBER_FIXED),
+    MEMBER(role_mapping, role, .words = role_words, .flags = MEMBER_STRICT),
+    MEMBER(role_mapping, note),
+    MEMBER_AS(role_mapping, created_at_ms, "created_at_ms", "created_at", .flags = MEMBER_FIXED),
+    MEMBER_AS(role_mapping, updated_at_ms, "updated_at_ms", "updated_at"),
+    MEMBER_AS(role_mapping, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
+    MEMBERS_END,
 };
 void role_mapping_done(struct role_mapping *mapping); /* NULL is allowed */
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */

@@ -5,16 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "limits.h"
-#include "names.h"
 #include "str.h"
-#include "texts.h"
-
-static const size_t texts[] = {
-    offsetof(struct service_account, id),          offsetof(struct service_account, name),
-    offsetof(struct service_account, description), offsetof(struct service_account, kerberos),
-    offsetof(struct service_account, subject),
-};
 
 void service_account_clear_hx_clusters(struct service_account *a) {
     for (size_t i = 0; i < a->hx_clusters_count; i++)
@@ -27,10 +18,9 @@ void service_account_clear_hx_clusters(struct service_account *a) {
 void service_account_done(struct service_account *a) {
     if (!a)
         return;
-    texts_free(a, texts, ARRAY_COUNT(texts));
     free(a->certificates);
     service_account_clear_hx_clusters(a);
-    *a = (struct service_account){0};
+    members_done(service_account_members, a, sizeof(*a));
 }
 
 void service_account_free(struct service_account *a) {
@@ -39,20 +29,20 @@ void service_account_free(struct service_account *a) {
 }
 
 int service_account_copy(const struct service_account *from, struct service_account *out, struct err *err) {
-    struct service_account copy = *from;
-    bool has_texts;
-    int rc = 0;
+    struct service_account copy;
+    int rc = members_copy(service_account_members, from, &copy, sizeof(copy), "a service account", err);
+    if (rc)
+        return rc;
     copy.certificates = NULL;
     copy.hx_clusters = NULL;
     copy.certificates_count = copy.hx_clusters_count = 0;
-    has_texts = texts_dup(&copy, texts, ARRAY_COUNT(texts));
-    for (size_t i = 0; has_texts && !rc && i < from->certificates_count; i++)
+    for (size_t i = 0; !rc && i < from->certificates_count; i++)
         rc = service_account_add_certificate(&copy, &from->certificates[i], err);
-    for (size_t i = 0; has_texts && !rc && i < from->hx_clusters_count; i++)
+    for (size_t i = 0; !rc && i < from->hx_clusters_count; i++)
         rc = service_account_add_hx_cluster(&copy, from->hx_clusters[i], err);
-    if (!has_texts || rc) {
+    if (rc) {
         service_account_done(&copy);
-        return rc ? rc : err_set(err, ERR_NOMEM, "no memory for a service account");
+        return rc;
     }
     *out = copy;
     return 0;
@@ -126,9 +116,7 @@ int service_account_add_hx_cluster(struct service_account *a, const char *hx_clu
 }
 
 int service_account_check(const struct service_account *a, struct err *err) {
-    int rc = name_check(a->name, "name", err);
-    if (!rc)
-        rc = name_check_text(a->description, KAAS_DESCRIPTION_CHARS_MAX, "description", err);
+    int rc = members_check(service_account_members, a, "", err);
     if (rc || a->certificates_count || a->subject || a->kerberos)
         return rc;
     (void)err_set(err, ERR_UNPROCESSABLE, "the service account has nothing to sign in by");
@@ -151,27 +139,12 @@ static bool same_hx_clusters(const struct service_account *a, const struct servi
 }
 
 const char *service_account_difference(const struct service_account *a, const struct service_account *b) {
-    const struct {
-        const char *member;
-        bool is_same;
-    } members[] = {
-        {"id", str_eq(a->id, b->id)},
-        {"name", str_eq(a->name, b->name)},
-        {"description", str_eq(a->description, b->description)},
-        {"kerberos", str_eq(a->kerberos, b->kerberos)},
-        {"subject", str_eq(a->subject, b->subject)},
-        {"certificates", same_certificates(a, b)},
-        {"hx_clusters", same_hx_clusters(a, b)},
-        {"may_delegate", a->may_delegate == b->may_delegate},
-        {"is_disabled", a->is_disabled == b->is_disabled},
-        {"created_at_ms", a->created_at_ms == b->created_at_ms},
-        {"updated_at_ms", a->updated_at_ms == b->updated_at_ms},
-        {"version_no", a->version_no == b->version_no},
-    };
-    for (size_t i = 0; i < ARRAY_COUNT(members); i++)
-        if (!members[i].is_same)
-            return members[i].member;
-    return NULL;
+    const char *member = members_difference(service_account_members, a, b);
+    if (member)
+        return member;
+    if (!same_certificates(a, b))
+        return "certificates";
+    return same_hx_clusters(a, b) ? NULL : "hx_clusters";
 }
 
 char *service_principal_id(const char *id) {

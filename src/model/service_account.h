@@ -8,6 +8,8 @@
 
 #include "cleanup.h"
 #include "err.h"
+#include "limits.h"
+#include "member.h"
 
 #define SERVICE_ACCOUNTS_COUNT_MAX 1000U
 #define SERVICE_CERTIFICATES_COUNT_MAX 8U  /* of one account: the one in use, the next, some instances */
@@ -37,6 +39,23 @@ struct service_account {
     bool is_disabled;
     int64_t created_at_ms, updated_at_ms;
     int64_t version_no;
+};
+static const struct member service_account_members[] = {
+    MEMBER(service_account, id, .flags = MEMBER_KEY),
+    MEMBER_PART_OF("principal_id"),
+    MEMBER(service_account, name, .rule = RULE_NAME, .writers = BY_ADMIN),
+    MEMBER(service_account, description, .rule = RULE_TEXT, .max = KAAS_DESCRIPTION_CHARS_MAX, .writers = BY_ADMIN,
+           .flags = MEMBER_OPTIONAL),
+    MEMBER(service_account, kerberos, .flags = MEMBER_OPTIONAL),
+    MEMBER(service_account, subject, .flags = MEMBER_OPTIONAL),
+    MEMBER_PART_OF("certificates"),
+    MEMBER_PART_OF("hx_clusters"),
+    MEMBER(service_account, may_delegate, .writers = BY_ADMIN),
+    MEMBER_AS(service_account, is_disabled, "is_disabled", "disabled", .writers = BY_ADMIN),
+    MEMBER_AS(service_account, created_at_ms, "created_at_ms", "created_at", .flags = MEMBER_FIXED),
+    MEMBER_AS(service_account, updated_at_ms, "updated_at_ms", "updated_at"),
+    MEMBER_AS(service_account, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
+    MEMBERS_END,
 };
 void service_account_done(struct service_account *a); /* NULL is allowed */
 void service_account_free(struct service_account *a); /* NULL is allowed */

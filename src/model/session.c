@@ -5,21 +5,20 @@
 #include <stdlib.h>
 
 #include "str.h"
-#include "texts.h"
-
-static const size_t vcenter_texts[] = {offsetof(struct session_vcenter, user_name),
-                                       offsetof(struct session_vcenter, session_key)};
 
 void session_vcenter_done(struct session_vcenter *item) {
     if (!item)
         return;
-    texts_free(item, vcenter_texts, ARRAY_COUNT(vcenter_texts));
+    free(item->user_name);
+    free(item->session_key);
     *item = (struct session_vcenter){0};
 }
 
 int session_vcenter_copy(const struct session_vcenter *from, struct session_vcenter *out, struct err *err) {
     struct session_vcenter copy = *from;
-    if (!texts_dup(&copy, vcenter_texts, ARRAY_COUNT(vcenter_texts))) {
+    copy.user_name = str_dup(from->user_name);
+    copy.session_key = str_dup(from->session_key);
+    if ((from->user_name && !copy.user_name) || (from->session_key && !copy.session_key)) {
         session_vcenter_done(&copy);
         return err_set(err, ERR_NOMEM, "no memory for a session");
     }

@@ -3,34 +3,26 @@
 #include "vcenter.h"
 
 #include <stdlib.h>
-
-#include "texts.h"
+#include <string.h>
 
 static const char *const kind_words[] = {
     [CREDENTIAL_CERTIFICATE] = "certificate",
     [CREDENTIAL_SERVICE_ACCOUNT] = "service_account",
     [CREDENTIAL_ACCOUNT] = "account",
+    NULL,
 };
-_Static_assert(ARRAY_COUNT(kind_words) == CREDENTIAL_ACCOUNT + 1, "one word for each kind");
+_Static_assert(ARRAY_COUNT(kind_words) - 1 == CREDENTIAL_ACCOUNT + 1, "one word for each kind");
 
 static const char *const credential_words[] = {
     [CREDENTIAL_PENDING] = "pending",
     [CREDENTIAL_ACTIVE] = "active",
     [CREDENTIAL_RETIRED] = "retired",
+    NULL,
 };
-_Static_assert(ARRAY_COUNT(credential_words) == CREDENTIAL_RETIRED + 1, "one word for each state");
-
-static const size_t texts[] = {
-    offsetof(struct vcenter, id),          offsetof(struct vcenter, address),       offsetof(struct vcenter, name),
-    offsetof(struct vcenter, ca_pem),      offsetof(struct vcenter, version),       offsetof(struct vcenter, build),
-    offsetof(struct vcenter, api_version), offsetof(struct vcenter, extension_key),
-};
+_Static_assert(ARRAY_COUNT(credential_words) - 1 == CREDENTIAL_RETIRED + 1, "one word for each state");
 
 void vcenter_done(struct vcenter *vc) {
-    if (!vc)
-        return;
-    texts_free(vc, texts, ARRAY_COUNT(texts));
-    *vc = (struct vcenter){0};
+    members_done(vcenter_members, vc, sizeof(*vc));
 }
 
 void vcenter_free(struct vcenter *vc) {
@@ -39,35 +31,30 @@ void vcenter_free(struct vcenter *vc) {
 }
 
 int vcenter_copy(const struct vcenter *from, struct vcenter *out, struct err *err) {
-    struct vcenter copy = *from;
-    if (!texts_dup(&copy, texts, ARRAY_COUNT(texts))) {
-        vcenter_done(&copy);
-        return err_set(err, ERR_NOMEM, "no memory for a vCenter");
-    }
-    *out = copy;
-    return 0;
+    return members_copy(vcenter_members, from, out, sizeof(*out), "a vCenter", err);
+}
+
+const char *vcenter_difference(const struct vcenter *a, const struct vcenter *b) {
+    const char *member = members_difference(vcenter_members, a, b);
+    if (member)
+        return member;
+    if (a->has_pin != b->has_pin)
+        return "has_pin";
+    return a->has_pin && memcmp(a->pin_sha256, b->pin_sha256, sizeof(a->pin_sha256)) ? "pin_sha256" : NULL;
 }
 
 const char *credential_kind_name(enum credential_kind kind) {
-    return words_get(kind_words, ARRAY_COUNT(kind_words), kind, "unknown");
+    return words_get(kind_words, kind, "unknown");
 }
 
 bool credential_kind_parse(const char *word, enum credential_kind *out) {
-    size_t found;
-    if (!words_find(kind_words, ARRAY_COUNT(kind_words), word, &found))
-        return false;
-    *out = (enum credential_kind)found;
-    return true;
+    return words_find(kind_words, word, out);
 }
 
 const char *credential_state_name(enum credential_state state) {
-    return words_get(credential_words, ARRAY_COUNT(credential_words), state, "unknown");
+    return words_get(credential_words, state, "unknown");
 }
 
 bool credential_state_parse(const char *word, enum credential_state *out) {
-    size_t found;
-    if (!words_find(credential_words, ARRAY_COUNT(credential_words), word, &found))
-        return false;
-    *out = (enum credential_state)found;
-    return true;
+    return words_find(credential_words, word, out);
 }

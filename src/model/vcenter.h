@@ -7,6 +7,7 @@
 
 #include "cleanup.h"
 #include "err.h"
+#include "member.h"
 
 /* Identity is `id`; everything else may change. All texts malloc'ed; NULL: unknown. */
 struct vcenter {
@@ -27,11 +28,36 @@ struct vcenter {
     int64_t created_at_ms;
     int64_t version_no; /* row version, for If-Match */
 };
+static const struct member vcenter_members[] = {
+    MEMBER(vcenter, id, .flags = MEMBER_KEY),
+    MEMBER(vcenter, name),
+    MEMBER(vcenter, address),
+    MEMBER(vcenter, port),
+    MEMBER(vcenter, tunnel_port),
+    MEMBER(vcenter, direct_port),
+    MEMBER_PART_OF("trust"),
+    MEMBER_PART_OF("state"),
+    MEMBER_PART_OF("state_reason"),
+    MEMBER(vcenter, version),
+    MEMBER(vcenter, build),
+    MEMBER(vcenter, api_version),
+    MEMBER_PART_OF("registered"),
+    MEMBER_PART_OF("login_strategy"),
+    MEMBER_PART_OF("last_contact_at"),
+    MEMBER_AS(vcenter, created_at_ms, "created_at_ms", "created_at", .flags = MEMBER_FIXED),
+    MEMBER_AS(vcenter, ca_pem, "ca_pem", NULL),
+    MEMBER_AS(vcenter, extension_key, "extension_key", NULL),
+    MEMBER_AS(vcenter, registered_at_ms, "registered_at_ms", NULL),
+    MEMBER_AS(vcenter, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
+    MEMBERS_END,
+};
 void vcenter_done(struct vcenter *vc);
 void vcenter_free(struct vcenter *vc); /* done + free; NULL is allowed */
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */
 int vcenter_copy(const struct vcenter *from, struct vcenter *out, struct err *err);
 CLEANUP_DEFINE(struct vcenter, vcenter_free);
+/* The name of the first member in which they differ; NULL: none. Static. */
+const char *vcenter_difference(const struct vcenter *a, const struct vcenter *b);
 
 /* What kaasd logs in to one vCenter with, in order of preference: a certificate of its own; a service account (vCenter 8.0U2 or newer)
  * that is tied to its extension; any account with few privileges. */
