@@ -18,10 +18,6 @@ const char *hx_peer_state_name(enum hx_peer_state state) {
     return words_get(hx_peer_state_words, state, "unknown");
 }
 
-bool hx_peer_state_parse(const char *word, enum hx_peer_state *out) {
-    return words_find(hx_peer_state_words, word, out);
-}
-
 void hx_peer_done(struct hx_peer *peer) {
     members_done(hx_peer_members, peer, sizeof(*peer));
 }

@@ -17,7 +17,6 @@
 enum hx_peer_state { HX_PEER_UNKNOWN, HX_PEER_OK, HX_PEER_FAILING };
 extern const char *const hx_peer_state_words[];
 const char *hx_peer_state_name(enum hx_peer_state state); /* "unknown", "ok", "failing"; static, never NULL */
-bool hx_peer_state_parse(const char *word, enum hx_peer_state *out);
 
 /* What came of one sign-in. */
 struct hx_peer_result {

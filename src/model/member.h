@@ -56,6 +56,7 @@ enum member_flag {
     MEMBER_MOVING = 512,   /* changes in memory before it does in the database: no difference (members_difference) */
     MEMBER_NOCASE = 1024,  /* ASCII case does not count */
     MEMBER_EMPTY = 2048,   /* column that is "" where there is no text */
+    MEMBER_CUT = 4096,     /* column that holds no more than the first `max` characters */
 };
 
 struct member {

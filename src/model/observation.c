@@ -54,24 +54,12 @@ const char *vm_power_name(enum vm_power power) {
     return words_get(vm_power_words, power, "unknown");
 }
 
-bool vm_power_parse(const char *word, enum vm_power *out) {
-    return words_find(vm_power_words, word, out);
-}
-
 const char *vm_connection_name(enum vm_connection connection) {
     return words_get(vm_connection_words, connection, "unknown");
 }
 
-bool vm_connection_parse(const char *word, enum vm_connection *out) {
-    return words_find(vm_connection_words, word, out);
-}
-
 const char *host_connection_name(enum host_connection connection) {
     return words_get(host_connection_words, connection, "unknown");
-}
-
-bool host_connection_parse(const char *word, enum host_connection *out) {
-    return words_find(host_connection_words, word, out);
 }
 
 void node_target_done(struct node_target *t) {

@@ -29,7 +29,6 @@ bool vm_match_parse(const char *word, enum vm_match *out);
 enum vm_power { VM_POWER_UNKNOWN, VM_POWER_ON, VM_POWER_OFF, VM_POWER_SUSPENDED, VM_POWER_COUNT };
 extern const char *const vm_power_words[];
 const char *vm_power_name(enum vm_power power); /* "unknown", "on", "off", "suspended" */
-bool vm_power_parse(const char *word, enum vm_power *out);
 
 /* VirtualMachineRuntimeInfo.connectionState */
 enum vm_connection {
@@ -43,7 +42,6 @@ enum vm_connection {
 };
 extern const char *const vm_connection_words[];
 const char *vm_connection_name(enum vm_connection connection); /* "unknown", "connected", ... */
-bool vm_connection_parse(const char *word, enum vm_connection *out);
 
 /* HostRuntimeInfo.connectionState */
 enum host_connection {
@@ -55,7 +53,6 @@ enum host_connection {
 };
 extern const char *const host_connection_words[];
 const char *host_connection_name(enum host_connection connection); /* "unknown", "connected", "not_responding", "disconnected" */
-bool host_connection_parse(const char *word, enum host_connection *out);
 
 /* A node that a watch should look for. Texts malloc'ed; UUIDs as declared, so compare them without case. */
 struct node_target {
@@ -86,15 +83,15 @@ struct node_observation {
     int64_t observed_at_ms; /* wall clock: when this came to be so */
 };
 static const struct member observation_members[] = {
-    MEMBER_AS(node_observation, node_id, "node_id", NULL),
+    MEMBER_AS(node_observation, node_id, "node_id", NULL, .flags = MEMBER_KEY),
     MEMBER_AS(node_observation, match, "vm_match", NULL, .words = vm_match_words, .unknown = VM_MATCH_MISMATCH),
     MEMBER_AS(node_observation, vm_moref, "vm_moref", NULL),
-    MEMBER_AS(node_observation, vm_name, "vm_name", NULL),
+    MEMBER_AS(node_observation, vm_name, "vm_name", NULL, .max = 255, .flags = MEMBER_CUT),
     MEMBER_AS(node_observation, power, "vm_power", NULL, .words = vm_power_words, .unknown = VM_POWER_UNKNOWN),
     MEMBER_AS(node_observation, connection, "vm_connection", NULL, .words = vm_connection_words,
               .unknown = VM_CONNECTION_UNKNOWN),
     MEMBER_AS(node_observation, host_moref, "host_moref", NULL),
-    MEMBER_AS(node_observation, host_name, "host_name", NULL),
+    MEMBER_AS(node_observation, host_name, "host_name", NULL, .max = 255, .flags = MEMBER_CUT),
     MEMBER_AS(node_observation, host_connection, "host_connection", NULL, .words = host_connection_words,
               .unknown = HOST_CONNECTION_UNKNOWN),
     MEMBER_AS(node_observation, cluster_moref, "cluster_moref", NULL),

@@ -5,28 +5,25 @@
 #include <string.h>
 
 #include "cluster_store.h"
+#include "cluster_tx.h"
 #include "db_stmt.h"
-#include "observation_row.h"
 #include "store_tx.h"
 #include "uuid.h"
 
-#define SELECT_CLUSTER                                                                                                                       \
-    "SELECT id, name, description, state, state_reason, state_source, kubernetes_version, api_endpoint, dashboard_url, control_plane_ready," \
-    " control_plane_desired, workers_ready, workers_desired, placement_source, created_at_ms, updated_at_ms, observed_at_ms, version_no,"    \
-    " reported_state, reported_reason, reported_by, reported_at_ms FROM clusters"
-#define CLUSTER_KINDS "tttttttttiiiitiiiittti"
-#define SELECT_PLACEMENT "SELECT cluster_id, vcenter_id, moref FROM cluster_placements"
-#define ORDER_PLACEMENT " ORDER BY cluster_id, vcenter_id, moref"
-#define PLACEMENT_KINDS "ttt"
-#define SELECT_LABEL "SELECT cluster_id, label_key, label_value FROM cluster_labels"
-#define ORDER_LABEL " ORDER BY cluster_id, label_key"
-#define LABEL_KINDS "ttt"
-#define SELECT_NODE                                                                                                                                                 \
-    "SELECT n.cluster_id, n.id, n.name, n.role, n.vcenter_id, n.vm_instance_uuid, n.vm_bios_uuid, n.vm_name, n.kubernetes_version, n.address, " OBSERVATION_COLUMNS \
-    " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id"
-#define ORDER_NODE " ORDER BY n.cluster_id, n.name"
-#define NODE_COLUMNS_COUNT 10
-#define NODE_KINDS "tttttttttt" OBSERVATION_KINDS
+#define SQL_BYTES_MAX 4096
+
+static void cluster_record_done(void *record) {
+    cluster_done(record);
+}
+
+const struct db_table cluster_table = {.name = "clusters",
+                                       .noun = "cluster",
+                                       .members = cluster_members,
+                                       .bytes = sizeof(struct cluster),
+                                       .done = cluster_record_done};
+const struct db_table node_table = {.name = "nodes", .noun = "node", .members = node_members, .bytes = sizeof(struct node)};
+const struct db_table observation_table = {
+    .name = "node_observations", .noun = "node", .members = observation_members, .bytes = sizeof(struct node_observation)};
 
 struct cluster_list {
     struct cluster *items; /* by id */
@@ -49,49 +46,6 @@ struct load {
     struct cluster_list list;
     size_t at; /* where the rows of a list have come to: both sides are in order of the cluster's id */
 };
-
-static void read_texts(const struct db_row *row, struct cluster *c) {
-    c->id = db_row_dup(row, 0);
-    c->name = db_row_dup(row, 1);
-    c->description = db_row_dup(row, 2);
-    c->state_reason = db_row_dup(row, 4);
-    c->state_source = db_row_dup(row, 5);
-    c->kubernetes_version = db_row_dup(row, 6);
-    c->api_endpoint = db_row_dup(row, 7);
-    c->dashboard_url = db_row_dup(row, 8);
-    c->placement_source = db_row_dup(row, 13);
-    c->reported_reason = db_row_dup(row, 19);
-    c->reported_by = db_row_dup(row, 20);
-}
-
-static void read_numbers(const struct db_row *row, struct cluster *c) {
-    c->control_plane_ready = (int)db_row_number(row, 9);
-    c->control_plane_desired = (int)db_row_number(row, 10);
-    c->workers_ready = (int)db_row_number(row, 11);
-    c->workers_desired = (int)db_row_number(row, 12);
-    c->created_at_ms = db_row_number(row, 14);
-    c->updated_at_ms = db_row_number(row, 15);
-    c->observed_at_ms = db_row_number(row, 16);
-    c->version_no = db_row_number(row, 17);
-    c->reported_at_ms = db_row_number(row, 21);
-}
-
-static int add_cluster(const struct db_row *row, void *arg, struct err *err) {
-    struct load *load = arg;
-    void *items = load->list.items;
-    struct cluster *c = db_list_add(&items, &load->list.count, sizeof(*c));
-    load->list.items = items;
-    if (!c)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    read_texts(row, c);
-    read_numbers(row, c);
-    /* a state that only a newer version knows is one we cannot judge */
-    if (!cluster_state_parse(db_row_text(row, 3), &c->state))
-        c->state = CLUSTER_UNKNOWN;
-    if (!cluster_state_parse(db_row_text(row, 18), &c->reported_state))
-        c->reported_state = CLUSTER_UNKNOWN;
-    return 0;
-}
 
 /* The cluster that this row belongs to. NULL only if the snapshot held a row without its cluster, which the foreign key forbids. */
 static struct cluster *find_owner(struct load *load, const struct db_row *row) {
@@ -130,55 +84,69 @@ static int add_label(const struct db_row *row, void *arg, struct err *err) {
 static int add_node(const struct db_row *row, void *arg, struct err *err) {
     struct cluster *c = find_owner(arg, row);
     struct node_observation seen = {0};
-    struct node view = {.id = db_row_lend(row, 1),
-                        .name = db_row_lend(row, 2),
-                        .vcenter_id = db_row_lend(row, 4),
-                        .vm_instance_uuid = db_row_lend(row, 5),
-                        .vm_bios_uuid = db_row_lend(row, 6),
-                        .vm_name = db_row_lend(row, 7),
-                        .kubernetes_version = db_row_lend(row, 8),
-                        .address = db_row_lend(row, 9)};
+    struct node view = {0};
+    size_t at = 1;
     if (!c)
         return 0;
-    if (!node_role_parse(db_row_text(row, 3), &view.role))
-        return err_set(err, ERR_SCHEMA, "a node has an unknown role");
-    if (db_row_text(row, NODE_COLUMNS_COUNT)) { /* it has been seen: then the vCenter is not NULL */
-        observation_row_lend(row, NODE_COLUMNS_COUNT, &seen);
-        seen.node_id = view.id;
+    int rc = db_members_read(row, &at, &node_table, true, &view, err);
+    rc = rc ? rc : db_members_read(row, &at, &observation_table, true, &seen, err);
+    if (rc)
+        return rc;
+    if (seen.node_id)
         view.seen = &seen;
-    }
     void *items = c->nodes;
     struct node *n = db_list_add(&items, &c->nodes_count, sizeof(*n));
     c->nodes = items;
     return n ? node_pack(&view, n, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-/* What belongs to the clusters of a list; the rows of each query are in order of the cluster's id. */
-static const struct part {
-    const char *sql, *kinds;
-    db_row_fn *row;
-} parts[] = {
-    {SELECT_PLACEMENT " WHERE cluster_id BETWEEN ? AND ?" ORDER_PLACEMENT, PLACEMENT_KINDS, add_placement},
-    {SELECT_LABEL " WHERE cluster_id BETWEEN ? AND ?" ORDER_LABEL, LABEL_KINDS, add_label},
-    {SELECT_NODE " WHERE n.cluster_id BETWEEN ? AND ?" ORDER_NODE, NODE_KINDS, add_node},
-};
+/* Runs a query for what belongs to the clusters of a list; its rows are in order of the cluster's id. */
+static int load_part(struct store_tx *tx, struct load *load, const char *sql, const char *kinds, db_row_fn *row,
+                     struct err *err) {
+    const struct cluster *first = load->list.items, *last = first + load->list.count - 1;
+    load->at = 0;
+    return db_query(
+        store_tx_conn(tx),
+        &(struct db_query){
+            .sql = sql, .args = DB_ARGS(db_text(first->id), db_text(last->id)), .columns = kinds, .row = row, .arg = load},
+        err);
+}
+
+static int load_nodes(struct store_tx *tx, struct load *load, struct err *err) {
+    char kinds[DB_COLUMNS_MAX + 1] = "t";
+    _cleanup_strbuf_ struct strbuf sql;
+    strbuf_init(&sql, SQL_BYTES_MAX);
+    strbuf_adds(&sql, "SELECT n.cluster_id, ");
+    db_members_columns(node_members, "n.", &sql, kinds);
+    strbuf_adds(&sql, ", ");
+    db_members_columns(observation_members, "o.", &sql, kinds);
+    strbuf_adds(&sql, " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id WHERE n.cluster_id BETWEEN ? AND ?"
+                      " ORDER BY n.cluster_id, n.name");
+    int rc = strbuf_check(&sql, "a statement", err);
+    return rc ? rc : load_part(tx, load, sql.data, kinds, add_node, err);
+}
 
 static int load_parts(struct store_tx *tx, struct load *load, struct err *err) {
-    int rc = 0;
+    int rc;
     if (!load->list.count)
         return 0;
-    for (size_t i = 0; i < ARRAY_COUNT(parts) && !rc; i++) {
-        load->at = 0;
-        rc = db_query(store_tx_conn(tx),
-                      &(struct db_query){
-                          .sql = parts[i].sql,
-                          .args = DB_ARGS(db_text(load->list.items[0].id), db_text(load->list.items[load->list.count - 1].id)),
-                          .columns = parts[i].kinds,
-                          .row = parts[i].row,
-                          .arg = load},
-                      err);
-    }
-    return rc;
+    rc = load_part(tx, load,
+                   "SELECT cluster_id, vcenter_id, moref FROM cluster_placements WHERE cluster_id BETWEEN ? AND ?"
+                   " ORDER BY cluster_id, vcenter_id, moref",
+                   "ttt", add_placement, err);
+    if (!rc)
+        rc = load_part(tx, load,
+                       "SELECT cluster_id, label_key, label_value FROM cluster_labels WHERE cluster_id BETWEEN ? AND ?"
+                       " ORDER BY cluster_id, label_key",
+                       "ttt", add_label, err);
+    return rc ? rc : load_nodes(tx, load, err);
+}
+
+static int load_rows(struct store_tx *tx, struct load *load, const char *rest, struct db_args args, struct err *err) {
+    struct db_records found = {0};
+    int rc = db_table_query(store_tx_conn(tx), &cluster_table, rest, args, &found, err);
+    load->list = (struct cluster_list){found.items, found.count};
+    return rc ? rc : load_parts(tx, load, err);
 }
 
 /* The array grew by doubling; the record lives long. */
@@ -218,14 +186,8 @@ static void widen_heap(void) {
 static int load_some(struct store_tx *tx, struct load *load, bool *is_end, struct err *err) {
     int rc;
     widen_heap();
-    rc = db_query(store_tx_conn(tx),
-                  &(struct db_query){.sql = SELECT_CLUSTER " WHERE id > ? ORDER BY id LIMIT ?",
-                                     .args = DB_ARGS(db_text(load->after), db_number(CLUSTERS_AT_ONCE)),
-                                     .columns = CLUSTER_KINDS,
-                                     .row = add_cluster,
-                                     .arg = load},
-                  err);
-    rc = rc ? rc : load_parts(tx, load, err);
+    rc =
+        load_rows(tx, load, " WHERE id > ? ORDER BY id LIMIT ?", DB_ARGS(db_text(load->after), db_number(CLUSTERS_AT_ONCE)), err);
     *is_end = load->list.count < CLUSTERS_AT_ONCE;
     if (!rc && load->list.count)
         (void)snprintf(load->after, sizeof(load->after), "%s", load->list.items[load->list.count - 1].id);
@@ -253,14 +215,7 @@ int cluster_store_each(struct store *store, const struct cluster_sink *sink, str
 static int load_one(struct store_tx *tx, void *arg, struct err *err) {
     struct load *load = arg;
     cluster_list_done(&load->list);
-    int rc = db_query(store_tx_conn(tx),
-                      &(struct db_query){.sql = SELECT_CLUSTER " WHERE id = ?",
-                                         .args = DB_ARGS(db_text(load->id)),
-                                         .columns = CLUSTER_KINDS,
-                                         .row = add_cluster,
-                                         .arg = load},
-                      err);
-    return rc ? rc : load_parts(tx, load, err);
+    return load_rows(tx, load, " WHERE id = ?", DB_ARGS(db_text(load->id)), err);
 }
 
 int cluster_store_load(struct store *store, const char *id, struct cluster **out, struct err *err) {

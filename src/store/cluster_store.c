@@ -46,25 +46,9 @@ static int explain_cluster(struct db_conn *conn, int rc, const struct cluster *c
     return db_explain(rc, ERR_EXISTS, err, "a cluster with id %s exists already", c->id);
 }
 
-static struct db_arg reported_state(const struct cluster *c) {
-    return db_text(c->reported_at_ms ? cluster_state_name(c->reported_state) : NULL);
-}
-
 int cluster_tx_insert(struct store_tx *tx, const struct cluster *c, struct err *err) {
     struct db_conn *conn = store_tx_conn(tx);
-    int rc = db_run(
-        conn,
-        "INSERT INTO clusters (id, name, description, state, state_reason, state_source, kubernetes_version, api_endpoint, dashboard_url,"
-        " control_plane_ready, control_plane_desired, workers_ready, workers_desired, placement_source, created_at_ms, updated_at_ms,"
-        " observed_at_ms, reported_state, reported_reason, reported_by, reported_at_ms, version_no)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
-        DB_ARGS(db_text(c->id), db_text(c->name), db_text(c->description), db_text(cluster_state_name(c->state)),
-                db_text(c->state_reason), db_text(c->state_source), db_text(c->kubernetes_version), db_text(c->api_endpoint),
-                db_text(c->dashboard_url), db_number(c->control_plane_ready), db_number(c->control_plane_desired),
-                db_number(c->workers_ready), db_number(c->workers_desired), db_text(c->placement_source),
-                db_number(c->created_at_ms), db_number(c->updated_at_ms), db_number(c->observed_at_ms), reported_state(c),
-                db_text(c->reported_reason), db_text(c->reported_by), db_number(c->reported_at_ms)),
-        NULL, err);
+    int rc = db_table_insert(conn, &cluster_table, c, DB_MORE_NONE, err);
     rc = explain_cluster(conn, rc, c, err);
     rc = rc ? rc : insert_placement(conn, c, err);
     rc = rc ? rc : insert_labels(conn, c, err);
@@ -98,30 +82,10 @@ static int replace_labels(struct db_conn *conn, const struct cluster *c, struct 
     return rc ? rc : insert_labels(conn, c, err);
 }
 
-static int update_row(struct db_conn *conn, const struct cluster *c, struct err *err) {
-    uint64_t met = 0;
-    int rc = db_run(
-        conn,
-        "UPDATE clusters SET name = ?, description = ?, state = ?, state_reason = ?, state_source = ?, kubernetes_version = ?,"
-        " api_endpoint = ?, dashboard_url = ?, control_plane_ready = ?, control_plane_desired = ?, workers_ready = ?, workers_desired = ?,"
-        " placement_source = ?, updated_at_ms = ?, observed_at_ms = ?, reported_state = ?, reported_reason = ?, reported_by = ?,"
-        " reported_at_ms = ?, version_no = version_no + 1 WHERE id = ? AND version_no = ?",
-        DB_ARGS(db_text(c->name), db_text(c->description), db_text(cluster_state_name(c->state)), db_text(c->state_reason),
-                db_text(c->state_source), db_text(c->kubernetes_version), db_text(c->api_endpoint), db_text(c->dashboard_url),
-                db_number(c->control_plane_ready), db_number(c->control_plane_desired), db_number(c->workers_ready),
-                db_number(c->workers_desired), db_text(c->placement_source), db_number(c->updated_at_ms),
-                db_number(c->observed_at_ms), reported_state(c), db_text(c->reported_reason), db_text(c->reported_by),
-                db_number(c->reported_at_ms), db_text(c->id), db_number(c->version_no)),
-        &met, err);
-    rc = explain_cluster(conn, rc, c, err);
-    if (rc || met)
-        return rc;
-    return db_explain_miss(conn, "SELECT COUNT(*) FROM clusters WHERE id = ?", c->id, "cluster", err);
-}
-
 int cluster_tx_update(struct store_tx *tx, const struct cluster *c, unsigned parts, struct err *err) {
     struct db_conn *conn = store_tx_conn(tx);
-    int rc = update_row(conn, c, err);
+    int rc = db_table_update(conn, &cluster_table, c, DB_MORE_NONE, err);
+    rc = explain_cluster(conn, rc, c, err);
     if (!rc && (parts & CLUSTER_PART_PLACEMENT))
         rc = replace_placement(conn, c, err);
     if (!rc && (parts & CLUSTER_PART_LABELS))
@@ -161,7 +125,6 @@ static int note_grant(const struct db_row *row, void *arg, struct err *err) {
 static int remove_cluster(struct store_tx *tx, void *arg, struct err *err) {
     const struct removal *call = arg;
     struct db_conn *conn = store_tx_conn(tx);
-    uint64_t met = 0;
     /* the rows of the lists and the grants go with it (ON DELETE CASCADE) */
     int rc = db_query(conn,
                       &(struct db_query){.sql = "SELECT id FROM grants WHERE cluster_id = ?",
@@ -171,14 +134,8 @@ static int remove_cluster(struct store_tx *tx, void *arg, struct err *err) {
                                          .arg = tx},
                       err);
     rc = rc ? rc : node_tx_forget_seen(conn, call->id, err);
-    rc = rc ? rc
-            : db_run(conn, "DELETE FROM clusters WHERE id = ? AND ? IN (0, version_no)",
-                     DB_ARGS(db_text(call->id), db_number(call->version_no)), &met, err);
-    if (rc)
-        return rc;
-    if (!met)
-        return db_explain_miss(conn, "SELECT COUNT(*) FROM clusters WHERE id = ?", call->id, "cluster", err);
-    rc = store_tx_note_change(tx, CHANGE_CLUSTER, call->id, err);
+    rc = rc ? rc : db_table_delete(conn, &cluster_table, call->id, call->version_no, err);
+    rc = rc ? rc : store_tx_note_change(tx, CHANGE_CLUSTER, call->id, err);
     return rc ? rc : audit_tx_append(tx, call->audit, 1, err);
 }
 

@@ -167,8 +167,10 @@ int db_conn_open(const struct store_options *options, struct db_pulse *pulse, st
 void db_conn_close(struct db_conn *conn) {
     if (!conn)
         return;
-    for (size_t i = 0; i < conn->cached_count; i++)
+    for (size_t i = 0; i < conn->cached_count; i++) {
         mysql_stmt_close(conn->cached[i].stmt);
+        free(conn->cached[i].sql);
+    }
     free(conn->cached);
     if (conn->mysql)
         mysql_close(conn->mysql);

@@ -15,8 +15,9 @@
 struct st_mysql;      /* MYSQL */
 struct st_mysql_stmt; /* MYSQL_STMT */
 
-struct db_cached { /* a prepared statement, known by the address of its (static) text */
-    const char *sql;
+struct db_cached { /* a prepared statement, known by its text */
+    char *sql;
+    size_t bytes;
     struct st_mysql_stmt *stmt;
 };
 

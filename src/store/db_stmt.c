@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "str.h"
 #include "strbuf.h"
 
 #define COLUMN_FIRST_BYTES 256
@@ -47,8 +48,9 @@ static int fail_from_stmt(struct db_conn *conn, MYSQL_STMT *stmt, struct err *er
 }
 
 static struct db_cached *find_cached(struct db_conn *conn, const char *sql) {
+    const size_t bytes = strlen(sql);
     for (size_t i = 0; i < conn->cached_count; i++)
-        if (conn->cached[i].sql == sql)
+        if (conn->cached[i].bytes == bytes && !memcmp(conn->cached[i].sql, sql, bytes))
             return &conn->cached[i];
     return NULL;
 }
@@ -76,14 +78,15 @@ static int get_statement(struct db_conn *conn, const char *sql, MYSQL_STMT **out
     int rc = prepare(conn, sql, &stmt, err);
     if (rc)
         return rc;
+    _cleanup_free_ char *copy = str_dup(sql);
     void *items = conn->cached;
-    cached = db_list_add(&items, &conn->cached_count, sizeof(*cached));
+    cached = copy ? db_list_add(&items, &conn->cached_count, sizeof(*cached)) : NULL;
     conn->cached = items;
     if (!cached) {
         mysql_stmt_close(stmt);
         return err_set(err, ERR_NOMEM, "out of memory");
     }
-    *cached = (struct db_cached){sql, stmt};
+    *cached = (struct db_cached){STEAL(copy), strlen(sql), stmt};
     *out = stmt;
     return 0;
 }
@@ -93,8 +96,9 @@ static void forget_statement(struct db_conn *conn, const char *sql) {
     if (!cached)
         return;
     mysql_stmt_close(cached->stmt);
+    free(cached->sql);
     /* the slot stays with a text that is never asked for: the array must not shrink (db_list_add) */
-    *cached = (struct db_cached){NULL, NULL};
+    *cached = (struct db_cached){NULL, 0, NULL};
 }
 
 static void bind_arg(MYSQL_BIND *bind, const struct db_arg *arg) {
@@ -382,20 +386,6 @@ int db_take_number(const struct db_row *row, void *arg, struct err *err) {
     (void)err;
     *(int64_t *)arg = db_row_number(row, 0);
     return 0;
-}
-
-int db_explain_miss(struct db_conn *conn, const char *count_sql, const char *id, const char *noun, struct err *err) {
-    int64_t count = 0;
-    int rc = db_query(
-        conn,
-        &(struct db_query){.sql = count_sql, .args = DB_ARGS(db_text(id)), .columns = "i", .row = db_take_number, .arg = &count},
-        err);
-    if (rc)
-        return rc;
-    if (!count)
-        return err_set(err, ERR_NOT_FOUND, "there is no such %s", noun);
-    err_set(err, ERR_PRECONDITION, "the %s was changed since it was read", noun);
-    return err_remedy(err, "read it again and repeat the change");
 }
 
 int db_explain(int rc, int code, struct err *err, const char *fmt, ...) {

@@ -1,7 +1,8 @@
 /* Prepared statements: typed arguments in, typed columns out. Layer 2 (store), internal.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The text of a statement must be a string literal: it is prepared once per connection and found again by its address. */
+ * A statement is prepared once per connection and found again by its text. The texts are few: literals, or made from tables of members; what
+ * comes from outside is an argument. */
 #pragma once
 
 #include <stdint.h>
@@ -10,7 +11,7 @@
 #include "err.h"
 
 #define DB_ARGS_MAX 208
-#define DB_COLUMNS_MAX 24
+#define DB_COLUMNS_MAX 32
 #define DB_VALUE_BYTES_MAX (1024U * 1024U) /* greatest text or blob that is read */
 
 enum db_kind { DB_KIND_NULL, DB_KIND_TEXT, DB_KIND_BYTES, DB_KIND_NUMBER };
@@ -75,10 +76,6 @@ void db_row_copy(const struct db_row *row, size_t column, char *out, size_t size
 
 /* A row function that puts the first column into the int64_t behind arg. */
 int db_take_number(const struct db_row *row, void *arg, struct err *err);
-
-/* Says why an UPDATE by id and version met no row: ERR_NOT_FOUND, or ERR_PRECONDITION if `count_sql` ("SELECT COUNT(*) FROM users WHERE
- * id = ?") still counts one. `noun` is "user". */
-int db_explain_miss(struct db_conn *conn, const char *count_sql, const char *id, const char *noun, struct err *err);
 
 /* Replaces what err says by a better text when rc is `code`; detail stays. Returns rc. */
 int db_explain(int rc, int code, struct err *err, const char *fmt, ...) __attribute__((format(printf, 4, 5)));

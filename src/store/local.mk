@@ -41,6 +41,8 @@ src_store_libstore_a_SOURCES = \
     src/store/db_pool.h \
     src/store/db_stmt.c \
     src/store/db_stmt.h \
+    src/store/db_table.c \
+    src/store/db_table.h \
     src/store/grant_store.c \
     src/store/grant_store.h \
     src/store/deed_store.c \
@@ -61,8 +63,6 @@ src_store_libstore_a_SOURCES = \
     src/store/migrate.c \
     src/store/node_tx.c \
     src/store/node_tx.h \
-    src/store/observation_row.c \
-    src/store/observation_row.h \
     src/store/observation_save.c \
     src/store/observation_store.c \
     src/store/observation_store.h \

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster_tx.h"
 #include "db_stmt.h"
-#include "observation_row.h"
 #include "observation_store.h"
 #include "store_tx.h"
 #include "str.h"
@@ -60,14 +60,13 @@ static void known_list_done(struct known_list *list) {
 
 /* -- reading ------------------------------------------------------------------------------------------------------------ */
 
-#define KNOWN_COLUMNS "n.cluster_id, n.vm_instance_uuid, n.vm_bios_uuid, n.vcenter_id, o.bound_by, " OBSERVATION_COLUMNS
-#define KNOWN_KINDS "tttttt" OBSERVATION_KINDS
-#define KNOWN_OBSERVATION 6
+#define SQL_BYTES_MAX 4096
 
 static int add_known(const struct db_row *row, void *arg, struct err *err) {
     struct known_list *list = arg;
     void *items = list->items;
     struct known *k = db_list_add(&items, &list->count, sizeof(*k));
+    size_t at = 6;
     list->items = items;
     if (!k)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -78,37 +77,40 @@ static int add_known(const struct db_row *row, void *arg, struct err *err) {
     db_row_copy(row, 4, k->vcenter_id, sizeof(k->vcenter_id));
     if (!vm_match_parse(db_row_text(row, 5), &k->bound_by))
         k->bound_by = VM_MATCH_NAME;
-    k->has_row = db_row_text(row, KNOWN_OBSERVATION) != NULL;
-    if (k->has_row)
-        observation_row_read(row, KNOWN_OBSERVATION, &k->row);
-    k->row.node_id = db_row_dup(row, 0);
-    return 0;
+    int rc = db_members_read(row, &at, &observation_table, false, &k->row, err);
+    k->has_row = k->row.node_id != NULL;
+    if (!k->has_row)
+        k->row.node_id = db_row_dup(row, 0);
+    return rc;
+}
+
+/* `id` is the column of the node's id, `rest` chooses rows of nodes n and their observations o. */
+static int load_known(struct save *call, const char *id, const char *rest, struct db_args args, struct known_list *out,
+                      struct err *err) {
+    char kinds[DB_COLUMNS_MAX + 1] = "tttttt";
+    _cleanup_strbuf_ struct strbuf sql;
+    strbuf_init(&sql, SQL_BYTES_MAX);
+    strbuf_addf(&sql, "SELECT %s, n.cluster_id, n.vm_instance_uuid, n.vm_bios_uuid, n.vcenter_id, o.bound_by, ", id);
+    db_members_columns(observation_members, "o.", &sql, kinds);
+    strbuf_adds(&sql, rest);
+    int rc = strbuf_check(&sql, "a statement", err);
+    return rc ? rc
+              : db_query(store_tx_conn(call->tx),
+                         &(struct db_query){.sql = sql.data, .args = args, .columns = kinds, .row = add_known, .arg = out}, err);
 }
 
 /* The next rows of this vCenter, up to one batch. */
 static int load_rows(struct save *call, struct known_list *out, struct err *err) {
-    return db_query(
-        store_tx_conn(call->tx),
-        &(struct db_query){.sql = "SELECT o.node_id, " KNOWN_COLUMNS
-                                  " FROM node_observations o LEFT JOIN nodes n ON n.id = o.node_id"
-                                  " WHERE o.vcenter_id = ? AND o.node_id > ? ORDER BY o.node_id LIMIT ?",
-                           .args = DB_ARGS(db_text(call->picture->vcenter_id), db_text(call->after), db_number(BATCH)),
-                           .columns = KNOWN_KINDS,
-                           .row = add_known,
-                           .arg = out},
-        err);
+    return load_known(call, "o.node_id",
+                      " FROM node_observations o LEFT JOIN nodes n ON n.id = o.node_id"
+                      " WHERE o.vcenter_id = ? AND o.node_id > ? ORDER BY o.node_id LIMIT ?",
+                      DB_ARGS(db_text(call->picture->vcenter_id), db_text(call->after), db_number(BATCH)), out, err);
 }
 
 /* One node with its row, of whichever vCenter; none if there is no such node. */
 static int load_node(struct save *call, const char *node_id, struct known_list *out, struct err *err) {
-    return db_query(store_tx_conn(call->tx),
-                    &(struct db_query){.sql = "SELECT n.id, " KNOWN_COLUMNS
-                                              " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id WHERE n.id = ?",
-                                       .args = DB_ARGS(db_text(node_id)),
-                                       .columns = KNOWN_KINDS,
-                                       .row = add_known,
-                                       .arg = out},
-                    err);
+    return load_known(call, "n.id", " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id WHERE n.id = ?",
+                      DB_ARGS(db_text(node_id)), out, err);
 }
 
 static int count_rows(struct save *call, const char *sql, const char *uuid, const char *node_id, int64_t *out, struct err *err) {
@@ -185,23 +187,19 @@ static int remove_orphan(struct save *call, const char *uuid, struct err *err) {
 static int write_row(struct save *call, const struct known *k, const struct node_observation *o, enum vm_match bound_by,
                      struct err *err) {
     struct db_conn *conn = store_tx_conn(call->tx);
+    struct node_observation row = *o;
+    union {
+        const char *in;
+        char *out;
+    } vcenter_id = {.in = call->picture->vcenter_id}; /* only looked at */
     int rc = 0;
+    row.vcenter_id = vcenter_id.out;
+    row.observed_at_ms = call->picture->now_ms;
     if (k->row.vcenter_id) /* there is a row, of this vCenter or of one that gives way */
         rc = db_run(conn, "DELETE FROM node_observations WHERE node_id = ?", DB_ARGS(db_text(k->node_id)), NULL, err);
-    rc =
-        rc ? rc
-           : db_run(
-                 conn,
-                 "INSERT INTO node_observations (node_id, vcenter_id, bound_uuid, bound_by, vm_match, vm_moref, vm_name,"
-                 " vm_power, vm_connection, host_moref, host_name, host_connection, cluster_moref, instance_uuid, bios_uuid,"
-                 " observed_at_ms) VALUES (?, ?, LOWER(?), ?, ?, ?, LEFT(?, 255), ?, ?, ?, LEFT(?, 255), ?, ?, LOWER(?), LOWER(?), ?)",
-                 DB_ARGS(db_text(k->node_id), db_text(call->picture->vcenter_id), db_text(o->bound_uuid),
-                         db_text(o->bound_uuid ? vm_match_name(bound_by) : NULL), db_text(vm_match_name(o->match)),
-                         db_text(o->vm_moref), db_text(o->vm_name), db_text(vm_power_name(o->power)),
-                         db_text(vm_connection_name(o->connection)), db_text(o->host_moref), db_text(o->host_name),
-                         db_text(host_connection_name(o->host_connection)), db_text(o->cluster_moref), db_text(o->instance_uuid),
-                         db_text(o->bios_uuid), db_number(call->picture->now_ms)),
-                 NULL, err);
+    rc = rc ? rc
+            : db_table_insert(conn, &observation_table, &row,
+                              DB_MORE({"bound_by", db_text(o->bound_uuid ? vm_match_name(bound_by) : NULL), NULL}), err);
     return rc ? rc : note(call, k->cluster_id, err);
 }
 

@@ -5,15 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db_stmt.h"
+#include "db_table.h"
 #include "platform_tx.h"
 #include "store_tx.h"
 #include "str.h"
 #include "uuid.h"
 
-#define SELECT_VSPHERE "SELECT vcenter_id, moref, datacenter, name, is_gone FROM vsphere_clusters"
 #define ORDER " ORDER BY vcenter_id, moref"
-#define COLUMN_KINDS "tttti"
+
+static const struct db_table table = {.name = "vsphere_clusters",
+                                      .noun = "vSphere cluster",
+                                      .members = vsphere_cluster_members,
+                                      .bytes = sizeof(struct vsphere_cluster)};
 
 void vsphere_cluster_list_done(struct vsphere_cluster_list *list) {
     if (!list)
@@ -24,79 +27,22 @@ void vsphere_cluster_list_done(struct vsphere_cluster_list *list) {
     *list = (struct vsphere_cluster_list){0};
 }
 
-static int add_cluster(const struct db_row *row, void *arg, struct err *err) {
-    struct vsphere_cluster_list *list = arg;
-    void *items = list->items;
-    struct vsphere_cluster *c = db_list_add(&items, &list->count, sizeof(*c));
-    list->items = items;
-    if (!c)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    db_row_copy(row, 0, c->ref.vcenter_id, sizeof(c->ref.vcenter_id));
-    db_row_copy(row, 1, c->ref.moref, sizeof(c->ref.moref));
-    c->datacenter = db_row_dup(row, 2);
-    c->name = db_row_dup(row, 3);
-    c->is_gone = db_row_number(row, 4) != 0;
-    return 0;
-}
-
-struct load {
-    const char *vcenter_id;
-    const struct object_ref *ref;
-    struct vsphere_cluster_list list;
-};
-
-static int load_of_vcenter(struct db_conn *conn, struct load *call, struct err *err) {
-    return db_query(conn,
-                    &(struct db_query){.sql = SELECT_VSPHERE " WHERE vcenter_id = ?" ORDER,
-                                       .args = DB_ARGS(db_text(call->vcenter_id)),
-                                       .columns = COLUMN_KINDS,
-                                       .row = add_cluster,
-                                       .arg = &call->list},
-                    err);
-}
-
-static int load_list(struct db_conn *conn, void *arg, struct err *err) {
-    struct load *call = arg;
-    vsphere_cluster_list_done(&call->list);
-    if (call->vcenter_id)
-        return load_of_vcenter(conn, call, err);
-    return db_query(
-        conn, &(struct db_query){.sql = SELECT_VSPHERE ORDER, .columns = COLUMN_KINDS, .row = add_cluster, .arg = &call->list},
-        err);
-}
-
 int platform_store_list_vsphere(struct store *store, const char *vcenter_id, struct vsphere_cluster_list *out, struct err *err) {
-    struct load call = {.vcenter_id = vcenter_id};
-    int rc = store_read(store, load_list, &call, err);
-    if (rc)
-        vsphere_cluster_list_done(&call.list);
-    else
-        *out = call.list;
+    struct db_records found;
+    int rc = db_table_list(store, &table, vcenter_id ? " WHERE vcenter_id = ?" ORDER : ORDER,
+                           vcenter_id ? DB_ARGS(db_text(vcenter_id)) : DB_ARGS_NONE, &found, err);
+    if (!rc)
+        *out = (struct vsphere_cluster_list){found.items, found.count};
     return rc;
 }
 
-static int load_one(struct db_conn *conn, void *arg, struct err *err) {
-    struct load *call = arg;
-    vsphere_cluster_list_done(&call->list);
-    return db_query_one(conn,
-                        &(struct db_query){.sql = SELECT_VSPHERE " WHERE vcenter_id = ? AND moref = ?",
-                                           .args = DB_ARGS(db_text(call->ref->vcenter_id), db_text(call->ref->moref)),
-                                           .columns = COLUMN_KINDS,
-                                           .row = add_cluster,
-                                           .arg = &call->list},
-                        "there is no such vSphere cluster", err);
-}
-
 int platform_store_load_vsphere(struct store *store, const struct object_ref *ref, struct vsphere_cluster *out, struct err *err) {
-    struct load call = {.ref = ref};
-    int rc = store_read(store, load_one, &call, err);
-    if (rc) {
-        vsphere_cluster_list_done(&call.list);
-        return rc;
-    }
-    *out = call.list.items[0];
-    free(call.list.items);
-    return 0;
+    _cleanup_free_ void *found = NULL;
+    int rc = db_table_load(store, &table, " WHERE vcenter_id = ? AND moref = ?",
+                           DB_ARGS(db_text(ref->vcenter_id), db_text(ref->moref)), &found, err);
+    if (!rc)
+        memcpy(out, found, sizeof(*out));
+    return rc;
 }
 
 int platform_tx_begin(struct store_tx *tx, const struct platform_seen *seen, struct err *err) {
@@ -119,14 +65,14 @@ struct save {
     const struct platform_seen *seen;
     const struct vsphere_cluster *items;
     size_t count;
-    struct load before;
+    struct vsphere_cluster_list before;
     unsigned changed;
 };
 
 static const struct vsphere_cluster *find_stored(const struct save *call, const struct object_ref *ref) {
-    for (size_t i = 0; i < call->before.list.count; i++)
-        if (object_ref_eq(&call->before.list.items[i].ref, ref))
-            return &call->before.list.items[i];
+    for (size_t i = 0; i < call->before.count; i++)
+        if (object_ref_eq(&call->before.items[i].ref, ref))
+            return &call->before.items[i];
     return NULL;
 }
 
@@ -180,24 +126,28 @@ static int touch(struct store_tx *tx, const struct platform_seen *seen, struct e
 static int save(struct store_tx *tx, void *arg, struct err *err) {
     struct save *call = arg;
     call->changed = 0;
-    vsphere_cluster_list_done(&call->before.list);
+    vsphere_cluster_list_done(&call->before);
+    struct db_records before = {0};
     int rc = platform_tx_begin(tx, call->seen, err);
-    rc = rc ? rc : load_of_vcenter(store_tx_conn(tx), &call->before, err);
+    if (!rc)
+        rc = db_table_query(store_tx_conn(tx), &table, " WHERE vcenter_id = ?" ORDER, DB_ARGS(db_text(call->seen->vcenter_id)),
+                            &before, err);
+    call->before = (struct vsphere_cluster_list){before.items, before.count};
     for (size_t i = 0; i < call->count && !rc; i++)
         rc = save_item(tx, call, &call->items[i], err);
-    for (size_t i = 0; call->seen->is_complete && i < call->before.list.count && !rc; i++)
-        rc = mark_gone(tx, call, &call->before.list.items[i], err);
+    for (size_t i = 0; call->seen->is_complete && i < call->before.count && !rc; i++)
+        rc = mark_gone(tx, call, &call->before.items[i], err);
     return rc || !call->seen->is_complete ? rc : touch(tx, call->seen, err);
 }
 
 int platform_store_save_vsphere(struct store *store, const struct platform_seen *seen, const struct vsphere_cluster *items,
                                 size_t count, unsigned *changed, struct err *err) {
-    struct save call = {.seen = seen, .items = items, .count = count, .before = {.vcenter_id = seen->vcenter_id}};
+    struct save call = {.seen = seen, .items = items, .count = count};
     for (size_t i = 0; i < count; i++)
         if (!str_eq(items[i].ref.vcenter_id, seen->vcenter_id))
             return err_set(err, ERR_INVALID, "a vSphere cluster of another vCenter");
     int rc = store_tx(store, save, &call, err);
-    vsphere_cluster_list_done(&call.before.list);
+    vsphere_cluster_list_done(&call.before);
     if (!rc)
         *changed = call.changed;
     return rc;

@@ -6,13 +6,19 @@
 #include <string.h>
 
 #include "audit_tx.h"
-#include "db_stmt.h"
+#include "db_table.h"
 #include "store_tx.h"
 #include "str.h"
 
-#define COLUMNS "id, name, description, kerberos, subject, may_delegate, is_disabled, created_at_ms, updated_at_ms, version_no"
-#define KINDS "tttttiiiii"
-#define GONE "there is no such service account"
+static void account_done(void *record) {
+    service_account_done(record);
+}
+
+static const struct db_table table = {.name = "service_accounts",
+                                      .noun = "service account",
+                                      .members = service_account_members,
+                                      .bytes = sizeof(struct service_account),
+                                      .done = account_done};
 
 void service_list_done(struct service_list *list) {
     if (!list)
@@ -30,26 +36,6 @@ struct load {
     struct service_list list;
     size_t at; /* where the rows of certificates or HX clusters have come to */
 };
-
-static int add_account(const struct db_row *row, void *arg, struct err *err) {
-    struct load *load = arg;
-    void *items = load->list.items;
-    struct service_account *a = db_list_add(&items, &load->list.count, sizeof(*a));
-    load->list.items = items;
-    if (!a)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    a->id = db_row_dup(row, 0);
-    a->name = db_row_dup(row, 1);
-    a->description = db_row_dup(row, 2);
-    a->kerberos = db_row_dup(row, 3);
-    a->subject = db_row_dup(row, 4);
-    a->may_delegate = db_row_number(row, 5) != 0;
-    a->is_disabled = db_row_number(row, 6) != 0;
-    a->created_at_ms = db_row_number(row, 7);
-    a->updated_at_ms = db_row_number(row, 8);
-    a->version_no = db_row_number(row, 9);
-    return 0;
-}
 
 static struct service_account *account_of(struct load *load, const char *id) {
     while (load->at < load->list.count && strcmp(load->list.items[load->at].id, id) < 0)
@@ -76,18 +62,16 @@ static int query(struct store_tx *tx, struct load *load, struct db_query query, 
     return db_query(store_tx_conn(tx), &query, err);
 }
 
-/* The texts of statements must be literals: one for all accounts, one for a single one. */
 #define BOTH(sql, column, order) (load->id ? sql " WHERE " column " = ?" order : sql order)
 
 static int load_all(struct store_tx *tx, void *arg, struct err *err) {
     struct load *load = arg;
+    struct db_records found = {0};
     int rc;
     service_list_done(&load->list);
-    rc = query(tx, load,
-               (struct db_query){.sql = BOTH("SELECT " COLUMNS " FROM service_accounts", "id", " ORDER BY id"),
-                                 .columns = KINDS,
-                                 .row = add_account},
-               err);
+    rc = db_table_query(store_tx_conn(tx), &table, load->id ? " WHERE id = ?" : " ORDER BY id",
+                        load->id ? DB_ARGS(db_text(load->id)) : DB_ARGS_NONE, &found, err);
+    load->list = (struct service_list){found.items, found.count};
     if (!rc)
         rc = query(tx, load,
                    (struct db_query){.sql = BOTH("SELECT service_id, sha256, not_after_ms FROM service_certificates",
@@ -123,7 +107,7 @@ int service_store_load(struct store *store, const char *id, struct service_accou
     struct load load = {.id = id};
     int rc = load_some(store, &load, err);
     if (!rc && !load.list.count)
-        rc = err_set(err, ERR_NOT_FOUND, GONE);
+        rc = err_set(err, ERR_NOT_FOUND, "there is no such service account");
     if (!rc)
         *out = load.list.items; /* an array of one is one */
     return rc;
@@ -183,11 +167,7 @@ static int insert(struct store_tx *tx, void *arg, struct err *err) {
     int rc = check_room(tx, err);
     if (rc)
         return rc;
-    rc = db_run(store_tx_conn(tx), "INSERT INTO service_accounts (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
-                DB_ARGS(db_text(a->id), db_text(a->name), db_text(a->description), db_text(a->kerberos), db_text(a->subject),
-                        db_number(a->may_delegate), db_number(a->is_disabled), db_number(a->created_at_ms),
-                        db_number(a->updated_at_ms)),
-                NULL, err);
+    rc = db_table_insert(store_tx_conn(tx), &table, a, DB_MORE_NONE, err);
     rc = taken(rc, a, err);
     rc = rc ? rc : write_certificates(tx, a, err);
     rc = rc ? rc : write_hx_clusters(tx, a, err);
@@ -231,27 +211,12 @@ static int end_sessions(struct store_tx *tx, const struct ending *e, struct err 
                        DB_ARGS(db_number(e->now_ms), db_text(e->id), db_number(e->own), db_number(e->delegated)), NULL, err);
 }
 
-static int update_row(struct store_tx *tx, const struct service_account *a, struct err *err) {
-    uint64_t met = 0;
-    int rc = db_run(store_tx_conn(tx),
-                    "UPDATE service_accounts SET name = ?, description = ?, kerberos = ?, subject = ?, may_delegate = ?,"
-                    " is_disabled = ?, updated_at_ms = ?, version_no = version_no + 1 WHERE id = ? AND version_no = ?",
-                    DB_ARGS(db_text(a->name), db_text(a->description), db_text(a->kerberos), db_text(a->subject),
-                            db_number(a->may_delegate), db_number(a->is_disabled), db_number(a->updated_at_ms), db_text(a->id),
-                            db_number(a->version_no)),
-                    &met, err);
-    rc = taken(rc, a, err);
-    if (rc || met)
-        return rc;
-    return db_explain_miss(store_tx_conn(tx), "SELECT COUNT(*) FROM service_accounts WHERE id = ?", a->id, "service account",
-                           err);
-}
-
 static int update(struct store_tx *tx, void *arg, struct err *err) {
     const struct write *call = arg;
     const struct service_account *a = call->account;
     const struct ending ending = {a->id, a->updated_at_ms, call->change.ends_own, call->change.ends_delegated};
-    int rc = update_row(tx, a, err);
+    int rc = db_table_update(store_tx_conn(tx), &table, a, DB_MORE_NONE, err);
+    rc = taken(rc, a, err);
     rc = rc ? rc : write_certificates(tx, a, err);
     rc = rc ? rc : write_hx_clusters(tx, a, err);
     rc = rc ? rc : end_sessions(tx, &ending, err);
@@ -293,12 +258,7 @@ int service_store_note_certificate(struct store *store, const char *id, const st
 static int remove_account(struct store_tx *tx, void *arg, struct err *err) {
     const struct service_removal *what = arg;
     const struct ending ending = {what->id, what->now_ms, true, true};
-    uint64_t met = 0;
-    int rc = db_run(store_tx_conn(tx), "DELETE FROM service_accounts WHERE id = ? AND (? = 0 OR version_no = ?)",
-                    DB_ARGS(db_text(what->id), db_number(what->version_no), db_number(what->version_no)), &met, err);
-    if (!rc && !met)
-        rc = db_explain_miss(store_tx_conn(tx), "SELECT COUNT(*) FROM service_accounts WHERE id = ?", what->id, "service account",
-                             err);
+    int rc = db_table_delete(store_tx_conn(tx), &table, what->id, what->version_no, err);
     rc = rc ? rc : end_sessions(tx, &ending, err);
     return rc ? rc : finish(tx, what->id, what->audit, err);
 }

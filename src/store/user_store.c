@@ -6,21 +6,16 @@
 #include <string.h>
 
 #include "audit_tx.h"
-#include "db_stmt.h"
+#include "db_table.h"
 #include "secret.h"
 #include "session_tx.h"
 #include "store_tx.h"
 #include "str.h"
 
-#define COLUMNS "id, name, full_name, role, is_disabled, must_change_password, created_at_ms, updated_at_ms, version_no"
-#define GONE "there is no such user"
-
-static void user_done(struct user *u) {
-    free(u->id);
-    free(u->name);
-    free(u->full_name);
+static void user_done(void *record) {
+    struct user *u = record;
     secret_free(u->password_hash);
-    *u = (struct user){0};
+    members_done(user_members, u, sizeof(*u));
 }
 
 void user_free(struct user *u) {
@@ -39,90 +34,42 @@ void user_list_done(struct user_list *list) {
     *list = (struct user_list){0};
 }
 
-static int read_user(const struct db_row *row, struct user *u, struct err *err) {
-    u->id = db_row_dup(row, 0);
-    u->name = db_row_dup(row, 1);
-    u->full_name = db_row_dup(row, 2);
-    u->is_disabled = db_row_number(row, 4) != 0;
-    u->must_change_password = db_row_number(row, 5) != 0;
-    u->created_at_ms = db_row_number(row, 6);
-    u->updated_at_ms = db_row_number(row, 7);
-    u->version_no = db_row_number(row, 8);
-    if (!role_parse(db_row_text(row, 3), &u->role))
-        return err_set(err, ERR_SCHEMA, "a user has an unknown role");
+static int read_hash(const struct db_row *row, size_t first, void *record, struct err *err) {
+    struct user *u = record;
+    (void)err;
+    u->password_hash = db_row_dup(row, first);
     return 0;
 }
 
-static struct user *add_slot(struct user_list *list, struct err *err) {
-    void *items = list->items;
-    struct user *u = db_list_add(&items, &list->count, sizeof(*u));
-    list->items = items;
-    if (!u)
-        err_set(err, ERR_NOMEM, "out of memory");
-    return u;
-}
-
-static int add_user(const struct db_row *row, void *arg, struct err *err) {
-    struct user *u = add_slot(arg, err);
-    return u ? read_user(row, u, err) : ERR_NOMEM;
-}
-
-static int add_user_with_hash(const struct db_row *row, void *arg, struct err *err) {
-    struct user *u = add_slot(arg, err);
-    if (!u)
-        return ERR_NOMEM;
-    u->password_hash = db_row_dup(row, 9);
-    return read_user(row, u, err);
-}
-
-static int list_all(struct db_conn *conn, void *arg, struct err *err) {
-    user_list_done(arg);
-    return db_query(
-        conn,
-        &(struct db_query){
-            .sql = "SELECT " COLUMNS " FROM users ORDER BY name_key", .columns = "ttttiiiii", .row = add_user, .arg = arg},
-        err);
-}
+static const struct db_table table_without_hash = {
+    .name = "users", .noun = "user", .members = user_members, .bytes = sizeof(struct user), .done = user_done};
+static const struct db_table table = {.name = "users",
+                                      .noun = "user",
+                                      .members = user_members,
+                                      .bytes = sizeof(struct user),
+                                      .more = ", password_hash",
+                                      .more_kinds = "t",
+                                      .read_more = read_hash,
+                                      .done = user_done};
 
 int user_store_list(struct store *store, struct user_list *out, struct err *err) {
-    struct user_list list = {0};
-    int rc = store_read(store, list_all, &list, err);
-    if (rc)
-        user_list_done(&list);
-    else
-        *out = list;
+    struct db_records found;
+    int rc = db_table_list(store, &table_without_hash, " ORDER BY name_key", DB_ARGS_NONE, &found, err);
+    if (!rc)
+        *out = (struct user_list){found.items, found.count};
     return rc;
 }
 
-struct load {
-    const char *sql, *key;
-    struct user_list list;
-};
-
-static int load(struct db_conn *conn, void *arg, struct err *err) {
-    struct load *call = arg;
-    user_list_done(&call->list);
-    return db_query_one(conn,
-                        &(struct db_query){.sql = call->sql,
-                                           .args = DB_ARGS(db_text(call->key)),
-                                           .columns = "ttttiiiiit",
-                                           .row = add_user_with_hash,
-                                           .arg = &call->list},
-                        GONE, err);
-}
-
-static int load_by(struct store *store, const char *sql, const char *key, struct user **out, struct err *err) {
-    struct load call = {.sql = sql, .key = key};
-    int rc = store_read(store, load, &call, err);
-    if (rc)
-        user_list_done(&call.list);
-    else
-        *out = call.list.items; /* an array of one is one */
+static int load_by(struct store *store, const char *rest, const char *key, struct user **out, struct err *err) {
+    void *found;
+    int rc = db_table_load(store, &table, rest, DB_ARGS(db_text(key)), &found, err);
+    if (!rc)
+        *out = found;
     return rc;
 }
 
 int user_store_load(struct store *store, const char *id, struct user **out, struct err *err) {
-    return load_by(store, "SELECT " COLUMNS ", password_hash FROM users WHERE id = ?", id, out, err);
+    return load_by(store, " WHERE id = ?", id, out, err);
 }
 
 static char *make_key(const char *name) {
@@ -136,7 +83,7 @@ int user_store_load_by_name(struct store *store, const char *name, struct user *
     _cleanup_free_ char *key = make_key(name);
     if (!key)
         return err_set(err, ERR_NOMEM, "out of memory");
-    return load_by(store, "SELECT " COLUMNS ", password_hash FROM users WHERE name_key = ?", key, out, err);
+    return load_by(store, " WHERE name_key = ?", key, out, err);
 }
 
 struct write {
@@ -152,12 +99,9 @@ static int taken(int rc, const struct user *u, struct err *err) {
 static int insert(struct store_tx *tx, void *arg, struct err *err) {
     const struct write *call = arg;
     const struct user *u = call->user;
-    int rc = db_run(store_tx_conn(tx),
-                    "INSERT INTO users (" COLUMNS ", password_hash, name_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)",
-                    DB_ARGS(db_text(u->id), db_text(u->name), db_text(u->full_name), db_text(role_name(u->role)),
-                            db_number(u->is_disabled), db_number(u->must_change_password), db_number(u->created_at_ms),
-                            db_number(u->updated_at_ms), db_text(u->password_hash), db_text(call->key)),
-                    NULL, err);
+    int rc =
+        db_table_insert(store_tx_conn(tx), &table, u,
+                        DB_MORE({"password_hash", db_text(u->password_hash), NULL}, {"name_key", db_text(call->key), NULL}), err);
     rc = taken(rc, u, err);
     rc = rc ? rc : store_tx_note_change(tx, CHANGE_USER, u->id, err);
     return rc ? rc : audit_tx_append(tx, call->change.audit, 1, err);
@@ -217,19 +161,11 @@ static int end_sessions(struct store_tx *tx, const struct write *call, struct er
 
 static int update_row(struct store_tx *tx, const struct write *call, struct err *err) {
     const struct user *u = call->user;
-    uint64_t met = 0;
-    int rc = db_run(
-        store_tx_conn(tx),
-        "UPDATE users SET name = ?, name_key = ?, full_name = ?, role = ?, is_disabled = ?, must_change_password = ?,"
-        " password_hash = COALESCE(?, password_hash), updated_at_ms = ?, version_no = version_no + 1 WHERE id = ? AND version_no = ?",
-        DB_ARGS(db_text(u->name), db_text(call->key), db_text(u->full_name), db_text(role_name(u->role)),
-                db_number(u->is_disabled), db_number(u->must_change_password), db_text(u->password_hash),
-                db_number(u->updated_at_ms), db_text(u->id), db_number(u->version_no)),
-        &met, err);
-    rc = taken(rc, u, err);
-    if (rc || met)
-        return rc;
-    return db_explain_miss(store_tx_conn(tx), "SELECT COUNT(*) FROM users WHERE id = ?", u->id, "user", err);
+    int rc = db_table_update(store_tx_conn(tx), &table, u,
+                             DB_MORE({"password_hash", db_text(u->password_hash), "COALESCE(?, password_hash)"},
+                                     {"name_key", db_text(call->key), NULL}),
+                             err);
+    return taken(rc, u, err);
 }
 
 static int update(struct store_tx *tx, void *arg, struct err *err) {
@@ -288,21 +224,12 @@ static int remove_grants(struct store_tx *tx, const char *principal_id, struct e
               : db_run(store_tx_conn(tx), "DELETE FROM grants WHERE principal_id = ?", DB_ARGS(db_text(principal_id)), NULL, err);
 }
 
-static int remove_row(struct store_tx *tx, const struct user_removal *what, struct err *err) {
-    uint64_t met = 0;
-    int rc = db_run(store_tx_conn(tx), "DELETE FROM users WHERE id = ? AND (? = 0 OR version_no = ?)",
-                    DB_ARGS(db_text(what->id), db_number(what->version_no), db_number(what->version_no)), &met, err);
-    if (rc || met)
-        return rc;
-    return db_explain_miss(store_tx_conn(tx), "SELECT COUNT(*) FROM users WHERE id = ?", what->id, "user", err);
-}
-
 static int remove_user(struct store_tx *tx, void *arg, struct err *err) {
     const struct removal *call = arg;
     const struct user_removal *what = call->what;
     unsigned revoked = 0;
     int rc = keep_an_admin(tx, what->id, err);
-    rc = rc ? rc : remove_row(tx, what, err);
+    rc = rc ? rc : db_table_delete(store_tx_conn(tx), &table, what->id, what->version_no, err);
     rc = rc ? rc : remove_grants(tx, call->principal_id, err);
     rc = rc ? rc : session_tx_revoke(tx, SESSION_TX_PRINCIPAL, call->principal_id, what->now_ms, &revoked, err);
     rc = rc ? rc : store_tx_note_change(tx, CHANGE_USER, what->id, err);

@@ -8,6 +8,7 @@
 
 #include "audit_store.h"
 #include "err.h"
+#include "member.h"
 #include "principal.h"
 #include "store.h"
 
@@ -21,6 +22,19 @@ struct user {
     bool must_change_password;
     int64_t created_at_ms, updated_at_ms;
     int64_t version_no;
+};
+static const struct member user_members[] = {
+    MEMBER(user, id, .flags = MEMBER_KEY),
+    MEMBER_PART_OF("principal_id"),
+    MEMBER(user, name),
+    MEMBER(user, full_name),
+    MEMBER(user, role, .words = role_words, .flags = MEMBER_STRICT),
+    MEMBER_AS(user, is_disabled, "is_disabled", "disabled"),
+    MEMBER(user, must_change_password),
+    MEMBER_AS(user, created_at_ms, "created_at_ms", "created_at", .flags = MEMBER_FIXED),
+    MEMBER_AS(user, updated_at_ms, "updated_at_ms", "updated_at"),
+    MEMBER_AS(user, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
+    MEMBERS_END,
 };
 void user_free(struct user *u); /* the hash is wiped; NULL is allowed */
 CLEANUP_DEFINE(struct user, user_free);
