@@ -7,69 +7,36 @@
 
 #include "cluster_lists.h"
 #include "cluster_store.h"
+#include "member_json.h"
 #include "str.h"
 
-static const struct json_member create_members[] = {
-    {"name", JSON_KIND_STRING, true, false},
-    {"description", JSON_KIND_STRING, false, true},
+/* What is made by hand, beside the members that the table of the record lets an administrator or a report give. */
+static const struct json_member create_more[] = {
     {"vsphere_clusters", JSON_KIND_ARRAY, true, false},
-    {"kubernetes_version", JSON_KIND_STRING, true, false},
-    {"api_endpoint", JSON_KIND_STRING, false, true},
-    {"dashboard_url", JSON_KIND_STRING, false, true},
     {"control_plane", JSON_KIND_OBJECT, true, false},
     {"workers", JSON_KIND_OBJECT, true, false},
     {"state", JSON_KIND_STRING, false, false},
-    {"state_reason", JSON_KIND_STRING, false, true},
     {"labels", JSON_KIND_OBJECT, false, false},
     {"nodes", JSON_KIND_ARRAY, false, false},
     {NULL, JSON_KIND_ANY, false, false},
 };
-
-static const struct json_member patch_members[] = {
-    {"name", JSON_KIND_STRING, false, false},
-    {"description", JSON_KIND_STRING, false, true},
+static const struct json_member patch_more[] = {
     {"vsphere_clusters", JSON_KIND_ARRAY, false, false},
-    {"kubernetes_version", JSON_KIND_STRING, false, false},
-    {"api_endpoint", JSON_KIND_STRING, false, true},
-    {"dashboard_url", JSON_KIND_STRING, false, true},
     {"control_plane", JSON_KIND_OBJECT, false, false},
     {"workers", JSON_KIND_OBJECT, false, false},
     {"state", JSON_KIND_STRING, false, false},
-    {"state_reason", JSON_KIND_STRING, false, true},
     {"labels", JSON_KIND_OBJECT, false, true},
     {"nodes", JSON_KIND_ARRAY, false, true},
     {NULL, JSON_KIND_ANY, false, false},
 };
-
-static const struct json_member status_members[] = {
-    {"state", JSON_KIND_STRING, true, false},
-    {"reason", JSON_KIND_STRING, false, true},
-    {"control_plane", JSON_KIND_OBJECT, false, false},
-    {"workers", JSON_KIND_OBJECT, false, false},
-    {"kubernetes_version", JSON_KIND_STRING, false, false},
-    {"api_endpoint", JSON_KIND_STRING, false, true},
-    {"nodes", JSON_KIND_ARRAY, false, false},
-    {NULL, JSON_KIND_ANY, false, false},
+static const struct json_member status_more[] = {
+    {"state", JSON_KIND_STRING, true, false},          {"reason", JSON_KIND_STRING, false, true},
+    {"control_plane", JSON_KIND_OBJECT, false, false}, {"workers", JSON_KIND_OBJECT, false, false},
+    {"nodes", JSON_KIND_ARRAY, false, false},          {NULL, JSON_KIND_ANY, false, false},
 };
-
-static int take_text(json_t *body, const char *name, char **to, struct err *err) {
-    return json_object_get(body, name) ? str_replace(to, json_get_string(body, name), err) : 0;
-}
-
-static int take_texts(json_t *body, struct cluster *c, struct err *err) {
-    int rc = take_text(body, "name", &c->name, err);
-    if (!rc)
-        rc = take_text(body, "description", &c->description, err);
-    if (!rc)
-        rc = take_text(body, "kubernetes_version", &c->kubernetes_version, err);
-    if (!rc)
-        rc = take_text(body, "api_endpoint", &c->api_endpoint, err);
-    if (!rc)
-        rc = take_text(body, "dashboard_url", &c->dashboard_url, err);
-    if (!rc)
-        rc = take_text(body, "state_reason", &c->state_reason, err);
-    return rc;
-}
+static const struct member_body create_body = {cluster_members, BY_ADMIN, true, create_more};
+static const struct member_body patch_body = {cluster_members, BY_ADMIN, false, patch_more};
+static const struct member_body status_body = {cluster_members, BY_REPORT, false, status_more};
 
 static int read_state(json_t *body, enum cluster_state *out, struct err *err) {
     const char *word = json_get_string(body, "state");
@@ -124,7 +91,7 @@ static int take_counts(json_t *body, bool is_patch, struct cluster *c, struct er
 }
 
 static int take_scalars(json_t *body, bool is_patch, struct cluster *c, struct err *err) {
-    int rc = take_texts(body, c, err);
+    int rc = member_json_read(body, cluster_members, BY_ADMIN, c, err);
     if (!rc)
         rc = take_state(body, c, err);
     return rc ? rc : take_counts(body, is_patch, c, err);
@@ -160,7 +127,7 @@ static int check_new_labels(json_t *labels, struct err *err) {
 int cluster_input_create(json_t *body, const struct dir_platform *platform, struct cluster **out, struct err *err) {
     _cleanup_(cluster_free) struct cluster *c = calloc(1, sizeof(*c));
     unsigned parts = 0;
-    int rc = c ? json_check(body, create_members, NULL, err) : err_set(err, ERR_NOMEM, "out of memory");
+    int rc = c ? member_json_check(body, &create_body, NULL, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (rc)
         return rc;
     c->control_plane_ready = -1;
@@ -181,7 +148,7 @@ int cluster_input_create(json_t *body, const struct dir_platform *platform, stru
 }
 
 int cluster_input_check_patch(json_t *body, struct err *err) {
-    int rc = json_check(body, patch_members, NULL, err);
+    int rc = member_json_check(body, &patch_body, NULL, err);
     if (!rc && !json_object_size(body)) {
         (void)err_set(err, ERR_UNPROCESSABLE, "the patch is empty");
         return err_remedy(err, "name at least one member to change");
@@ -196,7 +163,7 @@ int cluster_input_patch(json_t *body, const struct dir_platform *platform, struc
 }
 
 int cluster_input_check_status(json_t *body, struct err *err) {
-    return json_check(body, status_members, NULL, err);
+    return member_json_check(body, &status_body, NULL, err);
 }
 
 /* The state columns say the same, for programs of the version before. */
@@ -221,9 +188,7 @@ int cluster_input_status(json_t *body, const struct cluster_reporter *by, struct
     if (!rc)
         rc = take_counts(body, true, record, err);
     if (!rc)
-        rc = take_text(body, "kubernetes_version", &record->kubernetes_version, err);
-    if (!rc)
-        rc = take_text(body, "api_endpoint", &record->api_endpoint, err);
+        rc = member_json_read(body, cluster_members, BY_REPORT, record, err);
     if (rc || !json_object_get(body, "nodes"))
         return rc;
     *parts |= CLUSTER_PART_NODES;

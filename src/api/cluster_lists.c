@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "limits.h"
+#include "member_json.h"
 #include "str.h"
 #include "uuid.h"
 
@@ -119,27 +120,9 @@ int cluster_lists_labels(json_t *object, struct cluster *c, struct err *err) {
     return 0;
 }
 
-static const struct json_member declared_node_members[] = {
-    {"name", JSON_KIND_STRING, true, false},
-    {"role", JSON_KIND_STRING, true, false},
-    {"vcenter_id", JSON_KIND_STRING, false, true},
-    {"vm_instance_uuid", JSON_KIND_STRING, false, true},
-    {"vm_bios_uuid", JSON_KIND_STRING, false, true},
-    {"vm_name", JSON_KIND_STRING, false, true},
-    {NULL, JSON_KIND_ANY, false, false},
-};
-
-static const struct json_member reported_node_members[] = {
-    {"name", JSON_KIND_STRING, true, false},
-    {"role", JSON_KIND_STRING, true, false},
-    {"vcenter_id", JSON_KIND_STRING, false, true},
-    {"vm_instance_uuid", JSON_KIND_STRING, false, true},
-    {"vm_bios_uuid", JSON_KIND_STRING, false, true},
-    {"vm_name", JSON_KIND_STRING, false, true},
-    {"kubernetes_version", JSON_KIND_STRING, false, true},
-    {"address", JSON_KIND_STRING, false, true},
-    {NULL, JSON_KIND_ANY, false, false},
-};
+static const struct json_member node_more[] = {{"role", JSON_KIND_STRING, true, false}, {NULL, JSON_KIND_ANY, false, false}};
+static const struct member_body declared_node = {node_members, BY_ADMIN, true, node_more};
+static const struct member_body reported_node = {node_members, BY_REPORT, true, node_more};
 
 static const struct node *find_node(const struct cluster *c, const char *name) {
     for (size_t i = 0; i < c->nodes_count; i++)
@@ -148,36 +131,18 @@ static const struct node *find_node(const struct cluster *c, const char *name) {
     return NULL;
 }
 
-/* A member that is given replaces the text, null empties it. */
-static bool take_text(json_t *item, const char *name, char **to) {
-    const char *value = json_get_string(item, name);
-    if (!json_object_get(item, name))
-        return true;
-    free(*to);
-    *to = str_dup(value);
-    return !value || *to;
-}
-
-static bool take_node_texts(json_t *item, struct node *out) {
-    return take_text(item, "name", &out->name) && take_text(item, "vcenter_id", &out->vcenter_id) &&
-           take_text(item, "vm_instance_uuid", &out->vm_instance_uuid) && take_text(item, "vm_bios_uuid", &out->vm_bios_uuid) &&
-           take_text(item, "vm_name", &out->vm_name) && take_text(item, "kubernetes_version", &out->kubernetes_version) &&
-           take_text(item, "address", &out->address);
-}
-
-/* What a node keeps of the one of the same name: its id and what was reported; in a report, all that the report does not name. */
+/* What a node keeps of the one of the same name: in a report all that it does not name, else its id and what was reported. */
 static int keep_node(const struct node *before, bool is_report, struct node *out, struct err *err) {
     char fresh[UUID_TEXT_BYTES];
-    if (before && is_report)
-        return node_copy(before, out, err);
+    int rc;
     uuid_new(fresh);
-    out->id = str_dup(before ? before->id : fresh);
-    out->kubernetes_version = before ? str_dup(before->kubernetes_version) : NULL;
-    out->address = before ? str_dup(before->address) : NULL;
-    if (!out->id || (before && before->kubernetes_version && !out->kubernetes_version) ||
-        (before && before->address && !out->address))
-        return err_set(err, ERR_NOMEM, "out of memory");
-    return 0;
+    if (!before)
+        return str_replace(&out->id, fresh, err);
+    rc = node_copy(before, out, err);
+    for (const struct member *m = node_members; m->name && !rc && !is_report; m++)
+        if (m->writers & BY_ADMIN)
+            rc = str_replace(member_text_at(m, out), NULL, err);
+    return rc;
 }
 
 /* One list of nodes on its way in. */
@@ -187,7 +152,7 @@ struct nodes_input {
 };
 
 static int check_node(json_t *item, const char *where, bool is_report, enum node_role *role, struct err *err) {
-    int rc = json_check(item, is_report ? reported_node_members : declared_node_members, where, err);
+    int rc = member_json_check(item, is_report ? &reported_node : &declared_node, where, err);
     if (rc)
         return rc;
     if (!node_role_parse(json_get_string(item, "role"), role)) {
@@ -207,7 +172,7 @@ static int read_node(json_t *item, const char *where, const struct nodes_input *
     if (rc)
         return rc;
     out->role = role;
-    return take_node_texts(item, out) ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    return member_json_read(item, node_members, in->is_report ? BY_REPORT : BY_ADMIN, out, err);
 }
 
 static int compare_nodes(const void *a, const void *b) {

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "grant_view.h"
 
+#include "member_json.h"
 #include "name_view.h"
 #include "str.h"
 #include "views.h"
@@ -29,14 +30,8 @@ char *grant_view_object_name(const struct dir_snapshot *snapshot, const struct g
 
 json_t *grant_view_bare(const struct dir_snapshot *snapshot, const struct grant *g) {
     _cleanup_free_ char *name = grant_view_object_name(snapshot, g);
-    json_t *object = json_object();
-    json_put_string(object, "id", g->id);
-    json_put_string(object, "principal_id", g->principal_id);
-    json_put_string(object, "role", g->role);
-    json_put_string(object, "object_kind", grant_object_name(g->object));
-    json_put_string(object, "object_id", g->object_id);
+    json_t *object = member_json_show(grant_members, g);
     view_put_text(object, "object_name", name);
-    view_put_time(object, "created_at", g->created_at_ms);
     return object;
 }
 

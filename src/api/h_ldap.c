@@ -8,6 +8,7 @@
 #include "handlers.h"
 #include "kerberos.h"
 #include "limits.h"
+#include "member_json.h"
 #include "reply.h"
 #include "str.h"
 #include "strbuf.h"
@@ -30,25 +31,11 @@ static json_t *words_view(const char *words) {
 
 /* What is configured, and nothing that changes by itself. */
 static json_t *bare_view(const struct ldap_source *s) {
-    json_t *object = json_object();
-    json_put_string(object, "name", s->name);
-    json_put_string(object, "kind", ldap_kind_name(s->kind));
+    json_t *object = member_json_show(ldap_source_members, s);
     (void)json_object_set_new(object, "urls", words_view(s->urls));
-    view_put_text(object, "ca_file", s->ca_file);
-    view_put_text(object, "ca_pem", s->ca_pem);
-    json_put_string(object, "search_base", s->search_base);
     json_put_string(object, "user_filter", ldap_source_user_filter(s));
-    view_put_text(object, "group_base", s->group_base);
     json_put_string(object, "group_filter", ldap_source_group_filter(s));
-    json_put_string(object, "bind", ldap_bind_name(s->bind));
-    view_put_text(object, "bind_dn", s->bind_dn);
-    json_put_bool(object, "has_bind_password", s->has_password);
-    view_put_text(object, "keytab", s->keytab);
-    view_put_text(object, "principal", s->principal);
     (void)json_object_set_new(object, "realms", words_view(s->realms));
-    json_put_bool(object, "disabled", s->is_disabled);
-    view_put_time(object, "created_at", s->created_at_ms);
-    view_put_time(object, "updated_at", s->updated_at_ms);
     return object;
 }
 
@@ -120,25 +107,17 @@ int h_ldap_show(struct api_call *call, struct http_response *resp, struct err *e
 
 /* -- what is wanted -------------------------------------------------------------------------------------------------------- */
 
-#define TEXT_MEMBERS                                                                                   \
-    {"ca_file", JSON_KIND_STRING, false, true}, {"ca_pem", JSON_KIND_STRING, false, true},             \
-        {"user_filter", JSON_KIND_STRING, false, true}, {"group_base", JSON_KIND_STRING, false, true}, \
-        {"group_filter", JSON_KIND_STRING, false, true}, {"bind_dn", JSON_KIND_STRING, false, true},   \
-        {"bind_password", JSON_KIND_STRING, false, false}, {"keytab", JSON_KIND_STRING, false, true},  \
-        {"principal", JSON_KIND_STRING, false, true}, {"realms", JSON_KIND_ARRAY, false, true},        \
-        {"disabled", JSON_KIND_BOOLEAN, false, false}, {                                               \
-        NULL, JSON_KIND_ANY, false, false                                                              \
-    }
-
-static const struct json_member new_members[] = {
-    {"name", JSON_KIND_STRING, true, false},        {"kind", JSON_KIND_STRING, true, false},
-    {"urls", JSON_KIND_ARRAY, true, false},         {"bind", JSON_KIND_STRING, false, false},
-    {"search_base", JSON_KIND_STRING, true, false}, TEXT_MEMBERS};
-static const struct json_member patch_members[] = {{"kind", JSON_KIND_STRING, false, false},
-                                                   {"urls", JSON_KIND_ARRAY, false, false},
-                                                   {"bind", JSON_KIND_STRING, false, false},
-                                                   {"search_base", JSON_KIND_STRING, false, false},
-                                                   TEXT_MEMBERS};
+static const struct json_member new_more[] = {
+    {"name", JSON_KIND_STRING, true, false},  {"urls", JSON_KIND_ARRAY, true, false},
+    {"realms", JSON_KIND_ARRAY, false, true}, {"bind_password", JSON_KIND_STRING, false, false},
+    {NULL, JSON_KIND_ANY, false, false},
+};
+static const struct json_member patch_more[] = {
+    {"urls", JSON_KIND_ARRAY, false, false},
+    {"realms", JSON_KIND_ARRAY, false, true},
+    {"bind_password", JSON_KIND_STRING, false, false},
+    {NULL, JSON_KIND_ANY, false, false},
+};
 
 /* An array of words as one text. */
 static int read_words(const json_t *array, const char *what, char **out, struct err *err) {
@@ -157,33 +136,14 @@ static int read_words(const json_t *array, const char *what, char **out, struct 
     return rc ? rc : str_replace(out, text.len ? text.data : NULL, err);
 }
 
-static int read_texts(const json_t *body, struct ldap_source *s, struct err *err) {
-    const struct {
-        const char *name;
-        char **text;
-    } members[] = {{"ca_file", &s->ca_file},         {"ca_pem", &s->ca_pem},         {"search_base", &s->search_base},
-                   {"user_filter", &s->user_filter}, {"group_base", &s->group_base}, {"group_filter", &s->group_filter},
-                   {"bind_dn", &s->bind_dn},         {"keytab", &s->keytab},         {"principal", &s->principal}};
-    int rc = 0;
-    for (size_t i = 0; !rc && i < ARRAY_COUNT(members); i++)
-        if (json_object_get(body, members[i].name))
-            rc = str_replace(members[i].text, json_get_string(body, members[i].name), err);
+/* Puts what the body says over what `s` is. */
+static int read_source(const json_t *body, struct ldap_source *s, struct err *err) {
+    int rc = member_json_read(body, ldap_source_members, BY_ADMIN, s, err);
     if (!rc && json_object_get(body, "urls"))
         rc = read_words(json_object_get(body, "urls"), "urls", &s->urls, err);
     if (!rc && json_object_get(body, "realms"))
         rc = read_words(json_object_get(body, "realms"), "realms", &s->realms, err);
     return rc;
-}
-
-/* Puts what the body says over what `s` is. */
-static int read_source(const json_t *body, struct ldap_source *s, struct err *err) {
-    const char *kind = json_get_string(body, "kind"), *bind = json_get_string(body, "bind");
-    if (kind && !ldap_kind_parse(kind, &s->kind))
-        return err_set(err, ERR_UNPROCESSABLE, "the kind \"%.40s\" is none of ad, openldap", kind);
-    if (bind && !ldap_bind_parse(bind, &s->bind))
-        return err_set(err, ERR_UNPROCESSABLE, "the bind \"%.40s\" is none of password, keytab", bind);
-    s->is_disabled = json_get_bool(body, "disabled", s->is_disabled);
-    return read_texts(body, s, err);
 }
 
 /* -- writing --------------------------------------------------------------------------------------------------------------- */
@@ -192,7 +152,9 @@ int h_ldap_add(struct api_call *call, struct http_response *resp, struct err *er
     const struct actor actor = api_actor(call);
     struct directory_wish wish = {0};
     _cleanup_free_ char *name = NULL;
-    int rc = api_read_members(call, new_members, "bind_password", err);
+    struct json_member expected[MEMBER_JSON_MAX];
+    member_json_expect(&(struct member_body){ldap_source_members, BY_ADMIN, true, new_more}, expected);
+    int rc = api_read_members(call, expected, "bind_password", err);
     if (!rc)
         rc = str_replace(&wish.source.name, json_get_string(call->body, "name"), err);
     if (!rc)
@@ -234,7 +196,9 @@ int h_ldap_patch(struct api_call *call, struct http_response *resp, struct err *
     const struct actor actor = api_actor(call);
     struct directory_wish wish = {0};
     int64_t version_no = 0;
-    int rc = api_read_patch(call, patch_members, err);
+    struct json_member expected[MEMBER_JSON_MAX];
+    member_json_expect(&(struct member_body){ldap_source_members, BY_ADMIN, false, patch_more}, expected);
+    int rc = api_read_patch(call, expected, err);
     if (!rc)
         rc = read_current(call, &wish.source, &version_no, err);
     if (!rc)

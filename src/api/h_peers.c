@@ -5,6 +5,7 @@
 
 #include "directory.h"
 #include "handlers.h"
+#include "member_json.h"
 #include "peers.h"
 #include "reply.h"
 #include "str.h"
@@ -28,17 +29,12 @@ static void put_sha256(json_t *object, const char *hex) {
 static json_t *bare_view(const struct dir_platform *platform, const struct hx_peer *peer) {
     const struct hx_cluster *hx = dir_find_hx(platform, peer->hx_id);
     _cleanup_free_ char *spn = hx_peer_spn(peer);
-    json_t *object = json_object(), *cluster = json_object();
+    json_t *object = member_json_show(hx_peer_members, peer), *cluster = json_object();
     json_put_string(cluster, "id", peer->hx_id);
     view_put_text(cluster, "name", hx ? hx->name : NULL);
     (void)json_object_set_new(object, "hx_cluster", cluster);
-    json_put_string(object, "url", peer->url);
     json_put_string(object, "spn", spn);
-    view_put_text(object, "principal", peer->principal);
-    view_put_text(object, "ca_pem", peer->ca_pem);
     put_sha256(object, peer->sha256);
-    view_put_time(object, "created_at", peer->created_at_ms);
-    view_put_time(object, "updated_at", peer->updated_at_ms);
     return object;
 }
 
@@ -115,12 +111,7 @@ int h_peers_show(struct api_call *call, struct http_response *resp, struct err *
 
 /* -- writing --------------------------------------------------------------------------------------------------------------- */
 
-static const struct json_member members[] = {{"url", JSON_KIND_STRING, true, false},
-                                             {"spn", JSON_KIND_STRING, false, true},
-                                             {"principal", JSON_KIND_STRING, false, true},
-                                             {"ca_pem", JSON_KIND_STRING, false, true},
-                                             {"thumbprint_sha256", JSON_KIND_STRING, false, true},
-                                             {NULL, JSON_KIND_ANY, false, false}};
+static const struct json_member no_more[] = {{NULL, JSON_KIND_ANY, false, false}};
 
 /* What is there, if it is what an If-Match speaks of; *version_no 0: nothing is there. *is_given tells whether one did. */
 static int read_current(struct api_call *call, int64_t *version_no, bool *is_given, struct err *err) {
@@ -147,35 +138,23 @@ static int find_hx(struct api_call *call, struct err *err) {
     return err_remedy(err, "compare with GET /v2/hx-clusters");
 }
 
-static int read_wish(struct api_call *call, struct hx_peer *wish, struct err *err) {
-    const struct {
-        const char *text;
-        char **member;
-    } texts[] = {{http_request_param(call->req, "id"), &wish->hx_id},
-                 {json_get_string(call->body, "url"), &wish->url},
-                 {json_get_string(call->body, "spn"), &wish->spn},
-                 {json_get_string(call->body, "principal"), &wish->principal},
-                 {json_get_string(call->body, "ca_pem"), &wish->ca_pem},
-                 {json_get_string(call->body, "thumbprint_sha256"), &wish->sha256}};
-    int rc = 0;
-    for (size_t i = 0; !rc && i < ARRAY_COUNT(texts); i++)
-        rc = str_replace(texts[i].member, texts[i].text, err);
-    return rc;
-}
-
 /* Without If-Match what was read a moment ago is what is replaced, so that nothing is lost to somebody else unseen. */
 int h_peers_put(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct hx_peer wish = {0};
     bool is_given = false;
-    int rc = api_read_members(call, members, NULL, err);
+    struct json_member expected[MEMBER_JSON_MAX];
+    member_json_expect(&(struct member_body){hx_peer_members, BY_ADMIN, true, no_more}, expected);
+    int rc = api_read_members(call, expected, NULL, err);
     if (!rc)
         rc = find_hx(call, err);
     if (!rc)
         rc = read_current(call, &wish.version_no, &is_given, err);
     const int status = wish.version_no ? 200 : 201;
     if (!rc)
-        rc = read_wish(call, &wish, err);
+        rc = str_replace(&wish.hx_id, http_request_param(call->req, "id"), err);
+    if (!rc)
+        rc = member_json_read(call->body, hx_peer_members, BY_ADMIN, &wish, err);
     if (!rc)
         rc = peers_put(call->api->options.peers, &actor, &wish, err);
     hx_peer_done(&wish);

@@ -6,27 +6,18 @@
 #include "access.h"
 #include "handlers.h"
 #include "log.h"
+#include "member_json.h"
 #include "name_lookup.h"
 #include "name_view.h"
 #include "problem.h"
 #include "reply.h"
 #include "str.h"
-#include "views.h"
 
 static const char *const no_query[] = {NULL};
 
 /* Without the name. */
 static json_t *bare_view(const struct role_mapping *m) {
-    json_t *object = json_object();
-    json_put_string(object, "id", m->id);
-    json_put_string(object, "kind", role_mapping_kind_name(m->kind));
-    json_put_string(object, "subject_id", m->subject_id);
-    view_put_text(object, "privilege", m->privilege);
-    json_put_string(object, "role", role_name(m->role));
-    view_put_text(object, "note", m->note);
-    view_put_time(object, "created_at", m->created_at_ms);
-    view_put_time(object, "updated_at", m->updated_at_ms);
-    return object;
+    return member_json_show(role_mapping_members, m);
 }
 
 static json_t *mapping_view(const struct api_call *call, const struct role_mapping *m) {

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "directory.h"
 #include "handlers.h"
+#include "member_json.h"
 #include "problem.h"
 #include "reply.h"
 #include "str.h"
@@ -46,19 +47,10 @@ static json_t *hx_clusters_view(const struct dir_platform *platform, const struc
 
 static json_t *account_view(const struct dir_platform *platform, const struct service_account *a) {
     _cleanup_free_ char *principal_id = service_principal_id(a->id);
-    json_t *object = json_object();
-    json_put_string(object, "id", a->id);
+    json_t *object = member_json_show(service_account_members, a);
     json_put_string(object, "principal_id", principal_id);
-    json_put_string(object, "name", a->name);
-    view_put_text(object, "description", a->description);
-    view_put_text(object, "kerberos", a->kerberos);
-    view_put_text(object, "subject", a->subject);
     json_object_set_new(object, "certificates", certificates_view(a));
     json_object_set_new(object, "hx_clusters", hx_clusters_view(platform, a));
-    json_put_bool(object, "may_delegate", a->may_delegate);
-    json_put_bool(object, "disabled", a->is_disabled);
-    json_put_time(object, "created_at", a->created_at_ms);
-    json_put_time(object, "updated_at", a->updated_at_ms);
     return object;
 }
 

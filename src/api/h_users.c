@@ -6,26 +6,18 @@
 #include "access.h"
 #include "handlers.h"
 #include "limits.h"
+#include "member_json.h"
 #include "problem.h"
 #include "reply.h"
 #include "secret.h"
 #include "str.h"
-#include "views.h"
 
 static const char *const no_query[] = {NULL};
 
 static json_t *user_view(const struct user *u) {
     _cleanup_free_ char *principal_id = str_format("local:%s", u->id);
-    json_t *object = json_object();
-    json_put_string(object, "id", u->id);
+    json_t *object = member_json_show(user_members, u);
     json_put_string(object, "principal_id", principal_id);
-    json_put_string(object, "name", u->name);
-    view_put_text(object, "full_name", u->full_name);
-    json_put_string(object, "role", role_name(u->role));
-    json_put_bool(object, "disabled", u->is_disabled);
-    json_put_bool(object, "must_change_password", u->must_change_password);
-    view_put_time(object, "created_at", u->created_at_ms);
-    view_put_time(object, "updated_at", u->updated_at_ms);
     return object;
 }
 

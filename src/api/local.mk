@@ -51,6 +51,8 @@ src_api_libapi_a_SOURCES = \
     src/api/list_memo.h \
     src/api/list_wait.c \
     src/api/list_wait.h \
+    src/api/member_json.c \
+    src/api/member_json.h \
     src/api/name_lookup.c \
     src/api/name_lookup.h \
     src/api/name_view.c \

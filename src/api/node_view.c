@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "node_view.h"
 
+#include "member_json.h"
 #include "query.h"
 #include "rollup.h"
 #include "views.h"
@@ -54,16 +55,7 @@ static json_t *vsphere_cluster(const struct dir_platform *platform, const struct
 }
 
 json_t *view_node(const struct dir_platform *platform, const struct node *node) {
-    json_t *object = json_object();
-    json_put_string(object, "id", node->id);
-    json_put_string(object, "name", node->name);
-    json_put_string(object, "role", node_role_name(node->role));
-    view_put_text(object, "kubernetes_version", node->kubernetes_version);
-    view_put_text(object, "address", node->address);
-    view_put_text(object, "vcenter_id", node->vcenter_id);
-    view_put_text(object, "vm_instance_uuid", node->vm_instance_uuid);
-    view_put_text(object, "vm_bios_uuid", node->vm_bios_uuid);
-    view_put_text(object, "vm_name", node->vm_name);
+    json_t *object = member_json_show(node_members, node);
     json_put_string(object, "state", rollup_is_down(node->seen) ? "not_ready" : "unknown");
     (void)json_object_set_new(object, "vm", vm(node->seen));
     (void)json_object_set_new(object, "host", host(node->seen));

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "member_json.h"
 #include "problem.h"
 #include "str.h"
 
@@ -33,17 +34,11 @@ static json_t *placed(const struct dir_platform *platform, const struct object_r
 }
 
 json_t *view_hx_cluster(const struct dir_platform *platform, const struct hx_cluster *hx) {
-    json_t *object = json_object();
-    json_put_string(object, "id", hx->id);
-    json_put_string(object, "name", hx->name);
+    json_t *object = member_json_show(hx_cluster_members, hx);
     json_put_string(object, "name_source", hx->is_name_set ? "admin" : "discovered");
-    view_put_text(object, "hx_uuid", hx->hx_uuid);
-    json_put_string(object, "vcenter_id", hx->vsphere_cluster.vcenter_id);
     (void)json_object_set_new(object, "vsphere_cluster", placed(platform, &hx->vsphere_cluster));
-    view_put_text(object, "management_address", hx->address);
     view_put_text(object, "address_source", hx->address ? "admin" : NULL);
     json_put_bool(object, "present", !hx->is_gone);
-    json_put_time(object, "last_seen_at", hx->seen_at_ms);
     return object;
 }
 
@@ -114,22 +109,12 @@ static void put_state(json_t *object, const struct link_report *report) {
 }
 
 json_t *view_vcenter(const struct vcenter *vc, const struct link_report *report) {
-    json_t *object = json_object();
-    json_put_string(object, "id", vc->id);
-    json_put_string(object, "name", vc->name);
-    json_put_string(object, "address", vc->address);
-    json_put_int(object, "port", vc->port);
-    json_put_int(object, "tunnel_port", vc->tunnel_port);
-    json_put_int(object, "direct_port", vc->direct_port);
+    json_t *object = member_json_show(vcenter_members, vc);
     (void)json_object_set_new(object, "trust", view_trust(vc));
     put_state(object, report);
-    view_put_text(object, "version", vc->version);
-    view_put_text(object, "build", vc->build);
-    view_put_text(object, "api_version", vc->api_version);
     json_put_bool(object, "registered", vc->registered_at_ms != 0);
     put_strategy(object, "login_strategy", report);
     view_put_time(object, "last_contact_at", report->last_contact_ms);
-    json_put_time(object, "created_at", vc->created_at_ms);
     return object;
 }
 

@@ -12,6 +12,7 @@
 #include "digest.h"
 #include "json.h"
 #include "limits.h"
+#include "str.h"
 #include "strbuf.h"
 
 /* Far above what the limits of limits.h allow (about 500 KB): one large record must never keep the list from being built. */
@@ -60,13 +61,6 @@ static void put_text_or_null(struct strbuf *out, const char *start, const char *
         strbuf_adds(out, "null");
 }
 
-static void put_time_or_null(struct strbuf *out, const char *start, int64_t wall_ms) {
-    char text[CLOCK_RFC3339_BYTES];
-    if (wall_ms)
-        clock_format(wall_ms, text);
-    put_text_or_null(out, start, wall_ms ? text : NULL);
-}
-
 static void put_number(struct strbuf *out, const char *start, size_t value) {
     char digits[24];
     char *at = digits + sizeof(digits);
@@ -79,8 +73,7 @@ static void put_number(struct strbuf *out, const char *start, size_t value) {
     strbuf_adds(out, at);
 }
 
-static void put_replicas(struct strbuf *out, const char *start, int ready, int desired) {
-    strbuf_adds(out, start);
+static void put_replicas(struct strbuf *out, int ready, int desired) {
     if (ready < 0)
         strbuf_adds(out, "{\"ready\":null");
     else
@@ -137,8 +130,10 @@ static size_t count_hidden(const struct cluster *c, uint64_t mask) {
     return hidden;
 }
 
-static void put_placement(struct strbuf *out, const struct cluster *c, const struct dir_platform *platform, uint64_t mask) {
-    put_text(out, ",\"placement\":{\"source\":", c->placement_source);
+static void put_placement(struct strbuf *out, const struct dir_cluster *entry, const struct dir_platform *platform,
+                          uint64_t mask) {
+    const struct cluster *c = entry->record;
+    put_text(out, "{\"source\":", c->placement_source);
     strbuf_adds(out, ",\"vsphere_clusters\":[");
     put_placed(out, c, platform, mask);
     strbuf_adds(out, "],\"hx_clusters\":[");
@@ -148,7 +143,7 @@ static void put_placement(struct strbuf *out, const struct cluster *c, const str
 }
 
 static void put_labels(struct strbuf *out, const struct cluster *c) {
-    strbuf_adds(out, ",\"labels\":{");
+    strbuf_addc(out, '{');
     for (size_t i = 0; i < c->labels_count; i++) {
         if (i)
             strbuf_addc(out, ',');
@@ -160,28 +155,55 @@ static void put_labels(struct strbuf *out, const struct cluster *c) {
 }
 
 /* Names of virtual machines and hosts are for those who see every part. */
-static const char *reason(const struct dir_cluster *entry, uint64_t mask) {
+static char *reason(const struct dir_cluster *entry, uint64_t mask) {
     return mask == entry->full_mask ? entry->record->state_reason : entry->reason_partial;
 }
 
-static void put_cluster(struct strbuf *out, const struct dir_cluster *entry, const struct dir_platform *platform, uint64_t mask) {
+static void put_part(struct strbuf *out, const char *name, const struct dir_cluster *entry, const struct dir_platform *platform,
+                     uint64_t mask) {
     const struct cluster *c = entry->record;
-    put_text(out, "{\"id\":", c->id);
-    put_text(out, ",\"name\":", c->name);
-    put_text_or_null(out, ",\"description\":", c->description);
-    put_text(out, ",\"state\":", cluster_state_name(c->state));
-    put_text_or_null(out, ",\"state_reason\":", reason(entry, mask));
-    put_text(out, ",\"state_source\":", c->state_source);
-    put_text(out, ",\"kubernetes_version\":", c->kubernetes_version);
-    put_text_or_null(out, ",\"api_endpoint\":", c->api_endpoint);
-    put_text_or_null(out, ",\"dashboard_url\":", c->dashboard_url);
-    put_replicas(out, ",\"control_plane\":", c->control_plane_ready, c->control_plane_desired);
-    put_replicas(out, ",\"workers\":", c->workers_ready, c->workers_desired);
-    put_placement(out, c, platform, mask);
-    put_labels(out, c);
-    put_time_or_null(out, ",\"created_at\":", c->created_at_ms);
-    put_time_or_null(out, ",\"updated_at\":", c->updated_at_ms);
-    put_time_or_null(out, ",\"observed_at\":", c->observed_at_ms);
+    if (str_eq(name, "control_plane"))
+        put_replicas(out, c->control_plane_ready, c->control_plane_desired);
+    else if (str_eq(name, "workers"))
+        put_replicas(out, c->workers_ready, c->workers_desired);
+    else if (str_eq(name, "placement"))
+        put_placement(out, entry, platform, mask);
+    else
+        put_labels(out, c);
+}
+
+static void put_value(struct strbuf *out, const struct member *m, const struct cluster *c) {
+    const char *text = member_text(m, c);
+    char time[CLOCK_RFC3339_BYTES];
+    if (m->kind == MEMBER_LONG) {
+        const int64_t wall_ms = member_number(m, c);
+        if (wall_ms)
+            clock_format(wall_ms, time);
+        put_text_or_null(out, "", wall_ms ? time : NULL);
+    } else if (text || m->flags & MEMBER_OPTIONAL) {
+        put_text_or_null(out, "", text);
+    } else {
+        put_string(out, "");
+    }
+}
+
+static void put_cluster(struct strbuf *out, const struct dir_cluster *entry, const struct dir_platform *platform, uint64_t mask) {
+    struct cluster shown = *entry->record;
+    char before = '{';
+    shown.state_reason = reason(entry, mask);
+    for (const struct member *m = cluster_members; m->name; m++) {
+        if (!m->json || m->flags & MEMBER_HIDDEN)
+            continue;
+        strbuf_addc(out, before);
+        strbuf_addc(out, '"');
+        strbuf_adds(out, m->json);
+        strbuf_adds(out, "\":");
+        if (m->kind == MEMBER_PART)
+            put_part(out, m->json, entry, platform, mask);
+        else
+            put_value(out, m, &shown);
+        before = ',';
+    }
     strbuf_addc(out, '}');
 }
 

@@ -29,8 +29,7 @@ const char *cluster_state_name(enum cluster_state state); /* "unknown", "creatin
 bool cluster_state_parse(const char *word, enum cluster_state *out);
 
 enum node_role { NODE_CONTROL_PLANE, NODE_WORKER };
-extern const char *const node_role_words[];
-const char *node_role_name(enum node_role role); /* "control_plane", "worker" */
+extern const char *const node_role_words[]; /* "control_plane", "worker" */
 bool node_role_parse(const char *word, enum node_role *out);
 
 /* As declared; what is observed of it hangs below. */
@@ -49,7 +48,7 @@ struct node {
 static const struct member node_members[] = {
     MEMBER(node, id, .rule = RULE_UUID, .flags = MEMBER_KEY),
     MEMBER(node, name, .rule = RULE_LINE, .max = KAAS_NODE_NAME_CHARS_MAX, .writers = BY_ADMIN | BY_REPORT),
-    MEMBER(node, role, .words = node_role_words, .rule = RULE_WORD, .writers = BY_ADMIN | BY_REPORT, .flags = MEMBER_STRICT),
+    MEMBER(node, role, .words = node_role_words, .rule = RULE_WORD, .flags = MEMBER_STRICT),
     MEMBER(node, kubernetes_version, .rule = RULE_KUBERNETES_VERSION, .writers = BY_REPORT, .flags = MEMBER_OPTIONAL),
     MEMBER(node, address, .rule = RULE_IP_ADDRESS, .writers = BY_REPORT, .flags = MEMBER_OPTIONAL),
     MEMBER(node, vcenter_id, .rule = RULE_UUID, .writers = BY_ADMIN | BY_REPORT, .flags = MEMBER_OPTIONAL | MEMBER_NOCASE),
@@ -59,6 +58,11 @@ static const struct member node_members[] = {
            .flags = MEMBER_OPTIONAL | MEMBER_NOCASE | MEMBER_LOWER),
     MEMBER(node, vm_name, .rule = RULE_LINE, .max = KAAS_VM_NAME_CHARS_MAX, .writers = BY_ADMIN | BY_REPORT,
            .flags = MEMBER_OPTIONAL),
+    MEMBER_PART_OF("state"),
+    MEMBER_PART_OF("vm"),
+    MEMBER_PART_OF("host"),
+    MEMBER_PART_OF("vsphere_cluster"),
+    MEMBER_PART_OF("observed_at"),
     MEMBERS_END,
 };
 void node_done(struct node *n); /* NULL is allowed */
@@ -113,6 +117,10 @@ static const struct member cluster_members[] = {
     MEMBER(cluster, kubernetes_version, .rule = RULE_KUBERNETES_VERSION, .writers = BY_ADMIN | BY_REPORT),
     MEMBER(cluster, api_endpoint, .rule = RULE_HTTPS_URL, .writers = BY_ADMIN | BY_REPORT, .flags = MEMBER_OPTIONAL),
     MEMBER(cluster, dashboard_url, .rule = RULE_HTTPS_URL, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER_PART_OF("control_plane"),
+    MEMBER_PART_OF("workers"),
+    MEMBER_PART_OF("placement"),
+    MEMBER_PART_OF("labels"),
     MEMBER_AS(cluster, control_plane_ready, "control_plane_ready", "control_plane.ready", .rule = RULE_COUNT,
               .max = KAAS_REPLICAS_COUNT_MAX, .flags = MEMBER_HIDDEN),
     MEMBER_AS(cluster, control_plane_desired, "control_plane_desired", "control_plane.desired", .rule = RULE_COUNT,

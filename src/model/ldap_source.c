@@ -21,20 +21,8 @@
 const char *const ldap_kind_words[] = {[LDAP_KIND_AD] = "ad", [LDAP_KIND_OPENLDAP] = "openldap", NULL};
 const char *const ldap_bind_words[] = {[LDAP_BIND_PASSWORD] = "password", [LDAP_BIND_KEYTAB] = "keytab", NULL};
 
-const char *ldap_kind_name(enum ldap_kind kind) {
-    return words_get(ldap_kind_words, kind, "unknown");
-}
-
-bool ldap_kind_parse(const char *word, enum ldap_kind *out) {
-    return words_find(ldap_kind_words, word, out);
-}
-
 const char *ldap_bind_name(enum ldap_bind bind) {
     return words_get(ldap_bind_words, bind, "unknown");
-}
-
-bool ldap_bind_parse(const char *word, enum ldap_bind *out) {
-    return words_find(ldap_bind_words, word, out);
 }
 
 void ldap_source_done(struct ldap_source *source) {

@@ -22,9 +22,7 @@ enum ldap_kind {
     LDAP_KIND_AD,       /* SIDs, tokenGroups, userAccountControl */
     LDAP_KIND_OPENLDAP, /* entryUUID, memberOf, groupOfNames */
 };
-extern const char *const ldap_kind_words[];
-const char *ldap_kind_name(enum ldap_kind kind); /* "ad", "openldap"; static, never NULL */
-bool ldap_kind_parse(const char *word, enum ldap_kind *out);
+extern const char *const ldap_kind_words[]; /* "ad", "openldap" */
 
 /* What kaasd itself looks things up with. */
 enum ldap_bind {
@@ -33,7 +31,6 @@ enum ldap_bind {
 };
 extern const char *const ldap_bind_words[];
 const char *ldap_bind_name(enum ldap_bind bind); /* "password", "keytab"; static, never NULL */
-bool ldap_bind_parse(const char *word, enum ldap_bind *out);
 
 /* All texts malloc'ed; NULL: not given. Lists are texts separated by one blank. */
 struct ldap_source {

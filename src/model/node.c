@@ -25,10 +25,6 @@ static const struct {
     {offsetof(struct node_observation, instance_uuid), offsetof(struct node, vm_instance_uuid)},
 };
 
-const char *node_role_name(enum node_role role) {
-    return words_get(node_role_words, role, "worker");
-}
-
 bool node_role_parse(const char *word, enum node_role *out) {
     return words_find(node_role_words, word, out);
 }

@@ -19,10 +19,6 @@ const char *const role_mapping_kind_words[] = {
 };
 _Static_assert(ARRAY_COUNT(role_mapping_kind_words) - 1 == ROLE_MAPPING_PRIVILEGE + 1, "one word for each kind");
 
-const char *role_mapping_kind_name(enum role_mapping_kind kind) {
-    return words_get(role_mapping_kind_words, kind, "unknown");
-}
-
 bool role_mapping_kind_parse(const char *word, enum role_mapping_kind *out) {
     return words_find(role_mapping_kind_words, word, out);
 }

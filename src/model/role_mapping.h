@@ -18,8 +18,7 @@ enum role_mapping_kind {
     ROLE_MAPPING_MEMBER,    /* the id of a group, or of a person */
     ROLE_MAPPING_PRIVILEGE, /* a privilege that a vCenter's own people have on its root folder */
 };
-extern const char *const role_mapping_kind_words[];
-const char *role_mapping_kind_name(enum role_mapping_kind kind); /* "member", "vcenter_privilege" */
+extern const char *const role_mapping_kind_words[]; /* "member", "vcenter_privilege" */
 bool role_mapping_kind_parse(const char *word, enum role_mapping_kind *out);
 
 struct role_mapping {

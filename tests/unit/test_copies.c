@@ -5,7 +5,13 @@
 #include "unit.h"
 
 #include "cluster.h"
+#include "grant.h"
+#include "hx_peer.h"
+#include "ldap_source.h"
+#include "platform.h"
 #include "principal.h"
+#include "role_mapping.h"
+#include "service_account.h"
 #include "session.h"
 #include "str.h"
 #include "vcenter.h"
@@ -293,6 +299,54 @@ static void packed_nodes(void **state) {
     cluster_done(&copy);
 }
 
+/* -- tables of members --------------------------------------------------------------------------------------------------- */
+
+struct range {
+    size_t offset, bytes;
+};
+#define BY_HAND(record, member) \
+    { offsetof(struct record, member), sizeof(((struct record *)0)->member) }
+
+/* Each text, time and list of a record is a member of its table, or made by hand: no eight bytes in a row belong to neither. Between two
+ * members there are up to seven. */
+static void assert_complete(const char *name, size_t bytes, const struct member *members, const struct range *by_hand) {
+    bool is_known[4096] = {false};
+    size_t unknown = 0;
+    assert_true(bytes <= UNIT_COUNT(is_known));
+    for (const struct member *m = members; m->name; m++)
+        memset(&is_known[m->offset], true, m->bytes);
+    for (; by_hand->bytes; by_hand++)
+        memset(&is_known[by_hand->offset], true, by_hand->bytes);
+    for (size_t i = 0; i < bytes; i++) {
+        unknown = is_known[i] ? 0 : unknown + 1;
+        if (unknown == sizeof(void *))
+            fail_msg("struct %s: what lies at %zu stands in no table", name, i + 1 - unknown);
+    }
+}
+
+#define COMPLETE(record, members, ...) \
+    assert_complete(#record, sizeof(struct record), members, (const struct range[]){__VA_ARGS__, {0, 0}})
+#define NOTHING \
+    { 0, 0 }
+
+static void tables_are_complete(void **state) {
+    (void)state;
+    COMPLETE(cluster, cluster_members, BY_HAND(cluster, placement), BY_HAND(cluster, labels), BY_HAND(cluster, labels_count),
+             BY_HAND(cluster, nodes), BY_HAND(cluster, nodes_count));
+    COMPLETE(node, node_members, BY_HAND(node, seen), BY_HAND(node, block));
+    COMPLETE(node_observation, observation_members, NOTHING);
+    COMPLETE(vcenter, vcenter_members, BY_HAND(vcenter, pin_sha256), BY_HAND(vcenter, has_pin));
+    COMPLETE(vsphere_cluster, vsphere_cluster_members, NOTHING);
+    COMPLETE(hx_cluster, hx_cluster_members, NOTHING);
+    COMPLETE(grant, grant_members, NOTHING);
+    COMPLETE(role_mapping, role_mapping_members, NOTHING);
+    COMPLETE(ldap_source, ldap_source_members, NOTHING);
+    COMPLETE(hx_peer, hx_peer_members, NOTHING);
+    COMPLETE(service_account, service_account_members, BY_HAND(service_account, certificates),
+             BY_HAND(service_account, certificates_count), BY_HAND(service_account, hx_clusters),
+             BY_HAND(service_account, hx_clusters_count));
+}
+
 static void empty_structs(void **state) {
     const struct cluster from = {0};
     struct cluster *copy = calloc(1, sizeof(*copy));
@@ -310,6 +364,7 @@ int main(void) {
         cmocka_unit_test(vcenters),
         cmocka_unit_test(clusters),
         cmocka_unit_test(packed_nodes),
+        cmocka_unit_test(tables_are_complete),
         cmocka_unit_test(empty_structs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,6 @@ static void all_words(void **state) {
                 "vcenter-password");
     CHECK_WORDS(cluster_state, cluster_state_name, cluster_state_parse, "unknown", "creating", "ready", "updating", "degraded",
                 "unreachable", "failed", "deleting");
-    CHECK_WORDS(node_role, node_role_name, node_role_parse, "control_plane", "worker");
     CHECK_WORDS(grant_object, grant_object_name, grant_object_parse, "cluster", "vsphere_cluster", "hx_cluster");
     CHECK_WORDS(credential_state, credential_state_name, credential_state_parse, "pending", "active", "retired");
     CHECK_WORDS(change_kind, change_kind_name, change_kind_parse, "cluster", "vsphere_cluster", "hx_cluster", "vcenter", "grant",

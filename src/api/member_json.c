@@ -1,0 +1,85 @@
+/* Bodies and answers by the table of a record's members. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "member_json.h"
+
+#include "str.h"
+#include "strbuf.h"
+
+#define WORDS_BYTES_MAX 512
+
+static bool is_string(const struct member *m) {
+    return m->kind == MEMBER_TEXT || m->kind == MEMBER_CHARS || m->words;
+}
+
+static struct json_member expect(const struct member *m, bool is_new) {
+    const bool is_optional = m->flags & MEMBER_OPTIONAL;
+    const enum json_kind kind = is_string(m) ? JSON_KIND_STRING : m->kind == MEMBER_BOOL ? JSON_KIND_BOOLEAN : JSON_KIND_INTEGER;
+    return (struct json_member){m->json, kind, is_new && !is_optional, is_optional && m->kind == MEMBER_TEXT};
+}
+
+void member_json_expect(const struct member_body *body, struct json_member out[MEMBER_JSON_MAX]) {
+    size_t count = 0;
+    for (const struct member *m = body->members; m->name && count < MEMBER_JSON_MAX - 1; m++)
+        if (m->writers & body->writer)
+            out[count++] = expect(m, body->is_new);
+    for (const struct json_member *m = body->more; m->name && count < MEMBER_JSON_MAX - 1; m++)
+        out[count++] = *m;
+    out[count] = (struct json_member){.name = NULL};
+}
+
+int member_json_check(json_t *object, const struct member_body *body, const char *where, struct err *err) {
+    struct json_member all[MEMBER_JSON_MAX];
+    member_json_expect(body, all);
+    return json_check(object, all, where, err);
+}
+
+static int refuse_word(const struct member *m, const char *word, struct err *err) {
+    _cleanup_strbuf_ struct strbuf known;
+    strbuf_init(&known, WORDS_BYTES_MAX);
+    for (const char *const *item = m->words; *item; item++)
+        strbuf_addf(&known, "%s%s", item == m->words ? "" : ", ", *item);
+    return err_set(err, ERR_UNPROCESSABLE, "the %s \"%.40s\" is none of %s", m->json, word, known.data);
+}
+
+static int read_member(const json_t *value, const struct member *m, void *record, struct err *err) {
+    if (m->kind == MEMBER_TEXT)
+        return str_replace(member_text_at(m, record), json_string_value(value), err);
+    if (m->words)
+        return member_set_word(m, record, json_string_value(value)) ? 0 : refuse_word(m, json_string_value(value), err);
+    member_set_number(m, record, json_is_boolean(value) ? json_is_true(value) : json_integer_value(value));
+    return 0;
+}
+
+int member_json_read(const json_t *object, const struct member *members, enum member_writer writer, void *record,
+                     struct err *err) {
+    for (const struct member *m = members; m->name; m++) {
+        const json_t *value = m->writers & writer ? json_object_get(object, m->json) : NULL;
+        int rc = value ? read_member(value, m, record, err) : 0;
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static void show_member(json_t *object, const struct member *m, const void *record) {
+    const char *text = member_text(m, record);
+    const int64_t number = member_number(m, record);
+    if (text)
+        json_put_string(object, m->json, text);
+    else if (is_string(m) || m->kind == MEMBER_PART || (m->kind == MEMBER_LONG && !number))
+        (void)json_object_set_new(object, m->json, json_null());
+    else if (m->kind == MEMBER_LONG)
+        json_put_time(object, m->json, number);
+    else if (m->kind == MEMBER_BOOL)
+        json_put_bool(object, m->json, number);
+    else
+        json_put_int(object, m->json, number);
+}
+
+json_t *member_json_show(const struct member *members, const void *record) {
+    json_t *object = json_object();
+    for (const struct member *m = members; m->name; m++)
+        if (m->json && !(m->flags & MEMBER_HIDDEN))
+            show_member(object, m, record);
+    return object;
+}
