@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import requests
 from world.api import Api
+from world.contract import Contract
 from world.full import World
 from world.samples import SAMPLES
 from world.wait import until
@@ -98,6 +99,22 @@ def test_all_members_of_a_record_are_kept(admin: Api, make: Make) -> None:
     shown = admin.get(f"/v2/clusters/{make(**given)['id']}")
     assert {name: shown[name] for name in given} == given
     assert shown["state_source"] == "declared"
+
+
+def test_each_text_that_may_be_empty_is_kept_shown_and_emptied(admin: Api, make: Make) -> None:
+    """Whatever texts the contract knows: a new one is tested by being there."""
+    contract = Contract()
+    members = contract.document["components"]["schemas"]["ClusterCreate"]["properties"]
+    given = {name: f"https://e.example.com/{name}" for name in members}
+    given = {name: text for name, text in given.items() if not contract.errors(members[name], text) + contract.errors(members[name], None)}
+    assert {"description", "state_reason", "api_endpoint", "dashboard_url"} <= set(given)
+    added = make(**given)
+    assert {name: added[name] for name in given} == given
+    other = {name: text + "/other" for name, text in given.items()}
+    changed = patch(admin, added["id"], other).json()
+    assert {name: changed[name] for name in given} == other
+    emptied = patch(admin, added["id"], dict.fromkeys(given)).json()
+    assert {name: emptied[name] for name in given} == dict.fromkeys(given)
 
 
 def test_what_was_not_given_is_empty(make: Make) -> None:

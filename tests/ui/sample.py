@@ -6,6 +6,8 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from world.contract import Contract
+
 VCENTER = "6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10"
 NOW = datetime.now(UTC).replace(microsecond=0)
 
@@ -41,14 +43,15 @@ BY_MOREF = {h["vsphere_cluster"]["moref"]: h for h in HX_CLUSTERS}
 
 
 Count = tuple[int | None, int]
+MEMBERS = Contract().document["components"]["schemas"]["Cluster"]["required"]
 
 
 def cluster(name: str, state: str, places: list[dict[str, Any]], control: Count = (3, 3), workers: Count = (3, 3),
             **more: Any) -> dict[str, Any]:
     hx_clusters = [{k: BY_MOREF[p["moref"]][k] for k in ("id", "name", "hx_uuid")} for p in places if p["moref"] in BY_MOREF]
-    value = {
-        "id": ident(f"cluster {name}"), "name": name, "description": None, "state": state, "state_reason": None, "state_source": "reported",
-        "kubernetes_version": "1.31.2", "api_endpoint": "https://10.20.0.10:6443", "dashboard_url": None,
+    value: dict[str, Any] = dict.fromkeys(MEMBERS) | {
+        "id": ident(f"cluster {name}"), "name": name, "state": state, "state_source": "reported",
+        "kubernetes_version": "1.31.2", "api_endpoint": "https://10.20.0.10:6443",
         "control_plane": {"ready": control[0], "desired": control[1]}, "workers": {"ready": workers[0], "desired": workers[1]},
         "placement": {"source": "observed", "vsphere_clusters": places, "hx_clusters": hx_clusters, "hidden": 0},
         "labels": {}, "created_at": ago(days=90), "updated_at": ago(hours=3), "observed_at": ago(seconds=20),

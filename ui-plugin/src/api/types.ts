@@ -69,10 +69,12 @@ export interface Placement {
   hidden: number;
 }
 
-export interface Cluster {
+/** Texts of a cluster that the list shows below its name, in this order. */
+export const textsBelowName = ['description'] as const;
+
+export interface Cluster extends Record<(typeof textsBelowName)[number], string | null> {
   id: string;
   name: string;
-  description: string | null;
   state: ClusterState;
   state_reason: string | null;
   state_source: 'declared' | 'reported' | 'observed';

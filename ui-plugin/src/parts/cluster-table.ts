@@ -3,7 +3,7 @@
 import { LitElement, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import { repeat } from 'lit/directives/repeat.js';
-import type { Cluster, ClusterState, Replicas, Sort, SortKey } from '../api/types.js';
+import { textsBelowName, type Cluster, type ClusterState, type Replicas, type Sort, type SortKey } from '../api/types.js';
 import { absoluteTime, describePlacement, describeReplicas, hostOf, relativeTime, safeHttpsUrl } from '../model/format.js';
 import { strings } from '../strings.js';
 import { shared } from '../styles/shared.js';
@@ -51,7 +51,7 @@ export class ClusterTable extends LitElement {
     return html`<tr role="row" data-id=${cluster.id}>
       <th scope="row" role="rowheader" class="name">
         <bdi>${cluster.name}</bdi>
-        ${cluster.description ? html`<bdi class="soft sub">${cluster.description}</bdi>` : nothing}
+        ${textsBelowName.map((text) => (cluster[text] ? html`<bdi class="soft sub">${cluster[text]}</bdi>` : nothing))}
       </th>
       ${this.cell('state', text.state, html`<kaas-state-badge .state=${cluster.state}></kaas-state-badge>
         ${cluster.state_reason ? html`<bdi class="soft sub reason">${cluster.state_reason}</bdi>` : nothing}`)}
