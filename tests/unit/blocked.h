@@ -1,5 +1,5 @@
 /* Knowing that another thread waits, instead of sleeping and hoping: for tests in which somebody must wait for what the test holds. A program that uses it
- * is linked with $(BLOCKED_LDFLAGS), by which each lock and condition of the code under test is seen. SPDX-License-Identifier: GPL-3.0-or-later */
+ * is linked with $(WRAP_FOR_BLOCKED), by which each lock and condition of the code under test is seen. SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
 #include <stdatomic.h>

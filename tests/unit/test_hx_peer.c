@@ -86,20 +86,11 @@ static void a_ticket_is_asked_for_the_host(void **state) {
     }
 }
 
-static void states_have_words(void **state) {
-    enum hx_peer_state seen;
-    (void)state;
-    assert_true(hx_peer_state_parse("failing", &seen));
-    assert_int_equal(seen, HX_PEER_FAILING);
-    assert_false(hx_peer_state_parse("fine", &seen));
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_checked),
         cmocka_unit_test(there_is_one_trust),
         cmocka_unit_test(a_ticket_is_asked_for_the_host),
-        cmocka_unit_test(states_have_words),
     };
     return cmocka_run_group_tests_name("hx_peer", tests, NULL, NULL);
 }
