@@ -151,7 +151,7 @@ static int load_vcenters(struct cli *cli, json_t **vcenters, struct err *err) {
 static int find_common(struct cli *cli, const char *ref, char **id, struct err *err) {
     _cleanup_json_ json_t *vcenter = NULL;
     struct err why = {0};
-    int rc = cli_find_vcenter(cli, ref, &vcenter, &why);
+    int rc = cli_find(cli, &cli_vcenters, ref, &vcenter, &why);
     if (rc && rc != ERR_FORBIDDEN) {
         if (err)
             *err = why;

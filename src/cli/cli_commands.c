@@ -1,410 +1,777 @@
-/* THE table of commands of kaasctl, and the options of each. Layer 6 (cli).
+/* THE table of commands of kaasctl: what each takes, calls and shows. Layer 6 (cli). Help and completion are made from it, too.
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli_commands.h"
-#include "cli_named.h"
+#include "cli_command.h"
+
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* what a row does not say is not there */
 
 #define OPTIONS static const struct opt_spec
+#define COLUMNS static const struct cli_column
+#define ROW(...) \
+    { __VA_ARGS__ }
 #define END \
-    { NULL, NULL, NULL, 0, false }
+    { NULL }
 
 const struct opt_spec cli_common_options[] = {
-    {"config", "FILE", "configuration of kaasd (default " CONFIG_DEFAULT_PATH ")", 'c', false},
-    {"server", "URL", "talk to https://HOST:PORT instead of the admin socket", 0, false},
-    {"ca-file", "FILE", "CA of the server's certificate (default: those of the system)", 0, false},
-    {"user", "NAME", "who signs in at --server", 'u', false},
-    {"source", "SOURCE", "who checks the password: local (default), vcenter:NAME, or a directory", 0, false},
-    {"password-file", "FILE", "file with the password, - for standard input (default: ask)", 0, false},
-    {"output", "FORMAT", "table (default) or json", 'o', false},
-    {"yes", NULL, "do not ask for confirmation", 'y', false},
-    {"help", NULL, "print help, then exit", 'h', false},
-    {"version", NULL, "print the version, then exit", 0, false},
+    {"config", "FILE", "configuration of kaasd (default " CONFIG_DEFAULT_PATH ")", OPT_OWN, NULL, 'c'},
+    {"server", "URL", "talk to https://HOST:PORT instead of the admin socket"},
+    {"ca-file", "FILE", "CA of the server's certificate (default: those of the system)"},
+    {"user", "NAME", "who signs in at --server", OPT_OWN, NULL, 'u'},
+    {"source", "SOURCE", "who checks the password: local (default), vcenter:NAME, or a directory"},
+    {"password-file", "FILE", "file with the password, - for standard input (default: ask)"},
+    {"output", "FORMAT", "table (default) or json", OPT_OWN, NULL, 'o'},
+    {"yes", NULL, "do not ask for confirmation", OPT_OWN, NULL, 'y'},
+    {"help", NULL, "print help, then exit", OPT_OWN, NULL, 'h'},
+    {"version", NULL, "print the version, then exit"},
     END,
 };
 
+/* -- this host ------------------------------------------------------------------------------------------------------------- */
+
 OPTIONS init_options[] = {
-    {"database-socket", "PATH", "unix socket of MariaDB", 0, false},
-    {"database-host", "HOST[:PORT]", "MariaDB on another machine, by TLS", 0, false},
-    {"database-ca-file", "FILE", "CA of its certificate", 0, false},
-    {"database-admin", "USER", "database account that may create accounts (default: your own)", 0, false},
-    {"database-admin-password-file", "FILE", "its password, - for standard input", 0, false},
-    {"public-url", "URL", "https address under which vCenter and browsers reach kaasd", 0, false},
-    {"listen", "ADDRESS:PORT", "where kaasd listens (default: all addresses, port of --public-url)", 0, false},
-    {"admin", "NAME", "name of the first administrator (default admin)", 0, false},
-    {"admin-password-file", "FILE", "file with the first administrator's password (default: a one-time password is made)", 0,
-     false},
-    {"service-user", "NAME", "user that runs kaasd, for whom root makes the files (default kaas)", 0, false},
+    {"database-socket", "PATH", "unix socket of MariaDB"},
+    {"database-host", "HOST[:PORT]", "MariaDB on another machine, by TLS"},
+    {"database-ca-file", "FILE", "CA of its certificate"},
+    {"database-admin", "USER", "database account that may create accounts (default: your own)"},
+    {"database-admin-password-file", "FILE", "its password, - for standard input"},
+    {"public-url", "URL", "https address under which vCenter and browsers reach kaasd"},
+    {"listen", "ADDRESS:PORT", "where kaasd listens (default: all addresses, port of --public-url)"},
+    {"admin", "NAME", "name of the first administrator (default admin)"},
+    {"admin-password-file", "FILE", "file with the first administrator's password (default: a one-time password is made)"},
+    {"service-user", "NAME", "user that runs kaasd, for whom root makes the files (default kaas)"},
     END,
 };
 
 OPTIONS config_check_options[] = {
-    {"service-user", "NAME", "user that runs kaasd, as whom root checks (default kaas, if there is one)", 0, false},
+    {"service-user", "NAME", "user that runs kaasd, as whom root checks (default kaas, if there is one)"},
     END,
 };
 
 OPTIONS migrate_options[] = {
-    {"done", "FILE", "a half-applied file whose statement took effect", 0, false},
-    {"redo", "FILE", "a half-applied file whose statement did not take effect", 0, false},
-    END,
-};
-
-OPTIONS vcenter_add_options[] = {
-    {"name", "NAME", "name shown to people (default: the address)", 0, false},
-    {"thumbprint", "SHA256", "SHA-256 of the certificate, compared beforehand", 0, false},
-    {"ca-file", "FILE", "CA certificates that sign the vCenter's", 0, false},
-    {"tunnel-port", "PORT", "port for the login by certificate through the tunnel (default 80, 0: off)", 0, false},
-    {"direct-port", "PORT", "port of vpxd for the direct login by certificate (default 0: off)", 0, false},
-    END,
-};
-
-OPTIONS register_options[] = {
-    {"user", "NAME", "vCenter account, used once and not kept (before the command: who signs in at --server)", 'u', false},
-    {"password-file", "FILE", "file with its password, - for standard input (default: ask)", 0, false},
-    {"take-over", NULL, "overwrite the record of another installation, after showing whose it is", 0, false},
-    {"dry-run", NULL, "print the record, what differs, and the steps; change nothing", 0, false},
-    {"create-role", "[NAME]", "make a role with least privileges (--create-role=NAME; default \"Harmony KaaS\")", 0, false},
-    {"ovf-env", "FILE", "OVF environment of a solution install, - for standard input: no account needed", 0, false},
-    {"with-provisioning", NULL, "with --create-role: what provisioning needs, too", 0, false},
-    {"service-account", "NAME", "service account of the extension to log in by where certificates cannot (8.0 U2)", 0, false},
-    {"login-account", "NAME", "account to log in by where nothing else can; kept, sealed; gets the role", 0, false},
-    {"login-password-file", "FILE", "file with the password of that account (default: ask)", 0, false},
-    END,
-};
-
-OPTIONS vcenter_status_options[] = {
-    {"short", NULL, "one line for each, with what is not as it should be", 0, false},
-    END,
-};
-
-OPTIONS vcenter_set_options[] = {
-    {"name", "NAME", "name shown to people", 0, false},
-    {"address", "HOST[:PORT]", "where it is now; the same vCenter must answer there", 0, false},
-    {"port", "PORT", "port of the SDK endpoint (443)", 0, false},
-    {"tunnel-port", "PORT", "port for the login by certificate through the tunnel (0: off)", 0, false},
-    {"direct-port", "PORT", "port of vpxd for the direct login by certificate (0: off)", 0, false},
-    {"thumbprint", "SHA256", "with --address: SHA-256 of its certificate there, compared beforehand", 0, false},
-    {"ca-file", "FILE", "with --address: CA certificates that sign it there", 0, false},
-    END,
-};
-
-OPTIONS vcenter_trust_options[] = {
-    {"sha256", "HEX", "SHA-256 of the new certificate, compared beforehand", 0, false},
-    {"ca-file", "FILE", "CA certificates that sign it", 0, false},
-    {"yes-after-look", NULL, "show both certificates and trust the new one without asking", 0, false},
-    END,
-};
-
-OPTIONS set_password_options[] = {
-    {"password-file", "FILE", "file with the new password, - for standard input (default: ask)", 0, false},
-    END,
-};
-
-OPTIONS unregister_options[] = {
-    {"user", "NAME", "vCenter account, used once and not kept (default: kaasd's own login, if it may)", 'u', false},
-    {"password-file", "FILE", "file with its password, - for standard input (default: ask)", 0, false},
-    {"dry-run", NULL, "print what would be removed; change nothing", 0, false},
-    END,
-};
-
-#define CLUSTER_OPTIONS                                                                                                     \
-    {"name", "NAME", "name of the cluster", 0, false},                                                                      \
-        {"vsphere-cluster", "[VCENTER:]DATACENTER/CLUSTER", "where it runs; may be repeated", 0, true},                     \
-        {"vcenter", "VCENTER", "vCenter of all --vsphere-cluster, which then are paths only", 0, false},                    \
-        {"kubernetes-version", "VERSION", "such as 1.31.2", 0, false}, {"description", "TEXT", "free text", 0, false},      \
-        {"api-endpoint", "URL", "https address of the Kubernetes API", 0, false},                                           \
-        {"dashboard-url", "URL", "https address of the dashboard", 0, false},                                               \
-        {"control-plane", "[READY/]DESIRED", "nodes of the control plane", 0, false},                                       \
-        {"workers", "[READY/]DESIRED", "worker nodes", 0, false},                                                           \
-        {"state", "STATE", "unknown, creating, ready, updating, degraded, unreachable, failed, deleting", 0, false},        \
-        {"state-reason", "TEXT", "why, for people", 0, false}, {"label", "KEY=VALUE", "label; may be repeated", 0, true}, { \
-        "node", "NAME,ROLE[,VCENTER_ID,VM_UUID]", "node, ROLE control_plane or worker; may be repeated", 0, true            \
-    }
-
-OPTIONS cluster_add_options[] = {CLUSTER_OPTIONS, END};
-OPTIONS cluster_set_options[] = {
-    CLUSTER_OPTIONS,
-    {"clear", "MEMBER",
-     "empty description, state-reason, api-endpoint, dashboard-url, labels, nodes or label:KEY; may be repeated", 0, true},
-    END,
-};
-
-OPTIONS cluster_status_options[] = {
-    {"state", "STATE", "creating, ready, updating, degraded, unreachable, failed, deleting or unknown", 0, false},
-    {"reason", "TEXT", "why, for people; without it there is none", 0, false},
-    {"control-plane", "[READY/]DESIRED", "nodes of the control plane", 0, false},
-    {"workers", "[READY/]DESIRED", "worker nodes", 0, false},
-    {"kubernetes-version", "VERSION", "e.g. 1.31.2", 0, false},
-    {"api-endpoint", "URL", "https address of its API server", 0, false},
-    {"node", "NAME,ROLE[,VCENTER_ID,VM_UUID]", "a node of all it has, ROLE control_plane or worker; may be repeated", 0, true},
-    END,
-};
-
-OPTIONS cluster_list_options[] = {
-    {"hx-cluster", "NAME|ID", "only those on this HX cluster", 0, false},
-    {"vcenter", "VCENTER", "only those on this vCenter", 0, false},
-    {"vsphere-cluster", "PATH", "with --vcenter: only those on this vSphere cluster", 0, false},
-    {"state", "STATE[,STATE]", "only those in one of these states", 0, false},
-    {"query", "TEXT", "only those with this text in name or description", 'q', false},
-    {"sort", "KEY", "name, state, kubernetes_version, created_at, updated_at; -KEY for the reverse", 0, false},
-    {"lines", "NUMBER", "so many at most (default all)", 0, false},
-    {"watch", NULL, "show the list anew whenever it changes, until interrupted", 'w', false},
-    END,
-};
-
-OPTIONS cluster_import_options[] = {
-    {"atomic", NULL, "import all lines or none", 0, false},
-    {"update", NULL, "change records whose name is there already", 0, false},
-    END,
-};
-
-OPTIONS hx_list_options[] = {
-    {"vcenter", "VCENTER", "only those of this vCenter", 0, false},
-    END,
-};
-
-OPTIONS hx_set_options[] = {
-    {"name", "NAME", "name of the HX cluster; empty: the discovered one again", 0, false},
-    {"address", "HOST", "management address; empty: none", 0, false},
-    END,
-};
-
-OPTIONS peer_set_options[] = {
-    {"url", "URL", "https address at the controller that only those get who have signed in", 0, false},
-    {"spn", "SPN", "its service principal name (default: HTTP/ and the host of the address)", 0, false},
-    {"principal", "NAME", "our account in the keytab; \"\": the first that is no SPN", 0, false},
-    {"ca", "FILE", "CA of its certificate: its text is stored", 0, false},
-    {"sha256", "HEX", "or SHA-256 of the certificate itself", 0, false},
-    END,
-};
-
-OPTIONS session_options[] = {
-    {"principal", "PRINCIPAL", "only those of this person or program, by id or name", 0, false},
-    END,
-};
-
-OPTIONS rotate_signing_options[] = {
-    {"now", NULL, "sign with it after a moment, instead of publishing it first for a while", 0, false},
-    {"drop-old", NULL, "end all tokens of the old key, too: for a key that others know", 0, false},
-    END,
-};
-
-OPTIONS ldap_set_options[] = {
-    {"kind", "KIND", "ad (Active Directory) or openldap (any other LDAP server)", 0, false},
-    {"url", "URL", "ldaps://HOST[:PORT], or ldap://HOST[:PORT] for StartTLS; may be repeated: tried in this order", 0, true},
-    {"ca", "FILE", "CA of the servers' certificates: its text is stored", 0, false},
-    {"ca-path", "PATH", "the same as a file that lies on each replica", 0, false},
-    {"search-base", "DN", "below which people are looked for", 0, false},
-    {"user-filter", "FILTER", "which entry a name means, {name} stands for the name; \"\": the usual one", 0, false},
-    {"group-base", "DN", "below which groups are looked for; \"\": the search base", 0, false},
-    {"group-filter", "FILTER", "which groups count; \"\": the usual one", 0, false},
-    {"bind", "WAY", "password or keytab: what kaasd itself looks things up with", 0, false},
-    {"bind-dn", "DN", "account for password; in Active Directory also a user principal name", 0, false},
-    {"bind-password-file", "FILE", "file with its password, - for standard input; kept sealed", 0, false},
-    {"keytab", "PATH", "file with the account's key, on each replica", 0, false},
-    {"principal", "NAME", "account in the keytab, such as svc-kaas@AD.EXAMPLE.COM", 0, false},
-    {"realm", "REALM", "Kerberos realm whose people are looked up here; may be repeated", 0, true},
-    {"disable", NULL, "do not use it", 0, false},
-    {"enable", NULL, "use it again", 0, false},
-    END,
-};
-
-#define ROLE_ABOUT "user, service, provisioner or admin"
-
-OPTIONS user_list_options[] = {
-    {"role", "ROLE", "only users with this role", 0, false},
-    END,
-};
-
-OPTIONS user_add_options[] = {
-    {"role", "ROLE", ROLE_ABOUT " (default user)", 0, false},
-    {"full-name", "TEXT", "name of the person", 0, false},
-    {"password-file", "FILE", "file with the password, - for standard input (default: a one-time password is made)", 0, false},
-    {"keep-password", NULL, "with --password-file: need not be changed at the first use", 0, false},
-    END,
-};
-
-OPTIONS user_set_options[] = {
-    {"name", "NAME", "name to sign in with", 0, false},
-    {"full-name", "TEXT", "name of the person; empty: none", 0, false},
-    {"role", "ROLE", ROLE_ABOUT, 0, false},
-    {"disable", NULL, "ends all sessions; no sign-on until enabled", 0, false},
-    {"enable", NULL, "may sign in again", 0, false},
-    {"must-change-password", NULL, "nothing else until the password is changed", 0, false},
-    END,
-};
-
-OPTIONS user_password_options[] = {
-    {"password-file", "FILE", "file with the new password, - for standard input (default: a one-time password; your own: ask)", 0,
-     false},
-    {"old-password-file", "FILE", "your own: file with the old password, which signs in, too (default: ask once)", 0, false},
-    {"keep-password", NULL, "with USER and --password-file: need not be changed at the first use", 0, false},
-    END,
-};
-
-#define GRANT_TARGETS                                                                               \
-    {"cluster", "NAME|ID", "on this Kubernetes cluster", 0, false},                                 \
-        {"vsphere-cluster", "[VCENTER:]DATACENTER/CLUSTER", "on this vSphere cluster", 0, false}, { \
-        "hx-cluster", "NAME|ID", "on this HX cluster", 0, false                                     \
-    }
-
-OPTIONS grant_list_options[] = {
-    {"principal", "PRINCIPAL", "only those of this local user, vc:VCENTER:USER, or id of a person or group", 0, false},
-    CLI_NAMED_OPTIONS,
-    GRANT_TARGETS,
-    END,
-};
-OPTIONS grant_add_options[] = {
-    {"role", "ROLE", "viewer (default), or admin: who also gives and takes away grants on it", 0, false},
-    CLI_NAMED_OPTIONS,
-    GRANT_TARGETS,
-    END,
-};
-OPTIONS grant_remove_options[] = {CLI_NAMED_OPTIONS, GRANT_TARGETS, END};
-
-#define SERVICE_PROOFS                                                                                           \
-    {"description", "TEXT", "free text", 0, false},                                                              \
-        {"subject", "DN", "of certificates of server.client_ca_file, such as CN=hx-east,O=Example", 0, false}, { \
-        "kerberos", "PRINCIPAL", "Kerberos principal with its realm", 0, false                                   \
-    }
-OPTIONS service_add_options[] = {
-    {"certificate", "FILE|SHA256", "client certificate that is trusted by itself; may be repeated", 0, true},
-    {"hx-cluster", "HX", "HX cluster that it is for; may be repeated; without any it sees nothing", 0, true},
-    {"may-delegate", NULL, "it may sign in for users of vCenters", 0, false},
-    SERVICE_PROOFS,
-    END,
-};
-OPTIONS service_set_options[] = {
-    {"name", "NAME", "another name", 0, false},
-    {"add-certificate", "FILE|SHA256", "one certificate more; may be repeated", 0, true},
-    {"remove-certificate", "SHA256", "one certificate less: its sessions end; may be repeated", 0, true},
-    {"add-hx-cluster", "HX", "one HX cluster more; may be repeated", 0, true},
-    {"remove-hx-cluster", "HX", "one HX cluster less; may be repeated", 0, true},
-    {"may-delegate", NULL, "it may sign in for users of vCenters", 0, false},
-    {"no-delegate", NULL, "it may not: sessions in which it acts for somebody end", 0, false},
-    {"disable", NULL, "nobody signs in by it: its sessions end", 0, false},
-    {"enable", NULL, "it may sign in again", 0, false},
-    SERVICE_PROOFS,
-    END,
-};
-
-OPTIONS role_mapping_list_options[] = {
-    {"role", "ROLE", "only those that give this role", 0, false},
-    END,
-};
-OPTIONS role_mapping_add_options[] = {
-    {"role", "ROLE", "user, provisioner or admin", 0, false},
-    {"privilege", "PRIVILEGE", "SUBJECT is a vCenter: whoever has this privilege on its root folder; with --role admin", 0,
-     false},
-    {"note", "TEXT", "what it is for", 0, false},
-    CLI_NAMED_OPTIONS,
-    END,
-};
-
-OPTIONS audit_list_options[] = {
-    {"since", "TIME", "of this time or later, as 2026-03-01T00:00:00Z", 0, false},
-    {"until", "TIME", "before this time", 0, false},
-    {"action", "ACTION", "of this kind, such as login or cluster.create: see audit actions", 0, false},
-    {"principal", "ID", "by this principal", 0, false},
-    {"acting", "ID", "by this program, for others", 0, false},
-    {"source", "WAY", "by people who had signed in this way, such as local or kerberos", 0, false},
-    {"address", "ADDRESS", "from this client address", 0, false},
-    {"object-kind", "KIND", "on objects of this kind", 0, false},
-    {"object", "ID", "on this object", 0, false},
-    {"result", "RESULT", "ok, or the code of an error", 0, false},
-    {"request-id", "ID", "what this request did", 0, false},
-    {"lines", "NUMBER", "so many at most (default 100)", 0, false},
+    {"done", "FILE", "a half-applied file whose statement took effect"},
+    {"redo", "FILE", "a half-applied file whose statement did not take effect"},
     END,
 };
 
 OPTIONS doctor_options[] = {
-    {"vcenter", "VCENTER", "examine this vCenter step by step, registered or only added", 0, false},
-    {"address", "HOST[:PORT]", "look at an address that was not added: name, port, certificate", 0, false},
+    {"vcenter", "VCENTER", "examine this vCenter step by step, registered or only added"},
+    {"address", "HOST[:PORT]", "look at an address that was not added: name, port, certificate"},
     END,
 };
 
+/* -- vCenters -------------------------------------------------------------------------------------------------------------- */
+
+OPTIONS vcenter_add_options[] = {
+    {"name", "NAME", "name shown to people (default: the address)", OPT_TEXT, "name"},
+    {"thumbprint", "SHA256", "SHA-256 of the certificate, compared beforehand", OPT_SHA256, "thumbprint_sha256"},
+    {"ca-file", "FILE", "CA certificates that sign the vCenter's", OPT_CA_FILE, "ca_pem"},
+    {"tunnel-port", "PORT", "port for the login by certificate through the tunnel (default 80, 0: off)", OPT_PORT, "tunnel_port"},
+    {"direct-port", "PORT", "port of vpxd for the direct login by certificate (default 0: off)", OPT_PORT, "direct_port"},
+    END,
+};
+
+OPTIONS register_options[] = {
+    {"user", "NAME", "vCenter account, used once and not kept (before the command: who signs in at --server)", OPT_OWN, NULL,
+     'u'},
+    {"password-file", "FILE", "file with its password, - for standard input (default: ask)"},
+    {"take-over", NULL, "overwrite the record of another installation, after showing whose it is", OPT_TRUE, "take_over"},
+    {"dry-run", NULL, "print the record, what differs, and the steps; change nothing", OPT_TRUE, "dry_run"},
+    {"create-role", "[NAME]", "make a role with least privileges (--create-role=NAME; default \"Harmony KaaS\")"},
+    {"ovf-env", "FILE", "OVF environment of a solution install, - for standard input: no account needed"},
+    {"with-provisioning", NULL, "with --create-role: what provisioning needs, too"},
+    {"service-account", "NAME", "service account of the extension to log in by where certificates cannot (8.0 U2)"},
+    {"login-account", "NAME", "account to log in by where nothing else can; kept, sealed; gets the role"},
+    {"login-password-file", "FILE", "file with the password of that account (default: ask)"},
+    END,
+};
+
+OPTIONS unregister_options[] = {
+    {"user", "NAME", "vCenter account, used once and not kept (default: kaasd's own login, if it may)", OPT_OWN, NULL, 'u'},
+    {"password-file", "FILE", "file with its password, - for standard input (default: ask)"},
+    {"dry-run", NULL, "print what would be removed; change nothing", OPT_TRUE, "dry_run"},
+    END,
+};
+
+OPTIONS vcenter_status_options[] = {
+    {"short", NULL, "one line for each, with what is not as it should be"},
+    END,
+};
+
+OPTIONS vcenter_set_options[] = {
+    {"name", "NAME", "name shown to people", OPT_TEXT, "name"},
+    {"address", "HOST[:PORT]", "where it is now; the same vCenter must answer there"},
+    {"port", "PORT", "port of the SDK endpoint (443)", OPT_PORT, "port"},
+    {"tunnel-port", "PORT", "port for the login by certificate through the tunnel (0: off)", OPT_PORT, "tunnel_port"},
+    {"direct-port", "PORT", "port of vpxd for the direct login by certificate (0: off)", OPT_PORT, "direct_port"},
+    {"thumbprint", "SHA256", "with --address: SHA-256 of its certificate there, compared beforehand", OPT_SHA256,
+     "thumbprint_sha256"},
+    {"ca-file", "FILE", "with --address: CA certificates that sign it there", OPT_CA_FILE, "ca_pem"},
+    END,
+};
+
+OPTIONS vcenter_trust_options[] = {
+    {"sha256", "HEX", "SHA-256 of the new certificate, compared beforehand", OPT_SHA256, "thumbprint_sha256"},
+    {"ca-file", "FILE", "CA certificates that sign it", OPT_CA_FILE, "ca_pem"},
+    {"yes-after-look", NULL, "show both certificates and trust the new one without asking"},
+    END,
+};
+
+OPTIONS set_password_options[] = {
+    {"password-file", "FILE", "file with the new password, - for standard input (default: ask)"},
+    END,
+};
+
+COLUMNS vcenter_list[] = {
+    {"NAME", "name"},
+    {"ADDRESS", NULL, show_vcenter_address},
+    {"STATE", "state"},
+    {"VERSION", "version"},
+    {"REGISTERED", "registered", show_yes_no},
+    {"LOGIN", "login_strategy"},
+    {"ID", "id"},
+    END,
+};
+
+COLUMNS vcenter_columns[] = {
+    {"Name", "name"},
+    {"Id", "id"},
+    {"Address", "address"},
+    {"Port", "port"},
+    {"Tunnel port", "tunnel_port"},
+    {"Direct port", "direct_port"},
+    {"State", "state"},
+    {"Reason", "state_reason"},
+    {"Version", "version"},
+    {"Build", "build"},
+    {"API version", "api_version"},
+    {"Registered", "registered", show_yes_no},
+    {"Login", "login_strategy"},
+    {"Trusted by", "trust.mode"},
+    {"Thumbprint", "trust.thumbprint_sha256"},
+    {"CA", "trust.ca_subjects", show_words},
+    {"Last contact", "last_contact_at", show_time},
+    {"Added", "created_at", show_time},
+    END,
+};
+
+COLUMNS vsphere_cluster_list[] = {
+    {"PATH", "path"},
+    {"MOREF", "moref"},
+    {"HX CLUSTER", "hx_cluster_id"},
+    END,
+};
+
+COLUMNS rescan_columns[] = {
+    {"vSphere clusters", "vsphere_clusters"},
+    {"HX clusters", "hx_clusters"},
+    {"  added", "added"},
+    {"  changed", "changed"},
+    {"  gone", "gone"},
+    {"Ignored keys", "ignored_keys", show_words},
+    {"Scanned", "scanned_at", show_time},
+    END,
+};
+
+/* -- clusters -------------------------------------------------------------------------------------------------------------- */
+
+#define CLUSTER_OPTIONS(is_needed)                                                                                               \
+    ROW("name", "NAME", "name of the cluster", OPT_TEXT, "name", 0, false, is_needed),                                           \
+        ROW("vsphere-cluster", "[VCENTER:]DATACENTER/CLUSTER", "where it runs; may be repeated", OPT_OWN, NULL, 0, true,         \
+            is_needed),                                                                                                          \
+        ROW("vcenter", "VCENTER", "vCenter of all --vsphere-cluster, which then are paths only"),                                \
+        ROW("kubernetes-version", "VERSION", "such as 1.31.2", OPT_TEXT, "kubernetes_version", 0, false, is_needed),             \
+        ROW("description", "TEXT", "free text", OPT_TEXT, "description"),                                                        \
+        ROW("api-endpoint", "URL", "https address of the Kubernetes API", OPT_TEXT, "api_endpoint"),                             \
+        ROW("dashboard-url", "URL", "https address of the dashboard", OPT_TEXT, "dashboard_url"),                                \
+        ROW("control-plane", "[READY/]DESIRED", "nodes of the control plane", OPT_REPLICAS, "control_plane"),                    \
+        ROW("workers", "[READY/]DESIRED", "worker nodes", OPT_REPLICAS, "workers"),                                              \
+        ROW("state", "STATE", "unknown, creating, ready, updating, degraded, unreachable, failed, deleting", OPT_TEXT, "state"), \
+        ROW("state-reason", "TEXT", "why, for people", OPT_TEXT, "state_reason"),                                                \
+        ROW("label", "KEY=VALUE", "label; may be repeated", OPT_LABEL, "labels", 0, true),                                       \
+        ROW("node", "NAME,ROLE[,VCENTER_ID,VM_UUID]", "node, ROLE control_plane or worker; may be repeated", OPT_NODE, "nodes",  \
+            0, true)
+
+OPTIONS cluster_add_options[] = {CLUSTER_OPTIONS(true), END};
+
+OPTIONS cluster_set_options[] = {
+    CLUSTER_OPTIONS(false),
+    {"clear", "MEMBER",
+     "empty description, state-reason, api-endpoint, dashboard-url, labels, nodes or label:KEY; may be repeated", OPT_OWN, NULL,
+     0, true},
+    END,
+};
+
+OPTIONS cluster_status_options[] = {
+    {"state", "STATE", "creating, ready, updating, degraded, unreachable, failed, deleting or unknown", OPT_TEXT, "state", 0,
+     false, true},
+    {"reason", "TEXT", "why, for people; without it there is none", OPT_TEXT, "reason"},
+    {"control-plane", "[READY/]DESIRED", "nodes of the control plane", OPT_REPLICAS, "control_plane"},
+    {"workers", "[READY/]DESIRED", "worker nodes", OPT_REPLICAS, "workers"},
+    {"kubernetes-version", "VERSION", "e.g. 1.31.2", OPT_TEXT, "kubernetes_version"},
+    {"api-endpoint", "URL", "https address of its API server", OPT_TEXT, "api_endpoint"},
+    {"node", "NAME,ROLE[,VCENTER_ID,VM_UUID]", "a node of all it has, ROLE control_plane or worker; may be repeated", OPT_NODE,
+     "nodes", 0, true},
+    END,
+};
+
+OPTIONS cluster_list_options[] = {
+    {"hx-cluster", "NAME|ID", "only those on this HX cluster"},
+    {"vcenter", "VCENTER", "only those on this vCenter", OPT_TEXT, "vcenter"},
+    {"vsphere-cluster", "PATH", "with --vcenter: only those on this vSphere cluster", OPT_TEXT, "vsphere_cluster"},
+    {"state", "STATE[,STATE]", "only those in one of these states", OPT_TEXT, "state"},
+    {"query", "TEXT", "only those with this text in name or description", OPT_TEXT, "q", 'q'},
+    {"sort", "KEY", "name, state, kubernetes_version, created_at, updated_at; -KEY for the reverse", OPT_TEXT, "sort"},
+    {"lines", "NUMBER", "so many at most (default all)"},
+    {"watch", NULL, "show the list anew whenever it changes, until interrupted", OPT_OWN, NULL, 'w'},
+    END,
+};
+
+OPTIONS cluster_import_options[] = {
+    {"atomic", NULL, "import all lines or none"},
+    {"update", NULL, "change records whose name is there already"},
+    END,
+};
+
+COLUMNS cluster_list[] = {
+    {"NAME", "name"},
+    {"STATE", "state"},
+    {"VERSION", "kubernetes_version"},
+    {"CONTROL PLANE", "control_plane", show_replicas},
+    {"WORKERS", "workers", show_replicas},
+    {"VSPHERE CLUSTERS", "placement.vsphere_clusters", show_places},
+    {"DESCRIPTION", "description"},
+    END,
+};
+
+COLUMNS cluster_columns[] = {
+    {"Name", "name"},
+    {"Id", "id"},
+    {"Description", "description"},
+    {"State", "state"},
+    {"  reason", "state_reason"},
+    {"  source", "state_source"},
+    {"Kubernetes", "kubernetes_version"},
+    {"API endpoint", "api_endpoint"},
+    {"Dashboard", "dashboard_url"},
+    {"Control plane", "control_plane", show_replicas},
+    {"Workers", "workers", show_replicas},
+    {"vSphere clusters", "placement.vsphere_clusters", show_places},
+    {"HX clusters", "placement.hx_clusters", show_names},
+    {"  source", "placement.source"},
+    {"  hidden", "placement.hidden"},
+    {"Labels", "labels", show_labels},
+    {"Created", "created_at", show_time},
+    {"Updated", "updated_at", show_time},
+    {"Observed", "observed_at", show_time},
+    END,
+};
+
+COLUMNS node_list[] = {
+    {"NAME", "name"},
+    {"ROLE", "role"},
+    {"VM", "vm.name"},
+    {"MATCHED BY", "vm.match"},
+    {"POWER", "vm.power"},
+    {"CONNECTION", "vm.connection"},
+    {"HOST", "host.name"},
+    {"VSPHERE CLUSTER", "vsphere_cluster", show_places},
+    {"DECLARED VM", "vm_instance_uuid"},
+    END,
+};
+
+/* -- HX clusters and their controllers ------------------------------------------------------------------------------------- */
+
+OPTIONS hx_list_options[] = {
+    {"vcenter", "VCENTER", "only those of this vCenter", OPT_TEXT, "vcenter"},
+    END,
+};
+
+OPTIONS hx_set_options[] = {
+    {"name", "NAME", "name of the HX cluster; empty: the discovered one again", OPT_TEXT_OR_NULL, "name"},
+    {"address", "HOST", "management address; empty: none", OPT_TEXT_OR_NULL, "management_address"},
+    END,
+};
+
+OPTIONS peer_set_options[] = {
+    {"url", "URL", "https address at the controller that only those get who have signed in", OPT_TEXT_OR_NULL, "url"},
+    {"spn", "SPN", "its service principal name (default: HTTP/ and the host of the address)", OPT_TEXT_OR_NULL, "spn"},
+    {"principal", "NAME", "our account in the keytab; \"\": the first that is no SPN", OPT_TEXT_OR_NULL, "principal"},
+    {"ca", "FILE", "CA of its certificate: its text is stored", OPT_CA_FILE, "ca_pem"},
+    {"sha256", "HEX", "or SHA-256 of the certificate itself", OPT_TEXT_OR_NULL, "thumbprint_sha256"},
+    END,
+};
+
+COLUMNS hx_list[] = {
+    {"NAME", "name"},
+    {"VCENTER", "vcenter_name"},
+    {"VSPHERE CLUSTER", "vsphere_cluster", show_places},
+    {"ADDRESS", "management_address"},
+    {"PRESENT", "present", show_yes_no},
+    {"LAST SEEN", "last_seen_at", show_time},
+    {"ID", "id"},
+    END,
+};
+
+COLUMNS hx_columns[] = {
+    {"Name", "name"},
+    {"Id", "id"},
+    {"Name from", "name_source"},
+    {"HX uuid", "hx_uuid"},
+    {"vCenter", "vcenter_id"},
+    {"vSphere cluster", "vsphere_cluster", show_places},
+    {"Moref", "vsphere_cluster.moref"},
+    {"Management address", "management_address"},
+    {"Address from", "address_source"},
+    {"Present", "present", show_yes_no},
+    {"Last seen", "last_seen_at", show_time},
+    END,
+};
+
+COLUMNS peer_list[] = {
+    {"HX CLUSTER", "hx_cluster.name"},
+    {"URL", "url"},
+    {"STATE", "status.state"},
+    {"REASON", "status.reason"},
+    {"CHECKED", "status.checked_at", show_time},
+    END,
+};
+
+COLUMNS peer_columns[] = {
+    {"HX cluster", "hx_cluster.name"},
+    {"  id", "hx_cluster.id"},
+    {"URL", "url"},
+    {"SPN", "spn"},
+    {"Principal", "principal"},
+    {"SHA-256", "thumbprint_sha256"},
+    {"CA", "ca_pem", show_given},
+    {"State", "status.state"},
+    {"  since", "status.since", show_time},
+    {"  checked", "status.checked_at", show_time},
+    {"  milliseconds", "status.duration_ms"},
+    {"  signed in as", "status.signed_in_as"},
+    {"  reason", "status.reason"},
+    {"  detail", "status.detail"},
+    {"  remedy", "status.remedy"},
+    {"Created", "created_at", show_time},
+    {"Updated", "updated_at", show_time},
+    END,
+};
+
+/* -- local users and service accounts -------------------------------------------------------------------------------------- */
+
+#define ROLE_ABOUT "user, service, provisioner or admin"
+
+OPTIONS user_list_options[] = {
+    {"role", "ROLE", "only users with this role", OPT_TEXT, "role"},
+    END,
+};
+
+OPTIONS user_add_options[] = {
+    {"role", "ROLE", ROLE_ABOUT " (default user)", OPT_TEXT, "role"},
+    {"full-name", "TEXT", "name of the person", OPT_TEXT, "full_name"},
+    {"password-file", "FILE", "file with the password, - for standard input (default: a one-time password is made)"},
+    {"keep-password", NULL, "with --password-file: need not be changed at the first use"},
+    END,
+};
+
+OPTIONS user_set_options[] = {
+    {"name", "NAME", "name to sign in with", OPT_TEXT, "name"},
+    {"full-name", "TEXT", "name of the person; empty: none", OPT_TEXT_OR_NULL, "full_name"},
+    {"role", "ROLE", ROLE_ABOUT, OPT_TEXT, "role"},
+    {"disable", NULL, "ends all sessions; no sign-on until enabled", OPT_TRUE, "disabled"},
+    {"enable", NULL, "may sign in again", OPT_FALSE, "disabled"},
+    {"must-change-password", NULL, "nothing else until the password is changed", OPT_TRUE, "must_change_password"},
+    END,
+};
+
+OPTIONS user_password_options[] = {
+    {"password-file", "FILE", "file with the new password, - for standard input (default: a one-time password; your own: ask)"},
+    {"old-password-file", "FILE", "your own: file with the old password, which signs in, too (default: ask once)"},
+    {"keep-password", NULL, "with USER and --password-file: need not be changed at the first use"},
+    END,
+};
+
+COLUMNS user_list[] = {
+    {"NAME", "name"},
+    {"ROLE", "role"},
+    {"DISABLED", "disabled", show_yes_no},
+    {"MUST CHANGE PASSWORD", "must_change_password", show_yes_no},
+    {"FULL NAME", "full_name"},
+    {"ID", "id"},
+    END,
+};
+
+COLUMNS user_columns[] = {
+    {"Name", "name"},
+    {"Id", "id"},
+    {"Principal", "principal_id"},
+    {"Full name", "full_name"},
+    {"Role", "role"},
+    {"Disabled", "disabled", show_yes_no},
+    {"Must change password", "must_change_password", show_yes_no},
+    {"Created", "created_at", show_time},
+    {"Updated", "updated_at", show_time},
+    END,
+};
+
+#define SERVICE_PROOFS                                                                                                   \
+    ROW("description", "TEXT", "free text", OPT_TEXT_OR_NULL, "description"),                                            \
+        ROW("subject", "DN", "of certificates of server.client_ca_file, such as CN=hx-east,O=Example", OPT_TEXT_OR_NULL, \
+            "subject"),                                                                                                  \
+        ROW("kerberos", "PRINCIPAL", "Kerberos principal with its realm", OPT_TEXT_OR_NULL, "kerberos")
+
+OPTIONS service_add_options[] = {
+    {"certificate", "FILE|SHA256", "client certificate that is trusted by itself; may be repeated", OPT_OWN, NULL, 0, true},
+    {"hx-cluster", "HX", "HX cluster that it is for; may be repeated; without any it sees nothing", OPT_OWN, NULL, 0, true},
+    {"may-delegate", NULL, "it may sign in for users of vCenters", OPT_TRUE, "may_delegate"},
+    SERVICE_PROOFS,
+    END,
+};
+
+OPTIONS service_set_options[] = {
+    {"name", "NAME", "another name", OPT_TEXT_OR_NULL, "name"},
+    {"add-certificate", "FILE|SHA256", "one certificate more; may be repeated", OPT_OWN, NULL, 0, true},
+    {"remove-certificate", "SHA256", "one certificate less: its sessions end; may be repeated", OPT_OWN, NULL, 0, true},
+    {"add-hx-cluster", "HX", "one HX cluster more; may be repeated", OPT_OWN, NULL, 0, true},
+    {"remove-hx-cluster", "HX", "one HX cluster less; may be repeated", OPT_OWN, NULL, 0, true},
+    {"may-delegate", NULL, "it may sign in for users of vCenters", OPT_TRUE, "may_delegate"},
+    {"no-delegate", NULL, "it may not: sessions in which it acts for somebody end", OPT_FALSE, "may_delegate"},
+    {"disable", NULL, "nobody signs in by it: its sessions end", OPT_TRUE, "disabled"},
+    {"enable", NULL, "it may sign in again", OPT_FALSE, "disabled"},
+    SERVICE_PROOFS,
+    END,
+};
+
+COLUMNS service_list[] = {
+    {"NAME", "name"},
+    {"HX CLUSTERS", "hx_clusters", show_names},
+    {"ACTS FOR PEOPLE", "may_delegate", show_yes_no},
+    {"DISABLED", "disabled", show_yes_no},
+    {"ID", "id"},
+    END,
+};
+
+COLUMNS service_columns[] = {
+    {"Id", "id"},
+    {"Principal", "principal_id"},
+    {"Name", "name"},
+    {"Description", "description"},
+    {"Certificates", "certificates", show_service_certificates},
+    {"Subject", "subject"},
+    {"Kerberos", "kerberos"},
+    {"HX clusters", "hx_clusters", show_names},
+    {"Acts for people", "may_delegate", show_yes_no},
+    {"Disabled", "disabled", show_yes_no},
+    {"Created", "created_at", show_time},
+    {"Updated", "updated_at", show_time},
+    END,
+};
+
+/* -- who may do and see what ----------------------------------------------------------------------------------------------- */
+
+/* People and groups of directories, given by name. */
+#define NAMED_OPTIONS                                                                                              \
+    ROW("group", "NAME", "a group by its name in the directory, or its DN, in place of an id", OPT_TEXT, "group"), \
+        ROW("person", "NAME", "likewise a person, also as DOMAIN\\\\NAME", OPT_TEXT, "person"),                    \
+        ROW("directory", "NAME", "in which directory the name is looked up; else in all", OPT_TEXT, "directory")
+
+#define GRANT_TARGETS                                                                      \
+    ROW("cluster", "NAME|ID", "on this Kubernetes cluster"),                               \
+        ROW("vsphere-cluster", "[VCENTER:]DATACENTER/CLUSTER", "on this vSphere cluster"), \
+        ROW("hx-cluster", "NAME|ID", "on this HX cluster")
+
+OPTIONS grant_list_options[] = {
+    {"principal", "PRINCIPAL", "only those of this local user, vc:VCENTER:USER, or id of a person or group"},
+    NAMED_OPTIONS,
+    GRANT_TARGETS,
+    END,
+};
+
+OPTIONS grant_add_options[] = {
+    {"role", "ROLE", "viewer (default), or admin: who also gives and takes away grants on it", OPT_TEXT, "role"},
+    NAMED_OPTIONS,
+    GRANT_TARGETS,
+    END,
+};
+
+OPTIONS grant_remove_options[] = {NAMED_OPTIONS, GRANT_TARGETS, END};
+
+OPTIONS role_mapping_list_options[] = {
+    {"role", "ROLE", "only those that give this role", OPT_TEXT, "role"},
+    END,
+};
+
+OPTIONS role_mapping_add_options[] = {
+    {"role", "ROLE", "user, provisioner or admin", OPT_TEXT, "role"},
+    {"privilege", "PRIVILEGE", "SUBJECT is a vCenter: whoever has this privilege on its root folder; with --role admin"},
+    {"note", "TEXT", "what it is for", OPT_TEXT, "note"},
+    NAMED_OPTIONS,
+    END,
+};
+
+COLUMNS grant_list[] = {
+    {"PRINCIPAL", "principal_id"},
+    {"WHO", "principal_name"},
+    {"ROLE", "role"},
+    {"ON", "object_kind"},
+    {"NAME", "object_name"},
+    {"ID", "id"},
+    END,
+};
+
+COLUMNS grant_columns[] = {
+    {"Id", "id"},
+    {"Principal", "principal_id"},
+    {"  name", "principal_name"},
+    {"Role", "role"},
+    {"On", "object_kind"},
+    {"  name", "object_name"},
+    {"  id", "object_id"},
+    {"Created", "created_at", show_time},
+    END,
+};
+
+COLUMNS role_mapping_list[] = {
+    {"SUBJECT", "subject_id"},
+    {"NAME", "subject_name"},
+    {"PRIVILEGE", "privilege"},
+    {"ROLE", "role"},
+    {"NOTE", "note"},
+    {"ID", "id"},
+    END,
+};
+
+COLUMNS role_mapping_columns[] = {
+    {"Id", "id"},
+    {"Kind", "kind"},
+    {"Subject", "subject_id"},
+    {"  name", "subject_name"},
+    {"Privilege", "privilege"},
+    {"Role", "role"},
+    {"Note", "note"},
+    {"Created", "created_at", show_time},
+    END,
+};
+
+/* -- directories ----------------------------------------------------------------------------------------------------------- */
+
+OPTIONS ldap_set_options[] = {
+    {"kind", "KIND", "ad (Active Directory) or openldap (any other LDAP server)", OPT_TEXT_OR_NULL, "kind"},
+    {"url", "URL", "ldaps://HOST[:PORT], or ldap://HOST[:PORT] for StartTLS; may be repeated: tried in this order", OPT_TEXTS,
+     "urls", 0, true},
+    {"ca", "FILE", "CA of the servers' certificates: its text is stored", OPT_CA_FILE, "ca_pem"},
+    {"ca-path", "PATH", "the same as a file that lies on each replica", OPT_TEXT_OR_NULL, "ca_file"},
+    {"search-base", "DN", "below which people are looked for", OPT_TEXT_OR_NULL, "search_base"},
+    {"user-filter", "FILTER", "which entry a name means, {name} stands for the name; \"\": the usual one", OPT_TEXT_OR_NULL,
+     "user_filter"},
+    {"group-base", "DN", "below which groups are looked for; \"\": the search base", OPT_TEXT_OR_NULL, "group_base"},
+    {"group-filter", "FILTER", "which groups count; \"\": the usual one", OPT_TEXT_OR_NULL, "group_filter"},
+    {"bind", "WAY", "password or keytab: what kaasd itself looks things up with", OPT_TEXT_OR_NULL, "bind"},
+    {"bind-dn", "DN", "account for password; in Active Directory also a user principal name", OPT_TEXT_OR_NULL, "bind_dn"},
+    {"bind-password-file", "FILE", "file with its password, - for standard input; kept sealed"},
+    {"keytab", "PATH", "file with the account's key, on each replica", OPT_TEXT_OR_NULL, "keytab"},
+    {"principal", "NAME", "account in the keytab, such as svc-kaas@AD.EXAMPLE.COM", OPT_TEXT_OR_NULL, "principal"},
+    {"realm", "REALM", "Kerberos realm whose people are looked up here; may be repeated", OPT_TEXTS, "realms", 0, true},
+    {"disable", NULL, "do not use it", OPT_TRUE, "disabled"},
+    {"enable", NULL, "use it again", OPT_FALSE, "disabled"},
+    END,
+};
+
+COLUMNS ldap_list[] = {
+    {"NAME", "name"},
+    {"KIND", "kind"},
+    {"SERVERS", "urls", show_words},
+    {"SEARCH BASE", "search_base"},
+    {"DISABLED", "disabled", show_yes_no},
+    {"STATE", "status.state"},
+    END,
+};
+
+COLUMNS ldap_columns[] = {
+    {"Name", "name"},
+    {"Kind", "kind"},
+    {"Servers", "urls", show_words},
+    {"CA file", "ca_file"},
+    {"CA stored", "ca_pem", show_certificate_count},
+    {"Search base", "search_base"},
+    {"User filter", "user_filter"},
+    {"Group base", "group_base"},
+    {"Group filter", "group_filter"},
+    {"Bind", "bind"},
+    {"  DN", "bind_dn"},
+    {"  password", "has_bind_password", show_yes_no},
+    {"  keytab", "keytab"},
+    {"  principal", "principal"},
+    {"Realms", "realms", show_words},
+    {"Disabled", "disabled", show_yes_no},
+    {"State", "status.state"},
+    {"  since", "status.since", show_time},
+    {"  server", "status.server"},
+    {"  certificate until", "status.certificate_expires_at", show_time},
+    {"  reason", "status.detail"},
+    {"  remedy", "status.remedy"},
+    {"Created", "created_at", show_time},
+    {"Updated", "updated_at", show_time},
+    END,
+};
+
+/* -- audit log, sessions, keys --------------------------------------------------------------------------------------------- */
+
+OPTIONS audit_list_options[] = {
+    {"since", "TIME", "of this time or later, as 2026-03-01T00:00:00Z", OPT_TEXT, "since"},
+    {"until", "TIME", "before this time", OPT_TEXT, "until"},
+    {"action", "ACTION", "of this kind, such as login or cluster.create: see audit actions", OPT_TEXT, "action"},
+    {"principal", "ID", "by this principal", OPT_TEXT, "principal_id"},
+    {"acting", "ID", "by this program, for others", OPT_TEXT, "acting_id"},
+    {"source", "WAY", "by people who had signed in this way, such as local or kerberos", OPT_TEXT, "source"},
+    {"address", "ADDRESS", "from this client address", OPT_TEXT, "address"},
+    {"object-kind", "KIND", "on objects of this kind", OPT_TEXT, "object_kind"},
+    {"object", "ID", "on this object", OPT_TEXT, "object_id"},
+    {"result", "RESULT", "ok, or the code of an error", OPT_TEXT, "result"},
+    {"request-id", "ID", "what this request did", OPT_TEXT, "request_id"},
+    {"lines", "NUMBER", "so many at most (default 100)"},
+    END,
+};
+
+OPTIONS session_options[] = {
+    {"principal", "PRINCIPAL", "only those of this person or program, by id or name", OPT_TEXT, "principal"},
+    END,
+};
+
+OPTIONS rotate_signing_options[] = {
+    {"now", NULL, "sign with it after a moment, instead of publishing it first for a while", OPT_TRUE, "immediately"},
+    {"drop-old", NULL, "end all tokens of the old key, too: for a key that others know", OPT_TRUE, "drop_old"},
+    END,
+};
+
+COLUMNS audit_list[] = {
+    {"TIME", "at", show_time}, {"WHO", "principal_name"},  {"ACTION", "action"}, {"RESULT", "result"}, {"ON", "object_kind"},
+    {"NAME", "object_name"},   {"OBJECT ID", "object_id"}, {"REASON", "reason"}, {"FROM", "address"},  END,
+};
+
+COLUMNS session_list[] = {
+    {"ID", "id"},
+    {"NAME", "name"},
+    {"ROLE", "role"},
+    {"METHOD", "method"},
+    {"SIGNED IN", "signed_in_at", show_time},
+    {"ENDS", "ends_at", show_time},
+    {"PRINCIPAL", "principal_id"},
+    END,
+};
+
+/* -- the table ------------------------------------------------------------------------------------------------------------- */
+
 const struct cli_command cli_commands[] = {
-    {"init", NULL, "", "first set-up: configuration, key, database, administrator", 0, 0, init_options, cmd_init},
-    {"db", "migrate", "", "bring the database schema up to this version", 0, 0, migrate_options, cmd_db_migrate},
-    {"db", "status", "", "tell whether the database schema fits this version", 0, 0, NULL, cmd_db_status},
-    {"config", "check", "", "check the configuration and its files", 0, 0, config_check_options, cmd_config_check},
-    {"vcenter", "add", "ADDRESS[:PORT]", "add a vCenter after confirming its certificate", 1, 1, vcenter_add_options,
-     cmd_vcenter_add},
-    {"vcenter", "register", "[VCENTER]", "make kaasd an extension of the vCenter", 0, 1, register_options, cmd_vcenter_register},
-    {"vcenter", "unregister", "VCENTER", "remove kaasd's extension from the vCenter", 1, 1, unregister_options,
-     cmd_vcenter_unregister},
-    {"vcenter", "list", "", "list the vCenters", 0, 0, NULL, cmd_vcenter_list},
-    {"vcenter", "show", "VCENTER", "show one vCenter", 1, 1, NULL, cmd_vcenter_show},
-    {"vcenter", "status", "[VCENTER]", "ask the vCenters how things stand", 0, 1, vcenter_status_options, cmd_vcenter_status},
-    {"vcenter", "rescan", "VCENTER", "read inventory and HX extensions again", 1, 1, NULL, cmd_vcenter_rescan},
-    {"vcenter", "clusters", "VCENTER", "list the vSphere clusters of a vCenter", 1, 1, NULL, cmd_vcenter_clusters},
-    {"vcenter", "set", "VCENTER", "change name, address or ports", 1, 1, vcenter_set_options, cmd_vcenter_set},
-    {"vcenter", "trust", "VCENTER", "trust the certificate that the vCenter shows now", 1, 1, vcenter_trust_options,
-     cmd_vcenter_trust},
-    {"vcenter", "rotate-certificate", "VCENTER", "log in with a new certificate from now on", 1, 1, NULL, cmd_vcenter_rotate},
-    {"vcenter", "set-password", "VCENTER", "tell kaasd the new password of its account there", 1, 1, set_password_options,
-     cmd_vcenter_set_password},
-    {"vcenter", "rm", "VCENTER", "forget a vCenter", 1, 1, NULL, cmd_vcenter_rm},
-    {"cluster", "add", "", "add the record of a Kubernetes cluster", 0, 0, cluster_add_options, cmd_cluster_add},
-    {"cluster", "list", "", "list the Kubernetes clusters", 0, 0, cluster_list_options, cmd_cluster_list},
-    {"cluster", "show", "CLUSTER", "show one cluster", 1, 1, NULL, cmd_cluster_show},
-    {"cluster", "set", "CLUSTER", "change the record of a cluster", 1, 1, cluster_set_options, cmd_cluster_set},
-    {"cluster", "status", "CLUSTER", "report the status of a cluster, as its provisioner does", 1, 1, cluster_status_options,
-     cmd_cluster_status},
-    {"cluster", "nodes", "CLUSTER", "list the nodes of a cluster", 1, 1, NULL, cmd_cluster_nodes},
-    {"cluster", "import", "FILE", "add the records in a file with one JSON object a line", 1, 1, cluster_import_options,
-     cmd_cluster_import},
-    {"cluster", "rm", "CLUSTER", "remove the record of a cluster", 1, 1, NULL, cmd_cluster_rm},
-    {"hx", "list", "", "list the HX clusters", 0, 0, hx_list_options, cmd_hx_list},
-    {"hx", "show", "HX", "show one HX cluster", 1, 1, NULL, cmd_hx_show},
-    {"hx", "set", "HX", "set name or management address of an HX cluster", 1, 1, hx_set_options, cmd_hx_set},
-    {"peer", "list", "", "list the controllers of HX clusters that kaasd signs in to", 0, 0, NULL, cmd_peer_list},
-    {"peer", "show", "HX", "show the controller of an HX cluster, and whether it lets kaasd in", 1, 1, NULL, cmd_peer_show},
-    {"peer", "set", "HX", "have kaasd sign in to the controller of an HX cluster by Kerberos", 1, 1, peer_set_options,
-     cmd_peer_set},
-    {"peer", "test", "HX", "sign in to it now", 1, 1, NULL, cmd_peer_test},
-    {"peer", "remove", "HX", "sign in to it no more", 1, 1, NULL, cmd_peer_remove},
-    {"user", "list", "", "list the local users", 0, 0, user_list_options, cmd_user_list},
-    {"user", "add", "NAME", "add a local user", 1, 1, user_add_options, cmd_user_add},
-    {"user", "set", "USER", "change a local user", 1, 1, user_set_options, cmd_user_set},
-    {"user", "remove", "USER", "remove a local user", 1, 1, NULL, cmd_user_remove},
-    {"user", "password", "[USER]", "set a user's password, or change your own", 0, 1, user_password_options, cmd_user_password},
-    {"service", "list", "", "list the service accounts: programs that sign in", 0, 0, NULL, cmd_service_list},
-    {"service", "show", "SERVICE", "show a service account", 1, 1, NULL, cmd_service_show},
-    {"service", "add", "NAME", "add a service account", 1, 1, service_add_options, cmd_service_add},
-    {"service", "set", "SERVICE", "change a service account", 1, 1, service_set_options, cmd_service_set},
-    {"service", "remove", "SERVICE", "remove a service account", 1, 1, NULL, cmd_service_remove},
-    {"grant", "list", "", "list who may see what by grants", 0, 0, grant_list_options, cmd_grant_list},
-    {"grant", "add", "[PRINCIPAL]", "let a user or group see a cluster, vSphere cluster or HX cluster", 0, 1, grant_add_options,
-     cmd_grant_add},
-    {"grant", "remove", "[ID|PRINCIPAL]", "take a grant away", 0, 1, grant_remove_options, cmd_grant_remove},
-    {"role-mapping", "list", "", "list which groups and people have which role", 0, 0, role_mapping_list_options,
-     cmd_role_mapping_list},
-    {"role-mapping", "add", "[SUBJECT]", "give a group or person a role, by name or by id: sid:S-1-5-21-..., ldap:SOURCE:UUID", 0,
-     1, role_mapping_add_options, cmd_role_mapping_add},
-    {"role-mapping", "remove", "ID|SUBJECT|NAME", "take a role away", 1, 1, NULL, cmd_role_mapping_remove},
-    {"ldap", "list", "", "list the directories that people sign in by", 0, 0, NULL, cmd_ldap_list},
-    {"ldap", "show", "NAME", "show a directory, and how it is", 1, 1, NULL, cmd_ldap_show},
-    {"ldap", "set", "NAME", "add a directory, or change one", 1, 1, ldap_set_options, cmd_ldap_set},
-    {"ldap", "test", "NAME [USER]", "walk to each server step by step, with a remedy for each failure", 1, 2, NULL,
-     cmd_ldap_test},
-    {"ldap", "remove", "NAME", "remove a directory", 1, 1, NULL, cmd_ldap_remove},
-    {"audit", "list", "", "list who did what, newest first", 0, 0, audit_list_options, cmd_audit_list},
-    {"audit", "actions", "", "list the kinds of deeds that are written down", 0, 0, NULL, cmd_audit_actions},
-    {"audit", "verify", "", "find out whether lines were removed, changed or put in", 0, 0, NULL, cmd_audit_verify},
-    {"audit", "accept-restore", "", "let this replica go on with a database that is older than its audit lines", 0, 0, NULL,
-     cmd_audit_accept},
-    {"access", "explain", "PRINCIPAL CLUSTER", "say why somebody sees a cluster, or does not", 2, 2, NULL, cmd_access_explain},
-    {"session", "list", "", "list who is signed in", 0, 0, session_options, cmd_session_list},
-    {"session", "end", "[ID]", "end a session, or all of a person", 0, 1, session_options, cmd_session_end},
-    {"kerberos", "status", "", "show what is in the keytab, and whether it can be used", 0, 0, NULL, cmd_kerberos_status},
-    {"key", "list", "", "list the keys that sign tokens", 0, 0, NULL, cmd_key_list},
-    {"key", "master", "", "show which master keys seal secrets, and which replicas hold them", 0, 0, NULL, cmd_key_master},
-    {"key", "rotate-master", "", "seal all secrets with a new master key", 0, 0, NULL, cmd_key_rotate_master},
-    {"key", "remove-master", "KEY", "take an old master key that seals nothing out of the key file", 1, 1, NULL,
-     cmd_key_remove_master},
-    {"key", "rotate-signing", "", "sign tokens with a new key", 0, 0, rotate_signing_options, cmd_key_rotate_signing},
-    {"doctor", NULL, "", "look for what is wrong, with a remedy for each finding", 0, 0, doctor_options, cmd_doctor},
-    {"health", NULL, "", "health of kaasd in detail", 0, 0, NULL, cmd_health},
-    {"version", NULL, "", "versions of kaasctl and kaasd", 0, 0, NULL, cmd_version},
-    {"whoami", NULL, "", "who you are to kaasd", 0, 0, NULL, cmd_whoami},
-    {NULL, NULL, NULL, NULL, 0, 0, NULL, NULL},
+    {"init", NULL, "", "first set-up: configuration, key, database, administrator", .options = init_options, .run = cmd_init},
+    {"db", "migrate", "", "bring the database schema up to this version", .options = migrate_options, .run = cmd_db_migrate},
+    {"db", "status", "", "tell whether the database schema fits this version", .run = cmd_db_status},
+    {"config", "check", "", "check the configuration and its files", .options = config_check_options, .run = cmd_config_check},
+    {"vcenter", "add", "ADDRESS[:PORT]", "add a vCenter after confirming its certificate", .options = vcenter_add_options,
+     .run = cmd_vcenter_add},
+    {"vcenter", "register", "[VCENTER]", "make kaasd an extension of the vCenter", .options = register_options,
+     .run = cmd_vcenter_register},
+    {"vcenter", "unregister", "VCENTER", "remove kaasd's extension from the vCenter", .options = unregister_options,
+     .run = cmd_vcenter_unregister},
+    {"vcenter", "list", "", "list the vCenters", .call = "GET /v2/vcenters", .list = vcenter_list},
+    {"vcenter", "show", "VCENTER", "show one vCenter", .of = &cli_vcenters, .object = vcenter_columns},
+    {"vcenter", "status", "[VCENTER]", "ask the vCenters how things stand", .options = vcenter_status_options,
+     .run = cmd_vcenter_status},
+    {"vcenter", "rescan", "VCENTER", "read inventory and HX extensions again", .of = &cli_vcenters,
+     .call = "POST /v2/vcenters/{id}/rescan", .object = rescan_columns},
+    {"vcenter", "clusters", "VCENTER", "list the vSphere clusters of a vCenter", .of = &cli_vcenters,
+     .call = "GET /v2/vcenters/{id}/vsphere-clusters", .list = vsphere_cluster_list},
+    {"vcenter", "set", "VCENTER", "change name, address or ports", .options = vcenter_set_options, .object = vcenter_columns,
+     .run = cmd_vcenter_set},
+    {"vcenter", "trust", "VCENTER", "trust the certificate that the vCenter shows now", .options = vcenter_trust_options,
+     .run = cmd_vcenter_trust},
+    {"vcenter", "rotate-certificate", "VCENTER", "log in with a new certificate from now on", .of = &cli_vcenters,
+     .call = "POST /v2/vcenters/{id}/rotate-certificate",
+     .says =
+         "kaasd logs in to vCenter {name} with a new certificate, valid until {not_after:10}; the old one is of no use any more"},
+    {"vcenter", "set-password", "VCENTER", "tell kaasd the new password of its account there", .options = set_password_options,
+     .run = cmd_vcenter_set_password},
+    {"vcenter", "rm", "VCENTER", "forget a vCenter", .of = &cli_vcenters, .call = "DELETE /v2/vcenters/{id}",
+     .question = "Forget vCenter {name}? Type yes: ", .says = "vCenter {name} is forgotten"},
+    {"cluster", "add", "", "add the record of a Kubernetes cluster", .options = cluster_add_options, .run = cmd_cluster_add},
+    {"cluster", "list", "", "list the Kubernetes clusters", .options = cluster_list_options, .list = cluster_list,
+     .run = cmd_cluster_list},
+    {"cluster", "show", "CLUSTER", "show one cluster", .of = &cli_clusters, .object = cluster_columns},
+    {"cluster", "set", "CLUSTER", "change the record of a cluster", .options = cluster_set_options, .run = cmd_cluster_set},
+    {"cluster", "status", "CLUSTER", "report the status of a cluster, as its provisioner does", .options = cluster_status_options,
+     .run = cmd_cluster_status},
+    {"cluster", "nodes", "CLUSTER", "list the nodes of a cluster", .of = &cli_clusters, .call = "GET /v2/clusters/{id}/nodes",
+     .list = node_list},
+    {"cluster", "import", "FILE", "add the records in a file with one JSON object a line", .options = cluster_import_options,
+     .run = cmd_cluster_import},
+    {"cluster", "rm", "CLUSTER", "remove the record of a cluster", .of = &cli_clusters, .call = "DELETE /v2/clusters/{id}",
+     .question = "Remove the record of cluster {name}? The cluster itself stays. Type yes: ",
+     .says = "removed the record of cluster {name}"},
+    {"hx", "list", "", "list the HX clusters", .options = hx_list_options, .call = "GET /v2/hx-clusters", .list = hx_list,
+     .tell = cmd_hx_tell_list},
+    {"hx", "show", "HX", "show one HX cluster", .of = &cli_hx_clusters, .object = hx_columns},
+    {"hx", "set", "HX", "set name or management address of an HX cluster", .options = hx_set_options, .of = &cli_hx_clusters,
+     .call = "PATCH /v2/hx-clusters/{id}", .if_empty = "nothing to change: give --name or --address", .object = hx_columns},
+    {"peer", "list", "", "list the controllers of HX clusters that kaasd signs in to", .call = "GET /v2/hx-peers",
+     .list = peer_list},
+    {"peer", "show", "HX", "show the controller of an HX cluster, and whether it lets kaasd in", .of = &cli_hx_clusters,
+     .call = "GET /v2/hx-clusters/{id}/peer", .object = peer_columns},
+    {"peer", "set", "HX", "have kaasd sign in to the controller of an HX cluster by Kerberos", .options = peer_set_options,
+     .object = peer_columns, .run = cmd_peer_set},
+    {"peer", "test", "HX", "sign in to it now", .object = peer_columns, .run = cmd_peer_test},
+    {"peer", "remove", "HX", "sign in to it no more", .of = &cli_hx_clusters, .call = "DELETE /v2/hx-clusters/{id}/peer",
+     .question = "Sign in to the controller of {name} no more? Type yes: ", .says = "removed the peer of {name}"},
+    {"user", "list", "", "list the local users", .options = user_list_options, .call = "GET /v2/users", .list = user_list},
+    {"user", "add", "NAME", "add a local user", .options = user_add_options, .object = user_columns, .run = cmd_user_add},
+    {"user", "set", "USER", "change a local user", .options = user_set_options, .of = &cli_users, .call = "PATCH /v2/users/{id}",
+     .if_empty = "nothing to change: see kaasctl user set --help", .object = user_columns},
+    {"user", "remove", "USER", "remove a local user", .of = &cli_users, .call = "DELETE /v2/users/{id}",
+     .question = "Remove user {name}, with all grants? Type yes: ", .says = "removed user {name}"},
+    {"user", "password", "[USER]", "set a user's password, or change your own", .options = user_password_options,
+     .run = cmd_user_password},
+    {"service", "list", "", "list the service accounts: programs that sign in", .call = "GET /v2/services", .list = service_list},
+    {"service", "show", "SERVICE", "show a service account", .of = &cli_services, .object = service_columns},
+    {"service", "add", "NAME", "add a service account", .options = service_add_options, .object = service_columns,
+     .run = cmd_service_add},
+    {"service", "set", "SERVICE", "change a service account", .options = service_set_options, .object = service_columns,
+     .run = cmd_service_set},
+    {"service", "remove", "SERVICE", "remove a service account", .of = &cli_services, .call = "DELETE /v2/services/{id}",
+     .question = "Remove the service account {name}? Its sessions end. Type yes: ", .says = "removed service account {name}"},
+    {"grant", "list", "", "list who may see what by grants", .options = grant_list_options, .list = grant_list,
+     .run = cmd_grant_list},
+    {"grant", "add", "[PRINCIPAL]", "let a user or group see a cluster, vSphere cluster or HX cluster",
+     .options = grant_add_options, .object = grant_columns, .run = cmd_grant_add},
+    {"grant", "remove", "[ID|PRINCIPAL]", "take a grant away", .options = grant_remove_options, .run = cmd_grant_remove},
+    {"role-mapping", "list", "", "list which groups and people have which role", .options = role_mapping_list_options,
+     .call = "GET /v2/role-mappings", .list = role_mapping_list},
+    {"role-mapping", "add", "[SUBJECT]", "give a group or person a role, by name or by id: sid:S-1-5-21-..., ldap:SOURCE:UUID",
+     .options = role_mapping_add_options, .object = role_mapping_columns, .run = cmd_role_mapping_add},
+    {"role-mapping", "remove", "ID|SUBJECT|NAME", "take a role away", .run = cmd_role_mapping_remove},
+    {"ldap", "list", "", "list the directories that people sign in by", .call = "GET /v2/ldap", .list = ldap_list},
+    {"ldap", "show", "NAME", "show a directory, and how it is", .call = "GET /v2/ldap/{1}", .object = ldap_columns},
+    {"ldap", "set", "NAME", "add a directory, or change one", .options = ldap_set_options, .object = ldap_columns,
+     .run = cmd_ldap_set},
+    {"ldap", "test", "NAME [USER]", "walk to each server step by step, with a remedy for each failure", .run = cmd_ldap_test},
+    {"ldap", "remove", "NAME", "remove a directory", .run = cmd_ldap_remove},
+    {"audit", "list", "", "list who did what, newest first", .options = audit_list_options, .call = "GET /v2/audit",
+     .list = audit_list, .lines = 100},
+    {"audit", "actions", "", "list the kinds of deeds that are written down", .run = cmd_audit_actions},
+    {"audit", "verify", "", "find out whether lines were removed, changed or put in", .run = cmd_audit_verify},
+    {"audit", "accept-restore", "", "let this replica go on with a database that is older than its audit lines",
+     .run = cmd_audit_accept},
+    {"access", "explain", "PRINCIPAL CLUSTER", "say why somebody sees a cluster, or does not", .run = cmd_access_explain},
+    {"session", "list", "", "list who is signed in", .options = session_options, .call = "GET /v2/sessions",
+     .list = session_list},
+    {"session", "end", "[ID]", "end a session, or all of a person", .options = session_options, .run = cmd_session_end},
+    {"kerberos", "status", "", "show what is in the keytab, and whether it can be used", .run = cmd_kerberos_status},
+    {"key", "list", "", "list the keys that sign tokens", .run = cmd_key_list},
+    {"key", "master", "", "show which master keys seal secrets, and which replicas hold them", .run = cmd_key_master},
+    {"key", "rotate-master", "", "seal all secrets with a new master key", .run = cmd_key_rotate_master},
+    {"key", "remove-master", "KEY", "take an old master key that seals nothing out of the key file",
+     .run = cmd_key_remove_master},
+    {"key", "rotate-signing", "", "sign tokens with a new key", .options = rotate_signing_options, .run = cmd_key_rotate_signing},
+    {"doctor", NULL, "", "look for what is wrong, with a remedy for each finding", .options = doctor_options, .run = cmd_doctor},
+    {"health", NULL, "", "health of kaasd in detail", .run = cmd_health},
+    {"version", NULL, "", "versions of kaasctl and kaasd", .run = cmd_version},
+    {"whoami", NULL, "", "who you are to kaasd", .run = cmd_whoami},
+    END,
 };

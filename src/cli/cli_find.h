@@ -6,21 +6,22 @@
 #include "cli_table.h"
 #include "json.h"
 
-/* The vCenter with this instance UUID, name, address or address:port. *out is the API's object, freed by json_decref.
- * ERR_NOT_FOUND; ERR_AMBIGUOUS with the candidates told below the error. Connects if necessary. */
-int cli_find_vcenter(struct cli *cli, const char *ref, json_t **out, struct err *err);
+/* A kind of things that have names and ids. */
+struct cli_kind {
+    const char *word;                                      /* "vCenter" */
+    const char *command;                                   /* that lists them */
+    const char *collection;                                /* of the interface */
+    void (*describe)(struct table *t, const json_t *item); /* three cells, where a name fits several */
+    bool (*fits)(const json_t *item, const char *ref);     /* whether it is named so */
+    bool has_own_path;                                     /* /v2/COLLECTION/ID is asked before the list is searched */
+};
 
-/* The cluster with this name or id. As above. */
-int cli_find_cluster(struct cli *cli, const char *ref, json_t **out, struct err *err);
+/* vCenters by instance UUID, name, address or address:port; local users by name in any case, or id; the others by name or id. */
+extern const struct cli_kind cli_vcenters, cli_clusters, cli_hx_clusters, cli_users, cli_services;
 
-/* The HX cluster with this name or id. As above. */
-int cli_find_hx(struct cli *cli, const char *ref, json_t **out, struct err *err);
-
-/* The local user with this name, in any case, or id. As above. */
-int cli_find_user(struct cli *cli, const char *ref, json_t **out, struct err *err);
-
-/* The service account with this name or id. As above. */
-int cli_find_service(struct cli *cli, const char *ref, json_t **out, struct err *err);
+/* The one thing of this kind that `ref` names. *out is the API's object, freed by json_decref. Connects if necessary.
+ * ERR_NOT_FOUND; ERR_AMBIGUOUS with the candidates told below the error. */
+int cli_find(struct cli *cli, const struct cli_kind *kind, const char *ref, json_t **out, struct err *err);
 
 /* All vCenters; *items is freed by json_decref. */
 int cli_list_vcenters(struct cli *cli, json_t **items, struct err *err);

@@ -1,4 +1,4 @@
-/* Command line options, read by tables. Layer 6 (cli). What the options mean is known by the commands.
+/* Command line options, read by tables. Layer 6 (cli). What becomes of a value is said by its kind, see cli_command.h.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Not getopt_long: options of a command and those of the program may bear the same name (--user), wrong ones get a "did you mean", and a
@@ -10,13 +10,32 @@
 
 #include "err.h"
 
-/* One option. A list of them ends with a NULL name. */
+/* What an option is to the request of its command: a member of the body, or a parameter of the query of a GET. */
+enum opt_kind {
+    OPT_OWN,          /* nothing: the command itself looks at it */
+    OPT_TEXT,         /* as it is */
+    OPT_TEXT_OR_NULL, /* likewise; "" is null, which takes the member away */
+    OPT_TEXTS,        /* array of all that are given, without "" */
+    OPT_TRUE,         /* flag */
+    OPT_FALSE,        /* flag */
+    OPT_PORT,         /* 0 to 65535 */
+    OPT_SHA256,       /* text of a thumbprint */
+    OPT_CA_FILE,      /* text of a file with certificates; "" is null */
+    OPT_REPLICAS,     /* notations of cli_address.h */
+    OPT_LABEL,
+    OPT_NODE,
+};
+
+/* One option. A list of them ends with a NULL name; what is left out is 0. */
 struct opt_spec {
     const char *name;  /* without dashes */
     const char *value; /* word for the value in the help; NULL: a flag; "[NAME]": may be left out, then --name=VALUE */
     const char *about; /* one line of help */
-    char letter;       /* 0: none */
+    enum opt_kind kind;
+    const char *member; /* of the request */
+    char letter;        /* 0: none */
     bool is_repeatable;
+    bool is_required;
 };
 
 /* Which options are known: those of the command win over the common ones. */
@@ -56,3 +75,16 @@ const char *opt_get_common(const struct opt_given *given, const char *name);
 
 /* Goes through a repeatable option of the command: *at begins at 0; NULL at the end. */
 const char *opt_next(const struct opt_given *given, const char *name, size_t *at);
+
+/* "Did you mean": the nearest of several words. Begin with cli_near_init, offer each word, then look at `best`. */
+struct cli_near {
+    const char *typed;
+    const char *best; /* NULL: none is near enough */
+    unsigned distance;
+};
+
+/* Starts a search for a word near to `typed`, which must outlive it. */
+void cli_near_init(struct cli_near *near, const char *typed);
+
+/* Offers a word; it is kept, not copied, if it is the nearest so far. NULL is ignored. */
+void cli_near_try(struct cli_near *near, const char *word);

@@ -54,7 +54,7 @@ void show_replicas(struct table *t, const json_t *value) {
         table_addf(t, "-/%lld", desired);
 }
 
-static void add_word(struct strbuf *text, const char *word) {
+static void show_add_word(struct strbuf *text, const char *word) {
     strbuf_addf(text, "%s%s", text->len ? ", " : "", word ? word : "?");
 }
 
@@ -70,34 +70,34 @@ static void show_joined(struct table *t, const json_t *list, void (*add)(struct 
     table_add(t, text.len ? text.data : NULL);
 }
 
-static void add_string(struct strbuf *text, const json_t *item) {
-    add_word(text, json_string_value(item));
+static void show_add_string(struct strbuf *text, const json_t *item) {
+    show_add_word(text, json_string_value(item));
 }
 
-static void add_name(struct strbuf *text, const json_t *item) {
-    add_word(text, json_get_string(item, "name"));
+static void show_add_name(struct strbuf *text, const json_t *item) {
+    show_add_word(text, json_get_string(item, "name"));
 }
 
-static void add_place(struct strbuf *text, const json_t *item) {
+static void show_add_place(struct strbuf *text, const json_t *item) {
     const char *name = json_get_string(item, "name"), *datacenter = json_get_string(item, "datacenter");
     _cleanup_free_ char *path =
         name ? str_format("%s/%s", datacenter ? datacenter : "?", name) : str_dup(json_get_string(item, "moref"));
-    add_word(text, path);
+    show_add_word(text, path);
 }
 
 void show_words(struct table *t, const json_t *value) {
-    show_joined(t, value, add_string);
+    show_joined(t, value, show_add_string);
 }
 
 void show_names(struct table *t, const json_t *value) {
-    show_joined(t, value, add_name);
+    show_joined(t, value, show_add_name);
 }
 
 void show_places(struct table *t, const json_t *value) {
     _cleanup_json_ json_t *one = NULL;
     if (json_is_object(value))
         value = one = json_pack("[O]", value);
-    show_joined(t, value, add_place);
+    show_joined(t, value, show_add_place);
 }
 
 void show_labels(struct table *t, const json_t *value) {
@@ -109,6 +109,38 @@ void show_labels(struct table *t, const json_t *value) {
         strbuf_addf(&text, "%s%s=%s", text.len ? ", " : "", key, json_string_value(label));
     }
     table_add(t, text.len ? text.data : NULL);
+}
+
+void show_given(struct table *t, const json_t *value) {
+    table_add(t, json_is_string(value) ? "given" : NULL);
+}
+
+void show_service_certificates(struct table *t, const json_t *value) {
+    _cleanup_strbuf_ struct strbuf text;
+    const json_t *item;
+    size_t i;
+    strbuf_init(&text, 4096);
+    json_array_foreach ((json_t *)(uintptr_t)value, i, item) {
+        const char *end = json_get_string(item, "not_after");
+        strbuf_addf(&text, "%s%s (", i ? ", " : "", json_get_string(item, "sha256"));
+        if (end && strlen(end) >= 20)
+            strbuf_addf(&text, "until %.10s %.8s UTC)", end, end + 11);
+        else
+            strbuf_adds(&text, "end not known yet)");
+    }
+    table_add(t, text.len ? text.data : "-");
+}
+
+void show_certificate_count(struct table *t, const json_t *value) {
+    static const char begin[] = "-----BEGIN CERTIFICATE-----";
+    const char *at = json_string_value(value);
+    unsigned count = 0;
+    for (; at && (at = strstr(at, begin)) != NULL; at += strlen(begin))
+        count++;
+    if (count)
+        table_addf(t, "%u certificate%s", count, count == 1 ? "" : "s");
+    else
+        table_add(t, NULL);
 }
 
 /* -- whole answers -------------------------------------------------------------------------------------------------------- */
@@ -123,7 +155,7 @@ static int show_table(struct cli *cli, const json_t *items, const struct cli_col
     table_init(&t, titles);
     json_array_foreach ((json_t *)(uintptr_t)items, i, item) {
         for (const struct cli_column *c = columns; c->title; c++)
-            c->add(&t, show_member(item, c->member));
+            (c->add ? c->add : show_text)(&t, show_member(item, c->member));
     }
     return table_write(&t, &cli->out, err);
 }
@@ -137,7 +169,7 @@ static int show_pairs(struct cli *cli, const json_t *object, const struct cli_co
     table_init_plain(&t, 2, 0);
     for (const struct cli_column *c = columns; c->title; c++) {
         table_add(&t, c->title);
-        c->add(&t, show_member(object, c->member));
+        (c->add ? c->add : show_text)(&t, show_member(object, c->member));
     }
     return table_write(&t, &cli->out, err);
 }
@@ -163,7 +195,7 @@ void show_line(struct cli *cli, const char *fmt, ...) {
 
 /* JSON leaves DEL, C1 and the marks of writing direction as they are, but a terminal acts on them. They stand in strings only, where
  * the escape means the same (RFC 8259 section 7). */
-static void add_harmless(struct strbuf *out, const char *text, size_t len) {
+static void show_add_harmless(struct strbuf *out, const char *text, size_t len) {
     while (len) {
         uint32_t c = 0;
         size_t n = str_utf8_next(text, len, &c);
@@ -182,7 +214,7 @@ int show_json(struct cli *cli, const json_t *value, struct err *err) {
     char *text = json_dumps(value, JSON_INDENT(INDENT) | JSON_ENCODE_ANY);
     if (!text)
         return err_set(err, ERR_NOMEM, "out of memory");
-    add_harmless(&cli->out, text, strlen(text));
+    show_add_harmless(&cli->out, text, strlen(text));
     strbuf_addc(&cli->out, '\n');
     free(text);
     return strbuf_check(&cli->out, "output", err);

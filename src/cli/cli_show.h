@@ -9,19 +9,22 @@
 /* One column of a list, or one line of an object. Lists end with a NULL title. */
 struct cli_column {
     const char *title;
-    const char *member; /* "a.b" goes into objects; NULL: the whole item */
-    void (*add)(struct table *t, const json_t *value);
+    const char *member;                                /* "a.b" goes into objects; NULL: the whole item */
+    void (*add)(struct table *t, const json_t *value); /* NULL: show_text */
 };
 
 /* How a member is shown; each adds one cell, "-" for null or a missing member. */
 void show_text(struct table *t, const json_t *value); /* strings and numbers */
 void show_time(struct table *t, const json_t *value); /* RFC 3339 without fractions */
 void show_yes_no(struct table *t, const json_t *value);
-void show_replicas(struct table *t, const json_t *value); /* 4/5 */
-void show_words(struct table *t, const json_t *value);    /* strings, joined by a comma */
-void show_places(struct table *t, const json_t *value);   /* vSphere clusters as paths */
-void show_names(struct table *t, const json_t *value);    /* the member "name" of each object */
-void show_labels(struct table *t, const json_t *value);   /* key=value */
+void show_replicas(struct table *t, const json_t *value);             /* 4/5 */
+void show_words(struct table *t, const json_t *value);                /* strings, joined by a comma */
+void show_places(struct table *t, const json_t *value);               /* vSphere clusters as paths */
+void show_names(struct table *t, const json_t *value);                /* the member "name" of each object */
+void show_labels(struct table *t, const json_t *value);               /* key=value */
+void show_given(struct table *t, const json_t *value);                /* whether there is a text */
+void show_service_certificates(struct table *t, const json_t *value); /* thumbprints, and how long they are valid */
+void show_certificate_count(struct table *t, const json_t *value);    /* of a text with certificates */
 
 /* The value at "a.b" of an object, or NULL. Borrowed. */
 const json_t *show_member(const json_t *object, const char *path);
@@ -31,9 +34,6 @@ int show_list(struct cli *cli, const json_t *items, const struct cli_column *col
 
 /* Appends an object: a line for each column, or as JSON. */
 int show_object(struct cli *cli, const json_t *object, const struct cli_column *columns, struct err *err);
-
-/* Appends a vCenter as `vcenter show` does. */
-int vcenter_show_object(struct cli *cli, const json_t *vcenter, struct err *err);
 
 /* Appends a value as JSON, indented, with a newline. */
 int show_json(struct cli *cli, const json_t *value, struct err *err);

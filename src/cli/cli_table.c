@@ -31,7 +31,7 @@ bool text_is_harmful(uint32_t c) {
     return wcwidth((wchar_t)c) < 0;
 }
 
-static void add_escape(struct strbuf *out, uint32_t c) {
+static void text_add_escape(struct strbuf *out, uint32_t c) {
     if (c == '\n')
         strbuf_adds(out, "\\n");
     else if (c == '\t')
@@ -53,9 +53,9 @@ void text_add_clean(struct strbuf *out, const char *text) {
         uint32_t c = 0;
         size_t n = str_utf8_next(text, left, &c);
         if (!n)
-            add_escape(out, (unsigned char)*text);
+            text_add_escape(out, (unsigned char)*text);
         else if (text_is_harmful(c))
-            add_escape(out, c);
+            text_add_escape(out, c);
         else
             strbuf_add(out, text, n);
         text += n ? n : 1;
@@ -98,7 +98,7 @@ void table_done(struct table *t) {
     memset(t, 0, sizeof(*t));
 }
 
-static int grow(struct table *t) {
+static int table_grow(struct table *t) {
     size_t alloc = t->alloc ? 2 * t->alloc : 64;
     char **cells = reallocarray(t->cells, alloc, sizeof(*cells));
     if (!cells)
@@ -112,7 +112,7 @@ void table_add(struct table *t, const char *text) {
     struct strbuf clean;
     char *cell;
     if (!t->failed && t->cells_count == t->alloc)
-        t->failed = grow(t);
+        t->failed = table_grow(t);
     if (t->failed)
         return;
     strbuf_init(&clean, CELL_BYTES_MAX);
@@ -138,7 +138,7 @@ void table_addf(struct table *t, const char *fmt, ...) {
         t->failed = ERR_NOMEM;
 }
 
-static void measure(const struct table *t, size_t rows, size_t *widths) {
+static void table_measure(const struct table *t, size_t rows, size_t *widths) {
     for (size_t i = 0; i < rows * t->columns; i++) {
         size_t width = text_width(t->cells[i]);
         if (width > widths[i % t->columns])
@@ -147,7 +147,7 @@ static void measure(const struct table *t, size_t rows, size_t *widths) {
 }
 
 /* Blanks are written only before a text that follows, so that lines do not end in some. */
-static void write_row(const struct table *t, char *const *cells, const size_t *widths, struct strbuf *out) {
+static void table_write_row(const struct table *t, char *const *cells, const size_t *widths, struct strbuf *out) {
     size_t due = t->indent;
     for (size_t i = 0; i < t->columns; i++) {
         if (*cells[i])
@@ -162,8 +162,8 @@ int table_write(const struct table *t, struct strbuf *out, struct err *err) {
     _cleanup_free_ size_t *widths = calloc(t->columns + 1, sizeof(*widths));
     if (t->failed || !widths)
         return err_set(err, ERR_NOMEM, "out of memory");
-    measure(t, rows, widths);
+    table_measure(t, rows, widths);
     for (size_t i = 0; i < rows; i++)
-        write_row(t, t->cells + i * t->columns, widths, out);
+        table_write_row(t, t->cells + i * t->columns, widths, out);
     return strbuf_check(out, "output", err);
 }

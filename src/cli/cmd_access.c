@@ -1,6 +1,6 @@
 /* kaasctl access: why somebody sees a cluster, or does not. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_find.h"
 #include "cli_show.h"
 
@@ -22,7 +22,7 @@ int cmd_access_explain(struct cli *cli, struct err *err) {
     _cleanup_free_ char *base = NULL;
     _cleanup_strbuf_ struct strbuf path;
     const json_t *visible;
-    int rc = cli_find_cluster(cli, cli_word(cli, 1), &cluster, err);
+    int rc = cli_find(cli, &cli_clusters, cli_word(cli, 1), &cluster, err);
     strbuf_init(&path, PATH_BYTES_MAX);
     if (rc)
         return rc;

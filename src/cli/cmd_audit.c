@@ -3,52 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_show.h"
 #include "str.h"
 
 #define PATH_BYTES_MAX 16384U
 #define LINES_DEFAULT 100
-
-static const struct cli_column list_columns[] = {
-    {"TIME", "at", show_time},
-    {"WHO", "principal_name", show_text},
-    {"ACTION", "action", show_text},
-    {"RESULT", "result", show_text},
-    {"ON", "object_kind", show_text},
-    {"NAME", "object_name", show_text},
-    {"OBJECT ID", "object_id", show_text},
-    {"REASON", "reason", show_text},
-    {"FROM", "address", show_text},
-    {NULL, NULL, NULL},
-};
-
-static int make_path(struct cli *cli, struct strbuf *path, struct err *err) {
-    static const struct {
-        const char *option, *parameter;
-    } filters[] = {
-        {"since", "since"},      {"until", "until"},   {"action", "action"},         {"principal", "principal_id"},
-        {"acting", "acting_id"}, {"source", "source"}, {"address", "address"},       {"object-kind", "object_kind"},
-        {"object", "object_id"}, {"result", "result"}, {"request-id", "request_id"},
-    };
-    strbuf_adds(path, "/v2/audit");
-    for (size_t i = 0; i < ARRAY_COUNT(filters); i++)
-        cli_path_add_query(path, filters[i].parameter, opt_get(&cli->given, filters[i].option));
-    return strbuf_check(path, "the address", err);
-}
-
-int cmd_audit_list(struct cli *cli, struct err *err) {
-    _cleanup_strbuf_ struct strbuf path;
-    _cleanup_json_ json_t *items = NULL;
-    int rc;
-    strbuf_init(&path, PATH_BYTES_MAX);
-    rc = make_path(cli, &path, err);
-    if (!rc)
-        rc = cli_connect(cli, err);
-    if (!rc)
-        rc = cli_list(cli, path.data, LINES_DEFAULT, &items, err);
-    return rc ? rc : show_list(cli, items, list_columns, err);
-}
 
 /* -- actions --------------------------------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_show.h"
 #include "fsutil.h"
 #include "limits.h"

@@ -1,7 +1,7 @@
 /* kaasctl cluster add, set and status. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_cluster_body.h"
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_find.h"
 #include "cli_show.h"
 #include "str.h"
@@ -59,7 +59,7 @@ int cmd_cluster_set(struct cli *cli, struct err *err) {
     if (!rc && !json_object_size(body))
         rc = cli_usage(cli, err, "nothing to change: give at least one option");
     if (!rc)
-        rc = cli_find_cluster(cli, cli_word(cli, 0), &cluster, err);
+        rc = cli_find(cli, &cli_clusters, cli_word(cli, 0), &cluster, err);
     path = cli_path_of("clusters", cluster, NULL);
     if (!rc)
         rc = send_body(cli, &(struct cli_request){.method = "PATCH", .path = path, .body = body, .is_merge_patch = true},
@@ -82,7 +82,7 @@ int cmd_cluster_status(struct cli *cli, struct err *err) {
     _cleanup_free_ char *path = NULL;
     int rc = opt_get(&cli->given, "state") ? cluster_body_fill(cli, body, err) : cli_usage(cli, err, "--state is missing");
     if (!rc)
-        rc = cli_find_cluster(cli, cli_word(cli, 0), &cluster, err);
+        rc = cli_find(cli, &cli_clusters, cli_word(cli, 0), &cluster, err);
     path = cli_path_of("clusters", cluster, "status");
     if (!rc)
         rc = send_body(cli, &(struct cli_request){.method = "PUT", .path = path, .body = body}, &changed, err);

@@ -1,6 +1,6 @@
 /* kaasctl config check. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_show.h"
 #include "setup_check.h"
 

@@ -1,6 +1,6 @@
 /* kaasctl db: the schema of the database. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_show.h"
 #include "db_settings.h"
 #include "first_setup.h"

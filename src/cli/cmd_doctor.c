@@ -1,7 +1,7 @@
 /* kaasctl doctor: looking for what is wrong, step by step. Layer 6 (cli). The steps of a vCenter are kaasd's.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_address.h"
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_doctor_local.h"
 #include "cli_find.h"
 #include "cli_findings.h"
@@ -14,7 +14,7 @@ static int examine_vcenter(struct cli *cli, const char *ref, struct err *err) {
     _cleanup_json_ json_t *vcenter = NULL, *report = NULL;
     _cleanup_free_ char *path = NULL;
     struct cli_request request = {.method = "POST"};
-    int rc = cli_find_vcenter(cli, ref, &vcenter, err);
+    int rc = cli_find(cli, &cli_vcenters, ref, &vcenter, err);
     if (rc)
         return rc;
     path = cli_path_of("vcenters", vcenter, "doctor");

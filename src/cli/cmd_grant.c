@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_find.h"
 #include "cli_named.h"
 #include "cli_show.h"
@@ -11,22 +11,6 @@
 #include "uuid.h"
 
 #define PATH_BYTES_MAX 8192U
-
-static const struct cli_column list_columns[] = {
-    {"PRINCIPAL", "principal_id", show_text},
-    {"WHO", "principal_name", show_text},
-    {"ROLE", "role", show_text},
-    {"ON", "object_kind", show_text},
-    {"NAME", "object_name", show_text},
-    {"ID", "id", show_text},
-    {NULL, NULL, NULL},
-};
-
-static const struct cli_column columns[] = {
-    {"Id", "id", show_text},          {"Principal", "principal_id", show_text}, {"  name", "principal_name", show_text},
-    {"Role", "role", show_text},      {"On", "object_kind", show_text},         {"  name", "object_name", show_text},
-    {"  id", "object_id", show_text}, {"Created", "created_at", show_time},     {NULL, NULL, NULL},
-};
 
 /* -- whom it is for ----------------------------------------------------------------------------------------------------------- */
 
@@ -38,7 +22,7 @@ static int name_vcenter(struct cli *cli, const char *text, char **out, struct er
     int rc;
     if (!ref || !*ref)
         return cli_usage(cli, err, "write vc:VCENTER:USER");
-    rc = cli_find_vcenter(cli, ref, &vcenter, err);
+    rc = cli_find(cli, &cli_vcenters, ref, &vcenter, err);
     if (!rc)
         *out = str_format("vc:%s:%s", json_get_string(vcenter, "id"), colon + 1);
     return rc;
@@ -52,7 +36,7 @@ static int read_principal(struct cli *cli, const char *text, char **out, struct 
         return rc;
     if (str_starts(text, "vc:"))
         return name_vcenter(cli, text, out, err);
-    rc = cli_find_user(cli, text, &user, err);
+    rc = cli_find(cli, &cli_users, text, &user, err);
     if (!rc)
         *out = str_dup(json_get_string(user, "principal_id"));
     return rc;
@@ -103,10 +87,9 @@ static int find_vsphere(struct cli *cli, const char *text, struct target *out, s
     return err_remedy(err, "give --vsphere-cluster VCENTER:DATACENTER/CLUSTER");
 }
 
-static int find_named(struct cli *cli, const char *ref, int (*find)(struct cli *, const char *, json_t **, struct err *),
-                      struct target *out, struct err *err) {
+static int find_named(struct cli *cli, const char *ref, const struct cli_kind *kind, struct target *out, struct err *err) {
     _cleanup_json_ json_t *object = NULL;
-    int rc = find(cli, ref, &object, err);
+    int rc = cli_find(cli, kind, ref, &object, err);
     if (!rc)
         out->id = str_dup(json_get_string(object, "id"));
     return rc;
@@ -120,9 +103,9 @@ static int read_target(struct cli *cli, struct target *out, struct err *err) {
         return cli_usage(cli, err, "give only one of --cluster, --vsphere-cluster and --hx-cluster");
     out->kind = cluster ? "cluster" : hx ? "hx_cluster" : "vsphere_cluster";
     if (cluster)
-        return find_named(cli, cluster, cli_find_cluster, out, err);
+        return find_named(cli, cluster, &cli_clusters, out, err);
     if (hx)
-        return find_named(cli, hx, cli_find_hx, out, err);
+        return find_named(cli, hx, &cli_hx_clusters, out, err);
     return vsphere ? find_vsphere(cli, vsphere, out, err) : 0;
 }
 
@@ -160,7 +143,7 @@ int cmd_grant_list(struct cli *cli, struct err *err) {
     if (!rc)
         rc = list_grants(cli, principal_id, &on, &items, err);
     free(on.id);
-    return rc ? rc : show_list(cli, items, list_columns, err);
+    return rc ? rc : show_list(cli, items, cli->command->list, err);
 }
 
 /* Of whom nothing is said here but by name, that is left to the server. */
@@ -192,7 +175,7 @@ int cmd_grant_add(struct cli *cli, struct err *err) {
         rc = cli_named_post(cli, &(struct cli_named_post){"/v2/grants", "give the id instead: kaasctl grant add ID ...", body},
                             &answer, err);
     free(on.id);
-    return rc ? rc : show_object(cli, answer, columns, err);
+    return rc ? rc : show_object(cli, answer, cli->command->object, err);
 }
 
 static int no_grant(const struct cli *cli, const char *principal_id, struct err *err) {

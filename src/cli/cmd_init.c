@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli_address.h"
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_prompt.h"
 #include "cli_show.h"
 #include "db_settings.h"

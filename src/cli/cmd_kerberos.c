@@ -1,6 +1,6 @@
 /* kaasctl kerberos: how sign-on by Kerberos stands. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_show.h"
 
 static const struct cli_column status_columns[] = {

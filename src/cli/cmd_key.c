@@ -1,6 +1,6 @@
 /* kaasctl key: the keys that sign tokens. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_show.h"
 
 static const struct cli_column signing_columns[] = {

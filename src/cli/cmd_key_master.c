@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_show.h"
 #include "master_key_file.h"
 #include "str.h"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_findings.h"
 #include "cli_prompt.h"
 #include "cli_show.h"
@@ -12,65 +12,6 @@
 
 #define CA_BYTES_MAX (64U * 1024U)
 #define PATH_BYTES_MAX 1024U
-
-static const struct cli_column list_columns[] = {
-    {"NAME", "name", show_text},
-    {"KIND", "kind", show_text},
-    {"SERVERS", "urls", show_words},
-    {"SEARCH BASE", "search_base", show_text},
-    {"DISABLED", "disabled", show_yes_no},
-    {"STATE", "status.state", show_text},
-    {NULL, NULL, NULL},
-};
-
-/* How many there are in the text. */
-static void show_certificates(struct table *t, const json_t *value) {
-    static const char begin[] = "-----BEGIN CERTIFICATE-----";
-    const char *at = json_string_value(value);
-    unsigned count = 0;
-    for (; at && (at = strstr(at, begin)) != NULL; at += strlen(begin))
-        count++;
-    if (count)
-        table_addf(t, "%u certificate%s", count, count == 1 ? "" : "s");
-    else
-        table_add(t, NULL);
-}
-
-static const struct cli_column columns[] = {
-    {"Name", "name", show_text},
-    {"Kind", "kind", show_text},
-    {"Servers", "urls", show_words},
-    {"CA file", "ca_file", show_text},
-    {"CA stored", "ca_pem", show_certificates},
-    {"Search base", "search_base", show_text},
-    {"User filter", "user_filter", show_text},
-    {"Group base", "group_base", show_text},
-    {"Group filter", "group_filter", show_text},
-    {"Bind", "bind", show_text},
-    {"  DN", "bind_dn", show_text},
-    {"  password", "has_bind_password", show_yes_no},
-    {"  keytab", "keytab", show_text},
-    {"  principal", "principal", show_text},
-    {"Realms", "realms", show_words},
-    {"Disabled", "disabled", show_yes_no},
-    {"State", "status.state", show_text},
-    {"  since", "status.since", show_time},
-    {"  server", "status.server", show_text},
-    {"  certificate until", "status.certificate_expires_at", show_time},
-    {"  reason", "status.detail", show_text},
-    {"  remedy", "status.remedy", show_text},
-    {"Created", "created_at", show_time},
-    {"Updated", "updated_at", show_time},
-    {NULL, NULL, NULL},
-};
-
-int cmd_ldap_list(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *items = NULL;
-    int rc = cli_connect(cli, err);
-    if (!rc)
-        rc = cli_client_list(cli->client, "/v2/ldap", &items, err);
-    return rc ? rc : show_list(cli, items, list_columns, err);
-}
 
 /* "/v2/ldap/NAME", with "/verb" behind it. */
 static int make_path(struct strbuf *path, const char *name, const char *verb, struct err *err) {
@@ -87,12 +28,6 @@ static int get(struct cli *cli, json_t **out, struct err *err) {
     if (!rc)
         rc = make_path(&path, cli_word(cli, 0), "", err);
     return rc ? rc : cli_client_get(cli->client, path.data, out, err);
-}
-
-int cmd_ldap_show(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *directory = NULL;
-    int rc = get(cli, &directory, err);
-    return rc ? rc : show_object(cli, directory, columns, err);
 }
 
 /* -- setting --------------------------------------------------------------------------------------------------------------- */
@@ -220,7 +155,7 @@ int cmd_ldap_set(struct cli *cli, struct err *err) {
     }
     json_wipe_string(json_object_get(body, "bind_password"));
     if (!rc)
-        rc = show_object(cli, answer, columns, err);
+        rc = show_object(cli, answer, cli->command->object, err);
     return rc;
 }
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_show.h"
 #include "str.h"
 

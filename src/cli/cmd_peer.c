@@ -1,6 +1,6 @@
 /* kaasctl peer: controllers of HX clusters that kaasd signs in to. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_find.h"
 #include "cli_show.h"
 #include "cli_table.h"
@@ -9,62 +9,14 @@
 
 #define CA_BYTES_MAX (64U * 1024U)
 
-static void show_given(struct table *t, const json_t *value) {
-    table_add(t, json_is_string(value) ? "given" : NULL);
-}
-
-static const struct cli_column list_columns[] = {
-    {"HX CLUSTER", "hx_cluster.name", show_text}, {"URL", "url", show_text},
-    {"STATE", "status.state", show_text},         {"REASON", "status.reason", show_text},
-    {"CHECKED", "status.checked_at", show_time},  {NULL, NULL, NULL},
-};
-
-static const struct cli_column columns[] = {
-    {"HX cluster", "hx_cluster.name", show_text},
-    {"  id", "hx_cluster.id", show_text},
-    {"URL", "url", show_text},
-    {"SPN", "spn", show_text},
-    {"Principal", "principal", show_text},
-    {"SHA-256", "thumbprint_sha256", show_text},
-    {"CA", "ca_pem", show_given},
-    {"State", "status.state", show_text},
-    {"  since", "status.since", show_time},
-    {"  checked", "status.checked_at", show_time},
-    {"  milliseconds", "status.duration_ms", show_text},
-    {"  signed in as", "status.signed_in_as", show_text},
-    {"  reason", "status.reason", show_text},
-    {"  detail", "status.detail", show_text},
-    {"  remedy", "status.remedy", show_text},
-    {"Created", "created_at", show_time},
-    {"Updated", "updated_at", show_time},
-    {NULL, NULL, NULL},
-};
-
 /* The path of the peer of the HX cluster that the first word names; `verb` is "peer" or "peer/test". */
 static int find_path(struct cli *cli, const char *verb, char **path, struct err *err) {
     _cleanup_json_ json_t *hx = NULL;
-    int rc = cli_find_hx(cli, cli_word(cli, 0), &hx, err);
+    int rc = cli_find(cli, &cli_hx_clusters, cli_word(cli, 0), &hx, err);
     if (rc)
         return rc;
     *path = cli_path_of("hx-clusters", hx, verb);
     return *path ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-}
-
-int cmd_peer_list(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *items = NULL;
-    int rc = cli_connect(cli, err);
-    if (!rc)
-        rc = cli_client_list(cli->client, "/v2/hx-peers", &items, err);
-    return rc ? rc : show_list(cli, items, list_columns, err);
-}
-
-int cmd_peer_show(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *peer = NULL;
-    _cleanup_free_ char *path = NULL;
-    int rc = find_path(cli, "peer", &path, err);
-    if (!rc)
-        rc = cli_client_get(cli->client, path, &peer, err);
-    return rc ? rc : show_object(cli, peer, columns, err);
 }
 
 /* -- setting --------------------------------------------------------------------------------------------------------------- */
@@ -132,20 +84,7 @@ int cmd_peer_set(struct cli *cli, struct err *err) {
     rc = make_body(cli, known, body, err);
     if (!rc)
         rc = cli_client_call(cli->client, &(struct cli_request){.method = "PUT", .path = path, .body = body}, &answer, err);
-    return rc ? rc : show_object(cli, answer, columns, err);
-}
-
-int cmd_peer_remove(struct cli *cli, struct err *err) {
-    _cleanup_free_ char *path = NULL;
-    _cleanup_free_ char *question = str_format("Sign in to the controller of %s no more? Type yes: ", cli_word(cli, 0));
-    int rc = find_path(cli, "peer", &path, err);
-    if (!rc)
-        rc = cli_confirm(cli, question ? question : "Type yes: ", err);
-    if (!rc)
-        rc = cli_client_call(cli->client, &(struct cli_request){.method = "DELETE", .path = path}, NULL, err);
-    if (!rc)
-        show_line(cli, "removed the peer of %s", cli_word(cli, 0));
-    return rc;
+    return rc ? rc : show_object(cli, answer, cli->command->object, err);
 }
 
 int cmd_peer_test(struct cli *cli, struct err *err) {
@@ -158,5 +97,5 @@ int cmd_peer_test(struct cli *cli, struct err *err) {
         return rc;
     if (!str_eq(json_string_value(show_member(peer, "status.state")), "ok"))
         cli->status = CLI_FAILED;
-    return show_object(cli, peer, columns, err);
+    return show_object(cli, peer, cli->command->object, err);
 }

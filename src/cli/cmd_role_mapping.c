@@ -1,6 +1,6 @@
 /* kaasctl role-mapping: which groups and people have which role. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_find.h"
 #include "cli_named.h"
 #include "cli_show.h"
@@ -9,28 +9,6 @@
 #include "uuid.h"
 
 #define PATH_BYTES_MAX 4096U
-
-static const struct cli_column list_columns[] = {
-    {"SUBJECT", "subject_id", show_text},
-    {"NAME", "subject_name", show_text},
-    {"PRIVILEGE", "privilege", show_text},
-    {"ROLE", "role", show_text},
-    {"NOTE", "note", show_text},
-    {"ID", "id", show_text},
-    {NULL, NULL, NULL},
-};
-
-static const struct cli_column columns[] = {
-    {"Id", "id", show_text},
-    {"Kind", "kind", show_text},
-    {"Subject", "subject_id", show_text},
-    {"  name", "subject_name", show_text},
-    {"Privilege", "privilege", show_text},
-    {"Role", "role", show_text},
-    {"Note", "note", show_text},
-    {"Created", "created_at", show_time},
-    {NULL, NULL, NULL},
-};
 
 static int list_mappings(struct cli *cli, const char *subject_id, const char *role, json_t **items, struct err *err) {
     _cleanup_strbuf_ struct strbuf path;
@@ -42,12 +20,6 @@ static int list_mappings(struct cli *cli, const char *subject_id, const char *ro
     if (!rc)
         rc = strbuf_check(&path, "the address", err);
     return rc ? rc : cli_client_list(cli->client, path.data, items, err);
-}
-
-int cmd_role_mapping_list(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *items = NULL;
-    int rc = list_mappings(cli, NULL, opt_get(&cli->given, "role"), &items, err);
-    return rc ? rc : show_list(cli, items, list_columns, err);
 }
 
 /* A SID as Windows writes it, or an id. */
@@ -82,7 +54,7 @@ static int put_subject(struct cli *cli, json_t *body, struct err *err) {
         json_put_string(body, "subject_id", id);
         return rc;
     }
-    rc = cli_find_vcenter(cli, word, &vcenter, err);
+    rc = cli_find(cli, &cli_vcenters, word, &vcenter, err);
     if (rc)
         return rc;
     json_put_string(body, "kind", "vcenter_privilege");
@@ -103,7 +75,7 @@ int cmd_role_mapping_add(struct cli *cli, struct err *err) {
         rc = cli_named_post(
             cli, &(struct cli_named_post){"/v2/role-mappings", "give the id instead: kaasctl role-mapping add ID ...", body},
             &answer, err);
-    return rc ? rc : show_object(cli, answer, columns, err);
+    return rc ? rc : show_object(cli, answer, cli->command->object, err);
 }
 
 /* The id of the one mapping of a group or person, by id or by the name that is shown. */

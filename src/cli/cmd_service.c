@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_find.h"
 #include "cli_show.h"
 #include "fsutil.h"
@@ -11,47 +11,6 @@
 #include "strbuf.h"
 
 #define PEM_BYTES_MAX 65536U
-
-static void show_certificates(struct table *t, const json_t *value) {
-    _cleanup_strbuf_ struct strbuf text;
-    const json_t *item;
-    size_t i;
-    strbuf_init(&text, 4096);
-    json_array_foreach ((json_t *)(uintptr_t)value, i, item) {
-        const char *end = json_get_string(item, "not_after");
-        strbuf_addf(&text, "%s%s (", i ? ", " : "", json_get_string(item, "sha256"));
-        if (end && strlen(end) >= 20)
-            strbuf_addf(&text, "until %.10s %.8s UTC)", end, end + 11);
-        else
-            strbuf_adds(&text, "end not known yet)");
-    }
-    table_add(t, text.len ? text.data : "-");
-}
-
-static const struct cli_column list_columns[] = {
-    {"NAME", "name", show_text},
-    {"HX CLUSTERS", "hx_clusters", show_names},
-    {"ACTS FOR PEOPLE", "may_delegate", show_yes_no},
-    {"DISABLED", "disabled", show_yes_no},
-    {"ID", "id", show_text},
-    {NULL, NULL, NULL},
-};
-
-static const struct cli_column columns[] = {
-    {"Id", "id", show_text},
-    {"Principal", "principal_id", show_text},
-    {"Name", "name", show_text},
-    {"Description", "description", show_text},
-    {"Certificates", "certificates", show_certificates},
-    {"Subject", "subject", show_text},
-    {"Kerberos", "kerberos", show_text},
-    {"HX clusters", "hx_clusters", show_names},
-    {"Acts for people", "may_delegate", show_yes_no},
-    {"Disabled", "disabled", show_yes_no},
-    {"Created", "created_at", show_time},
-    {"Updated", "updated_at", show_time},
-    {NULL, NULL, NULL},
-};
 
 /* -- what is given -------------------------------------------------------------------------------------------------------------- */
 
@@ -115,7 +74,7 @@ static int read_hx_clusters(struct cli *cli, const char *option, json_t *array, 
     int rc = 0;
     while (!rc && (text = opt_next(&cli->given, option, &at))) {
         _cleanup_json_ json_t *hx = NULL;
-        rc = cli_find_hx(cli, text, &hx, err);
+        rc = cli_find(cli, &cli_hx_clusters, text, &hx, err);
         if (!rc)
             json_array_append_new(array, json_string(json_get_string(hx, "id")));
     }
@@ -146,20 +105,6 @@ static int put_flag(struct cli *cli, json_t *body, const char *member, const cha
 
 /* -- commands ----------------------------------------------------------------------------------------------------------------- */
 
-int cmd_service_list(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *items = NULL;
-    int rc = cli_connect(cli, err);
-    if (!rc)
-        rc = cli_client_list(cli->client, "/v2/services", &items, err);
-    return rc ? rc : show_list(cli, items, list_columns, err);
-}
-
-int cmd_service_show(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *service = NULL;
-    int rc = cli_find_service(cli, cli_word(cli, 0), &service, err);
-    return rc ? rc : show_object(cli, service, columns, err);
-}
-
 static int check_proof(struct cli *cli, struct err *err) {
     if (opt_get(&cli->given, "certificate") || opt_get(&cli->given, "subject") || opt_get(&cli->given, "kerberos"))
         return 0;
@@ -184,7 +129,7 @@ int cmd_service_add(struct cli *cli, struct err *err) {
     if (!rc)
         rc = cli_client_call(cli->client, &(struct cli_request){.method = "POST", .path = "/v2/services", .body = body}, &answer,
                              err);
-    return rc ? rc : show_object(cli, answer, columns, err);
+    return rc ? rc : show_object(cli, answer, cli->command->object, err);
 }
 
 /* What a list holds: each item itself, or its member. */
@@ -253,7 +198,7 @@ static int read_changes(struct cli *cli, const json_t *service, json_t *body, st
 int cmd_service_set(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *service = NULL, *body = json_object(), *answer = NULL;
     _cleanup_free_ char *path = NULL;
-    int rc = cli_find_service(cli, cli_word(cli, 0), &service, err);
+    int rc = cli_find(cli, &cli_services, cli_word(cli, 0), &service, err);
     if (!rc)
         rc = read_changes(cli, service, body, err);
     if (rc)
@@ -261,24 +206,5 @@ int cmd_service_set(struct cli *cli, struct err *err) {
     path = cli_path_of("services", service, NULL);
     rc = cli_client_call(
         cli->client, &(struct cli_request){.method = "PATCH", .path = path, .body = body, .is_merge_patch = true}, &answer, err);
-    return rc ? rc : show_object(cli, answer, columns, err);
-}
-
-int cmd_service_remove(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *service = NULL;
-    _cleanup_free_ char *path = NULL, *question = NULL;
-    const char *name;
-    int rc = cli_find_service(cli, cli_word(cli, 0), &service, err);
-    if (rc)
-        return rc;
-    name = json_get_string(service, "name");
-    question = str_format("Remove the service account %s? Its sessions end. Type yes: ", name);
-    rc = cli_confirm(cli, question ? question : "Type yes: ", err);
-    if (rc)
-        return rc;
-    path = cli_path_of("services", service, NULL);
-    rc = cli_client_call(cli->client, &(struct cli_request){.method = "DELETE", .path = path}, NULL, err);
-    if (!rc)
-        show_line(cli, "removed service account %s", name);
-    return rc;
+    return rc ? rc : show_object(cli, answer, cli->command->object, err);
 }

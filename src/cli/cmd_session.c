@@ -1,20 +1,9 @@
 /* kaasctl session: who is signed in, and ending that. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_show.h"
 
 #define PATH_BYTES_MAX 4096U
-
-static const struct cli_column columns[] = {
-    {"ID", "id", show_text},
-    {"NAME", "name", show_text},
-    {"ROLE", "role", show_text},
-    {"METHOD", "method", show_text},
-    {"SIGNED IN", "signed_in_at", show_time},
-    {"ENDS", "ends_at", show_time},
-    {"PRINCIPAL", "principal_id", show_text},
-    {NULL, NULL, NULL},
-};
 
 static int list_of(struct cli *cli, const char *principal, json_t **items, struct err *err) {
     _cleanup_strbuf_ struct strbuf path;
@@ -25,12 +14,6 @@ static int list_of(struct cli *cli, const char *principal, json_t **items, struc
     if (!rc)
         rc = strbuf_check(&path, "the address", err);
     return rc ? rc : cli_client_list(cli->client, path.data, items, err);
-}
-
-int cmd_session_list(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *items = NULL;
-    int rc = list_of(cli, opt_get(&cli->given, "principal"), &items, err);
-    return rc ? rc : show_list(cli, items, columns, err);
 }
 
 static int end_one(struct cli *cli, const char *id, struct err *err) {

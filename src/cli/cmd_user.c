@@ -1,6 +1,6 @@
 /* kaasctl user: local users and their passwords. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_find.h"
 #include "cli_prompt.h"
 #include "cli_show.h"
@@ -9,43 +9,6 @@
 #include "str.h"
 
 #define PATH_BYTES_MAX 8192U
-
-static const struct cli_column list_columns[] = {
-    {"NAME", "name", show_text},
-    {"ROLE", "role", show_text},
-    {"DISABLED", "disabled", show_yes_no},
-    {"MUST CHANGE PASSWORD", "must_change_password", show_yes_no},
-    {"FULL NAME", "full_name", show_text},
-    {"ID", "id", show_text},
-    {NULL, NULL, NULL},
-};
-
-static const struct cli_column columns[] = {
-    {"Name", "name", show_text},
-    {"Id", "id", show_text},
-    {"Principal", "principal_id", show_text},
-    {"Full name", "full_name", show_text},
-    {"Role", "role", show_text},
-    {"Disabled", "disabled", show_yes_no},
-    {"Must change password", "must_change_password", show_yes_no},
-    {"Created", "created_at", show_time},
-    {"Updated", "updated_at", show_time},
-    {NULL, NULL, NULL},
-};
-
-int cmd_user_list(struct cli *cli, struct err *err) {
-    _cleanup_strbuf_ struct strbuf path;
-    _cleanup_json_ json_t *items = NULL;
-    int rc = cli_connect(cli, err);
-    strbuf_init(&path, PATH_BYTES_MAX);
-    strbuf_adds(&path, "/v2/users");
-    cli_path_add_query(&path, "role", opt_get(&cli->given, "role"));
-    if (!rc)
-        rc = strbuf_check(&path, "the address", err);
-    if (!rc)
-        rc = cli_client_list(cli->client, path.data, &items, err);
-    return rc ? rc : show_list(cli, items, list_columns, err);
-}
 
 /* The password of the file, or a new one that is told once: *is_made. */
 static int take_password(struct cli *cli, char **out, bool *is_made, struct err *err) {
@@ -98,66 +61,8 @@ int cmd_user_add(struct cli *cli, struct err *err) {
     if (!rc && is_made)
         tell_password(cli, answer, cli_word(cli, 0), password);
     if (!rc)
-        rc = show_object(cli, answer, columns, err);
+        rc = show_object(cli, answer, cli->command->object, err);
     json_wipe_string(json_object_get(answer, "one_time_password"));
-    return rc;
-}
-
-/* Which of a pair of flags was given; both are wrong. */
-static int put_flag(struct cli *cli, json_t *body, const char *on, const char *off, struct err *err) {
-    bool is_on = opt_get(&cli->given, on) != NULL, is_off = opt_get(&cli->given, off) != NULL;
-    if (is_on && is_off)
-        return cli_usage(cli, err, "--%s and --%s contradict each other", on, off);
-    if (is_on || is_off)
-        json_put_bool(body, "disabled", is_on);
-    return 0;
-}
-
-static int make_patch(struct cli *cli, json_t *body, struct err *err) {
-    const char *full_name = opt_get(&cli->given, "full-name");
-    int rc = put_flag(cli, body, "disable", "enable", err);
-    if (rc)
-        return rc;
-    json_put_string(body, "name", opt_get(&cli->given, "name"));
-    json_put_string(body, "role", opt_get(&cli->given, "role"));
-    if (full_name)
-        (void)json_object_set_new(body, "full_name", *full_name ? json_string(full_name) : json_null());
-    if (opt_get(&cli->given, "must-change-password"))
-        json_put_bool(body, "must_change_password", true);
-    if (!json_object_size(body))
-        return cli_usage(cli, err, "nothing to change: see kaasctl user set --help");
-    return 0;
-}
-
-int cmd_user_set(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *user = NULL, *body = json_object(), *answer = NULL;
-    _cleanup_free_ char *path = NULL;
-    int rc = make_patch(cli, body, err);
-    if (!rc)
-        rc = cli_find_user(cli, cli_word(cli, 0), &user, err);
-    path = cli_path_of("users", user, NULL);
-    if (!rc)
-        rc = cli_client_call(cli->client,
-                             &(struct cli_request){.method = "PATCH", .path = path, .body = body, .is_merge_patch = true},
-                             &answer, err);
-    return rc ? rc : show_object(cli, answer, columns, err);
-}
-
-int cmd_user_remove(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *user = NULL;
-    _cleanup_free_ char *path = NULL, *question = NULL;
-    const char *name;
-    int rc = cli_find_user(cli, cli_word(cli, 0), &user, err);
-    if (rc)
-        return rc;
-    name = json_get_string(user, "name");
-    path = cli_path_of("users", user, NULL);
-    question = str_format("Remove user %s, with all grants? Type yes: ", name);
-    rc = cli_confirm(cli, question ? question : "Type yes: ", err);
-    if (!rc)
-        rc = cli_client_call(cli->client, &(struct cli_request){.method = "DELETE", .path = path}, NULL, err);
-    if (!rc)
-        show_line(cli, "removed user %s", name);
     return rc;
 }
 
@@ -170,7 +75,7 @@ static int reset_password(struct cli *cli, const char *ref, struct err *err) {
     bool is_made = false;
     int rc = check_keep(cli, err);
     if (!rc)
-        rc = cli_find_user(cli, ref, &user, err);
+        rc = cli_find(cli, &cli_users, ref, &user, err);
     if (!rc)
         rc = take_password(cli, &password, &is_made, err);
     if (rc)

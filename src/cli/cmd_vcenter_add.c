@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli_address.h"
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_find.h"
 #include "cli_show.h"
 #include "cli_trust.h"

@@ -1,6 +1,6 @@
 /* kaasctl vcenter register and unregister: with an account of the vCenter that is used once. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_find.h"
 #include "cli_registration_view.h"
 #include "cli_show.h"
@@ -134,7 +134,7 @@ int cmd_vcenter_register(struct cli *cli, struct err *err) {
         return cli_usage(cli, err, "which vCenter? kaasctl vcenter register VCENTER --user NAME");
     if (!has(cli, "user"))
         return cli_usage(cli, err, "whose account of the vCenter is to be used? add --user NAME");
-    rc = cli_find_vcenter(cli, cli_word(cli, 0), &vcenter, err);
+    rc = cli_find(cli, &cli_vcenters, cli_word(cli, 0), &vcenter, err);
     if (!rc)
         rc = make_body(cli, vcenter, body, err);
     if (!rc)
@@ -170,7 +170,7 @@ static int confirm_unregister(struct cli *cli, const json_t *vcenter, struct err
 int cmd_vcenter_unregister(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *vcenter = NULL, *answer = NULL, *body = json_object();
     const char *user = opt_get(&cli->given, "user");
-    int rc = cli_find_vcenter(cli, cli_word(cli, 0), &vcenter, err);
+    int rc = cli_find(cli, &cli_vcenters, cli_word(cli, 0), &vcenter, err);
     if (!rc && !has(cli, "dry-run"))
         rc = confirm_unregister(cli, vcenter, err);
     if (!rc && user)

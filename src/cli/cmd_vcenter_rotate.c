@@ -1,31 +1,17 @@
 /* kaasctl vcenter rotate-certificate and set-password: what kaasd logs in to a vCenter with. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_find.h"
 #include "cli_show.h"
 #include "secret.h"
 #include "str.h"
-
-int cmd_vcenter_rotate(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *vcenter = NULL, *answer = NULL;
-    _cleanup_free_ char *path = NULL;
-    int rc = cli_find_vcenter(cli, cli_word(cli, 0), &vcenter, err);
-    path = cli_path_of("vcenters", vcenter, "rotate-certificate");
-    if (!rc)
-        rc = cli_client_call(cli->client, &(struct cli_request){.method = "POST", .path = path}, &answer, err);
-    if (rc)
-        return rc;
-    show_line(cli, "kaasd logs in to vCenter %s with a new certificate, valid until %.10s; the old one is of no use any more",
-              json_get_string(vcenter, "name"), json_get_string(answer, "not_after"));
-    return cli->is_json ? show_json(cli, answer, err) : 0;
-}
 
 /* The password goes into the body only and is wiped there. */
 int cmd_vcenter_set_password(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *vcenter = NULL, *body = json_object();
     _cleanup_free_ char *path = NULL, *question = NULL;
     _cleanup_secret_ char *password = NULL;
-    int rc = cli_find_vcenter(cli, cli_word(cli, 0), &vcenter, err);
+    int rc = cli_find(cli, &cli_vcenters, cli_word(cli, 0), &vcenter, err);
     if (rc)
         return rc;
     path = cli_path_of("vcenters", vcenter, "set-password");

@@ -1,7 +1,7 @@
 /* kaasctl vcenter set: name, address, ports. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_address.h"
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_find.h"
 #include "cli_show.h"
 #include "cli_trust.h"
@@ -47,11 +47,11 @@ int cmd_vcenter_set(struct cli *cli, struct err *err) {
                                   .asks_on_mismatch = opt_get(&cli->given, "address") != NULL};
     int rc = make_body(cli, body, err);
     if (!rc)
-        rc = cli_find_vcenter(cli, cli_word(cli, 0), &vcenter, err);
+        rc = cli_find(cli, &cli_vcenters, cli_word(cli, 0), &vcenter, err);
     if (rc)
         return rc;
     path = cli_path_of("vcenters", vcenter, NULL);
     call.request = (struct cli_request){.method = "PATCH", .path = path, .body = body, .is_merge_patch = true};
     rc = cli_trust_call(cli, &call, &answer, err);
-    return rc ? rc : vcenter_show_object(cli, answer, err);
+    return rc ? rc : cli_show_result(cli, NULL, answer, err);
 }

@@ -1,6 +1,6 @@
 /* kaasctl vcenter status. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_find.h"
 #include "cli_show.h"
 #include "cli_status_view.h"
@@ -66,7 +66,7 @@ static int list_vcenters(struct cli *cli, json_t **out, struct err *err) {
     int rc;
     if (!cli_word(cli, 0))
         return cli_list_vcenters(cli, out, err);
-    rc = cli_find_vcenter(cli, cli_word(cli, 0), &one, err);
+    rc = cli_find(cli, &cli_vcenters, cli_word(cli, 0), &one, err);
     if (rc)
         return rc;
     *out = json_array();

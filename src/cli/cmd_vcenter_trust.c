@@ -1,6 +1,6 @@
 /* kaasctl vcenter trust: the vCenter's certificate was replaced. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli_commands.h"
+#include "cli_command.h"
 #include "cli_find.h"
 #include "cli_show.h"
 #include "cli_trust.h"
@@ -70,7 +70,7 @@ static int trust(struct cli *cli, const json_t *vcenter, json_t **out, struct er
 
 int cmd_vcenter_trust(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *vcenter = NULL, *answer = NULL;
-    int rc = cli_find_vcenter(cli, cli_word(cli, 0), &vcenter, err);
+    int rc = cli_find(cli, &cli_vcenters, cli_word(cli, 0), &vcenter, err);
     if (!rc)
         rc = trust(cli, vcenter, &answer, err);
     return rc || !cli->is_json ? rc : show_json(cli, answer, err);

@@ -4,8 +4,7 @@
 #include <stdio.h>
 
 #include "cli.h"
-#include "cli_commands.h"
-#include "cli_parse.h"
+#include "cli_command.h"
 #include "cli_table.h"
 #include "http_client.h"
 #include "secret.h"
@@ -14,16 +13,16 @@
 #define OUTPUT_BYTES_MAX (256U * 1024U * 1024U)
 #define MORE_BYTES_MAX 65536U
 
-static void print_error(struct cli *cli, const struct err *err) {
+static void kaasctl_print_error(struct cli *cli, const struct err *err) {
     if (!cli->is_quiet_error)
         cli_note("kaasctl: %s%s%s", err->text, err->remedy[0] ? "; " : "", err->remedy);
     (void)fputs(cli->more.data, stderr);
 }
 
-static int run(struct cli *cli, int argc, char **argv, struct err *err) {
+static int kaasctl_run(struct cli *cli, int argc, char **argv, struct err *err) {
     int rc = cli_parse(cli, argc, argv, err);
     if (!rc && cli->command)
-        rc = cli->command->run(cli, err);
+        rc = cli_run(cli, err);
     if (cli_flush(cli, rc ? NULL : err) && !rc)
         return ERR_IO;
     if (!rc)
@@ -31,7 +30,7 @@ static int run(struct cli *cli, int argc, char **argv, struct err *err) {
     return rc;
 }
 
-static void done(struct cli *cli) {
+static void kaasctl_done(struct cli *cli) {
     cli_client_free(cli->client);
     secret_free(cli->password);
     config_free(&cli->config);
@@ -50,12 +49,12 @@ int main(int argc, char **argv) {
     text_init_locale();
     strbuf_init_secret(&cli.out, OUTPUT_BYTES_MAX); /* a one-time password goes through it */
     strbuf_init(&cli.more, MORE_BYTES_MAX);
-    rc = run(&cli, argc, argv, &err);
+    rc = kaasctl_run(&cli, argc, argv, &err);
     if (rc)
-        print_error(&cli, &err);
+        kaasctl_print_error(&cli, &err);
     if (cli.status == CLI_OK)
         cli.status = cli_status_of(rc);
-    done(&cli);
+    kaasctl_done(&cli);
     if (cli.signal) {
         (void)signal(cli.signal, SIG_DFL);
         (void)raise(cli.signal);

@@ -10,8 +10,9 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cli_client.h \
     src/cli/cli_cluster_body.c \
     src/cli/cli_cluster_body.h \
+    src/cli/cli_command.c \
     src/cli/cli_commands.c \
-    src/cli/cli_commands.h \
+    src/cli/cli_command.h \
     src/cli/cli_doctor_local.c \
     src/cli/cli_doctor_local.h \
     src/cli/cli_find.c \
@@ -20,14 +21,9 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cli_named.h \
     src/cli/cli_findings.c \
     src/cli/cli_findings.h \
-    src/cli/cli_help.c \
-    src/cli/cli_help.h \
-    src/cli/cli_near.c \
-    src/cli/cli_near.h \
     src/cli/cli_opt.c \
     src/cli/cli_opt.h \
     src/cli/cli_parse.c \
-    src/cli/cli_parse.h \
     src/cli/cli_prompt.c \
     src/cli/cli_prompt.h \
     src/cli/cli_registration_view.c \
@@ -63,7 +59,6 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cmd_session.c \
     src/cli/cmd_role_mapping.c \
     src/cli/cmd_user.c \
-    src/cli/cmd_vcenter.c \
     src/cli/cmd_vcenter_add.c \
     src/cli/cmd_vcenter_ovf.c \
     src/cli/cmd_vcenter_register.c \

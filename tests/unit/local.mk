@@ -170,7 +170,7 @@ tests_unit_test_signon_session_SOURCES = tests/unit/test_signon_session.c $(SIGN
 # kaasctl is no library.
 tests_unit_test_cli_address_SOURCES = tests/unit/test_cli_address.c src/cli/cli_address.c
 tests_unit_test_cli_address_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
-tests_unit_test_cli_opt_SOURCES = tests/unit/test_cli_opt.c src/cli/cli_opt.c src/cli/cli_near.c
+tests_unit_test_cli_opt_SOURCES = tests/unit/test_cli_opt.c src/cli/cli_opt.c
 tests_unit_test_cli_opt_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
 tests_unit_test_cli_prompt_SOURCES = tests/unit/test_cli_prompt.c src/cli/cli_prompt.c src/cli/cli_table.c
 tests_unit_test_cli_prompt_CPPFLAGS = $(CLI_TEST_CPPFLAGS)

@@ -2,17 +2,16 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "cli_near.h"
 #include "cli_opt.h"
 
-static const struct opt_spec common[] = {{"config", "FILE", "", 'c', false},
-                                         {"user", "NAME", "", 'u', false},
-                                         {"yes", NULL, "", 'y', false},
-                                         {NULL, NULL, NULL, 0, false}};
-static const struct opt_spec own[] = {{"user", "NAME", "", 'u', false},
-                                      {"label", "KEY=VALUE", "", 0, true},
-                                      {"take-over", NULL, "", 0, false},
-                                      {NULL, NULL, NULL, 0, false}};
+static const struct opt_spec common[] = {{"config", "FILE", "", OPT_OWN, NULL, 'c', false, false},
+                                         {"user", "NAME", "", OPT_OWN, NULL, 'u', false, false},
+                                         {"yes", NULL, "", OPT_OWN, NULL, 'y', false, false},
+                                         {0}};
+static const struct opt_spec own[] = {{"user", "NAME", "", OPT_OWN, NULL, 'u', false, false},
+                                      {"label", "KEY=VALUE", "", OPT_OWN, NULL, 0, true, false},
+                                      {"take-over", NULL, "", OPT_OWN, NULL, 0, false, false},
+                                      {0}};
 
 static const struct opt_tables before = {.common = common};
 static const struct opt_tables behind = {.own = own, .common = common};

@@ -1,0 +1,286 @@
+/* The steps in which a command of kaasctl runs. Layer 6 (cli).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli_command.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_address.h"
+#include "fsutil.h"
+#include "str.h"
+#include "x509.h"
+
+#define PATH_BYTES_MAX 16384U
+#define TEXT_BYTES_MAX 4096U
+#define CA_BYTES_MAX 65536U
+
+/* -- from options to the request ------------------------------------------------------------------------------------------------ */
+
+static int cli_put_port(struct cli *cli, const struct opt_value *v, json_t *body, struct err *err) {
+    int64_t port = 0;
+    if (!str_to_i64(v->value, 0, 65535, &port))
+        return cli_usage(cli, err, "--%s must be a number from 0 to 65535", v->spec->name);
+    json_put_int(body, v->spec->member, port);
+    return 0;
+}
+
+static int cli_put_sha256(struct cli *cli, const struct opt_value *v, json_t *body, struct err *err) {
+    uint8_t sha256[X509_SHA256_BYTES];
+    if (!str_unhex(v->value, sha256, sizeof(sha256))) {
+        (void)cli_usage(cli, err, "--%s is not a SHA-256", v->spec->name);
+        return err_remedy(err, "give 32 pairs of hexadecimal digits, with or without colons; SHA-1 (20 pairs) is not accepted");
+    }
+    json_put_string(body, v->spec->member, v->value);
+    return 0;
+}
+
+static json_t *cli_text_or_null(const char *text) {
+    return *text ? json_string(text) : json_null();
+}
+
+/* The text of a file here, so that it need not lie on each replica. */
+static int cli_put_ca(const struct opt_value *v, json_t *body, struct err *err) {
+    _cleanup_strbuf_ struct strbuf pem;
+    struct err why = {0};
+    strbuf_init(&pem, CA_BYTES_MAX);
+    if (*v->value && fs_read(v->value, &pem, &why)) /* a missing file is no missing object */
+        return err_set(err, ERR_IO, "%s", why.text);
+    if (*v->value && strstr(pem.data, "PRIVATE KEY"))
+        return err_set(err, ERR_INVALID, "%s holds a private key, which stays where it is; give the certificates of the CA alone",
+                       v->value);
+    (void)json_object_set_new(body, v->spec->member, cli_text_or_null(*v->value ? pem.data : ""));
+    return 0;
+}
+
+/* The member of a list or of an object, made when it is missing. Borrowed. */
+static json_t *cli_container(json_t *body, const char *member, json_t *(*make)(void)) {
+    json_t *value = json_object_get(body, member);
+    if (!value && (value = make()))
+        (void)json_object_set_new(body, member, value);
+    return value;
+}
+
+/* Two options with one member, such as --enable and --disable. */
+static int cli_check_member(struct cli *cli, const struct opt_value *v, const json_t *body, struct err *err) {
+    const struct opt_spec *spec = v->spec;
+    if (spec->is_repeatable || !json_object_get(body, spec->member))
+        return 0;
+    for (const struct opt_value *o = cli->given.values; o < v; o++)
+        if (!o->is_common && str_eq(o->spec->member, spec->member)) {
+            const bool is_later = o->spec > spec; /* named in the order of the help */
+            return cli_usage(cli, err, "--%s and --%s contradict each other", is_later ? spec->name : o->spec->name,
+                             is_later ? o->spec->name : spec->name);
+        }
+    return 0;
+}
+
+static int cli_put_notation(struct cli *cli, const struct opt_value *v, json_t *body, struct err *err) {
+    const char *member = v->spec->member;
+    json_t *replicas = NULL;
+    int rc;
+    if (v->spec->kind == OPT_LABEL)
+        rc = cli_parse_label(v->value, cli_container(body, member, json_object), err);
+    else if (v->spec->kind == OPT_NODE)
+        rc = cli_parse_node(v->value, cli_container(body, member, json_array), err);
+    else
+        rc = cli_parse_replicas(v->value, v->spec->name, &replicas, err);
+    if (rc)
+        cli->status = CLI_USAGE;
+    if (replicas)
+        (void)json_object_set_new(body, member, replicas);
+    return rc;
+}
+
+static int cli_put_option(struct cli *cli, const struct opt_value *v, json_t *body, struct err *err) {
+    const char *member = v->spec->member;
+    int rc = cli_check_member(cli, v, body, err);
+    if (rc)
+        return rc;
+    switch (v->spec->kind) {
+    case OPT_OWN: return 0;
+    case OPT_TEXT: json_put_string(body, member, v->value); return 0;
+    case OPT_TEXT_OR_NULL: (void)json_object_set_new(body, member, cli_text_or_null(v->value)); return 0;
+    case OPT_TRUE:
+    case OPT_FALSE: json_put_bool(body, member, v->spec->kind == OPT_TRUE); return 0;
+    case OPT_PORT: return cli_put_port(cli, v, body, err);
+    case OPT_SHA256: return cli_put_sha256(cli, v, body, err);
+    case OPT_CA_FILE: return cli_put_ca(v, body, err);
+    case OPT_REPLICAS:
+    case OPT_LABEL:
+    case OPT_NODE: return cli_put_notation(cli, v, body, err);
+    case OPT_TEXTS:
+        if (*v->value)
+            (void)json_array_append_new(cli_container(body, member, json_array), json_string(v->value));
+        else
+            (void)cli_container(body, member, json_array);
+        return 0;
+    }
+    return 0;
+}
+
+int cli_put_options(struct cli *cli, json_t *body, struct err *err) {
+    for (size_t i = 0; i < cli->given.values_count; i++) {
+        const struct opt_value *v = &cli->given.values[i];
+        int rc = v->is_common || !v->spec->member ? 0 : cli_put_option(cli, v, body, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+void cli_add_query(struct cli *cli, struct strbuf *path) {
+    for (const struct opt_spec *o = cli->command->options; o && o->name; o++)
+        if (o->member)
+            cli_path_add_query(path, o->member, opt_get(&cli->given, o->name));
+}
+
+int cli_check_body(struct cli *cli, const json_t *body, struct err *err) {
+    return cli->command->if_empty && !json_object_size(body) ? cli_usage(cli, err, "%s", cli->command->if_empty) : 0;
+}
+
+/* -- texts with what they speak of ------------------------------------------------------------------------------------------------ */
+
+/* What stands for the name between braces; "" if there is nothing. Borrowed. */
+static const char *cli_value_of(struct cli *cli, const char *name, const json_t *first, const json_t *second) {
+    const char *value = json_string_value(show_member(first, name));
+    if (*name >= '1' && *name <= '9')
+        value = cli_word(cli, (size_t)(*name - '1'));
+    else if (!value)
+        value = json_string_value(show_member(second, name));
+    return value ? value : "";
+}
+
+/* In a path values are percent-encoded. Texts are those of the table: a brace that opens is closed. */
+static void cli_fill(struct cli *cli, const char *text, const json_t *first, const json_t *second, bool is_path,
+                     struct strbuf *out) {
+    for (const char *open; (open = strchr(text, '{')) != NULL; text = strchr(open, '}') + 1) {
+        const size_t n = strcspn(open + 1, ":}");
+        const int most = open[1 + n] == ':' ? (int)strtol(open + n + 2, NULL, 10) : INT_MAX;
+        _cleanup_free_ char *name = strndup(open + 1, n);
+        const char *value = name ? cli_value_of(cli, name, first, second) : "";
+        strbuf_add(out, text, (size_t)(open - text));
+        if (is_path)
+            cli_path_add(out, value);
+        else
+            strbuf_addf(out, "%.*s", most, value);
+    }
+    strbuf_adds(out, text);
+}
+
+int cli_expand(struct cli *cli, const char *text, const json_t *first, const json_t *second, struct strbuf *out,
+               struct err *err) {
+    cli_fill(cli, text, first, second, false, out);
+    return strbuf_check(out, "the text", err);
+}
+
+int cli_ask(struct cli *cli, const json_t *object, struct err *err) {
+    _cleanup_strbuf_ struct strbuf question;
+    strbuf_init(&question, TEXT_BYTES_MAX);
+    int rc = cli_expand(cli, cli->command->question, object, NULL, &question, err);
+    return rc ? rc : cli_confirm(cli, question.data, err);
+}
+
+/* -- the call ------------------------------------------------------------------------------------------------------------------ */
+
+int cli_fail(struct cli *cli, const struct err *why, struct err *err) {
+    const char *remedy = cli->command->if_ambiguous;
+    if (why->code == ERR_AMBIGUOUS && remedy) {
+        cli_add_candidates(cli);
+        if (*remedy) { /* the server's speaks of its interface */
+            (void)err_set(err, why->code, "%s", why->text);
+            return err_remedy(err, "%s", remedy);
+        }
+    }
+    if (err)
+        *err = *why;
+    return why->code;
+}
+
+int cli_call(struct cli *cli, const json_t *object, json_t *body, json_t **answer, struct err *err) {
+    const struct cli_command *c = cli->command;
+    const char *path_text = strchr(c->call, ' ') + 1;
+    _cleanup_free_ char *method = strndup(c->call, (size_t)(path_text - c->call - 1));
+    _cleanup_strbuf_ struct strbuf path;
+    struct err why = {0};
+    int rc = method ? cli_connect(cli, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (rc)
+        return rc;
+    strbuf_init(&path, PATH_BYTES_MAX);
+    cli_fill(cli, path_text, object, NULL, true, &path);
+    if (str_eq(method, "GET"))
+        cli_add_query(cli, &path);
+    rc = strbuf_check(&path, "the address", err);
+    if (rc)
+        return rc;
+    if (c->list)
+        rc = cli_list(cli, path.data, c->lines ? c->lines : CLI_LINES_MAX, answer, &why);
+    else
+        rc = cli_client_call(cli->client,
+                             &(struct cli_request){.method = method,
+                                                   .path = path.data,
+                                                   .body = body,
+                                                   .is_merge_patch = str_eq(method, "PATCH"),
+                                                   .has_secret_body = c->has_secret},
+                             answer, &why);
+    return rc ? cli_fail(cli, &why, err) : 0;
+}
+
+/* -- the answer ----------------------------------------------------------------------------------------------------------------- */
+
+int cli_show_result(struct cli *cli, const json_t *object, json_t *answer, struct err *err) {
+    const struct cli_command *c = cli->command;
+    _cleanup_strbuf_ struct strbuf line;
+    int rc;
+    if (c->list)
+        return show_list(cli, answer, c->list, err);
+    if (c->object)
+        return show_object(cli, answer ? answer : object, c->object, err);
+    if (cli->is_json)
+        return answer ? show_json(cli, answer, err) : 0;
+    strbuf_init(&line, TEXT_BYTES_MAX);
+    rc = cli_expand(cli, c->says, answer, object, &line, err);
+    show_line(cli, "%s", line.data);
+    return rc;
+}
+
+/* What the options and the command itself say; NULL for a command that sends nothing. */
+static int cli_make_body(struct cli *cli, json_t **out, struct err *err) {
+    const struct cli_command *c = cli->command;
+    _cleanup_json_ json_t *body = NULL;
+    int rc;
+    if (!c->call || str_starts(c->call, "GET") || (!c->options && !c->more))
+        return 0;
+    body = json_object();
+    rc = cli_put_options(cli, body, err);
+    if (rc)
+        return rc;
+    rc = c->more ? c->more(cli, body, err) : 0;
+    if (rc)
+        return rc;
+    rc = cli_check_body(cli, body, err);
+    if (!rc)
+        *out = STEAL(body);
+    return rc;
+}
+
+int cli_run(struct cli *cli, struct err *err) {
+    const struct cli_command *c = cli->command;
+    _cleanup_json_ json_t *body = NULL, *object = NULL, *answer = NULL;
+    int rc;
+    if (c->run)
+        return c->run(cli, err);
+    rc = cli_make_body(cli, &body, err);
+    if (rc)
+        return rc;
+    rc = c->of ? cli_find(cli, c->of, cli_word(cli, cli->given.words_count - 1), &object, err) : 0;
+    if (rc)
+        return rc;
+    rc = c->question ? cli_ask(cli, object, err) : 0;
+    if (rc)
+        return rc;
+    rc = c->call ? cli_call(cli, object, body, &answer, err) : 0;
+    if (rc)
+        return rc;
+    return c->tell ? c->tell(cli, answer, err) : cli_show_result(cli, object, answer, err);
+}
