@@ -10,17 +10,19 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cli_client.h \
     src/cli/cli_cluster_body.c \
     src/cli/cli_cluster_body.h \
+    src/cli/cli_cluster_watch.c \
+    src/cli/cli_cluster_watch.h \
     src/cli/cli_command.c \
-    src/cli/cli_commands.c \
     src/cli/cli_command.h \
+    src/cli/cli_commands.c \
     src/cli/cli_doctor_local.c \
     src/cli/cli_doctor_local.h \
     src/cli/cli_find.c \
     src/cli/cli_find.h \
-    src/cli/cli_named.c \
-    src/cli/cli_named.h \
     src/cli/cli_findings.c \
     src/cli/cli_findings.h \
+    src/cli/cli_named.c \
+    src/cli/cli_named.h \
     src/cli/cli_opt.c \
     src/cli/cli_opt.h \
     src/cli/cli_parse.c \
@@ -36,8 +38,6 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cli_table.h \
     src/cli/cli_trust.c \
     src/cli/cli_trust.h \
-    src/cli/cli_cluster_watch.c \
-    src/cli/cli_cluster_watch.h \
     src/cli/cmd_access.c \
     src/cli/cmd_audit.c \
     src/cli/cmd_cluster.c \
@@ -54,10 +54,9 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cmd_key_master.c \
     src/cli/cmd_ldap.c \
     src/cli/cmd_operation.c \
-    src/cli/cmd_peer.c \
+    src/cli/cmd_role_mapping.c \
     src/cli/cmd_service.c \
     src/cli/cmd_session.c \
-    src/cli/cmd_role_mapping.c \
     src/cli/cmd_user.c \
     src/cli/cmd_vcenter_add.c \
     src/cli/cmd_vcenter_ovf.c \
