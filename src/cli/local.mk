@@ -21,8 +21,6 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cli_find.h \
     src/cli/cli_findings.c \
     src/cli/cli_findings.h \
-    src/cli/cli_named.c \
-    src/cli/cli_named.h \
     src/cli/cli_opt.c \
     src/cli/cli_opt.h \
     src/cli/cli_parse.c \
@@ -46,7 +44,6 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cmd_config.c \
     src/cli/cmd_db.c \
     src/cli/cmd_doctor.c \
-    src/cli/cmd_grant.c \
     src/cli/cmd_hx.c \
     src/cli/cmd_init.c \
     src/cli/cmd_kerberos.c \
@@ -54,7 +51,6 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cmd_key_master.c \
     src/cli/cmd_ldap.c \
     src/cli/cmd_operation.c \
-    src/cli/cmd_role_mapping.c \
     src/cli/cmd_service.c \
     src/cli/cmd_session.c \
     src/cli/cmd_user.c \
