@@ -15,6 +15,7 @@ struct access;
 struct api;
 struct clusters;
 struct directory;
+struct findings;
 struct identity;
 struct kerberos;
 struct manifest_log;
@@ -22,17 +23,6 @@ struct peers;
 struct platform;
 struct sealing;
 struct signon;
-
-/* One line of GET /v2/health. Texts are copied by the reader. */
-struct api_check {
-    const char *name;   /* behind a colon which one of several */
-    int status;         /* 0 ok, 1 warning, 2 failed */
-    bool is_elsewhere;  /* of something else than kaasd, such as a vCenter: the whole is a warning at most by it */
-    int64_t since_ms;   /* wall clock */
-    const char *detail; /* NULL: nothing to say */
-    const char *remedy; /* NULL: none */
-};
-typedef void api_check_fn(void *sink, const struct api_check *check);
 
 /* How the web page offers sign-on by Kerberos: not, by a button, or by itself when it is opened. In the order of the option ui.kerberos. */
 enum api_kerberos_offer { API_KERBEROS_OFF, API_KERBEROS_BUTTON, API_KERBEROS_AUTO };
@@ -65,8 +55,8 @@ struct api_options {
     bool (*is_leaving)(void *arg);
     /* 0 when the database is worth asking; else ERR_DATABASE at once, so that nobody waits in a lane for it. Does not block. */
     int (*check_database)(void *arg, struct err *err);
-    /* Calls fn for each health check of the daemon itself (database, schema, ...). Does not block. */
-    void (*each_check)(void *arg, api_check_fn *fn, void *sink);
+    /* Adds the health of the daemon itself (database, schema, ...). Does not block. */
+    void (*check_health)(void *arg, struct findings *out);
     /* Appends the metrics that are not counted but looked at (Prometheus text format). Does not block. */
     void (*write_metrics)(void *arg, struct strbuf *out);
     /* The name under which a directory knows a person or group, in `out` of API_NAME_BYTES. False if none is known, or not yet. Does not block; NULL:

@@ -1,6 +1,5 @@
 /* Handlers of health, version, probes, metrics, keys, contract and page. Layer 5 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
@@ -14,71 +13,72 @@
 #include "views.h"
 
 static const char *const no_query[] = {NULL};
-static const char *const status_words[] = {"ok", "warning", "failed"};
 
 /* -- health ------------------------------------------------------------------------------------------------------------- */
 
-struct checks {
-    json_t *list;
-    int worst;
-    bool has_details; /* details are for administrators, and names of vCenters */
-};
-
-static void add_check(void *sink, const struct api_check *check) {
-    struct checks *checks = sink;
-    json_t *object = json_object();
-    const int status = check->is_elsewhere && check->status ? 1 : check->status;
-    _cleanup_free_ char *name =
-        str_format("%.*s", (int)(checks->has_details ? strlen(check->name) : strcspn(check->name, ":")), check->name);
-    if (status > checks->worst)
-        checks->worst = status;
-    json_put_string(object, "name", name);
-    json_put_string(object, "status", status_words[check->status]);
-    json_put_time(object, "since", check->since_ms);
-    view_put_text(object, "detail", checks->has_details ? check->detail : NULL);
-    view_put_text(object, "remedy", checks->has_details ? check->remedy : NULL);
-    (void)json_array_append_new(checks->list, object);
-}
-
-static void add_link(struct checks *checks, struct link *link) {
+static void check_link(struct link *link, struct findings *out) {
+    struct finding f = {.step = "vcenter", .is_elsewhere = true};
     struct link_report report;
-    char label[LINK_NAME_BYTES], name[LINK_NAME_BYTES + 16];
-    struct api_check check = {.name = name, .is_elsewhere = true};
     link_get_report(link, &report);
-    link_get_name(link, label);
-    (void)snprintf(name, sizeof(name), "vcenter:%s", label);
-    check.since_ms = report.state_since_ms;
-    check.detail = report.reason[0] ? report.reason : link_state_name(report.state);
-    check.remedy = report.remedy[0] ? report.remedy : NULL;
+    link_get_name(link, f.subject);
+    f.since_ms = report.state_since_ms;
     if (report.state == LINK_UNREACHABLE || report.state == LINK_REFUSED)
-        check.status = 2;
+        f.status = FINDING_FAILED;
     else if (report.state != LINK_CONNECTED)
-        check.status = 1;
-    if (report.state == LINK_NOT_REGISTERED)
-        check.remedy = "run: kaasctl vcenter register";
-    add_check(checks, &check);
+        f.status = FINDING_WARNING;
+    finding_say(&f, f.status, "%s", report.reason[0] ? report.reason : link_state_name(report.state));
+    finding_advise(&f, "%s", report.state == LINK_NOT_REGISTERED ? "run: kaasctl vcenter register" : report.remedy);
+    findings_add(out, &f);
 }
 
-static void add_links(const struct api_call *call, struct checks *checks) {
+static void check_links(const struct api_call *call, struct findings *out) {
     size_t count = 0;
     struct link **links = platform_list(call->api->options.platform, &count);
     for (size_t i = 0; i < count; i++) {
-        add_link(checks, links[i]);
+        check_link(links[i], out);
         link_unref(links[i]);
     }
     free(links);
 }
 
+/* Details are for administrators, and names of vCenters. */
+static json_t *check_json(const struct finding *f, bool has_details) {
+    json_t *object = json_object();
+    const bool has_subject = has_details && f->subject[0];
+    _cleanup_free_ char *name = str_format("%s%s%s", f->step, has_subject ? ":" : "", has_subject ? f->subject : "");
+    json_put_string(object, "name", name);
+    json_put_string(object, "status", finding_status_name(f->status));
+    json_put_time(object, "since", f->since_ms);
+    view_put_text(object, "detail", has_details && f->text[0] ? f->text : NULL);
+    view_put_text(object, "remedy", has_details && f->remedy[0] ? f->remedy : NULL);
+    return object;
+}
+
 int h_health(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct api_options *options = &call->api->options;
-    struct checks checks = {.list = json_array(), .has_details = policy_may(call->who->role, PERMISSION_HEALTH_DETAILS_READ)};
-    json_t *object = json_object();
-    options->each_check(options->arg, add_check, &checks);
-    add_links(call, &checks);
-    json_put_string(object, "status", status_words[checks.worst]);
+    const bool has_details = policy_may(call->who->role, PERMISSION_HEALTH_DETAILS_READ);
+    enum finding_status worst = FINDING_OK;
+    struct findings checks = {0};
+    json_t *object, *list;
+    options->check_health(options->arg, &checks);
+    check_links(call, &checks);
+    if (findings_check(&checks, err)) {
+        findings_done(&checks);
+        return ERR_NOMEM;
+    }
+    object = json_object();
+    list = json_array();
+    for (size_t i = 0; i < checks.count; i++) {
+        const struct finding *f = &checks.items[i];
+        const enum finding_status status = f->is_elsewhere && f->status ? FINDING_WARNING : f->status;
+        worst = status > worst ? status : worst;
+        (void)json_array_append_new(list, check_json(f, has_details));
+    }
+    findings_done(&checks);
+    json_put_string(object, "status", finding_status_name(worst));
     json_put_string(object, "version", options->version);
     json_put_time(object, "started_at", options->started_at_ms);
-    (void)json_object_set_new(object, "checks", checks.list);
+    (void)json_object_set_new(object, "checks", list);
     return reply_json(resp, 200, object, err);
 }
 

@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cleanup.h"
 #include "log.h"
 #include "str.h"
-
-static const char *const words[] = {"ok", "warning", "failed"};
 
 /* The check as it was last time; one that was not there was well. NULL: no room for more. */
 static struct health_check *find(struct health_log *log, const char *name) {
@@ -22,26 +21,26 @@ static struct health_check *find(struct health_log *log, const char *name) {
     return &log->checks[log->count++];
 }
 
-void health_log_take(void *arg, const struct api_check *check) {
+static void take(struct health_log *log, const struct finding *f) {
     static const enum log_level levels[] = {LOG_LEVEL_NOTICE, LOG_LEVEL_WARNING, LOG_LEVEL_ERROR};
-    struct health_log *log = arg;
-    struct health_check *known = find(log, check->name);
+    _cleanup_free_ char *name = str_format("%s%s%s", f->step, f->subject[0] ? ":" : "", f->subject);
+    struct health_check *known = name ? find(log, name) : NULL;
     if (!known)
         return;
     known->round = log->round;
-    if (known->status == check->status)
+    if (known->status == f->status)
         return;
-    log_event(levels[check->status], "health_changed", "check", check->name, "status", words[check->status], "was",
-              words[known->status], "text", check->status ? check->detail : NULL, "hint", check->remedy, NULL);
-    known->status = check->status;
+    log_event(levels[f->status], "health_changed", "check", name, "status", finding_status_name(f->status), "was",
+              finding_status_name(known->status), "text", f->status ? f->text : NULL, "hint", f->remedy[0] ? f->remedy : NULL,
+              NULL);
+    known->status = f->status;
 }
 
-void health_log_begin(struct health_log *log) {
-    log->round++;
-}
-
-void health_log_end(struct health_log *log) {
+void health_log_take(struct health_log *log, const struct findings *checks) {
     size_t kept = 0;
+    log->round++;
+    for (size_t i = 0; i < checks->count; i++)
+        take(log, &checks->items[i]);
     for (size_t i = 0; i < log->count; i++)
         if (log->checks[i].round == log->round)
             log->checks[kept++] = log->checks[i];

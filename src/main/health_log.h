@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "api.h"
+#include "finding.h"
 
 #define HEALTH_CHECKS_MAX 80U
 
 struct health_check {
     char name[64];
-    int status;
+    enum finding_status status;
     unsigned round; /* in which it was seen last */
 };
 
@@ -19,7 +19,5 @@ struct health_log {
     unsigned round;
 };
 
-/* A round: begin, each check (an api_check_fn with the log as sink), end. What was not seen in it is forgotten. */
-void health_log_begin(struct health_log *log);
-void health_log_take(void *log, const struct api_check *check);
-void health_log_end(struct health_log *log);
+/* A round. What is not among `checks` is forgotten. */
+void health_log_take(struct health_log *log, const struct findings *checks);

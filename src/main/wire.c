@@ -215,7 +215,7 @@ static int make_api(struct wire *w, struct err *err) {
         .check_ready = wire_check_ready,
         .is_leaving = is_leaving,
         .check_database = wire_check_database,
-        .each_check = wire_each_check,
+        .check_health = wire_check_health,
         .write_metrics = wire_write_metrics,
         .arg = w,
         .is_admin_uid = wire_is_admin_uid,

@@ -245,122 +245,109 @@ int wire_check_database(void *arg, struct err *err) {
     return store_check_answers(wire->store, err);
 }
 
-void wire_check_store(struct wire *wire, api_check_fn *fn, void *sink) {
-    struct api_check check = {.name = "database"};
+void wire_check_store(struct wire *wire, struct findings *out) {
+    struct finding f = {.step = "database"};
     struct err why = {0};
-    switch (store_get_state(wire->store, &check.since_ms, &why)) {
+    switch (store_get_state(wire->store, &f.since_ms, &why)) {
     case STORE_AWAY:
-        check.status = 2;
-        check.detail = directory_as_of_ms(wire->directory)
-                           ? "the database does not answer; lists go on from memory, nothing can be changed"
-                           : "the database does not answer";
-        check.remedy = "see that MariaDB runs and that the database section of the configuration is right";
+        finding_say(&f, FINDING_FAILED, "%s",
+                    directory_as_of_ms(wire->directory)
+                        ? "the database does not answer; lists go on from memory, nothing can be changed"
+                        : "the database does not answer");
+        finding_advise(&f, "see that MariaDB runs and that the database section of the configuration is right");
         break;
-    case STORE_REFUSES:
-        check.status = 2;
-        check.detail = why.text;
-        check.remedy = why.remedy[0] ? why.remedy : NULL;
-        break;
+    case STORE_REFUSES: finding_say_error(&f, FINDING_FAILED, &why); break;
     case STORE_ANSWERS:
     default: break;
     }
-    fn(sink, &check);
+    findings_add(out, &f);
 }
 
-static void check_directory(struct wire *wire, api_check_fn *fn, void *sink) {
-    struct api_check check = {.name = "directory", .since_ms = directory_as_of_ms(wire->directory)};
+static void check_directory(struct wire *wire, struct findings *out) {
+    struct finding f = {.step = "directory", .since_ms = directory_as_of_ms(wire->directory)};
     struct err why = {0};
-    if (!check.since_ms) {
-        check.since_ms = wire->started_at_ms;
-        check.status = 2;
-        check.detail = "not loaded yet";
+    if (!f.since_ms) {
+        f.since_ms = wire->started_at_ms;
+        finding_say(&f, FINDING_FAILED, "not loaded yet");
     } else if (directory_is_stale(wire->directory)) {
-        check.status = 1;
-        check.detail = directory_get_trouble(wire->directory, &why) ? why.text : "changes cannot be read at the moment";
-        check.remedy = why.remedy[0] ? why.remedy : NULL;
+        if (directory_get_trouble(wire->directory, &why))
+            finding_say_error(&f, FINDING_WARNING, &why);
+        else
+            finding_say(&f, FINDING_WARNING, "changes cannot be read at the moment");
     }
-    fn(sink, &check);
+    findings_add(out, &f);
 }
 
-static void check_start(struct wire *wire, api_check_fn *fn, void *sink) {
-    struct api_check check = {.name = "start", .since_ms = wire->started_at_ms};
+static void check_start(struct wire *wire, struct findings *out) {
+    struct finding f = {.step = "start", .since_ms = wire->started_at_ms};
     struct err why = {0};
-    if (wire_check_ready(wire, &why)) {
-        check.status = 2;
-        check.detail = why.text;
-        check.remedy = why.remedy[0] ? why.remedy : NULL;
-    }
-    fn(sink, &check);
+    if (wire_check_ready(wire, &why))
+        finding_say_error(&f, FINDING_FAILED, &why);
+    findings_add(out, &f);
 }
 
-static void check_settings(struct wire *wire, api_check_fn *fn, void *sink) {
-    struct api_check check = {.name = "settings", .since_ms = wire->started_at_ms};
+static void check_settings(struct wire *wire, struct findings *out) {
+    struct finding f = {.step = "settings", .since_ms = wire->started_at_ms};
     if (!*wire->config.server_public_url) {
-        check.status = 1;
-        check.detail = "server.public_url is not set: no vCenter can be registered";
-        check.remedy = "set it to the https address of this service";
+        finding_say(&f, FINDING_WARNING, "server.public_url is not set: no vCenter can be registered");
+        finding_advise(&f, "set it to the https address of this service");
     }
-    fn(sink, &check);
+    findings_add(out, &f);
 }
 
 /* Only after a reload that failed, until one succeeds. */
-static void check_reload(struct wire *wire, api_check_fn *fn, void *sink) {
-    struct api_check check = {.name = "reload", .status = 1};
+static void check_reload(struct wire *wire, struct findings *out) {
+    struct finding f = {.step = "reload"};
     struct err why;
     (void)pthread_mutex_lock(&wire->lock);
     why = wire->not_reloaded;
-    check.since_ms = wire->not_reloaded_since_ms;
+    f.since_ms = wire->not_reloaded_since_ms;
     (void)pthread_mutex_unlock(&wire->lock);
     if (!why.code)
         return;
-    check.detail = why.text;
-    check.remedy = *why.remedy
-                       ? why.remedy
-                       : "what was in effect before goes on; mend it (kaasd --check-config), then: systemctl reload kaasd";
-    fn(sink, &check);
+    finding_say_error(&f, FINDING_WARNING, &why);
+    if (!f.remedy[0])
+        finding_advise(&f, "what was in effect before goes on; mend it (kaasd --check-config), then: systemctl reload kaasd");
+    findings_add(out, &f);
 }
 
 /* One line for all vCenters that should be watched and are not, or whose news cannot be saved; the first one is named. */
-static void check_watches(struct wire *wire, api_check_fn *fn, void *sink) {
-    struct api_check check = {.name = "watch", .since_ms = wire->started_at_ms};
-    _cleanup_free_ char *detail = NULL;
+static void check_watches(struct wire *wire, struct findings *out) {
+    struct finding f = {.step = "watch", .since_ms = wire->started_at_ms};
     size_t count = 0;
     struct link **links = platform_list(wire->platform, &count);
     for (size_t i = 0; i < count; i++) {
         struct watch_report report;
         watch_get_report(link_watch(links[i]), &report);
-        if (!detail && report.reason[0] && link_get_state(links[i]) == LINK_CONNECTED) {
+        if (!f.status && report.reason[0] && link_get_state(links[i]) == LINK_CONNECTED) {
             char label[LINK_NAME_BYTES];
             link_get_name(links[i], label);
-            detail = str_format("changes at vCenter %s do not arrive: %s", label, report.reason);
+            finding_say(&f, FINDING_WARNING, "changes at vCenter %s do not arrive: %s", label, report.reason);
+            finding_advise(&f, "it is tried again by itself; see 'kaasctl vcenter status'");
         }
         link_unref(links[i]);
     }
     free(links);
-    if (detail) {
-        check.status = 1;
-        check.detail = detail;
-        check.remedy = "it is tried again by itself; see 'kaasctl vcenter status'";
-    }
-    fn(sink, &check);
+    findings_add(out, &f);
 }
 
 /* Only while a change of the master key is not at its end. */
-static void check_master_key(struct wire *wire, api_check_fn *fn, void *sink) {
-    struct api_check check = {.name = "master_key", .status = 1, .since_ms = wire->started_at_ms};
-    _cleanup_free_ char *detail = NULL;
+static void check_master_key(struct wire *wire, struct findings *out) {
+    struct finding f = {.step = "master_key", .since_ms = wire->started_at_ms};
     struct sealing_rest rest;
     sealing_get_rest(wire->sealing, &rest);
     if (rest.remaining) {
-        detail = str_format("%llu values are still sealed by master key %s", (unsigned long long)rest.remaining, rest.old_key_id);
-        check.remedy = "it goes on by itself and must be done before the old key is removed; see 'kaasctl key master'";
+        finding_say(&f, FINDING_WARNING, "%llu values are still sealed by master key %s", (unsigned long long)rest.remaining,
+                    rest.old_key_id);
+        finding_advise(&f, "it goes on by itself and must be done before the old key is removed; see 'kaasctl key master'");
     } else if (*rest.waiting_key_id) {
-        detail = str_format("the master key file holds a newer key, %s, that does not seal yet", rest.waiting_key_id);
-        check.remedy = "copy the file to all replicas, then run 'kaasctl key rotate-master'";
+        finding_say(&f, FINDING_WARNING, "the master key file holds a newer key, %s, that does not seal yet",
+                    rest.waiting_key_id);
+        finding_advise(&f, "copy the file to all replicas, then run 'kaasctl key rotate-master'");
+    } else {
+        return;
     }
-    check.detail = detail;
-    if (detail)
-        fn(sink, &check);
+    findings_add(out, &f);
 }
 
 static bool is_for_health(const struct wire *wire, const char *name) {
@@ -372,49 +359,46 @@ static bool is_for_health(const struct wire *wire, const char *name) {
 }
 
 /* Work of one link that fails again and again. */
-static void check_work(struct wire *wire, struct link *link, api_check_fn *fn, void *sink) {
+static void check_work(struct wire *wire, struct link *link, struct findings *out) {
     struct link_work_state states[LINK_WORK_COUNT];
     size_t count = link_get_work(link, states);
-    char label[LINK_NAME_BYTES];
-    link_get_name(link, label);
     for (size_t i = 0; i < count; i++) {
-        _cleanup_free_ char *name = NULL;
-        struct api_check check = {.status = 1, .since_ms = states[i].failing_since_ms, .detail = states[i].err.text};
+        struct finding f = {.since_ms = states[i].failing_since_ms};
         if (states[i].failures < 2 || !is_for_health(wire, states[i].name))
             continue;
-        name = str_format("vcenter_%s:%s", states[i].name, label);
-        check.name = name ? name : states[i].name;
-        check.remedy = states[i].err.remedy[0] ? states[i].err.remedy : NULL;
-        fn(sink, &check);
+        (void)snprintf(f.step, sizeof(f.step), "vcenter_%s", states[i].name);
+        link_get_name(link, f.subject);
+        finding_say_error(&f, FINDING_WARNING, &states[i].err);
+        findings_add(out, &f);
     }
 }
 
-static void check_works(struct wire *wire, api_check_fn *fn, void *sink) {
+static void check_works(struct wire *wire, struct findings *out) {
     size_t count = 0;
     struct link **links = platform_list(wire->platform, &count);
     for (size_t i = 0; i < count; i++) {
-        check_work(wire, links[i], fn, sink);
+        check_work(wire, links[i], out);
         link_unref(links[i]);
     }
     free(links);
 }
 
-void wire_each_check(void *arg, api_check_fn *fn, void *sink) {
+void wire_check_health(void *arg, struct findings *out) {
     struct wire *wire = arg;
-    check_start(wire, fn, sink);
-    wire_check_store(wire, fn, sink);
-    check_directory(wire, fn, sink);
-    check_settings(wire, fn, sink);
-    check_reload(wire, fn, sink);
-    check_master_key(wire, fn, sink);
-    check_watches(wire, fn, sink);
-    check_works(wire, fn, sink);
-    wire_check_records(wire, fn, sink);
-    wire_check_logins(wire, fn, sink);
-    wire_check_directories(wire, fn, sink);
-    wire_check_kerberos(wire, fn, sink);
-    wire_check_services(wire, fn, sink);
-    wire_check_peers(wire, fn, sink);
+    check_start(wire, out);
+    wire_check_store(wire, out);
+    check_directory(wire, out);
+    check_settings(wire, out);
+    check_reload(wire, out);
+    check_master_key(wire, out);
+    check_watches(wire, out);
+    check_works(wire, out);
+    wire_check_records(wire, out);
+    wire_check_logins(wire, out);
+    wire_check_directories(wire, out);
+    wire_check_kerberos(wire, out);
+    wire_check_services(wire, out);
+    wire_check_peers(wire, out);
 }
 
 /* Root and the user the daemon runs as: whoever can read its key file is an administrator anyway. */

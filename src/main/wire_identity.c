@@ -43,40 +43,29 @@ bool wire_get_name(void *arg, const char *id, char *out) {
 
 /* -- health ---------------------------------------------------------------------------------------------------------------- */
 
-/* What is to be said about the servers' certificate; false if nothing is. */
-static bool judge_certificate(const struct directory_report *report, char *out, size_t n) {
+static void check_directory(const struct directory_report *report, struct findings *out) {
+    struct finding f = {.step = "directory", .since_ms = report->since_ms};
     const int64_t left_ms = report->certificate_end_ms - clock_wall_ms();
-    if (!report->certificate_end_ms || left_ms > X509_EXPIRY_WARNING_MS)
-        return false;
-    (void)snprintf(out, n, "the certificate of the directory %s ends in %lld days", report->source.name,
-                   (long long)(left_ms > 0 ? left_ms / CLOCK_DAY_MS : 0));
-    return true;
-}
-
-static void check_directory(const struct directory_report *report, api_check_fn *fn, void *sink) {
-    char name[64], words[160], walk[80];
-    struct api_check check = {.name = name, .since_ms = report->since_ms};
     if (report->state == DIRECTORY_DISABLED)
         return;
-    (void)snprintf(name, sizeof(name), "directory:%s", report->source.name);
+    (void)snprintf(f.subject, sizeof(f.subject), "%s", report->source.name);
     if (report->state == DIRECTORY_FAILING) {
-        check.status = 1;
-        check.detail = report->why.text;
-        (void)snprintf(walk, sizeof(walk), "see which step fails: kaasctl ldap test %s", report->source.name);
-        check.remedy = report->why.remedy[0] ? report->why.remedy : walk;
-    } else if (judge_certificate(report, words, sizeof(words))) {
-        check.status = 1;
-        check.detail = words;
-        check.remedy = "renew it at the directory; with one that has ended nobody signs in by it";
+        finding_say_error(&f, FINDING_WARNING, &report->why);
+        if (!f.remedy[0])
+            finding_advise(&f, "see which step fails: kaasctl ldap test %s", report->source.name);
+    } else if (report->certificate_end_ms && left_ms <= X509_EXPIRY_WARNING_MS) {
+        finding_say(&f, FINDING_WARNING, "the certificate of the directory %s ends in %lld days", report->source.name,
+                    (long long)(left_ms > 0 ? left_ms / CLOCK_DAY_MS : 0));
+        finding_advise(&f, "renew it at the directory; with one that has ended nobody signs in by it");
     }
-    fn(sink, &check);
+    findings_add(out, &f);
 }
 
-void wire_check_directories(struct wire *w, api_check_fn *fn, void *sink) {
+void wire_check_directories(struct wire *w, struct findings *out) {
     struct directory_report_list list = {0};
     if (directories_list(w->identity, &list, NULL))
         return;
     for (size_t i = 0; i < list.count; i++)
-        check_directory(&list.items[i], fn, sink);
+        check_directory(&list.items[i], out);
     directory_report_list_done(&list);
 }

@@ -204,16 +204,17 @@ static int job_people(void *arg, struct err *err) {
 
 static int job_identity(void *arg, struct err *err) {
     struct wire *wire = arg;
+    struct findings checks = {0};
     (void)err;
     if (is_ready(wire))
         identity_tick(wire->identity);
     if (wire->kerberos)
         kerberos_tick(wire->kerberos);
-    health_log_begin(&wire->health_log);
-    wire_check_store(wire, health_log_take, &wire->health_log);
-    wire_check_directories(wire, health_log_take, &wire->health_log);
-    wire_check_kerberos(wire, health_log_take, &wire->health_log);
-    health_log_end(&wire->health_log);
+    wire_check_store(wire, &checks);
+    wire_check_directories(wire, &checks);
+    wire_check_kerberos(wire, &checks);
+    health_log_take(&wire->health_log, &checks);
+    findings_done(&checks);
     return 0;
 }
 

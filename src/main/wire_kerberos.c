@@ -98,26 +98,24 @@ static bool is_open(const char *path, char *out, size_t n) {
     return true;
 }
 
-void wire_check_kerberos(struct wire *w, api_check_fn *fn, void *sink) {
-    struct api_check check = {.name = "kerberos"};
+void wire_check_kerberos(struct wire *w, struct findings *out) {
+    struct finding f = {.step = "kerberos"};
     const char *path = w->config.auth_kerberos_keytab;
     struct kerberos_status status;
     char words[512];
-    _cleanup_free_ char *detail = NULL;
     if (!w->kerberos || kerberos_get_status(w->kerberos, &status, NULL))
         return;
-    detail = status.problem.code ? str_dup(status.problem.text)
-                                 : str_format("%zu keys, the newest of version %u", status.keys_count, status.newest_kvno);
-    check.status = status.problem.code ? 2 : 0;
-    check.detail = detail;
-    check.remedy = status.problem.code ? status.problem.remedy : NULL;
-    check.since_ms = status.since_ms;
-    if (!check.status && is_open(path, words, sizeof(words))) {
-        check.status = 1;
-        check.detail = words;
-        check.remedy = "chmod 0400 the file, owned by the user that kaasd runs as; if strangers could read it, make a new key";
+    f.since_ms = status.since_ms;
+    if (status.problem.code) {
+        finding_say_error(&f, FINDING_FAILED, &status.problem);
+    } else if (is_open(path, words, sizeof(words))) {
+        finding_say(&f, FINDING_WARNING, "%s", words);
+        finding_advise(&f,
+                       "chmod 0400 the file, owned by the user that kaasd runs as; if strangers could read it, make a new key");
+    } else {
+        finding_say(&f, FINDING_OK, "%zu keys, the newest of version %u", status.keys_count, status.newest_kvno);
     }
-    fn(sink, &check);
+    findings_add(out, &f);
     kerberos_status_done(&status);
 }
 

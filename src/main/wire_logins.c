@@ -72,11 +72,6 @@ void wire_each_expiry(struct wire *wire, wire_expiry_fn *fn, void *arg) {
     free(links);
 }
 
-struct check_sink {
-    api_check_fn *fn;
-    void *sink;
-};
-
 static const char *remedy_of(const struct wire_expiry *e) {
     switch (e->what[0]) {
     case 'l': return "it is renewed by itself while the vCenter can be reached; by hand: kaasctl vcenter rotate-certificate";
@@ -86,29 +81,24 @@ static const char *remedy_of(const struct wire_expiry *e) {
 }
 
 static void check_expiry(void *arg, const struct wire_expiry *e) {
-    const struct check_sink *to = arg;
     int64_t left_ms = e->not_after_ms - clock_wall_ms();
-    struct api_check check = {.status = left_ms <= 0 ? 2 : 1,
-                              .is_elsewhere = e->vcenter,
-                              .since_ms = left_ms <= 0 ? e->not_after_ms : e->not_after_ms - X509_EXPIRY_WARNING_MS};
-    char name[LINK_NAME_BYTES + 32], detail[LINK_NAME_BYTES + 200], until[CLOCK_RFC3339_BYTES];
+    struct finding f = {.is_elsewhere = e->vcenter, .since_ms = left_ms <= 0 ? e->not_after_ms : e->not_after_ms - X509_EXPIRY_WARNING_MS};
+    char until[CLOCK_RFC3339_BYTES];
     if (left_ms > X509_EXPIRY_WARNING_MS)
         return;
     clock_format(e->not_after_ms, until);
-    (void)snprintf(name, sizeof(name), "%s_certificate%s%s", e->what, e->vcenter ? ":" : "", e->vcenter ? e->vcenter : "");
-    (void)snprintf(detail, sizeof(detail), "the %s certificate%s%s %s %.10s (%lld days %s)",
-                   e->what[0] == 's'   ? "server"
-                   : e->what[0] == 'l' ? "login"
-                                       : "server's own",
-                   e->vcenter ? " of vCenter " : "", e->vcenter ? e->vcenter : "", left_ms <= 0 ? "ended on" : "ends on", until,
-                   (long long)((left_ms <= 0 ? -left_ms : left_ms) / CLOCK_DAY_MS), left_ms <= 0 ? "ago" : "left");
-    check.name = name;
-    check.detail = detail;
-    check.remedy = remedy_of(e);
-    to->fn(to->sink, &check);
+    (void)snprintf(f.step, sizeof(f.step), "%s_certificate", e->what);
+    (void)snprintf(f.subject, sizeof(f.subject), "%s", e->vcenter ? e->vcenter : "");
+    finding_say(&f, left_ms <= 0 ? FINDING_FAILED : FINDING_WARNING, "the %s certificate%s%s %s %.10s (%lld days %s)",
+                e->what[0] == 's'   ? "server"
+                : e->what[0] == 'l' ? "login"
+                                    : "server's own",
+                e->vcenter ? " of vCenter " : "", f.subject, left_ms <= 0 ? "ended on" : "ends on", until,
+                (long long)((left_ms <= 0 ? -left_ms : left_ms) / CLOCK_DAY_MS), left_ms <= 0 ? "ago" : "left");
+    finding_advise(&f, "%s", remedy_of(e));
+    findings_add(arg, &f);
 }
 
-void wire_check_logins(struct wire *wire, api_check_fn *fn, void *sink) {
-    struct check_sink to = {fn, sink};
-    wire_each_expiry(wire, check_expiry, &to);
+void wire_check_logins(struct wire *wire, struct findings *out) {
+    wire_each_expiry(wire, check_expiry, out);
 }

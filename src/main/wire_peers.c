@@ -39,29 +39,25 @@ int wire_make_peers(struct wire *w, struct err *err) {
 
 struct sink {
     const struct dir_platform *platform;
-    api_check_fn *fn;
-    void *arg;
+    struct findings *out;
 };
 
 static void check_peer(void *arg, const struct hx_peer *peer) {
     const struct sink *sink = arg;
     const struct hx_cluster *hx = dir_find_hx(sink->platform, peer->hx_id);
-    char name[64], words[ERR_TEXT_BYTES + 300];
-    struct api_check check = {.name = name, .since_ms = peer->since_ms};
-    (void)snprintf(name, sizeof(name), "hx_peer:%s", peer->hx_id);
+    struct finding f = {.step = "hx_peer", .since_ms = peer->since_ms};
+    (void)snprintf(f.subject, sizeof(f.subject), "%s", peer->hx_id);
     if (peer->result.state == HX_PEER_FAILING) {
-        (void)snprintf(words, sizeof(words), "%.255s: %s", hx ? hx->name : "its HX cluster is gone", peer->result.detail);
-        check.status = 1;
-        check.detail = words;
-        check.remedy = peer->result.remedy;
+        finding_say(&f, FINDING_WARNING, "%.255s: %s", hx ? hx->name : "its HX cluster is gone", peer->result.detail);
+        finding_advise(&f, "%s", peer->result.remedy);
     }
-    sink->fn(sink->arg, &check);
+    findings_add(sink->out, &f);
 }
 
-void wire_check_peers(struct wire *w, api_check_fn *fn, void *sink) {
+void wire_check_peers(struct wire *w, struct findings *out) {
     struct dir_snapshot *snapshot = directory_get(w->directory);
     if (!snapshot)
         return;
-    peers_each(w->peers, check_peer, &(struct sink){snapshot->platform, fn, sink});
+    peers_each(w->peers, check_peer, &(struct sink){snapshot->platform, out});
     dir_snapshot_unref(snapshot);
 }

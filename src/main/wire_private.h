@@ -70,19 +70,19 @@ int wire_start_jobs(struct wire *wire, struct err *err);
 /* The room of identity: what the daemon makes of it (wire_identity.c). */
 int wire_make_identity(struct wire *wire, struct err *err);
 struct signon_directory_ops wire_directory_ops(struct wire *wire);
-void wire_check_directories(struct wire *wire, api_check_fn *fn, void *sink);
+void wire_check_directories(struct wire *wire, struct findings *out);
 
 /* Kerberos, if a keytab is configured (wire_kerberos.c). */
 int wire_make_kerberos(struct wire *wire, struct err *err);
 /* The certificate that clients see: `cert_pem`, or the one that `config` names. One that cannot be used is told of in the log. */
 int wire_set_kerberos_certificate(struct wire *wire, const struct config *config, const char *cert_pem);
-void wire_check_kerberos(struct wire *wire, api_check_fn *fn, void *sink);
+void wire_check_kerberos(struct wire *wire, struct findings *out);
 void wire_stop_kerberos(struct wire *wire); /* when the servers have stopped */
 void wire_free_kerberos(struct wire *wire);
 
 /* Controllers of HX clusters that kaasd signs in to (wire_peers.c). */
 int wire_make_peers(struct wire *wire, struct err *err);
-void wire_check_peers(struct wire *wire, api_check_fn *fn, void *sink);
+void wire_check_peers(struct wire *wire, struct findings *out);
 
 /* What the api and the services need from their siblings (wire_glue.c). */
 struct signon_vcenter_ops wire_vcenter_ops(struct wire *wire);
@@ -95,11 +95,11 @@ int wire_on_gap(void *arg);
 void wire_on_difference(void *arg, const struct directory_difference *difference);
 int wire_check_ready(void *arg, struct err *err);
 int wire_check_database(void *arg, struct err *err);
-void wire_check_store(struct wire *wire, api_check_fn *fn, void *sink);
-void wire_each_check(void *arg, api_check_fn *fn, void *sink);
+void wire_check_store(struct wire *wire, struct findings *out);
+void wire_check_health(void *arg, struct findings *out);
 /* Plugs in what keeps our extension records as they should be, and tells health how they stand (wire_reconcile.c). */
 void wire_plug_in_reconcile(struct wire *wire);
-void wire_check_records(struct wire *wire, api_check_fn *fn, void *sink);
+void wire_check_records(struct wire *wire, struct findings *out);
 
 /* Lines of the audit trail go to the log, too, where that is wanted (wire_audit.c). */
 void wire_plug_in_audit(struct wire *wire);
@@ -114,14 +114,14 @@ struct wire_expiry {
 };
 typedef void wire_expiry_fn(void *arg, const struct wire_expiry *expiry);
 void wire_each_expiry(struct wire *wire, wire_expiry_fn *fn, void *arg);
-void wire_check_logins(struct wire *wire, api_check_fn *fn, void *sink);
+void wire_check_logins(struct wire *wire, struct findings *out);
 
 /* The port for service accounts (wire_service.c). Texts are malloc'ed, NULL where none is configured. */
 int wire_read_client_ca(const struct config *config, char **ca_pem, char **crl_pem, struct err *err);
 struct httpd_options wire_service_options(struct wire *wire, struct httpd_options options, const struct httpd_client_ca *ca);
 int wire_reload_service(struct wire *wire, const struct config *fresh, const char *cert_pem, const char *key_pem,
                         struct err *err);
-void wire_check_services(struct wire *wire, api_check_fn *fn, void *sink);
+void wire_check_services(struct wire *wire, struct findings *out);
 
 /* Who may read the metrics, and what they tell (wire_metrics.c). */
 void wire_set_scrape_token(struct wire *wire, const struct scrape_token *token);

@@ -1,6 +1,5 @@
 /* Keeping our records at the vCenters as they should be: when, and what is said about it. Layer 6 (main).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "log.h"
@@ -41,30 +40,27 @@ void wire_plug_in_reconcile(struct wire *wire) {
 }
 
 /* A record that is not as it should be breaks nothing today: a warning. */
-static void check_record(struct link *link, api_check_fn *fn, void *sink) {
+static void check_record(struct link *link, struct findings *out) {
     struct vcenter vc = {0};
     struct record_note note;
-    struct api_check check = {.status = 1};
-    char label[LINK_NAME_BYTES], name[LINK_NAME_BYTES + 16];
+    struct finding f = {.step = "vcenter_record"};
     link_get_record(link, &note);
     if (!note.problem[0] || link_get_info(link, &vc, NULL))
         return;
-    link_get_name(link, label);
-    (void)snprintf(name, sizeof(name), "vcenter_record:%s", label);
-    check.name = name;
-    check.detail = note.problem;
-    check.remedy = note.remedy[0] ? note.remedy : NULL;
-    check.since_ms = note.problem_since_ms;
+    link_get_name(link, f.subject);
+    f.since_ms = note.problem_since_ms;
+    finding_say(&f, FINDING_WARNING, "%s", note.problem);
+    finding_advise(&f, "%s", note.remedy);
     if (vc.registered_at_ms)
-        fn(sink, &check);
+        findings_add(out, &f);
     vcenter_done(&vc);
 }
 
-void wire_check_records(struct wire *wire, api_check_fn *fn, void *sink) {
+void wire_check_records(struct wire *wire, struct findings *out) {
     size_t count = 0;
     struct link **links = platform_list(wire->platform, &count);
     for (size_t i = 0; i < count; i++) {
-        check_record(links[i], fn, sink);
+        check_record(links[i], out);
         link_unref(links[i]);
     }
     free(links);

@@ -89,37 +89,35 @@ static struct ending find_ending(const struct dir_platform *platform, int64_t be
     return found;
 }
 
-static void check_endings(const struct dir_platform *platform, api_check_fn *fn, void *sink) {
+static void check_endings(const struct dir_platform *platform, struct findings *out) {
     const int64_t now_ms = clock_wall_ms();
     const struct ending found = find_ending(platform, now_ms + X509_EXPIRY_WARNING_MS);
-    _cleanup_free_ char *detail = NULL, *remedy = NULL;
     char at[CLOCK_RFC3339_BYTES];
-    struct api_check check = {.name = "service_certificates", .status = 1, .since_ms = now_ms};
+    struct finding f = {.step = "service_certificates"};
     if (!found.account)
         return;
     clock_format(found.at_ms, at);
-    detail = str_format("%u client certificates of service accounts have ended or will within %d days; first of \"%s\" at %s",
-                        found.count, X509_EXPIRY_WARNING_DAYS, found.account->name, at);
-    remedy = str_format("give the new certificate beside the old one: kaasctl service set %s --add-certificate FILE",
-                        found.account->name);
-    check.since_ms = found.at_ms - X509_EXPIRY_WARNING_MS;
-    check.detail = detail;
-    check.remedy = remedy;
-    fn(sink, &check);
+    f.since_ms = found.at_ms - X509_EXPIRY_WARNING_MS;
+    finding_say(&f, FINDING_WARNING,
+                "%u client certificates of service accounts have ended or will within %d days; first of \"%s\" at %s",
+                found.count, X509_EXPIRY_WARNING_DAYS, found.account->name, at);
+    finding_advise(&f, "give the new certificate beside the old one: kaasctl service set %s --add-certificate FILE",
+                   found.account->name);
+    findings_add(out, &f);
 }
 
-void wire_check_services(struct wire *w, api_check_fn *fn, void *sink) {
+void wire_check_services(struct wire *w, struct findings *out) {
     struct dir_snapshot *snapshot = directory_get(w->directory);
-    if (w->config.auth_vcenter_session_key)
-        fn(sink, &(struct api_check){
-                     .name = "session_key",
-                     .status = 1,
-                     .since_ms = w->started_at_ms,
-                     .detail = "auth.vcenter.session_key is \"allow\": whoever can list the sessions of a vCenter can sign in "
-                               "as any person who is signed in there",
-                     .remedy = "give programs a service account with --may-delegate, and set the option to \"services\""});
+    if (w->config.auth_vcenter_session_key) {
+        struct finding f = {.step = "session_key", .since_ms = w->started_at_ms};
+        finding_say(&f, FINDING_WARNING,
+                    "auth.vcenter.session_key is \"allow\": whoever can list the sessions of a vCenter can sign in "
+                    "as any person who is signed in there");
+        finding_advise(&f, "give programs a service account with --may-delegate, and set the option to \"services\"");
+        findings_add(out, &f);
+    }
     if (!snapshot)
         return;
-    check_endings(snapshot->platform, fn, sink);
+    check_endings(snapshot->platform, out);
     dir_snapshot_unref(snapshot);
 }
