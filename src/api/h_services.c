@@ -128,14 +128,6 @@ int h_services_show(struct api_call *call, struct http_response *resp, struct er
 
 /* -- reading what is wanted ----------------------------------------------------------------------------------------------------- */
 
-static int read_text(const json_t *body, const char *name, char **out, struct err *err) {
-    const char *text = json_get_string(body, name);
-    if (!text || !*text)
-        return 0;
-    *out = str_dup(text);
-    return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-}
-
 static int read_pem(const char *text, struct service_certificate *out, struct err *err) {
     struct x509_info info = {0};
     int rc = x509_parse_pem(text, &info, err);
@@ -193,51 +185,69 @@ static int read_hx_clusters(const struct api_call *call, const struct service_ac
         return bad;
     json_array_foreach (array, i, item) {
         const char *text = json_string_value(item);
-        int rc = now && text && service_account_has_hx_cluster(now, text)
-                     ? service_account_add_hx_cluster(out, text, err)
-                     : read_hx_cluster(call->snapshot->platform, text, out, err);
+        int rc = text && service_account_has_hx_cluster(now, text) ? service_account_add_hx_cluster(out, text, err)
+                                                                   : read_hx_cluster(call->snapshot->platform, text, out, err);
         if (rc)
             return rc;
     }
     return 0;
 }
 
-static int read_proofs(const json_t *body, struct service_account *out, struct err *err) {
-    const char *kerberos = json_get_string(body, "kerberos"), *subject = json_get_string(body, "subject");
-    int rc = kerberos && *kerberos ? service_kerberos_read(kerberos, &out->kerberos, err) : 0;
-    if (!rc && subject && *subject)
-        rc = service_subject_read(subject, &out->subject, err);
-    if (!rc)
-        rc = check_count(body, "certificates", SERVICE_CERTIFICATES_COUNT_MAX, err);
-    return rc ? rc : read_certificates(body, out, err);
+/* What the body says of a proof, in its one spelling; "" is none. */
+static int read_proof(const json_t *body, const char *name, int (*read)(const char *text, char **out, struct err *err),
+                      char **out, struct err *err) {
+    const char *text = json_get_string(body, name);
+    char *proof = NULL;
+    int rc = str_empty(text) ? 0 : read(text, &proof, err);
+    if (rc || !json_object_get(body, name))
+        return rc;
+    free(*out);
+    *out = proof;
+    return 0;
 }
 
-/* `now` is the account as it is; NULL: a new one. */
-static int read_account(const struct api_call *call, const struct service_account *now, struct service_account *out,
-                        struct err *err) {
-    int rc = read_text(call->body, "name", &out->name, err);
+/* Lists are replaced as a whole. */
+static int read_lists(const struct api_call *call, struct service_account *a, struct err *err) {
+    struct service_account given = {.id = NULL}, before = *a;
+    int rc = check_count(call->body, "certificates", SERVICE_CERTIFICATES_COUNT_MAX, err);
     if (!rc)
-        rc = read_text(call->body, "description", &out->description, err);
+        rc = read_certificates(call->body, &given, err);
     if (!rc)
-        rc = read_proofs(call->body, out, err);
-    if (!rc)
-        rc = read_hx_clusters(call, now, out, err);
-    out->may_delegate = json_get_bool(call->body, "may_delegate", false);
-    out->is_disabled = json_get_bool(call->body, "disabled", false);
+        rc = read_hx_clusters(call, a, &given, err);
+    if (!rc && json_object_get(call->body, "certificates")) {
+        a->certificates = given.certificates;
+        a->certificates_count = given.certificates_count;
+        given.certificates = before.certificates;
+        given.certificates_count = before.certificates_count;
+    }
+    if (!rc && json_object_get(call->body, "hx_clusters")) {
+        a->hx_clusters = given.hx_clusters;
+        a->hx_clusters_count = given.hx_clusters_count;
+        given.hx_clusters = before.hx_clusters;
+        given.hx_clusters_count = before.hx_clusters_count;
+    }
+    service_account_done(&given);
     return rc;
+}
+
+/* Puts what the body says over what the account is. */
+static int read_account(void *arg, struct service_account *a, struct err *err) {
+    const struct api_call *call = arg;
+    int rc = member_json_read(call->body, service_account_members, BY_ADMIN, a, err);
+    if (!rc && a->description && !*a->description)
+        rc = str_replace(&a->description, NULL, err);
+    if (!rc)
+        rc = read_proof(call->body, "kerberos", service_kerberos_read, &a->kerberos, err);
+    if (!rc)
+        rc = read_proof(call->body, "subject", service_subject_read, &a->subject, err);
+    return rc ? rc : read_lists(call, a, err);
 }
 
 /* -- writing ---------------------------------------------------------------------------------------------------------------- */
 
-static const struct json_member new_members[] = {
-    {"name", JSON_KIND_STRING, true, false},
-    {"description", JSON_KIND_STRING, false, true},
-    {"kerberos", JSON_KIND_STRING, false, true},
-    {"subject", JSON_KIND_STRING, false, true},
+static const struct json_member lists[] = {
     {"certificates", JSON_KIND_ARRAY, false, false},
     {"hx_clusters", JSON_KIND_ARRAY, false, false},
-    {"may_delegate", JSON_KIND_BOOLEAN, false, false},
-    {"disabled", JSON_KIND_BOOLEAN, false, false},
     {NULL, JSON_KIND_ANY, false, false},
 };
 
@@ -249,9 +259,11 @@ static int answer_new(struct api_call *call, struct http_response *resp, const c
 int h_services_add(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct service_account wanted = {.id = NULL};
-    int rc = api_read_members(call, new_members, NULL, err);
+    struct json_member expected[MEMBER_JSON_MAX];
+    member_json_expect(&(struct member_body){service_account_members, BY_ADMIN, true, lists}, expected);
+    int rc = api_read_members(call, expected, NULL, err);
     if (!rc)
-        rc = read_account(call, NULL, &wanted, err);
+        rc = read_account(call, &wanted, err);
     if (!rc)
         rc = accounts_add(call->api->options.identity, &actor, &wanted, err);
     if (!rc)
@@ -272,38 +284,21 @@ static int read_version(struct api_call *call, const struct service_account *a, 
     return rc;
 }
 
-/* The same members, none of which must be there. */
-static int read_patch(struct api_call *call, unsigned *members, struct err *err) {
-    static const unsigned flags[] = {ACCOUNT_NAME,         ACCOUNT_DESCRIPTION, ACCOUNT_KERBEROS,     ACCOUNT_SUBJECT,
-                                     ACCOUNT_CERTIFICATES, ACCOUNT_HX_CLUSTERS, ACCOUNT_MAY_DELEGATE, ACCOUNT_DISABLED};
-    struct json_member patch_members[ARRAY_COUNT(new_members)];
-    int rc;
-    memcpy(patch_members, new_members, sizeof(patch_members));
-    patch_members[0].is_required = false;
-    rc = api_read_patch(call, patch_members, err);
-    for (size_t i = 0; !rc && i < ARRAY_COUNT(flags); i++)
-        if (json_object_get(call->body, new_members[i].name))
-            *members |= flags[i];
-    return rc;
-}
-
 int h_services_patch(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     const struct service_account *now = NULL;
-    struct service_account wanted = {.id = NULL};
-    struct account_edit edit = {.wanted = &wanted};
-    int rc = read_patch(call, &edit.members, err);
+    struct account_edit edit = {.fn = read_account, .arg = call};
+    struct json_member expected[MEMBER_JSON_MAX];
+    member_json_expect(&(struct member_body){service_account_members, BY_ADMIN, false, lists}, expected);
+    int rc = api_read_patch(call, expected, err);
     if (!rc)
         rc = find_account(call->snapshot->platform, http_request_param(call->req, "id"), &now, err);
     if (!rc)
         rc = read_version(call, now, &edit.version_no, err);
-    if (!rc)
-        rc = read_account(call, now, &wanted, err);
-    if (!rc) {
-        edit.id = now->id;
-        rc = accounts_change(call->api->options.identity, &actor, &edit, err);
-    }
-    service_account_done(&wanted);
+    if (rc)
+        return rc;
+    edit.id = now->id;
+    rc = accounts_change(call->api->options.identity, &actor, &edit, err);
     return rc ? rc : answer_account(call, resp, 200, now->id, err);
 }
 

@@ -115,79 +115,48 @@ static int read_version(struct api_call *call, struct user **user, int64_t *vers
     return rc;
 }
 
-static int read_role(const json_t *body, enum role *out, struct err *err) {
-    const char *text = json_get_string(body, "role");
-    if (!text || (role_parse(text, out) && *out != ROLE_NONE))
-        return 0;
-    return err_set(err, ERR_UNPROCESSABLE, "the role \"%.40s\" is none of user, service, provisioner, admin", text);
-}
-
-static const struct json_member new_members[] = {
-    {"name", JSON_KIND_STRING, true, false},       {"full_name", JSON_KIND_STRING, false, true},
-    {"role", JSON_KIND_STRING, true, false},       {"password", JSON_KIND_STRING, false, false},
-    {"disabled", JSON_KIND_BOOLEAN, false, false}, {"must_change_password", JSON_KIND_BOOLEAN, false, false},
-    {NULL, JSON_KIND_ANY, false, false},
-};
+static const struct json_member password_too[] = {{"password", JSON_KIND_STRING, false, false},
+                                                  {NULL, JSON_KIND_ANY, false, false}};
+static const struct json_member no_more[] = {{NULL, JSON_KIND_ANY, false, false}};
 
 int h_users_add(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
-    struct access_new_user wanted = {0};
+    _cleanup_(user_free) struct user *user = calloc(1, sizeof(*user));
+    struct json_member expected[MEMBER_JSON_MAX];
     char id[37];
-    int rc = api_read_members(call, new_members, "password", err);
-    if (!rc)
-        rc = read_role(call->body, &wanted.role, err);
+    int rc = user ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     if (rc)
         return rc;
-    wanted.name = json_get_string(call->body, "name");
-    wanted.full_name = json_get_string(call->body, "full_name");
-    wanted.password = json_get_string(call->body, "password");
-    wanted.is_disabled = json_get_bool(call->body, "disabled", false);
-    wanted.must_change_password = json_get_bool(call->body, "must_change_password", true);
-    rc = access_add_user(call->api->options.access, &actor, &wanted, id, err);
+    user->must_change_password = true;
+    member_json_expect(&(struct member_body){user_members, BY_ADMIN, true, password_too}, expected);
+    rc = api_read_members(call, expected, "password", err);
+    if (!rc)
+        rc = member_json_read(call->body, user_members, BY_ADMIN, user, err);
+    if (!rc)
+        rc = access_add_user(call->api->options.access, &actor, user, json_get_string(call->body, "password"), id, err);
     if (rc)
         return rc;
     reply_location(resp, "/v2/users/", id);
     return answer_user(call, resp, 201, id, err);
 }
 
-static const struct json_member patch_members[] = {
-    {"name", JSON_KIND_STRING, false, false},
-    {"full_name", JSON_KIND_STRING, false, true},
-    {"role", JSON_KIND_STRING, false, false},
-    {"disabled", JSON_KIND_BOOLEAN, false, false},
-    {"must_change_password", JSON_KIND_BOOLEAN, false, false},
-    {NULL, JSON_KIND_ANY, false, false},
-};
-
-static int read_patch(struct api_call *call, struct access_user_patch *out, struct err *err) {
-    int rc = api_read_patch(call, patch_members, err);
-    if (!rc)
-        rc = read_role(call->body, &out->role, err);
-    if (rc)
-        return rc;
-    out->has_name = json_object_get(call->body, "name") != NULL;
-    out->has_full_name = json_object_get(call->body, "full_name") != NULL;
-    out->has_role = json_object_get(call->body, "role") != NULL;
-    out->has_disabled = json_object_get(call->body, "disabled") != NULL;
-    out->has_must_change = json_object_get(call->body, "must_change_password") != NULL;
-    out->name = json_get_string(call->body, "name");
-    out->full_name = json_get_string(call->body, "full_name");
-    out->is_disabled = json_get_bool(call->body, "disabled", false);
-    out->must_change_password = json_get_bool(call->body, "must_change_password", false);
-    return 0;
+static int apply_patch(const void *arg, struct user *user, struct err *err) {
+    return member_json_read(arg, user_members, BY_ADMIN, user, err);
 }
 
 int h_users_patch(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     _cleanup_(user_free) struct user *user = NULL;
-    struct access_user_patch patch = {0};
-    struct access_user_edit edit = {.patch = &patch};
-    int rc = read_patch(call, &patch, err);
+    struct access_user_edit edit = {.fn = apply_patch};
+    struct json_member expected[MEMBER_JSON_MAX];
+    member_json_expect(&(struct member_body){user_members, BY_ADMIN, false, no_more}, expected);
+    int rc = api_read_patch(call, expected, err);
     if (!rc)
         rc = read_version(call, &user, &edit.version_no, err);
     if (rc)
         return rc;
     edit.id = user->id;
+    edit.arg = call->body;
     rc = access_change_user(call->api->options.access, &actor, &edit, err);
     return rc ? rc : answer_user(call, resp, 200, user->id, err);
 }

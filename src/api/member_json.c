@@ -36,8 +36,8 @@ int member_json_check(json_t *object, const struct member_body *body, const char
 static int refuse_word(const struct member *m, const char *word, struct err *err) {
     _cleanup_strbuf_ struct strbuf known;
     strbuf_init(&known, WORDS_BYTES_MAX);
-    for (const char *const *item = m->words; *item; item++)
-        strbuf_addf(&known, "%s%s", item == m->words ? "" : ", ", *item);
+    for (const char *const *item = m->words + m->first; *item; item++)
+        strbuf_addf(&known, "%s%s", known.len ? ", " : "", *item);
     return err_set(err, ERR_UNPROCESSABLE, "the %s \"%.40s\" is none of %s", m->json, word, known.data);
 }
 
@@ -45,7 +45,9 @@ static int read_member(const json_t *value, const struct member *m, void *record
     if (m->kind == MEMBER_TEXT)
         return str_replace(member_text_at(m, record), json_string_value(value), err);
     if (m->words)
-        return member_set_word(m, record, json_string_value(value)) ? 0 : refuse_word(m, json_string_value(value), err);
+        return member_set_word(m, record, json_string_value(value)) && member_number(m, record) >= m->first
+                   ? 0
+                   : refuse_word(m, json_string_value(value), err);
     member_set_number(m, record, json_is_boolean(value) ? json_is_true(value) : json_integer_value(value));
     return 0;
 }

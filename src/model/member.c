@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "member.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,10 +105,12 @@ int members_copy(const struct member *members, const void *from, void *out, size
     bool is_complete = true;
     size_t count = 0;
     for (const struct member *m = members; m->name; m++) {
-        const char *text = m->kind == MEMBER_TEXT ? member_text(m, from) : NULL;
+        const char *text = member_text(m, from);
         if (m->kind != MEMBER_TEXT)
             continue;
-        is_complete = is_complete && count < TEXTS_MAX && (!text || (texts[count] = str_dup(text)));
+        assert(count < TEXTS_MAX);
+        texts[count] = str_dup(text);
+        is_complete = is_complete && (texts[count] || !text);
         count++;
     }
     if (!is_complete) {
@@ -166,6 +169,19 @@ const char *members_difference(const struct member *members, const void *a, cons
         if (!(m->flags & MEMBER_MOVING) && !is_same(m, a, b))
             return m->name;
     return NULL;
+}
+
+static const char *shown(const struct member *m, const void *record) {
+    const char *text = member_text(m, record);
+    if (m->kind == MEMBER_BOOL)
+        return member_number(m, record) ? "yes" : "no";
+    return text ? text : "-";
+}
+
+void members_describe(const struct member *members, const void *before, const void *after, struct strbuf *out) {
+    for (const struct member *m = members; m->name; m++)
+        if (m->writers & BY_ADMIN && !is_same(m, before, after))
+            strbuf_addf(out, "%s%s: %s -> %s", out->len ? "; " : "", m->json, shown(m, before), shown(m, after));
 }
 
 /* -- rules ----------------------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 
 #include "cleanup.h"
 #include "err.h"
+#include "strbuf.h"
 
 enum member_kind {
     MEMBER_TEXT,     /* char *, malloc'ed or NULL */
@@ -71,6 +72,7 @@ struct member {
     long max;                 /* of the rule */
     const char *const *words; /* ended by NULL: of an enum in the order of its values, or allowed for a text */
     unsigned unknown;         /* what a word of a newer version is read as */
+    unsigned first;           /* the least value of an enum that anybody may give */
 };
 
 #define MEMBER_OF(record, member) (((struct record *)0)->member)
@@ -122,6 +124,9 @@ char *members_put_texts(const struct member *members, void *record, char *to);
 bool members_same(const struct member *members, const void *a, const void *b);
 /* The name of the first member in which they differ, MEMBER_ASIDE included; NULL: none. Static. */
 const char *members_difference(const struct member *members, const void *a, const void *b);
+
+/* Appends what differs in members that an administrator may give, as "name: east -> west; disabled: no -> yes". */
+void members_describe(const struct member *members, const void *before, const void *after, struct strbuf *out);
 
 /* Does each member obey its rule? ERR_UNPROCESSABLE naming the member; `where` is put before its name ("nodes[]."). */
 int members_check(const struct member *members, const void *record, const char *where, struct err *err);

@@ -53,27 +53,16 @@ int access_sync_names(struct access *access, struct err *err);
 /* The name of "local:<uuid>", from memory. False if it is not known. Does not block. */
 bool access_get_name(struct access *access, const char *principal_id, char *out, size_t n);
 
-struct access_new_user {
-    const char *name, *full_name; /* full_name may be NULL */
-    const char *password;         /* NULL: none, so that the user cannot sign in yet */
-    enum role role;
-    bool is_disabled, must_change_password;
-};
-/* *id gets the new user's. Slow (hashing). ERR_UNPROCESSABLE, ERR_EXISTS. */
-int access_add_user(struct access *access, const struct actor *actor, const struct access_new_user *wanted, char id[37],
-                    struct err *err);
+/* Stores a new user: what an administrator may give is set in `user`; id and times are set here, and id is told. `password` NULL: none, so that
+ * the user cannot sign in yet. Slow (hashing). ERR_UNPROCESSABLE, ERR_EXISTS. */
+int access_add_user(struct access *access, const struct actor *actor, struct user *user, const char *password,
+                    char id[37], struct err *err);
 
-/* What changes; members without their flag stay. */
-struct access_user_patch {
-    bool has_name, has_full_name, has_role, has_disabled, has_must_change;
-    const char *name, *full_name; /* full_name NULL: none */
-    enum role role;
-    bool is_disabled, must_change_password;
-};
 struct access_user_edit {
     const char *id;
-    int64_t version_no; /* 0: whatever it is now */
-    const struct access_user_patch *patch;
+    int64_t version_no;                                             /* 0: whatever it is now */
+    int (*fn)(const void *arg, struct user *user, struct err *err); /* changes the record; may be called several times */
+    const void *arg;
 };
 /* Disabling ends the user's sessions; a new role counts in them at once. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_EXISTS, ERR_UNPROCESSABLE;
  * ERR_CONFLICT for the last administrator. */

@@ -37,49 +37,27 @@ static int check_full_name(const char *full_name, struct err *err) {
 
 /* -- adding ----------------------------------------------------------------------------------------------------------------- */
 
-static int check_new(const struct access_new_user *wanted, struct err *err) {
-    int rc = check_name(wanted->name, err);
+static int check_new(const struct user *user, const char *password, struct err *err) {
+    int rc = check_name(user->name, err);
     if (!rc)
-        rc = check_full_name(wanted->full_name, err);
-    if (!rc && wanted->role == ROLE_NONE)
-        rc = err_set(err, ERR_UNPROCESSABLE, "the role none cannot be given");
-    return !rc && wanted->password ? password_check(wanted->password, wanted->name, err) : rc;
+        rc = check_full_name(user->full_name, err);
+    return !rc && password ? password_check(password, user->name, err) : rc;
 }
 
-static int make_user(const struct access_new_user *wanted, const char *id, struct user **out, struct err *err) {
-    _cleanup_(user_free) struct user *user = calloc(1, sizeof(*user));
-    int rc;
-    if (!user)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    rc = str_replace(&user->id, id, err);
-    if (!rc)
-        rc = str_replace(&user->name, wanted->name, err);
-    if (!rc)
-        rc = str_replace(&user->full_name, wanted->full_name, err);
-    if (!rc && wanted->password)
-        rc = passwd_hash(wanted->password, &user->password_hash, err);
-    if (rc)
-        return rc;
-    user->role = wanted->role;
-    user->is_disabled = wanted->is_disabled;
-    user->must_change_password = wanted->must_change_password;
-    user->created_at_ms = user->updated_at_ms = clock_wall_ms();
-    *out = STEAL(user);
-    return 0;
-}
-
-int access_add_user(struct access *access, const struct actor *actor, const struct access_new_user *wanted, char id[37],
-                    struct err *err) {
-    _cleanup_(user_free) struct user *user = NULL;
-    _cleanup_free_ char *reason = str_format("role %s", role_name(wanted->role));
-    struct access_deed deed = {.action = "user.create", .object_kind = "user", .object_name = wanted->name, .reason = reason};
+int access_add_user(struct access *access, const struct actor *actor, struct user *user, const char *password,
+                    char id[37], struct err *err) {
+    _cleanup_free_ char *reason = str_format("role %s", role_name(user->role));
+    struct access_deed deed = {.action = "user.create", .object_kind = "user", .object_name = user->name, .reason = reason};
     struct audit_record record;
-    int rc = check_new(wanted, err);
+    int rc = check_new(user, password, err);
     uuid_new(id);
     if (!rc)
-        rc = make_user(wanted, id, &user, err);
+        rc = str_replace(&user->id, id, err);
+    if (!rc && password)
+        rc = passwd_hash(password, &user->password_hash, err);
     if (rc)
         return rc;
+    user->created_at_ms = user->updated_at_ms = clock_wall_ms();
     deed.object_id = id;
     record = access_record(actor, &deed);
     rc = user_store_insert(access->options.store, user, &record, err);
@@ -90,48 +68,20 @@ int access_add_user(struct access *access, const struct actor *actor, const stru
 
 /* -- changing --------------------------------------------------------------------------------------------------------------- */
 
-static const char *word(bool value) {
-    return value ? "yes" : "no";
-}
-
-static void tell(struct strbuf *reason, const char *what, const char *before, const char *after) {
-    if (str_eq(before, after))
-        return;
-    strbuf_addf(reason, "%s%s: %s -> %s", reason->len ? "; " : "", what, before ? before : "-", after ? after : "-");
-}
-
-static int check_patch(const struct access_user_patch *patch, struct err *err) {
-    int rc = patch->has_name ? check_name(patch->name, err) : 0;
-    if (!rc && patch->has_full_name)
-        rc = check_full_name(patch->full_name, err);
-    if (!rc && patch->has_role && patch->role == ROLE_NONE)
-        rc = err_set(err, ERR_UNPROCESSABLE, "the role none cannot be given");
-    return rc;
-}
-
-/* Applies the patch and says what it changes. */
-static int apply(const struct access_user_patch *patch, struct user *user, struct strbuf *reason, struct err *err) {
-    int rc = 0;
-    if (patch->has_name) {
-        tell(reason, "name", user->name, patch->name);
-        rc = str_replace(&user->name, patch->name, err);
-    }
-    if (!rc && patch->has_full_name) {
-        tell(reason, "full_name", user->full_name, patch->full_name);
-        rc = str_replace(&user->full_name, patch->full_name, err);
-    }
-    if (patch->has_role) {
-        tell(reason, "role", role_name(user->role), role_name(patch->role));
-        user->role = patch->role;
-    }
-    if (patch->has_disabled) {
-        tell(reason, "disabled", word(user->is_disabled), word(patch->is_disabled));
-        user->is_disabled = patch->is_disabled;
-    }
-    if (patch->has_must_change) {
-        tell(reason, "must_change_password", word(user->must_change_password), word(patch->must_change_password));
-        user->must_change_password = patch->must_change_password;
-    }
+/* Changes the record, checks what is new and says what differs. */
+static int apply(const struct access_user_edit *edit, struct user *user, struct strbuf *reason, struct err *err) {
+    struct user before;
+    int rc = members_copy(user_members, user, &before, sizeof(before), "a user", err);
+    if (rc)
+        return rc;
+    rc = edit->fn(edit->arg, user, err);
+    if (!rc && !str_eq(before.name, user->name))
+        rc = check_name(user->name, err);
+    if (!rc && !str_eq(before.full_name, user->full_name))
+        rc = check_full_name(user->full_name, err);
+    if (!rc)
+        members_describe(user_members, &before, user, reason);
+    members_done(user_members, &before, sizeof(before));
     return rc;
 }
 
@@ -160,7 +110,7 @@ static int change_once(struct access *access, const struct actor *actor, const s
     if (!rc && edit->version_no && user->version_no != edit->version_no)
         rc = precondition(err);
     if (!rc)
-        rc = apply(edit->patch, user, &reason, err);
+        rc = apply(edit, user, &reason, err);
     if (rc || !reason.len) /* nothing new is no change */
         return rc;
     return write_changed(access, actor, user, reason.data, err);
@@ -168,10 +118,7 @@ static int change_once(struct access *access, const struct actor *actor, const s
 
 int access_change_user(struct access *access, const struct actor *actor, const struct access_user_edit *edit, struct err *err) {
     struct err why = {0};
-    int rc = check_patch(edit->patch, err);
-    if (rc)
-        return rc;
-    rc = ERR_PRECONDITION;
+    int rc = ERR_PRECONDITION;
     for (int i = 0; rc == ERR_PRECONDITION && i < CHANGE_TRIES; i++) {
         err_clear(&why);
         rc = change_once(access, actor, edit, &why);

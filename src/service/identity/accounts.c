@@ -52,10 +52,6 @@ static int finish(struct identity *identity, const struct actor *actor, const st
 
 /* -- what is said about it in the audit trail --------------------------------------------------------------------------------- */
 
-static const char *word(bool value) {
-    return value ? "yes" : "no";
-}
-
 static void tell(struct strbuf *reason, const char *what, const char *before, const char *after) {
     if (!str_eq(before, after))
         strbuf_addf(reason, "%s%s: %s -> %s", reason->len ? "; " : "", what, before ? before : "-", after ? after : "-");
@@ -83,13 +79,8 @@ static char *describe(const struct service_account *before, const struct service
     _cleanup_free_ char *pins_before = list_certificates(before), *pins_after = list_certificates(after);
     struct strbuf reason;
     strbuf_init(&reason, SERVICE_HX_CLUSTERS_COUNT_MAX * UUID_TEXT_BYTES * 4);
-    tell(&reason, "name", before->name, after->name);
-    tell(&reason, "description", before->description, after->description);
-    tell(&reason, "kerberos", before->kerberos, after->kerberos);
-    tell(&reason, "subject", before->subject, after->subject);
+    members_describe(service_account_members, before, after, &reason);
     tell(&reason, "certificates", pins_before, pins_after);
-    tell(&reason, "may_delegate", word(before->may_delegate), word(after->may_delegate));
-    tell(&reason, "disabled", word(before->is_disabled), word(after->is_disabled));
     tell(&reason, "hx_clusters", hx_before, hx_after);
     return strbuf_steal(&reason);
 }
@@ -122,50 +113,12 @@ int accounts_add(struct identity *identity, const struct actor *actor, struct se
 
 /* -- changing --------------------------------------------------------------------------------------------------------------- */
 
-static int apply_texts(const struct account_edit *edit, struct service_account *a, struct err *err) {
-    const struct service_account *w = edit->wanted;
-    int rc = edit->members & ACCOUNT_NAME ? str_replace(&a->name, w->name, err) : 0;
-    if (!rc && (edit->members & ACCOUNT_DESCRIPTION))
-        rc = str_replace(&a->description, w->description, err);
-    if (!rc && (edit->members & ACCOUNT_KERBEROS))
-        rc = str_replace(&a->kerberos, w->kerberos, err);
-    if (!rc && (edit->members & ACCOUNT_SUBJECT))
-        rc = str_replace(&a->subject, w->subject, err);
-    return rc;
-}
-
 /* The end of a certificate that was seen before is known on. */
-static int apply_certificates(const struct service_account *wanted, struct service_account *a, struct err *err) {
-    struct service_account before = *a;
-    int rc = 0;
-    a->certificates = NULL;
-    a->certificates_count = 0;
-    for (size_t i = 0; !rc && i < wanted->certificates_count; i++) {
-        struct service_certificate c = wanted->certificates[i];
-        for (size_t j = 0; !c.not_after_ms && j < before.certificates_count; j++)
-            if (str_eq(before.certificates[j].sha256, c.sha256))
-                c.not_after_ms = before.certificates[j].not_after_ms;
-        rc = service_account_add_certificate(a, &c, err);
-    }
-    free(before.certificates);
-    return rc;
-}
-
-static int apply(const struct account_edit *edit, struct service_account *a, struct err *err) {
-    const struct service_account *w = edit->wanted;
-    int rc = apply_texts(edit, a, err);
-    if (!rc && (edit->members & ACCOUNT_CERTIFICATES))
-        rc = apply_certificates(w, a, err);
-    if (!rc && (edit->members & ACCOUNT_HX_CLUSTERS)) {
-        service_account_clear_hx_clusters(a);
-        for (size_t i = 0; !rc && i < w->hx_clusters_count; i++)
-            rc = service_account_add_hx_cluster(a, w->hx_clusters[i], err);
-    }
-    if (edit->members & ACCOUNT_MAY_DELEGATE)
-        a->may_delegate = w->may_delegate;
-    if (edit->members & ACCOUNT_DISABLED)
-        a->is_disabled = w->is_disabled;
-    return rc ? rc : service_account_check(a, err);
+static void keep_ends(const struct service_account *before, struct service_account *a) {
+    for (size_t i = 0; i < a->certificates_count; i++)
+        for (size_t j = 0; !a->certificates[i].not_after_ms && j < before->certificates_count; j++)
+            if (str_eq(before->certificates[j].sha256, a->certificates[i].sha256))
+                a->certificates[i].not_after_ms = before->certificates[j].not_after_ms;
 }
 
 static bool has_lost_a_proof(const struct service_account *before, const struct service_account *after) {
@@ -206,7 +159,10 @@ static int change_once(struct identity *identity, const struct actor *actor, con
     if (!rc)
         rc = service_account_copy(a, &before, err);
     if (!rc)
-        rc = apply(edit, a, err);
+        rc = edit->fn(edit->arg, a, err);
+    if (!rc)
+        rc = service_account_check(a, err);
+    keep_ends(&before, a);
     if (!rc)
         rc = write_changed(identity, actor, &before, a, err);
     service_account_done(&before);

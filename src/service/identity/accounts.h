@@ -19,21 +19,11 @@ struct identity;
  * ERR_CONFLICT. */
 int accounts_add(struct identity *identity, const struct actor *actor, struct service_account *wanted, struct err *err);
 
-enum account_member {
-    ACCOUNT_NAME = 1,
-    ACCOUNT_DESCRIPTION = 2,
-    ACCOUNT_KERBEROS = 4,
-    ACCOUNT_SUBJECT = 8,
-    ACCOUNT_CERTIFICATES = 16,
-    ACCOUNT_HX_CLUSTERS = 32,
-    ACCOUNT_MAY_DELEGATE = 64,
-    ACCOUNT_DISABLED = 128,
-};
 struct account_edit {
     const char *id;
-    int64_t version_no;                   /* 0: whatever it is now */
-    unsigned members;                     /* of enum account_member: which ones change */
-    const struct service_account *wanted; /* their new values */
+    int64_t version_no;                                                     /* 0: whatever it is now */
+    int (*fn)(void *arg, struct service_account *account, struct err *err); /* changes the record; may be called several times */
+    void *arg;
 };
 /* Disabling, and taking a proof away, ends the account's sessions; so does taking the delegation away for those in which it acts for somebody. Fewer HX
  * clusters count in running sessions at once. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_EXISTS, ERR_UNPROCESSABLE. */
