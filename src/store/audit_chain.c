@@ -154,13 +154,7 @@ static int look(struct db_conn *conn, unsigned replica_id, struct found *found, 
                           "this replica is not in the database", err);
     if (rc)
         return rc;
-    rc = db_query(conn,
-                  &(struct db_query){.sql = "SELECT MAX(seq) FROM audit WHERE replica_id = ?",
-                                     .args = DB_ARGS(db_number(replica_id)),
-                                     .columns = "i",
-                                     .row = db_take_number,
-                                     .arg = &last_seq},
-                  err);
+    rc = db_query_number(conn, "SELECT MAX(seq) FROM audit WHERE replica_id = ?", DB_ARGS(db_number(replica_id)), &last_seq, err);
     found->last_seq = (uint64_t)last_seq;
     return rc;
 }

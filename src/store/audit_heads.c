@@ -128,14 +128,10 @@ static int is_worth_a_note(struct db_conn *conn, const struct looking *l, const 
     *out = other->is_new;
     if (!done || !other->is_changed)
         return 0;
-    return db_query(conn,
-                    &(struct db_query){.sql = "SELECT EXISTS (SELECT 1 FROM audit WHERE replica_id = ? AND seq > ? AND action <> "
-                                              "'" AUDIT_ACTION_HEADS "')",
-                                       .args = DB_ARGS(db_number(other->replica_id), db_number((int64_t)done->seq)),
-                                       .columns = "i",
-                                       .row = db_take_number,
-                                       .arg = out},
-                    err);
+    return db_query_number(conn,
+                           "SELECT EXISTS (SELECT 1 FROM audit WHERE replica_id = ? AND seq > ? AND action <> "
+                           "'" AUDIT_ACTION_HEADS "')",
+                           DB_ARGS(db_number(other->replica_id), db_number((int64_t)done->seq)), out, err);
 }
 
 static int look(struct db_conn *conn, void *arg, struct err *err) {

@@ -258,13 +258,8 @@ static int begin(struct db_conn *conn, struct walk *w, struct err *err) {
     if (w->v->after_seq)
         return begin_behind(conn, w, err);
     start_behind(w, &w->ends.anchor);
-    rc = db_query(conn,
-                  &(struct db_query){.sql = "SELECT COUNT(*) FROM audit WHERE replica_id = ? AND seq <= ?",
-                                     .args = DB_ARGS(db_number(w->v->replica_id), db_number((int64_t)old_end)),
-                                     .columns = "i",
-                                     .row = db_take_number,
-                                     .arg = &count},
-                  err);
+    rc = db_query_number(conn, "SELECT COUNT(*) FROM audit WHERE replica_id = ? AND seq <= ?",
+                         DB_ARGS(db_number(w->v->replica_id), db_number((int64_t)old_end)), &count, err);
     if (!rc && count)
         set_fault(w, AUDIT_FAULT_INSERTED, (struct lines){0, old_end},
                   "a line up to line %" PRIu64 " was put in: all of those had been removed by age", old_end);
@@ -291,13 +286,8 @@ static void check_ends(struct walk *w) {
 static int read_ends(struct db_conn *conn, struct walk *w, struct err *err) {
     struct err why = {0};
     int64_t last_seq = 0;
-    int rc = db_query(conn,
-                      &(struct db_query){.sql = "SELECT MAX(seq) FROM audit WHERE replica_id = ?",
-                                         .args = DB_ARGS(db_number(w->v->replica_id)),
-                                         .columns = "i",
-                                         .row = db_take_number,
-                                         .arg = &last_seq},
-                      err);
+    int rc = db_query_number(conn, "SELECT MAX(seq) FROM audit WHERE replica_id = ?", DB_ARGS(db_number(w->v->replica_id)),
+                             &last_seq, err);
     if (rc)
         return rc;
     w->last_seq = (uint64_t)last_seq;

@@ -30,28 +30,16 @@ struct call {
 
 static int refuse_second_pending(struct db_conn *conn, const char *vcenter_id, struct err *err) {
     int64_t pending = 0;
-    int rc =
-        db_query(conn,
-                 &(struct db_query){.sql = "SELECT COUNT(*) FROM vcenter_credentials WHERE vcenter_id = ? AND state = 'pending'",
-                                    .args = DB_ARGS(db_text(vcenter_id)),
-                                    .columns = "i",
-                                    .row = db_take_number,
-                                    .arg = &pending},
-                 err);
+    int rc = db_query_number(conn, "SELECT COUNT(*) FROM vcenter_credentials WHERE vcenter_id = ? AND state = 'pending'",
+                             DB_ARGS(db_text(vcenter_id)), &pending, err);
     if (rc || !pending)
         return rc;
     return err_set(err, ERR_CONFLICT, "a change of the login credential of this vCenter is not finished");
 }
 
 static int next_generation(struct db_conn *conn, struct call *call, struct err *err) {
-    return db_query(
-        conn,
-        &(struct db_query){.sql = "SELECT COALESCE(MAX(generation), 0) + 1 FROM vcenter_credentials WHERE vcenter_id = ?",
-                           .args = DB_ARGS(db_text(call->vcenter_id)),
-                           .columns = "i",
-                           .row = db_take_number,
-                           .arg = &call->generation},
-        err);
+    return db_query_number(conn, "SELECT COALESCE(MAX(generation), 0) + 1 FROM vcenter_credentials WHERE vcenter_id = ?",
+                           DB_ARGS(db_text(call->vcenter_id)), &call->generation, err);
 }
 
 static int add_pending(struct store_tx *tx, void *arg, struct err *err) {

@@ -388,6 +388,11 @@ int db_take_number(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
+int db_query_number(struct db_conn *conn, const char *sql, struct db_args args, int64_t *out, struct err *err) {
+    const struct db_query query = {.sql = sql, .args = args, .columns = "i", .row = db_take_number, .arg = out};
+    return db_query(conn, &query, err);
+}
+
 int db_explain(int rc, int code, struct err *err, const char *fmt, ...) {
     struct err better = {.code = code, .file = __FILE__, .line = __LINE__};
     va_list args;

@@ -74,6 +74,9 @@ char *db_row_dup(const struct db_row *row, size_t column);
 uint8_t *db_row_dup_bytes(const struct db_row *row, size_t column, size_t *bytes);
 void db_row_copy(const struct db_row *row, size_t column, char *out, size_t size);
 
+/* Runs a query whose one row is a number. Without a row *out stays. */
+int db_query_number(struct db_conn *conn, const char *sql, struct db_args args, int64_t *out, struct err *err);
+
 /* A row function that puts the first column into the int64_t behind arg. */
 int db_take_number(const struct db_row *row, void *arg, struct err *err);
 

@@ -218,11 +218,7 @@ static int explain_miss(struct db_conn *conn, const struct db_table *table, cons
     strbuf_init(&sql, SQL_BYTES_MAX);
     strbuf_addf(&sql, "SELECT COUNT(*) FROM %s WHERE %s = ?", table->name, find_flagged(table, MEMBER_KEY)->column);
     int rc = strbuf_check(&sql, "a statement", err);
-    rc = rc ? rc
-            : db_query(conn,
-                       &(struct db_query){
-                           .sql = sql.data, .args = DB_ARGS(db_text(key)), .columns = "i", .row = db_take_number, .arg = &count},
-                       err);
+    rc = rc ? rc : db_query_number(conn, sql.data, DB_ARGS(db_text(key)), &count, err);
     if (rc)
         return rc;
     if (!count)

@@ -114,13 +114,8 @@ static int load_node(struct save *call, const char *node_id, struct known_list *
 }
 
 static int count_rows(struct save *call, const char *sql, const char *uuid, const char *node_id, int64_t *out, struct err *err) {
-    return db_query(store_tx_conn(call->tx),
-                    &(struct db_query){.sql = sql,
-                                       .args = DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(node_id)),
-                                       .columns = "i",
-                                       .row = db_take_number,
-                                       .arg = out},
-                    err);
+    return db_query_number(store_tx_conn(call->tx), sql,
+                           DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(node_id)), out, err);
 }
 
 /* Is another node bound to this virtual machine, or is it declared another's? The row of a node that is gone is nobody's: a save under way
@@ -402,13 +397,7 @@ static int save_batch(struct store *store, struct save *call, struct err *err) {
 static int check_vcenter(struct db_conn *conn, void *arg, struct err *err) {
     const char *vcenter_id = arg;
     int64_t count = 0;
-    int rc = db_query(conn,
-                      &(struct db_query){.sql = "SELECT COUNT(*) FROM vcenters WHERE id = ?",
-                                         .args = DB_ARGS(db_text(vcenter_id)),
-                                         .columns = "i",
-                                         .row = db_take_number,
-                                         .arg = &count},
-                      err);
+    int rc = db_query_number(conn, "SELECT COUNT(*) FROM vcenters WHERE id = ?", DB_ARGS(db_text(vcenter_id)), &count, err);
     return rc || count ? rc : err_set(err, ERR_NOT_FOUND, "there is no such vCenter");
 }
 

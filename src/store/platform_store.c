@@ -49,13 +49,8 @@ int platform_tx_begin(struct store_tx *tx, const struct platform_seen *seen, str
     int64_t count = 0;
     int rc = store_tx_lock(tx, "platform", err);
     rc = rc ? rc
-            : db_query(store_tx_conn(tx),
-                       &(struct db_query){.sql = "SELECT COUNT(*) FROM vcenters WHERE id = ?",
-                                          .args = DB_ARGS(db_text(seen->vcenter_id)),
-                                          .columns = "i",
-                                          .row = db_take_number,
-                                          .arg = &count},
-                       err);
+            : db_query_number(store_tx_conn(tx), "SELECT COUNT(*) FROM vcenters WHERE id = ?", DB_ARGS(db_text(seen->vcenter_id)),
+                              &count, err);
     if (rc)
         return rc;
     return count ? 0 : err_set(err, ERR_NOT_FOUND, "there is no such vCenter");

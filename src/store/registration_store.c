@@ -64,13 +64,8 @@ int registration_store_load(struct store *store, const char *vcenter_id, struct 
 /* The row is made by the first that needs it; a vCenter that is gone has none. */
 static int need_row(struct store_tx *tx, const char *vcenter_id, struct err *err) {
     int64_t known = 0;
-    int rc = db_query(store_tx_conn(tx),
-                      &(struct db_query){.sql = "SELECT COUNT(*) FROM vcenters WHERE id = ?",
-                                         .args = DB_ARGS(db_text(vcenter_id)),
-                                         .columns = "i",
-                                         .row = db_take_number,
-                                         .arg = &known},
-                      err);
+    int rc = db_query_number(store_tx_conn(tx), "SELECT COUNT(*) FROM vcenters WHERE id = ?", DB_ARGS(db_text(vcenter_id)),
+                             &known, err);
     if (!rc && !known)
         return err_set(err, ERR_NOT_FOUND, "there is no such vCenter");
     return rc ? rc
@@ -86,13 +81,8 @@ static int count(struct store_tx *tx, void *arg, struct err *err) {
                     "UPDATE vcenter_registrations SET registration_no = registration_no + 1 WHERE vcenter_id = ?",
                     DB_ARGS(db_text(call->vcenter_id)), NULL, err);
     return rc ? rc
-              : db_query(store_tx_conn(tx),
-                         &(struct db_query){.sql = "SELECT registration_no FROM vcenter_registrations WHERE vcenter_id = ?",
-                                            .args = DB_ARGS(db_text(call->vcenter_id)),
-                                            .columns = "i",
-                                            .row = db_take_number,
-                                            .arg = &call->number},
-                         err);
+              : db_query_number(store_tx_conn(tx), "SELECT registration_no FROM vcenter_registrations WHERE vcenter_id = ?",
+                                DB_ARGS(db_text(call->vcenter_id)), &call->number, err);
 }
 
 int registration_store_count(struct store *store, const char *vcenter_id, unsigned *number, struct err *err) {

@@ -49,10 +49,7 @@ static int finish(struct store_tx *tx, const char *id, const struct audit_record
 
 static int check_room(struct store_tx *tx, struct err *err) {
     int64_t count = 0;
-    int rc = db_query(
-        store_tx_conn(tx),
-        &(struct db_query){.sql = "SELECT COUNT(*) FROM role_mappings", .columns = "i", .row = db_take_number, .arg = &count},
-        err);
+    int rc = db_query_number(store_tx_conn(tx), "SELECT COUNT(*) FROM role_mappings", DB_ARGS_NONE, &count, err);
     if (!rc && count >= ROLE_MAPPINGS_MAX)
         rc = err_set(err, ERR_CONFLICT, "there may be no more than %u role mappings", ROLE_MAPPINGS_MAX);
     return rc;

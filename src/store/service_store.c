@@ -152,10 +152,7 @@ static int finish(struct store_tx *tx, const char *id, const struct audit_record
 
 static int check_room(struct store_tx *tx, struct err *err) {
     int64_t count = 0;
-    int rc = db_query(
-        store_tx_conn(tx),
-        &(struct db_query){.sql = "SELECT COUNT(*) FROM service_accounts", .columns = "i", .row = db_take_number, .arg = &count},
-        err);
+    int rc = db_query_number(store_tx_conn(tx), "SELECT COUNT(*) FROM service_accounts", DB_ARGS_NONE, &count, err);
     if (rc || count < (int64_t)SERVICE_ACCOUNTS_COUNT_MAX)
         return rc;
     return err_set(err, ERR_CONFLICT, "there are %u service accounts already", SERVICE_ACCOUNTS_COUNT_MAX);

@@ -273,14 +273,8 @@ int session_store_list(struct store *store, const struct session_query *query, s
 /* Why an exchange met no row. */
 static int explain_rotation(struct db_conn *conn, const struct session_rotation *r, struct err *err) {
     int64_t live = 0;
-    int rc =
-        db_query(conn,
-                 &(struct db_query){.sql = "SELECT COUNT(*) FROM sessions WHERE sid = ? AND revoked_at_ms = 0 AND ends_at_ms > ?",
-                                    .args = DB_ARGS(db_text(r->sid), db_number(r->now_ms)),
-                                    .columns = "i",
-                                    .row = db_take_number,
-                                    .arg = &live},
-                 err);
+    int rc = db_query_number(conn, "SELECT COUNT(*) FROM sessions WHERE sid = ? AND revoked_at_ms = 0 AND ends_at_ms > ?",
+                             DB_ARGS(db_text(r->sid), db_number(r->now_ms)), &live, err);
     if (rc)
         return rc;
     return live ? err_set(err, ERR_PRECONDITION, "this token was exchanged already")
@@ -313,15 +307,10 @@ static int update_person(struct store_tx *tx, void *arg, struct err *err) {
     const struct renewal *call = arg;
     const struct session_news *news = call->news;
     int64_t differs = 0;
-    int rc =
-        db_query(store_tx_conn(tx),
-                 &(struct db_query){.sql = "SELECT COUNT(*) FROM sessions WHERE sid = ? AND revoked_at_ms = 0"
-                                           " AND NOT (directory_mark <=> ? AND group_ids <=> ?) FOR UPDATE",
-                                    .args = DB_ARGS(db_text(news->sid), db_text(news->directory_mark), db_text(call->group_ids)),
-                                    .columns = "i",
-                                    .row = db_take_number,
-                                    .arg = &differs},
-                 err);
+    int rc = db_query_number(store_tx_conn(tx),
+                             "SELECT COUNT(*) FROM sessions WHERE sid = ? AND revoked_at_ms = 0"
+                             " AND NOT (directory_mark <=> ? AND group_ids <=> ?) FOR UPDATE",
+                             DB_ARGS(db_text(news->sid), db_text(news->directory_mark), db_text(call->group_ids)), &differs, err);
     if (rc || !differs)
         return rc;
     rc = db_run(store_tx_conn(tx), "UPDATE sessions SET directory_mark = ?, group_ids = ? WHERE sid = ?",

@@ -81,13 +81,8 @@ static int shorten_session(struct db_conn *conn, const struct session_addition *
 
 static int check_room(struct db_conn *conn, const struct session_addition *a, struct err *err) {
     int64_t others = 0;
-    int rc = db_query(conn,
-                      &(struct db_query){.sql = "SELECT COUNT(*) FROM session_vcenters WHERE sid = ? AND vcenter_id <> ?",
-                                         .args = DB_ARGS(db_text(a->sid), db_text(a->vcenter->vcenter_id)),
-                                         .columns = "i",
-                                         .row = db_take_number,
-                                         .arg = &others},
-                      err);
+    int rc = db_query_number(conn, "SELECT COUNT(*) FROM session_vcenters WHERE sid = ? AND vcenter_id <> ?",
+                             DB_ARGS(db_text(a->sid), db_text(a->vcenter->vcenter_id)), &others, err);
     if (!rc && others >= SESSION_VCENTERS_MAX - 1)
         rc = err_set(err, ERR_CONFLICT, "a session may speak for at most %d vCenters", SESSION_VCENTERS_MAX);
     return rc;

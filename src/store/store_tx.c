@@ -237,14 +237,8 @@ static int look_for_mark(struct store_tx *tx, void *arg, struct err *err) {
                         DB_ARGS(db_number(replica)), "this replica is not in the database", err);
     if (rc)
         return rc;
-    rc = db_query(
-        tx->conn,
-        &(struct db_query){.sql = "SELECT COUNT(*) FROM change_log WHERE replica_id = ? AND created_at_ms = ? AND tx_id = ?",
-                           .args = DB_ARGS(db_number(replica), db_number(lost->marked_at_ms), db_text(lost->mark)),
-                           .columns = "i",
-                           .row = db_take_number,
-                           .arg = &found},
-        err);
+    rc = db_query_number(tx->conn, "SELECT COUNT(*) FROM change_log WHERE replica_id = ? AND created_at_ms = ? AND tx_id = ?",
+                         DB_ARGS(db_number(replica), db_number(lost->marked_at_ms), db_text(lost->mark)), &found, err);
     return rc ? rc : found ? MARK_FOUND : 0;
 }
 

@@ -111,9 +111,7 @@ static int insert(struct store_tx *tx, void *arg, struct err *err) {
 
 static int count(struct store_tx *tx, const char *sql, const char *id, int64_t *out, struct err *err) {
     *out = 0;
-    return db_query(
-        store_tx_conn(tx),
-        &(struct db_query){.sql = sql, .args = DB_ARGS(db_text(id)), .columns = "i", .row = db_take_number, .arg = out}, err);
+    return db_query_number(store_tx_conn(tx), sql, DB_ARGS(db_text(id)), out, err);
 }
 
 /* Before this user ceases to be an enabled administrator. Of two such changes at the same time, on whatever node of the database, the
