@@ -201,7 +201,7 @@ int cli_call(struct cli *cli, const json_t *object, json_t *body, json_t **answe
     const struct cli_command *c = cli->command;
     const char *path_text = strchr(c->call, ' ') + 1;
     _cleanup_free_ char *method = strndup(c->call, (size_t)(path_text - c->call - 1));
-    _cleanup_strbuf_ struct strbuf path;
+    _cleanup_strbuf_ struct strbuf path = {0};
     struct err why = {0};
     int rc = method ? cli_connect(cli, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (rc)
@@ -230,7 +230,7 @@ int cli_call(struct cli *cli, const json_t *object, json_t *body, json_t **answe
 
 int cli_show_result(struct cli *cli, const json_t *object, json_t *answer, struct err *err) {
     const struct cli_command *c = cli->command;
-    _cleanup_strbuf_ struct strbuf line;
+    _cleanup_strbuf_ struct strbuf line = {0};
     int rc;
     if (c->list)
         return show_list(cli, answer, c->list, err);

@@ -175,7 +175,7 @@ static int cmd_grant_read_all(struct cli *cli, struct cmd_grant *out, struct err
 /* -- grants: commands ------------------------------------------------------------------------------------------------------------- */
 
 static int cmd_grant_list_of(struct cli *cli, const struct cmd_grant *grant, json_t **items, struct err *err) {
-    _cleanup_strbuf_ struct strbuf path;
+    _cleanup_strbuf_ struct strbuf path = {0};
     strbuf_init(&path, PATH_BYTES_MAX);
     strbuf_adds(&path, "/v2/grants");
     cli_path_add_query(&path, "principal_id", grant->principal_id);
@@ -282,7 +282,7 @@ int cmd_role_mapping_add(struct cli *cli, json_t *body, struct err *err) {
 /* By its id, or by the one group or person that it is for: by id or by the name that is shown. */
 int cmd_role_mapping_remove(struct cli *cli, struct err *err) {
     const char *word = cli_word(cli, 0);
-    _cleanup_strbuf_ struct strbuf path;
+    _cleanup_strbuf_ struct strbuf path = {0};
     _cleanup_json_ json_t *items = NULL;
     _cleanup_free_ char *subject_id = NULL;
     const json_t *item, *found = NULL;

@@ -82,7 +82,8 @@ static const char *remedy_of(const struct wire_expiry *e) {
 
 static void check_expiry(void *arg, const struct wire_expiry *e) {
     int64_t left_ms = e->not_after_ms - clock_wall_ms();
-    struct finding f = {.is_elsewhere = e->vcenter, .since_ms = left_ms <= 0 ? e->not_after_ms : e->not_after_ms - X509_EXPIRY_WARNING_MS};
+    struct finding f = {.is_elsewhere = e->vcenter,
+                        .since_ms = left_ms <= 0 ? e->not_after_ms : e->not_after_ms - X509_EXPIRY_WARNING_MS};
     char until[CLOCK_RFC3339_BYTES];
     if (left_ms > X509_EXPIRY_WARNING_MS)
         return;

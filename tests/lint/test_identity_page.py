@@ -1,4 +1,4 @@
-"""docs/admin/identity.md tells the directory administrator what the code does: its tables, commands and settings are held against the code."""
+"""What the identity page says is what the service does: its tables, commands and settings are held against the code."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 

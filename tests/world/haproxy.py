@@ -1,4 +1,4 @@
-"""haproxy in front of several replicas, with the very configuration that docs/admin/replicas.md shows; only addresses and files are replaced."""
+"""haproxy in front of several replicas, with the configuration that docs/admin/replicas.md shows; only addresses and files differ."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 

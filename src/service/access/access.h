@@ -55,8 +55,8 @@ bool access_get_name(struct access *access, const char *principal_id, char *out,
 
 /* Stores a new user: what an administrator may give is set in `user`; id and times are set here, and id is told. `password` NULL: none, so that
  * the user cannot sign in yet. Slow (hashing). ERR_UNPROCESSABLE, ERR_EXISTS. */
-int access_add_user(struct access *access, const struct actor *actor, struct user *user, const char *password,
-                    char id[37], struct err *err);
+int access_add_user(struct access *access, const struct actor *actor, struct user *user, const char *password, char id[37],
+                    struct err *err);
 
 struct access_user_edit {
     const char *id;

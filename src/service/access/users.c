@@ -44,8 +44,8 @@ static int check_new(const struct user *user, const char *password, struct err *
     return !rc && password ? password_check(password, user->name, err) : rc;
 }
 
-int access_add_user(struct access *access, const struct actor *actor, struct user *user, const char *password,
-                    char id[37], struct err *err) {
+int access_add_user(struct access *access, const struct actor *actor, struct user *user, const char *password, char id[37],
+                    struct err *err) {
     _cleanup_free_ char *reason = str_format("role %s", role_name(user->role));
     struct access_deed deed = {.action = "user.create", .object_kind = "user", .object_name = user->name, .reason = reason};
     struct audit_record record;

@@ -269,5 +269,6 @@ void doctor_look_privileges(struct visit *v, struct finding *f) {
     }
     finding_say(f, status, "%s", text.len ? text.data : "all that we need are there");
     if (text.len)
-        finding_advise(f, "grant %s a role with these on the vCenter object (docs/admin/vcenter.md, \"Privileges\")", v->own.user_name);
+        finding_advise(f, "grant %s a role with these on the vCenter object (docs/admin/vcenter.md, \"Privileges\")",
+                       v->own.user_name);
 }
