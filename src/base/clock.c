@@ -57,15 +57,6 @@ void clock_unfake(void) {
 /* RFC 3339 knows the years 0 to 9999 only; what lies outside 1970 to 9999 is shown as the nearer end. */
 #define LAST_WALL_MS INT64_C(253402300799999)
 
-static void format(int64_t shown_ms, char *out) {
-    struct tm tm;
-    time_t seconds = (time_t)(shown_ms / 1000);
-    size_t n;
-    (void)gmtime_r(&seconds, &tm);
-    n = strftime(out, CLOCK_RFC3339_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
-    (void)snprintf(out + n, CLOCK_RFC3339_BYTES - n, ".%03uZ", (unsigned)(shown_ms % 1000));
-}
-
 /* The same time is asked for again and again: every list tells how old the data are. */
 void clock_format(int64_t wall_ms, char *out) {
     static _Thread_local int64_t last_ms = -1;
@@ -73,8 +64,14 @@ void clock_format(int64_t wall_ms, char *out) {
     int64_t shown_ms = wall_ms < 0 ? 0 : wall_ms;
     if (shown_ms > LAST_WALL_MS)
         shown_ms = LAST_WALL_MS;
-    if (shown_ms != last_ms)
-        format(shown_ms, last);
+    if (shown_ms != last_ms) {
+        const time_t seconds = (time_t)(shown_ms / 1000);
+        struct tm tm;
+        size_t n;
+        (void)gmtime_r(&seconds, &tm);
+        n = strftime(last, sizeof(last), "%Y-%m-%dT%H:%M:%S", &tm);
+        (void)snprintf(last + n, sizeof(last) - n, ".%03uZ", (unsigned)(shown_ms % 1000));
+    }
     last_ms = shown_ms;
     memcpy(out, last, sizeof(last));
 }

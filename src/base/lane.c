@@ -97,13 +97,6 @@ static void run_first(struct lane *lane) {
     run(lane, job, lane->is_stopping);
 }
 
-static void wait_for_work(struct lane *lane) {
-    lane->idle++;
-    while (!lane->stats.waiting && !lane->is_stopping)
-        (void)pthread_cond_wait(&lane->has_work, &lane->lock);
-    lane->idle--;
-}
-
 static void *work(void *arg) {
     struct lane *lane = arg;
     own_lane = lane;
@@ -111,7 +104,10 @@ static void *work(void *arg) {
         lane->options.thread_begin();
     (void)pthread_mutex_lock(&lane->lock);
     for (;;) {
-        wait_for_work(lane);
+        lane->idle++;
+        while (!lane->stats.waiting && !lane->is_stopping)
+            (void)pthread_cond_wait(&lane->has_work, &lane->lock);
+        lane->idle--;
         if (!lane->stats.waiting)
             break;
         run_first(lane);
@@ -122,14 +118,9 @@ static void *work(void *arg) {
     return NULL;
 }
 
-static void name_thread(pthread_t thread, const char *name) {
-    char text[THREAD_NAME_BYTES];
-    (void)snprintf(text, sizeof(text), "%.15s", name);
-    (void)pthread_setname_np(thread, text);
-}
-
 /* Signals belong to the main thread. Needs the lock. */
 static bool start_thread(struct lane *lane) {
+    char name[THREAD_NAME_BYTES];
     sigset_t all, before;
     int rc;
     (void)sigfillset(&all);
@@ -138,20 +129,13 @@ static bool start_thread(struct lane *lane) {
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc)
         return false;
-    name_thread(lane->threads[lane->started], lane->name);
-    lane->started++;
+    (void)snprintf(name, sizeof(name), "%.15s", lane->name);
+    (void)pthread_setname_np(lane->threads[lane->started++], name);
     return true;
 }
 
-static void init_monotonic(pthread_cond_t *cond) {
-    pthread_condattr_t attr;
-    (void)pthread_condattr_init(&attr);
-    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(cond, &attr);
-    (void)pthread_condattr_destroy(&attr);
-}
-
 int lane_new(const struct lane_options *options, struct lane **out, struct err *err) {
+    pthread_condattr_t monotonic;
     struct lane *lane;
     assert(options->threads >= 1 && options->threads <= THREADS_COUNT_MAX && options->queue_count >= 1);
     lane = calloc(1, sizeof(*lane));
@@ -160,7 +144,10 @@ int lane_new(const struct lane_options *options, struct lane **out, struct err *
     (void)pthread_mutex_init(&lane->lock, NULL);
     (void)pthread_cond_init(&lane->has_work, NULL);
     (void)pthread_cond_init(&lane->is_over, NULL);
-    init_monotonic(&lane->is_done);
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&lane->is_done, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
     lane->options = *options;
     lane->name = str_dup(options->name);
     lane->jobs = calloc(options->queue_count, sizeof(*lane->jobs));
@@ -175,13 +162,6 @@ int lane_new(const struct lane_options *options, struct lane **out, struct err *
     lane->options.name = lane->name;
     *out = lane;
     return 0;
-}
-
-/* Needs the lock. What the submitting thread was about goes on afterwards. */
-static void cancel(struct lane *lane, struct job job) {
-    _cleanup_free_ char *request_id = str_dup(log_request_id());
-    run(lane, job, true);
-    log_set_request_id(request_id);
 }
 
 /* Needs the lock and a queue that is full. Its last job gives way to one of an earlier round. */
@@ -217,8 +197,11 @@ int lane_submit_for(struct lane *lane, uint64_t party, lane_fn *fn, void *arg, s
         (void)pthread_cond_signal(&lane->has_work);
     }
     lane->stats.refused += rc != 0 || displaced.fn;
-    if (displaced.fn)
-        cancel(lane, displaced);
+    if (displaced.fn) { /* what this thread was about goes on afterwards */
+        _cleanup_free_ char *request_id = str_dup(log_request_id());
+        run(lane, displaced, true);
+        log_set_request_id(request_id);
+    }
     (void)pthread_mutex_unlock(&lane->lock);
     return rc;
 }

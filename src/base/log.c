@@ -31,13 +31,11 @@ struct line {
     bool is_cut, is_in_quotes;
 };
 
-static const struct {
-    const char *word;
-    enum log_level level;
-} level_words[] = {
-    {"error", LOG_LEVEL_ERROR}, {"warning", LOG_LEVEL_WARNING}, {"notice", LOG_LEVEL_NOTICE},
-    {"info", LOG_LEVEL_INFO},   {"debug", LOG_LEVEL_DEBUG},
-};
+static const char *const level_words[] = {[LOG_LEVEL_ERROR] = "error",
+                                          [LOG_LEVEL_WARNING] = "warning",
+                                          [LOG_LEVEL_NOTICE] = "notice",
+                                          [LOG_LEVEL_INFO] = "info",
+                                          [LOG_LEVEL_DEBUG] = "debug"};
 
 static atomic_int least_urgent = LOG_LEVEL_INFO;
 static _Thread_local char request_id[REQUEST_ID_BYTES];
@@ -48,13 +46,6 @@ void log_set_level(enum log_level level) {
 
 enum log_level log_get_level(void) {
     return (enum log_level)atomic_load(&least_urgent);
-}
-
-static const char *level_word(enum log_level level) {
-    for (size_t i = 0; i < ARRAY_COUNT(level_words); i++)
-        if (level_words[i].level == level)
-            return level_words[i].word;
-    return "debug";
 }
 
 void log_set_request_id(const char *id) {
@@ -162,7 +153,7 @@ static void begin(struct line *line, enum log_level level, const char *event) {
         clock_format(clock_wall_ms(), text);
         put_pair(line, "time", text);
     }
-    put_pair(line, "level", level_word(level));
+    put_pair(line, "level", level_words[level]);
     put_pair(line, "event", event);
     if (request_id[0])
         put_pair(line, "request_id", request_id);

@@ -101,13 +101,6 @@ static bool make_room(void) {
     return true;
 }
 
-static struct metric *insert(size_t place, struct metric *m) {
-    memmove(registry.items + place + 1, registry.items + place, (registry.count - place) * sizeof(struct metric *));
-    registry.items[place] = m;
-    registry.count++;
-    return m;
-}
-
 struct metric *metric_get(enum metric_kind kind, const char *name, const char *help, const char *label, const char *value) {
     struct metric *m = &spare, *made;
     bool is_found;
@@ -119,7 +112,9 @@ struct metric *metric_get(enum metric_kind kind, const char *name, const char *h
         m = registry.items[place];
     } else if (make_room() && (made = metric_new(name, help, label, value))) {
         made->kind = kind;
-        m = insert(place, made);
+        memmove(registry.items + place + 1, registry.items + place, (registry.count - place) * sizeof(struct metric *));
+        registry.items[place] = m = made;
+        registry.count++;
     }
     (void)pthread_mutex_unlock(&registry.lock);
     return m;
@@ -155,12 +150,6 @@ void metric_write_label(struct strbuf *out, const char *name, const char *value)
     strbuf_addc(out, '"');
 }
 
-static void write_head(struct strbuf *out, const struct metric *m) {
-    strbuf_addf(out, "# HELP %s ", m->name);
-    write_escaped(out, m->help, false);
-    strbuf_addf(out, "\n# TYPE %s %s\n", m->name, m->kind == METRIC_COUNTER ? "counter" : "gauge");
-}
-
 static void write_sample(struct strbuf *out, const struct metric *m) {
     strbuf_adds(out, m->name);
     if (m->label) {
@@ -175,8 +164,11 @@ void metric_write(struct strbuf *out) {
     (void)pthread_mutex_lock(&registry.lock);
     for (size_t i = 0; i < registry.count; i++) {
         const struct metric *m = registry.items[i];
-        if (!i || strcmp(registry.items[i - 1]->name, m->name) != 0)
-            write_head(out, m);
+        if (!i || strcmp(registry.items[i - 1]->name, m->name) != 0) {
+            strbuf_addf(out, "# HELP %s ", m->name);
+            write_escaped(out, m->help, false);
+            strbuf_addf(out, "\n# TYPE %s %s\n", m->name, m->kind == METRIC_COUNTER ? "counter" : "gauge");
+        }
         write_sample(out, m);
     }
     (void)pthread_mutex_unlock(&registry.lock);

@@ -67,13 +67,6 @@ static char *move_memory(const struct strbuf *b, size_t alloc) {
     return moved;
 }
 
-static size_t next_alloc(const struct strbuf *b, size_t need) {
-    size_t alloc = b->alloc ? b->alloc * 2 : FIRST_ALLOC_BYTES;
-    if (alloc > b->max_bytes + 1)
-        alloc = b->max_bytes + 1;
-    return alloc > need ? alloc : need;
-}
-
 void strbuf_reserve(struct strbuf *b, size_t n) {
     size_t alloc;
     char *moved;
@@ -85,7 +78,11 @@ void strbuf_reserve(struct strbuf *b, size_t n) {
     }
     if (b->len + n < b->alloc)
         return;
-    alloc = next_alloc(b, b->len + n + 1);
+    alloc = b->alloc ? b->alloc * 2 : FIRST_ALLOC_BYTES;
+    if (alloc > b->max_bytes + 1)
+        alloc = b->max_bytes + 1;
+    if (alloc < b->len + n + 1)
+        alloc = b->len + n + 1;
     moved = move_memory(b, alloc);
     if (!moved) {
         b->failed = ERR_NOMEM;

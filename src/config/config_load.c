@@ -10,15 +10,6 @@
 #include "option_table.h"
 #include "str.h"
 
-/* Fills in all defaults. ERR_NOMEM. Freed by config_free. */
-static int config_defaults(struct config *out, struct err *err) {
-    struct config config = {0};
-    int rc = option_defaults(&option_table_daemon, &config, err);
-    if (!rc)
-        *out = config;
-    return rc;
-}
-
 void config_free(struct config *config) {
     if (!config)
         return;
@@ -65,9 +56,9 @@ static void check_together(const struct config *c, const char *name, struct conf
 
 int config_parse(const char *name, const char *text, size_t n, struct config *out, struct config_report *report,
                  struct err *err) {
-    struct config config;
+    struct config config = {0};
     const struct config_source source = {name, text, n};
-    int rc = config_defaults(&config, err);
+    int rc = option_defaults(&option_table_daemon, &config, err);
     if (rc)
         return rc;
     rc = config_yaml_read(&option_table_daemon, &source, &config, config.lines, report, err);

@@ -26,10 +26,6 @@ static void *member(const struct option *o, void *target) {
     return (char *)target + o->offset;
 }
 
-static const void *const_member(const struct option *o, const void *target) {
-    return (const char *)target + o->offset;
-}
-
 /* "must be a duration from 1m to 1h" */
 static int refuse(const struct option *o, struct err *err) {
     _cleanup_strbuf_ struct strbuf what;
@@ -109,10 +105,6 @@ static int parse_bool(const struct option *o, const char *text, bool *out, struc
     return 0;
 }
 
-static int parse_integer(const struct option *o, const char *text, int64_t *out, struct err *err) {
-    return str_to_i64(text, o->min, o->max, out) ? 0 : refuse(o, err);
-}
-
 int option_parse(const struct option *o, const char *text, bool is_quoted, void *target, struct err *err) {
     if (is_quoted && (o->kind == OPTION_BOOL || o->kind == OPTION_INTEGER)) {
         (void)refuse(o, err);
@@ -123,7 +115,7 @@ int option_parse(const struct option *o, const char *text, bool is_quoted, void 
     case OPTION_STRING:
     case OPTION_PATH: return parse_text(o, text, member(o, target), err);
     case OPTION_BOOL: return parse_bool(o, text, member(o, target), err);
-    case OPTION_INTEGER: return parse_integer(o, text, member(o, target), err);
+    case OPTION_INTEGER: return str_to_i64(text, o->min, o->max, member(o, target)) ? 0 : refuse(o, err);
     case OPTION_DURATION:
     case OPTION_SIZE: return parse_measure(o, text, member(o, target), err);
     case OPTION_ENUM: return parse_word(o, text, member(o, target), err);
@@ -201,7 +193,7 @@ static void write_word(const char *words, int index, struct strbuf *out) {
 }
 
 void option_write(const struct option *o, const void *target, struct strbuf *out) {
-    const void *place = const_member(o, target);
+    const void *place = (const char *)target + o->offset;
     switch (o->kind) {
     case OPTION_STRING:
     case OPTION_PATH: write_quoted(*(char *const *)place, out); return;

@@ -80,18 +80,15 @@ static const struct form *form_of(const char *text) {
     return NULL;
 }
 
-static int refuse(const char *text, struct err *err) {
-    (void)err_set(err, ERR_UNPROCESSABLE, "\"%.100s\" is not the id of a principal", text);
-    return err_remedy(err,
-                      "write local:<uuid>, vc:<instance uuid>:<user name>, sid:S-1-5-..., ldap:<source>:<uuid> or svc:<name>");
-}
-
 int principal_id_read(const char *text, char **out, struct err *err) {
     const struct form *form = text ? form_of(text) : NULL;
     size_t n = form ? strlen(form->prefix) : 0;
     char *id;
-    if (!form || !form->fits(text + n))
-        return refuse(text ? text : "", err);
+    if (!form || !form->fits(text + n)) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "\"%.100s\" is not the id of a principal", text ? text : "");
+        return err_remedy(
+            err, "write local:<uuid>, vc:<instance uuid>:<user name>, sid:S-1-5-..., ldap:<source>:<uuid> or svc:<name>");
+    }
     id = str_dup(text);
     if (!id)
         return err_set(err, ERR_NOMEM, "no memory for a principal");

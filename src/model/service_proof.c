@@ -22,12 +22,6 @@ int service_fingerprint_read(const char *text, char out[SERVICE_FINGERPRINT_BYTE
         err, "give the 64 hexadecimal digits that `openssl x509 -fingerprint -sha256` prints, or the certificate itself");
 }
 
-static int refuse_subject(const char *text, struct err *err) {
-    (void)err_set(err, ERR_UNPROCESSABLE, "\"%.200s\" is not the subject of a certificate", text);
-    return err_remedy(
-        err, "write it most specific part first, as `openssl x509 -subject -nameopt RFC2253` does: CN=hx-east,O=Example");
-}
-
 static const char *skip_blanks(const char *p) {
     while (*p == ' ')
         p++;
@@ -83,8 +77,11 @@ static bool copy_subject(const char *text, struct strbuf *out) {
 int service_subject_read(const char *text, char **out, struct err *err) {
     _cleanup_strbuf_ struct strbuf made;
     strbuf_init(&made, SERVICE_SUBJECT_BYTES_MAX);
-    if (str_utf8_chars(text, strlen(text)) < 0 || str_has_control(text) || !copy_subject(text, &made) || made.failed)
-        return refuse_subject(text, err);
+    if (str_utf8_chars(text, strlen(text)) < 0 || str_has_control(text) || !copy_subject(text, &made) || made.failed) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "\"%.200s\" is not the subject of a certificate", text);
+        return err_remedy(
+            err, "write it most specific part first, as `openssl x509 -subject -nameopt RFC2253` does: CN=hx-east,O=Example");
+    }
     *out = str_dup(made.data);
     return *out ? 0 : err_set(err, ERR_NOMEM, "no memory for a subject");
 }

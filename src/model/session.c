@@ -31,14 +31,6 @@ bool session_vcenter_eq(const struct session_vcenter *a, const struct session_vc
            str_eq(a->session_key, b->session_key) && a->added_at_ms == b->added_at_ms;
 }
 
-static void free_vcenters(struct session *s) {
-    for (size_t i = 0; i < s->vcenters_count; i++)
-        session_vcenter_done(&s->vcenters[i]);
-    free(s->vcenters);
-    s->vcenters = NULL;
-    s->vcenters_count = 0;
-}
-
 static int copy_vcenters(const struct session *from, struct session *to, struct err *err) {
     to->vcenters_count = 0;
     to->vcenters = from->vcenters_count ? calloc(from->vcenters_count, sizeof(*to->vcenters)) : NULL;
@@ -57,7 +49,9 @@ void session_done(struct session *s) {
     if (!s)
         return;
     principal_done(&s->who);
-    free_vcenters(s);
+    for (size_t i = 0; i < s->vcenters_count; i++)
+        session_vcenter_done(&s->vcenters[i]);
+    free(s->vcenters);
     group_set_done(&s->groups);
     free(s->directory_mark);
     *s = (struct session){0};
@@ -88,14 +82,12 @@ int session_copy(const struct session *from, struct session *out, struct err *er
     return 0;
 }
 
-static bool is_in_grace(const struct session *s, const char *jti, int64_t now_ms) {
-    return str_eq(s->old_jti, jti) && now_ms - s->rotated_at_ms <= SESSION_OLD_JTI_GRACE_MS;
-}
-
 enum session_verdict session_judge(const struct session *s, const char *jti, int64_t now_ms) {
     if (s->revoked_at_ms || now_ms >= s->ends_at_ms)
         return SESSION_ENDED;
-    if (!str_empty(jti) && (str_eq(s->jti, jti) || is_in_grace(s, jti, now_ms)))
+    if (str_empty(jti))
+        return SESSION_REUSED;
+    if (str_eq(s->jti, jti) || (str_eq(s->old_jti, jti) && now_ms - s->rotated_at_ms <= SESSION_OLD_JTI_GRACE_MS))
         return SESSION_OK;
     return SESSION_REUSED;
 }

@@ -159,14 +159,12 @@ static bool has_grant(const struct viewer_key *viewer, enum grant_object object,
     return false;
 }
 
-/* HX grants are the last in the order of grant_compare: without one there, nobody needs to be asked for HX clusters. */
-static bool has_hx_grants(const struct viewer_key *viewer) {
-    return viewer->grants_count && policy_grant_at(viewer, viewer->grants_count - 1)->object == GRANT_HX_CLUSTER;
-}
-
 static bool has_hx_grant(const struct viewer_key *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx) {
     const char *id;
-    if (!hx || !has_hx_grants(viewer))
+    if (!hx || !viewer->grants_count)
+        return false;
+    /* HX grants are the last in the order of grant_compare: without one there, nobody needs to be asked for HX clusters */
+    if (policy_grant_at(viewer, viewer->grants_count - 1)->object != GRANT_HX_CLUSTER)
         return false;
     id = hx->find_hx_id(hx->arg, ref);
     return id && has_grant(viewer, GRANT_HX_CLUSTER, id);
@@ -213,16 +211,11 @@ static bool is_person(const struct viewer_key *viewer) {
     return viewer->role != ROLE_NONE && viewer->role != ROLE_SERVICE;
 }
 
-/* Is this on one of the HX clusters that the program is limited to? */
-static bool is_within_limits(const struct viewer_key *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx) {
-    const char *id = hx ? hx->find_hx_id(hx->arg, ref) : NULL;
-    return id && !viewer->limits->is_disabled && service_account_has_hx_cluster(viewer->limits, id);
-}
-
 /* For a program, or for one for whom a program acts: its own limits, and of people nothing but what their vCenter lets them view. A grant, or a role, was
  * given to somebody who comes by themself. */
 static unsigned limited_rules(const struct viewer_key *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx) {
-    if (viewer->role == ROLE_NONE || !is_within_limits(viewer, ref, hx))
+    const char *id = hx ? hx->find_hx_id(hx->arg, ref) : NULL;
+    if (viewer->role == ROLE_NONE || !id || viewer->limits->is_disabled || !service_account_has_hx_cluster(viewer->limits, id))
         return 0;
     if (viewer->role == ROLE_SERVICE)
         return RULE(SERVICE);
