@@ -21,7 +21,6 @@
 #include "notify.h"
 #include "replica_store.h"
 #include "store_schema.h"
-#include "str.h"
 #include "watch_run.h"
 #include "wire_private.h"
 
@@ -233,9 +232,7 @@ static int job_rights(void *arg, struct err *err) {
 
 /* What could not be written to the audit trail is told where it can be: the log holds the requests themselves. */
 static void tell_lost_audit(struct wire *wire) {
-    struct metric *lost =
-        metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL);
-    const int64_t count = metric_value(lost);
+    const int64_t count = metric_value(audit_store_lost());
     if (count != wire->audit_lost_told)
         log_event(LOG_LEVEL_WARNING, "audit_lost", "lines", log_fmt("%" PRId64, count - wire->audit_lost_told), "hint",
                   "the database did not take them; the requests are in this log by their request ids", NULL);
@@ -286,13 +283,12 @@ static int job_used_proofs(void *arg, struct err *err) {
 /* One replica is enough for this. */
 static int job_prune(void *arg, struct err *err) {
     struct wire *wire = arg;
-    _cleanup_free_ char *holder = str_format("replica-%u", store_get_replica(wire->store));
     unsigned long deleted = PRUNE_BATCH;
     bool is_mine = false;
     int rc = 0;
-    if (!is_ready(wire) || !holder)
+    if (!is_ready(wire))
         return 0;
-    rc = lease_store_acquire(wire->store, "prune", holder, 10LL * MINUTE, &is_mine, err);
+    rc = lease_store_acquire(wire->store, "prune", store_replica_name(wire->store), 10LL * MINUTE, &is_mine, err);
     while (!rc && is_mine && deleted == PRUNE_BATCH)
         rc = change_store_prune(wire->store, clock_wall_ms() - CHANGES_KEPT_MS, PRUNE_BATCH, &deleted, err);
     if (!rc && is_mine)

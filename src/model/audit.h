@@ -1,8 +1,10 @@
-/* One line of the audit trail. Layer 1 (model); pure.
+/* One line of the audit trail. Layer 1 (model).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
 #include <stdint.h>
+
+struct actor;
 
 /* All texts borrowed from the caller; NULL where unknown. Never a token, ticket, password or whole session id. */
 struct audit_event {
@@ -17,3 +19,16 @@ struct audit_event {
     const char *result; /* "ok" or an error slug */
     const char *reason;
 };
+#define AUDIT_SOURCE_SYSTEM "system" /* kaasd by itself */
+
+/* One event with its time. */
+struct audit_record {
+    int64_t at_ms; /* wall clock */
+    struct audit_event event;
+};
+
+/* The line that `actor` does `what`, now. Who it is and by which request is the actor's; principal, program and way of `what` are for what the actor
+ * leaves open, but a way that `what` has counts. An actor that is NULL is kaasd itself. The result is "ok" unless `what` has one. Texts stay borrowed. */
+struct audit_record audit_record_make(const struct actor *actor, const struct audit_event *what);
+/* The same line as of now, with the outcome `rc` (0 or ERR_*). */
+struct audit_record audit_record_now(const struct audit_record *line, int rc);

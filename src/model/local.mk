@@ -1,6 +1,7 @@
 noinst_LIBRARIES += src/model/libmodel.a
 src_model_libmodel_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) -iquote $(top_srcdir)/src/model
 src_model_libmodel_a_SOURCES = \
+    src/model/audit.c \
     src/model/audit.h \
     src/model/audit_actions.def \
     src/model/change.c \

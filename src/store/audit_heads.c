@@ -155,13 +155,9 @@ static int look(struct db_conn *conn, void *arg, struct err *err) {
 }
 
 static int append_note(struct store *store, const char *reason, struct err *err) {
-    const struct audit_record record = {.at_ms = clock_wall_ms(),
-                                        .event = {.action = AUDIT_ACTION_HEADS,
-                                                  .source = "system",
-                                                  .object_kind = "audit",
-                                                  .object_id = OBJECT_ID,
-                                                  .result = "ok",
-                                                  .reason = reason}};
+    const struct audit_record record = audit_record_make(
+        NULL,
+        &(struct audit_event){.action = AUDIT_ACTION_HEADS, .object_kind = "audit", .object_id = OBJECT_ID, .reason = reason});
     return audit_store_append(store, &record, err);
 }
 

@@ -188,12 +188,8 @@ static void collect(struct audit_notes *box, struct round *round) {
     round->left_out = box->left_out;
     (void)snprintf(round->reasons[round->count], REASON_BYTES, "%" PRIu64 " refusals more, of too many kinds to name them",
                    box->left_out);
-    round->records[round->count] = (struct audit_record){.at_ms = clock_wall_ms(),
-                                                         .event = {.action = "audit.left_out",
-                                                                   .source = "system",
-                                                                   .object_kind = "audit",
-                                                                   .result = "ok",
-                                                                   .reason = round->reasons[round->count]}};
+    round->records[round->count] = audit_record_make(
+        NULL, &(struct audit_event){.action = "audit.left_out", .object_kind = "audit", .reason = round->reasons[round->count]});
     round->count++;
 }
 

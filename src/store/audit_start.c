@@ -216,7 +216,7 @@ static int begin_file(struct store *store, const struct comparing *c, struct err
     (void)snprintf(reason, sizeof(reason),
                    "the state folder had no file about this replica: line %" PRIu64 ", the last one of the database, was taken",
                    c->ends.last_seq);
-    rc = append_accept(store, &(struct audit_event){.source = "system"}, reason, err);
+    rc = append_accept(store, &(struct audit_event){.source = AUDIT_SOURCE_SYSTEM}, reason, err);
     if (rc)
         (void)unlink(side->head_path);
     return rc;

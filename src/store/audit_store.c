@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "audit_tx.h"
-#include "clock.h"
 #include "db_stmt.h"
+#include "metric.h"
 #include "store_tx.h"
 
 struct batch {
@@ -147,12 +147,10 @@ static int write_lines(struct store_tx *tx, const struct audit_record *records, 
 }
 
 static int write_marker(struct store_tx *tx, const struct audit_chain *chain, struct err *err) {
-    const struct audit_record record = {.at_ms = clock_wall_ms(),
-                                        .event = {.action = chain->marker.action,
-                                                  .source = "system",
-                                                  .object_kind = "audit",
-                                                  .result = chain->marker.result,
-                                                  .reason = chain->marker.reason}};
+    const struct audit_record record = audit_record_make(NULL, &(struct audit_event){.action = chain->marker.action,
+                                                                                     .object_kind = "audit",
+                                                                                     .result = chain->marker.result,
+                                                                                     .reason = chain->marker.reason});
     return write_lines(tx, &record, 1, err);
 }
 
@@ -242,6 +240,16 @@ int audit_store_settle(struct store *store, struct err *err) {
 static int append(struct store_tx *tx, void *arg, struct err *err) {
     const struct batch *batch = arg;
     return audit_tx_append(tx, batch->records, batch->count, err);
+}
+
+void audit_store_append_outcome(struct store *store, const struct audit_record *record, int rc) {
+    const struct audit_record line = audit_record_now(record, rc);
+    if (audit_store_append(store, &line, NULL))
+        metric_add(audit_store_lost(), 1);
+}
+
+struct metric *audit_store_lost(void) {
+    return metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL);
 }
 
 int audit_store_append_batch(struct store *store, const struct audit_record *records, size_t count, struct err *err) {

@@ -10,14 +10,16 @@
 #include "err.h"
 #include "store.h"
 
-/* One event with its time. */
-struct audit_record {
-    int64_t at_ms; /* wall clock */
-    struct audit_event event;
-};
+struct metric;
 
 /* Appends one event. Texts longer than their column are cut at a character: an audit line must never fail for its length. */
 int audit_store_append(struct store *store, const struct audit_record *record, struct err *err);
+
+/* Appends the line of what has no transaction to be in: as of now, with the outcome `rc`. It must not stand in the way of what it describes: if it
+ * cannot be written it is counted. */
+void audit_store_append_outcome(struct store *store, const struct audit_record *record, int rc);
+/* The counter of lines that could not be written (kaas_audit_lost_total). */
+struct metric *audit_store_lost(void);
 
 /* Appends several in one transaction: all or none. */
 int audit_store_append_batch(struct store *store, const struct audit_record *records, size_t count, struct err *err);

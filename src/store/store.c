@@ -5,6 +5,7 @@
 #include <mysql.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -165,6 +166,12 @@ void store_set_replica(struct store *store, unsigned replica_id) {
 
 unsigned store_get_replica(const struct store *store) {
     return atomic_load(&store->replica_id);
+}
+
+const char *store_replica_name(const struct store *store) {
+    static _Thread_local char name[24];
+    (void)snprintf(name, sizeof(name), "replica-%u", store_get_replica(store));
+    return name;
 }
 
 struct audit_side *store_audit_side(struct store *store) {

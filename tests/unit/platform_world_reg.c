@@ -7,6 +7,7 @@
 #include "deed_store.h"
 #include "extension_record.h"
 #include "lease_store.h"
+#include "metric.h"
 #include "platform_world.h"
 #include "platform_world_reg.h"
 #include "registration_store.h"
@@ -26,6 +27,11 @@ void platform_world_reg_reset(void) {
 unsigned store_get_replica(const struct store *store) {
     (void)store;
     return 7;
+}
+
+const char *store_replica_name(const struct store *store) {
+    (void)store;
+    return "replica-7";
 }
 
 /* -- leases ---------------------------------------------------------------------------------------------------------------- */
@@ -142,6 +148,15 @@ int audit_store_append(struct store *store, const struct audit_record *record, s
                    record->event.reason ? record->event.reason : "");
     pr.audits++;
     return 0;
+}
+
+void audit_store_append_outcome(struct store *store, const struct audit_record *record, int rc) {
+    const struct audit_record now = audit_record_now(record, rc);
+    assert_int_equal(audit_store_append(store, &now, NULL), 0);
+}
+
+struct metric *audit_store_lost(void) {
+    return metric_get(METRIC_COUNTER, "lost", "of the test", NULL, NULL);
 }
 
 int deed_store_begin(struct store *store, const char *id, const struct audit_record *record, struct err *err) {

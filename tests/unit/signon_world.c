@@ -7,6 +7,7 @@
 #include "audit_store.h"
 #include "clock.h"
 #include "key_store.h"
+#include "metric.h"
 #include "passwd.h"
 #include "role_mapping_store.h"
 #include "seal.h"
@@ -365,6 +366,16 @@ int audit_store_append(struct store *store, const struct audit_record *record, s
     return end(0);
 }
 
+struct metric *audit_store_lost(void) {
+    return metric_get(METRIC_COUNTER, "lost", "of the test", NULL, NULL);
+}
+
+void audit_store_append_outcome(struct store *store, const struct audit_record *record, int rc) {
+    const struct audit_record now = audit_record_now(record, rc);
+    if (audit_store_append(store, &now, NULL))
+        metric_add(audit_store_lost(), 1);
+}
+
 void audit_store_note(struct store *store, const struct audit_event *event) {
     const struct audit_record record = {.event = *event};
     (void)store;
@@ -439,6 +450,11 @@ static int ask_directory(void *arg, const struct signon_directory_question *ques
 unsigned store_get_replica(const struct store *store) {
     (void)store;
     return OWN_REPLICA;
+}
+
+const char *store_replica_name(const struct store *store) {
+    (void)store;
+    return "replica-3";
 }
 
 /* -- vCenter -------------------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,9 @@
-/* Small rules of the model: principal ids, HX extension keys, order of grants, judgement of sessions.
+/* Small rules of the model: principal ids, HX extension keys, order of grants, judgement of sessions, lines of the audit trail.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
+#include "audit.h"
+#include "clock.h"
 #include "grant.h"
 #include "platform.h"
 #include "principal.h"
@@ -139,12 +141,62 @@ static void first_token_has_no_old_one(void **state) {
     assert_int_equal(session_judge(&s, "", 1), SESSION_REUSED);
 }
 
+static void lines_tell_who_acts(void **state) {
+    char id[] = "vc:1:anna", name[] = "anna", program[] = "svc:1";
+    const struct principal anna = {.id = id, .name = name, .source = SOURCE_VC_SERVICE, .acting_id = program};
+    const struct actor actor = {.principal = &anna, .address = "192.0.2.1", .request_id = "r1"};
+    const struct audit_event what = {.action = "user.change", .principal_name = "typed", .object_id = "o", .reason = "why"};
+    struct audit_record line;
+    (void)state;
+    clock_fake(1000, 5000);
+    line = audit_record_make(&actor, &what);
+    assert_int_equal(line.at_ms, 5000);
+    assert_string_equal(line.event.action, "user.change");
+    assert_string_equal(line.event.principal_id, id);
+    assert_string_equal(line.event.principal_name, name);
+    assert_string_equal(line.event.acting_id, program);
+    assert_string_equal(line.event.source, "vcenter-service");
+    assert_string_equal(line.event.object_id, "o");
+    assert_string_equal(line.event.address, "192.0.2.1");
+    assert_string_equal(line.event.request_id, "r1");
+    assert_string_equal(line.event.result, "ok");
+    assert_string_equal(line.event.reason, "why");
+    clock_advance_ms(10);
+    line = audit_record_now(&line, ERR_CONFLICT);
+    assert_int_equal(line.at_ms, 5010);
+    assert_string_equal(line.event.result, "conflict");
+    clock_unfake();
+}
+
+static void lines_tell_what_is_known_otherwise(void **state) {
+    const struct actor stranger = {.address = "192.0.2.1"};
+    const struct audit_event what = {
+        .action = "login", .principal_name = "typed", .acting_id = "svc:1", .source = "ldap", .result = "forbidden"};
+    struct audit_record line = audit_record_make(&stranger, &what);
+    (void)state;
+    assert_null(line.event.principal_id);
+    assert_string_equal(line.event.principal_name, "typed");
+    assert_string_equal(line.event.acting_id, "svc:1");
+    assert_string_equal(line.event.source, "ldap");
+    assert_string_equal(line.event.result, "forbidden");
+    line = audit_record_make(NULL, &(struct audit_event){.action = "vcenter.repair", .principal_name = "replica-7"});
+    assert_string_equal(line.event.principal_name, "replica-7");
+    assert_string_equal(line.event.source, "system");
+    assert_null(line.event.address);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(principal_ids_fold_case),    cmocka_unit_test(accounts_are_told_apart),
-        cmocka_unit_test(hx_keys_name_their_cluster), cmocka_unit_test(other_keys_name_none),
-        cmocka_unit_test(grants_have_an_order),       cmocka_unit_test(vsphere_grant_ids),
-        cmocka_unit_test(sessions_are_judged),        cmocka_unit_test(first_token_has_no_old_one),
+        cmocka_unit_test(principal_ids_fold_case),
+        cmocka_unit_test(accounts_are_told_apart),
+        cmocka_unit_test(hx_keys_name_their_cluster),
+        cmocka_unit_test(other_keys_name_none),
+        cmocka_unit_test(grants_have_an_order),
+        cmocka_unit_test(vsphere_grant_ids),
+        cmocka_unit_test(sessions_are_judged),
+        cmocka_unit_test(first_token_has_no_old_one),
+        cmocka_unit_test(lines_tell_who_acts),
+        cmocka_unit_test(lines_tell_what_is_known_otherwise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
