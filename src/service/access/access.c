@@ -5,8 +5,6 @@
 #include <stdlib.h>
 
 #include "access_private.h"
-#include "clock.h"
-#include "metric.h"
 
 int access_new(const struct access_options *options, struct access **out, struct err *err) {
     struct access *access = calloc(1, sizeof(*access));
@@ -26,30 +24,10 @@ void access_free(struct access *access) {
     free(access);
 }
 
-struct audit_record access_record(const struct actor *actor, const struct access_deed *deed) {
-    return (struct audit_record){
-        .at_ms = clock_wall_ms(),
-        .event = {.action = deed->action,
-                  .principal_id = actor->principal->id,
-                  .principal_name = actor->principal->name,
-                  .acting_id = actor->principal->acting_id,
-                  .source = source_name(actor->principal->source),
-                  .object_kind = deed->object_kind,
-                  .object_id = deed->object_id,
-                  .object_name = deed->object_name,
-                  .address = actor->address,
-                  .request_id = actor->request_id,
-                  .result = err_slug(0),
-                  .reason = deed->reason},
-    };
-}
-
-int access_finish(struct access *access, const struct actor *actor, const struct access_deed *deed, int rc) {
-    struct audit_record record = access_record(actor, deed);
-    record.event.result = err_slug(rc);
-    if (rc && audit_store_append(access->options.store, &record, NULL))
-        metric_add(metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL), 1);
-    if (!rc && access->options.on_written)
+int access_finish(struct access *access, const struct audit_record *line, int rc) {
+    if (rc)
+        audit_store_append_outcome(access->options.store, line, rc);
+    else if (access->options.on_written)
         access->options.on_written(access->options.on_written_arg);
     return rc;
 }

@@ -22,14 +22,5 @@ struct access {
     struct user_names names; /* guarded by names_lock */
 };
 
-/* A line of the audit trail about a change. Borrowed. */
-struct access_deed {
-    const char *action;
-    const char *object_kind, *object_id, *object_name;
-    const char *reason;
-};
-/* The line that goes with the change, saying that it was done. */
-struct audit_record access_record(const struct actor *actor, const struct access_deed *deed);
-
-/* Ends every write: after success others learn of it, a refusal is noted. Returns rc. */
-int access_finish(struct access *access, const struct actor *actor, const struct access_deed *deed, int rc);
+/* Ends every write, whose line is in its transaction: after success others learn of it, a refusal gets its line now. Returns rc. */
+int access_finish(struct access *access, const struct audit_record *line, int rc);

@@ -12,9 +12,10 @@
 #define LOCAL "local:"
 
 /* The line names what the grant is on, since that is what people look for; whom it is for stands in the reason. */
-static struct access_deed deed_of(const char *action, const struct grant *g, const char *reason) {
-    return (struct access_deed){
-        .action = action, .object_kind = grant_object_name(g->object), .object_id = g->object_id, .reason = reason};
+static struct audit_record make_line(const struct actor *actor, const char *action, const struct grant *g, const char *reason) {
+    return audit_record_make(
+        actor, &(struct audit_event){
+                   .action = action, .object_kind = grant_object_name(g->object), .object_id = g->object_id, .reason = reason});
 }
 
 static char *reason_of(const struct grant *g) {
@@ -48,15 +49,14 @@ static int set_identity(struct grant *g, struct err *err) {
 
 static int insert(struct access *access, const struct actor *actor, const struct grant *g, struct err *err) {
     _cleanup_free_ char *reason = reason_of(g);
-    struct access_deed deed = deed_of("grant.create", g, reason);
-    struct audit_record record = access_record(actor, &deed);
+    const struct audit_record line = make_line(actor, "grant.create", g, reason);
     struct err why = {0};
-    int rc = grant_store_insert(access->options.store, g, g->created_at_ms, &record, &why);
+    int rc = grant_store_insert(access->options.store, g, g->created_at_ms, &line, &why);
     if (rc == ERR_EXISTS)
         (void)err_remedy(&why, "it need not be given again; see: kaasctl grant list, or GET /v2/grants?object_id=...");
     if (rc == ERR_CONFLICT)
         rc = why.code = ERR_NOT_FOUND; /* what one may not see and what is not there are the same */
-    return access_finish(access, actor, &deed, err_move(err, rc, &why));
+    return access_finish(access, &line, err_move(err, rc, &why));
 }
 
 int access_add_grant(struct access *access, const struct actor *actor, struct grant *g, struct err *err) {
@@ -71,15 +71,13 @@ int access_add_grant(struct access *access, const struct actor *actor, struct gr
 int access_remove_grant(struct access *access, const struct actor *actor, const char *id, struct err *err) {
     _cleanup_free_ char *reason = NULL;
     struct grant g = {0};
-    struct access_deed deed;
-    struct audit_record record;
+    struct audit_record line;
     int rc = grant_store_load(access->options.store, id, &g, err);
     if (rc)
         return rc;
     reason = reason_of(&g);
-    deed = deed_of("grant.remove", &g, reason);
-    record = access_record(actor, &deed);
-    rc = access_finish(access, actor, &deed, grant_store_delete(access->options.store, id, &record, err));
+    line = make_line(actor, "grant.remove", &g, reason);
+    rc = access_finish(access, &line, grant_store_delete(access->options.store, id, &line, err));
     grant_done(&g);
     return rc;
 }

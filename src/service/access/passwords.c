@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "access.h"
 #include "access_private.h"
-#include "clock.h"
 #include "passwd.h"
 #include "password.h"
 #include "secret.h"
@@ -21,22 +20,21 @@ struct password_change {
 
 static int write_once(struct access *access, const struct password_change *change, const char *hash, struct err *err) {
     _cleanup_(user_free) struct user *user = NULL;
-    struct access_deed deed = {.action = change->action, .object_kind = "user", .object_id = change->user_id};
-    struct audit_record record;
-    struct user_change along = {.audit = &record, .ends_sessions = true, .kept_sid = change->kept_sid};
+    struct audit_record line = audit_record_make(
+        change->actor, &(struct audit_event){.action = change->action, .object_kind = "user", .object_id = change->user_id});
+    struct user_change along = {.audit = &line, .ends_sessions = true, .kept_sid = change->kept_sid};
     int64_t next = 0;
     int rc = user_store_load(access->options.store, change->user_id, &user, err);
     if (rc)
         return rc;
-    deed.object_name = user->name;
-    record = access_record(change->actor, &deed);
+    line.event.object_name = user->name;
     secret_free(user->password_hash);
     user->password_hash = str_dup(hash);
     user->must_change_password = change->must_change_password;
-    user->updated_at_ms = record.at_ms;
+    user->updated_at_ms = line.at_ms;
     rc = user->password_hash ? user_store_update(access->options.store, user, &along, &next, err)
                              : err_set(err, ERR_NOMEM, "out of memory");
-    return access_finish(access, change->actor, &deed, rc);
+    return access_finish(access, &line, rc);
 }
 
 static int check(struct access *access, const struct password_change *change, struct err *err) {

@@ -17,8 +17,10 @@
 #define NAMES_BYTES_MAX 160U /* that fit into a remedy */
 
 /* The line names the mapping, and tells in the reason who gets which role: that is what people look for. */
-static struct access_deed deed_of(const char *action, const struct role_mapping *m, const char *reason) {
-    return (struct access_deed){.action = action, .object_kind = "role_mapping", .object_id = m->id, .reason = reason};
+static struct audit_record make_line(const struct actor *actor, const char *action, const struct role_mapping *m,
+                                     const char *reason) {
+    return audit_record_make(
+        actor, &(struct audit_event){.action = action, .object_kind = "role_mapping", .object_id = m->id, .reason = reason});
 }
 
 static char *reason_of(const struct role_mapping *m) {
@@ -86,8 +88,7 @@ static int set_identity(struct role_mapping *m, struct err *err) {
 
 int access_add_role_mapping(struct access *access, const struct actor *actor, struct role_mapping *m, struct err *err) {
     _cleanup_free_ char *reason = NULL;
-    struct access_deed deed;
-    struct audit_record record;
+    struct audit_record line;
     int rc = role_mapping_normalize(m, err);
     if (!rc)
         rc = check_kind(access, m, err);
@@ -98,48 +99,43 @@ int access_add_role_mapping(struct access *access, const struct actor *actor, st
     if (rc)
         return rc;
     reason = reason_of(m);
-    deed = deed_of("role_mapping.create", m, reason);
-    record = access_record(actor, &deed);
-    rc = role_mapping_store_insert(access->options.store, m, &record, err);
+    line = make_line(actor, "role_mapping.create", m, reason);
+    rc = role_mapping_store_insert(access->options.store, m, &line, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "remove that one first, or change its role: kaasctl role-mapping list, or GET /v2/role-mappings");
-    return access_finish(access, actor, &deed, rc);
+    return access_finish(access, &line, rc);
 }
 
 int access_change_role_mapping(struct access *access, const struct actor *actor, struct role_mapping *m, struct err *err) {
     _cleanup_free_ char *reason = NULL;
-    struct access_deed deed;
-    struct audit_record record;
+    struct audit_record line;
     int rc = role_mapping_normalize(m, err);
     if (rc)
         return rc;
     reason = reason_of(m);
-    deed = deed_of("role_mapping.change", m, reason);
-    record = access_record(actor, &deed);
-    m->updated_at_ms = record.at_ms;
-    rc = role_mapping_store_update(access->options.store, m, &record, err);
+    line = make_line(actor, "role_mapping.change", m, reason);
+    m->updated_at_ms = line.at_ms;
+    rc = role_mapping_store_update(access->options.store, m, &line, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the change");
-    return access_finish(access, actor, &deed, rc);
+    return access_finish(access, &line, rc);
 }
 
 int access_remove_role_mapping(struct access *access, const struct actor *actor, const char *id, int64_t version_no,
                                struct err *err) {
     _cleanup_free_ char *reason = NULL;
     struct role_mapping m = {0};
-    struct access_deed deed;
-    struct audit_record record;
-    struct role_mapping_removal removal = {.id = id, .version_no = version_no, .audit = &record};
+    struct audit_record line;
+    struct role_mapping_removal removal = {.id = id, .version_no = version_no, .audit = &line};
     int rc = role_mapping_store_load(access->options.store, id, &m, err);
     if (rc)
         return rc;
     reason = reason_of(&m);
-    deed = deed_of("role_mapping.remove", &m, reason);
-    record = access_record(actor, &deed);
+    line = make_line(actor, "role_mapping.remove", &m, reason);
     rc = role_mapping_store_delete(access->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    rc = access_finish(access, actor, &deed, rc);
+    rc = access_finish(access, &line, rc);
     role_mapping_done(&m);
     return rc;
 }

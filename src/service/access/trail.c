@@ -78,6 +78,6 @@ int access_verify_audit(struct access *access, const struct access_trail_place *
 }
 
 int access_accept_restore(struct access *access, const struct actor *actor, struct err *err) {
-    const struct audit_record record = access_record(actor, &(struct access_deed){.object_kind = "audit"});
+    const struct audit_record record = audit_record_make(actor, &(struct audit_event){.object_kind = "audit"});
     return audit_store_accept(access->options.store, &record.event, err);
 }

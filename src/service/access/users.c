@@ -47,8 +47,10 @@ static int check_new(const struct user *user, const char *password, struct err *
 int access_add_user(struct access *access, const struct actor *actor, struct user *user, const char *password, char id[37],
                     struct err *err) {
     _cleanup_free_ char *reason = str_format("role %s", role_name(user->role));
-    struct access_deed deed = {.action = "user.create", .object_kind = "user", .object_name = user->name, .reason = reason};
-    struct audit_record record;
+    struct audit_record line = audit_record_make(
+        actor,
+        &(struct audit_event){
+            .action = "user.create", .object_kind = "user", .object_id = id, .object_name = user->name, .reason = reason});
     int rc = check_new(user, password, err);
     uuid_new(id);
     if (!rc)
@@ -58,12 +60,10 @@ int access_add_user(struct access *access, const struct actor *actor, struct use
     if (rc)
         return rc;
     user->created_at_ms = user->updated_at_ms = clock_wall_ms();
-    deed.object_id = id;
-    record = access_record(actor, &deed);
-    rc = user_store_insert(access->options.store, user, &record, err);
+    rc = user_store_insert(access->options.store, user, &line, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "choose another name, or change the user who is there");
-    return access_finish(access, actor, &deed, rc);
+    return access_finish(access, &line, rc);
 }
 
 /* -- changing --------------------------------------------------------------------------------------------------------------- */
@@ -92,14 +92,15 @@ static int precondition(struct err *err) {
 
 static int write_changed(struct access *access, const struct actor *actor, struct user *user, const char *reason,
                          struct err *err) {
-    struct access_deed deed = {
-        .action = "user.change", .object_kind = "user", .object_id = user->id, .object_name = user->name, .reason = reason};
-    struct audit_record record = access_record(actor, &deed);
-    struct user_change change = {.audit = &record, .ends_sessions = user->is_disabled};
+    const struct audit_record line = audit_record_make(
+        actor,
+        &(struct audit_event){
+            .action = "user.change", .object_kind = "user", .object_id = user->id, .object_name = user->name, .reason = reason});
+    struct user_change change = {.audit = &line, .ends_sessions = user->is_disabled};
     int64_t next = 0;
-    user->updated_at_ms = record.at_ms;
+    user->updated_at_ms = line.at_ms;
     secret_free(STEAL(user->password_hash)); /* stays as it is stored */
-    return access_finish(access, actor, &deed, user_store_update(access->options.store, user, &change, &next, err));
+    return access_finish(access, &line, user_store_update(access->options.store, user, &change, &next, err));
 }
 
 static int change_once(struct access *access, const struct actor *actor, const struct access_user_edit *edit, struct err *err) {
@@ -132,16 +133,15 @@ int access_change_user(struct access *access, const struct actor *actor, const s
 
 int access_remove_user(struct access *access, const struct actor *actor, const char *id, int64_t version_no, struct err *err) {
     _cleanup_(user_free) struct user *user = NULL;
-    struct access_deed deed = {.action = "user.remove", .object_kind = "user", .object_id = id};
-    struct audit_record record;
-    struct user_removal removal = {.id = id, .version_no = version_no, .now_ms = clock_wall_ms(), .audit = &record};
+    struct audit_record line =
+        audit_record_make(actor, &(struct audit_event){.action = "user.remove", .object_kind = "user", .object_id = id});
+    struct user_removal removal = {.id = id, .version_no = version_no, .now_ms = clock_wall_ms(), .audit = &line};
     int rc = user_store_load(access->options.store, id, &user, err);
     if (rc)
         return rc;
-    deed.object_name = user->name;
-    record = access_record(actor, &deed);
+    line.event.object_name = user->name;
     rc = user_store_delete(access->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return access_finish(access, actor, &deed, rc);
+    return access_finish(access, &line, rc);
 }
