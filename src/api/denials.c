@@ -16,22 +16,19 @@ static const char *reason_of(const struct api_call *call) {
 }
 
 static void note(const struct api_call *call, const char *name, const char *reason) {
-    const struct principal *who = call->who;
+    const struct actor actor = api_actor(call);
     const struct route *route = http_request_route(call->req);
-    const struct audit_event event = {
+    const struct audit_event what = {
         .action = "request.deny",
-        .principal_id = who ? who->id : NULL,
         .principal_name = name,
-        .acting_id = who ? who->acting_id : NULL,
-        .source = source_name(who ? who->source : SOURCE_SOCKET),
+        .source = call->who ? NULL : source_name(SOURCE_SOCKET),
         .object_kind = "request",
         .object_name = log_fmt("%s %s", http_request_method_name(call->req), route ? route->pattern : ""),
-        .address = http_request_client(call->req),
-        .request_id = http_request_id(call->req),
         .result = err_slug(ERR_FORBIDDEN),
         .reason = reason,
     };
-    access_note_refusal(call->api->options.access, &event);
+    const struct audit_record line = audit_record_make(&actor, &what);
+    access_note_refusal(call->api->options.access, &line.event);
 }
 
 void denial_note(const struct api_call *call, const struct err *err) {

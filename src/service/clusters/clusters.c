@@ -11,7 +11,6 @@
 #include "backoff.h"
 #include "clock.h"
 #include "cluster_store.h"
-#include "metric.h"
 #include "names.h"
 #include "platform_store.h"
 #include "str.h"
@@ -34,23 +33,6 @@ void clusters_free(struct clusters *clusters) {
     free(clusters);
 }
 
-struct audit_record clusters_audit_record(const struct actor *actor, const struct clusters_written *what, int rc) {
-    return (struct audit_record){
-        .at_ms = clock_wall_ms(),
-        .event = {.action = what->action,
-                  .principal_id = actor->principal->id,
-                  .principal_name = actor->principal->name,
-                  .acting_id = actor->principal->acting_id,
-                  .source = source_name(actor->principal->source),
-                  .object_kind = what->kind,
-                  .object_id = what->id,
-                  .object_name = what->name,
-                  .address = actor->address,
-                  .request_id = actor->request_id,
-                  .result = err_slug(rc)},
-    };
-}
-
 /* Counting is for the last fifth: the directory may be a second behind, and others write, too. */
 static bool is_close(size_t known, size_t added, size_t most) {
     return known + added > most - most / 5;
@@ -64,16 +46,10 @@ const struct cluster_room *clusters_room(const struct clusters *c, size_t cluste
     return is_close(known_clusters, clusters, caps.clusters_max) || is_close(known_nodes, nodes, caps.nodes_max) ? &caps : NULL;
 }
 
-static void append_audit(struct clusters *c, const struct actor *actor, const struct clusters_written *what, int rc) {
-    const struct audit_record record = clusters_audit_record(actor, what, rc);
-    if (audit_store_append(c->options.store, &record, NULL))
-        metric_add(metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL), 1);
-}
-
 /* Every write ends here. What was made is in the trail already, by the same transaction; what was refused gets its line now. */
-static int finish(struct clusters *c, const struct actor *actor, const struct clusters_written *what, int rc) {
+static int finish(struct clusters *c, const struct audit_record *line, int rc) {
     if (rc)
-        append_audit(c, actor, what, rc);
+        audit_store_append_outcome(c->options.store, line, rc);
     else if (c->options.on_written)
         c->options.on_written(c->options.on_written_arg);
     return rc;
@@ -90,14 +66,15 @@ static int insert(struct clusters *c, struct cluster *record, const struct audit
 }
 
 int clusters_create(struct clusters *c, const struct actor *actor, struct cluster *record, char id[37], struct err *err) {
-    struct clusters_written what = {.action = "cluster.create", .kind = "cluster", .id = id, .name = record->name};
-    const struct audit_record audit = clusters_audit_record(actor, &what, 0);
+    const struct audit_record line = audit_record_make(
+        actor, &(struct audit_event){
+                   .action = "cluster.create", .object_kind = "cluster", .object_id = id, .object_name = record->name});
     uuid_new(id);
     free(record->id);
     record->id = str_dup(id);
     record->created_at_ms = clock_wall_ms();
     record->updated_at_ms = record->created_at_ms;
-    return finish(c, actor, &what, record->id ? insert(c, record, &audit, err) : err_set(err, ERR_NOMEM, "out of memory"));
+    return finish(c, &line, record->id ? insert(c, record, &line, err) : err_set(err, ERR_NOMEM, "out of memory"));
 }
 
 static int precondition(struct err *err) {
@@ -147,15 +124,15 @@ static bool try_again(int *rc, int64_t version_no, unsigned attempt, struct err 
 }
 
 int clusters_change(struct clusters *c, const struct actor *actor, const struct clusters_edit *edit, struct err *err) {
-    struct clusters_written what = {.action = "cluster.change", .kind = "cluster", .id = edit->id};
-    const struct audit_record audit = clusters_audit_record(actor, &what, 0);
+    const struct audit_record line = audit_record_make(
+        actor, &(struct audit_event){.action = "cluster.change", .object_kind = "cluster", .object_id = edit->id});
     struct err why = {0};
     unsigned attempt = 0;
     int rc;
     do
-        rc = change_once(c, edit, &audit, &why);
+        rc = change_once(c, edit, &line, &why);
     while (try_again(&rc, edit->version_no, ++attempt, &why));
-    return finish(c, actor, &what, err_move(err, rc, &why));
+    return finish(c, &line, err_move(err, rc, &why));
 }
 
 struct report {
@@ -199,13 +176,13 @@ static int report_once(struct clusters *c, const struct clusters_edit *edit, str
 }
 
 int clusters_report(struct clusters *c, const struct actor *actor, const struct clusters_edit *edit, struct err *err) {
-    struct clusters_written what = {.action = "cluster.report", .kind = "cluster", .id = edit->id};
-    const struct audit_record audit = clusters_audit_record(actor, &what, 0);
+    const struct audit_record line = audit_record_make(
+        actor, &(struct audit_event){.action = "cluster.report", .object_kind = "cluster", .object_id = edit->id});
     struct err why = {0};
     unsigned attempt = 0;
     int rc;
     do {
-        struct report report = {.audit = &audit};
+        struct report report = {.audit = &line};
         rc = report_once(c, edit, &report, &why);
     } while (try_again(&rc, edit->version_no, ++attempt, &why));
     if (!rc && c->options.on_written)
@@ -214,12 +191,12 @@ int clusters_report(struct clusters *c, const struct actor *actor, const struct 
 }
 
 int clusters_remove(struct clusters *c, const struct actor *actor, const char *id, int64_t version_no, struct err *err) {
-    struct clusters_written what = {.action = "cluster.remove", .kind = "cluster", .id = id};
-    const struct audit_record audit = clusters_audit_record(actor, &what, 0);
-    int rc = cluster_store_delete(c->options.store, id, version_no, &audit, err);
+    const struct audit_record line =
+        audit_record_make(actor, &(struct audit_event){.action = "cluster.remove", .object_kind = "cluster", .object_id = id});
+    int rc = cluster_store_delete(c->options.store, id, version_no, &line, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return finish(c, actor, &what, rc);
+    return finish(c, &line, rc);
 }
 
 /* The name that discovery gives is that of the vSphere cluster below. */
@@ -272,14 +249,14 @@ static int change_hx_once(struct clusters *c, const struct hx_edit *edit, struct
 
 int clusters_change_hx(struct clusters *c, const struct actor *actor, const char *id, int64_t version_no,
                        const struct clusters_hx_change *change, struct err *err) {
-    struct clusters_written what = {.action = "hx_cluster.change", .kind = "hx_cluster", .id = id};
-    const struct audit_record audit = clusters_audit_record(actor, &what, 0);
-    const struct hx_edit edit = {id, version_no, change, &audit};
+    const struct audit_record line = audit_record_make(
+        actor, &(struct audit_event){.action = "hx_cluster.change", .object_kind = "hx_cluster", .object_id = id});
+    const struct hx_edit edit = {id, version_no, change, &line};
     struct err why = {0};
     unsigned attempt = 0;
     int rc;
     do
         rc = change_hx_once(c, &edit, &why);
     while (try_again(&rc, version_no, ++attempt, &why));
-    return finish(c, actor, &what, err_move(err, rc, &why));
+    return finish(c, &line, err_move(err, rc, &why));
 }

@@ -55,14 +55,12 @@ struct chunk {
 };
 
 static void add_item(struct chunk *chunk, const struct actor *actor, struct clusters_line *line) {
-    const struct clusters_written what = {.action = line->is_change ? "cluster.change" : "cluster.create",
-                                          .kind = "cluster",
-                                          .id = line->record->id,
-                                          .name = line->record->name};
-    chunk->items[chunk->count] = (struct cluster_batch_item){.cluster = line->record,
-                                                             .parts = line->parts,
-                                                             .is_change = line->is_change,
-                                                             .audit = clusters_audit_record(actor, &what, 0)};
+    const struct audit_event what = {.action = line->is_change ? "cluster.change" : "cluster.create",
+                                     .object_kind = "cluster",
+                                     .object_id = line->record->id,
+                                     .object_name = line->record->name};
+    chunk->items[chunk->count] = (struct cluster_batch_item){
+        .cluster = line->record, .parts = line->parts, .is_change = line->is_change, .audit = audit_record_make(actor, &what)};
     chunk->lines[chunk->count++] = line;
     chunk->added += !line->is_change;
     chunk->nodes += line->record->nodes_count;

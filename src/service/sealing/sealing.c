@@ -242,14 +242,11 @@ static int look_on(struct sealing *s, struct err *err) {
 }
 
 int sealing_tick(struct sealing *s, struct err *err) {
-    _cleanup_free_ char *holder = NULL;
+    const char *holder = store_replica_name(s->options.store);
     bool is_mine = false;
     int rc = read_file(s, err);
     if (rc || clock_mono_ms() < atomic_load(&s->due_ms))
         return rc;
-    holder = str_format("replica-%u", store_get_replica(s->options.store));
-    if (!holder)
-        return err_set(err, ERR_NOMEM, "out of memory");
     rc = lease_store_acquire(s->options.store, LEASE, holder, LEASE_MS, &is_mine, err);
     if (rc || !is_mine)
         return rc ? rc : look_on(s, err);
@@ -307,14 +304,9 @@ static int rotate(struct sealing *s, struct err *err) {
 int sealing_rotate(struct sealing *s, const struct actor *actor, struct err *err) {
     struct err why = {0};
     int rc = rotate(s, &why);
-    struct audit_record record = {.at_ms = clock_wall_ms(),
-                                  .event = {.action = "master_key.rotate",
-                                            .principal_id = actor->principal ? actor->principal->id : NULL,
-                                            .principal_name = actor->principal ? actor->principal->name : NULL,
-                                            .address = actor->address,
-                                            .request_id = actor->request_id,
-                                            .result = err_slug(rc)}};
-    (void)audit_store_append(s->options.store, &record, NULL);
+    struct audit_record line = audit_record_make(actor, &(struct audit_event){.action = "master_key.rotate"});
+    line.event.source = line.event.acting_id = NULL; /* this action has never told them */
+    audit_store_append_outcome(s->options.store, &line, rc);
     return err_move(err, rc, &why);
 }
 
