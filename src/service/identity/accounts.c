@@ -8,7 +8,6 @@
 #include "audit_store.h"
 #include "clock.h"
 #include "identity_private.h"
-#include "metric.h"
 #include "service_store.h"
 #include "str.h"
 #include "strbuf.h"
@@ -16,36 +15,12 @@
 
 #define CHANGE_TRIES 3
 
-/* A line of the audit trail about a change. Borrowed. */
-struct deed {
-    const char *action, *id, *name, *reason;
-};
-
-static struct audit_record record_of(const struct actor *actor, const struct deed *deed) {
-    return (struct audit_record){
-        .at_ms = clock_wall_ms(),
-        .event = {.action = deed->action,
-                  .principal_id = actor->principal->id,
-                  .principal_name = actor->principal->name,
-                  .source = source_name(actor->principal->source),
-                  .object_kind = "service_account",
-                  .object_id = deed->id,
-                  .object_name = deed->name,
-                  .address = actor->address,
-                  .request_id = actor->request_id,
-                  .result = err_slug(0),
-                  .reason = deed->reason},
-    };
-}
-
 /* After success others learn of it, a refusal is noted. */
-static int finish(struct identity *identity, const struct actor *actor, const struct deed *deed, int rc) {
+static int finish(struct identity *identity, const struct audit_record *line, int rc) {
     const struct identity_options *options = &identity->options;
-    struct audit_record record = record_of(actor, deed);
-    record.event.result = err_slug(rc);
-    if (rc && audit_store_append(options->store, &record, NULL))
-        metric_add(metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL), 1);
-    if (!rc && options->on_written)
+    if (rc)
+        audit_store_append_outcome(options->store, line, rc);
+    else if (options->on_written)
         options->on_written(options->on_written_arg);
     return rc;
 }
@@ -91,8 +66,11 @@ int accounts_add(struct identity *identity, const struct actor *actor, struct se
     const struct service_account nothing = {.name = NULL};
     _cleanup_free_ char *reason = describe(&nothing, wanted);
     char id[UUID_TEXT_BYTES];
-    struct audit_record record;
-    struct deed deed = {.action = "service_account.create", .name = wanted->name, .reason = reason};
+    const struct audit_record line = audit_record_make(actor, &(struct audit_event){.action = "service_account.create",
+                                                                                    .object_kind = "service_account",
+                                                                                    .object_id = id,
+                                                                                    .object_name = wanted->name,
+                                                                                    .reason = reason});
     int rc = service_account_check(wanted, err);
     if (rc)
         return rc;
@@ -103,12 +81,10 @@ int accounts_add(struct identity *identity, const struct actor *actor, struct se
     wanted->version_no = 1;
     if (!wanted->id)
         return err_set(err, ERR_NOMEM, "out of memory");
-    deed.id = id;
-    record = record_of(actor, &deed);
-    rc = service_store_insert(identity->options.store, wanted, &record, err);
+    rc = service_store_insert(identity->options.store, wanted, &line, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "a name and a proof belong to one account; see: kaasctl service list, or GET /v2/services");
-    return finish(identity, actor, &deed, rc);
+    return finish(identity, &line, rc);
 }
 
 /* -- changing --------------------------------------------------------------------------------------------------------------- */
@@ -136,16 +112,18 @@ static bool has_lost_a_proof(const struct service_account *before, const struct 
 static int write_changed(struct identity *identity, const struct actor *actor, const struct service_account *before,
                          struct service_account *a, struct err *err) {
     _cleanup_free_ char *reason = describe(before, a);
-    struct deed deed = {.action = "service_account.change", .id = a->id, .name = a->name, .reason = reason};
-    struct audit_record record;
-    struct service_change change = {.audit = &record, .ends_own = a->is_disabled || has_lost_a_proof(before, a)};
+    const struct audit_record line = audit_record_make(actor, &(struct audit_event){.action = "service_account.change",
+                                                                                    .object_kind = "service_account",
+                                                                                    .object_id = a->id,
+                                                                                    .object_name = a->name,
+                                                                                    .reason = reason});
+    struct service_change change = {.audit = &line, .ends_own = a->is_disabled || has_lost_a_proof(before, a)};
     int64_t next = 0;
     if (!reason || !*reason) /* nothing new is no change */
         return reason ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-    record = record_of(actor, &deed);
     change.ends_delegated = change.ends_own || (before->may_delegate && !a->may_delegate);
-    a->updated_at_ms = record.at_ms;
-    return finish(identity, actor, &deed, service_store_update(identity->options.store, a, &change, &next, err));
+    a->updated_at_ms = line.at_ms;
+    return finish(identity, &line, service_store_update(identity->options.store, a, &change, &next, err));
 }
 
 static int change_once(struct identity *identity, const struct actor *actor, const struct account_edit *edit, struct err *err) {
@@ -185,18 +163,17 @@ int accounts_change(struct identity *identity, const struct actor *actor, const 
 
 int accounts_remove(struct identity *identity, const struct actor *actor, const char *id, int64_t version_no, struct err *err) {
     _cleanup_(service_account_free) struct service_account *a = NULL;
-    struct deed deed = {.action = "service_account.remove", .id = id};
-    struct audit_record record;
-    struct service_removal removal = {.id = id, .version_no = version_no, .now_ms = clock_wall_ms(), .audit = &record};
+    struct audit_record line = audit_record_make(
+        actor, &(struct audit_event){.action = "service_account.remove", .object_kind = "service_account", .object_id = id});
+    struct service_removal removal = {.id = id, .version_no = version_no, .now_ms = clock_wall_ms(), .audit = &line};
     int rc = service_store_load(identity->options.store, id, &a, err);
     if (rc)
         return rc;
-    deed.name = a->name;
-    record = record_of(actor, &deed);
+    line.event.object_name = a->name;
     rc = service_store_delete(identity->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return finish(identity, actor, &deed, rc);
+    return finish(identity, &line, rc);
 }
 
 void accounts_note_certificate(struct identity *identity, const char *id, const struct service_certificate *certificate) {

@@ -6,7 +6,6 @@
 #include "clock.h"
 #include "identity_private.h"
 #include "limits.h"
-#include "metric.h"
 #include "seal.h"
 #include "str.h"
 
@@ -14,36 +13,22 @@
 
 /* -- audit trail ----------------------------------------------------------------------------------------------------------- */
 
-struct deed {
-    const char *action, *name, *reason;
-};
-
-static struct audit_record record_of(const struct actor *actor, const struct deed *deed) {
-    return (struct audit_record){.at_ms = clock_wall_ms(),
-                                 .event = {.action = deed->action,
-                                           .principal_id = actor->principal->id,
-                                           .principal_name = actor->principal->name,
-                                           .source = source_name(actor->principal->source),
-                                           .object_kind = "directory",
-                                           .object_id = deed->name,
-                                           .object_name = deed->name,
-                                           .address = actor->address,
-                                           .request_id = actor->request_id,
-                                           .result = err_slug(0),
-                                           .reason = deed->reason}};
+static struct audit_record make_line(const struct actor *actor, const char *action, const char *name, const char *reason) {
+    return audit_record_make(
+        actor, &(struct audit_event){
+                   .action = action, .object_kind = "directory", .object_id = name, .object_name = name, .reason = reason});
 }
 
 /* Ends every write: after success others learn of it, a refusal is noted. */
-static int finish(struct identity *identity, const struct actor *actor, const struct deed *deed, int rc) {
-    struct audit_record record = record_of(actor, deed);
-    record.event.result = err_slug(rc);
-    if (rc && audit_store_append(identity->options.store, &record, NULL))
-        metric_add(metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL), 1);
-    if (!rc)
-        rc = identity_sync(identity, NULL) ? 0 : rc; /* else the change feed brings it */
-    if (!rc && identity->options.on_written)
+static int finish(struct identity *identity, const struct audit_record *line, int rc) {
+    if (rc) {
+        audit_store_append_outcome(identity->options.store, line, rc);
+        return rc;
+    }
+    (void)identity_sync(identity, NULL); /* else the change feed brings it */
+    if (identity->options.on_written)
         identity->options.on_written(identity->options.on_written_arg);
-    return rc;
+    return 0;
 }
 
 /* -- what is stored -------------------------------------------------------------------------------------------------------- */
@@ -122,16 +107,14 @@ static int check_room(struct identity *identity, struct err *err) {
 
 int directories_add(struct identity *identity, const struct actor *actor, const struct directory_wish *wish, struct err *err) {
     _cleanup_(ldap_row_free) struct ldap_row *row = calloc(1, sizeof(*row));
-    const struct deed deed = {.action = "directory.create", .name = wish->source.name, .reason = wish->source.urls};
-    struct audit_record record;
+    const struct audit_record line = make_line(actor, "directory.create", wish->source.name, wish->source.urls);
     int rc = row ? check_room(identity, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
         rc = apply(identity, wish, row, err);
     if (rc)
         return rc;
     row->source.created_at_ms = row->source.updated_at_ms;
-    record = record_of(actor, &deed);
-    return finish(identity, actor, &deed, ldap_store_insert(identity->options.store, row, &record, err));
+    return finish(identity, &line, ldap_store_insert(identity->options.store, row, &line, err));
 }
 
 /* -- changing -------------------------------------------------------------------------------------------------------------- */
@@ -143,8 +126,7 @@ static int precondition(struct err *err) {
 
 int directories_change(struct identity *identity, const struct actor *actor, const struct directory_wish *wish, struct err *err) {
     _cleanup_(ldap_row_free) struct ldap_row *row = NULL;
-    const struct deed deed = {.action = "directory.change", .name = wish->source.name, .reason = wish->source.urls};
-    struct audit_record record;
+    const struct audit_record line = make_line(actor, "directory.change", wish->source.name, wish->source.urls);
     int rc = ldap_store_load(identity->options.store, wish->source.name, &row, err);
     if (!rc && wish->source.version_no != row->source.version_no)
         rc = precondition(err);
@@ -154,17 +136,15 @@ int directories_change(struct identity *identity, const struct actor *actor, con
         rc = apply(identity, wish, row, err);
     if (rc)
         return rc;
-    record = record_of(actor, &deed);
-    return finish(identity, actor, &deed, ldap_store_update(identity->options.store, row, &record, err));
+    return finish(identity, &line, ldap_store_update(identity->options.store, row, &line, err));
 }
 
 int directories_remove(struct identity *identity, const struct actor *actor, const char *name, int64_t version_no,
                        struct err *err) {
-    const struct deed deed = {.action = "directory.remove", .name = name};
-    const struct audit_record record = record_of(actor, &deed);
-    const struct ldap_removal removal = {.name = name, .version_no = version_no, .audit = &record};
+    const struct audit_record line = make_line(actor, "directory.remove", name, NULL);
+    const struct ldap_removal removal = {.name = name, .version_no = version_no, .audit = &line};
     int rc = ldap_store_delete(identity->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return finish(identity, actor, &deed, rc);
+    return finish(identity, &line, rc);
 }

@@ -2,12 +2,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "peers.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "clock.h"
 #include "lease_store.h"
-#include "metric.h"
 #include "peer_store.h"
 #include "peers_private.h"
 #include "str.h"
@@ -69,34 +67,19 @@ void peers_free(struct peers *peers) {
 
 /* -- audit trail ----------------------------------------------------------------------------------------------------------- */
 
-struct deed {
-    const char *action, *hx_id, *reason;
-    char replica[24];
-};
-
-/* `caller` NULL: kaasd by itself. */
-static struct audit_record record_of(const struct peers *peers, const struct actor *actor, struct deed *deed) {
-    const struct principal *who = actor ? actor->principal : NULL;
-    (void)snprintf(deed->replica, sizeof(deed->replica), "replica-%u", store_get_replica(peers->options.store));
-    return (struct audit_record){.at_ms = clock_wall_ms(),
-                                 .event = {.action = deed->action,
-                                           .principal_id = who ? who->id : NULL,
-                                           .principal_name = who ? who->name : deed->replica,
-                                           .source = who ? source_name(who->source) : "system",
-                                           .object_kind = "hx_peer",
-                                           .object_id = deed->hx_id,
-                                           .address = actor ? actor->address : NULL,
-                                           .request_id = actor ? actor->request_id : NULL,
-                                           .result = err_slug(0),
-                                           .reason = deed->reason}};
+/* `actor` NULL: kaasd by itself. */
+static struct audit_record make_line(const struct peers *peers, const struct actor *actor, const struct audit_event *what) {
+    struct audit_event event = *what;
+    event.object_kind = "hx_peer";
+    if (!actor)
+        event.principal_name = store_replica_name(peers->options.store);
+    return audit_record_make(actor, &event);
 }
 
 /* A refusal is noted, too. */
-static int finish(struct peers *peers, const struct actor *actor, struct deed *deed, int rc) {
-    struct audit_record record = record_of(peers, actor, deed);
-    record.event.result = err_slug(rc);
-    if (rc && audit_store_append(peers->options.store, &record, NULL))
-        metric_add(metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL), 1);
+static int finish(struct peers *peers, const struct audit_record *line, int rc) {
+    if (rc)
+        audit_store_append_outcome(peers->options.store, line, rc);
     return rc;
 }
 
@@ -121,43 +104,41 @@ static int check_trust(const struct hx_peer *peer, struct err *err) {
 }
 
 int peers_put(struct peers *peers, const struct actor *actor, struct hx_peer *wish, struct err *err) {
-    struct deed deed = {.action = "hx_peer.set", .hx_id = wish->hx_id, .reason = wish->url};
-    struct audit_record record;
+    const struct audit_record line =
+        make_line(peers, actor, &(struct audit_event){.action = "hx_peer.set", .object_id = wish->hx_id, .reason = wish->url});
     int rc = hx_peer_check(wish, err);
     if (!rc)
         rc = check_trust(wish, err);
     if (rc)
         return rc;
     wish->updated_at_ms = clock_wall_ms();
-    record = record_of(peers, actor, &deed);
-    rc = finish(peers, actor, &deed, peer_store_put(peers->options.store, wish, &record, err));
+    rc = finish(peers, &line, peer_store_put(peers->options.store, wish, &line, err));
     if (!rc && peers->options.on_set)
         peers->options.on_set(peers->options.on_set_arg);
     return rc;
 }
 
 int peers_remove(struct peers *peers, const struct actor *actor, const char *hx_id, int64_t version_no, struct err *err) {
-    struct deed deed = {.action = "hx_peer.remove", .hx_id = hx_id};
-    const struct audit_record record = record_of(peers, actor, &deed);
-    const struct peer_removal removal = {.hx_id = hx_id, .version_no = version_no, .audit = &record};
-    return finish(peers, actor, &deed, peer_store_delete(peers->options.store, &removal, err));
+    const struct audit_record line =
+        make_line(peers, actor, &(struct audit_event){.action = "hx_peer.remove", .object_id = hx_id});
+    const struct peer_removal removal = {.hx_id = hx_id, .version_no = version_no, .audit = &line};
+    return finish(peers, &line, peer_store_delete(peers->options.store, &removal, err));
 }
 
 /* -- trying ---------------------------------------------------------------------------------------------------------------- */
 
 /* Signs in, stores what came of it, tells news. One that was stopped says nothing of the peer. */
 static int try(struct peers *peers, const struct actor *actor, struct hx_peer *peer, struct err *err) {
-    struct deed deed = {.action = "hx_peer.state", .hx_id = peer->hx_id};
-    struct audit_record record;
+    struct audit_record line;
     bool is_news = false;
     int rc;
     peer_sign_in(peers, peer, &peer->result);
     if (str_eq(peer->result.reason, "stopped"))
         return err_set(err, ERR_CANCELED, "%s", peer->result.detail);
-    record = record_of(peers, actor, &deed);
-    record.event.result = peer->result.state == HX_PEER_OK ? err_slug(0) : "upstream_error";
-    record.event.reason = peer->result.state == HX_PEER_OK ? peer->result.signed_in_as : peer->result.reason;
-    rc = peer_store_save_result(peers->options.store, peer, &record, &is_news, err);
+    line = make_line(peers, actor, &(struct audit_event){.action = "hx_peer.state", .object_id = peer->hx_id});
+    line.event.result = peer->result.state == HX_PEER_OK ? err_slug(0) : "upstream_error";
+    line.event.reason = peer->result.state == HX_PEER_OK ? peer->result.signed_in_as : peer->result.reason;
+    rc = peer_store_save_result(peers->options.store, peer, &line, &is_news, err);
     if (!rc && is_news && peers->options.on_news)
         peers->options.on_news(peers->options.on_news_arg, peer);
     return rc;
@@ -237,9 +218,9 @@ static void send_off(struct peers *peers, const struct hx_peer *peer) {
 }
 
 static int send_all(struct peers *peers, const struct hx_peer_list *list, struct err *err) {
-    _cleanup_free_ char *holder = str_format("replica-%u", store_get_replica(peers->options.store));
+    struct store *store = peers->options.store;
     bool is_mine = false;
-    int rc = holder ? lease_store_acquire(peers->options.store, LEASE_NAME, holder, LEASE_MS, &is_mine, err) : ERR_NOMEM;
+    int rc = lease_store_acquire(store, LEASE_NAME, store_replica_name(store), LEASE_MS, &is_mine, err);
     for (size_t i = 0; !rc && is_mine && i < list->count; i++)
         if (is_due(peers, &list->items[i]))
             send_off(peers, &list->items[i]);
