@@ -43,7 +43,7 @@ int admin_lease_take(struct link *link, struct admin_lease *out, struct err *err
     if (!link_begin_admin(link))
         return refuse("this kaasd", err);
     lease_name(link, name);
-    (void)snprintf(out->holder, sizeof(out->holder), "replica-%u", store_get_replica(store_of(link)));
+    (void)snprintf(out->holder, sizeof(out->holder), "%s", store_replica_name(store_of(link)));
     rc = lease_store_acquire(store_of(link), name, out->holder, TTL_MS, &is_mine, err);
     if (!rc && !is_mine)
         rc = refuse_holder(link, name, err);

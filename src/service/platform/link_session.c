@@ -89,13 +89,16 @@ static int try_newer(struct link_session *s, struct vim_client *client, struct l
 /* A pending credential that vCenter accepted is the one it knows now. If that cannot be written, the next login settles it. The login
  * before this one may have left a session behind. */
 static void settle(struct link_session *s, const struct login_used *used) {
-    struct store *store = platform_options_of(link_platform(s->link))->store;
+    struct platform *platform = link_platform(s->link);
+    struct store *store = platform_options_of(platform)->store;
+    struct audit_record line;
     link_note_strategy(s->link, used->strategy);
     if (used->generation == s->material.pending.generation &&
         !credential_store_promote(store, link_id(s->link), used->generation, NULL, NULL)) {
         link_session_forget(s);
-        platform_audit_finish(link_platform(s->link),
-                              &(struct platform_deed){.action = ROTATION_ACTION, .vcenter_id = link_id(s->link)});
+        line =
+            platform_audit_make(platform, NULL, &(struct audit_event){.action = ROTATION_ACTION, .object_id = link_id(s->link)});
+        platform_audit_finish(platform, &line);
     }
     link_request(s->link, LINK_WORK_SWEEP);
 }

@@ -245,7 +245,8 @@ int ovf_install(struct platform *platform, const struct ovf_install_request *req
     struct ovf_install_result result = {0};
     struct admin_lease lease = {0};
     struct platform_begun begun = {""};
-    struct platform_deed deed = {.action = "vcenter.solution_install", .actor = &request->actor};
+    struct audit_record line =
+        platform_audit_make(platform, &request->actor, &(struct audit_event){.action = "vcenter.solution_install"});
     struct ovf_env env = {0};
     int rc = str_starts(platform_options_of(platform)->public_url, "https://")
                  ? ovf_env_parse(request->environment, request->environment_bytes, &env, err)
@@ -254,15 +255,14 @@ int ovf_install(struct platform *platform, const struct ovf_install_request *req
         rc = find_or_add(platform, request, &env, &result, &link, err);
     if (!rc)
         rc = admin_lease_take(link, &lease, err);
-    deed.vcenter_id = result.vcenter_id[0] ? result.vcenter_id : NULL;
+    line.event.object_id = result.vcenter_id[0] ? result.vcenter_id : NULL;
     if (!rc)
-        rc = platform_audit_begin(platform, &deed, &begun, err);
+        rc = platform_audit_begin(platform, &line, &begun, err);
     if (!rc)
         rc = make_and_post(platform, link, &env, err);
     admin_lease_release(&lease);
-    deed.rc = rc;
-    deed.reason = rc && err ? err->text : NULL;
-    platform_audit_end(platform, &deed, &begun);
+    line.event.reason = rc && err ? err->text : NULL;
+    platform_audit_end(platform, &line, rc, &begun);
     ovf_env_done(&env);
     if (!rc)
         *out = result;

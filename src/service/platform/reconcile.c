@@ -198,14 +198,20 @@ static void add_begun(struct work *w) {
     }
 }
 
+static struct audit_record make_line(const struct work *w, const char *reason) {
+    return platform_audit_make(
+        w->platform, NULL,
+        &(struct audit_event){.action = "vcenter.repair", .object_id = w->vc.id, .object_name = w->vc.name, .reason = reason});
+}
+
 /* What fails is tried again and again, as one deed. */
 static int begin_deed(struct work *w, struct err *err) {
-    const struct platform_deed deed = {.action = "vcenter.repair", .vcenter_id = w->vc.id, .vcenter_name = w->vc.name};
+    const struct audit_record line = make_line(w, NULL);
     if (w->note->state == RECORD_MISSING)
         (void)snprintf(w->note->begun, sizeof(w->note->begun), "%s", WHOLE_RECORD);
     else
         add_begun(w);
-    return platform_audit_begin(w->platform, &deed, &w->begun, err);
+    return platform_audit_begin(w->platform, &line, &w->begun, err);
 }
 
 static int register_again(struct work *w, struct err *err) {
@@ -267,13 +273,11 @@ static int update(struct work *w, struct err *err) {
 
 static void note_repair(struct work *w) {
     struct record_note *note = w->note;
+    struct audit_record line;
     note->repaired_at_ms = clock_wall_ms();
     (void)registration_store_note_repair(w->options->store, w->vc.id, note->repaired_at_ms, note->repaired, NULL);
-    platform_audit_end(
-        w->platform,
-        &(struct platform_deed){
-            .action = "vcenter.repair", .vcenter_id = w->vc.id, .vcenter_name = w->vc.name, .reason = note->repaired},
-        &w->begun);
+    line = make_line(w, note->repaired);
+    platform_audit_end(w->platform, &line, 0, &w->begun);
 }
 
 /* Read back: what vCenter made of it counts, not what we sent. */

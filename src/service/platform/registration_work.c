@@ -199,25 +199,25 @@ static int run_steps(struct registration_work *w, registration_step *const *step
     return rc;
 }
 
-static struct platform_deed deed_of(const struct registration_work *w) {
-    return (struct platform_deed){.action = w->action, .actor = w->actor, .vcenter_id = w->vc.id, .vcenter_name = w->vc.name};
+static struct audit_record make_line(const struct registration_work *w) {
+    return platform_audit_make(w->platform, w->actor,
+                               &(struct audit_event){.action = w->action, .object_id = w->vc.id, .object_name = w->vc.name});
 }
 
 int registration_begin_deed(struct registration_work *w, struct err *err) {
-    const struct platform_deed deed = deed_of(w);
-    return platform_audit_begin(w->platform, &deed, &w->begun, err);
+    const struct audit_record line = make_line(w);
+    return platform_audit_begin(w->platform, &line, &w->begun, err);
 }
 
 /* Whose record was overwritten is in the trail, too. */
 static void note_in_trail(const struct registration_work *w, int rc, const struct err *err) {
-    struct platform_deed deed = deed_of(w);
+    struct audit_record line = make_line(w);
     _cleanup_free_ char *taken =
         w->report->record == RECORD_FOREIGN && w->take_over
             ? str_format("took over the record of %s", w->report->owner ? w->report->owner : "another program")
             : NULL;
-    deed.rc = rc;
-    deed.reason = rc ? err->text : taken;
-    platform_audit_end(w->platform, &deed, &w->begun);
+    line.event.reason = rc ? err->text : taken;
+    platform_audit_end(w->platform, &line, rc, &w->begun);
 }
 
 static void work_done(struct registration_work *w) {

@@ -14,6 +14,7 @@
 #include "str.h"
 #include "x509.h"
 
+#define PASSWORD_ACTION "vcenter.set_password"
 #define SPREAD_PARTS 1000U
 
 bool rotation_is_due(int64_t not_before_ms, int64_t not_after_ms, const char *salt, int64_t now_ms) {
@@ -33,17 +34,20 @@ struct work {
     struct vcenter vc;
     struct login_material have;
     struct login_credential fresh;
-    struct platform_deed deed;   /* without an end */
-    struct platform_begun begun; /* its line */
+    const struct actor *actor;   /* NULL: we by ourselves */
+    struct audit_record line;    /* without an end */
+    struct platform_begun begun; /* its deed */
     bool is_first_part;          /* the next promotion does not end it */
     bool is_noted;               /* how it ended is written */
 };
 
-static int work_begin(struct work *w, struct err *err) {
+static int work_begin(struct work *w, const char *action, struct err *err) {
     struct link *link = w->link;
     int rc;
     w->options = platform_options_of(link_platform(link));
-    rc = w->deed.actor ? admin_lease_await(link, &w->lease, err) : admin_lease_take(link, &w->lease, err);
+    w->line =
+        platform_audit_make(link_platform(link), w->actor, &(struct audit_event){.action = action, .object_id = link_id(link)});
+    rc = w->actor ? admin_lease_await(link, &w->lease, err) : admin_lease_take(link, &w->lease, err);
     if (!rc)
         rc = link_get_info(link, &w->vc, err);
     if (!rc && !w->vc.registered_at_ms) {
@@ -93,17 +97,15 @@ static int prove(struct work *w, const struct login_credential *c, struct err *e
 
 /* Before anything is told to vCenter, or stored of a password. */
 static int begin_deed(struct work *w, struct err *err) {
-    w->deed.vcenter_name = w->vc.name;
-    return platform_audit_begin(link_platform(w->link), &w->deed, &w->begun, err);
+    w->line.event.object_name = w->vc.name;
+    return platform_audit_begin(link_platform(w->link), &w->line, &w->begun, err);
 }
 
 /* How the deed ended is written with it, unless there is more to do. */
 static int promote(struct work *w, const struct login_credential *c, struct err *err) {
-    struct platform_line line;
-    const struct deed_end end = {w->begun.id, &line.record};
-    int rc;
-    platform_audit_line(link_platform(w->link), &w->deed, &line);
-    rc = credential_store_promote(w->options->store, w->vc.id, c->generation, w->is_first_part ? NULL : &end, err);
+    const struct audit_record line = audit_record_now(&w->line, 0);
+    const struct deed_end end = {w->begun.id, &line};
+    int rc = credential_store_promote(w->options->store, w->vc.id, c->generation, w->is_first_part ? NULL : &end, err);
     link_forget_material(w->link);
     if (rc)
         return rc;
@@ -164,10 +166,9 @@ static int refuse_account(const struct work *w, struct err *err) {
 }
 
 static void note_in_trail(struct work *w, int rc, const struct err *why) {
-    w->deed.rc = rc;
-    w->deed.reason = rc ? why->text : NULL;
+    w->line.event.reason = rc ? why->text : NULL;
     if (!w->is_noted)
-        platform_audit_end(link_platform(w->link), &w->deed, &w->begun);
+        platform_audit_end(link_platform(w->link), &w->line, rc, &w->begun);
 }
 
 /* A pending one is finished first. */
@@ -182,9 +183,9 @@ static int replace(struct work *w, struct err *err) {
 }
 
 int rotation_rotate(struct link *link, const struct actor *actor, struct err *err) {
-    struct work w = {.link = link, .deed = {.action = ROTATION_ACTION, .actor = actor, .vcenter_id = link_id(link)}};
+    struct work w = {.link = link, .actor = actor};
     struct err why = {0};
-    int rc = work_begin(&w, &why);
+    int rc = work_begin(&w, ROTATION_ACTION, &why);
     if (!rc && w.have.active.generation && w.have.active.kind != CREDENTIAL_CERTIFICATE)
         rc = refuse_account(&w, &why);
     if (!rc)
@@ -214,9 +215,9 @@ static int take_password(struct work *w, const char *password, struct err *err) 
 }
 
 int rotation_set_password(struct link *link, const char *password, const struct actor *actor, struct err *err) {
-    struct work w = {.link = link, .deed = {.action = "vcenter.set_password", .actor = actor, .vcenter_id = link_id(link)}};
+    struct work w = {.link = link, .actor = actor};
     struct err why = {0};
-    int rc = work_begin(&w, &why);
+    int rc = work_begin(&w, PASSWORD_ACTION, &why);
     if (!rc)
         rc = take_password(&w, password, &why);
     if (rc == ERR_CREDENTIALS) {
@@ -257,10 +258,10 @@ static bool is_due(const struct vcenter *vc, const struct login_credential *c) {
 
 /* With the lease, since what was read before may have been a registration under way. */
 static int finish_or_rotate(struct link *link, struct err *err) {
-    struct work w = {.link = link, .deed = {.action = ROTATION_ACTION, .vcenter_id = link_id(link)}};
+    struct work w = {.link = link};
     struct err why = {0};
     bool is_pending, is_old;
-    int rc = work_begin(&w, &why);
+    int rc = work_begin(&w, ROTATION_ACTION, &why);
     is_pending = !rc && w.have.pending.generation;
     is_old = !rc && !is_pending && is_due(&w.vc, &w.have.active);
     if (is_pending || is_old) /* failures are tried again by the minute, as one deed: log and health tell them */

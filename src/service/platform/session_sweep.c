@@ -13,8 +13,8 @@
 
 char *session_agent(const struct platform *platform, const char *task) {
     const struct platform_options *options = platform_options_of(platform);
-    return str_format(PRODUCT "%s (%s; replica-%u%s%s)", options->version, platform_installation(platform),
-                      store_get_replica(options->store), task ? "; " : "", task ? task : "");
+    return str_format(PRODUCT "%s (%s; %s%s%s)", options->version, platform_installation(platform),
+                      store_replica_name(options->store), task ? "; " : "", task ? task : "");
 }
 
 /* Behind "Harmony-KaaS/<version>"; NULL if it is not ours. */

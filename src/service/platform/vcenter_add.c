@@ -66,35 +66,31 @@ static int explain_known(struct platform *platform, const struct vcenter_add *ad
     return ERR_EXISTS;
 }
 
-static struct platform_deed deed_of_add(const struct vcenter_add *add, const struct vcenter *vc) {
-    return (struct platform_deed){.action = "vcenter.add",
-                                  .actor = &add->actor,
-                                  .vcenter_id = vc->id,
-                                  .vcenter_name = add->name ? add->name : add->address};
+static struct audit_record make_line(struct platform *platform, const struct vcenter_add *add, const struct vcenter *vc) {
+    return platform_audit_make(
+        platform, &add->actor,
+        &(struct audit_event){.action = "vcenter.add", .object_id = vc->id, .object_name = add->name ? add->name : add->address});
 }
 
 static int insert_row(struct platform *platform, const struct vcenter_add *add, const struct vim_about *about, struct vcenter *vc,
                       struct err *err) {
-    struct platform_deed deed;
-    struct platform_line line;
+    struct audit_record line;
     int rc = fill(add, about, vc, err);
     if (rc)
         return rc;
-    deed = deed_of_add(add, vc);
-    platform_audit_line(platform, &deed, &line);
-    rc = vcenter_store_insert(platform_options_of(platform)->store, vc, &line.record, err);
+    line = make_line(platform, add, vc);
+    rc = vcenter_store_insert(platform_options_of(platform)->store, vc, &line, err);
     return rc == ERR_EXISTS ? explain_known(platform, add, about, err) : rc;
 }
 
 /* What was stored is in the trail already; and to look at a certificate is not to add anything. */
 static void note_refused(struct platform *platform, const struct vcenter_add *add, const struct vcenter *vc, int rc,
                          const struct err *why) {
-    struct platform_deed deed = deed_of_add(add, vc);
+    struct audit_record line = make_line(platform, add, vc);
     if (!rc || rc == ERR_CERT_UNCONFIRMED)
         return;
-    deed.rc = rc;
-    deed.reason = why->text;
-    platform_audit(platform, &deed);
+    line.event.reason = why->text;
+    audit_store_append_outcome(platform_options_of(platform)->store, &line, rc);
 }
 
 static int ask_and_insert(struct platform *platform, const struct vcenter_add *add, struct vcenter *vc, struct x509_info *seen,
@@ -136,19 +132,18 @@ int registration_add(struct platform *platform, const struct vcenter_add *add, c
 }
 
 /* *is_removed: the row is gone, and the line in the trail. */
-static int remove_row(struct platform *platform, const struct platform_deed *deed, bool *is_removed, struct err *err) {
+static int remove_row(struct platform *platform, const struct audit_record *line, bool *is_removed, struct err *err) {
     const struct platform_options *options = platform_options_of(platform);
-    const char *id = deed->vcenter_id;
+    const char *id = line->event.object_id;
+    const struct audit_record now = audit_record_now(line, 0);
     struct vcenter *row = NULL;
-    struct platform_line line;
     int rc = vcenter_store_load(options->store, id, &row, err);
     if (!rc && row->registered_at_ms) {
         rc = err_set(err, ERR_CONFLICT, "we are still registered with vCenter %s", row->name);
         (void)err_remedy(err, "run first: kaasctl vcenter unregister %s", row->name);
     }
-    platform_audit_line(platform, deed, &line);
     if (!rc)
-        rc = vcenter_store_delete(options->store, id, clock_wall_ms(), &line.record, err);
+        rc = vcenter_store_delete(options->store, id, now.at_ms, &now, err);
     *is_removed = !rc;
     if (rc == ERR_CONFLICT)
         (void)err_remedy(err, "remove or move the clusters that are placed on it first");
@@ -164,21 +159,21 @@ int registration_remove(struct platform *platform, const char *id, const struct 
     struct admin_lease lease = {0};
     struct vcenter vc = {0};
     struct err why = {0};
-    struct platform_deed deed = {.action = "vcenter.remove", .actor = actor, .vcenter_id = id};
+    struct audit_record line =
+        platform_audit_make(platform, actor, &(struct audit_event){.action = "vcenter.remove", .object_id = id});
     bool is_removed = false;
     int rc = platform_find(platform, id, &link, &why);
     if (!rc)
         rc = link_get_info(link, &vc, &why);
-    deed.vcenter_name = vc.name;
+    line.event.object_name = vc.name;
     if (!rc)
         rc = admin_lease_await(link, &lease, &why);
     if (!rc)
-        rc = remove_row(platform, &deed, &is_removed, &why);
+        rc = remove_row(platform, &line, &is_removed, &why);
     admin_lease_release(&lease);
-    deed.rc = rc;
-    deed.reason = rc ? why.text : NULL;
+    line.event.reason = rc ? why.text : NULL;
     if (!is_removed)
-        platform_audit(platform, &deed);
+        audit_store_append_outcome(platform_options_of(platform)->store, &line, rc);
     vcenter_done(&vc);
     platform_note_written(platform);
     return err_move(err, rc, &why);

@@ -165,22 +165,20 @@ static void hurry(struct platform *platform, const char *id) {
     link_unref(link);
 }
 
-static struct platform_deed deed_of(const char *id, const struct vcenter *row, const struct vcenter_change *change) {
+static struct audit_record make_line(struct platform *platform, const char *id, const struct vcenter *row,
+                                     const struct vcenter_change *change) {
     const bool is_trust = change->pin_sha256 || change->ca_pem;
-    return (struct platform_deed){.action = is_trust ? "vcenter.trust" : "vcenter.change",
-                                  .actor = &change->actor,
-                                  .vcenter_id = id,
-                                  .vcenter_name = row ? row->name : NULL};
+    return platform_audit_make(platform, &change->actor,
+                               &(struct audit_event){.action = is_trust ? "vcenter.trust" : "vcenter.change",
+                                                     .object_id = id,
+                                                     .object_name = row ? row->name : NULL});
 }
 
 static int store_row(struct platform *platform, const struct vcenter *row, const struct vcenter_change *change, bool *is_stored,
                      struct err *err) {
-    const struct platform_deed deed = deed_of(row->id, row, change);
-    struct platform_line line;
+    const struct audit_record line = make_line(platform, row->id, row, change);
     int64_t version_no = 0;
-    int rc;
-    platform_audit_line(platform, &deed, &line);
-    rc = vcenter_store_update(platform_options_of(platform)->store, row, &line.record, &version_no, err);
+    int rc = vcenter_store_update(platform_options_of(platform)->store, row, &line, &version_no, err);
     *is_stored = !rc;
     if (!rc)
         rc = platform_sync(platform, err);
@@ -218,10 +216,9 @@ int vcenter_change(struct platform *platform, const char *id, const struct vcent
     if (!rc)
         rc = store_row(platform, row, change, &is_stored, &why);
     if (!is_stored) {
-        struct platform_deed deed = deed_of(id, row, change);
-        deed.rc = rc;
-        deed.reason = why.text;
-        platform_audit(platform, &deed);
+        struct audit_record line = make_line(platform, id, row, change);
+        line.event.reason = why.text;
+        audit_store_append_outcome(platform_options_of(platform)->store, &line, rc);
     }
     (void)err_move(err, rc, &why);
     vcenter_free(row);

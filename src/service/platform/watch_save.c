@@ -19,38 +19,25 @@ static struct store *store_of(const struct watch *w) {
 
 /* -- the lease ----------------------------------------------------------------------------------------------------------------- */
 
-struct lease_names {
-    char *name, *holder;
-};
-
-static struct lease_names lease_names(const struct watch *w) {
-    return (struct lease_names){str_format("observe:%s", link_id(w->link)),
-                                str_format("replica-%u", store_get_replica(store_of(w)))};
-}
-
-static void lease_names_done(struct lease_names *names) {
-    free(names->name);
-    free(names->holder);
+static char *lease_name(const struct watch *w) {
+    return str_format("observe:%s", link_id(w->link));
 }
 
 static int ask_lease(const struct watch *w, bool *is_mine) {
-    struct lease_names names = lease_names(w);
-    int rc = ERR_NOMEM;
-    if (names.name && names.holder)
-        rc = lease_store_acquire(store_of(w), names.name, names.holder, WATCH_LEASE_MS, is_mine, NULL);
-    lease_names_done(&names);
-    return rc;
+    _cleanup_free_ char *name = lease_name(w);
+    if (!name)
+        return ERR_NOMEM;
+    return lease_store_acquire(store_of(w), name, store_replica_name(store_of(w)), WATCH_LEASE_MS, is_mine, NULL);
 }
 
 /* The other replicas need not wait for its end. With the database away it ends by itself. */
 static void release_lease(struct watch *w) {
-    struct lease_names names;
+    _cleanup_free_ char *name = NULL;
     if (clock_mono_ms() >= w->plan.lease_until_ms || store_away_since_ms(store_of(w)))
         return;
-    names = lease_names(w);
-    if (names.name && names.holder)
-        (void)lease_store_release(store_of(w), names.name, names.holder, NULL);
-    lease_names_done(&names);
+    name = lease_name(w);
+    if (name)
+        (void)lease_store_release(store_of(w), name, store_replica_name(store_of(w)), NULL);
 }
 
 /* -- clusters ------------------------------------------------------------------------------------------------------------------ */
