@@ -214,7 +214,7 @@ static int prove_old(struct api_call *call, const char *old, const char *fresh, 
         (void)err_set(err, ERR_CONFLICT, "you did not sign in with a password that is kept here");
         return err_remedy(err, "change it where it is kept: at the vCenter, or at its source of identities");
     }
-    rc = signon_prove_local(call->api->options.signon, &actor, call->who, old, err);
+    rc = signon_prove_local(call->api->options.signon, &actor, old, err);
     if (!rc && str_eq(old, fresh))
         return err_set(err, ERR_UNPROCESSABLE, "the new password is the old one");
     return rc;

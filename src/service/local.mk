@@ -114,7 +114,6 @@ src_service_libsignon_a_SOURCES = \
     src/service/signon/signon_private.h \
     src/service/signon/signon_rights.h \
     src/service/signon/signon_sessions.h \
-    src/service/signon/signon_trail.h \
     src/service/signon/throttle.c \
     src/service/signon/throttle.h
 noinst_LIBRARIES += src/service/libaccess.a

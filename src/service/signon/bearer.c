@@ -99,13 +99,10 @@ int signon_verify_from(struct signon *s, const char *address, const char *text, 
 
 /* Somebody used an old token: either the owner or a thief holds the newer one, and we cannot tell which. */
 static int revoke_reused(struct signon *s, struct live_session *live, struct err *err) {
-    struct actor nobody = {0};
-    struct signon_audit event = {
-        .action = "session.reuse", .who = live_session_who(live), .source = source_name(live_session_who(live)->source)};
+    const struct actor owner = {.principal = live_session_who(live)};
+    const struct audit_record line = audit_record_make(&owner, &(struct audit_event){.action = "session.reuse"});
     live_session_revoke(live, clock_wall_ms()); /* here at once, even if the database is away */
-    (void)signon_write_end(
-        s, &(struct signon_ending){.sid = live_session_sid(live), .actor = &nobody, .event = &event, .result = ERR_SESSION_ENDED},
-        NULL);
+    (void)signon_write_end(s, live_session_sid(live), &line, ERR_SESSION_ENDED, NULL);
     (void)err_set(err, ERR_SESSION_ENDED, "an old token of this session was used again, so the session was ended");
     return err_remedy(err, "sign in again; if that was not you, somebody had a copy of your token");
 }

@@ -1,7 +1,6 @@
 /* Signing keys over time: rotated by age or on request, published before they sign, deleted after their last token. Layer 4 (service/signon).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
@@ -82,12 +81,13 @@ static int find_key(struct signon *s, const char *kid, struct signon_key *out, s
 
 int signon_rotate_keys(struct signon *s, const struct actor *actor, const struct signon_key_rotation *rotation,
                        struct signon_key *out, struct err *err) {
-    struct signon_audit event = {.action = "signing_key.rotate", .who = actor->principal};
+    struct audit_record line = audit_record_make(actor, &(struct audit_event){.action = "signing_key.rotate"});
     struct signing_key_begun begun = {0};
     int rc = begin(s, rotation, &begun, err);
     if (!rc)
         rc = find_key(s, begun.kid, out, err);
-    signon_audit(s, actor, &event, rc);
+    line.event.source = NULL; /* this action has never told it */
+    signon_audit(s, &line, rc);
     return rc;
 }
 
@@ -135,14 +135,11 @@ static int do_due(struct signon *s, struct err *err) {
 }
 
 int signon_keys_tick(struct signon *s, struct err *err) {
-    _cleanup_free_ char *holder = NULL;
+    const char *holder = store_replica_name(s->options.store);
     bool is_mine = false;
     int rc;
     if (clock_wall_ms() < atomic_load(&s->keys_due_ms))
         return 0;
-    holder = str_format("replica-%u", store_get_replica(s->options.store));
-    if (!holder)
-        return err_set(err, ERR_NOMEM, "out of memory");
     rc = lease_store_acquire(s->options.store, LEASE, holder, LEASE_MS, &is_mine, err);
     if (rc || !is_mine)
         return rc;

@@ -53,34 +53,34 @@ static int enter(struct signon *s, const char *sid, const struct signon_proof *p
 int signon_add_vcenter(struct signon *s, const struct actor *actor, struct live_session *live, struct signon_check *check,
                        struct err *err) {
     const struct signon_proof *proof = signon_check_proof(check);
-    struct signon_audit event = {.action = "session.vcenter.add",
-                                 .who = live_session_who(live),
-                                 .source = source_name(signon_source_of(proof->kind)),
-                                 .vcenter_id = proof->vcenter_id};
+    struct audit_record line = signon_make_line(actor, live_session_who(live),
+                                                &(struct audit_event){.action = "session.vcenter.add",
+                                                                      .source = source_name(signon_source_of(proof->kind)),
+                                                                      .object_kind = "vcenter",
+                                                                      .object_id = proof->vcenter_id});
     struct outcome *outcome = NULL;
     int rc = refuse_first(live, proof->vcenter_id, err);
     if (!rc)
         rc = signon_check_take(check, &outcome, err);
     if (!rc && outcome)
-        rc = signon_check_pace(s, live_session_who(live), &event, err);
+        rc = signon_check_pace(s, live_session_who(live), &line, err);
     if (!rc && outcome)
         rc = enter(s, live_session_sid(live), proof, outcome, err);
-    signon_audit(s, actor, &event, rc);
+    signon_audit(s, &line, rc);
     outcome_unref(outcome);
     return rc;
 }
 
 int signon_remove_vcenter(struct signon *s, const struct actor *actor, struct live_session *live, const char *vcenter_id,
                           struct err *err) {
-    struct signon_audit event = {.action = "session.vcenter.remove",
-                                 .who = live_session_who(live),
-                                 .source = source_name(live_session_who(live)->source),
-                                 .vcenter_id = vcenter_id};
+    const struct audit_record line = signon_make_line(
+        actor, live_session_who(live),
+        &(struct audit_event){.action = "session.vcenter.remove", .object_kind = "vcenter", .object_id = vcenter_id});
     int rc = refuse_first(live, vcenter_id, err);
     if (!rc)
         rc = session_store_remove_vcenter(s->options.store, live_session_sid(live), vcenter_id, err);
     if (!rc)
         rc = signon_apply_session_change(s, live_session_sid(live), err);
-    signon_audit(s, actor, &event, rc);
+    signon_audit(s, &line, rc);
     return rc;
 }

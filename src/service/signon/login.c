@@ -76,38 +76,28 @@ static int look_again(struct signon *s, const void *arg, struct err *err) {
     return err_move(err, rc, &missing);
 }
 
-struct login {
-    const struct actor *actor;
-    struct signon_audit *event;
-    struct principal *who;
-};
-
-/* *login->who gets texts of the user and an id of its own, which the caller frees: it stays alive for the audit trail. */
-static int open_local(struct signon *s, const struct user *user, const struct login *login, struct signon_grant *out,
+/* Opens the session of a local user with this id of a principal. */
+static int open_local(struct signon *s, const struct user *user, char *id, struct audit_record *line, struct signon_grant *out,
                       struct err *err) {
-    struct principal *who = login->who;
-    const struct signon_new_session wanted = {.who = who,
+    const struct principal who = {
+        .id = id, .name = user->name, .full_name = user->full_name, .role = user->role, .source = SOURCE_LOCAL};
+    const struct signon_new_session wanted = {.who = &who,
                                               .lifetime_ms = s->options.session_lifetime_ms,
                                               .must_change_password = user->must_change_password,
-                                              .actor = login->actor,
-                                              .event = login->event,
+                                              .line = line,
                                               .look_again = look_again,
                                               .look_again_arg = user};
-    who->id = str_format("local:%s", user->id);
-    who->name = user->name;
-    who->full_name = user->full_name;
-    who->role = user->role;
-    who->source = SOURCE_LOCAL;
-    if (!who->id)
-        return err_set(err, ERR_NOMEM, "out of memory");
     return signon_open_session(s, &wanted, out, err);
 }
 
 int signon_login_local(struct signon *s, const struct actor *actor, const char *name, const char *password,
                        struct signon_grant *out, struct err *err) {
     struct typed_name typed;
-    struct signon_audit event = {.action = "login", .name = mark_name(s, name, &typed), .source = source_name(SOURCE_LOCAL)};
-    struct principal who = {0}; /* texts of the user, but for the id */
+    _cleanup_free_ char *id = NULL;
+    struct audit_record line = signon_make_line(actor, NULL,
+                                                &(struct audit_event){.action = "login",
+                                                                      .principal_name = mark_name(s, name, &typed),
+                                                                      .source = source_name(SOURCE_LOCAL)});
     struct gate gate = {0};
     struct local_check check = {.name = name, .password = password, .reason = "not looked at: too many attempts before"};
     int rc = gate_open(&gate, s, actor, "local", name, err);
@@ -116,15 +106,15 @@ int signon_login_local(struct signon *s, const struct actor *actor, const char *
         rc = check_local(s, &check, err);
         gate_note(&gate, rc);
     }
-    event.name = check.known ? check.known->name : event.name;
-    event.reason = check.reason;
+    line.event.reason = check.reason;
+    if (check.known)
+        line.event.principal_name = check.known->name;
     if (!rc && check.known) {
-        event.who = &who;
-        rc = open_local(s, check.known, &(struct login){actor, &event, &who}, out, err);
+        line.event.principal_id = id = str_format("local:%s", check.known->id);
+        rc = id ? open_local(s, check.known, id, &line, out, err) : err_set(err, ERR_NOMEM, "out of memory");
     }
     if (rc)
-        signon_audit(s, actor, &event, rc);
-    free(who.id);
+        signon_audit(s, &line, rc);
     gate_done(&gate);
     user_free(check.known);
     return rc;
@@ -140,17 +130,16 @@ static int compare_local(struct signon *s, const struct principal *who, const ch
     return passwd_verify(password, user->password_hash) ? 0 : err_set(err, ERR_CREDENTIALS, "the old password is wrong");
 }
 
-int signon_prove_local(struct signon *s, const struct actor *actor, const struct principal *who, const char *password,
-                       struct err *err) {
-    struct signon_audit event = {.action = "password.prove", .who = who, .source = source_name(SOURCE_LOCAL)};
+int signon_prove_local(struct signon *s, const struct actor *actor, const char *password, struct err *err) {
+    const struct audit_record line = audit_record_make(actor, &(struct audit_event){.action = "password.prove"});
     struct gate gate = {0};
-    int rc = gate_open(&gate, s, actor, "local", who->name, err);
+    int rc = gate_open(&gate, s, actor, "local", actor->principal->name, err);
     if (!rc) {
-        rc = compare_local(s, who, password, err);
+        rc = compare_local(s, actor->principal, password, err);
         gate_note(&gate, rc);
     }
     if (rc)
-        signon_audit(s, actor, &event, rc);
+        signon_audit(s, &line, rc);
     gate_done(&gate);
     return rc;
 }
@@ -181,25 +170,27 @@ static int64_t lifetime_of(const struct signon *s, const struct signon_proof *pr
 int signon_login_vcenter(struct signon *s, const struct actor *actor, struct signon_check *check, struct signon_grant *out,
                          struct err *err) {
     const struct signon_proof *proof = signon_check_proof(check);
-    struct signon_audit event = {.action = "login",
-                                 .name = proof->user,
-                                 .acting_id = proof->acting_id,
-                                 .source = source_name(signon_source_of(proof->kind)),
-                                 .vcenter_id = proof->vcenter_id};
+    const struct audit_event event = {.action = "login",
+                                      .principal_name = proof->user,
+                                      .acting_id = proof->acting_id,
+                                      .source = source_name(signon_source_of(proof->kind)),
+                                      .object_kind = "vcenter",
+                                      .object_id = proof->vcenter_id};
+    struct audit_record line = signon_make_line(actor, NULL, &event);
     struct outcome *outcome = NULL;
     struct principal who = {0}; /* texts of proof and outcome, but for the id */
     int rc = signon_check_take(check, &outcome, err);
     if (!rc && outcome) {
         rc = name_person(proof, outcome, &who, err);
-        event.who = &who;
+        line = signon_make_line(actor, &who, &event);
     }
     if (!rc && outcome) {
         struct signon_new_session wanted = {
-            .who = &who, .lifetime_ms = lifetime_of(s, proof), .rights = outcome->rights, .actor = actor, .event = &event};
+            .who = &who, .lifetime_ms = lifetime_of(s, proof), .rights = outcome->rights, .line = &line};
         rc = signon_open_session(s, &wanted, out, err);
     }
     if (rc)
-        signon_audit(s, actor, &event, rc);
+        signon_audit(s, &line, rc);
     free(who.id);
     outcome_unref(outcome);
     return rc;

@@ -54,14 +54,11 @@ static void note_silent(struct walk *walk, const char *directory) {
 }
 
 static void end_session(struct signon *s, struct live_session *live, const struct err *why) {
-    static const struct actor nobody;
-    const struct principal *who = live_session_who(live);
-    const struct signon_audit event = {
-        .action = "session.end", .who = who, .source = source_name(who->source), .reason = why->text};
+    const struct actor person = {.principal = live_session_who(live)};
+    const struct audit_record line =
+        audit_record_make(&person, &(struct audit_event){.action = "session.end", .reason = why->text});
     live_session_revoke(live, clock_wall_ms()); /* here at once, even if the database is away */
-    (void)signon_write_end(
-        s, &(struct signon_ending){.sid = live_session_sid(live), .actor = &nobody, .event = &event, .result = ERR_SESSION_ENDED},
-        NULL);
+    (void)signon_write_end(s, live_session_sid(live), &line, ERR_SESSION_ENDED, NULL);
 }
 
 static void take_groups(struct signon *s, struct live_session *live, const struct group_set *groups, const char *mark) {

@@ -27,12 +27,13 @@ static const char *way_of(const char *where, char buffer[WAY_BYTES]) {
 
 void signon_note_refusal(struct signon *s, const struct actor *actor, const struct signon_refusal *what) {
     char way[WAY_BYTES];
-    const struct signon_audit event = {.action = "login",
-                                       .name = what->user,
-                                       .acting_id = what->acting_id,
-                                       .source = way_of(what->where, way),
-                                       .reason = what->reason};
-    signon_audit(s, actor, &event, what->rc);
+    const struct audit_event event = {.action = "login",
+                                      .principal_name = what->user,
+                                      .acting_id = what->acting_id,
+                                      .source = way_of(what->where, way),
+                                      .reason = what->reason};
+    const struct audit_record line = signon_make_line(actor, NULL, &event);
+    signon_audit(s, &line, what->rc);
 }
 
 int signon_admit_password(struct signon *s, const struct actor *actor, const struct signon_password *given, struct err *err) {
@@ -113,24 +114,23 @@ int signon_login_person(struct signon *s, const struct actor *actor, const struc
     const struct principal who = principal_of(person);
     _cleanup_free_ char *reason = NULL;
     const struct session_once once = {.digest = person->proof_digest, .until_ms = person->proof_until_ms};
-    struct signon_audit event = {.action = "login", .who = &who, .source = source_name(person->source)};
+    struct audit_record line = signon_make_line(actor, &who, &(struct audit_event){.action = "login"});
     int rc = check_role(s, person, groups, err);
     if (rc)
-        event.reason = reason = describe_groups(groups);
+        line.event.reason = reason = describe_groups(groups);
     if (!rc)
         rc = open_person(s,
                          &(struct signon_new_session){.who = &who,
                                                       .lifetime_ms = lifetime_of(s, person),
-                                                      .actor = actor,
-                                                      .event = &event,
+                                                      .line = &line,
                                                       .groups = groups,
                                                       .directory_mark = person->directory_mark,
                                                       .once = once.digest ? &once : NULL},
                          out, err);
     if (rc == ERR_CREDENTIALS && once.digest)
-        event.reason = "replay";
+        line.event.reason = "replay";
     if (rc)
-        signon_audit(s, actor, &event, rc);
+        signon_audit(s, &line, rc);
     return rc;
 }
 

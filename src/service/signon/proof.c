@@ -305,8 +305,9 @@ int signon_check_take(struct signon_check *c, struct outcome **out, struct err *
 
 int signon_refuse_unasked(struct signon *s, const struct actor *actor, const struct signon_proof *proof, const char *reason,
                           struct err *err) {
-    const struct signon_audit event = {
-        .action = "login", .name = proof->user, .source = source_name(signon_source_of(proof->kind)), .reason = reason};
+    const struct audit_event event = {
+        .action = "login", .principal_name = proof->user, .source = source_name(signon_source_of(proof->kind)), .reason = reason};
+    const struct audit_record line = signon_make_line(actor, NULL, &event);
     struct gate gate = {0};
     int rc = open_gate(&gate, s, actor, proof, err);
     if (!rc) {
@@ -314,7 +315,7 @@ int signon_refuse_unasked(struct signon *s, const struct actor *actor, const str
         gate_note(&gate, rc);
     }
     gate_done(&gate);
-    signon_audit(s, actor, &event, rc);
+    signon_audit(s, &line, rc);
     return rc;
 }
 

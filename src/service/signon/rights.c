@@ -69,7 +69,7 @@ static void push_note(struct signon *s, struct grace_note *note) {
     (void)pthread_mutex_unlock(&s->lock);
     if (has_room)
         return;
-    signon_count_lost_audit();
+    metric_add(audit_store_lost(), 1);
     free_note(note);
 }
 
@@ -106,14 +106,13 @@ void signon_write_notes(struct signon *s) {
     struct grace_note *note = take_notes(s);
     while (note) {
         struct grace_note *next = note->next;
-        const struct actor actor = {.address = note->address, .request_id = note->request_id};
-        const struct principal *who = live_session_who(note->live);
-        const struct signon_audit event = {.action = "rights.grace",
-                                           .who = who,
-                                           .source = source_name(who->source),
-                                           .vcenter_id = note->vcenter_id,
-                                           .at_ms = note->at_ms};
-        signon_audit(s, &actor, &event, 0);
+        const struct actor actor = {
+            .principal = live_session_who(note->live), .address = note->address, .request_id = note->request_id};
+        struct audit_record line = audit_record_make(
+            &actor, &(struct audit_event){.action = "rights.grace", .object_kind = "vcenter", .object_id = note->vcenter_id});
+        line.at_ms = note->at_ms;
+        if (audit_store_append(s->options.store, &line, NULL))
+            metric_add(audit_store_lost(), 1);
         free_note(note);
         note = next;
     }

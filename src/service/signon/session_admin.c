@@ -148,14 +148,16 @@ int signon_end_session(struct signon *s, const struct actor *actor, const char *
     const struct session_query query = {.now_ms = clock_wall_ms(), .handle = handle, .limit = 1};
     _cleanup_session_list_ struct session_list list = {0};
     _cleanup_(live_session_unref) struct live_session *live = NULL;
-    struct signon_audit event = {.action = "session.end", .who = actor->principal, .source = NULL, .object_kind = "principal"};
+    struct audit_record line;
     int rc = session_store_list(s->options.store, &query, &list, err);
     if (rc)
         return rc;
     if (!list.count)
         return err_set(err, ERR_NOT_FOUND, "there is no such session; it may have ended");
-    event.object_id = list.items[0].who.id;
-    rc = signon_write_end(s, &(struct signon_ending){.sid = list.items[0].sid, .actor = actor, .event = &event}, err);
+    line = audit_record_make(
+        actor, &(struct audit_event){.action = "session.end", .object_kind = "principal", .object_id = list.items[0].who.id});
+    line.event.source = NULL; /* this action has never told it */
+    rc = signon_write_end(s, list.items[0].sid, &line, 0, err);
     if (rc)
         return rc;
     live = session_table_find(s->table, list.items[0].sid);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "audit_notes.h"
-#include "audit_store.h"
 #include "clock.h"
 #include "metric.h"
 #include "net_addr.h"
@@ -311,22 +310,10 @@ static int enter_session(struct signon *s, struct session *row, unsigned told, c
     return signon_issue(s, live, jti, out, err);
 }
 
-static struct audit_record make_line(const struct actor *actor, const struct signon_audit *event, int rc) {
-    const struct principal *who = event->who;
-    return (struct audit_record){
-        .at_ms = event->at_ms ? event->at_ms : clock_wall_ms(),
-        .event = {.action = event->action,
-                  .principal_id = who ? who->id : NULL,
-                  .principal_name = who ? who->name : event->name,
-                  .acting_id = who && who->acting_id ? who->acting_id : event->acting_id,
-                  .source = event->source,
-                  .object_kind = event->vcenter_id ? "vcenter" : event->object_kind,
-                  .object_id = event->vcenter_id ? event->vcenter_id : event->object_id,
-                  .address = actor->address,
-                  .request_id = actor->request_id,
-                  .result = err_slug(rc),
-                  .reason = event->reason},
-    };
+struct audit_record signon_make_line(const struct actor *actor, const struct principal *who, const struct audit_event *what) {
+    struct actor as = *actor;
+    as.principal = who;
+    return audit_record_make(&as, what);
 }
 
 /* The trail must not: a database that took neither for the line's sake gets what it is about alone. Where it is away or busy nothing is tried
@@ -340,14 +327,14 @@ static int write_session_alone(struct signon *s, const struct session *row, cons
     if (!rc)
         rc = session_store_insert(s->options.store, row, atomic_load(&s->sessions_max), err);
     if (!rc)
-        signon_count_lost_audit();
+        metric_add(audit_store_lost(), 1);
     return rc;
 }
 
 static int write_session(struct signon *s, const struct session *row, const struct signon_new_session *wanted, struct err *err) {
-    const struct audit_record line = make_line(wanted->actor, wanted->event, 0);
     struct err why = {0};
     const struct session_once *once = wanted->once;
+    const struct audit_record line = audit_record_now(wanted->line, 0);
     const struct session_opening opening = {
         .session = row, .line = &line, .once = once, .live_max = atomic_load(&s->sessions_max)};
     int rc = session_store_open(s->options.store, &opening, &why);
@@ -358,7 +345,7 @@ static int write_session(struct signon *s, const struct session *row, const stru
     return err_move(err, rc, &why);
 }
 
-int signon_check_pace(struct signon *s, const struct principal *who, struct signon_audit *event, struct err *err) {
+int signon_check_pace(struct signon *s, const struct principal *who, struct audit_record *line, struct err *err) {
     const unsigned per_s = atomic_load(&s->per_s);
     const struct throttle_pace pace = {.burst = (int64_t)SIGNON_BURST_S * per_s, .every_ms = per_s ? 1000 / per_s : 0};
     struct throttle_key key = {.kind = 'g'};
@@ -374,7 +361,7 @@ int signon_check_pace(struct signon *s, const struct principal *who, struct sign
         throttle_spend(s->pace, &key, &pace);
         return 0;
     }
-    event->reason = "more sign-ons than auth.signon_rate allows";
+    line->event.reason = "more sign-ons than auth.signon_rate allows";
     (void)err_set(err, ERR_TOO_MANY, "you have signed on too many times within a short while; wait before the next one");
     (void)err_remedy(err, "use the token for further requests and refresh it, instead of signing on for each");
     if (err)
@@ -388,7 +375,7 @@ int signon_open_session(struct signon *s, const struct signon_new_session *wante
     struct session *row = NULL;
     char sid[sizeof(row->sid)];
     unsigned told;
-    int rc = signon_check_pace(s, wanted->who, wanted->event, err);
+    int rc = signon_check_pace(s, wanted->who, wanted->line, err);
     uuid_new(sid);
     if (!rc)
         rc = make_row(wanted, sid, &row, err);
@@ -411,10 +398,10 @@ int signon_open_session(struct signon *s, const struct signon_new_session *wante
 }
 
 /* A party may have so many lines of its own, and all together: refusals cost those who cause them nothing. */
-static bool has_line(struct signon *s, const struct actor *actor) {
+static bool has_line(struct signon *s, const char *address) {
     static const struct throttle_pace own_pace = {50, 2000}, all_pace = {1000, 100};
     static const struct throttle_key all = {.kind = 'L'};
-    const struct throttle_key own = {.kind = 'l', .party = net_party(actor->address)};
+    const struct throttle_key own = {.kind = 'l', .party = net_party(address)};
     if (throttle_pace_ms(s->throttle, &own, &own_pace) || throttle_pace_ms(s->throttle, &all, &all_pace))
         return false;
     throttle_spend(s->throttle, &own, &own_pace);
@@ -424,30 +411,25 @@ static bool has_line(struct signon *s, const struct actor *actor) {
 
 /* The trail must not stand in the way of the thing it describes: what cannot be written is counted. Attempts that come too fast are noted, without a
  * transaction for each. */
-void signon_audit(struct signon *s, const struct actor *actor, const struct signon_audit *event, int rc) {
-    const struct audit_record line = make_line(actor, event, rc);
-    if (rc == ERR_TOO_MANY || (rc && !has_line(s, actor)))
-        audit_store_note(s->options.store, &line.event);
-    else if (audit_store_append(s->options.store, &line, NULL))
-        signon_count_lost_audit();
+void signon_audit(struct signon *s, const struct audit_record *line, int rc) {
+    const struct audit_record now = audit_record_now(line, rc);
+    if (rc == ERR_TOO_MANY || (rc && !has_line(s, now.event.address)))
+        audit_store_note(s->options.store, &now.event);
+    else
+        audit_store_append_outcome(s->options.store, line, rc);
 }
 
-int signon_write_end(struct signon *s, const struct signon_ending *ending, struct err *err) {
-    const struct audit_record line = make_line(ending->actor, ending->event, ending->result);
-    const int64_t now_ms = clock_wall_ms();
+int signon_write_end(struct signon *s, const char *sid, const struct audit_record *line, int result, struct err *err) {
+    const struct audit_record ended = audit_record_now(line, result);
     struct err why = {0};
-    int rc = session_store_revoke(s->options.store, ending->sid, now_ms, &line, &why);
+    int rc = session_store_revoke(s->options.store, sid, ended.at_ms, &ended, &why);
     if (line_stands_in_the_way(rc)) {
-        signon_count_lost_audit();
-        return session_store_revoke(s->options.store, ending->sid, now_ms, NULL, err);
+        metric_add(audit_store_lost(), 1);
+        return session_store_revoke(s->options.store, sid, ended.at_ms, NULL, err);
     }
     if (rc)
-        signon_audit(s, ending->actor, ending->event, ending->result ? ending->result : rc);
+        signon_audit(s, line, result ? result : rc);
     return err_move(err, rc, &why);
-}
-
-void signon_count_lost_audit(void) {
-    metric_add(metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL), 1);
 }
 
 static int reload(struct signon *s, const char *sid, struct session **row, struct live_session **live, struct err *err) {
@@ -495,9 +477,8 @@ int signon_logout(struct signon *s, const struct actor *actor, const char *sid, 
     struct live_session *live = session_table_find(s->table, sid);
     if (!live)
         return session_store_revoke(s->options.store, sid, clock_wall_ms(), NULL, err);
-    const struct signon_audit event = {
-        .action = "logout", .who = live_session_who(live), .source = source_name(live_session_who(live)->source)};
-    int rc = signon_write_end(s, &(struct signon_ending){.sid = sid, .actor = actor, .event = &event}, err);
+    const struct audit_record line = signon_make_line(actor, live_session_who(live), &(struct audit_event){.action = "logout"});
+    int rc = signon_write_end(s, sid, &line, 0, err);
     if (!rc)
         live_session_revoke(live, clock_wall_ms());
     live_session_unref(live);

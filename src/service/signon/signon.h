@@ -102,8 +102,7 @@ int signon_login_local(struct signon *signon, const struct actor *actor, const c
                        struct signon_grant *out, struct err *err);
 
 /* Does the signed-in local user know the password? Slowed down as a sign-on. Blocks (hashing). ERR_CREDENTIALS, ERR_TOO_MANY. */
-int signon_prove_local(struct signon *signon, const struct actor *actor, const struct principal *who, const char *password,
-                       struct err *err);
+int signon_prove_local(struct signon *signon, const struct actor *actor, const char *password, struct err *err);
 
 /* Signs in by a proof whose check was waited for. Blocks (database). What the check ended with; extension sessions give ERR_FORBIDDEN. */
 int signon_login_vcenter(struct signon *signon, const struct actor *actor, struct signon_check *check, struct signon_grant *out,

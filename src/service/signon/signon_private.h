@@ -6,12 +6,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "audit_store.h"
 #include "flight.h"
 #include "live_session.h"
 #include "rights_board.h"
 #include "role_rules.h"
 #include "signon.h"
-#include "signon_trail.h"
 #include "store.h"
 #include "throttle.h"
 #include "token.h"
@@ -99,9 +99,19 @@ int gate_check(const struct gate *gate, struct err *err);
 void gate_note(const struct gate *gate, int rc);
 void gate_done(struct gate *gate);
 
+/* The line about `who` (NULL: not known), who does `what` by the request of `actor`. Texts are borrowed. */
+struct audit_record signon_make_line(const struct actor *actor, const struct principal *who, const struct audit_event *what);
+
+/* Writes the line, as of now, with the outcome `rc`; a failure is not the caller's. */
+void signon_audit(struct signon *signon, const struct audit_record *line, int rc);
+
+/* Ends a session in the database, with its line in the same transaction: with `result`, or with the failure where that is 0. In memory it is the
+ * caller's to end. Errors of session_store_revoke. */
+int signon_write_end(struct signon *signon, const char *sid, const struct audit_record *line, int result, struct err *err);
+
 /* Lets a good proof of somebody pass, or not so fast (struct signon_limits); counted as session_store_open counts sessions. To be asked when it was found good, so
- * that nobody can use up what others may. ERR_TOO_MANY, and then the event has it as its reason. */
-int signon_check_pace(struct signon *signon, const struct principal *who, struct signon_audit *event, struct err *err);
+ * that nobody can use up what others may. ERR_TOO_MANY, and then the line has it as its reason. */
+int signon_check_pace(struct signon *signon, const struct principal *who, struct audit_record *line, struct err *err);
 
 /* Makes the session row, its line in the audit trail (of success) and its first token for a principal, which is copied. */
 struct signon_new_session {
@@ -109,8 +119,7 @@ struct signon_new_session {
     int64_t lifetime_ms;
     struct shared_objects *rights; /* what the vCenter of `who` said; NULL: none */
     bool must_change_password;
-    const struct actor *actor;      /* for the line in the audit trail, which is written with the session */
-    struct signon_audit *event;     /* gets a reason where there is one that is not for the answer */
+    struct audit_record *line;      /* written with the session; gets a reason where there is one that is not for the answer */
     const struct group_set *groups; /* sealed; NULL: none */
     const char *directory_mark;
     const struct session_once *once; /* the proof works once only; NULL: it may be used again */
