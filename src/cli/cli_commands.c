@@ -659,6 +659,31 @@ COLUMNS session_list[] = {
     END,
 };
 
+COLUMNS whoami_columns[] = {
+    {"Name", "name"},
+    {"Id", "id"},
+    {"Role", "role"},
+    {"Source", "source"},
+    {"Signed in by", "method"},
+    {"Must change password", "must_change_password", show_yes_no},
+    {"Signed in at", "signed_in_at", show_time},
+    {"Session ends", "session_expires_at", show_time},
+    END,
+};
+
+COLUMNS kerberos_columns[] = {
+    {"Configured", "configured", show_yes_no},
+    {"Usable", "usable", show_yes_no},
+    {"Problem", "problem"},
+    {"Remedy", "remedy"},
+    {"Newest key version", "newest_kvno"},
+    {"Realms", "realms", show_words},
+    {"Channel bindings", "channel_bindings"},
+    {"PAC required", "require_pac", show_yes_no},
+    {"Live check", "live_check"},
+    END,
+};
+
 /* -- the table ------------------------------------------------------------------------------------------------------------- */
 
 const struct cli_command cli_commands[] = {
@@ -754,10 +779,13 @@ const struct cli_command cli_commands[] = {
     {"role-mapping", "remove", "ID|SUBJECT|NAME", "take a role away", .run = cmd_role_mapping_remove},
     {"ldap", "list", "", "list the directories that people sign in by", .call = "GET /v2/ldap", .list = ldap_list},
     {"ldap", "show", "NAME", "show a directory, and how it is", .call = "GET /v2/ldap/{1}", .object = ldap_columns},
-    {"ldap", "set", "NAME", "add a directory, or change one", .options = ldap_set_options, .object = ldap_columns,
-     .run = cmd_ldap_set},
-    {"ldap", "test", "NAME [USER]", "walk to each server step by step, with a remedy for each failure", .run = cmd_ldap_test},
-    {"ldap", "remove", "NAME", "remove a directory", .run = cmd_ldap_remove},
+    {"ldap", "set", "NAME", "add a directory, or change one", .options = ldap_set_options, .call = "PATCH /v2/ldap/{1}",
+     .has_secret = true, .if_empty = "nothing to set: see kaasctl ldap set --help", .object = ldap_columns, .run = cmd_ldap_set},
+    {"ldap", "test", "NAME [USER]", "walk to each server step by step, with a remedy for each failure",
+     .call = "POST /v2/ldap/{1}/test", .more = cmd_ldap_test, .tell = cmd_ldap_tell_test},
+    {"ldap", "remove", "NAME", "remove a directory", .call = "DELETE /v2/ldap/{1}",
+     .question = "Remove directory {1}? Who signed in by it is signed out. Type yes: ", .says = "removed directory {1}",
+     .run = cmd_ldap_remove},
     {"audit", "list", "", "list who did what, newest first", .options = audit_list_options, .call = "GET /v2/audit",
      .list = audit_list, .lines = 100},
     {"audit", "actions", "", "list the kinds of deeds that are written down", .run = cmd_audit_actions},
@@ -769,7 +797,8 @@ const struct cli_command cli_commands[] = {
     {"session", "list", "", "list who is signed in", .options = session_options, .call = "GET /v2/sessions",
      .list = session_list},
     {"session", "end", "[ID]", "end a session, or all of a person", .options = session_options, .run = cmd_session_end},
-    {"kerberos", "status", "", "show what is in the keytab, and whether it can be used", .run = cmd_kerberos_status},
+    {"kerberos", "status", "", "show what is in the keytab, and whether it can be used", .call = "GET /v2/kerberos",
+     .object = kerberos_columns, .tell = cmd_kerberos_tell},
     {"key", "list", "", "list the keys that sign tokens", .run = cmd_key_list},
     {"key", "master", "", "show which master keys seal secrets, and which replicas hold them", .run = cmd_key_master},
     {"key", "rotate-master", "", "seal all secrets with a new master key", .run = cmd_key_rotate_master},
@@ -777,8 +806,8 @@ const struct cli_command cli_commands[] = {
      .run = cmd_key_remove_master},
     {"key", "rotate-signing", "", "sign tokens with a new key", .options = rotate_signing_options, .run = cmd_key_rotate_signing},
     {"doctor", NULL, "", "look for what is wrong, with a remedy for each finding", .options = doctor_options, .run = cmd_doctor},
-    {"health", NULL, "", "health of kaasd in detail", .run = cmd_health},
+    {"health", NULL, "", "health of kaasd in detail", .call = "GET /v2/health", .tell = cmd_health_tell},
     {"version", NULL, "", "versions of kaasctl and kaasd", .run = cmd_version},
-    {"whoami", NULL, "", "who you are to kaasd", .run = cmd_whoami},
+    {"whoami", NULL, "", "who you are to kaasd", .call = "GET /v2/whoami", .object = whoami_columns, .tell = cmd_whoami_tell},
     END,
 };

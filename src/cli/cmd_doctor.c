@@ -1,16 +1,324 @@
-/* kaasctl doctor: looking for what is wrong, step by step. Layer 6 (cli). The steps of a vCenter are kaasd's.
- * SPDX-License-Identifier: GPL-3.0-or-later */
+/* kaasctl doctor, health, version and kerberos: whether all is well, and a remedy where it is not. Layer 6 (cli). The steps of a vCenter are kaasd's.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Findings are JSON objects as those of POST /v2/vcenters/{id}/doctor. */
+#include <config.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/timex.h>
+#include <time.h>
+
 #include "cli_address.h"
 #include "cli_command.h"
-#include "cli_doctor_local.h"
-#include "cli_find.h"
 #include "cli_findings.h"
-#include "cli_show.h"
+#include "clock.h"
+#include "db_settings.h"
+#include "http_client.h"
+#include "net_look.h"
+#include "setup_check.h"
+#include "store_schema.h"
 #include "str.h"
+#include "x509.h"
+
+#define LOOK_LIMIT_MS 5000L
+#define DAY_MS (24LL * 3600 * 1000)
+
+struct cmd_doctor_finding {
+    const char *step, *title, *status;
+    char text[1024], remedy[512];
+};
+
+static void cmd_doctor_add(json_t *findings, const struct cmd_doctor_finding *f) {
+    json_t *object = json_object();
+    json_put_string(object, "step", f->step);
+    json_put_string(object, "title", f->title);
+    json_put_string(object, "status", f->status);
+    json_put_string(object, "finding", f->text);
+    (void)json_object_set_new(object, "remedy", *f->remedy ? json_string(f->remedy) : json_null());
+    (void)json_array_append_new(findings, object);
+}
+
+static void cmd_doctor_say(struct cmd_doctor_finding *f, const char *status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void cmd_doctor_say(struct cmd_doctor_finding *f, const char *status, const char *fmt, ...) {
+    va_list args;
+    f->status = status;
+    va_start(args, fmt);
+    (void)vsnprintf(f->text, sizeof(f->text), fmt, args);
+    va_end(args);
+}
+
+static void cmd_doctor_advise(struct cmd_doctor_finding *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void cmd_doctor_advise(struct cmd_doctor_finding *f, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(f->remedy, sizeof(f->remedy), fmt, args);
+    va_end(args);
+}
+
+static void cmd_doctor_say_error(struct cmd_doctor_finding *f, const struct err *err) {
+    cmd_doctor_say(f, "failed", "%s", err->text);
+    cmd_doctor_advise(f, "%s", err->remedy);
+}
+
+/* -- an address ------------------------------------------------------------------------------------------------------------- */
+
+static bool cmd_doctor_look_name(json_t *findings, const char *host, struct net_addresses *out) {
+    struct cmd_doctor_finding f = {.step = "name", .title = "Name resolution"};
+    _cleanup_strbuf_ struct strbuf list;
+    struct err err = {0};
+    int rc = net_lookup_name(host, LOOK_LIMIT_MS, out, &err);
+    strbuf_init(&list, 512);
+    if (rc) {
+        cmd_doctor_say_error(&f, &err);
+        cmd_doctor_advise(&f, "on this host try: getent hosts %.250s", host);
+    } else {
+        for (size_t i = 0; i < out->count; i++)
+            strbuf_addf(&list, "%s%s", i ? ", " : "", out->items[i]);
+        cmd_doctor_say(&f, "ok", "%s is %s", host, list.data);
+    }
+    cmd_doctor_add(findings, &f);
+    return !rc;
+}
+
+static bool cmd_doctor_look_port(json_t *findings, const struct net_addresses *addresses, unsigned port) {
+    struct cmd_doctor_finding f = {.step = "port", .title = "Port"};
+    struct err err = {0};
+    int rc = ERR_UNREACHABLE;
+    for (size_t i = 0; rc && i < addresses->count; i++) {
+        rc = net_probe_port(addresses->items[i], port, LOOK_LIMIT_MS, &err);
+        if (!rc)
+            cmd_doctor_say(&f, "ok", "%s accepts connections on port %u", addresses->items[i], port);
+    }
+    if (rc) {
+        cmd_doctor_say_error(&f, &err);
+        cmd_doctor_advise(&f, "see whether a service runs there, and open TCP port %u from this host", port);
+    }
+    cmd_doctor_add(findings, &f);
+    return !rc;
+}
+
+/* "valid until", and how to judge it. */
+static const char *cmd_doctor_judge_expiry(const struct x509_info *info, char *words, size_t n) {
+    int64_t left_ms = info->not_after_ms - clock_wall_ms();
+    time_t seconds = (time_t)(info->not_after_ms / 1000);
+    char at[32] = "?";
+    struct tm parts;
+    if (gmtime_r(&seconds, &parts))
+        (void)strftime(at, sizeof(at), "%Y-%m-%d %H:%M:%S UTC", &parts);
+    (void)snprintf(words, n, "%s %s", left_ms < 0 ? "expired on" : "valid until", at);
+    return left_ms < 0 ? "failed" : left_ms < X509_EXPIRY_WARNING_DAYS * DAY_MS ? "warning" : "ok";
+}
+
+static void cmd_doctor_look_at(json_t *findings, const char *host, unsigned port) {
+    struct cmd_doctor_finding f = {.step = "tls", .title = "TLS certificate"};
+    struct net_addresses addresses = {.count = 0};
+    char sha[X509_THUMBPRINT_TEXT_BYTES], expiry[80];
+    struct x509_info info = {0};
+    struct err err = {0};
+    if (!cmd_doctor_look_name(findings, host, &addresses) || !cmd_doctor_look_port(findings, &addresses, port))
+        return;
+    if (x509_lookup_server(host, port, LOOK_LIMIT_MS, &info, &err)) {
+        cmd_doctor_say_error(&f, &err);
+    } else {
+        x509_thumbprint_text(info.sha256, sha);
+        cmd_doctor_say(&f, cmd_doctor_judge_expiry(&info, expiry, sizeof(expiry)),
+                       "SHA-256 %s; %.200s, issued by %.200s, for %.200s, %s", sha, info.subject, info.issuer,
+                       *info.san ? info.san : "no name", expiry);
+        cmd_doctor_advise(&f, "compare the SHA-256 at the server itself before you trust it");
+    }
+    cmd_doctor_add(findings, &f);
+    x509_info_done(&info);
+}
+
+/* -- this host --------------------------------------------------------------------------------------------------------------- */
+
+static bool cmd_doctor_look_config(struct cli *cli, json_t *findings) {
+    struct cmd_doctor_finding f = {.step = "configuration", .title = "Configuration"};
+    _cleanup_strbuf_ struct strbuf told;
+    struct setup_user user = {.is_other = false};
+    struct err err = {0};
+    int rc = cli_load_config(cli, &err);
+    strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);
+    if (!rc)
+        rc = setup_find_user(NULL, &user, &err);
+    if (!rc)
+        rc = setup_check_as(&user, cli_config_path(cli), &told, &err);
+    if (rc && !told.len)
+        cmd_doctor_say_error(&f, &err);
+    else if (told.len)
+        cmd_doctor_say(&f, rc ? "failed" : "warning", "%.900s", told.data);
+    else
+        cmd_doctor_say(&f, "ok", "%s is valid for the user %s", cli_config_path(cli), user.name);
+    if (!str_eq(f.status, "ok"))
+        cmd_doctor_advise(&f, "mend it, then: kaasctl config check");
+    cli->is_quiet_error = false;
+    cmd_doctor_add(findings, &f);
+    return cli->has_config;
+}
+
+static void cmd_doctor_look_database(struct cli *cli, json_t *findings) {
+    struct cmd_doctor_finding f = {.step = "database", .title = "Database"};
+    _cleanup_(store_free) struct store *store = NULL;
+    struct err err = {0};
+    int rc = db_settings_open(&cli->config, cli_config_path(cli), DB_ACCOUNT_RUNTIME, &store, &err);
+    if (!rc)
+        rc = store_check_schema(store, store_schema_builtin(), &err);
+    if (rc)
+        cmd_doctor_say_error(&f, &err);
+    else
+        cmd_doctor_say(&f, "ok", "database %s answers, its schema fits version %s", cli->config.database_name, PACKAGE_VERSION);
+    cmd_doctor_add(findings, &f);
+}
+
+/* The kernel knows whether somebody keeps its clock right (adjtimex(2)). */
+static void cmd_doctor_look_clock(json_t *findings) {
+    struct cmd_doctor_finding f = {.step = "clock", .title = "Clock"};
+    struct timex state = {.modes = 0};
+    if (adjtimex(&state) < 0) {
+        cmd_doctor_say(&f, "skipped", "the kernel does not tell whether the clock is kept right");
+    } else if (state.status & STA_UNSYNC) {
+        cmd_doctor_say(&f, "warning", "nothing keeps this host's clock right");
+        cmd_doctor_advise(&f, "run a time service (systemd-timesyncd, chrony); in a container the host's counts");
+    } else {
+        cmd_doctor_say(&f, "ok", "kept right by a time service");
+    }
+    cmd_doctor_add(findings, &f);
+}
+
+/* The public address leads to a host; kaasd answers there only where it listens. */
+static void cmd_doctor_advise_reach(const struct cli *cli, const struct cli_address *public, struct cmd_doctor_finding *f) {
+    const char *listen = cli->config.server_listen;
+    const bool is_here = str_starts(listen, "127.") || str_starts(listen, "[::1]") || str_starts(listen, "localhost");
+    if (is_here && !cli_address_is_loopback(public))
+        cmd_doctor_advise(
+            f,
+            "server.listen is %s, where other hosts cannot reach kaasd: set it to \"*:%u\" and restart kaasd, or see that a proxy leads there",
+            listen, public->port ? (unsigned)public->port : 443U);
+    else
+        cmd_doctor_advise(f, "see that kaasd runs, and that server.public_url leads to where it listens: server.listen is %s",
+                          *listen ? listen : "empty");
+}
+
+static void cmd_doctor_look_address(struct cli *cli, json_t *findings) {
+    struct cmd_doctor_finding f = {.step = "address", .title = "Public address"};
+    const char *url = cli->config.server_public_url;
+    struct cli_address address = {.port = 0};
+    char host[300], expiry[80];
+    struct x509_info info = {0};
+    struct err err = {0};
+    if (!str_starts(url, "https://")) {
+        cmd_doctor_say(&f, "failed", "server.public_url is not set, so no vCenter can be told where kaasd is");
+        cmd_doctor_advise(&f, "set it to the https address of this service and restart kaasd");
+        cmd_doctor_add(findings, &f);
+        return;
+    }
+    (void)snprintf(host, sizeof(host), "%.*s", (int)strcspn(url + 8, "/"), url + 8);
+    if (cli_address_parse(host, &address, &err) ||
+        x509_lookup_server(address.host, address.port ? (unsigned)address.port : 443, LOOK_LIMIT_MS, &info, &err)) {
+        cmd_doctor_say_error(&f, &err);
+        cmd_doctor_advise_reach(cli, &address, &f);
+    } else {
+        cmd_doctor_say(&f, cmd_doctor_judge_expiry(&info, expiry, sizeof(expiry)), "%s answers with a certificate for %.200s, %s",
+                       url, *info.san ? info.san : "no name", expiry);
+        if (!str_eq(f.status, "ok"))
+            cmd_doctor_advise(&f, "renew the certificate of server.tls_certificate, then: systemctl reload kaasd");
+    }
+    cmd_doctor_add(findings, &f);
+    x509_info_done(&info);
+}
+
+/* -- kaasd -------------------------------------------------------------------------------------------------------------------- */
+
+static bool cmd_doctor_look_kaasd(struct cli *cli, json_t *findings) {
+    struct cmd_doctor_finding f = {.step = "kaasd", .title = "kaasd"};
+    _cleanup_json_ json_t *version = NULL;
+    struct err err = {0};
+    const char *theirs;
+    int rc = cli_connect(cli, &err);
+    if (!rc)
+        rc = cli_client_get(cli->client, "/v2/version", &version, &err);
+    theirs = json_get_string(version, "version");
+    if (rc) {
+        cmd_doctor_say_error(&f, &err);
+    } else if (!str_eq(theirs, PACKAGE_VERSION)) {
+        cmd_doctor_say(&f, "warning", "answers, version %s, but kaasctl is %s", theirs ? theirs : "unknown", PACKAGE_VERSION);
+        cmd_doctor_advise(&f, "after an upgrade: systemctl restart kaasd");
+    } else {
+        cmd_doctor_say(&f, "ok", "answers, version %s", theirs);
+    }
+    cmd_doctor_add(findings, &f);
+    return !rc;
+}
+
+static void cmd_doctor_add_check(json_t *findings, const json_t *check) {
+    char title[400];
+    struct cmd_doctor_finding f = {.step = "health", .title = title};
+    const char *detail = json_get_string(check, "detail"), *remedy = json_get_string(check, "remedy");
+    const char *status = json_get_string(check, "status");
+    (void)snprintf(title, sizeof(title), "kaasd: %.380s", json_get_string(check, "name"));
+    cmd_doctor_say(&f, status ? status : "skipped", "%s", detail ? detail : "ok");
+    cmd_doctor_advise(&f, "%s", remedy ? remedy : "");
+    cmd_doctor_add(findings, &f);
+}
+
+/* vCenters have lines of their own, with their names. */
+static void cmd_doctor_look_health(struct cli *cli, json_t *findings) {
+    _cleanup_json_ json_t *health = NULL;
+    const json_t *check;
+    size_t i;
+    if (cli_client_get(cli->client, "/v2/health", &health, NULL))
+        return;
+    json_array_foreach (json_object_get(health, "checks"), i, check)
+        if (!str_starts(json_get_string(check, "name"), "vcenter:"))
+            cmd_doctor_add_check(findings, check);
+}
+
+static void cmd_doctor_add_vcenter(json_t *findings, const json_t *vcenter) {
+    const char *state = json_get_string(vcenter, "state"), *reason = json_get_string(vcenter, "state_reason");
+    const char *name = json_get_string(vcenter, "name");
+    char title[96];
+    struct cmd_doctor_finding f = {.step = "vcenter", .title = title};
+    (void)snprintf(title, sizeof(title), "vCenter %.80s", name);
+    if (str_eq(state, "connected")) {
+        cmd_doctor_say(&f, "ok", "connected");
+    } else {
+        cmd_doctor_say(&f, str_eq(state, "unreachable") || str_eq(state, "refused") ? "failed" : "warning", "%s%s%.900s", state,
+                       reason ? ": " : "", reason ? reason : "");
+        cmd_doctor_advise(&f, "look closer: kaasctl doctor --vcenter %.200s", json_get_string(vcenter, "id"));
+    }
+    cmd_doctor_add(findings, &f);
+}
+
+static void cmd_doctor_look_vcenters(struct cli *cli, json_t *findings) {
+    _cleanup_json_ json_t *vcenters = NULL;
+    const json_t *vcenter;
+    size_t i;
+    if (cli_client_list(cli->client, "/v2/vcenters", &vcenters, NULL))
+        return;
+    json_array_foreach (vcenters, i, vcenter)
+        cmd_doctor_add_vcenter(findings, vcenter);
+}
+
+static void cmd_doctor_look_here(struct cli *cli, json_t *findings) {
+    bool is_remote = opt_get_common(&cli->given, "server") != NULL;
+    if (!is_remote && cmd_doctor_look_config(cli, findings)) {
+        cmd_doctor_look_database(cli, findings);
+        cmd_doctor_look_address(cli, findings);
+    }
+    if (!is_remote)
+        cmd_doctor_look_clock(findings);
+    if ((!is_remote && !cli->has_config) || !cmd_doctor_look_kaasd(cli, findings))
+        return;
+    cmd_doctor_look_health(cli, findings);
+    cmd_doctor_look_vcenters(cli, findings);
+}
 
 /* -- what is examined ----------------------------------------------------------------------------------------------------------- */
 
-static int examine_vcenter(struct cli *cli, const char *ref, struct err *err) {
+static int cmd_doctor_examine_vcenter(struct cli *cli, const char *ref, struct err *err) {
     _cleanup_json_ json_t *vcenter = NULL, *report = NULL;
     _cleanup_free_ char *path = NULL;
     struct cli_request request = {.method = "POST"};
@@ -32,7 +340,7 @@ static int examine_vcenter(struct cli *cli, const char *ref, struct err *err) {
     return findings_write(cli, json_object_get(report, "findings"), err);
 }
 
-static int show_local(struct cli *cli, const char *headline, const json_t *findings, struct err *err) {
+static int cmd_doctor_show_local(struct cli *cli, const char *headline, const json_t *findings, struct err *err) {
     _cleanup_json_ json_t *report = NULL;
     findings_judge(cli, findings);
     if (!cli->is_json) {
@@ -49,7 +357,7 @@ static int show_local(struct cli *cli, const char *headline, const json_t *findi
     return show_json(cli, report, err);
 }
 
-static int examine_address(struct cli *cli, const char *text, struct err *err) {
+static int cmd_doctor_examine_address(struct cli *cli, const char *text, struct err *err) {
     _cleanup_json_ json_t *findings = json_array();
     _cleanup_free_ char *headline = NULL;
     struct cli_address address = {.port = 0};
@@ -61,14 +369,15 @@ static int examine_address(struct cli *cli, const char *text, struct err *err) {
     }
     port = address.port ? (unsigned)address.port : 443;
     headline = str_format("%s, port %u, as seen from this host; nothing but a TLS handshake was sent", address.host, port);
-    doctor_local_look_at(findings, address.host, port);
-    return headline ? show_local(cli, headline, findings, err) : err_set(err, ERR_NOMEM, "out of memory");
+    cmd_doctor_look_at(findings, address.host, port);
+    return headline ? cmd_doctor_show_local(cli, headline, findings, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static int examine_here(struct cli *cli, struct err *err) {
+static int cmd_doctor_examine_here(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *findings = json_array();
-    doctor_local_examine(cli, findings);
-    return show_local(cli, "kaasd on this host (one vCenter in depth: kaasctl doctor --vcenter VCENTER)", findings, err);
+    cmd_doctor_look_here(cli, findings);
+    return cmd_doctor_show_local(cli, "kaasd on this host (one vCenter in depth: kaasctl doctor --vcenter VCENTER)", findings,
+                                 err);
 }
 
 int cmd_doctor(struct cli *cli, struct err *err) {
@@ -76,6 +385,58 @@ int cmd_doctor(struct cli *cli, struct err *err) {
     if (vcenter && address)
         return cli_usage(cli, err, "give either --vcenter or --address, not both");
     if (vcenter)
-        return examine_vcenter(cli, vcenter, err);
-    return address ? examine_address(cli, address, err) : examine_here(cli, err);
+        return cmd_doctor_examine_vcenter(cli, vcenter, err);
+    return address ? cmd_doctor_examine_address(cli, address, err) : cmd_doctor_examine_here(cli, err);
+}
+
+/* -- health, version, kerberos ---------------------------------------------------------------------------------------------------- */
+
+/* A failed check is an answer, and a failure for scripts: kaasd's own, or of something that it works with. */
+int cmd_health_tell(struct cli *cli, json_t *health, struct err *err) {
+    static const struct cli_column checks[] = {
+        {"CHECK", "name", show_text},    {"STATUS", "status", show_text}, {"SINCE", "since", show_time},
+        {"DETAIL", "detail", show_text}, {"REMEDY", "remedy", show_text}, {NULL, NULL, NULL},
+    };
+    const char *status = json_get_string(health, "status");
+    const json_t *list = json_object_get(health, "checks");
+    if (str_eq(status, "failed"))
+        cli->status = CLI_FAILED;
+    else if (findings_count(list, "failed"))
+        cli->status = CLI_FAILED_ELSEWHERE;
+    if (cli->is_json)
+        return show_json(cli, health, err);
+    show_line(cli, "kaasd %s: %s", json_get_string(health, "version"), status);
+    return show_list(cli, list, checks, err);
+}
+
+/* Our own version is told even if kaasd does not answer. */
+int cmd_version(struct cli *cli, struct err *err) {
+    _cleanup_json_ json_t *theirs = NULL, *both = json_object();
+    int rc = cli_connect_public(cli, err);
+    if (!rc)
+        rc = cli_client_get(cli->client, "/v2/version", &theirs, err);
+    json_put_string(both, "kaasctl", PACKAGE_VERSION);
+    json_put_string(both, "kaasd", rc ? NULL : json_get_string(theirs, "version"));
+    show_line(cli, "kaasctl %s", PACKAGE_VERSION);
+    if (!rc)
+        show_line(cli, "kaasd   %s", json_get_string(theirs, "version"));
+    if (cli->is_json && show_json(cli, both, rc ? NULL : err))
+        return ERR_NOMEM;
+    return rc;
+}
+
+/* A keytab that cannot be used is an answer, and a failure for scripts. */
+int cmd_kerberos_tell(struct cli *cli, json_t *status, struct err *err) {
+    static const struct cli_column keys[] = {
+        {"PRINCIPAL", "principal", show_text}, {"VERSION", "kvno", show_text}, {"ENCRYPTION TYPE", "encryption_type", show_text},
+        {"MADE", "made_at", show_time},        {"USED", "used", show_yes_no},  {NULL, NULL, NULL},
+    };
+    const json_t *list = json_object_get(status, "keys");
+    int rc = show_object(cli, status, cli->command->object, err);
+    if (json_get_bool(status, "configured", false) && !json_get_bool(status, "usable", false))
+        cli->status = CLI_FAILED;
+    if (rc || cli->is_json || !json_array_size(list))
+        return rc;
+    show_line(cli, "%s", "");
+    return show_list(cli, list, keys, err);
 }

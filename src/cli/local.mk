@@ -15,8 +15,6 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cli_command.c \
     src/cli/cli_command.h \
     src/cli/cli_commands.c \
-    src/cli/cli_doctor_local.c \
-    src/cli/cli_doctor_local.h \
     src/cli/cli_find.c \
     src/cli/cli_find.h \
     src/cli/cli_findings.c \
@@ -46,11 +44,9 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cmd_doctor.c \
     src/cli/cmd_hx.c \
     src/cli/cmd_init.c \
-    src/cli/cmd_kerberos.c \
     src/cli/cmd_key.c \
     src/cli/cmd_key_master.c \
     src/cli/cmd_ldap.c \
-    src/cli/cmd_operation.c \
     src/cli/cmd_service.c \
     src/cli/cmd_session.c \
     src/cli/cmd_user.c \
