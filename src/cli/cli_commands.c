@@ -638,8 +638,8 @@ OPTIONS session_options[] = {
 };
 
 OPTIONS rotate_signing_options[] = {
-    {"now", NULL, "sign with it after a moment, instead of publishing it first for a while", OPT_TRUE, "immediately"},
-    {"drop-old", NULL, "end all tokens of the old key, too: for a key that others know", OPT_TRUE, "drop_old"},
+    {"now", NULL, "sign with it after a moment, instead of publishing it first for a while"},
+    {"drop-old", NULL, "end all tokens of the old key, too: for a key that others know"},
     END,
 };
 
@@ -681,6 +681,15 @@ COLUMNS kerberos_columns[] = {
     {"Channel bindings", "channel_bindings"},
     {"PAC required", "require_pac", show_yes_no},
     {"Live check", "live_check"},
+    END,
+};
+
+COLUMNS signing_list[] = {
+    {"KID", "kid"},
+    {"STATE", "state"},
+    {"CREATED", "created_at", show_time},
+    {"SIGNS FROM", "signs_from", show_time},
+    {"VERIFIES UNTIL", "verifies_until", show_time},
     END,
 };
 
@@ -791,6 +800,10 @@ const struct cli_command cli_commands[] = {
     {"audit", "actions", "", "list the kinds of deeds that are written down", .run = cmd_audit_actions},
     {"audit", "verify", "", "find out whether lines were removed, changed or put in", .run = cmd_audit_verify},
     {"audit", "accept-restore", "", "let this replica go on with a database that is older than its audit lines",
+     .call = "POST /v2/audit/accept-restore",
+     .question =
+         "What was written since the database was copied is lost for good then, and the audit trail will tell who accepted that. Type yes: ",
+     .says = "accepted; kaasd goes on within some seconds. Do the same on the host of each other replica that does not start",
      .run = cmd_audit_accept},
     {"access", "explain", "PRINCIPAL CLUSTER", "say why somebody sees a cluster, or does not", .of = &cli_clusters,
      .call = "GET /v2/clusters/{id}/explain?principal={1}", .tell = cmd_access_tell},
@@ -799,12 +812,20 @@ const struct cli_command cli_commands[] = {
     {"session", "end", "[ID]", "end a session, or all of a person", .options = session_options, .run = cmd_session_end},
     {"kerberos", "status", "", "show what is in the keytab, and whether it can be used", .call = "GET /v2/kerberos",
      .object = kerberos_columns, .tell = cmd_kerberos_tell},
-    {"key", "list", "", "list the keys that sign tokens", .run = cmd_key_list},
-    {"key", "master", "", "show which master keys seal secrets, and which replicas hold them", .run = cmd_key_master},
-    {"key", "rotate-master", "", "seal all secrets with a new master key", .run = cmd_key_rotate_master},
+    {"key", "list", "", "list the keys that sign tokens", .call = "GET /v2/keys/signing", .object = signing_list,
+     .tell = cmd_key_tell_signing},
+    {"key", "master", "", "show which master keys seal secrets, and which replicas hold them", .call = "GET /v2/keys/master",
+     .tell = cmd_key_tell_master},
+    {"key", "rotate-master", "", "seal all secrets with a new master key",
+     .question = "Make a new master key and seal all secrets with it? Keep a copy of the key file afterwards. Type yes: ",
+     .run = cmd_key_rotate_master},
     {"key", "remove-master", "KEY", "take an old master key that seals nothing out of the key file",
+     .question = "Take the old master key out of the key file? Copies of the database made before need it. Type yes: ",
      .run = cmd_key_remove_master},
-    {"key", "rotate-signing", "", "sign tokens with a new key", .options = rotate_signing_options, .run = cmd_key_rotate_signing},
+    {"key", "rotate-signing", "", "sign tokens with a new key", .options = rotate_signing_options,
+     .call = "POST /v2/keys/signing/rotate",
+     .question = "All tokens of the old key end with it: programs and pages must refresh or sign in again. Type yes: ",
+     .says = "the new signing key {kid} is published; it signs from {signs_from:19}Z on", .run = cmd_key_rotate_signing},
     {"doctor", NULL, "", "look for what is wrong, with a remedy for each finding", .options = doctor_options, .run = cmd_doctor},
     {"health", NULL, "", "health of kaasd in detail", .call = "GET /v2/health", .tell = cmd_health_tell},
     {"version", NULL, "", "versions of kaasctl and kaasd", .run = cmd_version},

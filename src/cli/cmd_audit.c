@@ -8,7 +8,6 @@
 #include "str.h"
 
 #define PATH_BYTES_MAX 16384U
-#define LINES_DEFAULT 100
 
 /* -- actions --------------------------------------------------------------------------------------------------------------------- */
 
@@ -33,25 +32,25 @@ int cmd_audit_actions(struct cli *cli, struct err *err) {
 
 /* -- verify ---------------------------------------------------------------------------------------------------------------------- */
 
-static void show_head(struct table *t, const json_t *value) {
+static void cmd_audit_show_head(struct table *t, const json_t *value) {
     char text[20] = "-"; /* enough to compare with what one has noted; all of it with --output json */
     if (json_is_string(value))
         (void)snprintf(text, sizeof(text), "%.16s", json_string_value(value));
     table_add(t, text);
 }
 
-static const struct cli_column verify_columns[] = {
+static const struct cli_column cmd_audit_verify_columns[] = {
     {"REPLICA", "replica", show_text},
     {"NAME", "name", show_text},
     {"STATE", "state", show_text},
     {"LINES", "lines", show_text},
     {"LAST LINE", "head_line", show_text},
-    {"HEAD", "head", show_head},
+    {"HEAD", "head", cmd_audit_show_head},
     {NULL, NULL, NULL},
 };
 
 /* Counts of the parts of one replica are added up; all else is as the last part says. */
-static void add_part(json_t *items, json_t *part) {
+static void cmd_audit_add_part(json_t *items, json_t *part) {
     size_t count = json_array_size(items);
     json_t *before = count ? json_array_get(items, count - 1) : NULL;
     if (!before || json_get_int(before, "replica", -1) != json_get_int(part, "replica", -2)) {
@@ -62,30 +61,32 @@ static void add_part(json_t *items, json_t *part) {
     (void)json_array_set(items, count - 1, part);
 }
 
-static int read_parts(struct cli *cli, json_t *items, struct err *err) {
-    _cleanup_strbuf_ struct strbuf path;
+static int cmd_audit_read_parts(struct cli *cli, json_t *items, struct err *err) {
     _cleanup_free_ char *cursor = NULL;
-    int rc = 0;
-    strbuf_init(&path, PATH_BYTES_MAX);
     do {
+        _cleanup_strbuf_ struct strbuf path;
         _cleanup_json_ json_t *page = NULL;
         json_t *part;
         size_t i;
-        strbuf_reset(&path);
+        int rc;
+        strbuf_init(&path, PATH_BYTES_MAX);
         strbuf_adds(&path, "/v2/audit/verify");
         cli_path_add_query(&path, "cursor", cursor);
         rc = strbuf_check(&path, "the address", err);
-        if (!rc)
-            rc = cli_client_get(cli->client, path.data, &page, err);
+        if (rc)
+            return rc;
+        rc = cli_client_get(cli->client, path.data, &page, err);
+        if (rc)
+            return rc;
         json_array_foreach (json_object_get(page, "items"), i, part)
-            add_part(items, part);
+            cmd_audit_add_part(items, part);
         free(cursor);
         cursor = str_dup(json_get_string(page, "next_cursor"));
-    } while (!rc && cursor);
-    return rc;
+    } while (cursor);
+    return 0;
 }
 
-static size_t tell_faults(struct cli *cli, const json_t *items) {
+static size_t cmd_audit_tell_faults(struct cli *cli, const json_t *items) {
     size_t i, count = 0;
     json_t *item;
     json_array_foreach (items, i, item) {
@@ -103,13 +104,15 @@ int cmd_audit_verify(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *items = json_array();
     size_t faults;
     int rc = cli_connect(cli, err);
-    if (!rc)
-        rc = read_parts(cli, items, err);
-    if (!rc)
-        rc = show_list(cli, items, verify_columns, err);
     if (rc)
         return rc;
-    faults = tell_faults(cli, items);
+    rc = cmd_audit_read_parts(cli, items, err);
+    if (rc)
+        return rc;
+    rc = show_list(cli, items, cmd_audit_verify_columns, err);
+    if (rc)
+        return rc;
+    faults = cmd_audit_tell_faults(cli, items);
     return faults ? err_set(err, ERR_CONFLICT, "the audit trail is not what was written, at %zu of %zu replicas", faults,
                             json_array_size(items))
                   : 0;
@@ -120,17 +123,11 @@ int cmd_audit_accept(struct cli *cli, struct err *err) {
     if (opt_get_common(&cli->given, "server"))
         return cli_usage(cli, err, "run this on the host of the replica, without --server");
     rc = cli_connect(cli, err);
-    if (!rc)
-        rc = cli_confirm(
-            cli,
-            "What was written since the database was copied is lost for good then, and the audit trail will tell who accepted "
-            "that. Type yes: ",
-            err);
-    if (!rc)
-        rc = cli_client_call(cli->client, &(struct cli_request){.method = "POST", .path = "/v2/audit/accept-restore"}, NULL, err);
-    if (!rc)
-        show_line(
-            cli, "%s",
-            "accepted; kaasd goes on within some seconds. Do the same on the host of each other replica that does not start");
-    return rc;
+    if (rc)
+        return rc;
+    rc = cli_ask(cli, NULL, err);
+    if (rc)
+        return rc;
+    rc = cli_call(cli, NULL, NULL, NULL, err);
+    return rc ? rc : cli_show_result(cli, NULL, NULL, err);
 }

@@ -1,44 +1,182 @@
-/* kaasctl key: the keys that sign tokens. Layer 6 (cli).
+/* kaasctl key: what signs tokens, and what seals secrets in the database. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+#include <time.h>
+
 #include "cli_command.h"
 #include "cli_show.h"
+#include "master_key_file.h"
+#include "str.h"
 
-static const struct cli_column signing_columns[] = {
-    {"KID", "kid", show_text},
-    {"STATE", "state", show_text},
-    {"CREATED", "created_at", show_time},
-    {"SIGNS FROM", "signs_from", show_time},
-    {"VERIFIES UNTIL", "verifies_until", show_time},
-    {NULL, NULL, NULL},
-};
+#define MASTER_PATH "/v2/keys/master"
+#define ASK_EVERY_NS 200000000L
 
-int cmd_key_list(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *answer = NULL;
-    int rc = cli_connect(cli, err);
-    if (!rc)
-        rc = cli_client_get(cli->client, "/v2/keys/signing", &answer, err);
-    return rc ? rc : show_list(cli, json_object_get(answer, "items"), signing_columns, err);
-}
+/* -- keys that sign tokens -------------------------------------------------------------------------------------------------------- */
 
-static int confirm_drop(struct cli *cli, struct err *err) {
-    return cli_confirm(
-        cli, "All tokens of the old key end with it: programs and pages must refresh or sign in again. Type yes: ", err);
+/* They come in one piece, which takes no limit as the pages of a list do. */
+int cmd_key_tell_signing(struct cli *cli, json_t *answer, struct err *err) {
+    return show_list(cli, json_object_get(answer, "items"), cli->command->object, err);
 }
 
 int cmd_key_rotate_signing(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *body = json_object(), *answer = NULL;
-    bool drops = (opt_get(&cli->given, "drop-old") != NULL);
     int rc = cli_connect(cli, err);
-    if (!rc && drops)
-        rc = confirm_drop(cli, err);
-    (void)json_object_set_new(body, "immediately", json_boolean((opt_get(&cli->given, "now") != NULL)));
-    (void)json_object_set_new(body, "drop_old", json_boolean(drops));
-    if (!rc)
-        rc = cli_client_call(
-            cli->client, &(struct cli_request){.method = "POST", .path = "/v2/keys/signing/rotate", .body = body}, &answer, err);
     if (rc)
         return rc;
-    show_line(cli, "the new signing key %s is published; it signs from %.19sZ on", json_get_string(answer, "kid"),
-              json_get_string(answer, "signs_from"));
-    return cli->is_json ? show_json(cli, answer, err) : 0;
+    json_put_bool(body, "immediately", opt_get(&cli->given, "now") != NULL);
+    json_put_bool(body, "drop_old", opt_get(&cli->given, "drop-old") != NULL);
+    rc = opt_get(&cli->given, "drop-old") ? cli_ask(cli, NULL, err) : 0;
+    if (rc)
+        return rc;
+    rc = cli_call(cli, NULL, body, &answer, err);
+    return rc ? rc : cli_show_result(cli, NULL, answer, err);
+}
+
+/* -- keys that seal secrets ------------------------------------------------------------------------------------------------------- */
+
+static int cmd_key_ask(struct cli *cli, const char *method, const char *path, json_t **out, struct err *err) {
+    int rc = cli_connect(cli, err);
+    return rc ? rc : cli_client_call(cli->client, &(struct cli_request){.method = method, .path = path}, out, err);
+}
+
+int cmd_key_tell_master(struct cli *cli, json_t *answer, struct err *err) {
+    static const struct cli_column keys[] = {{"KEY", "id", show_text},
+                                             {"SEALS", "seals", show_yes_no},
+                                             {"SEALED VALUES", "sealed_values", show_text},
+                                             {NULL, NULL, NULL}};
+    static const struct cli_column replicas[] = {{"REPLICA", "name", show_text},
+                                                 {"RUNNING", "is_running", show_yes_no},
+                                                 {"HOLDS NEWEST", "holds_newest", show_yes_no},
+                                                 {"KEYS", "keys", show_words},
+                                                 {NULL, NULL, NULL}};
+    int rc;
+    if (cli->is_json)
+        return show_json(cli, answer, err);
+    rc = show_list(cli, json_object_get(answer, "keys"), keys, err);
+    show_line(cli, "%s", "");
+    return rc ? rc : show_list(cli, json_object_get(answer, "replicas"), replicas, err);
+}
+
+/* The key file is a matter of this host. */
+static int cmd_key_find_file(struct cli *cli, const char **out, struct err *err) {
+    int rc;
+    if (opt_get_common(&cli->given, "server"))
+        return cli_usage(cli, err, "run this on the host of kaasd, without --server: it changes the master key file there");
+    rc = cli_load_config(cli, err);
+    if (!rc)
+        *out = cli->config.secrets_master_key_file;
+    return rc;
+}
+
+static const char *cmd_key_sealing_id(const json_t *answer) {
+    const json_t *keys = json_object_get(answer, "keys");
+    for (size_t i = 0; i < json_array_size(keys); i++)
+        if (json_is_true(json_object_get(json_array_get(keys, i), "seals")))
+            return json_get_string(json_array_get(keys, i), "id");
+    return "";
+}
+
+/* A new key, unless one is waiting in the file since an attempt before. */
+static int cmd_key_provide_key(struct cli *cli, const char *path, const json_t *answer, struct err *err) {
+    char fresh[SEAL_KEY_ID_BYTES];
+    struct seal_ids ids;
+    int rc = master_key_file_read(path, &ids, err);
+    if (rc || !str_eq(ids.items[ids.count - 1], cmd_key_sealing_id(answer)))
+        return rc;
+    rc = cli_ask(cli, NULL, err);
+    if (rc)
+        return rc;
+    rc = master_key_file_add(path, fresh, err);
+    if (!rc)
+        cli_note("added master key %s to %s\n", fresh, path);
+    return rc;
+}
+
+/* kaasd goes on by itself; this only looks on. */
+static int cmd_key_look_on(struct cli *cli, struct err *err) {
+    long long told = -1;
+    for (;;) {
+        _cleanup_json_ json_t *answer = NULL;
+        const struct timespec pause = {.tv_nsec = ASK_EVERY_NS};
+        long long remaining;
+        int rc = cmd_key_ask(cli, "GET", MASTER_PATH, &answer, err);
+        if (rc)
+            return rc;
+        remaining = (long long)json_get_int(answer, "remaining", 0);
+        if (!remaining)
+            return cmd_key_tell_master(cli, answer, err);
+        if (remaining != told)
+            cli_note("to be sealed anew: %lld\n", remaining);
+        told = remaining;
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+int cmd_key_rotate_master(struct cli *cli, struct err *err) {
+    _cleanup_json_ json_t *before = NULL, *after = NULL;
+    const char *path = NULL;
+    int rc = cmd_key_find_file(cli, &path, err);
+    if (rc)
+        return rc;
+    rc = cmd_key_ask(cli, "GET", MASTER_PATH, &before, err);
+    if (rc)
+        return rc;
+    if (json_get_int(before, "remaining", 0)) { /* one that was begun is ended first */
+        cli_note("a rotation is under way\n");
+        return cmd_key_look_on(cli, err);
+    }
+    rc = cmd_key_provide_key(cli, path, before, err);
+    if (rc)
+        return rc;
+    rc = cmd_key_ask(cli, "POST", MASTER_PATH "/rotate", &after, err);
+    if (rc)
+        return rc;
+    cli_note("master key %s seals from now on\n", cmd_key_sealing_id(after));
+    rc = cmd_key_look_on(cli, err);
+    if (!rc)
+        show_line(
+            cli,
+            "All secrets are sealed by %s. Old copies of the database still need the old key: keep it with them. Then: kaasctl key "
+            "remove-master %s",
+            cmd_key_sealing_id(after), cmd_key_sealing_id(before));
+    return rc;
+}
+
+static int cmd_key_check_unused(const json_t *answer, const char *id, struct err *err) {
+    const json_t *keys = json_object_get(answer, "keys");
+    for (size_t i = 0; i < json_array_size(keys); i++) {
+        const json_t *key = json_array_get(keys, i);
+        long long values = (long long)json_get_int(key, "sealed_values", 0);
+        if (!str_eq(json_get_string(key, "id"), id))
+            continue;
+        if (json_is_true(json_object_get(key, "seals")))
+            return err_set(err, ERR_CONFLICT, "master key %s is the one that seals", id);
+        if (values) {
+            (void)err_set(err, ERR_CONFLICT, "master key %s still seals %lld values", id, values);
+            return err_remedy(err, "wait for kaasctl key rotate-master to end");
+        }
+        return 0;
+    }
+    return err_set(err, ERR_NOT_FOUND, "kaasd holds no master key %.16s", id);
+}
+
+int cmd_key_remove_master(struct cli *cli, struct err *err) {
+    _cleanup_json_ json_t *answer = NULL;
+    const char *path = NULL, *id = cli_word(cli, 0);
+    int rc = cmd_key_find_file(cli, &path, err);
+    if (rc)
+        return rc;
+    rc = cmd_key_ask(cli, "GET", MASTER_PATH, &answer, err);
+    if (rc)
+        return rc;
+    rc = cmd_key_check_unused(answer, id, err);
+    if (rc)
+        return rc;
+    rc = cli_ask(cli, NULL, err);
+    if (rc)
+        return rc;
+    rc = master_key_file_remove(path, id, err);
+    if (!rc)
+        show_line(cli, "master key %s is no longer in %s; copy the file to the other replicas", id, path);
+    return rc;
 }

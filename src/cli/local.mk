@@ -45,7 +45,6 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cmd_hx.c \
     src/cli/cmd_init.c \
     src/cli/cmd_key.c \
-    src/cli/cmd_key_master.c \
     src/cli/cmd_ldap.c \
     src/cli/cmd_service.c \
     src/cli/cmd_session.c \
