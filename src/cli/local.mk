@@ -8,10 +8,6 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cli_address.h \
     src/cli/cli_client.c \
     src/cli/cli_client.h \
-    src/cli/cli_cluster_body.c \
-    src/cli/cli_cluster_body.h \
-    src/cli/cli_cluster_watch.c \
-    src/cli/cli_cluster_watch.h \
     src/cli/cli_command.c \
     src/cli/cli_command.h \
     src/cli/cli_commands.c \
@@ -38,7 +34,6 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cmd_audit.c \
     src/cli/cmd_cluster.c \
     src/cli/cmd_cluster_import.c \
-    src/cli/cmd_cluster_write.c \
     src/cli/cmd_config.c \
     src/cli/cmd_db.c \
     src/cli/cmd_doctor.c \
