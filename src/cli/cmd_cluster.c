@@ -268,7 +268,7 @@ static int cmd_cluster_watch(struct cli *cli, const char *path, struct err *err)
 
 int cmd_cluster_list(struct cli *cli, struct err *err) {
     const char *hx = opt_get(&cli->given, "hx-cluster");
-    _cleanup_strbuf_ struct strbuf path;
+    _cleanup_strbuf_ struct strbuf path = {0};
     _cleanup_json_ json_t *items = NULL;
     struct err why = {0};
     int rc = cli_connect(cli, err);

@@ -7,7 +7,7 @@
 #include "str.h"
 
 static int cmd_ldap_get(struct cli *cli, json_t **out, struct err *err) {
-    _cleanup_strbuf_ struct strbuf path;
+    _cleanup_strbuf_ struct strbuf path = {0};
     int rc = cli_connect(cli, err);
     if (rc)
         return rc;

@@ -187,16 +187,11 @@ static void lines_tell_what_is_known_otherwise(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(principal_ids_fold_case),
-        cmocka_unit_test(accounts_are_told_apart),
-        cmocka_unit_test(hx_keys_name_their_cluster),
-        cmocka_unit_test(other_keys_name_none),
-        cmocka_unit_test(grants_have_an_order),
-        cmocka_unit_test(vsphere_grant_ids),
-        cmocka_unit_test(sessions_are_judged),
-        cmocka_unit_test(first_token_has_no_old_one),
-        cmocka_unit_test(lines_tell_who_acts),
-        cmocka_unit_test(lines_tell_what_is_known_otherwise),
+        cmocka_unit_test(principal_ids_fold_case),    cmocka_unit_test(accounts_are_told_apart),
+        cmocka_unit_test(hx_keys_name_their_cluster), cmocka_unit_test(other_keys_name_none),
+        cmocka_unit_test(grants_have_an_order),       cmocka_unit_test(vsphere_grant_ids),
+        cmocka_unit_test(sessions_are_judged),        cmocka_unit_test(first_token_has_no_old_one),
+        cmocka_unit_test(lines_tell_who_acts),        cmocka_unit_test(lines_tell_what_is_known_otherwise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,9 +48,8 @@ int access_add_user(struct access *access, const struct actor *actor, struct use
                     struct err *err) {
     _cleanup_free_ char *reason = str_format("role %s", role_name(user->role));
     struct audit_record line = audit_record_make(
-        actor,
-        &(struct audit_event){
-            .action = "user.create", .object_kind = "user", .object_id = id, .object_name = user->name, .reason = reason});
+        actor, &(struct audit_event){
+                   .action = "user.create", .object_kind = "user", .object_id = id, .object_name = user->name, .reason = reason});
     int rc = check_new(user, password, err);
     uuid_new(id);
     if (!rc)
