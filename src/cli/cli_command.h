@@ -75,13 +75,15 @@ int cli_show_result(struct cli *cli, const json_t *object, json_t *answer, struc
 
 typedef int cli_run_fn(struct cli *cli, struct err *err);
 cli_run_fn cmd_init, cmd_db_migrate, cmd_db_status, cmd_config_check, cmd_vcenter_add, cmd_vcenter_register,
-    cmd_vcenter_register_ovf, cmd_vcenter_unregister, cmd_vcenter_status, cmd_vcenter_set, cmd_vcenter_trust,
-    cmd_vcenter_set_password, cmd_cluster_list, cmd_cluster_import, cmd_peer_set, cmd_user_add, cmd_user_password,
-    cmd_service_set, cmd_grant_list, cmd_grant_remove, cmd_role_mapping_remove, cmd_ldap_set, cmd_ldap_remove, cmd_audit_actions,
-    cmd_audit_verify, cmd_audit_accept, cmd_session_end, cmd_key_rotate_master, cmd_key_remove_master, cmd_key_rotate_signing,
-    cmd_doctor, cmd_version;
+    cmd_vcenter_unregister, cmd_vcenter_status, cmd_vcenter_set, cmd_vcenter_trust, cmd_vcenter_set_password, cmd_cluster_list,
+    cmd_cluster_import, cmd_peer_set, cmd_user_add, cmd_user_password, cmd_service_set, cmd_grant_list, cmd_grant_remove,
+    cmd_role_mapping_remove, cmd_ldap_set, cmd_ldap_remove, cmd_audit_actions, cmd_audit_verify, cmd_audit_accept,
+    cmd_session_end, cmd_key_rotate_master, cmd_key_remove_master, cmd_key_rotate_signing, cmd_doctor, cmd_version;
 typedef int cli_more_fn(struct cli *cli, json_t *body, struct err *err);
 cli_more_fn cmd_service_add, cmd_grant_add, cmd_role_mapping_add, cmd_ldap_test, cmd_cluster_add, cmd_cluster_set;
 typedef int cli_tell_fn(struct cli *cli, json_t *answer, struct err *err);
 cli_tell_fn cmd_hx_tell_list, cmd_peer_tell_test, cmd_access_tell, cmd_ldap_tell_test, cmd_whoami_tell, cmd_kerberos_tell,
     cmd_health_tell, cmd_key_tell_signing, cmd_key_tell_master, cmd_cluster_tell_status;
+
+/* Appends the status of a vCenter (the API's VcenterStatus) as a block of lines. ERR_NOMEM. */
+int cmd_vcenter_show_status(struct cli *cli, const json_t *status, struct err *err);

@@ -5,7 +5,7 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* what a row does not say is not there */
 
 #define OPTIONS static const struct opt_spec
-#define COLUMNS static const struct cli_column
+#define COLUMNS static const struct cli_column /* several a line, as they are shown: clang-format would put one */
 #define ROW(...) \
     { __VA_ARGS__ }
 #define END \
@@ -120,56 +120,31 @@ OPTIONS set_password_options[] = {
     END,
 };
 
+/* clang-format off */
 COLUMNS vcenter_list[] = {
-    {"NAME", "name"},
-    {"ADDRESS", NULL, show_vcenter_address},
-    {"STATE", "state"},
-    {"VERSION", "version"},
-    {"REGISTERED", "registered", show_yes_no},
-    {"LOGIN", "login_strategy"},
-    {"ID", "id"},
-    END,
+    {"NAME", "name"}, {"ADDRESS", NULL, show_vcenter_address}, {"STATE", "state"}, {"VERSION", "version"},
+    {"REGISTERED", "registered", show_yes_no}, {"LOGIN", "login_strategy"}, {"ID", "id"}, END,
 };
 
 COLUMNS vcenter_columns[] = {
-    {"Name", "name"},
-    {"Id", "id"},
-    {"Address", "address"},
-    {"Port", "port"},
-    {"Tunnel port", "tunnel_port"},
-    {"Direct port", "direct_port"},
-    {"State", "state"},
-    {"Reason", "state_reason"},
-    {"Version", "version"},
-    {"Build", "build"},
-    {"API version", "api_version"},
-    {"Registered", "registered", show_yes_no},
-    {"Login", "login_strategy"},
-    {"Trusted by", "trust.mode"},
-    {"Thumbprint", "trust.thumbprint_sha256"},
-    {"CA", "trust.ca_subjects", show_words},
-    {"Last contact", "last_contact_at", show_time},
-    {"Added", "created_at", show_time},
-    END,
+    {"Name", "name"}, {"Id", "id"}, {"Address", "address"}, {"Port", "port"}, {"Tunnel port", "tunnel_port"},
+    {"Direct port", "direct_port"}, {"State", "state"}, {"Reason", "state_reason"}, {"Version", "version"},
+    {"Build", "build"}, {"API version", "api_version"}, {"Registered", "registered", show_yes_no},
+    {"Login", "login_strategy"}, {"Trusted by", "trust.mode"}, {"Thumbprint", "trust.thumbprint_sha256"},
+    {"CA", "trust.ca_subjects", show_words}, {"Last contact", "last_contact_at", show_time},
+    {"Added", "created_at", show_time}, END,
 };
 
 COLUMNS vsphere_cluster_list[] = {
-    {"PATH", "path"},
-    {"MOREF", "moref"},
-    {"HX CLUSTER", "hx_cluster_id"},
-    END,
+    {"PATH", "path"}, {"MOREF", "moref"}, {"HX CLUSTER", "hx_cluster_id"}, END,
 };
 
 COLUMNS rescan_columns[] = {
-    {"vSphere clusters", "vsphere_clusters"},
-    {"HX clusters", "hx_clusters"},
-    {"  added", "added"},
-    {"  changed", "changed"},
-    {"  gone", "gone"},
-    {"Ignored keys", "ignored_keys", show_words},
-    {"Scanned", "scanned_at", show_time},
-    END,
+    {"vSphere clusters", "vsphere_clusters"}, {"HX clusters", "hx_clusters"}, {"  added", "added"},
+    {"  changed", "changed"}, {"  gone", "gone"}, {"Ignored keys", "ignored_keys", show_words},
+    {"Scanned", "scanned_at", show_time}, END,
 };
+/* clang-format on */
 
 /* -- clusters -------------------------------------------------------------------------------------------------------------- */
 
@@ -231,52 +206,29 @@ OPTIONS cluster_import_options[] = {
     END,
 };
 
+/* clang-format off */
 COLUMNS cluster_list[] = {
-    {"NAME", "name"},
-    {"STATE", "state"},
-    {"VERSION", "kubernetes_version"},
-    {"CONTROL PLANE", "control_plane", show_replicas},
-    {"WORKERS", "workers", show_replicas},
-    {"VSPHERE CLUSTERS", "placement.vsphere_clusters", show_places},
-    {"DESCRIPTION", "description"},
-    END,
+    {"NAME", "name"}, {"STATE", "state"}, {"VERSION", "kubernetes_version"},
+    {"CONTROL PLANE", "control_plane", show_replicas}, {"WORKERS", "workers", show_replicas},
+    {"VSPHERE CLUSTERS", "placement.vsphere_clusters", show_places}, {"DESCRIPTION", "description"}, END,
 };
 
 COLUMNS cluster_columns[] = {
-    {"Name", "name"},
-    {"Id", "id"},
-    {"Description", "description"},
-    {"State", "state"},
-    {"  reason", "state_reason"},
-    {"  source", "state_source"},
-    {"Kubernetes", "kubernetes_version"},
-    {"API endpoint", "api_endpoint"},
-    {"Dashboard", "dashboard_url"},
-    {"Control plane", "control_plane", show_replicas},
-    {"Workers", "workers", show_replicas},
-    {"vSphere clusters", "placement.vsphere_clusters", show_places},
-    {"HX clusters", "placement.hx_clusters", show_names},
-    {"  source", "placement.source"},
-    {"  hidden", "placement.hidden"},
-    {"Labels", "labels", show_labels},
-    {"Created", "created_at", show_time},
-    {"Updated", "updated_at", show_time},
-    {"Observed", "observed_at", show_time},
-    END,
+    {"Name", "name"}, {"Id", "id"}, {"Description", "description"}, {"State", "state"}, {"  reason", "state_reason"},
+    {"  source", "state_source"}, {"Kubernetes", "kubernetes_version"}, {"API endpoint", "api_endpoint"},
+    {"Dashboard", "dashboard_url"}, {"Control plane", "control_plane", show_replicas},
+    {"Workers", "workers", show_replicas}, {"vSphere clusters", "placement.vsphere_clusters", show_places},
+    {"HX clusters", "placement.hx_clusters", show_names}, {"  source", "placement.source"},
+    {"  hidden", "placement.hidden"}, {"Labels", "labels", show_labels}, {"Created", "created_at", show_time},
+    {"Updated", "updated_at", show_time}, {"Observed", "observed_at", show_time}, END,
 };
 
 COLUMNS node_list[] = {
-    {"NAME", "name"},
-    {"ROLE", "role"},
-    {"VM", "vm.name"},
-    {"MATCHED BY", "vm.match"},
-    {"POWER", "vm.power"},
-    {"CONNECTION", "vm.connection"},
-    {"HOST", "host.name"},
-    {"VSPHERE CLUSTER", "vsphere_cluster", show_places},
-    {"DECLARED VM", "vm_instance_uuid"},
-    END,
+    {"NAME", "name"}, {"ROLE", "role"}, {"VM", "vm.name"}, {"MATCHED BY", "vm.match"}, {"POWER", "vm.power"},
+    {"CONNECTION", "vm.connection"}, {"HOST", "host.name"}, {"VSPHERE CLUSTER", "vsphere_cluster", show_places},
+    {"DECLARED VM", "vm_instance_uuid"}, END,
 };
+/* clang-format on */
 
 /* -- HX clusters and their controllers ------------------------------------------------------------------------------------- */
 
@@ -300,61 +252,34 @@ OPTIONS peer_set_options[] = {
     END,
 };
 
+/* clang-format off */
 COLUMNS hx_list[] = {
-    {"NAME", "name"},
-    {"VCENTER", "vcenter_name"},
-    {"VSPHERE CLUSTER", "vsphere_cluster", show_places},
-    {"ADDRESS", "management_address"},
-    {"PRESENT", "present", show_yes_no},
-    {"LAST SEEN", "last_seen_at", show_time},
-    {"ID", "id"},
-    END,
+    {"NAME", "name"}, {"VCENTER", "vcenter_name"}, {"VSPHERE CLUSTER", "vsphere_cluster", show_places},
+    {"ADDRESS", "management_address"}, {"PRESENT", "present", show_yes_no}, {"LAST SEEN", "last_seen_at", show_time},
+    {"ID", "id"}, END,
 };
 
 COLUMNS hx_columns[] = {
-    {"Name", "name"},
-    {"Id", "id"},
-    {"Name from", "name_source"},
-    {"HX uuid", "hx_uuid"},
-    {"vCenter", "vcenter_id"},
-    {"vSphere cluster", "vsphere_cluster", show_places},
-    {"Moref", "vsphere_cluster.moref"},
-    {"Management address", "management_address"},
-    {"Address from", "address_source"},
-    {"Present", "present", show_yes_no},
-    {"Last seen", "last_seen_at", show_time},
-    END,
+    {"Name", "name"}, {"Id", "id"}, {"Name from", "name_source"}, {"HX uuid", "hx_uuid"}, {"vCenter", "vcenter_id"},
+    {"vSphere cluster", "vsphere_cluster", show_places}, {"Moref", "vsphere_cluster.moref"},
+    {"Management address", "management_address"}, {"Address from", "address_source"},
+    {"Present", "present", show_yes_no}, {"Last seen", "last_seen_at", show_time}, END,
 };
 
 COLUMNS peer_list[] = {
-    {"HX CLUSTER", "hx_cluster.name"},
-    {"URL", "url"},
-    {"STATE", "status.state"},
-    {"REASON", "status.reason"},
-    {"CHECKED", "status.checked_at", show_time},
-    END,
+    {"HX CLUSTER", "hx_cluster.name"}, {"URL", "url"}, {"STATE", "status.state"}, {"REASON", "status.reason"},
+    {"CHECKED", "status.checked_at", show_time}, END,
 };
 
 COLUMNS peer_columns[] = {
-    {"HX cluster", "hx_cluster.name"},
-    {"  id", "hx_cluster.id"},
-    {"URL", "url"},
-    {"SPN", "spn"},
-    {"Principal", "principal"},
-    {"SHA-256", "thumbprint_sha256"},
-    {"CA", "ca_pem", show_given},
-    {"State", "status.state"},
-    {"  since", "status.since", show_time},
-    {"  checked", "status.checked_at", show_time},
-    {"  milliseconds", "status.duration_ms"},
-    {"  signed in as", "status.signed_in_as"},
-    {"  reason", "status.reason"},
-    {"  detail", "status.detail"},
-    {"  remedy", "status.remedy"},
-    {"Created", "created_at", show_time},
-    {"Updated", "updated_at", show_time},
-    END,
+    {"HX cluster", "hx_cluster.name"}, {"  id", "hx_cluster.id"}, {"URL", "url"}, {"SPN", "spn"},
+    {"Principal", "principal"}, {"SHA-256", "thumbprint_sha256"}, {"CA", "ca_pem", show_given},
+    {"State", "status.state"}, {"  since", "status.since", show_time}, {"  checked", "status.checked_at", show_time},
+    {"  milliseconds", "status.duration_ms"}, {"  signed in as", "status.signed_in_as"},
+    {"  reason", "status.reason"}, {"  detail", "status.detail"}, {"  remedy", "status.remedy"},
+    {"Created", "created_at", show_time}, {"Updated", "updated_at", show_time}, END,
 };
+/* clang-format on */
 
 /* -- local users and service accounts -------------------------------------------------------------------------------------- */
 
@@ -390,28 +315,18 @@ OPTIONS user_password_options[] = {
     END,
 };
 
+/* clang-format off */
 COLUMNS user_list[] = {
-    {"NAME", "name"},
-    {"ROLE", "role"},
-    {"DISABLED", "disabled", show_yes_no},
-    {"MUST CHANGE PASSWORD", "must_change_password", show_yes_no},
-    {"FULL NAME", "full_name"},
-    {"ID", "id"},
-    END,
+    {"NAME", "name"}, {"ROLE", "role"}, {"DISABLED", "disabled", show_yes_no},
+    {"MUST CHANGE PASSWORD", "must_change_password", show_yes_no}, {"FULL NAME", "full_name"}, {"ID", "id"}, END,
 };
 
 COLUMNS user_columns[] = {
-    {"Name", "name"},
-    {"Id", "id"},
-    {"Principal", "principal_id"},
-    {"Full name", "full_name"},
-    {"Role", "role"},
-    {"Disabled", "disabled", show_yes_no},
-    {"Must change password", "must_change_password", show_yes_no},
-    {"Created", "created_at", show_time},
-    {"Updated", "updated_at", show_time},
-    END,
+    {"Name", "name"}, {"Id", "id"}, {"Principal", "principal_id"}, {"Full name", "full_name"}, {"Role", "role"},
+    {"Disabled", "disabled", show_yes_no}, {"Must change password", "must_change_password", show_yes_no},
+    {"Created", "created_at", show_time}, {"Updated", "updated_at", show_time}, END,
 };
+/* clang-format on */
 
 #define SERVICE_PROOFS                                                                                                   \
     ROW("description", "TEXT", "free text", OPT_TEXT_OR_NULL, "description"),                                            \
@@ -441,30 +356,20 @@ OPTIONS service_set_options[] = {
     END,
 };
 
+/* clang-format off */
 COLUMNS service_list[] = {
-    {"NAME", "name"},
-    {"HX CLUSTERS", "hx_clusters", show_names},
-    {"ACTS FOR PEOPLE", "may_delegate", show_yes_no},
-    {"DISABLED", "disabled", show_yes_no},
-    {"ID", "id"},
-    END,
+    {"NAME", "name"}, {"HX CLUSTERS", "hx_clusters", show_names}, {"ACTS FOR PEOPLE", "may_delegate", show_yes_no},
+    {"DISABLED", "disabled", show_yes_no}, {"ID", "id"}, END,
 };
 
 COLUMNS service_columns[] = {
-    {"Id", "id"},
-    {"Principal", "principal_id"},
-    {"Name", "name"},
-    {"Description", "description"},
-    {"Certificates", "certificates", show_service_certificates},
-    {"Subject", "subject"},
-    {"Kerberos", "kerberos"},
-    {"HX clusters", "hx_clusters", show_names},
-    {"Acts for people", "may_delegate", show_yes_no},
-    {"Disabled", "disabled", show_yes_no},
-    {"Created", "created_at", show_time},
-    {"Updated", "updated_at", show_time},
+    {"Id", "id"}, {"Principal", "principal_id"}, {"Name", "name"}, {"Description", "description"},
+    {"Certificates", "certificates", show_service_certificates}, {"Subject", "subject"}, {"Kerberos", "kerberos"},
+    {"HX clusters", "hx_clusters", show_names}, {"Acts for people", "may_delegate", show_yes_no},
+    {"Disabled", "disabled", show_yes_no}, {"Created", "created_at", show_time}, {"Updated", "updated_at", show_time},
     END,
 };
+/* clang-format on */
 
 /* -- who may do and see what ----------------------------------------------------------------------------------------------- */
 
@@ -508,49 +413,28 @@ OPTIONS role_mapping_add_options[] = {
     END,
 };
 
+/* clang-format off */
 COLUMNS grant_list[] = {
-    {"PRINCIPAL", "principal_id"},
-    {"WHO", "principal_name"},
-    {"ROLE", "role"},
-    {"ON", "object_kind"},
-    {"NAME", "object_name"},
-    {"ID", "id"},
-    END,
+    {"PRINCIPAL", "principal_id"}, {"WHO", "principal_name"}, {"ROLE", "role"}, {"ON", "object_kind"},
+    {"NAME", "object_name"}, {"ID", "id"}, END,
 };
 
 COLUMNS grant_columns[] = {
-    {"Id", "id"},
-    {"Principal", "principal_id"},
-    {"  name", "principal_name"},
-    {"Role", "role"},
-    {"On", "object_kind"},
-    {"  name", "object_name"},
-    {"  id", "object_id"},
-    {"Created", "created_at", show_time},
+    {"Id", "id"}, {"Principal", "principal_id"}, {"  name", "principal_name"}, {"Role", "role"},
+    {"On", "object_kind"}, {"  name", "object_name"}, {"  id", "object_id"}, {"Created", "created_at", show_time},
     END,
 };
 
 COLUMNS role_mapping_list[] = {
-    {"SUBJECT", "subject_id"},
-    {"NAME", "subject_name"},
-    {"PRIVILEGE", "privilege"},
-    {"ROLE", "role"},
-    {"NOTE", "note"},
-    {"ID", "id"},
-    END,
+    {"SUBJECT", "subject_id"}, {"NAME", "subject_name"}, {"PRIVILEGE", "privilege"}, {"ROLE", "role"},
+    {"NOTE", "note"}, {"ID", "id"}, END,
 };
 
 COLUMNS role_mapping_columns[] = {
-    {"Id", "id"},
-    {"Kind", "kind"},
-    {"Subject", "subject_id"},
-    {"  name", "subject_name"},
-    {"Privilege", "privilege"},
-    {"Role", "role"},
-    {"Note", "note"},
-    {"Created", "created_at", show_time},
-    END,
+    {"Id", "id"}, {"Kind", "kind"}, {"Subject", "subject_id"}, {"  name", "subject_name"}, {"Privilege", "privilege"},
+    {"Role", "role"}, {"Note", "note"}, {"Created", "created_at", show_time}, END,
 };
+/* clang-format on */
 
 /* -- directories ----------------------------------------------------------------------------------------------------------- */
 
@@ -576,43 +460,23 @@ OPTIONS ldap_set_options[] = {
     END,
 };
 
+/* clang-format off */
 COLUMNS ldap_list[] = {
-    {"NAME", "name"},
-    {"KIND", "kind"},
-    {"SERVERS", "urls", show_words},
-    {"SEARCH BASE", "search_base"},
-    {"DISABLED", "disabled", show_yes_no},
-    {"STATE", "status.state"},
-    END,
+    {"NAME", "name"}, {"KIND", "kind"}, {"SERVERS", "urls", show_words}, {"SEARCH BASE", "search_base"},
+    {"DISABLED", "disabled", show_yes_no}, {"STATE", "status.state"}, END,
 };
 
 COLUMNS ldap_columns[] = {
-    {"Name", "name"},
-    {"Kind", "kind"},
-    {"Servers", "urls", show_words},
-    {"CA file", "ca_file"},
-    {"CA stored", "ca_pem", show_certificate_count},
-    {"Search base", "search_base"},
-    {"User filter", "user_filter"},
-    {"Group base", "group_base"},
-    {"Group filter", "group_filter"},
-    {"Bind", "bind"},
-    {"  DN", "bind_dn"},
-    {"  password", "has_bind_password", show_yes_no},
-    {"  keytab", "keytab"},
-    {"  principal", "principal"},
-    {"Realms", "realms", show_words},
-    {"Disabled", "disabled", show_yes_no},
-    {"State", "status.state"},
-    {"  since", "status.since", show_time},
-    {"  server", "status.server"},
-    {"  certificate until", "status.certificate_expires_at", show_time},
-    {"  reason", "status.detail"},
-    {"  remedy", "status.remedy"},
-    {"Created", "created_at", show_time},
-    {"Updated", "updated_at", show_time},
-    END,
+    {"Name", "name"}, {"Kind", "kind"}, {"Servers", "urls", show_words}, {"CA file", "ca_file"},
+    {"CA stored", "ca_pem", show_certificate_count}, {"Search base", "search_base"}, {"User filter", "user_filter"},
+    {"Group base", "group_base"}, {"Group filter", "group_filter"}, {"Bind", "bind"}, {"  DN", "bind_dn"},
+    {"  password", "has_bind_password", show_yes_no}, {"  keytab", "keytab"}, {"  principal", "principal"},
+    {"Realms", "realms", show_words}, {"Disabled", "disabled", show_yes_no}, {"State", "status.state"},
+    {"  since", "status.since", show_time}, {"  server", "status.server"},
+    {"  certificate until", "status.certificate_expires_at", show_time}, {"  reason", "status.detail"},
+    {"  remedy", "status.remedy"}, {"Created", "created_at", show_time}, {"Updated", "updated_at", show_time}, END,
 };
+/* clang-format on */
 
 /* -- audit log, sessions, keys --------------------------------------------------------------------------------------------- */
 
@@ -643,55 +507,36 @@ OPTIONS rotate_signing_options[] = {
     END,
 };
 
+/* clang-format off */
 COLUMNS audit_list[] = {
-    {"TIME", "at", show_time}, {"WHO", "principal_name"},  {"ACTION", "action"}, {"RESULT", "result"}, {"ON", "object_kind"},
-    {"NAME", "object_name"},   {"OBJECT ID", "object_id"}, {"REASON", "reason"}, {"FROM", "address"},  END,
+    {"TIME", "at", show_time}, {"WHO", "principal_name"}, {"ACTION", "action"}, {"RESULT", "result"},
+    {"ON", "object_kind"}, {"NAME", "object_name"}, {"OBJECT ID", "object_id"}, {"REASON", "reason"},
+    {"FROM", "address"}, END,
 };
 
 COLUMNS session_list[] = {
-    {"ID", "id"},
-    {"NAME", "name"},
-    {"ROLE", "role"},
-    {"METHOD", "method"},
-    {"SIGNED IN", "signed_in_at", show_time},
-    {"ENDS", "ends_at", show_time},
-    {"PRINCIPAL", "principal_id"},
-    END,
+    {"ID", "id"}, {"NAME", "name"}, {"ROLE", "role"}, {"METHOD", "method"}, {"SIGNED IN", "signed_in_at", show_time},
+    {"ENDS", "ends_at", show_time}, {"PRINCIPAL", "principal_id"}, END,
 };
 
 COLUMNS whoami_columns[] = {
-    {"Name", "name"},
-    {"Id", "id"},
-    {"Role", "role"},
-    {"Source", "source"},
-    {"Signed in by", "method"},
-    {"Must change password", "must_change_password", show_yes_no},
-    {"Signed in at", "signed_in_at", show_time},
-    {"Session ends", "session_expires_at", show_time},
-    END,
+    {"Name", "name"}, {"Id", "id"}, {"Role", "role"}, {"Source", "source"}, {"Signed in by", "method"},
+    {"Must change password", "must_change_password", show_yes_no}, {"Signed in at", "signed_in_at", show_time},
+    {"Session ends", "session_expires_at", show_time}, END,
 };
 
 COLUMNS kerberos_columns[] = {
-    {"Configured", "configured", show_yes_no},
-    {"Usable", "usable", show_yes_no},
-    {"Problem", "problem"},
-    {"Remedy", "remedy"},
-    {"Newest key version", "newest_kvno"},
-    {"Realms", "realms", show_words},
-    {"Channel bindings", "channel_bindings"},
-    {"PAC required", "require_pac", show_yes_no},
-    {"Live check", "live_check"},
-    END,
+    {"Configured", "configured", show_yes_no}, {"Usable", "usable", show_yes_no}, {"Problem", "problem"},
+    {"Remedy", "remedy"}, {"Newest key version", "newest_kvno"}, {"Realms", "realms", show_words},
+    {"Channel bindings", "channel_bindings"}, {"PAC required", "require_pac", show_yes_no},
+    {"Live check", "live_check"}, END,
 };
 
 COLUMNS signing_list[] = {
-    {"KID", "kid"},
-    {"STATE", "state"},
-    {"CREATED", "created_at", show_time},
-    {"SIGNS FROM", "signs_from", show_time},
-    {"VERIFIES UNTIL", "verifies_until", show_time},
-    END,
+    {"KID", "kid"}, {"STATE", "state"}, {"CREATED", "created_at", show_time}, {"SIGNS FROM", "signs_from", show_time},
+    {"VERIFIES UNTIL", "verifies_until", show_time}, END,
 };
+/* clang-format on */
 
 /* -- the table ------------------------------------------------------------------------------------------------------------- */
 
@@ -701,10 +546,13 @@ const struct cli_command cli_commands[] = {
     {"db", "status", "", "tell whether the database schema fits this version", .run = cmd_db_status},
     {"config", "check", "", "check the configuration and its files", .options = config_check_options, .run = cmd_config_check},
     {"vcenter", "add", "ADDRESS[:PORT]", "add a vCenter after confirming its certificate", .options = vcenter_add_options,
-     .run = cmd_vcenter_add},
+     .call = "POST /v2/vcenters", .says = "added vCenter {name}: version {version}, instance {id}", .run = cmd_vcenter_add},
     {"vcenter", "register", "[VCENTER]", "make kaasd an extension of the vCenter", .options = register_options,
-     .run = cmd_vcenter_register},
+     .call = "POST /v2/vcenters/{id}/register", .has_secret = true, .run = cmd_vcenter_register},
     {"vcenter", "unregister", "VCENTER", "remove kaasd's extension from the vCenter", .options = unregister_options,
+     .call = "POST /v2/vcenters/{id}/unregister", .has_secret = true,
+     .question =
+         "Remove the extension from vCenter {name}, so that its people and kaasd cannot sign in by it any more? Type yes: ",
      .run = cmd_vcenter_unregister},
     {"vcenter", "list", "", "list the vCenters", .call = "GET /v2/vcenters", .list = vcenter_list},
     {"vcenter", "show", "VCENTER", "show one vCenter", .of = &cli_vcenters, .object = vcenter_columns},
@@ -714,16 +562,21 @@ const struct cli_command cli_commands[] = {
      .call = "POST /v2/vcenters/{id}/rescan", .object = rescan_columns},
     {"vcenter", "clusters", "VCENTER", "list the vSphere clusters of a vCenter", .of = &cli_vcenters,
      .call = "GET /v2/vcenters/{id}/vsphere-clusters", .list = vsphere_cluster_list},
-    {"vcenter", "set", "VCENTER", "change name, address or ports", .options = vcenter_set_options, .object = vcenter_columns,
+    {"vcenter", "set", "VCENTER", "change name, address or ports", .options = vcenter_set_options,
+     .call = "PATCH /v2/vcenters/{id}",
+     .if_empty = "nothing to change: give --name, --address, --port, --tunnel-port or --direct-port", .object = vcenter_columns,
      .run = cmd_vcenter_set},
     {"vcenter", "trust", "VCENTER", "trust the certificate that the vCenter shows now", .options = vcenter_trust_options,
+     .call = "POST /v2/vcenters/{id}/trust",
+     .says = "trusted; kaasd connects to vCenter {name} again now: see 'kaasctl vcenter status {name}'",
      .run = cmd_vcenter_trust},
     {"vcenter", "rotate-certificate", "VCENTER", "log in with a new certificate from now on", .of = &cli_vcenters,
      .call = "POST /v2/vcenters/{id}/rotate-certificate",
      .says =
          "kaasd logs in to vCenter {name} with a new certificate, valid until {not_after:10}; the old one is of no use any more"},
     {"vcenter", "set-password", "VCENTER", "tell kaasd the new password of its account there", .options = set_password_options,
-     .run = cmd_vcenter_set_password},
+     .call = "POST /v2/vcenters/{id}/set-password", .has_secret = true,
+     .says = "vCenter {name} accepts the new password; kaasd logs in with it from now on", .run = cmd_vcenter_set_password},
     {"vcenter", "rm", "VCENTER", "forget a vCenter", .of = &cli_vcenters, .call = "DELETE /v2/vcenters/{id}",
      .question = "Forget vCenter {name}? Type yes: ", .says = "vCenter {name} is forgotten"},
     {"cluster", "add", "", "add the record of a Kubernetes cluster", .options = cluster_add_options, .call = "POST /v2/clusters",

@@ -20,37 +20,25 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cli_parse.c \
     src/cli/cli_prompt.c \
     src/cli/cli_prompt.h \
-    src/cli/cli_registration_view.c \
-    src/cli/cli_registration_view.h \
     src/cli/cli_show.c \
     src/cli/cli_show.h \
-    src/cli/cli_status_view.c \
-    src/cli/cli_status_view.h \
     src/cli/cli_table.c \
     src/cli/cli_table.h \
-    src/cli/cli_trust.c \
-    src/cli/cli_trust.h \
     src/cli/cmd_access.c \
     src/cli/cmd_audit.c \
     src/cli/cmd_cluster.c \
     src/cli/cmd_cluster_import.c \
-    src/cli/cmd_config.c \
-    src/cli/cmd_db.c \
     src/cli/cmd_doctor.c \
     src/cli/cmd_hx.c \
-    src/cli/cmd_init.c \
     src/cli/cmd_key.c \
     src/cli/cmd_ldap.c \
     src/cli/cmd_service.c \
     src/cli/cmd_session.c \
+    src/cli/cmd_setup.c \
     src/cli/cmd_user.c \
-    src/cli/cmd_vcenter_add.c \
-    src/cli/cmd_vcenter_ovf.c \
+    src/cli/cmd_vcenter.c \
     src/cli/cmd_vcenter_register.c \
-    src/cli/cmd_vcenter_rotate.c \
-    src/cli/cmd_vcenter_set.c \
     src/cli/cmd_vcenter_status.c \
-    src/cli/cmd_vcenter_trust.c \
     src/cli/kaasctl.c
 src_cli_kaasctl_LDADD = src/service/libsetup.a src/store/libstore.a src/token/libtoken.a src/config/libconfig.a src/policy/libpolicy.a \
     src/model/libmodel.a src/port/libport.a src/base/libbase.a $(MARIADB_LIBS) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) \

@@ -1,25 +1,25 @@
-/* kaasctl init: everything that must be there before kaasd starts, step by step. Layer 6 (cli).
+/* kaasctl init, db and config: everything that must be there before kaasd starts, step by step, and whether it is. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Each step tells what it made or kept, at once, so that a failure half-way leaves no doubt; all may be repeated. */
+ * Each step of init tells what it made or kept, at once, so that a failure half-way leaves no doubt; all may be repeated. */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "cli_address.h"
 #include "cli_command.h"
 #include "cli_prompt.h"
-#include "cli_show.h"
 #include "db_settings.h"
 #include "first_setup.h"
 #include "secret.h"
 #include "setup_check.h"
+#include "store_schema.h"
 #include "str.h"
 
 #define FIRST_PORT_OF_USERS 1024
 #define USUAL_PORT 8443
 
 /* What the steps share. */
-struct setup {
+struct cmd_init {
     struct cli *cli;
     char *config_path; /* absolute */
     char *public_url;  /* given or asked for; NULL: neither */
@@ -28,10 +28,10 @@ struct setup {
     json_t *told;        /* for --output json */
 };
 
-typedef int step_fn(struct setup *s, struct err *err);
+typedef int cmd_init_fn(struct cmd_init *s, struct err *err);
 
 /* Options name files by absolute paths, and those beside the configuration file are made from its path. */
-static int step_find_paths(struct setup *s, struct err *err) {
+static int cmd_init_step_find_paths(struct cmd_init *s, struct err *err) {
     const char *path = cli_config_path(s->cli);
     _cleanup_free_ char *here = *path == '/' ? NULL : getcwd(NULL, 0);
     s->config_path = here ? str_format("%s/%s", here, path) : str_dup(path);
@@ -39,7 +39,7 @@ static int step_find_paths(struct setup *s, struct err *err) {
 }
 
 /* Root makes the files for the user of the service; anybody else runs it as himself. */
-static int step_find_user(struct setup *s, struct err *err) {
+static int cmd_init_step_find_user(struct cmd_init *s, struct err *err) {
     const char *wanted = opt_get(&s->cli->given, "service-user");
     int rc = setup_find_user(wanted, &s->user, err);
     if (rc == ERR_NOT_FOUND || rc == ERR_FORBIDDEN)
@@ -60,7 +60,7 @@ static int step_find_user(struct setup *s, struct err *err) {
 }
 
 /* Without it the service is of little use, and where to listen follows from it. */
-static int step_ask_address(struct setup *s, struct err *err) {
+static int cmd_init_step_ask_address(struct cmd_init *s, struct err *err) {
     const char *given = opt_get(&s->cli->given, "public-url");
     const bool asks = !given && access(s->config_path, F_OK) && prompt_has_terminal() && !opt_get_common(&s->cli->given, "yes");
     if (asks)
@@ -72,14 +72,15 @@ static int step_ask_address(struct setup *s, struct err *err) {
     return given && !s->public_url ? err_set(err, ERR_NOMEM, "out of memory") : 0;
 }
 
-static void tell_file(struct setup *s, const char *what, const char *member, const char *path, enum setup_file became) {
+static void cmd_init_tell_file(struct cmd_init *s, const char *what, const char *member, const char *path,
+                               enum setup_file became) {
     static const char *const words[] = {[SETUP_KEPT] = "kept", [SETUP_MADE] = "made", [SETUP_MENDED] = "kept"};
     show_line(s->cli, "%-14s %s %s%s", what, words[became], path, became == SETUP_MENDED ? ", owner and mode mended" : "");
     json_put_string(s->told, member, path);
 }
 
 /* A new file with a fault in it, from a wrong option, must not be what the next run keeps. */
-static int load_or_remove(struct setup *s, enum setup_file became, struct err *err) {
+static int cmd_init_load_or_remove(struct cmd_init *s, enum setup_file became, struct err *err) {
     int rc = cli_load_config(s->cli, err);
     if (rc && became == SETUP_MADE)
         (void)unlink(s->config_path);
@@ -87,7 +88,7 @@ static int load_or_remove(struct setup *s, enum setup_file became, struct err *e
 }
 
 /* Where kaasd has to listen to be reached at the URL; NULL: as by default. */
-static char *listen_for(const char *url) {
+static char *cmd_init_listen_for(const char *url) {
     _cleanup_free_ char *host = str_starts(url, "https://") ? strndup(url + 8, strcspn(url + 8, "/")) : NULL;
     struct cli_address address;
     if (!host || cli_address_parse(host, &address, NULL))
@@ -104,11 +105,11 @@ static char *listen_for(const char *url) {
     return str_format("*:%d", address.port);
 }
 
-static int step_config(struct setup *s, struct err *err) {
+static int cmd_init_step_config(struct cmd_init *s, struct err *err) {
     const struct opt_given *given = &s->cli->given;
     const char *host = opt_get(given, "database-host"), *ca = opt_get(given, "database-ca-file"),
                *listen = opt_get(given, "listen");
-    _cleanup_free_ char *derived = listen || !s->public_url ? NULL : listen_for(s->public_url);
+    _cleanup_free_ char *derived = listen || !s->public_url ? NULL : cmd_init_listen_for(s->public_url);
     _cleanup_free_ char *ca_path = ca ? realpath(ca, NULL) : NULL;
     struct cli_address database = {.port = 0};
     enum setup_file became = SETUP_KEPT;
@@ -120,15 +121,17 @@ static int step_config(struct setup *s, struct err *err) {
                                     .database_ca_file = ca_path,
                                     .public_url = s->public_url,
                                     .listen = listen ? listen : derived};
-    if (!rc && ca && !ca_path)
-        rc = err_set(err, ERR_IO, "cannot find the file %s: %m", ca);
-    if (!rc)
-        rc = setup_write_config(&settings, &s->user, &became, err);
-    if (!rc)
-        rc = load_or_remove(s, became, err);
     if (rc)
         return rc;
-    tell_file(s, "configuration", "config", s->config_path, became);
+    if (ca && !ca_path)
+        return err_set(err, ERR_IO, "cannot find the file %s: %m", ca);
+    rc = setup_write_config(&settings, &s->user, &became, err);
+    if (rc)
+        return rc;
+    rc = cmd_init_load_or_remove(s, became, err);
+    if (rc)
+        return rc;
+    cmd_init_tell_file(s, "configuration", "config", s->config_path, became);
     if (became == SETUP_MADE)
         show_line(s->cli, "%-14s %s", "listens on", s->cli->config.server_listen);
     else if (settings.public_url || settings.listen || host)
@@ -137,16 +140,17 @@ static int step_config(struct setup *s, struct err *err) {
     return 0;
 }
 
-static int step_database(struct setup *s, struct err *err) {
+static int cmd_init_step_database(struct cmd_init *s, struct err *err) {
     const struct opt_given *given = &s->cli->given;
     const struct config *config = &s->cli->config;
     const char *file = opt_get(given, "database-admin-password-file");
     struct setup_database_admin admin = {.socket = opt_get(given, "database-socket"), .user = opt_get(given, "database-admin")};
     _cleanup_secret_ char *password = NULL;
     int rc = file ? prompt_read_password(file, &password, err) : 0;
+    if (rc)
+        return rc;
     admin.password = password;
-    if (!rc)
-        rc = setup_make_database(config, s->config_path, &admin, &s->user, err);
+    rc = setup_make_database(config, s->config_path, &admin, &s->user, err);
     if (rc)
         return rc;
     show_line(s->cli, "%-14s %s, with accounts %s and %s", "database", config->database_name, config->database_user,
@@ -155,7 +159,7 @@ static int step_database(struct setup *s, struct err *err) {
     return 0;
 }
 
-static int step_schema(struct setup *s, struct err *err) {
+static int cmd_init_step_schema(struct cmd_init *s, struct err *err) {
     struct setup_migration migration = {.on_step = NULL};
     unsigned applied = 0;
     int rc = setup_migrate(&s->cli->config, s->config_path, &migration, &applied, err);
@@ -174,17 +178,17 @@ static int step_schema(struct setup *s, struct err *err) {
 }
 
 /* After the schema, since the database tells whether a key is missed. */
-static int step_master_key(struct setup *s, struct err *err) {
+static int cmd_init_step_master_key(struct cmd_init *s, struct err *err) {
     const char *path = s->cli->config.secrets_master_key_file;
     enum setup_file became = SETUP_KEPT;
     int rc = setup_make_master_key(s->store, path, &s->user, &became, err);
     if (!rc)
-        tell_file(s, "master key", "master_key", path, became);
+        cmd_init_tell_file(s, "master key", "master_key", path, became);
     return rc;
 }
 
 /* The only time that a password made here is seen; one that was given is not told. */
-static void tell_admin(struct setup *s, const char *name, const char *one_time) {
+static void cmd_init_tell_admin(struct cmd_init *s, const char *name, const char *one_time) {
     show_line(s->cli, "%-14s made %s", "administrator", name);
     json_put_string(s->told, "admin", name);
     if (!one_time)
@@ -195,25 +199,26 @@ static void tell_admin(struct setup *s, const char *name, const char *one_time) 
     json_put_string(s->told, "one_time_password", one_time);
 }
 
-static int step_admin(struct setup *s, struct err *err) {
+static int cmd_init_step_admin(struct cmd_init *s, struct err *err) {
     const char *given = opt_get(&s->cli->given, "admin"), *name = given ? given : "admin";
     const char *file = opt_get(&s->cli->given, "admin-password-file");
     _cleanup_secret_ char *password = NULL;
     bool is_made = false;
     int rc = file ? prompt_read_password(file, &password, err) : 0;
-    if (!rc)
-        rc = setup_make_first_admin(s->store, name, &password, &is_made, err);
+    if (rc)
+        return rc;
+    rc = setup_make_first_admin(s->store, name, &password, &is_made, err);
     if (rc)
         return rc;
     if (is_made)
-        tell_admin(s, name, file ? NULL : password);
+        cmd_init_tell_admin(s, name, file ? NULL : password);
     else
         show_line(s->cli, "%-14s kept: there are users already", "administrator");
     return 0;
 }
 
 /* What the service would stumble over is told here, not by its log; after what was made, so that no one-time password is lost. */
-static int check_result(struct setup *s, struct err *err) {
+static int cmd_init_check_result(struct cmd_init *s, struct err *err) {
     _cleanup_strbuf_ struct strbuf told;
     strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);
     int rc = setup_check_as(&s->user, s->config_path, &told, err);
@@ -223,7 +228,7 @@ static int check_result(struct setup *s, struct err *err) {
     return rc;
 }
 
-static void tell_next(const struct setup *s) {
+static void cmd_init_tell_next(const struct cmd_init *s) {
     const struct config *config = &s->cli->config;
     const char *url = *config->server_public_url ? config->server_public_url : "URL", *admin = opt_get(&s->cli->given, "admin");
     const bool is_usual = str_eq(s->config_path, CONFIG_DEFAULT_PATH);
@@ -247,26 +252,119 @@ static void tell_next(const struct setup *s) {
     show_line(s->cli, "  kaasctl%s vcenter add ADDRESS", with ? with : "");
 }
 
+static void cmd_init_done(struct cmd_init *s) {
+    json_wipe_string(json_object_get(s->told, "one_time_password"));
+    json_decref(s->told);
+    store_free(s->store);
+    free(s->config_path);
+    free(s->public_url);
+}
+
 int cmd_init(struct cli *cli, struct err *err) {
-    static step_fn *const steps[] = {step_find_paths, step_find_user, step_ask_address, step_config,
-                                     step_database,   step_schema,    step_master_key,  step_admin};
-    struct setup s = {.cli = cli, .told = json_object()};
-    int rc = 0;
-    for (size_t i = 0; !rc && i < ARRAY_COUNT(steps); i++) {
+    static cmd_init_fn *const steps[] = {cmd_init_step_find_paths, cmd_init_step_find_user, cmd_init_step_ask_address,
+                                         cmd_init_step_config,     cmd_init_step_database,  cmd_init_step_schema,
+                                         cmd_init_step_master_key, cmd_init_step_admin};
+    __attribute__((cleanup(cmd_init_done))) struct cmd_init s = {.cli = cli, .told = json_object()};
+    int rc;
+    for (size_t i = 0; i < ARRAY_COUNT(steps); i++) {
         rc = steps[i](&s, err);
-        if (!rc)
-            rc = cli_flush(cli, err);
+        if (rc)
+            return rc;
+        rc = cli_flush(cli, err);
+        if (rc)
+            return rc;
     }
-    if (!rc && cli->is_json)
-        rc = show_json(cli, s.told, err);
-    if (!rc)
-        rc = check_result(&s, err);
+    rc = cli->is_json ? show_json(cli, s.told, err) : 0;
+    if (rc)
+        return rc;
+    rc = cmd_init_check_result(&s, err);
     if (!rc && !cli->is_json)
-        tell_next(&s);
-    json_wipe_string(json_object_get(s.told, "one_time_password"));
-    json_decref(s.told);
-    store_free(s.store);
-    free(s.config_path);
-    free(s.public_url);
+        cmd_init_tell_next(&s);
+    return rc;
+}
+
+/* -- db and config ---------------------------------------------------------------------------------------------------------------- */
+
+static void cmd_db_on_step(void *arg, const char *file) {
+    struct cli *cli = arg;
+    show_line(cli, "applying %s", file);
+}
+
+static int cmd_db_finish(struct cli *cli, unsigned applied, struct err *err) {
+    _cleanup_json_ json_t *result = NULL;
+    if (cli->is_json) {
+        result = json_object();
+        json_put_int(result, "applied", applied);
+        return show_json(cli, result, err);
+    }
+    if (applied)
+        show_line(cli, "the schema of database %s is up to date now", cli->config.database_name);
+    else
+        show_line(cli, "the schema of database %s was up to date already", cli->config.database_name);
+    return 0;
+}
+
+int cmd_db_migrate(struct cli *cli, struct err *err) {
+    const char *done = opt_get(&cli->given, "done"), *redo = opt_get(&cli->given, "redo");
+    struct setup_migration migration = {
+        .resolve_file = done ? done : redo, .resolve_as_done = done, .on_step = cmd_db_on_step, .on_step_arg = cli};
+    unsigned applied = 0;
+    int rc;
+    if (done && redo)
+        return cli_usage(cli, err, "give either --done or --redo, not both");
+    rc = cli_load_config(cli, err);
+    if (rc)
+        return rc;
+    rc = setup_migrate(&cli->config, cli_config_path(cli), &migration, &applied, err);
+    if (rc)
+        return rc;
+    if (migration.rights.code)
+        cli_note(
+            "kaasctl: the account %s keeps rights that it does not need, among them to change audit lines: %s; run once as a "
+            "database administrator: kaasctl init",
+            cli->config.database_user, migration.rights.text);
+    return cmd_db_finish(cli, applied, err);
+}
+
+int cmd_db_status(struct cli *cli, struct err *err) {
+    struct store_schema schema = store_schema_builtin();
+    _cleanup_(store_free) struct store *store = NULL;
+    _cleanup_json_ json_t *result = NULL;
+    int rc = cli_load_config(cli, err);
+    if (rc)
+        return rc;
+    rc = db_settings_open(&cli->config, cli_config_path(cli), DB_ACCOUNT_RUNTIME, &store, err);
+    if (rc)
+        return rc;
+    rc = store_check_schema(store, schema, err);
+    if (rc)
+        return rc;
+    show_line(cli, "the schema of database %s is up to date (%zu files)", cli->config.database_name, schema.count);
+    if (!cli->is_json)
+        return 0;
+    result = json_object();
+    json_put_string(result, "database", cli->config.database_name);
+    json_put_bool(result, "up_to_date", true);
+    return show_json(cli, result, err);
+}
+
+int cmd_config_check(struct cli *cli, struct err *err) {
+    _cleanup_strbuf_ struct strbuf told = {0};
+    struct setup_user user;
+    int rc = setup_find_user(opt_get(&cli->given, "service-user"), &user, err);
+    if (rc) {
+        cli->status = CLI_USAGE;
+        return rc;
+    }
+    rc = cli_load_config(cli, err);
+    if (rc)
+        return rc;
+    strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);
+    rc = setup_check_as(&user, cli_config_path(cli), &told, err);
+    if (told.len)
+        cli_note("%s", told.data);
+    cli->is_quiet_error = rc && told.len;
+    if (!rc)
+        show_line(cli, "%s: the configuration is valid (checked as user %s)", cli_config_path(cli), user.name);
     return rc;
 }
