@@ -86,7 +86,7 @@ void cli_note(const char *fmt, ...) {
 
 /* -- configuration and connection ----------------------------------------------------------------------------------------- */
 
-static int no_config(const struct err *why, const char *path, struct err *err) {
+static int cli_no_config(const struct err *why, const char *path, struct err *err) {
     if (why->code == ERR_NOT_FOUND) {
         (void)err_set(err, ERR_CONFIG, "there is no configuration %s", path);
         return err_remedy(err, "run: kaasctl init, or give the file with --config FILE");
@@ -107,7 +107,7 @@ int cli_load_config(struct cli *cli, struct err *err) {
         cli->is_quiet_error = report.error_count > 0;
         if (report.error_count)
             cli_note("%s", report.text.data);
-        return no_config(&why, cli_config_path(cli), err);
+        return cli_no_config(&why, cli_config_path(cli), err);
     }
     cli->has_config = true;
     return 0;
@@ -120,47 +120,48 @@ int cli_get_password(struct cli *cli, const char *path, const char *question, ch
     return rc;
 }
 
-static int sign_in(struct cli *cli, struct err *err) {
+static int cli_sign_in(struct cli *cli, struct err *err) {
     struct cli_account account = {.user = opt_get_common(&cli->given, "user"), .source = opt_get_common(&cli->given, "source")};
     const char *server = opt_get_common(&cli->given, "server");
     _cleanup_free_ char *question = NULL;
-    int rc = 0;
+    int rc;
     if (!account.user)
         return cli_usage(cli, err, "with --server a user must sign in: add --user NAME before the command");
     question = str_format("Password of %s at %s: ", account.user, server);
-    if (!cli->password)
-        rc = cli_get_password(cli, opt_get_common(&cli->given, "password-file"), question, &cli->password, err);
+    rc = cli->password ? 0 : cli_get_password(cli, opt_get_common(&cli->given, "password-file"), question, &cli->password, err);
+    if (rc)
+        return rc;
     account.password = cli->password;
-    return rc ? rc : cli_client_sign_in(cli->client, &account, err);
+    return cli_client_sign_in(cli->client, &account, err);
 }
 
-static int open_client(struct cli *cli, struct err *err) {
+static int cli_open_client(struct cli *cli, struct err *err) {
     struct cli_client_options options = {.server = opt_get_common(&cli->given, "server"),
                                          .ca_file = opt_get_common(&cli->given, "ca-file")};
-    int rc = 0;
-    if (!options.server) {
-        rc = cli_load_config(cli, err);
+    int rc = options.server ? 0 : cli_load_config(cli, err);
+    if (rc)
+        return rc;
+    if (!options.server)
         options.unix_socket = cli->config.server_admin_socket;
-    }
-    if (!rc)
-        rc = http_client_global_init(err);
-    if (!rc)
-        rc = cli_client_new(&options, &cli->client, err);
+    rc = http_client_global_init(err);
+    if (rc)
+        return rc;
+    rc = cli_client_new(&options, &cli->client, err);
     if (rc == ERR_INVALID)
         cli->status = CLI_USAGE;
     return rc;
 }
 
 int cli_connect_public(struct cli *cli, struct err *err) {
-    return cli->client ? 0 : open_client(cli, err);
+    return cli->client ? 0 : cli_open_client(cli, err);
 }
 
 int cli_connect(struct cli *cli, struct err *err) {
     int rc;
     if (cli->client)
         return 0;
-    rc = open_client(cli, err);
-    return rc || !opt_get_common(&cli->given, "server") ? rc : sign_in(cli, err);
+    rc = cli_open_client(cli, err);
+    return rc || !opt_get_common(&cli->given, "server") ? rc : cli_sign_in(cli, err);
 }
 
 int cli_list(struct cli *cli, const char *path, int64_t lines, json_t **items, struct err *err) {

@@ -10,7 +10,7 @@
 #define REPLICAS_MAX 100000
 #define NODE_FIELDS 4
 
-static int bad_address(const char *text, struct err *err) {
+static int cli_address_bad(const char *text, struct err *err) {
     (void)err_set(err, ERR_INVALID, "\"%s\" is not an address", text);
     return err_remedy(err, "give HOST, HOST:PORT or [IPV6]:PORT, without https://");
 }
@@ -23,16 +23,16 @@ int cli_address_parse(const char *text, struct cli_address *out, struct err *err
         host = text + 1;
         end = strchr(text, ']');
         if (!end || (end[1] && end[1] != ':'))
-            return bad_address(text, err);
+            return cli_address_bad(text, err);
         port = end[1] ? end + 2 : NULL;
     } else if (colon && !strchr(colon + 1, ':')) { /* two colons without brackets: all of it is IPv6 */
         end = colon;
         port = colon + 1;
     }
     if (end == host || (size_t)(end - host) >= sizeof(address.host) || strpbrk(text, "/ @?#"))
-        return bad_address(text, err);
+        return cli_address_bad(text, err);
     if (port && !str_to_i64(port, 1, 65535, &number))
-        return bad_address(text, err);
+        return cli_address_bad(text, err);
     (void)snprintf(address.host, sizeof(address.host), "%.*s", (int)(end - host), host);
     address.port = (int)number;
     *out = address;

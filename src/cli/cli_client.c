@@ -37,13 +37,13 @@ struct cli_client {
     unsigned retry_after_s;  /* of the last answer; 0: it did not say so */
 };
 
-static bool is_plain(unsigned char c) {
+static bool cli_client_is_plain(unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~", c));
 }
 
 void cli_path_add(struct strbuf *path, const char *part) {
     for (; *part; part++) {
-        if (is_plain((unsigned char)*part))
+        if (cli_client_is_plain((unsigned char)*part))
             strbuf_addc(path, *part);
         else
             strbuf_addf(path, "%%%02X", (unsigned)(unsigned char)*part);
@@ -57,7 +57,7 @@ void cli_path_add_query(struct strbuf *path, const char *name, const char *value
     cli_path_add(path, value);
 }
 
-static int check_server(const char *server, struct err *err) {
+static int cli_client_check_server(const char *server, struct err *err) {
     const char *host = str_starts(server, "https://") ? server + 8 : NULL;
     if (host && *host && !strpbrk(host, " @?#\r\n\t") && (!strchr(host, '/') || str_eq(strchr(host, '/'), "/")))
         return 0;
@@ -65,7 +65,7 @@ static int check_server(const char *server, struct err *err) {
     return err_remedy(err, "give it as https://HOST:PORT");
 }
 
-static int read_ca(const char *path, struct strbuf *out, struct err *err) {
+static int cli_client_read_ca(const char *path, struct strbuf *out, struct err *err) {
     struct err why = {0};
     if (!fs_read(path ? path : SYSTEM_CA_FILE, out, &why))
         return 0;
@@ -73,14 +73,13 @@ static int read_ca(const char *path, struct strbuf *out, struct err *err) {
     return err_remedy(err, "give the CA of the server's certificate with --ca-file FILE");
 }
 
-static int make_http(struct cli_client *client, const struct cli_client_options *o, struct err *err) {
+static int cli_client_make_http(struct cli_client *client, const struct cli_client_options *o, struct err *err) {
     _cleanup_strbuf_ struct strbuf ca;
     struct http_client_options options = {
         .unix_socket = o->unix_socket, .user_agent = "kaasctl/" PACKAGE_VERSION, .connect_timeout_ms = CONNECT_TIMEOUT_MS};
-    int rc = 0;
+    int rc;
     strbuf_init(&ca, CA_BYTES_MAX);
-    if (!o->unix_socket)
-        rc = read_ca(o->ca_file, &ca, err);
+    rc = o->unix_socket ? 0 : cli_client_read_ca(o->ca_file, &ca, err);
     if (rc)
         return rc;
     if (!o->unix_socket)
@@ -90,7 +89,7 @@ static int make_http(struct cli_client *client, const struct cli_client_options 
 
 int cli_client_new(const struct cli_client_options *options, struct cli_client **out, struct err *err) {
     _cleanup_(cli_client_free) struct cli_client *client = calloc(1, sizeof(*client));
-    int rc = options->unix_socket ? 0 : check_server(options->server, err);
+    int rc = options->unix_socket ? 0 : cli_client_check_server(options->server, err);
     if (rc)
         return rc;
     if (!client)
@@ -101,7 +100,7 @@ int cli_client_new(const struct cli_client_options *options, struct cli_client *
         return err_set(err, ERR_NOMEM, "out of memory");
     if (str_ends(client->base, "/"))
         client->base[strlen(client->base) - 1] = 0;
-    rc = make_http(client, options, err);
+    rc = cli_client_make_http(client, options, err);
     if (!rc)
         *out = STEAL(client);
     return rc;
@@ -121,14 +120,14 @@ void cli_client_free(struct cli_client *client) {
 }
 
 /* What may be sent twice, and changes nothing. */
-static bool is_read(const struct cli_request *request) {
+static bool cli_client_is_read(const struct cli_request *request) {
     return str_eq(request->method, "GET");
 }
 
 /* -- errors --------------------------------------------------------------------------------------------------------------- */
 
 /* Why the socket does not answer is better told by looking at it. */
-static int no_socket(const struct cli_client *client, struct err *err) {
+static int cli_client_no_socket(const struct cli_client *client, struct err *err) {
     const char *path = client->unix_socket;
     if (access(path, F_OK) && errno != EACCES)
         (void)err_set(err, ERR_UNAVAILABLE, "kaasd is not running: there is no admin socket %s", path);
@@ -142,7 +141,7 @@ static int no_socket(const struct cli_client *client, struct err *err) {
 }
 
 /* The server had the request, or part of it: nobody knows what became of it. */
-static int no_word(const struct cli_client *client, const struct err *why, struct err *err) {
+static int cli_client_no_word(const struct cli_client *client, const struct err *why, struct err *err) {
     if (client->unix_socket)
         (void)err_set(err, ERR_UNAVAILABLE, "kaasd took the request and %s: it may have been done, or not",
                       why->code == ERR_TIMEOUT ? "does not answer" : "went away before it answered");
@@ -151,12 +150,13 @@ static int no_word(const struct cli_client *client, const struct err *why, struc
     return err_remedy(err, "look whether it was done before you repeat it");
 }
 
-static int no_answer(const struct cli_client *client, const struct cli_request *request, const struct err *why, struct err *err) {
+static int cli_client_no_answer(const struct cli_client *client, const struct cli_request *request, const struct err *why,
+                                struct err *err) {
     const bool is_lost = why->code == ERR_UNREACHABLE || why->code == ERR_PROTOCOL || why->code == ERR_TIMEOUT;
-    if (is_lost && !is_read(request) && http_client_has_sent(client->http))
-        return no_word(client, why, err);
+    if (is_lost && !cli_client_is_read(request) && http_client_has_sent(client->http))
+        return cli_client_no_word(client, why, err);
     if (client->unix_socket && (why->code == ERR_UNREACHABLE || why->code == ERR_PROTOCOL))
-        return no_socket(client, err);
+        return cli_client_no_socket(client, err);
     (void)err_set(err, why->code == ERR_NOMEM ? ERR_NOMEM : ERR_UNAVAILABLE, "%s", why->text);
     if (why->code == ERR_TLS)
         return err_remedy(err, "give the CA of the server's certificate with --ca-file FILE");
@@ -164,7 +164,7 @@ static int no_answer(const struct cli_client *client, const struct cli_request *
 }
 
 /* The server speaks to programs; here the same is said to a person with kaasctl. Caller frees; NULL without memory. */
-static char *for_people(const char *text) {
+static char *cli_client_for_people(const char *text) {
     static const struct {
         const char *call, *command;
     } words[] = {
@@ -182,7 +182,7 @@ static char *for_people(const char *text) {
 }
 
 /* The server's words, with its code. */
-static int from_problem(const json_t *problem, long status, struct err *err) {
+static int cli_client_from_problem(const json_t *problem, long status, struct err *err) {
     const char *slug = json_get_string(problem, "code"), *detail = json_get_string(problem, "detail");
     const char *remedy = json_get_string(problem, "remedy"), *id = json_get_string(problem, "request_id");
     int code = slug ? err_code_of_slug(slug) : ERR_PROTOCOL;
@@ -192,13 +192,13 @@ static int from_problem(const json_t *problem, long status, struct err *err) {
     (void)err_set(err, code, "%s", detail);
     if (code == ERR_INTERNAL)
         return err_remedy(err, "look into the log of kaasd for request_id=%s", id ? id : "?");
-    spoken = remedy ? for_people(remedy) : NULL;
+    spoken = remedy ? cli_client_for_people(remedy) : NULL;
     return spoken ? err_remedy(err, "%s", spoken) : code;
 }
 
 /* -- calls ---------------------------------------------------------------------------------------------------------------- */
 
-static int parse_answer(const struct strbuf *text, long status, json_t **out, struct err *err) {
+static int cli_client_parse_answer(const struct strbuf *text, long status, json_t **out, struct err *err) {
     struct err why = {0};
     if (!text->len)
         return 0;
@@ -207,14 +207,14 @@ static int parse_answer(const struct strbuf *text, long status, json_t **out, st
     return err_set(err, ERR_PROTOCOL, "the answer (HTTP status %ld) is not JSON; is this kaasd?", status);
 }
 
-static int judge(struct cli_client *client, const struct strbuf *text, long status, json_t **out, struct err *err) {
+static int cli_client_judge(struct cli_client *client, const struct strbuf *text, long status, json_t **out, struct err *err) {
     _cleanup_json_ json_t *answer = NULL;
-    int rc = parse_answer(text, status, &answer, err);
+    int rc = cli_client_parse_answer(text, status, &answer, err);
     if (rc)
         return rc;
     if (status / 100 != 2) {
         client->problem = STEAL(answer);
-        return from_problem(client->problem, status, err);
+        return cli_client_from_problem(client->problem, status, err);
     }
     if (out)
         *out = STEAL(answer);
@@ -222,7 +222,7 @@ static int judge(struct cli_client *client, const struct strbuf *text, long stat
 }
 
 /* The header line with the media type of the body, or NULL; `made` is what the caller frees. */
-static const char *type_line(const struct cli_request *request, char **made) {
+static const char *cli_client_type_line(const struct cli_request *request, char **made) {
     if (request->text)
         return *made = str_format("Content-Type: %s", request->text_type);
     if (request->body)
@@ -231,13 +231,13 @@ static const char *type_line(const struct cli_request *request, char **made) {
 }
 
 /* What the header fields of an answer are for. */
-struct noting {
+struct cli_client_noting {
     struct cli_client *client;
     char *watch_cursor; /* or NULL */
 };
 
 /* Takes the value if the line is that field. Names come in any case, over HTTP/2 proxies in lower case. */
-static void note_field(const char *line, size_t n, const char *name, char *out, size_t bytes) {
+static void cli_client_note_field(const char *line, size_t n, const char *name, char *out, size_t bytes) {
     const size_t skip = strlen(name);
     if (n <= skip || strncasecmp(line, name, skip) != 0)
         return;
@@ -247,23 +247,23 @@ static void note_field(const char *line, size_t n, const char *name, char *out, 
         (void)snprintf(out, bytes, "%.*s", (int)n, line);
 }
 
-static void note_header(void *arg, const char *line, size_t n) {
-    const struct noting *noting = arg;
+static void cli_client_note_header(void *arg, const char *line, size_t n) {
+    const struct cli_client_noting *noting = arg;
     char wait[16] = "";
     int64_t seconds = 0;
     if (noting->watch_cursor)
-        note_field(line, n, "KaaS-Watch-Cursor:", noting->watch_cursor, CLI_CURSOR_BYTES);
-    note_field(line, n, "KaaS-Stale:", noting->client->stale, STALE_BYTES);
-    note_field(line, n, "Retry-After:", wait, sizeof(wait));
+        cli_client_note_field(line, n, "KaaS-Watch-Cursor:", noting->watch_cursor, CLI_CURSOR_BYTES);
+    cli_client_note_field(line, n, "KaaS-Stale:", noting->client->stale, STALE_BYTES);
+    cli_client_note_field(line, n, "Retry-After:", wait, sizeof(wait));
     if (*wait && str_to_i64(wait, 0, UINT16_MAX, &seconds))
         noting->client->retry_after_s = (unsigned)seconds;
 }
 
-static int send_request(struct cli_client *client, const struct cli_request *request, const struct strbuf *body,
-                        struct strbuf *reply, long *status, struct err *err) {
+static int cli_client_send_request(struct cli_client *client, const struct cli_request *request, const struct strbuf *body,
+                                   struct strbuf *reply, long *status, struct err *err) {
     _cleanup_free_ char *url = str_format("%s%s", client->base, request->path), *made = NULL;
     const char *headers[5] = {"Accept: application/json, application/problem+json", "X-KaaS: 1"};
-    struct noting noting = {.client = client, .watch_cursor = request->watch_cursor};
+    struct cli_client_noting noting = {.client = client, .watch_cursor = request->watch_cursor};
     struct http_exchange exchange = {.method = request->method,
                                      .url = url,
                                      .headers = headers,
@@ -271,24 +271,24 @@ static int send_request(struct cli_client *client, const struct cli_request *req
                                      .body_bytes = body->len,
                                      .timeout_ms = CALL_TIMEOUT_MS,
                                      .reply_max_bytes = KAAS_JSON_REPLY_BYTES_MAX,
-                                     .is_once = !is_read(request),
-                                     .on_header = note_header,
+                                     .is_once = !cli_client_is_read(request),
+                                     .on_header = cli_client_note_header,
                                      .on_header_arg = &noting};
     struct err why = {0};
     size_t n = 2;
     if (!url)
         return err_set(err, ERR_NOMEM, "out of memory");
-    headers[n] = type_line(request, &made);
+    headers[n] = cli_client_type_line(request, &made);
     n += headers[n] != NULL;
     if (client->authorization)
         headers[n++] = client->authorization;
-    return http_client_run(client->http, &exchange, reply, status, &why) ? no_answer(client, request, &why, err) : 0;
+    return http_client_run(client->http, &exchange, reply, status, &why) ? cli_client_no_answer(client, request, &why, err) : 0;
 }
 
 int cli_client_call(struct cli_client *client, const struct cli_request *request, json_t **out, struct err *err) {
     _cleanup_strbuf_ struct strbuf body, reply;
     long status = 0;
-    int rc = 0;
+    int rc;
     strbuf_init_secret(&body, REQUEST_BYTES_MAX);
     strbuf_init_secret(&reply, KAAS_JSON_REPLY_BYTES_MAX); /* may hold a token */
     body.is_secret = request->has_secret_body;
@@ -296,11 +296,11 @@ int cli_client_call(struct cli_client *client, const struct cli_request *request
     client->problem = NULL;
     client->stale[0] = 0;
     client->retry_after_s = 0;
-    if (request->body)
-        rc = json_write(request->body, &body, err);
-    if (!rc)
-        rc = send_request(client, request, request->text ? request->text : &body, &reply, &status, err);
-    return rc ? rc : judge(client, &reply, status, out, err);
+    rc = request->body ? json_write(request->body, &body, err) : 0;
+    if (rc)
+        return rc;
+    rc = cli_client_send_request(client, request, request->text ? request->text : &body, &reply, &status, err);
+    return rc ? rc : cli_client_judge(client, &reply, status, out, err);
 }
 
 int cli_client_get(struct cli_client *client, const char *path, json_t **out, struct err *err) {
@@ -311,7 +311,8 @@ int cli_client_get(struct cli_client *client, const char *path, json_t **out, st
 }
 
 /* One page of at most `wanted` items; *cursor is replaced by that of the next one, NULL at the end. */
-static int take_page(struct cli_client *client, const char *path, size_t wanted, char **cursor, json_t *items, struct err *err) {
+static int cli_client_take_page(struct cli_client *client, const char *path, size_t wanted, char **cursor, json_t *items,
+                                struct err *err) {
     _cleanup_strbuf_ struct strbuf full;
     _cleanup_json_ json_t *page = NULL;
     char limit[8];
@@ -323,8 +324,9 @@ static int take_page(struct cli_client *client, const char *path, size_t wanted,
     cli_path_add_query(&full, "limit", limit);
     cli_path_add_query(&full, "cursor", *cursor);
     rc = strbuf_check(&full, "the address", err);
-    if (!rc)
-        rc = cli_client_get(client, full.data, &page, err);
+    if (rc)
+        return rc;
+    rc = cli_client_get(client, full.data, &page, err);
     if (rc)
         return rc;
     if (!json_is_array(json_object_get(page, "items")) || json_array_extend(items, json_object_get(page, "items")))
@@ -339,12 +341,11 @@ int cli_client_list_first(struct cli_client *client, const char *path, size_t wa
                           struct err *err) {
     _cleanup_json_ json_t *all = json_array();
     _cleanup_free_ char *cursor = NULL;
-    int rc = 0;
     do {
-        rc = take_page(client, path, wanted - json_array_size(all), &cursor, all, err);
-    } while (!rc && cursor && json_array_size(all) < wanted);
-    if (rc)
-        return rc;
+        int rc = cli_client_take_page(client, path, wanted - json_array_size(all), &cursor, all, err);
+        if (rc)
+            return rc;
+    } while (cursor && json_array_size(all) < wanted);
     *is_more = cursor != NULL;
     *items = STEAL(all);
     return 0;
@@ -368,7 +369,7 @@ const json_t *cli_client_problem(const struct cli_client *client) {
 
 /* -- sign-on -------------------------------------------------------------------------------------------------------------- */
 
-static int take_token(struct cli_client *client, json_t *answer, struct err *err) {
+static int cli_client_take_token(struct cli_client *client, json_t *answer, struct err *err) {
     const char *token = json_get_string(answer, "access_token");
     char *line = token ? str_format("Authorization: Bearer %s", token) : NULL;
     json_wipe_string(json_object_get(answer, "access_token"));
@@ -385,11 +386,11 @@ int cli_client_renew(struct cli_client *client, struct err *err) {
     if (!client->authorization)
         return 0;
     rc = cli_client_call(client, &(struct cli_request){.method = "POST", .path = "/v2/token/refresh"}, &answer, err);
-    return rc ? rc : take_token(client, answer, err);
+    return rc ? rc : cli_client_take_token(client, answer, err);
 }
 
 /* Commands of a script come faster than one may sign in for long: then each waits for its turn. */
-static bool waits_for_turn(const struct cli_client *client, int rc, unsigned tries) {
+static bool cli_client_waits_for_turn(const struct cli_client *client, int rc, unsigned tries) {
     const bool is_soon = client->retry_after_s > 0 && client->retry_after_s <= SIGN_IN_WAIT_MAX_S;
     if (rc != ERR_TOO_MANY || !is_soon || tries == SIGN_IN_TRIES)
         return false;
@@ -409,11 +410,11 @@ int cli_client_sign_in(struct cli_client *client, const struct cli_account *acco
     do {
         err_clear(&why);
         rc = cli_client_call(client, &request, &answer, &why);
-    } while (waits_for_turn(client, rc, ++tries));
+    } while (cli_client_waits_for_turn(client, rc, ++tries));
     json_wipe_string(json_object_get(body, "password"));
     if (rc && err && !err->code)
         *err = why;
-    return rc ? rc : take_token(client, answer, err);
+    return rc ? rc : cli_client_take_token(client, answer, err);
 }
 
 const char *cli_client_stale(const struct cli_client *client) {

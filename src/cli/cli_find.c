@@ -128,7 +128,7 @@ const struct cli_kind cli_vcenters = {"vCenter", "vcenter", "vcenters", find_des
 /* -- clusters and HX clusters --------------------------------------------------------------------------------------------- */
 
 /* An id may be a name as well, in theory: then the id counts. */
-static int find_by_id(struct cli *cli, const char *collection, const char *ref, json_t **out, struct err *err) {
+static int find_by_own_id(struct cli *cli, const char *collection, const char *ref, json_t **out, struct err *err) {
     _cleanup_free_ char *path = str_format("/v2/%s/%s", collection, ref);
     struct err why = {0};
     int rc;
@@ -181,7 +181,7 @@ int cli_find(struct cli *cli, const struct cli_kind *kind, const char *ref, json
     if (rc)
         return rc;
     if (kind->has_own_path && uuid_is_valid(ref)) {
-        rc = find_by_id(cli, kind->collection, ref, out, err);
+        rc = find_by_own_id(cli, kind->collection, ref, out, err);
         if (rc != ERR_NOT_FOUND)
             return rc;
     }

@@ -11,24 +11,25 @@
 
 static const struct {
     const char *status, *shown;
-} marks[] = {{"ok", "ok"}, {"warning", "WARNING"}, {"failed", "FAILED"}, {"skipped", "-"}};
+} findings_marks[] = {{"ok", "ok"}, {"warning", "WARNING"}, {"failed", "FAILED"}, {"skipped", "-"}};
 
-static const char *mark_of(const char *status) {
-    for (size_t i = 0; i < ARRAY_COUNT(marks); i++)
-        if (str_eq(marks[i].status, status))
-            return marks[i].shown;
+static const char *findings_mark_of(const char *status) {
+    for (size_t i = 0; i < ARRAY_COUNT(findings_marks); i++)
+        if (str_eq(findings_marks[i].status, status))
+            return findings_marks[i].shown;
     return status ? status : "?";
 }
 
 /* The remedy stands below, since both may be long. */
-static void write_finding(struct cli *cli, const json_t *finding) {
+static void findings_write_finding(struct cli *cli, const json_t *finding) {
     const char *remedy = json_get_string(finding, "remedy");
     _cleanup_strbuf_ struct strbuf title, text;
     strbuf_init(&title, 4096);
     strbuf_init(&text, 65536);
     text_add_clean(&title, json_get_string(finding, "title"));
     text_add_clean(&text, json_get_string(finding, "finding"));
-    strbuf_addf(&cli->out, "%-8s %-*s %s\n", mark_of(json_get_string(finding, "status")), TITLE_WIDTH, title.data, text.data);
+    strbuf_addf(&cli->out, "%-8s %-*s %s\n", findings_mark_of(json_get_string(finding, "status")), TITLE_WIDTH, title.data,
+                text.data);
     if (!remedy)
         return;
     strbuf_reset(&text);
@@ -45,7 +46,7 @@ size_t findings_count(const json_t *findings, const char *status) {
 }
 
 /* What failed first is most often why the rest did. */
-static const char *first_failure(const json_t *findings) {
+static const char *findings_first_failure(const json_t *findings) {
     const json_t *finding;
     size_t i;
     json_array_foreach ((json_t *)(uintptr_t)findings, i, finding)
@@ -67,14 +68,14 @@ int findings_write(struct cli *cli, const json_t *findings, struct err *err) {
             show_line(cli, "%s", next);
         }
         server = next;
-        write_finding(cli, finding);
+        findings_write_finding(cli, finding);
     }
     strbuf_addc(&cli->out, '\n');
     if (failed)
         show_line(cli,
                   failed == 1 ? "%zu failed, %zu warning%s: mend \"%s\"."
                               : "%zu failed, %zu warning%s. Begin with \"%s\": what follows may come from it.",
-                  failed, warnings, warnings == 1 ? "" : "s", first_failure(findings));
+                  failed, warnings, warnings == 1 ? "" : "s", findings_first_failure(findings));
     else if (warnings)
         show_line(cli, "nothing failed, %zu warning%s.", warnings, warnings == 1 ? "" : "s");
     else

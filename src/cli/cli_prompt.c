@@ -21,58 +21,58 @@
 #define TERMINAL "/dev/tty"
 #define LINE_BYTES_MAX 4096U
 
-static volatile sig_atomic_t caught_signal;
+static volatile sig_atomic_t prompt_signal;
 
-static void on_signal(int number) {
-    caught_signal = number;
+static void prompt_on_signal(int number) {
+    prompt_signal = number;
 }
 
-static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+static const int prompt_watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 
 /* What stood before. */
-struct watch {
-    struct sigaction actions[ARRAY_COUNT(watched)];
+struct prompt_watch {
+    struct sigaction actions[ARRAY_COUNT(prompt_watched)];
     sigset_t mask; /* under which input is waited for */
 };
 
 /* From here on they come only while somebody waits for input, so that none is lost on the way there; the terminal can be put right
  * before the signal does its work. */
-static void watch_signals(struct watch *old) {
-    struct sigaction action = {.sa_handler = on_signal};
+static void prompt_watch_signals(struct prompt_watch *old) {
+    struct sigaction action = {.sa_handler = prompt_on_signal};
     sigset_t held;
-    caught_signal = 0;
+    prompt_signal = 0;
     (void)sigemptyset(&action.sa_mask);
     (void)sigemptyset(&held);
-    for (size_t i = 0; i < ARRAY_COUNT(watched); i++)
-        (void)sigaddset(&held, watched[i]);
+    for (size_t i = 0; i < ARRAY_COUNT(prompt_watched); i++)
+        (void)sigaddset(&held, prompt_watched[i]);
     (void)pthread_sigmask(SIG_BLOCK, &held, &old->mask);
-    for (size_t i = 0; i < ARRAY_COUNT(watched); i++)
-        (void)sigaction(watched[i], &action, &old->actions[i]);
+    for (size_t i = 0; i < ARRAY_COUNT(prompt_watched); i++)
+        (void)sigaction(prompt_watched[i], &action, &old->actions[i]);
 }
 
-static void unwatch_signals(const struct watch *old) {
+static void prompt_unwatch_signals(const struct prompt_watch *old) {
     (void)pthread_sigmask(SIG_SETMASK, &old->mask, NULL); /* what has come meanwhile is noted now */
-    for (size_t i = 0; i < ARRAY_COUNT(watched); i++)
-        (void)sigaction(watched[i], &old->actions[i], NULL);
-    if (caught_signal)
-        (void)raise(caught_signal);
+    for (size_t i = 0; i < ARRAY_COUNT(prompt_watched); i++)
+        (void)sigaction(prompt_watched[i], &old->actions[i], NULL);
+    if (prompt_signal)
+        (void)raise(prompt_signal);
 }
 
 /* Waits for input or a signal: -1, as read. */
-static int await_input(int fd, const sigset_t *mask) {
+static int prompt_await_input(int fd, const sigset_t *mask) {
     struct pollfd input = {.fd = fd, .events = POLLIN};
     int rc;
     do
         rc = ppoll(&input, 1, NULL, mask);
-    while (rc < 0 && errno == EINTR && !caught_signal);
+    while (rc < 0 && errno == EINTR && !prompt_signal);
     return rc < 0 ? -1 : 0;
 }
 
 /* With a watch `fd` does not block: the key that makes a signal takes back what was there to be read. */
-static ssize_t read_byte(int fd, const struct watch *watch, char *c) {
+static ssize_t prompt_read_byte(int fd, const struct prompt_watch *watch, char *c) {
     ssize_t n;
     do {
-        if (watch && await_input(fd, &watch->mask))
+        if (watch && prompt_await_input(fd, &watch->mask))
             return -1;
         n = read(fd, c, 1);
     } while (watch && n < 0 && errno == EAGAIN);
@@ -80,10 +80,10 @@ static ssize_t read_byte(int fd, const struct watch *watch, char *c) {
 }
 
 /* One line without its end, byte by byte: what follows belongs to the next reader. `watch` may be NULL. */
-static int read_line(int fd, const struct watch *watch, struct strbuf *line, struct err *err) {
+static int prompt_read_line(int fd, const struct prompt_watch *watch, struct strbuf *line, struct err *err) {
     ssize_t n;
     char c = 0;
-    while ((n = read_byte(fd, watch, &c)) == 1 && c != '\n')
+    while ((n = prompt_read_byte(fd, watch, &c)) == 1 && c != '\n')
         strbuf_addc(line, c);
     c = 0;
     if (n < 0)
@@ -95,35 +95,35 @@ static int read_line(int fd, const struct watch *watch, struct strbuf *line, str
     return strbuf_check(line, "the line", err);
 }
 
-static void put(int fd, const char *text) {
+static void prompt_put(int fd, const char *text) {
     if (write(fd, text, strlen(text)) < 0)
         errno = 0; /* the person sees that nothing was asked */
 }
 
-static void put_question(int fd, const char *question) {
+static void prompt_put_question(int fd, const char *question) {
     _cleanup_strbuf_ struct strbuf clean;
     strbuf_init(&clean, LINE_BYTES_MAX);
     text_add_clean(&clean, question);
-    put(fd, clean.data);
+    prompt_put(fd, clean.data);
 }
 
-static int read_without_echo(int fd, struct strbuf *line, struct err *err) {
-    struct watch watch;
+static int prompt_read_without_echo(int fd, struct strbuf *line, struct err *err) {
+    struct prompt_watch watch;
     struct termios shown, hidden;
     int rc;
     if (tcgetattr(fd, &shown))
         return err_set(err, ERR_IO, TERMINAL " is not a terminal: %m");
     hidden = shown;
     hidden.c_lflag &= ~(tcflag_t)ECHO;
-    watch_signals(&watch);
+    prompt_watch_signals(&watch);
     rc = tcsetattr(fd, TCSAFLUSH, &hidden) ? err_set(err, ERR_IO, "the echo of the terminal cannot be switched off") : 0;
     if (!rc && fcntl(fd, F_SETFL, O_NONBLOCK))
         rc = err_set(err, ERR_IO, "the terminal cannot be waited for: %m");
     if (!rc)
-        rc = read_line(fd, &watch, line, err);
+        rc = prompt_read_line(fd, &watch, line, err);
     (void)tcsetattr(fd, TCSAFLUSH, &shown);
-    put(fd, "\n");
-    unwatch_signals(&watch);
+    prompt_put(fd, "\n");
+    prompt_unwatch_signals(&watch);
     return rc;
 }
 
@@ -131,7 +131,7 @@ bool prompt_has_terminal(void) {
     return isatty(STDIN_FILENO);
 }
 
-static int finish_password(struct strbuf *line, char **out, struct err *err) {
+static int prompt_finish_password(struct strbuf *line, char **out, struct err *err) {
     char *text;
     if (!line->len)
         return err_set(err, ERR_INVALID, "the password is empty");
@@ -153,17 +153,17 @@ int prompt_password(const char *question, char **out, struct err *err) {
         (void)err_set(err, ERR_INVALID, "there is no terminal to ask for the password");
         return err_remedy(err, "use --password-file FILE, or --password-file - for standard input");
     }
-    put_question(fd, question);
-    rc = read_without_echo(fd, &line, err);
-    return rc ? rc : finish_password(&line, out, err);
+    prompt_put_question(fd, question);
+    rc = prompt_read_without_echo(fd, &line, err);
+    return rc ? rc : prompt_finish_password(&line, out, err);
 }
 
-static int open_file(const char *path, struct strbuf *line, struct err *err) {
+static int prompt_open_file(const char *path, struct strbuf *line, struct err *err) {
     struct stat st;
     _cleanup_close_ int fd = -1;
     int rc;
     if (str_eq(path, "-"))
-        return read_line(STDIN_FILENO, NULL, line, err);
+        return prompt_read_line(STDIN_FILENO, NULL, line, err);
     if (!stat(path, &st) && S_ISREG(st.st_mode)) {
         rc = fs_read_secret(path, line, err);
         line->len = rc ? 0 : strcspn(line->data, "\r\n");
@@ -172,33 +172,33 @@ static int open_file(const char *path, struct strbuf *line, struct err *err) {
         return rc;
     }
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY); /* a pipe of the shell: <(command) */
-    return fd < 0 ? err_set(err, ERR_IO, "cannot open %s: %m", path) : read_line(fd, NULL, line, err);
+    return fd < 0 ? err_set(err, ERR_IO, "cannot open %s: %m", path) : prompt_read_line(fd, NULL, line, err);
 }
 
 int prompt_read_password(const char *path, char **out, struct err *err) {
     _cleanup_strbuf_ struct strbuf line;
     int rc;
     strbuf_init_secret(&line, LINE_BYTES_MAX);
-    rc = open_file(path, &line, err);
-    return rc ? rc : finish_password(&line, out, err);
+    rc = prompt_open_file(path, &line, err);
+    return rc ? rc : prompt_finish_password(&line, out, err);
 }
 
 int prompt_get_password(const char *path, const char *question, char **out, struct err *err) {
     return path ? prompt_read_password(path, out, err) : prompt_password(question, out, err);
 }
 
-static int ask_line(const char *question, struct strbuf *line, struct err *err) {
+static int prompt_ask_line(const char *question, struct strbuf *line, struct err *err) {
     _cleanup_close_ int fd = open(TERMINAL, O_RDWR | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return err_set(err, ERR_IO, "there is no terminal to ask on");
-    put_question(fd, question);
-    return read_line(fd, NULL, line, err);
+    prompt_put_question(fd, question);
+    return prompt_read_line(fd, NULL, line, err);
 }
 
 int prompt_text(const char *question, char **out, struct err *err) {
     _cleanup_strbuf_ struct strbuf line;
     strbuf_init(&line, LINE_BYTES_MAX);
-    int rc = ask_line(question, &line, err);
+    int rc = prompt_ask_line(question, &line, err);
     char *text = !rc && line.len ? strbuf_steal(&line) : NULL;
     if (!rc)
         *out = text;
@@ -208,7 +208,7 @@ int prompt_text(const char *question, char **out, struct err *err) {
 int prompt_confirm(const char *question, bool *is_yes, struct err *err) {
     _cleanup_strbuf_ struct strbuf line;
     strbuf_init(&line, LINE_BYTES_MAX);
-    int rc = ask_line(question, &line, err);
+    int rc = prompt_ask_line(question, &line, err);
     if (!rc)
         *is_yes = str_eq(line.data, "yes");
     return rc;
