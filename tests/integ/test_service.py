@@ -388,3 +388,11 @@ def test_kaasctl_manages_service_accounts(place: Place) -> None:
     assert ctl.run("service", "show", "no-such-account").returncode == 4
     ctl.ok("service", "remove", name, "--yes")
     assert place.admin.get("/v2/services", name=name)["items"] == []
+
+
+def test_an_account_that_went_away_a_moment_ago_is_not_found(place: Place) -> None:
+    """Its row is gone, which the daemon has not heard of."""
+    account = place.add(kerberos=f"HTTP/{uuid.uuid4().hex[:8]}@EXAMPLE.COM")
+    place.world.db.query("DELETE FROM service_accounts WHERE id = %s", account["id"], database="kaas")
+    place.admin.refused(404, "not_found", "PATCH", f"/v2/services/{account['id']}", json={"description": "too late"}, headers=MERGE)
+    place.admin.expect(200, "GET", "/v2/services")

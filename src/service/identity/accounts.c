@@ -130,19 +130,21 @@ static int change_once(struct identity *identity, const struct actor *actor, con
     _cleanup_(service_account_free) struct service_account *a = NULL;
     struct service_account before = {.id = NULL};
     int rc = service_store_load(identity->options.store, edit->id, &a, err);
-    if (!rc && edit->version_no && a->version_no != edit->version_no) {
+    if (rc)
+        return rc;
+    if (edit->version_no && a->version_no != edit->version_no) {
         (void)err_set(err, ERR_PRECONDITION, "the service account has been changed since it was read; nothing was done");
         return err_remedy(err, "read it again and repeat the change");
     }
-    if (!rc)
-        rc = service_account_copy(a, &before, err);
+    rc = service_account_copy(a, &before, err);
     if (!rc)
         rc = edit->fn(edit->arg, a, err);
     if (!rc)
         rc = service_account_check(a, err);
-    keep_ends(&before, a);
-    if (!rc)
+    if (!rc) {
+        keep_ends(&before, a);
         rc = write_changed(identity, actor, &before, a, err);
+    }
     service_account_done(&before);
     return rc;
 }
