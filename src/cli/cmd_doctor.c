@@ -4,7 +4,6 @@
  * Findings are JSON objects as those of POST /v2/vcenters/{id}/doctor. */
 #include <config.h>
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/timex.h>
@@ -15,6 +14,7 @@
 #include "cli_findings.h"
 #include "clock.h"
 #include "db_settings.h"
+#include "finding.h"
 #include "http_client.h"
 #include "net_look.h"
 #include "setup_check.h"
@@ -23,85 +23,56 @@
 #include "x509.h"
 
 #define LOOK_LIMIT_MS 5000L
-#define DAY_MS (24LL * 3600 * 1000)
 
-struct cmd_doctor_finding {
-    const char *step, *title, *status;
-    char text[1024], remedy[512];
-};
-
-static void cmd_doctor_add(json_t *findings, const struct cmd_doctor_finding *f) {
+static void cmd_doctor_add(json_t *findings, const struct finding *f) {
     json_t *object = json_object();
     json_put_string(object, "step", f->step);
     json_put_string(object, "title", f->title);
-    json_put_string(object, "status", f->status);
+    json_put_string(object, "status", finding_status_name(f->status));
     json_put_string(object, "finding", f->text);
     (void)json_object_set_new(object, "remedy", *f->remedy ? json_string(f->remedy) : json_null());
     (void)json_array_append_new(findings, object);
 }
 
-static void cmd_doctor_say(struct cmd_doctor_finding *f, const char *status, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static void cmd_doctor_say(struct cmd_doctor_finding *f, const char *status, const char *fmt, ...) {
-    va_list args;
-    f->status = status;
-    va_start(args, fmt);
-    (void)vsnprintf(f->text, sizeof(f->text), fmt, args);
-    va_end(args);
-}
-
-static void cmd_doctor_advise(struct cmd_doctor_finding *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void cmd_doctor_advise(struct cmd_doctor_finding *f, const char *fmt, ...) {
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(f->remedy, sizeof(f->remedy), fmt, args);
-    va_end(args);
-}
-
-static void cmd_doctor_say_error(struct cmd_doctor_finding *f, const struct err *err) {
-    cmd_doctor_say(f, "failed", "%s", err->text);
-    cmd_doctor_advise(f, "%s", err->remedy);
-}
-
 /* -- an address ------------------------------------------------------------------------------------------------------------- */
 
 static bool cmd_doctor_look_name(json_t *findings, const char *host, struct net_addresses *out) {
-    struct cmd_doctor_finding f = {.step = "name", .title = "Name resolution"};
+    struct finding f = {.step = "name", .title = "Name resolution"};
     _cleanup_strbuf_ struct strbuf list;
     struct err err = {0};
     int rc = net_lookup_name(host, LOOK_LIMIT_MS, out, &err);
     strbuf_init(&list, 512);
     if (rc) {
-        cmd_doctor_say_error(&f, &err);
-        cmd_doctor_advise(&f, "on this host try: getent hosts %.250s", host);
+        finding_say_error(&f, FINDING_FAILED, &err);
+        finding_advise(&f, "on this host try: getent hosts %.250s", host);
     } else {
         for (size_t i = 0; i < out->count; i++)
             strbuf_addf(&list, "%s%s", i ? ", " : "", out->items[i]);
-        cmd_doctor_say(&f, "ok", "%s is %s", host, list.data);
+        finding_say(&f, FINDING_OK, "%s is %s", host, list.data);
     }
     cmd_doctor_add(findings, &f);
     return !rc;
 }
 
 static bool cmd_doctor_look_port(json_t *findings, const struct net_addresses *addresses, unsigned port) {
-    struct cmd_doctor_finding f = {.step = "port", .title = "Port"};
+    struct finding f = {.step = "port", .title = "Port"};
     struct err err = {0};
     int rc = ERR_UNREACHABLE;
     for (size_t i = 0; rc && i < addresses->count; i++) {
         rc = net_probe_port(addresses->items[i], port, LOOK_LIMIT_MS, &err);
         if (!rc)
-            cmd_doctor_say(&f, "ok", "%s accepts connections on port %u", addresses->items[i], port);
+            finding_say(&f, FINDING_OK, "%s accepts connections on port %u", addresses->items[i], port);
     }
     if (rc) {
-        cmd_doctor_say_error(&f, &err);
-        cmd_doctor_advise(&f, "see whether a service runs there, and open TCP port %u from this host", port);
+        finding_say_error(&f, FINDING_FAILED, &err);
+        finding_advise(&f, "see whether a service runs there, and open TCP port %u from this host", port);
     }
     cmd_doctor_add(findings, &f);
     return !rc;
 }
 
 /* "valid until", and how to judge it. */
-static const char *cmd_doctor_judge_expiry(const struct x509_info *info, char *words, size_t n) {
+static enum finding_status cmd_doctor_judge_expiry(const struct x509_info *info, char *words, size_t n) {
     int64_t left_ms = info->not_after_ms - clock_wall_ms();
     time_t seconds = (time_t)(info->not_after_ms / 1000);
     char at[32] = "?";
@@ -109,11 +80,11 @@ static const char *cmd_doctor_judge_expiry(const struct x509_info *info, char *w
     if (gmtime_r(&seconds, &parts))
         (void)strftime(at, sizeof(at), "%Y-%m-%d %H:%M:%S UTC", &parts);
     (void)snprintf(words, n, "%s %s", left_ms < 0 ? "expired on" : "valid until", at);
-    return left_ms < 0 ? "failed" : left_ms < X509_EXPIRY_WARNING_DAYS * DAY_MS ? "warning" : "ok";
+    return left_ms < 0 ? FINDING_FAILED : left_ms < X509_EXPIRY_WARNING_MS ? FINDING_WARNING : FINDING_OK;
 }
 
 static void cmd_doctor_look_at(json_t *findings, const char *host, unsigned port) {
-    struct cmd_doctor_finding f = {.step = "tls", .title = "TLS certificate"};
+    struct finding f = {.step = "tls", .title = "TLS certificate"};
     struct net_addresses addresses = {.count = 0};
     char sha[X509_THUMBPRINT_TEXT_BYTES], expiry[80];
     struct x509_info info = {0};
@@ -121,13 +92,13 @@ static void cmd_doctor_look_at(json_t *findings, const char *host, unsigned port
     if (!cmd_doctor_look_name(findings, host, &addresses) || !cmd_doctor_look_port(findings, &addresses, port))
         return;
     if (x509_lookup_server(host, port, LOOK_LIMIT_MS, &info, &err)) {
-        cmd_doctor_say_error(&f, &err);
+        finding_say_error(&f, FINDING_FAILED, &err);
     } else {
         x509_thumbprint_text(info.sha256, sha);
-        cmd_doctor_say(&f, cmd_doctor_judge_expiry(&info, expiry, sizeof(expiry)),
-                       "SHA-256 %s; %.200s, issued by %.200s, for %.200s, %s", sha, info.subject, info.issuer,
-                       *info.san ? info.san : "no name", expiry);
-        cmd_doctor_advise(&f, "compare the SHA-256 at the server itself before you trust it");
+        finding_say(&f, cmd_doctor_judge_expiry(&info, expiry, sizeof(expiry)),
+                    "SHA-256 %s; %.200s, issued by %.200s, for %.200s, %s", sha, info.subject, info.issuer,
+                    *info.san ? info.san : "no name", expiry);
+        finding_advise(&f, "compare the SHA-256 at the server itself before you trust it");
     }
     cmd_doctor_add(findings, &f);
     x509_info_done(&info);
@@ -136,7 +107,7 @@ static void cmd_doctor_look_at(json_t *findings, const char *host, unsigned port
 /* -- this host --------------------------------------------------------------------------------------------------------------- */
 
 static bool cmd_doctor_look_config(struct cli *cli, json_t *findings) {
-    struct cmd_doctor_finding f = {.step = "configuration", .title = "Configuration"};
+    struct finding f = {.step = "configuration", .title = "Configuration"};
     _cleanup_strbuf_ struct strbuf told;
     struct setup_user user = {.is_other = false};
     struct err err = {0};
@@ -147,84 +118,85 @@ static bool cmd_doctor_look_config(struct cli *cli, json_t *findings) {
     if (!rc)
         rc = setup_check_as(&user, cli_config_path(cli), &told, &err);
     if (rc && !told.len)
-        cmd_doctor_say_error(&f, &err);
+        finding_say_error(&f, FINDING_FAILED, &err);
     else if (told.len)
-        cmd_doctor_say(&f, rc ? "failed" : "warning", "%.900s", told.data);
+        finding_say(&f, rc ? FINDING_FAILED : FINDING_WARNING, "%.900s", told.data);
     else
-        cmd_doctor_say(&f, "ok", "%s is valid for the user %s", cli_config_path(cli), user.name);
-    if (!str_eq(f.status, "ok"))
-        cmd_doctor_advise(&f, "mend it, then: kaasctl config check");
+        finding_say(&f, FINDING_OK, "%s is valid for the user %s", cli_config_path(cli), user.name);
+    if (f.status != FINDING_OK)
+        finding_advise(&f, "mend it, then: kaasctl config check");
     cli->is_quiet_error = false;
     cmd_doctor_add(findings, &f);
     return cli->has_config;
 }
 
 static void cmd_doctor_look_database(struct cli *cli, json_t *findings) {
-    struct cmd_doctor_finding f = {.step = "database", .title = "Database"};
+    struct finding f = {.step = "database", .title = "Database"};
     _cleanup_(store_free) struct store *store = NULL;
     struct err err = {0};
     int rc = db_settings_open(&cli->config, cli_config_path(cli), DB_ACCOUNT_RUNTIME, &store, &err);
     if (!rc)
         rc = store_check_schema(store, store_schema_builtin(), &err);
     if (rc)
-        cmd_doctor_say_error(&f, &err);
+        finding_say_error(&f, FINDING_FAILED, &err);
     else
-        cmd_doctor_say(&f, "ok", "database %s answers, its schema fits version %s", cli->config.database_name, PACKAGE_VERSION);
+        finding_say(&f, FINDING_OK, "database %s answers, its schema fits version %s", cli->config.database_name,
+                    PACKAGE_VERSION);
     cmd_doctor_add(findings, &f);
 }
 
 /* The kernel knows whether somebody keeps its clock right (adjtimex(2)). */
 static void cmd_doctor_look_clock(json_t *findings) {
-    struct cmd_doctor_finding f = {.step = "clock", .title = "Clock"};
+    struct finding f = {.step = "clock", .title = "Clock"};
     struct timex state = {.modes = 0};
     if (adjtimex(&state) < 0) {
-        cmd_doctor_say(&f, "skipped", "the kernel does not tell whether the clock is kept right");
+        finding_say(&f, FINDING_SKIPPED, "the kernel does not tell whether the clock is kept right");
     } else if (state.status & STA_UNSYNC) {
-        cmd_doctor_say(&f, "warning", "nothing keeps this host's clock right");
-        cmd_doctor_advise(&f, "run a time service (systemd-timesyncd, chrony); in a container the host's counts");
+        finding_say(&f, FINDING_WARNING, "nothing keeps this host's clock right");
+        finding_advise(&f, "run a time service (systemd-timesyncd, chrony); in a container the host's counts");
     } else {
-        cmd_doctor_say(&f, "ok", "kept right by a time service");
+        finding_say(&f, FINDING_OK, "kept right by a time service");
     }
     cmd_doctor_add(findings, &f);
 }
 
 /* The public address leads to a host; kaasd answers there only where it listens. */
-static void cmd_doctor_advise_reach(const struct cli *cli, const struct cli_address *public, struct cmd_doctor_finding *f) {
+static void cmd_doctor_advise_reach(const struct cli *cli, const struct cli_address *public, struct finding *f) {
     const char *listen = cli->config.server_listen;
     const bool is_here = str_starts(listen, "127.") || str_starts(listen, "[::1]") || str_starts(listen, "localhost");
     if (is_here && !cli_address_is_loopback(public))
-        cmd_doctor_advise(
+        finding_advise(
             f,
             "server.listen is %s, where other hosts cannot reach kaasd: set it to \"*:%u\" and restart kaasd, or see that a proxy leads there",
             listen, public->port ? (unsigned)public->port : 443U);
     else
-        cmd_doctor_advise(f, "see that kaasd runs, and that server.public_url leads to where it listens: server.listen is %s",
-                          *listen ? listen : "empty");
+        finding_advise(f, "see that kaasd runs, and that server.public_url leads to where it listens: server.listen is %s",
+                       *listen ? listen : "empty");
 }
 
 static void cmd_doctor_look_address(struct cli *cli, json_t *findings) {
-    struct cmd_doctor_finding f = {.step = "address", .title = "Public address"};
+    struct finding f = {.step = "address", .title = "Public address"};
     const char *url = cli->config.server_public_url;
     struct cli_address address = {.port = 0};
     char host[300], expiry[80];
     struct x509_info info = {0};
     struct err err = {0};
     if (!str_starts(url, "https://")) {
-        cmd_doctor_say(&f, "failed", "server.public_url is not set, so no vCenter can be told where kaasd is");
-        cmd_doctor_advise(&f, "set it to the https address of this service and restart kaasd");
+        finding_say(&f, FINDING_FAILED, "server.public_url is not set, so no vCenter can be told where kaasd is");
+        finding_advise(&f, "set it to the https address of this service and restart kaasd");
         cmd_doctor_add(findings, &f);
         return;
     }
     (void)snprintf(host, sizeof(host), "%.*s", (int)strcspn(url + 8, "/"), url + 8);
     if (cli_address_parse(host, &address, &err) ||
         x509_lookup_server(address.host, address.port ? (unsigned)address.port : 443, LOOK_LIMIT_MS, &info, &err)) {
-        cmd_doctor_say_error(&f, &err);
+        finding_say_error(&f, FINDING_FAILED, &err);
         cmd_doctor_advise_reach(cli, &address, &f);
     } else {
-        cmd_doctor_say(&f, cmd_doctor_judge_expiry(&info, expiry, sizeof(expiry)), "%s answers with a certificate for %.200s, %s",
-                       url, *info.san ? info.san : "no name", expiry);
-        if (!str_eq(f.status, "ok"))
-            cmd_doctor_advise(&f, "renew the certificate of server.tls_certificate, then: systemctl reload kaasd");
+        finding_say(&f, cmd_doctor_judge_expiry(&info, expiry, sizeof(expiry)), "%s answers with a certificate for %.200s, %s",
+                    url, *info.san ? info.san : "no name", expiry);
+        if (f.status != FINDING_OK)
+            finding_advise(&f, "renew the certificate of server.tls_certificate, then: systemctl reload kaasd");
     }
     cmd_doctor_add(findings, &f);
     x509_info_done(&info);
@@ -233,7 +205,7 @@ static void cmd_doctor_look_address(struct cli *cli, json_t *findings) {
 /* -- kaasd -------------------------------------------------------------------------------------------------------------------- */
 
 static bool cmd_doctor_look_kaasd(struct cli *cli, json_t *findings) {
-    struct cmd_doctor_finding f = {.step = "kaasd", .title = "kaasd"};
+    struct finding f = {.step = "kaasd", .title = "kaasd"};
     _cleanup_json_ json_t *version = NULL;
     struct err err = {0};
     const char *theirs;
@@ -242,26 +214,28 @@ static bool cmd_doctor_look_kaasd(struct cli *cli, json_t *findings) {
         rc = cli_client_get(cli->client, "/v2/version", &version, &err);
     theirs = json_get_string(version, "version");
     if (rc) {
-        cmd_doctor_say_error(&f, &err);
+        finding_say_error(&f, FINDING_FAILED, &err);
     } else if (!str_eq(theirs, PACKAGE_VERSION)) {
-        cmd_doctor_say(&f, "warning", "answers, version %s, but kaasctl is %s", theirs ? theirs : "unknown", PACKAGE_VERSION);
-        cmd_doctor_advise(&f, "after an upgrade: systemctl restart kaasd");
+        finding_say(&f, FINDING_WARNING, "answers, version %s, but kaasctl is %s", theirs ? theirs : "unknown", PACKAGE_VERSION);
+        finding_advise(&f, "after an upgrade: systemctl restart kaasd");
     } else {
-        cmd_doctor_say(&f, "ok", "answers, version %s", theirs);
+        finding_say(&f, FINDING_OK, "answers, version %s", theirs);
     }
     cmd_doctor_add(findings, &f);
     return !rc;
 }
 
 static void cmd_doctor_add_check(json_t *findings, const json_t *check) {
-    char title[400];
-    struct cmd_doctor_finding f = {.step = "health", .title = title};
-    const char *detail = json_get_string(check, "detail"), *remedy = json_get_string(check, "remedy");
-    const char *status = json_get_string(check, "status");
-    (void)snprintf(title, sizeof(title), "kaasd: %.380s", json_get_string(check, "name"));
-    cmd_doctor_say(&f, status ? status : "skipped", "%s", detail ? detail : "ok");
-    cmd_doctor_advise(&f, "%s", remedy ? remedy : "");
-    cmd_doctor_add(findings, &f);
+    const char *status = json_get_string(check, "status"), *detail = json_get_string(check, "detail");
+    const char *name = json_get_string(check, "name"), *remedy = json_get_string(check, "remedy");
+    _cleanup_free_ char *title = str_format("kaasd: %s", name ? name : "?");
+    json_t *object = json_object();
+    json_put_string(object, "step", "health");
+    json_put_string(object, "title", title);
+    json_put_string(object, "status", status ? status : "skipped");
+    json_put_string(object, "finding", detail ? detail : "ok");
+    (void)json_object_set_new(object, "remedy", str_empty(remedy) ? json_null() : json_string(remedy));
+    (void)json_array_append_new(findings, object);
 }
 
 /* vCenters have lines of their own, with their names. */
@@ -279,15 +253,14 @@ static void cmd_doctor_look_health(struct cli *cli, json_t *findings) {
 static void cmd_doctor_add_vcenter(json_t *findings, const json_t *vcenter) {
     const char *state = json_get_string(vcenter, "state"), *reason = json_get_string(vcenter, "state_reason");
     const char *name = json_get_string(vcenter, "name");
-    char title[96];
-    struct cmd_doctor_finding f = {.step = "vcenter", .title = title};
-    (void)snprintf(title, sizeof(title), "vCenter %.80s", name);
+    struct finding f = {.step = "vcenter"};
+    (void)snprintf(f.title, sizeof(f.title), "vCenter %.80s", name);
     if (str_eq(state, "connected")) {
-        cmd_doctor_say(&f, "ok", "connected");
+        finding_say(&f, FINDING_OK, "connected");
     } else {
-        cmd_doctor_say(&f, str_eq(state, "unreachable") || str_eq(state, "refused") ? "failed" : "warning", "%s%s%.900s", state,
-                       reason ? ": " : "", reason ? reason : "");
-        cmd_doctor_advise(&f, "look closer: kaasctl doctor --vcenter %.200s", json_get_string(vcenter, "id"));
+        finding_say(&f, str_eq(state, "unreachable") || str_eq(state, "refused") ? FINDING_FAILED : FINDING_WARNING, "%s%s%.900s",
+                    state, reason ? ": " : "", reason ? reason : "");
+        finding_advise(&f, "look closer: kaasctl doctor --vcenter %.200s", json_get_string(vcenter, "id"));
     }
     cmd_doctor_add(findings, &f);
 }

@@ -3,7 +3,6 @@
  *
  * It uses connections of its own and looks at each server, so it answers while the lane of the directory is full of questions that hang. It changes nothing. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
