@@ -9,7 +9,7 @@
 
 #include "cleanup.h"
 #include "err.h"
-#include "group_set.h"
+#include "principal.h"
 
 /* Texts malloc'ed. */
 struct pac_person {

@@ -1,8 +1,9 @@
-/* A Kubernetes cluster: memory, words, comparison, rules. Its nodes are in node.c. Layer 1 (model); pure.
+/* A Kubernetes cluster: memory, words, comparison, rules. The same of its nodes and of what is seen of them. Layer 1 (model); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cluster.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,4 +254,223 @@ int cluster_check(const struct cluster *c, struct err *err) {
     if (!rc)
         rc = check_labels(c, err);
     return rc ? rc : check_nodes(c, err);
+}
+
+/* -- a node of a Kubernetes cluster: memory and words -------------------------------------------------------------- */
+
+const char *const node_role_words[] = {
+    [NODE_CONTROL_PLANE] = "control_plane",
+    [NODE_WORKER] = "worker",
+    NULL,
+};
+_Static_assert(ARRAY_COUNT(node_role_words) - 1 == NODE_WORKER + 1, "one word for each role");
+
+/* Texts of an observation that are mostly those of its node; in one block they lie once. */
+static const struct {
+    size_t seen, node;
+} twins[] = {
+    {offsetof(struct node_observation, node_id), offsetof(struct node, id)},
+    {offsetof(struct node_observation, vcenter_id), offsetof(struct node, vcenter_id)},
+    {offsetof(struct node_observation, vm_name), offsetof(struct node, name)},
+    {offsetof(struct node_observation, bound_uuid), offsetof(struct node, vm_instance_uuid)},
+    {offsetof(struct node_observation, instance_uuid), offsetof(struct node, vm_instance_uuid)},
+};
+
+bool node_role_parse(const char *word, enum node_role *out) {
+    return words_find(node_role_words, word, out);
+}
+
+/* What begins a block; the texts follow. Nothing of it is written after node_pack. */
+struct node_block {
+    atomic_uint refs;
+    struct node_observation seen; /* not there in a block of a node that was not seen */
+};
+
+static void unref_block(struct node_block *block) {
+    if (atomic_fetch_sub_explicit(&block->refs, 1, memory_order_acq_rel) == 1)
+        free(block);
+}
+
+void node_done(struct node *n) {
+    if (!n)
+        return;
+    if (n->block) {
+        unref_block(n->block);
+    } else {
+        node_observation_done(n->seen);
+        free(n->seen);
+        members_done(node_members, n, sizeof(*n));
+    }
+    *n = (struct node){0};
+}
+
+static bool copy_seen(const struct node *from, struct node *out) {
+    if (!from->seen)
+        return true;
+    out->seen = calloc(1, sizeof(*out->seen));
+    return out->seen && !node_observation_copy(from->seen, out->seen, NULL);
+}
+
+int node_copy(const struct node *from, struct node *out, struct err *err) {
+    struct node copy;
+    int rc = members_copy(node_members, from, &copy, sizeof(copy), "a node", err);
+    if (rc)
+        return rc;
+    copy.seen = NULL;
+    copy.block = NULL;
+    if (!copy_seen(from, &copy)) {
+        node_done(&copy);
+        return err_set(err, ERR_NOMEM, "no memory for a node");
+    }
+    *out = copy;
+    return 0;
+}
+
+static char **text_at(void *object, size_t offset) {
+    void *at = (char *)object + offset;
+    return at;
+}
+
+/* Takes the texts out of `seen` that the node has as well; a bit for each. */
+static unsigned part_twins(struct node *n, struct node_observation *seen) {
+    unsigned parted = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(twins); i++) {
+        char **text = text_at(seen, twins[i].seen);
+        if (!*text || !str_eq(*text, *text_at(n, twins[i].node)))
+            continue;
+        *text = NULL;
+        parted |= 1U << i;
+    }
+    return parted;
+}
+
+static void join_twins(struct node *n, unsigned parted) {
+    for (size_t i = 0; i < ARRAY_COUNT(twins); i++)
+        if (parted >> i & 1)
+            *text_at(n->seen, twins[i].seen) = *text_at(n, twins[i].node);
+}
+
+void node_share(const struct node *from, struct node *out) {
+    struct node shared = *from;
+    struct node_block *block = shared.block;
+    (void)atomic_fetch_add_explicit(&block->refs, 1, memory_order_relaxed);
+    *out = shared;
+}
+
+int node_pack(const struct node *from, struct node *out, struct err *err) {
+    struct node packed = *from;
+    struct node_observation seen = {0};
+    struct node_block *block;
+    unsigned parted = 0;
+    const size_t head = from->seen ? sizeof(*block) : offsetof(struct node_block, seen);
+    size_t bytes = head + members_text_bytes(node_members, &packed);
+    char *at;
+    if (from->seen) {
+        seen = *from->seen;
+        parted = part_twins(&packed, &seen);
+        bytes += members_text_bytes(observation_members, &seen);
+    }
+    block = calloc(1, bytes);
+    if (!block)
+        return err_set(err, ERR_NOMEM, "no memory for a node");
+    atomic_init(&block->refs, 1);
+    at = members_put_texts(observation_members, &seen, (char *)block + head);
+    (void)members_put_texts(node_members, &packed, at);
+    packed.block = block;
+    if (from->seen) {
+        block->seen = seen;
+        packed.seen = &block->seen;
+        join_twins(&packed, parted);
+    }
+    *out = packed;
+    return 0;
+}
+
+/* -- what a vCenter shows of nodes: memory, words, and the verdict on whose virtual machine it is ------------------ */
+
+const char *const vm_match_words[] = {
+    [VM_MATCH_NONE] = "none", [VM_MATCH_INSTANCE_UUID] = "instance_uuid", [VM_MATCH_BIOS_UUID] = "bios_uuid",
+    [VM_MATCH_NAME] = "name", [VM_MATCH_MISMATCH] = "mismatch",           NULL,
+};
+_Static_assert(ARRAY_COUNT(vm_match_words) - 1 == VM_MATCH_COUNT, "one word for each match");
+
+const char *const vm_power_words[] = {
+    [VM_POWER_UNKNOWN] = "unknown", [VM_POWER_ON] = "on", [VM_POWER_OFF] = "off", [VM_POWER_SUSPENDED] = "suspended", NULL,
+};
+_Static_assert(ARRAY_COUNT(vm_power_words) - 1 == VM_POWER_COUNT, "one word for each power state");
+
+const char *const vm_connection_words[] = {
+    [VM_CONNECTION_UNKNOWN] = "unknown",
+    [VM_CONNECTION_CONNECTED] = "connected",
+    [VM_CONNECTION_DISCONNECTED] = "disconnected",
+    [VM_CONNECTION_ORPHANED] = "orphaned",
+    [VM_CONNECTION_INACCESSIBLE] = "inaccessible",
+    [VM_CONNECTION_INVALID] = "invalid",
+    NULL,
+};
+_Static_assert(ARRAY_COUNT(vm_connection_words) - 1 == VM_CONNECTION_COUNT, "one word for each connection state");
+
+const char *const host_connection_words[] = {
+    [HOST_CONNECTION_UNKNOWN] = "unknown",
+    [HOST_CONNECTION_CONNECTED] = "connected",
+    [HOST_CONNECTION_NOT_RESPONDING] = "not_responding",
+    [HOST_CONNECTION_DISCONNECTED] = "disconnected",
+    NULL,
+};
+_Static_assert(ARRAY_COUNT(host_connection_words) - 1 == HOST_CONNECTION_COUNT, "one word for each connection state");
+
+static const struct member target_members[] = {
+    MEMBER(node_target, cluster_id),       MEMBER(node_target, node_id),
+    MEMBER(node_target, node_name),        MEMBER(node_target, vm_name),
+    MEMBER(node_target, vm_instance_uuid), MEMBER(node_target, vm_bios_uuid),
+    MEMBER(node_target, vcenter_id),       MEMBERS_END,
+};
+
+const char *vm_match_name(enum vm_match match) {
+    return words_get(vm_match_words, match, "none");
+}
+
+bool vm_match_parse(const char *word, enum vm_match *out) {
+    return words_find(vm_match_words, word, out);
+}
+
+const char *vm_power_name(enum vm_power power) {
+    return words_get(vm_power_words, power, "unknown");
+}
+
+const char *vm_connection_name(enum vm_connection connection) {
+    return words_get(vm_connection_words, connection, "unknown");
+}
+
+const char *host_connection_name(enum host_connection connection) {
+    return words_get(host_connection_words, connection, "unknown");
+}
+
+void node_target_done(struct node_target *t) {
+    members_done(target_members, t, sizeof(*t));
+}
+
+void node_observation_done(struct node_observation *o) {
+    members_done(observation_members, o, sizeof(*o));
+}
+
+int node_observation_copy(const struct node_observation *from, struct node_observation *out, struct err *err) {
+    return members_copy(observation_members, from, out, sizeof(*out), "an observation", err);
+}
+
+bool node_observation_same(const struct node_observation *a, const struct node_observation *b) {
+    return members_same(observation_members, a, b);
+}
+
+enum vm_match observation_judge(const struct node_identity *known, const struct node_observation *told) {
+    const bool is_declared_bios = known->declared_bios_uuid && str_eq_nocase(told->bios_uuid, known->declared_bios_uuid);
+    if (told->match == VM_MATCH_NONE)
+        return VM_MATCH_NONE;
+    if (known->declared_instance_uuid)
+        return str_eq_nocase(told->instance_uuid, known->declared_instance_uuid) ? VM_MATCH_INSTANCE_UUID : VM_MATCH_MISMATCH;
+    if (is_declared_bios)
+        return VM_MATCH_BIOS_UUID;
+    if (known->bound_uuid)
+        return str_eq_nocase(told->instance_uuid, known->bound_uuid) ? known->bound_by : VM_MATCH_MISMATCH;
+    return known->declared_bios_uuid ? VM_MATCH_MISMATCH : VM_MATCH_NAME;
 }

@@ -1,4 +1,4 @@
-/* A grant: a principal may see what carries or is an object. Layer 1 (model); pure.
+/* Grants and role mappings: memory, words, the form that is stored. Layer 1 (model); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "grant.h"
 
@@ -92,4 +92,105 @@ int grant_compare(const struct grant *a, const struct grant *b) {
 
 void grant_vsphere_id(const struct object_ref *ref, char *out) {
     (void)snprintf(out, GRANT_OBJECT_ID_BYTES, "%s/%s", ref->vcenter_id, ref->moref);
+}
+
+/* -- role mappings ------------------------------------------------------------------------------------------------- */
+
+#define NOTE_CHARS_MAX 200
+#define DOMAIN_SID "sid:S-1-5-21-" /* accounts of a domain or of one machine ([MS-DTYP] 2.4.2.4) */
+#define PRIVILEGE_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+
+const char *const role_mapping_kind_words[] = {
+    [ROLE_MAPPING_MEMBER] = "member",
+    [ROLE_MAPPING_PRIVILEGE] = "vcenter_privilege",
+    NULL,
+};
+_Static_assert(ARRAY_COUNT(role_mapping_kind_words) - 1 == ROLE_MAPPING_PRIVILEGE + 1, "one word for each kind");
+
+bool role_mapping_kind_parse(const char *word, enum role_mapping_kind *out) {
+    return words_find(role_mapping_kind_words, word, out);
+}
+
+void role_mapping_done(struct role_mapping *mapping) {
+    members_done(role_mapping_members, mapping, sizeof(*mapping));
+}
+
+int role_mapping_copy(const struct role_mapping *from, struct role_mapping *out, struct err *err) {
+    return members_copy(role_mapping_members, from, out, sizeof(*out), "a role mapping", err);
+}
+
+/* Everybody, or nobody in particular, is a member of these, whatever domain they come from. */
+static int check_member(const char *id, struct err *err) {
+    if (str_starts(id, "sid:") && !str_starts(id, DOMAIN_SID)) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "subject_id \"%.100s\" is a well-known or built-in SID, which gives no role", id);
+        return err_remedy(err, "name a group or a person of a domain: sid:S-1-5-21-...");
+    }
+    if (str_starts(id, "sid:") || str_starts(id, "ldap:"))
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "subject_id \"%.100s\" cannot have a role mapping", id);
+    return err_remedy(
+        err, "write sid:S-1-5-21-... or ldap:<source>:<uuid>; local users and service accounts have a role of their own");
+}
+
+static int normalize_member(struct role_mapping *m, struct err *err) {
+    char *id = NULL;
+    int rc = principal_id_read(m->subject_id, &id, err);
+    if (rc)
+        return rc;
+    free(m->subject_id);
+    m->subject_id = id;
+    if (m->privilege)
+        return err_set(err, ERR_UNPROCESSABLE, "privilege belongs to mappings of the kind vcenter_privilege");
+    if (m->role != ROLE_ADMIN && m->role != ROLE_USER && m->role != ROLE_PROVISIONER)
+        return err_set(err, ERR_UNPROCESSABLE, "role must be admin, user or provisioner");
+    return check_member(m->subject_id, err);
+}
+
+static int normalize_privilege(const struct role_mapping *m, struct err *err) {
+    size_t n = m->privilege ? strlen(m->privilege) : 0;
+    if (!m->subject_id || !uuid_is_valid(m->subject_id))
+        return err_set(err, ERR_UNPROCESSABLE, "subject_id must be the instance UUID of a vCenter");
+    str_lower(m->subject_id);
+    if (!n || n > ROLE_MAPPING_PRIVILEGE_BYTES_MAX || strspn(m->privilege, PRIVILEGE_LETTERS) != n)
+        return err_set(err, ERR_UNPROCESSABLE,
+                       "privilege must be the id of a privilege, such as Authorization.ModifyPermissions");
+    if (m->role != ROLE_ADMIN)
+        return err_set(err, ERR_UNPROCESSABLE,
+                       "a privilege of a vCenter gives the role admin of that vCenter's clusters, and no other");
+    return 0;
+}
+
+int role_mapping_check_note(const char *note, struct err *err) {
+    long chars = note ? str_utf8_chars(note, strlen(note)) : 0;
+    if (chars < 0 || chars > NOTE_CHARS_MAX || (note && str_has_control(note)))
+        return err_set(err, ERR_UNPROCESSABLE, "note must be a text of at most %d characters in one line", NOTE_CHARS_MAX);
+    return 0;
+}
+
+int role_mapping_normalize(struct role_mapping *m, struct err *err) {
+    int rc = role_mapping_check_note(m->note, err);
+    if (rc)
+        return rc;
+    return m->kind == ROLE_MAPPING_PRIVILEGE ? normalize_privilege(m, err) : normalize_member(m, err);
+}
+
+int role_mapping_compare(const struct role_mapping *a, const struct role_mapping *b) {
+    int order;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    order = strcmp(a->subject_id, b->subject_id);
+    return order ? order : strcmp(a->privilege ? a->privilege : "", b->privilege ? b->privilege : "");
+}
+
+bool role_mapping_fits(const struct role_mapping *m, const char *principal_id, const struct group_set *groups) {
+    return m->kind == ROLE_MAPPING_MEMBER && (str_eq(m->subject_id, principal_id) || group_set_has(groups, m->subject_id));
+}
+
+enum role role_mapping_best(const struct role_mapping *items, size_t count, const char *principal_id,
+                            const struct group_set *groups) {
+    enum role best = ROLE_NONE;
+    for (size_t i = 0; i < count; i++)
+        if (items[i].role > best && role_mapping_fits(&items[i], principal_id, groups))
+            best = items[i].role;
+    return best;
 }

@@ -1,13 +1,15 @@
-/* A grant: a principal may see what carries or is an object. Layer 1 (model); pure.
+/* Who may do what: grants, by which a principal sees what carries or is an object, and role mappings. Layer 1 (model); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "err.h"
 #include "member.h"
 #include "object_ref.h"
+#include "principal.h"
 
 enum grant_object { GRANT_CLUSTER, GRANT_VSPHERE_CLUSTER, GRANT_HX_CLUSTER };
 extern const char *const grant_object_words[];
@@ -52,3 +54,58 @@ int grant_compare(const struct grant *a, const struct grant *b);
 #define GRANT_OBJECT_ID_BYTES (37 + MOREF_BYTES)
 /* Writes the object id of a vSphere cluster, "<vcenter>/<moref>"; `out` needs GRANT_OBJECT_ID_BYTES. */
 void grant_vsphere_id(const struct object_ref *ref, char *out);
+
+/* -- a role mapping: who is a member of a group, or is somebody, has a role ---------------------------------------- */
+
+#define ROLE_MAPPINGS_MAX 1000U
+#define ROLE_MAPPING_PRIVILEGE_BYTES_MAX 100U
+
+enum role_mapping_kind {
+    ROLE_MAPPING_MEMBER,    /* the id of a group, or of a person */
+    ROLE_MAPPING_PRIVILEGE, /* a privilege that a vCenter's own people have on its root folder */
+};
+extern const char *const role_mapping_kind_words[]; /* "member", "vcenter_privilege" */
+bool role_mapping_kind_parse(const char *word, enum role_mapping_kind *out);
+
+struct role_mapping {
+    char *id;
+    enum role_mapping_kind kind;
+    char *subject_id; /* ROLE_MAPPING_MEMBER: "sid:S-1-5-21-...", "ldap:<source>:<uuid>"; ROLE_MAPPING_PRIVILEGE: instance UUID */
+    char *privilege;  /* ROLE_MAPPING_PRIVILEGE: "Authorization.ModifyPermissions"; else NULL */
+    enum role role;   /* with a privilege: admin, of that vCenter's clusters alone */
+    char *note;       /* what somebody wrote beside it; NULL: nothing */
+    int64_t created_at_ms, updated_at_ms;
+    int64_t version_no;
+};
+static const struct member role_mapping_members[] = {
+    MEMBER(role_mapping, id, .flags = MEMBER_KEY),
+    MEMBER(role_mapping, kind, .words = role_mapping_kind_words, .flags = MEMBER_STRICT | MEMBER_FIXED),
+    MEMBER(role_mapping, subject_id, .flags = MEMBER_FIXED),
+    MEMBER(role_mapping, privilege, .flags = MEMBER_EMPTY | MEMBER_FIXED),
+    MEMBER(role_mapping, role, .words = role_words, .flags = MEMBER_STRICT),
+    MEMBER(role_mapping, note),
+    MEMBER_AS(role_mapping, created_at_ms, "created_at_ms", "created_at", .flags = MEMBER_FIXED),
+    MEMBER_AS(role_mapping, updated_at_ms, "updated_at_ms", "updated_at"),
+    MEMBER_AS(role_mapping, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
+    MEMBERS_END,
+};
+void role_mapping_done(struct role_mapping *mapping); /* NULL is allowed */
+/* Deep copy into an uninitialised struct. ERR_NOMEM. */
+int role_mapping_copy(const struct role_mapping *from, struct role_mapping *out, struct err *err);
+
+/* ERR_UNPROCESSABLE for a note that is too long or has more than a line; NULL is a good one. */
+int role_mapping_check_note(const char *note, struct err *err);
+
+/* Brings a mapping that somebody wrote into the form that is stored, and checks it: groups that everybody is a member of (well-known and
+ * built-in SIDs) map nothing, local users and service accounts have their roles elsewhere. ERR_UNPROCESSABLE naming the member, ERR_NOMEM. */
+int role_mapping_normalize(struct role_mapping *mapping, struct err *err);
+
+/* Order of lists: kind, subject, privilege. <0, 0, >0. */
+int role_mapping_compare(const struct role_mapping *a, const struct role_mapping *b);
+
+/* Does a mapping to a group or person match this one? Mappings of the other kind never do. */
+bool role_mapping_fits(const struct role_mapping *mapping, const char *principal_id, const struct group_set *groups);
+
+/* The best role of those that match, or ROLE_NONE. */
+enum role role_mapping_best(const struct role_mapping *items, size_t count, const char *principal_id,
+                            const struct group_set *groups);

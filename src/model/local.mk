@@ -10,36 +10,23 @@ src_model_libmodel_a_SOURCES = \
     src/model/cluster.h \
     src/model/grant.c \
     src/model/grant.h \
-    src/model/group_set.c \
-    src/model/group_set.h \
-    src/model/hx_peer.c \
-    src/model/hx_peer.h \
     src/model/ldap_source.c \
     src/model/ldap_source.h \
     src/model/member.c \
     src/model/member.h \
     src/model/names.c \
     src/model/names.h \
-    src/model/node.c \
     src/model/object_ref.c \
     src/model/object_ref.h \
-    src/model/observation.c \
-    src/model/observation.h \
-    src/model/password.c \
-    src/model/password.h \
     src/model/platform.c \
     src/model/platform.h \
     src/model/principal.c \
     src/model/principal.h \
-    src/model/principal_id.c \
-    src/model/role_mapping.c \
-    src/model/role_mapping.h \
     src/model/rollup.c \
     src/model/rollup.h \
     src/model/session.c \
     src/model/session.h \
     src/model/service_account.c \
     src/model/service_account.h \
-    src/model/service_proof.c \
     src/model/vcenter.c \
     src/model/vcenter.h

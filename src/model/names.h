@@ -1,4 +1,4 @@
-/* Rules for names and texts that people give to things. Layer 1 (model); pure.
+/* Rules for names and texts that people give to things, and for passwords. Layer 1 (model); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -35,3 +35,12 @@ int name_check_ip_address(const char *address, const char *what, struct err *err
 
 /* Checks a managed object id: 1 to 80 characters out of letters, digits, '-', '_', '.'. ERR_UNPROCESSABLE. */
 int name_check_moref(const char *moref, const char *what, struct err *err);
+
+/* -- which passwords of local users are good enough ---------------------------------------------------------------- */
+
+#define PASSWORD_CHARS_MIN \
+    12 /* length is what counts; there are no rules about kinds of characters (NIST SP 800-63B, section 3.1.1.2) */
+#define PASSWORD_BYTES_MAX 500 /* crypt(3) takes 511 */
+
+/* Is this good enough for a password of this user? It is not repeated in the message. ERR_UNPROCESSABLE with what is wanted. */
+int password_check(const char *password, const char *user_name, struct err *err);

@@ -1,10 +1,11 @@
-/* What lies under the Kubernetes clusters: vSphere clusters and HyperFlex clusters. Layer 1 (model); pure.
+/* What lies under the Kubernetes clusters: vSphere clusters, HyperFlex clusters and their controllers. Layer 1 (model); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "platform.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "limits.h"
 #include "names.h"
 #include "str.h"
 #include "uuid.h"
@@ -60,4 +61,97 @@ bool hx_extension_key_parse(const char *key, char *moref_out) {
         return false;
     memcpy(moref_out, rest, len + 1);
     return true;
+}
+
+/* -- controllers of HX clusters that we sign in to ----------------------------------------------------------------- */
+
+#define SHA256_BYTES 32
+
+const char *const hx_peer_state_words[] = {
+    [HX_PEER_UNKNOWN] = "unknown", [HX_PEER_OK] = "ok", [HX_PEER_FAILING] = "failing", NULL};
+
+const char *hx_peer_state_name(enum hx_peer_state state) {
+    return words_get(hx_peer_state_words, state, "unknown");
+}
+
+void hx_peer_done(struct hx_peer *peer) {
+    members_done(hx_peer_members, peer, sizeof(*peer));
+}
+
+void hx_peer_free(struct hx_peer *peer) {
+    hx_peer_done(peer);
+    free(peer);
+}
+
+void hx_peer_list_done(struct hx_peer_list *list) {
+    if (!list)
+        return;
+    for (size_t i = 0; i < list->count; i++)
+        hx_peer_done(&list->items[i]);
+    free(list->items);
+    *list = (struct hx_peer_list){0};
+}
+
+/* -- checks ---------------------------------------------------------------------------------------------------------------- */
+
+/* RFC 1964 writes principals with escapes; nobody calls a service or its account so. */
+static bool is_name(const char *text) {
+    const size_t n = strlen(text);
+    return n && n <= HX_PEER_NAME_BYTES_MAX && str_utf8_chars(text, n) >= 0 && !str_has_control(text) && !strpbrk(text, " \\");
+}
+
+static int check_spn(const char *spn, struct err *err) {
+    const char *slash = spn ? strchr(spn, '/') : NULL, *at = spn ? strchr(spn, '@') : NULL;
+    if (!spn || (is_name(spn) && slash && slash != spn && slash[1] && slash[1] != '@' && !strchr(slash + 1, '/') &&
+                 (!at || (at > slash && at[1] && !strchr(at + 1, '@')))))
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "spn \"%.100s\" is not the name of a service", spn);
+    return err_remedy(err, "write HTTP/hx-east.example.com, with @REALM behind it if krb5.conf does not know its realm");
+}
+
+static int check_principal(const char *principal, struct err *err) {
+    const char *at = principal ? strrchr(principal, '@') : NULL;
+    if (!principal || (is_name(principal) && at && at != principal && at[1] && strchr(principal, '@') == at))
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "principal \"%.100s\" is not a Kerberos principal with its realm", principal);
+    return err_remedy(err, "write it as the keytab has it: svc-kaas@EXAMPLE.COM");
+}
+
+static int check_trust(struct hx_peer *peer, struct err *err) {
+    uint8_t bytes[SHA256_BYTES];
+    char hex[HX_PEER_SHA256_BYTES];
+    if (!peer->ca_pem == !peer->sha256) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "give either ca_pem or thumbprint_sha256");
+        return err_remedy(err,
+                          "the CA that signs the peer's certificate, or the SHA-256 of the certificate as the peer shows it");
+    }
+    if (peer->ca_pem && strlen(peer->ca_pem) > HX_PEER_CA_BYTES_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "ca_pem is longer than %u bytes", HX_PEER_CA_BYTES_MAX);
+    if (!peer->sha256)
+        return 0;
+    if (!str_unhex(peer->sha256, bytes, sizeof(bytes)))
+        return err_set(err, ERR_UNPROCESSABLE, "thumbprint_sha256 is not a SHA-256 in hexadecimal digits");
+    str_hex(bytes, sizeof(bytes), hex);
+    return str_replace(&peer->sha256, hex, err);
+}
+
+int hx_peer_check(struct hx_peer *peer, struct err *err) {
+    int rc = name_check_https_url(peer->url, "url", err);
+    if (!rc && strchr(peer->url, '#'))
+        rc = err_set(err, ERR_UNPROCESSABLE, "url has a fragment, which is sent to nobody");
+    if (!rc)
+        rc = check_spn(peer->spn, err);
+    if (!rc)
+        rc = check_principal(peer->principal, err);
+    if (!rc && !peer->spn && strchr(peer->url, '['))
+        rc = err_set(err, ERR_UNPROCESSABLE, "spn is needed where the url has an address instead of a name");
+    return rc ? rc : check_trust(peer, err);
+}
+
+char *hx_peer_spn(const struct hx_peer *peer) {
+    const char *host = strstr(peer->url, "://");
+    if (peer->spn)
+        return str_dup(peer->spn);
+    host = host ? host + strlen("://") : peer->url;
+    return str_format("HTTP/%.*s", (int)strcspn(host, ":/?#"), host);
 }

@@ -1,4 +1,4 @@
-/* What lies under the Kubernetes clusters: vSphere clusters and HyperFlex clusters. Layer 1 (model); pure.
+/* What lies under the Kubernetes clusters: vSphere clusters, HyperFlex clusters and their controllers. Layer 1 (model); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -71,3 +71,74 @@ const char *hx_cluster_difference(const struct hx_cluster *a, const struct hx_cl
  * admin guide 5.5; "uuid" may be the word or a UUID). The last dot-separated part is compared whole, never by prefix. True and the moref (MOREF_BYTES) when the key
  * names a cluster; false for the base key and every other key. */
 bool hx_extension_key_parse(const char *key, char *moref_out);
+
+/* -- the controller of an HX cluster as a service that we sign in to by Kerberos, and what came of it -------------- */
+
+#define HX_PEER_CA_BYTES_MAX (64U * 1024U)
+#define HX_PEER_NAME_BYTES_MAX 400U /* SPN and principal */
+#define HX_PEER_SHA256_BYTES 65     /* lower-case hex, and NUL */
+
+enum hx_peer_state { HX_PEER_UNKNOWN, HX_PEER_OK, HX_PEER_FAILING };
+extern const char *const hx_peer_state_words[];
+const char *hx_peer_state_name(enum hx_peer_state state); /* "unknown", "ok", "failing"; static, never NULL */
+
+/* What came of one sign-in. */
+struct hx_peer_result {
+    enum hx_peer_state state;
+    char reason[31];                                       /* stable word; "" if it went well */
+    char detail[ERR_TEXT_BYTES], remedy[ERR_REMEDY_BYTES]; /* "" likewise */
+    char signed_in_as[HX_PEER_NAME_BYTES_MAX + 1];         /* principal that was used; "": it did not come to that */
+    int64_t checked_at_ms;                                 /* wall clock; 0: never */
+    int64_t duration_ms;
+};
+
+/* Texts malloc'ed; NULL where there is none. */
+struct hx_peer {
+    char *hx_id;                          /* of the HX cluster: its identity */
+    char *url;                            /* https; where one has to sign in to get an answer */
+    char *spn;                            /* "HTTP/host" or "HTTP/host@REALM"; NULL: HTTP/ and the host of the URL */
+    char *principal;                      /* "svc-kaas@REALM"; NULL: the account of the keytab */
+    char *ca_pem;                         /* either this */
+    char *sha256;                         /* or this, lower-case hex: the certificate itself */
+    int64_t created_at_ms, updated_at_ms; /* wall clock */
+    int64_t version_no;
+    struct hx_peer_result result; /* of the last time */
+    int64_t since_ms;             /* wall clock: the state is what it is */
+};
+static const struct member hx_peer_members[] = {
+    MEMBER_AS(hx_peer, hx_id, "hx_cluster_id", NULL, .flags = MEMBER_KEY),
+    MEMBER_PART_OF("hx_cluster"),
+    MEMBER(hx_peer, url, .writers = BY_ADMIN),
+    MEMBER(hx_peer, spn, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER(hx_peer, principal, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER(hx_peer, ca_pem, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER_AS(hx_peer, sha256, "sha256", "thumbprint_sha256", .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER_AS(hx_peer, created_at_ms, "created_at_ms", "created_at", .flags = MEMBER_FIXED),
+    MEMBER_AS(hx_peer, updated_at_ms, "updated_at_ms", "updated_at"),
+    MEMBER_AS(hx_peer, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
+    /* what came of it: an update of what is configured begins anew with these */
+    MEMBER_AS(hx_peer, result.state, "state", NULL, .words = hx_peer_state_words, .flags = MEMBER_STRICT),
+    MEMBER_AS(hx_peer, since_ms, "since_ms", NULL),
+    MEMBER_AS(hx_peer, result.reason, "reason", NULL),
+    MEMBER_AS(hx_peer, result.detail, "detail", NULL),
+    MEMBER_AS(hx_peer, result.remedy, "remedy", NULL),
+    MEMBER_AS(hx_peer, result.signed_in_as, "signed_in_as", NULL),
+    MEMBER_AS(hx_peer, result.checked_at_ms, "checked_at_ms", NULL),
+    MEMBER_AS(hx_peer, result.duration_ms, "duration_ms", NULL),
+    MEMBERS_END,
+};
+void hx_peer_done(struct hx_peer *peer); /* NULL is allowed */
+void hx_peer_free(struct hx_peer *peer); /* NULL is allowed */
+CLEANUP_DEFINE(struct hx_peer, hx_peer_free);
+
+struct hx_peer_list {
+    struct hx_peer *items; /* by id of the HX cluster */
+    size_t count;
+};
+void hx_peer_list_done(struct hx_peer_list *list); /* NULL is allowed */
+
+/* Checks address, names and that there is one trust; brings sha256 into its one spelling. ERR_UNPROCESSABLE naming the member, with what to do. */
+int hx_peer_check(struct hx_peer *peer, struct err *err);
+
+/* The SPN that a ticket is asked for. Caller frees; NULL without memory. */
+char *hx_peer_spn(const struct hx_peer *peer);

@@ -8,7 +8,6 @@
 
 #include "cleanup.h"
 #include "err.h"
-#include "group_set.h"
 #include "principal.h"
 
 /* How long the jti before the current one is still accepted after a refresh. */

@@ -12,7 +12,6 @@
 #include "cluster.h"
 #include "err.h"
 #include "grant.h"
-#include "group_set.h"
 #include "object_ref.h"
 #include "principal.h"
 #include "service_account.h"

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cluster.h"
 #include "err.h"
-#include "observation.h"
 #include "store.h"
 
 struct node_target_list {

@@ -6,7 +6,7 @@
 
 #include "audit_store.h"
 #include "err.h"
-#include "hx_peer.h"
+#include "platform.h"
 #include "store.h"
 
 /* Reads all. *out (uninitialised) is given back by hx_peer_list_done. */

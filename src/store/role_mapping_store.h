@@ -7,7 +7,7 @@
 
 #include "audit_store.h"
 #include "err.h"
-#include "role_mapping.h"
+#include "grant.h"
 #include "store.h"
 
 struct role_mapping_list {

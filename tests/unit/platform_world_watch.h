@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "observation.h"
+#include "cluster.h"
 #include "vim_watch.h"
 
 #define WATCH_NODES_MAX 16

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "role_mapping.h"
+#include "grant.h"
 #include "session.h"
 #include "signon.h"
 #include "user_store.h"

@@ -4,7 +4,7 @@
 
 #include "clock.h"
 #include "grant.h"
-#include "password.h"
+#include "names.h"
 #include "principal.h"
 #include "str.h"
 

@@ -6,11 +6,9 @@
 
 #include "cluster.h"
 #include "grant.h"
-#include "hx_peer.h"
 #include "ldap_source.h"
 #include "platform.h"
 #include "principal.h"
-#include "role_mapping.h"
 #include "service_account.h"
 #include "session.h"
 #include "str.h"

@@ -2,9 +2,9 @@
 #include "unit.h"
 
 #include "cleanup.h"
-#include "group_set.h"
+#include "grant.h"
 #include "limits.h"
-#include "role_mapping.h"
+#include "principal.h"
 #include "str.h"
 
 #define ADMINS "sid:S-1-5-21-1-2-3-1110"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "hx_peer.h"
+#include "platform.h"
 #include "str.h"
 
 #define HEX "ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789"

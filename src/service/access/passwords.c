@@ -1,10 +1,10 @@
-/* Passwords of local users: changing them. Layer 4 (service/access). Which are good enough is model/password.c, hashing port/passwd.c,
+/* Passwords of local users: changing them. Layer 4 (service/access). Which are good enough is model/names.c, hashing port/passwd.c,
  * proving one service/signon.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "access.h"
 #include "access_private.h"
+#include "names.h"
 #include "passwd.h"
-#include "password.h"
 #include "secret.h"
 #include "str.h"
 

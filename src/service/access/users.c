@@ -7,7 +7,6 @@
 #include "clock.h"
 #include "names.h"
 #include "passwd.h"
-#include "password.h"
 #include "secret.h"
 #include "str.h"
 #include "strbuf.h"

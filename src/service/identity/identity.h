@@ -9,7 +9,6 @@
 
 #include "cleanup.h"
 #include "err.h"
-#include "group_set.h"
 #include "principal.h"
 
 struct identity;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "hx_peer.h"
+#include "platform.h"
 #include "principal.h"
 
 struct kerberos;

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cluster.h"
 #include "err.h"
-#include "observation.h"
 
 /* What is known of a virtual machine. Texts are the owner's; NULL: unknown. */
 struct node_vm {

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cluster.h"
 #include "err.h"
 #include "node_match.h"
-#include "observation.h"
 #include "vim_extension.h"
 #include "vim_inventory.h"
 #include "vim_watch.h"

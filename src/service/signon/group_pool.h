@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "group_set.h"
+#include "principal.h"
 
 struct group_pool;
 struct group_pool *group_pool_new(void);       /* NULL without memory */

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "err.h"
-#include "group_set.h"
+#include "principal.h"
 #include "role_mapping_store.h"
 
 struct role_rules;

@@ -5,7 +5,6 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "group_set.h"
 #include "principal.h"
 
 struct signon;
