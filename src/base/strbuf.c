@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "secret.h"
-#include "str.h"
 
 #define FIRST_ALLOC_BYTES 64
 

@@ -16,7 +16,7 @@
 #include "db_settings.h"
 #include "finding.h"
 #include "http_client.h"
-#include "net_look.h"
+#include "net_addr.h"
 #include "setup_check.h"
 #include "store_schema.h"
 #include "str.h"

@@ -15,7 +15,7 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "digest.h"
-#include "gss_private.h"
+#include "gss_acceptor_private.h"
 #include "negotiate.h"
 #include "str.h"
 
@@ -66,6 +66,210 @@ static void refuse(struct gss_answer *out, enum gss_verdict verdict, enum gss_re
     out->reason = reason;
     if (why)
         (void)snprintf(out->why, sizeof(out->why), "%s", why);
+}
+
+/* -- credentials of the acceptor: one for each thread that accepts at a time --------------------------------------- */
+
+/* libkrb5 locks a credential while it accepts: two threads with one are slower than one thread. */
+
+const gss_OID_desc gss_oid_krb5 = {9, (void *)(uintptr_t) "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02"};
+const gss_OID_desc gss_oid_spnego = {6, (void *)(uintptr_t) "\x2b\x06\x01\x05\x05\x02"};
+
+static void gss_slot_free(struct gss_slot *slot) {
+    OM_uint32 minor;
+    if (!slot)
+        return;
+    (void)gss_release_cred(&minor, &slot->cred);
+    free(slot);
+}
+
+/* Only krb5, also inside SPNEGO: otherwise a plug-in for NTLM that somebody installs would change what we accept. */
+static OM_uint32 acquire(const struct gss_acceptor *acceptor, unsigned long generation, gss_cred_id_t *out) {
+    gss_OID_desc mechs[2] = {gss_oid_krb5, gss_oid_spnego};
+    gss_OID_set_desc all = {2, mechs}, krb5_alone = {1, mechs};
+    _cleanup_free_ char *keytab = str_format("MEMORY:kaas-%p-%lu", (const void *)acceptor, generation);
+    _cleanup_free_ char *cache = str_format("file2:%s", acceptor->replay_cache);
+    gss_key_value_element_desc elements[] = {{"keytab", keytab}, {"rcache", cache}};
+    const gss_key_value_set_desc store = {2, elements};
+    OM_uint32 minor, major = GSS_S_FAILURE;
+    if (keytab && cache)
+        major = gss_acquire_cred_from(&minor, GSS_C_NO_NAME, GSS_C_INDEFINITE, &all, GSS_C_ACCEPT, &store, out, NULL, NULL);
+    if (GSS_ERROR(major))
+        return major;
+    major = gss_set_neg_mechs(&minor, *out, &krb5_alone);
+    if (GSS_ERROR(major))
+        (void)gss_release_cred(&minor, out);
+    return major;
+}
+
+static bool renew(const struct gss_acceptor *acceptor, unsigned long generation, struct gss_slot *slot) {
+    OM_uint32 minor;
+    if (slot->cred && slot->generation == generation)
+        return true;
+    (void)gss_release_cred(&minor, &slot->cred);
+    slot->generation = generation;
+    return !GSS_ERROR(acquire(acceptor, generation, &slot->cred));
+}
+
+/* An idle one, or an empty one. The keytab in memory must not go while a credential is made of it: *keys is another handle to it. */
+static struct gss_slot *find(struct gss_acceptor *acceptor, unsigned long *generation, krb5_keytab *keys,
+                             struct gss_answer *out) {
+    struct gss_slot *slot = NULL;
+    *keys = NULL;
+    (void)pthread_mutex_lock(&acceptor->lock);
+    if (!gss_keytab_refresh(acceptor)) {
+        (void)snprintf(out->why, sizeof(out->why), "%s", acceptor->why);
+    } else {
+        slot = acceptor->idle;
+        if (slot)
+            acceptor->idle = slot->next;
+        *generation = acceptor->generation;
+        if (!slot || slot->generation != *generation)
+            (void)krb5_kt_dup(acceptor->context, acceptor->keys, keys);
+        slot = slot ? slot : calloc(1, sizeof(*slot));
+    }
+    (void)pthread_mutex_unlock(&acceptor->lock);
+    return slot;
+}
+
+static void let_go(struct gss_acceptor *acceptor, krb5_keytab keys) {
+    if (!keys)
+        return;
+    (void)pthread_mutex_lock(&acceptor->lock);
+    (void)krb5_kt_close(acceptor->context, keys);
+    (void)pthread_mutex_unlock(&acceptor->lock);
+}
+
+/* Can the replay cache be written? libkrb5 opens the file so, too; a link is none of ours. */
+static bool gss_replay_cache_works(const struct gss_acceptor *acceptor, char why[GSS_TEXT_BYTES]) {
+    int fd _cleanup_close_ = open(acceptor->replay_cache, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    struct stat st;
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return true;
+    (void)snprintf(why, GSS_TEXT_BYTES, "%s", fd >= 0 ? "not a file" : strerror(errno));
+    return false;
+}
+
+/* A credential for the keys of now. NULL, with the reason in `out`, if there is none. */
+static struct gss_slot *gss_slot_take(struct gss_acceptor *acceptor, struct gss_answer *out) {
+    krb5_keytab keys = NULL;
+    unsigned long generation = 0;
+    struct gss_slot *slot = find(acceptor, &generation, &keys, out);
+    out->verdict = GSS_UNAVAILABLE;
+    out->reason = GSS_REASON_KEYTAB;
+    if (slot && !renew(acceptor, generation, slot)) {
+        if (!gss_replay_cache_works(acceptor, out->why))
+            out->reason = GSS_REASON_REPLAY_CACHE;
+        gss_slot_free(slot);
+        slot = NULL;
+    }
+    let_go(acceptor, keys);
+    return slot;
+}
+
+static void gss_slot_give_back(struct gss_acceptor *acceptor, struct gss_slot *slot) {
+    (void)pthread_mutex_lock(&acceptor->lock);
+    slot->next = acceptor->idle;
+    acceptor->idle = slot;
+    (void)pthread_mutex_unlock(&acceptor->lock);
+}
+
+/* -- who a ticket is about: name, and what its PAC says ------------------------------------------------------------ */
+
+/* libkrb5 has checked the signature of the PAC, but a wrong one fails nothing: the attributes are then missing, as if there were no PAC. The list of attributes
+ * still names it. So: readable is good; listed but unreadable is altered; not listed is absent (krb5 1.20, as tried). */
+
+static gss_buffer_desc text_buffer(const char *text) {
+    return (gss_buffer_desc){strlen(text), (void *)(uintptr_t)text};
+}
+
+/* False unless it is there and proved by the KDC. *value is released by the caller. */
+static bool get_attribute(gss_name_t name, const char *which, gss_buffer_desc *value) {
+    gss_buffer_desc attribute = text_buffer(which), shown = GSS_C_EMPTY_BUFFER;
+    int is_proved = 0, is_complete = 0, more = -1;
+    OM_uint32 minor, major;
+    *value = (gss_buffer_desc)GSS_C_EMPTY_BUFFER;
+    major = gss_get_name_attribute(&minor, name, &attribute, &is_proved, &is_complete, value, &shown, &more);
+    (void)gss_release_buffer(&minor, &shown);
+    if (!GSS_ERROR(major) && is_proved)
+        return true;
+    (void)gss_release_buffer(&minor, value);
+    return false;
+}
+
+static bool has_attribute(gss_name_t name, const char *which) {
+    gss_buffer_desc attribute;
+    bool is_there = get_attribute(name, which, &attribute);
+    OM_uint32 minor;
+    if (is_there)
+        (void)gss_release_buffer(&minor, &attribute);
+    return is_there;
+}
+
+/* Does the ticket carry a PAC at all, whatever it is worth? */
+static bool lists_pac(gss_name_t name) {
+    static const char pac[] = "urn:mspac:";
+    gss_buffer_set_t attributes = GSS_C_NO_BUFFER_SET; /* stays so when there are none */
+    OM_uint32 minor, major = gss_inquire_name(&minor, name, NULL, NULL, &attributes);
+    bool is_listed = GSS_ERROR(major); /* not known is no reason to believe that there is none */
+    for (size_t i = 0; attributes && i < attributes->count; i++)
+        is_listed |=
+            attributes->elements[i].length >= sizeof(pac) - 1 && memcmp(attributes->elements[i].value, pac, sizeof(pac) - 1) == 0;
+    (void)gss_release_buffer_set(&minor, &attributes);
+    return is_listed;
+}
+
+static enum gss_pac read_logon(const gss_buffer_desc *logon, struct gss_answer *out) {
+    struct err err = {0};
+    if (pac_read_logon(logon->value, logon->length, &out->person, &err) == 0)
+        return GSS_PAC_GOOD;
+    (void)snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1, err.text);
+    return GSS_PAC_UNREADABLE;
+}
+
+static enum gss_pac read_pac(gss_name_t name, struct gss_answer *out) {
+    gss_buffer_desc logon;
+    OM_uint32 minor;
+    enum gss_pac pac;
+    if (get_attribute(name, "urn:mspac:logon-info", &logon)) {
+        pac = read_logon(&logon, out);
+        (void)gss_release_buffer(&minor, &logon);
+        return pac;
+    }
+    if (!lists_pac(name))
+        return GSS_PAC_NONE;
+    return has_attribute(name, "urn:mspac:client-info") ? GSS_PAC_NONE : GSS_PAC_ALTERED;
+}
+
+/* The realm stands behind the last "@" that is none of the name: those have a backslash before them. */
+static const char *find_realm(const char *principal) {
+    const char *realm = NULL;
+    for (const char *p = principal; *p; p++) {
+        if (*p == '\\' && p[1])
+            p++;
+        else if (*p == '@')
+            realm = p + 1;
+    }
+    return realm;
+}
+
+static bool copy_name(gss_name_t name, struct gss_answer *out) {
+    gss_buffer_desc text = GSS_C_EMPTY_BUFFER;
+    OM_uint32 minor, major = gss_display_name(&minor, name, &text, NULL);
+    if (!GSS_ERROR(major) && text.length && !memchr(text.value, 0, text.length))
+        out->principal = str_format("%.*s", (int)text.length, (const char *)text.value);
+    (void)gss_release_buffer(&minor, &text);
+    out->realm = out->principal ? find_realm(out->principal) : NULL;
+    return out->realm && *out->realm && str_utf8_chars(out->principal, strlen(out->principal)) > 0 &&
+           !str_has_control(out->principal);
+}
+
+/* Who the context was made with. False if the name is none that can be written. */
+static bool gss_peer_read(gss_name_t name, struct gss_answer *out) {
+    if (!copy_name(name, out))
+        return false;
+    out->pac = read_pac(name, out);
+    return true;
 }
 
 /* -- what can be said without a key --------------------------------------------------------------------------------------- */
@@ -274,111 +478,6 @@ int gss_acceptor_accept(struct gss_acceptor *acceptor, const struct gss_token *t
     return rc;
 }
 
-/* -- credentials of the acceptor: one for each thread that accepts at a time --------------------------------------- */
-
-/* libkrb5 locks a credential while it accepts: two threads with one are slower than one thread. */
-
-const gss_OID_desc gss_oid_krb5 = {9, (void *)(uintptr_t) "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02"};
-const gss_OID_desc gss_oid_spnego = {6, (void *)(uintptr_t) "\x2b\x06\x01\x05\x05\x02"};
-
-static void gss_slot_free(struct gss_slot *slot) {
-    OM_uint32 minor;
-    if (!slot)
-        return;
-    (void)gss_release_cred(&minor, &slot->cred);
-    free(slot);
-}
-
-/* Only krb5, also inside SPNEGO: otherwise a plug-in for NTLM that somebody installs would change what we accept. */
-static OM_uint32 acquire(const struct gss_acceptor *acceptor, unsigned long generation, gss_cred_id_t *out) {
-    gss_OID_desc mechs[2] = {gss_oid_krb5, gss_oid_spnego};
-    gss_OID_set_desc all = {2, mechs}, krb5_alone = {1, mechs};
-    _cleanup_free_ char *keytab = str_format("MEMORY:kaas-%p-%lu", (const void *)acceptor, generation);
-    _cleanup_free_ char *cache = str_format("file2:%s", acceptor->replay_cache);
-    gss_key_value_element_desc elements[] = {{"keytab", keytab}, {"rcache", cache}};
-    const gss_key_value_set_desc store = {2, elements};
-    OM_uint32 minor, major = GSS_S_FAILURE;
-    if (keytab && cache)
-        major = gss_acquire_cred_from(&minor, GSS_C_NO_NAME, GSS_C_INDEFINITE, &all, GSS_C_ACCEPT, &store, out, NULL, NULL);
-    if (GSS_ERROR(major))
-        return major;
-    major = gss_set_neg_mechs(&minor, *out, &krb5_alone);
-    if (GSS_ERROR(major))
-        (void)gss_release_cred(&minor, out);
-    return major;
-}
-
-static bool renew(const struct gss_acceptor *acceptor, unsigned long generation, struct gss_slot *slot) {
-    OM_uint32 minor;
-    if (slot->cred && slot->generation == generation)
-        return true;
-    (void)gss_release_cred(&minor, &slot->cred);
-    slot->generation = generation;
-    return !GSS_ERROR(acquire(acceptor, generation, &slot->cred));
-}
-
-/* An idle one, or an empty one. The keytab in memory must not go while a credential is made of it: *keys is another handle to it. */
-static struct gss_slot *find(struct gss_acceptor *acceptor, unsigned long *generation, krb5_keytab *keys,
-                             struct gss_answer *out) {
-    struct gss_slot *slot = NULL;
-    *keys = NULL;
-    (void)pthread_mutex_lock(&acceptor->lock);
-    if (!gss_keytab_refresh(acceptor)) {
-        (void)snprintf(out->why, sizeof(out->why), "%s", acceptor->why);
-    } else {
-        slot = acceptor->idle;
-        if (slot)
-            acceptor->idle = slot->next;
-        *generation = acceptor->generation;
-        if (!slot || slot->generation != *generation)
-            (void)krb5_kt_dup(acceptor->context, acceptor->keys, keys);
-        slot = slot ? slot : calloc(1, sizeof(*slot));
-    }
-    (void)pthread_mutex_unlock(&acceptor->lock);
-    return slot;
-}
-
-static void let_go(struct gss_acceptor *acceptor, krb5_keytab keys) {
-    if (!keys)
-        return;
-    (void)pthread_mutex_lock(&acceptor->lock);
-    (void)krb5_kt_close(acceptor->context, keys);
-    (void)pthread_mutex_unlock(&acceptor->lock);
-}
-
-struct gss_slot *gss_slot_take(struct gss_acceptor *acceptor, struct gss_answer *out) {
-    krb5_keytab keys = NULL;
-    unsigned long generation = 0;
-    struct gss_slot *slot = find(acceptor, &generation, &keys, out);
-    out->verdict = GSS_UNAVAILABLE;
-    out->reason = GSS_REASON_KEYTAB;
-    if (slot && !renew(acceptor, generation, slot)) {
-        if (!gss_replay_cache_works(acceptor, out->why))
-            out->reason = GSS_REASON_REPLAY_CACHE;
-        gss_slot_free(slot);
-        slot = NULL;
-    }
-    let_go(acceptor, keys);
-    return slot;
-}
-
-void gss_slot_give_back(struct gss_acceptor *acceptor, struct gss_slot *slot) {
-    (void)pthread_mutex_lock(&acceptor->lock);
-    slot->next = acceptor->idle;
-    acceptor->idle = slot;
-    (void)pthread_mutex_unlock(&acceptor->lock);
-}
-
-/* libkrb5 opens the file so, too; a link is none of ours. */
-bool gss_replay_cache_works(const struct gss_acceptor *acceptor, char why[GSS_TEXT_BYTES]) {
-    int fd _cleanup_close_ = open(acceptor->replay_cache, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-    struct stat st;
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        return true;
-    (void)snprintf(why, GSS_TEXT_BYTES, "%s", fd >= 0 ? "not a file" : strerror(errno));
-    return false;
-}
-
 /* -- life ------------------------------------------------------------------------------------------------------------------- */
 
 static int64_t read_skew_ms(krb5_context context) {
@@ -469,101 +568,4 @@ int gss_acceptor_look(struct gss_acceptor *acceptor, struct gss_keys *keys, stru
     }
     *keys = copy;
     return rc;
-}
-
-/* -- who a ticket is about: name, and what its PAC says ------------------------------------------------------------ */
-
-/* libkrb5 has checked the signature of the PAC, but a wrong one fails nothing: the attributes are then missing, as if there were no PAC. The list of attributes
- * still names it. So: readable is good; listed but unreadable is altered; not listed is absent (krb5 1.20, as tried). */
-
-static gss_buffer_desc text_buffer(const char *text) {
-    return (gss_buffer_desc){strlen(text), (void *)(uintptr_t)text};
-}
-
-/* False unless it is there and proved by the KDC. *value is released by the caller. */
-static bool get_attribute(gss_name_t name, const char *which, gss_buffer_desc *value) {
-    gss_buffer_desc attribute = text_buffer(which), shown = GSS_C_EMPTY_BUFFER;
-    int is_proved = 0, is_complete = 0, more = -1;
-    OM_uint32 minor, major;
-    *value = (gss_buffer_desc)GSS_C_EMPTY_BUFFER;
-    major = gss_get_name_attribute(&minor, name, &attribute, &is_proved, &is_complete, value, &shown, &more);
-    (void)gss_release_buffer(&minor, &shown);
-    if (!GSS_ERROR(major) && is_proved)
-        return true;
-    (void)gss_release_buffer(&minor, value);
-    return false;
-}
-
-static bool has_attribute(gss_name_t name, const char *which) {
-    gss_buffer_desc attribute;
-    bool is_there = get_attribute(name, which, &attribute);
-    OM_uint32 minor;
-    if (is_there)
-        (void)gss_release_buffer(&minor, &attribute);
-    return is_there;
-}
-
-/* Does the ticket carry a PAC at all, whatever it is worth? */
-static bool lists_pac(gss_name_t name) {
-    static const char pac[] = "urn:mspac:";
-    gss_buffer_set_t attributes = GSS_C_NO_BUFFER_SET; /* stays so when there are none */
-    OM_uint32 minor, major = gss_inquire_name(&minor, name, NULL, NULL, &attributes);
-    bool is_listed = GSS_ERROR(major); /* not known is no reason to believe that there is none */
-    for (size_t i = 0; attributes && i < attributes->count; i++)
-        is_listed |=
-            attributes->elements[i].length >= sizeof(pac) - 1 && memcmp(attributes->elements[i].value, pac, sizeof(pac) - 1) == 0;
-    (void)gss_release_buffer_set(&minor, &attributes);
-    return is_listed;
-}
-
-static enum gss_pac read_logon(const gss_buffer_desc *logon, struct gss_answer *out) {
-    struct err err = {0};
-    if (pac_read_logon(logon->value, logon->length, &out->person, &err) == 0)
-        return GSS_PAC_GOOD;
-    (void)snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1, err.text);
-    return GSS_PAC_UNREADABLE;
-}
-
-static enum gss_pac read_pac(gss_name_t name, struct gss_answer *out) {
-    gss_buffer_desc logon;
-    OM_uint32 minor;
-    enum gss_pac pac;
-    if (get_attribute(name, "urn:mspac:logon-info", &logon)) {
-        pac = read_logon(&logon, out);
-        (void)gss_release_buffer(&minor, &logon);
-        return pac;
-    }
-    if (!lists_pac(name))
-        return GSS_PAC_NONE;
-    return has_attribute(name, "urn:mspac:client-info") ? GSS_PAC_NONE : GSS_PAC_ALTERED;
-}
-
-/* The realm stands behind the last "@" that is none of the name: those have a backslash before them. */
-static const char *find_realm(const char *principal) {
-    const char *realm = NULL;
-    for (const char *p = principal; *p; p++) {
-        if (*p == '\\' && p[1])
-            p++;
-        else if (*p == '@')
-            realm = p + 1;
-    }
-    return realm;
-}
-
-static bool copy_name(gss_name_t name, struct gss_answer *out) {
-    gss_buffer_desc text = GSS_C_EMPTY_BUFFER;
-    OM_uint32 minor, major = gss_display_name(&minor, name, &text, NULL);
-    if (!GSS_ERROR(major) && text.length && !memchr(text.value, 0, text.length))
-        out->principal = str_format("%.*s", (int)text.length, (const char *)text.value);
-    (void)gss_release_buffer(&minor, &text);
-    out->realm = out->principal ? find_realm(out->principal) : NULL;
-    return out->realm && *out->realm && str_utf8_chars(out->principal, strlen(out->principal)) > 0 &&
-           !str_has_control(out->principal);
-}
-
-bool gss_peer_read(gss_name_t name, struct gss_answer *out) {
-    if (!copy_name(name, out))
-        return false;
-    out->pac = read_pac(name, out);
-    return true;
 }

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "gss_keytab.h"
 #include "pac.h"
 
 struct gss_acceptor;
@@ -108,6 +107,24 @@ void gss_answer_done(struct gss_answer *answer); /* NULL is allowed */
 int gss_acceptor_accept(struct gss_acceptor *acceptor, const struct gss_token *token, struct gss_answer *out, struct err *err);
 
 void gss_negotiation_free(struct gss_negotiation *negotiation); /* NULL is allowed */
+
+#define GSS_KEYS_MAX 4096U
+
+/* A key, without the key. */
+struct gss_key {
+    char *principal; /* "HTTP/api.ad.test@AD.TEST" */
+    unsigned kvno;
+    int enctype;
+    char enctype_name[40];
+    int64_t made_at_ms; /* wall clock; 0: not told */
+    bool is_used;       /* its encryption type is taken */
+};
+
+struct gss_keys {
+    struct gss_key *items;
+    size_t count;
+};
+void gss_keys_done(struct gss_keys *keys); /* NULL is allowed; zeroes the struct */
 
 /* What is in the keytab now, and whether tokens can be accepted. *keys is freed by gss_keys_done and set in any case: without a key of an encryption type that is
  * taken it tells why. ERR_CONFIG, with what to do, if the keytab or the replay cache cannot be used; ERR_NOMEM. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gss_private.h"
+#include "gss_acceptor_private.h"
 #include "str.h"
 
 struct gss_initiator {

@@ -3,14 +3,14 @@
  *
  * libkrb5 would open, lock and read the file for each token. In memory it costs less, and keys of encryption types that are not taken are not even there.
  * One look at the file with each token tells whether it is another one, so that a keytab that was replaced counts from the next token on. */
-#include "gss_keytab.h"
+#include "gss_acceptor.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gss_private.h"
+#include "gss_acceptor_private.h"
 #include "str.h"
 
 void gss_keys_done(struct gss_keys *keys) {

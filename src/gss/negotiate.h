@@ -1,4 +1,5 @@
-/* Tokens of HTTP Negotiate as they come in: what kind they are, and the few parts of them that are readable without a key. Layer 2 (gss); pure.
+/* Tokens of HTTP Negotiate as they come in: what kind they are, and the few parts of them that are readable without a key; and the challenges that
+ * ask for them. Layer 2 (gss); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Everything here stands before any check of who sent it. RFC 4178 (SPNEGO), RFC 4121 (krb5), RFC 4120 (AP-REQ), RFC 4559 (HTTP). */
@@ -51,3 +52,22 @@ bool negotiate_is_scheme(const char *header, const char **text);
 int negotiate_decode(const char *text, uint8_t **out, size_t *n, struct err *err);
 /* The other way. Caller frees; NULL without memory. */
 char *negotiate_encode(const uint8_t *bytes, size_t n);
+
+/* -- what a server that wants to know who somebody is says in WWW-Authenticate ------------------------------------- */
+
+/* Comes from outside, before the server has proved anything. RFC 9110 section 11.6.1, RFC 4559 section 4.1. */
+
+#define CHALLENGE_TOKEN_CHARS_MAX ((NEGOTIATE_TOKEN_BYTES_MAX + 2U) / 3U * 4U)
+
+/* What all its header lines say together. Zeroed before the first. */
+struct challenge {
+    bool is_there;  /* there is a challenge of any scheme */
+    bool negotiate; /* one of the scheme Negotiate */
+    bool is_twice;  /* several of these have a token */
+    bool is_bad;    /* what stands there is no token, or a longer one than any */
+    char *token;    /* base64 as it came; malloc'ed; NULL: none */
+};
+void challenge_done(struct challenge *challenge); /* NULL is allowed */
+
+/* Takes one header line, "Name: value" without line end; others than WWW-Authenticate change nothing. */
+void challenge_read(struct challenge *challenge, const char *line, size_t n);

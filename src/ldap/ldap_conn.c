@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "net_look.h"
+#include "net_addr.h"
 #include "str.h"
 #include "x509.h"
 

@@ -8,22 +8,18 @@ src_port_libport_a_SOURCES = \
     src/port/gzip.h \
     src/port/http_client.c \
     src/port/http_client.h \
-    src/port/http_curl.h \
-    src/port/http_tls.c \
-    src/port/http_tls.h \
+    src/port/http_client_private.h \
     src/port/json.c \
     src/port/json.h \
-    src/port/json_check.c \
     src/port/json_write.c \
     src/port/net_addr.c \
     src/port/net_addr.h \
-    src/port/net_look.c \
-    src/port/net_look.h \
     src/port/passwd.c \
     src/port/passwd.h \
     src/port/seal.c \
     src/port/seal.h \
     src/port/x509.c \
     src/port/x509.h \
+    src/port/x509_look.c \
     src/port/xml.c \
     src/port/xml.h

@@ -1,4 +1,4 @@
-/* Addresses of clients: one form for IPv4 and IPv6, and who counts as one. Layer 0 (port); pure.
+/* Addresses of clients: one form for IPv4 and IPv6, and who counts as one; and looking at names and ports. Layer 0 (port).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A party is the upper half of an IPv6 address, or the lower half of an IPv4 address in its IPv6 form: that is 0000:ffff and the address, which is
@@ -6,7 +6,19 @@
 #include "net_addr.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "str.h"
 
 #define PARTY_LOCAL 1U    /* not an address: a unix socket */
 #define PARTY_LOOPBACK 2U /* ::1 and the unspecified address, whose upper half is 0 */
@@ -42,4 +54,194 @@ uint64_t net_party(const char *text) {
 
 uint64_t net_party_site(uint64_t party) {
     return party >> 32 == 0xffff ? party >> 8 : party >> 16;
+}
+
+/* -- looking at the network: names and ports, each look bounded in time -------------------------------------------- */
+
+/* -- names ------------------------------------------------------------------------------------------------------------------ */
+
+/* getaddrinfo has no time limit, so it runs in a thread of its own, which outlives an asker that no longer waits: the last of the two
+ * frees. */
+struct name_look {
+    pthread_mutex_t lock; /* guards what is below */
+    pthread_cond_t ended;
+    char *host;
+    bool is_done, is_abandoned;
+    int result; /* of getaddrinfo */
+    struct net_addresses found;
+};
+
+static void look_free(struct name_look *look) {
+    (void)pthread_mutex_destroy(&look->lock);
+    (void)pthread_cond_destroy(&look->ended);
+    free(look->host);
+    free(look);
+}
+
+static void take(const struct addrinfo *list, struct net_addresses *out) {
+    for (const struct addrinfo *a = list; a && out->count < NET_ADDRESSES_MAX; a = a->ai_next)
+        if (!getnameinfo(a->ai_addr, a->ai_addrlen, out->items[out->count], NET_ADDRESS_BYTES, NULL, 0, NI_NUMERICHOST))
+            out->count++;
+}
+
+static void *look_up(void *arg) {
+    struct name_look *look = arg;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG}, *list = NULL;
+    struct net_addresses found = {.count = 0};
+    int result = getaddrinfo(look->host, NULL, &hints, &list);
+    bool is_mine;
+    if (!result) {
+        take(list, &found);
+        freeaddrinfo(list);
+    }
+    (void)pthread_mutex_lock(&look->lock);
+    look->result = result;
+    look->found = found;
+    look->is_done = true;
+    is_mine = look->is_abandoned;
+    (void)pthread_cond_signal(&look->ended);
+    (void)pthread_mutex_unlock(&look->lock);
+    if (is_mine)
+        look_free(look);
+    return NULL;
+}
+
+static int look_new(const char *host, struct name_look **out) {
+    struct name_look *look = calloc(1, sizeof(*look));
+    pthread_condattr_t attr;
+    if (!look)
+        return ERR_NOMEM;
+    (void)pthread_mutex_init(&look->lock, NULL);
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&look->ended, &attr);
+    (void)pthread_condattr_destroy(&attr);
+    look->host = str_dup(host);
+    if (!look->host) {
+        look_free(look);
+        return ERR_NOMEM;
+    }
+    *out = look;
+    return 0;
+}
+
+static int start_thread(struct name_look *look) {
+    pthread_attr_t attr;
+    pthread_t thread;
+    int rc;
+    (void)pthread_attr_init(&attr);
+    (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    rc = pthread_create(&thread, &attr, look_up, look);
+    (void)pthread_attr_destroy(&attr);
+    return rc;
+}
+
+/* False if the time was up: the thread then frees the look. */
+static bool wait_for(struct name_look *look, long timeout_ms) {
+    struct timespec until;
+    bool is_done;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += timeout_ms / 1000;
+    until.tv_nsec += timeout_ms % 1000 * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    (void)pthread_mutex_lock(&look->lock);
+    while (!look->is_done && !pthread_cond_timedwait(&look->ended, &look->lock, &until))
+        ;
+    is_done = look->is_done;
+    look->is_abandoned = !is_done;
+    (void)pthread_mutex_unlock(&look->lock);
+    return is_done;
+}
+
+static int describe(int result, const char *host, struct err *err) {
+    switch (result) {
+    case 0: return 0;
+    case EAI_AGAIN: return err_set(err, ERR_UNREACHABLE, "no name server answers the question for %s", host);
+    case EAI_MEMORY: return err_set(err, ERR_NOMEM, "out of memory");
+    case EAI_NONAME:
+    case EAI_NODATA: return err_set(err, ERR_NOT_FOUND, "the name %s is not known", host);
+    default: return err_set(err, ERR_NOT_FOUND, "the name %s cannot be resolved: %s", host, gai_strerror(result));
+    }
+}
+
+int net_lookup_name(const char *host, long timeout_ms, struct net_addresses *out, struct err *err) {
+    struct name_look *look = NULL;
+    int rc;
+    if (look_new(host, &look))
+        return err_set(err, ERR_NOMEM, "out of memory");
+    if (start_thread(look)) {
+        look_free(look);
+        return err_set(err, ERR_NOMEM, "no thread for a name look-up");
+    }
+    if (!wait_for(look, timeout_ms))
+        return err_set(err, ERR_TIMEOUT, "no name server answered the question for %s within %ld ms", host, timeout_ms);
+    rc = describe(look->result, host, err);
+    if (!rc && !look->found.count)
+        rc = err_set(err, ERR_NOT_FOUND, "the name %s has no address", host);
+    if (!rc)
+        *out = look->found;
+    look_free(look);
+    return rc;
+}
+
+/* -- ports ------------------------------------------------------------------------------------------------------------------ */
+
+union any_address {
+    struct sockaddr any;
+    struct sockaddr_in ip4;
+    struct sockaddr_in6 ip6;
+};
+
+static socklen_t parse(const char *text, unsigned port, union any_address *out) {
+    memset(out, 0, sizeof(*out));
+    if (inet_pton(AF_INET, text, &out->ip4.sin_addr) == 1) {
+        out->ip4.sin_family = AF_INET;
+        out->ip4.sin_port = htons((uint16_t)port);
+        return sizeof(out->ip4);
+    }
+    if (inet_pton(AF_INET6, text, &out->ip6.sin6_addr) != 1)
+        return 0;
+    out->ip6.sin6_family = AF_INET6;
+    out->ip6.sin6_port = htons((uint16_t)port);
+    return sizeof(out->ip6);
+}
+
+static int wait_connected(int fd, long timeout_ms) {
+    struct pollfd wait = {.fd = fd, .events = POLLOUT};
+    int why = 0, n = poll(&wait, 1, (int)timeout_ms);
+    socklen_t len = sizeof(why);
+    if (n == 0)
+        return ETIMEDOUT;
+    if (n < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &len))
+        return errno;
+    return why;
+}
+
+int net_probe_port(const char *address, unsigned port, long timeout_ms, struct err *err) {
+    union any_address to;
+    socklen_t len = parse(address, port, &to);
+    int fd, why = 0;
+    if (!len)
+        return err_set(err, ERR_INVALID, "%s is not a numeric address", address);
+    fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return err_set(err, ERR_UNREACHABLE, "no socket for %s: %s", address, strerrordesc_np(errno));
+    if (connect(fd, &to.any, len))
+        why = errno == EINPROGRESS ? wait_connected(fd, timeout_ms) : errno;
+    (void)close(fd);
+    if (!why)
+        return 0;
+    if (why == ETIMEDOUT)
+        return err_set(err, ERR_TIMEOUT, "no answer from %s port %u", address, port);
+    if (why == ECONNREFUSED)
+        return err_set(err, ERR_UNREACHABLE, "%s refuses connections on port %u", address, port);
+    return err_set(err, ERR_UNREACHABLE, "%s port %u cannot be reached: %s", address, port, strerrordesc_np(why));
+}
+
+bool net_same_address(const char *a, const char *b) {
+    uint8_t x[16], y[16];
+    return net_addr_parse(a, x) && net_addr_parse(b, y) && !memcmp(x, y, sizeof(x));
 }

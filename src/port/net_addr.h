@@ -1,9 +1,12 @@
-/* Addresses of clients: one form for IPv4 and IPv6, and who counts as one. Layer 0 (port); pure.
+/* Addresses of clients: one form for IPv4 and IPv6, and who counts as one; and looking at names and ports. Layer 0 (port).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "err.h"
 
 /* Reads a numeric address; IPv4 becomes IPv4 mapped into IPv6 (RFC 4291 section 2.5.5.2), so that both are compared in one form. False if it is
  * none; NULL is allowed. */
@@ -16,3 +19,27 @@ uint64_t net_addr_party(const uint8_t addr[16]);
 uint64_t net_party(const char *text);
 /* The network around a party, about what one site has: IPv4 /24, IPv6 /48. */
 uint64_t net_party_site(uint64_t party);
+
+/* -- looking at the network: names and ports, each look bounded in time -------------------------------------------- */
+
+/* For diagnosis only: real calls go through http_client.h. Nothing is sent to anybody. */
+
+#define NET_ADDRESSES_MAX 8
+#define NET_ADDRESS_BYTES 46 /* INET6_ADDRSTRLEN */
+
+/* Numeric addresses of a host, in the order the system would try them. Nothing to free. */
+struct net_addresses {
+    char items[NET_ADDRESSES_MAX][NET_ADDRESS_BYTES];
+    size_t count;
+};
+
+/* Resolves a name (or takes a numeric address as it is) as the system does, but waits no longer than `timeout_ms`; a look-up that
+ * hangs is left to end by itself. ERR_NOT_FOUND (no such name), ERR_TIMEOUT, ERR_UNREACHABLE (no name server answers), ERR_NOMEM. */
+int net_lookup_name(const char *host, long timeout_ms, struct net_addresses *out, struct err *err);
+
+/* Makes a TCP connection to a numeric address and closes it again. ERR_UNREACHABLE (refused, no route: the text tells), ERR_TIMEOUT,
+ * ERR_INVALID (not a numeric address). */
+int net_probe_port(const char *address, unsigned port, long timeout_ms, struct err *err);
+
+/* True if both texts are the same numeric address, also when one is IPv4 and the other the same IPv4 mapped into IPv6. */
+bool net_same_address(const char *a, const char *b);

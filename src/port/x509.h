@@ -34,6 +34,9 @@ void x509_thumbprint_text(const uint8_t sha256[X509_SHA256_BYTES], char *out);
 /* Reads the first certificate of a PEM text. ERR_UNPROCESSABLE if there is none. */
 int x509_parse_pem(const char *pem, struct x509_info *out, struct err *err);
 
+/* Describes a certificate of OpenSSL. ERR_UNPROCESSABLE. */
+int x509_describe(X509 *cert, struct x509_info *out, struct err *err);
+
 /* Reads a certificate in its binary form. ERR_UNPROCESSABLE. */
 int x509_parse_der(const void *der, size_t n, struct x509_info *out, struct err *err);
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "challenge.h"
 #include "cleanup.h"
 #include "negotiate.h"
 

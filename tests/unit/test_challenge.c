@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "challenge.h"
+#include "negotiate.h"
 
 static struct challenge of(const char *const *lines) {
     struct challenge found = {0};

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "net_look.h"
+#include "net_addr.h"
 
 #define LIMIT_MS 20000
 

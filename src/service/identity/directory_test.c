@@ -9,7 +9,7 @@
 #include "identity_private.h"
 #include "kerberos.h"
 #include "ldap_text.h"
-#include "net_look.h"
+#include "net_addr.h"
 #include "str.h"
 #include "x509.h"
 

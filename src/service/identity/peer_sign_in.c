@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "challenge.h"
 #include "clock.h"
 #include "gss_init.h"
 #include "gss_ticket.h"
 #include "limits.h"
+#include "negotiate.h"
 #include "peers_private.h"
 #include "str.h"
 

@@ -5,7 +5,7 @@
 #include "doctor.h"
 #include "link.h"
 #include "link_login.h"
-#include "net_look.h"
+#include "net_addr.h"
 #include "platform_links.h"
 #include "vim.h"
 #include "vim_extension.h"

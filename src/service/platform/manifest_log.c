@@ -9,7 +9,7 @@
 
 #include "clock.h"
 #include "link.h"
-#include "net_look.h"
+#include "net_addr.h"
 #include "platform_links.h"
 #include "str.h"
 

@@ -1,4 +1,4 @@
-/* What the files of this folder share. Layer 2 (gss); private to this folder.
+/* Inside of an acceptor, and what else the files of this folder share. Layer 2 (gss); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -45,18 +45,5 @@ struct gss_negotiation {
 bool gss_keytab_refresh(struct gss_acceptor *acceptor);
 void gss_keytab_drop(struct gss_acceptor *acceptor);
 bool gss_takes_enctype(const struct gss_acceptor *acceptor, int enctype);
-
-/* -- gss_cred.c -- */
-
-/* A credential for the keys of now. NULL, with the reason in `out`, if there is none. */
-struct gss_slot *gss_slot_take(struct gss_acceptor *acceptor, struct gss_answer *out);
-void gss_slot_give_back(struct gss_acceptor *acceptor, struct gss_slot *slot);
-/* Can the replay cache be written? */
-bool gss_replay_cache_works(const struct gss_acceptor *acceptor, char why[GSS_TEXT_BYTES]);
-
-/* -- gss_peer.c -- */
-
-/* Who the context was made with. False if the name is none that can be written. */
-bool gss_peer_read(gss_name_t name, struct gss_answer *out);
 
 extern const gss_OID_desc gss_oid_krb5, gss_oid_spnego;

@@ -1,4 +1,4 @@
-/* TLS of outgoing connections: whom to trust, our client certificate, what was seen. Inside src/port only. Layer 0 (port).
+/* What every use of libcurl shares: whom to trust, our client certificate, safe options, error mapping. Inside src/port only. Layer 0 (port).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -28,15 +28,18 @@ struct http_tls {
     X509 *leaf; /* of the newest handshake, also while its connection is used again; NULL: there was none */
 };
 
-/* Reads trust and client certificate. ERR_CONFIG (bad PEM, key does not belong to the certificate), ERR_NOMEM. */
-int http_tls_init(struct http_tls *tls, const struct http_client_options *options, struct err *err);
-void http_tls_done(struct http_tls *tls);
+/* What went on, for the words of an error. */
+struct http_outcome {
+    CURLcode code;
+    CURL *curl;
+    const char *text; /* curl's error buffer */
+    const char *peer; /* "host" or "host through proxy", for people */
+    const struct http_tls *tls;
+};
 
-/* Forgets the last outcome and takes the name to check from the URL. ERR_CONFIG for a bad URL, ERR_NOMEM. */
-int http_tls_begin(struct http_tls *tls, const char *url, struct err *err);
+/* Sets the options that no exchange may go without: no proxy, signal, redirect or system CA behind our back; TLS 1.2 or newer,
+ * judged by `tls` (whose place must not change). CURLE_OK or the first failure. */
+CURLcode http_curl_setup(CURL *curl, struct http_tls *tls, char *error_buffer);
 
-/* CURLOPT_SSL_CTX_FUNCTION; the argument is a struct http_tls. */
-CURLcode http_tls_setup(CURL *curl, void *ssl_ctx, void *arg);
-
-/* Describes the refusal that the last handshake ended with. Returns ERR_TLS. */
-int http_tls_error(const struct http_tls *tls, struct err *err);
+/* Turns a failed transfer into an error: ERR_TLS, ERR_TIMEOUT, ERR_UNREACHABLE, ERR_PROTOCOL, ERR_CONFIG, ERR_NOMEM. */
+int http_curl_error(const struct http_outcome *outcome, struct err *err);
