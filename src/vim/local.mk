@@ -32,8 +32,6 @@ noinst_LIBRARIES += src/vim/libvim.a
 src_vim_libvim_a_CPPFLAGS = $(AM_CPPFLAGS) $(GSOAP_CFLAGS) -isystem src/vim/gen $(SEE_MODEL) -iquote $(top_srcdir)/src/vim
 src_vim_libvim_a_SOURCES = \
     src/vim/vim.h \
-    src/vim/vim_arena.c \
-    src/vim/vim_arena.h \
     src/vim/vim_authorization.c \
     src/vim/vim_authorization.h \
     src/vim/vim_client.c \
@@ -43,21 +41,18 @@ src_vim_libvim_a_SOURCES = \
     src/vim/vim_extension.c \
     src/vim/vim_extension.h \
     src/vim/vim_extension_out.c \
-    src/vim/vim_extension_wire.h \
+    src/vim/vim_extension_private.h \
     src/vim/vim_fault.c \
     src/vim/vim_fault.h \
     src/vim/vim_inventory.c \
     src/vim/vim_inventory.h \
     src/vim/vim_login.c \
-    src/vim/vim_login.h \
-    src/vim/vim_namespaces.c \
     src/vim/vim_property.c \
     src/vim/vim_property.h \
     src/vim/vim_retrieve.c \
     src/vim/vim_session.c \
     src/vim/vim_session.h \
     src/vim/vim_soap.h \
-    src/vim/vim_time.c \
     src/vim/vim_transport.h \
     src/vim/vim_version.c \
     src/vim/vim_version.h \

@@ -22,7 +22,6 @@
 
 struct vim_client;
 struct vim_transport;
-struct vim_user_session;
 
 struct vim_options {
     const char *host;                      /* name or address of the vCenter; all texts are copied */
@@ -106,6 +105,18 @@ int vim_keepalive(struct vim_client *client, struct err *err);
 
 /* Asks the server's time, in milliseconds since 1970 UTC. Compare with clock_wall_ms() right before and after. */
 int vim_lookup_time(struct vim_client *client, int64_t *out_ms, struct err *err);
+
+/* Texts malloc'ed; NULL: not told. */
+struct vim_user_session {
+    char *key;       /* never NULL */
+    char *user_name; /* stored form, "VSPHERE.LOCAL\\Administrator"; never NULL */
+    char *full_name;
+    char *ip_address, *user_agent;
+    char *login_time, *last_active_time; /* as sent: xsd:dateTime in UTC */
+    bool is_extension;                   /* session of an extension (program), not of a person */
+};
+/* Frees the texts and zeroes the struct. NULL is allowed. */
+void vim_user_session_done(struct vim_user_session *session);
 
 /* A copy of the UserSession that our login gave; freed by vim_user_session_done. ERR_NOT_FOUND without session. */
 int vim_get_own_session(struct vim_client *client, struct vim_user_session *out, struct err *err);

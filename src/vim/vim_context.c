@@ -5,7 +5,7 @@
  * transport. SOAP_IO_KEEPALIVE must stay off, or fopen, which clears the buffers, is skipped; connections are kept alive below. */
 #include "vim_context.h"
 
-#include <ctype.h>
+#include <VimBinding.nsmap>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +17,7 @@
 #include "metric.h"
 #include "secret.h"
 #include "str.h"
-#include "uuid.h"
-#include "vim_session.h"
+#include "vim_soap.h"
 #include "vim_transport.h"
 
 #define REPLY_KEEP_BYTES (1024U * 1024U)
@@ -264,7 +263,7 @@ static struct soap *new_soap(struct vim_context *ctx) {
     if (!soap)
         return NULL;
     soap->user = ctx;
-    soap->namespaces = namespaces; /* also makes the linker take vim_namespaces.c, which libgsoap looks for */
+    soap->namespaces = namespaces; /* of VimBinding.nsmap; libgsoap looks for them, too */
     soap->maxlevel = KAAS_VIM_XML_DEPTH_MAX;
     soap->maxoccurs = KAAS_VIM_OBJECTS_COUNT_MAX;
     soap->fopen = hook_open;
@@ -487,13 +486,10 @@ struct vim25__ManagedObjectReference *vim_in_ref(struct vim_context *ctx, const 
     return ref;
 }
 
-/* -- the session cookie: reading it from an answer, sending it, telling it from a session key ---------------------- */
+/* -- the session cookie: reading it from an answer and sending it -------------------------------------------------- */
 
 /* vCenter sends `Set-Cookie: vmware_soap_session="<40 hex>"; Path=/; HttpOnly; Secure;`. The quotes are part of what it takes back
  * most willingly, so the value stays raw (RFC 6265 section 4.1.1 allows them). */
-
-#define COOKIE_CHARS_MIN 16U
-#define COOKIE_CHARS_MAX 128U
 
 /* RFC 6265 cookie-octet. */
 static bool is_cookie_octet(char c) {
@@ -528,38 +524,6 @@ char *vim_cookie_of_header(const char *line, size_t n) {
 
 char *vim_cookie_header(const char *value) {
     return str_format("Cookie: " VIM_COOKIE_NAME "=%s", value);
-}
-
-/* The text between surrounding quotes, if both are there. */
-static const char *bare_of(const char *text, size_t *n) {
-    *n = strlen(text);
-    if (*n >= 2 && text[0] == '"' && text[*n - 1] == '"') {
-        *n -= 2;
-        return text + 1;
-    }
-    return text;
-}
-
-int vim_cookie_check(const char *text, struct err *err) {
-    char uuid[UUID_TEXT_BYTES] = "";
-    const char *bare;
-    size_t n;
-    if (str_empty(text))
-        return err_set(err, ERR_UNPROCESSABLE, "the session id is empty");
-    bare = bare_of(text, &n);
-    if (n == sizeof(uuid) - 1)
-        memcpy(uuid, bare, n);
-    if (uuid_is_valid(uuid)) {
-        err_set(err, ERR_UNPROCESSABLE, "this is the key of a session, which proves nothing; the session's cookie is needed");
-        return err_remedy(err, "send the value of the cookie " VIM_COOKIE_NAME " (40 hex digits), or better a clone ticket");
-    }
-    for (size_t i = 0; i < n; i++)
-        if (!isalnum((unsigned char)bare[i]) && bare[i] != '-' && bare[i] != '_')
-            n = 0;
-    if (n >= COOKIE_CHARS_MIN && n <= COOKIE_CHARS_MAX)
-        return 0;
-    err_set(err, ERR_UNPROCESSABLE, "this is not a vCenter session id");
-    return err_remedy(err, "send the value of the cookie " VIM_COOKIE_NAME " (40 hex digits), or the id of a REST session");
 }
 
 /* -- the transport that carries the bytes by HTTPS ----------------------------------------------------------------- */

@@ -113,7 +113,7 @@ void *vim_in_alloc(struct vim_context *ctx, size_t count, size_t size);
 /* "vCenter's answer to OP lacks X": ERR_PROTOCOL. */
 int vim_call_lacks(struct vim_context *ctx, const char *operation, const char *what, struct err *err);
 
-/* -- the session cookie: reading it from an answer, sending it, telling it from a session key ---------------------- */
+/* -- the session cookie: reading it from an answer and sending it -------------------------------------------------- */
 
 #define VIM_COOKIE_NAME "vmware_soap_session"
 #define VIM_COOKIE_BYTES_MAX 256

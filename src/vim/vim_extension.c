@@ -8,7 +8,7 @@
 #include "str.h"
 #include "vim.h"
 #include "vim_client.h"
-#include "vim_extension_wire.h"
+#include "vim_extension_private.h"
 #include "vim_property.h"
 #include "x509.h"
 

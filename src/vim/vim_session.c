@@ -2,13 +2,14 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "vim_session.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "json.h"
 #include "secret.h"
 #include "str.h"
+#include "uuid.h"
 #include "vim_client.h"
-#include "vim_login.h"
 #include "vim_property.h"
 
 void vim_session_list_done(struct vim_session_list *list) {
@@ -21,6 +22,41 @@ void vim_session_list_done(struct vim_session_list *list) {
 }
 
 /* ---- with a given cookie ---- */
+
+#define COOKIE_CHARS_MIN 16U
+#define COOKIE_CHARS_MAX 128U
+
+/* The text between surrounding quotes, if both are there. */
+static const char *bare_of(const char *text, size_t *n) {
+    *n = strlen(text);
+    if (*n >= 2 && text[0] == '"' && text[*n - 1] == '"') {
+        *n -= 2;
+        return text + 1;
+    }
+    return text;
+}
+
+int vim_cookie_check(const char *text, struct err *err) {
+    char uuid[UUID_TEXT_BYTES] = "";
+    const char *bare;
+    size_t n;
+    if (str_empty(text))
+        return err_set(err, ERR_UNPROCESSABLE, "the session id is empty");
+    bare = bare_of(text, &n);
+    if (n == sizeof(uuid) - 1)
+        memcpy(uuid, bare, n);
+    if (uuid_is_valid(uuid)) {
+        err_set(err, ERR_UNPROCESSABLE, "this is the key of a session, which proves nothing; the session's cookie is needed");
+        return err_remedy(err, "send the value of the cookie " VIM_COOKIE_NAME " (40 hex digits), or better a clone ticket");
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)bare[i]) && bare[i] != '-' && bare[i] != '_')
+            n = 0;
+    if (n >= COOKIE_CHARS_MIN && n <= COOKIE_CHARS_MAX)
+        return 0;
+    err_set(err, ERR_UNPROCESSABLE, "this is not a vCenter session id");
+    return err_remedy(err, "send the value of the cookie " VIM_COOKIE_NAME " (40 hex digits), or the id of a REST session");
+}
 
 struct peek {
     bool is_found;

@@ -11,20 +11,7 @@
 #include <stdint.h>
 
 #include "err.h"
-
-struct vim_client;
-
-/* Texts malloc'ed; NULL: not told. */
-struct vim_user_session {
-    char *key;       /* never NULL */
-    char *user_name; /* stored form, "VSPHERE.LOCAL\\Administrator"; never NULL */
-    char *full_name;
-    char *ip_address, *user_agent;
-    char *login_time, *last_active_time; /* as sent: xsd:dateTime in UTC */
-    bool is_extension;                   /* session of an extension (program), not of a person */
-};
-/* Frees the texts and zeroes the struct. NULL is allowed. */
-void vim_user_session_done(struct vim_user_session *session);
+#include "vim.h"
 
 struct vim_session_list {
     struct vim_user_session *items;
@@ -63,8 +50,6 @@ int vim_session_is_active(struct vim_client *client, const char *key, const char
 int vim_terminate_session(struct vim_client *client, const char *key, struct err *err);
 
 /* -- clone tickets for plug-ins of the vSphere Client -------------------------------------------------------------- */
-
-struct vim_client;
 
 /* Exchanges the session id that the vSphere Client gave to a plug-in (`vmware-api-session-id`) for a clone ticket of the person's session
  * at this vCenter, whose instance UUID is `vc_guid`. *out is freed by secret_free. ERR_CREDENTIALS: the vCenter does not know the id;

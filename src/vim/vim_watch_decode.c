@@ -8,7 +8,7 @@
 #include "limits.h"
 #include "log.h"
 #include "str.h"
-#include "vim_extension_wire.h"
+#include "vim_extension_private.h"
 #include "vim_watch_private.h"
 
 #define TEXT_BYTES_MAX 1024U
