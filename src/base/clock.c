@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static atomic_bool is_fake;
 static _Atomic int64_t fake_mono_ms, fake_wall_ms;
@@ -52,6 +51,22 @@ void clock_advance_ms(int64_t by_ms) {
 
 void clock_unfake(void) {
     atomic_store_explicit(&is_fake, false, memory_order_release);
+}
+
+struct timespec clock_deadline(int64_t ms) {
+    struct timespec at;
+    int64_t ns;
+    (void)clock_gettime(CLOCK_MONOTONIC, &at);
+    ns = at.tv_nsec + ms % 1000 * 1000000;
+    return (struct timespec){.tv_sec = at.tv_sec + (time_t)(ms / 1000 + ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+}
+
+void clock_init_cond(pthread_cond_t *cond) {
+    pthread_condattr_t attr;
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(cond, &attr);
+    (void)pthread_condattr_destroy(&attr);
 }
 
 /* RFC 3339 knows the years 0 to 9999 only; what lies outside 1970 to 9999 is shown as the nearer end. */

@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 /* Milliseconds of a clock that never jumps: for durations and deadlines. */
 int64_t clock_mono_ms(void);
@@ -24,6 +26,12 @@ void clock_advance_ms(int64_t by_ms);
 
 /* Tests only: back to the real clocks. */
 void clock_unfake(void);
+
+/* The time so many ms from now for a wait on a condition of clock_init_cond. Of the real clock: threads wait by nothing else. */
+struct timespec clock_deadline(int64_t ms);
+
+/* Makes a condition whose waits end by the clock that never jumps. */
+void clock_init_cond(pthread_cond_t *cond);
 
 #define CLOCK_DAY_MS (24 * 3600 * INT64_C(1000))
 

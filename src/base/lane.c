@@ -11,9 +11,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "cleanup.h"
+#include "clock.h"
 #include "log.h"
 #include "str.h"
 
@@ -135,7 +135,6 @@ static bool start_thread(struct lane *lane) {
 }
 
 int lane_new(const struct lane_options *options, struct lane **out, struct err *err) {
-    pthread_condattr_t monotonic;
     struct lane *lane;
     assert(options->threads >= 1 && options->threads <= THREADS_COUNT_MAX && options->queue_count >= 1);
     lane = calloc(1, sizeof(*lane));
@@ -144,10 +143,7 @@ int lane_new(const struct lane_options *options, struct lane **out, struct err *
     (void)pthread_mutex_init(&lane->lock, NULL);
     (void)pthread_cond_init(&lane->has_work, NULL);
     (void)pthread_cond_init(&lane->is_over, NULL);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&lane->is_done, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
+    clock_init_cond(&lane->is_done);
     lane->options = *options;
     lane->name = str_dup(options->name);
     lane->jobs = calloc(options->queue_count, sizeof(*lane->jobs));
@@ -211,15 +207,8 @@ int lane_submit(struct lane *lane, lane_fn *fn, void *arg, struct err *err) {
 }
 
 bool lane_wait_idle(struct lane *lane, int64_t timeout_ms) {
-    struct timespec until;
+    const struct timespec until = clock_deadline(timeout_ms);
     bool is_idle;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(timeout_ms / 1000);
-    until.tv_nsec += (long)(timeout_ms % 1000) * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
     (void)pthread_mutex_lock(&lane->lock);
     for (int rc = 0; !rc && (lane->stats.waiting || lane->stats.running);)
         rc = pthread_cond_timedwait(&lane->is_done, &lane->lock, &until);

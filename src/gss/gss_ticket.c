@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
 #include "str.h"
@@ -137,11 +136,7 @@ static unsigned threads;
 static bool is_stopped;
 
 static void init_changed(void) {
-    pthread_condattr_t attr;
-    (void)pthread_condattr_init(&attr);
-    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&changed, &attr);
-    (void)pthread_condattr_destroy(&attr);
+    clock_init_cond(&changed);
 }
 
 void gss_ticket_stop(void) {
@@ -206,28 +201,12 @@ static int start_locked(struct exchange *x, struct err *err) {
     return 0;
 }
 
-/* Needs the lock. */
-static void wait_locked(const struct exchange *x) {
-    const int64_t left_ms = x->ticket->until_ms - clock_mono_ms(), ms = left_ms > 0 ? left_ms : 0;
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(ms / 1000);
-    until.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    for (int rc = 0; !x->is_done && !is_stopped && rc != ETIMEDOUT;)
-        rc = pthread_cond_timedwait(&changed, &lock, &until);
-}
-
 static int give_up(const struct gss_ticket *ticket, enum gss_ticket_fault *fault, struct err *err) {
-    const char *account = ticket->account;
-    const long timeout_ms = ticket->timeout_ms;
     if (is_stopped)
         return err_set(err, ERR_CANCELED, "the service is stopping");
     *fault = GSS_TICKET_FAULT_KDC;
-    (void)err_set(err, ERR_UNREACHABLE, "no ticket for %s: no KDC has answered within %ld ms", account, timeout_ms);
+    (void)err_set(err, ERR_UNREACHABLE, "no ticket for %s: no KDC has answered within %ld ms", ticket->account,
+                  ticket->timeout_ms);
     return err_remedy(err, "%s", remedy_for(GSS_TICKET_FAULT_KDC));
 }
 
@@ -238,7 +217,10 @@ static int run(struct exchange *x, enum gss_ticket_fault *fault, struct err *err
     (void)pthread_mutex_lock(&lock);
     rc = start_locked(x, err);
     if (!rc) {
-        wait_locked(x);
+        const int64_t left_ms = x->ticket->until_ms - clock_mono_ms();
+        const struct timespec until = clock_deadline(left_ms > 0 ? left_ms : 0);
+        for (int waited = 0; !x->is_done && !is_stopped && waited != ETIMEDOUT;)
+            waited = pthread_cond_timedwait(&changed, &lock, &until);
         if (!x->is_done)
             rc = give_up(x->ticket, fault, err);
         x->is_left = rc != 0;
@@ -265,19 +247,14 @@ static krb5_error_code ask_ticket(struct exchange *x) {
     struct gss_ticket *t = x->ticket;
     krb5_get_init_creds_opt *options = NULL;
     krb5_creds creds = {0};
-    krb5_error_code code = krb5_kt_resolve(t->context, t->keytab, &t->keytab_handle);
-    if (!code)
-        code = krb5_parse_name(t->context, t->account, &t->principal);
-    if (!code)
-        code = krb5_cc_resolve(t->context, t->cache_name, &t->cache);
-    if (!code)
-        code = krb5_cc_initialize(t->context, t->cache, t->principal);
-    if (!code)
-        code = krb5_get_init_creds_opt_alloc(t->context, &options);
-    if (!code)
-        code = krb5_get_init_creds_keytab(t->context, &creds, t->principal, t->keytab_handle, 0, NULL, options);
-    if (!code)
-        code = krb5_cc_store_cred(t->context, t->cache, &creds);
+    krb5_error_code code;
+    (void)((code = krb5_kt_resolve(t->context, t->keytab, &t->keytab_handle)) ||
+           (code = krb5_parse_name(t->context, t->account, &t->principal)) ||
+           (code = krb5_cc_resolve(t->context, t->cache_name, &t->cache)) ||
+           (code = krb5_cc_initialize(t->context, t->cache, t->principal)) ||
+           (code = krb5_get_init_creds_opt_alloc(t->context, &options)) ||
+           (code = krb5_get_init_creds_keytab(t->context, &creds, t->principal, t->keytab_handle, 0, NULL, options)) ||
+           (code = krb5_cc_store_cred(t->context, t->cache, &creds)));
     krb5_free_cred_contents(t->context, &creds);
     krb5_get_init_creds_opt_free(t->context, options);
     return code;

@@ -73,16 +73,6 @@ static void *watch(void *arg) {
     return NULL;
 }
 
-static void set_end(struct ldap_guard *guard, long timeout_ms) {
-    (void)clock_gettime(CLOCK_MONOTONIC, &guard->until);
-    guard->until.tv_sec += timeout_ms / 1000;
-    guard->until.tv_nsec += timeout_ms % 1000 * 1000000;
-    if (guard->until.tv_nsec >= 1000000000) {
-        guard->until.tv_sec++;
-        guard->until.tv_nsec -= 1000000000;
-    }
-}
-
 static void release(struct ldap_guard *guard) {
     (void)pthread_mutex_destroy(&guard->lock);
     (void)pthread_cond_destroy(&guard->ended);
@@ -90,16 +80,12 @@ static void release(struct ldap_guard *guard) {
 }
 
 static int ldap_guard_begin(struct ldap_guard *guard, int fd, long timeout_ms, struct err *err) {
-    pthread_condattr_t attr;
     *guard = (struct ldap_guard){.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
     if (guard->fd < 0)
         return err_set(err, ERR_NOMEM, "no descriptor for a connection to a directory");
-    set_end(guard, timeout_ms);
+    guard->until = clock_deadline(timeout_ms);
     (void)pthread_mutex_init(&guard->lock, NULL);
-    (void)pthread_condattr_init(&attr);
-    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&guard->ended, &attr);
-    (void)pthread_condattr_destroy(&attr);
+    clock_init_cond(&guard->ended);
     if (!pthread_create(&guard->thread, NULL, watch, guard))
         return 0;
     release(guard);

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "str.h"
 
 #define PARTY_LOCAL 1U    /* not an address: a unix socket */
@@ -108,14 +108,10 @@ static void *look_up(void *arg) {
 
 static int look_new(const char *host, struct name_look **out) {
     struct name_look *look = calloc(1, sizeof(*look));
-    pthread_condattr_t attr;
     if (!look)
         return ERR_NOMEM;
     (void)pthread_mutex_init(&look->lock, NULL);
-    (void)pthread_condattr_init(&attr);
-    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&look->ended, &attr);
-    (void)pthread_condattr_destroy(&attr);
+    clock_init_cond(&look->ended);
     look->host = str_dup(host);
     if (!look->host) {
         look_free(look);
@@ -138,15 +134,8 @@ static int start_thread(struct name_look *look) {
 
 /* False if the time was up: the thread then frees the look. */
 static bool wait_for(struct name_look *look, long timeout_ms) {
-    struct timespec until;
+    const struct timespec until = clock_deadline(timeout_ms);
     bool is_done;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += timeout_ms / 1000;
-    until.tv_nsec += timeout_ms % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
     (void)pthread_mutex_lock(&look->lock);
     while (!look->is_done && !pthread_cond_timedwait(&look->ended, &look->lock, &until))
         ;

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "backoff.h"
 #include "clock.h"
@@ -27,15 +26,11 @@ static int check_options(const struct vim_options *o, struct err *err) {
 }
 
 static void init_locks(struct vim_client *c) {
-    pthread_condattr_t attr;
     (void)pthread_mutex_init(&c->connect_lock, NULL);
     (void)pthread_mutex_init(&c->login_lock, NULL);
     (void)pthread_mutex_init(&c->side_lock, NULL);
     (void)pthread_mutex_init(&c->lock, NULL);
-    (void)pthread_condattr_init(&attr);
-    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&c->changed, &attr);
-    (void)pthread_condattr_destroy(&attr);
+    clock_init_cond(&c->changed);
 }
 
 static bool copy_texts(struct vim_client *c, const struct vim_options *o) {
@@ -165,10 +160,8 @@ static int wait_for_change(struct vim_client *c, const struct timespec *until, s
 }
 
 static int take_context(struct vim_client *c, struct vim_context **out, struct err *err) {
-    struct timespec until;
+    const struct timespec until = clock_deadline(c->route.timeout_ms + 1000);
     int ret = 0;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += c->route.timeout_ms / 1000 + 1;
     while (!ret && !c->is_canceled) {
         *out = find_idle(c);
         if (*out)

@@ -6,9 +6,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
+#include "member.h"
 #include "secret.h"
 #include "str.h"
 
@@ -33,6 +33,13 @@ void vim_client_put_session(struct vim_client *client, char **cookie, struct vim
     client->session_no++;
     (void)pthread_mutex_unlock(&client->lock);
     memset(session, 0, sizeof(*session));
+}
+
+/* There is no session from now on. */
+static void take_cookie(struct vim_client *client, char **cookie) {
+    char *none = NULL;
+    struct vim_user_session nobody = {0};
+    vim_client_put_session(client, &none, &nobody, cookie);
 }
 
 int vim_client_note_session_call(struct vim_client *client, int rc) {
@@ -212,13 +219,6 @@ uint64_t vim_client_current_session(struct vim_client *client, bool *has_cookie)
     return no;
 }
 
-static void forget_session(struct vim_client *client) {
-    _cleanup_secret_ char *old = NULL;
-    char *none = NULL;
-    struct vim_user_session nobody = {0};
-    vim_client_put_session(client, &none, &nobody, &old);
-}
-
 /* login_lock is held. What is refused once is not asked again for a while: vCenter locks accounts after a few failures. */
 static int login_again(struct vim_client *client, struct err *err) {
     struct err reason = {0}, *refusal = &client->login_refusal;
@@ -239,6 +239,7 @@ static int login_again(struct vim_client *client, struct err *err) {
 }
 
 int vim_client_renew_session(struct vim_client *client, uint64_t seen_no, struct err *err) {
+    _cleanup_secret_ char *old = NULL;
     bool has_cookie;
     int ret = 0;
     (void)pthread_mutex_lock(&client->login_lock);
@@ -249,7 +250,7 @@ int vim_client_renew_session(struct vim_client *client, uint64_t seen_no, struct
                       has_cookie ? "our session with vCenter %s has ended" : "there is no session with vCenter %s", client->peer);
         goto out;
     }
-    forget_session(client);
+    take_cookie(client, &old);
     ret = login_again(client, err);
 out:
     (void)pthread_mutex_unlock(&client->login_lock);
@@ -279,27 +280,38 @@ int vim_get_settled_session(struct vim_client *client, struct vim_user_session *
     return ret;
 }
 
+/* xsd:dateTime; where it names no zone vCenter means UTC. */
+static bool parse_time(const char *text, int64_t *out_ms) {
+    char utc[128];
+    (void)snprintf(utc, sizeof(utc), "%sZ", text);
+    return clock_parse(text, out_ms) || clock_parse(utc, out_ms);
+}
+
+/* `arg` gets the time; NULL: that there is an answer is enough. */
 static int op_current_time(struct vim_context *ctx, void *arg, struct err *err) {
     struct _vim25__CurrentTime request = {0};
     struct _vim25__CurrentTimeResponse response;
     int ret;
-    (void)arg;
     request._USCOREthis = vim_in_ref(ctx, "ServiceInstance", "ServiceInstance");
-    ctx->timeout_ms =
-        ctx->route->timeout_ms < KAAS_VIM_KEEPALIVE_TIMEOUT_MS ? ctx->route->timeout_ms : KAAS_VIM_KEEPALIVE_TIMEOUT_MS;
+    if (!arg && ctx->route->timeout_ms > KAAS_VIM_KEEPALIVE_TIMEOUT_MS)
+        ctx->timeout_ms = KAAS_VIM_KEEPALIVE_TIMEOUT_MS;
     ret = VIM_CALL(ctx, CurrentTime, &request, &response, err);
     ctx->timeout_ms = 0;
-    return ret;
+    if (ret || !arg)
+        return ret;
+    return response.returnval && parse_time(response.returnval, arg) ? 0 : vim_call_lacks(ctx, "CurrentTime", "a time", err);
 }
 
 int vim_keepalive(struct vim_client *client, struct err *err) {
     return vim_client_run_as_us(client, op_current_time, NULL, err);
 }
 
-static void take_cookie(struct vim_client *client, char **cookie) {
-    char *none = NULL;
-    struct vim_user_session nobody = {0};
-    vim_client_put_session(client, &none, &nobody, cookie);
+int vim_lookup_time(struct vim_client *client, int64_t *out_ms, struct err *err) {
+    int64_t ms = 0;
+    int ret = vim_client_run_as_us(client, op_current_time, &ms, err);
+    if (!ret)
+        *out_ms = ms;
+    return ret;
 }
 
 int vim_logout(struct vim_client *client, struct err *err) {
@@ -329,36 +341,23 @@ int vim_replace_session(struct vim_client *client, vim_login_fn *fn, void *arg, 
 
 /* -- sOAP calls of SessionManager that both our own and other people's sessions need ------------------------------- */
 
-void vim_user_session_done(struct vim_user_session *s) {
-    if (!s)
-        return;
-    free(s->key);
-    free(s->user_name);
-    free(s->full_name);
-    free(s->ip_address);
-    free(s->user_agent);
-    free(s->login_time);
-    free(s->last_active_time);
-    memset(s, 0, sizeof(*s));
-}
+static const struct member session_texts[] = {
+    MEMBER(vim_user_session, key),
+    MEMBER(vim_user_session, user_name),
+    MEMBER(vim_user_session, full_name),
+    MEMBER(vim_user_session, ip_address),
+    MEMBER(vim_user_session, user_agent),
+    MEMBER(vim_user_session, login_time),
+    MEMBER(vim_user_session, last_active_time),
+    MEMBERS_END,
+};
 
-/* False without memory, or when the copy of a text that is there is not. */
-static bool copy_text(const char *from, char **to) {
-    *to = str_dup(from);
-    return *to || !from;
+void vim_user_session_done(struct vim_user_session *s) {
+    members_done(session_texts, s, sizeof(*s));
 }
 
 int vim_user_session_copy(const struct vim_user_session *from, struct vim_user_session *out, struct err *err) {
-    struct vim_user_session to = {.is_extension = from->is_extension};
-    if (!copy_text(from->key, &to.key) || !copy_text(from->user_name, &to.user_name) ||
-        !copy_text(from->full_name, &to.full_name) || !copy_text(from->ip_address, &to.ip_address) ||
-        !copy_text(from->user_agent, &to.user_agent) || !copy_text(from->login_time, &to.login_time) ||
-        !copy_text(from->last_active_time, &to.last_active_time)) {
-        vim_user_session_done(&to);
-        return err_set(err, ERR_NOMEM, "out of memory");
-    }
-    *out = to;
-    return 0;
+    return members_copy(session_texts, from, out, sizeof(*out), "a session", err);
 }
 
 int vim_wire_user_session(const struct vim25__UserSession *from, struct vim_user_session *out, struct err *err) {
@@ -459,11 +458,9 @@ static int log_out_on(struct vim_client *client, struct vim_context *ctx, const 
 int vim_logout_within(struct vim_client *client, long timeout_ms, struct err *err) {
     _cleanup_secret_ char *cookie = NULL;
     struct vim_route route = client->route;
-    struct vim_user_session nobody = {0};
     struct vim_context *ctx = NULL;
-    char *none = NULL;
     int ret;
-    vim_client_put_session(client, &none, &nobody, &cookie);
+    take_cookie(client, &cookie);
     if (!cookie)
         return 0;
     route.timeout_ms = timeout_ms;
@@ -473,70 +470,5 @@ int vim_logout_within(struct vim_client *client, long timeout_ms, struct err *er
     if (!ret)
         ret = log_out_on(client, ctx, cookie, err);
     vim_context_free(ctx);
-    return ret;
-}
-
-/* -- the server's time --------------------------------------------------------------------------------------------- */
-
-/* Minutes of "+02:00"; 0 for "Z" and for none, which vCenter means as UTC. Negative: something else. */
-static int read_zone(const char *text, int *minutes) {
-    int hours = 0, rest = 0, n = 0;
-    *minutes = 0;
-    if (!*text || str_eq(text, "Z"))
-        return 0;
-    if ((*text != '+' && *text != '-') || sscanf(text + 1, "%2d:%2d%n", &hours, &rest, &n) != 2 || text[1 + n] || hours < 0 ||
-        hours > 14 || rest < 0 || rest > 59)
-        return -1;
-    *minutes = (hours * 60 + rest) * (*text == '-' ? -1 : 1);
-    return 0;
-}
-
-/* Milliseconds of ".123456789"; *text moves behind it. */
-static int read_fraction(const char **text) {
-    int ms = 0, scale = 100;
-    if (**text != '.')
-        return 0;
-    for ((*text)++; **text >= '0' && **text <= '9'; (*text)++) {
-        ms += (**text - '0') * scale;
-        scale /= 10;
-    }
-    return ms;
-}
-
-/* xsd:dateTime with any number of digits of a second. */
-static int parse_time(const char *text, int64_t *out_ms) {
-    struct tm tm = {0};
-    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-    int ms, minutes;
-    time_t seconds;
-    if (!rest)
-        return -1;
-    ms = read_fraction(&rest);
-    if (read_zone(rest, &minutes))
-        return -1;
-    seconds = timegm(&tm);
-    *out_ms = ((int64_t)seconds - (int64_t)minutes * 60) * 1000 + ms;
-    return 0;
-}
-
-static int op_time(struct vim_context *ctx, void *arg, struct err *err) {
-    int64_t *out_ms = arg;
-    struct _vim25__CurrentTime request = {0};
-    struct _vim25__CurrentTimeResponse response;
-    int ret;
-    request._USCOREthis = vim_in_ref(ctx, "ServiceInstance", "ServiceInstance");
-    ret = VIM_CALL(ctx, CurrentTime, &request, &response, err);
-    if (ret)
-        return ret;
-    if (!response.returnval || parse_time(response.returnval, out_ms))
-        return vim_call_lacks(ctx, "CurrentTime", "a time", err);
-    return 0;
-}
-
-int vim_lookup_time(struct vim_client *client, int64_t *out_ms, struct err *err) {
-    int64_t ms = 0;
-    int ret = vim_client_run_as_us(client, op_time, &ms, err);
-    if (!ret)
-        *out_ms = ms;
     return ret;
 }

@@ -6,7 +6,6 @@
 #include "vim_watch.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
 #include "secret.h"
@@ -29,15 +28,6 @@ static int check_options(const struct vim_watch_options *o, struct err *err) {
     return 0;
 }
 
-static void init_wakeup(struct vim_watch *w) {
-    pthread_condattr_t attr;
-    (void)pthread_mutex_init(&w->lock, NULL);
-    (void)pthread_condattr_init(&attr);
-    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&w->changed, &attr);
-    (void)pthread_condattr_destroy(&attr);
-}
-
 int vim_watch_new(struct vim_client *client, const struct vim_watch_options *options, struct vim_watch **out, struct err *err) {
     _cleanup_(vim_watch_free) struct vim_watch *w = NULL;
     int ret = check_options(options, err);
@@ -49,7 +39,8 @@ int vim_watch_new(struct vim_client *client, const struct vim_watch_options *opt
     w->client = client;
     w->max_wait_s = options->max_wait_s ? options->max_wait_s : KAAS_VIM_WATCH_WAIT_S;
     w->max_object_updates = options->max_object_updates ? options->max_object_updates : KAAS_VIM_WATCH_OBJECTS_COUNT;
-    init_wakeup(w);
+    (void)pthread_mutex_init(&w->lock, NULL);
+    clock_init_cond(&w->changed);
     w->extension_key = str_dup(options->extension_key);
     if (options->extension_key && !w->extension_key)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -101,22 +92,10 @@ void vim_watch_cancel(struct vim_watch *w) {
 
 /* ---- pace ---- */
 
-static struct timespec after_ms(int64_t ms) {
-    struct timespec at;
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += (time_t)(ms / 1000);
-    at.tv_nsec += (long)(ms % 1000) * 1000000L;
-    if (at.tv_nsec >= 1000000000L) {
-        at.tv_sec++;
-        at.tv_nsec -= 1000000000L;
-    }
-    return at;
-}
-
 /* Waits until the next question may be asked; a cancel ends it. */
 static void keep_pace(struct vim_watch *w) {
     int64_t ms = w->not_before_ms - clock_mono_ms();
-    struct timespec until = after_ms(ms > 0 ? ms : 0);
+    const struct timespec until = clock_deadline(ms > 0 ? ms : 0);
     (void)pthread_mutex_lock(&w->lock);
     for (int rc = 0; ms > 0 && !rc && !w->is_canceled;)
         rc = pthread_cond_timedwait(&w->changed, &w->lock, &until);
