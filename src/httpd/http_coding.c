@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <strings.h>
 
-#include "http_private.h"
+#include "http_request_private.h"
 #include "str.h"
 
 #define WEIGHT_MAX 1000

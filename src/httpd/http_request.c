@@ -2,12 +2,14 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "http_request.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <stddef.h>
 #include <strings.h>
 
 #include "clock.h"
-#include "http_private.h"
+#include "http_request_private.h"
+#include "http_text.h"
 #include "net_addr.h"
 #include "secret.h"
 #include "str.h"
@@ -452,103 +454,84 @@ int http_target_parse(struct http_request *req, const struct route_table *table,
     return r ? r : parse_query(req, err);
 }
 
-/* -- bytes of a message: what may stand in names, values and targets ----------------------------------------------- */
+/* -- who the client is when trusted proxies stand between ---------------------------------------------------------- */
 
-/* Every byte of every request comes through here, so eight are looked at at a time. */
+static const uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-#define EACH_BYTE 0x0101010101010101ULL
-#define HIGH_BITS 0x8080808080808080ULL
-
-/* High bit set in (at least) the first byte of `w` that is below 0x20 or is 0x7f; zero if there is none. */
-static uint64_t control_bits(uint64_t w) {
-    uint64_t del = w ^ EACH_BYTE * 0x7f;
-    uint64_t low = (w - EACH_BYTE * 0x20) & ~w;
-    uint64_t is_del = (del - EACH_BYTE) & ~del;
-    return (low | is_del) & HIGH_BITS;
+void http_addr_format(const uint8_t addr[16], char out[INET6_ADDRSTRLEN]) {
+    bool is_v4 = !memcmp(addr, v4_prefix, sizeof(v4_prefix));
+    if (!inet_ntop(is_v4 ? AF_INET : AF_INET6, is_v4 ? addr + sizeof(v4_prefix) : addr, out, INET6_ADDRSTRLEN))
+        out[0] = '\0';
 }
 
-static bool is_control(char c) {
-    return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
+bool http_net_parse(const char *text, struct http_net *out) {
+    char addr[INET6_ADDRSTRLEN];
+    size_t len = strcspn(text, "/");
+    bool is_v4 = !memchr(text, ':', len);
+    int64_t most = is_v4 ? 32 : 128, bits = most;
+    struct http_net net;
+    if (len >= sizeof(addr))
+        return false;
+    memcpy(addr, text, len);
+    addr[len] = '\0';
+    if (text[len] == '/' && !str_to_i64(text + len + 1, 0, most, &bits))
+        return false;
+    if (!net_addr_parse(addr, net.addr))
+        return false;
+    net.bits = (unsigned)bits + (is_v4 ? 96 : 0);
+    *out = net;
+    return true;
 }
 
-bool http_has_control(const char *text, size_t len) {
-    size_t i = 0;
-    for (; i + 8 <= len; i += 8) {
-        uint64_t w;
-        memcpy(&w, text + i, 8);
-        if (!control_bits(w))
-            continue;
-        for (size_t k = i; k < i + 8; k++) /* may be a tab */
-            if (is_control(text[k]))
-                return true;
-    }
-    for (; i < len; i++)
-        if (is_control(text[i]))
+static bool net_has(const struct http_net *net, const uint8_t addr[16]) {
+    unsigned whole = net->bits / 8, part = net->bits % 8;
+    if (memcmp(net->addr, addr, whole))
+        return false;
+    return !part || !((net->addr[whole] ^ addr[whole]) >> (8 - part));
+}
+
+bool http_net_has(const struct http_net *nets, size_t count, const uint8_t addr[16]) {
+    for (size_t i = 0; i < count; i++)
+        if (net_has(&nets[i], addr))
             return true;
     return false;
 }
 
-/* ASCII without control characters. */
-static bool is_plain(const char *text, size_t len) {
-    size_t i = 0;
-    for (; i + 8 <= len; i += 8) {
-        uint64_t w;
-        memcpy(&w, text + i, 8);
-        if ((w & HIGH_BITS) || control_bits(w))
-            return false;
+/* Reads one element ("192.0.2.1", "192.0.2.1:4711", "[2001:db8::1]:80", blanks around). */
+static bool parse_element(const char *text, size_t len, uint8_t out[16]) {
+    char addr[INET6_ADDRSTRLEN + 8];
+    while (len && (*text == ' ' || *text == '\t'))
+        text++, len--;
+    while (len && (text[len - 1] == ' ' || text[len - 1] == '\t'))
+        len--;
+    if (!len || len >= sizeof(addr))
+        return false;
+    memcpy(addr, text, len);
+    addr[len] = '\0';
+    if (addr[0] == '[') {
+        addr[strcspn(addr, "]")] = '\0';
+        return net_addr_parse(addr + 1, out);
     }
-    for (; i < len; i++)
-        if ((unsigned char)text[i] < 0x20 || (unsigned char)text[i] >= 0x7f)
-            return false;
-    return true;
+    char *colon = strchr(addr, ':');
+    if (colon && !strchr(colon + 1, ':')) /* one colon: IPv4 with port */
+        *colon = '\0';
+    return net_addr_parse(addr, out);
 }
 
-int http_check_text(const char *text, size_t len, const char *what, struct err *err) {
-    if (is_plain(text, len))
-        return 0;
-    if (str_utf8_chars(text, len) < 0)
-        return err_set(err, ERR_INVALID, "the %s is not valid UTF-8", what);
-    if (str_has_control(text))
-        return err_set(err, ERR_INVALID, "the %s has a control character", what);
-    return 0;
-}
-
-/* RFC 9110 5.6.2: a bit for each ASCII character that a token may have. */
-static const uint32_t token_chars[4] = {0, 0x03ff6cfaU, 0xc7fffffeU, 0x57ffffffU};
-
-bool http_is_token(const char *text, size_t len) {
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c >= 0x80 || !(token_chars[c >> 5] >> (c & 31) & 1))
-            return false;
+/* From the right: each trusted proxy vouches for the element before it; the first address that is not a proxy's is the client.
+ * An element that is no address ends the walk, since nobody vouches for what stands left of it. */
+void http_client_behind(const char *forwarded, const struct http_net *nets, size_t count, char out[INET6_ADDRSTRLEN]) {
+    size_t end = strlen(forwarded);
+    uint8_t addr[16];
+    while (end) {
+        size_t start = end;
+        while (start && forwarded[start - 1] != ',')
+            start--;
+        if (!parse_element(forwarded + start, end - start, addr))
+            return;
+        http_addr_format(addr, out);
+        if (!http_net_has(nets, count, addr) || !start)
+            return;
+        end = start - 1;
     }
-    return len > 0;
-}
-
-static int hex_value(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-long http_decode(char *text, bool is_form) {
-    char *to = text;
-    for (const char *from = text; *from; from++) {
-        if (*from != '%') {
-            *to++ = is_form && *from == '+' ? ' ' : *from;
-            continue;
-        }
-        int high = hex_value(from[1]);
-        int low = high < 0 ? -1 : hex_value(from[2]);
-        if (low < 0 || (high | low) == 0)
-            return -1;
-        *to++ = (char)(high << 4 | low);
-        from += 2;
-    }
-    *to = '\0';
-    return to - text;
 }

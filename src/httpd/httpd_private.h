@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 #include "err.h"
-#include "http_private.h"
+#include "http_request_private.h"
 #include "httpd.h"
 #include "log.h"
 
@@ -164,9 +164,6 @@ void httpd_slow_end(struct http_request *req);                    /* in the serv
 unsigned httpd_slow_expire_all(struct httpd *httpd);              /* ends every wait; returns how many */
 bool httpd_slow_expire(struct http_conn *conn, bool is_stopping); /* lock held; false if the lane was quicker */
 void httpd_slow_gone(struct http_conn *conn);                     /* in the sweeper: the client has closed its side */
-
-/* http_response.c: turns result and response into the library's answer and queues it. */
-enum MHD_Result httpd_answer(struct http_request *req);
 
 /* httpd_handle.c: the library's callbacks */
 void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *mhd);

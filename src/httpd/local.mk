@@ -1,13 +1,14 @@
 noinst_LIBRARIES += src/httpd/libhttpd.a
 src_httpd_libhttpd_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) -iquote $(top_srcdir)/src/httpd $(MHD_CFLAGS) $(GNUTLS_CFLAGS)
 src_httpd_libhttpd_a_SOURCES = \
-    src/httpd/http_client_addr.c \
     src/httpd/http_coding.c \
-    src/httpd/http_private.h \
     src/httpd/http_request.c \
     src/httpd/http_request.h \
+    src/httpd/http_request_private.h \
     src/httpd/http_response.c \
     src/httpd/http_response.h \
+    src/httpd/http_text.c \
+    src/httpd/http_text.h \
     src/httpd/httpd.c \
     src/httpd/httpd.h \
     src/httpd/httpd_conn.c \

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdbool.h>
 
-#include "http_private.h"
+#include "http_text.h"
 
 enum node_kind { NODE_LITERAL, NODE_PARAM, NODE_REST };
 

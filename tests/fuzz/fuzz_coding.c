@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http_private.h"
+#include "http_request_private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "http_private.h"
+#include "http_request_private.h"
+#include "http_text.h"
 #include "net_addr.h"
 
 /* Fills the request's fields from "Name: value" texts. */

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "http_private.h"
+#include "http_request_private.h"
+#include "http_text.h"
 
 static int dummy(struct http_request *req, struct http_response *resp, struct err *err) {
     (void)req, (void)resp, (void)err;

@@ -1,4 +1,4 @@
-/* Insides of requests and answers, shared by the files of this folder only. Layer 2 (httpd).
+/* Insides of requests and answers, shared by the files of this folder only. Layer 2 (httpd), private.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -8,12 +8,12 @@
 #include <stddef.h>
 
 #include "http_request.h"
-#include "http_response.h"
 #include "limits.h"
 #include "route.h"
 #include "strbuf.h"
 
 struct http_conn;
+struct http_shared;
 struct httpd;
 
 #define HTTP_FIELDS_MAX 64U       /* header fields of a request */
@@ -138,15 +138,6 @@ int http_target_check(const struct http_request *req, struct err *err);
 
 /* Decodes path and query and finds the route. 400, 404, 405; match.allowed is set for 405. */
 int http_target_parse(struct http_request *req, const struct route_table *table, struct err *err);
-
-/* Percent-decodes in place (and '+' to blank if `is_form`); new length or -1 for a bad sequence or a %00. */
-long http_decode(char *text, bool is_form);
-/* True if there is a control character other than the tab. */
-bool http_has_control(const char *text, size_t len);
-/* True for a token of RFC 9110 5.6.2. */
-bool http_is_token(const char *text, size_t len);
-/* 0 if `text` is UTF-8 without control characters, else ERR_INVALID naming `what`. */
-int http_check_text(const char *text, size_t len, const char *what, struct err *err);
 
 /* Checks all header fields: number, size, token names, no control characters, single-valued ones single, framing unambiguous
  * (RFC 9112 6.3: Content-Length and Transfer-Encoding together, or either twice, is an attack). Sets *has_body and
