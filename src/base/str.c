@@ -156,7 +156,7 @@ void str_hex(const uint8_t *bytes, size_t n, char *out) {
     out[2 * n] = '\0';
 }
 
-static int hex_value(char c) {
+int str_hex_value(char c) {
     if (c >= '0' && c <= '9')
         return c - '0';
     c = lower(c);
@@ -168,8 +168,8 @@ bool str_unhex(const char *hex, uint8_t *out, size_t n) {
         int high, low;
         if (i && *hex == ':')
             hex++;
-        high = hex_value(hex[0]);
-        low = high < 0 ? -1 : hex_value(hex[1]);
+        high = str_hex_value(hex[0]);
+        low = high < 0 ? -1 : str_hex_value(hex[1]);
         if (low < 0)
             return false;
         out[i] = (uint8_t)(high * 16 + low);

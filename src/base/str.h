@@ -45,6 +45,9 @@ void str_lower(char *s);
 /* Lower-case hex of n bytes; `out` needs 2 * n + 1 bytes. */
 void str_hex(const uint8_t *bytes, size_t n, char *out);
 
+/* The value of a hexadecimal digit in either case; -1 if it is none. */
+int str_hex_value(char c);
+
 /* Parses exactly n bytes of hex (either case, colons between pairs allowed as in thumbprints). False if malformed. */
 bool str_unhex(const char *hex, uint8_t *out, size_t n);
 

@@ -24,18 +24,13 @@ static void err_begin(struct err *err) {
 
 struct http_request *http_request_new(struct httpd *httpd, const char *target) {
     size_t n = strlen(target);
-    struct http_request *req = malloc(sizeof(*req));
+    struct http_request *req = malloc(sizeof(*req) + 2 * n + 4);
     if (!req)
         return NULL;
     memset(req, 0, offsetof(struct http_request, err));
     err_begin(&req->err);
-    req->target = malloc(2 * n + 4);
-    if (!req->target) {
-        free(req);
-        return NULL;
-    }
-    memcpy(req->target, target, n + 1);
     req->path_text = req->target + n + 1;
+    memcpy(req->target, target, n + 1);
     memcpy(req->path_text, target, n + 1);
     req->target_len = n;
     req->target[strcspn(target, "?#")] = '\0'; /* for logs: a query may hold what a client should not have put there */
@@ -70,7 +65,6 @@ void http_request_destroy(struct http_request *req) {
     if (req->fields_text)
         secret_wipe(req->fields_text, req->fields_text_bytes);
     free(req->fields_text);
-    free(req->target);
     free(req);
 }
 
@@ -376,13 +370,6 @@ int http_target_check(const struct http_request *req, struct err *err) {
     return 0;
 }
 
-static const char *find_query(const struct http_request *req, const char *name) {
-    for (unsigned i = 0; i < req->query_count; i++)
-        if (!strcmp(req->query[i].name, name))
-            return req->query[i].value;
-    return NULL;
-}
-
 static int add_pair(struct http_request *req, char *name, struct err *err) {
     char *value = strchr(name, '=');
     if (value)
@@ -397,7 +384,7 @@ static int add_pair(struct http_request *req, char *name, struct err *err) {
         return r;
     if (!*name)
         return err_set(err, ERR_INVALID, "the query has a parameter without a name");
-    if (find_query(req, name))
+    if (http_request_query(req, name))
         return err_set(err, ERR_INVALID, "the query parameter \"%.64s\" is given twice", name);
     if (req->query_count == HTTP_QUERY_MAX)
         return err_set(err, ERR_INVALID, "the query has more than %u parameters", HTTP_QUERY_MAX);

@@ -89,9 +89,8 @@ struct http_request {
     pid_t pid;
     enum http_method method;
     const char *method_name;
-    char *target;      /* the request target without query; one block with path_text */
     size_t target_len; /* with query */
-    char *path_text;   /* decoded path, cut into segments */
+    char *path_text;   /* decoded path, cut into segments; behind target */
     char *query_text;  /* decoded query, cut into pairs; NULL without one */
     struct route_path path;
     struct route_match match;
@@ -121,6 +120,7 @@ struct http_request {
     struct http_response resp;
     struct http_pair query[HTTP_QUERY_MAX];
     struct http_field fields[HTTP_FIELDS_MAX]; /* point into the library's memory until the request goes slow */
+    char target[];                             /* the request target without query */
 };
 
 struct http_request *http_request_new(struct httpd *httpd, const char *target); /* NULL without memory */

@@ -78,16 +78,6 @@ bool http_is_token(const char *text, size_t len) {
     return len > 0;
 }
 
-static int hex_value(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 long http_decode(char *text, bool is_form) {
     char *to = text;
     for (const char *from = text; *from; from++) {
@@ -95,8 +85,8 @@ long http_decode(char *text, bool is_form) {
             *to++ = is_form && *from == '+' ? ' ' : *from;
             continue;
         }
-        int high = hex_value(from[1]);
-        int low = high < 0 ? -1 : hex_value(from[2]);
+        int high = str_hex_value(from[1]);
+        int low = high < 0 ? -1 : str_hex_value(from[2]);
         if (low < 0 || (high | low) == 0)
             return -1;
         *to++ = (char)(high << 4 | low);

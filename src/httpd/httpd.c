@@ -42,14 +42,6 @@ static void set_defaults(struct httpd_options *o) {
     set_default_ms(&o->send_timeout_ms, KAAS_HTTP_SEND_TIMEOUT_MS);
 }
 
-static int check_options(const struct httpd_options *o, struct err *err) {
-    if (!o->hooks.on_error)
-        return err_set(err, ERR_INTERNAL, "the server has no error hook");
-    if (!o->cert_pem != !o->key_pem)
-        return err_set(err, ERR_CONFIG, "a certificate needs its key, and a key its certificate");
-    return 0;
-}
-
 static int load_proxies(struct httpd *httpd, struct err *err) {
     const char *const *list = httpd->options.trusted_proxies;
     size_t n = 0;
@@ -83,7 +75,7 @@ static int load_tls(struct httpd *httpd, struct err *err) {
     return r ? r : httpd_reload_client_ca(httpd, &o->client_ca, err);
 }
 
-/* The target is taken as it came and decoded by us (http_target.c): the library need not do it too. */
+/* The target is taken as it came and decoded by us (http_target_parse): the library need not do it too. */
 static size_t keep_escapes(void *cls, struct MHD_Connection *mhd, char *s) {
     (void)cls, (void)mhd;
     return strlen(s);
@@ -96,10 +88,6 @@ static enum MHD_Result accepts(void *cls, const struct sockaddr *addr, socklen_t
     return atomic_load(&httpd->is_stopping) ? MHD_NO : MHD_YES;
 }
 
-static unsigned to_s(int64_t ms) {
-    return (unsigned)((ms + 999) / 1000);
-}
-
 static int start_library(struct httpd *httpd, struct err *err) {
     const struct httpd_options *o = &httpd->options;
     unsigned flags =
@@ -109,16 +97,16 @@ static int start_library(struct httpd *httpd, struct err *err) {
                                    {MHD_OPTION_HTTPS_PRIORITIES, 0, httpd->tls_priority},
                                    {MHD_OPTION_END, 0, NULL}};
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
-    httpd->mhd = MHD_start_daemon(flags, 0, accepts, httpd, httpd_handle_request, httpd, MHD_OPTION_EXTERNAL_LOGGER,
-                                  httpd_notice_log, httpd, /* first, so that it gets every message */
-                                  MHD_OPTION_LISTEN_SOCKET, httpd->listen_fd, MHD_OPTION_ARRAY, o->threads > 1 ? pool : none,
-                                  MHD_OPTION_ARRAY, httpd->is_tls ? tls : none, MHD_OPTION_CONNECTION_LIMIT, o->connections_max,
-                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)KAAS_HTTP_CONNECTION_MEMORY_BYTES,
-                                  MHD_OPTION_CONNECTION_TIMEOUT, to_s(o->idle_timeout_ms), MHD_OPTION_STRICT_FOR_CLIENT,
-                                  0, /* what 1 checks is checked here, with an answer that has its headers once */
-                                  MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_URI_LOG_CALLBACK,
-                                  httpd_handle_target, httpd, MHD_OPTION_NOTIFY_CONNECTION, httpd_conn_notify, httpd,
-                                  MHD_OPTION_NOTIFY_COMPLETED, httpd_handle_completed, httpd, MHD_OPTION_END);
+    httpd->mhd = MHD_start_daemon(
+        flags, 0, accepts, httpd, httpd_handle_request, httpd, MHD_OPTION_EXTERNAL_LOGGER, httpd_notice_log,
+        httpd, /* first, so that it gets every message */
+        MHD_OPTION_LISTEN_SOCKET, httpd->listen_fd, MHD_OPTION_ARRAY, o->threads > 1 ? pool : none, MHD_OPTION_ARRAY,
+        httpd->is_tls ? tls : none, MHD_OPTION_CONNECTION_LIMIT, o->connections_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)KAAS_HTTP_CONNECTION_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)((o->idle_timeout_ms + 999) / 1000),
+        MHD_OPTION_STRICT_FOR_CLIENT, 0, /* what 1 checks is checked here, with an answer that has its headers once */
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_URI_LOG_CALLBACK, httpd_handle_target, httpd,
+        MHD_OPTION_NOTIFY_CONNECTION, httpd_conn_notify, httpd, MHD_OPTION_NOTIFY_COMPLETED, httpd_handle_completed, httpd,
+        MHD_OPTION_END);
     httpd->listen_fd = -1; /* the library's from now on: it closes it when it stops, and in some cases when it does not start */
     if (!httpd->mhd)
         return err_set(err, ERR_IO, "the HTTP library does not start on \"%s\"", o->listen);
@@ -139,13 +127,15 @@ static struct httpd *httpd_new(const struct httpd_options *options) {
 
 static int start(struct httpd *httpd, struct err *err) {
     const struct httpd_options *o = &httpd->options;
-    int r = check_options(o, err);
-    r = r ? r : route_table_new(o->routes, o->routes_count, &httpd->routes, err);
-    r = r ? r : load_proxies(httpd, err);
-    r = r ? r : load_tls(httpd, err);
-    r = r ? r : httpd_listen_open(httpd, err);
-    r = r ? r : httpd_sweep_start(httpd, err);
-    return r ? r : start_library(httpd, err);
+    int r;
+    if (!o->hooks.on_error)
+        return err_set(err, ERR_INTERNAL, "the server has no error hook");
+    if (!o->cert_pem != !o->key_pem)
+        return err_set(err, ERR_CONFIG, "a certificate needs its key, and a key its certificate");
+    if ((r = route_table_new(o->routes, o->routes_count, &httpd->routes, err)) || (r = load_proxies(httpd, err)) ||
+        (r = load_tls(httpd, err)) || (r = httpd_listen_open(httpd, err)) || (r = httpd_sweep_start(httpd, err)))
+        return r;
+    return start_library(httpd, err);
 }
 
 int httpd_start(const struct httpd_options *options, struct httpd **out, struct err *err) {

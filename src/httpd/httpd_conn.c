@@ -49,15 +49,10 @@ void httpd_conn_keep(struct http_request *req) {
 #define RECORD_WIRE_BYTES (17U * 1024U) /* the largest TLS record */
 #define HEADER_WIRE_BYTES_MAX (KAAS_HTTP_URI_BYTES_MAX + KAAS_HTTP_HEADER_BYTES_MAX + RECORD_WIRE_BYTES)
 
-/* True for the one caller that ends the parking: it has to resume. */
-static bool take_out(struct http_conn *conn) {
-    return atomic_exchange(&conn->is_parked, false);
-}
-
-static void resume(struct http_conn *conn) {
+void httpd_handshake_ready(struct http_conn *conn) {
     (void)epoll_ctl(conn->httpd->epoll_fd, EPOLL_CTL_DEL, conn->fd, NULL);
-    if (!take_out(conn))
-        return;
+    if (!atomic_exchange(&conn->is_parked, false))
+        return; /* somebody else ends the parking, and resumes */
     atomic_fetch_sub(&conn->httpd->parked, 1);
     MHD_resume_connection(conn->mhd);
 }
@@ -69,7 +64,7 @@ static void park(struct http_conn *conn) {
     atomic_fetch_add(&conn->httpd->parked, 1);
     atomic_store(&conn->is_parked, true);
     if (epoll_ctl(conn->httpd->epoll_fd, EPOLL_CTL_ADD, conn->fd, &event) != 0 || atomic_load(&conn->httpd->is_stopping))
-        resume(conn); /* the stop may have looked before we were parked */
+        httpd_handshake_ready(conn); /* the stop may have looked before we were parked */
 }
 
 /* The library looks through an unfinished header line from its start each time a little more has come, a millisecond for one that fills its
@@ -116,20 +111,17 @@ static void httpd_handshake_begin(struct http_conn *conn) {
     gnutls_session_t session = info->tls_session;
     conn->is_handshaking = true;
     gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_FINISHED, GNUTLS_HOOK_POST, on_finished);
-    httpd_peer_ask(conn, session);
+    if (conn->httpd->options.asks_client_certificate)
+        gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST); /* see httpd_tls.c */
     gnutls_transport_set_ptr2(session, conn, (gnutls_transport_ptr_t)(intptr_t)conn->fd);
     gnutls_transport_set_pull_function(session, pull);
-}
-
-void httpd_handshake_ready(struct http_conn *conn) {
-    resume(conn);
 }
 
 void httpd_handshake_resume_all(struct httpd *httpd) {
     pthread_mutex_lock(&httpd->lock);
     for (struct http_conn *conn = httpd->conns; conn; conn = conn->next)
         if (atomic_load(&conn->is_parked))
-            resume(conn);
+            httpd_handshake_ready(conn);
     pthread_mutex_unlock(&httpd->lock);
 }
 

@@ -120,12 +120,9 @@ static void make_error(struct http_request *req, const struct err *err, struct h
     }
 }
 
-static void make_expired(struct http_request *req, int state, struct http_response *resp) {
+static void make_failure(struct http_request *req, int code, const char *text, struct http_response *resp) {
     struct err err = {0};
-    if (state == SLOW_STOPPED)
-        (void)err_set(&err, ERR_CANCELED, "the service is stopping");
-    else
-        (void)err_set(&err, ERR_TIMEOUT, "the work was not done in time");
+    (void)err_set(&err, code, "%s", text);
     make_error(req, &err, resp);
 }
 
@@ -135,12 +132,6 @@ static size_t body_bytes(const struct http_response *resp) {
     if (resp->kind == HTTP_BODY_SHARED)
         (void)http_shared_data(resp->shared, &n);
     return n;
-}
-
-static void make_crowded(struct http_request *req, struct http_response *resp) {
-    struct err err = {0};
-    (void)err_set(&err, ERR_BUSY, "too many large answers are on their way; try again shortly, or ask for smaller pages");
-    make_error(req, &err, resp);
 }
 
 static enum MHD_Result queue(struct http_request *req, struct http_response *resp) {
@@ -160,15 +151,14 @@ static enum MHD_Result queue(struct http_request *req, struct http_response *res
 }
 
 static void finish(struct http_request *req, struct http_response *resp) {
-    struct err err = {0};
-    if (req->httpd->options.hooks.headers)
-        req->httpd->options.hooks.headers(req, resp);
+    const struct httpd_hooks *hooks = &req->httpd->options.hooks;
+    if (hooks->headers)
+        hooks->headers(req, resp);
     if (!resp->is_broken)
         return;
-    (void)err_set(&err, ERR_INTERNAL, "internal error");
-    make_error(req, &err, resp);
-    if (req->httpd->options.hooks.headers)
-        req->httpd->options.hooks.headers(req, resp);
+    make_failure(req, ERR_INTERNAL, "internal error", resp);
+    if (hooks->headers)
+        hooks->headers(req, resp);
 }
 
 /* After an expiry the lane may still be writing to req->resp and req->err: then the answer is made beside them. */
@@ -179,13 +169,14 @@ static enum MHD_Result httpd_answer(struct http_request *req) {
     if (state >= SLOW_EXPIRED) {
         http_response_init(&own);
         resp = &own;
-        make_expired(req, state, resp);
+        make_failure(req, state == SLOW_STOPPED ? ERR_CANCELED : ERR_TIMEOUT,
+                     state == SLOW_STOPPED ? "the service is stopping" : "the work was not done in time", resp);
     } else if (req->result) {
         make_error(req, &req->err, resp);
     }
     finish(req, resp);
     if (!httpd_press_hold(req, body_bytes(resp))) {
-        make_crowded(req, resp);
+        make_failure(req, ERR_BUSY, "too many large answers are on their way; try again shortly, or ask for smaller pages", resp);
         finish(req, resp);
     }
     if (state < SLOW_EXPIRED)

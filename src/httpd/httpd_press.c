@@ -86,13 +86,11 @@ static bool is_crowded(const struct httpd *httpd) {
     return atomic_load_explicit(&httpd->connections, memory_order_relaxed) > max - max / 8;
 }
 
-static bool is_loaded(const struct httpd *httpd) {
-    return atomic_load_explicit(&httpd->press.held_bytes, memory_order_relaxed) > KAAS_HTTP_HELD_BYTES_MAX / 2;
-}
-
 bool httpd_press_cuts(const struct http_conn *conn, int phase, int64_t now_ms) {
     const int64_t age_ms = now_ms - atomic_load_explicit(&conn->since_ms, memory_order_relaxed);
     if (phase == CONN_HEADER)
         return age_ms > IDLE_MS && is_crowded(conn->httpd);
-    return age_ms > STUCK_MS && (is_loaded(conn->httpd) || is_crowded(conn->httpd));
+    return age_ms > STUCK_MS &&
+           (is_crowded(conn->httpd) ||
+            atomic_load_explicit(&conn->httpd->press.held_bytes, memory_order_relaxed) > KAAS_HTTP_HELD_BYTES_MAX / 2);
 }

@@ -201,5 +201,4 @@ void httpd_tls_done(struct httpd *httpd);
 int httpd_tls_check_priority(const char *priority, struct err *err);
 extern gnutls_certificate_retrieve_function2 *const httpd_tls_retrieve;
 void httpd_peer_init(struct httpd_peers *peers);
-void httpd_peer_ask(const struct http_conn *conn, gnutls_session_t session); /* before the handshake */
 void httpd_peer_done(struct httpd_peers *peers);

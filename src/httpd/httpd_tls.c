@@ -41,8 +41,12 @@ static int fail_gnutls(const char *what, int code, struct err *err) {
     return err_set(err, ERR_CONFIG, "the server's %s cannot be used: %s", what, gnutls_strerror(code));
 }
 
+static gnutls_datum_t datum_of(const char *text) {
+    return (gnutls_datum_t){(unsigned char *)(uintptr_t)text, (unsigned)strlen(text)};
+}
+
 static int load_chain(struct tls_identity *id, const char *pem, struct err *err) {
-    gnutls_datum_t data = {(unsigned char *)(uintptr_t)pem, (unsigned)strlen(pem)};
+    const gnutls_datum_t data = datum_of(pem);
     unsigned count = CHAIN_MAX;
     id->chain = gnutls_calloc(CHAIN_MAX, sizeof(*id->chain));
     if (!id->chain)
@@ -59,7 +63,7 @@ static int load_chain(struct tls_identity *id, const char *pem, struct err *err)
 }
 
 static int load_key(struct tls_identity *id, const char *pem, struct err *err) {
-    gnutls_datum_t data = {(unsigned char *)(uintptr_t)pem, (unsigned)strlen(pem)};
+    const gnutls_datum_t data = datum_of(pem);
     int r = gnutls_privkey_init(&id->key);
     if (r < 0)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -163,11 +167,6 @@ gnutls_certificate_retrieve_function2 *const httpd_tls_retrieve = retrieve;
 
 #define PEER_CHAIN_MAX 8U
 
-void httpd_peer_ask(const struct http_conn *conn, gnutls_session_t session) {
-    if (conn->httpd->options.asks_client_certificate)
-        gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
-}
-
 static int64_t to_ms(time_t at) {
     return at == (time_t)-1 ? 0 : (int64_t)at * 1000;
 }
@@ -177,10 +176,6 @@ static int64_t to_ms(time_t at) {
 static int refuse(const char *what, int code, struct err *err) {
     return err_set(err, ERR_CONFIG, "the %s for client certificates cannot be used: %s", what,
                    code < 0 ? gnutls_strerror(code) : "there is none in the file");
-}
-
-static gnutls_datum_t datum_of(const char *text) {
-    return (gnutls_datum_t){(unsigned char *)(uintptr_t)text, (unsigned)strlen(text)};
 }
 
 /* The library marks what is revoked, but does not look at how old a list is when it judges a certificate: that is remembered here. */
