@@ -5,15 +5,12 @@
  * silent, so one source would stall the others, and its connect cannot be told apart from TLS. */
 #include "ldap_conn.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ldap.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openldap.h> /* ldap_init_fd */
-#include <poll.h>
 #include <pthread.h>
 #include <sasl/sasl.h>
 #include <stdio.h>
@@ -128,50 +125,19 @@ static int ldap_failed(struct ldap_conn *conn, int code, const char *doing, stru
 
 /* -- the socket ------------------------------------------------------------------------------------------------------------ */
 
-static int find_address(const char *address, unsigned port, struct addrinfo **out) {
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
-    char service[8];
-    (void)snprintf(service, sizeof(service), "%u", port);
-    return getaddrinfo(address, service, &hints, out);
-}
-
-/* errno of what became of it, 0 if it is there. */
-static int wait_connected(int fd, int64_t until_ms) {
-    struct pollfd look = {.fd = fd, .events = POLLOUT};
-    socklen_t n = sizeof(int);
-    int64_t left_ms = until_ms - clock_mono_ms();
-    int error = 0, count = poll(&look, 1, left_ms > 0 ? (int)left_ms : 0);
-    if (count < 0)
-        return errno == EINTR ? wait_connected(fd, until_ms) : errno;
-    if (!count)
-        return ETIMEDOUT;
-    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n) ? errno : error;
+static struct timeval time_of(long ms) {
+    return (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
 }
 
 /* A peer that stalls in the middle of an answer must not hold the thread: reads are given up by the kernel. */
 static void set_limits(int fd, long call_timeout_ms) {
-    const struct timeval limit = {.tv_sec = call_timeout_ms / 1000, .tv_usec = call_timeout_ms % 1000 * 1000};
+    const struct timeval limit = time_of(call_timeout_ms);
     const int one = 1, flags = fcntl(fd, F_GETFL);
     (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK); /* libldap would spin */
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-}
-
-static int connect_to(const struct addrinfo *to, int64_t until_ms, int *error) {
-    int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) {
-        *error = errno;
-        return -1;
-    }
-    *error = connect(fd, to->ai_addr, to->ai_addrlen) ? errno : 0;
-    if (*error == EINPROGRESS)
-        *error = wait_connected(fd, until_ms);
-    if (!*error)
-        return fd;
-    (void)close(fd);
-    return -1;
 }
 
 /* The first address that answers. */
@@ -181,13 +147,8 @@ static int reach(const struct ldap_target *target, int *out, struct err *err) {
     struct net_addresses found = {.count = 0};
     struct err why = {0};
     int error = 0, fd = -1, rc = net_lookup_name(url->host, target->connect_timeout_ms, &found, &why);
-    for (size_t i = 0; !rc && fd < 0 && i < found.count; i++) {
-        struct addrinfo *to = NULL;
-        if (find_address(found.items[i], url->port, &to))
-            continue;
-        fd = connect_to(to, until_ms, &error);
-        freeaddrinfo(to);
-    }
+    for (size_t i = 0; !rc && fd < 0 && i < found.count; i++)
+        error = net_connect(found.items[i], url->port, (long)(until_ms - clock_mono_ms()), &fd);
     if (rc) /* a name that is not known is no missing object of ours */
         return err_set(err, rc == ERR_NOT_FOUND ? ERR_UNREACHABLE : rc, "%s", why.text);
     if (fd < 0 && error == ETIMEDOUT)
@@ -201,27 +162,24 @@ static int reach(const struct ldap_target *target, int *out, struct err *err) {
 
 /* -- TLS ------------------------------------------------------------------------------------------------------------------- */
 
-static struct timeval time_of(long ms) {
-    return (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-}
-
 static int set_options(struct ldap_conn *conn, const struct ldap_target *target) {
     const struct timeval connect = time_of(target->connect_timeout_ms), call = time_of(target->call_timeout_ms);
     const int version = LDAP_VERSION3, demand = LDAP_OPT_X_TLS_DEMAND, least = LDAP_OPT_X_TLS_PROTOCOL_TLS1_2;
     ber_len_t most = ANSWER_BYTES_MAX;
     Sockbuf *sb = NULL;
-    int rc = ldap_set_option(conn->ld, LDAP_OPT_PROTOCOL_VERSION, &version);
-    rc = rc ? rc : ldap_set_option(conn->ld, LDAP_OPT_NETWORK_TIMEOUT, &connect);
-    rc = rc ? rc : ldap_set_option(conn->ld, LDAP_OPT_TIMEOUT, &call);
-    rc = rc ? rc : ldap_set_option(conn->ld, LDAP_OPT_REFERRALS, LDAP_OPT_OFF);
-    rc = rc ? rc : ldap_set_option(conn->ld, LDAP_OPT_RESTART, LDAP_OPT_OFF);
-    rc = rc ? rc : ldap_set_option(conn->ld, LDAP_OPT_X_SASL_NOCANON, LDAP_OPT_ON);
-    rc = rc ? rc : ldap_set_option(conn->ld, LDAP_OPT_X_TLS_REQUIRE_CERT, &demand);
-    rc = rc ? rc : ldap_set_option(conn->ld, LDAP_OPT_X_TLS_PROTOCOL_MIN, &least);
-    rc = rc ? rc : ldap_get_option(conn->ld, LDAP_OPT_SOCKBUF, &sb);
-    if (!rc)
-        (void)ber_sockbuf_ctrl(sb, LBER_SB_OPT_SET_MAX_INCOMING, &most);
-    return rc;
+    int rc;
+    if ((rc = ldap_set_option(conn->ld, LDAP_OPT_PROTOCOL_VERSION, &version)) ||
+        (rc = ldap_set_option(conn->ld, LDAP_OPT_NETWORK_TIMEOUT, &connect)) ||
+        (rc = ldap_set_option(conn->ld, LDAP_OPT_TIMEOUT, &call)) ||
+        (rc = ldap_set_option(conn->ld, LDAP_OPT_REFERRALS, LDAP_OPT_OFF)) ||
+        (rc = ldap_set_option(conn->ld, LDAP_OPT_RESTART, LDAP_OPT_OFF)) ||
+        (rc = ldap_set_option(conn->ld, LDAP_OPT_X_SASL_NOCANON, LDAP_OPT_ON)) ||
+        (rc = ldap_set_option(conn->ld, LDAP_OPT_X_TLS_REQUIRE_CERT, &demand)) ||
+        (rc = ldap_set_option(conn->ld, LDAP_OPT_X_TLS_PROTOCOL_MIN, &least)) ||
+        (rc = ldap_get_option(conn->ld, LDAP_OPT_SOCKBUF, &sb)))
+        return rc;
+    (void)ber_sockbuf_ctrl(sb, LBER_SB_OPT_SET_MAX_INCOMING, &most);
+    return 0;
 }
 
 /* The library wants a file: one in memory, which lives as long as it is read. */
@@ -506,7 +464,7 @@ static int each(struct ldap_conn *conn, LDAPMessage *answer, const struct readin
 
 int ldap_conn_search(struct ldap_conn *conn, const struct ldap_query *query, ldap_entry_fn *fn, void *arg, struct err *err) {
     const int scope = query->scope == LDAP_SEARCH_BASE ? LDAP_SCOPE_BASE : LDAP_SCOPE_SUBTREE;
-    struct timeval limit = {.tv_sec = conn->call_timeout_ms / 1000, .tv_usec = conn->call_timeout_ms % 1000 * 1000};
+    struct timeval limit = time_of(conn->call_timeout_ms);
     LDAPMessage *answer = NULL;
     int rc = ldap_check_tls(conn, err);
     if (rc)

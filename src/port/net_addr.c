@@ -8,7 +8,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -178,56 +177,50 @@ int net_lookup_name(const char *host, long timeout_ms, struct net_addresses *out
 
 /* -- ports ------------------------------------------------------------------------------------------------------------------ */
 
-union any_address {
-    struct sockaddr any;
-    struct sockaddr_in ip4;
-    struct sockaddr_in6 ip6;
-};
-
-static socklen_t parse(const char *text, unsigned port, union any_address *out) {
-    memset(out, 0, sizeof(*out));
-    if (inet_pton(AF_INET, text, &out->ip4.sin_addr) == 1) {
-        out->ip4.sin_family = AF_INET;
-        out->ip4.sin_port = htons((uint16_t)port);
-        return sizeof(out->ip4);
-    }
-    if (inet_pton(AF_INET6, text, &out->ip6.sin6_addr) != 1)
-        return 0;
-    out->ip6.sin6_family = AF_INET6;
-    out->ip6.sin6_port = htons((uint16_t)port);
-    return sizeof(out->ip6);
-}
-
 static int wait_connected(int fd, long timeout_ms) {
+    const int64_t until_ms = clock_mono_ms() + timeout_ms;
     struct pollfd wait = {.fd = fd, .events = POLLOUT};
-    int why = 0, n = poll(&wait, 1, (int)timeout_ms);
+    int why = 0, n;
     socklen_t len = sizeof(why);
+    do {
+        const int64_t left_ms = until_ms - clock_mono_ms();
+        n = poll(&wait, 1, left_ms > 0 ? (int)left_ms : 0);
+    } while (n < 0 && errno == EINTR);
     if (n == 0)
         return ETIMEDOUT;
-    if (n < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &len))
-        return errno;
+    return n < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &len) ? errno : why;
+}
+
+int net_connect(const char *address, unsigned port, long timeout_ms, int *out) {
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    struct addrinfo *to = NULL;
+    char service[8];
+    int fd, why = 0;
+    (void)snprintf(service, sizeof(service), "%u", port);
+    if (getaddrinfo(address, service, &hints, &to))
+        return EINVAL;
+    fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, to->ai_addr, to->ai_addrlen))
+        why = errno;
+    freeaddrinfo(to);
+    if (why == EINPROGRESS)
+        why = wait_connected(fd, timeout_ms);
+    if (!why)
+        *out = fd;
+    else if (fd >= 0)
+        (void)close(fd);
     return why;
 }
 
 int net_probe_port(const char *address, unsigned port, long timeout_ms, struct err *err) {
-    union any_address to;
-    socklen_t len = parse(address, port, &to);
-    int fd, why = 0;
-    if (!len)
-        return err_set(err, ERR_INVALID, "%s is not a numeric address", address);
-    fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return err_set(err, ERR_UNREACHABLE, "no socket for %s: %s", address, strerrordesc_np(errno));
-    if (connect(fd, &to.any, len))
-        why = errno == EINPROGRESS ? wait_connected(fd, timeout_ms) : errno;
-    (void)close(fd);
-    if (!why)
-        return 0;
-    if (why == ETIMEDOUT)
-        return err_set(err, ERR_TIMEOUT, "no answer from %s port %u", address, port);
-    if (why == ECONNREFUSED)
-        return err_set(err, ERR_UNREACHABLE, "%s refuses connections on port %u", address, port);
-    return err_set(err, ERR_UNREACHABLE, "%s port %u cannot be reached: %s", address, port, strerrordesc_np(why));
+    int fd = -1, why = net_connect(address, port, timeout_ms, &fd);
+    switch (why) {
+    case 0: (void)close(fd); return 0;
+    case EINVAL: return err_set(err, ERR_INVALID, "%s is not a numeric address", address);
+    case ETIMEDOUT: return err_set(err, ERR_TIMEOUT, "no answer from %s port %u", address, port);
+    case ECONNREFUSED: return err_set(err, ERR_UNREACHABLE, "%s refuses connections on port %u", address, port);
+    default: return err_set(err, ERR_UNREACHABLE, "%s port %u cannot be reached: %s", address, port, strerrordesc_np(why));
+    }
 }
 
 bool net_same_address(const char *a, const char *b) {

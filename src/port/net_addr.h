@@ -37,6 +37,10 @@ struct net_addresses {
  * hangs is left to end by itself. ERR_NOT_FOUND (no such name), ERR_TIMEOUT, ERR_UNREACHABLE (no name server answers), ERR_NOMEM. */
 int net_lookup_name(const char *host, long timeout_ms, struct net_addresses *out, struct err *err);
 
+/* Makes a TCP connection to a numeric address. *out is its socket, which does not block. Returns 0 or an errno: ETIMEDOUT, EINVAL (not a
+ * numeric address), ECONNREFUSED and the like. */
+int net_connect(const char *address, unsigned port, long timeout_ms, int *out);
+
 /* Makes a TCP connection to a numeric address and closes it again. ERR_UNREACHABLE (refused, no route: the text tells), ERR_TIMEOUT,
  * ERR_INVALID (not a numeric address). */
 int net_probe_port(const char *address, unsigned port, long timeout_ms, struct err *err);
