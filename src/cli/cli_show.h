@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stddef.h>
+
 #include "cli.h"
 #include "cli_table.h"
 #include "json.h"
@@ -40,3 +42,14 @@ int show_json(struct cli *cli, const json_t *value, struct err *err);
 
 /* Appends a line, harmless for the terminal; nothing with --output json. */
 void show_line(struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* -- what step-by-step examinations found, laid out for people ----------------------------------------------------- */
+
+/* How many findings have this status. */
+size_t findings_count(const json_t *findings, const char *status);
+
+/* Appends findings (objects with title, status, finding, remedy, and server if there are several), a remedy below each, and a line that sums them up. */
+int findings_write(struct cli *cli, const json_t *findings, struct err *err);
+
+/* The program's exit status is "failed" if one of them is. */
+void findings_judge(struct cli *cli, const json_t *findings);

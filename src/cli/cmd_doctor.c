@@ -11,7 +11,7 @@
 
 #include "cli_address.h"
 #include "cli_command.h"
-#include "cli_findings.h"
+#include "cli_show.h"
 #include "clock.h"
 #include "db_settings.h"
 #include "finding.h"

@@ -1,8 +1,8 @@
 /* kaasctl ldap: the directories that people sign in by. Layer 6 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_command.h"
-#include "cli_findings.h"
 #include "cli_prompt.h"
+#include "cli_show.h"
 #include "secret.h"
 #include "str.h"
 

@@ -13,11 +13,8 @@ src_cli_kaasctl_SOURCES = \
     src/cli/cli_commands.c \
     src/cli/cli_find.c \
     src/cli/cli_find.h \
-    src/cli/cli_findings.c \
-    src/cli/cli_findings.h \
     src/cli/cli_opt.c \
     src/cli/cli_opt.h \
-    src/cli/cli_parse.c \
     src/cli/cli_prompt.c \
     src/cli/cli_prompt.h \
     src/cli/cli_show.c \
