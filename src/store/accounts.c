@@ -18,7 +18,7 @@
 #define STATEMENT_BYTES_MAX 4096
 #define LETTERS_DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-static int check_word(const char *word, const char *alphabet, size_t max, const char *what, struct err *err) {
+static int account_check_word(const char *word, const char *alphabet, size_t max, const char *what, struct err *err) {
     if (!str_empty(word) && strlen(word) <= max && word[strspn(word, alphabet)] == '\0')
         return 0;
     return err_set(err, ERR_UNPROCESSABLE, "%s \"%s\" must be 1 to %zu characters out of letters, digits and %s", what,
@@ -26,9 +26,9 @@ static int check_word(const char *word, const char *alphabet, size_t max, const 
 }
 
 static int check_account(const struct store_account *account, struct err *err) {
-    int rc = check_word(account->name, LETTERS_DIGITS "_-", 32, "the account name", err);
+    int rc = account_check_word(account->name, LETTERS_DIGITS "_-", 32, "the account name", err);
     if (!rc)
-        rc = check_word(account->host, LETTERS_DIGITS ".:%_-/", 60, "the account's host", err);
+        rc = account_check_word(account->host, LETTERS_DIGITS ".:%_-/", 60, "the account's host", err);
     if (rc || account->password)
         return rc;
     if (strcmp(account->host, "localhost"))
@@ -37,8 +37,8 @@ static int check_account(const struct store_account *account, struct err *err) {
     return 0;
 }
 
-static int check(const struct store_accounts *accounts, struct err *err) {
-    int rc = check_word(accounts->database, LETTERS_DIGITS "_", 64, "the database name", err);
+static int account_check(const struct store_accounts *accounts, struct err *err) {
+    int rc = account_check_word(accounts->database, LETTERS_DIGITS "_", 64, "the database name", err);
     rc = rc ? rc : check_account(&accounts->owner, err);
     rc = rc ? rc : check_account(&accounts->runtime, err);
     if (!rc && str_eq(accounts->owner.name, accounts->runtime.name))
@@ -46,7 +46,7 @@ static int check(const struct store_accounts *accounts, struct err *err) {
     return rc;
 }
 
-static int run(struct db_conn *conn, struct strbuf *sql, struct err *err) {
+static int account_run(struct db_conn *conn, struct strbuf *sql, struct err *err) {
     struct err why = {0};
     int rc = strbuf_check(sql, "an account statement", &why);
     rc = rc ? rc : db_conn_exec(conn, sql->data, &why);
@@ -75,10 +75,10 @@ static int add_identity(struct db_conn *conn, const struct store_account *accoun
 static int set_account(struct db_conn *conn, const struct store_account *account, struct strbuf *sql, struct err *err) {
     strbuf_addf(sql, "CREATE USER IF NOT EXISTS `%s`@`%s`", account->name, account->host);
     int rc = add_identity(conn, account, sql, err);
-    rc = rc ? rc : run(conn, sql, err);
+    rc = rc ? rc : account_run(conn, sql, err);
     strbuf_addf(sql, "ALTER USER `%s`@`%s`", account->name, account->host);
     rc = rc ? rc : add_identity(conn, account, sql, err);
-    return rc ? rc : run(conn, sql, err);
+    return rc ? rc : account_run(conn, sql, err);
 }
 
 /* In the name of a database, _ and % are wildcards of GRANT; not where a table is named behind it. */
@@ -119,19 +119,19 @@ static int add_table(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-static int grant_table(struct db_conn *conn, const struct store_runtime *to, const char *table, struct strbuf *sql,
-                       struct err *err) {
+static int account_grant_table(struct db_conn *conn, const struct store_runtime *to, const char *table, struct strbuf *sql,
+                               struct err *err) {
     const struct narrow_right *narrow = NULL;
     for (size_t i = 0; i < sizeof(narrow_rights) / sizeof(narrow_rights[0]); i++)
         if (!strcmp(narrow_rights[i].table, table))
             narrow = &narrow_rights[i];
     strbuf_addf(sql, "GRANT %s ON `%s`.`%s` TO `%s`@`%s`", narrow ? narrow->rights : ALL_ROWS, to->database, table, to->name,
                 to->host);
-    int rc = run(conn, sql, err);
+    int rc = account_run(conn, sql, err);
     if (rc || !narrow)
         return rc;
     strbuf_addf(sql, "REVOKE %s ON `%s`.`%s` FROM `%s`@`%s`", narrow->denied, to->database, table, to->name, to->host);
-    return run(conn, sql, err);
+    return account_run(conn, sql, err);
 }
 
 /* What releases before gave on the whole database. */
@@ -140,7 +140,7 @@ static int revoke_wide(struct db_conn *conn, const struct store_runtime *from, s
     strbuf_adds(sql, "REVOKE ALL PRIVILEGES ON `");
     add_pattern(sql, from->database);
     strbuf_addf(sql, "`.* FROM `%s`@`%s`", from->name, from->host);
-    int rc = run(conn, sql, &why);
+    int rc = account_run(conn, sql, &why);
     if (rc && conn->last_errno == ER_NONEXISTING_GRANT)
         return 0;
     return err_move(err, rc, &why);
@@ -160,14 +160,14 @@ static int grant_tables(struct db_conn *conn, const struct store_runtime *to, st
                                          .arg = &tables},
                       err);
     for (size_t i = 0; i < tables.count && !rc; i++)
-        rc = grant_table(conn, to, tables.items[i], &sql, err);
+        rc = account_grant_table(conn, to, tables.items[i], &sql, err);
     free(tables.items);
     return rc ? rc : revoke_wide(conn, to, &sql, err);
 }
 
 static int check_runtime(const struct store_runtime *runtime, struct err *err) {
     const struct store_account account = {runtime->name, runtime->host, ""};
-    int rc = check_word(runtime->database, LETTERS_DIGITS "_", 64, "the database name", err);
+    int rc = account_check_word(runtime->database, LETTERS_DIGITS "_", 64, "the database name", err);
     return rc ? rc : check_account(&account, err);
 }
 
@@ -207,11 +207,11 @@ static int make_owner(struct db_conn *conn, const struct store_accounts *account
     strbuf_init_secret(&sql, STATEMENT_BYTES_MAX);
     int rc = set_account(conn, owner, &sql, err);
     strbuf_addf(&sql, "REVOKE ALL PRIVILEGES, GRANT OPTION FROM `%s`@`%s`", owner->name, owner->host);
-    rc = rc ? rc : run(conn, &sql, err);
+    rc = rc ? rc : account_run(conn, &sql, err);
     strbuf_adds(&sql, "GRANT ALL PRIVILEGES ON `");
     add_pattern(&sql, accounts->database);
     strbuf_addf(&sql, "`.* TO `%s`@`%s` WITH GRANT OPTION", owner->name, owner->host);
-    return rc ? rc : run(conn, &sql, err);
+    return rc ? rc : account_run(conn, &sql, err);
 }
 
 static int make_runtime(struct db_conn *conn, const struct store_accounts *accounts, struct err *err) {
@@ -222,9 +222,9 @@ static int make_runtime(struct db_conn *conn, const struct store_accounts *accou
     int rc = set_account(conn, runtime, &sql, err);
     rc = rc ? rc : grant_tables(conn, &to, err);
     strbuf_addf(&sql, "REVOKE ALL PRIVILEGES ON *.* FROM `%s`@`%s`", runtime->name, runtime->host);
-    rc = rc ? rc : run(conn, &sql, err);
+    rc = rc ? rc : account_run(conn, &sql, err);
     strbuf_addf(&sql, "REVOKE GRANT OPTION ON *.* FROM `%s`@`%s`", runtime->name, runtime->host);
-    return rc ? rc : run(conn, &sql, err);
+    return rc ? rc : account_run(conn, &sql, err);
 }
 
 static int create(struct db_conn *conn, void *arg, struct err *err) {
@@ -232,13 +232,13 @@ static int create(struct db_conn *conn, void *arg, struct err *err) {
     _cleanup_strbuf_ struct strbuf sql;
     strbuf_init(&sql, STATEMENT_BYTES_MAX);
     strbuf_addf(&sql, "CREATE DATABASE IF NOT EXISTS `%s` CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin", accounts->database);
-    int rc = run(conn, &sql, err);
+    int rc = account_run(conn, &sql, err);
     rc = rc ? rc : make_owner(conn, accounts, err);
     return rc ? rc : make_runtime(conn, accounts, err);
 }
 
 int store_create_accounts(struct store *admin, const struct store_accounts *accounts, struct err *err) {
     struct store_accounts copy = *accounts;
-    int rc = check(accounts, err);
+    int rc = account_check(accounts, err);
     return rc ? rc : store_read(admin, create, &copy, err);
 }

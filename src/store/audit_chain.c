@@ -38,7 +38,7 @@ void audit_chain_free(struct audit_chain *chain) {
 }
 
 /* The real clock, also when tests fake the others: it bounds a wait on a condition. */
-static struct timespec deadline_after(int64_t ms) {
+static struct timespec chain_deadline_after(int64_t ms) {
     struct timespec at;
     (void)clock_gettime(CLOCK_MONOTONIC, &at);
     at.tv_sec += (time_t)(ms / 1000);
@@ -51,7 +51,7 @@ static struct timespec deadline_after(int64_t ms) {
 }
 
 int audit_chain_take(struct audit_chain *chain, int64_t wait_ms, struct err *err) {
-    const struct timespec deadline = deadline_after(wait_ms);
+    const struct timespec deadline = chain_deadline_after(wait_ms);
     bool is_mine;
     (void)pthread_mutex_lock(&chain->lock);
     while (chain->is_taken && pthread_cond_timedwait(&chain->given, &chain->lock, &deadline) != ETIMEDOUT)
@@ -132,7 +132,7 @@ struct found {
     uint64_t last_seq; /* greatest number of a line that is there */
 };
 
-static int take_row(const struct db_row *row, void *arg, struct err *err) {
+static int chain_take_row(const struct db_row *row, void *arg, struct err *err) {
     struct found *found = arg;
     const uint8_t *head = db_row_bytes(row, 1, &found->head_bytes);
     (void)err;
@@ -143,13 +143,13 @@ static int take_row(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-static int look(struct db_conn *conn, unsigned replica_id, struct found *found, struct err *err) {
+static int chain_look(struct db_conn *conn, unsigned replica_id, struct found *found, struct err *err) {
     int64_t last_seq = 0;
     int rc = db_query_one(conn,
                           &(struct db_query){.sql = "SELECT audit_seq, audit_head FROM replicas WHERE id = ? FOR UPDATE",
                                              .args = DB_ARGS(db_number(replica_id)),
                                              .columns = "ib",
-                                             .row = take_row,
+                                             .row = chain_take_row,
                                              .arg = found},
                           "this replica is not in the database", err);
     if (rc)
@@ -159,7 +159,7 @@ static int look(struct db_conn *conn, unsigned replica_id, struct found *found, 
     return rc;
 }
 
-static bool is_same(const struct audit_state *a, const struct audit_state *b) {
+static bool chain_is_same(const struct audit_state *a, const struct audit_state *b) {
     return a->seq == b->seq && a->has_head == b->has_head && (!a->has_head || !memcmp(a->head, b->head, sizeof(a->head)));
 }
 
@@ -185,11 +185,11 @@ static void mark_break(struct audit_chain *chain, struct found *found) {
  * since two may bear the name of one replica: only who has the key signs it. */
 static bool is_right(const struct audit_chain *chain, const struct found *found) {
     const bool is_sound = found->is_signed && found->head.seq == found->state.seq;
-    return is_sound && (!chain->was_known || found->head.seq > chain->sure.seq || is_same(&found->state, &chain->sure));
+    return is_sound && (!chain->was_known || found->head.seq > chain->sure.seq || chain_is_same(&found->state, &chain->sure));
 }
 
 /* What was found wrong takes the place of what is known only with the line that says so. */
-static void judge(struct audit_chain *chain, struct found *found) {
+static void chain_judge(struct audit_chain *chain, struct found *found) {
     chain->marker.action = NULL;
     if (!is_right(chain, found)) {
         mark_break(chain, found);
@@ -203,7 +203,7 @@ static void judge(struct audit_chain *chain, struct found *found) {
 int audit_chain_load(struct store_tx *tx, struct audit_chain *chain, struct err *err) {
     const unsigned replica_id = store_tx_replica(tx);
     struct found found = {0};
-    int rc = look(store_tx_conn(tx), replica_id, &found, err);
+    int rc = chain_look(store_tx_conn(tx), replica_id, &found, err);
     if (rc)
         return rc;
     (void)pthread_mutex_lock(&chain->lock);
@@ -212,7 +212,7 @@ int audit_chain_load(struct store_tx *tx, struct audit_chain *chain, struct err 
         found.is_signed = found.state.has_head && audit_mac_check(&owner, found.state.head, found.head_bytes, &found.head);
         if (found.is_signed)
             memcpy(found.state.hash, found.head.hash, sizeof(found.state.hash));
-        judge(chain, &found);
+        chain_judge(chain, &found);
     }
     if (chain->floor_seq < found.last_seq)
         chain->floor_seq = found.last_seq;

@@ -18,9 +18,9 @@
 
 #define LOOK_EVERY_MS 10000
 #define NOTE_EVERY_MS 3600000
-#define ENTRY_BYTES 64U   /* two numbers, two colons, 16 digits */
-#define REASON_BYTES 501U /* what the column holds */
-#define OBJECT_ID "heads" /* by which the lines are found */
+#define ENTRY_BYTES 64U         /* two numbers, two colons, 16 digits */
+#define HEADS_REASON_BYTES 501U /* what the column holds */
+#define OBJECT_ID "heads"       /* by which the lines are found */
 
 /* -- reading them ---------------------------------------------------------------------------------------------------------------- */
 
@@ -134,7 +134,7 @@ static int is_worth_a_note(struct db_conn *conn, const struct looking *l, const 
                            DB_ARGS(db_number(other->replica_id), db_number((int64_t)done->seq)), out, err);
 }
 
-static int look(struct db_conn *conn, void *arg, struct err *err) {
+static int heads_look(struct db_conn *conn, void *arg, struct err *err) {
     struct looking *l = arg;
     int rc;
     l->count = 0;
@@ -162,7 +162,7 @@ static int append_note(struct store *store, const char *reason, struct err *err)
 }
 
 static int write_notes(struct store *store, const struct looking *l, struct err *err) {
-    char reason[REASON_BYTES] = "", hash[2 * AUDIT_NOTED_BYTES + 1];
+    char reason[HEADS_REASON_BYTES] = "", hash[2 * AUDIT_NOTED_BYTES + 1];
     size_t len = 0;
     int rc = 0;
     for (size_t i = 0; i < l->count && !rc; i++) {
@@ -180,7 +180,7 @@ static int write_notes(struct store *store, const struct looking *l, struct err 
     return rc ? rc : append_note(store, reason, err);
 }
 
-static int remember(struct audit_heads_done *done, const struct looking *l, struct err *err) {
+static int heads_remember(struct audit_heads_done *done, const struct looking *l, struct err *err) {
     struct audit_head_done *items = calloc(l->count, sizeof(*items));
     if (!items)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -202,14 +202,14 @@ int audit_store_note_heads(struct store *store, bool is_end, struct err *err) {
     if ((!is_end && now_ms < done->look_ms) || !audit_chain_peek(store_chain(store), &sure, l.key))
         return 0;
     done->look_ms = now_ms + LOOK_EVERY_MS;
-    rc = store_read(store, look, &l, err);
+    rc = store_read(store, heads_look, &l, err);
     bool is_new = false;
     for (size_t i = 0; i < l.count; i++)
         is_new = is_new || l.items[i].is_new;
     if (!rc && l.is_due && (is_new || is_end || now_ms - done->noted_ms >= NOTE_EVERY_MS)) {
         rc = write_notes(store, &l, err);
         if (!rc)
-            rc = remember(done, &l, err);
+            rc = heads_remember(done, &l, err);
     }
     free(l.items);
     secret_wipe(l.key, sizeof(l.key));
@@ -224,7 +224,7 @@ struct new_rows {
     size_t count;
 };
 
-static int take_id(const struct db_row *row, void *arg, struct err *err) {
+static int heads_take_id(const struct db_row *row, void *arg, struct err *err) {
     struct new_rows *rows = arg;
     void *ids = rows->ids;
     unsigned *id = db_list_add(&ids, &rows->count, sizeof(*id));
@@ -254,7 +254,7 @@ static int sign_rows(struct store_tx *tx, void *arg, struct err *err) {
                   &(struct db_query){.sql = "SELECT id FROM replicas WHERE audit_head IS NULL AND audit_seq = 0"
                                             " AND NOT EXISTS (SELECT 1 FROM audit WHERE replica_id = id)",
                                      .columns = "i",
-                                     .row = take_id,
+                                     .row = heads_take_id,
                                      .arg = rows},
                   err);
     if (!rc && rows->count)

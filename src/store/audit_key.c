@@ -18,7 +18,7 @@
 
 #define SEALED_BYTES_MAX 255U
 
-static int take_sealed(const struct db_row *row, void *arg, struct err *err) {
+static int audit_key_take(const struct db_row *row, void *arg, struct err *err) {
     struct strbuf *out = arg;
     size_t n = 0;
     const uint8_t *bytes = db_row_bytes(row, 0, &n);
@@ -27,12 +27,12 @@ static int take_sealed(const struct db_row *row, void *arg, struct err *err) {
     return strbuf_check(out, "the sealed key", err);
 }
 
-static int read_sealed(struct db_conn *conn, void *arg, struct err *err) {
+static int audit_key_read(struct db_conn *conn, void *arg, struct err *err) {
     return db_query_one(conn,
                         &(struct db_query){.sql = "SELECT sealed FROM audit_keys WHERE id = ?",
                                            .args = DB_ARGS(db_text(AUDIT_KEY_ID)),
                                            .columns = "b",
-                                           .row = take_sealed,
+                                           .row = audit_key_take,
                                            .arg = arg},
                         "there is no key of the audit trail", err);
 }
@@ -44,7 +44,7 @@ static int insert_sealed(struct store_tx *tx, void *arg, struct err *err) {
 }
 
 /* Two replicas may make one at the same time: the first one's counts. */
-static int make_key(struct store *store, struct seal *seal, struct err *err) {
+static int audit_key_make(struct store *store, struct seal *seal, struct err *err) {
     uint8_t key[AUDIT_KEY_BYTES];
     _cleanup_strbuf_ struct strbuf sealed;
     struct err why = {0};
@@ -76,11 +76,11 @@ int audit_store_open_key(struct store *store, struct seal *seal, struct err *err
     struct err missing = {0};
     int rc;
     strbuf_init(&sealed, SEALED_BYTES_MAX);
-    rc = store_read(store, read_sealed, &sealed, &missing);
+    rc = store_read(store, audit_key_read, &sealed, &missing);
     if (rc == ERR_NOT_FOUND) {
-        rc = make_key(store, seal, err);
+        rc = audit_key_make(store, seal, err);
         if (!rc)
-            rc = store_read(store, read_sealed, &sealed, err);
+            rc = store_read(store, audit_key_read, &sealed, err);
     } else {
         (void)err_move(err, rc, &missing);
     }

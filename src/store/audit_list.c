@@ -42,7 +42,7 @@ struct listing {
     struct audit_page page;
 };
 
-static int list(struct db_conn *conn, void *arg, struct err *err) {
+static int audit_list_lines(struct db_conn *conn, void *arg, struct err *err) {
     struct listing *call = arg;
     const struct audit_query *q = call->query;
     const struct audit_place *after = &q->after;
@@ -73,7 +73,7 @@ static int list(struct db_conn *conn, void *arg, struct err *err) {
 
 int audit_store_list(struct store *store, const struct audit_query *query, struct audit_page *out, struct err *err) {
     struct listing call = {.query = query};
-    int rc = store_read(store, list, &call, err);
+    int rc = store_read(store, audit_list_lines, &call, err);
     if (rc) {
         audit_page_done(&call.page);
         return rc;

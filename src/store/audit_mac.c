@@ -22,7 +22,7 @@ struct writer {
 };
 
 /* What does not fit was never written like that: columns are shorter. The length that goes before it still tells the two apart. */
-static void put(struct writer *w, const void *data, size_t n) {
+static void mac_put(struct writer *w, const void *data, size_t n) {
     size_t room = sizeof(w->bytes) - w->len;
     n = n < room ? n : room;
     if (n)
@@ -30,11 +30,11 @@ static void put(struct writer *w, const void *data, size_t n) {
     w->len += n;
 }
 
-static void put_number(struct writer *w, uint64_t number) {
+static void mac_put_number(struct writer *w, uint64_t number) {
     uint8_t bytes[8];
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (uint8_t)(number >> (56 - 8 * i));
-    put(w, bytes, sizeof(bytes));
+    mac_put(w, bytes, sizeof(bytes));
 }
 
 void audit_mac_line(const uint8_t key[AUDIT_KEY_BYTES], const struct audit_image *line, const uint8_t before[AUDIT_HASH_BYTES],
@@ -42,25 +42,25 @@ void audit_mac_line(const uint8_t key[AUDIT_KEY_BYTES], const struct audit_image
     struct writer w;
     uint8_t tag;
     w.len = 0;
-    put(&w, LINE_WORD, sizeof(LINE_WORD));
-    put(&w, before, AUDIT_HASH_BYTES);
-    put_number(&w, line->replica_id);
-    put_number(&w, line->seq);
-    put_number(&w, (uint64_t)line->at_ms);
+    mac_put(&w, LINE_WORD, sizeof(LINE_WORD));
+    mac_put(&w, before, AUDIT_HASH_BYTES);
+    mac_put_number(&w, line->replica_id);
+    mac_put_number(&w, line->seq);
+    mac_put_number(&w, (uint64_t)line->at_ms);
     for (size_t i = 0; i < AUDIT_TEXTS; i++) {
         if (!line->texts[i].data)
             continue;
         tag = (uint8_t)i;
-        put(&w, &tag, 1);
-        put_number(&w, line->texts[i].bytes);
-        put(&w, line->texts[i].data, line->texts[i].bytes);
+        mac_put(&w, &tag, 1);
+        mac_put_number(&w, line->texts[i].bytes);
+        mac_put(&w, line->texts[i].data, line->texts[i].bytes);
     }
     tag = NO_MORE_TEXTS;
-    put(&w, &tag, 1);
+    mac_put(&w, &tag, 1);
     digest_hmac_sha256(key, AUDIT_KEY_BYTES, w.bytes, w.len, out);
 }
 
-static void sign(const struct audit_owner *owner, const uint8_t *plain, uint8_t *out) {
+static void mac_sign(const struct audit_owner *owner, const uint8_t *plain, uint8_t *out) {
     static const char head_word[] = "kaas audit head 1", anchor_word[] = "kaas audit base 1";
     uint8_t bytes[sizeof(head_word) + 2 + 8 + AUDIT_HASH_BYTES];
     _Static_assert(sizeof(head_word) == sizeof(anchor_word), "both words are of one length");
@@ -75,14 +75,14 @@ void audit_mac_sign(const struct audit_owner *owner, const struct audit_end *end
     for (size_t i = 0; i < 8; i++)
         out[i] = (uint8_t)(end->seq >> (56 - 8 * i));
     memcpy(out + 8, end->hash, AUDIT_HASH_BYTES);
-    sign(owner, out, out + 8 + AUDIT_HASH_BYTES);
+    mac_sign(owner, out, out + 8 + AUDIT_HASH_BYTES);
 }
 
 bool audit_mac_check(const struct audit_owner *owner, const uint8_t *bytes, size_t n, struct audit_end *out) {
     uint8_t wanted[AUDIT_HASH_BYTES];
     if (!bytes || n != AUDIT_END_BYTES)
         return false;
-    sign(owner, bytes, wanted);
+    mac_sign(owner, bytes, wanted);
     if (!secret_eq(wanted, sizeof(wanted), bytes + 8 + AUDIT_HASH_BYTES, AUDIT_HASH_BYTES))
         return false;
     out->seq = 0;

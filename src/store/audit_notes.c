@@ -16,7 +16,7 @@
 
 #define TEXTS 12U
 #define ADDRESS 8U /* the place among them */
-#define REASON_BYTES 96
+#define NOTES_REASON_BYTES 96
 
 struct note {
     char *texts[TEXTS];    /* in the order of members(); the reason is not compared */
@@ -44,7 +44,7 @@ int audit_notes_new(struct audit_notes **out, struct err *err) {
     return 0;
 }
 
-static void forget(struct note *note) {
+static void notes_forget(struct note *note) {
     for (size_t i = 0; i < TEXTS; i++)
         free(note->texts[i]);
     *note = (struct note){0};
@@ -54,13 +54,13 @@ void audit_notes_free(struct audit_notes *box) {
     if (!box)
         return;
     for (size_t i = 0; i < AUDIT_NOTES_MAX; i++)
-        forget(&box->notes[i]);
+        notes_forget(&box->notes[i]);
     (void)pthread_mutex_destroy(&box->lock);
     free(box);
 }
 
 /* The members of an event in one order; the last two do not tell kinds apart. */
-static void list_members(const struct audit_event *e, const char *out[TEXTS]) {
+static void notes_list_members(const struct audit_event *e, const char *out[TEXTS]) {
     const char *const members[TEXTS] = {e->action,  e->principal_id, e->principal_name, e->acting_id,
                                         e->source,  e->object_kind,  e->object_id,      e->object_name,
                                         e->address, e->result,       e->request_id,     e->reason};
@@ -83,21 +83,21 @@ static struct audit_event event_of(const struct note *n) {
 }
 
 /* Addresses of one party are alike: else one host could make as many kinds as it has addresses. */
-static bool is_same(size_t member, const char *a, const char *b) {
+static bool notes_is_same(size_t member, const char *a, const char *b) {
     return str_eq(a, b) || (member == ADDRESS && a && b && net_party(a) == net_party(b));
 }
 
-static bool is_alike(const struct note *note, const char *const members[TEXTS]) {
+static bool notes_is_alike(const struct note *note, const char *const members[TEXTS]) {
     for (size_t i = 0; i < TEXTS - 2; i++)
-        if (!is_same(i, note->texts[i], members[i]))
+        if (!notes_is_same(i, note->texts[i], members[i]))
             return false;
     return true;
 }
 
-static struct note *find(struct audit_notes *box, const char *const members[TEXTS], struct note **room) {
+static struct note *notes_find(struct audit_notes *box, const char *const members[TEXTS], struct note **room) {
     for (size_t i = 0; i < AUDIT_NOTES_MAX; i++) {
         struct note *note = &box->notes[i];
-        if (note->is_used && is_alike(note, members))
+        if (note->is_used && notes_is_alike(note, members))
             return note;
         if (!note->is_used && !*room)
             *room = note;
@@ -105,7 +105,7 @@ static struct note *find(struct audit_notes *box, const char *const members[TEXT
     return NULL;
 }
 
-static bool fill(struct note *note, const char *const members[TEXTS]) {
+static bool notes_fill(struct note *note, const char *const members[TEXTS]) {
     bool is_whole = true;
     for (size_t i = 0; i < TEXTS; i++) {
         note->texts[i] = str_dup(members[i]);
@@ -115,7 +115,7 @@ static bool fill(struct note *note, const char *const members[TEXTS]) {
     note->at_ms = clock_wall_ms();
     note->since_ms = clock_mono_ms();
     if (!is_whole)
-        forget(note);
+        notes_forget(note);
     return is_whole;
 }
 
@@ -123,12 +123,12 @@ void audit_store_note(struct store *store, const struct audit_event *event) {
     struct audit_notes *box = store_notes(store);
     const char *members[TEXTS];
     struct note *room = NULL, *same;
-    list_members(event, members);
+    notes_list_members(event, members);
     (void)pthread_mutex_lock(&box->lock);
-    same = find(box, members, &room);
+    same = notes_find(box, members, &room);
     if (same)
         same->more++;
-    else if (!room || !fill(room, members))
+    else if (!room || !notes_fill(room, members))
         box->left_out++;
     (void)pthread_mutex_unlock(&box->lock);
 }
@@ -138,7 +138,7 @@ void audit_store_note(struct store *store, const struct audit_event *event) {
 /* What one round writes; texts are copies, since notes go on changing. */
 struct round {
     struct note copies[AUDIT_NOTES_MAX + 1];
-    char reasons[AUDIT_NOTES_MAX + 1][REASON_BYTES];
+    char reasons[AUDIT_NOTES_MAX + 1][NOTES_REASON_BYTES];
     struct audit_record records[AUDIT_NOTES_MAX + 1];
     size_t count;
     uint64_t left_out;
@@ -152,31 +152,32 @@ static void add_copy(struct round *round, const struct note *note) {
     struct note *copy = &round->copies[round->count];
     const char *members[TEXTS];
     const struct audit_event event = event_of(note);
-    list_members(&event, members);
-    if (!fill(copy, members))
+    notes_list_members(&event, members);
+    if (!notes_fill(copy, members))
         return;
     round->records[round->count] =
         (struct audit_record){.at_ms = note->is_told ? clock_wall_ms() : note->at_ms, .event = event_of(copy)};
     if (note->is_told) {
-        (void)snprintf(round->reasons[round->count], REASON_BYTES, "%" PRIu64 " more like this within a minute", note->more);
+        (void)snprintf(round->reasons[round->count], NOTES_REASON_BYTES, "%" PRIu64 " more like this within a minute",
+                       note->more);
         round->records[round->count].event.reason = round->reasons[round->count];
         round->records[round->count].event.request_id = NULL;
     }
     round->count++;
 }
 
-static bool is_due(const struct note *note) {
+static bool notes_is_due(const struct note *note) {
     return note->is_used && (!note->is_told || is_over(note));
 }
 
 /* A note whose minute has passed without another like it is done with. */
-static void collect(struct audit_notes *box, struct round *round) {
+static void notes_collect(struct audit_notes *box, struct round *round) {
     for (size_t i = 0; i < AUDIT_NOTES_MAX; i++) {
         struct note *note = &box->notes[i];
-        if (!is_due(note))
+        if (!notes_is_due(note))
             continue;
         if (note->is_told && !note->more) {
-            forget(note);
+            notes_forget(note);
             continue;
         }
         note->is_taken = true;
@@ -186,7 +187,7 @@ static void collect(struct audit_notes *box, struct round *round) {
     if (!box->left_out || clock_mono_ms() - box->left_out_told_ms < AUDIT_NOTES_SPAN_MS)
         return;
     round->left_out = box->left_out;
-    (void)snprintf(round->reasons[round->count], REASON_BYTES, "%" PRIu64 " refusals more, of too many kinds to name them",
+    (void)snprintf(round->reasons[round->count], NOTES_REASON_BYTES, "%" PRIu64 " refusals more, of too many kinds to name them",
                    box->left_out);
     round->records[round->count] = audit_record_make(
         NULL, &(struct audit_event){.action = "audit.left_out", .object_kind = "audit", .reason = round->reasons[round->count]});
@@ -206,7 +207,7 @@ static void settle_note(struct note *note, bool is_written) {
         note->since_ms = clock_mono_ms();
 }
 
-static void settle(struct audit_notes *box, const struct round *round, bool is_written) {
+static void notes_settle(struct audit_notes *box, const struct round *round, bool is_written) {
     for (size_t i = 0; i < AUDIT_NOTES_MAX; i++)
         settle_note(&box->notes[i], is_written);
     if (!is_written || !round->left_out)
@@ -218,13 +219,13 @@ static void settle(struct audit_notes *box, const struct round *round, bool is_w
 static bool has_due(struct audit_notes *box) {
     bool is_any = box->left_out != 0;
     for (size_t i = 0; i < AUDIT_NOTES_MAX && !is_any; i++)
-        is_any = is_due(&box->notes[i]);
+        is_any = notes_is_due(&box->notes[i]);
     return is_any;
 }
 
 static void round_free(struct round *round) {
     for (size_t i = 0; round && i < AUDIT_NOTES_MAX + 1; i++)
-        forget(&round->copies[i]);
+        notes_forget(&round->copies[i]);
     free(round);
 }
 
@@ -236,13 +237,13 @@ int audit_store_write_notes(struct store *store, struct err *err) {
     if (has_due(box))
         round = calloc(1, sizeof(*round));
     if (round)
-        collect(box, round);
+        notes_collect(box, round);
     (void)pthread_mutex_unlock(&box->lock);
     if (!round)
         return 0;
     rc = audit_store_append_batch(store, round->records, round->count, err);
     (void)pthread_mutex_lock(&box->lock);
-    settle(box, round, rc == 0);
+    notes_settle(box, round, rc == 0);
     (void)pthread_mutex_unlock(&box->lock);
     round_free(round);
     return rc;

@@ -33,7 +33,7 @@ static int add_chain(const struct db_row *row, void *arg, struct err *err) {
 }
 
 /* One whose row and lines are gone was noted by others. */
-static int add_noted(void *arg, const struct audit_noted *noted, struct err *err) {
+static int audit_add_noted(void *arg, const struct audit_noted *noted, struct err *err) {
     struct audit_chain_list *list = arg;
     void *items = list->items;
     struct audit_chain_name *item;
@@ -65,7 +65,7 @@ static int list_chains(struct db_conn *conn, void *arg, struct err *err) {
                                      .arg = list},
                   err);
     if (!rc)
-        rc = audit_read_noted(conn, add_noted, list, err);
+        rc = audit_read_noted(conn, audit_add_noted, list, err);
     if (!rc && list->count)
         qsort(list->items, list->count, sizeof(*list->items), by_number);
     return rc;
@@ -123,7 +123,7 @@ static int find_end(struct db_conn *conn, struct pruning *p, struct err *err) {
 }
 
 /* What is removed stays what the chain hangs on: the last hash before the new old end. */
-static int prune(struct store_tx *tx, void *arg, struct err *err) {
+static int audit_prune(struct store_tx *tx, void *arg, struct err *err) {
     struct pruning *p = arg;
     struct db_conn *conn = store_tx_conn(tx);
     const struct db_arg replica = db_number(p->wanted->replica_id);
@@ -151,7 +151,7 @@ static int prune(struct store_tx *tx, void *arg, struct err *err) {
 int audit_store_prune(struct store *store, const struct audit_pruning *wanted, unsigned long *deleted, struct err *err) {
     struct pruning call = {.wanted = wanted, .chain = store_chain(store)};
     struct err why = {0};
-    int rc = store_tx(store, prune, &call, &why);
+    int rc = store_tx(store, audit_prune, &call, &why);
     *deleted = rc ? 0 : call.deleted;
     if (!rc || rc == ERR_NOT_FOUND) /* the lines of a replica whose row is gone stay: they tell that it was there */
         return 0;

@@ -54,7 +54,7 @@ static bool parse_file(char *text, struct file *out) {
     return true;
 }
 
-static int load_file(struct store *store, const uint8_t key[AUDIT_KEY_BYTES], struct file *out, struct err *err) {
+static int start_load_file(struct store *store, const uint8_t key[AUDIT_KEY_BYTES], struct file *out, struct err *err) {
     const struct audit_owner owner = {key, store_get_replica(store), AUDIT_END_HEAD};
     _cleanup_strbuf_ struct strbuf text;
     struct audit_end end;
@@ -122,7 +122,7 @@ int audit_store_save_head(struct store *store, struct err *err) {
 
 /* -- against the database ---------------------------------------------------------------------------------------------------------- */
 
-struct comparing {
+struct start_comparing {
     uint8_t key[AUDIT_KEY_BYTES];
     unsigned replica_id;
     struct file file;
@@ -133,22 +133,22 @@ struct comparing {
 
 /* The line first: what is removed by age meanwhile is behind an anchor then. */
 static int read_database(struct db_conn *conn, void *arg, struct err *err) {
-    struct comparing *c = arg;
+    struct start_comparing *c = arg;
     int rc = audit_read_hash(conn, c->replica_id, c->file.state.seq, c->hash, &c->has_line, err);
     return rc ? rc : audit_read_ends(conn, c->replica_id, c->key, &c->ends, err);
 }
 
-static int read_both(struct store *store, struct comparing *c, struct err *err) {
+static int read_both(struct store *store, struct start_comparing *c, struct err *err) {
     struct audit_state sure;
     int rc;
     c->replica_id = store_get_replica(store);
     if (!audit_chain_peek(store_chain(store), &sure, c->key))
         return err_set(err, ERR_UNAVAILABLE, "kaasd has not come to the audit trail yet");
-    rc = load_file(store, c->key, &c->file, err);
+    rc = start_load_file(store, c->key, &c->file, err);
     return rc ? rc : store_read(store, read_database, c, err);
 }
 
-static int refuse(const struct comparing *c, const struct audit_side *side, struct err *err) {
+static int start_refuse(const struct start_comparing *c, const struct audit_side *side, struct err *err) {
     const struct file *f = &c->file;
     const bool is_behind = !c->ends.is_head_ok || c->ends.head.seq < f->state.seq;
     if (!f->is_readable)
@@ -182,14 +182,14 @@ static int refuse(const struct comparing *c, const struct audit_side *side, stru
 }
 
 /* The row may be newer than the file, which is written once a second. */
-static int compare(const struct comparing *c, const struct audit_side *side, struct err *err) {
+static int start_compare(const struct start_comparing *c, const struct audit_side *side, struct err *err) {
     const struct audit_state *state = &c->file.state;
     const bool is_removed_by_age = c->ends.is_anchor_ok && c->ends.anchor.seq >= state->seq;
     if (!c->file.is_ours || !c->ends.is_head_ok || c->ends.head.seq < state->seq)
-        return refuse(c, side, err);
+        return start_refuse(c, side, err);
     if (!state->seq || is_removed_by_age)
         return 0;
-    return c->has_line && !memcmp(c->hash, state->hash, sizeof(c->hash)) ? 0 : refuse(c, side, err);
+    return c->has_line && !memcmp(c->hash, state->hash, sizeof(c->hash)) ? 0 : start_refuse(c, side, err);
 }
 
 static int append_accept(struct store *store, const struct audit_event *who, const char *reason, struct err *err) {
@@ -202,7 +202,7 @@ static int append_accept(struct store *store, const struct audit_event *who, con
 }
 
 /* The file comes before the line: where it cannot be written, each try would leave a line. */
-static int begin_file(struct store *store, const struct comparing *c, struct err *err) {
+static int begin_file(struct store *store, const struct start_comparing *c, struct err *err) {
     const struct audit_side *side = store_audit_side(store);
     const struct audit_owner owner = {c->key, c->replica_id, AUDIT_END_HEAD};
     struct audit_state state = {.seq = c->ends.head.seq, .has_head = true};
@@ -242,14 +242,14 @@ static int make_folder(const struct audit_side *side, struct err *err) {
 
 int audit_store_start(struct store *store, struct err *err) {
     const struct audit_side *side = store_audit_side(store);
-    struct comparing c = {.replica_id = 0};
+    struct start_comparing c = {.replica_id = 0};
     int rc = audit_store_sign_new(store, err);
     if (!rc)
         rc = make_folder(side, err);
     if (!rc)
         rc = read_both(store, &c, err);
     if (!rc && c.file.is_there)
-        rc = compare(&c, side, err);
+        rc = start_compare(&c, side, err);
     if (!rc && c.file.is_there)
         trust_file(store, &c.file.state);
     if (!rc && !c.file.is_there)
@@ -260,13 +260,13 @@ int audit_store_start(struct store *store, struct err *err) {
 
 int audit_store_accept(struct store *store, const struct audit_event *who, struct err *err) {
     const struct audit_side *side = store_audit_side(store);
-    struct comparing c = {.replica_id = 0};
+    struct start_comparing c = {.replica_id = 0};
     struct err why = {0};
     int rc = read_both(store, &c, err);
     secret_wipe(c.key, sizeof(c.key));
     if (rc)
         return rc;
-    if (!c.file.is_there || !compare(&c, side, &why))
+    if (!c.file.is_there || !start_compare(&c, side, &why))
         return err_set(err, ERR_CONFLICT, "there is nothing to accept: the database has all that replica %u (%s) has written",
                        c.replica_id, side->name);
     audit_chain_trust(store_chain(store), NULL, c.file.state.seq);

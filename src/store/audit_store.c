@@ -10,7 +10,7 @@
 #include "metric.h"
 #include "store_tx.h"
 
-struct batch {
+struct audit_batch {
     const struct audit_record *records;
     size_t count;
 };
@@ -72,7 +72,7 @@ static void advance(const struct advance *how, const struct audit_texts *texts, 
     memcpy(state->hash, hash, sizeof(hash));
 }
 
-static void sign(const struct audit_chain *chain, unsigned replica_id, struct audit_state *state) {
+static void audit_sign(const struct audit_chain *chain, unsigned replica_id, struct audit_state *state) {
     const struct audit_owner owner = {chain->key, replica_id, AUDIT_END_HEAD};
     struct audit_end end = {.seq = state->seq};
     if (!chain->has_key)
@@ -104,7 +104,7 @@ struct numbered {
     struct audit_state *states; /* after each of them */
 };
 
-static int insert(struct store_tx *tx, const struct numbered *lines, size_t i, struct err *err) {
+static int audit_insert(struct store_tx *tx, const struct numbered *lines, size_t i, struct err *err) {
     const struct audit_record *record = &lines->records[i];
     const struct audit_texts texts = audit_texts_of(&record->event);
     const struct db_arg *t = texts.items;
@@ -130,16 +130,16 @@ static int write_numbered(struct store_tx *tx, const struct numbered *lines, str
         advance(&how, &texts, &state);
         lines->states[i] = state;
     }
-    sign(chain, store_tx_replica(tx), &state);
+    audit_sign(chain, store_tx_replica(tx), &state);
     rc = save_state(tx, &chain->next, &state, err);
     for (size_t i = 0; i < lines->count && !rc; i++)
-        rc = insert(tx, lines, i, err);
+        rc = audit_insert(tx, lines, i, err);
     if (!rc)
         chain->next = state;
     return rc;
 }
 
-static int write_lines(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err) {
+static int audit_write_lines(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err) {
     struct numbered lines = {.records = records, .count = count, .states = calloc(count, sizeof(*lines.states))};
     int rc = lines.states ? write_numbered(tx, &lines, err) : err_set(err, ERR_NOMEM, "out of memory");
     free(lines.states);
@@ -151,7 +151,7 @@ static int write_marker(struct store_tx *tx, const struct audit_chain *chain, st
                                                                                      .object_kind = "audit",
                                                                                      .result = chain->marker.result,
                                                                                      .reason = chain->marker.reason});
-    return write_lines(tx, &record, 1, err);
+    return audit_write_lines(tx, &record, 1, err);
 }
 
 /* Whatever the holder has written already began with the marker. */
@@ -174,13 +174,13 @@ int audit_tx_append(struct store_tx *tx, const struct audit_record *records, siz
         return 0;
     rc = audit_tx_settle(tx, err);
     if (!rc)
-        rc = write_lines(tx, records, count, err);
+        rc = audit_write_lines(tx, records, count, err);
     if (rc != AUDIT_TX_UNSETTLED)
         return rc;
     store_tx_chain(tx)->is_known = false;
     rc = audit_tx_settle(tx, err);
     if (!rc)
-        rc = write_lines(tx, records, count, err);
+        rc = audit_write_lines(tx, records, count, err);
     return rc == AUDIT_TX_UNSETTLED ? err_set(err, ERR_BUSY, "the row of this replica changes all the time") : rc;
 }
 
@@ -210,7 +210,7 @@ int audit_tx_begin_steps(struct store_tx *tx, const struct audit_record *const *
         out[i].before = state;
         advance(&how, &out[i].texts, &state);
         if (i + 1 == count)
-            sign(chain, store_tx_replica(tx), &state);
+            audit_sign(chain, store_tx_replica(tx), &state);
         out[i].after = state;
         fill_step(chain, &out[i]);
     }
@@ -226,19 +226,19 @@ int audit_tx_end_step(struct store_tx *tx, const struct audit_step *last, bool i
     return is_written ? 0 : AUDIT_TX_UNSETTLED;
 }
 
-static int settle(struct store_tx *tx, void *arg, struct err *err) {
+static int audit_settle(struct store_tx *tx, void *arg, struct err *err) {
     (void)arg;
     return audit_tx_settle(tx, err);
 }
 
 int audit_store_settle(struct store *store, struct err *err) {
-    return store_tx(store, settle, NULL, err);
+    return store_tx(store, audit_settle, NULL, err);
 }
 
 /* -- lines alone ------------------------------------------------------------------------------------------------------------------ */
 
-static int append(struct store_tx *tx, void *arg, struct err *err) {
-    const struct batch *batch = arg;
+static int audit_append(struct store_tx *tx, void *arg, struct err *err) {
+    const struct audit_batch *batch = arg;
     return audit_tx_append(tx, batch->records, batch->count, err);
 }
 
@@ -253,6 +253,6 @@ struct metric *audit_store_lost(void) {
 }
 
 int audit_store_append_batch(struct store *store, const struct audit_record *records, size_t count, struct err *err) {
-    struct batch batch = {records, count};
-    return count ? store_tx(store, append, &batch, err) : 0;
+    struct audit_batch batch = {records, count};
+    return count ? store_tx(store, audit_append, &batch, err) : 0;
 }

@@ -21,7 +21,7 @@
 #define PAGE_LINES 500U
 #define RESTORE "compare with a backup of the database, and find out who had access to it"
 
-struct walk {
+struct verify_walk {
     struct audit_verification *v;
     const uint8_t *key;
     struct audit_ends ends;
@@ -50,7 +50,7 @@ struct lines {
     uint64_t first, last;
 };
 
-__attribute__((format(printf, 4, 5))) static void set_fault(struct walk *w, enum audit_fault fault, struct lines lines,
+__attribute__((format(printf, 4, 5))) static void set_fault(struct verify_walk *w, enum audit_fault fault, struct lines lines,
                                                             const char *fmt, ...) {
     struct audit_verification *v = w->v;
     va_list args;
@@ -69,7 +69,7 @@ __attribute__((format(printf, 4, 5))) static void set_fault(struct walk *w, enum
                        : RESTORE);
 }
 
-static void fault_removed(struct walk *w, uint64_t first, uint64_t last) {
+static void fault_removed(struct verify_walk *w, uint64_t first, uint64_t last) {
     const struct lines lines = {first, last};
     if (first == last)
         set_fault(w, AUDIT_FAULT_REMOVED, lines, "line %" PRIu64 " was removed", first);
@@ -81,14 +81,14 @@ static void fault_removed(struct walk *w, uint64_t first, uint64_t last) {
 
 #define WITNESS_BYTES 64
 
-static const char *witness_of(const struct walk *w, const struct audit_noted *noted, char out[WITNESS_BYTES]) {
+static const char *witness_of(const struct verify_walk *w, const struct audit_noted *noted, char out[WITNESS_BYTES]) {
     if (noted->by_replica == w->v->replica_id)
         return "this replica itself";
     (void)snprintf(out, WITNESS_BYTES, "replica %u, by its line %" PRIu64, noted->by_replica, noted->by_seq);
     return out;
 }
 
-static void fault_missing(struct walk *w, uint64_t first, const struct audit_noted *noted) {
+static void fault_missing(struct verify_walk *w, uint64_t first, const struct audit_noted *noted) {
     char witness[WITNESS_BYTES];
     set_fault(w, AUDIT_FAULT_REMOVED, (struct lines){first, noted->seq},
               "lines %" PRIu64 " to %" PRIu64 " were removed, or the chain was set back: line %" PRIu64 " is known to %s", first,
@@ -97,7 +97,7 @@ static void fault_missing(struct walk *w, uint64_t first, const struct audit_not
 
 /* A chain that was set back to an older end and went on from there has another line in the place of a noted one, or, where somebody accepted
  * that, none: a restore of the whole database would have taken the note away, too. */
-static void check_noted(struct walk *w, uint64_t seq, const uint8_t *hash) {
+static void check_noted(struct verify_walk *w, uint64_t seq, const uint8_t *hash) {
     for (; w->noted_at < w->noted_count && w->noted[w->noted_at].seq <= seq; w->noted_at++) {
         const struct audit_noted *noted = &w->noted[w->noted_at];
         char witness[WITNESS_BYTES];
@@ -110,7 +110,7 @@ static void check_noted(struct walk *w, uint64_t seq, const uint8_t *hash) {
     }
 }
 
-static void check_noted_behind(struct walk *w) {
+static void check_noted_behind(struct verify_walk *w) {
     const struct audit_noted *last = w->noted_count ? &w->noted[w->noted_count - 1] : NULL;
     if (last && last->seq > w->ends.head.seq)
         fault_missing(w, w->ends.head.seq + 1, last);
@@ -120,13 +120,13 @@ static void check_noted_behind(struct walk *w) {
 
 static const uint8_t zeros[AUDIT_HASH_BYTES];
 
-static bool fits(const struct walk *w, const struct audit_image *line, const uint8_t *hash, const uint8_t *before) {
+static bool verify_fits(const struct verify_walk *w, const struct audit_image *line, const uint8_t *hash, const uint8_t *before) {
     uint8_t wanted[AUDIT_HASH_BYTES];
     audit_mac_line(w->key, line, before, wanted);
     return !memcmp(wanted, hash, sizeof(wanted));
 }
 
-static void note_good(struct walk *w, const struct audit_image *line, const uint8_t *hash) {
+static void verify_note_good(struct verify_walk *w, const struct audit_image *line, const uint8_t *hash) {
     check_noted(w, line->seq, hash);
     memcpy(w->before, hash, sizeof(w->before));
     w->v->lines++;
@@ -135,9 +135,10 @@ static void note_good(struct walk *w, const struct audit_image *line, const uint
 }
 
 /* It fits nowhere. */
-static void note_bad(struct walk *w, const struct db_row *row, const struct audit_image *line, const uint8_t *hash) {
+static void verify_note_bad(struct verify_walk *w, const struct db_row *row, const struct audit_image *line,
+                            const uint8_t *hash) {
     const struct lines here = {line->seq, line->seq};
-    const bool begins = hash && fits(w, line, hash, zeros);
+    const bool begins = hash && verify_fits(w, line, hash, zeros);
     if (begins)
         w->at_ms = line->at_ms;
     if (begins && audit_row_is(row, AUDIT_ACTION_BREAK))
@@ -150,7 +151,7 @@ static void note_bad(struct walk *w, const struct db_row *row, const struct audi
 }
 
 static int walk_line(const struct db_row *row, void *arg, struct err *err) {
-    struct walk *w = arg;
+    struct verify_walk *w = arg;
     struct audit_image line;
     const uint8_t *hash = audit_row_line(row, w->v->replica_id, &line);
     /* before these two numbers are left out: lines that had been written were gone */
@@ -161,16 +162,16 @@ static int walk_line(const struct db_row *row, void *arg, struct err *err) {
         return 0;
     if (line.seq != w->next && !is_break && !is_accept)
         fault_removed(w, w->next, line.seq - 1);
-    else if (hash && !is_break && fits(w, &line, hash, w->before))
-        note_good(w, &line, hash);
+    else if (hash && !is_break && verify_fits(w, &line, hash, w->before))
+        verify_note_good(w, &line, hash);
     else
-        note_bad(w, row, &line, hash);
+        verify_note_bad(w, row, &line, hash);
     return 0;
 }
 
 /* -- the way ------------------------------------------------------------------------------------------------------------------- */
 
-static int read_page(struct db_conn *conn, struct walk *w, struct err *err) {
+static int read_page(struct db_conn *conn, struct verify_walk *w, struct err *err) {
     w->rows = 0;
     return db_query(conn,
                     &(struct db_query){.sql = "SELECT " AUDIT_LINE_COLUMNS
@@ -183,7 +184,7 @@ static int read_page(struct db_conn *conn, struct walk *w, struct err *err) {
                     err);
 }
 
-static void start_behind(struct walk *w, const struct audit_end *end) {
+static void start_behind(struct verify_walk *w, const struct audit_end *end) {
     w->next = end->seq + 1;
     memcpy(w->before, end->hash, sizeof(w->before));
     while (w->noted_at < w->noted_count && w->noted[w->noted_at].seq <= end->seq)
@@ -191,7 +192,7 @@ static void start_behind(struct walk *w, const struct audit_end *end) {
 }
 
 /* Lines may have been removed by age since the ends were read: then there is a newer anchor. */
-static int follow_anchor(struct db_conn *conn, struct walk *w, bool *is_moved, struct err *err) {
+static int follow_anchor(struct db_conn *conn, struct verify_walk *w, bool *is_moved, struct err *err) {
     struct audit_ends now;
     int rc = audit_read_ends(conn, w->v->replica_id, w->key, &now, err);
     *is_moved = !rc && now.is_anchor_ok && now.anchor.seq >= w->next && now.anchor.seq > w->ends.anchor.seq;
@@ -203,7 +204,7 @@ static int follow_anchor(struct db_conn *conn, struct walk *w, bool *is_moved, s
     return 0;
 }
 
-static int walk_pages(struct db_conn *conn, struct walk *w, struct err *err) {
+static int walk_pages(struct db_conn *conn, struct verify_walk *w, struct err *err) {
     bool is_moved = false;
     int rc = 0;
     do {
@@ -218,7 +219,7 @@ static int walk_pages(struct db_conn *conn, struct walk *w, struct err *err) {
 }
 
 /* All lines up to the head have been looked at. */
-static void finish(struct walk *w) {
+static void verify_finish(struct verify_walk *w) {
     const struct audit_end *head = &w->ends.head;
     const struct lines behind = {head->seq + 1, w->last_seq};
     if (w->next <= head->seq)
@@ -237,7 +238,7 @@ static void finish(struct walk *w) {
 /* -- where it begins ----------------------------------------------------------------------------------------------------------- */
 
 /* The line that the part before ended with was good then; its hash is looked up. */
-static int begin_behind(struct db_conn *conn, struct walk *w, struct err *err) {
+static int begin_behind(struct db_conn *conn, struct verify_walk *w, struct err *err) {
     struct audit_end end = {.seq = w->v->after_seq};
     bool is_there = false;
     int rc = audit_read_hash(conn, w->v->replica_id, end.seq, end.hash, &is_there, err);
@@ -251,7 +252,7 @@ static int begin_behind(struct db_conn *conn, struct walk *w, struct err *err) {
 }
 
 /* Nothing stands up to the old end, which without an anchor is line 0. */
-static int begin(struct db_conn *conn, struct walk *w, struct err *err) {
+static int verify_begin(struct db_conn *conn, struct verify_walk *w, struct err *err) {
     const uint64_t old_end = w->ends.anchor.seq;
     int64_t count = 0;
     int rc;
@@ -267,7 +268,7 @@ static int begin(struct db_conn *conn, struct walk *w, struct err *err) {
 }
 
 /* The head first: without one nothing is known of the newest lines. */
-static void check_ends(struct walk *w) {
+static void check_ends(struct verify_walk *w) {
     const struct lines all = {w->ends.last_seq, w->ends.last_seq};
     if (!w->ends.has_head)
         set_fault(w, AUDIT_FAULT_HEAD, (struct lines){w->ends.anchor.seq + 1, w->last_seq}, "%s",
@@ -283,7 +284,7 @@ static void check_ends(struct walk *w) {
 
 /* -- all of it ----------------------------------------------------------------------------------------------------------------- */
 
-static int read_ends(struct db_conn *conn, struct walk *w, struct err *err) {
+static int read_ends(struct db_conn *conn, struct verify_walk *w, struct err *err) {
     struct err why = {0};
     int64_t last_seq = 0;
     int rc = db_query_number(conn, "SELECT MAX(seq) FROM audit WHERE replica_id = ?", DB_ARGS(db_number(w->v->replica_id)),
@@ -298,17 +299,17 @@ static int read_ends(struct db_conn *conn, struct walk *w, struct err *err) {
     return rc == ERR_NOT_FOUND ? 0 : err_move(err, rc, &why);
 }
 
-static int walk_part(struct db_conn *conn, struct walk *w, struct err *err) {
+static int walk_part(struct db_conn *conn, struct verify_walk *w, struct err *err) {
     int rc = read_ends(conn, w, err);
     if (!rc && !w->v->fault)
         check_ends(w);
     if (!rc && !w->v->fault)
-        rc = begin(conn, w, err);
+        rc = verify_begin(conn, w, err);
     if (!rc && !w->v->fault)
         rc = walk_pages(conn, w, err);
     w->v->after_seq = w->next ? w->next - 1 : 0;
     if (!rc && (w->v->fault || w->next > w->ends.head.seq || !w->rows))
-        finish(w);
+        verify_finish(w);
     return rc;
 }
 
@@ -322,7 +323,7 @@ struct verifying {
 };
 
 /* A replica does not bear witness for itself in its own lines. */
-static int add_noted(void *arg, const struct audit_noted *noted, struct err *err) {
+static int verify_add_noted(void *arg, const struct audit_noted *noted, struct err *err) {
     struct verifying *call = arg;
     void *items = call->noted;
     struct audit_noted *item;
@@ -341,22 +342,22 @@ static int by_seq(const void *a, const void *b) {
     return (one->seq > other->seq) - (one->seq < other->seq);
 }
 
-static void tell_head(const struct walk *w) {
+static void tell_head(const struct verify_walk *w) {
     w->v->head_seq = w->ends.head.seq;
     if (w->ends.is_head_ok)
         str_hex(w->ends.head.hash, AUDIT_HASH_BYTES, w->v->head);
 }
 
-static int verify(struct db_conn *conn, void *arg, struct err *err) {
+static int verify_chain(struct db_conn *conn, void *arg, struct err *err) {
     struct verifying *call = arg;
-    struct walk w = {.v = &call->done, .key = call->key};
+    struct verify_walk w = {.v = &call->done, .key = call->key};
     int rc;
     call->done = (struct audit_verification){
         .replica_id = call->wanted->replica_id, .after_seq = call->wanted->after_seq, .limit = call->wanted->limit};
     call->noted_count = 0;
-    rc = audit_read_noted(conn, add_noted, call, err);
+    rc = audit_read_noted(conn, verify_add_noted, call, err);
     if (!rc)
-        rc = add_noted(call, &call->own, err);
+        rc = verify_add_noted(call, &call->own, err);
     if (rc)
         return rc;
     if (call->noted_count)
@@ -386,7 +387,7 @@ int audit_store_verify(struct store *store, struct audit_verification *v, struct
     struct verifying call = {.wanted = v};
     int rc = look_at_chain(store, &call, err);
     if (!rc)
-        rc = store_read(store, verify, &call, err);
+        rc = store_read(store, verify_chain, &call, err);
     free(call.noted);
     secret_wipe(call.key, sizeof(call.key));
     if (!rc)

@@ -115,7 +115,7 @@ static int read_replica(struct db_conn *conn, struct poll *poll, struct change_p
     return 0;
 }
 
-static int load(struct db_conn *conn, void *arg, struct err *err) {
+static int change_load(struct db_conn *conn, void *arg, struct err *err) {
     struct poll *poll = arg;
     change_list_done(&poll->list);
     int rc = load_positions(conn, &poll->now, err);
@@ -126,7 +126,7 @@ static int load(struct db_conn *conn, void *arg, struct err *err) {
 
 int change_store_load(struct store *store, struct change_positions *positions, struct change_list *out, struct err *err) {
     struct poll poll = {.before = positions};
-    int rc = store_read(store, load, &poll, err);
+    int rc = store_read(store, change_load, &poll, err);
     if (rc) {
         change_positions_done(&poll.now);
         change_list_done(&poll.list);
@@ -144,7 +144,7 @@ struct prune {
     uint64_t deleted;
 };
 
-static int prune(struct store_tx *tx, void *arg, struct err *err) {
+static int change_prune(struct store_tx *tx, void *arg, struct err *err) {
     struct prune *call = arg;
     return db_run(store_tx_conn(tx), "DELETE FROM change_log WHERE created_at_ms < ? ORDER BY replica_id, seq LIMIT ?",
                   DB_ARGS(db_number(call->older_than_ms), db_number(call->limit)), &call->deleted, err);
@@ -152,7 +152,7 @@ static int prune(struct store_tx *tx, void *arg, struct err *err) {
 
 int change_store_prune(struct store *store, int64_t older_than_ms, unsigned limit, unsigned long *deleted, struct err *err) {
     struct prune call = {.older_than_ms = older_than_ms, .limit = limit};
-    int rc = store_tx(store, prune, &call, err);
+    int rc = store_tx(store, change_prune, &call, err);
     if (!rc)
         *deleted = call.deleted;
     return rc;

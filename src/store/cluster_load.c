@@ -10,7 +10,7 @@
 #include "store_tx.h"
 #include "uuid.h"
 
-#define SQL_BYTES_MAX 4096
+#define CLUSTER_SQL_BYTES_MAX 4096
 
 static void cluster_record_done(void *record) {
     cluster_done(record);
@@ -39,7 +39,7 @@ static void cluster_list_done(struct cluster_list *list) {
 
 #define CLUSTERS_AT_ONCE 500U /* the price of 100,000 nodes is then paid in small change */
 
-struct load {
+struct cluster_reading {
     const char *id; /* NULL: all */
     const struct cluster_sink *sink;
     char after[UUID_TEXT_BYTES]; /* all clusters up to this one were given */
@@ -48,7 +48,7 @@ struct load {
 };
 
 /* The cluster that this row belongs to. NULL only if the snapshot held a row without its cluster, which the foreign key forbids. */
-static struct cluster *find_owner(struct load *load, const struct db_row *row) {
+static struct cluster *find_owner(struct cluster_reading *load, const struct db_row *row) {
     const char *id = db_row_text(row, 0);
     while (load->at < load->list.count && strcmp(load->list.items[load->at].id, id) < 0)
         load->at++;
@@ -66,7 +66,7 @@ static int add_placement(const struct db_row *row, void *arg, struct err *err) {
     return rc ? rc : object_set_add(&c->placement, &ref, err);
 }
 
-static int add_label(const struct db_row *row, void *arg, struct err *err) {
+static int cluster_add_label(const struct db_row *row, void *arg, struct err *err) {
     struct cluster *c = find_owner(arg, row);
     if (!c)
         return 0;
@@ -81,7 +81,7 @@ static int add_label(const struct db_row *row, void *arg, struct err *err) {
 }
 
 /* The texts of a row, borrowed: the record gets one block of memory, not one for each of 18 texts. */
-static int add_node(const struct db_row *row, void *arg, struct err *err) {
+static int cluster_add_node(const struct db_row *row, void *arg, struct err *err) {
     struct cluster *c = find_owner(arg, row);
     struct node_observation seen = {0};
     struct node view = {0};
@@ -101,7 +101,7 @@ static int add_node(const struct db_row *row, void *arg, struct err *err) {
 }
 
 /* Runs a query for what belongs to the clusters of a list; its rows are in order of the cluster's id. */
-static int load_part(struct store_tx *tx, struct load *load, const char *sql, const char *kinds, db_row_fn *row,
+static int load_part(struct store_tx *tx, struct cluster_reading *load, const char *sql, const char *kinds, db_row_fn *row,
                      struct err *err) {
     const struct cluster *first = load->list.items, *last = first + load->list.count - 1;
     load->at = 0;
@@ -112,10 +112,10 @@ static int load_part(struct store_tx *tx, struct load *load, const char *sql, co
         err);
 }
 
-static int load_nodes(struct store_tx *tx, struct load *load, struct err *err) {
+static int load_nodes(struct store_tx *tx, struct cluster_reading *load, struct err *err) {
     char kinds[DB_COLUMNS_MAX + 1] = "t";
     _cleanup_strbuf_ struct strbuf sql;
-    strbuf_init(&sql, SQL_BYTES_MAX);
+    strbuf_init(&sql, CLUSTER_SQL_BYTES_MAX);
     strbuf_adds(&sql, "SELECT n.cluster_id, ");
     db_members_columns(node_members, "n.", &sql, kinds);
     strbuf_adds(&sql, ", ");
@@ -123,10 +123,10 @@ static int load_nodes(struct store_tx *tx, struct load *load, struct err *err) {
     strbuf_adds(&sql, " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id WHERE n.cluster_id BETWEEN ? AND ?"
                       " ORDER BY n.cluster_id, n.name");
     int rc = strbuf_check(&sql, "a statement", err);
-    return rc ? rc : load_part(tx, load, sql.data, kinds, add_node, err);
+    return rc ? rc : load_part(tx, load, sql.data, kinds, cluster_add_node, err);
 }
 
-static int load_parts(struct store_tx *tx, struct load *load, struct err *err) {
+static int load_parts(struct store_tx *tx, struct cluster_reading *load, struct err *err) {
     int rc;
     if (!load->list.count)
         return 0;
@@ -138,11 +138,12 @@ static int load_parts(struct store_tx *tx, struct load *load, struct err *err) {
         rc = load_part(tx, load,
                        "SELECT cluster_id, label_key, label_value FROM cluster_labels WHERE cluster_id BETWEEN ? AND ?"
                        " ORDER BY cluster_id, label_key",
-                       "ttt", add_label, err);
+                       "ttt", cluster_add_label, err);
     return rc ? rc : load_nodes(tx, load, err);
 }
 
-static int load_rows(struct store_tx *tx, struct load *load, const char *rest, struct db_args args, struct err *err) {
+static int cluster_read_rows(struct store_tx *tx, struct cluster_reading *load, const char *rest, struct db_args args,
+                             struct err *err) {
     struct db_records found = {0};
     int rc = db_table_query(store_tx_conn(tx), &cluster_table, rest, args, &found, err);
     load->list = (struct cluster_list){found.items, found.count};
@@ -156,7 +157,7 @@ static void fit_nodes(struct cluster *c) {
 }
 
 /* Hands the records over, each in memory of its own. */
-static int give(struct load *load, struct err *err) {
+static int give(struct cluster_reading *load, struct err *err) {
     int rc = 0;
     for (size_t i = 0; i < load->list.count && !rc; i++) {
         struct cluster *record = malloc(sizeof(*record));
@@ -183,11 +184,11 @@ static void widen_heap(void) {
         free(pieces[i]);
 }
 
-static int load_some(struct store_tx *tx, struct load *load, bool *is_end, struct err *err) {
+static int cluster_read_some(struct store_tx *tx, struct cluster_reading *load, bool *is_end, struct err *err) {
     int rc;
     widen_heap();
-    rc =
-        load_rows(tx, load, " WHERE id > ? ORDER BY id LIMIT ?", DB_ARGS(db_text(load->after), db_number(CLUSTERS_AT_ONCE)), err);
+    rc = cluster_read_rows(tx, load, " WHERE id > ? ORDER BY id LIMIT ?",
+                           DB_ARGS(db_text(load->after), db_number(CLUSTERS_AT_ONCE)), err);
     *is_end = load->list.count < CLUSTERS_AT_ONCE;
     if (!rc && load->list.count)
         (void)snprintf(load->after, sizeof(load->after), "%s", load->list.items[load->list.count - 1].id);
@@ -196,31 +197,31 @@ static int load_some(struct store_tx *tx, struct load *load, bool *is_end, struc
     return rc;
 }
 
-static int load_all(struct store_tx *tx, void *arg, struct err *err) {
-    struct load *load = arg;
+static int cluster_read_all(struct store_tx *tx, void *arg, struct err *err) {
+    struct cluster_reading *load = arg;
     bool is_end = false;
     int rc = 0;
     load->after[0] = 0;
     load->sink->begin(load->sink->arg);
     while (!rc && !is_end)
-        rc = load_some(tx, load, &is_end, err);
+        rc = cluster_read_some(tx, load, &is_end, err);
     return rc;
 }
 
 int cluster_store_each(struct store *store, const struct cluster_sink *sink, struct err *err) {
-    struct load load = {.sink = sink};
-    return store_tx_snapshot(store, load_all, &load, err);
+    struct cluster_reading load = {.sink = sink};
+    return store_tx_snapshot(store, cluster_read_all, &load, err);
 }
 
-static int load_one(struct store_tx *tx, void *arg, struct err *err) {
-    struct load *load = arg;
+static int cluster_read_one(struct store_tx *tx, void *arg, struct err *err) {
+    struct cluster_reading *load = arg;
     cluster_list_done(&load->list);
-    return load_rows(tx, load, " WHERE id = ?", DB_ARGS(db_text(load->id)), err);
+    return cluster_read_rows(tx, load, " WHERE id = ?", DB_ARGS(db_text(load->id)), err);
 }
 
 int cluster_store_load(struct store *store, const char *id, struct cluster **out, struct err *err) {
-    struct load load = {.id = id};
-    int rc = store_tx_snapshot(store, load_one, &load, err);
+    struct cluster_reading load = {.id = id};
+    int rc = store_tx_snapshot(store, cluster_read_one, &load, err);
     if (!rc && !load.list.count)
         rc = err_set(err, ERR_NOT_FOUND, "there is no such cluster");
     if (rc)

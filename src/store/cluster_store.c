@@ -12,7 +12,7 @@
 
 #define REPORTS_PER_TX 500U /* rows locked at once */
 
-struct write {
+struct cluster_write {
     const struct cluster *cluster;
     unsigned parts;
     struct cluster_writing with;
@@ -56,8 +56,8 @@ int cluster_tx_insert(struct store_tx *tx, const struct cluster *c, struct err *
     return rc ? rc : store_tx_note_change(tx, CHANGE_CLUSTER, c->id, err);
 }
 
-static int insert(struct store_tx *tx, void *arg, struct err *err) {
-    const struct write *call = arg;
+static int cluster_insert(struct store_tx *tx, void *arg, struct err *err) {
+    const struct cluster_write *call = arg;
     struct room_count count;
     int rc = cluster_tx_begin_room(tx, call->with.room, &count, err);
     rc = rc ? rc : cluster_tx_insert(tx, call->cluster, err);
@@ -66,10 +66,10 @@ static int insert(struct store_tx *tx, void *arg, struct err *err) {
 }
 
 int cluster_store_insert(struct store *store, const struct cluster *c, const struct cluster_writing *with, struct err *err) {
-    struct write call = {.cluster = c};
+    struct cluster_write call = {.cluster = c};
     if (with)
         call.with = *with;
-    return store_tx(store, insert, &call, err);
+    return store_tx(store, cluster_insert, &call, err);
 }
 
 static int replace_placement(struct db_conn *conn, const struct cluster *c, struct err *err) {
@@ -95,8 +95,8 @@ int cluster_tx_update(struct store_tx *tx, const struct cluster *c, unsigned par
     return rc ? rc : store_tx_note_change(tx, CHANGE_CLUSTER, c->id, err);
 }
 
-static int update(struct store_tx *tx, void *arg, struct err *err) {
-    const struct write *call = arg;
+static int cluster_update(struct store_tx *tx, void *arg, struct err *err) {
+    const struct cluster_write *call = arg;
     struct room_count count;
     int rc = cluster_tx_begin_room(tx, call->with.room, &count, err);
     rc = rc ? rc : cluster_tx_update(tx, call->cluster, call->parts, err);
@@ -106,31 +106,31 @@ static int update(struct store_tx *tx, void *arg, struct err *err) {
 
 int cluster_store_update(struct store *store, const struct cluster *c, unsigned parts, const struct cluster_writing *with,
                          struct err *err) {
-    struct write call = {.cluster = c, .parts = parts};
+    struct cluster_write call = {.cluster = c, .parts = parts};
     if (with)
         call.with = *with;
-    return store_tx(store, update, &call, err);
+    return store_tx(store, cluster_update, &call, err);
 }
 
-struct removal {
+struct cluster_removal {
     const char *id;
     int64_t version_no;
     const struct audit_record *audit;
 };
 
-static int note_grant(const struct db_row *row, void *arg, struct err *err) {
+static int cluster_note_grant(const struct db_row *row, void *arg, struct err *err) {
     return store_tx_note_change(arg, CHANGE_GRANT, db_row_text(row, 0), err);
 }
 
 static int remove_cluster(struct store_tx *tx, void *arg, struct err *err) {
-    const struct removal *call = arg;
+    const struct cluster_removal *call = arg;
     struct db_conn *conn = store_tx_conn(tx);
     /* the rows of the lists and the grants go with it (ON DELETE CASCADE) */
     int rc = db_query(conn,
                       &(struct db_query){.sql = "SELECT id FROM grants WHERE cluster_id = ?",
                                          .args = DB_ARGS(db_text(call->id)),
                                          .columns = "t",
-                                         .row = note_grant,
+                                         .row = cluster_note_grant,
                                          .arg = tx},
                       err);
     rc = rc ? rc : node_tx_forget_seen(conn, call->id, err);
@@ -141,7 +141,7 @@ static int remove_cluster(struct store_tx *tx, void *arg, struct err *err) {
 
 int cluster_store_delete(struct store *store, const char *id, int64_t version_no, const struct audit_record *audit,
                          struct err *err) {
-    struct removal call = {id, version_no, audit};
+    struct cluster_removal call = {id, version_no, audit};
     return store_tx(store, remove_cluster, &call, err);
 }
 

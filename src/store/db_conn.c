@@ -28,7 +28,7 @@ void db_conn_heard(struct db_conn *conn, bool has_more) {
         atomic_store_explicit(&conn->pulse->heard_ms, now_ms, memory_order_relaxed);
 }
 
-static void note_refusal(struct db_conn *conn, unsigned number) {
+static void conn_note_refusal(struct db_conn *conn, unsigned number) {
     if (!conn->pulse || db_errno_code(number) != ERR_DATABASE)
         return;
     atomic_store_explicit(&conn->pulse->refused_errno, number, memory_order_relaxed);
@@ -45,7 +45,7 @@ int db_conn_fail(struct db_conn *conn, unsigned number, const char *message, str
         atomic_store_explicit(&conn->asked_ms, 0, memory_order_relaxed);
     } else {
         db_conn_heard(conn, false);
-        note_refusal(conn, number);
+        conn_note_refusal(conn, number);
     }
     if (err && !err->code) {
         if (db_errno_code(number) == ERR_INTERNAL) /* who meets it can look it up, and say it when asking for help */
@@ -94,7 +94,7 @@ static void set_transport(MYSQL *mysql, const struct store_options *options) {
     mysql_optionsv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
 }
 
-static void set_options(MYSQL *mysql, const struct store_options *options) {
+static void conn_set_options(MYSQL *mysql, const struct store_options *options) {
     const unsigned no = 0; /* a server must not be able to ask for our files */
     mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &no);
     mysql_optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
@@ -156,7 +156,7 @@ int db_conn_open(const struct store_options *options, struct db_pulse *pulse, st
     if (!conn || !(conn->mysql = mysql_init(NULL)))
         return err_set(err, ERR_NOMEM, "out of memory");
     conn->pulse = pulse;
-    set_options(conn->mysql, options);
+    conn_set_options(conn->mysql, options);
     int rc = connect_now(conn, options, err);
     if (rc)
         return rc;

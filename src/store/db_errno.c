@@ -31,7 +31,7 @@ struct errno_row {
 #define CLUSTER "see that the node is connected with the others: SHOW STATUS LIKE 'wsrep_cluster_status'"
 #define SERVER_UP "check that the database server runs and that the address in the configuration is right"
 
-static const struct errno_row rows[] = {
+static const struct errno_row db_errno_rows[] = {
     {CR_CONNECTION_ERROR, ERR_DATABASE, LOST, AWAY, SERVER_UP},
     {CR_CONN_HOST_ERROR, ERR_DATABASE, LOST, AWAY, SERVER_UP},
     {CR_UNKNOWN_HOST, ERR_DATABASE, LOST, "the database's host name is unknown", SERVER_UP},
@@ -96,9 +96,9 @@ static const struct errno_row rows[] = {
 };
 
 static const struct errno_row *find_row(unsigned number) {
-    for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
-        if (rows[i].number == number)
-            return &rows[i];
+    for (size_t i = 0; i < ARRAY_COUNT(db_errno_rows); i++)
+        if (db_errno_rows[i].number == number)
+            return &db_errno_rows[i];
     return NULL;
 }
 

@@ -55,7 +55,7 @@ static struct db_cached *find_cached(struct db_conn *conn, const char *sql) {
     return NULL;
 }
 
-static int prepare(struct db_conn *conn, const char *sql, MYSQL_STMT **out, struct err *err) {
+static int stmt_prepare(struct db_conn *conn, const char *sql, MYSQL_STMT **out, struct err *err) {
     MYSQL_STMT *stmt = mysql_stmt_init(conn->mysql);
     if (!stmt)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -75,7 +75,7 @@ static int get_statement(struct db_conn *conn, const char *sql, MYSQL_STMT **out
         return 0;
     }
     MYSQL_STMT *stmt = NULL;
-    int rc = prepare(conn, sql, &stmt, err);
+    int rc = stmt_prepare(conn, sql, &stmt, err);
     if (rc)
         return rc;
     _cleanup_free_ char *copy = str_dup(sql);
@@ -200,7 +200,7 @@ static void bind_column(struct db_row *row, size_t i, char letter) {
     bind->buffer_length = row->rooms[i];
 }
 
-static int make_room(struct db_row *row, size_t i, size_t bytes, struct err *err) {
+static int stmt_make_room(struct db_row *row, size_t i, size_t bytes, struct err *err) {
     strbuf_reserve(&row->texts[i], bytes);
     int rc = strbuf_check(&row->texts[i], "a value in the database", err);
     if (rc)
@@ -217,7 +217,7 @@ static int init_row(struct db_row *row, const char *columns, struct err *err) {
         return err_set(err, ERR_INTERNAL, "internal error: %zu columns", row->count);
     for (size_t i = 0; i < row->count; i++) {
         strbuf_init_secret(&row->texts[i], DB_VALUE_BYTES_MAX);
-        int rc = columns[i] == 'i' ? 0 : make_room(row, i, COLUMN_FIRST_BYTES, err);
+        int rc = columns[i] == 'i' ? 0 : stmt_make_room(row, i, COLUMN_FIRST_BYTES, err);
         if (rc)
             return rc;
         bind_column(row, i, columns[i]);
@@ -241,7 +241,7 @@ static int complete_row(struct db_conn *conn, MYSQL_STMT *stmt, struct db_row *r
         if (row->binds[i].buffer_type == MYSQL_TYPE_LONGLONG || row->nulls[i])
             continue;
         if (row->lengths[i] > row->rooms[i]) {
-            int rc = make_room(row, i, row->lengths[i], err);
+            int rc = stmt_make_room(row, i, row->lengths[i], err);
             if (rc)
                 return rc;
             if (mysql_stmt_fetch_column(stmt, &row->binds[i], (unsigned)i, 0))

@@ -9,8 +9,8 @@
 
 #include "store_tx.h"
 
-#define SQL_BYTES_MAX 4096
-#define ARGS_MAX (DB_COLUMNS_MAX + 8)
+#define TABLE_SQL_BYTES_MAX 4096
+#define TABLE_ARGS_MAX (DB_COLUMNS_MAX + 8)
 
 /* The one member with this flag; a table that is written has it. */
 static const struct member *find_flagged(const struct db_table *table, unsigned flag) {
@@ -22,7 +22,7 @@ static const struct member *find_flagged(const struct db_table *table, unsigned 
     return m;
 }
 
-static bool is_text(const struct member *m) {
+static bool table_is_text(const struct member *m) {
     return m->kind == MEMBER_TEXT || m->kind == MEMBER_CHARS || m->words;
 }
 
@@ -50,7 +50,7 @@ void db_members_columns(const struct member *members, const char *prefix, struct
             continue;
         assert(count < DB_COLUMNS_MAX);
         strbuf_addf(sql, "%s%s%s", comma, prefix, m->column);
-        kinds[count++] = is_text(m) ? 't' : 'i';
+        kinds[count++] = table_is_text(m) ? 't' : 'i';
         comma = ", ";
     }
     kinds[count] = '\0';
@@ -72,7 +72,7 @@ int db_members_read(const struct db_row *row, size_t *at, const struct db_table 
         if (!m->column)
             continue;
         const size_t column = (*at)++;
-        const char *text = is_text(m) ? db_row_text(row, column) : NULL;
+        const char *text = table_is_text(m) ? db_row_text(row, column) : NULL;
         if (m->kind == MEMBER_CHARS)
             db_row_copy(row, column, member_chars_at(m, record), m->bytes);
         else if (m->words && m->kind == MEMBER_UNSIGNED)
@@ -105,7 +105,7 @@ static int run_query(struct db_conn *conn, void *arg, struct err *err) {
     const struct db_table *table = query->table;
     char kinds[DB_COLUMNS_MAX + 1] = "";
     _cleanup_strbuf_ struct strbuf sql;
-    strbuf_init(&sql, SQL_BYTES_MAX);
+    strbuf_init(&sql, TABLE_SQL_BYTES_MAX);
     strbuf_adds(&sql, "SELECT ");
     db_members_columns(table->members, "", &sql, kinds);
     strbuf_addf(&sql, "%s FROM %s%s", table->more ? table->more : "", table->name, query->rest);
@@ -153,18 +153,18 @@ int db_table_load(struct store *store, const struct db_table *table, const char 
 /* -- writing --------------------------------------------------------------------------------------------------------------- */
 
 struct values {
-    struct db_arg items[ARGS_MAX];
+    struct db_arg items[TABLE_ARGS_MAX];
     size_t count;
 };
 
 static void add_value(struct values *values, struct db_arg value) {
-    assert(values->count < ARGS_MAX);
+    assert(values->count < TABLE_ARGS_MAX);
     values->items[values->count++] = value;
 }
 
-static struct db_arg value_of(const struct member *m, const void *record) {
-    const char *text = is_text(m) ? member_text(m, record) : NULL;
-    if (!is_text(m))
+static struct db_arg table_value_of(const struct member *m, const void *record) {
+    const char *text = table_is_text(m) ? member_text(m, record) : NULL;
+    if (!table_is_text(m))
         return db_number(member_number(m, record));
     if (m->flags & MEMBER_ZERO_NULL && !member_number(m, record))
         return db_text(NULL);
@@ -184,7 +184,7 @@ int db_table_insert(struct db_conn *conn, const struct db_table *table, const vo
     char kinds[DB_COLUMNS_MAX + 1] = "";
     _cleanup_strbuf_ struct strbuf sql;
     const char *comma = "";
-    strbuf_init(&sql, SQL_BYTES_MAX);
+    strbuf_init(&sql, TABLE_SQL_BYTES_MAX);
     strbuf_addf(&sql, "INSERT INTO %s (", table->name);
     db_members_columns(table->members, "", &sql, kinds);
     for (size_t i = 0; i < more.count; i++)
@@ -200,7 +200,7 @@ int db_table_insert(struct db_conn *conn, const struct db_table *table, const vo
             continue;
         }
         add_mark(m, &sql);
-        add_value(&values, value_of(m, record));
+        add_value(&values, table_value_of(m, record));
     }
     for (size_t i = 0; i < more.count; i++) {
         strbuf_adds(&sql, ", ?");
@@ -215,7 +215,7 @@ int db_table_insert(struct db_conn *conn, const struct db_table *table, const vo
 static int explain_miss(struct db_conn *conn, const struct db_table *table, const char *key, struct err *err) {
     _cleanup_strbuf_ struct strbuf sql;
     int64_t count = 0;
-    strbuf_init(&sql, SQL_BYTES_MAX);
+    strbuf_init(&sql, TABLE_SQL_BYTES_MAX);
     strbuf_addf(&sql, "SELECT COUNT(*) FROM %s WHERE %s = ?", table->name, find_flagged(table, MEMBER_KEY)->column);
     int rc = strbuf_check(&sql, "a statement", err);
     rc = rc ? rc : db_query_number(conn, sql.data, DB_ARGS(db_text(key)), &count, err);
@@ -233,22 +233,22 @@ int db_table_update(struct db_conn *conn, const struct db_table *table, const vo
     struct values values = {.count = 0};
     _cleanup_strbuf_ struct strbuf sql;
     uint64_t met = 0;
-    strbuf_init(&sql, SQL_BYTES_MAX);
+    strbuf_init(&sql, TABLE_SQL_BYTES_MAX);
     strbuf_addf(&sql, "UPDATE %s SET %s = %s + 1", table->name, version->column, version->column);
     for (const struct member *m = table->members; m->name; m++) {
         if (!m->column || m->flags & (MEMBER_KEY | MEMBER_FIXED | MEMBER_VERSION))
             continue;
         strbuf_addf(&sql, ", %s = ", m->column);
         add_mark(m, &sql);
-        add_value(&values, value_of(m, record));
+        add_value(&values, table_value_of(m, record));
     }
     for (size_t i = 0; i < more.count; i++) {
         strbuf_addf(&sql, ", %s = %s", more.items[i].column, more.items[i].mark ? more.items[i].mark : "?");
         add_value(&values, more.items[i].value);
     }
     strbuf_addf(&sql, " WHERE %s = ? AND %s = ?", key->column, version->column);
-    add_value(&values, value_of(key, record));
-    add_value(&values, value_of(version, record));
+    add_value(&values, table_value_of(key, record));
+    add_value(&values, table_value_of(version, record));
     int rc = strbuf_check(&sql, "a statement", err);
     rc = rc ? rc : db_run(conn, sql.data, (struct db_args){values.items, values.count}, &met, err);
     return rc || met ? rc : explain_miss(conn, table, member_text(key, record), err);
@@ -257,7 +257,7 @@ int db_table_update(struct db_conn *conn, const struct db_table *table, const vo
 int db_table_delete(struct db_conn *conn, const struct db_table *table, const char *key, int64_t version_no, struct err *err) {
     _cleanup_strbuf_ struct strbuf sql;
     uint64_t met = 0;
-    strbuf_init(&sql, SQL_BYTES_MAX);
+    strbuf_init(&sql, TABLE_SQL_BYTES_MAX);
     strbuf_addf(&sql, "DELETE FROM %s WHERE %s = ? AND ? IN (0, %s)", table->name, find_flagged(table, MEMBER_KEY)->column,
                 find_flagged(table, MEMBER_VERSION)->column);
     int rc = strbuf_check(&sql, "a statement", err);

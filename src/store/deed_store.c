@@ -15,12 +15,12 @@
 
 /* -- begin and end ------------------------------------------------------------------------------------------------------------ */
 
-struct begin {
+struct deed_begin {
     const char *id;
     const struct audit_record *record;
 };
 
-static int insert_row(struct store_tx *tx, const struct begin *begin, struct err *err) {
+static int deed_insert_row(struct store_tx *tx, const struct deed_begin *begin, struct err *err) {
     const struct audit_texts texts = audit_texts_of(&begin->record->event);
     const struct db_arg *t = texts.items;
     return db_run(
@@ -33,25 +33,25 @@ static int insert_row(struct store_tx *tx, const struct begin *begin, struct err
         NULL, err);
 }
 
-static int begin_deed(struct store_tx *tx, void *arg, struct err *err) {
-    const struct begin *begin = arg;
-    int rc = insert_row(tx, begin, err);
+static int deed_begin(struct store_tx *tx, void *arg, struct err *err) {
+    const struct deed_begin *begin = arg;
+    int rc = deed_insert_row(tx, begin, err);
     return rc ? rc : audit_tx_append(tx, begin->record, 1, err);
 }
 
 int deed_store_begin(struct store *store, const char *id, const struct audit_record *record, struct err *err) {
     struct audit_record line = *record;
-    struct begin begin = {id, &line};
+    struct deed_begin begin = {id, &line};
     line.event.result = DEED_PENDING;
-    return store_tx(store, begin_deed, &begin, err);
+    return store_tx(store, deed_begin, &begin, err);
 }
 
-static int remove_row(struct store_tx *tx, const char *id, uint64_t *met, struct err *err) {
+static int deed_remove_row(struct store_tx *tx, const char *id, uint64_t *met, struct err *err) {
     return db_run(store_tx_conn(tx), "DELETE FROM audit_deeds WHERE id = ?", DB_ARGS(db_text(id)), met, err);
 }
 
 int deed_tx_end(struct store_tx *tx, const struct deed_end *end, struct err *err) {
-    int rc = end ? remove_row(tx, end->id, NULL, err) : 0;
+    int rc = end ? deed_remove_row(tx, end->id, NULL, err) : 0;
     return rc || !end ? rc : audit_tx_append(tx, end->record, 1, err);
 }
 
@@ -66,20 +66,20 @@ int deed_store_end(struct store *store, const struct deed_end *end, struct err *
 
 /* -- an open one ---------------------------------------------------------------------------------------------------------------- */
 
-struct search {
+struct deed_search {
     const struct audit_event *like;
     unsigned replica_id;
     char *id;
 };
 
-static int take_id(const struct db_row *row, void *arg, struct err *err) {
+static int deed_take_id(const struct db_row *row, void *arg, struct err *err) {
     (void)err;
     db_row_copy(row, 0, arg, UUID_TEXT_BYTES);
     return 0;
 }
 
-static int find(struct db_conn *conn, void *arg, struct err *err) {
-    const struct search *search = arg;
+static int deed_find(struct db_conn *conn, void *arg, struct err *err) {
+    const struct deed_search *search = arg;
     const struct audit_event *like = search->like;
     search->id[0] = '\0';
     return db_query(conn,
@@ -88,14 +88,14 @@ static int find(struct db_conn *conn, void *arg, struct err *err) {
                                        .args = DB_ARGS(db_number(search->replica_id), db_text(like->action),
                                                        db_text(like->source), db_text(like->object_id)),
                                        .columns = "t",
-                                       .row = take_id,
+                                       .row = deed_take_id,
                                        .arg = search->id},
                     err);
 }
 
 int deed_store_find(struct store *store, const struct audit_event *like, char id[UUID_TEXT_BYTES], struct err *err) {
-    struct search search = {like, store_get_replica(store), id};
-    return store_read(store, find, &search, err);
+    struct deed_search search = {like, store_get_replica(store), id};
+    return store_read(store, deed_find, &search, err);
 }
 
 /* -- those that nobody works on --------------------------------------------------------------------------------------------------- */
@@ -167,7 +167,7 @@ static int list_left(struct db_conn *conn, void *arg, struct err *err) {
 static int close_one(struct store_tx *tx, void *arg, struct err *err) {
     const struct deed_end *end = arg;
     uint64_t met = 0;
-    int rc = remove_row(tx, end->id, &met, err);
+    int rc = deed_remove_row(tx, end->id, &met, err);
     return rc || !met ? rc : audit_tx_append(tx, end->record, 1, err);
 }
 

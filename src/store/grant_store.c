@@ -10,9 +10,10 @@
 #include "object_ref.h"
 #include "store_tx.h"
 
-#define ORDER " ORDER BY principal_id, object_kind, object_id"
+#define GRANT_ORDER " ORDER BY principal_id, object_kind, object_id"
 
-static const struct db_table table = {.name = "grants", .noun = "grant", .members = grant_members, .bytes = sizeof(struct grant)};
+static const struct db_table grant_table = {
+    .name = "grants", .noun = "grant", .members = grant_members, .bytes = sizeof(struct grant)};
 
 void grant_list_done(struct grant_list *list) {
     if (!list)
@@ -23,40 +24,40 @@ void grant_list_done(struct grant_list *list) {
     *list = (struct grant_list){0};
 }
 
-static int list(struct store *store, const char *rest, struct db_args args, struct grant_list *out, struct err *err) {
+static int grant_list_rows(struct store *store, const char *rest, struct db_args args, struct grant_list *out, struct err *err) {
     struct db_records found;
-    int rc = db_table_list(store, &table, rest, args, &found, err);
+    int rc = db_table_list(store, &grant_table, rest, args, &found, err);
     if (!rc)
         *out = (struct grant_list){found.items, found.count};
     return rc;
 }
 
 int grant_store_list(struct store *store, struct grant_list *out, struct err *err) {
-    return list(store, ORDER, DB_ARGS_NONE, out, err);
+    return grant_list_rows(store, GRANT_ORDER, DB_ARGS_NONE, out, err);
 }
 
 int grant_store_load(struct store *store, const char *id, struct grant *out, struct err *err) {
     _cleanup_free_ void *found = NULL;
-    int rc = db_table_load(store, &table, " WHERE id = ?", DB_ARGS(db_text(id)), &found, err);
+    int rc = db_table_load(store, &grant_table, " WHERE id = ?", DB_ARGS(db_text(id)), &found, err);
     if (!rc)
         memcpy(out, found, sizeof(*out));
     return rc;
 }
 
-struct write {
+struct grant_write {
     const struct grant *grant;
     struct object_ref ref; /* for a vSphere cluster */
     int64_t now_ms;
     const struct audit_record *audit;
 };
 
-static int insert(struct store_tx *tx, void *arg, struct err *err) {
-    const struct write *call = arg;
+static int grant_insert(struct store_tx *tx, void *arg, struct err *err) {
+    const struct grant_write *call = arg;
     const struct grant *g = call->grant;
     const bool is_vsphere = g->object == GRANT_VSPHERE_CLUSTER;
     struct grant row = *g;
     row.created_at_ms = call->now_ms;
-    int rc = db_table_insert(store_tx_conn(tx), &table, &row,
+    int rc = db_table_insert(store_tx_conn(tx), &grant_table, &row,
                              DB_MORE({"cluster_id", db_text(g->object == GRANT_CLUSTER ? g->object_id : NULL), NULL},
                                      {"vcenter_id", db_text(is_vsphere ? call->ref.vcenter_id : NULL), NULL},
                                      {"moref", db_text(is_vsphere ? call->ref.moref : NULL), NULL},
@@ -70,18 +71,18 @@ static int insert(struct store_tx *tx, void *arg, struct err *err) {
 
 int grant_store_insert(struct store *store, const struct grant *g, int64_t now_ms, const struct audit_record *audit,
                        struct err *err) {
-    struct write call = {.grant = g, .now_ms = now_ms, .audit = audit};
+    struct grant_write call = {.grant = g, .now_ms = now_ms, .audit = audit};
     int rc = g->object == GRANT_VSPHERE_CLUSTER ? grant_vsphere_ref(g->object_id, &call.ref, err) : 0;
-    return rc ? rc : store_tx(store, insert, &call, err);
+    return rc ? rc : store_tx(store, grant_insert, &call, err);
 }
 
-struct removal {
+struct grant_removal {
     const char *id;
     const struct audit_record *audit;
 };
 
 static int remove_grant(struct store_tx *tx, void *arg, struct err *err) {
-    const struct removal *call = arg;
+    const struct grant_removal *call = arg;
     int rc = db_run_one(store_tx_conn(tx), "DELETE FROM grants WHERE id = ?", DB_ARGS(db_text(call->id)),
                         "there is no such grant", err);
     rc = rc ? rc : store_tx_note_change(tx, CHANGE_GRANT, call->id, err);
@@ -89,6 +90,6 @@ static int remove_grant(struct store_tx *tx, void *arg, struct err *err) {
 }
 
 int grant_store_delete(struct store *store, const char *id, const struct audit_record *audit, struct err *err) {
-    struct removal call = {id, audit};
+    struct grant_removal call = {id, audit};
     return store_tx(store, remove_grant, &call, err);
 }

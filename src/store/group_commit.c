@@ -27,7 +27,7 @@ void group_commit_free(struct group_commit *group) {
     free(group);
 }
 
-static void append(struct group_commit *group, struct group_entry *entry) {
+static void group_append(struct group_commit *group, struct group_entry *entry) {
     entry->next = NULL;
     if (group->last)
         group->last->next = entry;
@@ -58,7 +58,7 @@ struct group_lead {
 };
 
 /* Under the lock. */
-static void pass(struct group_lead *lead) {
+static void group_pass(struct group_lead *lead) {
     struct group_commit *group = lead->group;
     if (lead->has_passed)
         return;
@@ -70,7 +70,7 @@ static void pass(struct group_lead *lead) {
 
 void group_commit_pass(struct group_lead *lead) {
     (void)pthread_mutex_lock(&lead->group->lock);
-    pass(lead);
+    group_pass(lead);
     (void)pthread_mutex_unlock(&lead->group->lock);
 }
 
@@ -82,7 +82,7 @@ static void lead_turn(struct group_commit *group, group_write_fn *fn, void *arg)
     (void)pthread_mutex_unlock(&group->lock);
     fn(arg, &lead, batch, count);
     (void)pthread_mutex_lock(&group->lock);
-    pass(&lead);
+    group_pass(&lead);
     for (size_t i = 0; i < count; i++)
         turn(batch[i], GROUP_DONE);
 }
@@ -90,7 +90,7 @@ static void lead_turn(struct group_commit *group, group_write_fn *fn, void *arg)
 void group_commit_run(struct group_commit *group, struct group_entry *entry, group_write_fn *fn, void *arg) {
     (void)pthread_cond_init(&entry->turned, NULL);
     (void)pthread_mutex_lock(&group->lock);
-    append(group, entry);
+    group_append(group, entry);
     entry->turn = group->has_leader ? GROUP_WAITS : GROUP_LEADS;
     group->has_leader = true;
     while (entry->turn == GROUP_WAITS)

@@ -10,9 +10,9 @@
 #include "store_tx.h"
 #include "str.h"
 
-#define ORDER " ORDER BY name, id"
+#define HX_ORDER " ORDER BY name, id"
 
-static const struct db_table table = {
+static const struct db_table hx_table = {
     .name = "hx_clusters", .noun = "HX cluster", .members = hx_cluster_members, .bytes = sizeof(struct hx_cluster)};
 
 void hx_cluster_list_done(struct hx_cluster_list *list) {
@@ -26,7 +26,7 @@ void hx_cluster_list_done(struct hx_cluster_list *list) {
 
 int platform_store_list_hx(struct store *store, const char *vcenter_id, struct hx_cluster_list *out, struct err *err) {
     struct db_records found;
-    int rc = db_table_list(store, &table, vcenter_id ? " WHERE vcenter_id = ?" ORDER : ORDER,
+    int rc = db_table_list(store, &hx_table, vcenter_id ? " WHERE vcenter_id = ?" HX_ORDER : HX_ORDER,
                            vcenter_id ? DB_ARGS(db_text(vcenter_id)) : DB_ARGS_NONE, &found, err);
     if (!rc)
         *out = (struct hx_cluster_list){found.items, found.count};
@@ -35,13 +35,13 @@ int platform_store_list_hx(struct store *store, const char *vcenter_id, struct h
 
 int platform_store_load_hx(struct store *store, const char *id, struct hx_cluster **out, struct err *err) {
     void *found;
-    int rc = db_table_load(store, &table, " WHERE id = ?", DB_ARGS(db_text(id)), &found, err);
+    int rc = db_table_load(store, &hx_table, " WHERE id = ?", DB_ARGS(db_text(id)), &found, err);
     if (!rc)
         *out = found;
     return rc;
 }
 
-struct save {
+struct hx_save {
     const struct platform_seen *seen;
     const struct hx_cluster *items;
     size_t count;
@@ -49,26 +49,26 @@ struct save {
     unsigned changed;
 };
 
-static const struct hx_cluster *find_stored(const struct save *call, const struct object_ref *ref) {
+static const struct hx_cluster *find_stored(const struct hx_save *call, const struct object_ref *ref) {
     for (size_t i = 0; i < call->before.count; i++)
         if (object_ref_eq(&call->before.items[i].vsphere_cluster, ref))
             return &call->before.items[i];
     return NULL;
 }
 
-static bool is_seen(const struct save *call, const struct object_ref *ref) {
+static bool hx_is_seen(const struct hx_save *call, const struct object_ref *ref) {
     for (size_t i = 0; i < call->count; i++)
         if (object_ref_eq(&call->items[i].vsphere_cluster, ref))
             return true;
     return false;
 }
 
-static int insert(struct store_tx *tx, struct save *call, const struct hx_cluster *hx, struct err *err) {
+static int hx_insert(struct store_tx *tx, struct hx_save *call, const struct hx_cluster *hx, struct err *err) {
     call->changed++;
     struct hx_cluster row = *hx;
     row.is_gone = false;
     row.seen_at_ms = call->seen->now_ms;
-    int rc = db_table_insert(store_tx_conn(tx), &table, &row, DB_MORE_NONE, err);
+    int rc = db_table_insert(store_tx_conn(tx), &hx_table, &row, DB_MORE_NONE, err);
     return rc ? rc : store_tx_note_change(tx, CHANGE_HX_CLUSTER, hx->id, err);
 }
 
@@ -77,15 +77,15 @@ static const char *merged_name(const struct hx_cluster *stored, const struct hx_
     return stored->is_name_set && !hx->is_name_set ? stored->name : hx->name;
 }
 
-static bool is_same(const struct hx_cluster *stored, const struct hx_cluster *hx) {
+static bool hx_is_same(const struct hx_cluster *stored, const struct hx_cluster *hx) {
     return !stored->is_gone && str_eq(stored->name, merged_name(stored, hx)) && stored->is_name_set >= hx->is_name_set &&
            (!hx->hx_uuid || str_eq(stored->hx_uuid, hx->hx_uuid)) &&
            (!hx->extension_key || str_eq(stored->extension_key, hx->extension_key));
 }
 
-static int refresh(struct store_tx *tx, struct save *call, const struct hx_cluster *stored, const struct hx_cluster *hx,
+static int refresh(struct store_tx *tx, struct hx_save *call, const struct hx_cluster *stored, const struct hx_cluster *hx,
                    struct err *err) {
-    if (is_same(stored, hx))
+    if (hx_is_same(stored, hx))
         return 0;
     call->changed++;
     int rc = db_run(
@@ -98,8 +98,8 @@ static int refresh(struct store_tx *tx, struct save *call, const struct hx_clust
     return rc ? rc : store_tx_note_change(tx, CHANGE_HX_CLUSTER, stored->id, err);
 }
 
-static int mark_gone(struct store_tx *tx, struct save *call, const struct hx_cluster *stored, struct err *err) {
-    if (stored->is_gone || is_seen(call, &stored->vsphere_cluster))
+static int hx_mark_gone(struct store_tx *tx, struct hx_save *call, const struct hx_cluster *stored, struct err *err) {
+    if (stored->is_gone || hx_is_seen(call, &stored->vsphere_cluster))
         return 0;
     call->changed++;
     int rc = db_run(store_tx_conn(tx), "UPDATE hx_clusters SET is_gone = 1, version_no = version_no + 1 WHERE id = ?",
@@ -108,60 +108,60 @@ static int mark_gone(struct store_tx *tx, struct save *call, const struct hx_clu
 }
 
 /* Seen again without any change: nothing that others would have to read anew. */
-static int touch(struct store_tx *tx, const struct platform_seen *seen, struct err *err) {
+static int hx_touch(struct store_tx *tx, const struct platform_seen *seen, struct err *err) {
     return db_run(store_tx_conn(tx), "UPDATE hx_clusters SET seen_at_ms = ? WHERE vcenter_id = ? AND is_gone = 0",
                   DB_ARGS(db_number(seen->now_ms), db_text(seen->vcenter_id)), NULL, err);
 }
 
-static int save(struct store_tx *tx, void *arg, struct err *err) {
-    struct save *call = arg;
+static int hx_save(struct store_tx *tx, void *arg, struct err *err) {
+    struct hx_save *call = arg;
     call->changed = 0;
     hx_cluster_list_done(&call->before);
     struct db_records before = {0};
     int rc = platform_tx_begin(tx, call->seen, err);
     if (!rc)
-        rc = db_table_query(store_tx_conn(tx), &table, " WHERE vcenter_id = ?" ORDER, DB_ARGS(db_text(call->seen->vcenter_id)),
-                            &before, err);
+        rc = db_table_query(store_tx_conn(tx), &hx_table, " WHERE vcenter_id = ?" HX_ORDER,
+                            DB_ARGS(db_text(call->seen->vcenter_id)), &before, err);
     call->before = (struct hx_cluster_list){before.items, before.count};
     for (size_t i = 0; i < call->count && !rc; i++) {
         const struct hx_cluster *stored = find_stored(call, &call->items[i].vsphere_cluster);
-        rc = stored ? refresh(tx, call, stored, &call->items[i], err) : insert(tx, call, &call->items[i], err);
+        rc = stored ? refresh(tx, call, stored, &call->items[i], err) : hx_insert(tx, call, &call->items[i], err);
     }
     for (size_t i = 0; call->seen->is_complete && i < call->before.count && !rc; i++)
-        rc = mark_gone(tx, call, &call->before.items[i], err);
-    return rc || !call->seen->is_complete ? rc : touch(tx, call->seen, err);
+        rc = hx_mark_gone(tx, call, &call->before.items[i], err);
+    return rc || !call->seen->is_complete ? rc : hx_touch(tx, call->seen, err);
 }
 
 int platform_store_save_hx(struct store *store, const struct platform_seen *seen, const struct hx_cluster *items, size_t count,
                            unsigned *changed, struct err *err) {
-    struct save call = {.seen = seen, .items = items, .count = count};
+    struct hx_save call = {.seen = seen, .items = items, .count = count};
     for (size_t i = 0; i < count; i++)
         if (!str_eq(items[i].vsphere_cluster.vcenter_id, seen->vcenter_id))
             return err_set(err, ERR_INVALID, "an HX cluster of another vCenter");
-    int rc = store_tx(store, save, &call, err);
+    int rc = store_tx(store, hx_save, &call, err);
     hx_cluster_list_done(&call.before);
     if (!rc)
         *changed = call.changed;
     return rc;
 }
 
-struct update {
+struct hx_update {
     const struct hx_cluster *hx;
     const struct audit_record *audit;
 };
 
-static int update(struct store_tx *tx, void *arg, struct err *err) {
-    const struct update *call = arg;
+static int hx_update(struct store_tx *tx, void *arg, struct err *err) {
+    const struct hx_update *call = arg;
     const struct hx_cluster *hx = call->hx;
-    int rc = db_table_update(store_tx_conn(tx), &table, hx, DB_MORE_NONE, err);
+    int rc = db_table_update(store_tx_conn(tx), &hx_table, hx, DB_MORE_NONE, err);
     rc = rc ? rc : store_tx_note_change(tx, CHANGE_HX_CLUSTER, hx->id, err);
     return rc ? rc : audit_tx_append(tx, call->audit, 1, err);
 }
 
 int platform_store_update_hx(struct store *store, const struct hx_cluster *hx, const struct audit_record *audit,
                              int64_t *version_no, struct err *err) {
-    struct update call = {hx, audit};
-    int rc = store_tx(store, update, &call, err);
+    struct hx_update call = {hx, audit};
+    int rc = store_tx(store, hx_update, &call, err);
     if (!rc)
         *version_no = hx->version_no + 1;
     return rc;

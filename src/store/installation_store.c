@@ -14,7 +14,7 @@ static int read_uuid(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-static int load(struct store_tx *tx, void *arg, struct err *err) {
+static int installation_load(struct store_tx *tx, void *arg, struct err *err) {
     char made[UUID_TEXT_BYTES];
     struct db_conn *conn = store_tx_conn(tx);
     uuid_new(made);
@@ -31,7 +31,7 @@ static int load(struct store_tx *tx, void *arg, struct err *err) {
 
 int installation_store_load(struct store *store, char uuid[UUID_TEXT_BYTES], struct err *err) {
     char read[UUID_TEXT_BYTES] = "";
-    int rc = store_tx(store, load, read, err);
+    int rc = store_tx(store, installation_load, read, err);
     if (!rc)
         memcpy(uuid, read, sizeof(read));
     return rc;

@@ -51,7 +51,7 @@ void signing_key_list_done(struct signing_key_list *list) {
     *list = (struct signing_key_list){0};
 }
 
-static int add_key(const struct db_row *row, void *arg, struct err *err) {
+static int signing_key_add(const struct db_row *row, void *arg, struct err *err) {
     struct signing_key_list *list = arg;
     void *items = list->items;
     struct signing_key *k = db_list_add(&items, &list->count, sizeof(*k));
@@ -69,18 +69,18 @@ static int add_key(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-static int list_all(struct db_conn *conn, void *arg, struct err *err) {
+static int signing_key_list_all(struct db_conn *conn, void *arg, struct err *err) {
     signing_key_list_done(arg);
     return db_query(
         conn,
         &(struct db_query){
-            .sql = SELECT_KEYS " ORDER BY created_at_ms DESC, kid", .columns = KEY_COLUMNS, .row = add_key, .arg = arg},
+            .sql = SELECT_KEYS " ORDER BY created_at_ms DESC, kid", .columns = KEY_COLUMNS, .row = signing_key_add, .arg = arg},
         err);
 }
 
 int key_store_list(struct store *store, struct signing_key_list *out, struct err *err) {
     struct signing_key_list list = {0};
-    int rc = store_read(store, list_all, &list, err);
+    int rc = store_read(store, signing_key_list_all, &list, err);
     if (rc)
         signing_key_list_done(&list);
     else
@@ -88,7 +88,7 @@ int key_store_list(struct store *store, struct signing_key_list *out, struct err
     return rc;
 }
 
-static int insert(struct store_tx *tx, void *arg, struct err *err) {
+static int signing_key_insert(struct store_tx *tx, void *arg, struct err *err) {
     const struct signing_key *k = arg;
     int rc = db_run(store_tx_conn(tx),
                     "INSERT INTO signing_keys (kid, public_jwk, sealed, state, created_at_ms, not_after_ms, signs_from_ms)"
@@ -104,7 +104,7 @@ static int insert(struct store_tx *tx, void *arg, struct err *err) {
 /* Whoever holds the lock "signing_keys" reads and changes alone. */
 static int list_locked(struct store_tx *tx, struct signing_key_list *out, struct err *err) {
     int rc = store_tx_lock(tx, "signing_keys", err);
-    return rc ? rc : list_all(store_tx_conn(tx), out, err);
+    return rc ? rc : signing_key_list_all(store_tx_conn(tx), out, err);
 }
 
 static const struct signing_key *find_state(const struct signing_key_list *list, enum signing_key_state state) {
@@ -122,7 +122,7 @@ static int insert_first(struct store_tx *tx, void *arg, struct err *err) {
     if (!rc && find_state(&list, SIGNING_KEY_ACTIVE))
         rc = err_set(err, ERR_EXISTS, "there is an active signing key already");
     signing_key_list_done(&list);
-    return rc ? rc : insert(tx, &first, err);
+    return rc ? rc : signing_key_insert(tx, &first, err);
 }
 
 int key_store_insert_first(struct store *store, const struct signing_key *k, struct err *err) {
@@ -144,14 +144,14 @@ static int start_by(struct store_tx *tx, const char *kid, int64_t from_ms, struc
     return rc ? rc : store_tx_note_change(tx, CHANGE_SIGNING_KEY, kid, err);
 }
 
-struct begin {
+struct signing_key_begin {
     struct signing_key next;
     int64_t active_until_ms;
     struct signing_key_begun begun;
 };
 
 static int begin_rotation(struct store_tx *tx, void *arg, struct err *err) {
-    struct begin *call = arg;
+    struct signing_key_begin *call = arg;
     struct signing_key_list list = {0};
     int rc = list_locked(tx, &list, err);
     const struct signing_key *next = find_state(&list, SIGNING_KEY_NEXT), *active = find_state(&list, SIGNING_KEY_ACTIVE);
@@ -162,7 +162,7 @@ static int begin_rotation(struct store_tx *tx, void *arg, struct err *err) {
         rc = err_remedy(err, "wait until old ones have ended: kaasctl key list");
     }
     if (!rc)
-        rc = next ? start_by(tx, next->kid, call->next.signs_from_ms, err) : insert(tx, &call->next, err);
+        rc = next ? start_by(tx, next->kid, call->next.signs_from_ms, err) : signing_key_insert(tx, &call->next, err);
     if (!rc && active && call->active_until_ms)
         rc = end_by(tx, active->kid, call->active_until_ms, err);
     signing_key_list_done(&list);
@@ -171,7 +171,7 @@ static int begin_rotation(struct store_tx *tx, void *arg, struct err *err) {
 
 int key_store_begin_rotation(struct store *store, const struct signing_key_rotation *rotation, struct signing_key_begun *out,
                              struct err *err) {
-    struct begin call = {.next = *rotation->next, .active_until_ms = rotation->active_until_ms};
+    struct signing_key_begin call = {.next = *rotation->next, .active_until_ms = rotation->active_until_ms};
     int rc;
     call.next.state = SIGNING_KEY_NEXT;
     rc = store_tx(store, begin_rotation, &call, err);
@@ -180,14 +180,14 @@ int key_store_begin_rotation(struct store *store, const struct signing_key_rotat
     return rc;
 }
 
-static int retire(struct store_tx *tx, const struct signing_key *old, const struct signing_key_activation *call,
-                  struct err *err) {
+static int signing_key_retire(struct store_tx *tx, const struct signing_key *old, const struct signing_key_activation *call,
+                              struct err *err) {
     int rc = db_run(store_tx_conn(tx), "UPDATE signing_keys SET state = 'retired' WHERE kid = ?", DB_ARGS(db_text(old->kid)),
                     NULL, err);
     return rc ? rc : end_by(tx, old->kid, call->old_until_ms, err);
 }
 
-static int make_active(struct store_tx *tx, const struct signing_key_activation *call, struct err *err) {
+static int signing_key_make_active(struct store_tx *tx, const struct signing_key_activation *call, struct err *err) {
     int rc = db_run(store_tx_conn(tx), "UPDATE signing_keys SET state = 'active', signs_from_ms = ? WHERE kid = ?",
                     DB_ARGS(db_number(call->now_ms), db_text(call->kid)), NULL, err);
     return rc ? rc : store_tx_note_change(tx, CHANGE_SIGNING_KEY, call->kid, err);
@@ -207,8 +207,8 @@ static int activate_in(struct store_tx *tx, const struct signing_key_list *list,
     if (wanted->state == SIGNING_KEY_RETIRED)
         return err_set(err, ERR_CONFLICT, "this signing key is retired");
     if (old)
-        rc = retire(tx, old, call, err);
-    return rc ? rc : make_active(tx, call, err);
+        rc = signing_key_retire(tx, old, call, err);
+    return rc ? rc : signing_key_make_active(tx, call, err);
 }
 
 static int activate(struct store_tx *tx, void *arg, struct err *err) {
@@ -225,7 +225,7 @@ int key_store_activate(struct store *store, const struct signing_key_activation 
     return store_tx(store, activate, &borrowed, err);
 }
 
-struct purge {
+struct signing_key_purge {
     int64_t now_ms;
     unsigned deleted;
 };
@@ -235,8 +235,8 @@ static int delete_one(struct store_tx *tx, const char *kid, struct err *err) {
     return rc ? rc : store_tx_note_change(tx, CHANGE_SIGNING_KEY, kid, err);
 }
 
-static int purge(struct store_tx *tx, void *arg, struct err *err) {
-    struct purge *call = arg;
+static int signing_key_purge(struct store_tx *tx, void *arg, struct err *err) {
+    struct signing_key_purge *call = arg;
     struct signing_key_list list = {0};
     int rc = list_locked(tx, &list, err);
     call->deleted = 0;
@@ -251,8 +251,8 @@ static int purge(struct store_tx *tx, void *arg, struct err *err) {
 }
 
 int key_store_purge(struct store *store, int64_t now_ms, unsigned *deleted, struct err *err) {
-    struct purge call = {.now_ms = now_ms};
-    int rc = store_tx(store, purge, &call, err);
+    struct signing_key_purge call = {.now_ms = now_ms};
+    int rc = store_tx(store, signing_key_purge, &call, err);
     if (!rc)
         *deleted = call.deleted;
     return rc;

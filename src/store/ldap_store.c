@@ -31,7 +31,7 @@ void ldap_row_list_done(struct ldap_row_list *list) {
     *list = (struct ldap_row_list){0};
 }
 
-static int read_sealed(const struct db_row *row, size_t first, void *record, struct err *err) {
+static int ldap_read_sealed(const struct db_row *row, size_t first, void *record, struct err *err) {
     struct ldap_row *item = record;
     (void)err;
     item->sealed = db_row_dup_bytes(row, first, &item->sealed_bytes);
@@ -39,20 +39,20 @@ static int read_sealed(const struct db_row *row, size_t first, void *record, str
     return 0;
 }
 
-static const struct db_table table = {.name = "ldap_sources",
-                                      .noun = "directory",
-                                      .members = ldap_source_members,
-                                      .bytes = sizeof(struct ldap_row),
-                                      .more = ", sealed",
-                                      .more_kinds = "b",
-                                      .read_more = read_sealed,
-                                      .done = row_done};
+static const struct db_table ldap_table = {.name = "ldap_sources",
+                                           .noun = "directory",
+                                           .members = ldap_source_members,
+                                           .bytes = sizeof(struct ldap_row),
+                                           .more = ", sealed",
+                                           .more_kinds = "b",
+                                           .read_more = ldap_read_sealed,
+                                           .done = row_done};
 
 /* -- reading --------------------------------------------------------------------------------------------------------------- */
 
 int ldap_store_list(struct store *store, struct ldap_row_list *out, struct err *err) {
     struct db_records found;
-    int rc = db_table_list(store, &table, " ORDER BY name", DB_ARGS_NONE, &found, err);
+    int rc = db_table_list(store, &ldap_table, " ORDER BY name", DB_ARGS_NONE, &found, err);
     if (!rc)
         *out = (struct ldap_row_list){found.items, found.count};
     return rc;
@@ -60,7 +60,7 @@ int ldap_store_list(struct store *store, struct ldap_row_list *out, struct err *
 
 int ldap_store_load(struct store *store, const char *name, struct ldap_row **out, struct err *err) {
     void *found;
-    int rc = db_table_load(store, &table, " WHERE name = ?", DB_ARGS(db_text(name)), &found, err);
+    int rc = db_table_load(store, &ldap_table, " WHERE name = ?", DB_ARGS(db_text(name)), &found, err);
     if (!rc)
         *out = found;
     return rc;
@@ -68,13 +68,13 @@ int ldap_store_load(struct store *store, const char *name, struct ldap_row **out
 
 /* -- writing --------------------------------------------------------------------------------------------------------------- */
 
-struct write {
+struct ldap_write {
     const struct ldap_row *row;
     const struct audit_record *audit;
 };
 
 /* What ends each write. */
-static int note(struct store_tx *tx, const char *name, const struct audit_record *audit, struct err *err) {
+static int ldap_note(struct store_tx *tx, const char *name, const struct audit_record *audit, struct err *err) {
     int rc = store_tx_note_change(tx, CHANGE_LDAP, name, err);
     return rc ? rc : audit_tx_append(tx, audit, 1, err);
 }
@@ -83,35 +83,35 @@ static struct db_more sealed_of(const struct ldap_row *row) {
     return (struct db_more){"sealed", db_bytes(row->sealed, row->sealed_bytes), NULL};
 }
 
-static int insert(struct store_tx *tx, void *arg, struct err *err) {
-    const struct write *call = arg;
+static int ldap_insert(struct store_tx *tx, void *arg, struct err *err) {
+    const struct ldap_write *call = arg;
     const struct ldap_row *row = call->row;
-    int rc = db_table_insert(store_tx_conn(tx), &table, row, DB_MORE(sealed_of(row)), err);
+    int rc = db_table_insert(store_tx_conn(tx), &ldap_table, row, DB_MORE(sealed_of(row)), err);
     db_explain(rc, ERR_EXISTS, err, "a directory named %s exists already", row->source.name);
-    return rc ? rc : note(tx, row->source.name, call->audit, err);
+    return rc ? rc : ldap_note(tx, row->source.name, call->audit, err);
 }
 
 int ldap_store_insert(struct store *store, const struct ldap_row *row, const struct audit_record *audit, struct err *err) {
-    struct write call = {row, audit};
-    return store_tx(store, insert, &call, err);
+    struct ldap_write call = {row, audit};
+    return store_tx(store, ldap_insert, &call, err);
 }
 
-static int update(struct store_tx *tx, void *arg, struct err *err) {
-    const struct write *call = arg;
+static int ldap_update(struct store_tx *tx, void *arg, struct err *err) {
+    const struct ldap_write *call = arg;
     const struct ldap_row *row = call->row;
-    int rc = db_table_update(store_tx_conn(tx), &table, row, DB_MORE(sealed_of(row)), err);
-    return rc ? rc : note(tx, row->source.name, call->audit, err);
+    int rc = db_table_update(store_tx_conn(tx), &ldap_table, row, DB_MORE(sealed_of(row)), err);
+    return rc ? rc : ldap_note(tx, row->source.name, call->audit, err);
 }
 
 int ldap_store_update(struct store *store, const struct ldap_row *row, const struct audit_record *audit, struct err *err) {
-    struct write call = {row, audit};
-    return store_tx(store, update, &call, err);
+    struct ldap_write call = {row, audit};
+    return store_tx(store, ldap_update, &call, err);
 }
 
 static int remove_source(struct store_tx *tx, void *arg, struct err *err) {
     const struct ldap_removal *call = arg;
-    int rc = db_table_delete(store_tx_conn(tx), &table, call->name, call->version_no, err);
-    return rc ? rc : note(tx, call->name, call->audit, err);
+    int rc = db_table_delete(store_tx_conn(tx), &ldap_table, call->name, call->version_no, err);
+    return rc ? rc : ldap_note(tx, call->name, call->audit, err);
 }
 
 int ldap_store_delete(struct store *store, const struct ldap_removal *removal, struct err *err) {

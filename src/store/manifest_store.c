@@ -5,15 +5,15 @@
 #include "db_stmt.h"
 #include "store_tx.h"
 
-struct call {
+struct manifest_call {
     const char *vcenter_id;
     const struct manifest_fetch *fetch;
     struct manifest_fetch *out;
 };
 
 /* By SELECT, so that a vCenter that was removed meanwhile is a plain miss. An older fetch never replaces a newer one. */
-static int save(struct store_tx *tx, void *arg, struct err *err) {
-    const struct call *call = arg;
+static int manifest_save(struct store_tx *tx, void *arg, struct err *err) {
+    const struct manifest_call *call = arg;
     const struct manifest_fetch *f = call->fetch;
     return db_run(
         store_tx_conn(tx),
@@ -27,8 +27,8 @@ static int save(struct store_tx *tx, void *arg, struct err *err) {
 }
 
 int manifest_store_save(struct store *store, const char *vcenter_id, const struct manifest_fetch *fetch, struct err *err) {
-    struct call call = {.vcenter_id = vcenter_id, .fetch = fetch};
-    return store_tx(store, save, &call, err);
+    struct manifest_call call = {.vcenter_id = vcenter_id, .fetch = fetch};
+    return store_tx(store, manifest_save, &call, err);
 }
 
 static int read_fetch(const struct db_row *row, void *arg, struct err *err) {
@@ -40,8 +40,8 @@ static int read_fetch(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-static int load(struct db_conn *conn, void *arg, struct err *err) {
-    const struct call *call = arg;
+static int manifest_load(struct db_conn *conn, void *arg, struct err *err) {
+    const struct manifest_call *call = arg;
     struct db_query query = {
         .sql = "SELECT address, version, fetched_at_ms FROM manifest_fetches WHERE vcenter_id = ?",
         .args = DB_ARGS(db_text(call->vcenter_id)),
@@ -54,8 +54,8 @@ static int load(struct db_conn *conn, void *arg, struct err *err) {
 
 int manifest_store_load(struct store *store, const char *vcenter_id, struct manifest_fetch *out, struct err *err) {
     struct manifest_fetch read = {.at_ms = 0};
-    struct call call = {.vcenter_id = vcenter_id, .out = &read};
-    int rc = store_read(store, load, &call, err);
+    struct manifest_call call = {.vcenter_id = vcenter_id, .out = &read};
+    int rc = store_read(store, manifest_load, &call, err);
     if (!rc)
         *out = read;
     return rc;

@@ -75,13 +75,13 @@ static int take_lease(struct migration *m, struct err *err) {
     }
 }
 
-struct step {
+struct migrate_step {
     const struct store_schema_file *file;
     char sha256[SCHEMA_SHA256_TEXT_BYTES];
     unsigned release; /* 0: there is no column for it yet */
 };
 
-static int insert_note(struct db_conn *conn, const struct step *step, struct err *err) {
+static int insert_note(struct db_conn *conn, const struct migrate_step *step, struct err *err) {
     if (!step->release)
         return db_run(conn, "INSERT INTO schema_migrations (file, sha256, state, started_at_ms) VALUES (?, ?, 'started', ?)",
                       DB_ARGS(db_text(step->file->name), db_text(step->sha256), db_number(clock_wall_ms())), NULL, err);
@@ -92,7 +92,7 @@ static int insert_note(struct db_conn *conn, const struct step *step, struct err
 }
 
 static int note_started(struct store_tx *tx, void *arg, struct err *err) {
-    const struct step *step = arg;
+    const struct migrate_step *step = arg;
     int rc = insert_note(store_tx_conn(tx), step, err);
     return db_explain(rc, ERR_EXISTS, err, "another migration is applying %s", step->file->name);
 }
@@ -121,7 +121,7 @@ static int run_statement(struct migration *m, const char *text, bool *is_outcome
 }
 
 static int apply_file(struct migration *m, const struct store_schema_file *file, struct err *err) {
-    struct step step = {.file = file, .release = m->has_releases ? m->options->schema.release : 0};
+    struct migrate_step step = {.file = file, .release = m->has_releases ? m->options->schema.release : 0};
     bool is_outcome_known = false;
     union {
         const char *in;
@@ -157,7 +157,7 @@ static int apply_missing(struct migration *m, struct err *err) {
     return 0;
 }
 
-static int resolve(struct migration *m, struct err *err) {
+static int migrate_resolve(struct migration *m, struct err *err) {
     const char *file = m->options->resolve_file;
     union {
         const char *in;
@@ -177,7 +177,7 @@ static int resolve(struct migration *m, struct err *err) {
 
 static int work_under_lease(struct migration *m, struct err *err) {
     int rc = schema_rows_load(m->store, &m->rows, err);
-    rc = rc ? rc : resolve(m, err);
+    rc = rc ? rc : migrate_resolve(m, err);
     rc = rc ? rc : schema_rows_check(&m->rows, m->options->schema, err);
     m->has_releases = m->rows.has_releases;
     rc = rc ? rc : apply_missing(m, err);

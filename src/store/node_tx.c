@@ -32,7 +32,7 @@ static const struct node *find_by_id(const struct node *nodes, size_t count, con
 }
 
 /* Rows that change are removed first and written anew, so that nodes may swap names or virtual machines. */
-static int remove_stale(struct db_conn *conn, const struct node *stored, const struct node *wanted, struct err *err) {
+static int node_remove_stale(struct db_conn *conn, const struct node *stored, const struct node *wanted, struct err *err) {
     int rc = 0;
     if (wanted && members_same(node_members, stored, wanted))
         return 0;
@@ -45,7 +45,7 @@ static int write_differences(struct db_conn *conn, const struct node *before, si
                              struct err *err) {
     int rc = 0;
     for (size_t i = 0; i < count && !rc; i++)
-        rc = remove_stale(conn, &before[i], find_by_id(c->nodes, c->nodes_count, before[i].id), err);
+        rc = node_remove_stale(conn, &before[i], find_by_id(c->nodes, c->nodes_count, before[i].id), err);
     for (size_t i = 0; i < c->nodes_count && !rc; i++) {
         const struct node *stored = find_by_id(before, count, c->nodes[i].id);
         if (!stored || !members_same(node_members, stored, &c->nodes[i]))

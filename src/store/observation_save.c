@@ -31,7 +31,7 @@ struct known_list {
     size_t count;
 };
 
-struct save {
+struct observation_saving {
     const struct observation_picture *picture;
     const struct node_observation **told; /* by node id */
     size_t at;                            /* the first of `told` that is not saved yet */
@@ -60,7 +60,7 @@ static void known_list_done(struct known_list *list) {
 
 /* -- reading ------------------------------------------------------------------------------------------------------------ */
 
-#define SQL_BYTES_MAX 4096
+#define OBSERVATION_SQL_BYTES_MAX 4096
 
 static int add_known(const struct db_row *row, void *arg, struct err *err) {
     struct known_list *list = arg;
@@ -85,11 +85,11 @@ static int add_known(const struct db_row *row, void *arg, struct err *err) {
 }
 
 /* `id` is the column of the node's id, `rest` chooses rows of nodes n and their observations o. */
-static int load_known(struct save *call, const char *id, const char *rest, struct db_args args, struct known_list *out,
-                      struct err *err) {
+static int load_known(struct observation_saving *call, const char *id, const char *rest, struct db_args args,
+                      struct known_list *out, struct err *err) {
     char kinds[DB_COLUMNS_MAX + 1] = "tttttt";
     _cleanup_strbuf_ struct strbuf sql;
-    strbuf_init(&sql, SQL_BYTES_MAX);
+    strbuf_init(&sql, OBSERVATION_SQL_BYTES_MAX);
     strbuf_addf(&sql, "SELECT %s, n.cluster_id, n.vm_instance_uuid, n.vm_bios_uuid, n.vcenter_id, o.bound_by, ", id);
     db_members_columns(observation_members, "o.", &sql, kinds);
     strbuf_adds(&sql, rest);
@@ -100,7 +100,7 @@ static int load_known(struct save *call, const char *id, const char *rest, struc
 }
 
 /* The next rows of this vCenter, up to one batch. */
-static int load_rows(struct save *call, struct known_list *out, struct err *err) {
+static int observation_load_rows(struct observation_saving *call, struct known_list *out, struct err *err) {
     return load_known(call, "o.node_id",
                       " FROM node_observations o LEFT JOIN nodes n ON n.id = o.node_id"
                       " WHERE o.vcenter_id = ? AND o.node_id > ? ORDER BY o.node_id LIMIT ?",
@@ -108,19 +108,21 @@ static int load_rows(struct save *call, struct known_list *out, struct err *err)
 }
 
 /* One node with its row, of whichever vCenter; none if there is no such node. */
-static int load_node(struct save *call, const char *node_id, struct known_list *out, struct err *err) {
+static int load_node(struct observation_saving *call, const char *node_id, struct known_list *out, struct err *err) {
     return load_known(call, "n.id", " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id WHERE n.id = ?",
                       DB_ARGS(db_text(node_id)), out, err);
 }
 
-static int count_rows(struct save *call, const char *sql, const char *uuid, const char *node_id, int64_t *out, struct err *err) {
+static int count_rows(struct observation_saving *call, const char *sql, const char *uuid, const char *node_id, int64_t *out,
+                      struct err *err) {
     return db_query_number(store_tx_conn(call->tx), sql,
                            DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(node_id)), out, err);
 }
 
 /* Is another node bound to this virtual machine, or is it declared another's? The row of a node that is gone is nobody's: a save under way
  * while its cluster is removed leaves one, which goes with the next complete picture. */
-static int look_for_owner(struct save *call, const char *uuid, const char *node_id, bool *is_taken, struct err *err) {
+static int look_for_owner(struct observation_saving *call, const char *uuid, const char *node_id, bool *is_taken,
+                          struct err *err) {
     int64_t bound = 0, declared = 0;
     int rc = count_rows(call,
                         "SELECT COUNT(*) FROM node_observations o JOIN nodes n ON n.id = o.node_id"
@@ -135,26 +137,26 @@ static int look_for_owner(struct save *call, const char *uuid, const char *node_
 
 /* -- writing ------------------------------------------------------------------------------------------------------------ */
 
-static int note(struct save *call, const char *cluster_id, struct err *err) {
+static int observation_note(struct observation_saving *call, const char *cluster_id, struct err *err) {
     return *cluster_id ? store_tx_note_change(call->tx, CHANGE_CLUSTER, cluster_id, err) : 0;
 }
 
-static int remove_row(struct save *call, const struct known *k, struct err *err) {
+static int observation_remove_row(struct observation_saving *call, const struct known *k, struct err *err) {
     int rc;
     call->changed++;
     if (call->is_dry)
         return 0;
     rc = db_run(store_tx_conn(call->tx), "DELETE FROM node_observations WHERE node_id = ?", DB_ARGS(db_text(k->node_id)), NULL,
                 err);
-    return rc ? rc : note(call, k->cluster_id, err);
+    return rc ? rc : observation_note(call, k->cluster_id, err);
 }
 
 static int note_row(const struct db_row *row, void *arg, struct err *err) {
-    return note(arg, db_row_text(row, 0), err);
+    return observation_note(arg, db_row_text(row, 0), err);
 }
 
 /* A node whose declared virtual machine this is takes it from one that was bound to it by a weaker match. */
-static int release(struct save *call, const struct known *k, const char *uuid, struct err *err) {
+static int observation_release(struct observation_saving *call, const struct known *k, const char *uuid, struct err *err) {
     struct db_conn *conn = store_tx_conn(call->tx);
     int rc = db_query(conn,
                       &(struct db_query){.sql = "SELECT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
@@ -172,15 +174,15 @@ static int release(struct save *call, const struct known *k, const char *uuid, s
 }
 
 /* What a node that is gone has left behind gives way: a virtual machine is bound once. */
-static int remove_orphan(struct save *call, const char *uuid, struct err *err) {
+static int remove_orphan(struct observation_saving *call, const char *uuid, struct err *err) {
     return db_run(store_tx_conn(call->tx),
                   "DELETE o FROM node_observations o LEFT JOIN nodes n ON n.id = o.node_id"
                   " WHERE o.vcenter_id = ? AND o.bound_uuid = LOWER(?) AND n.id IS NULL",
                   DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid)), NULL, err);
 }
 
-static int write_row(struct save *call, const struct known *k, const struct node_observation *o, enum vm_match bound_by,
-                     struct err *err) {
+static int observation_write_row(struct observation_saving *call, const struct known *k, const struct node_observation *o,
+                                 enum vm_match bound_by, struct err *err) {
     struct db_conn *conn = store_tx_conn(call->tx);
     struct node_observation row = *o;
     union {
@@ -195,12 +197,12 @@ static int write_row(struct save *call, const struct known *k, const struct node
     rc = rc ? rc
             : db_table_insert(conn, &observation_table, &row,
                               DB_MORE({"bound_by", db_text(o->bound_uuid ? vm_match_name(bound_by) : NULL), NULL}), err);
-    return rc ? rc : note(call, k->cluster_id, err);
+    return rc ? rc : observation_note(call, k->cluster_id, err);
 }
 
 /* -- deciding ----------------------------------------------------------------------------------------------------------- */
 
-static bool is_own(enum vm_match match) {
+static bool observation_is_own(enum vm_match match) {
     return match == VM_MATCH_INSTANCE_UUID || match == VM_MATCH_BIOS_UUID || match == VM_MATCH_NAME;
 }
 
@@ -215,7 +217,7 @@ struct verdict {
     bool is_new_binding;
 };
 
-static void judge(const struct known *k, const struct node_observation *told, struct verdict *out) {
+static void observation_decide(const struct known *k, const struct node_observation *told, struct verdict *out) {
     const bool has_bound = k->has_row && k->row.bound_uuid;
     const struct node_identity identity = {
         .declared_instance_uuid = k->instance_uuid,
@@ -233,7 +235,7 @@ static void judge(const struct known *k, const struct node_observation *told, st
     out->row.node_id = k->row.node_id;
     out->row.bound_uuid = has_bound ? k->row.bound_uuid : NULL;
     out->bound_by = k->bound_by;
-    if (!is_own(match) || !out->row.instance_uuid)
+    if (!observation_is_own(match) || !out->row.instance_uuid)
         return;
     out->is_new_binding = !has_bound || !str_eq_nocase(k->row.bound_uuid, out->row.instance_uuid);
     out->row.bound_uuid = out->row.instance_uuid;
@@ -241,7 +243,8 @@ static void judge(const struct known *k, const struct node_observation *told, st
 }
 
 /* Is another node bound to this virtual machine that declares it too? */
-static int look_for_rival(struct save *call, const char *uuid, const char *node_id, bool *is_taken, struct err *err) {
+static int look_for_rival(struct observation_saving *call, const char *uuid, const char *node_id, bool *is_taken,
+                          struct err *err) {
     int64_t rivals = 0;
     int rc = count_rows(call,
                         "SELECT COUNT(*) FROM node_observations o JOIN nodes n ON n.id = o.node_id WHERE o.vcenter_id = ?"
@@ -252,7 +255,7 @@ static int look_for_rival(struct save *call, const char *uuid, const char *node_
 }
 
 /* A new binding must not take what is another's; only a declared instance UUID goes before a binding. */
-static int settle_binding(struct save *call, const struct known *k, struct verdict *v, struct err *err) {
+static int settle_binding(struct observation_saving *call, const struct known *k, struct verdict *v, struct err *err) {
     bool is_taken = false;
     int rc;
     if (!v->is_new_binding)
@@ -260,7 +263,7 @@ static int settle_binding(struct save *call, const struct known *k, struct verdi
     if (v->row.match == VM_MATCH_INSTANCE_UUID) {
         rc = look_for_rival(call, v->row.bound_uuid, k->node_id, &is_taken, err);
         if (!rc && !is_taken && !call->is_dry)
-            rc = release(call, k, v->row.bound_uuid, err);
+            rc = observation_release(call, k, v->row.bound_uuid, err);
     } else {
         rc = look_for_owner(call, v->row.bound_uuid, k->node_id, &is_taken, err);
         if (!rc && !is_taken && !call->is_dry)
@@ -280,38 +283,39 @@ static bool is_stored(const struct known *k, const struct verdict *v) {
 }
 
 /* Does another vCenter have the say about this node? */
-static bool is_of_another(const struct save *call, const struct known *k) {
+static bool is_of_another(const struct observation_saving *call, const struct known *k) {
     if (*k->vcenter_id)
         return !str_eq(k->vcenter_id, call->picture->vcenter_id);
     return k->has_row && k->row.bound_uuid && !str_eq(k->row.vcenter_id, call->picture->vcenter_id);
 }
 
-static int settle(struct save *call, struct known *k, const struct node_observation *told, struct err *err) {
+static int observation_settle(struct observation_saving *call, struct known *k, const struct node_observation *told,
+                              struct err *err) {
     const struct node_observation none = {.match = VM_MATCH_NONE};
     const bool is_here = k->has_row && str_eq(k->row.vcenter_id, call->picture->vcenter_id);
     struct verdict v;
     int rc;
     if (!*k->cluster_id || is_of_another(call, k))
-        return is_here ? remove_row(call, k, err) : 0;
+        return is_here ? observation_remove_row(call, k, err) : 0;
     if (!told && !is_here)
         return 0;
     k->has_row = is_here; /* an unbound row of another vCenter gives way */
-    judge(k, told ? told : &none, &v);
+    observation_decide(k, told ? told : &none, &v);
     rc = settle_binding(call, k, &v, err);
     if (rc || is_stored(k, &v))
         return rc;
     if (v.row.match == VM_MATCH_NONE && !v.row.bound_uuid)
-        return k->has_row ? remove_row(call, k, err) : 0;
+        return k->has_row ? observation_remove_row(call, k, err) : 0;
     call->changed++;
-    return call->is_dry ? 0 : write_row(call, k, &v.row, v.bound_by, err);
+    return call->is_dry ? 0 : observation_write_row(call, k, &v.row, v.bound_by, err);
 }
 
 /* A node that is told and has no row of this vCenter. */
-static int settle_told(struct save *call, const struct node_observation *told, struct err *err) {
+static int settle_told(struct observation_saving *call, const struct node_observation *told, struct err *err) {
     struct known_list found = {0};
     int rc = load_node(call, told->node_id, &found, err);
     if (!rc && found.count)
-        rc = settle(call, &found.items[0], told, err);
+        rc = observation_settle(call, &found.items[0], told, err);
     known_list_done(&found);
     return rc;
 }
@@ -319,7 +323,7 @@ static int settle_told(struct save *call, const struct node_observation *told, s
 /* -- one batch ---------------------------------------------------------------------------------------------------------- */
 
 /* The last node of a batch: where the told ones or the stored ones reach their limit first; NULL: both end. */
-static const char *find_end(const struct save *call, const struct known_list *rows) {
+static const char *find_end(const struct observation_saving *call, const struct known_list *rows) {
     const char *told = call->picture->count - call->at > BATCH ? call->told[call->at + BATCH - 1]->node_id : NULL;
     const char *stored = rows->count == BATCH ? rows->items[BATCH - 1].node_id : NULL;
     if (!told || !stored)
@@ -328,12 +332,12 @@ static const char *find_end(const struct save *call, const struct known_list *ro
 }
 
 /* The comparison alone need not go on once it has found a difference. */
-static bool is_decided(const struct save *call) {
+static bool is_decided(const struct observation_saving *call) {
     return call->is_dry && call->changed;
 }
 
 /* Both lists are in order of the node's id: walks them side by side. */
-static int merge(struct save *call, struct known_list *rows, const char *end, struct err *err) {
+static int observation_merge(struct observation_saving *call, struct known_list *rows, const char *end, struct err *err) {
     size_t row = 0, told = call->at;
     int rc = 0;
     while (!rc && !is_decided(call)) {
@@ -344,7 +348,7 @@ static int merge(struct save *call, struct known_list *rows, const char *end, st
         if (!k && !o)
             break;
         const int order = !o ? -1 : !k ? 1 : strcmp(k->node_id, o->node_id);
-        rc = order > 0 ? settle_told(call, o, err) : settle(call, k, order ? NULL : o, err);
+        rc = order > 0 ? settle_told(call, o, err) : observation_settle(call, k, order ? NULL : o, err);
         row += order <= 0;
         told += order >= 0;
     }
@@ -352,19 +356,19 @@ static int merge(struct save *call, struct known_list *rows, const char *end, st
     return rc;
 }
 
-static int save_complete(struct save *call, struct err *err) {
+static int save_complete(struct observation_saving *call, struct err *err) {
     struct known_list rows = {0};
-    int rc = load_rows(call, &rows, err);
+    int rc = observation_load_rows(call, &rows, err);
     const char *end = rc ? NULL : find_end(call, &rows);
     if (!rc)
-        rc = merge(call, &rows, end, err);
+        rc = observation_merge(call, &rows, end, err);
     call->is_end = !end;
     (void)snprintf(call->next_after, sizeof(call->next_after), "%s", end ? end : "");
     known_list_done(&rows);
     return rc;
 }
 
-static int save_told(struct save *call, struct err *err) {
+static int save_told(struct observation_saving *call, struct err *err) {
     size_t end = call->picture->count - call->at > BATCH ? call->at + BATCH : call->picture->count;
     int rc = 0;
     for (size_t i = call->at; i < end && !rc && !is_decided(call); i++)
@@ -374,8 +378,8 @@ static int save_told(struct save *call, struct err *err) {
     return rc;
 }
 
-static int run_batch(struct store_tx *tx, void *arg, struct err *err) {
-    struct save *call = arg;
+static int observation_run_batch(struct store_tx *tx, void *arg, struct err *err) {
+    struct observation_saving *call = arg;
     int rc = call->is_dry ? 0 : store_tx_lock(tx, "observations", err);
     call->tx = tx;
     call->changed = 0;
@@ -384,17 +388,17 @@ static int run_batch(struct store_tx *tx, void *arg, struct err *err) {
     return call->picture->is_complete ? save_complete(call, err) : save_told(call, err);
 }
 
-static int save_batch(struct store *store, struct save *call, struct err *err) {
+static int save_batch(struct store *store, struct observation_saving *call, struct err *err) {
     int rc;
     call->is_dry = true;
-    rc = store_tx_snapshot(store, run_batch, call, err);
+    rc = store_tx_snapshot(store, observation_run_batch, call, err);
     call->is_dry = false;
-    return rc || !call->changed ? rc : store_tx(store, run_batch, call, err);
+    return rc || !call->changed ? rc : store_tx(store, observation_run_batch, call, err);
 }
 
 /* -- all of it ---------------------------------------------------------------------------------------------------------- */
 
-static int check_vcenter(struct db_conn *conn, void *arg, struct err *err) {
+static int observation_check_vcenter(struct db_conn *conn, void *arg, struct err *err) {
     const char *vcenter_id = arg;
     int64_t count = 0;
     int rc = db_query_number(conn, "SELECT COUNT(*) FROM vcenters WHERE id = ?", DB_ARGS(db_text(vcenter_id)), &count, err);
@@ -405,7 +409,7 @@ static int compare_told(const void *a, const void *b) {
     return strcmp((*(const struct node_observation *const *)a)->node_id, (*(const struct node_observation *const *)b)->node_id);
 }
 
-static int sort_told(struct save *call, struct err *err) {
+static int sort_told(struct observation_saving *call, struct err *err) {
     const struct observation_picture *p = call->picture;
     call->told = calloc(p->count + 1, sizeof(*call->told));
     if (!call->told)
@@ -424,13 +428,13 @@ static int sort_told(struct save *call, struct err *err) {
 }
 
 int observation_store_save(struct store *store, const struct observation_picture *picture, unsigned *changed, struct err *err) {
-    struct save call = {.picture = picture};
+    struct observation_saving call = {.picture = picture};
     char vcenter_id[UUID_TEXT_BYTES];
     unsigned total = 0;
     int rc = sort_told(&call, err);
     (void)snprintf(vcenter_id, sizeof(vcenter_id), "%s", picture->vcenter_id);
     if (!rc)
-        rc = store_read(store, check_vcenter, vcenter_id, err);
+        rc = store_read(store, observation_check_vcenter, vcenter_id, err);
     while (!rc && !call.is_end) {
         rc = save_batch(store, &call, err);
         total += call.changed;

@@ -33,7 +33,7 @@ static int add_target(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-struct load {
+struct observation_load {
     const char *vcenter_id;
     const char *cluster_id; /* NULL: of all clusters */
     struct node_target_list list;
@@ -49,8 +49,8 @@ struct load {
     " OR NOT EXISTS (SELECT 1 FROM cluster_placements p WHERE p.cluster_id = n.cluster_id))))"
 #define ORDER_TARGETS " ORDER BY n.id"
 
-static int load_targets(struct db_conn *conn, void *arg, struct err *err) {
-    struct load *call = arg;
+static int observation_load_targets(struct db_conn *conn, void *arg, struct err *err) {
+    struct observation_load *call = arg;
     struct db_query all = {.sql = SELECT_TARGETS ORDER_TARGETS,
                            .args = DB_ARGS(db_text(call->vcenter_id), db_text(call->vcenter_id), db_text(call->vcenter_id)),
                            .columns = "ttttttt",
@@ -68,8 +68,8 @@ static int load_targets(struct db_conn *conn, void *arg, struct err *err) {
 
 int observation_store_list_cluster_nodes(struct store *store, const char *vcenter_id, const char *cluster_id,
                                          struct node_target_list *out, struct err *err) {
-    struct load call = {.vcenter_id = vcenter_id, .cluster_id = cluster_id};
-    int rc = store_read(store, load_targets, &call, err);
+    struct observation_load call = {.vcenter_id = vcenter_id, .cluster_id = cluster_id};
+    int rc = store_read(store, observation_load_targets, &call, err);
     if (rc)
         node_target_list_done(&call.list);
     else
@@ -78,8 +78,8 @@ int observation_store_list_cluster_nodes(struct store *store, const char *vcente
 }
 
 int observation_store_list_nodes(struct store *store, const char *vcenter_id, struct node_target_list *out, struct err *err) {
-    struct load call = {.vcenter_id = vcenter_id};
-    int rc = store_read(store, load_targets, &call, err);
+    struct observation_load call = {.vcenter_id = vcenter_id};
+    int rc = store_read(store, observation_load_targets, &call, err);
     if (rc)
         node_target_list_done(&call.list);
     else

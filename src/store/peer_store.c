@@ -9,14 +9,14 @@
 #include "store_tx.h"
 #include "str.h"
 
-static const struct db_table table = {
+static const struct db_table peer_table = {
     .name = "hx_peers", .noun = "peer", .members = hx_peer_members, .bytes = sizeof(struct hx_peer)};
 
 /* -- reading --------------------------------------------------------------------------------------------------------------- */
 
 int peer_store_list(struct store *store, struct hx_peer_list *out, struct err *err) {
     struct db_records found;
-    int rc = db_table_list(store, &table, " ORDER BY hx_cluster_id", DB_ARGS_NONE, &found, err);
+    int rc = db_table_list(store, &peer_table, " ORDER BY hx_cluster_id", DB_ARGS_NONE, &found, err);
     if (!rc)
         *out = (struct hx_peer_list){found.items, found.count};
     return rc;
@@ -24,7 +24,7 @@ int peer_store_list(struct store *store, struct hx_peer_list *out, struct err *e
 
 int peer_store_load(struct store *store, const char *hx_id, struct hx_peer **out, struct err *err) {
     void *found;
-    int rc = db_table_load(store, &table, " WHERE hx_cluster_id = ?", DB_ARGS(db_text(hx_id)), &found, err);
+    int rc = db_table_load(store, &peer_table, " WHERE hx_cluster_id = ?", DB_ARGS(db_text(hx_id)), &found, err);
     if (!rc)
         *out = found;
     return rc;
@@ -44,14 +44,14 @@ static int write_new(struct store_tx *tx, const struct hx_peer *given, struct er
     row.result = (struct hx_peer_result){.state = HX_PEER_UNKNOWN};
     row.since_ms = row.updated_at_ms;
     if (row.version_no)
-        return db_table_update(store_tx_conn(tx), &table, &row, DB_MORE_NONE, err);
+        return db_table_update(store_tx_conn(tx), &peer_table, &row, DB_MORE_NONE, err);
     row.created_at_ms = row.updated_at_ms;
-    rc = db_table_insert(store_tx_conn(tx), &table, &row, DB_MORE_NONE, err);
+    rc = db_table_insert(store_tx_conn(tx), &peer_table, &row, DB_MORE_NONE, err);
     db_explain(rc, ERR_EXISTS, err, "somebody else has just set the peer of this HX cluster");
     return db_explain(rc, ERR_CONFLICT, err, "the HX cluster is not there any more");
 }
 
-static int put(struct store_tx *tx, void *arg, struct err *err) {
+static int peer_put(struct store_tx *tx, void *arg, struct err *err) {
     const struct put *call = arg;
     int rc = write_new(tx, call->peer, err);
     return rc ? rc : audit_tx_append(tx, call->audit, 1, err);
@@ -59,12 +59,12 @@ static int put(struct store_tx *tx, void *arg, struct err *err) {
 
 int peer_store_put(struct store *store, const struct hx_peer *peer, const struct audit_record *audit, struct err *err) {
     struct put call = {peer, audit};
-    return store_tx(store, put, &call, err);
+    return store_tx(store, peer_put, &call, err);
 }
 
 static int remove_peer(struct store_tx *tx, void *arg, struct err *err) {
     const struct peer_removal *call = arg;
-    int rc = db_table_delete(store_tx_conn(tx), &table, call->hx_id, call->version_no, err);
+    int rc = db_table_delete(store_tx_conn(tx), &peer_table, call->hx_id, call->version_no, err);
     return rc ? rc : audit_tx_append(tx, call->audit, 1, err);
 }
 
@@ -74,7 +74,7 @@ int peer_store_delete(struct store *store, const struct peer_removal *removal, s
 
 /* -- what came of it ------------------------------------------------------------------------------------------------------- */
 
-struct save {
+struct peer_save {
     const struct hx_peer *peer;
     const struct audit_record *audit;
     bool is_news;
@@ -95,7 +95,7 @@ static int write_result(struct store_tx *tx, const struct hx_peer *p, int64_t si
                   NULL, err);
 }
 
-static int save_over(struct store_tx *tx, struct save *call, const struct hx_peer *was, struct err *err) {
+static int save_over(struct store_tx *tx, struct peer_save *call, const struct hx_peer *was, struct err *err) {
     const struct hx_peer_result *now = &call->peer->result;
     int rc;
     if (was->version_no != call->peer->version_no)
@@ -105,22 +105,22 @@ static int save_over(struct store_tx *tx, struct save *call, const struct hx_pee
     return rc || !call->is_news ? rc : audit_tx_append(tx, call->audit, 1, err);
 }
 
-static int save(struct store_tx *tx, void *arg, struct err *err) {
-    struct save *call = arg;
+static int peer_save(struct store_tx *tx, void *arg, struct err *err) {
+    struct peer_save *call = arg;
     struct db_records seen = {0};
-    int rc = db_table_query(store_tx_conn(tx), &table, " WHERE hx_cluster_id = ? FOR UPDATE", DB_ARGS(db_text(call->peer->hx_id)),
-                            &seen, err);
+    int rc = db_table_query(store_tx_conn(tx), &peer_table, " WHERE hx_cluster_id = ? FOR UPDATE",
+                            DB_ARGS(db_text(call->peer->hx_id)), &seen, err);
     call->is_news = false;
     if (!rc)
         rc = seen.count ? save_over(tx, call, seen.items, err) : err_set(err, ERR_NOT_FOUND, "there is no such peer");
-    db_records_done(&table, &seen);
+    db_records_done(&peer_table, &seen);
     return rc;
 }
 
 int peer_store_save_result(struct store *store, const struct hx_peer *peer, const struct audit_record *audit, bool *is_news,
                            struct err *err) {
-    struct save call = {.peer = peer, .audit = audit};
-    int rc = store_tx(store, save, &call, err);
+    struct peer_save call = {.peer = peer, .audit = audit};
+    int rc = store_tx(store, peer_save, &call, err);
     if (!rc)
         *is_news = call.is_news;
     return rc;

@@ -11,12 +11,12 @@
 #include "str.h"
 #include "uuid.h"
 
-#define ORDER " ORDER BY vcenter_id, moref"
+#define VSPHERE_ORDER " ORDER BY vcenter_id, moref"
 
-static const struct db_table table = {.name = "vsphere_clusters",
-                                      .noun = "vSphere cluster",
-                                      .members = vsphere_cluster_members,
-                                      .bytes = sizeof(struct vsphere_cluster)};
+static const struct db_table vsphere_table = {.name = "vsphere_clusters",
+                                              .noun = "vSphere cluster",
+                                              .members = vsphere_cluster_members,
+                                              .bytes = sizeof(struct vsphere_cluster)};
 
 void vsphere_cluster_list_done(struct vsphere_cluster_list *list) {
     if (!list)
@@ -29,7 +29,7 @@ void vsphere_cluster_list_done(struct vsphere_cluster_list *list) {
 
 int platform_store_list_vsphere(struct store *store, const char *vcenter_id, struct vsphere_cluster_list *out, struct err *err) {
     struct db_records found;
-    int rc = db_table_list(store, &table, vcenter_id ? " WHERE vcenter_id = ?" ORDER : ORDER,
+    int rc = db_table_list(store, &vsphere_table, vcenter_id ? " WHERE vcenter_id = ?" VSPHERE_ORDER : VSPHERE_ORDER,
                            vcenter_id ? DB_ARGS(db_text(vcenter_id)) : DB_ARGS_NONE, &found, err);
     if (!rc)
         *out = (struct vsphere_cluster_list){found.items, found.count};
@@ -38,7 +38,7 @@ int platform_store_list_vsphere(struct store *store, const char *vcenter_id, str
 
 int platform_store_load_vsphere(struct store *store, const struct object_ref *ref, struct vsphere_cluster *out, struct err *err) {
     _cleanup_free_ void *found = NULL;
-    int rc = db_table_load(store, &table, " WHERE vcenter_id = ? AND moref = ?",
+    int rc = db_table_load(store, &vsphere_table, " WHERE vcenter_id = ? AND moref = ?",
                            DB_ARGS(db_text(ref->vcenter_id), db_text(ref->moref)), &found, err);
     if (!rc)
         memcpy(out, found, sizeof(*out));
@@ -56,7 +56,7 @@ int platform_tx_begin(struct store_tx *tx, const struct platform_seen *seen, str
     return count ? 0 : err_set(err, ERR_NOT_FOUND, "there is no such vCenter");
 }
 
-struct save {
+struct vsphere_save {
     const struct platform_seen *seen;
     const struct vsphere_cluster *items;
     size_t count;
@@ -64,33 +64,33 @@ struct save {
     unsigned changed;
 };
 
-static const struct vsphere_cluster *find_stored(const struct save *call, const struct object_ref *ref) {
+static const struct vsphere_cluster *find_stored(const struct vsphere_save *call, const struct object_ref *ref) {
     for (size_t i = 0; i < call->before.count; i++)
         if (object_ref_eq(&call->before.items[i].ref, ref))
             return &call->before.items[i];
     return NULL;
 }
 
-static bool is_seen(const struct save *call, const struct object_ref *ref) {
+static bool vsphere_is_seen(const struct vsphere_save *call, const struct object_ref *ref) {
     for (size_t i = 0; i < call->count; i++)
         if (object_ref_eq(&call->items[i].ref, ref))
             return true;
     return false;
 }
 
-static bool is_same(const struct vsphere_cluster *a, const struct vsphere_cluster *b) {
+static bool vsphere_is_same(const struct vsphere_cluster *a, const struct vsphere_cluster *b) {
     return str_eq(a->datacenter, b->datacenter) && str_eq(a->name, b->name) && !a->is_gone;
 }
 
-static int note(struct store_tx *tx, const struct object_ref *ref, struct err *err) {
+static int vsphere_note(struct store_tx *tx, const struct object_ref *ref, struct err *err) {
     char id[UUID_TEXT_BYTES + MOREF_BYTES];
     (void)snprintf(id, sizeof(id), "%s/%s", ref->vcenter_id, ref->moref);
     return store_tx_note_change(tx, CHANGE_VSPHERE_CLUSTER, id, err);
 }
 
-static int save_item(struct store_tx *tx, struct save *call, const struct vsphere_cluster *c, struct err *err) {
+static int save_item(struct store_tx *tx, struct vsphere_save *call, const struct vsphere_cluster *c, struct err *err) {
     const struct vsphere_cluster *stored = find_stored(call, &c->ref);
-    if (stored && is_same(stored, c))
+    if (stored && vsphere_is_same(stored, c))
         return 0;
     int rc = db_run(
         store_tx_conn(tx),
@@ -100,48 +100,49 @@ static int save_item(struct store_tx *tx, struct save *call, const struct vspher
                 db_number(call->seen->now_ms)),
         NULL, err);
     call->changed++;
-    return rc ? rc : note(tx, &c->ref, err);
+    return rc ? rc : vsphere_note(tx, &c->ref, err);
 }
 
-static int mark_gone(struct store_tx *tx, struct save *call, const struct vsphere_cluster *stored, struct err *err) {
-    if (stored->is_gone || is_seen(call, &stored->ref))
+static int vsphere_mark_gone(struct store_tx *tx, struct vsphere_save *call, const struct vsphere_cluster *stored,
+                             struct err *err) {
+    if (stored->is_gone || vsphere_is_seen(call, &stored->ref))
         return 0;
     call->changed++;
     int rc = db_run(store_tx_conn(tx), "UPDATE vsphere_clusters SET is_gone = 1 WHERE vcenter_id = ? AND moref = ?",
                     DB_ARGS(db_text(stored->ref.vcenter_id), db_text(stored->ref.moref)), NULL, err);
-    return rc ? rc : note(tx, &stored->ref, err);
+    return rc ? rc : vsphere_note(tx, &stored->ref, err);
 }
 
 /* Seen again without any change: nothing that others would have to read anew. */
-static int touch(struct store_tx *tx, const struct platform_seen *seen, struct err *err) {
+static int vsphere_touch(struct store_tx *tx, const struct platform_seen *seen, struct err *err) {
     return db_run(store_tx_conn(tx), "UPDATE vsphere_clusters SET seen_at_ms = ? WHERE vcenter_id = ? AND is_gone = 0",
                   DB_ARGS(db_number(seen->now_ms), db_text(seen->vcenter_id)), NULL, err);
 }
 
-static int save(struct store_tx *tx, void *arg, struct err *err) {
-    struct save *call = arg;
+static int vsphere_save(struct store_tx *tx, void *arg, struct err *err) {
+    struct vsphere_save *call = arg;
     call->changed = 0;
     vsphere_cluster_list_done(&call->before);
     struct db_records before = {0};
     int rc = platform_tx_begin(tx, call->seen, err);
     if (!rc)
-        rc = db_table_query(store_tx_conn(tx), &table, " WHERE vcenter_id = ?" ORDER, DB_ARGS(db_text(call->seen->vcenter_id)),
-                            &before, err);
+        rc = db_table_query(store_tx_conn(tx), &vsphere_table, " WHERE vcenter_id = ?" VSPHERE_ORDER,
+                            DB_ARGS(db_text(call->seen->vcenter_id)), &before, err);
     call->before = (struct vsphere_cluster_list){before.items, before.count};
     for (size_t i = 0; i < call->count && !rc; i++)
         rc = save_item(tx, call, &call->items[i], err);
     for (size_t i = 0; call->seen->is_complete && i < call->before.count && !rc; i++)
-        rc = mark_gone(tx, call, &call->before.items[i], err);
-    return rc || !call->seen->is_complete ? rc : touch(tx, call->seen, err);
+        rc = vsphere_mark_gone(tx, call, &call->before.items[i], err);
+    return rc || !call->seen->is_complete ? rc : vsphere_touch(tx, call->seen, err);
 }
 
 int platform_store_save_vsphere(struct store *store, const struct platform_seen *seen, const struct vsphere_cluster *items,
                                 size_t count, unsigned *changed, struct err *err) {
-    struct save call = {.seen = seen, .items = items, .count = count};
+    struct vsphere_save call = {.seen = seen, .items = items, .count = count};
     for (size_t i = 0; i < count; i++)
         if (!str_eq(items[i].ref.vcenter_id, seen->vcenter_id))
             return err_set(err, ERR_INVALID, "a vSphere cluster of another vCenter");
-    int rc = store_tx(store, save, &call, err);
+    int rc = store_tx(store, vsphere_save, &call, err);
     vsphere_cluster_list_done(&call.before);
     if (!rc)
         *changed = call.changed;

@@ -19,7 +19,7 @@ void registration_row_done(struct registration_row *row) {
     *row = (struct registration_row){0};
 }
 
-static int take(const struct db_row *from, void *arg, struct err *err) {
+static int registration_take(const struct db_row *from, void *arg, struct err *err) {
     struct registration_row *row = arg;
     (void)err;
     registration_row_done(row);
@@ -33,27 +33,27 @@ static int take(const struct db_row *from, void *arg, struct err *err) {
     return 0;
 }
 
-struct call {
+struct registration_call {
     const char *vcenter_id;
     struct registration_row row;
     int64_t number;
 };
 
-static int load(struct db_conn *conn, void *arg, struct err *err) {
-    struct call *call = arg;
+static int registration_read(struct db_conn *conn, void *arg, struct err *err) {
+    struct registration_call *call = arg;
     return db_query(conn,
                     &(struct db_query){.sql = "SELECT registration_no, repaired_at_ms, repaired, role_name, role_id,"
                                               " role_principal, certificate_due FROM vcenter_registrations WHERE vcenter_id = ?",
                                        .args = DB_ARGS(db_text(call->vcenter_id)),
                                        .columns = "iittiti",
-                                       .row = take,
+                                       .row = registration_take,
                                        .arg = &call->row},
                     err);
 }
 
 int registration_store_load(struct store *store, const char *vcenter_id, struct registration_row *out, struct err *err) {
-    struct call call = {.vcenter_id = vcenter_id};
-    int rc = store_read(store, load, &call, err);
+    struct registration_call call = {.vcenter_id = vcenter_id};
+    int rc = store_read(store, registration_read, &call, err);
     if (rc)
         registration_row_done(&call.row);
     else
@@ -73,8 +73,8 @@ static int need_row(struct store_tx *tx, const char *vcenter_id, struct err *err
                        DB_ARGS(db_text(vcenter_id)), NULL, err);
 }
 
-static int count(struct store_tx *tx, void *arg, struct err *err) {
-    struct call *call = arg;
+static int registration_count(struct store_tx *tx, void *arg, struct err *err) {
+    struct registration_call *call = arg;
     int rc = need_row(tx, call->vcenter_id, err);
     if (!rc)
         rc = db_run(store_tx_conn(tx),
@@ -86,15 +86,15 @@ static int count(struct store_tx *tx, void *arg, struct err *err) {
 }
 
 int registration_store_count(struct store *store, const char *vcenter_id, unsigned *number, struct err *err) {
-    struct call call = {.vcenter_id = vcenter_id};
-    int rc = store_tx(store, count, &call, err);
+    struct registration_call call = {.vcenter_id = vcenter_id};
+    int rc = store_tx(store, registration_count, &call, err);
     if (!rc)
         *number = (unsigned)call.number;
     return rc;
 }
 
 static int set_due(struct store_tx *tx, void *arg, struct err *err) {
-    const struct call *call = arg;
+    const struct registration_call *call = arg;
     int rc = need_row(tx, call->vcenter_id, err);
     return rc ? rc
               : db_run(store_tx_conn(tx), "UPDATE vcenter_registrations SET certificate_due = ? WHERE vcenter_id = ?",
@@ -102,11 +102,11 @@ static int set_due(struct store_tx *tx, void *arg, struct err *err) {
 }
 
 int registration_store_set_due(struct store *store, const char *vcenter_id, bool is_due, struct err *err) {
-    struct call call = {.vcenter_id = vcenter_id, .number = is_due};
+    struct registration_call call = {.vcenter_id = vcenter_id, .number = is_due};
     return store_tx(store, set_due, &call, err);
 }
 
-static size_t cut(const char *text, size_t chars_max) {
+static size_t registration_cut(const char *text, size_t chars_max) {
     size_t at = 0;
     for (size_t chars = 0; text[at] && chars < chars_max; chars++) {
         at++;
@@ -116,11 +116,11 @@ static size_t cut(const char *text, size_t chars_max) {
     return at;
 }
 
-static int note_repair(struct store_tx *tx, void *arg, struct err *err) {
-    const struct call *call = arg;
+static int registration_note_repair(struct store_tx *tx, void *arg, struct err *err) {
+    const struct registration_call *call = arg;
     struct db_arg members = db_text(call->row.repaired);
     int rc = need_row(tx, call->vcenter_id, err);
-    members.bytes = cut(call->row.repaired, MEMBERS_CHARS_MAX);
+    members.bytes = registration_cut(call->row.repaired, MEMBERS_CHARS_MAX);
     return rc ? rc
               : db_run(store_tx_conn(tx),
                        "UPDATE vcenter_registrations SET repaired_at_ms = ?, repaired = ? WHERE vcenter_id = ?",
@@ -129,14 +129,14 @@ static int note_repair(struct store_tx *tx, void *arg, struct err *err) {
 
 int registration_store_note_repair(struct store *store, const char *vcenter_id, int64_t at_ms, const char *members,
                                    struct err *err) {
-    struct call call = {.vcenter_id = vcenter_id};
+    struct registration_call call = {.vcenter_id = vcenter_id};
     call.row.repaired_at_ms = at_ms;
     call.row.repaired = (char *)(uintptr_t)members; /* borrowed */
-    return store_tx(store, note_repair, &call, err);
+    return store_tx(store, registration_note_repair, &call, err);
 }
 
 static int set_role(struct store_tx *tx, void *arg, struct err *err) {
-    const struct call *call = arg;
+    const struct registration_call *call = arg;
     int rc = need_row(tx, call->vcenter_id, err);
     return rc ? rc
               : db_run(store_tx_conn(tx),
@@ -148,7 +148,7 @@ static int set_role(struct store_tx *tx, void *arg, struct err *err) {
 
 int registration_store_set_role(struct store *store, const char *vcenter_id, const struct registration_row *role,
                                 struct err *err) {
-    struct call call = {.vcenter_id = vcenter_id};
+    struct registration_call call = {.vcenter_id = vcenter_id};
     if (role)
         call.row = *role; /* borrowed */
     return store_tx(store, set_role, &call, err);

@@ -15,7 +15,7 @@ struct replay_call {
     uint64_t count;
 };
 
-static int note(struct store_tx *tx, void *arg, struct err *err) {
+static int replay_note(struct store_tx *tx, void *arg, struct err *err) {
     const struct replay_call *call = arg;
     int rc = db_run(store_tx_conn(tx), "INSERT INTO used_proofs (digest, until_ms) VALUES (?, ?)",
                     DB_ARGS(db_bytes(call->digest, REPLAY_DIGEST_BYTES), db_number(call->time_ms)), NULL, err);
@@ -24,10 +24,10 @@ static int note(struct store_tx *tx, void *arg, struct err *err) {
 
 int replay_store_note(struct store *store, const uint8_t digest[REPLAY_DIGEST_BYTES], int64_t until_ms, struct err *err) {
     struct replay_call call = {.digest = digest, .time_ms = until_ms};
-    return store_tx(store, note, &call, err);
+    return store_tx(store, replay_note, &call, err);
 }
 
-static int purge(struct store_tx *tx, void *arg, struct err *err) {
+static int replay_purge(struct store_tx *tx, void *arg, struct err *err) {
     struct replay_call *call = arg;
     return db_run(store_tx_conn(tx), "DELETE FROM used_proofs WHERE until_ms < ? ORDER BY until_ms, digest LIMIT ?",
                   DB_ARGS(db_number(call->time_ms), db_number(call->limit)), &call->count, err);
@@ -35,7 +35,7 @@ static int purge(struct store_tx *tx, void *arg, struct err *err) {
 
 int replay_store_purge(struct store *store, int64_t now_ms, unsigned limit, unsigned long *deleted, struct err *err) {
     struct replay_call call = {.time_ms = now_ms, .limit = limit};
-    int rc = store_tx(store, purge, &call, err);
+    int rc = store_tx(store, replay_purge, &call, err);
     if (!rc)
         *deleted = (unsigned long)call.count;
     return rc;

@@ -7,8 +7,9 @@
 #include "db_stmt.h"
 #include "store_tx.h"
 
-#define NOW_MS "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
-#define SELECT_REPLICA "SELECT id, name, heartbeat_at_ms, IF(heartbeat_at_ms = 0, -1, " NOW_MS " - heartbeat_at_ms) FROM replicas"
+#define REPLICA_NOW_MS "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
+#define SELECT_REPLICA \
+    "SELECT id, name, heartbeat_at_ms, IF(heartbeat_at_ms = 0, -1, " REPLICA_NOW_MS " - heartbeat_at_ms) FROM replicas"
 
 void replica_list_done(struct replica_list *list) {
     if (!list)
@@ -19,7 +20,7 @@ void replica_list_done(struct replica_list *list) {
     *list = (struct replica_list){0};
 }
 
-static int add_replica(const struct db_row *row, void *arg, struct err *err) {
+static int replica_add(const struct db_row *row, void *arg, struct err *err) {
     struct replica_list *list = arg;
     void *items = list->items;
     struct replica *item = db_list_add(&items, &list->count, sizeof(*item));
@@ -33,15 +34,15 @@ static int add_replica(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-static int list_all(struct db_conn *conn, void *arg, struct err *err) {
+static int replica_list_all(struct db_conn *conn, void *arg, struct err *err) {
     replica_list_done(arg);
     return db_query(
-        conn, &(struct db_query){.sql = SELECT_REPLICA " ORDER BY id", .columns = "itii", .row = add_replica, .arg = arg}, err);
+        conn, &(struct db_query){.sql = SELECT_REPLICA " ORDER BY id", .columns = "itii", .row = replica_add, .arg = arg}, err);
 }
 
 int replica_store_list(struct store *store, struct replica_list *out, struct err *err) {
     struct replica_list list = {0};
-    int rc = store_read(store, list_all, &list, err);
+    int rc = store_read(store, replica_list_all, &list, err);
     if (rc)
         replica_list_done(&list);
     else
@@ -56,23 +57,23 @@ struct registration {
 };
 
 /* Two new replicas may choose the same number: one gets a duplicate or a deadlock, and registers again. */
-static int add_new(struct db_conn *conn, struct registration *call, struct err *err) {
+static int replica_add_new(struct db_conn *conn, struct registration *call, struct err *err) {
     call->age_ms = -1;
     int rc = db_query_one(
         conn,
         &(struct db_query){.sql = "SELECT MAX(id) + 1 FROM replicas", .columns = "i", .row = db_take_number, .arg = &call->id},
         "no answer", err);
     return rc ? rc
-              : db_run(conn, "INSERT INTO replicas (id, name, heartbeat_at_ms) VALUES (?, ?, " NOW_MS ")",
+              : db_run(conn, "INSERT INTO replicas (id, name, heartbeat_at_ms) VALUES (?, ?, " REPLICA_NOW_MS ")",
                        DB_ARGS(db_number(call->id), db_text(call->name)), NULL, err);
 }
 
 static int beat(struct db_conn *conn, int64_t id, struct err *err) {
-    return db_run_one(conn, "UPDATE replicas SET heartbeat_at_ms = " NOW_MS " WHERE id = ?", DB_ARGS(db_number(id)),
+    return db_run_one(conn, "UPDATE replicas SET heartbeat_at_ms = " REPLICA_NOW_MS " WHERE id = ?", DB_ARGS(db_number(id)),
                       "this replica is not in the database", err);
 }
 
-static int register_replica(struct store_tx *tx, void *arg, struct err *err) {
+static int replica_register(struct store_tx *tx, void *arg, struct err *err) {
     struct registration *call = arg;
     struct db_conn *conn = store_tx_conn(tx);
     replica_list_done(&call->known);
@@ -80,13 +81,13 @@ static int register_replica(struct store_tx *tx, void *arg, struct err *err) {
                       &(struct db_query){.sql = SELECT_REPLICA " WHERE name = ? FOR UPDATE",
                                          .args = DB_ARGS(db_text(call->name)),
                                          .columns = "itii",
-                                         .row = add_replica,
+                                         .row = replica_add,
                                          .arg = &call->known},
                       err);
     if (rc)
         return rc;
     if (!call->known.count)
-        return add_new(conn, call, err);
+        return replica_add_new(conn, call, err);
     call->id = call->known.items[0].id;
     call->age_ms = call->known.items[0].heartbeat_age_ms;
     return beat(conn, call->id, err);
@@ -99,7 +100,7 @@ int replica_store_register(struct store *store, const char *name, unsigned *repl
     int rc = ERR_EXISTS;
     for (int attempt = 0; attempt < 10 && rc == ERR_EXISTS; attempt++) {
         err_clear(&why);
-        rc = store_tx(store, register_replica, &call, &why);
+        rc = store_tx(store, replica_register, &call, &why);
     }
     replica_list_done(&call.known);
     if (rc)

@@ -10,7 +10,7 @@
 #include "store_tx.h"
 #include "str.h"
 
-#define MIGRATE "run: kaasctl db migrate"
+#define SCHEMA_MIGRATE "run: kaasctl db migrate"
 
 void schema_rows_done(struct schema_rows *rows) {
     if (!rows)
@@ -21,7 +21,7 @@ void schema_rows_done(struct schema_rows *rows) {
     *rows = (struct schema_rows){0};
 }
 
-static int add_row(const struct db_row *row, void *arg, struct err *err) {
+static int schema_row_add(const struct db_row *row, void *arg, struct err *err) {
     struct schema_rows *rows = arg;
     void *items = rows->items;
     struct schema_row *item = db_list_add(&items, &rows->count, sizeof(*item));
@@ -38,17 +38,17 @@ static int add_row(const struct db_row *row, void *arg, struct err *err) {
 #define COUNT_COLUMNS \
     "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'schema_migrations'"
 
-static int count(struct db_conn *conn, const char *sql, int64_t *out, struct err *err) {
+static int schema_count(struct db_conn *conn, const char *sql, int64_t *out, struct err *err) {
     return db_query_one(conn, &(struct db_query){.sql = sql, .columns = "i", .row = db_take_number, .arg = out}, "no answer",
                         err);
 }
 
-static int load(struct db_conn *conn, void *arg, struct err *err) {
+static int schema_load(struct db_conn *conn, void *arg, struct err *err) {
     struct schema_rows *rows = arg;
     int64_t columns = 0, releases = 0;
     schema_rows_done(rows);
-    int rc = count(conn, COUNT_COLUMNS, &columns, err);
-    rc = rc ? rc : count(conn, COUNT_COLUMNS " AND column_name = 'schema_release'", &releases, err);
+    int rc = schema_count(conn, COUNT_COLUMNS, &columns, err);
+    rc = rc ? rc : schema_count(conn, COUNT_COLUMNS " AND column_name = 'schema_release'", &releases, err);
     rows->is_empty_database = !columns;
     rows->has_releases = releases != 0;
     if (rc || !columns)
@@ -58,14 +58,14 @@ static int load(struct db_conn *conn, void *arg, struct err *err) {
         &(struct db_query){.sql = releases ? "SELECT file, sha256, state, schema_release FROM schema_migrations ORDER BY file"
                                            : "SELECT file, sha256, state, 0 FROM schema_migrations ORDER BY file",
                            .columns = "ttti",
-                           .row = add_row,
+                           .row = schema_row_add,
                            .arg = rows},
         err);
 }
 
 int schema_rows_load(struct store *store, struct schema_rows *out, struct err *err) {
     struct schema_rows rows = {0};
-    int rc = store_read(store, load, &rows, err);
+    int rc = store_read(store, schema_load, &rows, err);
     if (rc)
         schema_rows_done(&rows);
     else
@@ -129,10 +129,10 @@ int schema_rows_check(const struct schema_rows *rows, struct store_schema schema
     return 0;
 }
 
-static int judge(const struct schema_rows *rows, struct store_schema schema, struct err *err) {
+static int schema_judge(const struct schema_rows *rows, struct store_schema schema, struct err *err) {
     if (rows->is_empty_database) {
         err_set(err, ERR_SCHEMA, "the database has no schema yet");
-        return err_remedy(err, MIGRATE);
+        return err_remedy(err, SCHEMA_MIGRATE);
     }
     int rc = schema_rows_check(rows, schema, err);
     if (rc)
@@ -143,7 +143,7 @@ static int judge(const struct schema_rows *rows, struct store_schema schema, str
     if (missing) {
         err_set(err, ERR_SCHEMA, "the database schema is older than this program: %zu of %zu files are missing", missing,
                 schema.count);
-        return err_remedy(err, MIGRATE);
+        return err_remedy(err, SCHEMA_MIGRATE);
     }
     return 0;
 }
@@ -151,7 +151,7 @@ static int judge(const struct schema_rows *rows, struct store_schema schema, str
 int store_check_schema(struct store *store, struct store_schema schema, struct err *err) {
     struct schema_rows rows = {0};
     int rc = schema_rows_load(store, &rows, err);
-    if (!rc && judge(&rows, schema, err))
+    if (!rc && schema_judge(&rows, schema, err))
         rc = ERR_SCHEMA;
     schema_rows_done(&rows);
     return rc;

@@ -10,7 +10,7 @@
 #include "db_stmt.h"
 #include "store_tx.h"
 
-#define NOW_MS "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
+#define SEALED_NOW_MS "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
 
 static int take_choice(const struct db_row *row, void *arg, struct err *err) {
     (void)err;
@@ -35,30 +35,30 @@ int seal_store_load_choice(struct store *store, char key_id[SEAL_STORE_ID_BYTES]
     return rc;
 }
 
-static int choose(struct store_tx *tx, void *arg, struct err *err) {
+static int sealed_choose(struct store_tx *tx, void *arg, struct err *err) {
     int rc =
         db_run(store_tx_conn(tx), "UPDATE installation SET master_key_id = ? WHERE id = 1", DB_ARGS(db_text(arg)), NULL, err);
     return rc ? rc : store_tx_note_change(tx, CHANGE_SIGNING_KEY, SEAL_STORE_CHANGE, err);
 }
 
 int seal_store_choose(struct store *store, const char *key_id, struct err *err) {
-    return store_tx(store, choose, (void *)(uintptr_t)key_id, err);
+    return store_tx(store, sealed_choose, (void *)(uintptr_t)key_id, err);
 }
 
-struct held {
+struct sealed_held {
     unsigned replica_id;
     const char *key_ids;
 };
 
-static int note_held(struct store_tx *tx, void *arg, struct err *err) {
-    const struct held *call = arg;
+static int sealed_note_held(struct store_tx *tx, void *arg, struct err *err) {
+    const struct sealed_held *call = arg;
     return db_run(store_tx_conn(tx), "UPDATE replicas SET master_key_ids = ? WHERE id = ?",
                   DB_ARGS(db_text(call->key_ids), db_number(call->replica_id)), NULL, err);
 }
 
 int seal_store_note_held(struct store *store, const char *key_ids, struct err *err) {
-    struct held call = {store_get_replica(store), key_ids};
-    return store_tx(store, note_held, &call, err);
+    struct sealed_held call = {store_get_replica(store), key_ids};
+    return store_tx(store, sealed_note_held, &call, err);
 }
 
 void seal_replica_list_done(struct seal_replica_list *list) {
@@ -68,7 +68,7 @@ void seal_replica_list_done(struct seal_replica_list *list) {
     *list = (struct seal_replica_list){0};
 }
 
-static int add_replica(const struct db_row *row, void *arg, struct err *err) {
+static int sealed_add_replica(const struct db_row *row, void *arg, struct err *err) {
     struct seal_replica_list *list = arg;
     void *items = list->items;
     struct seal_replica *item = db_list_add(&items, &list->count, sizeof(*item));
@@ -85,10 +85,10 @@ static int add_replica(const struct db_row *row, void *arg, struct err *err) {
 static int list_replicas(struct db_conn *conn, void *arg, struct err *err) {
     seal_replica_list_done(arg);
     return db_query(conn,
-                    &(struct db_query){.sql = "SELECT id, name, IF(heartbeat_at_ms = 0, -1, " NOW_MS " - heartbeat_at_ms),"
+                    &(struct db_query){.sql = "SELECT id, name, IF(heartbeat_at_ms = 0, -1, " SEALED_NOW_MS " - heartbeat_at_ms),"
                                               " master_key_ids FROM replicas WHERE id <> 0 ORDER BY id",
                                        .columns = "itit",
-                                       .row = add_replica,
+                                       .row = sealed_add_replica,
                                        .arg = arg},
                     err);
 }
@@ -113,7 +113,7 @@ static int add_count(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-static int count(struct db_conn *conn, void *arg, struct err *err) {
+static int sealed_count(struct db_conn *conn, void *arg, struct err *err) {
     memset(arg, 0, sizeof(struct seal_counts));
     return db_query(conn,
                     &(struct db_query){.sql = "SELECT LOWER(HEX(SUBSTRING(s.sealed, 2, 4))), COUNT(*) FROM"
@@ -128,7 +128,7 @@ static int count(struct db_conn *conn, void *arg, struct err *err) {
 }
 
 int seal_store_count(struct store *store, struct seal_counts *out, struct err *err) {
-    return store_read(store, count, out, err);
+    return store_read(store, sealed_count, out, err);
 }
 
 /* -- sealing anew ---------------------------------------------------------------------------------------------------------- */
@@ -154,7 +154,7 @@ static void rows_done(struct held_rows *rows) {
     *rows = (struct held_rows){0};
 }
 
-static int add_row(const struct db_row *row, void *arg, struct err *err) {
+static int sealed_add_row(const struct db_row *row, void *arg, struct err *err) {
     struct held_rows *rows = arg;
     void *items = rows->items;
     struct held_row *item = db_list_add(&items, &rows->count, sizeof(*item));
@@ -184,8 +184,8 @@ static const char *const select_sql[SEAL_TABLE_COUNT] = {
 };
 
 /* Reading locks nothing, so a row that changed meanwhile is left to the next round: it is its old value that is exchanged. */
-static int write_row(struct store_tx *tx, enum seal_table table, const struct held_row *row, const struct db_arg *sealed,
-                     struct err *err) {
+static int sealed_write_row(struct store_tx *tx, enum seal_table table, const struct held_row *row, const struct db_arg *sealed,
+                            struct err *err) {
     const struct db_arg old = db_bytes(row->sealed, row->sealed_bytes);
     if (table == SEAL_TABLE_SIGNING_KEYS)
         return db_run(store_tx_conn(tx), "UPDATE signing_keys SET sealed = ? WHERE kid = ? AND sealed = ?",
@@ -214,7 +214,7 @@ static int reseal_row(struct store_tx *tx, const struct seal_batch *batch, const
     if (rc || !fresh)
         return rc;
     sealed = db_bytes(fresh, fresh_bytes);
-    return write_row(tx, batch->table, row, &sealed, err);
+    return sealed_write_row(tx, batch->table, row, &sealed, err);
 }
 
 static void name_cursor(enum seal_table table, const struct held_row *row, char *out, size_t n) {
@@ -229,7 +229,7 @@ struct resealing {
     struct held_rows rows;
 };
 
-static int reseal(struct store_tx *tx, void *arg, struct err *err) {
+static int sealed_reseal(struct store_tx *tx, void *arg, struct err *err) {
     struct resealing *call = arg;
     const struct seal_batch *batch = call->batch;
     int rc;
@@ -238,7 +238,7 @@ static int reseal(struct store_tx *tx, void *arg, struct err *err) {
                   &(struct db_query){.sql = select_sql[batch->table],
                                      .args = DB_ARGS(db_text(batch->key_id), db_text(batch->cursor), db_number(batch->limit)),
                                      .columns = "ttib",
-                                     .row = add_row,
+                                     .row = sealed_add_row,
                                      .arg = &call->rows},
                   err);
     for (size_t i = 0; !rc && i < call->rows.count; i++)
@@ -248,7 +248,7 @@ static int reseal(struct store_tx *tx, void *arg, struct err *err) {
 
 int seal_store_reseal(struct store *store, struct seal_batch *batch, struct err *err) {
     struct resealing call = {.batch = batch};
-    int rc = store_tx(store, reseal, &call, err);
+    int rc = store_tx(store, sealed_reseal, &call, err);
     if (!rc) {
         batch->rows = (unsigned)call.rows.count;
         if (batch->rows)

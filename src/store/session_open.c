@@ -14,19 +14,19 @@
 #include "session_tx.h"
 #include "store_tx.h"
 
-#define REASON_BYTES 160
+#define SESSION_OPEN_REASON_BYTES 160
 #define SETTLE_TRIES 3 /* the row of the replica is another one than was known; with one process for each it never is twice */
 
 /* What one caller wants written. */
 struct opening {
-    struct group_entry entry;  /* first: the group knows this part only */
-    struct session_new row;    /* without a session: the line alone */
-    bool is_to_try_alone;      /* it was written together with others, and one of them is at fault */
-    char reason[REASON_BYTES]; /* why others end for it */
+    struct group_entry entry;               /* first: the group knows this part only */
+    struct session_new row;                 /* without a session: the line alone */
+    bool is_to_try_alone;                   /* it was written together with others, and one of them is at fault */
+    char reason[SESSION_OPEN_REASON_BYTES]; /* why others end for it */
 };
 
 /* What is written in one transaction. */
-struct batch {
+struct session_open_batch {
     struct opening *const *items;
     size_t count;
     struct group_lead *lead; /* NULL: it is nobody's turn */
@@ -34,7 +34,7 @@ struct batch {
 };
 
 /* From `from` on, as many as one statement takes; sessions stand first. */
-static size_t take_alike(const struct batch *batch, size_t from, struct session_new out[SESSION_ROWS_MAX]) {
+static size_t take_alike(const struct session_open_batch *batch, size_t from, struct session_new out[SESSION_ROWS_MAX]) {
     size_t n = 0;
     while (n < SESSION_ROWS_MAX && from + n < batch->count) {
         const struct session_new *row = &batch->items[from + n]->row;
@@ -93,7 +93,7 @@ static int write_with_room(struct store_tx *tx, struct opening *call, struct end
 /* -- writing --------------------------------------------------------------------------------------------------------------------- */
 
 /* The sessions of the batch; *done is their number. */
-static int write_sessions(struct store_tx *tx, const struct batch *batch, struct end_lines *ended, size_t *done,
+static int write_sessions(struct store_tx *tx, const struct session_open_batch *batch, struct end_lines *ended, size_t *done,
                           struct err *err) {
     struct session_new rows[SESSION_ROWS_MAX];
     size_t n;
@@ -108,7 +108,7 @@ static int write_sessions(struct store_tx *tx, const struct batch *batch, struct
 }
 
 static int write_batch(struct store_tx *tx, void *arg, struct err *err) {
-    const struct batch *batch = arg;
+    const struct session_open_batch *batch = arg;
     struct end_lines ended = {0};
     size_t done = 0;
     int rc;
@@ -123,7 +123,7 @@ static int write_batch(struct store_tx *tx, void *arg, struct err *err) {
     return rc;
 }
 
-static int run_batch(struct store *store, struct batch *batch, struct err *err) {
+static int session_open_run_batch(struct store *store, struct session_open_batch *batch, struct err *err) {
     int rc = AUDIT_TX_UNSETTLED;
     if (!batch->items[0]->row.opening.session)
         return store_tx(store, write_batch, batch, err);
@@ -141,7 +141,7 @@ static int run_batch(struct store *store, struct batch *batch, struct err *err) 
 }
 
 static int write_alone(struct store *store, struct opening *call, struct err *err) {
-    return run_batch(store, &(struct batch){.items = &call, .count = 1}, err);
+    return session_open_run_batch(store, &(struct session_open_batch){.items = &call, .count = 1}, err);
 }
 
 /* Where the database is away or busy, all of them hear so. What else failed may be one's own fault: each tries alone then. */
@@ -163,11 +163,11 @@ static void sort_in(struct group_entry *const *entries, size_t count, struct ope
 
 static void write_group(void *arg, struct group_lead *lead, struct group_entry *const *entries, size_t count) {
     struct opening *items[GROUP_COMMIT_MAX] = {NULL};
-    struct batch batch = {.items = items, .count = count, .lead = lead};
+    struct session_open_batch batch = {.items = items, .count = count, .lead = lead};
     struct err why = {0};
     int rc;
     sort_in(entries, count, items);
-    rc = run_batch(arg, &batch, &why);
+    rc = session_open_run_batch(arg, &batch, &why);
     for (size_t i = 0; i < count; i++) {
         items[i]->is_to_try_alone = count > 1 && !is_for_all(rc);
         entries[i]->rc = rc;

@@ -23,9 +23,10 @@
 #define REPLICA_ARGS 5U
 #define CHANGE_ARGS 5U
 #define AUDIT_ARGS 16U
-#define ARGS_MAX (REPLICA_ARGS + SESSION_ROWS_MAX * (ROOM_ARGS + PROOF_ARGS + SESSION_ARGS + CHANGE_ARGS + AUDIT_ARGS))
+#define SESSION_ROWS_ARGS_MAX \
+    (REPLICA_ARGS + SESSION_ROWS_MAX * (ROOM_ARGS + PROOF_ARGS + SESSION_ARGS + CHANGE_ARGS + AUDIT_ARGS))
 
-_Static_assert(ARGS_MAX <= DB_ARGS_MAX, "a statement takes as many");
+_Static_assert(SESSION_ROWS_ARGS_MAX <= DB_ARGS_MAX, "a statement takes as many");
 
 /* -- the texts -------------------------------------------------------------------------------------------------------------- */
 
@@ -61,7 +62,7 @@ static void add_condition(struct strbuf *out, size_t rows) {
 }
 
 /* The row of the replica is written late, since it is locked from then on, and only if it is as it was known. */
-static void write_text(struct strbuf *out, size_t rows, bool has_proof, bool begins) {
+static void session_rows_write_text(struct strbuf *out, size_t rows, bool has_proof, bool begins) {
     strbuf_adds(out, begins ? "BEGIN NOT ATOMIC START TRANSACTION; " : "BEGIN NOT ATOMIC ");
     add_condition(out, rows);
     if (has_proof) {
@@ -88,7 +89,7 @@ static void make_texts(void) {
         for (unsigned kind = 0; kind < KINDS; kind++) {
             _cleanup_strbuf_ struct strbuf text;
             strbuf_init(&text, TEXT_BYTES_MAX - 1);
-            write_text(&text, rows, kind & 1, kind & 2);
+            session_rows_write_text(&text, rows, kind & 1, kind & 2);
             if (!text.failed) /* else it stays empty: that is an error of the statement, and the next one says so */
                 memcpy(texts[rows - 1][kind], text.data, text.len + 1);
         }
@@ -103,19 +104,20 @@ static const char *text_of(size_t rows, bool has_proof, bool begins) {
 /* -- the arguments ------------------------------------------------------------------------------------------------------------ */
 
 struct arguments {
-    struct db_arg items[ARGS_MAX];
+    struct db_arg items[SESSION_ROWS_ARGS_MAX];
     size_t count;
 };
 
-static void add(struct arguments *to, const struct db_arg *items, size_t count) {
+static void session_rows_add(struct arguments *to, const struct db_arg *items, size_t count) {
     memcpy(to->items + to->count, items, count * sizeof(*items));
     to->count += count;
 }
-#define ADD(to, ...) \
-    add(to, (const struct db_arg[]){__VA_ARGS__}, sizeof((const struct db_arg[]){__VA_ARGS__}) / sizeof(struct db_arg))
+#define ADD(to, ...)                                           \
+    session_rows_add(to, (const struct db_arg[]){__VA_ARGS__}, \
+                     sizeof((const struct db_arg[]){__VA_ARGS__}) / sizeof(struct db_arg))
 
 /* As SESSION_TX_ALIKE. */
-static bool is_alike(const struct principal *a, const struct principal *b) {
+static bool session_rows_is_alike(const struct principal *a, const struct principal *b) {
     return str_eq(a->id, b->id) && str_eq(a->acting_id, b->acting_id) &&
            (a->source == SOURCE_VC_KEY) == (b->source == SOURCE_VC_KEY);
 }
@@ -126,7 +128,7 @@ static int add_room(struct arguments *to, const struct session_new *items, size_
     const struct session *s = opening->session;
     int64_t others_max = opening->live_max;
     for (size_t j = 0; j < count; j++)
-        others_max -= is_alike(&items[j].opening.session->who, &s->who);
+        others_max -= session_rows_is_alike(&items[j].opening.session->who, &s->who);
     if (opening->live_max && others_max < 0)
         return SESSION_ROWS_FULL;
     ADD(to, db_text(opening->live_max ? s->who.id : NULL), db_text(s->who.acting_id), db_number(s->who.source == SOURCE_VC_KEY),
@@ -138,7 +140,7 @@ static void add_proof(struct arguments *to, const struct session_once *once) {
     ADD(to, db_bytes(once->digest, SESSION_ONCE_BYTES), db_number(once->until_ms));
 }
 
-static void add_session(struct arguments *to, const struct session_new *item) {
+static void session_rows_add_one(struct arguments *to, const struct session_new *item) {
     const struct session *s = item->opening.session;
     const struct principal *who = &s->who;
     ADD(to, db_text(s->sid), db_text(who->id), db_text(who->name), db_text(who->full_name), db_text(role_name(who->role)),
@@ -175,7 +177,7 @@ static void add_logs(struct arguments *to, struct store_tx *tx, const struct row
         add_audit(to, replica, &rows->items[i], &rows->steps[i]);
 }
 
-static int add_all(struct arguments *to, struct store_tx *tx, const struct rows *rows) {
+static int session_rows_add_all(struct arguments *to, struct store_tx *tx, const struct rows *rows) {
     const struct audit_step *first = &rows->steps[0], *last = &rows->steps[rows->count - 1];
     for (size_t i = 0; i < rows->count; i++)
         if (add_room(to, rows->items, rows->count, i))
@@ -183,7 +185,7 @@ static int add_all(struct arguments *to, struct store_tx *tx, const struct rows 
     for (size_t i = 0; i < rows->count && rows->items[0].opening.once; i++)
         add_proof(to, rows->items[i].opening.once);
     for (size_t i = 0; i < rows->count; i++)
-        add_session(to, &rows->items[i]);
+        session_rows_add_one(to, &rows->items[i]);
     ADD(to, last->new_seq, last->new_head, db_number(store_tx_replica(tx)), first->old_seq, first->old_head);
     add_logs(to, tx, rows);
     return 0;
@@ -210,7 +212,7 @@ int session_rows_write(struct store_tx *tx, const struct session_new *items, siz
         lines[i] = items[i].opening.line;
     int rc = audit_tx_begin_steps(tx, lines, count, rows.steps, err);
     if (!rc)
-        rc = add_all(&args, tx, &rows);
+        rc = session_rows_add_all(&args, tx, &rows);
     if (!rc)
         rc =
             db_run(store_tx_conn(tx), text_of(count, has_proof, begins), (struct db_args){args.items, args.count}, &written, err);

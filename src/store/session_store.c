@@ -29,7 +29,7 @@
     " COALESCE(u.must_change_password, s.must_change_password), s.way, s.directory, s.directory_mark, s.acting_id, s.service_id," \
     " s.group_ids" FROM_SESSIONS
 #define HANDLE "LEFT(SHA2(s.sid, 256), 16)"
-#define GONE "there is no such session"
+#define SESSION_GONE "there is no such session"
 #define ENDS_AT_ONCE 100 /* for one new session: of more, the next one ends some, too */
 
 void session_list_done(struct session_list *list) {
@@ -69,7 +69,7 @@ static int read_who(const struct db_row *row, struct principal *who, struct err 
     return err_set(err, ERR_SCHEMA, "a session has an unknown role or source");
 }
 
-static int add_session(const struct db_row *row, void *arg, struct err *err) {
+static int session_add(const struct db_row *row, void *arg, struct err *err) {
     struct session_list *list = arg;
     void *items = list->items;
     struct session *s = db_list_add(&items, &list->count, sizeof(*s));
@@ -141,7 +141,7 @@ struct insertion {
     unsigned live_max;
 };
 
-static int insert(struct store_tx *tx, void *arg, struct err *err) {
+static int session_insert(struct store_tx *tx, void *arg, struct err *err) {
     const struct insertion *call = arg;
     const struct session *s = call->session;
     const struct principal *who = &s->who;
@@ -168,35 +168,35 @@ int session_store_insert(struct store *store, const struct session *s, unsigned 
     struct insertion call = {.session = s, .live_max = live_max};
     int rc = group_set_pack(&s->groups, &group_ids, err);
     call.group_ids = group_ids;
-    return rc ? rc : store_tx(store, insert, &call, err);
+    return rc ? rc : store_tx(store, session_insert, &call, err);
 }
 
 /* -- reading ------------------------------------------------------------------------------------------------------------------ */
 
-struct load {
+struct session_load {
     const char *sid;
     int64_t now_ms;
     size_t limit;
     struct session_list list;
 };
 
-static int load_one(struct db_conn *conn, void *arg, struct err *err) {
-    struct load *call = arg;
+static int session_load_one(struct db_conn *conn, void *arg, struct err *err) {
+    struct session_load *call = arg;
     int rc;
     session_list_done(&call->list);
     rc = db_query_one(conn,
                       &(struct db_query){.sql = SELECT_SESSIONS " WHERE s.sid = ?",
                                          .args = DB_ARGS(db_text(call->sid)),
                                          .columns = COLUMN_KINDS,
-                                         .row = add_session,
+                                         .row = session_add,
                                          .arg = &call->list},
-                      GONE, err);
+                      SESSION_GONE, err);
     return rc ? rc : session_read_vcenters(conn, &call->list, call->sid, 0, err);
 }
 
 int session_store_load(struct store *store, const char *sid, struct session **out, struct err *err) {
-    struct load call = {.sid = sid};
-    int rc = store_read(store, load_one, &call, err);
+    struct session_load call = {.sid = sid};
+    int rc = store_read(store, session_load_one, &call, err);
     if (rc)
         session_list_done(&call.list);
     else
@@ -205,7 +205,7 @@ int session_store_load(struct store *store, const char *sid, struct session **ou
 }
 
 static int load_active(struct db_conn *conn, void *arg, struct err *err) {
-    struct load *call = arg;
+    struct session_load *call = arg;
     int rc;
     session_list_done(&call->list);
     rc = db_query(conn,
@@ -216,14 +216,14 @@ static int load_active(struct db_conn *conn, void *arg, struct err *err) {
                       " WHERE NOT " IS_WITHOUT_USER " ORDER BY s.sid",
                       .args = DB_ARGS(db_number(call->now_ms), db_number((int64_t)call->limit)),
                       .columns = COLUMN_KINDS,
-                      .row = add_session,
+                      .row = session_add,
                       .arg = &call->list},
                   err);
     return rc ? rc : session_read_vcenters(conn, &call->list, NULL, call->now_ms, err);
 }
 
 int session_store_list_active(struct store *store, int64_t now_ms, size_t limit, struct session_list *out, struct err *err) {
-    struct load call = {.now_ms = now_ms, .limit = limit};
+    struct session_load call = {.now_ms = now_ms, .limit = limit};
     int rc = store_read(store, load_active, &call, err);
     if (rc)
         session_list_done(&call.list);
@@ -232,13 +232,13 @@ int session_store_list_active(struct store *store, int64_t now_ms, size_t limit,
     return rc;
 }
 
-struct page {
+struct session_page_call {
     const struct session_query *query;
     struct session_list list;
 };
 
 static int load_page(struct db_conn *conn, void *arg, struct err *err) {
-    struct page *call = arg;
+    struct session_page_call *call = arg;
     const struct session_query *q = call->query;
     session_list_done(&call->list);
     return db_query(conn,
@@ -253,13 +253,13 @@ static int load_page(struct db_conn *conn, void *arg, struct err *err) {
                                                        db_text(q->after_name), db_text(q->after_name), db_text(q->after_name),
                                                        db_text(q->after_handle), db_number(q->limit)),
                                        .columns = COLUMN_KINDS,
-                                       .row = add_session,
+                                       .row = session_add,
                                        .arg = &call->list},
                     err);
 }
 
 int session_store_list(struct store *store, const struct session_query *query, struct session_list *out, struct err *err) {
-    struct page call = {.query = query};
+    struct session_page_call call = {.query = query};
     int rc = store_read(store, load_page, &call, err);
     if (rc)
         session_list_done(&call.list);
@@ -281,7 +281,7 @@ static int explain_rotation(struct db_conn *conn, const struct session_rotation 
                 : err_set(err, ERR_SESSION_ENDED, "the session has ended; sign in again");
 }
 
-static int rotate(struct store_tx *tx, void *arg, struct err *err) {
+static int session_rotate(struct store_tx *tx, void *arg, struct err *err) {
     const struct session_rotation *r = arg;
     uint64_t met = 0;
     int rc = db_run(
@@ -295,7 +295,7 @@ static int rotate(struct store_tx *tx, void *arg, struct err *err) {
 
 int session_store_rotate(struct store *store, const struct session_rotation *rotation, struct err *err) {
     struct session_rotation borrowed = *rotation;
-    return store_tx(store, rotate, &borrowed, err);
+    return store_tx(store, session_rotate, &borrowed, err);
 }
 
 struct renewal {
@@ -336,7 +336,7 @@ static int revoke_one(struct store_tx *tx, void *arg, struct err *err) {
     const struct revocation *call = arg;
     int rc =
         db_run_one(store_tx_conn(tx), "UPDATE sessions SET revoked_at_ms = IF(revoked_at_ms = 0, ?, revoked_at_ms) WHERE sid = ?",
-                   DB_ARGS(db_number(call->now_ms), db_text(call->id)), GONE, err);
+                   DB_ARGS(db_number(call->now_ms), db_text(call->id)), SESSION_GONE, err);
     if (!rc)
         rc = store_tx_note_change(tx, CHANGE_SESSION, call->id, err);
     return rc ? rc : audit_tx_append(tx, call->line, 1, err);
@@ -347,7 +347,7 @@ int session_store_revoke(struct store *store, const char *sid, int64_t now_ms, c
     return store_tx(store, revoke_one, &call, err);
 }
 
-static int note_session(const struct db_row *row, void *arg, struct err *err) {
+static int session_note(const struct db_row *row, void *arg, struct err *err) {
     return store_tx_note_change(arg, CHANGE_SESSION, db_row_text(row, 0), err);
 }
 
@@ -369,7 +369,7 @@ int session_tx_revoke(struct store_tx *tx, enum session_tx_owner owner, const ch
     int rc = db_query(
         store_tx_conn(tx),
         &(struct db_query){
-            .sql = owner_sql[owner].list, .args = DB_ARGS(db_text(owner_id)), .columns = "t", .row = note_session, .arg = tx},
+            .sql = owner_sql[owner].list, .args = DB_ARGS(db_text(owner_id)), .columns = "t", .row = session_note, .arg = tx},
         err);
     if (!rc)
         rc = db_run(store_tx_conn(tx), owner_sql[owner].revoke, DB_ARGS(db_number(now_ms), db_text(owner_id)), &met, err);
@@ -380,22 +380,22 @@ int session_tx_revoke(struct store_tx *tx, enum session_tx_owner owner, const ch
     return rc;
 }
 
-struct purge {
+struct session_purge {
     int64_t before_ms;
     unsigned limit;
     uint64_t deleted;
 };
 
-static int purge(struct store_tx *tx, void *arg, struct err *err) {
-    struct purge *call = arg;
+static int session_purge(struct store_tx *tx, void *arg, struct err *err) {
+    struct session_purge *call = arg;
     return db_run(store_tx_conn(tx),
                   "DELETE FROM sessions WHERE ends_at_ms < ? OR (revoked_at_ms > 0 AND revoked_at_ms < ?) ORDER BY sid LIMIT ?",
                   DB_ARGS(db_number(call->before_ms), db_number(call->before_ms), db_number(call->limit)), &call->deleted, err);
 }
 
 int session_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err) {
-    struct purge call = {.before_ms = before_ms, .limit = limit};
-    int rc = store_tx(store, purge, &call, err);
+    struct session_purge call = {.before_ms = before_ms, .limit = limit};
+    int rc = store_tx(store, session_purge, &call, err);
     if (!rc)
         *deleted = call.deleted;
     return rc;

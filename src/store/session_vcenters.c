@@ -7,15 +7,15 @@
 #include "session_tx.h"
 #include "store_tx.h"
 
-#define GONE "this vCenter was not added to the session"
+#define SESSION_VCENTER_GONE "this vCenter was not added to the session"
 
 /* Rows come in the order of the sessions, so one walk over both is enough. */
-struct reading {
+struct session_vcenter_reading {
     struct session_list *list;
     size_t at;
 };
 
-static struct session *find_session(struct reading *reading, const char *sid) {
+static struct session *find_session(struct session_vcenter_reading *reading, const char *sid) {
     while (reading->at < reading->list->count && strcmp(reading->list->items[reading->at].sid, sid) < 0)
         reading->at++;
     if (reading->at == reading->list->count || strcmp(reading->list->items[reading->at].sid, sid) != 0)
@@ -43,7 +43,7 @@ static int take_vcenter(const struct db_row *row, void *arg, struct err *err) {
     return err_set(err, ERR_SCHEMA, "a session has an unknown source");
 }
 
-static int read_all(struct db_conn *conn, struct reading *reading, int64_t now_ms, struct err *err) {
+static int session_vcenter_read(struct db_conn *conn, struct session_vcenter_reading *reading, int64_t now_ms, struct err *err) {
     return db_query(conn,
                     &(struct db_query){.sql = "SELECT v.sid, v.vcenter_id, v.source, v.vc_user, v.vc_session_key, v.added_at_ms"
                                               " FROM session_vcenters v JOIN sessions s ON s.sid = v.sid"
@@ -56,9 +56,9 @@ static int read_all(struct db_conn *conn, struct reading *reading, int64_t now_m
 }
 
 int session_read_vcenters(struct db_conn *conn, struct session_list *list, const char *sid, int64_t now_ms, struct err *err) {
-    struct reading reading = {.list = list};
+    struct session_vcenter_reading reading = {.list = list};
     if (!sid)
-        return read_all(conn, &reading, now_ms, err);
+        return session_vcenter_read(conn, &reading, now_ms, err);
     return db_query(conn,
                     &(struct db_query){.sql = "SELECT sid, vcenter_id, source, vc_user, vc_session_key, added_at_ms"
                                               " FROM session_vcenters WHERE sid = ? ORDER BY vcenter_id",
@@ -79,7 +79,7 @@ static int shorten_session(struct db_conn *conn, const struct session_addition *
     return rc == ERR_NOT_FOUND ? ERR_SESSION_ENDED : rc;
 }
 
-static int check_room(struct db_conn *conn, const struct session_addition *a, struct err *err) {
+static int session_vcenter_check_room(struct db_conn *conn, const struct session_addition *a, struct err *err) {
     int64_t others = 0;
     int rc = db_query_number(conn, "SELECT COUNT(*) FROM session_vcenters WHERE sid = ? AND vcenter_id <> ?",
                              DB_ARGS(db_text(a->sid), db_text(a->vcenter->vcenter_id)), &others, err);
@@ -88,13 +88,13 @@ static int check_room(struct db_conn *conn, const struct session_addition *a, st
     return rc;
 }
 
-static int add(struct store_tx *tx, void *arg, struct err *err) {
+static int session_vcenter_add(struct store_tx *tx, void *arg, struct err *err) {
     const struct session_addition *a = arg;
     const struct session_vcenter *v = a->vcenter;
     struct db_conn *conn = store_tx_conn(tx);
     int rc = shorten_session(conn, a, err);
     if (!rc)
-        rc = check_room(conn, a, err);
+        rc = session_vcenter_check_room(conn, a, err);
     if (!rc)
         rc = db_run(conn, "DELETE FROM session_vcenters WHERE sid = ? AND vcenter_id = ?",
                     DB_ARGS(db_text(a->sid), db_text(v->vcenter_id)), NULL, err);
@@ -110,26 +110,26 @@ static int add(struct store_tx *tx, void *arg, struct err *err) {
 
 int session_store_add_vcenter(struct store *store, const struct session_addition *addition, struct err *err) {
     struct session_addition borrowed = *addition;
-    return store_tx(store, add, &borrowed, err);
+    return store_tx(store, session_vcenter_add, &borrowed, err);
 }
 
-struct removal {
+struct session_vcenter_removal {
     const char *sid, *vcenter_id;
 };
 
-static int remove_one(struct store_tx *tx, void *arg, struct err *err) {
-    const struct removal *call = arg;
+static int session_vcenter_remove_one(struct store_tx *tx, void *arg, struct err *err) {
+    const struct session_vcenter_removal *call = arg;
     int rc = db_run_one(store_tx_conn(tx), "DELETE FROM session_vcenters WHERE sid = ? AND vcenter_id = ?",
-                        DB_ARGS(db_text(call->sid), db_text(call->vcenter_id)), GONE, err);
+                        DB_ARGS(db_text(call->sid), db_text(call->vcenter_id)), SESSION_VCENTER_GONE, err);
     return rc ? rc : store_tx_note_change(tx, CHANGE_SESSION, call->sid, err);
 }
 
 int session_store_remove_vcenter(struct store *store, const char *sid, const char *vcenter_id, struct err *err) {
-    struct removal call = {.sid = sid, .vcenter_id = vcenter_id};
-    return store_tx(store, remove_one, &call, err);
+    struct session_vcenter_removal call = {.sid = sid, .vcenter_id = vcenter_id};
+    return store_tx(store, session_vcenter_remove_one, &call, err);
 }
 
-static int note_session(const struct db_row *row, void *arg, struct err *err) {
+static int session_vcenter_note_session(const struct db_row *row, void *arg, struct err *err) {
     return store_tx_note_change(arg, CHANGE_SESSION, db_row_text(row, 0), err);
 }
 
@@ -138,7 +138,7 @@ int session_tx_forget_vcenter(struct store_tx *tx, const char *vcenter_id, struc
                       &(struct db_query){.sql = "SELECT sid FROM session_vcenters WHERE vcenter_id = ? FOR UPDATE",
                                          .args = DB_ARGS(db_text(vcenter_id)),
                                          .columns = "t",
-                                         .row = note_session,
+                                         .row = session_vcenter_note_session,
                                          .arg = tx},
                       err);
     return rc ? rc

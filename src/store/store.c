@@ -67,7 +67,7 @@ void store_thread_end(void) {
     mysql_thread_end();
 }
 
-static int check_options(const struct store_options *options, struct err *err) {
+static int pool_check_options(const struct store_options *options, struct err *err) {
     if (!options->user || !*options->user)
         return err_set(err, ERR_CONFIG, "the database account has no name");
     if (!options->unix_socket && !options->host)
@@ -83,12 +83,12 @@ static int check_options(const struct store_options *options, struct err *err) {
     return 0;
 }
 
-static int copy_text(const char *from, const char **to, struct err *err) {
+static int pool_copy_text(const char *from, const char **to, struct err *err) {
     *to = str_dup(from);
     return from && !*to ? err_set(err, ERR_NOMEM, "out of memory") : 0;
 }
 
-static int copy_options(struct store *store, const struct store_options *from, struct err *err) {
+static int pool_copy_options(struct store *store, const struct store_options *from, struct err *err) {
     struct store_options *to = &store->options;
     *to = *from;
     to->unix_socket = to->host = to->ca_file = to->database = to->user = to->password = NULL;
@@ -97,16 +97,16 @@ static int copy_options(struct store *store, const struct store_options *from, s
     to->connect_timeout_s = from->connect_timeout_s ? from->connect_timeout_s : 5;
     to->call_timeout_s = from->call_timeout_s ? from->call_timeout_s : 15;
     to->borrow_timeout_ms = from->borrow_timeout_ms ? from->borrow_timeout_ms : 5000;
-    int rc = copy_text(from->unix_socket, &to->unix_socket, err);
-    rc = rc ? rc : copy_text(from->host, &to->host, err);
-    rc = rc ? rc : copy_text(from->ca_file, &to->ca_file, err);
-    rc = rc ? rc : copy_text(from->database, &to->database, err);
-    rc = rc ? rc : copy_text(from->user, &to->user, err);
-    rc = rc ? rc : copy_text(from->password ? from->password : "", &to->password, err);
+    int rc = pool_copy_text(from->unix_socket, &to->unix_socket, err);
+    rc = rc ? rc : pool_copy_text(from->host, &to->host, err);
+    rc = rc ? rc : pool_copy_text(from->ca_file, &to->ca_file, err);
+    rc = rc ? rc : pool_copy_text(from->database, &to->database, err);
+    rc = rc ? rc : pool_copy_text(from->user, &to->user, err);
+    rc = rc ? rc : pool_copy_text(from->password ? from->password : "", &to->password, err);
     return rc;
 }
 
-static void init_locks(struct store *store) {
+static void pool_init_locks(struct store *store) {
     pthread_condattr_t attributes;
     pthread_mutex_init(&store->lock, NULL);
     pthread_condattr_init(&attributes);
@@ -117,16 +117,16 @@ static void init_locks(struct store *store) {
 
 int store_new(const struct store_options *options, struct store **out, struct err *err) {
     _cleanup_(store_free) struct store *store = NULL;
-    int rc = check_options(options, err);
+    int rc = pool_check_options(options, err);
     if (rc)
         return rc;
     (void)pthread_once(&library_once, init_library);
     store = calloc(1, sizeof(*store));
     if (!store)
         return err_set(err, ERR_NOMEM, "out of memory");
-    init_locks(store);
+    pool_init_locks(store);
     store->state_since_ms = clock_wall_ms();
-    rc = copy_options(store, options, err);
+    rc = pool_copy_options(store, options, err);
     if (!rc)
         rc = audit_side_init(&store->audit, err);
     if (rc)
@@ -135,7 +135,7 @@ int store_new(const struct store_options *options, struct store **out, struct er
     return 0;
 }
 
-static void free_text(const char *text) {
+static void pool_free_text(const char *text) {
     union {
         const char *in;
         char *out;
@@ -148,12 +148,12 @@ void store_free(struct store *store) {
         return;
     while (store->idle_count)
         db_conn_close(store->idle[--store->idle_count]);
-    free_text(store->options.unix_socket);
-    free_text(store->options.host);
-    free_text(store->options.ca_file);
-    free_text(store->options.database);
-    free_text(store->options.user);
-    free_text(store->options.password);
+    pool_free_text(store->options.unix_socket);
+    pool_free_text(store->options.host);
+    pool_free_text(store->options.ca_file);
+    pool_free_text(store->options.database);
+    pool_free_text(store->options.user);
+    pool_free_text(store->options.password);
     audit_side_done(&store->audit);
     pthread_cond_destroy(&store->changed);
     pthread_mutex_destroy(&store->lock);
@@ -188,7 +188,7 @@ static int64_t silence_ms(const struct store *store) {
 }
 
 /* Under the lock: a server that is only slow with one thing answers others meanwhile. */
-static bool is_silent(struct store *store) {
+static bool pool_is_silent(struct store *store) {
     const int64_t before_ms = clock_mono_ms() - silence_ms(store);
     if (atomic_load_explicit(&store->pulse.heard_ms, memory_order_relaxed) > before_ms)
         return false;
@@ -205,7 +205,7 @@ static bool is_silent(struct store *store) {
 int64_t store_away_since_ms(struct store *store) {
     pthread_mutex_lock(&store->lock);
     int64_t since_ms = store->away_since_ms;
-    if (!since_ms && is_silent(store))
+    if (!since_ms && pool_is_silent(store))
         since_ms = clock_wall_ms() - silence_ms(store);
     pthread_mutex_unlock(&store->lock);
     return since_ms;
@@ -233,7 +233,7 @@ enum store_state store_get_state(struct store *store, int64_t *since_ms, struct 
 }
 
 /* The real clock, also when tests fake the others: it bounds a wait on a condition. */
-static struct timespec deadline_after(long ms) {
+static struct timespec pool_deadline_after(long ms) {
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);
     at.tv_sec += ms / 1000;
@@ -292,7 +292,7 @@ static int refuse_early(struct store *store, struct err *err) {
     if (store->failures && (store->is_probing || clock_mono_ms() < store->retry_at_ms))
         return refuse_while_away(store, err);
     bool has_room = store->idle_count || store->open_count < store->options.connections_max;
-    if (!is_silent(store) || (!store->has_sounder && has_room))
+    if (!pool_is_silent(store) || (!store->has_sounder && has_room))
         return 0;
     return refuse_while_silent(err);
 }
@@ -304,20 +304,20 @@ int store_check_answers(struct store *store, struct err *err) {
     bool is_open = store->failures == 1 && !store->is_probing && clock_mono_ms() >= store->retry_at_ms;
     if (store->failures && !is_open)
         rc = refuse_while_away(store, err);
-    else if (is_silent(store))
+    else if (pool_is_silent(store))
         rc = refuse_while_silent(err);
     pthread_mutex_unlock(&store->lock);
     return rc;
 }
 
 /* Under the lock. */
-static void lend(struct store *store, struct db_conn *conn, bool is_sounder) {
+static void pool_lend(struct store *store, struct db_conn *conn, bool is_sounder) {
     conn->is_sounder = is_sounder;
     store->lent[store->lent_count++] = conn;
 }
 
 /* Under the lock. */
-static void take_back(struct store *store, struct db_conn *conn) {
+static void pool_take_back(struct store *store, struct db_conn *conn) {
     for (unsigned i = 0; i < store->lent_count; i++) {
         if (store->lent[i] != conn)
             continue;
@@ -333,7 +333,7 @@ static void note_opened(struct store *store, struct db_conn *conn, bool is_sound
     store->is_probing = false;
     store->opening_count--;
     if (conn) {
-        lend(store, conn, is_sounder);
+        pool_lend(store, conn, is_sounder);
         note_answer(store);
         return;
     }
@@ -359,10 +359,10 @@ static int open_connection(struct store *store, bool is_sounder, struct db_conn 
 enum turn { TURN_TAKE, TURN_OPEN, TURN_REFUSED };
 
 /* Under the lock: waits until there is an idle connection to take, room to open one, or a reason to give up. */
-static enum turn wait_for_turn(struct store *store, int *rc, struct err *err) {
-    const struct timespec deadline = deadline_after(store->options.borrow_timeout_ms);
+static enum turn pool_wait_for_turn(struct store *store, int *rc, struct err *err) {
+    const struct timespec deadline = pool_deadline_after(store->options.borrow_timeout_ms);
     for (;;) {
-        if (store->idle_count && !is_silent(store))
+        if (store->idle_count && !pool_is_silent(store))
             return TURN_TAKE;
         *rc = refuse_early(store, err);
         if (*rc)
@@ -376,7 +376,7 @@ static enum turn wait_for_turn(struct store *store, int *rc, struct err *err) {
             *rc = err_set(err, ERR_BUSY, "all database connections are in use; try again shortly");
             return TURN_REFUSED;
         }
-        struct timespec look_at = deadline_after(left_ms < LOOK_MS ? left_ms : LOOK_MS);
+        struct timespec look_at = pool_deadline_after(left_ms < LOOK_MS ? left_ms : LOOK_MS);
         (void)pthread_cond_timedwait(&store->changed, &store->lock, &look_at);
     }
 }
@@ -384,13 +384,13 @@ static enum turn wait_for_turn(struct store *store, int *rc, struct err *err) {
 static int borrow_once(struct store *store, struct db_conn **out, struct err *err) {
     int rc = 0;
     pthread_mutex_lock(&store->lock);
-    enum turn turn = wait_for_turn(store, &rc, err);
-    bool is_sounder = turn != TURN_REFUSED && is_silent(store);
+    enum turn turn = pool_wait_for_turn(store, &rc, err);
+    bool is_sounder = turn != TURN_REFUSED && pool_is_silent(store);
     if (is_sounder)
         store->has_sounder = true;
     if (turn == TURN_TAKE) {
         *out = store->idle[--store->idle_count];
-        lend(store, *out, is_sounder);
+        pool_lend(store, *out, is_sounder);
     }
     if (turn == TURN_OPEN) {
         store->open_count++;
@@ -423,7 +423,7 @@ int db_pool_borrow(struct store *store, struct db_conn **out, struct err *err) {
 }
 
 /* Under the lock: moves the idle connections to `dead`, to be closed without the lock. */
-static unsigned take_idle(struct store *store, struct db_conn **dead) {
+static unsigned pool_take_idle(struct store *store, struct db_conn **dead) {
     unsigned count = store->idle_count;
     memcpy(dead, store->idle, count * sizeof(*dead));
     store->idle_count = 0;
@@ -436,8 +436,8 @@ static void give_broken(struct store *store, struct db_conn *conn) {
     struct err why = {0};
     err_set(&why, db_errno_code(conn->last_errno), "%s", db_errno_text(conn->last_errno));
     pthread_mutex_lock(&store->lock);
-    unsigned count = take_idle(store, dead);
-    take_back(store, conn);
+    unsigned count = pool_take_idle(store, dead);
+    pool_take_back(store, conn);
     store->open_count--;
     /* one that was idle or has answered may have been cut by a time-out of the server, a proxy or an administrator: only silence tells,
      * or the end of a new one that never answered; otherwise whoever opens the next one finds out */
@@ -459,7 +459,7 @@ void db_pool_give(struct store *store, struct db_conn *conn) {
     conn->idle_since_ms = clock_mono_ms();
     atomic_store_explicit(&conn->asked_ms, 0, memory_order_relaxed);
     pthread_mutex_lock(&store->lock);
-    take_back(store, conn);
+    pool_take_back(store, conn);
     store->idle[store->idle_count++] = conn;
     note_answer(store);
     pthread_cond_signal(&store->changed);

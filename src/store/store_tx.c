@@ -21,7 +21,7 @@
 #define FIND_OUT_MS 5000 /* how long a COMMIT without answer is looked after */
 #define MARK_FOUND 1     /* no ERR_*: the look ends, and is undone */
 
-static const struct backoff retry = {.first_ms = 20, .max_ms = 640, .jitter_percent = 75};
+static const struct backoff tx_retry = {.first_ms = 20, .max_ms = 640, .jitter_percent = 75};
 
 struct store_tx {
     struct store *store;
@@ -113,7 +113,7 @@ int store_tx_lock(struct store_tx *tx, const char *name, struct err *err) {
                   DB_ARGS(db_text(name)), NULL, err);
 }
 
-static bool is_noted(const struct store_tx *tx, enum change_kind kind, const char *object_id) {
+static bool tx_is_noted(const struct store_tx *tx, enum change_kind kind, const char *object_id) {
     for (size_t i = 0; i < tx->changes_count; i++)
         if (tx->changes[i].kind == kind && !strcmp(tx->changes[i].object_id, object_id))
             return true;
@@ -125,7 +125,7 @@ int store_tx_note_change(struct store_tx *tx, enum change_kind kind, const char 
     struct change change = {.kind = kind};
     if (bytes > sizeof(change.object_id))
         return err_set(err, ERR_UNPROCESSABLE, "the id of an object is longer than %zu bytes", sizeof(change.object_id) - 1);
-    if (is_noted(tx, kind, object_id))
+    if (tx_is_noted(tx, kind, object_id))
         return 0;
     memcpy(change.object_id, object_id, bytes);
     void *items = tx->changes;
@@ -262,7 +262,7 @@ static enum tx_end find_out(const struct store_tx *lost) {
             return TX_DONE;
         if (clock_mono_ms() >= until_ms)
             break;
-        sleep_ms(backoff_delay_ms(&retry, attempt, random_u32()));
+        sleep_ms(backoff_delay_ms(&tx_retry, attempt, random_u32()));
     }
     return TX_UNKNOWN;
 }
@@ -284,7 +284,7 @@ static int run_plan(struct store *store, const struct tx_plan *plan, struct err 
             break;
         was_lost = was_lost || end == TX_LOST;
         if (end == TX_AGAIN)
-            sleep_ms(backoff_delay_ms(&retry, attempt, random_u32()));
+            sleep_ms(backoff_delay_ms(&tx_retry, attempt, random_u32()));
     }
     free(tx.changes);
     for (size_t i = 0; i < tx.lines_count && !rc; i++)

@@ -43,14 +43,14 @@ static int read_hash(const struct db_row *row, size_t first, void *record, struc
 
 static const struct db_table table_without_hash = {
     .name = "users", .noun = "user", .members = user_members, .bytes = sizeof(struct user), .done = user_done};
-static const struct db_table table = {.name = "users",
-                                      .noun = "user",
-                                      .members = user_members,
-                                      .bytes = sizeof(struct user),
-                                      .more = ", password_hash",
-                                      .more_kinds = "t",
-                                      .read_more = read_hash,
-                                      .done = user_done};
+static const struct db_table user_table = {.name = "users",
+                                           .noun = "user",
+                                           .members = user_members,
+                                           .bytes = sizeof(struct user),
+                                           .more = ", password_hash",
+                                           .more_kinds = "t",
+                                           .read_more = read_hash,
+                                           .done = user_done};
 
 int user_store_list(struct store *store, struct user_list *out, struct err *err) {
     struct db_records found;
@@ -62,7 +62,7 @@ int user_store_list(struct store *store, struct user_list *out, struct err *err)
 
 static int load_by(struct store *store, const char *rest, const char *key, struct user **out, struct err *err) {
     void *found;
-    int rc = db_table_load(store, &table, rest, DB_ARGS(db_text(key)), &found, err);
+    int rc = db_table_load(store, &user_table, rest, DB_ARGS(db_text(key)), &found, err);
     if (!rc)
         *out = found;
     return rc;
@@ -72,7 +72,7 @@ int user_store_load(struct store *store, const char *id, struct user **out, stru
     return load_by(store, " WHERE id = ?", id, out, err);
 }
 
-static char *make_key(const char *name) {
+static char *user_make_key(const char *name) {
     char *key = str_dup(name);
     if (key)
         str_lower(key);
@@ -80,36 +80,36 @@ static char *make_key(const char *name) {
 }
 
 int user_store_load_by_name(struct store *store, const char *name, struct user **out, struct err *err) {
-    _cleanup_free_ char *key = make_key(name);
+    _cleanup_free_ char *key = user_make_key(name);
     if (!key)
         return err_set(err, ERR_NOMEM, "out of memory");
     return load_by(store, " WHERE name_key = ?", key, out, err);
 }
 
-struct write {
+struct user_write {
     const struct user *user;
     char *key, *principal_id;
     struct user_change change;
 };
 
-static int taken(int rc, const struct user *u, struct err *err) {
+static int user_taken(int rc, const struct user *u, struct err *err) {
     return db_explain(rc, ERR_EXISTS, err, "a user named \"%s\" exists already", u->name);
 }
 
-static int insert(struct store_tx *tx, void *arg, struct err *err) {
-    const struct write *call = arg;
+static int user_insert(struct store_tx *tx, void *arg, struct err *err) {
+    const struct user_write *call = arg;
     const struct user *u = call->user;
     int rc =
-        db_table_insert(store_tx_conn(tx), &table, u,
+        db_table_insert(store_tx_conn(tx), &user_table, u,
                         DB_MORE({"password_hash", db_text(u->password_hash), NULL}, {"name_key", db_text(call->key), NULL}), err);
-    rc = taken(rc, u, err);
+    rc = user_taken(rc, u, err);
     rc = rc ? rc : store_tx_note_change(tx, CHANGE_USER, u->id, err);
     return rc ? rc : audit_tx_append(tx, call->change.audit, 1, err);
 }
 
 /* -- the last administrator ------------------------------------------------------------------------------------------------- */
 
-static int count(struct store_tx *tx, const char *sql, const char *id, int64_t *out, struct err *err) {
+static int user_count(struct store_tx *tx, const char *sql, const char *id, int64_t *out, struct err *err) {
     *out = 0;
     return db_query_number(store_tx_conn(tx), sql, DB_ARGS(db_text(id)), out, err);
 }
@@ -120,11 +120,11 @@ static int keep_an_admin(struct store_tx *tx, const char *id, struct err *err) {
     int64_t is_admin = 0, others = 0;
     int rc = store_tx_lock(tx, "users", err);
     if (!rc)
-        rc = count(tx, "SELECT COUNT(*) FROM users WHERE id = ? AND role = 'admin' AND is_disabled = 0 FOR UPDATE", id, &is_admin,
-                   err);
+        rc = user_count(tx, "SELECT COUNT(*) FROM users WHERE id = ? AND role = 'admin' AND is_disabled = 0 FOR UPDATE", id,
+                        &is_admin, err);
     if (rc || !is_admin)
         return rc;
-    rc = count(
+    rc = user_count(
         tx,
         "SELECT COUNT(*) FROM users WHERE id <> ? AND role = 'admin' AND is_disabled = 0 AND password_hash IS NOT NULL FOR UPDATE",
         id, &others, err);
@@ -136,18 +136,18 @@ static int keep_an_admin(struct store_tx *tx, const char *id, struct err *err) {
 
 /* -- changing --------------------------------------------------------------------------------------------------------------- */
 
-static int note_session(const struct db_row *row, void *arg, struct err *err) {
+static int user_note_session(const struct db_row *row, void *arg, struct err *err) {
     return store_tx_note_change(arg, CHANGE_SESSION, db_row_text(row, 0), err);
 }
 
-static int end_sessions(struct store_tx *tx, const struct write *call, struct err *err) {
+static int user_end_sessions(struct store_tx *tx, const struct user_write *call, struct err *err) {
     const char *kept = call->change.kept_sid ? call->change.kept_sid : "";
     int rc = db_query(
         store_tx_conn(tx),
         &(struct db_query){.sql = "SELECT sid FROM sessions WHERE principal_id = ? AND revoked_at_ms = 0 AND sid <> ? FOR UPDATE",
                            .args = DB_ARGS(db_text(call->principal_id), db_text(kept)),
                            .columns = "t",
-                           .row = note_session,
+                           .row = user_note_session,
                            .arg = tx},
         err);
     if (rc)
@@ -157,43 +157,43 @@ static int end_sessions(struct store_tx *tx, const struct write *call, struct er
                   DB_ARGS(db_number(call->user->updated_at_ms), db_text(call->principal_id), db_text(kept)), NULL, err);
 }
 
-static int update_row(struct store_tx *tx, const struct write *call, struct err *err) {
+static int update_row(struct store_tx *tx, const struct user_write *call, struct err *err) {
     const struct user *u = call->user;
-    int rc = db_table_update(store_tx_conn(tx), &table, u,
+    int rc = db_table_update(store_tx_conn(tx), &user_table, u,
                              DB_MORE({"password_hash", db_text(u->password_hash), "COALESCE(?, password_hash)"},
                                      {"name_key", db_text(call->key), NULL}),
                              err);
-    return taken(rc, u, err);
+    return user_taken(rc, u, err);
 }
 
-static int update(struct store_tx *tx, void *arg, struct err *err) {
-    const struct write *call = arg;
+static int user_update(struct store_tx *tx, void *arg, struct err *err) {
+    const struct user_write *call = arg;
     const struct user *u = call->user;
     const bool is_admin = u->role == ROLE_ADMIN && !u->is_disabled;
     int rc = is_admin ? 0 : keep_an_admin(tx, u->id, err);
     rc = rc ? rc : update_row(tx, call, err);
     if (!rc && call->change.ends_sessions)
-        rc = end_sessions(tx, call, err);
+        rc = user_end_sessions(tx, call, err);
     rc = rc ? rc : store_tx_note_change(tx, CHANGE_USER, u->id, err);
     return rc ? rc : audit_tx_append(tx, call->change.audit, 1, err);
 }
 
 static int write_user(struct store *store, const struct user *u, const struct user_change *change, store_tx_fn *fn,
                       struct err *err) {
-    _cleanup_free_ char *key = make_key(u->name), *principal_id = str_format("local:%s", u->id);
-    struct write call = {.user = u, .key = key, .principal_id = principal_id, .change = *change};
+    _cleanup_free_ char *key = user_make_key(u->name), *principal_id = str_format("local:%s", u->id);
+    struct user_write call = {.user = u, .key = key, .principal_id = principal_id, .change = *change};
     if (!key || !principal_id)
         return err_set(err, ERR_NOMEM, "out of memory");
     return store_tx(store, fn, &call, err);
 }
 
 int user_store_insert(struct store *store, const struct user *u, const struct audit_record *audit, struct err *err) {
-    return write_user(store, u, &(struct user_change){.audit = audit}, insert, err);
+    return write_user(store, u, &(struct user_change){.audit = audit}, user_insert, err);
 }
 
 int user_store_update(struct store *store, const struct user *u, const struct user_change *change, int64_t *version_no,
                       struct err *err) {
-    int rc = write_user(store, u, change, update, err);
+    int rc = write_user(store, u, change, user_update, err);
     if (!rc)
         *version_no = u->version_no + 1;
     return rc;
@@ -201,12 +201,12 @@ int user_store_update(struct store *store, const struct user *u, const struct us
 
 /* -- removing --------------------------------------------------------------------------------------------------------------- */
 
-struct removal {
+struct user_removing {
     const struct user_removal *what;
     const char *principal_id;
 };
 
-static int note_grant(const struct db_row *row, void *arg, struct err *err) {
+static int user_note_grant(const struct db_row *row, void *arg, struct err *err) {
     return store_tx_note_change(arg, CHANGE_GRANT, db_row_text(row, 0), err);
 }
 
@@ -215,7 +215,7 @@ static int remove_grants(struct store_tx *tx, const char *principal_id, struct e
                       &(struct db_query){.sql = "SELECT id FROM grants WHERE principal_id = ? FOR UPDATE",
                                          .args = DB_ARGS(db_text(principal_id)),
                                          .columns = "t",
-                                         .row = note_grant,
+                                         .row = user_note_grant,
                                          .arg = tx},
                       err);
     return rc ? rc
@@ -223,11 +223,11 @@ static int remove_grants(struct store_tx *tx, const char *principal_id, struct e
 }
 
 static int remove_user(struct store_tx *tx, void *arg, struct err *err) {
-    const struct removal *call = arg;
+    const struct user_removing *call = arg;
     const struct user_removal *what = call->what;
     unsigned revoked = 0;
     int rc = keep_an_admin(tx, what->id, err);
-    rc = rc ? rc : db_table_delete(store_tx_conn(tx), &table, what->id, what->version_no, err);
+    rc = rc ? rc : db_table_delete(store_tx_conn(tx), &user_table, what->id, what->version_no, err);
     rc = rc ? rc : remove_grants(tx, call->principal_id, err);
     rc = rc ? rc : session_tx_revoke(tx, SESSION_TX_PRINCIPAL, call->principal_id, what->now_ms, &revoked, err);
     rc = rc ? rc : store_tx_note_change(tx, CHANGE_USER, what->id, err);
@@ -236,7 +236,7 @@ static int remove_user(struct store_tx *tx, void *arg, struct err *err) {
 
 int user_store_delete(struct store *store, const struct user_removal *removal, struct err *err) {
     _cleanup_free_ char *principal_id = str_format("local:%s", removal->id);
-    struct removal call = {removal, principal_id};
+    struct user_removing call = {removal, principal_id};
     if (!principal_id)
         return err_set(err, ERR_NOMEM, "out of memory");
     return store_tx(store, remove_user, &call, err);

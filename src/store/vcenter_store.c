@@ -23,13 +23,13 @@ static int read_pin(const struct db_row *row, size_t first, void *record, struct
     return 0;
 }
 
-static const struct db_table table = {.name = "vcenters",
-                                      .noun = "vCenter",
-                                      .members = vcenter_members,
-                                      .bytes = sizeof(struct vcenter),
-                                      .more = ", pin_sha256",
-                                      .more_kinds = "b",
-                                      .read_more = read_pin};
+static const struct db_table vcenter_table = {.name = "vcenters",
+                                              .noun = "vCenter",
+                                              .members = vcenter_members,
+                                              .bytes = sizeof(struct vcenter),
+                                              .more = ", pin_sha256",
+                                              .more_kinds = "b",
+                                              .read_more = read_pin};
 
 void vcenter_list_done(struct vcenter_list *list) {
     if (!list)
@@ -42,7 +42,7 @@ void vcenter_list_done(struct vcenter_list *list) {
 
 int vcenter_store_list(struct store *store, struct vcenter_list *out, struct err *err) {
     struct db_records found;
-    int rc = db_table_list(store, &table, " ORDER BY name, id", DB_ARGS_NONE, &found, err);
+    int rc = db_table_list(store, &vcenter_table, " ORDER BY name, id", DB_ARGS_NONE, &found, err);
     if (!rc)
         *out = (struct vcenter_list){found.items, found.count};
     return rc;
@@ -50,7 +50,7 @@ int vcenter_store_list(struct store *store, struct vcenter_list *out, struct err
 
 int vcenter_store_load(struct store *store, const char *id, struct vcenter **out, struct err *err) {
     void *found;
-    int rc = db_table_load(store, &table, " WHERE id = ?", DB_ARGS(db_text(id)), &found, err);
+    int rc = db_table_load(store, &vcenter_table, " WHERE id = ?", DB_ARGS(db_text(id)), &found, err);
     if (!rc)
         *out = found;
     return rc;
@@ -60,46 +60,46 @@ static struct db_more pin_of(const struct vcenter *vc) {
     return (struct db_more){"pin_sha256", db_bytes(vc->has_pin ? vc->pin_sha256 : NULL, sizeof(vc->pin_sha256)), NULL};
 }
 
-struct write {
+struct vcenter_write {
     const struct vcenter *vc;
     const struct audit_record *audit;
 };
 
 /* What ends each write. */
-static int note(struct store_tx *tx, const char *id, const struct audit_record *audit, struct err *err) {
+static int vcenter_note(struct store_tx *tx, const char *id, const struct audit_record *audit, struct err *err) {
     int rc = store_tx_note_change(tx, CHANGE_VCENTER, id, err);
     return rc ? rc : audit_tx_append(tx, audit, 1, err);
 }
 
-static int insert(struct store_tx *tx, void *arg, struct err *err) {
-    const struct write *call = arg;
+static int vcenter_insert(struct store_tx *tx, void *arg, struct err *err) {
+    const struct vcenter_write *call = arg;
     const struct vcenter *vc = call->vc;
-    int rc = db_table_insert(store_tx_conn(tx), &table, vc, DB_MORE(pin_of(vc)), err);
+    int rc = db_table_insert(store_tx_conn(tx), &vcenter_table, vc, DB_MORE(pin_of(vc)), err);
     db_explain(rc, ERR_EXISTS, err, "the vCenter with instance UUID %s is known already", vc->id);
-    return rc ? rc : note(tx, vc->id, call->audit, err);
+    return rc ? rc : vcenter_note(tx, vc->id, call->audit, err);
 }
 
 int vcenter_store_insert(struct store *store, const struct vcenter *vc, const struct audit_record *audit, struct err *err) {
-    struct write call = {vc, audit};
-    return store_tx(store, insert, &call, err);
+    struct vcenter_write call = {vc, audit};
+    return store_tx(store, vcenter_insert, &call, err);
 }
 
-static int update(struct store_tx *tx, void *arg, struct err *err) {
-    const struct write *call = arg;
-    int rc = db_table_update(store_tx_conn(tx), &table, call->vc, DB_MORE(pin_of(call->vc)), err);
-    return rc ? rc : note(tx, call->vc->id, call->audit, err);
+static int vcenter_update(struct store_tx *tx, void *arg, struct err *err) {
+    const struct vcenter_write *call = arg;
+    int rc = db_table_update(store_tx_conn(tx), &vcenter_table, call->vc, DB_MORE(pin_of(call->vc)), err);
+    return rc ? rc : vcenter_note(tx, call->vc->id, call->audit, err);
 }
 
 int vcenter_store_update(struct store *store, const struct vcenter *vc, const struct audit_record *audit, int64_t *version_no,
                          struct err *err) {
-    struct write call = {vc, audit};
-    int rc = store_tx(store, update, &call, err);
+    struct vcenter_write call = {vc, audit};
+    int rc = store_tx(store, vcenter_update, &call, err);
     if (!rc)
         *version_no = vc->version_no + 1;
     return rc;
 }
 
-struct removal {
+struct vcenter_removal {
     const char *id;
     int64_t now_ms;
     const struct audit_record *audit;
@@ -123,7 +123,7 @@ static int note_seen_clusters(struct store_tx *tx, const char *id, struct err *e
 }
 
 static int remove_vcenter(struct store_tx *tx, void *arg, struct err *err) {
-    const struct removal *call = arg;
+    const struct vcenter_removal *call = arg;
     unsigned revoked = 0;
     int rc = note_seen_clusters(tx, call->id, err);
     if (rc)
@@ -133,10 +133,10 @@ static int remove_vcenter(struct store_tx *tx, void *arg, struct err *err) {
     if (db_explain(rc, ERR_CONFLICT, err, "Kubernetes clusters are still placed on this vCenter") == ERR_CONFLICT)
         err_remedy(err, "remove these clusters first, or change their placement");
     rc = rc ? rc : session_tx_revoke(tx, SESSION_TX_VCENTER, call->id, call->now_ms, &revoked, err);
-    return rc ? rc : note(tx, call->id, call->audit, err);
+    return rc ? rc : vcenter_note(tx, call->id, call->audit, err);
 }
 
 int vcenter_store_delete(struct store *store, const char *id, int64_t now_ms, const struct audit_record *audit, struct err *err) {
-    struct removal call = {id, now_ms, audit};
+    struct vcenter_removal call = {id, now_ms, audit};
     return store_tx(store, remove_vcenter, &call, err);
 }
