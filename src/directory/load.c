@@ -9,7 +9,7 @@
 #include "grant_store.h"
 #include "limits.h"
 #include "platform_store.h"
-#include "service_store.h"
+#include "user_store.h"
 #include "str.h"
 #include "vcenter_store.h"
 

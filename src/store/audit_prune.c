@@ -111,7 +111,7 @@ static int look_at(const struct db_row *row, void *arg, struct err *err) {
 }
 
 /* Lines are numbered as they were committed, so times may go back a little, and a clock may have been wrong: up to the last that is old. */
-static int find_end(struct db_conn *conn, struct pruning *p, struct err *err) {
+static int audit_find_end(struct db_conn *conn, struct pruning *p, struct err *err) {
     return db_query(
         conn,
         &(struct db_query){.sql = "SELECT " AUDIT_LINE_COLUMNS " FROM audit WHERE replica_id = ? ORDER BY seq LIMIT ?",
@@ -136,7 +136,7 @@ static int audit_prune(struct store_tx *tx, void *arg, struct err *err) {
     p->end = ends.anchor;
     memcpy(p->before, ends.anchor.hash, sizeof(p->before));
     p->deleted = 0;
-    rc = find_end(conn, p, err);
+    rc = audit_find_end(conn, p, err);
     if (rc || p->end.seq <= ends.anchor.seq)
         return rc;
     rc = db_run(conn, "DELETE FROM audit WHERE replica_id = ? AND seq <= ? ORDER BY seq LIMIT ?",

@@ -1,14 +1,427 @@
-/* Writing Kubernetes clusters. Reading is in cluster_load.c. Layer 2 (store).
+/* Kubernetes clusters: read some hundred at once by four queries joined in memory, written with their nodes. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cluster_store.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "audit_tx.h"
-#include "cluster_room.h"
 #include "cluster_tx.h"
+#include "db_conn.h"
 #include "db_stmt.h"
-#include "node_tx.h"
 #include "store_tx.h"
 #include "str.h"
+#include "uuid.h"
+
+#define CLUSTER_SQL_BYTES_MAX 4096
+
+static void cluster_record_done(void *record) {
+    cluster_done(record);
+}
+
+const struct db_table cluster_table = {.name = "clusters",
+                                       .noun = "cluster",
+                                       .members = cluster_members,
+                                       .bytes = sizeof(struct cluster),
+                                       .done = cluster_record_done};
+const struct db_table node_table = {.name = "nodes", .noun = "node", .members = node_members, .bytes = sizeof(struct node)};
+const struct db_table observation_table = {
+    .name = "node_observations", .noun = "node", .members = observation_members, .bytes = sizeof(struct node_observation)};
+
+struct cluster_list {
+    struct cluster *items; /* by id */
+    size_t count;
+};
+
+static void cluster_list_done(struct cluster_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        cluster_done(&list->items[i]);
+    free(list->items);
+    *list = (struct cluster_list){0};
+}
+
+#define CLUSTERS_AT_ONCE 500U /* the price of 100,000 nodes is then paid in small change */
+
+struct cluster_reading {
+    const char *id; /* NULL: all */
+    const struct cluster_sink *sink;
+    char after[UUID_TEXT_BYTES]; /* all clusters up to this one were given */
+    struct cluster_list list;
+    size_t at; /* where the rows of a list have come to: both sides are in order of the cluster's id */
+};
+
+/* The cluster that this row belongs to. NULL only if the snapshot held a row without its cluster, which the foreign key forbids. */
+static struct cluster *find_owner(struct cluster_reading *load, const struct db_row *row) {
+    const char *id = db_row_text(row, 0);
+    while (load->at < load->list.count && strcmp(load->list.items[load->at].id, id) < 0)
+        load->at++;
+    if (load->at == load->list.count || strcmp(load->list.items[load->at].id, id))
+        return NULL;
+    return &load->list.items[load->at];
+}
+
+static int add_placement(const struct db_row *row, void *arg, struct err *err) {
+    struct cluster *c = find_owner(arg, row);
+    struct object_ref ref;
+    if (!c)
+        return 0;
+    int rc = object_ref_make(db_row_text(row, 1), db_row_text(row, 2), &ref, err);
+    return rc ? rc : object_set_add(&c->placement, &ref, err);
+}
+
+static int cluster_add_label(const struct db_row *row, void *arg, struct err *err) {
+    struct cluster *c = find_owner(arg, row);
+    if (!c)
+        return 0;
+    void *items = c->labels;
+    struct label *label = db_list_add(&items, &c->labels_count, sizeof(*label));
+    c->labels = items;
+    if (!label)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    label->key = db_row_dup(row, 1);
+    label->value = db_row_dup(row, 2);
+    return 0;
+}
+
+/* The texts of a row, borrowed: the record gets one block of memory, not one for each of 18 texts. */
+static int cluster_add_node(const struct db_row *row, void *arg, struct err *err) {
+    struct cluster *c = find_owner(arg, row);
+    struct node_observation seen = {0};
+    struct node view = {0};
+    size_t at = 1;
+    if (!c)
+        return 0;
+    int rc = db_members_read(row, &at, &node_table, true, &view, err);
+    rc = rc ? rc : db_members_read(row, &at, &observation_table, true, &seen, err);
+    if (rc)
+        return rc;
+    if (seen.node_id)
+        view.seen = &seen;
+    void *items = c->nodes;
+    struct node *n = db_list_add(&items, &c->nodes_count, sizeof(*n));
+    c->nodes = items;
+    return n ? node_pack(&view, n, err) : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+/* Runs a query for what belongs to the clusters of a list; its rows are in order of the cluster's id. */
+static int load_part(struct store_tx *tx, struct cluster_reading *load, const char *sql, const char *kinds, db_row_fn *row,
+                     struct err *err) {
+    const struct cluster *first = load->list.items, *last = first + load->list.count - 1;
+    load->at = 0;
+    return db_query(
+        store_tx_conn(tx),
+        &(struct db_query){
+            .sql = sql, .args = DB_ARGS(db_text(first->id), db_text(last->id)), .columns = kinds, .row = row, .arg = load},
+        err);
+}
+
+static int load_nodes(struct store_tx *tx, struct cluster_reading *load, struct err *err) {
+    char kinds[DB_COLUMNS_MAX + 1] = "t";
+    _cleanup_strbuf_ struct strbuf sql;
+    strbuf_init(&sql, CLUSTER_SQL_BYTES_MAX);
+    strbuf_adds(&sql, "SELECT n.cluster_id, ");
+    db_members_columns(node_members, "n.", &sql, kinds);
+    strbuf_adds(&sql, ", ");
+    db_members_columns(observation_members, "o.", &sql, kinds);
+    strbuf_adds(&sql, " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id WHERE n.cluster_id BETWEEN ? AND ?"
+                      " ORDER BY n.cluster_id, n.name");
+    int rc = strbuf_check(&sql, "a statement", err);
+    return rc ? rc : load_part(tx, load, sql.data, kinds, cluster_add_node, err);
+}
+
+static int load_parts(struct store_tx *tx, struct cluster_reading *load, struct err *err) {
+    int rc;
+    if (!load->list.count)
+        return 0;
+    rc = load_part(tx, load,
+                   "SELECT cluster_id, vcenter_id, moref FROM cluster_placements WHERE cluster_id BETWEEN ? AND ?"
+                   " ORDER BY cluster_id, vcenter_id, moref",
+                   "ttt", add_placement, err);
+    if (!rc)
+        rc = load_part(tx, load,
+                       "SELECT cluster_id, label_key, label_value FROM cluster_labels WHERE cluster_id BETWEEN ? AND ?"
+                       " ORDER BY cluster_id, label_key",
+                       "ttt", cluster_add_label, err);
+    return rc ? rc : load_nodes(tx, load, err);
+}
+
+static int cluster_read_rows(struct store_tx *tx, struct cluster_reading *load, const char *rest, struct db_args args,
+                             struct err *err) {
+    struct db_records found = {0};
+    int rc = db_table_query(store_tx_conn(tx), &cluster_table, rest, args, &found, err);
+    load->list = (struct cluster_list){found.items, found.count};
+    return rc ? rc : load_parts(tx, load, err);
+}
+
+/* The array grew by doubling; the record lives long. */
+static void fit_nodes(struct cluster *c) {
+    struct node *fit = c->nodes_count ? reallocarray(c->nodes, c->nodes_count, sizeof(*fit)) : NULL;
+    c->nodes = fit ? fit : c->nodes;
+}
+
+/* Hands the records over, each in memory of its own. */
+static int give(struct cluster_reading *load, struct err *err) {
+    int rc = 0;
+    for (size_t i = 0; i < load->list.count && !rc; i++) {
+        struct cluster *record = malloc(sizeof(*record));
+        if (!record)
+            return err_set(err, ERR_NOMEM, "out of memory");
+        *record = load->list.items[i];
+        fit_nodes(record);
+        memset(&load->list.items[i], 0, sizeof(load->list.items[i]));
+        rc = load->sink->take(load->sink->arg, record, err);
+    }
+    return rc;
+}
+
+#define HEAP_STEP_BYTES (120U * 1024U) /* below the size that malloc maps for itself */
+#define HEAP_STEPS 32U                 /* what some hundred clusters with five nodes each need */
+
+/* glibc grows the heap of a thread by one page at a time, each by an mprotect(2), a tenth of the time of a large load; what was grown once
+ * stays accessible. Freed in this order the pieces become one with the rest at the last of them. */
+static void widen_heap(void) {
+    void *pieces[HEAP_STEPS];
+    for (size_t i = 0; i < HEAP_STEPS; i++)
+        pieces[i] = malloc(HEAP_STEP_BYTES);
+    for (size_t i = 0; i < HEAP_STEPS; i++)
+        free(pieces[i]);
+}
+
+static int cluster_read_some(struct store_tx *tx, struct cluster_reading *load, bool *is_end, struct err *err) {
+    int rc;
+    widen_heap();
+    rc = cluster_read_rows(tx, load, " WHERE id > ? ORDER BY id LIMIT ?",
+                           DB_ARGS(db_text(load->after), db_number(CLUSTERS_AT_ONCE)), err);
+    *is_end = load->list.count < CLUSTERS_AT_ONCE;
+    if (!rc && load->list.count)
+        (void)snprintf(load->after, sizeof(load->after), "%s", load->list.items[load->list.count - 1].id);
+    rc = rc ? rc : give(load, err);
+    cluster_list_done(&load->list);
+    return rc;
+}
+
+static int cluster_read_all(struct store_tx *tx, void *arg, struct err *err) {
+    struct cluster_reading *load = arg;
+    bool is_end = false;
+    int rc = 0;
+    load->after[0] = 0;
+    load->sink->begin(load->sink->arg);
+    while (!rc && !is_end)
+        rc = cluster_read_some(tx, load, &is_end, err);
+    return rc;
+}
+
+int cluster_store_each(struct store *store, const struct cluster_sink *sink, struct err *err) {
+    struct cluster_reading load = {.sink = sink};
+    return store_tx_snapshot(store, cluster_read_all, &load, err);
+}
+
+static int cluster_read_one(struct store_tx *tx, void *arg, struct err *err) {
+    struct cluster_reading *load = arg;
+    cluster_list_done(&load->list);
+    return cluster_read_rows(tx, load, " WHERE id = ?", DB_ARGS(db_text(load->id)), err);
+}
+
+int cluster_store_load(struct store *store, const char *id, struct cluster **out, struct err *err) {
+    struct cluster_reading load = {.id = id};
+    int rc = store_tx_snapshot(store, cluster_read_one, &load, err);
+    if (!rc && !load.list.count)
+        rc = err_set(err, ERR_NOT_FOUND, "there is no such cluster");
+    if (rc)
+        cluster_list_done(&load.list);
+    else
+        *out = load.list.items; /* an array of one is one */
+    return rc;
+}
+
+static int add_time(const struct db_row *row, void *arg, struct err *err) {
+    struct report_times *times = arg;
+    void *items = times->items;
+    struct report_time *item = db_list_add(&items, &times->count, sizeof(*item));
+    times->items = items;
+    if (!item)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    db_row_copy(row, 0, item->cluster_id, sizeof(item->cluster_id));
+    item->at_ms = db_row_number(row, 1);
+    return 0;
+}
+
+struct load_times {
+    int64_t since_ms;
+    struct report_times list;
+};
+
+static int load_times(struct db_conn *conn, void *arg, struct err *err) {
+    struct load_times *call = arg;
+    report_times_done(&call->list);
+    return db_query(conn,
+                    &(struct db_query){.sql = "SELECT id, reported_at_ms FROM clusters WHERE reported_at_ms >= ? ORDER BY id",
+                                       .args = DB_ARGS(db_number(call->since_ms)),
+                                       .columns = "ti",
+                                       .row = add_time,
+                                       .arg = &call->list},
+                    err);
+}
+
+void report_times_done(struct report_times *times) {
+    if (!times)
+        return;
+    free(times->items);
+    *times = (struct report_times){0};
+}
+
+int cluster_store_list_report_times(struct store *store, int64_t since_ms, struct report_times *out, struct err *err) {
+    struct load_times call = {.since_ms = since_ms};
+    int rc = store_read(store, load_times, &call, err);
+    if (rc)
+        report_times_done(&call.list);
+    else
+        *out = call.list;
+    return rc;
+}
+
+/* -- nodes, as part of writing their cluster ------------------------------------------------------------ */
+
+static int explain_node(struct db_conn *conn, int rc, const struct node *n, struct err *err) {
+    if (str_eq(conn->last_key, "nodes_vm"))
+        return db_explain(rc, ERR_EXISTS, err, "the virtual machine of node \"%s\" belongs to another node already", n->name);
+    return db_explain(rc, ERR_EXISTS, err, "the node \"%s\" is there twice", n->name);
+}
+
+static int insert_node(struct db_conn *conn, const char *cluster_id, const struct node *n, struct err *err) {
+    int rc = db_table_insert(conn, &node_table, n, DB_MORE({"cluster_id", db_text(cluster_id), NULL}), err);
+    return explain_node(conn, rc, n, err);
+}
+
+/* Writes the nodes of a new cluster. ERR_EXISTS if a name is there twice, or a virtual machine belongs to another node. */
+static int node_insert(struct db_conn *conn, const struct cluster *c, struct err *err) {
+    int rc = 0;
+    for (size_t i = 0; i < c->nodes_count && !rc; i++)
+        rc = insert_node(conn, c->id, &c->nodes[i], err);
+    return rc;
+}
+
+static const struct node *node_find_by_id(const struct node *nodes, size_t count, const char *id) {
+    for (size_t i = 0; i < count; i++)
+        if (str_eq(nodes[i].id, id))
+            return &nodes[i];
+    return NULL;
+}
+
+/* Rows that change are removed first and written anew, so that nodes may swap names or virtual machines. */
+static int node_remove_stale(struct db_conn *conn, const struct node *stored, const struct node *wanted, struct err *err) {
+    int rc = 0;
+    if (wanted && members_same(node_members, stored, wanted))
+        return 0;
+    if (!wanted || !node_same_identity(stored, wanted))
+        rc = db_run(conn, "DELETE FROM node_observations WHERE node_id = ?", DB_ARGS(db_text(stored->id)), NULL, err);
+    return rc ? rc : db_run(conn, "DELETE FROM nodes WHERE id = ?", DB_ARGS(db_text(stored->id)), NULL, err);
+}
+
+static int write_differences(struct db_conn *conn, const struct node *before, size_t count, const struct cluster *c,
+                             struct err *err) {
+    int rc = 0;
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = node_remove_stale(conn, &before[i], node_find_by_id(c->nodes, c->nodes_count, before[i].id), err);
+    for (size_t i = 0; i < c->nodes_count && !rc; i++) {
+        const struct node *stored = node_find_by_id(before, count, c->nodes[i].id);
+        if (!stored || !members_same(node_members, stored, &c->nodes[i]))
+            rc = insert_node(conn, c->id, &c->nodes[i], err);
+    }
+    return rc;
+}
+
+/* Makes the stored nodes of a cluster those of `c`, writing only what differs. What is seen of a node is forgotten with the node, and
+ * when another virtual machine is declared. Errors as above. */
+static int node_replace(struct db_conn *conn, const struct cluster *c, struct err *err) {
+    struct db_records before = {0};
+    int rc = db_table_query(conn, &node_table, " WHERE cluster_id = ? ORDER BY name", DB_ARGS(db_text(c->id)), &before, err);
+    if (!rc)
+        rc = write_differences(conn, before.items, before.count, c, err);
+    db_records_done(&node_table, &before);
+    return rc;
+}
+
+/* Forgets what is seen of all nodes of a cluster that is about to be removed. */
+static int node_forget_seen(struct db_conn *conn, const char *cluster_id, struct err *err) {
+    return db_run(conn, "DELETE o FROM node_observations o JOIN nodes n ON n.id = o.node_id WHERE n.cluster_id = ?",
+                  DB_ARGS(db_text(cluster_id)), NULL, err);
+}
+
+/* -- is there room for what a transaction writes? ------------------------------------------------------------------ */
+
+/* Counts of one attempt of a transaction; begins all-zero. */
+struct room_count {
+    const struct cluster_room *room; /* NULL: nothing is counted */
+    bool is_counted;
+    int64_t clusters, nodes; /* at most so many, with what this transaction has written */
+};
+
+/* More than the caps would be refused by every replica when it reads it, and their lists would age. Counting takes some milliseconds, so it
+ * is done once for a transaction, and only by those who know that it is close. */
+
+/* Lets only one transaction that counts go ahead at a time, so that of two on different replicas the second sees what the first wrote. To
+ * be called before anything is written. */
+static int room_begin(struct store_tx *tx, const struct cluster_room *room, struct room_count *out, struct err *err) {
+    *out = (struct room_count){.room = room};
+    return room ? store_tx_lock(tx, "room for clusters", err) : 0;
+}
+
+static int room_take_counts(const struct db_row *row, void *arg, struct err *err) {
+    struct room_count *count = arg;
+    (void)err;
+    count->clusters = db_row_number(row, 0);
+    count->nodes = db_row_number(row, 1);
+    count->is_counted = true;
+    return 0;
+}
+
+static int room_count_all(struct store_tx *tx, struct room_count *count, struct err *err) {
+    return db_query(store_tx_conn(tx),
+                    &(struct db_query){.sql = "SELECT (SELECT COUNT(*) FROM clusters), (SELECT COUNT(*) FROM nodes)",
+                                       .args = DB_ARGS_NONE,
+                                       .columns = "ii",
+                                       .row = room_take_counts,
+                                       .arg = count},
+                    err);
+}
+
+static bool has_room(const struct room_count *count) {
+    return count->clusters <= (int64_t)count->room->clusters_max && count->nodes <= (int64_t)count->room->nodes_max;
+}
+
+static int room_refuse(const struct room_count *count, struct err *err) {
+    const bool is_nodes = count->clusters <= (int64_t)count->room->clusters_max;
+    (void)err_set(err, ERR_DIRECTORY_FULL, "the directory is full: it holds at most %zu %s",
+                  is_nodes ? count->room->nodes_max : count->room->clusters_max, is_nodes ? "nodes" : "Kubernetes clusters");
+    return err_remedy(err, "remove clusters that are no more");
+}
+
+/* Counts a cluster that has just been written, new or with new nodes. ERR_DIRECTORY_FULL if it is one too many: it must be taken back then. */
+static int room_check(struct store_tx *tx, struct room_count *count, const struct cluster *c, bool is_new, struct err *err) {
+    const bool is_first = !count->is_counted;
+    int rc = 0;
+    if (!count->room)
+        return 0;
+    if (is_first)
+        rc = room_count_all(tx, count, err);
+    else {
+        count->clusters += is_new;
+        count->nodes += (int64_t)c->nodes_count; /* of a change those that were there before are in it twice */
+    }
+    if (!rc && !is_first && !has_room(count))
+        rc = room_count_all(tx, count, err);
+    if (rc || has_room(count))
+        return rc;
+    rc = room_refuse(count, err);
+    count->clusters -= is_new;
+    count->nodes -= (int64_t)c->nodes_count;
+    count->is_counted = is_new; /* what a change takes back is not known */
+    return rc;
+}
+
+/* -- writing ----------------------------------------------------- */
 
 #define REPORTS_PER_TX 500U /* rows locked at once */
 
@@ -46,22 +459,23 @@ static int explain_cluster(struct db_conn *conn, int rc, const struct cluster *c
     return db_explain(rc, ERR_EXISTS, err, "a cluster with id %s exists already", c->id);
 }
 
-int cluster_tx_insert(struct store_tx *tx, const struct cluster *c, struct err *err) {
+/* After an error rows may be left that the caller has to take back. */
+static int cluster_insert_rows(struct store_tx *tx, const struct cluster *c, struct err *err) {
     struct db_conn *conn = store_tx_conn(tx);
     int rc = db_table_insert(conn, &cluster_table, c, DB_MORE_NONE, err);
     rc = explain_cluster(conn, rc, c, err);
     rc = rc ? rc : insert_placement(conn, c, err);
     rc = rc ? rc : insert_labels(conn, c, err);
-    rc = rc ? rc : node_tx_insert(conn, c, err);
+    rc = rc ? rc : node_insert(conn, c, err);
     return rc ? rc : store_tx_note_change(tx, CHANGE_CLUSTER, c->id, err);
 }
 
 static int cluster_insert(struct store_tx *tx, void *arg, struct err *err) {
     const struct cluster_write *call = arg;
     struct room_count count;
-    int rc = cluster_tx_begin_room(tx, call->with.room, &count, err);
-    rc = rc ? rc : cluster_tx_insert(tx, call->cluster, err);
-    rc = rc ? rc : cluster_tx_check_room(tx, &count, call->cluster, true, err);
+    int rc = room_begin(tx, call->with.room, &count, err);
+    rc = rc ? rc : cluster_insert_rows(tx, call->cluster, err);
+    rc = rc ? rc : room_check(tx, &count, call->cluster, true, err);
     return rc ? rc : audit_tx_append(tx, call->with.audit, 1, err);
 }
 
@@ -82,7 +496,7 @@ static int replace_labels(struct db_conn *conn, const struct cluster *c, struct 
     return rc ? rc : insert_labels(conn, c, err);
 }
 
-int cluster_tx_update(struct store_tx *tx, const struct cluster *c, unsigned parts, struct err *err) {
+static int cluster_update_rows(struct store_tx *tx, const struct cluster *c, unsigned parts, struct err *err) {
     struct db_conn *conn = store_tx_conn(tx);
     int rc = db_table_update(conn, &cluster_table, c, DB_MORE_NONE, err);
     rc = explain_cluster(conn, rc, c, err);
@@ -91,16 +505,16 @@ int cluster_tx_update(struct store_tx *tx, const struct cluster *c, unsigned par
     if (!rc && (parts & CLUSTER_PART_LABELS))
         rc = replace_labels(conn, c, err);
     if (!rc && (parts & CLUSTER_PART_NODES))
-        rc = node_tx_replace(conn, c, err);
+        rc = node_replace(conn, c, err);
     return rc ? rc : store_tx_note_change(tx, CHANGE_CLUSTER, c->id, err);
 }
 
 static int cluster_update(struct store_tx *tx, void *arg, struct err *err) {
     const struct cluster_write *call = arg;
     struct room_count count;
-    int rc = cluster_tx_begin_room(tx, call->with.room, &count, err);
-    rc = rc ? rc : cluster_tx_update(tx, call->cluster, call->parts, err);
-    rc = rc ? rc : cluster_tx_check_room(tx, &count, call->cluster, false, err);
+    int rc = room_begin(tx, call->with.room, &count, err);
+    rc = rc ? rc : cluster_update_rows(tx, call->cluster, call->parts, err);
+    rc = rc ? rc : room_check(tx, &count, call->cluster, false, err);
     return rc ? rc : audit_tx_append(tx, call->with.audit, 1, err);
 }
 
@@ -133,7 +547,7 @@ static int remove_cluster(struct store_tx *tx, void *arg, struct err *err) {
                                          .row = cluster_note_grant,
                                          .arg = tx},
                       err);
-    rc = rc ? rc : node_tx_forget_seen(conn, call->id, err);
+    rc = rc ? rc : node_forget_seen(conn, call->id, err);
     rc = rc ? rc : db_table_delete(conn, &cluster_table, call->id, call->version_no, err);
     rc = rc ? rc : store_tx_note_change(tx, CHANGE_CLUSTER, call->id, err);
     return rc ? rc : audit_tx_append(tx, call->audit, 1, err);
@@ -173,4 +587,86 @@ int cluster_store_save_report_times(struct store *store, const struct report_tim
         rc = store_tx(store, save_times, &call, err);
     }
     return rc;
+}
+
+/* -- writing many in one transaction ----------------------------------------------------------- */
+
+/* What lies with the item, and not with the database or the transaction, which may be run again. */
+static bool is_of_item(int code) {
+    return code == ERR_EXISTS || code == ERR_CONFLICT || code == ERR_NOT_FOUND || code == ERR_PRECONDITION ||
+           code == ERR_UNPROCESSABLE || code == ERR_DIRECTORY_FULL;
+}
+
+static int write_and_count(struct store_tx *tx, const struct cluster_batch_item *item, struct room_count *count,
+                           struct err *err) {
+    const struct cluster *c = item->cluster;
+    int rc = item->is_change ? cluster_update_rows(tx, c, item->parts, err) : cluster_insert_rows(tx, c, err);
+    if (!rc && (!item->is_change || (item->parts & CLUSTER_PART_NODES)))
+        rc = room_check(tx, count, c, !item->is_change, err);
+    return rc;
+}
+
+/* A cluster is several rows: the savepoint takes all of them back. */
+static int write_item(struct store_tx *tx, struct cluster_batch_item *item, struct room_count *count, struct err *err) {
+    struct db_conn *conn = store_tx_conn(tx);
+    struct err why = {0};
+    int rc = db_conn_exec(conn, "SAVEPOINT item", err);
+    if (rc)
+        return rc;
+    rc = write_and_count(tx, item, count, &why);
+    if (rc && !is_of_item(rc))
+        return err_move(err, rc, &why);
+    item->err = why;
+    return rc ? db_conn_exec(conn, "ROLLBACK TO SAVEPOINT item", err) : 0;
+}
+
+/* The lines of those that were written, in one go: the row that numbers them is locked until the end. */
+static int append_audit(struct store_tx *tx, const struct cluster_batch *batch, struct err *err) {
+    _cleanup_free_ struct audit_record *records = calloc(batch->count + 1, sizeof(*records));
+    size_t count = 0;
+    if (!records)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < batch->count; i++)
+        if (!batch->items[i].err.code && !batch->items[i].is_skipped && batch->items[i].audit.event.action)
+            records[count++] = batch->items[i].audit;
+    return audit_tx_append(tx, records, count, err);
+}
+
+static int write_items(struct store_tx *tx, void *arg, struct err *err) {
+    const struct cluster_batch *batch = arg;
+    struct room_count count;
+    bool is_full = false;
+    int rc = room_begin(tx, batch->room, &count, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < batch->count; i++) { /* of the attempt before */
+        err_clear(&batch->items[i].err);
+        batch->items[i].is_skipped = false;
+    }
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->items[i].is_skipped = is_full;
+        rc = is_full ? 0 : write_item(tx, &batch->items[i], &count, err);
+        if (rc)
+            return rc;
+        if (batch->is_atomic && batch->items[i].err.code)
+            return batch->items[i].err.code;
+        is_full |= batch->items[i].err.code == ERR_DIRECTORY_FULL;
+    }
+    return append_audit(tx, batch, err);
+}
+
+static bool has_failed_item(const struct cluster_batch *batch) {
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->items[i].err.code)
+            return true;
+    return false;
+}
+
+int cluster_store_write_batch(struct store *store, const struct cluster_batch *given, struct err *err) {
+    struct cluster_batch batch = *given;
+    struct err why = {0};
+    int rc = store_tx(store, write_items, &batch, &why);
+    if (rc && is_of_item(rc) && batch.is_atomic && has_failed_item(&batch))
+        return 0;
+    return err_move(err, rc, &why);
 }

@@ -8,9 +8,11 @@
 #include <stdint.h>
 
 #include "cleanup.h"
-#include "db_errno.h"
 #include "err.h"
 #include "store.h"
+
+/* Longest key name that db_errno_key copies, with NUL. */
+#define DB_KEY_BYTES 65
 
 struct st_mysql;      /* MYSQL */
 struct st_mysql_stmt; /* MYSQL_STMT */
@@ -73,3 +75,27 @@ char *db_conn_quote(struct db_conn *conn, const char *text);
 
 /* The server's version as a number (101106 for 10.11.6), and whether it is MariaDB. */
 unsigned long db_conn_version(struct db_conn *conn, bool *is_mariadb);
+
+/* -- what the server's and the client library's error numbers mean for us, as pure functions ----------------------- */
+
+/* ERR_* code for an error number of MariaDB or Connector/C; ERR_INTERNAL for one that only a mistake of ours can cause. */
+int db_errno_code(unsigned number);
+
+/* What to tell the caller; static. */
+const char *db_errno_text(unsigned number);
+
+/* What to do about it; static, NULL if there is nothing to say. */
+const char *db_errno_remedy(unsigned number);
+
+/* True if the transaction was undone through no fault of its own and may be run again. */
+bool db_errno_is_transient(unsigned number);
+
+/* True if the connection can no longer be used. */
+bool db_errno_is_lost(unsigned number);
+
+/* True if a COMMIT that failed so may have been made all the same. */
+bool db_errno_is_open(unsigned number);
+
+/* The name of the key or constraint in a "Duplicate entry '...' for key 'NAME'" or foreign key message; "" if there is none. The
+ * entry itself may hold anything, so the last mention counts. */
+void db_errno_key(const char *message, char out[DB_KEY_BYTES]);

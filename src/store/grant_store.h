@@ -1,4 +1,4 @@
-/* Grants. Layer 2 (store). Common errors: store.h.
+/* Permission grants and role mappings. Layer 2 (store). Common errors: store.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -8,6 +8,7 @@
 #include "audit_store.h"
 #include "err.h"
 #include "grant.h"
+#include "role_mapping.h"
 #include "store.h"
 
 struct grant_list {
@@ -29,3 +30,31 @@ int grant_store_insert(struct store *store, const struct grant *g, int64_t now_m
 
 /* Removes one, `audit` as above. ERR_NOT_FOUND. Notes CHANGE_GRANT. */
 int grant_store_delete(struct store *store, const char *id, const struct audit_record *audit, struct err *err);
+
+/* -- role mappings. Writes note CHANGE_ROLE_MAPPING with the id ---------------------------- */
+
+struct role_mapping_list {
+    struct role_mapping *items; /* in the order of role_mapping_compare */
+    size_t count;
+};
+void role_mapping_list_done(struct role_mapping_list *list); /* NULL is allowed */
+
+/* Reads all. *out (uninitialised) is given back by role_mapping_list_done. */
+int role_mapping_store_list(struct store *store, struct role_mapping_list *out, struct err *err);
+/* Reads one into *out (uninitialised), given back by role_mapping_done. ERR_NOT_FOUND. */
+int role_mapping_store_load(struct store *store, const char *id, struct role_mapping *out, struct err *err);
+
+/* Writes a new one, and its line in the audit trail (may be NULL) with it. ERR_EXISTS if the subject has one already; ERR_CONFLICT when
+ * ROLE_MAPPINGS_MAX are there. */
+int role_mapping_store_insert(struct store *store, const struct role_mapping *m, const struct audit_record *audit,
+                              struct err *err);
+/* Changes role and note of the one with this id and version_no; `audit` as above. ERR_NOT_FOUND, ERR_PRECONDITION. */
+int role_mapping_store_update(struct store *store, const struct role_mapping *m, const struct audit_record *audit,
+                              struct err *err);
+/* Removes one (of this version_no; 0: any). ERR_NOT_FOUND, ERR_PRECONDITION. */
+struct role_mapping_removal {
+    const char *id;
+    int64_t version_no;
+    const struct audit_record *audit; /* may be NULL */
+};
+int role_mapping_store_delete(struct store *store, const struct role_mapping_removal *removal, struct err *err);

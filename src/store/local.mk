@@ -24,20 +24,11 @@ src_store_libstore_a_SOURCES = \
     src/store/audit_tx.h \
     src/store/change_store.c \
     src/store/change_store.h \
-    src/store/cluster_load.c \
-    src/store/cluster_batch.c \
-    src/store/cluster_batch.h \
-    src/store/cluster_room.c \
-    src/store/cluster_room.h \
     src/store/cluster_store.c \
     src/store/cluster_store.h \
     src/store/cluster_tx.h \
-    src/store/credential_store.c \
-    src/store/credential_store.h \
     src/store/db_conn.c \
     src/store/db_conn.h \
-    src/store/db_errno.c \
-    src/store/db_errno.h \
     src/store/db_pool.h \
     src/store/db_stmt.c \
     src/store/db_stmt.h \
@@ -49,49 +40,28 @@ src_store_libstore_a_SOURCES = \
     src/store/deed_store.h \
     src/store/group_commit.c \
     src/store/group_commit.h \
-    src/store/hx_cluster_store.c \
-    src/store/installation_store.c \
-    src/store/installation_store.h \
     src/store/key_store.c \
     src/store/key_store.h \
     src/store/ldap_store.c \
     src/store/ldap_store.h \
     src/store/lease_store.c \
     src/store/lease_store.h \
-    src/store/manifest_store.c \
-    src/store/manifest_store.h \
     src/store/migrate.c \
-    src/store/node_tx.c \
-    src/store/node_tx.h \
-    src/store/observation_save.c \
     src/store/observation_store.c \
     src/store/observation_store.h \
     src/store/peer_store.c \
     src/store/peer_store.h \
     src/store/platform_store.c \
     src/store/platform_store.h \
-    src/store/platform_tx.h \
-    src/store/registration_store.c \
-    src/store/registration_store.h \
-    src/store/role_mapping_store.c \
-    src/store/role_mapping_store.h \
-    src/store/replay_store.c \
-    src/store/replay_store.h \
     src/store/replica_store.c \
     src/store/replica_store.h \
-    src/store/schema_state.c \
-    src/store/schema_state.h \
+    src/store/migrate.h \
     src/store/seal_store.c \
     src/store/seal_store.h \
-    src/store/service_store.c \
-    src/store/service_store.h \
     src/store/session_open.c \
-    src/store/session_rows.c \
-    src/store/session_rows.h \
     src/store/session_store.c \
     src/store/session_store.h \
     src/store/session_tx.h \
-    src/store/session_vcenters.c \
     src/store/store.c \
     src/store/store.h \
     src/store/store_schema.h \

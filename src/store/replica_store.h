@@ -1,4 +1,4 @@
-/* The running daemons. Layer 2 (store). Common errors: store.h.
+/* The running daemons, and the installation. Layer 2 (store). Common errors: store.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -7,6 +7,7 @@
 
 #include "err.h"
 #include "store.h"
+#include "uuid.h"
 
 struct replica {
     unsigned id; /* 0 is the command line tools */
@@ -30,3 +31,8 @@ int replica_store_heartbeat(struct store *store, struct err *err);
 
 /* Reads all. *out (uninitialised) is given back by replica_list_done. */
 int replica_store_list(struct store *store, struct replica_list *out, struct err *err);
+
+/* -- the identity of the installation ------------------------------------------------------ */
+
+/* Gives the installation's UUID, made by whoever asks first; everybody gets the same. */
+int installation_store_load(struct store *store, char uuid[UUID_TEXT_BYTES], struct err *err);

@@ -17,7 +17,7 @@ struct session_list {
 void session_list_done(struct session_list *list); /* NULL is allowed */
 #define _cleanup_session_list_ __attribute__((cleanup(session_list_done)))
 
-/* A proof that works once: its digest is noted with the session (replay_store.h). */
+/* A proof that works once: its digest is noted with the session (replay_store_note). */
 #define SESSION_ONCE_BYTES 32U
 struct session_once {
     const uint8_t *digest; /* SESSION_ONCE_BYTES of them */
@@ -98,3 +98,13 @@ int session_store_remove_vcenter(struct store *store, const char *sid, const cha
 
 /* Deletes up to `limit` sessions that ended or were revoked before this wall-clock time; *deleted is their number. */
 int session_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err);
+
+/* -- proofs that work once, for all replicas ----------------------------------------------- */
+
+#define REPLAY_DIGEST_BYTES 32U
+
+/* Notes that a proof was used. ERR_EXISTS if it was used before, here or at another replica. `until_ms` (wall clock) is when nobody takes it any more. */
+int replay_store_note(struct store *store, const uint8_t digest[REPLAY_DIGEST_BYTES], int64_t until_ms, struct err *err);
+
+/* Forgets up to `limit` of those that nobody takes any more; *deleted is their number. */
+int replay_store_purge(struct store *store, int64_t now_ms, unsigned limit, unsigned long *deleted, struct err *err);

@@ -1,11 +1,14 @@
-/* vCenters. Layer 2 (store). Common errors: store.h.
+/* vCenters, and what goes with each. Layer 2 (store). Common errors: store.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "audit_store.h"
+#include "cleanup.h"
+#include "deed_store.h"
 #include "err.h"
 #include "store.h"
 #include "vcenter.h"
@@ -36,3 +39,89 @@ int vcenter_store_update(struct store *store, const struct vcenter *vc, const st
  * it. ERR_CONFLICT while Kubernetes clusters are placed on it; ERR_NOT_FOUND. Notes CHANGE_VCENTER and the revoked
  * CHANGE_SESSION; parts that went with it are not noted one by one. */
 int vcenter_store_delete(struct store *store, const char *id, int64_t now_ms, const struct audit_record *audit, struct err *err);
+
+/* -- what kaasd logs in to a vCenter with: generations of sealed keys ---------------------- */
+
+/* Rotation: add pending -> tell vCenter -> log in with it -> promote. After a crash in between there is an active and a
+ * pending one; the caller tries both and then promotes or retires the pending one. */
+
+struct vcenter_credential {
+    char *vcenter_id;
+    unsigned generation; /* 1, 2, ... per vCenter */
+    enum credential_kind kind;
+    enum credential_state state;
+    char *cert_pem;  /* NULL for accounts */
+    char *user_name; /* of the account; NULL for certificates */
+    uint8_t *sealed; /* private key or password, sealed by the caller; NULL once retired */
+    size_t sealed_bytes;
+    int64_t created_at_ms;
+};
+void vcenter_credential_free(struct vcenter_credential *c); /* NULL is allowed */
+CLEANUP_DEFINE(struct vcenter_credential, vcenter_credential_free);
+
+/* Writes a pending credential with the next generation (state and generation in *c are ignored). ERR_CONFLICT if there is a
+ * pending one already: it may be the one vCenter knows, so it must be promoted or retired first. ERR_NOT_FOUND: no such vCenter. */
+int credential_store_add_pending(struct store *store, const struct vcenter_credential *c, unsigned *generation, struct err *err);
+
+/* In one transaction: the active one, if any, is retired and its sealed part deleted; this pending one becomes active. Promoting
+ * the active one again changes nothing. With it the deed ends that this completes (NULL: none). ERR_NOT_FOUND, ERR_CONFLICT if it is
+ * retired. Notes CHANGE_VCENTER. */
+int credential_store_promote(struct store *store, const char *vcenter_id, unsigned generation, const struct deed_end *end,
+                             struct err *err);
+
+/* Retires this one and deletes its sealed part. ERR_NOT_FOUND. Notes CHANGE_VCENTER. */
+int credential_store_retire(struct store *store, const char *vcenter_id, unsigned generation, struct err *err);
+
+/* Reads the active or the pending one; freed by vcenter_credential_free. *out stays NULL with result 0 if there is none. */
+int credential_store_load(struct store *store, const char *vcenter_id, enum credential_state state,
+                          struct vcenter_credential **out, struct err *err);
+
+/* -- what we remember of our registration with a vCenter ----------------------------------- */
+
+/* Beside the vCenter's own row, so that noting a repair does not count as a change of the vCenter. Goes with the vCenter. */
+
+struct registration_row {
+    unsigned registration_no; /* how often our record was made there; its last part of the version. 0: never */
+    bool is_certificate_due;  /* the record was written in a way that loses the certificate, which has not been proved since */
+    int64_t repaired_at_ms;   /* wall clock; 0: never */
+    char *repaired;           /* names of the members, "version, server"; NULL: never */
+    char *role_name;          /* the role we made there; NULL: none */
+    int role_id;
+    char *role_principal; /* whom we gave it to; NULL: nobody */
+};
+void registration_row_done(struct registration_row *row); /* frees the texts, zeroes; NULL is allowed */
+CLEANUP_DEFINE(struct registration_row, registration_row_done);
+
+/* Reads it; all zero if nothing was ever noted. *out (uninitialised) is given back by registration_row_done. */
+int registration_store_load(struct store *store, const char *vcenter_id, struct registration_row *out, struct err *err);
+
+/* Counts one more registration; *number is the new count. ERR_NOT_FOUND: no such vCenter. */
+int registration_store_count(struct store *store, const char *vcenter_id, unsigned *number, struct err *err);
+
+/* Notes that the login certificate must be set again, or that it has been proved. vCenter does not tell what it has stored. ERR_NOT_FOUND. */
+int registration_store_set_due(struct store *store, const char *vcenter_id, bool is_due, struct err *err);
+
+/* Notes a repair and what was repaired (cut at 400 characters). ERR_NOT_FOUND. */
+int registration_store_note_repair(struct store *store, const char *vcenter_id, int64_t at_ms, const char *members,
+                                   struct err *err);
+
+/* Notes the role that we made (only the three role members count), or forgets it (NULL). ERR_NOT_FOUND. */
+int registration_store_set_role(struct store *store, const char *vcenter_id, const struct registration_row *role,
+                                struct err *err);
+
+/* -- when vCenters fetched the manifest of our plug-in ------------------------------------- */
+
+#define MANIFEST_ADDRESS_BYTES 46
+#define MANIFEST_VERSION_BYTES 32
+
+struct manifest_fetch {
+    char address[MANIFEST_ADDRESS_BYTES]; /* numeric, as the fetch came in */
+    char version[MANIFEST_VERSION_BYTES]; /* of the manifest that was given out */
+    int64_t at_ms;                        /* wall clock; 0: none */
+};
+
+/* Keeps the newest fetch of a vCenter. Nothing happens if there is no such vCenter. */
+int manifest_store_save(struct store *store, const char *vcenter_id, const struct manifest_fetch *fetch, struct err *err);
+
+/* Reads it; all zero if there was none. */
+int manifest_store_load(struct store *store, const char *vcenter_id, struct manifest_fetch *out, struct err *err);

@@ -7,12 +7,11 @@
 
 #include "audit_store.h"
 #include "change_store.h"
-#include "credential_store.h"
-#include "installation_store.h"
+#include "vcenter_store.h"
+#include "replica_store.h"
 #include "key_store.h"
 #include "lease_store.h"
 #include "str.h"
-#include "vcenter_store.h"
 
 #define VC FIXTURE_VC
 #define NOW_MS FIXTURE_NOW_MS

@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 
 #include "audit_store.h"
-#include "cluster_batch.h"
 #include "cluster_store.h"
 #include "platform_store.h"
 #include "str.h"

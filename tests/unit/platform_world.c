@@ -5,12 +5,11 @@
 
 #include "audit_store.h"
 #include "clock.h"
-#include "credential_store.h"
+#include "vcenter_store.h"
 #include "platform_world.h"
 #include "platform_world_reg.h"
 #include "seal.h"
 #include "str.h"
-#include "vcenter_store.h"
 #include "vim_inventory.h"
 #include "vim_session.h"
 #include "vim_authorization.h"

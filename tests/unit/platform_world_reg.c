@@ -10,7 +10,7 @@
 #include "metric.h"
 #include "platform_world.h"
 #include "platform_world_reg.h"
-#include "registration_store.h"
+#include "vcenter_store.h"
 #include "str.h"
 #include "vim_authorization.h"
 #include "vim_session.h"

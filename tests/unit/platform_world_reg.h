@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "registration_store.h"
+#include "vcenter_store.h"
 
 struct platform_world_reg {
     const char *lease_holder;  /* another replica that holds the lease; NULL: free */

@@ -5,7 +5,7 @@
 #include <errmsg.h>
 #include <mysqld_error.h>
 
-#include "db_errno.h"
+#include "db_conn.h"
 #include "err.h"
 
 static void test_codes(void **state) {

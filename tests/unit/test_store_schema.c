@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "schema_state.h"
+#include "migrate.h"
 #include "str.h"
 
 static const struct store_schema_file two_files[] = {{"0001_a.sql", "SELECT 1;\n", 10}, {"0002_b.sql", "SELECT 2;\n", 10}};

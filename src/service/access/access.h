@@ -13,7 +13,7 @@
 #include "err.h"
 #include "grant.h"
 #include "principal.h"
-#include "role_mapping_store.h"
+#include "grant_store.h"
 #include "user_store.h"
 
 struct access;

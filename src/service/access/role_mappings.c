@@ -7,7 +7,7 @@
 #include "access_private.h"
 #include "clock.h"
 #include "ldap_store.h"
-#include "role_mapping_store.h"
+#include "grant_store.h"
 #include "str.h"
 #include "strbuf.h"
 #include "uuid.h"

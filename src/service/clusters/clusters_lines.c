@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "cluster_batch.h"
 #include "cluster_store.h"
 #include "clusters_private.h"
 #include "str.h"

@@ -8,7 +8,7 @@
 #include "audit_store.h"
 #include "clock.h"
 #include "identity_private.h"
-#include "service_store.h"
+#include "user_store.h"
 #include "str.h"
 #include "strbuf.h"
 #include "uuid.h"

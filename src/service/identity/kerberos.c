@@ -10,7 +10,7 @@
 #include "clock.h"
 #include "kerberos_private.h"
 #include "negotiate.h"
-#include "replay_store.h"
+#include "session_store.h"
 #include "str.h"
 #include "x509.h"
 

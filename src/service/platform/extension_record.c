@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "platform_links.h"
-#include "registration_store.h"
+#include "vcenter_store.h"
 #include "str.h"
 #include "vim.h"
 #include "x509.h"
@@ -41,7 +41,6 @@ static const struct vim_ext_privilege privileges[] = {
 static const struct vim_ext_event events[] = {
 #define PRIVILEGE(id, group, label, summary)
 #define EVENT(id, category, description) {id, NULL},
-#include "texts.def"
 #undef PRIVILEGE
 #undef EVENT
 };
@@ -52,7 +51,6 @@ static const struct vim_key_value auth_texts[] = {
     {"privilege.KaaS.summary", SUMMARY},
 #define PRIVILEGE(id, group, label, summary) {"privilege." id ".label", label}, {"privilege." id ".summary", summary},
 #define EVENT(id, category, description)
-#include "texts.def"
 #undef PRIVILEGE
 #undef EVENT
 };
@@ -61,7 +59,6 @@ static const struct vim_key_value event_texts[] = {
 #define PRIVILEGE(id, group, label, summary)
 #define EVENT(id, category, description) \
     {id ".category", category}, {id ".description", description}, {id ".fullFormat", description},
-#include "texts.def"
 #undef PRIVILEGE
 #undef EVENT
 };

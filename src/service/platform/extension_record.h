@@ -26,7 +26,7 @@ struct extension_record {
     const char *email;
 };
 
-/* Which record: of which key, made for the how-manieth time (registration_store.h). */
+/* Which record: of which key, made for the how-manieth time (vcenter_store.h). */
 struct extension_name {
     const char *key;
     unsigned registration_no;

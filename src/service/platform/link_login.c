@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "credential_store.h"
+#include "vcenter_store.h"
 #include "secret.h"
 #include "str.h"
 #include "vim_extension.h"

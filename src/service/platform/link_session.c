@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "credential_store.h"
+#include "vcenter_store.h"
 #include "platform_audit.h"
 #include "platform_links.h"
 #include "vim.h"

@@ -2,14 +2,14 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A vCenter fetches the manifest once for each version of our record, and any replica may be the one that is asked: so what a known
- * vCenter fetched is kept in the database, one row for each (manifest_store.h). Fetches from other addresses are remembered in memory
+ * vCenter fetched is kept in the database, one row for each (vcenter_store.h). Fetches from other addresses are remembered in memory
  * only, a few of them: whoever can reach us can make them. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "err.h"
-#include "manifest_store.h"
+#include "vcenter_store.h"
 
 struct platform;
 struct manifest_log;

@@ -16,10 +16,9 @@
 #include "ovf_env.h"
 #include "platform_audit.h"
 #include "platform_links.h"
-#include "registration_store.h"
+#include "vcenter_store.h"
 #include "secret.h"
 #include "str.h"
-#include "vcenter_store.h"
 #include "vim.h"
 
 #define REPLY_BYTES_MAX 65536U

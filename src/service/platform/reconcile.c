@@ -11,9 +11,8 @@
 #include "metric.h"
 #include "platform_audit.h"
 #include "platform_links.h"
-#include "registration_store.h"
-#include "str.h"
 #include "vcenter_store.h"
+#include "str.h"
 #include "vim_authorization.h"
 #include "vim_session.h"
 

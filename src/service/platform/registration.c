@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "credential_store.h"
+#include "vcenter_store.h"
 #include "discovery.h"
 #include "registration_role.h"
 #include "registration_work.h"

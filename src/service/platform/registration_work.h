@@ -9,7 +9,7 @@
 #include "platform_audit.h"
 #include "platform_links.h"
 #include "registration.h"
-#include "registration_store.h"
+#include "vcenter_store.h"
 #include "vim_session.h"
 
 struct registration_work {

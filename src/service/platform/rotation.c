@@ -6,7 +6,7 @@
 
 #include "admin_lease.h"
 #include "clock.h"
-#include "credential_store.h"
+#include "vcenter_store.h"
 #include "link_login.h"
 #include "platform_audit.h"
 #include "platform_links.h"

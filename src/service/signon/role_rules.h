@@ -3,6 +3,7 @@
 #pragma once
 
 #include "err.h"
+#include "grant_store.h"
 #include "principal.h"
 #include "role_mapping_store.h"
 

@@ -13,7 +13,6 @@
 #include "metric.h"
 #include "net_addr.h"
 #include "secret.h"
-#include "replay_store.h"
 #include "session_store.h"
 #include "signing_keys.h"
 #include "signon_private.h"

@@ -6,7 +6,7 @@
 
 #include "err.h"
 #include "live_session.h"
-#include "role_mapping_store.h"
+#include "grant_store.h"
 #include "session_store.h"
 
 struct signon;
