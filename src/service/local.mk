@@ -120,14 +120,7 @@ noinst_LIBRARIES += src/service/libaccess.a
 src_service_libaccess_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_DIRECTORY) -iquote $(top_srcdir)/src/service/access
 src_service_libaccess_a_SOURCES = \
     src/service/access/access.c \
-    src/service/access/access.h \
-    src/service/access/access_private.h \
-    src/service/access/grants.c \
-    src/service/access/passwords.c \
-    src/service/access/role_mappings.c \
-    src/service/access/trail.c \
-    src/service/access/user_names.c \
-    src/service/access/users.c
+    src/service/access/access.h
 noinst_LIBRARIES += src/service/libsealing.a
 src_service_libsealing_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_DIRECTORY) -iquote $(top_srcdir)/src/service/sealing
 src_service_libsealing_a_SOURCES = \
