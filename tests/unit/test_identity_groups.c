@@ -1,4 +1,4 @@
-/* Which groups somebody is in, and what an administrator means by a name: directory_groups.c and directory_lookup.c, over directories in memory.
+/* Which groups somebody is in, and what an administrator means by a name: directory_people.c and directory_login.c, over directories in memory.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-/* Whom a ticket makes of somebody: when the ticket's word does, when the directory must be asked, and what its silence means. kerberos_person.c over
+/* Whom a ticket makes of somebody: when the ticket's word does, when the directory must be asked, and what its silence means. kerberos.c over
  * directories in memory. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "clock.h"
-#include "identity_private.h"
+#include "gss_ticket.h"
+#include "directories_private.h"
 #include "secret.h"
 #include "str.h"
 
@@ -23,48 +24,72 @@ const char *directory_state_name(enum directory_state state) {
     return words[state];
 }
 
-/* -- one source ------------------------------------------------------------------------------------------------------------ */
+/* -- life ------------------------------------------------------------------------------------------------------------------ */
 
-/* Takes the row over in any case. */
-static int source_new(struct identity *room, struct ldap_row *row, struct dir_source **out, struct err *err) {
-    struct dir_source *source = calloc(1, sizeof(*source));
-    const char *urls;
-    if (!source)
+int identity_new(const struct identity_options *options, struct identity **out, struct err *err) {
+    struct identity *identity = calloc(1, sizeof(*identity));
+    int rc;
+    if (!identity)
         return err_set(err, ERR_NOMEM, "out of memory");
-    source->room = room;
-    source->row = *row;
-    *row = (struct ldap_row){0};
-    atomic_init(&source->refs, 1);
-    (void)pthread_mutex_init(&source->lock, NULL);
-    source->state = source->row.source.is_disabled ? DIRECTORY_DISABLED : DIRECTORY_UNKNOWN;
-    source->since_ms = clock_wall_ms();
-    urls = source->row.source.urls;
-    while (source->servers_count < LDAP_SOURCE_URLS_MAX &&
-           ldap_source_next_url(&urls, &source->servers[source->servers_count].url))
-        source->servers_count++;
-    *out = source;
-    return 0;
+    identity->options = *options;
+    ldap_conn_prepare();
+    (void)pthread_mutex_init(&identity->lock, NULL);
+    (void)pthread_mutex_init(&identity->sync_lock, NULL);
+    rc = names_new(&identity->names, err);
+    if (rc)
+        identity_free(identity);
+    else
+        *out = identity;
+    return rc;
 }
 
-struct dir_source *source_ref(struct dir_source *source) {
-    atomic_fetch_add(&source->refs, 1);
-    return source;
-}
-
-void source_unref(struct dir_source *source) {
-    if (!source || atomic_fetch_sub(&source->refs, 1) != 1)
+void identity_stop(struct identity *identity) {
+    if (!identity)
         return;
-    for (size_t i = 0; i < source->idle_count; i++)
-        ldap_conn_free(source->idle[i].conn);
-    ldap_source_done(&source->row.source);
-    free(source->row.sealed);
-    (void)pthread_mutex_destroy(&source->lock);
-    free(source);
+    (void)pthread_mutex_lock(&identity->lock);
+    identity->is_stopped = true; /* no further lanes from here on */
+    (void)pthread_mutex_unlock(&identity->lock);
+    gss_ticket_stop();
+    for (size_t i = 0; i < identity->lanes_count; i++)
+        lane_stop(identity->lanes[i].lane);
+}
+
+bool identity_has_left_waiting(void) {
+    return gss_ticket_is_waiting();
+}
+
+void identity_free(struct identity *identity) {
+    if (!identity)
+        return;
+    identity_stop(identity);
+    for (size_t i = 0; i < identity->lanes_count; i++)
+        lane_free(identity->lanes[i].lane);
+    for (size_t i = 0; i < SOURCE_LANES_MAX; i++)
+        lane_free(identity->ended[i]);
+    for (size_t i = 0; i < identity->count; i++)
+        source_unref(identity->sources[i]);
+    free(identity->sources);
+    names_free(identity->names);
+    (void)pthread_mutex_destroy(&identity->lock);
+    (void)pthread_mutex_destroy(&identity->sync_lock);
+    free(identity);
+}
+
+void identity_person_done(struct identity_person *person) {
+    if (!person)
+        return;
+    free(person->principal_id);
+    free(person->name);
+    free(person->full_name);
+    free(person->directory);
+    free(person->mark);
+    group_set_done(&person->groups);
+    *person = (struct identity_person){0};
 }
 
 /* -- following the database ------------------------------------------------------------------------------------------------ */
 
-static struct dir_source *find_locked(struct identity *identity, const char *name) {
+static struct dir_source *directories_find_locked(struct identity *identity, const char *name) {
     for (size_t i = 0; i < identity->count; i++)
         if (str_eq(identity->sources[i]->row.source.name, name))
             return identity->sources[i];
@@ -72,21 +97,30 @@ static struct dir_source *find_locked(struct identity *identity, const char *nam
 }
 
 /* What has not changed goes on with its connections and its state. */
-static int take_row(struct identity *identity, struct ldap_row *row, struct dir_source **out, struct err *err) {
+static int directories_take_row(struct identity *identity, struct ldap_row *row, struct dir_source **out, struct err *err) {
     struct dir_source *known;
     bool is_same;
+    int rc;
     (void)pthread_mutex_lock(&identity->lock);
-    known = find_locked(identity, row->source.name);
+    known = directories_find_locked(identity, row->source.name);
     is_same = known && known->row.source.version_no == row->source.version_no &&
               known->row.source.created_at_ms == row->source.created_at_ms && known->row.sealed_bytes == row->sealed_bytes &&
               secret_eq(known->row.sealed, known->row.sealed_bytes, row->sealed, row->sealed_bytes);
     if (is_same)
         *out = source_ref(known);
     (void)pthread_mutex_unlock(&identity->lock);
-    return is_same ? 0 : source_new(identity, row, out, err);
+    if (is_same)
+        return 0;
+    rc = source_new(row, out, err);
+    if (rc)
+        return rc;
+    (*out)->options = &identity->options;
+    (*out)->is_stopped = &identity->is_stopped;
+    (*out)->names = identity->names;
+    return 0;
 }
 
-static void exchange(struct identity *identity, struct dir_source **fresh, size_t count) {
+static void directories_exchange(struct identity *identity, struct dir_source **fresh, size_t count) {
     struct dir_source **old;
     size_t old_count;
     (void)pthread_mutex_lock(&identity->lock);
@@ -100,7 +134,7 @@ static void exchange(struct identity *identity, struct dir_source **fresh, size_
     free(old);
 }
 
-static int sync_locked(struct identity *identity, struct err *err) {
+static int directories_sync_locked(struct identity *identity, struct err *err) {
     struct ldap_row_list list = {0};
     struct dir_source **fresh;
     size_t count = 0;
@@ -111,13 +145,13 @@ static int sync_locked(struct identity *identity, struct err *err) {
     if (!fresh)
         rc = err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; !rc && i < list.count; i++) {
-        rc = take_row(identity, &list.items[i], &fresh[count], err);
+        rc = directories_take_row(identity, &list.items[i], &fresh[count], err);
         if (!rc)
             count++;
     }
     ldap_row_list_done(&list);
     if (!rc) {
-        exchange(identity, fresh, count);
+        directories_exchange(identity, fresh, count);
         return 0;
     }
     for (size_t i = 0; i < count; i++)
@@ -129,7 +163,7 @@ static int sync_locked(struct identity *identity, struct err *err) {
 int identity_sync(struct identity *identity, struct err *err) {
     int rc;
     (void)pthread_mutex_lock(&identity->sync_lock);
-    rc = sync_locked(identity, err);
+    rc = directories_sync_locked(identity, err);
     (void)pthread_mutex_unlock(&identity->sync_lock);
     return rc;
 }
@@ -139,7 +173,7 @@ int identity_sync(struct identity *identity, struct err *err) {
 int identity_find_source(struct identity *identity, const char *name, struct dir_source **out, struct err *err) {
     struct dir_source *found;
     (void)pthread_mutex_lock(&identity->lock);
-    found = find_locked(identity, name);
+    found = directories_find_locked(identity, name);
     if (found && found->row.source.is_disabled)
         found = NULL;
     if (found)
@@ -150,7 +184,7 @@ int identity_find_source(struct identity *identity, const char *name, struct dir
     return err_set(err, ERR_NOT_FOUND, "there is no directory named %.*s here", LDAP_SOURCE_NAME_CHARS_MAX, name);
 }
 
-static int compare_names(const void *a, const void *b) {
+static int directories_compare_names(const void *a, const void *b) {
     return strcmp(a, b);
 }
 
@@ -161,7 +195,7 @@ size_t directories_get_names(struct identity *identity, char (*out)[LDAP_SOURCE_
         if (!identity->sources[i]->row.source.is_disabled)
             (void)snprintf(out[count++], sizeof(*out), "%s", identity->sources[i]->row.source.name);
     (void)pthread_mutex_unlock(&identity->lock);
-    qsort(out, count, sizeof(*out), compare_names);
+    qsort(out, count, sizeof(*out), directories_compare_names);
     return count;
 }
 
@@ -181,6 +215,10 @@ void identity_sources_free(struct dir_source **sources) {
     for (size_t i = 0; sources && sources[i]; i++)
         source_unref(sources[i]);
     free(sources);
+}
+
+bool identity_get_name(struct identity *identity, const char *id, char out[IDENTITY_NAME_BYTES]) {
+    return names_get(identity->names, id, out);
 }
 
 bool identity_source_of(struct identity *identity, const struct identity_principal *who, char out[IDENTITY_SOURCE_BYTES]) {
@@ -239,7 +277,7 @@ int identity_lane(struct identity *identity, const char *name, struct lane **out
 
 /* Nobody asks for it any more: its directory is gone or disabled, and nothing is left to do. */
 static bool is_over_locked(struct identity *identity, const struct source_lane *slot) {
-    const struct dir_source *source = find_locked(identity, slot->name);
+    const struct dir_source *source = directories_find_locked(identity, slot->name);
     struct lane_stats stats;
     if (source && !source->row.source.is_disabled)
         return false;
@@ -272,11 +310,11 @@ static void end_lanes(struct identity *identity) {
 
 /* -- looking after them ---------------------------------------------------------------------------------------------------- */
 
-static void look_after(void *arg, bool is_canceled) {
+static void directories_look_after(void *arg, bool is_canceled) {
     struct dir_source *source = arg;
     if (!is_canceled) {
         source_probe(source);
-        names_resolve(source->room->names, source);
+        names_resolve(source->names, source);
     }
     atomic_store(&source->is_looked_after, false);
     source_unref(source);
@@ -288,27 +326,27 @@ static void begin_look(struct identity *identity, struct dir_source *source) {
     if (identity_lane(identity, source->row.source.name, &lane, NULL))
         return;
     atomic_store(&source->is_looked_after, true);
-    if (!lane_submit(lane, look_after, source_ref(source), NULL))
+    if (!lane_submit(lane, directories_look_after, source_ref(source), NULL))
         return;
     atomic_store(&source->is_looked_after, false);
     source_unref(source);
 }
 
-static bool is_due(struct dir_source *source) {
+static bool directories_is_due(struct dir_source *source) {
     const int64_t now_ms = clock_mono_ms();
-    bool is_due;
+    bool directories_is_due;
     (void)pthread_mutex_lock(&source->lock);
-    is_due = now_ms >= source->probe_at_ms;
-    if (is_due)
+    directories_is_due = now_ms >= source->probe_at_ms;
+    if (directories_is_due)
         source->probe_at_ms = now_ms + PROBE_EVERY_MS;
     (void)pthread_mutex_unlock(&source->lock);
-    return is_due;
+    return directories_is_due;
 }
 
 void identity_tick(struct identity *identity) {
     struct dir_source **all = identity_all_sources(identity);
     for (size_t i = 0; all && all[i]; i++)
-        if (!atomic_load(&all[i]->is_looked_after) && (is_due(all[i]) || names_has_work(identity->names, all[i])))
+        if (!atomic_load(&all[i]->is_looked_after) && (directories_is_due(all[i]) || names_has_work(identity->names, all[i])))
             begin_look(identity, all[i]);
     identity_sources_free(all);
     end_lanes(identity);
@@ -325,7 +363,7 @@ void directory_report_list_done(struct directory_report_list *list) {
     *list = (struct directory_report_list){0};
 }
 
-static int report(struct dir_source *source, struct directory_report *out, struct err *err) {
+static int directories_report(struct dir_source *source, struct directory_report *out, struct err *err) {
     int rc = ldap_source_copy(&source->row.source, &out->source, err);
     if (rc)
         return rc;
@@ -351,7 +389,7 @@ int directories_list(struct identity *identity, struct directory_report_list *ou
     if (!list.items)
         rc = err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; !rc && i < identity->count; i++) {
-        rc = report(identity->sources[i], &list.items[i], err);
+        rc = directories_report(identity->sources[i], &list.items[i], err);
         list.count += !rc;
     }
     (void)pthread_mutex_unlock(&identity->lock);

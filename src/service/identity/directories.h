@@ -8,15 +8,13 @@
 
 #include "err.h"
 #include "finding.h"
+#include "identity.h"
 #include "ldap_source.h"
 #include "principal.h"
 
-struct identity;
 struct kerberos_status;
 
 /* How a source is, on this replica. */
-enum directory_state { DIRECTORY_UNKNOWN, DIRECTORY_OK, DIRECTORY_FAILING, DIRECTORY_DISABLED };
-const char *directory_state_name(enum directory_state state); /* "unknown", "ok", "failing", "disabled"; static */
 struct directory_report {
     struct ldap_source source;
     enum directory_state state;

@@ -2,13 +2,15 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Names are for people to read: what is asked for is taken from a bounded memory, and looked up in the background when it is not there or has grown old. */
+#include "directory_names.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
 #include "hashmap.h"
-#include "identity_private.h"
+#include "directory_people.h"
 #include "ldap_text.h"
 #include "str.h"
 
@@ -62,7 +64,7 @@ static size_t set_of(const char *id) {
     return hash64_text(hash_seed(), id) % SETS_COUNT;
 }
 
-static struct name *find_locked(struct names *names, const char *id) {
+static struct name *names_find_locked(struct names *names, const char *id) {
     struct name *set = names->sets[set_of(id)];
     for (size_t i = 0; i < WAYS_COUNT; i++)
         if (str_eq(set[i].id, id))
@@ -72,7 +74,7 @@ static struct name *find_locked(struct names *names, const char *id) {
 
 /* A place for the id, if need be that of another one. NULL without memory. */
 static struct name *place_locked(struct names *names, const char *id) {
-    struct name *found = find_locked(names, id), *set = names->sets[set_of(id)];
+    struct name *found = names_find_locked(names, id), *set = names->sets[set_of(id)];
     if (found)
         return found;
     found = &set[names->next_way++ % WAYS_COUNT];
@@ -94,8 +96,7 @@ static void want_locked(struct names *names, const char *id) {
     names->asked++;
 }
 
-bool identity_get_name(struct identity *identity, const char *id, char out[IDENTITY_NAME_BYTES]) {
-    struct names *names = identity->names;
+bool names_get(struct names *names, const char *id, char out[IDENTITY_NAME_BYTES]) {
     const int64_t now_ms = clock_mono_ms();
     struct name *name;
     bool is_known;
@@ -146,7 +147,7 @@ struct batch {
 };
 
 /* Could the source know it? Which of several domains a SID is of is not known: each is asked, also while another one does not answer. */
-static bool is_of(const struct ldap_source *source, const char *id) {
+static bool names_is_of(const struct ldap_source *source, const char *id) {
     size_t n = strlen(source->name);
     if (str_starts(id, "sid:"))
         return source->kind == LDAP_KIND_AD;
@@ -155,7 +156,7 @@ static bool is_of(const struct ldap_source *source, const char *id) {
 
 /* Another source has told it meanwhile. */
 static bool is_answered_locked(struct names *names, const char *id) {
-    const struct name *name = find_locked(names, id);
+    const struct name *name = names_find_locked(names, id);
     return name && name->text && name->ask_at_ms > clock_mono_ms() + UNKNOWN_MS;
 }
 
@@ -166,7 +167,7 @@ static void take_wanted(struct names *names, struct batch *batch) {
         *read = names->asked - WANTED_MAX;
     for (; *read < names->asked && batch->count < BATCH_COUNT; ++*read) {
         const char *id = names->wanted[*read % WANTED_MAX];
-        if (!is_of(&batch->source->row.source, id) || is_answered_locked(names, id))
+        if (!names_is_of(&batch->source->row.source, id) || is_answered_locked(names, id))
             continue;
         batch->ids[batch->count] = str_dup(id);
         batch->count += batch->ids[batch->count] != NULL;
@@ -174,12 +175,12 @@ static void take_wanted(struct names *names, struct batch *batch) {
     (void)pthread_mutex_unlock(&names->lock);
 }
 
-static int take_name(void *arg, const struct ldap_entry *entry, struct err *err) {
+static int names_take(void *arg, const struct ldap_entry *entry, struct err *err) {
     struct batch *batch = arg;
     _cleanup_free_ char *text = entry_name(entry, &batch->source->row.source);
     (void)err;
     if (text)
-        names_learn(batch->source->room->names, batch->id, text);
+        names_learn(batch->source->names, batch->id, text);
     return 0;
 }
 
@@ -194,14 +195,14 @@ static int ask_name(struct ldap_conn *conn, struct batch *batch, const char *id,
     if (source->kind == LDAP_KIND_AD) {
         text = str_starts(id, "sid:") ? str_format("<SID=%s>", id + 4) : str_format("<GUID=%s>", strrchr(id, ':') + 1);
         query.base = text;
-        return text ? ldap_conn_search(conn, &query, take_name, batch, err) : err_set(err, ERR_NOMEM, "out of memory");
+        return text ? ldap_conn_search(conn, &query, names_take, batch, err) : err_set(err, ERR_NOMEM, "out of memory");
     }
     text = str_format("(entryUUID=%s)", strrchr(id, ':') + 1);
     query.scope = LDAP_SEARCH_SUBTREE;
     query.filter = text;
     for (size_t i = 0; !rc && text && i < (str_eq(bases[0], bases[1]) ? 1U : 2U); i++) {
         query.base = bases[i];
-        rc = ldap_conn_search(conn, &query, take_name, batch, err);
+        rc = ldap_conn_search(conn, &query, names_take, batch, err);
     }
     return rc;
 }

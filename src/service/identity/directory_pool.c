@@ -1,17 +1,20 @@
-/* Asking a directory: which server, whose connection, and what happens when one is lost. Layer 4 (service/identity).
+/* Asking a directory: which server, whose connection, what happens when one is lost, and which domain it is. Layer 4 (service/identity).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Servers are asked in the order in which they are configured. One that failed is given a rest, growing from one second to a minute, as long as another is
  * there; while all of them rest, questions are refused at once, but for one each time a rest ends. One that failed only once is asked rather than refusing:
  * a connection that is lost is no outage. Who has just met the failure of the last good one tries those that rest as well: one of them may be back. */
+#include "directory_pool.h"
+
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backoff.h"
 #include "clock.h"
 #include "gss_ticket.h"
-#include "identity_private.h"
+#include "ldap_text.h"
 #include "log.h"
 #include "seal.h"
 #include "str.h"
@@ -21,7 +24,44 @@
 #define ASK_MS 15000 /* later no further server is tried: somebody waits */
 #define PASSWORD_BYTES_MAX 4096U
 
-static const struct backoff rest = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 20};
+static const struct backoff server_rest = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 20};
+
+/* -- life ------------------------------------------------------------------------------------------------------------------ */
+
+int source_new(struct ldap_row *row, struct dir_source **out, struct err *err) {
+    struct dir_source *source = calloc(1, sizeof(*source));
+    const char *urls;
+    if (!source)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    source->row = *row;
+    *row = (struct ldap_row){0};
+    atomic_init(&source->refs, 1);
+    (void)pthread_mutex_init(&source->lock, NULL);
+    source->state = source->row.source.is_disabled ? DIRECTORY_DISABLED : DIRECTORY_UNKNOWN;
+    source->since_ms = clock_wall_ms();
+    urls = source->row.source.urls;
+    while (source->servers_count < LDAP_SOURCE_URLS_MAX &&
+           ldap_source_next_url(&urls, &source->servers[source->servers_count].url))
+        source->servers_count++;
+    *out = source;
+    return 0;
+}
+
+struct dir_source *source_ref(struct dir_source *source) {
+    atomic_fetch_add(&source->refs, 1);
+    return source;
+}
+
+void source_unref(struct dir_source *source) {
+    if (!source || atomic_fetch_sub(&source->refs, 1) != 1)
+        return;
+    for (size_t i = 0; i < source->idle_count; i++)
+        ldap_conn_free(source->idle[i].conn);
+    ldap_source_done(&source->row.source);
+    free(source->row.sealed);
+    (void)pthread_mutex_destroy(&source->lock);
+    free(source);
+}
 
 /* -- which server ---------------------------------------------------------------------------------------------------------- */
 
@@ -45,17 +85,17 @@ static bool choose_locked(struct dir_source *source, unsigned tried, unsigned fa
         if ((tried & 1U << i) || (choice.is_resting && choice.failures > failures_max))
             continue;
         if (choice.failures && !choice.is_resting) /* the first to come tries it; others go past until that is known */
-            source->servers[i].retry_at_ms = clock_mono_ms() + 2 * source->room->options.connect_timeout_ms;
+            source->servers[i].retry_at_ms = clock_mono_ms() + 2 * source->options->connect_timeout_ms;
         *out = choice;
         return true;
     }
     return false;
 }
 
-static int choose(struct dir_source *source, unsigned tried, struct choice *out, struct err *err) {
+static int source_choose(struct dir_source *source, unsigned tried, struct choice *out, struct err *err) {
     int64_t soonest_ms = INT64_MAX;
     bool is_found;
-    if (atomic_load(&source->room->is_stopped))
+    if (atomic_load(source->is_stopped))
         return err_set(err, ERR_CANCELED, "the service is stopping");
     (void)pthread_mutex_lock(&source->lock);
     is_found = choose_locked(source, tried, 0, out) || choose_locked(source, tried, 1, out) ||
@@ -80,7 +120,7 @@ static void set_state_locked(struct dir_source *source, enum directory_state sta
     source->state = state;
 }
 
-static void note_good(struct dir_source *source, size_t i, const struct ldap_conn *conn) {
+static void source_note_good(struct dir_source *source, size_t i, const struct ldap_conn *conn) {
     const struct ldap_url *url = &source->servers[i].url;
     (void)pthread_mutex_lock(&source->lock);
     source->servers[i].failures = 0;
@@ -112,7 +152,7 @@ static size_t purge_idle_locked(struct dir_source *source, size_t server, struct
 }
 
 /* Questions that meet the same failure count it once, whether they were under way or came during the rest. */
-static void note_bad(struct dir_source *source, const struct choice *choice, const struct err *why) {
+static void source_note_bad(struct dir_source *source, const struct choice *choice, const struct err *why) {
     struct source_server *server = &source->servers[choice->server];
     const uint32_t random_number = random_u32();
     struct ldap_conn *old[SOURCE_IDLE_MAX];
@@ -120,7 +160,7 @@ static void note_bad(struct dir_source *source, const struct choice *choice, con
     (void)pthread_mutex_lock(&source->lock);
     if (!choice->is_resting && server->failures <= choice->failures) {
         server->failures++;
-        server->retry_at_ms = clock_mono_ms() + backoff_delay_ms(&rest, server->failures, random_number);
+        server->retry_at_ms = clock_mono_ms() + backoff_delay_ms(&server_rest, server->failures, random_number);
     }
     if (!is_any_good_locked(source)) {
         set_state_locked(source, DIRECTORY_FAILING);
@@ -138,8 +178,8 @@ struct ldap_target source_target(const struct dir_source *source, const struct l
     return (struct ldap_target){.url = url,
                                 .ca_file = source->row.source.ca_file,
                                 .ca_pem = source->row.source.ca_pem,
-                                .connect_timeout_ms = source->room->options.connect_timeout_ms,
-                                .call_timeout_ms = source->room->options.call_timeout_ms};
+                                .connect_timeout_ms = source->options->connect_timeout_ms,
+                                .call_timeout_ms = source->options->call_timeout_ms};
 }
 
 static int bind_password(struct dir_source *source, struct ldap_conn *conn, struct err *err) {
@@ -150,7 +190,7 @@ static int bind_password(struct dir_source *source, struct ldap_conn *conn, stru
     if (!purpose)
         return err_set(err, ERR_NOMEM, "out of memory");
     strbuf_init_secret(&plain, PASSWORD_BYTES_MAX);
-    rc = seal_unseal(source->room->options.seal, purpose, row->sealed, row->sealed_bytes, &plain, err);
+    rc = seal_unseal(source->options->seal, purpose, row->sealed, row->sealed_bytes, &plain, err);
     if (!rc)
         rc = ldap_conn_bind_password(conn, row->source.bind_dn, plain.data, err);
     strbuf_done(&plain);
@@ -160,7 +200,7 @@ static int bind_password(struct dir_source *source, struct ldap_conn *conn, stru
 /* With the server's ticket in the cache the library need not ask a KDC, whose silence it would wait for. What else is wrong, the bind tells. */
 static int bind_keytab(struct dir_source *source, const struct ldap_url *url, struct ldap_conn *conn, struct err *err) {
     const struct gss_account account = {source->row.source.keytab, source->row.source.principal,
-                                        source->room->options.call_timeout_ms};
+                                        source->options->call_timeout_ms};
     _cleanup_(gss_ticket_free) struct gss_ticket *ticket = NULL;
     _cleanup_free_ char *service = str_format("ldap/%s", url->host), *name = NULL;
     enum gss_ticket_fault fault;
@@ -195,7 +235,7 @@ int source_bind(struct dir_source *source, const struct ldap_url *url, struct ld
 }
 
 /* One that is bound and was used lately; the others of its age are closed. */
-static struct ldap_conn *take_idle(struct dir_source *source, struct choice *out) {
+static struct ldap_conn *source_take_idle(struct dir_source *source, struct choice *out) {
     const int64_t oldest_ms = clock_mono_ms() - IDLE_MS;
     struct ldap_conn *found = NULL, *old[SOURCE_IDLE_MAX];
     size_t old_count = 0;
@@ -215,7 +255,7 @@ static struct ldap_conn *take_idle(struct dir_source *source, struct choice *out
     return found;
 }
 
-static void give_idle(struct dir_source *source, struct ldap_conn *conn, size_t server) {
+static void source_give_idle(struct dir_source *source, struct ldap_conn *conn, size_t server) {
     (void)pthread_mutex_lock(&source->lock);
     if (source->idle_count < SOURCE_IDLE_MAX)
         source->idle[source->idle_count++] =
@@ -253,8 +293,8 @@ static int ours(struct dir_source *source, int rc, struct err *err) {
 }
 
 /* On a new connection to one server. */
-static int ask_server(struct dir_source *source, const struct choice *choice, const struct question *question, bool *is_asked,
-                      struct err *err) {
+static int source_ask_server(struct dir_source *source, const struct choice *choice, const struct question *question,
+                             bool *is_asked, struct err *err) {
     const struct ldap_url *url = &source->servers[choice->server].url;
     const struct ldap_target target = source_target(source, url);
     _cleanup_(ldap_conn_free) struct ldap_conn *conn = NULL;
@@ -268,44 +308,44 @@ static int ask_server(struct dir_source *source, const struct choice *choice, co
         *is_asked = !is_loss(rc);
     }
     if (*is_asked)
-        note_good(source, choice->server, conn);
+        source_note_good(source, choice->server, conn);
     else
-        note_bad(source, choice, &why);
+        source_note_bad(source, choice, &why);
     if (*is_asked && question->is_bound)
-        give_idle(source, STEAL(conn), choice->server);
+        source_give_idle(source, STEAL(conn), choice->server);
     return err_move(err, rc, &why);
 }
 
 /* On a connection that is there already; *is_done is false if there was none, or what there was is lost. */
-static int ask_idle(struct dir_source *source, const struct question *question, bool *is_done, struct err *err) {
+static int source_ask_idle(struct dir_source *source, const struct question *question, bool *is_done, struct err *err) {
     struct choice choice = {0};
     struct ldap_conn *conn;
     *is_done = false;
-    while (!*is_done && (conn = take_idle(source, &choice)) != NULL) {
+    while (!*is_done && (conn = source_take_idle(source, &choice)) != NULL) {
         struct err why = {0};
         int rc = question->fn(conn, question->arg, &why);
         *is_done = !is_loss(rc);
         if (*is_done) {
-            give_idle(source, conn, choice.server);
+            source_give_idle(source, conn, choice.server);
             return err_move(err, rc, &why);
         }
         ldap_conn_free(conn);
         if (rc == ERR_TIMEOUT) /* else it was closed while it rested, which says nothing about the server */
-            note_bad(source, &choice, &why);
+            source_note_bad(source, &choice, &why);
     }
     return 0;
 }
 
-static int ask(struct dir_source *source, const struct question *question, struct err *err) {
+static int source_ask_any(struct dir_source *source, const struct question *question, struct err *err) {
     const int64_t until_ms = clock_mono_ms() + ASK_MS;
     unsigned tried = 0;
     struct err why = {0};
     bool is_done = false;
-    int rc = question->is_bound ? ask_idle(source, question, &is_done, &why) : 0;
+    int rc = question->is_bound ? source_ask_idle(source, question, &is_done, &why) : 0;
     while (!is_done) {
         struct err next = {0};
         struct choice choice = {0};
-        int found = choose(source, tried, &choice, &next);
+        int found = source_choose(source, tried, &choice, &next);
         if (found) { /* what the last one said is worth more */
             rc = rc ? rc : found;
             why = why.code ? why : next;
@@ -313,18 +353,18 @@ static int ask(struct dir_source *source, const struct question *question, struc
         }
         tried |= 1U << choice.server;
         err_clear(&why);
-        rc = ask_server(source, &choice, question, &is_done, &why);
+        rc = source_ask_server(source, &choice, question, &is_done, &why);
         is_done = is_done || clock_mono_ms() > until_ms;
     }
     return err_move(err, rc, &why);
 }
 
 int source_ask(struct dir_source *source, source_fn *fn, void *arg, struct err *err) {
-    return ask(source, &(struct question){.fn = fn, .arg = arg, .is_bound = true}, err);
+    return source_ask_any(source, &(struct question){.fn = fn, .arg = arg, .is_bound = true}, err);
 }
 
 int source_ask_fresh(struct dir_source *source, source_fn *fn, void *arg, struct err *err) {
-    return ask(source, &(struct question){.fn = fn, .arg = arg}, err);
+    return source_ask_any(source, &(struct question){.fn = fn, .arg = arg}, err);
 }
 
 /* -- looking after it ------------------------------------------------------------------------------------------------------ */
@@ -337,7 +377,7 @@ static int ignore(void *arg, const struct ldap_entry *entry, struct err *err) {
 }
 
 /* The entry below which people are looked for: readable by those who may look for them. */
-static int look(struct ldap_conn *conn, void *arg, struct err *err) {
+static int source_look(struct ldap_conn *conn, void *arg, struct err *err) {
     static const char *const attrs[] = {"1.1", NULL}; /* none: RFC 4511 4.5.1.8 */
     const struct dir_source *source = arg;
     const struct ldap_query query = {.base = source->row.source.search_base,
@@ -350,6 +390,111 @@ static int look(struct ldap_conn *conn, void *arg, struct err *err) {
 
 void source_probe(struct dir_source *source) {
     struct err err = {0};
-    if (source_ask(source, look, source, &err))
+    if (source_ask(source, source_look, source, &err))
         log_error(LOG_LEVEL_DEBUG, "directory_probe_failed", &err, "directory", source->row.source.name, NULL);
+}
+
+/* -- "DOMAIN\user", as Windows writes names: is that the domain of this directory? --------------------------------- */
+
+/* The NetBIOS name of a domain stands in the configuration partition of its forest, in the cross reference to the domain (MS-ADTS 6.1.1.2.1.1.3); it never changes while
+ * kaasd runs, and so is asked for once. */
+
+#define FILTER_BYTES_MAX 4096U
+
+struct asking {
+    const char *attr;
+    char *text;
+};
+
+static int source_take_text(void *arg, const struct ldap_entry *entry, struct err *err) {
+    struct asking *asking = arg;
+    (void)err;
+    if (!asking->text)
+        asking->text = ldap_entry_text(entry, asking->attr);
+    return 0;
+}
+
+int source_ask_root(struct ldap_conn *conn, const char *attr, char **out, struct err *err) {
+    const char *const attrs[] = {attr, NULL};
+    const struct ldap_query query = {
+        .base = "", .scope = LDAP_SEARCH_BASE, .filter = "(objectClass=*)", .attrs = attrs, .entries_max = 1};
+    struct asking asking = {.attr = attr};
+    int rc = ldap_conn_search(conn, &query, source_take_text, &asking, err);
+    *out = asking.text;
+    return rc;
+}
+
+static int ask_partition(struct ldap_conn *conn, const char *configuration, const char *domain, char **out, struct err *err) {
+    static const char *const attrs[] = {"nETBIOSName", NULL};
+    _cleanup_free_ char *base = str_format("CN=Partitions,%s", configuration);
+    struct ldap_query query = {.base = base, .scope = LDAP_SEARCH_SUBTREE, .attrs = attrs, .entries_max = 2};
+    struct asking asking = {.attr = "nETBIOSName"};
+    _cleanup_strbuf_ struct strbuf filter;
+    int rc;
+    strbuf_init(&filter, FILTER_BYTES_MAX);
+    strbuf_adds(&filter, "(&(objectClass=crossRef)(nETBIOSName=*)(nCName=");
+    ldap_text_filter(&filter, domain, strlen(domain));
+    strbuf_adds(&filter, "))");
+    rc = base ? strbuf_check(&filter, "search filter", err) : err_set(err, ERR_NOMEM, "out of memory");
+    query.filter = filter.data;
+    if (!rc)
+        rc = ldap_conn_search(conn, &query, source_take_text, &asking, err);
+    *out = asking.text;
+    return rc;
+}
+
+static int ask_domain(struct ldap_conn *conn, void *arg, struct err *err) {
+    struct dir_source *source = arg;
+    _cleanup_free_ char *configuration = NULL, *domain = NULL, *name = NULL;
+    int rc = source_ask_root(conn, "configurationNamingContext", &configuration, err);
+    if (!rc)
+        rc = source_ask_root(conn, "defaultNamingContext", &domain, err);
+    if (!rc && configuration && domain)
+        rc = ask_partition(conn, configuration, domain, &name, err);
+    if (rc || !name || strlen(name) >= sizeof(source->domain))
+        return rc;
+    (void)pthread_mutex_lock(&source->lock);
+    (void)snprintf(source->domain, sizeof(source->domain), "%s", name);
+    (void)pthread_mutex_unlock(&source->lock);
+    return 0;
+}
+
+static bool is_known_domain(struct dir_source *source, const char *domain) {
+    bool is_known;
+    (void)pthread_mutex_lock(&source->lock);
+    is_known = str_eq_nocase(source->domain, domain);
+    (void)pthread_mutex_unlock(&source->lock);
+    return is_known;
+}
+
+/* By its NetBIOS name, or by its DNS name, where that is a realm that the directory serves. */
+static int is_domain(struct dir_source *source, const char *domain, bool *out, struct err *err) {
+    bool is_asked;
+    *out = ldap_source_serves(&source->row.source, domain) || is_known_domain(source, domain);
+    (void)pthread_mutex_lock(&source->lock);
+    is_asked = source->domain[0] != '\0';
+    (void)pthread_mutex_unlock(&source->lock);
+    if (*out || is_asked || source->row.source.kind != LDAP_KIND_AD)
+        return 0;
+    int rc = source_ask(source, ask_domain, source, err);
+    *out = !rc && is_known_domain(source, domain);
+    return rc;
+}
+
+int source_skip_domain(struct dir_source *source, const char *name, const char **rest, struct err *err) {
+    const char *end = strchr(name, '\\');
+    _cleanup_free_ char *domain = end ? strndup(name, (size_t)(end - name)) : NULL;
+    bool is_ours = false;
+    int rc;
+    *rest = name;
+    if (!end)
+        return 0;
+    rc = domain ? is_domain(source, domain, &is_ours, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (rc)
+        return rc;
+    *rest = end + 1;
+    if (is_ours && end[1])
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "\"%.60s\" is not the domain of the directory %s", domain, source->row.source.name);
+    return err_remedy(err, "write the name alone, or as NAME@REALM, or choose the directory of that domain");
 }

@@ -56,6 +56,10 @@ struct identity_person {
 };
 void identity_person_done(struct identity_person *person); /* NULL is allowed */
 
+/* How a source is, on this replica. */
+enum directory_state { DIRECTORY_UNKNOWN, DIRECTORY_OK, DIRECTORY_FAILING, DIRECTORY_DISABLED };
+const char *directory_state_name(enum directory_state state); /* "unknown", "ok", "failing", "disabled"; static */
+
 /* The lane of a source, where the functions below are best called: they wait for its servers. To be used at once: it
  * ends when the source is gone. ERR_NOT_FOUND (no such source, or a disabled one). */
 int identity_lane(struct identity *identity, const char *source, struct lane **out, struct err *err);

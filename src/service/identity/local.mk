@@ -4,27 +4,20 @@ src_service_libidentity_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_IDENTITY) -iquote $(to
 src_service_libidentity_a_SOURCES = \
     src/service/identity/accounts.c \
     src/service/identity/accounts.h \
-    src/service/identity/accounts_proof.c \
     src/service/identity/directories.c \
     src/service/identity/directories.h \
+    src/service/identity/directories_private.h \
     src/service/identity/directory_admin.c \
-    src/service/identity/directory_domain.c \
-    src/service/identity/directory_groups.c \
     src/service/identity/directory_login.c \
-    src/service/identity/directory_lookup.c \
     src/service/identity/directory_names.c \
+    src/service/identity/directory_names.h \
     src/service/identity/directory_people.c \
+    src/service/identity/directory_people.h \
     src/service/identity/directory_pool.c \
-    src/service/identity/directory_test.c \
-    src/service/identity/identity.c \
+    src/service/identity/directory_pool.h \
     src/service/identity/identity.h \
-    src/service/identity/identity_private.h \
     src/service/identity/kerberos.c \
     src/service/identity/kerberos.h \
-    src/service/identity/kerberos_person.c \
     src/service/identity/kerberos_private.h \
-    src/service/identity/kerberos_status.c \
-    src/service/identity/peer_sign_in.c \
     src/service/identity/peers.c \
-    src/service/identity/peers.h \
-    src/service/identity/peers_private.h
+    src/service/identity/peers.h
