@@ -50,14 +50,8 @@ static const struct api_endpoint *endpoint_of(const struct http_request *req) {
 
 /* -- from the server thread into a lane ------------------------------------------------------------------------------ */
 
-static int run_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
-    log_set_request_id(http_request_id(req));
-    return call->endpoint->handler(call, resp, err);
-}
-
 /* Its lane is not for those whom a database that is away would refuse anyway: a few calls that hang would hold up all of them. */
-static int go_to_database(struct api_call *call, http_handler_fn *fn, struct err *err) {
+static int go_to_database(struct api_call *call, api_handler_fn *fn, struct err *err) {
     const struct api_options *options = &call->api->options;
     int rc = options->check_database(options->arg, err);
     return rc ? rc : api_go_slow(call, options->database, fn);
@@ -65,20 +59,21 @@ static int go_to_database(struct api_call *call, http_handler_fn *fn, struct err
 
 static int run(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct api_options *options = &call->api->options;
+    api_handler_fn *handler = call->endpoint->handler;
     int rc;
     switch (call->endpoint->lane) {
-    case API_DATABASE: return go_to_database(call, run_in_lane, err);
-    case API_HASHING: return api_go_slow(call, options->hashing, run_in_lane);
-    case API_OUTSIDE: return api_go_slow(call, options->outside, run_in_lane);
+    case API_DATABASE: return go_to_database(call, handler, err);
+    case API_HASHING: return api_go_slow(call, options->hashing, handler);
+    case API_OUTSIDE: return api_go_slow(call, options->outside, handler);
     case API_VCENTER:
         rc = api_use_link(call, http_request_param(call->req, "id"), err);
-        return rc ? rc : api_go_slow(call, link_lane(call->link), run_in_lane);
+        return rc ? rc : api_go_slow(call, link_lane(call->link), handler);
     case API_FAST:
-    default: return call->endpoint->handler(call, resp, err);
+    default: return handler(call, resp, err);
     }
 }
 
-static int load_session_in_lane(struct http_request *req, struct http_response *resp, struct err *err);
+static int load_session_in_lane(struct api_call *call, struct http_response *resp, struct err *err);
 static int go_on_with_rights(struct http_request *req, struct http_response *resp, struct err *err);
 
 /* Gets what is missing, then runs the handler where it belongs. */
@@ -91,12 +86,9 @@ static int proceed(struct api_call *call, enum authn_step step, struct http_resp
     }
 }
 
-static int load_session_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int load_session_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     enum authn_step step = AUTHN_DONE;
-    int rc;
-    log_set_request_id(http_request_id(req));
-    rc = authn_load_session(call, &step, err);
+    int rc = authn_load_session(call, &step, err);
     return rc ? rc : proceed(call, step, resp, err);
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "directory.h"
+#include "log.h"
 #include "negotiate_call.h"
 #include "platform_links.h"
 #include "reply.h"
@@ -55,8 +57,15 @@ struct api_call *api_call_of(struct http_request *req) {
     return call;
 }
 
-int api_go_slow(struct api_call *call, struct lane *lane, http_handler_fn *fn) {
-    return http_request_go_slow(call->req, lane, fn);
+static int run_next(struct http_request *req, struct http_response *resp, struct err *err) {
+    struct api_call *call = api_call_of(req);
+    log_set_request_id(http_request_id(req));
+    return call->next(call, resp, err);
+}
+
+int api_go_slow(struct api_call *call, struct lane *lane, api_handler_fn *fn) {
+    call->next = fn;
+    return http_request_go_slow(call->req, lane, run_next);
 }
 
 void api_let_go(struct api_call *call) {
@@ -85,10 +94,13 @@ int api_read_body(struct api_call *call, const char *type, struct err *err) {
     return err_move(err, rc, &why);
 }
 
-static const char *const no_query[] = {NULL};
+int api_check_no_query(const struct api_call *call, struct err *err) {
+    static const char *const none[] = {NULL};
+    return http_request_check_query(call->req, none, err);
+}
 
 int api_read_members(struct api_call *call, const struct json_member *members, const char *secret_member, struct err *err) {
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     call->secret_member = secret_member;
     if (!rc)
         rc = api_read_body(call, "application/json", err);
@@ -96,7 +108,7 @@ int api_read_members(struct api_call *call, const struct json_member *members, c
 }
 
 int api_read_patch(struct api_call *call, const struct json_member *members, struct err *err) {
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = api_read_body(call, "application/merge-patch+json", err);
     if (!rc)
@@ -112,6 +124,11 @@ struct actor api_actor(const struct api_call *call) {
                           .address = http_request_client(call->req),
                           .request_id = http_request_id(call->req),
                           .sid = call->bearer.session ? live_session_sid(call->bearer.session) : NULL};
+}
+
+void api_renew_snapshot(struct api_call *call) {
+    dir_snapshot_unref(call->snapshot);
+    call->snapshot = directory_get(call->api->options.directory);
 }
 
 int api_use_link(struct api_call *call, const char *vcenter_id, struct err *err) {

@@ -41,6 +41,10 @@ struct api {
     struct list_memo *list_memo;
 };
 
+struct api_call;
+/* A handler of one endpoint, or a part of it; returns as http_handler_fn. */
+typedef int api_handler_fn(struct api_call *call, struct http_response *resp, struct err *err);
+
 /* Lives as long as the request, in its data slot. */
 struct api_call {
     struct api *api;
@@ -64,7 +68,7 @@ struct api_call {
     struct service_caller *service;                     /* sign-on: the program that has proved itself; NULL: none */
     const char *user_name;                              /* sign-on: of whom a program speaks; NULL: of nobody */
     struct signon_check *check;                         /* sign-on through a vCenter */
-    http_handler_fn *go_on;                             /* what follows the check */
+    api_handler_fn *next;                               /* what goes on in the lane */
     struct link *link;                                  /* endpoints of one vCenter, sign-on through one */
     json_t *body;                                       /* parsed request body; NULL before; its texts are wiped at the end */
     const char *secret_member; /* sign-on: the member of body that is the proof; NULL: it came in a header */
@@ -77,9 +81,6 @@ struct api_call {
     } negotiate;
     json_t *problem; /* extra members of a problem answer; NULL: none */
 };
-
-/* A handler of one endpoint; returns as http_handler_fn. */
-typedef int api_handler_fn(struct api_call *call, struct http_response *resp, struct err *err);
 
 /* Where a handler runs. */
 enum api_lane {
@@ -112,13 +113,16 @@ struct api_endpoint {
 /* The data slot of the request; made on first use. ERR_NOMEM gives NULL. */
 struct api_call *api_call_of(struct http_request *req);
 
-/* Continues a call in a lane: runs `handler` there. For handlers that choose their lane themselves. */
-int api_go_slow(struct api_call *call, struct lane *lane, http_handler_fn *fn);
+/* Continues a call in a lane: runs `fn` there. For handlers that choose their lane themselves. */
+int api_go_slow(struct api_call *call, struct lane *lane, api_handler_fn *fn);
 
 /* Gives back snapshot and rights, before a wait of any length. */
 void api_let_go(struct api_call *call);
 /* Begins anew, as if the request had come just now: session, rights, snapshot, handler. What a wait ends with. */
 int api_look_again(struct http_request *req, struct http_response *resp, struct err *err);
+
+/* For endpoints without parameters. ERR_INVALID names the one that is there. */
+int api_check_no_query(const struct api_call *call, struct err *err);
 
 /* Parses the body as JSON into call->body; Content-Type must be `type`. ERR_MEDIA_TYPE, ERR_JSON. */
 int api_read_body(struct api_call *call, const char *type, struct err *err);
@@ -132,6 +136,9 @@ int api_read_patch(struct api_call *call, const struct json_member *members, str
 
 /* Who asks, for the services below. Borrowed from the call. */
 struct actor api_actor(const struct api_call *call);
+
+/* Takes the newest snapshot, which holds what was just written, in place of the one that the call began with. */
+void api_renew_snapshot(struct api_call *call);
 
 /* Sets call->link from a vCenter's instance UUID, instead of another one that was set. ERR_NOT_FOUND. */
 int api_use_link(struct api_call *call, const char *vcenter_id, struct err *err);

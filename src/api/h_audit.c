@@ -74,16 +74,11 @@ static bool parse_cursor(const char *text, struct audit_place *out) {
 
 /* -- the query ---------------------------------------------------------------------------------------------------------------- */
 
-static int bad_parameter(struct api_call *call, const char *name, const char *text, struct err *err) {
-    problem_add(call, "parameter", json_string(name));
-    return err_set(err, ERR_INVALID, "the query parameter \"%s\" %s", name, text);
-}
-
 static int read_time(struct api_call *call, const char *name, int64_t *out, struct err *err) {
     const char *text = http_request_query(call->req, name);
     if (!text || clock_parse(text, out))
         return 0;
-    return bad_parameter(call, name, "must be a time as in RFC 3339, such as 2026-03-01T00:00:00Z", err);
+    return problem_parameter(call, name, "must be a time as in RFC 3339, such as 2026-03-01T00:00:00Z", err);
 }
 
 static int read_filters(struct api_call *call, struct audit_query *query, struct err *err) {
@@ -97,7 +92,7 @@ static int read_filters(struct api_call *call, struct audit_query *query, struct
     for (size_t i = 0; i < ARRAY_COUNT(filters); i++) {
         const char *text = http_request_query(call->req, filters[i].name);
         if (text && strlen(text) > FILTER_BYTES_MAX)
-            return bad_parameter(call, filters[i].name, "is too long", err);
+            return problem_parameter(call, filters[i].name, "is too long", err);
         *filters[i].into = text;
     }
     return 0;
@@ -114,7 +109,7 @@ static int check_action(struct api_call *call, const char *action, struct err *e
     for (size_t i = 0; i < ARRAY_COUNT(actions); i++)
         if (!action || !strcmp(action, actions[i]))
             return 0;
-    (void)bad_parameter(call, "action", "is none of those that are written down", err);
+    (void)problem_parameter(call, "action", "is none of those that are written down", err);
     return err_remedy(err, "kaasctl audit actions lists them, as does docs/admin/audit.md");
 }
 
@@ -135,7 +130,7 @@ static int read_query(struct api_call *call, struct audit_query *query, struct e
         rc = reply_read_limit(call, &query->limit, err);
     query->has_after = cursor != NULL;
     if (!rc && cursor && !parse_cursor(cursor, &query->after))
-        rc = bad_parameter(call, "cursor", "is not one that this list gave", err);
+        rc = problem_parameter(call, "cursor", "is not one that this list gave", err);
     return rc;
 }
 

@@ -45,8 +45,7 @@ static int read_place(struct api_call *call, struct access_trail_place *out, str
     int rc = http_request_check_query(call->req, known, err);
     if (rc || !cursor || parse_cursor(cursor, out))
         return rc;
-    problem_add(call, "parameter", json_string("cursor"));
-    return err_set(err, ERR_INVALID, "the query parameter \"cursor\" is not one that this verification gave");
+    return problem_parameter(call, "cursor", "is not one that this verification gave", err);
 }
 
 /* -- the answer ---------------------------------------------------------------------------------------------------------------- */
@@ -110,9 +109,8 @@ int h_audit_verify(struct api_call *call, struct http_response *resp, struct err
 
 /* Whoever restores a database is on the host; a token that was stolen must not do. */
 int h_audit_accept(struct api_call *call, struct http_response *resp, struct err *err) {
-    static const char *const no_query[] = {NULL};
     const struct actor actor = api_actor(call);
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc && call->who->source != SOURCE_SOCKET) {
         (void)err_set(err, ERR_FORBIDDEN, "this is done over the admin socket of the replica only");
         rc = err_remedy(err, "run on its host: kaasctl audit accept-restore");

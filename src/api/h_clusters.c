@@ -17,11 +17,6 @@
 
 #define TEXT_CHARS_MAX 100
 
-static int bad_query(struct api_call *call, const char *name, struct err *err, const char *text) {
-    problem_add(call, "parameter", json_string(name));
-    return err_set(err, ERR_INVALID, "the query parameter \"%s\" %s", name, text);
-}
-
 /* "ready,degraded" to bits. */
 static int read_states(struct api_call *call, unsigned *mask, struct err *err) {
     const char *p = http_request_query(call->req, "state");
@@ -31,16 +26,16 @@ static int read_states(struct api_call *call, unsigned *mask, struct err *err) {
         enum cluster_state state;
         (void)snprintf(word, sizeof(word), "%.*s", (int)(n < sizeof(word) ? n : sizeof(word) - 1), p);
         if (!cluster_state_parse(word, &state))
-            return bad_query(call, "state", err, "must be one or more states separated by commas");
+            return problem_parameter(call, "state", "must be one or more states separated by commas", err);
         if (*mask & 1U << state)
-            return bad_query(call, "state", err, "names a state twice");
+            return problem_parameter(call, "state", "names a state twice", err);
         *mask |= 1U << state;
         p += n;
         if (*p == ',' && !*++p)
-            return bad_query(call, "state", err, "ends with a comma");
+            return problem_parameter(call, "state", "ends with a comma", err);
     }
     if (http_request_query(call->req, "state") && !*mask)
-        return bad_query(call, "state", err, "is empty");
+        return problem_parameter(call, "state", "is empty", err);
     return 0;
 }
 
@@ -49,8 +44,8 @@ static int read_sort(struct api_call *call, struct dir_cluster_query *q, struct 
     q->sort = DIR_SORT_NAME;
     if (!word || dir_sort_parse(word, &q->sort, &q->is_descending))
         return 0;
-    return bad_query(call, "sort", err,
-                     "must be name, state, kubernetes_version, created_at or updated_at, with or without a leading -");
+    return problem_parameter(
+        call, "sort", "must be name, state, kubernetes_version, created_at or updated_at, with or without a leading -", err);
 }
 
 /* An empty name is a slip of the client, not a thing that is not there. */
@@ -59,22 +54,22 @@ static int check_names(struct api_call *call, struct err *err) {
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *value = http_request_query(call->req, names[i]);
         if (value && !*value)
-            return bad_query(call, names[i], err, "is empty");
+            return problem_parameter(call, names[i], "is empty", err);
     }
     return 0;
 }
 
 static int check_combination(struct api_call *call, const struct dir_cluster_query *q, struct err *err) {
     if (q->hx_cluster && q->hx_cluster_id)
-        return bad_query(call, "hx_cluster", err, "cannot be combined with hx_cluster_id");
+        return problem_parameter(call, "hx_cluster", "cannot be combined with hx_cluster_id", err);
     if (q->vsphere_cluster && !q->vcenter)
-        return bad_query(call, "vsphere_cluster", err, "needs \"vcenter\" beside it");
+        return problem_parameter(call, "vsphere_cluster", "needs \"vcenter\" beside it", err);
     if (q->vsphere_cluster && (q->hx_cluster || q->hx_cluster_id))
-        return bad_query(call, "vsphere_cluster", err, "cannot be combined with an HX cluster");
+        return problem_parameter(call, "vsphere_cluster", "cannot be combined with an HX cluster", err);
     if (q->hx_cluster_id && !uuid_is_valid(q->hx_cluster_id))
-        return bad_query(call, "hx_cluster_id", err, "must be a UUID");
+        return problem_parameter(call, "hx_cluster_id", "must be a UUID", err);
     if (q->text && (!*q->text || str_utf8_chars(q->text, strlen(q->text)) > TEXT_CHARS_MAX))
-        return bad_query(call, "q", err, "must have 1 to 100 characters");
+        return problem_parameter(call, "q", "must have 1 to 100 characters", err);
     return 0;
 }
 
@@ -155,11 +150,10 @@ int h_clusters_list(struct api_call *call, struct http_response *resp, struct er
 }
 
 int h_clusters_show(struct api_call *call, struct http_response *resp, struct err *err) {
-    static const char *const known[] = {NULL};
     _cleanup_strbuf_ struct strbuf text;
     char etag[REPLY_ETAG_BYTES];
     uint64_t hash = 0;
-    int rc = http_request_check_query(call->req, known, err);
+    int rc = api_check_no_query(call, err);
     strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
     if (!rc)
         rc = dir_show_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &text, &hash, err);

@@ -30,8 +30,7 @@ static int read_flag(struct api_call *call, const char *name, bool *out, struct 
     *out = text && str_eq(text, "true");
     if (!text || *out || str_eq(text, "false"))
         return 0;
-    problem_add(call, "parameter", json_string(name));
-    return err_set(err, ERR_INVALID, "the query parameter \"%s\" must be true or false", name);
+    return problem_parameter(call, name, "must be true or false", err);
 }
 
 static int read_query(struct import *im, struct err *err) {

@@ -14,15 +14,6 @@
 #include "reply.h"
 #include "str.h"
 
-static const char *const no_query[] = {NULL};
-
-/* The snapshot of the answer: after a write the newest one, which holds what was just written. */
-static void renew_snapshot(struct api_call *call) {
-    struct dir_snapshot *fresh = directory_get(call->api->options.directory);
-    dir_snapshot_unref(call->snapshot);
-    call->snapshot = fresh;
-}
-
 /* The change is made. It is not in memory: because it took the record out of the caller's view, or because the database went away just
  * after it, and then "no such cluster" would be wrong. */
 static int look_again(struct api_call *call, const char *id, struct strbuf *text, uint64_t *hash, struct err *err) {
@@ -31,7 +22,7 @@ static int look_again(struct api_call *call, const char *id, struct strbuf *text
         (void)err_set(err, ERR_DATABASE, "the change was made, but the database went away before it could be read back");
         return err_remedy(err, "read it again instead of repeating the change");
     }
-    renew_snapshot(call);
+    api_renew_snapshot(call);
     return dir_show_cluster(call->snapshot, &call->viewer, id, text, hash, err);
 }
 
@@ -41,7 +32,7 @@ static int answer_with(struct api_call *call, struct http_response *resp, int st
     uint64_t hash = 0;
     int rc;
     strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
-    renew_snapshot(call);
+    api_renew_snapshot(call);
     rc = dir_show_cluster(call->snapshot, &call->viewer, id, &text, &hash, err);
     if (rc == ERR_NOT_FOUND)
         rc = look_again(call, id, &text, &hash, err);
@@ -58,7 +49,7 @@ int h_clusters_create(struct api_call *call, struct http_response *resp, struct 
     const struct actor actor = api_actor(call);
     _cleanup_(cluster_free) struct cluster *record = NULL;
     char id[37];
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = api_read_body(call, "application/json", err);
     if (!rc)
@@ -99,7 +90,7 @@ static int read_newest_version(struct api_call *call, const char *id, int64_t *v
     struct err why = {0};
     int rc = read_version(call, id, version_no, &why);
     if ((rc == ERR_NOT_FOUND || rc == ERR_PRECONDITION) && !directory_poll(call->api->options.directory, NULL)) {
-        renew_snapshot(call);
+        api_renew_snapshot(call);
         return read_version(call, id, version_no, err);
     }
     return err_move(err, rc, &why);
@@ -120,7 +111,7 @@ int h_clusters_patch(struct api_call *call, struct http_response *resp, struct e
     const char *id = http_request_param(call->req, "id");
     struct patch patch = {0};
     struct clusters_edit edit = {.fn = apply_patch, .arg = &patch, .id = id};
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = api_read_body(call, "application/merge-patch+json", err);
     if (!rc)
@@ -149,11 +140,10 @@ static struct report report_of(const struct api_call *call) {
     return (struct report){.body = call->body, .by = {.principal_id = call->who->id, .at_ms = clock_wall_ms()}};
 }
 
-static int report_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int report_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct report report = report_of(call);
-    const char *id = http_request_param(req, "id");
+    const char *id = http_request_param(call->req, "id");
     struct clusters_edit edit = {.fn = apply_report, .arg = &report, .id = id};
     int rc = read_newest_version(call, id, &edit.version_no, err);
     if (!rc)
@@ -185,7 +175,7 @@ int h_clusters_status(struct api_call *call, struct http_response *resp, struct 
     bool is_known = false;
     int64_t version_no = 0;
     uint64_t mask = 0;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = api_read_body(call, "application/json", err);
     if (!rc)
@@ -213,7 +203,7 @@ int h_clusters_delete(struct api_call *call, struct http_response *resp, struct 
     const struct actor actor = api_actor(call);
     const char *id = http_request_param(call->req, "id");
     int64_t version_no = 0;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = read_newest_version(call, id, &version_no, err);
     if (!rc)

@@ -22,9 +22,8 @@ static json_t *report_json(const struct doctor_report *report) {
 }
 
 int h_vcenters_doctor(struct api_call *call, struct http_response *resp, struct err *err) {
-    static const char *const no_query[] = {NULL};
     struct doctor_report report;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = doctor_examine(call->api->options.platform, http_request_param(call->req, "id"), &report, err);
     if (rc)

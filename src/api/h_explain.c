@@ -285,13 +285,11 @@ static int find_cluster(const struct api_call *call, struct subject *s, struct e
 }
 
 /* Somebody who is not signed in, in a lane where directories may be waited for. */
-static int explain_looked_up(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int explain_looked_up(struct api_call *call, struct http_response *resp, struct err *err) {
     struct subject s = {.call = call};
     int rc = find_cluster(call, &s, err);
-    log_set_request_id(http_request_id(req));
     if (!rc)
-        rc = explain_look_up(call, http_request_query(req, "principal"), &s, err);
+        rc = explain_look_up(call, http_request_query(call->req, "principal"), &s, err);
     if (!rc)
         rc = answer(call, &s, resp, err);
     explain_done(&s);
@@ -304,13 +302,11 @@ static int go_to_directory(struct api_call *call, struct err *err) {
     return rc ? rc : api_go_slow(call, lane ? lane : call->api->options.outside, explain_looked_up);
 }
 
-static int explain_other(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int explain_other(struct api_call *call, struct http_response *resp, struct err *err) {
     struct subject s = {.call = call};
     int rc = find_cluster(call, &s, err);
-    log_set_request_id(http_request_id(req));
     if (!rc)
-        rc = explain_take(call, http_request_query(req, "principal"), &s, err);
+        rc = explain_take(call, http_request_query(call->req, "principal"), &s, err);
     if (rc == EXPLAIN_LOOK_UP)
         rc = go_to_directory(call, err);
     else if (!rc)
@@ -358,5 +354,5 @@ int h_clusters_explain(struct api_call *call, struct http_response *resp, struct
     rc = policy_require(call->who->role, PERMISSION_GRANTS_MANAGE_ALL, err);
     if (rc)
         return rc;
-    return str_starts(principal, "vc:") ? go_to_vcenter(call, principal, err) : explain_other(call->req, resp, err);
+    return str_starts(principal, "vc:") ? go_to_vcenter(call, principal, err) : explain_other(call, resp, err);
 }

@@ -15,8 +15,6 @@
 #include "str.h"
 #include "uuid.h"
 
-static const char *const no_query[] = {NULL};
-
 /* -- lists ------------------------------------------------------------------------------------------------------------------ */
 
 /* Which grants are wanted; NULL: no matter. */
@@ -88,15 +86,10 @@ static int answer_list(struct api_call *call, struct http_response *resp, const 
     return reply_list(call, resp, &list, err);
 }
 
-static int bad_filter(struct api_call *call, const char *name, const char *text, struct err *err) {
-    problem_add(call, "parameter", json_string(name));
-    return err_set(err, ERR_INVALID, "the query parameter \"%s\" %s", name, text);
-}
-
 static int read_principal(struct api_call *call, struct filter *filter, struct err *err) {
     const char *text = http_request_query(call->req, "principal_id");
     int rc = text ? principal_id_read(text, &filter->principal_id, NULL) : 0;
-    return rc == ERR_UNPROCESSABLE ? bad_filter(call, "principal_id", "is not the id of a principal", err) : rc;
+    return rc == ERR_UNPROCESSABLE ? problem_parameter(call, "principal_id", "is not the id of a principal", err) : rc;
 }
 
 /* UUIDs have no case; a managed object id has. */
@@ -104,7 +97,7 @@ static int read_object(struct api_call *call, struct filter *filter, struct err 
     const char *kind = http_request_query(call->req, "object_kind"), *id = http_request_query(call->req, "object_id");
     filter->has_kind = kind != NULL;
     if (kind && !grant_object_parse(kind, &filter->kind))
-        return bad_filter(call, "object_kind", "must be cluster, vsphere_cluster or hx_cluster", err);
+        return problem_parameter(call, "object_kind", "must be cluster, vsphere_cluster or hx_cluster", err);
     if (!id)
         return 0;
     filter->object_id = str_dup(id);
@@ -117,12 +110,9 @@ static int read_object(struct api_call *call, struct filter *filter, struct err 
 }
 
 /* Of somebody who is named, in a lane where directories may be waited for. */
-static int list_named(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int list_named(struct api_call *call, struct http_response *resp, struct err *err) {
     struct filter filter = {0};
-    int rc;
-    log_set_request_id(http_request_id(req));
-    rc = name_lookup_id(call, &filter.principal_id, err);
+    int rc = name_lookup_id(call, &filter.principal_id, err);
     if (!rc)
         rc = read_object(call, &filter, err);
     if (!rc)
@@ -198,7 +188,7 @@ static int find_grant(const struct api_call *call, const struct grant **out, str
 
 int h_grants_show(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct grant *g = NULL;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = find_grant(call, &g, err);
     if (rc)
@@ -248,12 +238,9 @@ static int add(struct api_call *call, const char *principal_id, struct http_resp
     return rc;
 }
 
-static int add_named(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int add_named(struct api_call *call, struct http_response *resp, struct err *err) {
     _cleanup_free_ char *id = NULL;
-    int rc;
-    log_set_request_id(http_request_id(req));
-    rc = name_lookup_id(call, &id, err);
+    int rc = name_lookup_id(call, &id, err);
     return rc ? rc : add(call, id, resp, err);
 }
 
@@ -280,15 +267,12 @@ int h_grants_add(struct api_call *call, struct http_response *resp, struct err *
 int h_grants_remove(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     const struct grant *g = NULL;
-    char etag[REPLY_ETAG_BYTES];
-    bool is_given = false;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int64_t version_no = 0;
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = find_grant(call, &g, err);
     if (!rc)
-        rc = reply_etag_of(grant_view_bare(call->snapshot, g), etag, err);
-    if (!rc)
-        rc = reply_check_if_match(call, etag, &is_given, err);
+        rc = reply_check_version(call, grant_view_bare(call->snapshot, g), 0, &version_no, err);
     if (!rc)
         rc = access_remove_grant(call->api->options.access, &actor, g->id, err);
     if (!rc)

@@ -11,8 +11,6 @@
 #include "str.h"
 #include "views.h"
 
-static const char *const no_query[] = {NULL};
-
 struct hx_page {
     const struct dir_platform *platform;
     const struct hx_cluster **items;
@@ -78,7 +76,7 @@ static int find_hx(struct api_call *call, const struct hx_cluster **out, struct 
 
 int h_hx_show(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct hx_cluster *hx = NULL;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = find_hx(call, &hx, err);
     if (rc)
@@ -106,23 +104,17 @@ int h_hx_patch(struct api_call *call, struct http_response *resp, struct err *er
     const struct actor actor = api_actor(call);
     struct clusters_hx_change change = {0};
     const struct hx_cluster *hx = NULL;
-    char etag[REPLY_ETAG_BYTES];
-    bool is_given = false;
-    struct dir_snapshot *fresh;
+    int64_t version_no = 0;
     int rc = read_patch(call, &change, err);
     if (!rc)
         rc = find_hx(call, &hx, err);
     if (!rc)
-        rc = reply_etag_of(view_hx_cluster(call->snapshot->platform, hx), etag, err);
+        rc = reply_check_version(call, view_hx_cluster(call->snapshot->platform, hx), hx->version_no, &version_no, err);
     if (!rc)
-        rc = reply_check_if_match(call, etag, &is_given, err);
-    if (!rc)
-        rc = clusters_change_hx(call->api->options.clusters, &actor, hx->id, is_given ? hx->version_no : 0, &change, err);
+        rc = clusters_change_hx(call->api->options.clusters, &actor, hx->id, version_no, &change, err);
     if (rc)
         return rc;
-    fresh = directory_get(call->api->options.directory);
-    dir_snapshot_unref(call->snapshot);
-    call->snapshot = fresh;
+    api_renew_snapshot(call);
     rc = find_hx(call, &hx, err);
-    return rc ? rc : reply_object(call, resp, 200, view_hx_cluster(fresh->platform, hx), err);
+    return rc ? rc : reply_object(call, resp, 200, view_hx_cluster(call->snapshot->platform, hx), err);
 }

@@ -8,8 +8,6 @@
 #include "str.h"
 #include "views.h"
 
-static const char *const no_query[] = {NULL};
-
 static json_t *view_key(const struct signon_key *key) {
     json_t *object = json_object();
     json_put_string(object, "kid", key->kid);
@@ -23,7 +21,7 @@ static json_t *view_key(const struct signon_key *key) {
 int h_keys_signing_list(struct api_call *call, struct http_response *resp, struct err *err) {
     struct signon_key_list list = {0};
     json_t *object, *items;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = signon_list_keys(call->api->options.signon, &list, err);
     if (rc)
@@ -113,13 +111,13 @@ static int answer_master(struct api_call *call, struct http_response *resp, stru
 }
 
 int h_keys_master(struct api_call *call, struct http_response *resp, struct err *err) {
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     return rc ? rc : answer_master(call, resp, err);
 }
 
 int h_keys_master_rotate(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = sealing_rotate(call->api->options.sealing, &actor, err);
     return rc ? rc : answer_master(call, resp, err);

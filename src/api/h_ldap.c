@@ -16,8 +16,6 @@
 
 #define LIST_BYTES_MAX 16384U
 
-static const char *const no_query[] = {NULL};
-
 /* -- views ----------------------------------------------------------------------------------------------------------------- */
 
 static json_t *words_view(const char *words) {
@@ -101,7 +99,7 @@ static int answer(struct api_call *call, struct http_response *resp, int status,
 }
 
 int h_ldap_show(struct api_call *call, struct http_response *resp, struct err *err) {
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     return rc ? rc : answer(call, resp, 200, http_request_param(call->req, "name"), err);
 }
 
@@ -174,19 +172,13 @@ int h_ldap_add(struct api_call *call, struct http_response *resp, struct err *er
 static int read_current(struct api_call *call, struct ldap_source *out, int64_t *version_no, struct err *err) {
     struct directory_report_list all = {0};
     struct directory_report *found = NULL;
-    char etag[REPLY_ETAG_BYTES];
-    bool is_given = false;
     int rc = directories_list(call->api->options.identity, &all, err);
     if (!rc)
         rc = find(&all, http_request_param(call->req, "name"), &found, err);
     if (!rc)
-        rc = reply_etag_of(bare_view(&found->source), etag, err);
-    if (!rc)
-        rc = reply_check_if_match(call, etag, &is_given, err);
+        rc = reply_check_version(call, bare_view(&found->source), found->source.version_no, version_no, err);
     if (!rc)
         rc = ldap_source_copy(&found->source, out, err);
-    if (!rc)
-        *version_no = is_given ? out->version_no : 0;
     directory_report_list_done(&all);
     return rc;
 }
@@ -214,7 +206,7 @@ int h_ldap_remove(struct api_call *call, struct http_response *resp, struct err 
     const struct actor actor = api_actor(call);
     struct ldap_source source = {0};
     int64_t version_no = 0;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = read_current(call, &source, &version_no, err);
     if (!rc)

@@ -9,8 +9,6 @@
 #include "reply_grant.h"
 #include "str.h"
 
-static const char *const no_query[] = {NULL};
-
 /* -- signing in ------------------------------------------------------------------------------------------------------------ */
 
 /* Who may do more than others, and whose directory does not answer, signs in for a quarter of an hour at a time. */
@@ -54,13 +52,10 @@ static int login_peer(struct api_call *call, struct kerberos_peer *peer, struct 
     return rc;
 }
 
-static int login_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int login_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     struct signon_grant grant = {0};
     struct kerberos_peer peer = {0};
-    int rc;
-    log_set_request_id(http_request_id(req));
-    rc = negotiate_call_accept(call, &peer, err);
+    int rc = negotiate_call_accept(call, &peer, err);
     if (!rc)
         rc = login_peer(call, &peer, &grant, err);
     kerberos_peer_done(&peer);
@@ -134,7 +129,7 @@ static int answer_unset(struct http_response *resp, struct err *err) {
 int h_kerberos_status(struct api_call *call, struct http_response *resp, struct err *err) {
     struct kerberos_status status;
     json_t *object;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (rc)
         return rc;
     if (!call->api->options.kerberos)

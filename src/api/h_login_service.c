@@ -41,12 +41,9 @@ static int log_in(struct api_call *call, struct signon_grant *grant, struct err 
     return rc;
 }
 
-static int log_in_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int log_in_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     struct signon_grant grant = {0};
-    int rc;
-    log_set_request_id(http_request_id(req));
-    rc = log_in(call, &grant, err);
+    int rc = log_in(call, &grant, err);
     return rc ? rc : reply_grant(resp, &grant, err);
 }
 
@@ -110,11 +107,9 @@ static int accept_ticket(struct api_call *call, struct err *err) {
     return rc;
 }
 
-static int accept_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int accept_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     int rc;
     (void)resp;
-    log_set_request_id(http_request_id(req));
     rc = accept_ticket(call, err);
     return rc ? rc : go_on(call, err);
 }

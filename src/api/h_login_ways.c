@@ -7,8 +7,6 @@
 #include "kerberos.h"
 #include "reply.h"
 
-static const char *const no_query[] = {NULL};
-
 static json_t *directories_json(struct identity *identity) {
     char names[DIRECTORIES_MAX][LDAP_SOURCE_NAME_CHARS_MAX + 1];
     const size_t n = directories_get_names(identity, names, DIRECTORIES_MAX);
@@ -30,7 +28,7 @@ int h_login_ways(struct api_call *call, struct http_response *resp, struct err *
     const struct api_options *options = &call->api->options;
     const struct dir_platform *platform = call->snapshot ? call->snapshot->platform : NULL;
     json_t *object;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (rc)
         return rc;
     object = json_object();

@@ -12,8 +12,6 @@
 #include "str.h"
 #include "views.h"
 
-static const char *const no_query[] = {NULL};
-
 /* -- health ------------------------------------------------------------------------------------------------------------- */
 
 static void check_link(struct link *link, struct findings *out) {
@@ -141,7 +139,7 @@ int h_jwks(struct api_call *call, struct http_response *resp, struct err *err) {
 /* -- contract and page ---------------------------------------------------------------------------------------------------- */
 
 int h_openapi(struct api_call *call, struct http_response *resp, struct err *err) {
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     http_response_set_header(resp, "Cache-Control", "public, no-cache");
     struct reply_file file = {"application/yaml", call->api->openapi_etag, call->api->openapi};
     return rc ? rc : reply_shared(call, resp, &file);

@@ -12,8 +12,6 @@
 #include "views.h"
 #include "x509.h"
 
-static const char *const no_query[] = {NULL};
-
 /* -- views ----------------------------------------------------------------------------------------------------------------- */
 
 static void put_sha256(json_t *object, const char *hex) {
@@ -105,7 +103,7 @@ static int answer(struct api_call *call, struct http_response *resp, int status,
 }
 
 int h_peers_show(struct api_call *call, struct http_response *resp, struct err *err) {
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     return rc ? rc : answer(call, resp, 200, err);
 }
 
@@ -165,7 +163,7 @@ int h_peers_remove(struct api_call *call, struct http_response *resp, struct err
     const struct actor actor = api_actor(call);
     int64_t version_no = 0;
     bool is_given = false;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = read_current(call, &version_no, &is_given, err);
     if (!rc)
@@ -179,7 +177,7 @@ int h_peers_remove(struct api_call *call, struct http_response *resp, struct err
 int h_peers_test(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = peers_test(call->api->options.peers, &actor, http_request_param(call->req, "id"), &peer, err);
     if (rc)

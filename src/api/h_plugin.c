@@ -14,9 +14,8 @@ static int no_page(const char *name, struct err *err) {
 }
 
 int h_plugin_manifest(struct api_call *call, struct http_response *resp, struct err *err) {
-    static const char *const no_query[] = {NULL};
     const struct plugin_manifest *manifest = &call->api->manifest;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (rc)
         return rc;
     if (!manifest->text)

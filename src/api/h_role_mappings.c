@@ -13,8 +13,6 @@
 #include "reply.h"
 #include "str.h"
 
-static const char *const no_query[] = {NULL};
-
 /* Without the name. */
 static json_t *bare_view(const struct role_mapping *m) {
     return member_json_show(role_mapping_members, m);
@@ -64,8 +62,7 @@ static int check_role_filter(struct api_call *call, struct err *err) {
     enum role role;
     if (!text || (role_parse(text, &role) && role != ROLE_NONE))
         return 0;
-    problem_add(call, "parameter", json_string("role"));
-    return err_set(err, ERR_INVALID, "the query parameter \"role\" must be user, service, provisioner or admin");
+    return problem_parameter(call, "role", "must be user, service, provisioner or admin", err);
 }
 
 int h_role_mappings_list(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -102,7 +99,7 @@ static int answer_mapping(struct api_call *call, struct http_response *resp, int
 
 int h_role_mappings_show(struct api_call *call, struct http_response *resp, struct err *err) {
     struct role_mapping m = {0};
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = load_mapping(call, &m, err);
     if (!rc)
@@ -111,13 +108,10 @@ int h_role_mappings_show(struct api_call *call, struct http_response *resp, stru
     return rc;
 }
 
-/* The mapping as it is stored; its version_no is 0 unless an If-Match speaks of it. */
-static int read_version(struct api_call *call, struct role_mapping *m, bool *is_given, struct err *err) {
-    char etag[REPLY_ETAG_BYTES];
+/* The mapping as it is stored, and the version that an If-Match speaks of (0: none). */
+static int load_version(struct api_call *call, struct role_mapping *m, int64_t *version_no, struct err *err) {
     int rc = load_mapping(call, m, err);
-    if (!rc)
-        rc = reply_etag_of(bare_view(m), etag, err);
-    return rc ? rc : reply_check_if_match(call, etag, is_given, err);
+    return rc ? rc : reply_check_version(call, bare_view(m), m->version_no, version_no, err);
 }
 
 static int read_role(const json_t *body, enum role *out, struct err *err) {
@@ -164,12 +158,9 @@ static int add(struct api_call *call, const char *subject_id, struct http_respon
     return rc;
 }
 
-static int add_named(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int add_named(struct api_call *call, struct http_response *resp, struct err *err) {
     _cleanup_free_ char *id = NULL;
-    int rc;
-    log_set_request_id(http_request_id(req));
-    rc = name_lookup_id(call, &id, err);
+    int rc = name_lookup_id(call, &id, err);
     return rc ? rc : add(call, id, resp, err);
 }
 
@@ -214,10 +205,10 @@ static int apply_patch(struct api_call *call, struct role_mapping *m, struct err
 int h_role_mappings_patch(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct role_mapping m = {0};
-    bool is_given = false;
+    int64_t version_no = 0;
     int rc = api_read_patch(call, patch_members, err);
     if (!rc)
-        rc = read_version(call, &m, &is_given, err);
+        rc = load_version(call, &m, &version_no, err);
     if (!rc)
         rc = apply_patch(call, &m, err);
     if (!rc)
@@ -231,12 +222,12 @@ int h_role_mappings_patch(struct api_call *call, struct http_response *resp, str
 int h_role_mappings_remove(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct role_mapping m = {0};
-    bool is_given = false;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int64_t version_no = 0;
+    int rc = api_check_no_query(call, err);
     if (!rc)
-        rc = read_version(call, &m, &is_given, err);
+        rc = load_version(call, &m, &version_no, err);
     if (!rc)
-        rc = access_remove_role_mapping(call->api->options.access, &actor, m.id, is_given ? m.version_no : 0, err);
+        rc = access_remove_role_mapping(call->api->options.access, &actor, m.id, version_no, err);
     if (!rc)
         http_response_set_status(resp, 204);
     role_mapping_done(&m);

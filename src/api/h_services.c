@@ -18,8 +18,6 @@
 
 #define PEM_BEGIN "-----BEGIN CERTIFICATE-----"
 
-static const char *const no_query[] = {NULL};
-
 /* -- looking ---------------------------------------------------------------------------------------------------------------- */
 
 static json_t *certificates_view(const struct service_account *a) {
@@ -109,17 +107,16 @@ static int find_account(const struct dir_platform *platform, const char *id, con
 
 /* As it is in memory now, which a write of ours has reached. */
 static int answer_account(struct api_call *call, struct http_response *resp, int status, const char *id, struct err *err) {
-    struct dir_snapshot *now = directory_get(call->api->options.directory);
     const struct service_account *a = NULL;
-    int rc = now ? find_account(now->platform, id, &a, err) : err_set(err, ERR_UNAVAILABLE, "the service is starting");
-    if (!rc)
-        rc = reply_object(call, resp, status, account_view(now->platform, a), err);
-    dir_snapshot_unref(now);
-    return rc;
+    int rc;
+    api_renew_snapshot(call);
+    rc = call->snapshot ? find_account(call->snapshot->platform, id, &a, err)
+                        : err_set(err, ERR_UNAVAILABLE, "the service is starting");
+    return rc ? rc : reply_object(call, resp, status, account_view(call->snapshot->platform, a), err);
 }
 
 int h_services_show(struct api_call *call, struct http_response *resp, struct err *err) {
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (rc)
         return rc;
     reply_freshness(call, resp);
@@ -272,16 +269,11 @@ int h_services_add(struct api_call *call, struct http_response *resp, struct err
     return rc;
 }
 
-/* The version that an If-Match speaks of (0: none). */
-static int read_version(struct api_call *call, const struct service_account *a, int64_t *version_no, struct err *err) {
-    char etag[REPLY_ETAG_BYTES];
-    bool is_given = false;
-    int rc = reply_etag_of(account_view(call->snapshot->platform, a), etag, err);
-    if (!rc)
-        rc = reply_check_if_match(call, etag, &is_given, err);
-    if (!rc)
-        *version_no = is_given ? a->version_no : 0;
-    return rc;
+/* The account {id} of the path, and the version that an If-Match speaks of (0: none). */
+static int find_version(struct api_call *call, const struct service_account **a, int64_t *version_no, struct err *err) {
+    const struct dir_platform *platform = call->snapshot->platform;
+    int rc = find_account(platform, http_request_param(call->req, "id"), a, err);
+    return rc ? rc : reply_check_version(call, account_view(platform, *a), (*a)->version_no, version_no, err);
 }
 
 int h_services_patch(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -292,25 +284,21 @@ int h_services_patch(struct api_call *call, struct http_response *resp, struct e
     member_json_expect(&(struct member_body){service_account_members, BY_ADMIN, false, lists}, expected);
     int rc = api_read_patch(call, expected, err);
     if (!rc)
-        rc = find_account(call->snapshot->platform, http_request_param(call->req, "id"), &now, err);
-    if (!rc)
-        rc = read_version(call, now, &edit.version_no, err);
+        rc = find_version(call, &now, &edit.version_no, err);
     if (rc)
         return rc;
     edit.id = now->id;
     rc = accounts_change(call->api->options.identity, &actor, &edit, err);
-    return rc ? rc : answer_account(call, resp, 200, now->id, err);
+    return rc ? rc : answer_account(call, resp, 200, http_request_param(call->req, "id"), err);
 }
 
 int h_services_remove(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     const struct service_account *now = NULL;
     int64_t version_no = 0;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
-        rc = find_account(call->snapshot->platform, http_request_param(call->req, "id"), &now, err);
-    if (!rc)
-        rc = read_version(call, now, &version_no, err);
+        rc = find_version(call, &now, &version_no, err);
     if (!rc)
         rc = accounts_remove(call->api->options.identity, &actor, now->id, version_no, err);
     if (!rc)

@@ -10,8 +10,6 @@
 #include "str.h"
 #include "views.h"
 
-static const char *const no_query[] = {NULL};
-
 struct session_page {
     const struct session_list *list;
     char own[SIGNON_HANDLE_BYTES]; /* "" on the admin socket */
@@ -89,7 +87,7 @@ int h_sessions_list(struct api_call *call, struct http_response *resp, struct er
 
 int h_sessions_end(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = signon_end_session(call->api->options.signon, &actor, http_request_param(call->req, "sid"), err);
     if (!rc)

@@ -25,8 +25,6 @@
 #define VCENTER_SOURCE "vcenter:"
 #define PLUGIN_HEADER "vmware-api-session-id" /* what the vSphere Client gives to the page of a plug-in */
 
-static const char *const no_query[] = {NULL};
-
 /* -- vCenter session or ticket ---------------------------------------------------------------------------------------- */
 
 static const struct json_member session_members[] = {{"vcenter", JSON_KIND_STRING, true, false},
@@ -85,25 +83,23 @@ static int wait_for_check(void *arg, lane_fn *run, void *run_arg, struct err *er
 /* In the thread that brought the vCenter's word. The one for whom it was asked goes on there; whoever came along has a lane that takes a crowd. */
 static int go_on_checked(struct http_request *req, struct http_response *resp, struct err *err) {
     struct api_call *call = api_call_of(req);
-    if (signon_check_is_in_lane(call->check))
-        return call->go_on(req, resp, err);
-    return api_go_slow(call, call->api->options.signons, call->go_on);
+    if (!signon_check_is_in_lane(call->check))
+        return api_go_slow(call, call->api->options.signons, call->next);
+    log_set_request_id(http_request_id(req));
+    return call->next(call, resp, err);
 }
 
-/* Goes on with `go_on` in a lane when the vCenter has said what it thinks of the proof. Who goes away meanwhile gets no session. */
-static int go_on_when_checked(struct api_call *call, http_handler_fn *go_on) {
-    call->go_on = go_on;
+/* Goes on with `next` in a lane when the vCenter has said what it thinks of the proof. Who goes away meanwhile gets no session. */
+static int go_on_when_checked(struct api_call *call, api_handler_fn *next) {
+    call->next = next;
     return http_request_go_waiting(call->req, &(struct http_wait){wait_for_check, call, go_on_checked, clock_mono_ms()});
 }
 
 /* Its place in the crowd is free for others as soon as the session is there. */
-static int login_vcenter_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int login_vcenter_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct signon_grant grant = {0};
-    int rc;
-    log_set_request_id(http_request_id(req));
-    rc = signon_login_vcenter(call->api->options.signon, &actor, call->check, &grant, err);
+    int rc = signon_login_vcenter(call->api->options.signon, &actor, call->check, &grant, err);
     signon_check_free(STEAL(call->check));
     return rc ? rc : reply_grant(resp, &grant, err);
 }
@@ -150,7 +146,7 @@ static int read_body_proof(struct api_call *call, struct err *err) {
 }
 
 static int read_proof(struct api_call *call, struct err *err) {
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = api_read_body(call, "application/json", err);
     if (!rc)
@@ -171,13 +167,11 @@ static const char *vcenter_of(const struct api_call *call) {
 }
 
 /* The true reason is for log and audit trail. */
-static int refuse_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int refuse_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct signon_proof proof = proof_of(call, vcenter_of(call));
     struct err why = {0};
     (void)resp;
-    log_set_request_id(http_request_id(req));
     (void)signon_calls_use_vcenter(call, proof.vcenter_id, &why);
     log_error(LOG_LEVEL_INFO, "vcenter_login_refused", &why, NULL);
     return signon_refuse_unasked(call->api->options.signon, &actor, &proof, why.text, err);
@@ -220,7 +214,7 @@ static int find_service(struct api_call *call, struct err *err) {
 
 static int read_key(struct api_call *call, struct err *err) {
     const char *key;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = json_check(call->body, key_members, NULL, err);
     if (rc)
@@ -246,8 +240,7 @@ static int go_on_by_key(struct api_call *call, struct err *err) {
     return log_in_at_vcenter(call, err);
 }
 
-static int find_service_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int find_service_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     int rc = service_caller_by_token(call, true, err);
     (void)resp;
     return rc ? rc : go_on_by_key(call, err);
@@ -282,14 +275,11 @@ static const struct json_member password_members[] = {
     {NULL, JSON_KIND_ANY, false, false},
 };
 
-static int login_local_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int login_local_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct signon_grant grant = {0};
-    int rc;
-    log_set_request_id(http_request_id(req));
-    rc = signon_login_local(call->api->options.signon, &actor, json_get_string(call->body, "username"),
-                            json_get_string(call->body, "password"), &grant, err);
+    int rc = signon_login_local(call->api->options.signon, &actor, json_get_string(call->body, "username"),
+                                json_get_string(call->body, "password"), &grant, err);
     return rc ? rc : reply_grant(resp, &grant, err);
 }
 
@@ -332,7 +322,7 @@ static int require_session(const struct api_call *call, struct err *err) {
 
 int h_token_refresh(struct api_call *call, struct http_response *resp, struct err *err) {
     struct signon_grant grant = {0};
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = require_session(call, err);
     if (!rc)
@@ -342,7 +332,7 @@ int h_token_refresh(struct api_call *call, struct http_response *resp, struct er
 
 int h_logout(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = require_session(call, err);
     if (!rc)
@@ -374,11 +364,9 @@ static int answer_linked(struct api_call *call, struct http_response *resp, stru
     return object ? reply_json(resp, 201, object, err) : err_set(err, ERR_CONFLICT, "the vCenter was taken away again meanwhile");
 }
 
-static int add_vcenter_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int add_vcenter_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     int rc = call->check ? 0 : make_check(call, err);
-    log_set_request_id(http_request_id(req));
     if (!rc)
         rc = signon_add_vcenter(call->api->options.signon, &actor, call->bearer.session, call->check, err);
     signon_check_free(STEAL(call->check));
@@ -402,7 +390,7 @@ int h_session_vcenters_add(struct api_call *call, struct http_response *resp, st
 
 int h_session_vcenters_remove(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = require_session(call, err);
     if (!rc)

@@ -45,10 +45,8 @@ static json_t *remaining(const char *name) {
 static json_t *result_json(struct api_call *call, const struct ovf_install_result *result) {
     const struct vcenter *vc;
     json_t *object = json_object();
-    struct dir_snapshot *fresh = directory_get(call->api->options.directory);
-    dir_snapshot_unref(call->snapshot);
-    call->snapshot = fresh;
-    vc = dir_find_vcenter(fresh->platform, result->vcenter_id);
+    api_renew_snapshot(call);
+    vc = dir_find_vcenter(call->snapshot->platform, result->vcenter_id);
     json_put_string(object, "vcenter_id", result->vcenter_id);
     (void)json_object_set_new(object, "vcenter", vc ? vcenter_calls_json(call, vc) : json_null());
     json_put_bool(object, "added", result->was_added);

@@ -12,8 +12,6 @@
 #include "secret.h"
 #include "str.h"
 
-static const char *const no_query[] = {NULL};
-
 static json_t *user_view(const struct user *u) {
     _cleanup_free_ char *principal_id = str_format("local:%s", u->id);
     json_t *object = member_json_show(user_members, u);
@@ -45,8 +43,7 @@ static int read_role_filter(struct api_call *call, enum role *out, struct err *e
     *out = ROLE_NONE;
     if (!text || (role_parse(text, out) && *out != ROLE_NONE))
         return 0;
-    problem_add(call, "parameter", json_string("role"));
-    return err_set(err, ERR_INVALID, "the query parameter \"role\" must be user, service, provisioner or admin");
+    return problem_parameter(call, "role", "must be user, service, provisioner or admin", err);
 }
 
 static int answer_list(struct api_call *call, struct http_response *resp, const struct user_list *users, enum role role,
@@ -97,22 +94,14 @@ static int answer_user(struct api_call *call, struct http_response *resp, int st
 }
 
 int h_users_show(struct api_call *call, struct http_response *resp, struct err *err) {
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     return rc ? rc : answer_user(call, resp, 200, http_request_param(call->req, "id"), err);
 }
 
 /* The id as it is stored, and the version that an If-Match speaks of (0: none). */
 static int read_version(struct api_call *call, struct user **user, int64_t *version_no, struct err *err) {
-    char etag[REPLY_ETAG_BYTES];
-    bool is_given = false;
     int rc = load_user(call, http_request_param(call->req, "id"), user, err);
-    if (!rc)
-        rc = reply_etag_of(user_view(*user), etag, err);
-    if (!rc)
-        rc = reply_check_if_match(call, etag, &is_given, err);
-    if (!rc)
-        *version_no = is_given ? (*user)->version_no : 0;
-    return rc;
+    return rc ? rc : reply_check_version(call, user_view(*user), (*user)->version_no, version_no, err);
 }
 
 static const struct json_member password_too[] = {{"password", JSON_KIND_STRING, false, false},
@@ -165,7 +154,7 @@ int h_users_remove(struct api_call *call, struct http_response *resp, struct err
     const struct actor actor = api_actor(call);
     _cleanup_(user_free) struct user *user = NULL;
     int64_t version_no = 0;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = read_version(call, &user, &version_no, err);
     if (!rc)

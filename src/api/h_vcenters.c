@@ -17,7 +17,6 @@
 #include "vcenter_calls.h"
 #include "views.h"
 
-static const char *const no_query[] = {NULL};
 static const char *const page_query[] = {"limit", "cursor", NULL};
 
 struct vcenter_page {
@@ -61,7 +60,7 @@ int h_vcenters_list(struct api_call *call, struct http_response *resp, struct er
 
 int h_vcenters_show(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct vcenter *vc = NULL;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = vcenter_calls_find(call, &vc, err);
     if (rc)
@@ -101,7 +100,7 @@ int h_vcenters_add(struct api_call *call, struct http_response *resp, struct err
     struct vcenter_trust trust = {0};
     struct x509_info seen = {0};
     char id[37] = "";
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = api_read_body(call, "application/json", err);
     if (!rc)
@@ -119,7 +118,7 @@ int h_vcenters_delete(struct api_call *call, struct http_response *resp, struct 
     const struct actor actor = api_actor(call);
     const struct vcenter *vc = NULL;
     int64_t version_no = 0;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = vcenter_calls_find(call, &vc, err);
     if (!rc)
@@ -134,7 +133,7 @@ int h_vcenters_delete(struct api_call *call, struct http_response *resp, struct 
 int h_vcenters_rescan(struct api_call *call, struct http_response *resp, struct err *err) {
     struct discovery_result result = {0};
     struct vcenter info = {0};
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = link_get_info(call->link, &info, err);
     if (!rc && !info.registered_at_ms) {

@@ -15,8 +15,6 @@
 #include "views.h"
 #include "vim.h"
 
-static const char *const no_query[] = {NULL};
-
 static const struct json_member patch_members[] = {
     {"name", JSON_KIND_STRING, false, false},         {"address", JSON_KIND_STRING, false, false},
     {"port", JSON_KIND_INTEGER, false, false},        {"tunnel_port", JSON_KIND_INTEGER, false, false},
@@ -82,7 +80,7 @@ static int change(struct api_call *call, struct http_response *resp, const struc
 int h_vcenters_patch(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct vcenter *vc = NULL;
     struct patch patch = {.change.actor = api_actor(call)};
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = api_read_body(call, "application/merge-patch+json", err);
     if (!rc)
@@ -120,7 +118,7 @@ int h_vcenters_trust(struct api_call *call, struct http_response *resp, struct e
     struct vcenter_change wanted = {.actor = api_actor(call)};
     struct vcenter_trust trust = {0};
     const struct vcenter *vc = NULL;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = api_read_body(call, "application/json", err);
     if (!rc)
@@ -141,7 +139,7 @@ int h_vcenters_trust(struct api_call *call, struct http_response *resp, struct e
 int h_vcenters_rotate(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct link_certificates certificates;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (!rc)
         rc = rotation_rotate(call->link, &actor, err);
     if (rc)

@@ -16,8 +16,6 @@
 
 #define ROLE_NAME_DEFAULT "Harmony KaaS"
 
-static const char *const no_query[] = {NULL};
-
 static const struct json_member register_members[] = {
     {"username", JSON_KIND_STRING, true, false},       {"password", JSON_KIND_STRING, true, false},
     {"take_over", JSON_KIND_BOOLEAN, false, false},    {"dry_run", JSON_KIND_BOOLEAN, false, false},
@@ -141,6 +139,6 @@ int h_vcenters_unregister(struct api_call *call, struct http_response *resp, str
 }
 
 int h_vcenters_status(struct api_call *call, struct http_response *resp, struct err *err) {
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     return rc ? rc : answer_status(call, resp, err);
 }

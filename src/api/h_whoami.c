@@ -14,8 +14,6 @@
 #define RULES_MAX 1000U             /* of each list in an answer; more are counted */
 #define MAPPINGS_UNMATCHED_MAX 100U /* role mappings of others, shown to who manages them */
 
-static const char *const no_query[] = {NULL};
-
 static const char *source_word(enum source source) {
     if (source_is_vcenter(source))
         return "vcenter";
@@ -235,7 +233,7 @@ int h_whoami(struct api_call *call, struct http_response *resp, struct err *err)
     struct live_session *live = call->bearer.session;
     struct live_groups *groups;
     json_t *object;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     if (rc)
         return rc;
     groups = live ? live_session_groups(live) : NULL;

@@ -16,23 +16,18 @@
 #define CURSOR_CHARS_MAX 64U
 #define CURSOR_BYTES 17
 
-static int bad_query(struct api_call *call, const char *name, struct err *err, const char *text) {
-    problem_add(call, "parameter", json_string(name));
-    return err_set(err, ERR_INVALID, "the query parameter \"%s\" %s", name, text);
-}
-
 int list_wait_read(struct api_call *call, struct list_wait *out, struct err *err) {
     const char *text = http_request_query(call->req, "wait");
     int64_t seconds = KAAS_WATCH_WAIT_DEFAULT_S;
     out->cursor = http_request_query(call->req, "watch");
     if (text && !out->cursor)
-        return bad_query(call, "wait", err, "needs \"watch\" beside it");
+        return problem_parameter(call, "wait", "needs \"watch\" beside it", err);
     if (text && !str_to_i64(text, 1, KAAS_WATCH_WAIT_MAX_S, &seconds))
-        return bad_query(call, "wait", err, "must be a whole number of seconds from 1 to 60");
+        return problem_parameter(call, "wait", "must be a whole number of seconds from 1 to 60", err);
     if (out->cursor && strspn(out->cursor, "0123456789abcdefghijklmnopqrstuvwxyz") != strlen(out->cursor))
-        return bad_query(call, "watch", err, "is not a cursor that this list gave");
+        return problem_parameter(call, "watch", "is not a cursor that this list gave", err);
     if (out->cursor && strlen(out->cursor) > CURSOR_CHARS_MAX)
-        return bad_query(call, "watch", err, "is too long for a cursor");
+        return problem_parameter(call, "watch", "is too long for a cursor", err);
     out->wait_s = (unsigned)seconds;
     out->is_changed = true;
     return 0;

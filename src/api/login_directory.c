@@ -57,16 +57,13 @@ static int log_in(struct api_call *call, const char *where, const char *account,
     return rc;
 }
 
-static int login_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+static int login_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     const char *source = json_get_string(call->body, "source");
     _cleanup_free_ char *where = str_format("ldap:%s", source);
     _cleanup_free_ char *account =
         identity_account_name(call->api->options.identity, source, json_get_string(call->body, "username"));
     struct signon_grant grant = {0};
-    int rc;
-    log_set_request_id(http_request_id(req));
-    rc = where && account ? log_in(call, where, account, &grant, err) : err_set(err, ERR_NOMEM, "out of memory");
+    int rc = where && account ? log_in(call, where, account, &grant, err) : err_set(err, ERR_NOMEM, "out of memory");
     return rc ? rc : reply_grant(resp, &grant, err);
 }
 

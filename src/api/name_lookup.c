@@ -33,7 +33,7 @@ int name_lookup_check(const struct api_call *call, const char *id_member, bool *
     return 0;
 }
 
-int name_lookup_go(struct api_call *call, http_handler_fn *fn, struct err *err) {
+int name_lookup_go(struct api_call *call, api_handler_fn *fn, struct err *err) {
     struct lane *lane = NULL;
     int rc = identity_lookup_lane(call->api->options.identity, given(call, "directory"), &lane, err);
     return rc ? rc : api_go_slow(call, lane ? lane : call->api->options.outside, fn);

@@ -15,7 +15,7 @@
 int name_lookup_check(const struct api_call *call, const char *id_member, bool *is_named, struct err *err);
 
 /* Continues in a lane where directories may be waited for. */
-int name_lookup_go(struct api_call *call, http_handler_fn *fn, struct err *err);
+int name_lookup_go(struct api_call *call, api_handler_fn *fn, struct err *err);
 
 /* The id of what is named, in such a lane; freed by the caller. ERR_AMBIGUOUS with the candidates in the problem; ERR_UNPROCESSABLE if there is none, or none that
  * counts; 502, 503, 504 where a directory does not answer. */

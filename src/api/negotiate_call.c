@@ -19,7 +19,6 @@
 #define NTLM_CLIENTS_KEPT 256U
 #define NTLM_AGAIN_MS (3600LL * 1000)
 
-static const char *const no_query[] = {NULL};
 static const struct json_member token_members[] = {{"token", JSON_KIND_STRING, true, false}, {NULL, JSON_KIND_ANY, false, false}};
 
 /* -- what is told about it ------------------------------------------------------------------------------------------------ */
@@ -126,7 +125,7 @@ static int read_body(struct api_call *call, struct err *err) {
 int negotiate_call_read(struct api_call *call, struct err *err) {
     const char *header = http_request_header(call->req, "Authorization");
     size_t body_bytes = 0;
-    int rc = http_request_check_query(call->req, no_query, err);
+    int rc = api_check_no_query(call, err);
     call->negotiate.is_spoken = true;
     call->negotiate.leg = http_request_take_kept(call->req);
     (void)http_request_body(call->req, &body_bytes);

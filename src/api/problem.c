@@ -107,6 +107,11 @@ void problem_add(struct api_call *call, const char *member, json_t *value) {
     (void)json_object_set_new(call->problem, member, value);
 }
 
+int problem_parameter(struct api_call *call, const char *name, const char *text, struct err *err) {
+    problem_add(call, "parameter", json_string(name));
+    return err_set(err, ERR_INVALID, "the query parameter \"%s\" %s", name, text);
+}
+
 /* A certificate may be valid from the epoch on: time 0, which json_put_time takes for no time. */
 static void put_validity(json_t *object, const char *name, int64_t wall_ms) {
     char text[CLOCK_RFC3339_BYTES];

@@ -11,5 +11,8 @@ void problem_write(struct http_request *req, const struct err *err, struct http_
 /* Adds an extra member to the problem that this call will answer; takes `value`. */
 void problem_add(struct api_call *call, const char *member, json_t *value);
 
+/* Refuses a query parameter: ERR_INVALID, and its name as member "parameter". `text`: what is wrong, behind its name. Returns the error. */
+int problem_parameter(struct api_call *call, const char *name, const char *text, struct err *err);
+
 /* The certificate a peer showed, as member "certificate". */
 json_t *problem_certificate(const struct x509_info *info);

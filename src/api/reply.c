@@ -172,16 +172,22 @@ int reply_check_if_match(struct api_call *call, const char *etag, bool *is_given
     return err_remedy(err, "read it again and repeat the change");
 }
 
-static int bad_parameter(struct api_call *call, const char *name, struct err *err, const char *text) {
-    problem_add(call, "parameter", json_string(name));
-    return err_set(err, ERR_INVALID, "the query parameter \"%s\" %s", name, text);
+int reply_check_version(struct api_call *call, json_t *json, int64_t record_version_no, int64_t *version_no, struct err *err) {
+    char etag[REPLY_ETAG_BYTES];
+    bool is_given = false;
+    int rc = reply_etag_of(json, etag, err);
+    if (rc)
+        return rc;
+    rc = reply_check_if_match(call, etag, &is_given, err);
+    *version_no = is_given ? record_version_no : 0;
+    return rc;
 }
 
 int reply_read_limit(struct api_call *call, unsigned *out, struct err *err) {
     const char *text = http_request_query(call->req, "limit");
     int64_t value = KAAS_PAGE_DEFAULT_COUNT;
     if (text && !str_to_i64(text, 1, KAAS_PAGE_MAX_COUNT, &value))
-        return bad_parameter(call, "limit", err, "must be a whole number from 1 to 500");
+        return problem_parameter(call, "limit", "must be a whole number from 1 to 500", err);
     *out = (unsigned)value;
     return 0;
 }
@@ -194,7 +200,7 @@ int reply_read_cursor(struct api_call *call, char out[REPLY_KEY_BYTES], bool *is
         return 0;
     n = str_unbase64url(text, strlen(text), (uint8_t *)out, REPLY_KEY_BYTES - 1);
     if (n <= 0 || memchr(out, 0, (size_t)n))
-        return bad_parameter(call, "cursor", err, "is not one that this list gave");
+        return problem_parameter(call, "cursor", "is not one that this list gave", err);
     out[n] = 0;
     return 0;
 }

@@ -64,6 +64,9 @@ int reply_etag_of(json_t *json, char out[REPLY_ETAG_BYTES], struct err *err);
 /* Checks If-Match against the tag of what is there now. 0 if absent or fitting, with *is_given; ERR_PRECONDITION. */
 int reply_check_if_match(struct api_call *call, const char *etag, bool *is_given, struct err *err);
 
+/* The same against the tag that reply_object gives this JSON (released). *version_no: the version of the record if an If-Match spoke of it, else 0. Also ERR_NOMEM. */
+int reply_check_version(struct api_call *call, json_t *json, int64_t record_version_no, int64_t *version_no, struct err *err);
+
 /* A list that is built for each request, or the part of it that begins with the page wanted. Keys rise strictly and begin with what people sort by. */
 struct reply_list {
     size_t count;

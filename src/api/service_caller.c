@@ -121,8 +121,7 @@ bool service_caller_may_delegate(struct api_call *call) {
     return !service->refusal.code;
 }
 
-int service_caller_refuse(struct http_request *req, struct http_response *resp, struct err *err) {
-    struct api_call *call = api_call_of(req);
+int service_caller_refuse(struct api_call *call, struct http_response *resp, struct err *err) {
     struct service_caller *service = call->service;
     struct signon *signon = call->api->options.signon;
     const struct actor actor = api_actor(call);
@@ -133,7 +132,6 @@ int service_caller_refuse(struct http_request *req, struct http_response *resp, 
                                            .reason = service->refusal.detail[0] ? service->refusal.detail : NULL,
                                            .rc = service->refusal.code};
     (void)resp;
-    log_set_request_id(http_request_id(req));
     signon_note_refusal(signon, &actor, &refusal);
     return err_move(err, refusal.rc, &service->refusal);
 }

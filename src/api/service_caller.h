@@ -35,7 +35,7 @@ int service_caller_by_kerberos(struct api_call *call, const char *principal, int
 int service_caller_by_token(struct api_call *call, bool may_block, struct err *err);
 
 /* Ends a sign-on with call->service->refusal, in a lane, with a line in the audit trail about `user` (NULL: the program itself). */
-int service_caller_refuse(struct http_request *req, struct http_response *resp, struct err *err);
+int service_caller_refuse(struct api_call *call, struct http_response *resp, struct err *err);
 
 /* Is this the name of a user as vCenters store it? ERR_UNPROCESSABLE. */
 int service_caller_check_user(const char *name, struct err *err);

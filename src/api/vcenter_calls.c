@@ -59,10 +59,8 @@ int vcenter_calls_answer(struct api_call *call, struct http_response *resp, int 
 
 int vcenter_calls_answer_fresh(struct api_call *call, struct http_response *resp, int status, const char *id, struct err *err) {
     const struct vcenter *vc;
-    struct dir_snapshot *fresh = directory_get(call->api->options.directory);
-    dir_snapshot_unref(call->snapshot);
-    call->snapshot = fresh;
-    vc = dir_find_vcenter(fresh->platform, id);
+    api_renew_snapshot(call);
+    vc = dir_find_vcenter(call->snapshot->platform, id);
     if (!vc)
         return err_set(err, ERR_NOT_FOUND, "the vCenter %s is gone again", id);
     return vcenter_calls_answer(call, resp, status, vc, err);
