@@ -57,7 +57,7 @@ static int go_to_database(struct api_call *call, api_handler_fn *fn, struct err 
     return rc ? rc : api_go_slow(call, options->database, fn);
 }
 
-static int run(struct api_call *call, struct http_response *resp, struct err *err) {
+static int api_run(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct api_options *options = &call->api->options;
     api_handler_fn *handler = call->endpoint->handler;
     int rc;
@@ -82,7 +82,7 @@ static int proceed(struct api_call *call, enum authn_step step, struct http_resp
     case AUTHN_NEEDS_DATABASE: return go_to_database(call, load_session_in_lane, err);
     case AUTHN_NEEDS_RIGHTS: return http_request_go_slow_by(call->req, authn_wait, call, go_on_with_rights);
     case AUTHN_DONE:
-    default: return run(call, resp, err);
+    default: return api_run(call, resp, err);
     }
 }
 
@@ -110,7 +110,7 @@ static int check_signon_header(const struct api_call *call, struct err *err) {
     return err_remedy(err, "send the header X-KaaS: 1");
 }
 
-static int prepare(struct api_call *call, struct err *err) {
+static int api_prepare(struct api_call *call, struct err *err) {
     const struct api_options *options = &call->api->options;
     int rc = 0;
     call->endpoint = endpoint_of(call->req);
@@ -129,14 +129,14 @@ static int prepare(struct api_call *call, struct err *err) {
 static int api_entry(struct http_request *req, struct http_response *resp, struct err *err) {
     struct api_call *call = api_call_of(req);
     enum authn_step step = AUTHN_DONE;
-    int rc = call ? prepare(call, err) : err_set(err, ERR_NOMEM, "out of memory");
+    int rc = call ? api_prepare(call, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
         rc = authn_check(call, &step, err);
     return rc ? rc : proceed(call, step, resp, err);
 }
 
 /* As if nobody had looked yet. */
-static void forget(struct api_call *call) {
+static void api_forget(struct api_call *call) {
     api_let_go(call);
     signon_bearer_done(&call->bearer);
     memset(&call->bearer, 0, sizeof(call->bearer));
@@ -147,7 +147,7 @@ static void forget(struct api_call *call) {
 
 int api_look_again(struct http_request *req, struct http_response *resp, struct err *err) {
     log_set_request_id(http_request_id(req));
-    forget(api_call_of(req));
+    api_forget(api_call_of(req));
     return api_entry(req, resp, err);
 }
 
@@ -165,13 +165,13 @@ static int take_bulk(struct api_call *call, struct err *err) {
 static int admit_bulk(struct http_request *req, struct err *err) {
     struct api_call *call = api_call_of(req);
     enum authn_step step = AUTHN_DONE;
-    int rc = call ? prepare(call, err) : err_set(err, ERR_NOMEM, "out of memory");
+    int rc = call ? api_prepare(call, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
         rc = authn_check(call, &step, err);
     if (!rc)
         rc = take_bulk(call, err);
     if (call && !rc) /* who was refused stays known for the audit trail */
-        forget(call);
+        api_forget(call);
     return rc;
 }
 
@@ -222,7 +222,7 @@ static void count_request(int status) {
     metric_add(metric, 1);
 }
 
-static void fail(struct http_request *req, const struct err *err, struct http_response *resp) {
+static void api_fail(struct http_request *req, const struct err *err, struct http_response *resp) {
     denial_note(http_request_data(req), err);
     problem_write(req, err, resp);
 }
@@ -321,7 +321,8 @@ const char *api_plugin_version(const struct api *api) {
 void api_plug_in(struct api *api, enum api_door door, struct httpd_options *httpd) {
     httpd->routes = routes;
     httpd->routes_count = sizeof(routes) / sizeof(routes[0]);
-    httpd->hooks = (struct httpd_hooks){.before = before, .on_error = fail, .headers = headers, .after = after, .notice = notice};
+    httpd->hooks =
+        (struct httpd_hooks){.before = before, .on_error = api_fail, .headers = headers, .after = after, .notice = notice};
     api->entrances[door] = (struct api_entrance){.api = api, .door = door};
     httpd->app = &api->entrances[door];
 }

@@ -138,7 +138,7 @@ static void add_rights(struct api_call *call) {
 }
 
 /* Those to the groups of the bearer too. */
-static int pick_grants(struct api_call *call, const struct dir_platform *platform, struct err *err) {
+static int authn_pick_grants(struct api_call *call, const struct dir_platform *platform, struct err *err) {
     const struct grant_pile pile = {platform->grants, platform->grants_count, platform->number};
     int rc;
     grant_picks_unref(STEAL(call->picks));
@@ -151,10 +151,10 @@ static int pick_grants(struct api_call *call, const struct dir_platform *platfor
     return 0;
 }
 
-static int add_grants(struct api_call *call, struct err *err) {
+static int authn_add_grants(struct api_call *call, struct err *err) {
     const struct dir_platform *platform = call->snapshot->platform;
     if (call->bearer.session && live_session_groups_mark(call->bearer.session))
-        return pick_grants(call, platform, err);
+        return authn_pick_grants(call, platform, err);
     call->viewer.grants = policy_grants_of(platform->grants, platform->grants_count, call->who->id, &call->viewer.grants_count);
     return 0;
 }
@@ -178,7 +178,7 @@ static int make_viewer(struct api_call *call, struct err *err) {
     policy_viewer_init(&call->viewer, call->who);
     call->viewer.limits = limits;
     add_rights(call);
-    return call->snapshot && !limits ? add_grants(call, err) : 0;
+    return call->snapshot && !limits ? authn_add_grants(call, err) : 0;
 }
 
 static int check_password_due(const struct api_call *call, struct err *err) {
@@ -189,7 +189,7 @@ static int check_password_due(const struct api_call *call, struct err *err) {
     return err_remedy(err, "POST /v2/password, or: kaasctl --server URL --user NAME user password");
 }
 
-static int finish(struct api_call *call, enum authn_step *step, struct err *err) {
+static int authn_finish(struct api_call *call, enum authn_step *step, struct err *err) {
     const struct service_account *limits = NULL;
     int rc = check_password_due(call, err);
     *step = AUTHN_DONE;
@@ -221,12 +221,12 @@ int authn_check(struct api_call *call, enum authn_step *step, struct err *err) {
         if (rc)
             return err_move(err, rc, &why);
     }
-    return rc ? rc : finish(call, step, err);
+    return rc ? rc : authn_finish(call, step, err);
 }
 
 int authn_load_session(struct api_call *call, enum authn_step *step, struct err *err) {
     int rc = use_bearer(call, true, err);
-    return rc ? rc : finish(call, step, err);
+    return rc ? rc : authn_finish(call, step, err);
 }
 
 /* Whoever wakes the call may be done with it before this returns. Without a place in the line it goes on at once: what other vCenters

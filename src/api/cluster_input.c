@@ -47,7 +47,7 @@ static int read_state(json_t *body, enum cluster_state *out, struct err *err) {
 }
 
 /* What an administrator types is declared, and counts until the next report, which has its own call. */
-static int take_state(json_t *body, struct cluster *c, struct err *err) {
+static int input_take_state(json_t *body, struct cluster *c, struct err *err) {
     int rc;
     if (!json_get_string(body, "state"))
         return 0;
@@ -55,7 +55,7 @@ static int take_state(json_t *body, struct cluster *c, struct err *err) {
     return rc ? rc : str_replace(&c->state_source, "declared", err);
 }
 
-static int take_count(json_t *object, const char *where, const char *name, int *to, struct err *err) {
+static int input_take_count(json_t *object, const char *where, const char *name, int *to, struct err *err) {
     json_t *value = json_object_get(object, name);
     if (!value)
         return 0;
@@ -81,11 +81,11 @@ static int take_replicas(json_t *body, const char *name, bool is_patch, int *rea
     if (!rc && is_patch && !json_object_size(object))
         rc = err_set(err, ERR_UNPROCESSABLE, "the member \"%s\" is empty", name);
     if (!rc)
-        rc = take_count(object, name, "ready", ready, err);
-    return rc ? rc : take_count(object, name, "desired", desired, err);
+        rc = input_take_count(object, name, "ready", ready, err);
+    return rc ? rc : input_take_count(object, name, "desired", desired, err);
 }
 
-static int take_counts(json_t *body, bool is_patch, struct cluster *c, struct err *err) {
+static int input_take_counts(json_t *body, bool is_patch, struct cluster *c, struct err *err) {
     int rc = take_replicas(body, "control_plane", is_patch, &c->control_plane_ready, &c->control_plane_desired, err);
     return rc ? rc : take_replicas(body, "workers", is_patch, &c->workers_ready, &c->workers_desired, err);
 }
@@ -93,8 +93,8 @@ static int take_counts(json_t *body, bool is_patch, struct cluster *c, struct er
 static int take_scalars(json_t *body, bool is_patch, struct cluster *c, struct err *err) {
     int rc = member_json_read(body, cluster_members, BY_ADMIN, c, err);
     if (!rc)
-        rc = take_state(body, c, err);
-    return rc ? rc : take_counts(body, is_patch, c, err);
+        rc = input_take_state(body, c, err);
+    return rc ? rc : input_take_counts(body, is_patch, c, err);
 }
 
 static int take_lists(json_t *body, const struct dir_platform *platform, struct cluster *c, unsigned *parts, struct err *err) {
@@ -186,7 +186,7 @@ int cluster_input_status(json_t *body, const struct cluster_reporter *by, struct
                          struct err *err) {
     int rc = take_report(body, by, record, err);
     if (!rc)
-        rc = take_counts(body, true, record, err);
+        rc = input_take_counts(body, true, record, err);
     if (!rc)
         rc = member_json_read(body, cluster_members, BY_REPORT, record, err);
     if (rc || !json_object_get(body, "nodes"))

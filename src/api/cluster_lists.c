@@ -24,8 +24,8 @@ static int as_value_error(const char *where, const struct err *why, struct err *
     return err_remedy(err, "%s", why->remedy);
 }
 
-static int resolve(json_t *item, const char *where, const struct dir_platform *platform, const struct vsphere_cluster **out,
-                   struct err *err) {
+static int input_resolve(json_t *item, const char *where, const struct dir_platform *platform, const struct vsphere_cluster **out,
+                         struct err *err) {
     bool is_by_path = json_object_get(item, "path") || json_object_get(item, "vcenter");
     int rc = json_check(item, is_by_path ? ref_by_path : ref_by_id, where, err);
     const struct vcenter *vc = NULL;
@@ -49,7 +49,7 @@ int cluster_lists_placement(json_t *array, const struct dir_platform *platform, 
     for (size_t i = 0; !rc && i < count; i++) {
         const struct vsphere_cluster *on = NULL;
         (void)snprintf(where, sizeof(where), "vsphere_clusters[%zu]", i);
-        rc = resolve(json_array_get(array, i), where, platform, &on, err);
+        rc = input_resolve(json_array_get(array, i), where, platform, &on, err);
         if (!rc)
             rc = object_set_add(&placed, &on->ref, err);
     }
@@ -69,11 +69,11 @@ static void remove_label(struct cluster *c, size_t i) {
     c->labels_count--;
 }
 
-static int compare_labels(const void *a, const void *b) {
+static int input_compare_labels(const void *a, const void *b) {
     return strcmp(((const struct label *)a)->key, ((const struct label *)b)->key);
 }
 
-static int add_label(struct cluster *c, const char *key, const char *value, struct err *err) {
+static int input_add_label(struct cluster *c, const char *key, const char *value, struct err *err) {
     struct label *labels = reallocarray(c->labels, c->labels_count + 1, sizeof(*labels));
     struct label added = {.key = str_dup(key), .value = str_dup(value)};
     if (labels)
@@ -99,7 +99,7 @@ static int merge_label(struct cluster *c, const char *key, const json_t *value, 
         return err_set(err, ERR_UNPROCESSABLE, "the label \"%.80s\" must be a string", key);
     if (c->labels_count >= KAAS_LABELS_COUNT_MAX)
         return err_set(err, ERR_UNPROCESSABLE, "there are more than %d labels", KAAS_LABELS_COUNT_MAX);
-    return add_label(c, key, json_string_value(value), err);
+    return input_add_label(c, key, json_string_value(value), err);
 }
 
 int cluster_lists_labels(json_t *object, struct cluster *c, struct err *err) {
@@ -116,7 +116,7 @@ int cluster_lists_labels(json_t *object, struct cluster *c, struct err *err) {
             return rc;
     }
     if (c->labels_count > 1)
-        qsort(c->labels, c->labels_count, sizeof(*c->labels), compare_labels);
+        qsort(c->labels, c->labels_count, sizeof(*c->labels), input_compare_labels);
     return 0;
 }
 
@@ -175,7 +175,7 @@ static int read_node(json_t *item, const char *where, const struct nodes_input *
     return member_json_read(item, node_members, in->is_report ? BY_REPORT : BY_ADMIN, out, err);
 }
 
-static int compare_nodes(const void *a, const void *b) {
+static int input_compare_nodes(const void *a, const void *b) {
     return strcmp(((const struct node *)a)->name, ((const struct node *)b)->name);
 }
 
@@ -205,7 +205,7 @@ static int take_nodes(json_t *array, bool is_report, struct cluster *c, struct e
         return rc;
     }
     if (count > 1)
-        qsort(nodes, count, sizeof(*nodes), compare_nodes);
+        qsort(nodes, count, sizeof(*nodes), input_compare_nodes);
     free_nodes(c->nodes, c->nodes_count);
     c->nodes = nodes;
     c->nodes_count = count;

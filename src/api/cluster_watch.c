@@ -86,16 +86,16 @@ static void make_look(struct cluster_watch *room, struct cluster_waiter *w) {
     ring_append(&room->to_look, &w->queued);
 }
 
-static bool is_due(const struct cluster_waiter *w, int64_t now_ms) {
+static bool cluster_watch_is_due(const struct cluster_waiter *w, int64_t now_ms) {
     return now_ms >= w->until_ms || now_ms >= w->look_ms || (w->is_gone && w->is_gone(w->is_gone_arg));
 }
 
-static void tick(struct cluster_watch *room, int64_t now_ms) {
+static void cluster_watch_tick(struct cluster_watch *room, int64_t now_ms) {
     struct watch_link *next;
     room->tick_ms = now_ms + TICK_MS;
     for (struct watch_link *link = room->have_looked.next; link != &room->have_looked; link = next) {
         next = link->next;
-        if (is_due(waiter_of(link), now_ms))
+        if (cluster_watch_is_due(waiter_of(link), now_ms))
             make_look(room, waiter_of(link));
     }
 }
@@ -116,7 +116,7 @@ static struct cluster_waiter *take_first(struct watch_link *ring) {
     return w;
 }
 
-static void run_first(struct cluster_watch *room) {
+static void cluster_watch_run_first(struct cluster_watch *room) {
     struct cluster_waiter *w = take_first(&room->to_look);
     (void)pthread_mutex_unlock(&room->lock);
     w->run(w->run_arg, false);
@@ -138,7 +138,7 @@ static void *serve(void *arg) {
     while (!room->is_stopping) {
         const int64_t now_ms = clock_mono_ms();
         if (now_ms >= room->tick_ms)
-            tick(room, now_ms);
+            cluster_watch_tick(room, now_ms);
         if (ring_is_empty(&room->to_look)) {
             wait_for_work(room);
             began_ms = 0;
@@ -147,7 +147,7 @@ static void *serve(void *arg) {
             began_ms = 0;
         } else {
             began_ms = began_ms ? began_ms : now_ms;
-            run_first(room);
+            cluster_watch_run_first(room);
         }
     }
     (void)pthread_mutex_unlock(&room->lock);
@@ -237,7 +237,7 @@ static struct held count_places(const struct cluster_watch *room, const struct w
     return held;
 }
 
-static int refuse(int code, const char *text, struct err *err) {
+static int cluster_watch_refuse(int code, const char *text, struct err *err) {
     int rc = err_set(err, code, "%s", text);
     if (err)
         err->retry_after_s = KAAS_WATCH_RETRY_S;
@@ -247,12 +247,12 @@ static int refuse(int code, const char *text, struct err *err) {
 static int check_places(const struct cluster_watch *room, const struct watch_owner *owner, struct err *err) {
     const struct held held = count_places(room, owner);
     if (held.by_session >= KAAS_WATCHES_PER_SESSION_MAX)
-        return refuse(ERR_TOO_MANY, "as many requests of this session wait for lists as one session may have", err);
+        return cluster_watch_refuse(ERR_TOO_MANY, "as many requests of this session wait for lists as one session may have", err);
     if (held.by_principal >= KAAS_WATCHES_PER_PRINCIPAL_MAX)
-        return refuse(ERR_TOO_MANY, "as many requests of all your sessions wait for lists as one person or program may have",
-                      err);
+        return cluster_watch_refuse(
+            ERR_TOO_MANY, "as many requests of all your sessions wait for lists as one person or program may have", err);
     if (room->in_count >= KAAS_WATCHES_MAX)
-        return refuse(ERR_BUSY, "as many requests wait for lists as this replica allows", err);
+        return cluster_watch_refuse(ERR_BUSY, "as many requests wait for lists as this replica allows", err);
     return 0;
 }
 
@@ -286,7 +286,7 @@ void cluster_watch_leave(struct cluster_waiter *w) {
 
 /* -- waiting and waking ------------------------------------------------------------------------------------------------------------ */
 
-static void queue(struct cluster_watch *room, struct cluster_waiter *w) {
+static void cluster_watch_queue(struct cluster_watch *room, struct cluster_waiter *w) {
     const bool has_looked = w->seen == atomic_load(&room->mark) && !w->is_called;
     const bool is_first = ring_is_empty(&room->have_looked); /* then the threads may be asleep for good */
     w->is_waiting = true;
@@ -305,7 +305,7 @@ int cluster_watch_wait(struct cluster_waiter *w, lane_fn *run, void *run_arg, st
     w->run = run;
     w->run_arg = run_arg;
     if (!rc)
-        queue(room, w);
+        cluster_watch_queue(room, w);
     (void)pthread_mutex_unlock(&room->lock); /* `w` may be gone by now */
     return rc;
 }

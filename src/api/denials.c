@@ -15,7 +15,7 @@ static const char *reason_of(const struct api_call *call) {
                    permission_name(call->endpoint->permission));
 }
 
-static void note(const struct api_call *call, const char *name, const char *reason) {
+static void denial_write(const struct api_call *call, const char *name, const char *reason) {
     const struct actor actor = api_actor(call);
     const struct route *route = http_request_route(call->req);
     const struct audit_event what = {
@@ -36,7 +36,7 @@ void denial_note(const struct api_call *call, const struct err *err) {
     if (!call || !call->endpoint || err->code != ERR_FORBIDDEN || (call->endpoint->flags & API_PUBLIC))
         return;
     if (call->who)
-        note(call, call->who->name, reason_of(call));
+        denial_write(call, call->who->name, reason_of(call));
     else if (call->door == API_DOOR_ADMIN && http_request_peer_uid(call->req, &uid))
-        note(call, log_fmt("user id %u", (unsigned)uid), "not an administrator of this host");
+        denial_write(call, log_fmt("user id %u", (unsigned)uid), "not an administrator of this host");
 }

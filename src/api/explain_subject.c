@@ -45,7 +45,7 @@ static void take_links(const struct api_call *call, struct subject *s) {
     s->viewer.linked_count = s->links_count;
 }
 
-static int pick_grants(const struct dir_platform *platform, struct subject *s, struct err *err) {
+static int subject_pick_grants(const struct dir_platform *platform, struct subject *s, struct err *err) {
     static const struct group_set none;
     const struct policy_grantee who = {s->principal_id, s->groups ? s->groups : &none};
     int rc = policy_pick_grants(platform->grants, platform->grants_count, &who, &s->picked, &s->viewer.grants_count, err);
@@ -54,10 +54,10 @@ static int pick_grants(const struct dir_platform *platform, struct subject *s, s
     return rc;
 }
 
-static int finish(const struct api_call *call, struct subject *s, struct err *err) {
+static int subject_finish(const struct api_call *call, struct subject *s, struct err *err) {
     take_links(call, s);
     s->viewer.principal_id = s->principal_id;
-    return pick_grants(call->snapshot->platform, s, err);
+    return subject_pick_grants(call->snapshot->platform, s, err);
 }
 
 /* -- local users, programs, who is signed in --------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static int take_user(const struct api_call *call, const char *wanted, struct sub
 }
 
 /* A program: what its account says. */
-static bool take_service(const struct api_call *call, const char *wanted, struct subject *s) {
+static bool subject_take_service(const struct api_call *call, const char *wanted, struct subject *s) {
     const struct service_account *account =
         str_starts(wanted, "svc:") ? dir_find_service(call->snapshot->platform, wanted + 4) : NULL;
     if (!account)
@@ -151,9 +151,9 @@ static int take_vc_person(const struct api_call *call, const char *wanted, struc
 
 int explain_take(const struct api_call *call, const char *wanted, struct subject *s, struct err *err) {
     int rc = 0;
-    if (!take_service(call, wanted, s))
+    if (!subject_take_service(call, wanted, s))
         rc = call->link ? take_vc_person(call, wanted, s, err) : take_user_or_person(call, wanted, s, err);
-    return rc ? rc : finish(call, s, err);
+    return rc ? rc : subject_finish(call, s, err);
 }
 
 /* -- who is not signed in ----------------------------------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ static int read_id(struct api_call *call, const char *wanted, struct subject *s,
     return err_move(err, rc, &why);
 }
 
-static void take_person(struct subject *s, struct identity_person *person) {
+static void subject_take_person(struct subject *s, struct identity_person *person) {
     s->found = person->groups;
     s->groups = &s->found;
     person->groups = (struct group_set){0};
@@ -206,13 +206,13 @@ int explain_look_up(struct api_call *call, const char *wanted, struct subject *s
     if (rc)
         return rc;
     if (is_signed_in(call, s))
-        return finish(call, s, err);
+        return subject_finish(call, s, err);
     rc = identity_lookup_person(call->api->options.identity, s->principal_id, &person, &why);
     if (!rc)
-        take_person(s, &person);
+        subject_take_person(s, &person);
     else
         (void)snprintf(s->note, sizeof(s->note), "not signed in, and the groups are not known: %.200s", why.text);
     if (!*s->barred)
         s->viewer.role = signon_mapped_role(call->api->options.signon, s->principal_id, s->groups);
-    return finish(call, s, err);
+    return subject_finish(call, s, err);
 }

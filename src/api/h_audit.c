@@ -44,7 +44,7 @@ static json_t *entry_view(const struct audit_entry *entry) {
 
 /* -- the place where a page ends ---------------------------------------------------------------------------------------------- */
 
-static json_t *cursor_json(const struct audit_place *place) {
+static json_t *audit_cursor_json(const struct audit_place *place) {
     _cleanup_strbuf_ struct strbuf text;
     char plain[CURSOR_BYTES];
     (void)snprintf(plain, sizeof(plain), "%" PRId64 ".%u.%" PRIu64, place->at_ms, place->replica_id, place->seq);
@@ -53,7 +53,7 @@ static json_t *cursor_json(const struct audit_place *place) {
     return json_string(text.data);
 }
 
-static bool parse_cursor(const char *text, struct audit_place *out) {
+static bool audit_parse_cursor(const char *text, struct audit_place *out) {
     char plain[CURSOR_BYTES] = "", *replica, *seq;
     int64_t replica_id = 0, number = 0;
     long n = str_unbase64url(text, strlen(text), (uint8_t *)plain, sizeof(plain) - 1);
@@ -113,7 +113,7 @@ static int check_action(struct api_call *call, const char *action, struct err *e
     return err_remedy(err, "kaasctl audit actions lists them, as does docs/admin/audit.md");
 }
 
-static int read_query(struct api_call *call, struct audit_query *query, struct err *err) {
+static int audit_read_query(struct api_call *call, struct audit_query *query, struct err *err) {
     static const char *const known[] = {"since",     "until",   "action", "principal_id", "acting_id", "source", "object_kind",
                                         "object_id", "address", "result", "request_id",   "limit",     "cursor", NULL};
     const char *cursor = http_request_query(call->req, "cursor");
@@ -129,7 +129,7 @@ static int read_query(struct api_call *call, struct audit_query *query, struct e
     if (!rc)
         rc = reply_read_limit(call, &query->limit, err);
     query->has_after = cursor != NULL;
-    if (!rc && cursor && !parse_cursor(cursor, &query->after))
+    if (!rc && cursor && !audit_parse_cursor(cursor, &query->after))
         rc = problem_parameter(call, "cursor", "is not one that this list gave", err);
     return rc;
 }
@@ -142,11 +142,11 @@ static json_t *page_view(const struct audit_page *page) {
         (void)json_array_append_new(items, entry_view(&page->items[i]));
     (void)json_object_set_new(object, "items", items);
     (void)json_object_set_new(object, "next_cursor",
-                              page->is_more ? cursor_json(&page->items[page->count - 1].place) : json_null());
+                              page->is_more ? audit_cursor_json(&page->items[page->count - 1].place) : json_null());
     return object;
 }
 
-static int answer(struct api_call *call, struct http_response *resp, const struct audit_page *page, struct err *err) {
+static int audit_answer(struct api_call *call, struct http_response *resp, const struct audit_page *page, struct err *err) {
     _cleanup_json_ json_t *object = page_view(page);
     _cleanup_strbuf_ struct strbuf text;
     uint8_t digest[DIGEST_SHA256_BYTES];
@@ -166,11 +166,11 @@ static int answer(struct api_call *call, struct http_response *resp, const struc
 int h_audit_list(struct api_call *call, struct http_response *resp, struct err *err) {
     struct audit_query query = {.since_ms = INT64_MIN};
     struct audit_page page = {0};
-    int rc = read_query(call, &query, err);
+    int rc = audit_read_query(call, &query, err);
     if (!rc)
         rc = access_list_audit(call->api->options.access, &query, &page, err);
     if (!rc)
-        rc = answer(call, resp, &page, err);
+        rc = audit_answer(call, resp, &page, err);
     audit_page_done(&page);
     return rc;
 }

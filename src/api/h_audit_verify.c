@@ -16,7 +16,7 @@
 
 /* -- the place where a part ends ----------------------------------------------------------------------------------------------- */
 
-static json_t *cursor_json(const struct access_trail_place *place) {
+static json_t *trail_cursor_json(const struct access_trail_place *place) {
     _cleanup_strbuf_ struct strbuf text;
     char plain[CURSOR_BYTES];
     (void)snprintf(plain, sizeof(plain), "%u.%" PRIu64, place->replica_id, place->after_seq);
@@ -25,7 +25,7 @@ static json_t *cursor_json(const struct access_trail_place *place) {
     return json_string(text.data);
 }
 
-static bool parse_cursor(const char *text, struct access_trail_place *out) {
+static bool trail_parse_cursor(const char *text, struct access_trail_place *out) {
     char plain[CURSOR_BYTES] = "", *dot;
     int64_t replica_id = 0, seq = 0;
     long n = str_unbase64url(text, strlen(text), (uint8_t *)plain, sizeof(plain) - 1);
@@ -43,7 +43,7 @@ static int read_place(struct api_call *call, struct access_trail_place *out, str
     static const char *const known[] = {"cursor", NULL};
     const char *cursor = http_request_query(call->req, "cursor");
     int rc = http_request_check_query(call->req, known, err);
-    if (rc || !cursor || parse_cursor(cursor, out))
+    if (rc || !cursor || trail_parse_cursor(cursor, out))
         return rc;
     return problem_parameter(call, "cursor", "is not one that this verification gave", err);
 }
@@ -89,7 +89,7 @@ static json_t *trail_view(const struct access_trail *trail) {
     for (size_t i = 0; i < trail->count; i++)
         (void)json_array_append_new(items, part_view(&trail->items[i]));
     (void)json_object_set_new(object, "items", items);
-    (void)json_object_set_new(object, "next_cursor", trail->has_more ? cursor_json(&trail->next) : json_null());
+    (void)json_object_set_new(object, "next_cursor", trail->has_more ? trail_cursor_json(&trail->next) : json_null());
     return object;
 }
 

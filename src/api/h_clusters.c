@@ -73,7 +73,7 @@ static int check_combination(struct api_call *call, const struct dir_cluster_que
     return 0;
 }
 
-static int read_query(struct api_call *call, struct dir_cluster_query *q, struct err *err) {
+static int clusters_read_query(struct api_call *call, struct dir_cluster_query *q, struct err *err) {
     static const char *const known[] = {"hx_cluster", "hx_cluster_id", "vcenter", "vsphere_cluster", "state", "q",
                                         "sort",       "limit",         "cursor",  "watch",           "wait",  NULL};
     int rc = http_request_check_query(call->req, known, err);
@@ -108,7 +108,7 @@ static int make_list(struct api_call *call, struct http_response *resp, struct l
     struct dir_page page = {.text = &text};
     struct dir_cluster_query query;
     struct list_wait wait = {0};
-    int rc = read_query(call, &query, err);
+    int rc = clusters_read_query(call, &query, err);
 
     strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
     if (!rc)

@@ -33,7 +33,7 @@ static int read_flag(struct api_call *call, const char *name, bool *out, struct 
     return problem_parameter(call, name, "must be true or false", err);
 }
 
-static int read_query(struct import *im, struct err *err) {
+static int import_read_query(struct import *im, struct err *err) {
     static const char *const known[] = {"atomic", "update", NULL};
     int rc = http_request_check_query(im->call->req, known, err);
     if (!rc)
@@ -49,7 +49,7 @@ static int read_query(struct import *im, struct err *err) {
 
 /* -- one line ------------------------------------------------------------------------------------------------------------------ */
 
-static bool is_blank(const char *text, size_t n) {
+static bool import_is_blank(const char *text, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r')
             return false;
@@ -130,7 +130,7 @@ static int read_lines(struct import *im, struct err *err) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         const size_t n = (size_t)((newline ? newline : end) - text);
         number++;
-        if (!is_blank(text, n)) {
+        if (!import_is_blank(text, n)) {
             if (im->count == KAAS_IMPORT_LINES_MAX)
                 return too_many_lines(err);
             im->numbers[im->count] = number;
@@ -182,7 +182,7 @@ static json_t *view_counts(const struct import *im) {
     return counts;
 }
 
-static int answer(const struct import *im, struct http_response *resp, struct err *err) {
+static int import_answer(const struct import *im, struct http_response *resp, struct err *err) {
     json_t *body = json_object(), *items = json_array();
     for (size_t i = 0; i < im->count; i++)
         (void)json_array_append_new(items, view_line(im, i));
@@ -198,7 +198,7 @@ static bool is_given_up(void *arg) {
     return http_request_is_abandoned(arg);
 }
 
-static int write_lines(struct import *im, struct err *err) {
+static int import_write_lines(struct import *im, struct err *err) {
     const struct actor actor = api_actor(im->call);
     struct clusters_lines lines = {
         .items = im->lines, .count = im->count, .is_atomic = im->is_atomic, .is_given_up = is_given_up, .arg = im->call->req};
@@ -215,7 +215,7 @@ static void done(struct import *im) {
 
 int h_clusters_import(struct api_call *call, struct http_response *resp, struct err *err) {
     struct import im = {.call = call};
-    int rc = read_query(&im, err);
+    int rc = import_read_query(&im, err);
     if (rc)
         return rc;
     im.lines = calloc(KAAS_IMPORT_LINES_MAX + 1, sizeof(*im.lines));
@@ -226,9 +226,9 @@ int h_clusters_import(struct api_call *call, struct http_response *resp, struct 
     if (!rc)
         rc = read_lines(&im, err);
     if (!rc)
-        rc = write_lines(&im, err);
+        rc = import_write_lines(&im, err);
     if (!rc)
-        rc = answer(&im, resp, err);
+        rc = import_answer(&im, resp, err);
     done(&im);
     return rc;
 }

@@ -16,7 +16,7 @@
 
 /* The change is made. It is not in memory: because it took the record out of the caller's view, or because the database went away just
  * after it, and then "no such cluster" would be wrong. */
-static int look_again(struct api_call *call, const char *id, struct strbuf *text, uint64_t *hash, struct err *err) {
+static int clusters_look_again(struct api_call *call, const char *id, struct strbuf *text, uint64_t *hash, struct err *err) {
     err_clear(err);
     if (directory_poll(call->api->options.directory, NULL)) {
         (void)err_set(err, ERR_DATABASE, "the change was made, but the database went away before it could be read back");
@@ -35,7 +35,7 @@ static int answer_with(struct api_call *call, struct http_response *resp, int st
     api_renew_snapshot(call);
     rc = dir_show_cluster(call->snapshot, &call->viewer, id, &text, &hash, err);
     if (rc == ERR_NOT_FOUND)
-        rc = look_again(call, id, &text, &hash, err);
+        rc = clusters_look_again(call, id, &text, &hash, err);
     if (rc)
         return rc;
     reply_format_etag(hash, false, etag);
@@ -63,7 +63,7 @@ int h_clusters_create(struct api_call *call, struct http_response *resp, struct 
 }
 
 /* The version that an If-Match speaks of; 0 if there is none. */
-static int read_version(struct api_call *call, const char *id, int64_t *version_no, struct err *err) {
+static int clusters_read_version(struct api_call *call, const char *id, int64_t *version_no, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
     const struct dir_cluster *entry = NULL;
     char etag[REPLY_ETAG_BYTES];
@@ -88,10 +88,10 @@ static int read_version(struct api_call *call, const char *id, int64_t *version_
  * "changed since" is said. */
 static int read_newest_version(struct api_call *call, const char *id, int64_t *version_no, struct err *err) {
     struct err why = {0};
-    int rc = read_version(call, id, version_no, &why);
+    int rc = clusters_read_version(call, id, version_no, &why);
     if ((rc == ERR_NOT_FOUND || rc == ERR_PRECONDITION) && !directory_poll(call->api->options.directory, NULL)) {
         api_renew_snapshot(call);
-        return read_version(call, id, version_no, err);
+        return clusters_read_version(call, id, version_no, err);
     }
     return err_move(err, rc, &why);
 }
@@ -101,7 +101,7 @@ struct patch {
     const struct dir_platform *platform;
 };
 
-static int apply_patch(void *arg, struct cluster *record, unsigned *parts, struct err *err) {
+static int clusters_apply_patch(void *arg, struct cluster *record, unsigned *parts, struct err *err) {
     struct patch *patch = arg;
     return cluster_input_patch(patch->body, patch->platform, record, parts, err);
 }
@@ -110,7 +110,7 @@ int h_clusters_patch(struct api_call *call, struct http_response *resp, struct e
     const struct actor actor = api_actor(call);
     const char *id = http_request_param(call->req, "id");
     struct patch patch = {0};
-    struct clusters_edit edit = {.fn = apply_patch, .arg = &patch, .id = id};
+    struct clusters_edit edit = {.fn = clusters_apply_patch, .arg = &patch, .id = id};
     int rc = api_check_no_query(call, err);
     if (!rc)
         rc = api_read_body(call, "application/merge-patch+json", err);
@@ -136,13 +136,13 @@ static int apply_report(void *arg, struct cluster *record, unsigned *parts, stru
     return cluster_input_status(report->body, &report->by, record, parts, err);
 }
 
-static struct report report_of(const struct api_call *call) {
+static struct report clusters_report_of(const struct api_call *call) {
     return (struct report){.body = call->body, .by = {.principal_id = call->who->id, .at_ms = clock_wall_ms()}};
 }
 
 static int report_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
-    struct report report = report_of(call);
+    struct report report = clusters_report_of(call);
     const char *id = http_request_param(call->req, "id");
     struct clusters_edit edit = {.fn = apply_report, .arg = &report, .id = id};
     int rc = read_newest_version(call, id, &edit.version_no, err);
@@ -155,7 +155,7 @@ static int report_in_lane(struct api_call *call, struct http_response *resp, str
 static int compare_report(struct api_call *call, const struct dir_cluster *entry, bool *is_known, struct err *err) {
     _cleanup_(cluster_free) struct cluster *before = NULL;
     _cleanup_(cluster_free) struct cluster *after = NULL;
-    struct report report = report_of(call);
+    struct report report = clusters_report_of(call);
     unsigned parts = 0;
     int rc = dir_cluster_stored(entry, &before, err);
     if (!rc)
@@ -179,7 +179,7 @@ int h_clusters_status(struct api_call *call, struct http_response *resp, struct 
     if (!rc)
         rc = api_read_body(call, "application/json", err);
     if (!rc)
-        rc = read_version(call, id, &version_no, err);
+        rc = clusters_read_version(call, id, &version_no, err);
     if (rc == ERR_NOT_FOUND || rc == ERR_PRECONDITION) { /* for another look */
         err_clear(err);
         rc = cluster_input_check_status(call->body, err);

@@ -27,7 +27,7 @@ struct row {
     const char *whom; /* the person or group that the rule was made for; NULL: nobody in particular */
 };
 
-static void add_row(const struct subject *s, json_t *rules, const struct row *row) {
+static void explain_add_row(const struct subject *s, json_t *rules, const struct row *row) {
     json_t *object = json_object();
     json_put_string(object, "kind", row->kind);
     json_put_string(object, "object_type", row->object_type);
@@ -62,7 +62,7 @@ static const char *no_grant_reason(const struct subject *s, bool is_hx) {
 }
 
 /* Each grant that counts, by whom it is for; or that there is none. */
-static void add_grants(const struct subject *s, const struct row *place, enum grant_object kind, json_t *list) {
+static void explain_add_grants(const struct subject *s, const struct row *place, enum grant_object kind, json_t *list) {
     struct row row = *place;
     bool is_first = true;
     row.kind = "grant";
@@ -73,7 +73,7 @@ static void add_grants(const struct subject *s, const struct row *place, enum gr
         row.whom = g->principal_id;
         row.reason =
             str_eq(g->principal_id, s->viewer.principal_id) ? "there is a grant on it" : "there is a grant on it for this group";
-        add_row(s, list, &row);
+        explain_add_row(s, list, &row);
         is_first = false;
     }
     if (!is_first)
@@ -83,7 +83,7 @@ static void add_grants(const struct subject *s, const struct row *place, enum gr
         row.match = MATCH_UNKNOWN;
         row.reason = "there is no grant on it for the person; nobody can say in which groups the person is";
     }
-    add_row(s, list, &row);
+    explain_add_row(s, list, &row);
 }
 
 /* -- where the role comes from --------------------------------------------------------------------------------------------- */
@@ -116,13 +116,13 @@ static void add_mappings(const struct subject *s, json_t *list) {
         enum match match = match_mapping(s, m);
         _cleanup_free_ char *reason = str_format("role %s: %s", role_name(m->role), mapping_reason(s, m, match));
         if ((shows_all || match == MATCH_YES) && m->kind == ROLE_MAPPING_MEMBER)
-            add_row(s, list,
-                    &(struct row){.kind = "role_mapping",
-                                  .object_type = "all",
-                                  .object_id = m->id,
-                                  .match = match,
-                                  .whom = m->subject_id,
-                                  .reason = reason ? reason : ""});
+            explain_add_row(s, list,
+                            &(struct row){.kind = "role_mapping",
+                                          .object_type = "all",
+                                          .object_id = m->id,
+                                          .match = match,
+                                          .whom = m->subject_id,
+                                          .reason = reason ? reason : ""});
     }
     role_mapping_list_done(&all);
 }
@@ -130,17 +130,17 @@ static void add_mappings(const struct subject *s, json_t *list) {
 static void add_whole_rules(const struct subject *s, unsigned rules, json_t *list) {
     enum match role = match_of(rules, POLICY_RULE_ROLE);
     add_mappings(s, list);
-    add_row(s, list,
-            &(struct row){.kind = "role",
-                          .object_type = "all",
-                          .match = role,
-                          .reason = role ? "the role sees every cluster" : "the role alone shows nothing"});
-    add_grants(s,
-               &(struct row){.object_type = "cluster",
-                             .object_id = s->cluster->id,
-                             .object_name = s->cluster->name,
-                             .match = match_of(rules, POLICY_RULE_CLUSTER_GRANT)},
-               GRANT_CLUSTER, list);
+    explain_add_row(s, list,
+                    &(struct row){.kind = "role",
+                                  .object_type = "all",
+                                  .match = role,
+                                  .reason = role ? "the role sees every cluster" : "the role alone shows nothing"});
+    explain_add_grants(s,
+                       &(struct row){.object_type = "cluster",
+                                     .object_id = s->cluster->id,
+                                     .object_name = s->cluster->name,
+                                     .match = match_of(rules, POLICY_RULE_CLUSTER_GRANT)},
+                       GRANT_CLUSTER, list);
 }
 
 /* Why what this vCenter says about somebody is not known; NULL: it is. */
@@ -177,7 +177,7 @@ static void add_vcenter_rule(const struct subject *s, const struct row *place, c
         row.match = MATCH_UNKNOWN, row.reason = unknown;
     else
         row.reason = "the vCenter says that the view privilege is missing";
-    add_row(s, list, &row);
+    explain_add_row(s, list, &row);
 }
 
 static bool has_mapped_privilege(const struct subject *s, const char *vcenter_id) {
@@ -202,7 +202,7 @@ static void add_vcenter_admin(const struct subject *s, const struct row *place, 
         row.match = MATCH_UNKNOWN;
         row.reason = unknown;
     }
-    add_row(s, list, &row);
+    explain_add_row(s, list, &row);
 }
 
 static void add_part_rules(const struct subject *s, const struct object_ref *ref, json_t *list) {
@@ -213,7 +213,7 @@ static void add_part_rules(const struct subject *s, const struct object_ref *ref
     struct row row = {.object_type = "vsphere_cluster", .object_id = id, .object_name = place ? place->name : NULL};
     grant_vsphere_id(ref, id);
     row.match = match_of(rules, POLICY_RULE_VSPHERE_GRANT);
-    add_grants(s, &row, GRANT_VSPHERE_CLUSTER, list);
+    explain_add_grants(s, &row, GRANT_VSPHERE_CLUSTER, list);
     add_vcenter_rule(s, &row, ref, rules, list);
     add_vcenter_admin(s, &row, ref, rules, list);
     if (!hx)
@@ -222,16 +222,16 @@ static void add_part_rules(const struct subject *s, const struct object_ref *ref
     row.object_id = hx->id;
     row.object_name = hx->name;
     row.match = match_of(rules, POLICY_RULE_HX_GRANT);
-    add_grants(s, &row, GRANT_HX_CLUSTER, list);
+    explain_add_grants(s, &row, GRANT_HX_CLUSTER, list);
     row.kind = "service_account";
     row.match = match_of(rules, POLICY_RULE_SERVICE);
     row.reason = row.match ? "the program is for this HX cluster" : "the program is not for this HX cluster";
     if (s->viewer.role == ROLE_SERVICE)
-        add_row(s, list, &row);
+        explain_add_row(s, list, &row);
 }
 
 /* The parts that the caller may not see are not even named. */
-static json_t *rules_of(const struct api_call *call, const struct subject *s, unsigned whole, unsigned *hidden) {
+static json_t *explain_rules(const struct api_call *call, const struct subject *s, unsigned whole, unsigned *hidden) {
     json_t *list = json_array();
     struct policy_view mine;
     (void)dir_view_cluster(s->platform, &call->viewer, s->cluster, &mine);
@@ -253,11 +253,11 @@ static bool has_unknown(const json_t *rules) {
     return false;
 }
 
-static int answer(const struct api_call *call, const struct subject *s, struct http_response *resp, struct err *err) {
+static int explain_answer(const struct api_call *call, const struct subject *s, struct http_response *resp, struct err *err) {
     struct policy_view view;
     bool is_visible = dir_view_cluster(s->platform, &s->viewer, s->cluster, &view);
     unsigned hidden = 0;
-    json_t *object = json_object(), *rules = rules_of(call, s, view.rules, &hidden);
+    json_t *object = json_object(), *rules = explain_rules(call, s, view.rules, &hidden);
     json_put_string(object, "cluster_id", s->cluster->id);
     json_put_string(object, "cluster_name", s->cluster->name);
     json_put_string(object, "principal_id", s->viewer.principal_id);
@@ -291,7 +291,7 @@ static int explain_looked_up(struct api_call *call, struct http_response *resp, 
     if (!rc)
         rc = explain_look_up(call, http_request_query(call->req, "principal"), &s, err);
     if (!rc)
-        rc = answer(call, &s, resp, err);
+        rc = explain_answer(call, &s, resp, err);
     explain_done(&s);
     return rc;
 }
@@ -310,7 +310,7 @@ static int explain_other(struct api_call *call, struct http_response *resp, stru
     if (rc == EXPLAIN_LOOK_UP)
         rc = go_to_directory(call, err);
     else if (!rc)
-        rc = answer(call, &s, resp, err);
+        rc = explain_answer(call, &s, resp, err);
     explain_done(&s);
     return rc;
 }
@@ -335,7 +335,7 @@ static int explain_own(const struct api_call *call, struct subject *s, struct ht
     s->groups = groups ? live_groups_get(groups) : NULL;
     s->has_no_groups = !groups;
     s->basis = groups ? EXPLAIN_BY_SESSION : EXPLAIN_BY_ACCOUNT;
-    rc = answer(call, s, resp, err);
+    rc = explain_answer(call, s, resp, err);
     live_groups_unref(groups);
     return rc;
 }

@@ -61,7 +61,7 @@ static bool is_under(const struct dir_platform *platform, const struct cluster *
     return false;
 }
 
-static bool is_wanted(const struct api_call *call, const struct filter *filter, const struct grant *g) {
+static bool grants_is_wanted(const struct api_call *call, const struct filter *filter, const struct grant *g) {
     if (filter->principal_id && !str_eq(filter->principal_id, g->principal_id))
         return false;
     if (filter->has_kind && filter->kind != g->object)
@@ -73,7 +73,7 @@ static bool is_wanted(const struct api_call *call, const struct filter *filter, 
     return policy_may_manage_grants(&call->viewer, g->object, g->object_id);
 }
 
-static int answer_list(struct api_call *call, struct http_response *resp, const struct filter *filter, struct err *err) {
+static int grants_answer_list(struct api_call *call, struct http_response *resp, const struct filter *filter, struct err *err) {
     const struct dir_platform *platform = call->snapshot->platform;
     _cleanup_free_ const struct grant **items = calloc(platform->grants_count + 1, sizeof(*items));
     struct grant_page page = {.call = call, .items = items};
@@ -81,7 +81,7 @@ static int answer_list(struct api_call *call, struct http_response *resp, const 
     if (!items)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < platform->grants_count; i++)
-        if (is_wanted(call, filter, &platform->grants[i]))
+        if (grants_is_wanted(call, filter, &platform->grants[i]))
             items[list.count++] = &platform->grants[i];
     return reply_list(call, resp, &list, err);
 }
@@ -116,12 +116,12 @@ static int list_named(struct api_call *call, struct http_response *resp, struct 
     if (!rc)
         rc = read_object(call, &filter, err);
     if (!rc)
-        rc = answer_list(call, resp, &filter, err);
+        rc = grants_answer_list(call, resp, &filter, err);
     filter_done(&filter);
     return rc;
 }
 
-static int check_named(struct api_call *call, bool *is_named, struct err *err) {
+static int grants_check_named(struct api_call *call, bool *is_named, struct err *err) {
     *is_named = http_request_query(call->req, "group") || http_request_query(call->req, "person") ||
                 http_request_query(call->req, "directory");
     return *is_named ? name_lookup_check(call, "principal_id", is_named, err) : 0;
@@ -136,13 +136,13 @@ int h_grants_list(struct api_call *call, struct http_response *resp, struct err 
     if (!rc)
         rc = policy_require_managing(&call->viewer, err);
     if (!rc)
-        rc = check_named(call, &is_named, err);
+        rc = grants_check_named(call, &is_named, err);
     if (!rc)
         rc = read_principal(call, &filter, err);
     if (!rc)
         rc = read_object(call, &filter, err);
     if (!rc)
-        rc = is_named ? name_lookup_go(call, list_named, err) : answer_list(call, resp, &filter, err);
+        rc = is_named ? name_lookup_go(call, list_named, err) : grants_answer_list(call, resp, &filter, err);
     filter_done(&filter);
     return rc;
 }
@@ -160,7 +160,7 @@ int h_clusters_grants(struct api_call *call, struct http_response *resp, struct 
     if (rc)
         return rc;
     filter.cluster = entry->record;
-    return answer_list(call, resp, &filter, err);
+    return grants_answer_list(call, resp, &filter, err);
 }
 
 /* -- one -------------------------------------------------------------------------------------------------------------------- */
@@ -221,27 +221,27 @@ static int read_grant(struct api_call *call, const char *principal_id, struct gr
     return rc;
 }
 
-static int answer_new(struct api_call *call, struct http_response *resp, const struct grant *g, struct err *err) {
+static int grants_answer_new(struct api_call *call, struct http_response *resp, const struct grant *g, struct err *err) {
     reply_location(resp, "/v2/grants/", g->id);
     return answer_grant(call, resp, 201, g, err);
 }
 
-static int add(struct api_call *call, const char *principal_id, struct http_response *resp, struct err *err) {
+static int grants_add(struct api_call *call, const char *principal_id, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct grant g = {0};
     int rc = read_grant(call, principal_id, &g, err);
     if (!rc)
         rc = access_add_grant(call->api->options.access, &actor, &g, err);
     if (!rc)
-        rc = answer_new(call, resp, &g, err);
+        rc = grants_answer_new(call, resp, &g, err);
     grant_done(&g);
     return rc;
 }
 
-static int add_named(struct api_call *call, struct http_response *resp, struct err *err) {
+static int grants_add_named(struct api_call *call, struct http_response *resp, struct err *err) {
     _cleanup_free_ char *id = NULL;
     int rc = name_lookup_id(call, &id, err);
-    return rc ? rc : add(call, id, resp, err);
+    return rc ? rc : grants_add(call, id, resp, err);
 }
 
 /* Anybody, to see whether the caller may grant on the object at all, before a directory is asked. */
@@ -258,10 +258,10 @@ int h_grants_add(struct api_call *call, struct http_response *resp, struct err *
     if (rc)
         return rc;
     if (!is_named)
-        return add(call, json_get_string(call->body, "principal_id"), resp, err);
+        return grants_add(call, json_get_string(call->body, "principal_id"), resp, err);
     rc = read_grant(call, ANYBODY, &tried, err);
     grant_done(&tried);
-    return rc ? rc : name_lookup_go(call, add_named, err);
+    return rc ? rc : name_lookup_go(call, grants_add_named, err);
 }
 
 int h_grants_remove(struct api_call *call, struct http_response *resp, struct err *err) {

@@ -27,7 +27,7 @@ static json_t *hx_item(const void *arg, size_t i) {
     return view_hx_cluster(page->platform, page->items[i]);
 }
 
-static bool is_wanted(const struct api_call *call, const struct hx_cluster *hx, const char *name, const char *vcenter_id) {
+static bool hx_is_wanted(const struct api_call *call, const struct hx_cluster *hx, const char *name, const char *vcenter_id) {
     if (name && !str_eq(hx->name, name))
         return false;
     if (vcenter_id && !str_eq(hx->vsphere_cluster.vcenter_id, vcenter_id))
@@ -58,12 +58,12 @@ int h_hx_list(struct api_call *call, struct http_response *resp, struct err *err
     if (!items)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < platform->hx_count; i++)
-        if (is_wanted(call, &platform->hx[i], http_request_query(call->req, "name"), vcenter_id))
+        if (hx_is_wanted(call, &platform->hx[i], http_request_query(call->req, "name"), vcenter_id))
             items[list.count++] = &platform->hx[i];
     return reply_list(call, resp, &list, err);
 }
 
-static int find_hx(struct api_call *call, const struct hx_cluster **out, struct err *err) {
+static int hx_find_hx(struct api_call *call, const struct hx_cluster **out, struct err *err) {
     const char *id = http_request_param(call->req, "id");
     const struct hx_cluster *hx = dir_find_hx(call->snapshot->platform, id);
     if (hx && dir_sees_vsphere(call->snapshot->platform, &call->viewer, &hx->vsphere_cluster)) {
@@ -78,7 +78,7 @@ int h_hx_show(struct api_call *call, struct http_response *resp, struct err *err
     const struct hx_cluster *hx = NULL;
     int rc = api_check_no_query(call, err);
     if (!rc)
-        rc = find_hx(call, &hx, err);
+        rc = hx_find_hx(call, &hx, err);
     if (rc)
         return rc;
     reply_freshness(call, resp);
@@ -89,7 +89,7 @@ static const struct json_member patch_members[] = {{"name", JSON_KIND_STRING, fa
                                                    {"management_address", JSON_KIND_STRING, false, true},
                                                    {NULL, JSON_KIND_ANY, false, false}};
 
-static int read_patch(struct api_call *call, struct clusters_hx_change *out, struct err *err) {
+static int hx_read_patch(struct api_call *call, struct clusters_hx_change *out, struct err *err) {
     int rc = api_read_patch(call, patch_members, err);
     if (rc)
         return rc;
@@ -105,9 +105,9 @@ int h_hx_patch(struct api_call *call, struct http_response *resp, struct err *er
     struct clusters_hx_change change = {0};
     const struct hx_cluster *hx = NULL;
     int64_t version_no = 0;
-    int rc = read_patch(call, &change, err);
+    int rc = hx_read_patch(call, &change, err);
     if (!rc)
-        rc = find_hx(call, &hx, err);
+        rc = hx_find_hx(call, &hx, err);
     if (!rc)
         rc = reply_check_version(call, view_hx_cluster(call->snapshot->platform, hx), hx->version_no, &version_no, err);
     if (!rc)
@@ -115,6 +115,6 @@ int h_hx_patch(struct api_call *call, struct http_response *resp, struct err *er
     if (rc)
         return rc;
     api_renew_snapshot(call);
-    rc = find_hx(call, &hx, err);
+    rc = hx_find_hx(call, &hx, err);
     return rc ? rc : reply_object(call, resp, 200, view_hx_cluster(call->snapshot->platform, hx), err);
 }

@@ -28,7 +28,7 @@ static json_t *words_view(const char *words) {
 }
 
 /* What is configured, and nothing that changes by itself. */
-static json_t *bare_view(const struct ldap_source *s) {
+static json_t *ldap_bare_view(const struct ldap_source *s) {
     json_t *object = member_json_show(ldap_source_members, s);
     (void)json_object_set_new(object, "urls", words_view(s->urls));
     json_put_string(object, "user_filter", ldap_source_user_filter(s));
@@ -37,9 +37,9 @@ static json_t *bare_view(const struct ldap_source *s) {
     return object;
 }
 
-static json_t *full_view(const struct directory_report *report) {
+static json_t *ldap_full_view(const struct directory_report *report) {
     const bool is_failing = report->state == DIRECTORY_FAILING;
-    json_t *object = bare_view(&report->source), *status = json_object();
+    json_t *object = ldap_bare_view(&report->source), *status = json_object();
     json_put_string(status, "state", directory_state_name(report->state));
     view_put_time(status, "since", report->since_ms);
     view_put_text(status, "server", report->server[0] ? report->server : NULL);
@@ -59,7 +59,7 @@ static const char *list_key(const void *arg, size_t i, char *buffer, size_t n) {
 }
 
 static json_t *list_item(const void *arg, size_t i) {
-    return full_view(&((const struct directory_report_list *)arg)->items[i]);
+    return ldap_full_view(&((const struct directory_report_list *)arg)->items[i]);
 }
 
 int h_ldap_list(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -76,7 +76,7 @@ int h_ldap_list(struct api_call *call, struct http_response *resp, struct err *e
     return rc;
 }
 
-static int find(struct directory_report_list *all, const char *name, struct directory_report **out, struct err *err) {
+static int ldap_find(struct directory_report_list *all, const char *name, struct directory_report **out, struct err *err) {
     for (size_t i = 0; i < all->count; i++)
         if (str_eq(all->items[i].source.name, name)) {
             *out = &all->items[i];
@@ -86,21 +86,21 @@ static int find(struct directory_report_list *all, const char *name, struct dire
     return err_remedy(err, "see: kaasctl ldap list, or GET /v2/ldap");
 }
 
-static int answer(struct api_call *call, struct http_response *resp, int status, const char *name, struct err *err) {
+static int ldap_answer(struct api_call *call, struct http_response *resp, int status, const char *name, struct err *err) {
     struct directory_report_list all = {0};
     struct directory_report *found = NULL;
     int rc = directories_list(call->api->options.identity, &all, err);
     if (!rc)
-        rc = find(&all, name, &found, err);
+        rc = ldap_find(&all, name, &found, err);
     if (!rc)
-        rc = reply_named(call, resp, status, (struct reply_named){full_view(found), bare_view(&found->source)}, err);
+        rc = reply_named(call, resp, status, (struct reply_named){ldap_full_view(found), ldap_bare_view(&found->source)}, err);
     directory_report_list_done(&all);
     return rc;
 }
 
 int h_ldap_show(struct api_call *call, struct http_response *resp, struct err *err) {
     int rc = api_check_no_query(call, err);
-    return rc ? rc : answer(call, resp, 200, http_request_param(call->req, "name"), err);
+    return rc ? rc : ldap_answer(call, resp, 200, http_request_param(call->req, "name"), err);
 }
 
 /* -- what is wanted -------------------------------------------------------------------------------------------------------- */
@@ -165,18 +165,18 @@ int h_ldap_add(struct api_call *call, struct http_response *resp, struct err *er
     if (rc)
         return rc;
     reply_location(resp, "/v2/ldap/", name);
-    return answer(call, resp, 201, name, err);
+    return ldap_answer(call, resp, 201, name, err);
 }
 
 /* What is there, if it is what an If-Match speaks of; *version_no 0: none did. */
-static int read_current(struct api_call *call, struct ldap_source *out, int64_t *version_no, struct err *err) {
+static int ldap_read_current(struct api_call *call, struct ldap_source *out, int64_t *version_no, struct err *err) {
     struct directory_report_list all = {0};
     struct directory_report *found = NULL;
     int rc = directories_list(call->api->options.identity, &all, err);
     if (!rc)
-        rc = find(&all, http_request_param(call->req, "name"), &found, err);
+        rc = ldap_find(&all, http_request_param(call->req, "name"), &found, err);
     if (!rc)
-        rc = reply_check_version(call, bare_view(&found->source), found->source.version_no, version_no, err);
+        rc = reply_check_version(call, ldap_bare_view(&found->source), found->source.version_no, version_no, err);
     if (!rc)
         rc = ldap_source_copy(&found->source, out, err);
     directory_report_list_done(&all);
@@ -192,14 +192,14 @@ int h_ldap_patch(struct api_call *call, struct http_response *resp, struct err *
     member_json_expect(&(struct member_body){ldap_source_members, BY_ADMIN, false, patch_more}, expected);
     int rc = api_read_patch(call, expected, err);
     if (!rc)
-        rc = read_current(call, &wish.source, &version_no, err);
+        rc = ldap_read_current(call, &wish.source, &version_no, err);
     if (!rc)
         rc = read_source(call->body, &wish.source, err);
     wish.password = rc ? NULL : json_get_string(call->body, "bind_password");
     if (!rc)
         rc = directories_change(call->api->options.identity, &actor, &wish, err);
     ldap_source_done(&wish.source);
-    return rc ? rc : answer(call, resp, 200, http_request_param(call->req, "name"), err);
+    return rc ? rc : ldap_answer(call, resp, 200, http_request_param(call->req, "name"), err);
 }
 
 int h_ldap_remove(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -208,7 +208,7 @@ int h_ldap_remove(struct api_call *call, struct http_response *resp, struct err 
     int64_t version_no = 0;
     int rc = api_check_no_query(call, err);
     if (!rc)
-        rc = read_current(call, &source, &version_no, err);
+        rc = ldap_read_current(call, &source, &version_no, err);
     if (!rc)
         rc = directories_remove(call->api->options.identity, &actor, source.name, version_no, err);
     ldap_source_done(&source);

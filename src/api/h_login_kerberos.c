@@ -17,8 +17,8 @@ static int64_t end_of(const struct identity_person *person, const struct kerbero
     return person->is_unasked && (!peer->ends_at_ms || peer->ends_at_ms > soon_ms) ? soon_ms : peer->ends_at_ms;
 }
 
-static int open_session(struct api_call *call, const struct identity_person *person, struct kerberos_peer *peer,
-                        struct signon_grant *grant, struct err *err) {
+static int kerberos_open_session(struct api_call *call, const struct identity_person *person, struct kerberos_peer *peer,
+                                 struct signon_grant *grant, struct err *err) {
     const struct actor actor = api_actor(call);
     const struct signon_person who = {.principal_id = person->principal_id,
                                       .name = person->name,
@@ -47,12 +47,12 @@ static int login_peer(struct api_call *call, struct kerberos_peer *peer, struct 
         negotiate_call_refuse(call, peer, rc == ERR_FORBIDDEN ? "no_groups" : "directory", rc);
         return rc;
     }
-    rc = open_session(call, &person, peer, grant, err);
+    rc = kerberos_open_session(call, &person, peer, grant, err);
     identity_person_done(&person);
     return rc;
 }
 
-static int login_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+static int kerberos_login_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     struct signon_grant grant = {0};
     struct kerberos_peer peer = {0};
     int rc = negotiate_call_accept(call, &peer, err);
@@ -66,12 +66,12 @@ int h_login_kerberos(struct api_call *call, struct http_response *resp, struct e
     int rc = negotiate_call_read(call, err);
     (void)resp;
     call->negotiate.is_noted_later = true; /* with the session */
-    return rc ? rc : api_go_slow(call, call->api->options.kerberos_lane, login_in_lane);
+    return rc ? rc : api_go_slow(call, call->api->options.kerberos_lane, kerberos_login_in_lane);
 }
 
 /* -- how it stands ----------------------------------------------------------------------------------------------------------- */
 
-static void put_text(json_t *object, const char *name, const char *text) {
+static void kerberos_put_text(json_t *object, const char *name, const char *text) {
     (void)json_object_set_new(object, name, json_null());
     json_put_string(object, name, text);
 }
@@ -107,8 +107,8 @@ static json_t *status_json(const struct kerberos_status *status, bool is_configu
     json_t *object = json_object();
     json_put_bool(object, "configured", is_configured);
     json_put_bool(object, "usable", is_configured && !problem->code);
-    put_text(object, "problem", problem->code ? problem->text : NULL);
-    put_text(object, "remedy", problem->remedy[0] ? problem->remedy : NULL);
+    kerberos_put_text(object, "problem", problem->code ? problem->text : NULL);
+    kerberos_put_text(object, "remedy", problem->remedy[0] ? problem->remedy : NULL);
     (void)json_object_set_new(object, "newest_kvno", status->newest_kvno ? json_integer(status->newest_kvno) : json_null());
     (void)json_object_set_new(object, "realms", realms_json(status));
     json_put_string(object, "channel_bindings", status->looks_at_bindings ? "allow" : "off");

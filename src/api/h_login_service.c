@@ -25,7 +25,7 @@ static const struct json_member person_members[] = {{"vcenter", JSON_KIND_STRING
 
 /* -- for itself ------------------------------------------------------------------------------------------------------------- */
 
-static int log_in(struct api_call *call, struct signon_grant *grant, struct err *err) {
+static int service_log_in(struct api_call *call, struct signon_grant *grant, struct err *err) {
     const struct service_caller *service = call->service;
     struct signon *signon = call->api->options.signon;
     const struct actor actor = api_actor(call);
@@ -43,7 +43,7 @@ static int log_in(struct api_call *call, struct signon_grant *grant, struct err 
 
 static int log_in_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     struct signon_grant grant = {0};
-    int rc = log_in(call, &grant, err);
+    int rc = service_log_in(call, &grant, err);
     return rc ? rc : reply_grant(resp, &grant, err);
 }
 
@@ -64,7 +64,7 @@ static int log_in_for(struct api_call *call, const json_t *person, struct err *e
 
 /* -- who is it? ------------------------------------------------------------------------------------------------------------- */
 
-static int read_body(struct api_call *call, struct err *err) {
+static int service_read_body(struct api_call *call, struct err *err) {
     int rc = api_read_members(call, members, "token", err);
     json_t *person = rc ? NULL : json_object_get(call->body, "on_behalf_of");
     return person ? json_check(person, person_members, "on_behalf_of", err) : rc;
@@ -88,7 +88,7 @@ static const char *find_ticket(const struct api_call *call) {
 }
 
 /* The account of a program is known by name: a ticket that bears the name and belongs to somebody else proves nothing. */
-static int take_ticket(struct api_call *call, struct kerberos_peer *peer, struct err *err) {
+static int service_take_ticket(struct api_call *call, struct kerberos_peer *peer, struct err *err) {
     if (!peer->is_other_account)
         return service_caller_by_kerberos(call, peer->name, peer->ends_at_ms, err);
     peer->is_alarming = true;
@@ -102,7 +102,7 @@ static int accept_ticket(struct api_call *call, struct err *err) {
     call->negotiate.text = find_ticket(call); /* now that the request is suspended it stays where it is */
     rc = negotiate_call_accept(call, &peer, err);
     if (!rc)
-        rc = take_ticket(call, &peer, err);
+        rc = service_take_ticket(call, &peer, err);
     kerberos_peer_done(&peer);
     return rc;
 }
@@ -124,7 +124,7 @@ static int begin_ticket(struct api_call *call, struct err *err) {
 }
 
 int h_login_service(struct api_call *call, struct http_response *resp, struct err *err) {
-    int rc = read_body(call, err);
+    int rc = service_read_body(call, err);
     (void)resp;
     if (!rc && find_ticket(call))
         return begin_ticket(call, err);

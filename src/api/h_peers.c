@@ -24,7 +24,7 @@ static void put_sha256(json_t *object, const char *hex) {
 }
 
 /* What is configured, and nothing that changes by itself. */
-static json_t *bare_view(const struct dir_platform *platform, const struct hx_peer *peer) {
+static json_t *peers_bare_view(const struct dir_platform *platform, const struct hx_peer *peer) {
     const struct hx_cluster *hx = dir_find_hx(platform, peer->hx_id);
     _cleanup_free_ char *spn = hx_peer_spn(peer);
     json_t *object = member_json_show(hx_peer_members, peer), *cluster = json_object();
@@ -36,10 +36,10 @@ static json_t *bare_view(const struct dir_platform *platform, const struct hx_pe
     return object;
 }
 
-static json_t *full_view(const struct dir_platform *platform, const struct hx_peer *peer) {
+static json_t *peers_full_view(const struct dir_platform *platform, const struct hx_peer *peer) {
     const struct hx_peer_result *r = &peer->result;
     const bool is_failing = r->state == HX_PEER_FAILING;
-    json_t *object = bare_view(platform, peer), *status = json_object();
+    json_t *object = peers_bare_view(platform, peer), *status = json_object();
     json_put_string(status, "state", hx_peer_state_name(r->state));
     view_put_time(status, "since", peer->since_ms);
     view_put_time(status, "checked_at", r->checked_at_ms);
@@ -67,7 +67,7 @@ static const char *peer_key(const void *arg, size_t i, char *buffer, size_t n) {
 
 static json_t *peer_item(const void *arg, size_t i) {
     const struct peer_page *page = arg;
-    return full_view(page->platform, &page->list.items[i]);
+    return peers_full_view(page->platform, &page->list.items[i]);
 }
 
 int h_peers_list(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -93,18 +93,19 @@ static int no_peer(struct api_call *call, int rc, struct err *err) {
     return err_remedy(err, "compare with GET /v2/hx-peers; PUT sets one");
 }
 
-static int answer(struct api_call *call, struct http_response *resp, int status, struct err *err) {
+static int peers_answer(struct api_call *call, struct http_response *resp, int status, struct err *err) {
     const struct dir_platform *platform = call->snapshot->platform;
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
     int rc = peers_load(call->api->options.peers, http_request_param(call->req, "id"), &peer, err);
     if (rc)
         return no_peer(call, rc, err);
-    return reply_named(call, resp, status, (struct reply_named){full_view(platform, peer), bare_view(platform, peer)}, err);
+    return reply_named(call, resp, status, (struct reply_named){peers_full_view(platform, peer), peers_bare_view(platform, peer)},
+                       err);
 }
 
 int h_peers_show(struct api_call *call, struct http_response *resp, struct err *err) {
     int rc = api_check_no_query(call, err);
-    return rc ? rc : answer(call, resp, 200, err);
+    return rc ? rc : peers_answer(call, resp, 200, err);
 }
 
 /* -- writing --------------------------------------------------------------------------------------------------------------- */
@@ -112,14 +113,14 @@ int h_peers_show(struct api_call *call, struct http_response *resp, struct err *
 static const struct json_member no_more[] = {{NULL, JSON_KIND_ANY, false, false}};
 
 /* What is there, if it is what an If-Match speaks of; *version_no 0: nothing is there. *is_given tells whether one did. */
-static int read_current(struct api_call *call, int64_t *version_no, bool *is_given, struct err *err) {
+static int peers_read_current(struct api_call *call, int64_t *version_no, bool *is_given, struct err *err) {
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
     char etag[REPLY_ETAG_BYTES] = "\"none\"";
     int rc = peers_load(call->api->options.peers, http_request_param(call->req, "id"), &peer, err);
     if (rc == ERR_NOT_FOUND)
         err_clear(err);
     else if (!rc)
-        rc = reply_etag_of(bare_view(call->snapshot->platform, peer), etag, err);
+        rc = reply_etag_of(peers_bare_view(call->snapshot->platform, peer), etag, err);
     if (rc && rc != ERR_NOT_FOUND)
         return rc;
     rc = reply_check_if_match(call, etag, is_given, err);
@@ -128,7 +129,7 @@ static int read_current(struct api_call *call, int64_t *version_no, bool *is_giv
     return rc;
 }
 
-static int find_hx(struct api_call *call, struct err *err) {
+static int peers_check_hx(struct api_call *call, struct err *err) {
     const char *id = http_request_param(call->req, "id");
     if (dir_find_hx(call->snapshot->platform, id))
         return 0;
@@ -145,9 +146,9 @@ int h_peers_put(struct api_call *call, struct http_response *resp, struct err *e
     member_json_expect(&(struct member_body){hx_peer_members, BY_ADMIN, true, no_more}, expected);
     int rc = api_read_members(call, expected, NULL, err);
     if (!rc)
-        rc = find_hx(call, err);
+        rc = peers_check_hx(call, err);
     if (!rc)
-        rc = read_current(call, &wish.version_no, &is_given, err);
+        rc = peers_read_current(call, &wish.version_no, &is_given, err);
     const int status = wish.version_no ? 200 : 201;
     if (!rc)
         rc = str_replace(&wish.hx_id, http_request_param(call->req, "id"), err);
@@ -156,7 +157,7 @@ int h_peers_put(struct api_call *call, struct http_response *resp, struct err *e
     if (!rc)
         rc = peers_put(call->api->options.peers, &actor, &wish, err);
     hx_peer_done(&wish);
-    return rc ? rc : answer(call, resp, status, err);
+    return rc ? rc : peers_answer(call, resp, status, err);
 }
 
 int h_peers_remove(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -165,7 +166,7 @@ int h_peers_remove(struct api_call *call, struct http_response *resp, struct err
     bool is_given = false;
     int rc = api_check_no_query(call, err);
     if (!rc)
-        rc = read_current(call, &version_no, &is_given, err);
+        rc = peers_read_current(call, &version_no, &is_given, err);
     if (!rc)
         rc = peers_remove(call->api->options.peers, &actor, http_request_param(call->req, "id"), is_given ? version_no : 0, err);
     if (rc)
@@ -182,5 +183,5 @@ int h_peers_test(struct api_call *call, struct http_response *resp, struct err *
         rc = peers_test(call->api->options.peers, &actor, http_request_param(call->req, "id"), &peer, err);
     if (rc)
         return no_peer(call, rc, err);
-    return reply_json(resp, 200, full_view(call->snapshot->platform, peer), err);
+    return reply_json(resp, 200, peers_full_view(call->snapshot->platform, peer), err);
 }

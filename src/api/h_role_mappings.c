@@ -14,12 +14,12 @@
 #include "str.h"
 
 /* Without the name. */
-static json_t *bare_view(const struct role_mapping *m) {
+static json_t *mappings_bare_view(const struct role_mapping *m) {
     return member_json_show(role_mapping_members, m);
 }
 
 static json_t *mapping_view(const struct api_call *call, const struct role_mapping *m) {
-    json_t *object = bare_view(m);
+    json_t *object = mappings_bare_view(m);
     name_view_put(call, object, "subject_name", m->subject_id);
     return object;
 }
@@ -43,7 +43,8 @@ static json_t *mapping_item(const void *arg, size_t i) {
     return mapping_view(page->call, page->items[i]);
 }
 
-static int answer_list(struct api_call *call, struct http_response *resp, const struct role_mapping_list *all, struct err *err) {
+static int mappings_answer_list(struct api_call *call, struct http_response *resp, const struct role_mapping_list *all,
+                                struct err *err) {
     const char *subject = http_request_query(call->req, "subject_id"), *role = http_request_query(call->req, "role");
     _cleanup_free_ const struct role_mapping **items = calloc(all->count + 1, sizeof(*items));
     struct mapping_page page = {.call = call, .items = items};
@@ -74,7 +75,7 @@ int h_role_mappings_list(struct api_call *call, struct http_response *resp, stru
     if (!rc)
         rc = access_list_role_mappings(call->api->options.access, &all, err);
     if (!rc)
-        rc = answer_list(call, resp, &all, err);
+        rc = mappings_answer_list(call, resp, &all, err);
     role_mapping_list_done(&all);
     return rc;
 }
@@ -94,7 +95,7 @@ static int load_mapping(struct api_call *call, struct role_mapping *out, struct 
 
 static int answer_mapping(struct api_call *call, struct http_response *resp, int status, const struct role_mapping *m,
                           struct err *err) {
-    return reply_named(call, resp, status, (struct reply_named){mapping_view(call, m), bare_view(m)}, err);
+    return reply_named(call, resp, status, (struct reply_named){mapping_view(call, m), mappings_bare_view(m)}, err);
 }
 
 int h_role_mappings_show(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -111,10 +112,10 @@ int h_role_mappings_show(struct api_call *call, struct http_response *resp, stru
 /* The mapping as it is stored, and the version that an If-Match speaks of (0: none). */
 static int load_version(struct api_call *call, struct role_mapping *m, int64_t *version_no, struct err *err) {
     int rc = load_mapping(call, m, err);
-    return rc ? rc : reply_check_version(call, bare_view(m), m->version_no, version_no, err);
+    return rc ? rc : reply_check_version(call, mappings_bare_view(m), m->version_no, version_no, err);
 }
 
-static int read_role(const json_t *body, enum role *out, struct err *err) {
+static int mappings_read_role(const json_t *body, enum role *out, struct err *err) {
     const char *text = json_get_string(body, "role");
     if (!text || (role_parse(text, out) && *out != ROLE_NONE && *out != ROLE_SERVICE))
         return 0;
@@ -131,12 +132,12 @@ static const struct json_member new_members[] = {
 };
 
 /* What the body says, for this subject; NULL: that is looked up later. */
-static int read_mapping(struct api_call *call, const char *subject_id, struct role_mapping *m, struct err *err) {
+static int mappings_read_mapping(struct api_call *call, const char *subject_id, struct role_mapping *m, struct err *err) {
     const char *kind = json_get_string(call->body, "kind");
     int rc;
     if (kind && !role_mapping_kind_parse(kind, &m->kind))
         return err_set(err, ERR_UNPROCESSABLE, "the kind \"%.40s\" is none of member, vcenter_privilege", kind);
-    rc = read_role(call->body, &m->role, err);
+    rc = mappings_read_role(call->body, &m->role, err);
     if (!rc)
         rc = str_replace(&m->subject_id, subject_id, err);
     if (!rc)
@@ -144,10 +145,10 @@ static int read_mapping(struct api_call *call, const char *subject_id, struct ro
     return rc ? rc : str_replace(&m->note, json_get_string(call->body, "note"), err);
 }
 
-static int add(struct api_call *call, const char *subject_id, struct http_response *resp, struct err *err) {
+static int mappings_add(struct api_call *call, const char *subject_id, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct role_mapping m = {0};
-    int rc = read_mapping(call, subject_id, &m, err);
+    int rc = mappings_read_mapping(call, subject_id, &m, err);
     if (!rc)
         rc = access_add_role_mapping(call->api->options.access, &actor, &m, err);
     if (!rc)
@@ -158,16 +159,16 @@ static int add(struct api_call *call, const char *subject_id, struct http_respon
     return rc;
 }
 
-static int add_named(struct api_call *call, struct http_response *resp, struct err *err) {
+static int mappings_add_named(struct api_call *call, struct http_response *resp, struct err *err) {
     _cleanup_free_ char *id = NULL;
     int rc = name_lookup_id(call, &id, err);
-    return rc ? rc : add(call, id, resp, err);
+    return rc ? rc : mappings_add(call, id, resp, err);
 }
 
 /* A privilege is one of a vCenter, which no directory knows. */
-static int check_named(struct api_call *call, struct err *err) {
+static int mappings_check_named(struct api_call *call, struct err *err) {
     struct role_mapping m = {0};
-    int rc = read_mapping(call, NULL, &m, err);
+    int rc = mappings_read_mapping(call, NULL, &m, err);
     if (!rc)
         rc = role_mapping_check_note(m.note, err);
     if (!rc && (m.kind == ROLE_MAPPING_PRIVILEGE || m.privilege))
@@ -182,10 +183,10 @@ int h_role_mappings_add(struct api_call *call, struct http_response *resp, struc
     if (!rc)
         rc = name_lookup_check(call, "subject_id", &is_named, err);
     if (!rc && !is_named)
-        return add(call, json_get_string(call->body, "subject_id"), resp, err);
+        return mappings_add(call, json_get_string(call->body, "subject_id"), resp, err);
     if (!rc)
-        rc = check_named(call, err);
-    return rc ? rc : name_lookup_go(call, add_named, err);
+        rc = mappings_check_named(call, err);
+    return rc ? rc : name_lookup_go(call, mappings_add_named, err);
 }
 
 static const struct json_member patch_members[] = {
@@ -194,8 +195,8 @@ static const struct json_member patch_members[] = {
     {NULL, JSON_KIND_ANY, false, false},
 };
 
-static int apply_patch(struct api_call *call, struct role_mapping *m, struct err *err) {
-    int rc = read_role(call->body, &m->role, err);
+static int mappings_apply_patch(struct api_call *call, struct role_mapping *m, struct err *err) {
+    int rc = mappings_read_role(call->body, &m->role, err);
     if (!rc && json_object_get(call->body, "note"))
         rc = str_replace(&m->note, json_get_string(call->body, "note"), err);
     return rc;
@@ -210,7 +211,7 @@ int h_role_mappings_patch(struct api_call *call, struct http_response *resp, str
     if (!rc)
         rc = load_version(call, &m, &version_no, err);
     if (!rc)
-        rc = apply_patch(call, &m, err);
+        rc = mappings_apply_patch(call, &m, err);
     if (!rc)
         rc = access_change_role_mapping(call->api->options.access, &actor, &m, err);
     if (!rc)

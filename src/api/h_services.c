@@ -68,7 +68,7 @@ static json_t *account_item(const void *arg, size_t i) {
     return account_view(page->platform, page->items[i]);
 }
 
-static int compare_names(const void *a, const void *b) {
+static int services_compare_names(const void *a, const void *b) {
     return strcmp((*(const struct service_account *const *)a)->name, (*(const struct service_account *const *)b)->name);
 }
 
@@ -88,12 +88,12 @@ int h_services_list(struct api_call *call, struct http_response *resp, struct er
         if (!name || str_eq(name, platform->services[i].name))
             items[list.count++] = &platform->services[i];
     if (list.count > 1)
-        qsort((void *)items, list.count, sizeof(*items), compare_names);
+        qsort((void *)items, list.count, sizeof(*items), services_compare_names);
     return reply_list(call, resp, &list, err);
 }
 
-static int find_account(const struct dir_platform *platform, const char *id, const struct service_account **out,
-                        struct err *err) {
+static int services_find_account(const struct dir_platform *platform, const char *id, const struct service_account **out,
+                                 struct err *err) {
     char lower[UUID_TEXT_BYTES] = "";
     if (uuid_is_valid(id))
         memcpy(lower, id, sizeof(lower));
@@ -110,7 +110,7 @@ static int answer_account(struct api_call *call, struct http_response *resp, int
     const struct service_account *a = NULL;
     int rc;
     api_renew_snapshot(call);
-    rc = call->snapshot ? find_account(call->snapshot->platform, id, &a, err)
+    rc = call->snapshot ? services_find_account(call->snapshot->platform, id, &a, err)
                         : err_set(err, ERR_UNAVAILABLE, "the service is starting");
     return rc ? rc : reply_object(call, resp, status, account_view(call->snapshot->platform, a), err);
 }
@@ -137,7 +137,7 @@ static int read_pem(const char *text, struct service_certificate *out, struct er
 }
 
 /* What stands there twice counts twice. */
-static int check_count(const json_t *body, const char *name, unsigned max, struct err *err) {
+static int services_check_count(const json_t *body, const char *name, unsigned max, struct err *err) {
     if (json_array_size(json_object_get(body, name)) <= max)
         return 0;
     return err_set(err, ERR_UNPROCESSABLE, "\"%s\" may have %u entries", name, max);
@@ -177,7 +177,7 @@ static int read_hx_clusters(const struct api_call *call, const struct service_ac
                             struct err *err) {
     const json_t *item, *array = json_object_get(call->body, "hx_clusters");
     size_t i;
-    int bad = check_count(call->body, "hx_clusters", SERVICE_HX_CLUSTERS_COUNT_MAX, err);
+    int bad = services_check_count(call->body, "hx_clusters", SERVICE_HX_CLUSTERS_COUNT_MAX, err);
     if (bad)
         return bad;
     json_array_foreach (array, i, item) {
@@ -191,8 +191,8 @@ static int read_hx_clusters(const struct api_call *call, const struct service_ac
 }
 
 /* What the body says of a proof, in its one spelling; "" is none. */
-static int read_proof(const json_t *body, const char *name, int (*read)(const char *text, char **out, struct err *err),
-                      char **out, struct err *err) {
+static int services_read_proof(const json_t *body, const char *name, int (*read)(const char *text, char **out, struct err *err),
+                               char **out, struct err *err) {
     const char *text = json_get_string(body, name);
     char *proof = NULL;
     int rc = str_empty(text) ? 0 : read(text, &proof, err);
@@ -206,7 +206,7 @@ static int read_proof(const json_t *body, const char *name, int (*read)(const ch
 /* Lists are replaced as a whole. */
 static int read_lists(const struct api_call *call, struct service_account *a, struct err *err) {
     struct service_account given = {.id = NULL}, before = *a;
-    int rc = check_count(call->body, "certificates", SERVICE_CERTIFICATES_COUNT_MAX, err);
+    int rc = services_check_count(call->body, "certificates", SERVICE_CERTIFICATES_COUNT_MAX, err);
     if (!rc)
         rc = read_certificates(call->body, &given, err);
     if (!rc)
@@ -228,15 +228,15 @@ static int read_lists(const struct api_call *call, struct service_account *a, st
 }
 
 /* Puts what the body says over what the account is. */
-static int read_account(void *arg, struct service_account *a, struct err *err) {
+static int services_read_account(void *arg, struct service_account *a, struct err *err) {
     const struct api_call *call = arg;
     int rc = member_json_read(call->body, service_account_members, BY_ADMIN, a, err);
     if (!rc && a->description && !*a->description)
         rc = str_replace(&a->description, NULL, err);
     if (!rc)
-        rc = read_proof(call->body, "kerberos", service_kerberos_read, &a->kerberos, err);
+        rc = services_read_proof(call->body, "kerberos", service_kerberos_read, &a->kerberos, err);
     if (!rc)
-        rc = read_proof(call->body, "subject", service_subject_read, &a->subject, err);
+        rc = services_read_proof(call->body, "subject", service_subject_read, &a->subject, err);
     return rc ? rc : read_lists(call, a, err);
 }
 
@@ -248,7 +248,7 @@ static const struct json_member lists[] = {
     {NULL, JSON_KIND_ANY, false, false},
 };
 
-static int answer_new(struct api_call *call, struct http_response *resp, const char *id, struct err *err) {
+static int services_answer_new(struct api_call *call, struct http_response *resp, const char *id, struct err *err) {
     reply_location(resp, "/v2/services/", id);
     return answer_account(call, resp, 201, id, err);
 }
@@ -260,11 +260,11 @@ int h_services_add(struct api_call *call, struct http_response *resp, struct err
     member_json_expect(&(struct member_body){service_account_members, BY_ADMIN, true, lists}, expected);
     int rc = api_read_members(call, expected, NULL, err);
     if (!rc)
-        rc = read_account(call, &wanted, err);
+        rc = services_read_account(call, &wanted, err);
     if (!rc)
         rc = accounts_add(call->api->options.identity, &actor, &wanted, err);
     if (!rc)
-        rc = answer_new(call, resp, wanted.id, err);
+        rc = services_answer_new(call, resp, wanted.id, err);
     service_account_done(&wanted);
     return rc;
 }
@@ -272,14 +272,14 @@ int h_services_add(struct api_call *call, struct http_response *resp, struct err
 /* The account {id} of the path, and the version that an If-Match speaks of (0: none). */
 static int find_version(struct api_call *call, const struct service_account **a, int64_t *version_no, struct err *err) {
     const struct dir_platform *platform = call->snapshot->platform;
-    int rc = find_account(platform, http_request_param(call->req, "id"), a, err);
+    int rc = services_find_account(platform, http_request_param(call->req, "id"), a, err);
     return rc ? rc : reply_check_version(call, account_view(platform, *a), (*a)->version_no, version_no, err);
 }
 
 int h_services_patch(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     const struct service_account *now = NULL;
-    struct account_edit edit = {.fn = read_account, .arg = call};
+    struct account_edit edit = {.fn = services_read_account, .arg = call};
     struct json_member expected[MEMBER_JSON_MAX];
     member_json_expect(&(struct member_body){service_account_members, BY_ADMIN, false, lists}, expected);
     int rc = api_read_patch(call, expected, err);

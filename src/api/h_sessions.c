@@ -46,7 +46,7 @@ static json_t *session_item(const void *arg, size_t i) {
 }
 
 /* `after` is the key in the cursor, which is taken apart; one more than the page holds shows that there is more. */
-static int read_query(struct api_call *call, char after[REPLY_KEY_BYTES], struct session_query *out, struct err *err) {
+static int sessions_read_query(struct api_call *call, char after[REPLY_KEY_BYTES], struct session_query *out, struct err *err) {
     static const char *const known[] = {"principal", "limit", "cursor", NULL};
     bool is_given = false;
     char *mark;
@@ -74,7 +74,7 @@ int h_sessions_list(struct api_call *call, struct http_response *resp, struct er
     struct reply_list list = {.key = session_key, .item = session_item, .arg = &page};
     struct session_query query = {.principal = NULL};
     char after[REPLY_KEY_BYTES];
-    int rc = read_query(call, after, &query, err);
+    int rc = sessions_read_query(call, after, &query, err);
     if (!rc)
         rc = signon_list_sessions(call->api->options.signon, &query, &sessions, err);
     if (rc)

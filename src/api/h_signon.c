@@ -50,7 +50,7 @@ static struct signon_proof word_of(const struct api_call *call, const char *vcen
     return proof;
 }
 
-static struct signon_proof proof_of(const struct api_call *call, const char *vcenter_id) {
+static struct signon_proof login_proof(const struct api_call *call, const char *vcenter_id) {
     struct signon_proof proof = {.kind = SIGNON_PROOF_PLUGIN, .vcenter_id = vcenter_id};
     if (call->user_name)
         return word_of(call, vcenter_id);
@@ -69,7 +69,7 @@ static struct signon_proof proof_of(const struct api_call *call, const char *vce
 
 static int make_check(struct api_call *call, struct err *err) {
     const struct actor actor = api_actor(call);
-    struct signon_proof proof = proof_of(call, link_id(call->link));
+    struct signon_proof proof = login_proof(call, link_id(call->link));
     return signon_check_new(call->api->options.signon, &actor, &proof, &call->check, err);
 }
 
@@ -145,7 +145,7 @@ static int read_body_proof(struct api_call *call, struct err *err) {
                                   is_ticket ? TICKET_CHARS_MAX : COOKIE_CHARS_MAX, call->secret_member, err);
 }
 
-static int read_proof(struct api_call *call, struct err *err) {
+static int login_read_proof(struct api_call *call, struct err *err) {
     int rc = api_check_no_query(call, err);
     if (!rc)
         rc = api_read_body(call, "application/json", err);
@@ -169,7 +169,7 @@ static const char *vcenter_of(const struct api_call *call) {
 /* The true reason is for log and audit trail. */
 static int refuse_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
-    struct signon_proof proof = proof_of(call, vcenter_of(call));
+    struct signon_proof proof = login_proof(call, vcenter_of(call));
     struct err why = {0};
     (void)resp;
     (void)signon_calls_use_vcenter(call, proof.vcenter_id, &why);
@@ -195,7 +195,7 @@ static const struct json_member key_members[] = {{"vcenter", JSON_KIND_STRING, t
                                                  {"user_name", JSON_KIND_STRING, true, false},
                                                  {NULL, JSON_KIND_ANY, false, false}};
 
-static int refuse_key(struct err *err) {
+static int login_refuse_key(struct err *err) {
     (void)err_set(err, ERR_FORBIDDEN,
                   "the key of a session proves nothing: only service accounts that may act for people sign in by one");
     return err_remedy(err, "hand over a clone ticket, or sign in as a service account first");
@@ -209,7 +209,7 @@ static int find_service(struct api_call *call, struct err *err) {
         return service_caller_by_certificate(call, err);
     if (http_request_header(call->req, "Authorization"))
         return service_caller_by_token(call, false, err);
-    return call->api->options.allows_session_keys ? 0 : refuse_key(err);
+    return call->api->options.allows_session_keys ? 0 : login_refuse_key(err);
 }
 
 static int read_key(struct api_call *call, struct err *err) {
@@ -262,7 +262,7 @@ int h_login_vcenter(struct api_call *call, struct http_response *resp, struct er
     (void)resp;
     if (!rc && json_is_object(call->body) && json_object_get(call->body, "user_name"))
         return login_by_key(call, err);
-    rc = rc ? rc : read_proof(call, err);
+    rc = rc ? rc : login_read_proof(call, err);
     return rc ? rc : log_in_at_vcenter(call, err);
 }
 
@@ -377,7 +377,7 @@ int h_session_vcenters_add(struct api_call *call, struct http_response *resp, st
     int rc = require_session(call, err);
     (void)resp;
     if (!rc)
-        rc = read_proof(call, err);
+        rc = login_read_proof(call, err);
     if (!rc)
         rc = signon_calls_use_vcenter(call, json_get_string(call->body, "vcenter"), err);
     if (rc)

@@ -46,8 +46,8 @@ static int read_role_filter(struct api_call *call, enum role *out, struct err *e
     return problem_parameter(call, "role", "must be user, service, provisioner or admin", err);
 }
 
-static int answer_list(struct api_call *call, struct http_response *resp, const struct user_list *users, enum role role,
-                       struct err *err) {
+static int users_answer_list(struct api_call *call, struct http_response *resp, const struct user_list *users, enum role role,
+                             struct err *err) {
     const char *name = http_request_query(call->req, "name");
     _cleanup_free_ const struct user **items = calloc(users->count + 1, sizeof(*items));
     struct user_page page = {.items = items};
@@ -70,7 +70,7 @@ int h_users_list(struct api_call *call, struct http_response *resp, struct err *
     if (!rc)
         rc = access_list_users(call->api->options.access, &users, err);
     if (!rc)
-        rc = answer_list(call, resp, &users, role, err);
+        rc = users_answer_list(call, resp, &users, role, err);
     user_list_done(&users);
     return rc;
 }
@@ -99,7 +99,7 @@ int h_users_show(struct api_call *call, struct http_response *resp, struct err *
 }
 
 /* The id as it is stored, and the version that an If-Match speaks of (0: none). */
-static int read_version(struct api_call *call, struct user **user, int64_t *version_no, struct err *err) {
+static int users_read_version(struct api_call *call, struct user **user, int64_t *version_no, struct err *err) {
     int rc = load_user(call, http_request_param(call->req, "id"), user, err);
     return rc ? rc : reply_check_version(call, user_view(*user), (*user)->version_no, version_no, err);
 }
@@ -129,19 +129,19 @@ int h_users_add(struct api_call *call, struct http_response *resp, struct err *e
     return answer_user(call, resp, 201, id, err);
 }
 
-static int apply_patch(const void *arg, struct user *user, struct err *err) {
+static int users_apply_patch(const void *arg, struct user *user, struct err *err) {
     return member_json_read(arg, user_members, BY_ADMIN, user, err);
 }
 
 int h_users_patch(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     _cleanup_(user_free) struct user *user = NULL;
-    struct access_user_edit edit = {.fn = apply_patch};
+    struct access_user_edit edit = {.fn = users_apply_patch};
     struct json_member expected[MEMBER_JSON_MAX];
     member_json_expect(&(struct member_body){user_members, BY_ADMIN, false, no_more}, expected);
     int rc = api_read_patch(call, expected, err);
     if (!rc)
-        rc = read_version(call, &user, &edit.version_no, err);
+        rc = users_read_version(call, &user, &edit.version_no, err);
     if (rc)
         return rc;
     edit.id = user->id;
@@ -156,7 +156,7 @@ int h_users_remove(struct api_call *call, struct http_response *resp, struct err
     int64_t version_no = 0;
     int rc = api_check_no_query(call, err);
     if (!rc)
-        rc = read_version(call, &user, &version_no, err);
+        rc = users_read_version(call, &user, &version_no, err);
     if (!rc)
         rc = access_remove_user(call->api->options.access, &actor, user->id, version_no, err);
     if (!rc)

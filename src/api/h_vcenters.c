@@ -35,7 +35,7 @@ static json_t *vcenter_item(const void *arg, size_t i) {
     return vcenter_calls_json(page->call, page->items[i]);
 }
 
-static int compare_vcenters(const void *a, const void *b) {
+static int vcenters_compare(const void *a, const void *b) {
     const struct vcenter *x = *(const struct vcenter *const *)a, *y = *(const struct vcenter *const *)b;
     int order = strcmp(x->name, y->name);
     return order ? order : strcmp(x->id, y->id);
@@ -54,7 +54,7 @@ int h_vcenters_list(struct api_call *call, struct http_response *resp, struct er
     for (size_t i = 0; i < list.count; i++)
         items[i] = &platform->vcenters[i];
     if (list.count > 1)
-        qsort(items, list.count, sizeof(*items), compare_vcenters);
+        qsort(items, list.count, sizeof(*items), vcenters_compare);
     return reply_list(call, resp, &list, err);
 }
 
@@ -168,7 +168,7 @@ static json_t *vsphere_item(const void *arg, size_t i) {
     return view_vsphere_cluster(page->platform, page->items[i]);
 }
 
-static int compare_vsphere(const void *a, const void *b) {
+static int vcenters_compare_vsphere(const void *a, const void *b) {
     const struct vsphere_page x = {.items = (const struct vsphere_cluster *[]){*(const struct vsphere_cluster *const *)a}};
     const struct vsphere_page y = {.items = (const struct vsphere_cluster *[]){*(const struct vsphere_cluster *const *)b}};
     char x_key[1024], y_key[1024];
@@ -192,6 +192,6 @@ int h_vcenters_vsphere_clusters(struct api_call *call, struct http_response *res
         if (!platform->vsphere[i].is_gone && str_eq(platform->vsphere[i].ref.vcenter_id, vc->id))
             items[list.count++] = &platform->vsphere[i];
     if (list.count > 1)
-        qsort(items, list.count, sizeof(*items), compare_vsphere);
+        qsort(items, list.count, sizeof(*items), vcenters_compare_vsphere);
     return reply_list(call, resp, &list, err);
 }

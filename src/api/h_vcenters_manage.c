@@ -48,7 +48,7 @@ static int read_port(json_t *body, const struct vcenter_port *port, unsigned *ke
     return rc;
 }
 
-static int read_patch(json_t *body, struct patch *p, struct err *err) {
+static int vcenters_read_patch(json_t *body, struct patch *p, struct err *err) {
     static const struct vcenter_port port = {"port", 443, 1}, tunnel = {"tunnel_port", 80, 0}, direct = {"direct_port", 0, 0};
     int rc = json_check(body, patch_members, NULL, err);
     if (rc)
@@ -88,7 +88,7 @@ int h_vcenters_patch(struct api_call *call, struct http_response *resp, struct e
     if (!rc)
         rc = vcenter_calls_check_version(call, vc, &patch.change.version_no, err);
     if (!rc)
-        rc = read_patch(call->body, &patch, err);
+        rc = vcenters_read_patch(call->body, &patch, err);
     return rc ? rc : change(call, resp, vc, &patch.change, err);
 }
 

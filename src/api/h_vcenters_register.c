@@ -35,7 +35,7 @@ static const struct json_member unregister_members[] = {
     {NULL, JSON_KIND_ANY, false, false},
 };
 
-static int read_account(const json_t *object, struct vcenter_account *out, struct err *err) {
+static int register_read_account(const json_t *object, struct vcenter_account *out, struct err *err) {
     out->user = json_get_string(object, "username");
     out->password = json_get_string(object, "password");
     if (str_empty(out->user) || str_empty(out->password) || strlen(out->password) > KAAS_PASSWORD_BYTES_MAX)
@@ -62,14 +62,14 @@ static int read_login(json_t *body, struct register_request *out, struct err *er
         return 0;
     rc = json_check(login, login_members, "login_account", err);
     if (!rc)
-        rc = read_account(login, &out->login, err);
+        rc = register_read_account(login, &out->login, err);
     if (!rc &&
         (!credential_kind_parse(json_get_string(login, "kind"), &out->login_kind) || out->login_kind == CREDENTIAL_CERTIFICATE))
         rc = err_set(err, ERR_UNPROCESSABLE, "the member \"login_account.kind\" must be service_account or account");
     return rc;
 }
 
-static int read_role(const json_t *body, struct register_request *out, struct err *err) {
+static int register_read_role(const json_t *body, struct register_request *out, struct err *err) {
     out->role_name = json_get_string(body, "create_role");
     out->with_provisioning = json_get_bool(body, "with_provisioning", false);
     if (out->role_name && !*out->role_name)
@@ -83,11 +83,11 @@ static int read_role(const json_t *body, struct register_request *out, struct er
 static int read_register(struct api_call *call, struct register_request *out, struct err *err) {
     int rc = api_read_members(call, register_members, "password", err);
     if (!rc)
-        rc = read_account(call->body, &out->account, err);
+        rc = register_read_account(call->body, &out->account, err);
     if (!rc)
         rc = read_login(call->body, out, err);
     if (!rc)
-        rc = read_role(call->body, out, err);
+        rc = register_read_role(call->body, out, err);
     if (rc)
         return rc;
     out->actor = api_actor(call);
@@ -122,7 +122,7 @@ static int read_unregister(struct api_call *call, struct unregister_request *out
     out->actor = api_actor(call);
     out->dry_run = json_get_bool(call->body, "dry_run", false);
     if (json_get_string(call->body, "username") || json_get_string(call->body, "password"))
-        return read_account(call->body, &out->account, err);
+        return register_read_account(call->body, &out->account, err);
     return 0; /* by our own login */
 }
 

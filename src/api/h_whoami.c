@@ -93,7 +93,7 @@ static void add_service_rules(const struct api_call *call, json_t *rules) {
     }
 }
 
-static json_t *rules_of(const struct api_call *call, const struct live_groups *groups) {
+static json_t *whoami_rules(const struct api_call *call, const struct live_groups *groups) {
     json_t *rules = json_array();
     if (policy_sees_all(&call->viewer))
         (void)json_array_append_new(rules, rule("role", "all", NULL, NULL));
@@ -184,7 +184,7 @@ static json_t *unmatched_of(const struct api_call *call, const struct live_group
 }
 
 /* Cuts a list; says how many went. */
-static size_t cut(json_t *list) {
+static size_t whoami_cut(json_t *list) {
     const size_t count = json_array_size(list);
     for (size_t i = count; i > RULES_MAX; i--)
         (void)json_array_remove(list, i - 1);
@@ -192,9 +192,9 @@ static size_t cut(json_t *list) {
 }
 
 static void put_rules(const struct api_call *call, const struct live_groups *groups, json_t *object) {
-    json_t *rules = rules_of(call, groups);
+    json_t *rules = whoami_rules(call, groups);
     (void)json_object_set_new(object, "unmatched_rules", unmatched_of(call, groups, rules));
-    json_put_int(object, "rules_omitted", (int64_t)cut(rules));
+    json_put_int(object, "rules_omitted", (int64_t)whoami_cut(rules));
     (void)json_object_set_new(object, "rules", rules);
 }
 

@@ -62,7 +62,7 @@ void list_memo_free(struct list_memo *memo) {
 }
 
 /* With its NUL, so that two texts never read as another two. */
-static bool add_text(struct list_key *key, const char *text) {
+static bool list_memo_add_text(struct list_key *key, const char *text) {
     size_t n = strlen(text) + 1;
     if (n > sizeof(key->bytes) - key->len)
         return false;
@@ -76,7 +76,7 @@ static bool add_query(const struct http_request *req, struct list_key *key) {
     for (unsigned i = 0; fits && i < http_request_query_count(req); i++) {
         const char *name, *value;
         http_request_query_at(req, i, &name, &value);
-        fits = add_text(key, name) && add_text(key, value);
+        fits = list_memo_add_text(key, name) && list_memo_add_text(key, value);
     }
     return fits;
 }
@@ -114,7 +114,8 @@ bool list_memo_find(struct list_memo *memo, uint64_t generation, const struct li
     return is_found;
 }
 
-static void fill(struct slot *slot, const struct api_call *call, const struct list_key *key, const struct list_answer *answer) {
+static void list_memo_fill(struct slot *slot, const struct api_call *call, const struct list_key *key,
+                           const struct list_answer *answer) {
     slot->generation = call->snapshot->generation;
     slot->hash = key->hash;
     slot->key_len = key->len;
@@ -143,7 +144,7 @@ void list_memo_put(struct list_memo *memo, const struct api_call *call, const st
     } else {
         slot->key = copy;
         slot->bytes = bytes;
-        fill(slot, call, key, answer);
+        list_memo_fill(slot, call, key, answer);
     }
     (void)pthread_mutex_unlock(lock);
 }

@@ -10,8 +10,8 @@
 #include "signon_person.h"
 #include "str.h"
 
-static int open_session(struct api_call *call, const struct actor *actor, const struct identity_person *person,
-                        struct signon_grant *grant, struct err *err) {
+static int directory_open_session(struct api_call *call, const struct actor *actor, const struct identity_person *person,
+                                  struct signon_grant *grant, struct err *err) {
     const struct signon_person who = {.principal_id = person->principal_id,
                                       .name = person->name,
                                       .full_name = person->full_name,
@@ -36,7 +36,8 @@ static int hide(int rc, const char *source, const struct err *why, struct err *e
     return rc;
 }
 
-static int log_in(struct api_call *call, const char *where, const char *account, struct signon_grant *grant, struct err *err) {
+static int directory_log_in(struct api_call *call, const char *where, const char *account, struct signon_grant *grant,
+                            struct err *err) {
     struct signon *signon = call->api->options.signon;
     const struct actor actor = api_actor(call);
     const struct identity_password given = {.source = json_get_string(call->body, "source"),
@@ -52,18 +53,18 @@ static int log_in(struct api_call *call, const char *where, const char *account,
     signon_note_password(signon, &actor, &password, rc, why.detail[0] ? why.detail : why.text);
     if (rc)
         log_error(LOG_LEVEL_INFO, "directory_login_refused", &why, "where", where, NULL);
-    rc = rc ? hide(rc, given.source, &why, err) : open_session(call, &actor, &person, grant, err);
+    rc = rc ? hide(rc, given.source, &why, err) : directory_open_session(call, &actor, &person, grant, err);
     identity_person_done(&person);
     return rc;
 }
 
-static int login_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+static int directory_login_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
     const char *source = json_get_string(call->body, "source");
     _cleanup_free_ char *where = str_format("ldap:%s", source);
     _cleanup_free_ char *account =
         identity_account_name(call->api->options.identity, source, json_get_string(call->body, "username"));
     struct signon_grant grant = {0};
-    int rc = where && account ? log_in(call, where, account, &grant, err) : err_set(err, ERR_NOMEM, "out of memory");
+    int rc = where && account ? directory_log_in(call, where, account, &grant, err) : err_set(err, ERR_NOMEM, "out of memory");
     return rc ? rc : reply_grant(resp, &grant, err);
 }
 
@@ -72,7 +73,7 @@ int login_directory(struct api_call *call, const char *source, struct err *err) 
     struct err why = {0};
     int rc = identity_lane(call->api->options.identity, source, &lane, &why);
     if (!rc)
-        return api_go_slow(call, lane, login_in_lane);
+        return api_go_slow(call, lane, directory_login_in_lane);
     if (rc == ERR_NOT_FOUND) {
         (void)err_set(err, ERR_UNPROCESSABLE, "the member \"source\" is \"%.60s\"", source);
         return err_remedy(err, "use local, vcenter:NAME, or the name of a directory");

@@ -33,7 +33,7 @@ int member_json_check(json_t *object, const struct member_body *body, const char
     return json_check(object, all, where, err);
 }
 
-static int refuse_word(const struct member *m, const char *word, struct err *err) {
+static int member_json_refuse_word(const struct member *m, const char *word, struct err *err) {
     _cleanup_strbuf_ struct strbuf known;
     strbuf_init(&known, WORDS_BYTES_MAX);
     for (const char *const *item = m->words + m->first; *item; item++)
@@ -47,7 +47,7 @@ static int read_member(const json_t *value, const struct member *m, void *record
     if (m->words)
         return member_set_word(m, record, json_string_value(value)) && member_number(m, record) >= m->first
                    ? 0
-                   : refuse_word(m, json_string_value(value), err);
+                   : member_json_refuse_word(m, json_string_value(value), err);
     member_set_number(m, record, json_is_boolean(value) ? json_is_true(value) : json_integer_value(value));
     return 0;
 }

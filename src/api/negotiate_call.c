@@ -42,16 +42,16 @@ static bool is_news_of_ntlm(const char *address) {
     return is_news;
 }
 
-static void count(const char *result) {
+static void negotiate_count(const char *result) {
     metric_add(
         metric_get(METRIC_COUNTER, "kaas_kerberos_tokens_total", "Kerberos tokens, by what came of them", "result", result), 1);
 }
 
-static void tell(const struct api_call *call, const struct kerberos_peer *peer) {
+static void negotiate_tell(const struct api_call *call, const struct kerberos_peer *peer) {
     enum log_level level = peer->is_alarming ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE;
     const char *client = http_request_client(call->req);
     char now[CLOCK_RFC3339_BYTES];
-    count(peer->reason);
+    negotiate_count(peer->reason);
     if (str_eq(peer->reason, "ntlm") && !is_news_of_ntlm(client))
         return;
     clock_format(clock_wall_ms(), now);
@@ -65,7 +65,7 @@ static void tell(const struct api_call *call, const struct kerberos_peer *peer) 
 }
 
 static void tell_accepted(const struct api_call *call, const struct kerberos_peer *peer) {
-    count("accepted");
+    negotiate_count("accepted");
     log_event(LOG_LEVEL_INFO, "kerberos_accepted", "principal", peer->name, "sid", peer->principal_id, "enctype",
               log_fmt("%d", peer->enctype), "kvno", log_fmt("%ld", peer->kvno), "client", http_request_client(call->req), NULL);
 }
@@ -82,11 +82,11 @@ static int need_token(struct err *err) {
     return err_remedy(err, "send the header Authorization: Negotiate TOKEN, or {\"token\": \"...\"}");
 }
 
-static void note_refusal(struct api_call *call, const struct kerberos_peer *peer, int rc) {
+static void negotiate_note_refusal(struct api_call *call, const struct kerberos_peer *peer, int rc) {
     const struct actor actor = api_actor(call);
     const struct signon_refusal refusal = {.where = "kerberos", .user = peer->name, .reason = peer->reason, .rc = rc};
     if (peer->reason)
-        tell(call, peer);
+        negotiate_tell(call, peer);
     signon_note_refusal(call->api->options.signon, &actor, &refusal);
 }
 
@@ -100,7 +100,7 @@ int negotiate_call_accept(struct api_call *call, struct kerberos_peer *peer, str
         return need_token(err);
     }
     if (rc)
-        note_refusal(call, peer, rc);
+        negotiate_note_refusal(call, peer, rc);
     else
         tell_accepted(call, peer);
     return rc;
@@ -108,15 +108,15 @@ int negotiate_call_accept(struct api_call *call, struct kerberos_peer *peer, str
 
 void negotiate_call_tell(struct api_call *call, struct kerberos_peer *peer, const char *reason) {
     peer->reason = reason;
-    tell(call, peer);
+    negotiate_tell(call, peer);
 }
 
 void negotiate_call_refuse(struct api_call *call, struct kerberos_peer *peer, const char *reason, int rc) {
     peer->reason = reason;
-    note_refusal(call, peer, rc);
+    negotiate_note_refusal(call, peer, rc);
 }
 
-static int read_body(struct api_call *call, struct err *err) {
+static int negotiate_read_body(struct api_call *call, struct err *err) {
     int rc = api_read_members(call, token_members, "token", err);
     call->negotiate.text = rc ? NULL : json_get_string(call->body, "token");
     return rc;
@@ -136,7 +136,7 @@ int negotiate_call_read(struct api_call *call, struct err *err) {
     if (rc)
         return rc;
     if (!kerberos_read_header(header, &call->negotiate.text))
-        return body_bytes ? read_body(call, err) : need_token(err);
+        return body_bytes ? negotiate_read_body(call, err) : need_token(err);
     return body_bytes ? err_set(err, ERR_INVALID, "give the token either in the header or in the body, not both") : 0;
 }
 

@@ -34,7 +34,7 @@ static json_t *host(const struct node_observation *seen) {
     return object;
 }
 
-static bool find_place(const struct node *node, struct object_ref *out) {
+static bool node_find_place(const struct node *node, struct object_ref *out) {
     const struct node_observation *seen = node->seen;
     return seen && seen->cluster_moref && !object_ref_make(seen->vcenter_id, seen->cluster_moref, out, NULL);
 }
@@ -43,7 +43,7 @@ static json_t *vsphere_cluster(const struct dir_platform *platform, const struct
     const struct vsphere_cluster *found;
     struct object_ref ref;
     json_t *object;
-    if (!find_place(node, &ref))
+    if (!node_find_place(node, &ref))
         return json_null();
     found = dir_find_vsphere(platform, &ref);
     object = json_object();
@@ -67,7 +67,7 @@ json_t *view_node(const struct dir_platform *platform, const struct node *node) 
 bool view_node_is_visible(const struct node_onlooker *by, const struct node *node) {
     const struct object_set *placement = &by->entry->record->placement;
     struct object_ref ref;
-    if (!find_place(node, &ref))
+    if (!node_find_place(node, &ref))
         return by->mask == by->entry->full_mask;
     for (size_t i = 0; i < placement->count; i++)
         if (object_ref_eq(&placement->items[i], &ref))

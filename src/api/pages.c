@@ -52,7 +52,7 @@ void pages_free(struct pages *pages) {
     free(pages);
 }
 
-static char *etag_of(const struct strbuf *text) {
+static char *pages_etag(const struct strbuf *text) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     uint64_t hash;
     digest_sha256(text->data, text->len, digest);
@@ -60,7 +60,7 @@ static char *etag_of(const struct strbuf *text) {
     return str_format("\"%016" PRIx64 "\"", hash);
 }
 
-static int load_file(struct pages *pages, const char *folder, const char *name, struct err *err) {
+static int pages_load_file(struct pages *pages, const char *folder, const char *name, struct err *err) {
     _cleanup_free_ char *path = str_format("%s/%s", folder, name);
     _cleanup_strbuf_ struct strbuf text;
     struct page *page = &pages->items[pages->count];
@@ -71,7 +71,7 @@ static int load_file(struct pages *pages, const char *folder, const char *name, 
     rc = fs_read(path, &text, err);
     if (rc)
         return rc;
-    page->etag = etag_of(&text);
+    page->etag = pages_etag(&text);
     page->name = str_dup(name);
     page->type = type_of(name);
     page->body = http_shared_new(&text);
@@ -87,7 +87,7 @@ static int load_folder(struct pages *pages, const char *folder, DIR *dir, struct
             continue;
         if (pages->count == PAGES_MAX)
             return err_set(err, ERR_CONFIG, "the page folder %s holds more than %u files", folder, PAGES_MAX);
-        rc = load_file(pages, folder, entry->d_name, err);
+        rc = pages_load_file(pages, folder, entry->d_name, err);
     }
     return rc;
 }

@@ -68,7 +68,7 @@ static json_t *icon_sheet(const char *file) {
     return sheet;
 }
 
-static json_t *texts(void) {
+static json_t *plugin_texts(void) {
     json_t *object = json_object(), *locales = json_array(), *definitions = json_object();
     (void)json_array_append_new(locales, json_string("en-US"));
     (void)json_object_set_new(definitions, "plugin.name", one("en-US", json_string("Harmony KaaS")));
@@ -86,7 +86,7 @@ static json_t *manifest(const struct page *icons) {
     (void)json_object_set_new(object, "global", global_view());
     (void)json_object_set_new(object, "objects", cluster_views());
     (void)json_object_set_new(definitions, "iconSpriteSheet", icon_sheet(icons->name));
-    (void)json_object_set_new(definitions, "i18n", texts());
+    (void)json_object_set_new(definitions, "i18n", plugin_texts());
     (void)json_object_set_new(object, "definitions", definitions);
     return object;
 }

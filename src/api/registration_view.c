@@ -4,7 +4,7 @@
 
 #include "views.h"
 
-static json_t *texts(const struct report_texts *from) {
+static json_t *registration_texts(const struct report_texts *from) {
     json_t *list = json_array();
     for (size_t i = 0; i < from->count; i++)
         (void)json_array_append_new(list, json_string(from->items[i]));
@@ -47,7 +47,7 @@ json_t *registration_view(const struct registration_report *report, bool is_dry_
     view_put_text(object, "owner", report->owner);
     (void)json_object_set_new(object, "members", members(&report->lines));
     (void)json_object_set_new(object, "strategies", strategies(report));
-    (void)json_object_set_new(object, "steps", texts(&report->steps));
-    (void)json_object_set_new(object, "left", texts(&report->left));
+    (void)json_object_set_new(object, "steps", registration_texts(&report->steps));
+    (void)json_object_set_new(object, "left", registration_texts(&report->left));
     return object;
 }

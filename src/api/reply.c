@@ -107,7 +107,7 @@ int reply_tagged(struct api_call *call, struct http_response *resp, const char *
     return 0;
 }
 
-static uint64_t hash_of(const struct strbuf *text) {
+static uint64_t reply_hash(const struct strbuf *text) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     uint64_t hash;
     digest_sha256(text->data, text->len, digest);
@@ -134,7 +134,7 @@ int reply_object(struct api_call *call, struct http_response *resp, int status, 
     rc = json_write(owned, &text, err);
     if (rc)
         return rc;
-    reply_format_etag(hash_of(&text), false, etag);
+    reply_format_etag(reply_hash(&text), false, etag);
     answer_text(call, resp, status, etag, &text);
     return 0;
 }
@@ -159,7 +159,7 @@ int reply_etag_of(json_t *json, char out[REPLY_ETAG_BYTES], struct err *err) {
     strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
     rc = json_write(owned, &text, err);
     if (!rc)
-        reply_format_etag(hash_of(&text), false, out);
+        reply_format_etag(reply_hash(&text), false, out);
     return rc;
 }
 
@@ -205,7 +205,7 @@ int reply_read_cursor(struct api_call *call, char out[REPLY_KEY_BYTES], bool *is
     return 0;
 }
 
-static json_t *cursor_json(const char *key) {
+static json_t *reply_cursor_json(const char *key) {
     _cleanup_strbuf_ struct strbuf text;
     strbuf_init(&text, 2 * REPLY_KEY_BYTES);
     str_base64url(&text, (const uint8_t *)key, strlen(key));
@@ -220,7 +220,7 @@ static void fill_page(const struct reply_list *list, const char *after, unsigned
         if (after && strcmp(key, after) <= 0)
             continue;
         if (json_array_size(items) == limit) {
-            next = cursor_json(last);
+            next = reply_cursor_json(last);
             break;
         }
         (void)json_array_append_new(items, list->item(list->arg, i));
@@ -248,6 +248,6 @@ int reply_list(struct api_call *call, struct http_response *resp, const struct r
     if (rc)
         return rc;
     reply_freshness(call, resp);
-    reply_format_etag(hash_of(&text), true, etag);
+    reply_format_etag(reply_hash(&text), true, etag);
     return reply_once(call, resp, etag, &text, err);
 }

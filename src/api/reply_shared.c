@@ -75,7 +75,7 @@ void reply_later_free(struct reply_later *later) {
     free(later);
 }
 
-static int submit(void *arg, lane_fn *run, void *run_arg, struct err *err) {
+static int reply_submit(void *arg, lane_fn *run, void *run_arg, struct err *err) {
     struct reply_later *later = arg;
     (void)err;
     if (lane_submit_for(later->lane, later->party, run, run_arg, NULL) == 0)
@@ -103,13 +103,13 @@ static int gzip_later(struct api_call *call, struct http_response *resp, const s
     (void)snprintf(later->etag, sizeof(later->etag), "%s", file->etag);
     reply_later_free(call->later);
     call->later = later;
-    return http_request_go_slow_by(call->req, submit, later, gzip_in_lane);
+    return http_request_go_slow_by(call->req, reply_submit, later, gzip_in_lane);
 }
 
 /* -- all of them ------------------------------------------------------------------------------------------------------------------- */
 
 /* Does the client hold one of the forms? The one it would get now is looked for first. */
-static bool is_held(const struct api_call *call, const struct reply_file *file, bool is_gzip, char tag[REPLY_ETAG_BYTES]) {
+static bool reply_is_held(const struct api_call *call, const struct reply_file *file, bool is_gzip, char tag[REPLY_ETAG_BYTES]) {
     const char *held = http_request_header(call->req, "If-None-Match");
     for (int i = 0; held && i < 2; i++) {
         format_tag(file, i ? !is_gzip : is_gzip, tag);
@@ -133,7 +133,7 @@ int reply_shared(struct api_call *call, struct http_response *resp, const struct
     const bool is_gzip = may_gzip && http_request_accepts_gzip(call->req);
     if (may_gzip)
         http_response_set_header(resp, "Vary", "Accept-Encoding");
-    if (is_held(call, file, is_gzip, tag)) {
+    if (reply_is_held(call, file, is_gzip, tag)) {
         http_response_set_header(resp, "ETag", tag);
         http_response_set_status(resp, 304);
         http_response_set_shared(resp, NULL, file->body);

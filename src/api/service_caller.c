@@ -16,7 +16,7 @@
 
 #define USER_NAME_BYTES_MAX 512
 
-static int make(struct api_call *call, const char *shown, struct err *err) {
+static int caller_make(struct api_call *call, const char *shown, struct err *err) {
     free(call->service);
     call->service = calloc(1, sizeof(*call->service));
     if (!call->service)
@@ -25,7 +25,7 @@ static int make(struct api_call *call, const char *shown, struct err *err) {
     return call->snapshot ? 0 : err_set(err, ERR_UNAVAILABLE, "the service is starting");
 }
 
-static void take(struct service_caller *service, const struct service_account *a, int64_t ends_at_ms) {
+static void caller_take(struct service_caller *service, const struct service_account *a, int64_t ends_at_ms) {
     (void)snprintf(service->id, sizeof(service->id), "%s", a->id);
     (void)snprintf(service->principal_id, sizeof(service->principal_id), "svc:%s", a->id);
     (void)snprintf(service->name, sizeof(service->name), "%s", a->name);
@@ -35,7 +35,8 @@ static void take(struct service_caller *service, const struct service_account *a
 
 /* -- by certificate --------------------------------------------------------------------------------------------------------- */
 
-static void note_certificate(struct service_caller *service, const struct service_account *a, const struct http_peer *peer) {
+static void caller_note_certificate(struct service_caller *service, const struct service_account *a,
+                                    const struct http_peer *peer) {
     memcpy(service->certificate.sha256, peer->sha256, sizeof(service->certificate.sha256));
     service->certificate.not_after_ms = peer->not_after_ms;
     for (size_t i = 0; i < a->certificates_count; i++)
@@ -52,7 +53,7 @@ int service_caller_by_certificate(struct api_call *call, struct err *err) {
         (void)err_set(err, ERR_UNAUTHENTICATED, "there is no client certificate in the connection");
         return err_remedy(err, "connect to the port of server.service_listen with a certificate, or send a Kerberos ticket");
     }
-    rc = make(call, peer.subject[0] ? peer.subject : peer.sha256, err);
+    rc = caller_make(call, peer.subject[0] ? peer.subject : peer.sha256, err);
     if (rc)
         return rc;
     proof = (struct accounts_proof){.sha256 = peer.sha256,
@@ -63,8 +64,8 @@ int service_caller_by_certificate(struct api_call *call, struct err *err) {
                                     .is_revoked = peer.chain == HTTP_CHAIN_REVOKED};
     if (accounts_find_by_certificate(call->snapshot->platform, &proof, clock_wall_ms(), &found, &call->service->refusal))
         return 0;
-    take(call->service, found, peer.not_after_ms);
-    note_certificate(call->service, found, &peer);
+    caller_take(call->service, found, peer.not_after_ms);
+    caller_note_certificate(call->service, found, &peer);
     return 0;
 }
 
@@ -72,10 +73,10 @@ int service_caller_by_certificate(struct api_call *call, struct err *err) {
 
 int service_caller_by_kerberos(struct api_call *call, const char *principal, int64_t ends_at_ms, struct err *err) {
     const struct service_account *found = NULL;
-    int rc = make(call, principal, err);
+    int rc = caller_make(call, principal, err);
     if (rc || accounts_find_by_kerberos(call->snapshot->platform, principal, &found, &call->service->refusal))
         return rc;
-    take(call->service, found, ends_at_ms);
+    caller_take(call->service, found, ends_at_ms);
     return 0;
 }
 
@@ -99,13 +100,13 @@ int service_caller_by_token(struct api_call *call, bool may_block, struct err *e
     if (rc)
         return rc;
     who = live_session_who(bearer.session);
-    rc = make(call, who->id, err);
+    rc = caller_make(call, who->id, err);
     if (!rc && (who->source != SOURCE_SERVICE || !who->service_id || who->acting_id))
         rc = refuse_bearer(call);
     else if (!rc)
         rc = accounts_check_session(call->snapshot->platform, who, &found, err);
     if (!rc && found)
-        take(call->service, found, live_session_ends_ms(bearer.session));
+        caller_take(call->service, found, live_session_ends_ms(bearer.session));
     signon_bearer_done(&bearer);
     return rc;
 }

@@ -22,7 +22,7 @@ int vcenter_calls_find(struct api_call *call, const struct vcenter **out, struct
     return err_remedy(err, "compare with GET /v2/vcenters");
 }
 
-static void report_of(struct api_call *call, const struct vcenter *vc, struct link_report *out) {
+static void vcenter_report(struct api_call *call, const struct vcenter *vc, struct link_report *out) {
     struct link *link = NULL;
     memset(out, 0, sizeof(*out));
     out->state = vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED;
@@ -34,12 +34,12 @@ static void report_of(struct api_call *call, const struct vcenter *vc, struct li
 
 json_t *vcenter_calls_json(struct api_call *call, const struct vcenter *vc) {
     struct link_report report;
-    report_of(call, vc, &report);
+    vcenter_report(call, vc, &report);
     return view_vcenter(vc, &report);
 }
 
 /* The row version tells all that is stored; with the time of its making, since a vCenter that was added again begins anew. */
-static void etag_of(const struct vcenter *vc, char out[REPLY_ETAG_BYTES]) {
+static void vcenter_etag(const struct vcenter *vc, char out[REPLY_ETAG_BYTES]) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     uint64_t hash;
     char text[128];
@@ -52,7 +52,7 @@ static void etag_of(const struct vcenter *vc, char out[REPLY_ETAG_BYTES]) {
 int vcenter_calls_answer(struct api_call *call, struct http_response *resp, int status, const struct vcenter *vc,
                          struct err *err) {
     char etag[REPLY_ETAG_BYTES];
-    etag_of(vc, etag);
+    vcenter_etag(vc, etag);
     http_response_set_header(resp, "ETag", etag);
     return reply_json(resp, status, vcenter_calls_json(call, vc), err);
 }
@@ -70,7 +70,7 @@ int vcenter_calls_check_version(struct api_call *call, const struct vcenter *vc,
     char etag[REPLY_ETAG_BYTES];
     bool is_given = false;
     int rc;
-    etag_of(vc, etag);
+    vcenter_etag(vc, etag);
     rc = reply_check_if_match(call, etag, &is_given, err);
     *version_no = is_given ? vc->version_no : 0;
     return rc;
@@ -85,7 +85,7 @@ int vcenter_calls_read_port(json_t *body, const struct vcenter_port *port, unsig
 }
 
 /* Each block must be a certificate, or it would be noticed only when the vCenter is called. */
-static int check_ca(const char *pem, struct err *err) {
+static int vcenter_check_ca(const char *pem, struct err *err) {
     static const char begin[] = "-----BEGIN CERTIFICATE-----";
     const char *block = strlen(pem) > PEM_BYTES_MAX ? NULL : strstr(pem, begin);
     int rc = block ? 0 : ERR_UNPROCESSABLE;
@@ -104,7 +104,7 @@ int vcenter_calls_read_trust(json_t *body, struct vcenter_trust *out, struct err
     if (thumbprint && out->ca_pem)
         return err_set(err, ERR_UNPROCESSABLE, "give either \"thumbprint_sha256\" or \"ca_pem\", not both");
     if (!thumbprint)
-        return out->ca_pem ? check_ca(out->ca_pem, err) : 0;
+        return out->ca_pem ? vcenter_check_ca(out->ca_pem, err) : 0;
     if (!str_unhex(thumbprint, out->pin, sizeof(out->pin))) {
         (void)err_set(err, ERR_UNPROCESSABLE, "the member \"thumbprint_sha256\" is not a SHA-256 thumbprint");
         return err_remedy(err, "give 32 pairs of hexadecimal digits, with or without colons; SHA-1 is not accepted");

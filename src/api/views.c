@@ -201,7 +201,7 @@ static json_t *login(const struct vc_status *s) {
     return object;
 }
 
-static json_t *watch(const struct watch_report *w) {
+static json_t *view_watch(const struct watch_report *w) {
     json_t *object = json_object();
     view_put_time(object, "since", w->since_ms);
     view_put_time(object, "updated_at", w->updated_at_ms);
@@ -233,7 +233,7 @@ json_t *view_status(const struct vc_status *s, const struct dir_platform *platfo
     (void)json_object_set_new(object, "vcenter_certificate", shown_certificate(s));
     (void)json_object_set_new(object, "missing_privileges", missing);
     (void)json_object_set_new(object, "hx_clusters", hx);
-    (void)json_object_set_new(object, "watch", watch(&s->watch));
+    (void)json_object_set_new(object, "watch", view_watch(&s->watch));
     json_put_time(object, "checked_at", s->checked_at_ms);
     return object;
 }
