@@ -8,6 +8,7 @@
 
 #include "limits.h"
 #include "member_json.h"
+#include "query.h"
 #include "str.h"
 #include "uuid.h"
 

@@ -7,7 +7,7 @@
 
 #include "cluster_input.h"
 #include "cluster_store.h"
-#include "clusters_lines.h"
+#include "clusters.h"
 #include "handlers.h"
 #include "limits.h"
 #include "problem.h"

@@ -6,7 +6,7 @@
 #include "cluster_input.h"
 #include "clusters.h"
 #include "directory.h"
-#include "entry.h"
+#include "load.h"
 #include "handlers.h"
 #include "limits.h"
 #include "problem.h"

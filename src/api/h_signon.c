@@ -9,6 +9,7 @@
 #include "log.h"
 #include "login_directory.h"
 #include "platform_links.h"
+#include "query.h"
 #include "reply.h"
 #include "reply_grant.h"
 #include "service_caller.h"

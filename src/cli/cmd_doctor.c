@@ -13,7 +13,7 @@
 #include "cli_command.h"
 #include "cli_show.h"
 #include "clock.h"
-#include "db_settings.h"
+#include "setup_files.h"
 #include "finding.h"
 #include "http_client.h"
 #include "net_addr.h"

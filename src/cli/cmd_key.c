@@ -5,7 +5,7 @@
 
 #include "cli_command.h"
 #include "cli_show.h"
-#include "master_key_file.h"
+#include "setup_files.h"
 #include "str.h"
 
 #define MASTER_PATH "/v2/keys/master"

@@ -8,7 +8,7 @@
 #include "cli_address.h"
 #include "cli_command.h"
 #include "cli_prompt.h"
-#include "db_settings.h"
+#include "setup_files.h"
 #include "first_setup.h"
 #include "secret.h"
 #include "setup_check.h"

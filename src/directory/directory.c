@@ -9,7 +9,7 @@
 
 #include "clock.h"
 #include "cluster_store.h"
-#include "entry.h"
+#include "load.h"
 #include "store.h"
 #include "str.h"
 

@@ -7,7 +7,6 @@
 #include "change_store.h"
 #include "directory.h"
 #include "load.h"
-#include "watch.h"
 
 struct directory {
     struct store *store;

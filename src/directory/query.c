@@ -1,12 +1,14 @@
-/* Questions to a snapshot: choosing, ordering, paging. Layer 3 (directory). Who sees what is visibility.c.
+/* Questions to a snapshot: who sees what, choosing, ordering, paging. Layer 3 (directory).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "query.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "cursor.h"
+#include "digest.h"
 #include "limits.h"
 #include "render.h"
 #include "str.h"
@@ -31,6 +33,258 @@ bool dir_sort_parse(const char *word, enum dir_sort *out, bool *is_descending) {
     return false;
 }
 
+/* -- where a page of clusters ended: order of a list, and its opaque cursor ---------------------------------------- */
+
+#define KEY_BYTES_MAX 256U
+#define DIGEST_BYTES 8U
+#define CURSOR_BYTES_MAX 1024U
+
+/* Sort key and id of the last item of the page before. Texts malloc'ed. */
+struct cursor {
+    char *key, *id;
+};
+
+/* The sort key as a text that compares like the value: what the cursor carries. `out` needs KEY_BYTES_MAX. */
+static const char *key_of(const struct dir_cluster_query *query, const struct cluster *c, char *out) {
+    int64_t time_ms = query->sort == DIR_SORT_CREATED ? c->created_at_ms : c->updated_at_ms;
+    switch (query->sort) {
+    case DIR_SORT_NAME: return c->name;
+    case DIR_SORT_KUBERNETES_VERSION: return c->kubernetes_version;
+    case DIR_SORT_STATE: (void)snprintf(out, KEY_BYTES_MAX, "%02d", (int)c->state); return out;
+    case DIR_SORT_CREATED:
+    case DIR_SORT_UPDATED:
+    default: (void)snprintf(out, KEY_BYTES_MAX, "%020" PRId64, time_ms); return out;
+    }
+}
+
+/* Versions order by number ("1.9" before "1.31"), everything else byte by byte. */
+static int compare_keys(const struct dir_cluster_query *query, const char *a, const char *b) {
+    int order = query->sort == DIR_SORT_KUBERNETES_VERSION ? strverscmp(a, b) : strcmp(a, b);
+    return query->is_descending ? -order : order;
+}
+
+static int compare_ids(const struct dir_cluster_query *query, const char *a, const char *b) {
+    return query->is_descending ? -strcmp(a, b) : strcmp(a, b);
+}
+
+/* Order of two clusters in this query's list, ties by id; direction applied. */
+static int cursor_compare(const struct dir_cluster_query *query, const struct cluster *a, const struct cluster *b) {
+    char a_key[KEY_BYTES_MAX], b_key[KEY_BYTES_MAX];
+    int order = compare_keys(query, key_of(query, a, a_key), key_of(query, b, b_key));
+    return order ? order : compare_ids(query, a->id, b->id);
+}
+
+/* True if the cluster comes behind the cursor in this query's list. */
+static bool cursor_before(const struct cursor *cursor, const struct dir_cluster_query *query, const struct cluster *cluster) {
+    char key[KEY_BYTES_MAX];
+    int order = compare_keys(query, cursor->key, key_of(query, cluster, key));
+    return order ? order < 0 : compare_ids(query, cursor->id, cluster->id) < 0;
+}
+
+static void add_part(struct strbuf *text, const char *part) {
+    strbuf_adds(text, part ? part : "");
+    strbuf_addc(text, '\n');
+}
+
+/* A cursor fits only the query it came from: same filters and order, any limit. */
+static void digest_query(const struct dir_cluster_query *query, uint8_t out[DIGEST_SHA256_BYTES]) {
+    _cleanup_strbuf_ struct strbuf text;
+    strbuf_init(&text, 16384);
+    add_part(&text, query->hx_cluster);
+    add_part(&text, query->hx_cluster_id);
+    add_part(&text, query->vcenter);
+    add_part(&text, query->vsphere_cluster);
+    add_part(&text, query->text);
+    strbuf_addf(&text, "%u %d %d", query->state_mask, (int)query->sort, query->is_descending);
+    digest_sha256(text.data, text.len, out);
+}
+
+/* Appends the cursor text for a page that ends with `last`: base64url of a digest of the query, sort key and id. */
+static void cursor_write(const struct dir_cluster_query *query, const struct cluster *last, struct strbuf *out) {
+    _cleanup_strbuf_ struct strbuf raw;
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    char key[KEY_BYTES_MAX];
+    strbuf_init(&raw, CURSOR_BYTES_MAX);
+    digest_query(query, digest);
+    strbuf_add(&raw, digest, DIGEST_BYTES);
+    strbuf_adds(&raw, key_of(query, last, key));
+    strbuf_addc(&raw, '\0');
+    strbuf_adds(&raw, last->id);
+    str_base64url(out, (const uint8_t *)raw.data, raw.len);
+}
+
+static int bad_cursor(struct err *err) {
+    (void)err_set(err, ERR_INVALID, "the query parameter \"cursor\" does not belong to this query");
+    return err_remedy(err, "start again without a cursor and follow next_cursor without changing the filters");
+}
+
+/* Reads query->cursor. ERR_INVALID if it is malformed or belongs to another query. */
+static int cursor_parse(const struct dir_cluster_query *query, struct cursor *out, struct err *err) {
+    uint8_t raw[CURSOR_BYTES_MAX + 1], digest[DIGEST_SHA256_BYTES];
+    long n = str_unbase64url(query->cursor, strlen(query->cursor), raw, CURSOR_BYTES_MAX);
+    const char *key, *id, *end;
+
+    digest_query(query, digest);
+    if (n <= (long)DIGEST_BYTES || memcmp(raw, digest, DIGEST_BYTES) != 0)
+        return bad_cursor(err);
+    raw[n] = 0;
+    key = (const char *)raw + DIGEST_BYTES;
+    end = (const char *)raw + n;
+    id = key + strlen(key) + 1;
+    if (id >= end || id + strlen(id) != end)
+        return bad_cursor(err);
+    out->key = str_dup(key);
+    out->id = str_dup(id);
+    return out->key && out->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static void cursor_done(struct cursor *cursor) {
+    free(cursor->key);
+    free(cursor->id);
+    memset(cursor, 0, sizeof(*cursor));
+}
+
+/* -- who sees which part of the list: asks policy with what the snapshot knows ------------------------------------- */
+
+#define ADDRESS_BYTES 300
+
+static const char *find_hx_id(const void *arg, const struct object_ref *ref) {
+    const struct hx_cluster *hx = dir_find_hx_on(arg, ref);
+    return hx ? hx->id : NULL;
+}
+
+uint64_t dir_visible_mask(const struct dir_platform *platform, const struct viewer_key *viewer, const struct cluster *cluster,
+                          bool *is_visible) {
+    struct policy_hx_lookup hx = {.find_hx_id = find_hx_id, .arg = platform};
+    struct policy_view view;
+    *is_visible = policy_cluster_visible(viewer, cluster, &hx, &view);
+    return view.parts;
+}
+
+bool dir_view_cluster(const struct dir_platform *platform, const struct viewer_key *viewer, const struct cluster *cluster,
+                      struct policy_view *out) {
+    struct policy_hx_lookup hx = {.find_hx_id = find_hx_id, .arg = platform};
+    return policy_cluster_visible(viewer, cluster, &hx, out);
+}
+
+unsigned dir_vsphere_rules(const struct dir_platform *platform, const struct viewer_key *viewer, const struct object_ref *ref) {
+    struct policy_hx_lookup hx = {.find_hx_id = find_hx_id, .arg = platform};
+    return policy_vsphere_rules(viewer, ref, &hx);
+}
+
+bool dir_sees_vsphere(const struct dir_platform *platform, const struct viewer_key *viewer, const struct object_ref *ref) {
+    struct policy_hx_lookup hx = {.find_hx_id = find_hx_id, .arg = platform};
+    return policy_vsphere_rules(viewer, ref, &hx) != 0;
+}
+
+/* The vSphere clusters of one vCenter are neighbours; the first of them, or where it would be. */
+static size_t first_vsphere(const struct dir_platform *platform, const char *vcenter_id) {
+    size_t low = 0, high = platform->vsphere_count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (strcmp(platform->vsphere[mid].ref.vcenter_id, vcenter_id) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static bool vcenter_fits(const struct vcenter *vc, const char *reference) {
+    char with_port[ADDRESS_BYTES];
+    const bool is_v6 = strchr(vc->address, ':');
+    if (str_eq_nocase(vc->id, reference) || str_eq_nocase(vc->address, reference) || str_eq_nocase(vc->name, reference))
+        return true;
+    (void)snprintf(with_port, sizeof(with_port), "%s%s%s:%u", is_v6 ? "[" : "", vc->address, is_v6 ? "]" : "", vc->port);
+    return str_eq_nocase(with_port, reference);
+}
+
+/* A NULL viewer sees everything. */
+static bool sees_vcenter(const struct dir_platform *platform, const struct viewer_key *viewer, const struct vcenter *vc) {
+    if (!viewer || policy_sees_all(viewer) || policy_viewer_is_of(viewer, vc->id))
+        return true;
+    for (size_t i = first_vsphere(platform, vc->id); i < platform->vsphere_count; i++) {
+        if (!str_eq(platform->vsphere[i].ref.vcenter_id, vc->id))
+            break;
+        if (dir_sees_vsphere(platform, viewer, &platform->vsphere[i].ref))
+            return true;
+    }
+    return false;
+}
+
+int dir_resolve_visible_vcenter(const struct dir_platform *platform, const struct viewer_key *viewer, const char *reference,
+                                const struct vcenter **out, struct err *err) {
+    const struct vcenter *found = NULL;
+    for (size_t i = 0; i < platform->vcenters_count; i++) {
+        const struct vcenter *vc = &platform->vcenters[i];
+        if (!vcenter_fits(vc, reference) || !sees_vcenter(platform, viewer, vc))
+            continue;
+        if (found) {
+            (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits more than one vCenter", reference);
+            return err_remedy(err, "name the vCenter by ADDRESS:PORT or by its instance UUID");
+        }
+        found = vc;
+    }
+    if (!found) {
+        (void)err_set(err, ERR_NOT_FOUND, "there is no vCenter \"%s\" here", reference);
+        return err_remedy(err, "compare with 'kaasctl vcenter list'; add it with 'kaasctl vcenter add'");
+    }
+    *out = found;
+    return 0;
+}
+
+int dir_resolve_vcenter(const struct dir_platform *platform, const char *reference, const struct vcenter **out, struct err *err) {
+    return dir_resolve_visible_vcenter(platform, NULL, reference, out, err);
+}
+
+static bool vsphere_fits(const struct vsphere_cluster *c, const char *reference) {
+    size_t datacenter = c->datacenter ? strlen(c->datacenter) : 0;
+    if (str_eq(c->ref.moref, reference))
+        return true;
+    return datacenter && c->name && !strncmp(reference, c->datacenter, datacenter) && reference[datacenter] == '/' &&
+           str_eq(reference + datacenter + 1, c->name);
+}
+
+/* Present, on this vCenter, of this name and visible? */
+static bool is_vsphere_meant(const struct dir_platform *platform, const struct viewer_key *viewer, const struct vcenter *vcenter,
+                             const char *reference, const struct vsphere_cluster *c) {
+    if (c->is_gone || !str_eq(c->ref.vcenter_id, vcenter->id) || !vsphere_fits(c, reference))
+        return false;
+    return !viewer || dir_sees_vsphere(platform, viewer, &c->ref);
+}
+
+int dir_resolve_visible_vsphere(const struct dir_platform *platform, const struct viewer_key *viewer,
+                                const struct vcenter *vcenter, const char *reference, const struct vsphere_cluster **out,
+                                struct err *err) {
+    const struct vsphere_cluster *found = NULL;
+    for (size_t i = first_vsphere(platform, vcenter->id); i < platform->vsphere_count; i++) {
+        const struct vsphere_cluster *c = &platform->vsphere[i];
+        if (!str_eq(c->ref.vcenter_id, vcenter->id))
+            break;
+        if (!is_vsphere_meant(platform, viewer, vcenter, reference, c))
+            continue;
+        if (found) {
+            (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits more than one vSphere cluster of vCenter %s", reference,
+                          vcenter->name);
+            return err_remedy(err, "name the cluster by its managed object id, e.g. %s or %s", found->ref.moref, c->ref.moref);
+        }
+        found = c;
+    }
+    if (!found) {
+        (void)err_set(err, ERR_NOT_FOUND, "vCenter %s has no vSphere cluster \"%s\"", vcenter->name, reference);
+        return err_remedy(err, "give it as DATACENTER/CLUSTER; 'kaasctl vcenter rescan' reads the inventory again");
+    }
+    *out = found;
+    return 0;
+}
+
+int dir_resolve_vsphere(const struct dir_platform *platform, const struct vcenter *vcenter, const char *reference,
+                        const struct vsphere_cluster **out, struct err *err) {
+    return dir_resolve_visible_vsphere(platform, NULL, vcenter, reference, out, err);
+}
+
+/* -- lists ----------------------------------------------------------------------------------------------------------------- */
+
 /* The positions to look at: all clusters, or those on one vSphere cluster. */
 struct candidates {
     const uint32_t *positions; /* NULL: all in name order */
@@ -44,7 +298,7 @@ struct page {
     const struct dir_cluster_query *query;
     struct candidates from;
     const char *vcenter_id; /* NULL: any */
-    struct dir_cursor cursor;
+    struct cursor cursor;
     bool has_cursor;
     struct strbuf *out;
     uint64_t etag;
@@ -217,7 +471,7 @@ static bool is_wanted(const struct page *page, const struct dir_cluster *entry, 
     *mask = dir_visible_mask(page->snapshot->platform, page->viewer, entry->record, &visible);
     if (!visible || !filters_fit(page, entry->record, *mask))
         return false;
-    return !page->has_cursor || dir_cursor_before(&page->cursor, page->query, entry->record);
+    return !page->has_cursor || cursor_before(&page->cursor, page->query, entry->record);
 }
 
 /* A list item waiting for its turn when the order is not by name. */
@@ -228,14 +482,14 @@ struct chosen {
 
 static int compare_chosen(const void *a, const void *b, void *arg) {
     const struct dir_cluster_query *q = arg;
-    return dir_cursor_compare(q, ((const struct chosen *)a)->entry->record, ((const struct chosen *)b)->entry->record);
+    return cursor_compare(q, ((const struct chosen *)a)->entry->record, ((const struct chosen *)b)->entry->record);
 }
 
 static int end_page(struct page *page, const struct cluster *last, struct err *err) {
     strbuf_adds(page->out, "],\"next_cursor\":");
     if (page->is_full) {
         strbuf_addc(page->out, '"');
-        dir_cursor_write(page->query, last, page->out);
+        cursor_write(page->query, last, page->out);
         strbuf_addc(page->out, '"');
     } else {
         strbuf_adds(page->out, "null");
@@ -290,7 +544,7 @@ int dir_list_clusters(const struct dir_snapshot *snapshot, const struct viewer_k
     struct page page = {.snapshot = snapshot, .viewer = viewer, .query = query, .out = out->text};
     int rc = choose(&page, &out->candidates, err);
     if (!rc && query->cursor) {
-        rc = dir_cursor_parse(query, &page.cursor, err);
+        rc = cursor_parse(query, &page.cursor, err);
         page.has_cursor = true;
     }
     if (!rc) {
@@ -299,7 +553,7 @@ int dir_list_clusters(const struct dir_snapshot *snapshot, const struct viewer_k
     }
     if (!rc)
         out->etag_hash = page.etag;
-    dir_cursor_done(&page.cursor);
+    cursor_done(&page.cursor);
     return rc;
 }
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cluster.h"
 #include "err.h"
 #include "policy.h"
 #include "snapshot.h"
@@ -79,6 +80,14 @@ bool dir_sees_vsphere(const struct dir_platform *platform, const struct viewer_k
 
 /* True if a cluster that the viewer may see runs on this vCenter. Costs as much as there are vSphere clusters and grants, however many clusters there are. */
 bool dir_sees_clusters_on(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *vcenter_id);
+
+/* Finds a vCenter by instance UUID, address, name, or address and port ("vc.example.com:443", "[2001:db8::1]:443"), case-insensitively.
+ * ERR_NOT_FOUND, ERR_AMBIGUOUS. */
+int dir_resolve_vcenter(const struct dir_platform *platform, const char *reference, const struct vcenter **out, struct err *err);
+
+/* Finds a vSphere cluster of a vCenter by "datacenter/cluster" or managed object id. ERR_NOT_FOUND, ERR_AMBIGUOUS. */
+int dir_resolve_vsphere(const struct dir_platform *platform, const struct vcenter *vcenter, const char *reference,
+                        const struct vsphere_cluster **out, struct err *err);
 
 /* As dir_resolve_vcenter and dir_resolve_vsphere, among what the viewer may see: what it may not see is neither found nor makes a name
  * ambiguous. A vCenter is seen by those who came from it or see one of its vSphere clusters. */

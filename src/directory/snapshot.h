@@ -136,11 +136,3 @@ const struct hx_cluster *dir_find_hx(const struct dir_platform *platform, const 
 const struct service_account *dir_find_service(const struct dir_platform *platform, const char *id);
 /* HX cluster on a vSphere cluster, whether present or gone; NULL if none. */
 const struct hx_cluster *dir_find_hx_on(const struct dir_platform *platform, const struct object_ref *ref);
-
-/* Finds a vCenter by instance UUID, address, name, or address and port ("vc.example.com:443", "[2001:db8::1]:443"), case-insensitively.
- * ERR_NOT_FOUND, ERR_AMBIGUOUS. */
-int dir_resolve_vcenter(const struct dir_platform *platform, const char *reference, const struct vcenter **out, struct err *err);
-
-/* Finds a vSphere cluster of a vCenter by "datacenter/cluster" or managed object id. ERR_NOT_FOUND, ERR_AMBIGUOUS. */
-int dir_resolve_vsphere(const struct dir_platform *platform, const struct vcenter *vcenter, const char *reference,
-                        const struct vsphere_cluster **out, struct err *err);

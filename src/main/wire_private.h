@@ -18,7 +18,7 @@
 #include "peers.h"
 #include "platform_links.h"
 #include "scheduler.h"
-#include "scrape_token.h"
+#include "setup_files.h"
 #include "seal.h"
 #include "sealing.h"
 #include "signon.h"

@@ -130,24 +130,13 @@ src_service_libsealing_a_SOURCES = \
 src_service_libclusters_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_DIRECTORY) -iquote $(top_srcdir)/src/service/clusters
 src_service_libclusters_a_SOURCES = \
     src/service/clusters/clusters.c \
-    src/service/clusters/clusters.h \
-    src/service/clusters/clusters_lines.c \
-    src/service/clusters/clusters_lines.h \
-    src/service/clusters/clusters_private.h
+    src/service/clusters/clusters.h
 noinst_LIBRARIES += src/service/libsetup.a
 src_service_libsetup_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ADAPTERS) -iquote $(top_srcdir)/src/service/setup
 src_service_libsetup_a_SOURCES = \
-    src/service/setup/master_key_file.c \
-    src/service/setup/master_key_file.h \
-    src/service/setup/db_settings.c \
-    src/service/setup/db_settings.h \
     src/service/setup/first_setup.c \
     src/service/setup/first_setup.h \
-    src/service/setup/server_cert.c \
-    src/service/setup/server_cert.h \
-    src/service/setup/scrape_token.c \
-    src/service/setup/scrape_token.h \
+    src/service/setup/setup_files.c \
+    src/service/setup/setup_files.h \
     src/service/setup/setup_check.c \
-    src/service/setup/setup_check.h \
-    src/service/setup/setup_user.c \
-    src/service/setup/setup_user.h
+    src/service/setup/setup_check.h

@@ -5,7 +5,7 @@
 #include "clock.h"
 #include "dir_world.h"
 #include "directory.h"
-#include "entry.h"
+#include "load.h"
 #include "limits.h"
 #include "query.h"
 #include "str.h"

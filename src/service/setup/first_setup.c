@@ -12,9 +12,8 @@
 
 #include "cleanup.h"
 #include "clock.h"
-#include "db_settings.h"
+#include "setup_files.h"
 #include "fsutil.h"
-#include "master_key_file.h"
 #include "names.h"
 #include "passwd.h"
 #include "seal.h"

@@ -6,7 +6,7 @@
 
 #include "daemon_config.h"
 #include "err.h"
-#include "setup_user.h"
+#include "setup_check.h"
 #include "store.h"
 
 /* What became of a file. */
