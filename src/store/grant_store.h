@@ -8,7 +8,6 @@
 #include "audit_store.h"
 #include "err.h"
 #include "grant.h"
-#include "role_mapping.h"
 #include "store.h"
 
 struct grant_list {

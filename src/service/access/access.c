@@ -16,8 +16,6 @@
 #include "ldap_store.h"
 #include "names.h"
 #include "passwd.h"
-#include "password.h"
-#include "role_mapping_store.h"
 #include "secret.h"
 #include "str.h"
 #include "strbuf.h"

@@ -10,7 +10,6 @@
 #include "audit_store.h"
 #include "backoff.h"
 #include "clock.h"
-#include "cluster_batch.h"
 #include "cluster_store.h"
 #include "names.h"
 #include "platform_store.h"

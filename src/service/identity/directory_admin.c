@@ -10,7 +10,7 @@
 #include "kerberos.h"
 #include "ldap_text.h"
 #include "limits.h"
-#include "net_look.h"
+#include "net_addr.h"
 #include "seal.h"
 #include "str.h"
 #include "x509.h"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "group_set.h"
+#include "principal.h"
 #include "ldap_conn.h"
 #include "ldap_source.h"
 

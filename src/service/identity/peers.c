@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "challenge.h"
+#include "negotiate.h"
 #include "clock.h"
 #include "gss_init.h"
 #include "gss_ticket.h"

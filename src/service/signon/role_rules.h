@@ -5,7 +5,6 @@
 #include "err.h"
 #include "grant_store.h"
 #include "principal.h"
-#include "role_mapping_store.h"
 
 struct role_rules;
 struct role_rules *role_rules_new(void);        /* NULL without memory */
