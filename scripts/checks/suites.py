@@ -280,6 +280,18 @@ def verdict(name: str, *command: str) -> Callable[[], Count]:
     return suite
 
 
+# Through how many source files outside src/base and src/port these go at most: a reader has to open each.
+REQUEST_FILES_MAX = {("GET", "/v2/clusters"): 50, ("POST", "/v2/login/vcenter"): 82}
+
+
+def path() -> Count:
+    count = Count()
+    for (method, url), most in REQUEST_FILES_MAX.items():
+        result = run(f"path-{method.lower()}", "scripts/path", method, url, str(most), limit_s=SUITE_LIMIT_S)
+        count.add(f"{method} {url}:\n{result.tail()}", result.ok)
+    return count
+
+
 def fuzz() -> Count:
     """Each target runs a fixed number of inputs from a fixed seed, beginning with its corpus."""
     folder, built = configured("fuzz", "--enable-fuzzing")
@@ -326,6 +338,7 @@ SUITES = [
     Suite("fuzz", "short runs of the fuzz targets", fuzz, "full"),
     Suite("coverage", "the seeds of the fuzz targets reach 95 % of each decoder", verdict("coverage", "scripts/decoder-coverage"), "full"),
     Suite("faults", "2,000 faults against three vCenters", verdict("faults", "scripts/faults", "--faults", "2000", "--seed", "1"), "full"),
+    Suite("path", "a list and a sign-on go through few source files", path, "full"),
     Suite("recipes", "each change of tests/recipes touches few files, builds and passes its tests", verdict("recipes", "scripts/recipes"),
           "full"),
     Suite("planted", "the fuzz targets find planted mistakes", verdict("planted", "scripts/fuzz-planted"), "full"),

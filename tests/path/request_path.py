@@ -90,10 +90,13 @@ def request_path(method: str, path: str) -> dict[str, int]:
 
 
 def main() -> None:
-    files = request_path(*sys.argv[1:3])
+    method, path, *most = sys.argv[1:]
+    files = request_path(method, path)
     for name, count in files.items():
         print(f"{count:6} {name}")
     print(f"{len(files)} files, {sum(files.values())} lines")
+    if most and len(files) > int(most[0]):
+        sys.exit(f"{method} {path} goes through more than {most[0]} files")
 
 
 if __name__ == "__main__":
