@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "http_request_private.h"
+#include "http_response.h"
 #include "http_text.h"
 #include "net_addr.h"
 
