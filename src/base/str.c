@@ -178,8 +178,7 @@ bool str_unhex(const char *hex, uint8_t *out, size_t n) {
     return *hex == '\0';
 }
 
-void str_base64url(struct strbuf *b, const uint8_t *bytes, size_t n) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+static void base64_add(struct strbuf *b, const uint8_t *bytes, size_t n, const char digits[64]) {
     uint32_t bits = 0;
     unsigned held = 0;
     for (size_t i = 0; i < n; i++) {
@@ -191,26 +190,33 @@ void str_base64url(struct strbuf *b, const uint8_t *bytes, size_t n) {
         strbuf_addc(b, digits[(bits << (6 - held)) & 63]);
 }
 
-static int base64url_value(char c) {
+void str_base64(struct strbuf *b, const uint8_t *bytes, size_t n) {
+    base64_add(b, bytes, n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
+}
+
+void str_base64url(struct strbuf *b, const uint8_t *bytes, size_t n) {
+    base64_add(b, bytes, n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
+}
+
+/* `last` are the two digits in which the alphabets differ. */
+static int base64_value(char c, const char last[2]) {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
     if (c >= 'a' && c <= 'z')
         return c - 'a' + 26;
     if (c >= '0' && c <= '9')
         return c - '0' + 52;
-    if (c == '-')
-        return 62;
-    return c == '_' ? 63 : -1;
+    return c == last[0] ? 62 : c == last[1] ? 63 : -1;
 }
 
-long str_unbase64url(const char *text, size_t len, uint8_t *out, size_t max) {
+static long base64_read(const char *text, size_t len, const char last[2], uint8_t *out, size_t max) {
     uint32_t bits = 0;
     unsigned held = 0;
     size_t n = 0;
     if (len % 4 == 1 || len / 4 * 3 + len % 4 * 3 / 4 > max)
         return -1;
     for (size_t i = 0; i < len; i++) {
-        int value = base64url_value(text[i]);
+        int value = base64_value(text[i], last);
         if (value < 0)
             return -1;
         bits = ((bits << 6) | (uint32_t)value) & 0xffffff;
@@ -224,6 +230,14 @@ long str_unbase64url(const char *text, size_t len, uint8_t *out, size_t max) {
     if (bits & ((1U << held) - 1))
         return -1;
     return (long)n;
+}
+
+long str_unbase64(const char *text, size_t len, uint8_t *out, size_t max) {
+    return base64_read(text, len, "+/", out, max);
+}
+
+long str_unbase64url(const char *text, size_t len, uint8_t *out, size_t max) {
+    return base64_read(text, len, "-_", out, max);
 }
 
 static unsigned least_of(unsigned a, unsigned b, unsigned c) {

@@ -51,10 +51,12 @@ int str_hex_value(char c);
 /* Parses exactly n bytes of hex (either case, colons between pairs allowed as in thumbprints). False if malformed. */
 bool str_unhex(const char *hex, uint8_t *out, size_t n);
 
-/* Appends base64url without padding (RFC 4648 section 5). */
+/* Appends base64 or base64url (RFC 4648 sections 4 and 5), both without padding. */
+void str_base64(struct strbuf *b, const uint8_t *bytes, size_t n);
 void str_base64url(struct strbuf *b, const uint8_t *bytes, size_t n);
 
-/* Decodes base64url without padding; writes at most max bytes; -1 if malformed or too long, else the byte count. */
+/* Decodes base64 or base64url, both without padding; writes at most max bytes; -1 if malformed or too long, else the byte count. */
+long str_unbase64(const char *text, size_t len, uint8_t *out, size_t max);
 long str_unbase64url(const char *text, size_t len, uint8_t *out, size_t max);
 
 /* Levenshtein distance of two short words (up to 64 bytes each; longer: a large number), for "did you mean". */

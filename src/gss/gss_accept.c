@@ -300,12 +300,16 @@ static bool passes(const struct gss_acceptor *acceptor, const struct negotiate_t
 
 /* -- what the library says --------------------------------------------------------------------------------------------------- */
 
-static void display(OM_uint32 minor_in, gss_OID mech, char why[GSS_TEXT_BYTES]) {
+void gss_display(OM_uint32 code, const gss_OID_desc *mech, char why[GSS_TEXT_BYTES]) {
     gss_buffer_desc text = GSS_C_EMPTY_BUFFER;
-    OM_uint32 minor, more = 0, major = gss_display_status(&minor, minor_in, GSS_C_MECH_CODE, mech, &more, &text);
+    OM_uint32 minor, more = 0, major = gss_display_status(&minor, code, GSS_C_MECH_CODE, (gss_OID)(uintptr_t)mech, &more, &text);
     if (!GSS_ERROR(major))
         (void)snprintf(why, GSS_TEXT_BYTES, "%.*s", (int)text.length, (const char *)text.value);
     (void)gss_release_buffer(&minor, &text);
+}
+
+bool gss_is_krb5(const gss_OID_desc *mech) {
+    return mech && mech->length == gss_oid_krb5.length && !memcmp(mech->elements, gss_oid_krb5.elements, mech->length);
 }
 
 static enum gss_reason reason_by_text(const char *why) {
@@ -378,8 +382,7 @@ struct step {
 
 static void finish(const struct gss_acceptor *acceptor, const struct gss_negotiation *negotiation, const struct step *step,
                    struct gss_answer *out) {
-    if (!step->mech || step->mech->length != gss_oid_krb5.length ||
-        memcmp(step->mech->elements, gss_oid_krb5.elements, gss_oid_krb5.length) != 0 || !negotiation->has_digest) {
+    if (!gss_is_krb5(step->mech) || !negotiation->has_digest) {
         refuse(out, GSS_REFUSED, GSS_REASON_MECHANISM, "the context was made by something else than Kerberos");
         return;
     }
@@ -420,7 +423,7 @@ static int take_step(struct gss_acceptor *acceptor, const struct gss_token *toke
     gss_slot_give_back(acceptor, slot);
     is_kept = take_reply(&step.reply, out);
     if (GSS_ERROR(step.major)) {
-        display(step.minor, step.mech ? step.mech : (gss_OID)(uintptr_t)&gss_oid_krb5, out->why);
+        gss_display(step.minor, step.mech ? step.mech : &gss_oid_krb5, out->why);
         judge(acceptor, step.major, out);
     } else if (step.major & GSS_S_CONTINUE_NEEDED) {
         refuse(out, GSS_GO_ON, GSS_REASON_NONE, NULL);

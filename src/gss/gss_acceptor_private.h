@@ -46,4 +46,9 @@ bool gss_keytab_refresh(struct gss_acceptor *acceptor);
 void gss_keytab_drop(struct gss_acceptor *acceptor);
 bool gss_takes_enctype(const struct gss_acceptor *acceptor, int enctype);
 
+/* -- gss_accept.c: of both sides -- */
+
 extern const gss_OID_desc gss_oid_krb5, gss_oid_spnego;
+bool gss_is_krb5(const gss_OID_desc *mech); /* NULL: no */
+/* What the library says of a minor code. */
+void gss_display(OM_uint32 code, const gss_OID_desc *mech, char why[GSS_TEXT_BYTES]);

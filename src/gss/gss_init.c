@@ -10,6 +10,8 @@
 #include "gss_acceptor_private.h"
 #include "str.h"
 
+_Static_assert(GSS_INIT_TEXT_BYTES == GSS_TEXT_BYTES, "gss_display fills it");
+
 struct gss_initiator {
     gss_cred_id_t cred;
     gss_name_t service;
@@ -73,15 +75,6 @@ void gss_init_step_done(struct gss_init_step *step) {
 
 /* -- one step -------------------------------------------------------------------------------------------------------------- */
 
-static void display(OM_uint32 minor, struct gss_init_step *out) {
-    OM_uint32 unused, more = 0;
-    gss_buffer_desc text = GSS_C_EMPTY_BUFFER;
-    if (GSS_ERROR(gss_display_status(&unused, minor, GSS_C_MECH_CODE, oid(&gss_oid_krb5), &more, &text)))
-        return;
-    (void)snprintf(out->why, sizeof(out->why), "%.*s", (int)text.length, (const char *)text.value);
-    (void)gss_release_buffer(&unused, &text);
-}
-
 /* Minor codes are numbered anew by the mechglue, so words tell them apart. */
 static void judge(OM_uint32 major, struct gss_init_step *out) {
     if (GSS_ROUTINE_ERROR(major) == GSS_S_BAD_BINDINGS)
@@ -99,13 +92,8 @@ struct call {
     gss_buffer_desc token;
 };
 
-static bool is_krb5(const struct call *call) {
-    return call->mech && call->mech->length == gss_oid_krb5.length &&
-           memcmp(call->mech->elements, gss_oid_krb5.elements, gss_oid_krb5.length) == 0;
-}
-
 static void finish(const struct call *call, struct gss_init_step *out) {
-    out->is_proved = is_krb5(call) && (call->flags & GSS_C_MUTUAL_FLAG);
+    out->is_proved = gss_is_krb5(call->mech) && (call->flags & GSS_C_MUTUAL_FLAG);
     if (out->is_proved)
         return;
     out->fault = GSS_INIT_FAULT_TOKEN;
@@ -146,7 +134,7 @@ int gss_initiator_step(struct gss_initiator *initiator, const uint8_t *token, si
     call_library(initiator, token, n, &call);
     initiator->is_over = !(call.major & GSS_S_CONTINUE_NEEDED);
     if (GSS_ERROR(call.major)) {
-        display(call.minor, out);
+        gss_display(call.minor, &gss_oid_krb5, out->why);
         judge(call.major, out);
     } else {
         if (initiator->is_over)

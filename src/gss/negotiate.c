@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cleanup.h"
+#include "str.h"
 
 #define TAG_OID 0x06
 #define TAG_OCTETS 0x04
@@ -302,68 +302,33 @@ bool negotiate_is_scheme(const char *header, const char **text) {
     return true;
 }
 
-/* From '+' to 'z'. */
-static int value_of(char c) {
-    static const int8_t values[] = {62, -1, -1, -1, 63, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, -1, -1, -1, -1, -1,
-                                    -1, -1, 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17,
-                                    18, 19, 20, 21, 22, 23, 24, 25, -1, -1, -1, -1, -1, -1, 26, 27, 28, 29, 30, 31,
-                                    32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51};
-    const unsigned at = (unsigned)(unsigned char)c - '+';
-    return at < sizeof(values) ? values[at] : -1;
-}
-
-/* Four characters, of which the last `pads` are padding. False if there is another one, or bits that say nothing are set. */
-static bool decode_four(const char *in, unsigned pads, uint8_t *out) {
-    uint32_t bits = 0;
-    for (unsigned i = 0; i < 4; i++) {
-        int value = i < 4 - pads ? value_of(in[i]) : 0;
-        if (value < 0)
-            return false;
-        bits = bits << 6 | (uint32_t)value;
-    }
-    for (unsigned i = 0; i < 3 - pads; i++)
-        out[i] = (uint8_t)(bits >> (16 - 8 * i));
-    return !(bits & ((1U << 8 * pads) - 1));
-}
-
 int negotiate_decode(const char *text, uint8_t **out, size_t *n, struct err *err) {
     size_t length = strlen(text), pads = length && text[length - 1] == '=' ? 1U + (length > 1 && text[length - 2] == '=') : 0;
-    size_t count = length / 4 * 3;
+    const size_t count = length / 4 * 3 - pads;
     uint8_t *bytes;
-    bool is_good = true;
     if (!length || length % 4)
         return err_set(err, ERR_INVALID, "the token is not base64");
-    if (count - pads > NEGOTIATE_TOKEN_BYTES_MAX)
+    if (count > NEGOTIATE_TOKEN_BYTES_MAX)
         return err_set(err, ERR_TOO_LARGE, "the token is larger than %u bytes", NEGOTIATE_TOKEN_BYTES_MAX);
     bytes = malloc(count);
     if (!bytes)
         return err_set(err, ERR_NOMEM, "out of memory");
-    for (size_t i = 0; is_good && i < length / 4; i++)
-        is_good = decode_four(text + 4 * i, i + 1 < length / 4 ? 0 : (unsigned)pads, bytes + 3 * i);
-    if (!is_good) {
+    if (str_unbase64(text, length - pads, bytes, count) < 0) {
         free(bytes);
         return err_set(err, ERR_INVALID, "the token is not base64");
     }
     *out = bytes;
-    *n = count - pads;
+    *n = count;
     return 0;
 }
 
 char *negotiate_encode(const uint8_t *bytes, size_t n) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *text = malloc((n + 2) / 3 * 4 + 1), *at = text;
-    if (!text)
-        return NULL;
-    for (size_t i = 0; i < n; i += 3) {
-        uint32_t bits =
-            (uint32_t)bytes[i] << 16 | (i + 1 < n ? (uint32_t)bytes[i + 1] << 8 : 0) | (i + 2 < n ? bytes[i + 2] : 0U);
-        *at++ = digits[bits >> 18];
-        *at++ = digits[bits >> 12 & 63];
-        *at++ = (char)(i + 1 < n ? digits[bits >> 6 & 63] : '=');
-        *at++ = (char)(i + 2 < n ? digits[bits & 63] : '=');
-    }
-    *at = '\0';
-    return text;
+    struct strbuf text;
+    strbuf_init(&text, (n + 2) / 3 * 4);
+    str_base64(&text, bytes, n);
+    while (text.len % 4)
+        strbuf_addc(&text, '=');
+    return strbuf_steal(&text);
 }
 
 /* -- reading WWW-Authenticate -------------------------------------------------------------------------------------- */
