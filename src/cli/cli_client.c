@@ -412,9 +412,7 @@ int cli_client_sign_in(struct cli_client *client, const struct cli_account *acco
         rc = cli_client_call(client, &request, &answer, &why);
     } while (cli_client_waits_for_turn(client, rc, ++tries));
     json_wipe_string(json_object_get(body, "password"));
-    if (rc && err && !err->code)
-        *err = why;
-    return rc ? rc : cli_client_take_token(client, answer, err);
+    return rc ? err_move(err, rc, &why) : cli_client_take_token(client, answer, err);
 }
 
 const char *cli_client_stale(const struct cli_client *client) {

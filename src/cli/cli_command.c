@@ -194,9 +194,7 @@ int cli_fail(struct cli *cli, const struct err *why, struct err *err) {
             return err_remedy(err, "%s", remedy);
         }
     }
-    if (err)
-        *err = *why;
-    return why->code;
+    return err_move(err, why->code, why);
 }
 
 int cli_call(struct cli *cli, const json_t *object, json_t *body, json_t **answer, struct err *err) {

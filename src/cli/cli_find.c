@@ -135,9 +135,7 @@ static int find_by_own_id(struct cli *cli, const char *collection, const char *r
     if (!path)
         return err_set(err, ERR_NOMEM, "out of memory");
     rc = cli_client_get(cli->client, path, out, &why);
-    if (rc && rc != ERR_NOT_FOUND && err)
-        *err = why;
-    return rc;
+    return rc == ERR_NOT_FOUND ? rc : err_move(err, rc, &why);
 }
 
 static void find_describe_cluster(struct table *t, const json_t *item) {

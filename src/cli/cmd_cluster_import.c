@@ -251,9 +251,7 @@ static int cmd_import_run(struct cmd_import *im, const char *path, struct err *e
     } else if (!rc) {
         rc = err_set(&why, ERR_INVALID, "%s holds no record", path);
     }
-    if (rc && err)
-        *err = why;
-    return rc;
+    return err_move(err, rc, &why);
 }
 
 int cmd_cluster_import(struct cli *cli, struct err *err) {
