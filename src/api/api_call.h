@@ -142,3 +142,11 @@ void api_renew_snapshot(struct api_call *call);
 
 /* Sets call->link from a vCenter's instance UUID, instead of another one that was set. ERR_NOT_FOUND. */
 int api_use_link(struct api_call *call, const char *vcenter_id, struct err *err);
+
+/* -- all handlers, made from the route table ----------------------------------------------------------------------- */
+
+/* One prototype per row of routes.def; each handler answers as docs/openapi.yaml says and returns as http_handler_fn. */
+#define ROUTE(method, pattern, handler, lane, permission, flags, options, body) \
+    int handler(struct api_call *call, struct http_response *resp, struct err *err);
+#include "routes.def"
+#undef ROUTE

@@ -1,14 +1,236 @@
-/* JSON to cluster records: create bodies and merge patches. Layer 5 (api). Lists are cluster_lists.c.
+/* JSON to cluster records: create bodies, merge patches, reports. Layer 5 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cluster_input.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster_lists.h"
+#include "cluster.h"
 #include "cluster_store.h"
+#include "err.h"
+#include "json.h"
+#include "limits.h"
 #include "member_json.h"
+#include "snapshot.h"
 #include "str.h"
+#include "uuid.h"
+
+#define WHERE_BYTES 64
+
+static const struct json_member ref_by_path[] = {
+    {"vcenter", JSON_KIND_STRING, true, false}, {"path", JSON_KIND_STRING, true, false}, {NULL, JSON_KIND_ANY, false, false}};
+static const struct json_member ref_by_id[] = {
+    {"vcenter_id", JSON_KIND_STRING, true, false}, {"moref", JSON_KIND_STRING, true, false}, {NULL, JSON_KIND_ANY, false, false}};
+
+/* A name in the body that is not there is a wrong value, not a missing resource. */
+static int as_value_error(const char *where, const struct err *why, struct err *err) {
+    (void)err_set(err, why->code == ERR_NOT_FOUND ? ERR_UNPROCESSABLE : why->code, "%s: %s", where, why->text);
+    return err_remedy(err, "%s", why->remedy);
+}
+
+static int input_resolve(json_t *item, const char *where, const struct dir_platform *platform, const struct vsphere_cluster **out,
+                         struct err *err) {
+    bool is_by_path = json_object_get(item, "path") || json_object_get(item, "vcenter");
+    int rc = json_check(item, is_by_path ? ref_by_path : ref_by_id, where, err);
+    const struct vcenter *vc = NULL;
+    struct err why = {0};
+    if (rc)
+        return rc;
+    rc = dir_resolve_vcenter(platform, json_get_string(item, is_by_path ? "vcenter" : "vcenter_id"), &vc, &why);
+    if (!rc)
+        rc = dir_resolve_vsphere(platform, vc, json_get_string(item, is_by_path ? "path" : "moref"), out, &why);
+    return rc ? as_value_error(where, &why, err) : 0;
+}
+
+/* Replaces the placement by an array of VsphereClusterRef. ERR_UNPROCESSABLE naming the item, ERR_AMBIGUOUS. */
+static int cluster_lists_placement(json_t *array, const struct dir_platform *platform, struct cluster *c, struct err *err) {
+    struct object_set placed = {0};
+    char where[WHERE_BYTES];
+    int rc = 0;
+    size_t count = json_array_size(array);
+    if (!count || count > KAAS_PLACEMENTS_PER_CLUSTER_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"vsphere_clusters\" must have 1 to %d items",
+                       KAAS_PLACEMENTS_PER_CLUSTER_MAX);
+    for (size_t i = 0; !rc && i < count; i++) {
+        const struct vsphere_cluster *on = NULL;
+        (void)snprintf(where, sizeof(where), "vsphere_clusters[%zu]", i);
+        rc = input_resolve(json_array_get(array, i), where, platform, &on, err);
+        if (!rc)
+            rc = object_set_add(&placed, &on->ref, err);
+    }
+    if (rc) {
+        object_set_done(&placed);
+        return rc;
+    }
+    object_set_done(&c->placement);
+    c->placement = placed;
+    return 0;
+}
+
+static void remove_label(struct cluster *c, size_t i) {
+    free(c->labels[i].key);
+    free(c->labels[i].value);
+    memmove(&c->labels[i], &c->labels[i + 1], (c->labels_count - i - 1) * sizeof(*c->labels));
+    c->labels_count--;
+}
+
+static int input_compare_labels(const void *a, const void *b) {
+    return strcmp(((const struct label *)a)->key, ((const struct label *)b)->key);
+}
+
+static int input_add_label(struct cluster *c, const char *key, const char *value, struct err *err) {
+    struct label *labels = reallocarray(c->labels, c->labels_count + 1, sizeof(*labels));
+    struct label added = {.key = str_dup(key), .value = str_dup(value)};
+    if (labels)
+        c->labels = labels;
+    if (!labels || !added.key || !added.value) {
+        free(added.key);
+        free(added.value);
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    c->labels[c->labels_count++] = added;
+    return 0;
+}
+
+static int merge_label(struct cluster *c, const char *key, const json_t *value, struct err *err) {
+    for (size_t i = 0; i < c->labels_count; i++)
+        if (str_eq(c->labels[i].key, key)) {
+            remove_label(c, i);
+            break;
+        }
+    if (json_is_null(value))
+        return 0;
+    if (!json_is_string(value))
+        return err_set(err, ERR_UNPROCESSABLE, "the label \"%.80s\" must be a string", key);
+    if (c->labels_count >= KAAS_LABELS_COUNT_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "there are more than %d labels", KAAS_LABELS_COUNT_MAX);
+    return input_add_label(c, key, json_string_value(value), err);
+}
+
+/* Merges labels (RFC 7396): null removes one, a JSON null instead of the object removes all. ERR_UNPROCESSABLE. */
+static int cluster_lists_labels(json_t *object, struct cluster *c, struct err *err) {
+    const char *key;
+    json_t *value;
+    int rc = 0;
+    while (json_is_null(object) && c->labels_count)
+        remove_label(c, c->labels_count - 1);
+    if (json_is_null(object))
+        return 0;
+    json_object_foreach (object, key, value) {
+        rc = merge_label(c, key, value, err);
+        if (rc)
+            return rc;
+    }
+    if (c->labels_count > 1)
+        qsort(c->labels, c->labels_count, sizeof(*c->labels), input_compare_labels);
+    return 0;
+}
+
+static const struct json_member node_more[] = {{"role", JSON_KIND_STRING, true, false}, {NULL, JSON_KIND_ANY, false, false}};
+static const struct member_body declared_node = {node_members, BY_ADMIN, true, node_more};
+static const struct member_body reported_node = {node_members, BY_REPORT, true, node_more};
+
+static const struct node *find_node(const struct cluster *c, const char *name) {
+    for (size_t i = 0; i < c->nodes_count; i++)
+        if (str_eq(c->nodes[i].name, name))
+            return &c->nodes[i];
+    return NULL;
+}
+
+/* What a node keeps of the one of the same name: in a report all that it does not name, else its id and what was reported. */
+static int keep_node(const struct node *before, bool is_report, struct node *out, struct err *err) {
+    char fresh[UUID_TEXT_BYTES];
+    int rc;
+    uuid_new(fresh);
+    if (!before)
+        return str_replace(&out->id, fresh, err);
+    rc = node_copy(before, out, err);
+    for (const struct member *m = node_members; m->name && !rc && !is_report; m++)
+        if (m->writers & BY_ADMIN)
+            rc = str_replace(member_text_at(m, out), NULL, err);
+    return rc;
+}
+
+/* One list of nodes on its way in. */
+struct nodes_input {
+    const struct cluster *before;
+    bool is_report;
+};
+
+static int check_node(json_t *item, const char *where, bool is_report, enum node_role *role, struct err *err) {
+    int rc = member_json_check(item, is_report ? &reported_node : &declared_node, where, err);
+    if (rc)
+        return rc;
+    if (!node_role_parse(json_get_string(item, "role"), role)) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "the member \"%s.role\" is \"%.40s\"", where, json_get_string(item, "role"));
+        return err_remedy(err, "use control_plane or worker");
+    }
+    if (!is_report && json_get_string(item, "vm_instance_uuid") && !json_get_string(item, "vcenter_id"))
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"%s.vm_instance_uuid\" needs \"vcenter_id\" beside it", where);
+    return 0;
+}
+
+static int read_node(json_t *item, const char *where, const struct nodes_input *in, struct node *out, struct err *err) {
+    enum node_role role = NODE_WORKER;
+    int rc = check_node(item, where, in->is_report, &role, err);
+    if (!rc)
+        rc = keep_node(find_node(in->before, json_get_string(item, "name")), in->is_report, out, err);
+    if (rc)
+        return rc;
+    out->role = role;
+    return member_json_read(item, node_members, in->is_report ? BY_REPORT : BY_ADMIN, out, err);
+}
+
+static int input_compare_nodes(const void *a, const void *b) {
+    return strcmp(((const struct node *)a)->name, ((const struct node *)b)->name);
+}
+
+static void free_nodes(struct node *nodes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        node_done(&nodes[i]);
+    free(nodes);
+}
+
+static int take_nodes(json_t *array, bool is_report, struct cluster *c, struct err *err) {
+    const struct nodes_input in = {.before = c, .is_report = is_report};
+    size_t count = json_array_size(array), made = 0; /* 0 for JSON null */
+    struct node *nodes;
+    char where[WHERE_BYTES];
+    int rc = 0;
+    if (count > KAAS_NODES_PER_CLUSTER_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"nodes\" has more than %d items", KAAS_NODES_PER_CLUSTER_MAX);
+    nodes = calloc(count + 1, sizeof(*nodes));
+    if (!nodes)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (; !rc && made < count; made++) {
+        (void)snprintf(where, sizeof(where), "nodes[%zu]", made);
+        rc = read_node(json_array_get(array, made), where, &in, &nodes[made], err);
+    }
+    if (rc) {
+        free_nodes(nodes, made);
+        return rc;
+    }
+    if (count > 1)
+        qsort(nodes, count, sizeof(*nodes), input_compare_nodes);
+    free_nodes(c->nodes, c->nodes_count);
+    c->nodes = nodes;
+    c->nodes_count = count;
+    return 0;
+}
+
+/* Replaces the nodes by an array of NodeInput, or by none with JSON null; a node that keeps its name keeps its id. ERR_UNPROCESSABLE. */
+static int cluster_lists_nodes(json_t *array, struct cluster *c, struct err *err) {
+    return take_nodes(array, false, c, err);
+}
+
+/* Replaces the nodes by an array of ReportedNode. A node that was there by this name keeps its id and what the item leaves out.
+ * ERR_UNPROCESSABLE. */
+static int cluster_lists_reported_nodes(json_t *array, struct cluster *c, struct err *err) {
+    return take_nodes(array, true, c, err);
+}
+
+/* -- bodies ------------------------------------------------------------------------------------------------------------- */
 
 /* What is made by hand, beside the members that the table of the record lets an administrator or a report give. */
 static const struct json_member create_more[] = {

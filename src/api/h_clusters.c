@@ -1,19 +1,112 @@
-/* Handlers of /v2/clusters: reading. Layer 5 (api). Writing is h_clusters_write.c.
+/* Handlers of /v2/clusters and their nodes. Layer 5 (api). The import is h_clusters_import.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "handlers.h"
+#include "api_call.h"
+#include "clock.h"
+#include "cluster.h"
+#include "cluster_input.h"
+#include "clusters.h"
+#include "directory.h"
+#include "entry.h"
+#include "json.h"
 #include "limits.h"
 #include "list_memo.h"
 #include "list_wait.h"
-#include "node_view.h"
+#include "member_json.h"
+#include "policy.h"
 #include "problem.h"
 #include "query.h"
 #include "reply.h"
+#include "rollup.h"
+#include "snapshot.h"
 #include "str.h"
 #include "uuid.h"
 #include "views.h"
+
+/* One who looks at the nodes of a cluster, and the placements (bits) that it may see. */
+struct node_onlooker {
+    const struct dir_platform *platform;
+    const struct viewer_key *viewer;
+    const struct dir_cluster *entry;
+    uint64_t mask;
+};
+
+static json_t *vm(const struct node_observation *seen) {
+    json_t *object;
+    if (!seen)
+        return json_null();
+    object = json_object();
+    json_put_string(object, "match", vm_match_name(seen->match));
+    json_put_string(object, "vcenter_id", seen->vcenter_id);
+    view_put_text(object, "moref", seen->vm_moref);
+    view_put_text(object, "name", seen->vm_name);
+    view_put_text(object, "instance_uuid", seen->instance_uuid);
+    view_put_text(object, "bios_uuid", seen->bios_uuid);
+    json_put_string(object, "power", vm_power_name(seen->power));
+    json_put_string(object, "connection", vm_connection_name(seen->connection));
+    return object;
+}
+
+static json_t *host(const struct node_observation *seen) {
+    json_t *object;
+    if (!seen || !seen->host_moref)
+        return json_null();
+    object = json_object();
+    json_put_string(object, "moref", seen->host_moref);
+    view_put_text(object, "name", seen->host_name);
+    json_put_string(object, "connection", host_connection_name(seen->host_connection));
+    return object;
+}
+
+static bool node_find_place(const struct node *node, struct object_ref *out) {
+    const struct node_observation *seen = node->seen;
+    return seen && seen->cluster_moref && !object_ref_make(seen->vcenter_id, seen->cluster_moref, out, NULL);
+}
+
+static json_t *vsphere_cluster(const struct dir_platform *platform, const struct node *node) {
+    const struct vsphere_cluster *found;
+    struct object_ref ref;
+    json_t *object;
+    if (!node_find_place(node, &ref))
+        return json_null();
+    found = dir_find_vsphere(platform, &ref);
+    object = json_object();
+    json_put_string(object, "vcenter_id", ref.vcenter_id);
+    view_put_text(object, "datacenter", found ? found->datacenter : NULL);
+    json_put_string(object, "moref", ref.moref);
+    view_put_text(object, "name", found ? found->name : NULL);
+    return object;
+}
+
+/* Node of docs/openapi.yaml. A new reference; a lack of memory shows when the JSON is written. */
+static json_t *view_node(const struct dir_platform *platform, const struct node *node) {
+    json_t *object = member_json_show(node_members, node);
+    json_put_string(object, "state", rollup_is_down(node->seen) ? "not_ready" : "unknown");
+    (void)json_object_set_new(object, "vm", vm(node->seen));
+    (void)json_object_set_new(object, "host", host(node->seen));
+    (void)json_object_set_new(object, "vsphere_cluster", vsphere_cluster(platform, node));
+    view_put_time(object, "observed_at", node->seen ? node->seen->observed_at_ms : 0);
+    return object;
+}
+
+/* May this node be shown? One that runs on a vSphere cluster: if that may be seen. One whose place is not known: if all of the cluster's
+ * placement may be seen. */
+static bool view_node_is_visible(const struct node_onlooker *by, const struct node *node) {
+    const struct object_set *placement = &by->entry->record->placement;
+    struct object_ref ref;
+    if (!node_find_place(node, &ref))
+        return by->mask == by->entry->full_mask;
+    for (size_t i = 0; i < placement->count; i++)
+        if (object_ref_eq(&placement->items[i], &ref))
+            return dir_mask_has(by->mask, i);
+    return dir_sees_vsphere(by->platform, by->viewer, &ref); /* another's machine in the node's place */
+}
+
+/* -- reading ------------------------------------------------------------------------------------------------------------ */
 
 #define TEXT_CHARS_MAX 100
 
@@ -213,4 +306,205 @@ int h_clusters_nodes(struct api_call *call, struct http_response *resp, struct e
     list.extra = json_object();
     json_put_int(list.extra, "hidden", (int64_t)(by.entry->record->nodes_count - list.count));
     return reply_list(call, resp, &list, err);
+}
+
+/* -- writing ------------------------------------------------------------------------------------------------------------ */
+
+/* The change is made. It is not in memory: because it took the record out of the caller's view, or because the database went away just
+ * after it, and then "no such cluster" would be wrong. */
+static int clusters_look_again(struct api_call *call, const char *id, struct strbuf *text, uint64_t *hash, struct err *err) {
+    err_clear(err);
+    if (directory_poll(call->api->options.directory, NULL)) {
+        (void)err_set(err, ERR_DATABASE, "the change was made, but the database went away before it could be read back");
+        return err_remedy(err, "read it again instead of repeating the change");
+    }
+    api_renew_snapshot(call);
+    return dir_show_cluster(call->snapshot, &call->viewer, id, text, hash, err);
+}
+
+static int answer_with(struct api_call *call, struct http_response *resp, int status, const char *id, struct err *err) {
+    _cleanup_strbuf_ struct strbuf text;
+    char etag[REPLY_ETAG_BYTES];
+    uint64_t hash = 0;
+    int rc;
+    strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
+    api_renew_snapshot(call);
+    rc = dir_show_cluster(call->snapshot, &call->viewer, id, &text, &hash, err);
+    if (rc == ERR_NOT_FOUND)
+        rc = clusters_look_again(call, id, &text, &hash, err);
+    if (rc)
+        return rc;
+    reply_format_etag(hash, false, etag);
+    http_response_set_status(resp, status);
+    http_response_set_header(resp, "ETag", etag);
+    http_response_set_text(resp, "application/json", &text);
+    return 0;
+}
+
+int h_clusters_create(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct actor actor = api_actor(call);
+    _cleanup_(cluster_free) struct cluster *record = NULL;
+    char id[37];
+    int rc = api_check_no_query(call, err);
+    if (!rc)
+        rc = api_read_body(call, "application/json", err);
+    if (!rc)
+        rc = cluster_input_create(call->body, call->snapshot->platform, &record, err);
+    if (!rc)
+        rc = clusters_create(call->api->options.clusters, &actor, record, id, err);
+    if (rc)
+        return rc;
+    reply_location(resp, "/v2/clusters/", id);
+    return answer_with(call, resp, 201, id, err);
+}
+
+/* The version that an If-Match speaks of; 0 if there is none. */
+static int clusters_read_version(struct api_call *call, const char *id, int64_t *version_no, struct err *err) {
+    _cleanup_strbuf_ struct strbuf text;
+    const struct dir_cluster *entry = NULL;
+    char etag[REPLY_ETAG_BYTES];
+    uint64_t hash = 0, mask = 0;
+    bool is_given = false;
+    int rc;
+    strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
+    *version_no = 0;
+    rc = dir_show_cluster(call->snapshot, &call->viewer, id, &text, &hash, err);
+    if (!rc)
+        rc = dir_get_visible_cluster(call->snapshot, &call->viewer, id, &entry, &mask, err);
+    if (rc)
+        return rc;
+    reply_format_etag(hash, false, etag);
+    rc = reply_check_if_match(call, etag, &is_given, err);
+    if (!rc && is_given)
+        *version_no = entry->record->version_no;
+    return rc;
+}
+
+/* As read_version, in a lane: another replica may have made or changed it a moment ago, so the news are read before "no such cluster" or
+ * "changed since" is said. */
+static int read_newest_version(struct api_call *call, const char *id, int64_t *version_no, struct err *err) {
+    struct err why = {0};
+    int rc = clusters_read_version(call, id, version_no, &why);
+    if ((rc == ERR_NOT_FOUND || rc == ERR_PRECONDITION) && !directory_poll(call->api->options.directory, NULL)) {
+        api_renew_snapshot(call);
+        return clusters_read_version(call, id, version_no, err);
+    }
+    return err_move(err, rc, &why);
+}
+
+struct patch {
+    json_t *body;
+    const struct dir_platform *platform;
+};
+
+static int clusters_apply_patch(void *arg, struct cluster *record, unsigned *parts, struct err *err) {
+    struct patch *patch = arg;
+    return cluster_input_patch(patch->body, patch->platform, record, parts, err);
+}
+
+int h_clusters_patch(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct actor actor = api_actor(call);
+    const char *id = http_request_param(call->req, "id");
+    struct patch patch = {0};
+    struct clusters_edit edit = {.fn = clusters_apply_patch, .arg = &patch, .id = id};
+    int rc = api_check_no_query(call, err);
+    if (!rc)
+        rc = api_read_body(call, "application/merge-patch+json", err);
+    if (!rc)
+        rc = read_newest_version(call, id, &edit.version_no, err);
+    if (!rc)
+        rc = cluster_input_check_patch(call->body, err);
+    patch = (struct patch){.body = call->body, .platform = call->snapshot->platform};
+    if (!rc)
+        rc = clusters_change(call->api->options.clusters, &actor, &edit, err);
+    return rc ? rc : answer_with(call, resp, 200, id, err);
+}
+
+/* -- the provisioner's report ------------------------------------------------------------------------------------------- */
+
+struct report {
+    json_t *body;
+    struct cluster_reporter by;
+};
+
+static int apply_report(void *arg, struct cluster *record, unsigned *parts, struct err *err) {
+    struct report *report = arg;
+    return cluster_input_status(report->body, &report->by, record, parts, err);
+}
+
+static struct report clusters_report_of(const struct api_call *call) {
+    return (struct report){.body = call->body, .by = {.principal_id = call->who->id, .at_ms = clock_wall_ms()}};
+}
+
+static int report_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct actor actor = api_actor(call);
+    struct report report = clusters_report_of(call);
+    const char *id = http_request_param(call->req, "id");
+    struct clusters_edit edit = {.fn = apply_report, .arg = &report, .id = id};
+    int rc = read_newest_version(call, id, &edit.version_no, err);
+    if (!rc)
+        rc = clusters_report(call->api->options.clusters, &actor, &edit, err);
+    return rc ? rc : answer_with(call, resp, 200, id, err);
+}
+
+/* Does the report say what is known already, of a cluster that is not silent? Then its time is all there is to note. */
+static int compare_report(struct api_call *call, const struct dir_cluster *entry, bool *is_known, struct err *err) {
+    _cleanup_(cluster_free) struct cluster *before = NULL;
+    _cleanup_(cluster_free) struct cluster *after = NULL;
+    struct report report = clusters_report_of(call);
+    unsigned parts = 0;
+    int rc = dir_cluster_stored(entry, &before, err);
+    if (!rc)
+        rc = dir_cluster_stored(entry, &after, err);
+    if (!rc)
+        rc = apply_report(&report, after, &parts, err);
+    if (!rc)
+        rc = cluster_check(after, err);
+    *is_known = !rc && entry->is_reported && !entry->is_stale && cluster_same(before, after);
+    return rc;
+}
+
+/* A provisioner reports every minute on thousands of clusters: with nothing new, a report stays in memory (directory_note_report). */
+int h_clusters_status(struct api_call *call, struct http_response *resp, struct err *err) {
+    const char *id = http_request_param(call->req, "id");
+    const struct dir_cluster *entry = NULL;
+    bool is_known = false;
+    int64_t version_no = 0;
+    uint64_t mask = 0;
+    int rc = api_check_no_query(call, err);
+    if (!rc)
+        rc = api_read_body(call, "application/json", err);
+    if (!rc)
+        rc = clusters_read_version(call, id, &version_no, err);
+    if (rc == ERR_NOT_FOUND || rc == ERR_PRECONDITION) { /* for another look */
+        err_clear(err);
+        rc = cluster_input_check_status(call->body, err);
+        return rc ? rc : api_go_slow(call, call->api->options.database, report_in_lane);
+    }
+    if (!rc)
+        rc = cluster_input_check_status(call->body, err);
+    if (!rc)
+        rc = dir_get_visible_cluster(call->snapshot, &call->viewer, id, &entry, &mask, err);
+    if (!rc)
+        rc = compare_report(call, entry, &is_known, err);
+    if (rc)
+        return rc;
+    if (!is_known || directory_is_stale(call->api->options.directory))
+        return api_go_slow(call, call->api->options.database, report_in_lane);
+    directory_note_report(call->api->options.directory, id, clock_wall_ms());
+    return answer_with(call, resp, 200, id, err);
+}
+
+int h_clusters_delete(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct actor actor = api_actor(call);
+    const char *id = http_request_param(call->req, "id");
+    int64_t version_no = 0;
+    int rc = api_check_no_query(call, err);
+    if (!rc)
+        rc = read_newest_version(call, id, &version_no, err);
+    if (!rc)
+        rc = clusters_remove(call->api->options.clusters, &actor, id, version_no, err);
+    if (!rc)
+        http_response_set_status(resp, 204);
+    return rc;
 }

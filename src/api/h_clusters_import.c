@@ -7,8 +7,8 @@
 
 #include "cluster_input.h"
 #include "cluster_store.h"
+#include "api_call.h"
 #include "clusters.h"
-#include "handlers.h"
 #include "limits.h"
 #include "problem.h"
 #include "query.h"

@@ -3,7 +3,7 @@
  *
  * It runs in the lane `outside`, so that it answers while the lane of that vCenter is full of calls that hang. */
 #include "doctor.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "reply.h"
 #include "views.h"
 

@@ -6,7 +6,7 @@
 #include "access.h"
 #include "directory.h"
 #include "grant_view.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "log.h"
 #include "name_lookup.h"
 #include "problem.h"

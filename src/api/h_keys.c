@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "handlers.h"
+#include "api_call.h"
 #include "reply.h"
 #include "sealing.h"
 #include "str.h"

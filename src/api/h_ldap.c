@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "directories.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "kerberos.h"
 #include "limits.h"
 #include "member_json.h"

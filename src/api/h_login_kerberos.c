@@ -1,7 +1,7 @@
 /* Handlers of /v2/login/kerberos and /v2/kerberos. Layer 5 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "clock.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "limits.h"
 #include "log.h"
 #include "negotiate_call.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "accounts.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "http_request.h"
 #include "log.h"
 #include "negotiate_call.h"

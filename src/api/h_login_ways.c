@@ -3,7 +3,7 @@
  *
  * Strangers read it, so it says what a sign-in form needs and no more: no addresses, no names of vCenters, no realms. */
 #include "directories.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "kerberos.h"
 #include "reply.h"
 

@@ -4,7 +4,7 @@
 
 #include "clock.h"
 #include "directory.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "metric.h"
 #include "pages.h"
 #include "platform_links.h"

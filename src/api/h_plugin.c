@@ -3,7 +3,7 @@
  *
  * vCenter itself fetches the manifest and the icons, with no session; the browser fetches the page, through vCenter's reverse proxy, so
  * that it comes from vCenter's origin. The page is the one of /ui; what differs are the headers (api.c). */
-#include "handlers.h"
+#include "api_call.h"
 #include "manifest_log.h"
 #include "reply.h"
 #include "str.h"

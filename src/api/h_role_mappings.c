@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "access.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "log.h"
 #include "member_json.h"
 #include "name_lookup.h"

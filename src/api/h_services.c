@@ -7,7 +7,7 @@
 #include "accounts.h"
 #include "clock.h"
 #include "directory.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "member_json.h"
 #include "problem.h"
 #include "reply.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "reply.h"
 #include "session_view.h"
 #include "str.h"

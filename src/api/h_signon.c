@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "limits.h"
 #include "log.h"
 #include "login_directory.h"

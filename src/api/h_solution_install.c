@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "directory.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "ovf_install.h"
 #include "reply.h"
 #include "str.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "access.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "limits.h"
 #include "member_json.h"
 #include "problem.h"

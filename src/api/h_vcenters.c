@@ -5,7 +5,7 @@
 
 #include "directory.h"
 #include "discovery.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "limits.h"
 #include "log.h"
 #include "platform_links.h"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "handlers.h"
+#include "api_call.h"
 #include "limits.h"
 #include "log.h"
 #include "platform_links.h"

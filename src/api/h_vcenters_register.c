@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "directory.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "limits.h"
 #include "names.h"
 #include "registration.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "grant_view.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "name_view.h"
 #include "platform_links.h"
 #include "reply.h"

@@ -9,22 +9,13 @@ src_api_libapi_a_SOURCES = \
     src/api/authn.h \
     src/api/cluster_input.c \
     src/api/cluster_input.h \
-    src/api/cluster_lists.c \
-    src/api/cluster_lists.h \
     src/api/cluster_watch.c \
     src/api/cluster_watch.h \
-    src/api/explain_subject.c \
-    src/api/explain_subject.h \
     src/api/grant_view.c \
     src/api/grant_view.h \
-    src/api/denials.c \
-    src/api/denials.h \
     src/api/h_audit.c \
-    src/api/h_audit_verify.c \
     src/api/h_clusters.c \
     src/api/h_clusters_import.c \
-    src/api/h_clusters_write.c \
-    src/api/h_doctor.c \
     src/api/h_explain.c \
     src/api/h_grants.c \
     src/api/h_hx.c \
@@ -33,20 +24,15 @@ src_api_libapi_a_SOURCES = \
     src/api/h_login_ways.c \
     src/api/h_ldap.c \
     src/api/h_operation.c \
-    src/api/h_peers.c \
     src/api/h_plugin.c \
     src/api/h_role_mappings.c \
     src/api/h_login_service.c \
     src/api/h_services.c \
     src/api/h_sessions.c \
     src/api/h_signon.c \
-    src/api/h_solution_install.c \
     src/api/h_users.c \
     src/api/h_vcenters.c \
-    src/api/h_vcenters_register.c \
-    src/api/h_vcenters_manage.c \
     src/api/h_whoami.c \
-    src/api/handlers.h \
     src/api/list_memo.c \
     src/api/list_memo.h \
     src/api/list_wait.c \
@@ -61,8 +47,6 @@ src_api_libapi_a_SOURCES = \
     src/api/login_directory.h \
     src/api/negotiate_call.c \
     src/api/negotiate_call.h \
-    src/api/node_view.c \
-    src/api/node_view.h \
     src/api/openapi_text.h \
     src/api/pages.c \
     src/api/pages.h \
@@ -70,21 +54,24 @@ src_api_libapi_a_SOURCES = \
     src/api/plugin_manifest.h \
     src/api/problem.c \
     src/api/problem.h \
-    src/api/registration_view.c \
-    src/api/registration_view.h \
     src/api/reply.c \
     src/api/reply.h \
     src/api/reply_grant.c \
     src/api/reply_grant.h \
-    src/api/reply_shared.c \
     src/api/routes.def \
     src/api/service_caller.c \
     src/api/service_caller.h \
     src/api/session_view.c \
     src/api/session_view.h \
+    src/api/signon_calls.h \
     src/api/vcenter_calls.c \
     src/api/vcenter_calls.h \
-    src/api/signon_calls.h \
+    src/api/registration_view.c \
+    src/api/registration_view.h \
+    src/api/h_doctor.c \
+    src/api/h_solution_install.c \
+    src/api/h_vcenters_manage.c \
+    src/api/h_vcenters_register.c \
     src/api/views.c \
     src/api/views.h
 nodist_src_api_libapi_a_SOURCES = src/api/openapi_text.c

@@ -9,7 +9,7 @@
 
 #include "accounts.h"
 #include "clock.h"
-#include "handlers.h"
+#include "api_call.h"
 #include "http_request.h"
 #include "log.h"
 #include "str.h"
