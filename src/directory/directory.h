@@ -24,8 +24,10 @@ typedef int directory_gap_fn(void *arg);
 struct directory_difference {
     enum change_kind kind;
     const char *object_id;
-    const char *member; /* what differed: a member of the record, or "not in memory", "not in the database", "text" */
+    const char *member; /* what differed: a member of the record, or one of these, or DIR_DIFFERS_IN_TEXT */
 };
+#define DIRECTORY_NOT_IN_MEMORY "not in memory"
+#define DIRECTORY_NOT_STORED "not in the database"
 /* Told of each difference that directory_check has found, before it is corrected. Must not block. */
 typedef void directory_difference_fn(void *arg, const struct directory_difference *difference);
 

@@ -77,7 +77,8 @@ static void entries_done(struct entries *e) {
     e->items = NULL;
 }
 
-int dir_make_entry(const struct dir_loading *loading, struct cluster *record, struct dir_cluster **out, struct err *err) {
+/* Makes an entry of a record just read, which it takes over also on failure; a report that only memory knows of counts as well. */
+static int make_entry(const struct dir_loading *loading, struct cluster *record, struct dir_cluster **out, struct err *err) {
     const struct dir_cluster *old = loading->old ? dir_find_cluster(loading->old, record->id) : NULL;
     const int64_t saved_at_ms = record->reported_at_ms;
     int rc;
@@ -93,6 +94,7 @@ int dir_make_entry(const struct dir_loading *loading, struct cluster *record, st
 
 struct gathering {
     const struct dir_loading *loading;
+    bool shares_due;
     struct entries entries;
     size_t room, nodes;
 };
@@ -113,13 +115,14 @@ int dir_check_size(size_t clusters, size_t nodes, struct err *err) {
 }
 
 /* What is as it was is shared with the snapshot before: a second copy of everything would double the memory. */
-static struct dir_cluster *share(const struct dir_snapshot *old, struct dir_cluster *fresh) {
+static struct dir_cluster *share(const struct gathering *g, struct dir_cluster *fresh) {
+    const struct dir_snapshot *old = g->loading->old;
     const size_t position = old ? dir_find_position(old, fresh->record->id) : SIZE_MAX;
-    if (position == SIZE_MAX || dir_cluster_difference(old->clusters[position], fresh) ||
-        !dir_cluster_is_as_due(old->clusters[position], fresh))
+    struct dir_cluster *was = position == SIZE_MAX ? NULL : old->clusters[position];
+    if (!was || dir_cluster_difference(was, fresh) || !(g->shares_due || dir_cluster_is_as_due(was, fresh)))
         return fresh;
     dir_cluster_unref(fresh);
-    return dir_cluster_ref(old->clusters[position]);
+    return dir_cluster_ref(was);
 }
 
 static int gather(void *arg, struct cluster *record, struct err *err) {
@@ -140,30 +143,35 @@ static int gather(void *arg, struct cluster *record, struct err *err) {
         g->entries.items = items;
         g->room = room;
     }
-    rc = dir_make_entry(g->loading, record, &fresh, err);
+    rc = make_entry(g->loading, record, &fresh, err);
     if (!rc)
-        g->entries.items[g->entries.count++] = share(g->loading->old, fresh);
+        g->entries.items[g->entries.count++] = share(g, fresh);
+    return rc;
+}
+
+int dir_load_clusters(const struct dir_loading *loading, bool shares_due, struct dir_snapshot **out, struct err *err) {
+    struct gathering g = {.loading = loading, .shares_due = shares_due};
+    const struct cluster_sink sink = {.begin = begin_gathering, .take = gather, .arg = &g};
+    int rc = cluster_store_each(loading->store, &sink, err);
+    if (!rc)
+        rc = dir_snapshot_new(loading->basis.platform, g.entries.items, g.entries.count, out, err);
+    entries_done(&g.entries);
     return rc;
 }
 
 int dir_load_all(const struct dir_loading *given, struct dir_snapshot **out, struct err *err) {
     _cleanup_(dir_platform_unref) struct dir_platform *platform = NULL;
     struct dir_loading loading = *given;
-    struct gathering g = {.loading = &loading};
-    const struct cluster_sink sink = {.begin = begin_gathering, .take = gather, .arg = &g};
     int rc = dir_load_platform(loading.store, &platform, err);
+    if (rc)
+        return rc;
     loading.basis.platform = platform;
-    if (!rc)
-        rc = cluster_store_each(loading.store, &sink, err);
-    if (!rc)
-        rc = dir_snapshot_new(platform, g.entries.items, g.entries.count, out, err);
-    entries_done(&g.entries);
-    return rc;
+    return dir_load_clusters(&loading, false, out, err);
 }
 
 /* -- changes --------------------------------------------------------------------------------------------------------------- */
 
-static bool is_platform_change(enum change_kind kind) {
+bool dir_is_platform_change(enum change_kind kind) {
     return kind == CHANGE_VCENTER || kind == CHANGE_VSPHERE_CLUSTER || kind == CHANGE_HX_CLUSTER || kind == CHANGE_GRANT ||
            kind == CHANGE_SERVICE_ACCOUNT;
 }
@@ -184,7 +192,7 @@ static int find_changed(const struct change_list *changes, struct changed *out, 
     if (!out->ids)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < changes->count; i++) {
-        out->is_platform = out->is_platform || is_platform_change(changes->items[i].kind);
+        out->is_platform = out->is_platform || dir_is_platform_change(changes->items[i].kind);
         if (changes->items[i].kind == CHANGE_CLUSTER)
             out->ids[out->count++] = changes->items[i].object_id;
     }
@@ -282,7 +290,7 @@ static int read_changed(struct making *m, const char *id, struct err *err) {
         m->is_removed[position] = true;
     if (rc)
         return 0;
-    rc = dir_make_entry(m->loading, record, &m->added.items[m->added.count], err);
+    rc = make_entry(m->loading, record, &m->added.items[m->added.count], err);
     m->added.count += !rc;
     return rc;
 }
@@ -578,7 +586,7 @@ const char *dir_cluster_difference(const struct dir_cluster *a, const struct dir
     const char *member = cluster_difference(&x, &y);
     if (member)
         return member;
-    return dir_cluster_is_as_due(a, b) && !is_same_text(a, b) ? "text" : NULL;
+    return dir_cluster_is_as_due(a, b) && !is_same_text(a, b) ? DIR_DIFFERS_IN_TEXT : NULL;
 }
 
 int64_t dir_cluster_stale_ms(const struct dir_cluster *entry, const struct dir_basis *basis) {

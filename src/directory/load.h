@@ -66,7 +66,8 @@ int dir_cluster_renew(const struct dir_cluster *entry, const struct dir_basis *b
 /* Would the entry come out differently now: has a report aged (or come in), or, if that is to be looked at, other evidence to count? */
 bool dir_cluster_is_due(const struct dir_cluster *entry, const struct dir_basis *basis, bool with_evidence);
 
-/* In what do two entries of one cluster differ: a member of the record as stored, or "text" if just what is shown does; NULL: in nothing.
+#define DIR_DIFFERS_IN_TEXT "text"
+/* In what do two entries of one cluster differ: a member of the record as stored, or DIR_DIFFERS_IN_TEXT if just what is shown does; NULL: in nothing.
  * What depends on the time at which they were made (dir_cluster_is_as_due) is not looked at where that differs. */
 const char *dir_cluster_difference(const struct dir_cluster *a, const struct dir_cluster *b);
 /* Were they made with the same evidence and reports? */
@@ -93,15 +94,19 @@ struct dir_loading {
 /* Reads what lies below the clusters. *out has one reference. Errors of the store. */
 int dir_load_platform(struct store *store, struct dir_platform **out, struct err *err);
 
-/* Makes an entry of a record just read, which it takes over also on failure; a report that only memory knows of counts as well. ERR_NOMEM. */
-int dir_make_entry(const struct dir_loading *loading, struct cluster *record, struct dir_cluster **out, struct err *err);
-
 /* ERR_TOO_LARGE if so many are more than a snapshot may hold. */
 int dir_check_size(size_t clusters, size_t nodes, struct err *err);
 
 /* Reads everything, some hundred clusters at once, and shares with loading->old what is the same. *out has one reference. Errors of the
  * store; ERR_TOO_LARGE over KAAS_CLUSTERS_COUNT_MAX and KAAS_NODES_COUNT_MAX. */
 int dir_load_all(const struct dir_loading *loading, struct dir_snapshot **out, struct err *err);
+
+/* As dir_load_all, of the clusters alone, with loading->basis.platform. With `shares_due`, what differs by the time at which it was made
+ * (dir_cluster_is_as_due) is shared as well. */
+int dir_load_clusters(const struct dir_loading *loading, bool shares_due, struct dir_snapshot **out, struct err *err);
+
+/* Is the object one of those that dir_load_platform reads? */
+bool dir_is_platform_change(enum change_kind kind);
 
 /* Makes the snapshot that follows loading->old by reading just what `changes` name. *out stays NULL with result 0 if nothing here changed. */
 int dir_load_changes(const struct dir_loading *loading, const struct change_list *changes, struct dir_snapshot **out,

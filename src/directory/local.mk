@@ -1,12 +1,8 @@
 noinst_LIBRARIES += src/directory/libdirectory.a
 src_directory_libdirectory_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ADAPTERS) -iquote $(top_srcdir)/src/directory
 src_directory_libdirectory_a_SOURCES = \
-    src/directory/check.c \
-    src/directory/compare.c \
-    src/directory/compare.h \
     src/directory/directory.c \
     src/directory/directory.h \
-    src/directory/directory_private.h \
     src/directory/load.c \
     src/directory/load.h \
     src/directory/query.c \
