@@ -12,9 +12,7 @@
 #include <unistd.h>
 
 #include "access.h"
-#include "audit_heads.h"
-#include "audit_notes.h"
-#include "audit_start.h"
+#include "audit_store.h"
 #include "clock.h"
 #include "setup_files.h"
 #include "fsutil.h"

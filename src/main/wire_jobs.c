@@ -6,11 +6,7 @@
 #include <string.h>
 
 #include "access.h"
-#include "audit_heads.h"
-#include "audit_notes.h"
-#include "audit_start.h"
 #include "audit_store.h"
-#include "audit_verify.h"
 #include "change_store.h"
 #include "clock.h"
 #include "deed_store.h"

@@ -305,3 +305,56 @@ const uint8_t *audit_row_line(const struct db_row *row, unsigned replica_id, str
 bool audit_row_is(const struct db_row *row, const char *action) {
     return str_eq(db_row_text(row, 2 + AUDIT_ACTION), action);
 }
+
+/* -- what replicas have noted of others ------------------------------------------------------------------------------------------ */
+
+static bool parse_entry(const char *text, size_t n, struct audit_noted *out) {
+    char copy[AUDIT_NOTED_TEXT_BYTES];
+    char *seq, *hash;
+    int64_t id = 0, number = 0;
+    if (n >= sizeof(copy))
+        return false;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    seq = strchr(copy, ':');
+    hash = seq ? strchr(seq + 1, ':') : NULL;
+    if (!hash)
+        return false;
+    *seq++ = *hash++ = '\0';
+    if (!str_to_i64(copy, 0, UINT16_MAX, &id) || !str_to_i64(seq, 0, INT64_MAX, &number) ||
+        !str_unhex(hash, out->hash, sizeof(out->hash)))
+        return false;
+    out->replica_id = (unsigned)id;
+    out->seq = (uint64_t)number;
+    return true;
+}
+
+struct noted_reading {
+    audit_noted_fn *fn;
+    void *arg;
+};
+
+static int take_note(const struct db_row *row, void *arg, struct err *err) {
+    const struct noted_reading *reading = arg;
+    struct audit_noted noted = {.by_replica = (unsigned)db_row_number(row, 0), .by_seq = (uint64_t)db_row_number(row, 1)};
+    const char *text = db_row_text(row, 2);
+    int rc = 0;
+    while (text && *text && !rc) {
+        const size_t n = strcspn(text, " ");
+        if (parse_entry(text, n, &noted))
+            rc = reading->fn(reading->arg, &noted, err);
+        text += n + (text[n] == ' ');
+    }
+    return rc;
+}
+
+int audit_read_noted(struct db_conn *conn, audit_noted_fn *fn, void *arg, struct err *err) {
+    struct noted_reading reading = {fn, arg};
+    return db_query(conn,
+                    &(struct db_query){.sql = "SELECT replica_id, seq, reason FROM audit WHERE object_id = '" AUDIT_HEADS_ID
+                                              "' AND action = '" AUDIT_ACTION_HEADS "'",
+                                       .columns = "iit",
+                                       .row = take_note,
+                                       .arg = &reading},
+                    err);
+}

@@ -77,8 +77,8 @@ int audit_chain_load(struct store_tx *tx, struct audit_chain *chain, struct err 
 
 /* Before the last two numbers may be left out. */
 #define AUDIT_ACTION_BEGIN "audit.begin"   /* the first line of a chain */
-#define AUDIT_ACTION_HEADS "audit.heads"   /* where other chains end (audit_heads.h) */
-#define AUDIT_ACTION_ACCEPT "audit.accept" /* goes on from what the database says (audit_start.h) */
+#define AUDIT_ACTION_HEADS "audit.heads"   /* where other chains end */
+#define AUDIT_ACTION_ACCEPT "audit.accept" /* goes on from what the database says (audit_store_accept) */
 #define AUDIT_ACTION_BREAK "audit.break"   /* the head was not what it should have been; the hash before is zeros */
 
 /* -- what the database has of any chain ------------------------------------------------------------------------------------------ */
@@ -107,3 +107,18 @@ int audit_read_hash(struct db_conn *conn, unsigned replica_id, uint64_t seq, uin
 #define AUDIT_LINE_KINDS "iittttttttttttb"
 const uint8_t *audit_row_line(const struct db_row *row, unsigned replica_id, struct audit_image *out);
 bool audit_row_is(const struct db_row *row, const char *action);
+
+/* What a line audit.heads (audit_store_note_heads) says of where another chain ended. */
+#define AUDIT_HEADS_ID "heads"     /* object id of such lines, by which they are found */
+#define AUDIT_NOTED_TEXT_BYTES 64U /* of an entry: two numbers, two colons, 16 digits */
+#define AUDIT_NOTED_BYTES 8        /* of a hash: without the key nobody makes another line that begins like it */
+
+struct audit_noted {
+    unsigned replica_id, by_replica;
+    uint64_t seq, by_seq;
+    uint8_t hash[AUDIT_NOTED_BYTES];
+};
+typedef int audit_noted_fn(void *arg, const struct audit_noted *noted, struct err *err);
+
+/* Calls fn for each entry of each note. A code but 0 ends it. */
+int audit_read_noted(struct db_conn *conn, audit_noted_fn *fn, void *arg, struct err *err);

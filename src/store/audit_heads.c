@@ -1,6 +1,6 @@
 /* Notes of where other chains end (audit_heads.h). Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "audit_heads.h"
+#include "audit_store.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 
 #include "audit_chain.h"
 #include "audit_side.h"
-#include "audit_store.h"
 #include "clock.h"
 #include "db_stmt.h"
 #include "secret.h"
@@ -18,62 +17,7 @@
 
 #define LOOK_EVERY_MS 10000
 #define NOTE_EVERY_MS 3600000
-#define ENTRY_BYTES 64U         /* two numbers, two colons, 16 digits */
 #define HEADS_REASON_BYTES 501U /* what the column holds */
-#define OBJECT_ID "heads"       /* by which the lines are found */
-
-/* -- reading them ---------------------------------------------------------------------------------------------------------------- */
-
-static bool parse_entry(const char *text, size_t n, struct audit_noted *out) {
-    char copy[ENTRY_BYTES];
-    char *seq, *hash;
-    int64_t id = 0, number = 0;
-    if (n >= sizeof(copy))
-        return false;
-    memcpy(copy, text, n);
-    copy[n] = '\0';
-    seq = strchr(copy, ':');
-    hash = seq ? strchr(seq + 1, ':') : NULL;
-    if (!hash)
-        return false;
-    *seq++ = *hash++ = '\0';
-    if (!str_to_i64(copy, 0, UINT16_MAX, &id) || !str_to_i64(seq, 0, INT64_MAX, &number) ||
-        !str_unhex(hash, out->hash, sizeof(out->hash)))
-        return false;
-    out->replica_id = (unsigned)id;
-    out->seq = (uint64_t)number;
-    return true;
-}
-
-struct noted_reading {
-    audit_noted_fn *fn;
-    void *arg;
-};
-
-static int take_note(const struct db_row *row, void *arg, struct err *err) {
-    const struct noted_reading *reading = arg;
-    struct audit_noted noted = {.by_replica = (unsigned)db_row_number(row, 0), .by_seq = (uint64_t)db_row_number(row, 1)};
-    const char *text = db_row_text(row, 2);
-    int rc = 0;
-    while (text && *text && !rc) {
-        const size_t n = strcspn(text, " ");
-        if (parse_entry(text, n, &noted))
-            rc = reading->fn(reading->arg, &noted, err);
-        text += n + (text[n] == ' ');
-    }
-    return rc;
-}
-
-int audit_read_noted(struct db_conn *conn, audit_noted_fn *fn, void *arg, struct err *err) {
-    struct noted_reading reading = {fn, arg};
-    return db_query(conn,
-                    &(struct db_query){.sql = "SELECT replica_id, seq, reason FROM audit WHERE object_id = '" OBJECT_ID
-                                              "' AND action = '" AUDIT_ACTION_HEADS "'",
-                                       .columns = "iit",
-                                       .row = take_note,
-                                       .arg = &reading},
-                    err);
-}
 
 /* -- writing them ---------------------------------------------------------------------------------------------------------------- */
 
@@ -156,8 +100,8 @@ static int heads_look(struct db_conn *conn, void *arg, struct err *err) {
 
 static int append_note(struct store *store, const char *reason, struct err *err) {
     const struct audit_record record = audit_record_make(
-        NULL,
-        &(struct audit_event){.action = AUDIT_ACTION_HEADS, .object_kind = "audit", .object_id = OBJECT_ID, .reason = reason});
+        NULL, &(struct audit_event){
+                  .action = AUDIT_ACTION_HEADS, .object_kind = "audit", .object_id = AUDIT_HEADS_ID, .reason = reason});
     return audit_store_append(store, &record, err);
 }
 
@@ -169,7 +113,7 @@ static int write_notes(struct store *store, const struct looking *l, struct err 
         const struct other *other = &l->items[i];
         if (!other->is_changed)
             continue;
-        if (len + ENTRY_BYTES > sizeof(reason)) {
+        if (len + AUDIT_NOTED_TEXT_BYTES > sizeof(reason)) {
             rc = append_note(store, reason, err);
             len = 0;
         }
@@ -199,7 +143,7 @@ int audit_store_note_heads(struct store *store, bool is_end, struct err *err) {
     struct audit_state sure;
     const int64_t now_ms = clock_mono_ms();
     int rc;
-    if ((!is_end && now_ms < done->look_ms) || !audit_chain_peek(store_chain(store), &sure, l.key))
+    if ((!is_end && now_ms < done->look_ms) || !audit_chain_peek(store_audit_side(store)->chain, &sure, l.key))
         return 0;
     done->look_ms = now_ms + LOOK_EVERY_MS;
     rc = store_read(store, heads_look, &l, err);
@@ -270,7 +214,7 @@ static int sign_rows(struct store_tx *tx, void *arg, struct err *err) {
 int audit_store_sign_new(struct store *store, struct err *err) {
     struct new_rows rows = {.count = 0};
     struct audit_state sure;
-    int rc = audit_chain_peek(store_chain(store), &sure, rows.key)
+    int rc = audit_chain_peek(store_audit_side(store)->chain, &sure, rows.key)
                  ? store_tx(store, sign_rows, &rows, err)
                  : err_set(err, ERR_UNAVAILABLE, "the key of the audit trail has not been read yet");
     free(rows.ids);

@@ -10,11 +10,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "audit_store.h"
-
 #define AUDIT_HASH_BYTES 32
 #define AUDIT_KEY_BYTES 32
 #define AUDIT_END_BYTES 72 /* number, hash, signature */
+
+/* The texts of a line. Their places are part of what is hashed: new ones go to the end. */
+enum audit_text {
+    AUDIT_ACTION,
+    AUDIT_PRINCIPAL_ID,
+    AUDIT_PRINCIPAL_NAME,
+    AUDIT_SOURCE,
+    AUDIT_OBJECT_KIND,
+    AUDIT_OBJECT_ID,
+    AUDIT_OBJECT_NAME,
+    AUDIT_ADDRESS,
+    AUDIT_REQUEST_ID,
+    AUDIT_RESULT,
+    AUDIT_REASON,
+    AUDIT_ACTING_ID,
+    AUDIT_TEXTS
+};
 
 /* A line as it stands in the database. Borrowed; data NULL: SQL NULL. */
 struct audit_image {

@@ -1,6 +1,6 @@
 /* Refusals that are noted and written later (audit_notes.h). Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "audit_notes.h"
+#include "audit_store.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -9,65 +9,29 @@
 #include <string.h>
 
 #include "audit_side.h"
-#include "audit_store.h"
 #include "clock.h"
 #include "net_addr.h"
 #include "str.h"
 
-#define TEXTS 12U
 #define ADDRESS 8U /* the place among them */
 #define NOTES_REASON_BYTES 96
+#define NOTES_SPAN_MS 60000
 
-struct note {
-    char *texts[TEXTS];    /* in the order of members(); the reason is not compared */
-    int64_t at_ms;         /* wall clock: of the first */
-    int64_t since_ms;      /* monotonic: of the first */
-    uint64_t more;         /* like it, not told of yet */
-    uint64_t taken;        /* of them, what the round under way tells */
-    bool is_used, is_told; /* told: the first is written */
-    bool is_taken;         /* the round under way tells something of it */
-};
-
-struct audit_notes {
-    pthread_mutex_t lock; /* guards all below; nothing blocks while it is held */
-    struct note notes[AUDIT_NOTES_MAX];
-    uint64_t left_out; /* found no room */
-    int64_t left_out_told_ms;
-};
-
-int audit_notes_new(struct audit_notes **out, struct err *err) {
-    struct audit_notes *box = calloc(1, sizeof(*box));
-    if (!box)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    (void)pthread_mutex_init(&box->lock, NULL);
-    *out = box;
-    return 0;
-}
-
-static void notes_forget(struct note *note) {
-    for (size_t i = 0; i < TEXTS; i++)
+static void notes_forget(struct audit_note *note) {
+    for (size_t i = 0; i < AUDIT_NOTE_TEXTS; i++)
         free(note->texts[i]);
-    *note = (struct note){0};
-}
-
-void audit_notes_free(struct audit_notes *box) {
-    if (!box)
-        return;
-    for (size_t i = 0; i < AUDIT_NOTES_MAX; i++)
-        notes_forget(&box->notes[i]);
-    (void)pthread_mutex_destroy(&box->lock);
-    free(box);
+    *note = (struct audit_note){0};
 }
 
 /* The members of an event in one order; the last two do not tell kinds apart. */
-static void notes_list_members(const struct audit_event *e, const char *out[TEXTS]) {
-    const char *const members[TEXTS] = {e->action,  e->principal_id, e->principal_name, e->acting_id,
-                                        e->source,  e->object_kind,  e->object_id,      e->object_name,
-                                        e->address, e->result,       e->request_id,     e->reason};
+static void notes_list_members(const struct audit_event *e, const char *out[AUDIT_NOTE_TEXTS]) {
+    const char *const members[AUDIT_NOTE_TEXTS] = {e->action,  e->principal_id, e->principal_name, e->acting_id,
+                                                   e->source,  e->object_kind,  e->object_id,      e->object_name,
+                                                   e->address, e->result,       e->request_id,     e->reason};
     memcpy(out, members, sizeof(members));
 }
 
-static struct audit_event event_of(const struct note *n) {
+static struct audit_event event_of(const struct audit_note *n) {
     return (struct audit_event){.action = n->texts[0],
                                 .principal_id = n->texts[1],
                                 .principal_name = n->texts[2],
@@ -87,16 +51,17 @@ static bool notes_is_same(size_t member, const char *a, const char *b) {
     return str_eq(a, b) || (member == ADDRESS && a && b && net_party(a) == net_party(b));
 }
 
-static bool notes_is_alike(const struct note *note, const char *const members[TEXTS]) {
-    for (size_t i = 0; i < TEXTS - 2; i++)
+static bool notes_is_alike(const struct audit_note *note, const char *const members[AUDIT_NOTE_TEXTS]) {
+    for (size_t i = 0; i < AUDIT_NOTE_TEXTS - 2; i++)
         if (!notes_is_same(i, note->texts[i], members[i]))
             return false;
     return true;
 }
 
-static struct note *notes_find(struct audit_notes *box, const char *const members[TEXTS], struct note **room) {
+static struct audit_note *notes_find(struct audit_notes *box, const char *const members[AUDIT_NOTE_TEXTS],
+                                     struct audit_note **room) {
     for (size_t i = 0; i < AUDIT_NOTES_MAX; i++) {
-        struct note *note = &box->notes[i];
+        struct audit_note *note = &box->notes[i];
         if (note->is_used && notes_is_alike(note, members))
             return note;
         if (!note->is_used && !*room)
@@ -105,9 +70,9 @@ static struct note *notes_find(struct audit_notes *box, const char *const member
     return NULL;
 }
 
-static bool notes_fill(struct note *note, const char *const members[TEXTS]) {
+static bool notes_fill(struct audit_note *note, const char *const members[AUDIT_NOTE_TEXTS]) {
     bool is_whole = true;
-    for (size_t i = 0; i < TEXTS; i++) {
+    for (size_t i = 0; i < AUDIT_NOTE_TEXTS; i++) {
         note->texts[i] = str_dup(members[i]);
         is_whole = is_whole && (!members[i] || note->texts[i]);
     }
@@ -120,9 +85,9 @@ static bool notes_fill(struct note *note, const char *const members[TEXTS]) {
 }
 
 void audit_store_note(struct store *store, const struct audit_event *event) {
-    struct audit_notes *box = store_notes(store);
-    const char *members[TEXTS];
-    struct note *room = NULL, *same;
+    struct audit_notes *box = &store_audit_side(store)->notes;
+    const char *members[AUDIT_NOTE_TEXTS];
+    struct audit_note *room = NULL, *same;
     notes_list_members(event, members);
     (void)pthread_mutex_lock(&box->lock);
     same = notes_find(box, members, &room);
@@ -137,20 +102,20 @@ void audit_store_note(struct store *store, const struct audit_event *event) {
 
 /* What one round writes; texts are copies, since notes go on changing. */
 struct round {
-    struct note copies[AUDIT_NOTES_MAX + 1];
+    struct audit_note copies[AUDIT_NOTES_MAX + 1];
     char reasons[AUDIT_NOTES_MAX + 1][NOTES_REASON_BYTES];
     struct audit_record records[AUDIT_NOTES_MAX + 1];
     size_t count;
     uint64_t left_out;
 };
 
-static bool is_over(const struct note *note) {
-    return clock_mono_ms() - note->since_ms >= AUDIT_NOTES_SPAN_MS;
+static bool is_over(const struct audit_note *note) {
+    return clock_mono_ms() - note->since_ms >= NOTES_SPAN_MS;
 }
 
-static void add_copy(struct round *round, const struct note *note) {
-    struct note *copy = &round->copies[round->count];
-    const char *members[TEXTS];
+static void add_copy(struct round *round, const struct audit_note *note) {
+    struct audit_note *copy = &round->copies[round->count];
+    const char *members[AUDIT_NOTE_TEXTS];
     const struct audit_event event = event_of(note);
     notes_list_members(&event, members);
     if (!notes_fill(copy, members))
@@ -166,14 +131,14 @@ static void add_copy(struct round *round, const struct note *note) {
     round->count++;
 }
 
-static bool notes_is_due(const struct note *note) {
+static bool notes_is_due(const struct audit_note *note) {
     return note->is_used && (!note->is_told || is_over(note));
 }
 
 /* A note whose minute has passed without another like it is done with. */
 static void notes_collect(struct audit_notes *box, struct round *round) {
     for (size_t i = 0; i < AUDIT_NOTES_MAX; i++) {
-        struct note *note = &box->notes[i];
+        struct audit_note *note = &box->notes[i];
         if (!notes_is_due(note))
             continue;
         if (note->is_told && !note->more) {
@@ -184,7 +149,7 @@ static void notes_collect(struct audit_notes *box, struct round *round) {
         note->taken = note->is_told ? note->more : 0;
         add_copy(round, note);
     }
-    if (!box->left_out || clock_mono_ms() - box->left_out_told_ms < AUDIT_NOTES_SPAN_MS)
+    if (!box->left_out || clock_mono_ms() - box->left_out_told_ms < NOTES_SPAN_MS)
         return;
     round->left_out = box->left_out;
     (void)snprintf(round->reasons[round->count], NOTES_REASON_BYTES, "%" PRIu64 " refusals more, of too many kinds to name them",
@@ -194,7 +159,7 @@ static void notes_collect(struct audit_notes *box, struct round *round) {
     round->count++;
 }
 
-static void settle_note(struct note *note, bool is_written) {
+static void settle_note(struct audit_note *note, bool is_written) {
     if (!note->is_taken)
         return;
     note->is_taken = false;
@@ -230,7 +195,7 @@ static void round_free(struct round *round) {
 }
 
 int audit_store_write_notes(struct store *store, struct err *err) {
-    struct audit_notes *box = store_notes(store);
+    struct audit_notes *box = &store_audit_side(store)->notes;
     struct round *round = NULL;
     int rc;
     (void)pthread_mutex_lock(&box->lock);

@@ -1,10 +1,7 @@
-/* The end of the chain in the state folder (audit_start.h). Layer 2 (store).
+/* The key under which audit lines are hashed: random, the same for all replicas and for good, sealed by the master key. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The file: a line "REPLICA HEAD TIME", where HEAD is what the row of the replica had, in hexadecimal, and so signed for this replica; lines
- * with # are comments. */
-#include "audit_start.h"
-
+ * It is not derived from the master key, so that replacing that (which seals this key anew like all other values) leaves the chain as it is. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +14,88 @@
 #include "clock.h"
 #include "db_stmt.h"
 #include "fsutil.h"
+#include "seal.h"
 #include "secret.h"
 #include "store_tx.h"
 #include "str.h"
+#include "strbuf.h"
+#include "uuid.h"
+
+#define SEALED_BYTES_MAX 255U
+
+static int audit_key_take(const struct db_row *row, void *arg, struct err *err) {
+    struct strbuf *out = arg;
+    size_t n = 0;
+    const uint8_t *bytes = db_row_bytes(row, 0, &n);
+    strbuf_reset(out);
+    strbuf_add(out, bytes, n);
+    return strbuf_check(out, "the sealed key", err);
+}
+
+static int audit_key_read(struct db_conn *conn, void *arg, struct err *err) {
+    return db_query_one(conn,
+                        &(struct db_query){.sql = "SELECT sealed FROM audit_keys WHERE id = ?",
+                                           .args = DB_ARGS(db_text(AUDIT_KEY_ID)),
+                                           .columns = "b",
+                                           .row = audit_key_take,
+                                           .arg = arg},
+                        "there is no key of the audit trail", err);
+}
+
+static int insert_sealed(struct store_tx *tx, void *arg, struct err *err) {
+    const struct strbuf *sealed = arg;
+    return db_run(store_tx_conn(tx), "INSERT INTO audit_keys (id, sealed, created_at_ms) VALUES (?, ?, ?)",
+                  DB_ARGS(db_text(AUDIT_KEY_ID), db_bytes(sealed->data, sealed->len), db_number(clock_wall_ms())), NULL, err);
+}
+
+/* Two replicas may make one at the same time: the first one's counts. */
+static int audit_key_make(struct store *store, struct seal *seal, struct err *err) {
+    uint8_t key[AUDIT_KEY_BYTES];
+    _cleanup_strbuf_ struct strbuf sealed;
+    struct err why = {0};
+    int rc;
+    strbuf_init(&sealed, SEALED_BYTES_MAX);
+    random_bytes(key, sizeof(key));
+    rc = seal_seal(seal, AUDIT_KEY_PURPOSE, key, sizeof(key), &sealed, err);
+    secret_wipe(key, sizeof(key));
+    if (rc)
+        return rc;
+    rc = store_tx(store, insert_sealed, &sealed, &why);
+    return rc == ERR_EXISTS ? 0 : err_move(err, rc, &why);
+}
+
+static int use_key(struct store *store, struct seal *seal, const struct strbuf *sealed, struct err *err) {
+    _cleanup_strbuf_ struct strbuf plain;
+    int rc;
+    strbuf_init_secret(&plain, AUDIT_KEY_BYTES);
+    rc = seal_unseal(seal, AUDIT_KEY_PURPOSE, sealed->data, sealed->len, &plain, err);
+    if (!rc && plain.len != AUDIT_KEY_BYTES)
+        rc = err_set(err, ERR_CONFIG, "the key of the audit trail has another length than it was made with");
+    if (!rc)
+        audit_chain_set_key(store_audit_side(store)->chain, (const uint8_t *)plain.data);
+    return rc;
+}
+
+int audit_store_open_key(struct store *store, struct seal *seal, struct err *err) {
+    _cleanup_strbuf_ struct strbuf sealed;
+    struct err missing = {0};
+    int rc;
+    strbuf_init(&sealed, SEALED_BYTES_MAX);
+    rc = store_read(store, audit_key_read, &sealed, &missing);
+    if (rc == ERR_NOT_FOUND) {
+        rc = audit_key_make(store, seal, err);
+        if (!rc)
+            rc = store_read(store, audit_key_read, &sealed, err);
+    } else {
+        (void)err_move(err, rc, &missing);
+    }
+    return rc ? rc : use_key(store, seal, &sealed, err);
+}
+
+/* -- the end of the chain in the state folder (audit_start.h) ------------------------------------------------------ */
+
+/* The file: a line "REPLICA HEAD TIME", where HEAD is what the row of the replica had, in hexadecimal, and so signed for this replica; lines
+ * with # are comments. */
 
 #define FILE_BYTES_MAX 1024U
 #define FILE_MODE 0600
@@ -114,7 +190,7 @@ int audit_store_save_head(struct store *store, struct err *err) {
     struct audit_state sure;
     struct audit_end end;
     bool is_signed = false;
-    if (store_audit_side(store)->head_path && audit_chain_peek(store_chain(store), &sure, key))
+    if (store_audit_side(store)->head_path && audit_chain_peek(store_audit_side(store)->chain, &sure, key))
         is_signed = sure.has_head && audit_mac_check(&owner, sure.head, sizeof(sure.head), &end);
     secret_wipe(key, sizeof(key));
     return is_signed ? save_head(store, &sure, err) : 0;
@@ -142,7 +218,7 @@ static int read_both(struct store *store, struct start_comparing *c, struct err 
     struct audit_state sure;
     int rc;
     c->replica_id = store_get_replica(store);
-    if (!audit_chain_peek(store_chain(store), &sure, c->key))
+    if (!audit_chain_peek(store_audit_side(store)->chain, &sure, c->key))
         return err_set(err, ERR_UNAVAILABLE, "kaasd has not come to the audit trail yet");
     rc = start_load_file(store, c->key, &c->file, err);
     return rc ? rc : store_read(store, read_database, c, err);
@@ -225,7 +301,7 @@ static int begin_file(struct store *store, const struct start_comparing *c, stru
 /* It is not written again as it is: a full disk keeps nobody from starting. */
 static void trust_file(struct store *store, const struct audit_state *state) {
     struct audit_side *side = store_audit_side(store);
-    audit_chain_trust(store_chain(store), state, 0);
+    audit_chain_trust(store_audit_side(store)->chain, state, 0);
     (void)pthread_mutex_lock(&side->head_lock);
     memcpy(side->head_saved, state->head, sizeof(side->head_saved));
     (void)pthread_mutex_unlock(&side->head_lock);
@@ -269,7 +345,7 @@ int audit_store_accept(struct store *store, const struct audit_event *who, struc
     if (!c.file.is_there || !start_compare(&c, side, &why))
         return err_set(err, ERR_CONFLICT, "there is nothing to accept: the database has all that replica %u (%s) has written",
                        c.replica_id, side->name);
-    audit_chain_trust(store_chain(store), NULL, c.file.state.seq);
+    audit_chain_trust(store_audit_side(store)->chain, NULL, c.file.state.seq);
     rc = append_accept(store, who, why.text, err);
     return rc ? rc : audit_store_save_head(store, err);
 }

@@ -1,241 +1,29 @@
-/* Appending to the audit trail. Layer 2 (store).
+/* The table of audit lines: appending, reading, shortening it from its old end. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "audit_store.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit_chain.h"
+#include "audit_side.h"
 #include "audit_tx.h"
 #include "db_stmt.h"
 #include "metric.h"
 #include "store_tx.h"
 
+void store_set_audit_listener(struct store *store, void (*fn)(void *arg, const struct audit_record *record), void *arg) {
+    struct audit_side *side = store_audit_side(store);
+    side->on_line = fn;
+    side->on_line_arg = arg;
+}
+
+/* -- appending ------------------------------------------------------------------------------------------------------------------ */
+
 struct audit_batch {
     const struct audit_record *records;
     size_t count;
 };
-
-/* The first `chars_max` characters of a text, and only as far as it is UTF-8 by its lead bytes: the rest is cut. */
-static struct db_arg cut_text(const char *text, size_t chars_max) {
-    struct db_arg arg = db_text(text);
-    size_t at = 0;
-    for (size_t chars = 0; text && text[at] && chars < chars_max; chars++) {
-        at++;
-        while (((unsigned char)text[at] & 0xC0) == 0x80)
-            at++;
-    }
-    if (text)
-        arg.bytes = at;
-    return arg;
-}
-
-/* Column sizes as in sql/0019_audit.sql and sql/0085_audit_chain.sql. */
-struct audit_texts audit_texts_of(const struct audit_event *e) {
-    return (struct audit_texts){.items = {
-                                    [AUDIT_ACTION] = cut_text(e->action ? e->action : "", 60),
-                                    [AUDIT_PRINCIPAL_ID] = cut_text(e->principal_id, 400),
-                                    [AUDIT_PRINCIPAL_NAME] = cut_text(e->principal_name, 400),
-                                    [AUDIT_SOURCE] = cut_text(e->source, 20),
-                                    [AUDIT_OBJECT_KIND] = cut_text(e->object_kind, 40),
-                                    [AUDIT_OBJECT_ID] = cut_text(e->object_id, 128),
-                                    [AUDIT_OBJECT_NAME] = cut_text(e->object_name, 255),
-                                    [AUDIT_ADDRESS] = cut_text(e->address, 64),
-                                    [AUDIT_REQUEST_ID] = cut_text(e->request_id, 64),
-                                    [AUDIT_RESULT] = cut_text(e->result, 40),
-                                    [AUDIT_REASON] = cut_text(e->reason, 500),
-                                    [AUDIT_ACTING_ID] = cut_text(e->acting_id, 400),
-                                }};
-}
-
-/* -- the next line of the chain ------------------------------------------------------------------------------------------------ */
-
-struct advance {
-    const struct audit_chain *chain;
-    unsigned replica_id;
-    int64_t at_ms;
-};
-
-/* Moves the state on by one line; its hash stands there then. Signing is left to the last line of a transaction. */
-static void advance(const struct advance *how, const struct audit_texts *texts, struct audit_state *state) {
-    struct audit_image image = {.replica_id = how->replica_id, .at_ms = how->at_ms};
-    const uint64_t floor_seq = how->chain->floor_seq;
-    uint8_t hash[AUDIT_HASH_BYTES];
-    state->seq = (state->seq > floor_seq ? state->seq : floor_seq) + 1;
-    if (!how->chain->has_key)
-        return;
-    image.seq = state->seq;
-    for (size_t i = 0; i < AUDIT_TEXTS; i++) {
-        image.texts[i].data = texts->items[i].data;
-        image.texts[i].bytes = texts->items[i].bytes;
-    }
-    audit_mac_line(how->chain->key, &image, state->hash, hash);
-    memcpy(state->hash, hash, sizeof(hash));
-}
-
-static void audit_sign(const struct audit_chain *chain, unsigned replica_id, struct audit_state *state) {
-    const struct audit_owner owner = {chain->key, replica_id, AUDIT_END_HEAD};
-    struct audit_end end = {.seq = state->seq};
-    if (!chain->has_key)
-        return;
-    memcpy(end.hash, state->hash, sizeof(end.hash));
-    audit_mac_sign(&owner, &end, state->head);
-    state->has_head = true;
-}
-
-static struct db_arg head_arg(const struct audit_state *state) {
-    return db_bytes(state->has_head ? state->head : NULL, sizeof(state->head));
-}
-
-static int save_state(struct store_tx *tx, const struct audit_state *before, const struct audit_state *after, struct err *err) {
-    uint64_t met = 0;
-    int rc = db_run(store_tx_conn(tx),
-                    "UPDATE replicas SET audit_seq = ?, audit_head = ? WHERE id = ? AND audit_seq = ? AND audit_head <=> ?",
-                    DB_ARGS(db_number((int64_t)after->seq), head_arg(after), db_number(store_tx_replica(tx)),
-                            db_number((int64_t)before->seq), head_arg(before)),
-                    &met, err);
-    return rc ? rc : met ? 0 : AUDIT_TX_UNSETTLED;
-}
-
-/* -- lines as part of a transaction -------------------------------------------------------------------------------------------- */
-
-struct numbered {
-    const struct audit_record *records;
-    size_t count;
-    struct audit_state *states; /* after each of them */
-};
-
-static int audit_insert(struct store_tx *tx, const struct numbered *lines, size_t i, struct err *err) {
-    const struct audit_record *record = &lines->records[i];
-    const struct audit_texts texts = audit_texts_of(&record->event);
-    const struct db_arg *t = texts.items;
-    const bool has_hash = store_tx_chain(tx)->has_key;
-    return db_run(
-        store_tx_conn(tx),
-        "INSERT INTO audit (replica_id, seq, at_ms, action, principal_id, principal_name, source, object_kind, object_id, object_name,"
-        " address, request_id, result, reason, acting_id, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        DB_ARGS(db_number(store_tx_replica(tx)), db_number((int64_t)lines->states[i].seq), db_number(record->at_ms),
-                t[AUDIT_ACTION], t[AUDIT_PRINCIPAL_ID], t[AUDIT_PRINCIPAL_NAME], t[AUDIT_SOURCE], t[AUDIT_OBJECT_KIND],
-                t[AUDIT_OBJECT_ID], t[AUDIT_OBJECT_NAME], t[AUDIT_ADDRESS], t[AUDIT_REQUEST_ID], t[AUDIT_RESULT], t[AUDIT_REASON],
-                t[AUDIT_ACTING_ID], db_bytes(has_hash ? lines->states[i].hash : NULL, AUDIT_HASH_BYTES)),
-        NULL, err);
-}
-
-static int write_numbered(struct store_tx *tx, const struct numbered *lines, struct err *err) {
-    struct audit_chain *chain = store_tx_chain(tx);
-    struct audit_state state = chain->next;
-    int rc;
-    for (size_t i = 0; i < lines->count; i++) {
-        const struct audit_texts texts = audit_texts_of(&lines->records[i].event);
-        const struct advance how = {chain, store_tx_replica(tx), lines->records[i].at_ms};
-        advance(&how, &texts, &state);
-        lines->states[i] = state;
-    }
-    audit_sign(chain, store_tx_replica(tx), &state);
-    rc = save_state(tx, &chain->next, &state, err);
-    for (size_t i = 0; i < lines->count && !rc; i++)
-        rc = audit_insert(tx, lines, i, err);
-    if (!rc)
-        chain->next = state;
-    return rc;
-}
-
-static int audit_write_lines(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err) {
-    struct numbered lines = {.records = records, .count = count, .states = calloc(count, sizeof(*lines.states))};
-    int rc = lines.states ? write_numbered(tx, &lines, err) : err_set(err, ERR_NOMEM, "out of memory");
-    free(lines.states);
-    return rc ? rc : store_tx_tell_lines(tx, records, count, err);
-}
-
-static int write_marker(struct store_tx *tx, const struct audit_chain *chain, struct err *err) {
-    const struct audit_record record = audit_record_make(NULL, &(struct audit_event){.action = chain->marker.action,
-                                                                                     .object_kind = "audit",
-                                                                                     .result = chain->marker.result,
-                                                                                     .reason = chain->marker.reason});
-    return audit_write_lines(tx, &record, 1, err);
-}
-
-/* Whatever the holder has written already began with the marker. */
-static bool needs_marker(const struct audit_chain *chain) {
-    return chain->marker.action && chain->next.seq == chain->known.seq;
-}
-
-int audit_tx_settle(struct store_tx *tx, struct err *err) {
-    int rc = store_tx_take_chain(tx, err);
-    struct audit_chain *chain = store_tx_chain(tx);
-    if (!rc && !chain->is_known)
-        rc = audit_chain_load(tx, chain, err);
-    return !rc && needs_marker(chain) ? write_marker(tx, chain, err) : rc;
-}
-
-/* The row of the replica may be another one than was known: then it is locked when it has been read, and stays as it is. */
-int audit_tx_append(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err) {
-    int rc;
-    if (!records || !count)
-        return 0;
-    rc = audit_tx_settle(tx, err);
-    if (!rc)
-        rc = audit_write_lines(tx, records, count, err);
-    if (rc != AUDIT_TX_UNSETTLED)
-        return rc;
-    store_tx_chain(tx)->is_known = false;
-    rc = audit_tx_settle(tx, err);
-    if (!rc)
-        rc = audit_write_lines(tx, records, count, err);
-    return rc == AUDIT_TX_UNSETTLED ? err_set(err, ERR_BUSY, "the row of this replica changes all the time") : rc;
-}
-
-/* -- one line as part of a statement --------------------------------------------------------------------------------------------- */
-
-static void fill_step(const struct audit_chain *chain, struct audit_step *step) {
-    step->old_seq = db_number((int64_t)step->before.seq);
-    step->old_head = head_arg(&step->before);
-    step->new_seq = db_number((int64_t)step->after.seq);
-    step->new_head = head_arg(&step->after);
-    step->hash = db_bytes(chain->has_key ? step->after.hash : NULL, AUDIT_HASH_BYTES);
-}
-
-int audit_tx_begin_steps(struct store_tx *tx, const struct audit_record *const *records, size_t count, struct audit_step *out,
-                         struct err *err) {
-    int rc = store_tx_take_chain(tx, err);
-    const struct audit_chain *chain = store_tx_chain(tx);
-    struct audit_state state;
-    if (rc)
-        return rc;
-    if (!chain->is_known || needs_marker(chain))
-        return AUDIT_TX_UNSETTLED;
-    state = chain->next;
-    for (size_t i = 0; i < count; i++) {
-        const struct advance how = {chain, store_tx_replica(tx), records[i]->at_ms};
-        out[i].texts = audit_texts_of(&records[i]->event);
-        out[i].before = state;
-        advance(&how, &out[i].texts, &state);
-        if (i + 1 == count)
-            audit_sign(chain, store_tx_replica(tx), &state);
-        out[i].after = state;
-        fill_step(chain, &out[i]);
-    }
-    return 0;
-}
-
-int audit_tx_end_step(struct store_tx *tx, const struct audit_step *last, bool is_written) {
-    struct audit_chain *chain = store_tx_chain(tx);
-    if (is_written)
-        chain->next = last->after;
-    else
-        chain->is_known = false;
-    return is_written ? 0 : AUDIT_TX_UNSETTLED;
-}
-
-static int audit_settle(struct store_tx *tx, void *arg, struct err *err) {
-    (void)arg;
-    return audit_tx_settle(tx, err);
-}
-
-int audit_store_settle(struct store *store, struct err *err) {
-    return store_tx(store, audit_settle, NULL, err);
-}
-
-/* -- lines alone ------------------------------------------------------------------------------------------------------------------ */
 
 static int audit_append(struct store_tx *tx, void *arg, struct err *err) {
     const struct audit_batch *batch = arg;
@@ -255,4 +43,235 @@ struct metric *audit_store_lost(void) {
 int audit_store_append_batch(struct store *store, const struct audit_record *records, size_t count, struct err *err) {
     struct audit_batch batch = {records, count};
     return count ? store_tx(store, audit_append, &batch, err) : 0;
+}
+
+/* -- reading the audit trail (audit_store.h) ----------------------------------------------------------------------- */
+
+#define FILTER(column) \
+    " AND (? IS NULL OR " column " = ?)" /* the server drops it where the value is NULL, and then uses the keys */
+
+static void entry_done(struct audit_entry *entry) {
+    for (size_t i = 0; i < AUDIT_TEXTS; i++)
+        free(entry->texts[i]);
+}
+
+void audit_page_done(struct audit_page *page) {
+    if (!page)
+        return;
+    for (size_t i = 0; i < page->count; i++)
+        entry_done(&page->items[i]);
+    free(page->items);
+    *page = (struct audit_page){0};
+}
+
+static int add_entry(const struct db_row *row, void *arg, struct err *err) {
+    struct audit_page *page = arg;
+    void *items = page->items;
+    struct audit_entry *entry = db_list_add(&items, &page->count, sizeof(*entry));
+    page->items = items;
+    if (!entry)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    entry->place = (struct audit_place){
+        .at_ms = db_row_number(row, 0), .replica_id = (unsigned)db_row_number(row, 1), .seq = (uint64_t)db_row_number(row, 2)};
+    for (size_t i = 0; i < AUDIT_TEXTS; i++)
+        entry->texts[i] = db_row_dup(row, 3 + i);
+    return 0;
+}
+
+struct listing {
+    const struct audit_query *query;
+    struct audit_page page;
+};
+
+static int audit_list_lines(struct db_conn *conn, void *arg, struct err *err) {
+    struct listing *call = arg;
+    const struct audit_query *q = call->query;
+    const struct audit_place *after = &q->after;
+    const int64_t top_ms = q->has_after ? after->at_ms : INT64_MAX;
+    const int64_t until_ms = q->until_ms ? q->until_ms - 1 : INT64_MAX;
+    audit_page_done(&call->page);
+    return db_query(
+        conn,
+        &(struct db_query){
+            .sql =
+                "SELECT at_ms, replica_id, seq, action, principal_id, principal_name, source, object_kind, object_id, object_name,"
+                " address, request_id, result, reason, acting_id FROM audit WHERE at_ms >= ? AND at_ms <= ?"
+                " AND (at_ms < ? OR replica_id < ? OR (replica_id = ? AND seq < ?))" FILTER("action") FILTER("principal_id")
+                    FILTER("acting_id") FILTER("source") FILTER("object_kind") FILTER("object_id") FILTER("address")
+                        FILTER("result") FILTER("request_id") " ORDER BY at_ms DESC, replica_id DESC, seq DESC LIMIT ?",
+            .args = DB_ARGS(db_number(q->since_ms), db_number(until_ms < top_ms ? until_ms : top_ms), db_number(top_ms),
+                            db_number(after->replica_id), db_number(after->replica_id), db_number((int64_t)after->seq),
+                            db_text(q->action), db_text(q->action), db_text(q->principal_id), db_text(q->principal_id),
+                            db_text(q->acting_id), db_text(q->acting_id), db_text(q->source), db_text(q->source),
+                            db_text(q->object_kind), db_text(q->object_kind), db_text(q->object_id), db_text(q->object_id),
+                            db_text(q->address), db_text(q->address), db_text(q->result), db_text(q->result),
+                            db_text(q->request_id), db_text(q->request_id), db_number((int64_t)q->limit + 1)),
+            .columns = "iiitttttttttttt",
+            .row = add_entry,
+            .arg = &call->page},
+        err);
+}
+
+int audit_store_list(struct store *store, const struct audit_query *query, struct audit_page *out, struct err *err) {
+    struct listing call = {.query = query};
+    int rc = store_read(store, audit_list_lines, &call, err);
+    if (rc) {
+        audit_page_done(&call.page);
+        return rc;
+    }
+    if (call.page.count > query->limit) {
+        entry_done(&call.page.items[--call.page.count]);
+        call.page.is_more = true;
+    }
+    *out = call.page;
+    return 0;
+}
+
+/* -- shortening the audit trail from its old end, and whose lines there are ---------------------------------------- */
+
+/* -- whose lines there are ------------------------------------------------------------------------------------------------------ */
+
+void audit_chain_list_done(struct audit_chain_list *list) {
+    if (!list)
+        return;
+    free(list->items);
+    *list = (struct audit_chain_list){0};
+}
+
+static int add_chain(const struct db_row *row, void *arg, struct err *err) {
+    struct audit_chain_list *list = arg;
+    void *items = list->items;
+    struct audit_chain_name *item = db_list_add(&items, &list->count, sizeof(*item));
+    list->items = items;
+    if (!item)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    item->replica_id = (unsigned)db_row_number(row, 0);
+    db_row_copy(row, 1, item->name, sizeof(item->name));
+    return 0;
+}
+
+/* One whose row and lines are gone was noted by others. */
+static int audit_add_noted(void *arg, const struct audit_noted *noted, struct err *err) {
+    struct audit_chain_list *list = arg;
+    void *items = list->items;
+    struct audit_chain_name *item;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].replica_id == noted->replica_id)
+            return 0;
+    item = db_list_add(&items, &list->count, sizeof(*item));
+    list->items = items;
+    if (!item)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    item->replica_id = noted->replica_id;
+    return 0;
+}
+
+static int by_number(const void *a, const void *b) {
+    const struct audit_chain_name *one = a, *other = b;
+    return (one->replica_id > other->replica_id) - (one->replica_id < other->replica_id);
+}
+
+static int list_chains(struct db_conn *conn, void *arg, struct err *err) {
+    struct audit_chain_list *list = arg;
+    int rc;
+    audit_chain_list_done(list);
+    rc = db_query(conn,
+                  &(struct db_query){.sql = "SELECT n.id, r.name FROM (SELECT id FROM replicas UNION"
+                                            " SELECT DISTINCT replica_id FROM audit) n LEFT JOIN replicas r ON r.id = n.id",
+                                     .columns = "it",
+                                     .row = add_chain,
+                                     .arg = list},
+                  err);
+    if (!rc)
+        rc = audit_read_noted(conn, audit_add_noted, list, err);
+    if (!rc && list->count)
+        qsort(list->items, list->count, sizeof(*list->items), by_number);
+    return rc;
+}
+
+int audit_store_list_chains(struct store *store, struct audit_chain_list *out, struct err *err) {
+    struct audit_chain_list list = {0};
+    int rc = store_read(store, list_chains, &list, err);
+    if (rc)
+        audit_chain_list_done(&list);
+    else
+        *out = list;
+    return rc;
+}
+
+/* -- removing ------------------------------------------------------------------------------------------------------------------ */
+
+struct pruning {
+    const struct audit_pruning *wanted;
+    const struct audit_chain *chain;
+    uint8_t before[AUDIT_HASH_BYTES]; /* of the line before the one that comes */
+    struct audit_end end;             /* the last line to be removed */
+    uint64_t deleted;
+};
+
+/* Only a line whose hash fits tells a time that nobody has changed, and that all before it are as old: else whoever can write to the database
+ * would have us remove lines, and sign for it. */
+static int look_at(const struct db_row *row, void *arg, struct err *err) {
+    static const uint8_t zeros[AUDIT_HASH_BYTES];
+    struct pruning *p = arg;
+    struct audit_image line;
+    const uint8_t *hash = audit_row_line(row, p->wanted->replica_id, &line);
+    const uint8_t *before = audit_row_is(row, AUDIT_ACTION_BREAK) ? zeros : p->before;
+    uint8_t wanted[AUDIT_HASH_BYTES] = {0};
+    (void)err;
+    audit_mac_line(p->chain->key, &line, before, wanted);
+    if (hash && !memcmp(wanted, hash, sizeof(wanted)) && line.at_ms < p->wanted->older_than_ms) {
+        p->end.seq = line.seq;
+        memcpy(p->end.hash, hash, sizeof(p->end.hash));
+    }
+    memcpy(p->before, hash ? hash : zeros, sizeof(p->before));
+    return 0;
+}
+
+/* Lines are numbered as they were committed, so times may go back a little, and a clock may have been wrong: up to the last that is old. */
+static int audit_find_end(struct db_conn *conn, struct pruning *p, struct err *err) {
+    return db_query(
+        conn,
+        &(struct db_query){.sql = "SELECT " AUDIT_LINE_COLUMNS " FROM audit WHERE replica_id = ? ORDER BY seq LIMIT ?",
+                           .args = DB_ARGS(db_number(p->wanted->replica_id), db_number(p->wanted->limit)),
+                           .columns = AUDIT_LINE_KINDS,
+                           .row = look_at,
+                           .arg = p},
+        err);
+}
+
+/* What is removed stays what the chain hangs on: the last hash before the new old end. */
+static int audit_prune(struct store_tx *tx, void *arg, struct err *err) {
+    struct pruning *p = arg;
+    struct db_conn *conn = store_tx_conn(tx);
+    const struct db_arg replica = db_number(p->wanted->replica_id);
+    const struct audit_owner owner = {p->chain->key, p->wanted->replica_id, AUDIT_END_ANCHOR};
+    struct audit_ends ends = {0};
+    uint8_t anchor[AUDIT_END_BYTES];
+    int rc = audit_read_ends(conn, p->wanted->replica_id, p->chain->key, &ends, err);
+    if (rc)
+        return rc;
+    p->end = ends.anchor;
+    memcpy(p->before, ends.anchor.hash, sizeof(p->before));
+    p->deleted = 0;
+    rc = audit_find_end(conn, p, err);
+    if (rc || p->end.seq <= ends.anchor.seq)
+        return rc;
+    rc = db_run(conn, "DELETE FROM audit WHERE replica_id = ? AND seq <= ? ORDER BY seq LIMIT ?",
+                DB_ARGS(replica, db_number((int64_t)p->end.seq), db_number(p->wanted->limit)), &p->deleted, err);
+    if (rc)
+        return rc;
+    audit_mac_sign(&owner, &p->end, anchor);
+    return db_run(conn, "UPDATE replicas SET audit_anchor = ? WHERE id = ?", DB_ARGS(db_bytes(anchor, sizeof(anchor)), replica),
+                  NULL, err);
+}
+
+int audit_store_prune(struct store *store, const struct audit_pruning *wanted, unsigned long *deleted, struct err *err) {
+    struct pruning call = {.wanted = wanted, .chain = store_audit_side(store)->chain};
+    struct err why = {0};
+    int rc = store_tx(store, audit_prune, &call, &why);
+    *deleted = rc ? 0 : call.deleted;
+    if (!rc || rc == ERR_NOT_FOUND) /* the lines of a replica whose row is gone stay: they tell that it was there */
+        return 0;
+    return err_move(err, rc, &why);
 }

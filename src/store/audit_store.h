@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "audit.h"
+#include "audit_mac.h"
 #include "err.h"
 #include "store.h"
 
@@ -45,22 +46,6 @@ struct audit_place {
     uint64_t seq;
 };
 
-/* The texts of a line. Their places are part of what is hashed (audit_mac.h): new ones go to the end. */
-enum audit_text {
-    AUDIT_ACTION,
-    AUDIT_PRINCIPAL_ID,
-    AUDIT_PRINCIPAL_NAME,
-    AUDIT_SOURCE,
-    AUDIT_OBJECT_KIND,
-    AUDIT_OBJECT_ID,
-    AUDIT_OBJECT_NAME,
-    AUDIT_ADDRESS,
-    AUDIT_REQUEST_ID,
-    AUDIT_RESULT,
-    AUDIT_REASON,
-    AUDIT_ACTING_ID,
-    AUDIT_TEXTS
-};
 struct audit_entry {
     struct audit_place place;
     char *texts[AUDIT_TEXTS]; /* malloc'ed; NULL: not known */
@@ -92,3 +77,94 @@ struct audit_pruning {
     unsigned limit;
 };
 int audit_store_prune(struct store *store, const struct audit_pruning *pruning, unsigned long *deleted, struct err *err);
+
+/* -- the newest signed end of this replica's chain in its state folder ----------------------------------------------------- */
+
+/* A database that does not have that line has lost audit lines, or is an older copy of itself. */
+
+/* Where the file is: once, before other threads use the store. ERR_NOMEM. */
+int audit_store_set_place(struct store *store, const char *state_dir, const char *replica_name, struct err *err);
+
+/* Compares the database with the file; a replica without one takes what the database says, with a line about it. Needs the key and the number
+ * of the replica. ERR_AUDIT_BEHIND names the replica, what was found, and what to do; ERR_IO. */
+int audit_store_start(struct store *store, struct err *err);
+
+/* Writes the file if a line was committed since the last time. Touches no database. */
+int audit_store_save_head(struct store *store, struct err *err);
+
+/* `who` has looked, and wants the replica to go on from what the database says, though audit_store_start refuses it: a line tells who and
+ * what was missing. ERR_CONFLICT if nothing is; ERR_UNAVAILABLE while the key is not known. */
+int audit_store_accept(struct store *store, const struct audit_event *who, struct err *err);
+
+/* -- verifying the chain of audit lines. Common errors: store.h ---------------------------------------------------- */
+
+/* What it proves: no line was removed, changed, put in or moved by somebody who has the database, but neither the master key nor the host of
+ * this replica, between the oldest line that is kept and the newest that this replica has written or any replica has noted of another. */
+
+/* Whose lines there are, by number: replicas that are known, and others that lines bear or note. */
+struct audit_chain_name {
+    unsigned replica_id;
+    char name[101]; /* "": no such replica */
+};
+struct audit_chain_list {
+    struct audit_chain_name *items;
+    size_t count;
+};
+void audit_chain_list_done(struct audit_chain_list *list); /* NULL is allowed */
+/* *out (uninitialised) is given back by audit_chain_list_done. */
+int audit_store_list_chains(struct store *store, struct audit_chain_list *out, struct err *err);
+
+enum audit_fault {
+    AUDIT_FAULT_NONE,
+    AUDIT_FAULT_REMOVED,  /* lines are missing */
+    AUDIT_FAULT_CHANGED,  /* a line is not what was written */
+    AUDIT_FAULT_INSERTED, /* a line was not written by us */
+    AUDIT_FAULT_HEAD,     /* the head is missing, is not signed by us, or is an older one */
+    AUDIT_FAULT_BROKEN,   /* kaasd itself had noticed something, and wrote it down */
+};
+/* "none", "removed", "changed", "inserted", "head", "broken"; static. */
+const char *audit_fault_name(enum audit_fault fault);
+
+/* One part of a verification, and what was found in it. */
+struct audit_verification {
+    unsigned replica_id; /* in */
+    uint64_t after_seq; /* in: the last line that a part before looked at; 0: from the old end. Out: the same for the next part */
+    unsigned limit;     /* in: about how many lines to look at */
+    bool is_complete;
+    uint64_t lines;                /* looked at and good */
+    uint64_t head_seq;             /* 0: none */
+    char head[65];                 /* hash of the last line in hexadecimal; "": not known */
+    enum audit_fault fault;        /* the first one; nothing behind it was looked at */
+    uint64_t fault_seq, fault_end; /* the lines it concerns */
+    int64_t fault_at_ms;           /* time of the line, or of the one before; 0: not known */
+    char text[400], remedy[300];
+};
+/* Lines that are written or removed by age meanwhile do no harm. *v is changed only on success. ERR_UNAVAILABLE without a key. */
+int audit_store_verify(struct store *store, struct audit_verification *v, struct err *err);
+
+/* -- what replicas note of where each other's chains end ---------------------------------------------------------------------- */
+
+/* In lines of their own: who takes away or sets back one chain must do so with the others, too. */
+
+/* A line audit.heads has in its reason an entry for each replica that wrote since the note before: number, last line, beginning of its hash. */
+
+/* Notes the ends of the other chains if that is due: a replica is there that this process has not noted yet, or an hour has passed (or the
+ * process ends) and one of them has written more than such notes. Looks every ten seconds; in between it does nothing. */
+int audit_store_note_heads(struct store *store, bool is_end, struct err *err);
+
+/* Gives the rows of replicas that have written nothing yet a signed end, line 0: from then on a row without one has been tampered with. A row that
+ * somebody has noted had one. */
+int audit_store_sign_new(struct store *store, struct err *err);
+
+/* -- refusals ------------------------------------------------------------------------------------------------------------------- */
+
+/* They are noted without waiting for the database, and so that a flood of them fills neither memory nor disk. */
+
+/* The first of a kind (same deed, person, object, outcome, and address by party, net_addr.h) becomes a line of the audit trail within a second or so. Those like it within the
+ * next minute are counted, and one more line tells how many there were. What finds no room among 128 kinds is counted together. */
+
+/* Notes it. Copies the texts; asks memory only. */
+void audit_store_note(struct store *store, const struct audit_event *event);
+
+/* Writes what is due, in one transaction. Blocks. What could not be written stays noted. */
+int audit_store_write_notes(struct store *store, struct err *err);

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
+#include "audit.h"
 #include "audit_chain.h"
-#include "audit_store.h"
 #include "db_stmt.h"
 #include "store_tx.h"
 
@@ -37,6 +37,10 @@ int audit_tx_begin_steps(struct store_tx *tx, const struct audit_record *const *
 /* The statement has written the lines up to this last one; or it found another row of the replica, and the chain is not known any more:
  * AUDIT_TX_UNSETTLED. */
 int audit_tx_end_step(struct store_tx *tx, const struct audit_step *last, bool is_written);
+
+/* These lines, which are written with a step, are told to whoever listens (store_set_audit_listener) when the transaction is committed. Their texts
+ * are borrowed until then. */
+int audit_tx_tell(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err);
 
 /* audit_tx_settle in a transaction of its own. */
 int audit_store_settle(struct store *store, struct err *err);

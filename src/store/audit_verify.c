@@ -1,6 +1,6 @@
 /* Verifying the chain of audit lines (audit_verify.h): the walk. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "audit_verify.h"
+#include "audit_store.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -9,9 +9,7 @@
 #include <string.h>
 
 #include "audit_chain.h"
-#include "audit_heads.h"
 #include "audit_side.h"
-#include "audit_store.h"
 #include "cleanup.h"
 #include "db_stmt.h"
 #include "secret.h"
@@ -374,7 +372,7 @@ static int look_at_chain(struct store *store, struct verifying *call, struct err
     const struct audit_owner owner = {call->key, store_get_replica(store), AUDIT_END_HEAD};
     struct audit_state sure;
     struct audit_end end;
-    if (!audit_chain_peek(store_chain(store), &sure, call->key))
+    if (!audit_chain_peek(store_audit_side(store)->chain, &sure, call->key))
         return err_set(err, ERR_UNAVAILABLE, "the key of the audit trail has not been read yet");
     if (!sure.has_head || !audit_mac_check(&owner, sure.head, sizeof(sure.head), &end))
         return 0;

@@ -5,21 +5,15 @@ src_store_libstore_a_SOURCES = \
     src/store/audit_chain.c \
     src/store/audit_chain.h \
     src/store/audit_heads.c \
-    src/store/audit_heads.h \
-    src/store/audit_key.c \
-    src/store/audit_list.c \
     src/store/audit_mac.c \
     src/store/audit_mac.h \
     src/store/audit_notes.c \
-    src/store/audit_notes.h \
-    src/store/audit_prune.c \
-    src/store/audit_side.c \
+    src/store/store_new.c \
     src/store/audit_side.h \
     src/store/audit_start.c \
-    src/store/audit_start.h \
     src/store/audit_verify.c \
-    src/store/audit_verify.h \
     src/store/audit_store.c \
+    src/store/audit_tx.c \
     src/store/audit_store.h \
     src/store/audit_tx.h \
     src/store/change_store.c \
@@ -29,6 +23,7 @@ src_store_libstore_a_SOURCES = \
     src/store/cluster_tx.h \
     src/store/db_conn.c \
     src/store/db_conn.h \
+    src/store/db_pool.c \
     src/store/db_pool.h \
     src/store/db_stmt.c \
     src/store/db_stmt.h \
@@ -59,10 +54,10 @@ src_store_libstore_a_SOURCES = \
     src/store/seal_store.c \
     src/store/seal_store.h \
     src/store/session_open.c \
+    src/store/session_open.h \
     src/store/session_store.c \
     src/store/session_store.h \
     src/store/session_tx.h \
-    src/store/store.c \
     src/store/store.h \
     src/store/store_schema.h \
     src/store/store_tx.c \

@@ -3,6 +3,8 @@
  *
  * Statement by statement it would be nine round trips for each, which cost more than all else that a sign-on does. A compound statement is prepared like any
  * other: https://mariadb.com/kb/en/begin-end/, https://mariadb.com/kb/en/prepare-statement/. Its texts are made once, one for each number of rows. */
+#include "session_open.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +15,6 @@
 #include "clock.h"
 #include "db_stmt.h"
 #include "group_commit.h"
-#include "session_store.h"
 #include "session_tx.h"
 #include "store_tx.h"
 #include "str.h"
@@ -200,7 +201,7 @@ static int session_rows_add_all(struct arguments *to, struct store_tx *tx, const
 static int tell_lines(struct store_tx *tx, const struct rows *rows, struct err *err) {
     int rc = 0;
     for (size_t i = 0; i < rows->count && !rc; i++)
-        rc = store_tx_tell_lines(tx, rows->items[i].opening.line, 1, err);
+        rc = audit_tx_tell(tx, rows->items[i].opening.line, 1, err);
     return rc;
 }
 
@@ -267,6 +268,8 @@ static void pass_on(void *arg) {
     group_commit_pass(arg);
 }
 
+static const struct store_tx_hooks lead_hooks = {.before_commit = pass_on};
+
 /* -- making room --------------------------------------------------------------------------------------------------------------- */
 
 /* Lines about sessions that end, behind those of the batch. Texts are borrowed from it. */
@@ -331,7 +334,7 @@ static int write_batch(struct store_tx *tx, void *arg, struct err *err) {
     size_t done = 0;
     int rc;
     if (batch->lead)
-        store_tx_before_commit(tx, pass_on, batch->lead);
+        store_tx_hook(tx, &lead_hooks, batch->lead);
     rc = write_sessions(tx, batch, &ended, &done, err);
     for (; done < batch->count && !rc; done++)
         rc = audit_tx_append(tx, batch->items[done]->row.opening.line, 1, err);
@@ -394,7 +397,7 @@ static void write_group(void *arg, struct group_lead *lead, struct group_entry *
 }
 
 static int write_opening(struct store *store, struct opening *call, struct err *err) {
-    group_commit_run(store_group(store), &call->entry, write_group, store);
+    group_commit_run(store_audit_side(store)->group, &call->entry, write_group, store);
     if (call->is_to_try_alone)
         return write_alone(store, call, err);
     return err_move(err, call->entry.rc, &call->entry.err);

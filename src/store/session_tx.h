@@ -2,16 +2,15 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "audit_store.h"
 #include "err.h"
-#include "session_store.h"
+#include "session.h"
 #include "store_tx.h"
 
 struct db_conn;
+struct session_list;
 
 /* How a way of signing in stands in the two columns about it: `source` has only words that the release before knows, since that does not
  * start on a session it cannot read; `way` has the word itself where that is another one (else NULL). */
@@ -46,19 +45,3 @@ int session_tx_forget_vcenter(struct store_tx *tx, const char *vcenter_id, struc
 /* Adds the further vCenters to sessions just read, which stand in the order of their sid: those of one session (`sid`), or of all that live
  * after now_ms (`sid` NULL). */
 int session_read_vcenters(struct db_conn *conn, struct session_list *list, const char *sid, int64_t now_ms, struct err *err);
-
-/* -- rows of new sessions and their lines in the audit trail: one statement for several of them -------------------- */
-
-#define SESSION_ROWS_MAX 4U /* in one statement: each number of rows is a statement of its own on each connection */
-
-/* A session to be written. Borrowed. */
-struct session_new {
-    struct session_opening opening;
-    const char *group_ids;
-};
-
-#define SESSION_ROWS_FULL 2 /* no ERR_*: one of the principals would have too many, and nothing was written */
-
-/* Writes 1 to SESSION_ROWS_MAX of them, either all with `once` or all without, in one round trip; with `begins` that starts the transaction, too.
- * AUDIT_TX_UNSETTLED (audit_tx.h), SESSION_ROWS_FULL, ERR_EXISTS. */
-int session_rows_write(struct store_tx *tx, const struct session_new *items, size_t count, bool begins, struct err *err);

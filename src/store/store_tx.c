@@ -7,9 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "audit_chain.h"
-#include "audit_side.h"
-#include "audit_store.h"
 #include "backoff.h"
 #include "clock.h"
 #include "db_pool.h"
@@ -28,12 +25,11 @@ struct store_tx {
     struct db_conn *conn;
     struct change *changes; /* notes of this attempt */
     size_t changes_count;
-    struct audit_record *lines; /* of this attempt, for the listener */
-    size_t lines_count;
-    bool has_chain, has_sent;
-    struct audit_state sent; /* the chain after this attempt, if it is committed */
-    void (*before_commit)(void *arg);
-    void *before_commit_arg;
+    struct tx_hook {
+        const struct store_tx_hooks *hooks;
+        void *arg;
+    } hooks[STORE_TX_HOOKS_MAX]; /* of this attempt */
+    size_t hooks_count;
     int64_t marked_at_ms;       /* created_at_ms of the row that bears the mark; 0: there is none */
     char mark[UUID_TEXT_BYTES]; /* stands in its last change_log row */
 };
@@ -56,54 +52,40 @@ unsigned store_tx_replica(const struct store_tx *tx) {
     return store_get_replica(tx->store);
 }
 
-struct audit_chain *store_tx_chain(struct store_tx *tx) {
-    return store_chain(tx->store);
+struct store *store_tx_store(const struct store_tx *tx) {
+    return tx->store;
 }
 
-int store_tx_take_chain(struct store_tx *tx, struct err *err) {
-    int rc = tx->has_chain ? 0 : audit_chain_take(store_chain(tx->store), db_pool_call_timeout_ms(tx->store), err);
-    tx->has_chain = tx->has_chain || !rc;
-    return rc;
+void store_tx_hook(struct store_tx *tx, const struct store_tx_hooks *hooks, void *arg) {
+    if (tx->hooks_count < STORE_TX_HOOKS_MAX)
+        tx->hooks[tx->hooks_count++] = (struct tx_hook){hooks, arg};
 }
 
-void store_tx_before_commit(struct store_tx *tx, void (*fn)(void *arg), void *arg) {
-    tx->before_commit = fn;
-    tx->before_commit_arg = arg;
+void *store_tx_hooked(const struct store_tx *tx, const struct store_tx_hooks *hooks) {
+    for (size_t i = 0; i < tx->hooks_count; i++)
+        if (tx->hooks[i].hooks == hooks)
+            return tx->hooks[i].arg;
+    return NULL;
 }
 
-/* All statements are done: in the database others wait for this transaction now, so they need not wait here. */
-static void let_others_in(struct store_tx *tx) {
-    struct audit_chain *chain = store_chain(tx->store);
-    if (tx->has_chain) {
-        tx->sent = chain->next;
-        tx->has_sent = chain->next.seq != chain->known.seq;
-        tx->has_chain = false;
-        audit_chain_give(chain, true);
+static void tx_call_before_commit(const struct store_tx *tx) {
+    for (size_t i = tx->hooks_count; i-- > 0;)
+        if (tx->hooks[i].hooks->before_commit)
+            tx->hooks[i].hooks->before_commit(tx->hooks[i].arg);
+}
+
+static void tx_call_after_attempt(const struct store_tx *tx, bool is_committed) {
+    for (size_t i = tx->hooks_count; i-- > 0;)
+        if (tx->hooks[i].hooks->after_attempt)
+            tx->hooks[i].hooks->after_attempt(tx->hooks[i].arg, is_committed);
+}
+
+static void tx_drop_hooks(struct store_tx *tx, bool is_committed) {
+    while (tx->hooks_count) {
+        const struct tx_hook *hook = &tx->hooks[--tx->hooks_count];
+        if (hook->hooks->done)
+            hook->hooks->done(hook->arg, is_committed);
     }
-    if (tx->before_commit)
-        tx->before_commit(tx->before_commit_arg);
-}
-
-/* Whoever ran into an error before COMMIT was undone, or will be as soon as the server notices. */
-static void settle_chain(struct store_tx *tx, enum tx_end end) {
-    struct audit_chain *chain = store_chain(tx->store);
-    if (tx->has_chain)
-        audit_chain_give(chain, false);
-    if (tx->has_sent)
-        audit_chain_confirm(chain, &tx->sent, end == TX_DONE);
-    tx->has_chain = tx->has_sent = false;
-}
-
-int store_tx_tell_lines(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err) {
-    for (size_t i = 0; i < count && store_has_audit_listener(tx->store); i++) {
-        void *items = tx->lines;
-        struct audit_record *line = db_list_add(&items, &tx->lines_count, sizeof(*line));
-        tx->lines = items;
-        if (!line)
-            return err_set(err, ERR_NOMEM, "out of memory");
-        *line = records[i];
-    }
-    return 0;
 }
 
 int store_tx_lock(struct store_tx *tx, const char *name, struct err *err) {
@@ -194,8 +176,6 @@ static enum tx_end commit(struct store_tx *tx, const struct tx_plan *plan, int *
 
 static enum tx_end run_attempt(struct store_tx *tx, const struct tx_plan *plan, int *rc, struct err *err) {
     tx->changes_count = 0;
-    tx->lines_count = 0;
-    tx->before_commit = NULL;
     tx->marked_at_ms = 0;
     *rc = plan->begin ? db_conn_exec(tx->conn, plan->begin, err) : 0;
     if (!*rc)
@@ -204,7 +184,7 @@ static enum tx_end run_attempt(struct store_tx *tx, const struct tx_plan *plan, 
         *rc = write_changes(tx, err);
     if (*rc)
         return roll_back(tx);
-    let_others_in(tx);
+    tx_call_before_commit(tx); /* in the database others wait for this transaction now: they need not wait here */
     return commit(tx, plan, rc, err);
 }
 
@@ -219,7 +199,7 @@ static enum tx_end borrow_and_run(struct store_tx *tx, const struct tx_plan *pla
     if (*rc)
         return TX_FAILED;
     enum tx_end end = run_attempt(tx, plan, rc, err);
-    settle_chain(tx, end);
+    tx_call_after_attempt(tx, end == TX_DONE);
     db_pool_give(tx->store, tx->conn);
     tx->conn = NULL;
     return end;
@@ -282,14 +262,13 @@ static int run_plan(struct store *store, const struct tx_plan *plan, struct err 
         bool is_again = end == TX_AGAIN || (end == TX_LOST && !was_lost);
         if (!is_again || attempt == TX_ATTEMPTS_MAX || clock_mono_ms() >= until_ms)
             break;
+        tx_drop_hooks(&tx, false);
         was_lost = was_lost || end == TX_LOST;
         if (end == TX_AGAIN)
             sleep_ms(backoff_delay_ms(&tx_retry, attempt, random_u32()));
     }
     free(tx.changes);
-    for (size_t i = 0; i < tx.lines_count && !rc; i++)
-        store_tell_audit(store, &tx.lines[i]);
-    free(tx.lines);
+    tx_drop_hooks(&tx, !rc);
     return err_move(err, rc, &why);
 }
 
@@ -335,4 +314,13 @@ int store_read(struct store *store, store_read_fn *fn, void *arg, struct err *er
             continue;
         return err_move(err, rc, &why);
     }
+}
+
+static int ping(struct db_conn *conn, void *arg, struct err *err) {
+    (void)arg;
+    return db_conn_ping(conn, err);
+}
+
+int store_ping(struct store *store, struct err *err) {
+    return store_read(store, ping, NULL, err);
 }

@@ -2,12 +2,13 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "change.h"
 #include "err.h"
 #include "store.h"
 
-struct audit_chain;
-struct audit_record;
 struct db_conn;
 struct store_tx;
 
@@ -32,6 +33,9 @@ int store_tx_snapshot(struct store *store, store_tx_fn *fn, void *arg, struct er
 /* The connection of the transaction, for db_stmt.h. Valid inside fn only. */
 struct db_conn *store_tx_conn(struct store_tx *tx);
 
+/* The store it runs on. */
+struct store *store_tx_store(const struct store_tx *tx);
+
 /* The replica whose numbers the transaction's rows bear. */
 unsigned store_tx_replica(const struct store_tx *tx);
 
@@ -44,14 +48,17 @@ int store_tx_lock(struct store_tx *tx, const char *name, struct err *err);
  * ERR_UNPROCESSABLE if the id is longer than 128 bytes. */
 int store_tx_note_change(struct store_tx *tx, enum change_kind kind, const char *object_id, struct err *err);
 
-/* To be called when all statements of this attempt are done and COMMIT is to be sent. */
-void store_tx_before_commit(struct store_tx *tx, void (*fn)(void *arg), void *arg);
-
-/* Takes the chain of audit lines for the statements of this attempt; again, it changes nothing. ERR_BUSY. */
-int store_tx_take_chain(struct store_tx *tx, struct err *err);
-struct audit_chain *store_tx_chain(struct store_tx *tx);
-/* These lines are told to whoever listens (store_set_audit_listener) when the transaction is committed. Their texts are borrowed until then. */
-int store_tx_tell_lines(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err);
+/* What somebody else has to do with one attempt of a transaction. NULL: nothing. */
+struct store_tx_hooks {
+    void (*before_commit)(void *arg);                    /* all statements are done, and COMMIT is to be sent */
+    void (*after_attempt)(void *arg, bool is_committed); /* it has ended; false also where nobody knows yet how */
+    void (*done)(void *arg, bool is_committed);          /* how it ended, for good: the last call, which gives `arg` back */
+};
+#define STORE_TX_HOOKS_MAX 2
+/* Registers them for this attempt; the last ones are called first. Static; `arg` is the caller's. */
+void store_tx_hook(struct store_tx *tx, const struct store_tx_hooks *hooks, void *arg);
+/* The `arg` that they were registered with in this attempt, or NULL. */
+void *store_tx_hooked(const struct store_tx *tx, const struct store_tx_hooks *hooks);
 
 /* The body of single statements outside a transaction (autocommit). */
 typedef int store_read_fn(struct db_conn *conn, void *arg, struct err *err);

@@ -11,11 +11,8 @@
 #include <unistd.h>
 
 #include "audit_chain.h"
-#include "audit_heads.h"
-#include "audit_mac.h"
-#include "audit_start.h"
 #include "audit_store.h"
-#include "audit_verify.h"
+#include "audit_mac.h"
 #include "db_stmt.h"
 #include "clock.h"
 #include "fsutil.h"

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include "audit_notes.h"
 #include "audit_store.h"
 #include "clock.h"
 #include "key_store.h"

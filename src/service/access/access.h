@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "audit_store.h"
-#include "audit_verify.h"
 #include "err.h"
 #include "grant.h"
 #include "principal.h"
@@ -104,10 +103,10 @@ int access_remove_role_mapping(struct access *access, const struct actor *actor,
 /* One page, newest first (audit_store.h). *out is given back by audit_page_done. ERR_UNPROCESSABLE. */
 int access_list_audit(struct access *access, const struct audit_query *query, struct audit_page *out, struct err *err);
 
-/* Notes that something was refused, at the latest a second or so later, bounded (audit_notes.h). Does not block. */
+/* Notes that something was refused, at the latest a second or so later, bounded (audit_store_note). Does not block. */
 void access_note_refusal(struct access *access, const struct audit_event *event);
 
-/* Verifies the chain of lines of each replica, about `limit` lines in all, from `place` on (audit_verify.h). */
+/* Verifies the chain of lines of each replica, about `limit` lines in all, from `place` on (audit_store_verify). */
 struct access_trail_place {
     unsigned replica_id;
     uint64_t after_seq; /* 0: from the beginning of this replica's */
@@ -127,5 +126,5 @@ void access_trail_done(struct access_trail *trail); /* NULL is allowed */
 int access_verify_audit(struct access *access, const struct access_trail_place *place, unsigned limit, struct access_trail *out,
                         struct err *err);
 
-/* This replica goes on from what the database says, though that lacks lines it has written (audit_start.h). Errors of audit_store_accept. */
+/* This replica goes on from what the database says, though that lacks lines it has written. Errors of audit_store_accept. */
 int access_accept_restore(struct access *access, const struct actor *actor, struct err *err);

@@ -1,6 +1,6 @@
 /* The pool: a bounded set of connections opened when needed, with back-off while the database is away. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "store.h"
+#include "db_pool.h"
 
 #include <mysql.h>
 #include <pthread.h>
@@ -9,13 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "audit_side.h"
 #include "backoff.h"
 #include "clock.h"
-#include "db_pool.h"
-#include "db_stmt.h"
 #include "secret.h"
-#include "store_tx.h"
 #include "str.h"
 #include "uuid.h"
 
@@ -30,9 +26,9 @@ static const struct backoff reconnect = {.first_ms = 100, .max_ms = 1000, .jitte
 struct store {
     struct store_options options; /* texts are ours */
     atomic_uint replica_id;
-    struct audit_side audit;
-    pthread_mutex_t lock;   /* guards all below */
-    pthread_cond_t changed; /* a connection was given back or closed, or an attempt to connect ended */
+    struct audit_side *audit; /* not ours */
+    pthread_mutex_t lock;     /* guards all below */
+    pthread_cond_t changed;   /* a connection was given back or closed, or an attempt to connect ended */
     struct db_conn *idle[CONNECTIONS_MAX];
     unsigned idle_count, open_count; /* open: idle, lent and being opened */
     struct db_conn *lent[CONNECTIONS_MAX];
@@ -115,8 +111,8 @@ static void pool_init_locks(struct store *store) {
     pthread_condattr_destroy(&attributes);
 }
 
-int store_new(const struct store_options *options, struct store **out, struct err *err) {
-    _cleanup_(store_free) struct store *store = NULL;
+int db_pool_new(const struct store_options *options, struct audit_side *audit, struct store **out, struct err *err) {
+    _cleanup_(db_pool_free) struct store *store = NULL;
     int rc = pool_check_options(options, err);
     if (rc)
         return rc;
@@ -126,9 +122,8 @@ int store_new(const struct store_options *options, struct store **out, struct er
         return err_set(err, ERR_NOMEM, "out of memory");
     pool_init_locks(store);
     store->state_since_ms = clock_wall_ms();
+    store->audit = audit;
     rc = pool_copy_options(store, options, err);
-    if (!rc)
-        rc = audit_side_init(&store->audit, err);
     if (rc)
         return rc;
     *out = STEAL(store);
@@ -143,7 +138,7 @@ static void pool_free_text(const char *text) {
     secret_free(owned.out);
 }
 
-void store_free(struct store *store) {
+void db_pool_free(struct store *store) {
     if (!store)
         return;
     while (store->idle_count)
@@ -154,7 +149,6 @@ void store_free(struct store *store) {
     pool_free_text(store->options.database);
     pool_free_text(store->options.user);
     pool_free_text(store->options.password);
-    audit_side_done(&store->audit);
     pthread_cond_destroy(&store->changed);
     pthread_mutex_destroy(&store->lock);
     free(store);
@@ -175,7 +169,7 @@ const char *store_replica_name(const struct store *store) {
 }
 
 struct audit_side *store_audit_side(struct store *store) {
-    return &store->audit;
+    return store->audit;
 }
 
 int64_t db_pool_call_timeout_ms(const struct store *store) {
@@ -464,13 +458,4 @@ void db_pool_give(struct store *store, struct db_conn *conn) {
     note_answer(store);
     pthread_cond_signal(&store->changed);
     pthread_mutex_unlock(&store->lock);
-}
-
-static int ping(struct db_conn *conn, void *arg, struct err *err) {
-    (void)arg;
-    return db_conn_ping(conn, err);
-}
-
-int store_ping(struct store *store, struct err *err) {
-    return store_read(store, ping, NULL, err);
 }
