@@ -12,6 +12,7 @@
 #include "json.h"
 #include "limits.h"
 #include "member_json.h"
+#include "query.h"
 #include "snapshot.h"
 #include "str.h"
 #include "uuid.h"

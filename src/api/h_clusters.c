@@ -11,7 +11,7 @@
 #include "cluster_input.h"
 #include "clusters.h"
 #include "directory.h"
-#include "entry.h"
+#include "load.h"
 #include "json.h"
 #include "limits.h"
 #include "list_memo.h"

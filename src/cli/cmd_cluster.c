@@ -253,7 +253,8 @@ static int cmd_cluster_watch(struct cli *cli, const char *path, struct err *err)
             failures = 0;
             continue;
         }
-        if (!cmd_cluster_is_passing(rc) || !w.cursor[0]) /* the first answer must come: a slip in the options is none that passes */
+        if (!cmd_cluster_is_passing(rc) ||
+            !w.cursor[0]) /* the first answer must come: a slip in the options is none that passes */
             return err_move(err, rc, &why);
         const int64_t ms = backoff_delay_ms(&cmd_cluster_retry, ++failures, 0);
         const struct timespec pause = {ms / 1000, ms % 1000 * 1000000};

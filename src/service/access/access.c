@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_notes.h"
-#include "audit_start.h"
+#include "audit_store.h"
+#include "audit_store.h"
 #include "clock.h"
 #include "grant_store.h"
 #include "ldap_store.h"

@@ -41,6 +41,7 @@ static const struct vim_ext_privilege privileges[] = {
 static const struct vim_ext_event events[] = {
 #define PRIVILEGE(id, group, label, summary)
 #define EVENT(id, category, description) {id, NULL},
+#include "texts.def"
 #undef PRIVILEGE
 #undef EVENT
 };
@@ -51,6 +52,7 @@ static const struct vim_key_value auth_texts[] = {
     {"privilege.KaaS.summary", SUMMARY},
 #define PRIVILEGE(id, group, label, summary) {"privilege." id ".label", label}, {"privilege." id ".summary", summary},
 #define EVENT(id, category, description)
+#include "texts.def"
 #undef PRIVILEGE
 #undef EVENT
 };
@@ -59,6 +61,7 @@ static const struct vim_key_value event_texts[] = {
 #define PRIVILEGE(id, group, label, summary)
 #define EVENT(id, category, description) \
     {id ".category", category}, {id ".description", description}, {id ".fullFormat", description},
+#include "texts.def"
 #undef PRIVILEGE
 #undef EVENT
 };
