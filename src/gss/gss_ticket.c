@@ -202,11 +202,12 @@ static int start_locked(struct exchange *x, struct err *err) {
 }
 
 static int give_up(const struct gss_ticket *ticket, enum gss_ticket_fault *fault, struct err *err) {
+    const char *account = ticket->account;
+    const long timeout_ms = ticket->timeout_ms;
     if (is_stopped)
         return err_set(err, ERR_CANCELED, "the service is stopping");
     *fault = GSS_TICKET_FAULT_KDC;
-    (void)err_set(err, ERR_UNREACHABLE, "no ticket for %s: no KDC has answered within %ld ms", ticket->account,
-                  ticket->timeout_ms);
+    (void)err_set(err, ERR_UNREACHABLE, "no ticket for %s: no KDC has answered within %ld ms", account, timeout_ms);
     return err_remedy(err, "%s", remedy_for(GSS_TICKET_FAULT_KDC));
 }
 
