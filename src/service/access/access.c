@@ -330,7 +330,7 @@ int access_change_own_password(struct access *access, const struct actor *actor,
 /* -- grants: giving and taking away -------------------------------------------------------------------------------- */
 
 /* The line names what the grant is on, since that is what people look for; whom it is for stands in the reason. */
-static struct audit_record access_make_grant_line(const struct actor *actor, const char *action, const struct grant *g,
+static struct audit_record access_grant_make_line(const struct actor *actor, const char *action, const struct grant *g,
                                                   const char *reason) {
     return audit_record_make(
         actor, &(struct audit_event){
@@ -378,7 +378,7 @@ int access_add_grant(struct access *access, const struct actor *actor, struct gr
     if (rc)
         return rc;
     reason = access_grant_reason(g);
-    line = access_make_grant_line(actor, "grant.create", g, reason);
+    line = access_grant_make_line(actor, "grant.create", g, reason);
     rc = grant_store_insert(access->options.store, g, g->created_at_ms, &line, &why);
     if (rc == ERR_EXISTS)
         (void)err_remedy(&why, "it need not be given again; see: kaasctl grant list, or GET /v2/grants?object_id=...");
@@ -395,7 +395,7 @@ int access_remove_grant(struct access *access, const struct actor *actor, const 
     if (rc)
         return rc;
     reason = access_grant_reason(&g);
-    line = access_make_grant_line(actor, "grant.remove", &g, reason);
+    line = access_grant_make_line(actor, "grant.remove", &g, reason);
     rc = access_finish(access, &line, grant_store_delete(access->options.store, id, &line, err));
     grant_done(&g);
     return rc;
@@ -407,7 +407,7 @@ int access_remove_grant(struct access *access, const struct actor *actor, const 
 #define NAMES_BYTES_MAX 160U /* that fit into a remedy */
 
 /* The line names the mapping, and tells in the reason who gets which role: that is what people look for. */
-static struct audit_record access_make_mapping_line(const struct actor *actor, const char *action, const struct role_mapping *m,
+static struct audit_record access_mapping_make_line(const struct actor *actor, const char *action, const struct role_mapping *m,
                                                     const char *reason) {
     return audit_record_make(
         actor, &(struct audit_event){.action = action, .object_kind = "role_mapping", .object_id = m->id, .reason = reason});
@@ -489,7 +489,7 @@ int access_add_role_mapping(struct access *access, const struct actor *actor, st
     if (rc)
         return rc;
     reason = access_mapping_reason(m);
-    line = access_make_mapping_line(actor, "role_mapping.create", m, reason);
+    line = access_mapping_make_line(actor, "role_mapping.create", m, reason);
     rc = role_mapping_store_insert(access->options.store, m, &line, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "remove that one first, or change its role: kaasctl role-mapping list, or GET /v2/role-mappings");
@@ -503,7 +503,7 @@ int access_change_role_mapping(struct access *access, const struct actor *actor,
     if (rc)
         return rc;
     reason = access_mapping_reason(m);
-    line = access_make_mapping_line(actor, "role_mapping.change", m, reason);
+    line = access_mapping_make_line(actor, "role_mapping.change", m, reason);
     m->updated_at_ms = line.at_ms;
     rc = role_mapping_store_update(access->options.store, m, &line, err);
     if (rc == ERR_PRECONDITION)
@@ -521,7 +521,7 @@ int access_remove_role_mapping(struct access *access, const struct actor *actor,
     if (rc)
         return rc;
     reason = access_mapping_reason(&m);
-    line = access_make_mapping_line(actor, "role_mapping.remove", &m, reason);
+    line = access_mapping_make_line(actor, "role_mapping.remove", &m, reason);
     rc = role_mapping_store_delete(access->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");

@@ -5,6 +5,7 @@
 #include "directory_pool.h"
 
 struct names;
+/* Makes an empty memory, freed by names_free when nobody asks any more. ERR_NOMEM. */
 int names_new(struct names **out, struct err *err);
 void names_free(struct names *names); /* NULL is allowed */
 /* Somebody has found out this name. */
