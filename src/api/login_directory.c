@@ -7,7 +7,7 @@
 #include "identity.h"
 #include "log.h"
 #include "reply_grant.h"
-#include "signon_person.h"
+#include "login.h"
 #include "str.h"
 
 static int directory_open_session(struct api_call *call, const struct actor *actor, const struct identity_person *person,

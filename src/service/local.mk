@@ -81,39 +81,30 @@ src_service_libplatform_a_SOURCES = \
 src_service_libsignon_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_DIRECTORY) -iquote $(top_srcdir)/src/service/signon
 src_service_libsignon_a_SOURCES = \
     src/service/signon/bearer.c \
-    src/service/signon/gate.c \
-    src/service/signon/grant_picks.c \
-    src/service/signon/grant_picks.h \
+    src/service/signon/bearer.h \
     src/service/signon/group_pool.c \
     src/service/signon/group_pool.h \
     src/service/signon/key_rotation.c \
-    src/service/signon/linked.c \
     src/service/signon/live_session.c \
     src/service/signon/live_session.h \
     src/service/signon/login.c \
-    src/service/signon/person_check.c \
-    src/service/signon/persons.c \
+    src/service/signon/login.h \
     src/service/signon/proof.c \
+    src/service/signon/proof.h \
     src/service/signon/rights.c \
+    src/service/signon/rights.h \
     src/service/signon/rights_board.c \
     src/service/signon/rights_board.h \
-    src/service/signon/rights_line.c \
-    src/service/signon/rights_private.h \
     src/service/signon/role_rules.c \
     src/service/signon/role_rules.h \
-    src/service/signon/session_admin.c \
-    src/service/signon/session_table.c \
+    src/service/signon/sessions.c \
+    src/service/signon/sessions.h \
     src/service/signon/signing_keys.c \
     src/service/signon/signing_keys.h \
     src/service/signon/signon.c \
     src/service/signon/signon.h \
-    src/service/signon/signon_bearer.h \
-    src/service/signon/signon_checks.h \
-    src/service/signon/signon_keys.h \
-    src/service/signon/signon_person.h \
-    src/service/signon/signon_private.h \
-    src/service/signon/signon_rights.h \
-    src/service/signon/signon_sessions.h \
+    src/service/signon/signon_options.h \
+    src/service/signon/signon_state.h \
     src/service/signon/throttle.c \
     src/service/signon/throttle.h
 noinst_LIBRARIES += src/service/libaccess.a

@@ -6,7 +6,7 @@
 #include "limits.h"
 #include "net_addr.h"
 #include "secret.h"
-#include "signon_private.h"
+#include "signon_state.h"
 #include "signon_world.h"
 #include "str.h"
 #include "throttle.h"

@@ -7,7 +7,7 @@
 
 #include "clock.h"
 #include "group_pool.h"
-#include "signon_private.h"
+#include "signon_state.h"
 #include "signon_world.h"
 #include "str.h"
 

@@ -4,15 +4,28 @@
  * Checking a signature costs about 85 us, and everybody can make any number of tokens that look good until then. So checks that failed are counted, by party
  * and in all, which bounds a flood to about 4 % of a core; good tokens are never held up, whoever shares an address. Tokens that name a live session and
  * its newest token are counted apart: their bearers go on while others at their address send garbage. */
+#include "bearer.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
+#include "login.h"
 #include "net_addr.h"
+#include "rights.h"
 #include "session_store.h"
-#include "signon_private.h"
+#include "sessions.h"
+#include "signon_state.h"
 #include "str.h"
+#include "throttle.h"
 #include "uuid.h"
+
+void signon_bearer_done(struct signon_bearer *bearer) {
+    if (!bearer)
+        return;
+    live_session_unref(bearer->session);
+    memset(bearer, 0, sizeof(*bearer));
+}
 
 static int ended(struct err *err) {
     return err_set(err, ERR_SESSION_ENDED, "the session has ended; sign in again");

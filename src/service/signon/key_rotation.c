@@ -6,8 +6,10 @@
 #include "clock.h"
 #include "key_store.h"
 #include "lease_store.h"
+#include "sessions.h"
 #include "signing_keys.h"
-#include "signon_private.h"
+#include "signon_state.h"
+#include "store.h"
 #include "str.h"
 
 #define LEASE "signing-keys"
@@ -61,7 +63,7 @@ static int begin(struct signon *s, const struct signon_key_rotation *wanted, str
     if (!rc)
         rc = key_store_begin_rotation(s->options.store, &rotation, out, err);
     signing_key_done(&next);
-    return rc ? rc : signing_keys_load(s, err);
+    return rc ? rc : signon_apply_key_change(s, err);
 }
 
 /* In whatever state: on a slow machine it may have taken its turn already. */
@@ -131,7 +133,7 @@ static int do_due(struct signon *s, struct err *err) {
     if (!rc && is_over_age(s, &list, now_ms))
         rc = begin(s, &by_age, &begun, err);
     signing_key_list_done(&list);
-    return rc ? rc : signing_keys_load(s, err);
+    return rc ? rc : signon_apply_key_change(s, err);
 }
 
 int signon_keys_tick(struct signon *s, struct err *err) {

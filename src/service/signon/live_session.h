@@ -8,28 +8,10 @@
 
 #include "cleanup.h"
 #include "err.h"
-#include "grant_picks.h"
+#include "grant.h"
 #include "group_pool.h"
-#include "hashmap.h"
-#include "object_ref.h"
+#include "rights_board.h"
 #include "session.h"
-
-/* When a vCenter was asked; its answer counts from then. `order` is the place among all questions and events of this process: what was
- * asked before an event says nothing about the time after it. */
-struct asked_at {
-    int64_t wall_ms, mono_ms;
-    uint64_t order;
-};
-struct asked_at asked_now(void);
-
-/* A set of vSphere clusters as a vCenter stated it; never changes; shared by reference count. */
-struct shared_objects;
-/* Takes the set over; NULL without memory (then it is freed). */
-struct shared_objects *shared_objects_new(struct object_set *take, struct asked_at asked);
-struct shared_objects *shared_objects_ref(struct shared_objects *objects);
-void shared_objects_unref(struct shared_objects *objects); /* NULL is allowed */
-const struct object_set *shared_objects_get(const struct shared_objects *objects);
-struct asked_at shared_objects_asked(const struct shared_objects *objects);
 
 struct live_session;
 /* One more reference; returns the session. */
@@ -37,7 +19,6 @@ struct live_session *live_session_ref(struct live_session *live);
 void live_session_unref(struct live_session *live); /* NULL is allowed */
 CLEANUP_DEFINE(struct live_session, live_session_unref);
 
-struct rights_board;
 /* What sessions have in common in memory. */
 struct live_shared {
     struct rights_board *board;
@@ -74,14 +55,6 @@ struct live_check {
 };
 struct live_check live_session_check(struct live_session *live);
 void live_session_note_check(struct live_session *live, struct live_check check);
-
-/* What live_session_pick_grants found before in this pile for the groups of now; one reference for the caller. NULL: nothing. */
-struct grant_picks *live_session_find_picks(struct live_session *live, uint64_t pile);
-/* Takes a reference of its own, in place of what was kept. */
-void live_session_keep_picks(struct live_session *live, struct grant_picks *picks);
-/* Of grant_picks.c. */
-struct grant_picks *grant_picks_ref(struct grant_picks *picks);
-bool grant_picks_are_for(const struct grant_picks *picks, uint64_t pile, uint64_t groups);
 
 /* Judges a token's jti against what is known in memory; a good one is a use. */
 enum session_verdict live_session_judge(struct live_session *live, const char *jti, int64_t now_ms);
@@ -135,3 +108,24 @@ bool session_table_evict(struct session_table *table, bool wants_groups);
 /* Removes what has ended; returns the number. */
 size_t session_table_purge(struct session_table *table, int64_t now_ms);
 size_t session_table_count(struct session_table *table);
+
+/* -- which grants are those of somebody who is signed in --------------------------------------------------------------- */
+
+/* Of 20,000 grants those to a person and to hundreds of groups take a while to find, so each session keeps the places of its own until the grants or
+ * the groups are others. */
+
+/* All grants, and the number under which they are known; other ones have another number. 0: nothing is kept of it. */
+struct grant_pile {
+    const struct grant *items; /* in the order of grant_compare */
+    size_t count;
+    uint64_t number;
+};
+
+/* Places in such a pile, by kind and object of the grant. Shared; never changes. */
+struct grant_picks;
+/* The places of the grants to the bearer and to its groups; from memory when they were looked for before. One reference for the caller. ERR_NOMEM. */
+int live_session_pick_grants(struct live_session *live, const struct grant_pile *pile, struct grant_picks **out, struct err *err);
+/* live_groups_mark of the groups they were picked for. */
+uint64_t grant_picks_groups(const struct grant_picks *picks);
+const uint32_t *grant_picks_get(const struct grant_picks *picks, size_t *count);
+void grant_picks_unref(struct grant_picks *picks); /* NULL is allowed */

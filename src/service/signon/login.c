@@ -1,15 +1,27 @@
-/* Proofs become sessions. Layer 4 (service/signon).
+/* Local users, and people and programs whose proof was checked elsewhere, become sessions; directories are asked again about them. Layer 4 (service/signon).
+ * How they are asked is the affair of service/identity. Proofs that vCenters check are proof.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "login.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
 #include "digest.h"
+#include "limits.h"
 #include "passwd.h"
-#include "signon_private.h"
+#include "role_rules.h"
+#include "session_store.h"
+#include "sessions.h"
+#include "signon_state.h"
 #include "str.h"
+#include "strbuf.h"
+#include "throttle.h"
 #include "user_store.h"
+
+#define REASON_BYTES_MAX 1000U
+#define WAY_BYTES 32U
 
 /* -- local users ---------------------------------------------------------------------------------------------------- */
 
@@ -144,54 +156,246 @@ int signon_prove_local(struct signon *s, const struct actor *actor, const char *
     return rc;
 }
 
-/* -- vCenter -------------------------------------------------------------------------------------------------------- */
+/* -- refusals, passwords ---------------------------------------------------------------------------------------------------------- */
 
-/* *who gets texts of the outcome and an id of its own, which the caller frees: it stays alive for the audit trail. */
-static int name_person(const struct signon_proof *proof, struct outcome *o, struct principal *who, struct err *err) {
-    who->id = principal_vc_id(proof->vcenter_id, o->identity.user_name);
-    who->name = o->identity.user_name;
-    who->full_name = o->identity.full_name;
-    who->role = ROLE_USER;
-    who->source = signon_source_of(proof->kind);
-    who->vcenter_id = (char *)(uintptr_t)proof->vcenter_id;
-    who->vc_user = o->identity.user_name;
-    who->vc_session_key = (char *)(uintptr_t)signon_key_of(proof, &o->identity);
-    who->acting_id = (char *)(uintptr_t)proof->acting_id;
-    who->service_id = (char *)(uintptr_t)proof->service_id;
-    return who->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+/* "ldap:corp" is the way "ldap". */
+static const char *way_of(const char *where, char buffer[WAY_BYTES]) {
+    size_t n = strcspn(where, ":");
+    if (n >= WAY_BYTES)
+        n = WAY_BYTES - 1;
+    memcpy(buffer, where, n);
+    buffer[n] = '\0';
+    return buffer;
 }
 
-static int64_t lifetime_of(const struct signon *s, const struct signon_proof *proof) {
-    int64_t usual_ms = signon_lifetime_of(s, proof->kind);
-    int64_t left_ms = proof->ends_at_ms ? proof->ends_at_ms - clock_wall_ms() : usual_ms;
+void signon_note_refusal(struct signon *s, const struct actor *actor, const struct signon_refusal *what) {
+    char way[WAY_BYTES];
+    const struct audit_event event = {.action = "login",
+                                      .principal_name = what->user,
+                                      .acting_id = what->acting_id,
+                                      .source = way_of(what->where, way),
+                                      .reason = what->reason};
+    const struct audit_record line = signon_make_line(actor, NULL, &event);
+    signon_audit(s, &line, what->rc);
+}
+
+int signon_admit_password(struct signon *s, const struct actor *actor, const struct signon_password *given, struct err *err) {
+    struct gate gate = {0};
+    int rc = gate_open(&gate, s, actor, given->where, given->account, err);
+    gate_done(&gate);
+    if (rc)
+        signon_note_refusal(s, actor, &(struct signon_refusal){.where = given->where, .user = given->user, .rc = rc});
+    return rc;
+}
+
+void signon_note_password(struct signon *s, const struct actor *actor, const struct signon_password *given, int rc,
+                          const char *reason) {
+    struct gate gate = {0};
+    (void)gate_open(&gate, s, actor, given->where, given->account, NULL); /* whether it is open was asked before */
+    gate_note(&gate, rc);
+    gate_done(&gate);
+    if (rc)
+        signon_note_refusal(s, actor,
+                            &(struct signon_refusal){.where = given->where, .user = given->user, .reason = reason, .rc = rc});
+}
+
+/* -- signing in ---------------------------------------------------------------------------------------------------------- */
+
+/* The principal borrows everything; its interface has no const, since others own theirs. */
+static char *lend(const char *text) {
+    return (char *)(uintptr_t)text;
+}
+
+static struct principal principal_of(const struct signon_person *p) {
+    return (struct principal){.id = lend(p->principal_id),
+                              .name = lend(p->name),
+                              .full_name = lend(p->full_name),
+                              .role = p->role_at_least,
+                              .source = p->source,
+                              .directory = lend(p->directory),
+                              .acting_id = lend(p->acting_id),
+                              .service_id = lend(p->service_id)};
+}
+
+/* Which groups would have to be mapped is for the administrator, who reads the audit trail. */
+static char *describe_groups(const struct group_set *groups) {
+    struct strbuf text;
+    strbuf_init(&text, REASON_BYTES_MAX);
+    strbuf_addf(&text, "no role is mapped; member of %zu groups", groups->count);
+    for (size_t i = 0; i < groups->count && text.len + strlen(groups->ids[i]) + 8 < REASON_BYTES_MAX; i++)
+        strbuf_addf(&text, "%s %s", i ? "," : ":", groups->ids[i]);
+    return strbuf_steal(&text);
+}
+
+static int check_role(struct signon *s, const struct signon_person *p, const struct group_set *groups, struct err *err) {
+    if (p->role_at_least != ROLE_NONE || signon_mapped_role(s, p->principal_id, groups) != ROLE_NONE)
+        return 0;
+    if (groups->count == 1)
+        (void)err_set(err, ERR_FORBIDDEN, "you are known, but no role is mapped to you or to your group");
+    else
+        (void)err_set(err, ERR_FORBIDDEN, "you are known, but no role is mapped to you or to one of your %zu groups",
+                      groups->count);
+    return err_remedy(err, "ask an administrator of this service for a role; the audit trail shows which groups were seen");
+}
+
+static int64_t lifetime_of(const struct signon *s, const struct signon_person *p) {
+    int64_t usual_ms = s->options.session_lifetime_ms;
+    int64_t left_ms = p->ends_at_ms ? p->ends_at_ms - clock_wall_ms() : usual_ms;
     return left_ms < usual_ms ? left_ms : usual_ms;
 }
 
-int signon_login_vcenter(struct signon *s, const struct actor *actor, struct signon_check *check, struct signon_grant *out,
-                         struct err *err) {
-    const struct signon_proof *proof = signon_check_proof(check);
-    const struct audit_event event = {.action = "login",
-                                      .principal_name = proof->user,
-                                      .acting_id = proof->acting_id,
-                                      .source = source_name(signon_source_of(proof->kind)),
-                                      .object_kind = "vcenter",
-                                      .object_id = proof->vcenter_id};
-    struct audit_record line = signon_make_line(actor, NULL, &event);
-    struct outcome *outcome = NULL;
-    struct principal who = {0}; /* texts of proof and outcome, but for the id */
-    int rc = signon_check_take(check, &outcome, err);
-    if (!rc && outcome) {
-        rc = name_person(proof, outcome, &who, err);
-        line = signon_make_line(actor, &who, &event);
-    }
-    if (!rc && outcome) {
-        struct signon_new_session wanted = {
-            .who = &who, .lifetime_ms = lifetime_of(s, proof), .rights = outcome->rights, .line = &line};
-        rc = signon_open_session(s, &wanted, out, err);
-    }
+static int open_person(struct signon *s, const struct signon_new_session *wanted, struct signon_grant *out, struct err *err) {
+    if (wanted->lifetime_ms < 1000)
+        return err_set(err, ERR_CREDENTIALS, "what proves who you are ends now");
+    return signon_open_session(s, wanted, out, err);
+}
+
+int signon_login_person(struct signon *s, const struct actor *actor, const struct signon_person *person, struct signon_grant *out,
+                        struct err *err) {
+    static const struct group_set nothing;
+    const struct group_set *groups = person->groups ? person->groups : &nothing;
+    const struct principal who = principal_of(person);
+    _cleanup_free_ char *reason = NULL;
+    const struct session_once once = {.digest = person->proof_digest, .until_ms = person->proof_until_ms};
+    struct audit_record line = signon_make_line(actor, &who, &(struct audit_event){.action = "login"});
+    int rc = check_role(s, person, groups, err);
+    if (rc)
+        line.event.reason = reason = describe_groups(groups);
+    if (!rc)
+        rc = open_person(s,
+                         &(struct signon_new_session){.who = &who,
+                                                      .lifetime_ms = lifetime_of(s, person),
+                                                      .line = &line,
+                                                      .groups = groups,
+                                                      .directory_mark = person->directory_mark,
+                                                      .once = once.digest ? &once : NULL},
+                         out, err);
+    if (rc == ERR_CREDENTIALS && once.digest)
+        line.event.reason = "replay";
     if (rc)
         signon_audit(s, &line, rc);
-    free(who.id);
-    outcome_unref(outcome);
     return rc;
+}
+
+/* -- asking directories again about those who are signed in ------------------------------------------------------------ */
+
+/* -- another token --------------------------------------------------------------------------------------------------------- */
+
+static bool is_asked_about(const struct signon *s, struct live_session *live) {
+    return s->options.directory.check && live_session_who(live)->directory;
+}
+
+/* As with rights of a vCenter: what is known may be used for a while, but nothing new is made of it. */
+int signon_check_person(struct signon *s, struct live_session *live, struct err *err) {
+    int64_t bound_ms = s->options.directory_check_ms + KAAS_RIGHTS_GRACE_MS;
+    if (live_session_role(live) == ROLE_NONE) {
+        (void)err_set(err, ERR_FORBIDDEN, "no role is mapped to you or to one of your groups any more");
+        return err_remedy(err, "ask an administrator of this service for a role");
+    }
+    if (!is_asked_about(s, live) || clock_mono_ms() - live_session_check(live).good_ms <= bound_ms)
+        return 0;
+    (void)err_set(err, ERR_RIGHTS_UNKNOWN, "the directory \"%s\" does not answer, so the session cannot be prolonged",
+                  live_session_who(live)->directory);
+    if (err && !err->retry_after_s)
+        err->retry_after_s = 5;
+    return ERR_RIGHTS_UNKNOWN;
+}
+
+/* -- in the background ------------------------------------------------------------------------------------------------------- */
+
+/* One walk over the sessions; directories that have not answered in it are not asked again. */
+#define SILENT_MAX 16U
+struct walk {
+    struct signon *signon;
+    char *silent[SILENT_MAX];
+    size_t silent_count;
+};
+
+static bool is_silent(const struct walk *walk, const char *directory) {
+    for (size_t i = 0; i < walk->silent_count; i++)
+        if (str_eq(walk->silent[i], directory))
+            return true;
+    return false;
+}
+
+static void note_silent(struct walk *walk, const char *directory) {
+    char *copy = walk->silent_count < SILENT_MAX ? str_dup(directory) : NULL;
+    if (copy)
+        walk->silent[walk->silent_count++] = copy;
+}
+
+static void end_session(struct signon *s, struct live_session *live, const struct err *why) {
+    const struct actor person = {.principal = live_session_who(live)};
+    const struct audit_record line =
+        audit_record_make(&person, &(struct audit_event){.action = "session.end", .reason = why->text});
+    live_session_revoke(live, clock_wall_ms()); /* here at once, even if the database is away */
+    (void)signon_write_end(s, live_session_sid(live), &line, ERR_SESSION_ENDED, NULL);
+}
+
+static void take_groups(struct signon *s, struct live_session *live, const struct group_set *groups, const char *mark) {
+    const struct session_news news = {.sid = live_session_sid(live), .directory_mark = mark, .groups = groups};
+    struct live_groups *known = live_session_groups(live);
+    bool is_same = group_set_eq(live_groups_get(known), groups);
+    live_groups_unref(known);
+    if (!is_same && !session_store_update_person(s->options.store, &news, NULL))
+        (void)signon_apply_session_change(s, live_session_sid(live), NULL); /* else the change feed, or the next walk */
+}
+
+/* Nobody there, in contrast to an answer about one person that means nothing. */
+static bool is_silence(int rc) {
+    return rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS || rc == ERR_BUSY || rc == ERR_CANCELED ||
+           rc == ERR_NOT_FOUND;
+}
+
+static void check_one(struct walk *walk, struct live_session *live) {
+    struct signon *s = walk->signon;
+    const struct signon_directory_ops *ops = &s->options.directory;
+    _cleanup_free_ char *mark = live_session_directory_mark(live);
+    struct live_check check = live_session_check(live);
+    struct live_groups *known = live_session_groups(live);
+    const struct signon_directory_question question = {live_session_who(live), mark, live_groups_get(known)};
+    struct group_set groups = {0};
+    struct err why = {0};
+    int rc = ops->check(ops->arg, &question, &groups, &why);
+    live_groups_unref(known);
+    if (rc == ERR_SESSION_ENDED) {
+        end_session(s, live, &why);
+        return;
+    }
+    if (rc) {
+        if (is_silence(rc))
+            note_silent(walk, live_session_who(live)->directory);
+        return;
+    }
+    take_groups(s, live, &groups, mark);
+    group_set_done(&groups);
+    check.good_ms = clock_mono_ms();
+    check.due_ms = check.good_ms + s->options.directory_check_ms;
+    live_session_note_check(live, check);
+}
+
+static bool is_due(const struct walk *walk, struct live_session *live) {
+    return is_asked_about(walk->signon, live) && !live_session_has_ended(live, clock_wall_ms()) &&
+           live_session_check(live).due_ms <= clock_mono_ms() && !is_silent(walk, live_session_who(live)->directory);
+}
+
+/* A directory may take its time: the others are not held meanwhile, so that they may leave memory. */
+void signon_check_directories(struct signon *s) {
+    struct walk walk = {.signon = s};
+    size_t count = 0, due = 0;
+    struct live_session **known = s->options.directory.check ? session_table_list(s->table, NULL, &count) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (is_due(&walk, known[i]))
+            known[due++] = known[i];
+        else
+            live_session_unref(known[i]);
+    }
+    for (size_t i = 0; i < due; i++) {
+        if (is_due(&walk, known[i]))
+            check_one(&walk, known[i]);
+        live_session_unref(known[i]);
+    }
+    free(known);
+    for (size_t i = 0; i < walk.silent_count; i++)
+        free(walk.silent[i]);
 }

@@ -1,30 +1,75 @@
-/* Proofs that vCenters check: sharing, refusals. Layer 4 (service/signon). What becomes of a good one is login.c and linked.c.
+/* Proofs that vCenters check: sharing, refusals, and what becomes of a good one. Layer 4 (service/signon).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The first of several identical proofs has a job put into the lane of the vCenter; all of them wait for it in a flight, without thread. The
  * job is no part of the first one's request: whether its client is still there makes no difference to the others. */
+#include "proof.h"
+
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
 #include "digest.h"
+#include "flight.h"
 #include "limits.h"
 #include "log.h"
 #include "metric.h"
 #include "net_addr.h"
+#include "rights_board.h"
 #include "secret.h"
-#include "signon_private.h"
+#include "session_store.h"
+#include "sessions.h"
+#include "signon_state.h"
 #include "str.h"
+#include "strbuf.h"
+#include "throttle.h"
 
 #define PROOF_BYTES_MAX 4096U /* vCenter, user name and secret together */
+#define SIGNON_REFUSAL_MS 2000
+
+/* What a vCenter said about a proof, shared by identical sign-ons that were in flight together. */
+struct outcome {
+    atomic_uint refs;
+    struct signon_identity identity;
+    struct shared_objects *rights;
+};
+
+void signon_identity_done(struct signon_identity *identity) {
+    if (!identity)
+        return;
+    free(identity->user_name);
+    free(identity->full_name);
+    free(identity->session_key);
+    memset(identity, 0, sizeof(*identity));
+}
+
+static enum source proof_source(enum signon_proof_kind kind) {
+    switch (kind) {
+    case SIGNON_PROOF_COOKIE: return SOURCE_VC_SESSION;
+    case SIGNON_PROOF_TICKET:
+    case SIGNON_PROOF_PLUGIN: return SOURCE_VC_TICKET; /* the plug-in's session id becomes a ticket */
+    case SIGNON_PROOF_KEY: return SOURCE_VC_KEY;
+    case SIGNON_PROOF_USER: return SOURCE_VC_SERVICE;
+    case SIGNON_PROOF_PASSWORD:
+    default: return SOURCE_VC_PASSWORD;
+    }
+}
+
+static int64_t proof_lifetime_ms(const struct signon *s, enum signon_proof_kind kind) {
+    const bool is_own =
+        kind == SIGNON_PROOF_COOKIE || kind == SIGNON_PROOF_PASSWORD; /* else the person did not come by themself */
+    return is_own ? s->options.session_lifetime_ms : s->options.ticket_session_lifetime_ms;
+}
 
 static void *outcome_ref(void *p) {
     (void)atomic_fetch_add(&((struct outcome *)p)->refs, 1);
     return p;
 }
 
-void outcome_unref(void *p) {
+static void outcome_unref(void *p) {
     struct outcome *o = p;
     if (!o || atomic_fetch_sub(&o->refs, 1) != 1)
         return;
@@ -56,10 +101,6 @@ struct signon_check {
     void *run_arg;
 };
 
-const struct signon_proof *signon_check_proof(const struct signon_check *check) {
-    return &check->proof;
-}
-
 /* -- asking, in the lane of the vCenter ------------------------------------------------------------------------------- */
 
 /* A program's standing session carries rights that no person has: not accepted as a person's. */
@@ -71,7 +112,7 @@ static int refuse_programs(const struct signon_identity *identity, struct err *e
 }
 
 /* A session of ours (clone, password) is gone again: later questions go by name then. */
-const char *signon_key_of(const struct signon_proof *proof, const struct signon_identity *identity) {
+static const char *proof_key(const struct signon_proof *proof, const struct signon_identity *identity) {
     return proof->kind == SIGNON_PROOF_COOKIE || proof->kind == SIGNON_PROOF_KEY ? identity->session_key : NULL;
 }
 
@@ -84,7 +125,7 @@ static int ask_vcenter(struct signon_check *c, struct outcome *o, struct err *er
         rc = refuse_programs(&o->identity, err);
     if (rc)
         return rc;
-    rc = ops->ask_rights(ops->arg, c->proof.vcenter_id, signon_key_of(&c->proof, &o->identity), o->identity.user_name, &set, err);
+    rc = ops->ask_rights(ops->arg, c->proof.vcenter_id, proof_key(&c->proof, &o->identity), o->identity.user_name, &set, err);
     if (rc) {
         object_set_done(&set);
         return rc;
@@ -295,18 +336,10 @@ bool signon_check_is_in_lane(const struct signon_check *c) {
     return c->is_in_lane;
 }
 
-int signon_check_take(struct signon_check *c, struct outcome **out, struct err *err) {
-    if (!c->is_settled || (!c->seat.code && !c->seat.result))
-        return err_set(err, ERR_INTERNAL, "the check gave no result");
-    if (!c->seat.code)
-        *out = outcome_ref(c->seat.result);
-    return err_move(err, c->seat.code, &c->seat.err);
-}
-
 int signon_refuse_unasked(struct signon *s, const struct actor *actor, const struct signon_proof *proof, const char *reason,
                           struct err *err) {
     const struct audit_event event = {
-        .action = "login", .principal_name = proof->user, .source = source_name(signon_source_of(proof->kind)), .reason = reason};
+        .action = "login", .principal_name = proof->user, .source = source_name(proof_source(proof->kind)), .reason = reason};
     const struct audit_record line = signon_make_line(actor, NULL, &event);
     struct gate gate = {0};
     int rc = open_gate(&gate, s, actor, proof, err);
@@ -319,20 +352,140 @@ int signon_refuse_unasked(struct signon *s, const struct actor *actor, const str
     return rc;
 }
 
-enum source signon_source_of(enum signon_proof_kind kind) {
-    switch (kind) {
-    case SIGNON_PROOF_COOKIE: return SOURCE_VC_SESSION;
-    case SIGNON_PROOF_TICKET:
-    case SIGNON_PROOF_PLUGIN: return SOURCE_VC_TICKET; /* the plug-in's session id becomes a ticket */
-    case SIGNON_PROOF_KEY: return SOURCE_VC_KEY;
-    case SIGNON_PROOF_USER: return SOURCE_VC_SERVICE;
-    case SIGNON_PROOF_PASSWORD:
-    default: return SOURCE_VC_PASSWORD;
-    }
+/* -- signing in -------------------------------------------------------------------------------------------------------- */
+
+static int check_take(struct signon_check *c, struct outcome **out, struct err *err) {
+    if (!c->is_settled || (!c->seat.code && !c->seat.result))
+        return err_set(err, ERR_INTERNAL, "the check gave no result");
+    if (!c->seat.code)
+        *out = outcome_ref(c->seat.result);
+    return err_move(err, c->seat.code, &c->seat.err);
 }
 
-int64_t signon_lifetime_of(const struct signon *s, enum signon_proof_kind kind) {
-    const bool is_own =
-        kind == SIGNON_PROOF_COOKIE || kind == SIGNON_PROOF_PASSWORD; /* else the person did not come by themself */
-    return is_own ? s->options.session_lifetime_ms : s->options.ticket_session_lifetime_ms;
+/* *who gets texts of the outcome and an id of its own, which the caller frees: it stays alive for the audit trail. */
+static int name_person(const struct signon_proof *proof, struct outcome *o, struct principal *who, struct err *err) {
+    who->id = principal_vc_id(proof->vcenter_id, o->identity.user_name);
+    who->name = o->identity.user_name;
+    who->full_name = o->identity.full_name;
+    who->role = ROLE_USER;
+    who->source = proof_source(proof->kind);
+    who->vcenter_id = (char *)(uintptr_t)proof->vcenter_id;
+    who->vc_user = o->identity.user_name;
+    who->vc_session_key = (char *)(uintptr_t)proof_key(proof, &o->identity);
+    who->acting_id = (char *)(uintptr_t)proof->acting_id;
+    who->service_id = (char *)(uintptr_t)proof->service_id;
+    return who->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static int64_t lifetime_of(const struct signon *s, const struct signon_proof *proof) {
+    int64_t usual_ms = proof_lifetime_ms(s, proof->kind);
+    int64_t left_ms = proof->ends_at_ms ? proof->ends_at_ms - clock_wall_ms() : usual_ms;
+    return left_ms < usual_ms ? left_ms : usual_ms;
+}
+
+int signon_login_vcenter(struct signon *s, const struct actor *actor, struct signon_check *check, struct signon_grant *out,
+                         struct err *err) {
+    const struct signon_proof *proof = &check->proof;
+    const struct audit_event event = {.action = "login",
+                                      .principal_name = proof->user,
+                                      .acting_id = proof->acting_id,
+                                      .source = source_name(proof_source(proof->kind)),
+                                      .object_kind = "vcenter",
+                                      .object_id = proof->vcenter_id};
+    struct audit_record line = signon_make_line(actor, NULL, &event);
+    struct outcome *outcome = NULL;
+    struct principal who = {0}; /* texts of proof and outcome, but for the id */
+    int rc = check_take(check, &outcome, err);
+    if (!rc && outcome) {
+        rc = name_person(proof, outcome, &who, err);
+        line = signon_make_line(actor, &who, &event);
+    }
+    if (!rc && outcome) {
+        struct signon_new_session wanted = {
+            .who = &who, .lifetime_ms = lifetime_of(s, proof), .rights = outcome->rights, .line = &line};
+        rc = signon_open_session(s, &wanted, out, err);
+    }
+    if (rc)
+        signon_audit(s, &line, rc);
+    free(who.id);
+    outcome_unref(outcome);
+    return rc;
+}
+
+/* -- one person over several vCenters: each knows the person by a proof of its own ------------------------------------- */
+
+bool signon_is_first_vcenter(struct live_session *live, const char *vcenter_id) {
+    const struct principal *who = live_session_who(live);
+    return source_is_vcenter(who->source) && str_eq_nocase(who->vcenter_id, vcenter_id);
+}
+
+static int refuse_first(struct live_session *live, const char *vcenter_id, struct err *err) {
+    if (!signon_is_first_vcenter(live, vcenter_id))
+        return 0;
+    (void)err_set(err, ERR_CONFLICT, "this is the vCenter by which you signed in");
+    return err_remedy(err, "to leave it, or to come by another proof, sign out and sign in again");
+}
+
+static int write_vcenter(struct signon *s, const char *sid, const struct signon_proof *proof, const struct outcome *o,
+                         struct err *err) {
+    struct session_vcenter v = {.source = proof_source(proof->kind),
+                                .user_name = o->identity.user_name,
+                                .session_key = (char *)(uintptr_t)proof_key(proof, &o->identity),
+                                .added_at_ms = clock_wall_ms()};
+    const struct session_addition addition = {
+        .sid = sid, .vcenter = &v, .ends_at_ms = v.added_at_ms + proof_lifetime_ms(s, proof->kind)};
+    (void)snprintf(v.vcenter_id, sizeof(v.vcenter_id), "%s", proof->vcenter_id);
+    return session_store_add_vcenter(s->options.store, &addition, err);
+}
+
+/* What was asked along with the proof need not be asked again. */
+static void proof_offer_rights(struct signon *s, const struct signon_proof *proof, const struct outcome *o) {
+    const struct rights_person person = {proof->vcenter_id, o->identity.user_name, proof_key(proof, &o->identity)};
+    _cleanup_(rights_subject_unref) struct rights_subject *subject = rights_subject_get(s->board, &person);
+    if (subject)
+        rights_subject_offer(subject, shared_objects_ref(o->rights));
+}
+
+static int enter(struct signon *s, const char *sid, const struct signon_proof *proof, const struct outcome *o, struct err *err) {
+    int rc = write_vcenter(s, sid, proof, o, err);
+    if (!rc)
+        rc = signon_apply_session_change(s, sid, err);
+    if (!rc)
+        proof_offer_rights(s, proof, o);
+    return rc;
+}
+
+int signon_add_vcenter(struct signon *s, const struct actor *actor, struct live_session *live, struct signon_check *check,
+                       struct err *err) {
+    const struct signon_proof *proof = &check->proof;
+    struct audit_record line = signon_make_line(actor, live_session_who(live),
+                                                &(struct audit_event){.action = "session.vcenter.add",
+                                                                      .source = source_name(proof_source(proof->kind)),
+                                                                      .object_kind = "vcenter",
+                                                                      .object_id = proof->vcenter_id});
+    struct outcome *outcome = NULL;
+    int rc = refuse_first(live, proof->vcenter_id, err);
+    if (!rc)
+        rc = check_take(check, &outcome, err);
+    if (!rc && outcome)
+        rc = signon_check_pace(s, live_session_who(live), &line, err);
+    if (!rc && outcome)
+        rc = enter(s, live_session_sid(live), proof, outcome, err);
+    signon_audit(s, &line, rc);
+    outcome_unref(outcome);
+    return rc;
+}
+
+int signon_remove_vcenter(struct signon *s, const struct actor *actor, struct live_session *live, const char *vcenter_id,
+                          struct err *err) {
+    const struct audit_record line = signon_make_line(
+        actor, live_session_who(live),
+        &(struct audit_event){.action = "session.vcenter.remove", .object_kind = "vcenter", .object_id = vcenter_id});
+    int rc = refuse_first(live, vcenter_id, err);
+    if (!rc)
+        rc = session_store_remove_vcenter(s->options.store, live_session_sid(live), vcenter_id, err);
+    if (!rc)
+        rc = signon_apply_session_change(s, live_session_sid(live), err);
+    signon_audit(s, &line, rc);
+    return rc;
 }

@@ -1,16 +1,30 @@
 /* Rights of the person behind a session: the union of what each of its vCenters says, and how old that may be. Layer 4 (service/signon).
  * What the vCenters said and asking them again: rights_board.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "rights.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit_notes.h"
+#include "audit_store.h"
 #include "clock.h"
 #include "metric.h"
-#include "rights_board.h"
-#include "signon_private.h"
+#include "policy.h"
+#include "signon_state.h"
 #include "str.h"
+
+/* A use of grace that is to be written into the audit trail. */
+#define SIGNON_NOTES_MAX 4096U
+struct grace_note {
+    struct grace_note *next;
+    struct live_session *live; /* one reference */
+    char vcenter_id[37];
+    char address[64], request_id[64];
+    int64_t at_ms;
+};
 
 const char *signon_part_state_name(enum signon_part_state state) {
     static const char *const names[] = {[SIGNON_PART_FRESH] = "fresh",
@@ -250,9 +264,4 @@ void signon_drop_rights(struct signon *s, const char *vcenter_id, const char *us
 
 void signon_rights_tick(struct signon *s) {
     rights_board_tick(s->board);
-}
-
-void signon_stop(struct signon *s) {
-    if (s)
-        rights_board_stop(s->board);
 }

@@ -13,11 +13,42 @@
 
 #include "cleanup.h"
 #include "err.h"
-#include "live_session.h"
-#include "signon.h"
+#include "lane.h"
+#include "object_ref.h"
+#include "signon_options.h"
 
 struct rights_board;
 struct rights_subject;
+
+#define SIGNON_RIGHTS_TICK_MS 200 /* see signon_rights_tick */
+
+/* When a vCenter was asked; its answer counts from then. `order` is the place among all questions and events of this process: what was
+ * asked before an event says nothing about the time after it. */
+struct asked_at {
+    int64_t wall_ms, mono_ms;
+    uint64_t order;
+};
+struct asked_at asked_now(void);
+
+/* A set of vSphere clusters as a vCenter stated it; never changes; shared by reference count. */
+struct shared_objects;
+/* Takes the set over; NULL without memory (then it is freed). */
+struct shared_objects *shared_objects_new(struct object_set *take, struct asked_at asked);
+struct shared_objects *shared_objects_ref(struct shared_objects *objects);
+void shared_objects_unref(struct shared_objects *objects); /* NULL is allowed */
+const struct object_set *shared_objects_get(const struct shared_objects *objects);
+struct asked_at shared_objects_asked(const struct shared_objects *objects);
+
+/* Somebody who waits for an answer. Must live until run was called. */
+struct signon_wait {
+    lane_fn *run; /* called once, by any thread: run(arg, is_canceled) */
+    void *arg;
+    int64_t deadline_ms; /* monotonic; run is called soon after it at the latest */
+    int rc;              /* set when run is called: 0, or the code in err */
+    struct err err;
+    struct rights_subject *subject; /* of this room */
+    struct signon_wait *next;       /* of this room */
+};
 
 struct rights_pace {
     int64_t fresh_ms; /* an answer older than this is asked for again, if anybody needs it */

@@ -1,4 +1,4 @@
-/* The role mappings in memory. Layer 4 (service/signon).
+/* The role mappings in memory, and what they mean for sessions. Layer 4 (service/signon).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "role_rules.h"
 
@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live_session.h"
+#include "signon_state.h"
 #include "str.h"
 
 struct role_rules {
@@ -28,7 +30,7 @@ void role_rules_free(struct role_rules *rules) {
     free(rules);
 }
 
-void role_rules_set(struct role_rules *rules, struct role_mapping_list *take) {
+static void role_rules_set(struct role_rules *rules, struct role_mapping_list *take) {
     struct role_mapping_list old;
     (void)pthread_rwlock_wrlock(&rules->lock);
     old = rules->list;
@@ -48,7 +50,7 @@ static int copy_list(const struct role_mapping_list *from, struct role_mapping_l
     return 0;
 }
 
-int role_rules_list(struct role_rules *rules, struct role_mapping_list *out, struct err *err) {
+static int role_rules_list(struct role_rules *rules, struct role_mapping_list *out, struct err *err) {
     struct role_mapping_list copy = {0};
     int rc;
     (void)pthread_rwlock_rdlock(&rules->lock);
@@ -86,7 +88,7 @@ static char **copy_privileges(const struct role_mapping_list *list, const char *
     return items;
 }
 
-char **role_rules_privileges(struct role_rules *rules, const char *vcenter_id, size_t *count) {
+static char **role_rules_privileges(struct role_rules *rules, const char *vcenter_id, size_t *count) {
     char **items;
     (void)pthread_rwlock_rdlock(&rules->lock);
     items = copy_privileges(&rules->list, vcenter_id, count);
@@ -94,10 +96,86 @@ char **role_rules_privileges(struct role_rules *rules, const char *vcenter_id, s
     return items;
 }
 
-enum role role_rules_find(struct role_rules *rules, const char *principal_id, const struct group_set *groups) {
+static enum role role_rules_find(struct role_rules *rules, const char *principal_id, const struct group_set *groups) {
     enum role best;
     (void)pthread_rwlock_rdlock(&rules->lock);
     best = role_mapping_best(rules->list.items, rules->list.count, principal_id, groups);
     (void)pthread_rwlock_unlock(&rules->lock);
     return best;
+}
+
+char **signon_mapped_privileges(struct signon *s, const char *vcenter_id, size_t *count) {
+    *count = 0;
+    return s->options.maps_privileges ? role_rules_privileges(s->roles, vcenter_id, count) : NULL;
+}
+
+static bool has_mapping(const struct role_mapping_list *list, const struct role_mapping *wanted) {
+    for (size_t i = 0; i < list->count; i++)
+        if (!role_mapping_compare(&list->items[i], wanted))
+            return true;
+    return false;
+}
+
+static void drop_missing(struct signon *s, const struct role_mapping_list *from, const struct role_mapping_list *in) {
+    for (size_t i = 0; i < from->count; i++)
+        if (from->items[i].kind == ROLE_MAPPING_PRIVILEGE && !has_mapping(in, &from->items[i]))
+            rights_board_drop(s->board, from->items[i].subject_id, NULL);
+}
+
+/* What a vCenter said about its people was an answer to another question. Without memory the usual age of rights ends it. */
+static void drop_changed(struct signon *s, const struct role_mapping_list *old) {
+    struct role_mapping_list fresh = {0};
+    if (!s->options.maps_privileges || role_rules_list(s->roles, &fresh, NULL))
+        return;
+    drop_missing(s, old, &fresh);
+    drop_missing(s, &fresh, old);
+    role_mapping_list_done(&fresh);
+}
+
+/* First the rules, then the sessions: one that is made meanwhile looks at the rules after it is in the table. */
+int signon_apply_role_mappings(struct signon *s, struct err *err) {
+    struct role_mapping_list list = {0}, old = {0};
+    size_t count = 0;
+    struct live_session **known;
+    int rc = role_mapping_store_list(s->options.store, &list, err);
+    if (rc)
+        return rc;
+    (void)role_rules_list(s->roles, &old, NULL);
+    role_rules_set(s->roles, &list);
+    drop_changed(s, &old);
+    role_mapping_list_done(&old);
+    known = session_table_list(s->table, NULL, &count);
+    if (!known)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        signon_map_role(s, known[i]);
+        live_session_unref(known[i]);
+    }
+    free(known);
+    return 0;
+}
+
+/* Roles are mapped to people who come by themselves. A program has its own role, whoever else may have it acts for them as a user, and so does
+ * somebody who is only said to have a session. */
+static bool is_mapped(const struct principal *who) {
+    return !who->service_id && !who->acting_id && who->source != SOURCE_VC_KEY;
+}
+
+enum role signon_map_role_of(struct signon *s, const struct principal *who, const struct group_set *groups) {
+    return is_mapped(who) ? role_rules_find(s->roles, who->id, groups) : ROLE_NONE;
+}
+
+void signon_map_role(struct signon *s, struct live_session *live) {
+    struct live_groups *groups = live_session_groups(live);
+    live_session_set_mapped(live, signon_map_role_of(s, live_session_who(live), live_groups_get(groups)));
+    live_groups_unref(groups);
+}
+
+int signon_list_role_mappings(struct signon *s, struct role_mapping_list *out, struct err *err) {
+    return role_rules_list(s->roles, out, err);
+}
+
+enum role signon_mapped_role(struct signon *s, const char *principal_id, const struct group_set *groups) {
+    static const struct group_set none;
+    return role_rules_find(s->roles, principal_id, groups ? groups : &none);
 }

@@ -1,4 +1,4 @@
-/* The role mappings in memory. Layer 4 (service/signon); private to this folder.
+/* The role mappings in memory. Layer 4 (service/signon).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -6,18 +6,29 @@
 #include "grant_store.h"
 #include "principal.h"
 
+struct live_session;
+struct signon;
+
+/* Which privileges on the root folder of this vCenter are mapped; none unless signon_options.maps_privileges. An array of *count texts in one block,
+ * which the caller frees; NULL for none, or without memory. */
+char **signon_mapped_privileges(struct signon *signon, const char *vcenter_id, size_t *count);
+
+/* Reads the role mappings anew; every live session counts them from then on. Where privileges of a vCenter are mapped otherwise, its people are asked
+ * about again. Blocks (database). */
+int signon_apply_role_mappings(struct signon *signon, struct err *err);
+
+/* A copy of the role mappings that count now. *out (uninitialised) is given back by role_mapping_list_done. Does not block. ERR_NOMEM. */
+int signon_list_role_mappings(struct signon *signon, struct role_mapping_list *out, struct err *err);
+
+/* The role that is mapped to this person, or to one of these groups (sealed; NULL: none), or ROLE_NONE. */
+enum role signon_mapped_role(struct signon *signon, const char *principal_id, const struct group_set *groups);
+
+/* -- for the files of this folder -------------------------------------------------------------------------------------- */
+
 struct role_rules;
 struct role_rules *role_rules_new(void);        /* NULL without memory */
 void role_rules_free(struct role_rules *rules); /* NULL is allowed */
 
-/* Takes the list over in place of the one before. */
-void role_rules_set(struct role_rules *rules, struct role_mapping_list *take);
-
-/* A copy of it, given back by role_mapping_list_done. ERR_NOMEM. */
-int role_rules_list(struct role_rules *rules, struct role_mapping_list *out, struct err *err);
-
-/* The privileges that are mapped for this vCenter: an array of *count texts in one block; NULL for none, or without memory. */
-char **role_rules_privileges(struct role_rules *rules, const char *vcenter_id, size_t *count);
-
-/* The best role of those mapped to this person, or ROLE_NONE. Callable from any thread. */
-enum role role_rules_find(struct role_rules *rules, const char *principal_id, const struct group_set *groups);
+/* The role that mappings give the bearer of a session with these groups. */
+enum role signon_map_role_of(struct signon *s, const struct principal *who, const struct group_set *groups);
+void signon_map_role(struct signon *s, struct live_session *live); /* by the role mappings as they are now */

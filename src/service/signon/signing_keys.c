@@ -11,8 +11,9 @@
 #include "key_store.h"
 #include "seal.h"
 #include "secret.h"
-#include "signon_private.h"
+#include "signon_state.h"
 #include "str.h"
+#include "token.h"
 
 #define JWK_BYTES_MAX 4096U
 #define KEY_LIFETIME_MS (10LL * 365 * 24 * 3600 * 1000) /* until it is rotated out by an administrator */
@@ -177,17 +178,13 @@ static int load_locked(struct signon *s, struct err *err) {
     return rc;
 }
 
-int signing_keys_load(struct signon *s, struct err *err) {
+int signon_apply_key_change(struct signon *s, struct err *err) {
     struct err why = {0};
     int rc;
     (void)pthread_mutex_lock(&s->keys_lock);
     rc = load_locked(s, &why);
     (void)pthread_mutex_unlock(&s->keys_lock);
     return err_move(err, rc, &why);
-}
-
-int signon_apply_key_change(struct signon *s, struct err *err) {
-    return signing_keys_load(s, err);
 }
 
 int signon_write_jwks(struct signon *s, struct strbuf *out, struct err *err) {

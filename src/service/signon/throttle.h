@@ -1,4 +1,4 @@
-/* Slowing down guesses: counts by keys, in a table of fixed size. Layer 4 (service/signon).
+/* Slowing down guesses: counts by keys, in a table of fixed size; and the gate that passwords pass. Layer 4 (service/signon).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A flood of keys evicts the counts that were touched longest ago, and costs no memory. Each key is used in one of the three ways below. */
@@ -6,6 +6,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "err.h"
+
+struct actor;
+struct signon;
 
 struct throttle;
 
@@ -41,3 +46,25 @@ void throttle_spend(struct throttle *throttle, const struct throttle_key *key, c
 void throttle_mark(struct throttle *throttle, const struct throttle_key *key);
 /* Did it, within this time? */
 bool throttle_is_marked(struct throttle *throttle, const struct throttle_key *key, int64_t within_ms);
+
+/* -- passwords --------------------------------------------------------------------------------------------------------- */
+
+#define SIGNON_FREE_TRIES 5U        /* failed tries in a row without delay, of one party at one name */
+#define SIGNON_FREE_TRIES_PARTY 50U /* of one party at any names: many people may share an address */
+
+/* Throttling of one try of a password. Zeroed it is open, and notes nothing: for proofs that nobody can guess. */
+struct gate {
+    struct signon *signon;
+    char *name;
+    uint64_t party;
+    bool is_from_fresh_site;
+};
+/* `where` is "local", "ldap:corp" or a vCenter; `account` the name there, in one spelling but for case and blanks. Freed by gate_done in any case.
+ * ERR_TOO_MANY with retry_after_s, ERR_NOMEM. */
+int gate_open(struct gate *gate, struct signon *signon, const struct actor *actor, const char *where, const char *account,
+              struct err *err);
+/* Is it still open? ERR_TOO_MANY. */
+int gate_check(const struct gate *gate, struct err *err);
+/* What came of the try; only ERR_CREDENTIALS was a guess. */
+void gate_note(const struct gate *gate, int rc);
+void gate_done(struct gate *gate);

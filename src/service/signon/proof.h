@@ -1,4 +1,4 @@
-/* Having a vCenter check a proof, without a thread while waiting. Layer 4 (service/signon). Part of signon.h.
+/* Having a vCenter check a proof, without a thread while waiting; and signing in by it. Layer 4 (service/signon).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Identical proofs (same vCenter, kind, user and secret) whose checks are under way at a time share one: what the vCenter said to the first, be it a
@@ -11,10 +11,13 @@
 
 #include "err.h"
 #include "lane.h"
+#include "session.h"
 
 struct signon;
 struct actor;
 struct signon_check;
+struct live_session;
+struct signon_grant;
 
 enum signon_proof_kind {
     SIGNON_PROOF_COOKIE,
@@ -36,6 +39,15 @@ struct signon_proof {
     int64_t ends_at_ms;     /* of what the program proved itself by, and so of the session; wall clock; 0: does not matter */
 };
 
+/* What a vCenter said about the bearer of a proof. Texts malloc'ed. */
+struct signon_identity {
+    char *user_name;   /* vCenter's stored form */
+    char *full_name;   /* may be NULL */
+    char *session_key; /* UserSession.key; NULL when the session was ours and is gone */
+    bool is_extension; /* a program's session: refused */
+};
+void signon_identity_done(struct signon_identity *identity); /* NULL is allowed */
+
 /* Makes a check of this proof, not begun. The texts of caller and proof are borrowed and must live as long. *out is freed by signon_check_free.
  * Does not block. ERR_NOMEM, ERR_TOO_LARGE. */
 int signon_check_new(struct signon *signon, const struct actor *actor, const struct signon_proof *proof,
@@ -56,3 +68,27 @@ int signon_refuse_unasked(struct signon *signon, const struct actor *actor, cons
 /* True, when run is called, in a thread of the vCenter's lane that has nothing else to do: work that blocks may be done there. False: others wait
  * for this thread. */
 bool signon_check_is_in_lane(const struct signon_check *check);
+
+/* Signs in by a proof whose check was waited for. Blocks (database). What the check ended with; extension sessions give ERR_FORBIDDEN. */
+int signon_login_vcenter(struct signon *signon, const struct actor *actor, struct signon_check *check, struct signon_grant *out,
+                         struct err *err);
+
+/* -- one person over several vCenters ----------------------------------------------------------------------------------- */
+
+/* Adds a further vCenter to a live session, by a proof whose check was waited for; an earlier proof for it is replaced. The person stays who signed
+ * in, the role stays what it was, and the session ends at the earliest end of all. Blocks (database). As signon_login_vcenter;
+ * ERR_CONFLICT for the vCenter the person came from (the check need not have been waited for then) and beyond SESSION_VCENTERS_MAX;
+ * ERR_SESSION_ENDED. */
+int signon_add_vcenter(struct signon *signon, const struct actor *actor, struct live_session *live, struct signon_check *check,
+                       struct err *err);
+/* Is this the vCenter by which the bearer signed in? */
+bool signon_is_first_vcenter(struct live_session *live, const char *vcenter_id);
+
+/* Takes it away again, here and on every replica. Blocks. ERR_NOT_FOUND; ERR_CONFLICT for the one the person came from. */
+int signon_remove_vcenter(struct signon *signon, const struct actor *actor, struct live_session *live, const char *vcenter_id,
+                          struct err *err);
+
+/* -- for the files of this folder -------------------------------------------------------------------------------------- */
+
+/* A flight whose results are outcomes of proofs. NULL without memory. */
+struct flight *signon_checks_new(void);

@@ -1,4 +1,4 @@
-/* People and programs whose proof was checked elsewhere: by a directory, by Kerberos, by a certificate. Layer 4 (service/signon). Part of signon.h.
+/* Signing in by name and password, and people and programs whose proof was checked elsewhere: by a directory, by Kerberos, by a certificate. Layer 4 (service/signon).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -7,8 +7,16 @@
 #include "err.h"
 #include "principal.h"
 
+struct live_session;
 struct signon;
 struct signon_grant;
+
+/* Name and password of a local user. Blocks (hashing). ERR_CREDENTIALS, ERR_TOO_MANY (with retry_after_s), ERR_FORBIDDEN. */
+int signon_login_local(struct signon *signon, const struct actor *actor, const char *user, const char *password,
+                       struct signon_grant *out, struct err *err);
+
+/* Does the signed-in local user know the password? Slowed down as a sign-on. Blocks (hashing). ERR_CREDENTIALS, ERR_TOO_MANY. */
+int signon_prove_local(struct signon *signon, const struct actor *actor, const char *password, struct err *err);
 
 /* Who has been proved to be there. Borrowed. */
 struct signon_person {
@@ -58,30 +66,13 @@ struct signon_refusal {
 };
 void signon_note_refusal(struct signon *signon, const struct actor *actor, const struct signon_refusal *refusal);
 
-/* Somebody who is signed in, as known so far. Borrowed. */
-struct signon_directory_question {
-    const struct principal *who;
-    const char *mark;               /* what the account was like at the sign-on; NULL: not known */
-    const struct group_set *groups; /* sealed */
-};
-/* How a directory is asked again about somebody who is signed in; provided by main. */
-struct signon_directory_ops {
-    void *arg;
-    /* Asks who->directory about the person. 0: the account is as good as before, and *groups_out (uninitialised; sealed) are the groups of now.
-     * ERR_SESSION_ENDED when it is disabled, gone, or its password was changed; any other code: not known. Blocks. */
-    int (*check)(void *arg, const struct signon_directory_question *question, struct group_set *groups_out, struct err *err);
-};
-
 /* Asks the directories about all who are signed in and were not asked about for signon_options.directory_check_ms: ends sessions, takes groups over.
  * A directory that does not answer is left alone until the next call. A session whose directory has not said anything good for that long and
  * KAAS_RIGHTS_GRACE_MS more gets no further token (signon_refresh: ERR_RIGHTS_UNKNOWN); what it has goes on until it ends. To be called every few
  * seconds by one thread. Blocks (directories, database). */
 void signon_check_directories(struct signon *signon);
 
-/* Which privileges on the root folder of this vCenter are mapped; none unless signon_options.maps_privileges. An array of *count texts in one block,
- * which the caller frees; NULL for none, or without memory. */
-char **signon_mapped_privileges(struct signon *signon, const char *vcenter_id, size_t *count);
+/* -- for the files of this folder -------------------------------------------------------------------------------------- */
 
-/* Reads the role mappings anew; every live session counts them from then on. Where privileges of a vCenter are mapped otherwise, its people are asked
- * about again. Blocks (database). */
-int signon_apply_role_mappings(struct signon *signon, struct err *err);
+/* May somebody of a directory get another token now? ERR_FORBIDDEN without a role, ERR_RIGHTS_UNKNOWN. */
+int signon_check_person(struct signon *signon, struct live_session *live, struct err *err);

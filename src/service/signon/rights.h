@@ -1,4 +1,4 @@
-/* The rights of signed-in people, as their vCenters state them: reading, waiting, events. Layer 4 (service/signon). Part of signon.h.
+/* The rights of signed-in people, as their vCenters state them: reading, waiting, events. Layer 4 (service/signon).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -7,12 +7,10 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "lane.h"
 #include "live_session.h"
 #include "session.h"
 
 struct signon;
-struct rights_subject;
 
 /* How much of what a vCenter said may be used. */
 enum signon_part_state {
@@ -63,24 +61,12 @@ struct signon_use {
 int signon_get_rights(struct signon *signon, struct live_session *live, const struct signon_use *use, struct session_rights *out,
                       struct err *err);
 
-/* Somebody who waits for an answer. Must live until run was called. */
-struct signon_wait {
-    lane_fn *run; /* called once, by any thread: run(arg, is_canceled) */
-    void *arg;
-    int64_t deadline_ms; /* monotonic; run is called soon after it at the latest */
-    int rc;              /* set when run is called: 0, or the code in err */
-    struct err err;
-    struct rights_subject *subject; /* of this room */
-    struct signon_wait *next;       /* of this room */
-};
-
 /* Waits for what this vCenter says about the bearer of the session: an answer to a question that is asked after every event known now.
  * Requests go before the background; who waits for the same person shares the question. Does not block. ERR_RIGHTS_UNKNOWN with
  * retry_after_s when the line is too long, ERR_NOT_FOUND, ERR_CANCELED: then run is not called. */
 int signon_wait_rights(struct signon *signon, struct live_session *live, const char *vcenter_id, struct signon_wait *wait,
                        struct err *err);
 
-#define SIGNON_RIGHTS_TICK_MS 200
 /* Sends questions that are due and ends waits that took too long. To be called every SIGNON_RIGHTS_TICK_MS. Does not block. */
 void signon_rights_tick(struct signon *signon);
 
@@ -93,3 +79,11 @@ void signon_write_notes(struct signon *signon);
  * domain's spelling left out); NULL, or any other form: everybody of that vCenter. For a change about a group pass NULL. An unknown
  * vCenter or user is no error. Does not block; callable from any thread; cheap enough for every event. */
 void signon_drop_rights(struct signon *signon, const char *vcenter_id, const char *user_name);
+
+/* -- for the files of this folder -------------------------------------------------------------------------------------- */
+
+/* How much of what is known may be used. */
+enum signon_part_state signon_judge(const struct signon *signon, const struct rights_known *known, bool is_read);
+/* May the session get another token now? ERR_RIGHTS_UNKNOWN, ERR_SESSION_ENDED. */
+int signon_check_refresh(struct signon *signon, struct live_session *live, struct err *err);
+void signon_free_notes(struct signon *signon);

@@ -1,4 +1,4 @@
-/* Presented tokens. Layer 4 (service/signon). Part of signon.h.
+/* Presented tokens. Layer 4 (service/signon).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -9,6 +9,7 @@
 #include "token.h"
 
 struct signon;
+struct signon_grant;
 
 /* What a presented token stands for. */
 struct signon_bearer {
@@ -23,3 +24,8 @@ void signon_bearer_done(struct signon_bearer *bearer); /* NULL is allowed */
  * address may cost is bounded: ERR_TOO_MANY with retry_after_s. NULL, in tests: no address, no bound. */
 int signon_verify_from(struct signon *signon, const char *address, const char *token, struct signon_bearer *out, struct err *err);
 int signon_verify_slow(struct signon *signon, const char *token, struct signon_bearer *out, struct err *err);
+
+/* The next token of the session. `jti` is the one of the presented token. Blocks. ERR_SESSION_ENDED when the token was used after
+ * its grace: the whole session is revoked then; also when the vCenter session behind it has ended. ERR_RIGHTS_UNKNOWN when only grace
+ * would be left of the rights. */
+int signon_refresh(struct signon *signon, const char *sid, const char *jti, struct signon_grant *out, struct err *err);
