@@ -7,7 +7,7 @@
 #include "log.h"
 #include "platform_links.h"
 #include "rotation.h"
-#include "session_sweep.h"
+#include "link_task.h"
 #include "wire_private.h"
 #include "x509.h"
 

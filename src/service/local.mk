@@ -4,35 +4,23 @@ src_service_libplatform_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_DIRECTORY) -iquote $(t
 src_service_libplatform_a_SOURCES = \
     extension/role.def \
     extension/texts.def \
-    src/service/platform/admin_lease.c \
-    src/service/platform/admin_lease.h \
     src/service/platform/discovery.c \
     src/service/platform/discovery.h \
-    src/service/platform/discovery_scan.c \
     src/service/platform/doctor.c \
     src/service/platform/doctor.h \
-    src/service/platform/doctor_login.c \
+    src/service/platform/doctor_vcenter.c \
     src/service/platform/doctor_net.c \
     src/service/platform/doctor_private.h \
-    src/service/platform/doctor_record.c \
     src/service/platform/extension_record.c \
     src/service/platform/extension_record.h \
-    src/service/platform/extension_text.c \
-    src/service/platform/extension_text.h \
     src/service/platform/link.c \
     src/service/platform/link.h \
-    src/service/platform/link_identity.c \
     src/service/platform/link_login.c \
     src/service/platform/link_login.h \
-    src/service/platform/link_session.c \
-    src/service/platform/link_session.h \
-    src/service/platform/link_queue.c \
-    src/service/platform/link_queue.h \
+    src/service/platform/link_work.c \
     src/service/platform/link_work.h \
     src/service/platform/manifest_log.c \
     src/service/platform/manifest_log.h \
-    src/service/platform/node_match.c \
-    src/service/platform/node_match.h \
     src/service/platform/ovf_env.c \
     src/service/platform/ovf_env.h \
     src/service/platform/ovf_install.c \
@@ -46,35 +34,20 @@ src_service_libplatform_a_SOURCES = \
     src/service/platform/record_note.h \
     src/service/platform/registration.c \
     src/service/platform/registration.h \
-    src/service/platform/registration_leave.c \
-    src/service/platform/registration_role.c \
-    src/service/platform/registration_role.h \
-    src/service/platform/registration_work.c \
-    src/service/platform/registration_work.h \
     src/service/platform/rotation.c \
     src/service/platform/rotation.h \
-    src/service/platform/session_sweep.c \
-    src/service/platform/session_sweep.h \
-    src/service/platform/trust.c \
-    src/service/platform/trust.h \
+    src/service/platform/link_task.c \
+    src/service/platform/link_task.h \
     src/service/platform/vc_people.c \
     src/service/platform/vc_people.h \
     src/service/platform/vc_status.c \
     src/service/platform/vc_status.h \
-    src/service/platform/vcenter_add.c \
     src/service/platform/vcenter_set.c \
     src/service/platform/vcenter_set.h \
-    src/service/platform/watch_answer.c \
     src/service/platform/watch_mirror.c \
     src/service/platform/watch_mirror.h \
-    src/service/platform/watch_objects.h \
-    src/service/platform/watch_part.c \
-    src/service/platform/watch_plan.c \
-    src/service/platform/watch_plan.h \
     src/service/platform/watch_private.h \
     src/service/platform/watch_read.c \
-    src/service/platform/watch_record.c \
-    src/service/platform/watch_record.h \
     src/service/platform/watch_run.c \
     src/service/platform/watch_run.h \
     src/service/platform/watch_save.c

@@ -5,7 +5,7 @@
 #include "link_login.h"
 #include "platform_world.h"
 #include "rotation.h"
-#include "session_sweep.h"
+#include "link_task.h"
 #include "str.h"
 
 #define DAY_MS INT64_C(86400000)

@@ -6,7 +6,7 @@
 #include "platform_world_reg.h"
 #include "registration.h"
 #include "rotation.h"
-#include "session_sweep.h"
+#include "link_task.h"
 #include "str.h"
 
 static struct platform *platform;

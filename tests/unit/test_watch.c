@@ -1,11 +1,9 @@
 /* What a watch knows, whom it recognises, and when it saves. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "node_match.h"
-#include "str.h"
 #include "watch_mirror.h"
-#include "watch_plan.h"
-#include "watch_record.h"
+#include "str.h"
+#include "watch_private.h"
 
 #define U1 "50010000-0000-4000-8000-000000000001"
 #define U2 "50010000-0000-4000-8000-000000000002"

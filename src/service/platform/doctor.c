@@ -9,7 +9,7 @@
 
 #include "clock.h"
 #include "doctor_private.h"
-#include "session_sweep.h"
+#include "link_task.h"
 #include "str.h"
 #include "x509.h"
 

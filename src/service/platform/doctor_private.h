@@ -39,9 +39,8 @@ typedef void doctor_step_fn(struct visit *v, struct finding *f);
 
 /* doctor_net.c: without any login */
 doctor_step_fn doctor_look_name, doctor_look_port, doctor_look_tls, doctor_look_tunnel, doctor_look_direct, doctor_look_address;
-/* doctor_login.c: talks to the vCenter */
+/* doctor_vcenter.c: talks to the vCenter; what we keep there, and how things go */
 doctor_step_fn doctor_look_api, doctor_look_ways, doctor_look_login, doctor_look_clock, doctor_look_privileges;
-/* doctor_record.c: what we keep there, and how things go */
 doctor_step_fn doctor_look_record, doctor_look_manifest, doctor_look_sessions, doctor_look_watch;
 
 /* The title under which a step was told, or will be. */

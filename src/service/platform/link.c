@@ -10,17 +10,21 @@
 
 #include "backoff.h"
 #include "clock.h"
+#include "credential_store.h"
 #include "limits.h"
-#include "link_session.h"
-#include "link_queue.h"
+#include "link_login.h"
+#include "link_work.h"
+#include "platform_audit.h"
 #include "platform_links.h"
 #include "record_note.h"
-#include "session_sweep.h"
+#include "link_task.h"
 #include "str.h"
 #include "uuid.h"
 #include "vcenter_store.h"
+#include "vim.h"
 #include "vim_inventory.h"
 #include "watch_run.h"
+#include "x509.h"
 
 #define RETIRE_GRACE_MS 500
 #define RETIRE_LOGOUT_MS 3000 /* on a connection of its own: TCP, TLS, and the call */
@@ -41,7 +45,11 @@ struct link {
     atomic_bool is_verified; /* the identity was checked since the watch last ended */
     atomic_bool is_in_admin; /* a registration or unregistration runs */
     atomic_uint tasks;       /* that have a session of their own */
-    struct link_session session;
+
+    /* what its own session is made with */
+    atomic_bool is_loaded;          /* false: the next login reads the credentials again */
+    atomic_bool is_identity_fresh;  /* link_connect has just compared it: the login that follows need not */
+    struct login_material material; /* touched by the login only, which the client's session lock serialises */
 
     pthread_mutex_t lock; /* guards everything below */
     struct vcenter info;
@@ -275,13 +283,195 @@ void link_note_strategy(struct link *link, enum vim_strategy strategy) {
     (void)pthread_mutex_unlock(&link->lock);
 }
 
+/* -- is it the vCenter we mean, with the certificate we trust ---------------------------------------------------------------- */
+
+#define DAY_CHARS 10 /* "2026-11-21" of RFC 3339 */
+
+/* The new certificate in a few words. */
+static void describe(const struct x509_info *seen, char *out, size_t n) {
+    char thumbprint[X509_THUMBPRINT_TEXT_BYTES], from[CLOCK_RFC3339_BYTES], until[CLOCK_RFC3339_BYTES];
+    x509_thumbprint_text(seen->sha256, thumbprint);
+    clock_format(seen->not_before_ms, from);
+    clock_format(seen->not_after_ms, until);
+    (void)snprintf(out, n, "seen SHA-256 %s, %.60s, names %.90s, valid %.*s to %.*s", thumbprint, seen->subject,
+                   seen->san[0] ? seen->san : "none", DAY_CHARS, from, DAY_CHARS, until);
+}
+
+static int explain_pin(const struct vcenter *vc, const char *seen, struct err *err) {
+    char trusted[X509_THUMBPRINT_TEXT_BYTES];
+    x509_thumbprint_text(vc->pin_sha256, trusted);
+    return err_set(err, ERR_TLS, "%s:%u shows another certificate: trusted SHA-256 %s; %s", vc->address, vc->port, trusted, seen);
+}
+
+/* After ERR_TLS: looks at the certificate that is shown now (a handshake, nothing else) and rewrites *err so that it names both, with validity,
+ * names and what to do. Leaves *err alone if the server cannot be asked. Blocks. */
+static void explain_trust(struct link *link, struct err *err) {
+    struct err why = *err;
+    struct x509_info info = {0};
+    struct vcenter vc = {0};
+    char seen[ERR_TEXT_BYTES];
+    long timeout_ms = platform_options_of(link_platform(link))->connect_timeout_ms;
+    if (link_get_info(link, &vc, NULL))
+        return;
+    if (x509_lookup_server(vc.address, vc.port, timeout_ms, &info, NULL)) {
+        vcenter_done(&vc);
+        return;
+    }
+    describe(&info, seen, sizeof(seen));
+    err_clear(err);
+    if (vc.has_pin)
+        (void)explain_pin(&vc, seen, err);
+    else
+        (void)err_set(err, ERR_TLS, "%.190s; %s", why.text, seen);
+    (void)err_remedy(
+        err, "nothing is sent to it; compare the SHA-256 with the one the vCenter shows, then run: kaasctl vcenter trust %s",
+        vc.name);
+    x509_info_done(&info);
+    vcenter_done(&vc);
+}
+
+int link_check_identity(const struct link *link, const struct vim_about *about, struct err *err) {
+    if (str_eq_nocase(about->instance_uuid, link_id(link)))
+        return 0;
+    (void)err_set(err, ERR_CONFLICT, "another vCenter (%s) answers at the address of vCenter %s", about->instance_uuid,
+                  link_id(link));
+    return err_remedy(err, "if the vCenter was replaced, remove it and add it again; if it moved, correct the address");
+}
+
+static int save_about(struct link *link, const struct vim_about *about, struct err *err) {
+    const struct platform_options *options = platform_options_of(link_platform(link));
+    struct vcenter info = {0};
+    int64_t version_no = 0;
+    int rc = link_get_info(link, &info, err);
+    if (rc)
+        return rc;
+    if (!str_eq(info.version, about->version) || !str_eq(info.build, about->build) ||
+        !str_eq(info.api_version, about->api_version)) {
+        free(info.version);
+        free(info.build);
+        free(info.api_version);
+        info.version = str_dup(about->version);
+        info.build = str_dup(about->build);
+        info.api_version = str_dup(about->api_version);
+        rc = vcenter_store_update(options->store, &info, NULL, &version_no, err);
+        platform_note_written(link_platform(link));
+        link_request(link, LINK_WORK_RECONCILE); /* another version may hold more of our record */
+    }
+    vcenter_done(&info);
+    return rc;
+}
+
+int link_read_about(struct link *link, struct err *err) {
+    struct vim_about about = {0};
+    int rc = vim_connect(link_client(link), &about, err);
+    if (rc == ERR_TLS && err)
+        explain_trust(link, err);
+    if (!rc)
+        rc = link_check_identity(link, &about, err);
+    if (!rc)
+        (void)save_about(link, &about, NULL); /* only shown: the database may be away */
+    vim_about_done(&about);
+    return rc;
+}
+
+/* -- its own session -------------------------------------------------------------------------------------------------------- */
+
 void link_forget_material(struct link *link) {
-    link_session_forget(&link->session);
+    atomic_store(&link->is_loaded, false);
+}
+
+/* Loads credentials once; kept in memory so that a lost session can be renewed while the database is away. */
+static int load_material(struct link *link, struct err *err) {
+    const struct platform_options *options = platform_options_of(link->platform);
+    struct login_material fresh = {0};
+    int rc;
+    atomic_store(&link->is_loaded, true); /* first: a change that comes while we read makes it false again */
+    rc = login_material_load(options->store, options->seal, link->id, &fresh, err);
+    if (rc) {
+        atomic_store(&link->is_loaded, false);
+        return rc;
+    }
+    memcpy(fresh.refused, link->material.refused, sizeof(fresh.refused));
+    login_material_done(&link->material);
+    link->material = fresh;
+    return 0;
+}
+
+/* Before any secret is sent: the address may have been given to another vCenter since the last login. */
+static int check_identity(struct link *link, struct vim_client *client, struct err *err) {
+    struct vim_about about = {0};
+    int rc;
+    if (atomic_exchange(&link->is_identity_fresh, false))
+        return 0;
+    rc = vim_connect(client, &about, err);
+    if (!rc)
+        rc = link_check_identity(link, &about, err);
+    vim_about_done(&about);
+    return rc;
+}
+
+static int try_material(struct link *link, struct vim_client *client, struct login_used *used, struct err *err) {
+    struct vcenter info = {0};
+    struct link_report report;
+    struct err why = {0};
+    int rc = atomic_load(&link->is_loaded) ? 0 : load_material(link, &why);
+    if (rc && !link->material.active.generation && !link->material.pending.generation)
+        return err_move(err, rc, &why); /* else what is in memory will do while the database is away */
+    rc = link_get_info(link, &info, err);
+    if (rc)
+        return rc;
+    link_get_report(link, &report);
+    rc = login_with_material(client, &info, &link->material, report.has_strategy ? &report.strategy : NULL, used, err);
+    vcenter_done(&info);
+    return rc;
+}
+
+static unsigned newest_generation(const struct login_material *m) {
+    return m->pending.generation > m->active.generation ? m->pending.generation : m->active.generation;
+}
+
+/* A pending credential that vCenter accepted is the one it knows now. If that cannot be written, the next login settles it. The login
+ * before this one may have left a session behind. */
+static void settle_login(struct link *link, const struct login_used *used) {
+    struct store *store = platform_options_of(link->platform)->store;
+    link_note_strategy(link, used->strategy);
+    if (used->generation == link->material.pending.generation &&
+        !credential_store_promote(store, link->id, used->generation, NULL, NULL)) {
+        const struct audit_record line =
+            platform_audit_make(link->platform, NULL, &(struct audit_event){.action = ROTATION_ACTION, .object_id = link->id});
+        link_forget_material(link);
+        platform_audit_finish(link->platform, &line);
+    }
+    link_request(link, LINK_WORK_SWEEP);
+}
+
+/* vim_login_fn with a link. */
+static int log_in(struct vim_client *client, void *arg, struct err *err) {
+    struct link *link = arg;
+    struct login_used used = {0};
+    unsigned tried;
+    int rc;
+    if (link_is_retired(link)) /* its successor has a session of its own */
+        return err_set(err, ERR_CANCELED, "the connection to this vCenter is being replaced");
+    rc = check_identity(link, client, err);
+    if (rc)
+        return rc;
+    rc = try_material(link, client, &used, err);
+    tried = newest_generation(&link->material);
+    /* what is refused may have been replaced by another replica: it is read again, and tried if it is another one */
+    if ((rc == ERR_CREDENTIALS || rc == ERR_NOT_REGISTERED) && !load_material(link, NULL) &&
+        newest_generation(&link->material) != tried) {
+        err_clear(err);
+        rc = try_material(link, client, &used, err);
+    }
+    if (!rc)
+        settle_login(link, &used);
+    return rc;
 }
 
 void link_retry_login(struct link *link) {
-    link_session_forget(&link->session);
-    vim_set_login(link->client, link_session_log_in, &link->session); /* forgets the refusal */
+    link_forget_material(link);
+    vim_set_login(link->client, log_in, link); /* forgets the refusal */
     (void)pthread_mutex_lock(&link->lock);
     link->next_try_ms = 0;
     (void)pthread_mutex_unlock(&link->lock);
@@ -305,7 +495,7 @@ static int make_client(struct link *link, const struct vcenter *vc, struct err *
     };
     int rc = vim_client_new(&client, &link->client, err);
     if (!rc)
-        vim_set_login(link->client, link_session_log_in, &link->session);
+        vim_set_login(link->client, log_in, link);
     return rc;
 }
 
@@ -323,7 +513,7 @@ static void free_link(struct link *link) {
     watch_free(link->watch);
     link_queue_done(&link->queue);
     vim_client_free(link->client);
-    link_session_done(&link->session);
+    login_material_done(&link->material);
     vcenter_done(&link->info);
     (void)pthread_mutex_destroy(&link->lock);
     free(link->id);
@@ -336,7 +526,6 @@ int link_new(struct platform *platform, const struct vcenter *vc, struct link **
     if (!link)
         return err_set(err, ERR_NOMEM, "out of memory");
     link->platform = platform;
-    link->session.link = link;
     atomic_init(&link->refs, 1);
     (void)pthread_mutex_init(&link->lock, NULL);
     link_queue_init(&link->queue, platform_work_of(platform));
@@ -380,7 +569,7 @@ bool link_set_info(struct link *link, const struct vcenter *vc) {
     was_registered = link->info.registered_at_ms != 0;
     vcenter_done(&link->info);
     link->info = copy;
-    link_session_forget(&link->session); /* a new credential is told as a change of its vCenter, too */
+    link_forget_material(link); /* a new credential is told as a change of its vCenter, too */
     if (was_registered != (vc->registered_at_ms != 0)) {
         link->next_try_ms = 0;
         link->noted_since_ms = clock_mono_ms();
@@ -407,9 +596,9 @@ int link_connect(struct link *link, struct err *err) {
     int rc = link_read_about(link, err);
     link_get_report(link, &report);
     if (!rc && report.state != LINK_NOT_REGISTERED) {
-        atomic_store(&link->session.is_identity_fresh, true);
+        atomic_store(&link->is_identity_fresh, true);
         rc = vim_ensure_session(link->client, err);
-        atomic_store(&link->session.is_identity_fresh, false);
+        atomic_store(&link->is_identity_fresh, false);
         atomic_store(&link->is_verified, !rc);
     }
     return link_note(link, since_ms, rc, err);

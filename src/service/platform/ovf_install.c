@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "admin_lease.h"
+#include "link_task.h"
 #include "clock.h"
 #include "http_client.h"
 #include "json.h"

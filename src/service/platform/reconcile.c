@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "admin_lease.h"
+#include "link_task.h"
 #include "clock.h"
 #include "link_login.h"
 #include "metric.h"

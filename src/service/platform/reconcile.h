@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Plugged in as LINK_WORK_RECONCILE (link_work.h): runs at each first contact, from time to time, when the watch sees our record changed or gone, when
- * the server certificate was replaced. All replicas compare; the one with the lease (admin_lease.h) repairs. Nothing is written when
+ * the server certificate was replaced. All replicas compare; the one with the lease (link_task.h) repairs. Nothing is written when
  * nothing differs. */
 #pragma once
 

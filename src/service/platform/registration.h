@@ -7,7 +7,6 @@
 
 #include "err.h"
 #include "extension_record.h"
-#include "extension_text.h"
 #include "link.h"
 #include "link_login.h"
 #include "principal.h"
@@ -62,8 +61,6 @@ struct report_texts {
     char **items;
     size_t count;
 };
-/* Appends a sentence (printf). Without memory it is left out: it only explains. */
-void report_texts_add(struct report_texts *texts, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* What was found, and done or would be done. All zero before; registration_report_done gives it back, filled or not. */
 struct registration_report {

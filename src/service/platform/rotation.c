@@ -4,13 +4,12 @@
 
 #include <string.h>
 
-#include "admin_lease.h"
+#include "link_task.h"
 #include "clock.h"
 #include "vcenter_store.h"
 #include "link_login.h"
 #include "platform_audit.h"
 #include "platform_links.h"
-#include "session_sweep.h"
 #include "str.h"
 #include "x509.h"
 

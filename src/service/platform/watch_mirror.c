@@ -1,14 +1,38 @@
-/* What a watch knows of one vCenter: taking over what is told. Layer 4 (service/platform). Answers are watch_answer.c.
+/* What a watch knows of one vCenter: taking over what is told, and telling what the database wants to know. Layer 4 (service/platform).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "watch_mirror.h"
+
 #include <search.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "discovery.h"
+#include "hashmap.h"
 #include "limits.h"
 #include "str.h"
-#include "watch_objects.h"
-#include "watch_record.h"
+
+/* The objects. Virtual machines are struct node_vm. Each begins with its moref, by which the trees are sorted. */
+
+struct watch_cluster {
+    char *moref, *name, *parent;
+    bool is_plain; /* above a host outside of any cluster */
+};
+
+struct watch_datacenter {
+    char *moref, *name;
+};
+
+struct watch_folder {
+    char *moref, *parent;
+};
+
+struct watch_host {
+    char *moref, *name, *parent;
+    enum host_connection connection;
+};
 
 /* -- trees of objects whose first member is their moref ------------------------------------------------------------------------ */
 
@@ -17,7 +41,8 @@ static int by_moref(const void *a, const void *b) {
     return strcmp(*x, *y);
 }
 
-void *watch_objects_find(void *const *tree, const char *moref) {
+/* The object with this moref (NULL is allowed), or NULL. */
+static void *watch_objects_find(void *const *tree, const char *moref) {
     void *const *node = moref ? tfind(&moref, tree, by_moref) : NULL;
     return node ? *node : NULL;
 }
@@ -302,7 +327,8 @@ static bool same_keys(const struct vim_key_list *a, const struct vim_key_list *b
     return true;
 }
 
-int watch_keys_copy(const struct vim_key_list *from, struct vim_key_list *out, struct err *err) {
+/* A deep copy in the same order. */
+static int watch_keys_copy(const struct vim_key_list *from, struct vim_key_list *out, struct err *err) {
     struct vim_key_list copy = {.items = calloc(from->count + 1, sizeof(char *))};
     bool is_whole = copy.items;
     while (is_whole && copy.count < from->count) {
@@ -345,4 +371,382 @@ int watch_mirror_put_extensions(struct watch_mirror *m, const struct vim_key_lis
     m->has_keys = true;
     m->changed |= WATCH_CLUSTERS;
     return 0;
+}
+
+/* -- what the database wants to know ------------------------------------------------------------------------------- */
+
+#define FOLDERS_DEPTH_MAX 64
+
+/* twalk_r(3): inner nodes come three times, leaves once; in order of keys these are the ones. */
+static bool is_its_turn(VISIT which) {
+    return which == postorder || which == leaf;
+}
+
+/* -- clusters ------------------------------------------------------------------------------------------------------------------ */
+
+struct cluster_walk {
+    const struct watch_mirror *m;
+    struct vim_cluster_list list;
+    size_t alloc;
+    bool has_failed;
+};
+
+/* Up through the folders; NULL if the way is not visible to us. */
+static const char *datacenter_of(const struct watch_mirror *m, const struct watch_cluster *c) {
+    const char *at = c->parent;
+    for (int depth = 0; at && depth < FOLDERS_DEPTH_MAX; depth++) {
+        const struct watch_datacenter *d = watch_objects_find(&m->datacenters, at);
+        const struct watch_folder *f;
+        if (d)
+            return d->name;
+        f = watch_objects_find(&m->folders, at);
+        at = f ? f->parent : NULL;
+    }
+    return NULL;
+}
+
+static bool grow(struct cluster_walk *w) {
+    size_t alloc = w->alloc ? w->alloc * 2 : 32;
+    struct vim_cluster *items;
+    if (w->list.count < w->alloc)
+        return true;
+    items = reallocarray(w->list.items, alloc, sizeof(*items));
+    if (!items)
+        return false;
+    w->list.items = items;
+    w->alloc = alloc;
+    return true;
+}
+
+static bool add_cluster(struct cluster_walk *w, const struct watch_cluster *c) {
+    const char *datacenter = datacenter_of(w->m, c);
+    struct vim_cluster *to;
+    if (!grow(w))
+        return false;
+    to = &w->list.items[w->list.count++];
+    to->moref = str_dup(c->moref);
+    to->name = str_dup(c->name);
+    to->datacenter = str_dup(datacenter);
+    return to->moref && to->name && (to->datacenter || !datacenter);
+}
+
+static void visit_cluster(const void *node, VISIT which, void *arg) {
+    const struct watch_cluster *const *c = node;
+    struct cluster_walk *w = arg;
+    if (!is_its_turn(which) || w->has_failed || (*c)->is_plain || !(*c)->name)
+        return;
+    w->has_failed = !add_cluster(w, *c);
+}
+
+int watch_mirror_get_clusters(const struct watch_mirror *m, struct vim_cluster_list *out, struct err *err) {
+    struct cluster_walk w = {.m = m};
+    twalk_r(m->clusters, visit_cluster, &w);
+    if (w.has_failed) {
+        vim_cluster_list_done(&w.list);
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    *out = w.list;
+    return 0;
+}
+
+int watch_mirror_get_keys(const struct watch_mirror *m, struct vim_key_list *out, struct err *err) {
+    return watch_keys_copy(&m->keys, out, err);
+}
+
+/* -- nodes --------------------------------------------------------------------------------------------------------------------- */
+
+void watch_nodes_done(struct watch_nodes *nodes) {
+    if (!nodes)
+        return;
+    for (size_t i = 0; i < nodes->count; i++)
+        node_observation_done(&nodes->items[i]);
+    free(nodes->items);
+    memset(nodes, 0, sizeof(*nodes));
+}
+
+static void visit_vm(const void *node, VISIT which, void *arg) {
+    const struct node_vm *const *vm = node;
+    if (is_its_turn(which))
+        node_matcher_look(arg, *vm);
+}
+
+/* A copy in which the texts are borrowed. */
+static struct node_observation describe(const struct watch_mirror *m, const struct node_target *target,
+                                        const struct node_found *found) {
+    const struct node_vm *vm = found->vm;
+    const struct watch_host *host = watch_objects_find(&m->hosts, vm->host_moref);
+    const struct watch_cluster *cluster = host ? watch_objects_find(&m->clusters, host->parent) : NULL;
+    return (struct node_observation){
+        .node_id = target->node_id,
+        .match = found->match,
+        .vm_moref = vm->moref,
+        .vm_name = vm->name,
+        .power = vm->power,
+        .connection = vm->connection,
+        .host_moref = vm->host_moref,
+        .host_name = host ? host->name : NULL,
+        .host_connection = host ? host->connection : HOST_CONNECTION_UNKNOWN,
+        .cluster_moref = cluster && !cluster->is_plain ? cluster->moref : NULL,
+        .instance_uuid = vm->instance_uuid,
+        .bios_uuid = vm->bios_uuid,
+    };
+}
+
+static int add_node(struct watch_nodes *nodes, const struct node_observation *seen, struct err *err) {
+    int rc = node_observation_copy(seen, &nodes->items[nodes->count], err);
+    nodes->count += !rc;
+    return rc;
+}
+
+int watch_mirror_get_nodes(const struct watch_mirror *m, struct node_matcher *matcher, const struct node_target *targets,
+                           size_t count, struct watch_nodes *out, struct err *err) {
+    struct watch_nodes nodes = {.items = calloc(count + 1, sizeof(struct node_observation))};
+    int rc = nodes.items ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    node_matcher_reset(matcher);
+    if (count)
+        twalk_r(m->vms, visit_vm, matcher);
+    for (size_t i = 0; !rc && i < count; i++) {
+        struct node_found found = node_matcher_get(matcher, i);
+        struct node_observation seen;
+        nodes.ambiguous += found.is_ambiguous;
+        if (!found.vm)
+            continue;
+        seen = describe(m, &targets[i], &found);
+        rc = add_node(&nodes, &seen, err);
+    }
+    if (rc) {
+        watch_nodes_done(&nodes);
+        return rc;
+    }
+    *out = nodes;
+    return 0;
+}
+
+bool watch_mirror_has_no_vm(const struct watch_mirror *m) {
+    return !m->vms;
+}
+
+/* -- has our extension record changed? ----------------------------------------------------------------------------- */
+
+/* NULL and "" differ. */
+static void record_add(uint64_t *digest, const char *text) {
+    *digest = text ? hash64_text(*digest, text) : hash64(*digest, "", 0);
+}
+
+static void end_list(uint64_t *digest) {
+    *digest = hash64(*digest, "e", 1); /* no text: those have a NUL */
+}
+
+static void add_texts(uint64_t *digest, const struct vim_texts *texts) {
+    for (size_t i = 0; i < texts->count; i++)
+        record_add(digest, texts->items[i]);
+    end_list(digest);
+}
+
+static void add_server(uint64_t *digest, const struct vim_ext_server *s) {
+    record_add(digest, s->url);
+    record_add(digest, s->description.label);
+    record_add(digest, s->description.summary);
+    record_add(digest, s->company);
+    record_add(digest, s->type);
+    add_texts(digest, &s->admin_emails);
+    record_add(digest, s->thumbprint);
+    record_add(digest, s->certificate);
+}
+
+static void add_client(uint64_t *digest, const struct vim_ext_client *c) {
+    record_add(digest, c->version);
+    record_add(digest, c->description.label);
+    record_add(digest, c->description.summary);
+    record_add(digest, c->company);
+    record_add(digest, c->type);
+    record_add(digest, c->url);
+}
+
+static void add_resource(uint64_t *digest, const struct vim_ext_resource *r) {
+    record_add(digest, r->locale);
+    record_add(digest, r->module);
+    for (size_t i = 0; i < r->data_count; i++) {
+        record_add(digest, r->data[i].key);
+        record_add(digest, r->data[i].value);
+    }
+    end_list(digest);
+}
+
+static void add_lists(uint64_t *digest, const struct vim_extension *x) {
+    for (size_t i = 0; i < x->server_count; i++)
+        add_server(digest, &x->servers[i]);
+    for (size_t i = 0; i < x->client_count; i++)
+        add_client(digest, &x->clients[i]);
+    for (size_t i = 0; i < x->event_count; i++) {
+        record_add(digest, x->events[i].id);
+        record_add(digest, x->events[i].schema);
+    }
+    for (size_t i = 0; i < x->privilege_count; i++) {
+        record_add(digest, x->privileges[i].id);
+        record_add(digest, x->privileges[i].group);
+    }
+    for (size_t i = 0; i < x->resource_count; i++)
+        add_resource(digest, &x->resources[i]);
+}
+
+uint64_t watch_record_digest(const struct vim_extension *x) {
+    const char *const texts[] = {
+        x->description.label, x->description.summary, x->key,         x->company,     x->type,           x->version,
+        x->subject_name,      x->health_url,          x->company_url, x->product_url, x->management_url,
+    };
+    uint64_t digest = 0;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        record_add(&digest, texts[i]);
+    add_texts(&digest, &x->tasks);
+    add_texts(&digest, &x->faults);
+    add_lists(&digest, x);
+    return digest;
+}
+
+/* -- which virtual machine is which node: pure --------------------------------------------------------------------- */
+
+/* The targets are few and seldom change, the machines are many: so the targets are sorted, by each of the three properties, and each machine is
+ * looked up among them. */
+
+enum { BY_INSTANCE, BY_BIOS, BY_NAME, PROPERTIES };
+
+/* A value that some target has. */
+struct key {
+    const char *text;
+    size_t target;
+};
+
+/* The machines that have what a target has. */
+struct hits {
+    const struct node_vm *first;
+    unsigned count;
+};
+
+struct node_matcher {
+    size_t count;
+    struct key *keys[PROPERTIES];
+    size_t key_count[PROPERTIES];
+    struct hits (*hits)[PROPERTIES];
+};
+
+/* UUIDs are compared without case, names with it. */
+static int compare_texts(int property, const char *a, const char *b) {
+    return property == BY_NAME ? strcmp(a, b) : strcasecmp(a, b);
+}
+
+static int by_uuid(const void *a, const void *b) {
+    const struct key *x = a, *y = b;
+    return strcasecmp(x->text, y->text);
+}
+
+static int by_name(const void *a, const void *b) {
+    const struct key *x = a, *y = b;
+    return strcmp(x->text, y->text);
+}
+
+static const char *wanted_of(const struct node_target *t, int property) {
+    const char *texts[PROPERTIES] = {t->vm_instance_uuid, t->vm_bios_uuid, t->vm_name};
+    return texts[property];
+}
+
+static const char *text_of(const struct node_vm *vm, int property) {
+    const char *texts[PROPERTIES] = {vm->instance_uuid, vm->bios_uuid, vm->name};
+    return texts[property];
+}
+
+static void fill(struct node_matcher *m, const struct node_target *targets, int property) {
+    struct key *keys = m->keys[property];
+    size_t n = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        const char *text = wanted_of(&targets[i], property);
+        if (!str_empty(text))
+            keys[n++] = (struct key){text, i};
+    }
+    m->key_count[property] = n;
+    qsort(keys, n, sizeof(*keys), property == BY_NAME ? by_name : by_uuid);
+}
+
+void node_matcher_free(struct node_matcher *m) {
+    if (!m)
+        return;
+    for (int p = 0; p < PROPERTIES; p++)
+        free(m->keys[p]);
+    free(m->hits);
+    free(m);
+}
+
+int node_matcher_new(const struct node_target *targets, size_t count, struct node_matcher **out, struct err *err) {
+    struct node_matcher *m = calloc(1, sizeof(*m));
+    bool is_whole = m;
+    if (m) {
+        m->count = count;
+        m->hits = calloc(count + 1, sizeof(*m->hits));
+        is_whole = m->hits;
+    }
+    for (int p = 0; is_whole && p < PROPERTIES; p++) {
+        m->keys[p] = calloc(count + 1, sizeof(struct key));
+        is_whole = m->keys[p];
+        if (is_whole)
+            fill(m, targets, p);
+    }
+    if (!is_whole) {
+        node_matcher_free(m);
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    *out = m;
+    return 0;
+}
+
+void node_matcher_reset(struct node_matcher *m) {
+    memset(m->hits, 0, (m->count + 1) * sizeof(*m->hits));
+}
+
+/* The first key that is not before `text`. */
+static size_t find_first(const struct node_matcher *m, int property, const char *text) {
+    size_t low = 0, high = m->key_count[property];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_texts(property, m->keys[property][middle].text, text) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void look_by(struct node_matcher *m, int property, const struct node_vm *vm) {
+    const char *text = text_of(vm, property);
+    if (str_empty(text))
+        return;
+    for (size_t i = find_first(m, property, text); i < m->key_count[property]; i++) {
+        const struct key *key = &m->keys[property][i];
+        struct hits *hits = &m->hits[key->target][property];
+        if (compare_texts(property, key->text, text))
+            return;
+        if (!hits->count++)
+            hits->first = vm;
+    }
+}
+
+void node_matcher_look(struct node_matcher *m, const struct node_vm *vm) {
+    if (vm->is_template)
+        return;
+    for (int p = 0; p < PROPERTIES; p++)
+        look_by(m, p, vm);
+}
+
+struct node_found node_matcher_get(const struct node_matcher *m, size_t i) {
+    static const enum vm_match names[PROPERTIES] = {VM_MATCH_INSTANCE_UUID, VM_MATCH_BIOS_UUID, VM_MATCH_NAME};
+    struct node_found found = {.match = VM_MATCH_NONE};
+    for (int p = 0; p < PROPERTIES; p++) {
+        const struct hits *hits = &m->hits[i][p];
+        if (!hits->count)
+            continue;
+        found.is_ambiguous = hits->count > 1;
+        found.vm = found.is_ambiguous ? NULL : hits->first;
+        found.match = found.is_ambiguous ? VM_MATCH_NONE : names[p];
+        break;
+    }
+    return found;
 }

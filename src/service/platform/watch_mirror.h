@@ -1,7 +1,8 @@
-/* What a watch knows of one vCenter: a mirror in memory. Layer 4 (service/platform); private to this folder.
+/* Which virtual machine is which node: pure. Layer 4 (service/platform).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Takes what vim_watch.h tells and answers what the database wants to know. No threads, no clock, no calls: the caller locks. */
+ * A node's machine is the one with its instance UUID; if there is none, the one with its BIOS UUID; if there is none, the one with its VM
+ * name. Several machines that fit equally well are no answer: a copy of a machine keeps name and BIOS UUID. Templates are never nodes. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +15,40 @@
 #include "vim_extension.h"
 #include "vim_inventory.h"
 #include "vim_watch.h"
+
+/* What is known of a virtual machine. Texts are the owner's; NULL: unknown. */
+struct node_vm {
+    char *moref; /* never NULL */
+    char *name, *instance_uuid, *bios_uuid;
+    char *host_moref;
+    enum vm_power power;
+    enum vm_connection connection;
+    bool is_template;
+};
+
+/* What was found for one target. */
+struct node_found {
+    const struct node_vm *vm; /* NULL: none, or several */
+    enum vm_match match;      /* how; VM_MATCH_NONE without a machine */
+    bool is_ambiguous;        /* several machines fit equally well */
+};
+
+struct node_matcher;
+
+/* Makes a matcher over these targets, which must outlive it. ERR_NOMEM. */
+int node_matcher_new(const struct node_target *targets, size_t count, struct node_matcher **out, struct err *err);
+void node_matcher_free(struct node_matcher *matcher); /* NULL is allowed */
+
+/* Forgets what was looked at: begins a new round. */
+void node_matcher_reset(struct node_matcher *matcher);
+/* Looks at one machine, which must live until the round ends. Its cost grows with the logarithm of the number of targets. */
+void node_matcher_look(struct node_matcher *matcher, const struct node_vm *vm);
+/* The verdict on target `i` after all machines were looked at. */
+struct node_found node_matcher_get(const struct node_matcher *matcher, size_t i);
+
+/* -- what a watch knows of one vCenter: a mirror in memory --------------------------------------------------------- */
+
+/* Takes what vim_watch.h tells and answers what the database wants to know. No threads, no clock, no calls: the caller locks. */
 
 /* What has changed since the bits were last taken. */
 enum watch_change {
@@ -66,3 +101,8 @@ int watch_mirror_get_nodes(const struct watch_mirror *m, struct node_matcher *ma
 
 /* True if no virtual machine is known. */
 bool watch_mirror_has_no_vm(const struct watch_mirror *m);
+
+/* -- has our extension record changed? ----------------------------------------------------------------------------- */
+
+/* A number that changes when a member of the record does; the time of the last heartbeat is left out. For comparing in memory only. */
+uint64_t watch_record_digest(const struct vim_extension *record);

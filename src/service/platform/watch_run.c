@@ -8,7 +8,7 @@
 #include "clock.h"
 #include "link.h"
 #include "metric.h"
-#include "node_match.h"
+#include "watch_mirror.h"
 #include "str.h"
 #include "watch_private.h"
 

@@ -1,5 +1,5 @@
 /* What a link has been asked to do and has not done yet. Layer 4 (service/platform). SPDX-License-Identifier: GPL-3.0-or-later */
-#include "link_queue.h"
+#include "link_work.h"
 
 #include <string.h>
 
