@@ -178,6 +178,8 @@ tests_unit_test_cli_table_SOURCES = tests/unit/test_cli_table.c src/cli/cli_tabl
 tests_unit_test_cli_table_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
 CLI_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) -iquote $(top_srcdir)/src/cli $(CMOCKA_CFLAGS)
 
+# whose request and answer are made of plain values, in place of those of src/httpd
+tests_unit_test_api_reply_LDFLAGS = $(AM_LDFLAGS) -Wl,--allow-multiple-definition
 # the allocations of the code under test, so that each can be made to fail
 tests_unit_test_copies_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc -Wl,--wrap=strdup
 tests_unit_test_finding_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=reallocarray

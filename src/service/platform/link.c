@@ -10,7 +10,6 @@
 
 #include "backoff.h"
 #include "clock.h"
-#include "credential_store.h"
 #include "limits.h"
 #include "link_login.h"
 #include "link_work.h"

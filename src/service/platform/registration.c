@@ -15,7 +15,6 @@
 #include "link_task.h"
 #include "platform_audit.h"
 #include "platform_links.h"
-#include "registration_store.h"
 #include "str.h"
 #include "vcenter_store.h"
 #include "vim_authorization.h"

@@ -11,7 +11,6 @@
 
 #include "cluster.h"
 #include "err.h"
-#include "node_match.h"
 #include "vim_extension.h"
 #include "vim_inventory.h"
 #include "vim_watch.h"

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_notes.h"
 #include "audit_store.h"
 #include "clock.h"
 #include "metric.h"

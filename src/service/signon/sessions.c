@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_notes.h"
+#include "audit_store.h"
 #include "clock.h"
 #include "digest.h"
 #include "metric.h"
 #include "net_addr.h"
-#include "replay_store.h"
 #include "rights.h"
 #include "rights_board.h"
 #include "role_rules.h"
