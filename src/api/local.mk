@@ -32,6 +32,7 @@ src_api_libapi_a_SOURCES = \
     src/api/h_signon.c \
     src/api/h_users.c \
     src/api/h_vcenters.c \
+    src/api/h_vcenters_join.c \
     src/api/h_whoami.c \
     src/api/list_memo.c \
     src/api/list_memo.h \
@@ -64,14 +65,6 @@ src_api_libapi_a_SOURCES = \
     src/api/session_view.c \
     src/api/session_view.h \
     src/api/signon_calls.h \
-    src/api/vcenter_calls.c \
-    src/api/vcenter_calls.h \
-    src/api/registration_view.c \
-    src/api/registration_view.h \
-    src/api/h_doctor.c \
-    src/api/h_solution_install.c \
-    src/api/h_vcenters_manage.c \
-    src/api/h_vcenters_register.c \
     src/api/views.c \
     src/api/views.h
 nodist_src_api_libapi_a_SOURCES = src/api/openapi_text.c

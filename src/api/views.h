@@ -5,24 +5,23 @@
 #pragma once
 
 #include "cluster.h"
-#include "discovery.h"
 #include "finding.h"
 #include "json.h"
 #include "link.h"
 #include "snapshot.h"
-#include "vc_status.h"
 
 /* A member that is null when there is no text or time. */
 void view_put_text(json_t *object, const char *name, const char *value);
 void view_put_time(json_t *object, const char *name, int64_t wall_ms);
 
+/* Why something does not work, with what to do about it where that is known; null if there is nothing to say. */
+void view_put_reason(json_t *object, const char *name, const char *text, const char *remedy);
+/* How a link stands ("state", "state_reason"), and by which strategy it logs in. */
+void view_put_state(json_t *object, const struct link_report *report);
+void view_put_strategy(json_t *object, const char *name, const struct link_report *report);
+
 /* Objects as docs/openapi.yaml shows them. Each is a new reference for the caller, or NULL without memory. */
 json_t *view_hx_cluster(const struct dir_platform *platform, const struct hx_cluster *hx);
 json_t *view_hx_candidate(const struct dir_platform *platform, const struct hx_cluster *hx);
 json_t *view_vsphere_cluster(const struct dir_platform *platform, const struct vsphere_cluster *cluster);
-json_t *view_trust(const struct vcenter *vc);
-json_t *view_rotation(const char *vcenter_id, const struct link_certificates *certificates);
-json_t *view_vcenter(const struct vcenter *vc, const struct link_report *report);
-json_t *view_status(const struct vc_status *status, const struct dir_platform *platform);
-json_t *view_rescan(const struct discovery_result *result);
 json_t *view_findings(const struct findings *findings);

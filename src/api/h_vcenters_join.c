@@ -1,0 +1,428 @@
+/* Handlers of /v2/vcenters/{id}: joining and leaving one, what we log in with, how it stands. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdbool.h>
+#include <string.h>
+
+#include "api_call.h"
+#include "directory.h"
+#include "discovery.h"
+#include "doctor.h"
+#include "json.h"
+#include "limits.h"
+#include "log.h"
+#include "names.h"
+#include "platform_links.h"
+#include "problem.h"
+#include "registration.h"
+#include "reply.h"
+#include "rotation.h"
+#include "str.h"
+#include "vc_status.h"
+#include "views.h"
+#include "vim.h"
+
+#define ROLE_NAME_DEFAULT "Harmony KaaS"
+
+/* -- how it stands ------------------------------------------------------------------------------------------------------ */
+
+static json_t *product(const struct vc_status *s) {
+    json_t *object = json_object();
+    view_put_text(object, "name", s->about.instance_uuid ? "VMware vCenter Server" : NULL);
+    view_put_text(object, "full_name", s->about.full_name);
+    view_put_text(object, "version", s->about.version ? s->about.version : s->vc.version);
+    view_put_text(object, "build", s->about.build ? s->about.build : s->vc.build);
+    view_put_text(object, "api_version", s->about.api_version ? s->about.api_version : s->vc.api_version);
+    return object;
+}
+
+/* How the record is kept as it should be. */
+static void put_reconciliation(json_t *object, const struct vc_status *s) {
+    json_t *limits = json_array();
+    for (size_t i = 0; i < s->limits_count; i++)
+        (void)json_array_append_new(limits, json_string(s->limits[i]));
+    view_put_time(object, "reconciled_at", s->note.reconciled_at_ms);
+    view_put_time(object, "repaired_at", s->note.repaired_at_ms);
+    view_put_text(object, "repaired", s->note.repaired[0] ? s->note.repaired : NULL);
+    view_put_reason(object, "problem", s->note.problem, s->note.remedy);
+    (void)json_object_set_new(object, "limits", limits);
+}
+
+static json_t *extension(const struct vc_status *s) {
+    json_t *object = json_object(), *differences = json_array();
+    for (size_t i = 0; i < s->differences_count; i++)
+        (void)json_array_append_new(differences, json_string(s->differences[i]));
+    put_reconciliation(object, s);
+    json_put_string(object, "key", s->vc.extension_key);
+    json_put_string(object, "record", record_state_name(s->record));
+    view_put_text(object, "version", s->record_version);
+    (void)json_object_set_new(object, "differences", differences);
+    return object;
+}
+
+static json_t *attempt(const struct login_attempt *a) {
+    json_t *object = json_object();
+    json_put_string(object, "name", vim_strategy_name(a->strategy));
+    json_put_bool(object, "works", a->works);
+    view_put_reason(object, "reason", a->works ? "" : a->err.text, a->works ? "" : a->err.remedy);
+    return object;
+}
+
+static json_t *certificate(const struct vc_status *s) {
+    char thumbprint[X509_THUMBPRINT_TEXT_BYTES];
+    json_t *object;
+    if (!s->has_certificate)
+        return json_null();
+    object = json_object();
+    x509_thumbprint_text(s->certificate.sha256, thumbprint);
+    json_put_string(object, "subject", s->certificate.subject);
+    json_put_string(object, "sha256", thumbprint);
+    json_put_time(object, "not_before", s->certificate.not_before_ms);
+    json_put_time(object, "not_after", s->certificate.not_after_ms);
+    return object;
+}
+
+static json_t *shown_certificate(const struct vc_status *s) {
+    json_t *object;
+    if (!s->seen.pem)
+        return json_null();
+    object = problem_certificate(&s->seen);
+    json_put_bool(object, "trusted", s->is_trusted);
+    return object;
+}
+
+static json_t *login(const struct vc_status *s) {
+    json_t *object = json_object(), *attempts = json_array();
+    for (size_t i = 0; i < s->attempts_count; i++)
+        (void)json_array_append_new(attempts, attempt(&s->attempts[i]));
+    view_put_strategy(object, "strategy", &s->report);
+    (void)json_object_set_new(object, "strategies", attempts);
+    (void)json_object_set_new(object, "certificate", certificate(s));
+    view_put_text(object, "account", s->login_account);
+    return object;
+}
+
+static json_t *view_watch(const struct watch_report *w) {
+    json_t *object = json_object();
+    view_put_time(object, "since", w->since_ms);
+    view_put_time(object, "updated_at", w->updated_at_ms);
+    view_put_time(object, "saved_at", w->saved_at_ms);
+    (void)json_object_set_new(object, "saving", json_boolean(w->is_saving));
+    json_put_int(object, "objects", w->objects);
+    json_put_int(object, "nodes", w->nodes);
+    json_put_int(object, "ambiguous_nodes", w->ambiguous);
+    json_put_int(object, "restarts", (int64_t)w->restarts);
+    json_put_int(object, "differences", (int64_t)w->differences);
+    view_put_text(object, "reason", w->reason[0] ? w->reason : NULL);
+    return object;
+}
+
+static json_t *view_status(const struct vc_status *s, const struct dir_platform *platform) {
+    json_t *object = json_object(), *missing = json_array(), *hx = json_array();
+    for (size_t i = 0; i < s->missing_count; i++)
+        (void)json_array_append_new(missing, json_string(s->missing[i]));
+    for (size_t i = 0; platform && i < platform->hx_count; i++)
+        if (str_eq(platform->hx[i].vsphere_cluster.vcenter_id, s->vc.id))
+            (void)json_array_append_new(hx, view_hx_cluster(platform, &platform->hx[i]));
+    json_put_string(object, "id", s->vc.id);
+    json_put_string(object, "name", s->vc.name);
+    json_put_string(object, "address", s->vc.address);
+    view_put_state(object, &s->report);
+    (void)json_object_set_new(object, "product", product(s));
+    (void)json_object_set_new(object, "extension", extension(s));
+    (void)json_object_set_new(object, "login", login(s));
+    (void)json_object_set_new(object, "vcenter_certificate", shown_certificate(s));
+    (void)json_object_set_new(object, "missing_privileges", missing);
+    (void)json_object_set_new(object, "hx_clusters", hx);
+    (void)json_object_set_new(object, "watch", view_watch(&s->watch));
+    json_put_time(object, "checked_at", s->checked_at_ms);
+    return object;
+}
+
+static json_t *view_rescan(const struct discovery_result *r) {
+    json_t *object = json_object(), *ignored = json_array();
+    for (size_t i = 0; i < r->ignored_count; i++)
+        (void)json_array_append_new(ignored, json_string(r->ignored_keys[i]));
+    json_put_int(object, "vsphere_clusters", r->vsphere_clusters);
+    json_put_int(object, "hx_clusters", r->hx_clusters);
+    json_put_int(object, "added", r->added);
+    json_put_int(object, "changed", r->changed);
+    json_put_int(object, "gone", r->gone);
+    (void)json_object_set_new(object, "differed_from_watch", json_boolean(r->differs_from_watch));
+    (void)json_object_set_new(object, "ignored_keys", ignored);
+    json_put_time(object, "scanned_at", r->scanned_at_ms);
+    return object;
+}
+
+static json_t *view_rotation(const char *vcenter_id, const struct link_certificates *certificates) {
+    json_t *object = json_object();
+    json_put_string(object, "vcenter_id", vcenter_id);
+    view_put_time(object, "not_after", certificates->login_not_after_ms);
+    return object;
+}
+
+/* -- registering -------------------------------------------------------------------------------------------------------- */
+
+static json_t *registration_texts(const struct report_texts *from) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < from->count; i++)
+        (void)json_array_append_new(list, json_string(from->items[i]));
+    return list;
+}
+
+static json_t *record_members(const struct record_lines *lines) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < lines->count; i++) {
+        const struct record_line *line = &lines->items[i];
+        json_t *object = json_object();
+        json_put_string(object, "member", line->member);
+        view_put_text(object, "now", line->now);
+        view_put_text(object, "wanted", line->wanted);
+        json_put_bool(object, "kept", line->is_kept);
+        (void)json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static json_t *report_strategies(const struct registration_report *report) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < report->attempts_count; i++) {
+        const struct login_attempt *attempt = &report->attempts[i];
+        json_t *object = json_object();
+        json_put_string(object, "name", vim_strategy_name(attempt->strategy));
+        json_put_bool(object, "works", attempt->works);
+        view_put_text(object, "reason", attempt->works ? NULL : attempt->err.text);
+        (void)json_array_append_new(list, object);
+    }
+    return list;
+}
+
+/* docs/openapi.yaml, Registration. A new reference for the caller, or NULL without memory. */
+static json_t *registration_view(const struct registration_report *report, bool is_dry_run) {
+    json_t *object = json_object();
+    json_put_bool(object, "dry_run", is_dry_run);
+    view_put_text(object, "account", report->account);
+    json_put_string(object, "extension_key", report->key);
+    json_put_string(object, "record", record_state_name(report->record));
+    view_put_text(object, "owner", report->owner);
+    (void)json_object_set_new(object, "members", record_members(&report->lines));
+    (void)json_object_set_new(object, "strategies", report_strategies(report));
+    (void)json_object_set_new(object, "steps", registration_texts(&report->steps));
+    (void)json_object_set_new(object, "left", registration_texts(&report->left));
+    return object;
+}
+
+static const struct json_member register_members[] = {
+    {"username", JSON_KIND_STRING, true, false},       {"password", JSON_KIND_STRING, true, false},
+    {"take_over", JSON_KIND_BOOLEAN, false, false},    {"dry_run", JSON_KIND_BOOLEAN, false, false},
+    {"create_role", JSON_KIND_STRING, false, false},   {"with_provisioning", JSON_KIND_BOOLEAN, false, false},
+    {"login_account", JSON_KIND_OBJECT, false, false}, {NULL, JSON_KIND_ANY, false, false},
+};
+static const struct json_member login_members[] = {
+    {"kind", JSON_KIND_STRING, true, false},
+    {"username", JSON_KIND_STRING, true, false},
+    {"password", JSON_KIND_STRING, true, false},
+    {NULL, JSON_KIND_ANY, false, false},
+};
+static const struct json_member unregister_members[] = {
+    {"username", JSON_KIND_STRING, false, false},
+    {"password", JSON_KIND_STRING, false, false},
+    {"dry_run", JSON_KIND_BOOLEAN, false, false},
+    {NULL, JSON_KIND_ANY, false, false},
+};
+
+static int register_read_account(const json_t *object, struct vcenter_account *out, struct err *err) {
+    out->user = json_get_string(object, "username");
+    out->password = json_get_string(object, "password");
+    if (str_empty(out->user) || str_empty(out->password) || strlen(out->password) > KAAS_PASSWORD_BYTES_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "user name and password must not be empty");
+    return 0;
+}
+
+static int answer_status(struct api_call *call, struct http_response *resp, struct err *err) {
+    _cleanup_(dir_snapshot_unref) struct dir_snapshot *snapshot = NULL;
+    struct vc_status status = {0};
+    int rc = vc_status_lookup(call->link, &status, err);
+    if (rc)
+        return rc;
+    snapshot = directory_get(call->api->options.directory);
+    rc = reply_json(resp, 200, view_status(&status, snapshot ? snapshot->platform : NULL), err);
+    vc_status_done(&status);
+    return rc;
+}
+
+static int read_login(json_t *body, struct register_request *out, struct err *err) {
+    json_t *login = json_object_get(body, "login_account");
+    int rc;
+    if (!login)
+        return 0;
+    rc = json_check(login, login_members, "login_account", err);
+    if (!rc)
+        rc = register_read_account(login, &out->login, err);
+    if (!rc &&
+        (!credential_kind_parse(json_get_string(login, "kind"), &out->login_kind) || out->login_kind == CREDENTIAL_CERTIFICATE))
+        rc = err_set(err, ERR_UNPROCESSABLE, "the member \"login_account.kind\" must be service_account or account");
+    return rc;
+}
+
+static int register_read_role(const json_t *body, struct register_request *out, struct err *err) {
+    out->role_name = json_get_string(body, "create_role");
+    out->with_provisioning = json_get_bool(body, "with_provisioning", false);
+    if (out->role_name && !*out->role_name)
+        out->role_name = ROLE_NAME_DEFAULT;
+    if (out->with_provisioning && !out->role_name)
+        return err_set(err, ERR_UNPROCESSABLE, "\"with_provisioning\" says what a role gets: it needs \"create_role\"");
+    return out->role_name ? name_check(out->role_name, "create_role", err) : 0;
+}
+
+/* Texts of the body live as long as the call, and are wiped with it. */
+static int read_register(struct api_call *call, struct register_request *out, struct err *err) {
+    int rc = api_read_members(call, register_members, "password", err);
+    if (!rc)
+        rc = register_read_account(call->body, &out->account, err);
+    if (!rc)
+        rc = read_login(call->body, out, err);
+    if (!rc)
+        rc = register_read_role(call->body, out, err);
+    if (rc)
+        return rc;
+    out->actor = api_actor(call);
+    out->take_over = json_get_bool(call->body, "take_over", false);
+    out->dry_run = json_get_bool(call->body, "dry_run", false);
+    return 0;
+}
+
+/* The password of the account that is kept has a place of its own in the body. */
+static void wipe_login(struct api_call *call) {
+    json_wipe_string(json_object_get(json_object_get(call->body, "login_account"), "password"));
+}
+
+int h_vcenters_register(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct registration_report report = {0};
+    struct register_request request = {0};
+    int rc = read_register(call, &request, err);
+    if (!rc)
+        rc = registration_register(call->link, &request, &report, err);
+    wipe_login(call);
+    if (!rc)
+        rc = request.dry_run ? reply_json(resp, 200, registration_view(&report, request.dry_run), err)
+                             : answer_status(call, resp, err);
+    registration_report_done(&report);
+    return rc;
+}
+
+static int read_unregister(struct api_call *call, struct unregister_request *out, struct err *err) {
+    int rc = api_read_members(call, unregister_members, "password", err);
+    if (rc)
+        return rc;
+    out->actor = api_actor(call);
+    out->dry_run = json_get_bool(call->body, "dry_run", false);
+    if (json_get_string(call->body, "username") || json_get_string(call->body, "password"))
+        return register_read_account(call->body, &out->account, err);
+    return 0; /* by our own login */
+}
+
+int h_vcenters_unregister(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct registration_report report = {0};
+    struct unregister_request request = {0};
+    int rc = read_unregister(call, &request, err);
+    if (!rc)
+        rc = registration_unregister(call->link, &request, &report, err);
+    if (!rc)
+        rc = reply_json(resp, 200, registration_view(&report, request.dry_run), err);
+    registration_report_done(&report);
+    return rc;
+}
+
+int h_vcenters_status(struct api_call *call, struct http_response *resp, struct err *err) {
+    int rc = api_check_no_query(call, err);
+    return rc ? rc : answer_status(call, resp, err);
+}
+
+/* -- what we log in with ------------------------------------------------------------------------------------------------ */
+
+static const struct json_member password_members[] = {
+    {"password", JSON_KIND_STRING, true, false},
+    {NULL, JSON_KIND_ANY, false, false},
+};
+
+int h_vcenters_rotate(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct actor actor = api_actor(call);
+    struct link_certificates certificates;
+    int rc = api_check_no_query(call, err);
+    if (!rc)
+        rc = rotation_rotate(call->link, &actor, err);
+    if (rc)
+        return rc;
+    log_event(LOG_LEVEL_NOTICE, "login_certificate_rotated", "vcenter", link_id(call->link), NULL);
+    link_get_certificates(call->link, &certificates);
+    return reply_json(resp, 200, view_rotation(link_id(call->link), &certificates), err);
+}
+
+int h_vcenters_set_password(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct actor actor = api_actor(call);
+    const char *password;
+    int rc = api_read_members(call, password_members, "password", err);
+    if (rc)
+        return rc;
+    password = json_get_string(call->body, "password");
+    if (!*password || strlen(password) > KAAS_PASSWORD_BYTES_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "the password must not be empty, nor longer than %u bytes",
+                       KAAS_PASSWORD_BYTES_MAX);
+    rc = rotation_set_password(call->link, password, &actor, err);
+    if (rc)
+        return rc;
+    log_event(LOG_LEVEL_NOTICE, "vcenter_password_replaced", "vcenter", link_id(call->link), NULL);
+    http_response_set_status(resp, 204);
+    return 0;
+}
+
+/* -- looking again, and for what is wrong ------------------------------------------------------------------------------- */
+
+int h_vcenters_rescan(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct discovery_result result = {0};
+    struct vcenter info = {0};
+    int rc = api_check_no_query(call, err);
+    if (!rc)
+        rc = link_get_info(call->link, &info, err);
+    if (!rc && !info.registered_at_ms) {
+        (void)err_set(err, ERR_NOT_REGISTERED, "we are not registered with vCenter %s", info.name);
+        rc = err_remedy(err, "run: kaasctl vcenter register %s", info.name);
+    }
+    vcenter_done(&info);
+    if (!rc)
+        rc = discovery_run(call->link, &result, err);
+    if (!rc && result.differs_from_watch)
+        log_event(LOG_LEVEL_WARNING, "watch_differs", "vcenter", link_id(call->link), "hint",
+                  "a full read showed something else than the live watch knew: a defect, corrected now", NULL);
+    if (!rc)
+        rc = reply_json(resp, 200, view_rescan(&result), err);
+    discovery_result_done(&result);
+    return rc;
+}
+
+static json_t *report_json(const struct doctor_report *report) {
+    json_t *object = json_object();
+    json_put_string(object, "id", report->vc.id);
+    json_put_string(object, "name", report->vc.name);
+    json_put_string(object, "address", report->vc.address);
+    json_put_int(object, "port", report->vc.port);
+    json_put_bool(object, "registered", report->vc.registered_at_ms != 0);
+    json_put_string(object, "status", finding_status_name(report->worst));
+    json_put_time(object, "checked_at", report->checked_at_ms);
+    json_put_int(object, "duration_ms", report->duration_ms);
+    (void)json_object_set_new(object, "findings", view_findings(&report->findings));
+    return object;
+}
+
+/* It runs in the lane `outside`, so that it answers while the lane of that vCenter is full of calls that hang. */
+int h_vcenters_doctor(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct doctor_report report;
+    int rc = api_check_no_query(call, err);
+    if (!rc)
+        rc = doctor_examine(call->api->options.platform, http_request_param(call->req, "id"), &report, err);
+    if (rc)
+        return rc;
+    rc = reply_json(resp, 200, report_json(&report), err);
+    doctor_report_done(&report);
+    return rc;
+}
