@@ -62,7 +62,7 @@ void wire_each_expiry(struct wire *wire, wire_expiry_fn *fn, void *arg) {
     struct x509_info info = {0};
     size_t count = 0;
     struct link **links = platform_list(wire->platform, &count);
-    if (!platform_get_server_cert(wire->platform, &pem, NULL) && pem && !x509_parse_pem(pem, &info, NULL))
+    if (!link_env_get_server_cert(platform_env(wire->platform), &pem, NULL) && pem && !x509_parse_pem(pem, &info, NULL))
         fn(arg, &(struct wire_expiry){.what = "server", .not_after_ms = info.not_after_ms});
     x509_info_done(&info);
     for (size_t i = 0; i < count; i++) {

@@ -25,8 +25,8 @@ src_service_libplatform_a_SOURCES = \
     src/service/platform/ovf_env.h \
     src/service/platform/ovf_install.c \
     src/service/platform/ovf_install.h \
-    src/service/platform/platform_audit.c \
-    src/service/platform/platform_audit.h \
+    src/service/platform/link_env.c \
+    src/service/platform/link_env.h \
     src/service/platform/platform_links.c \
     src/service/platform/platform_links.h \
     src/service/platform/reconcile.c \

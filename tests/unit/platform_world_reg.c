@@ -215,7 +215,7 @@ int vim_find_extension(struct vim_client *client, const char *key, struct vim_ex
         return 0;
     found = calloc(1, sizeof(*found));
     assert_non_null(found);
-    assert_int_equal(extension_record_make(platform_world_platform(), &name, &found->made, NULL), 0);
+    assert_int_equal(extension_record_make(platform_env(platform_world_platform()), &name, &found->made, NULL), 0);
     change_as_wanted(found);
     *out = &found->record;
     return 0;

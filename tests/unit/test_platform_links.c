@@ -385,8 +385,10 @@ static void a_wrong_proof_says_nothing_about_the_link(void **state) {
 static struct extension_record found, wanted;
 
 static void make_records(void) {
-    assert_int_equal(extension_record_make(platform, &(struct extension_name){"com.cisco.kaas", 1}, &found, NULL), 0);
-    assert_int_equal(extension_record_make(platform, &(struct extension_name){"com.cisco.kaas", 1}, &wanted, NULL), 0);
+    assert_int_equal(extension_record_make(platform_env(platform), &(struct extension_name){"com.cisco.kaas", 1}, &found, NULL),
+                     0);
+    assert_int_equal(extension_record_make(platform_env(platform), &(struct extension_name){"com.cisco.kaas", 1}, &wanted, NULL),
+                     0);
 }
 
 static void free_records(void) {

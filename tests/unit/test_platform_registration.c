@@ -263,7 +263,7 @@ static void a_task_that_begins_during_a_sweep_keeps_its_session(void **state) {
     (void)state;
     assert_int_equal(join(NULL), 0);
     late = NULL;
-    pw.listed_agent = session_agent(platform, "registration");
+    pw.listed_agent = session_agent(platform_env(platform), "registration");
     pw.on_list = begin_task;
     platform_world_forget_log();
     assert_int_equal(session_sweep(a, link_client(a), NULL), ERR_BUSY);
@@ -280,7 +280,7 @@ static void a_task_that_begins_during_a_sweep_keeps_its_session(void **state) {
 static void the_session_of_a_login_under_way_is_not_swept(void **state) {
     (void)state;
     assert_int_equal(join(NULL), 0);
-    pw.listed_agent = session_agent(platform, NULL);
+    pw.listed_agent = session_agent(platform_env(platform), NULL);
     pw.settled_key = "listed";
     platform_world_forget_log();
     assert_int_equal(session_sweep(a, link_client(a), NULL), 0);

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "clock.h"
-#include "platform_links.h"
 #include "platform_store.h"
 #include "str.h"
 #include "uuid.h"
@@ -15,6 +14,7 @@
 #include "vim_extension.h"
 #include "vim_inventory.h"
 #include "vim_session.h"
+#include "watch_mirror.h"
 #include "watch_run.h"
 
 /* HyperFlex registers one record per cluster below this key (HyperFlex admin guide 5.5, "Managing HX clusters"). */
@@ -198,7 +198,7 @@ static int check_plausible(struct run *run, struct store *store, struct err *err
 }
 
 static int save(struct run *run, struct err *err) {
-    struct store *store = platform_options_of(link_platform(run->link))->store;
+    struct store *store = link_env(run->link)->options.store;
     struct platform_seen seen = {.vcenter_id = link_id(run->link), .is_complete = true, .now_ms = run->result.scanned_at_ms};
     unsigned vsphere_changed = 0, hx_changed = 0;
     int rc = check_plausible(run, store, err);
@@ -209,7 +209,7 @@ static int save(struct run *run, struct err *err) {
     if (!rc)
         rc = platform_store_save_hx(store, &seen, run->hx, run->hx_count, &hx_changed, err);
     if (!rc && (vsphere_changed || hx_changed))
-        platform_note_written(link_platform(run->link));
+        link_env_note_written(link_env(run->link));
     return rc;
 }
 
@@ -250,16 +250,6 @@ static int by_moref(const void *a, const void *b) {
     return strcmp(x->moref, y->moref);
 }
 
-static int by_text(const void *a, const void *b) {
-    const char *const *x = a, *const *y = b;
-    return strcmp(*x, *y);
-}
-
-void discovery_sort_keys(struct vim_key_list *keys) {
-    if (keys->count)
-        qsort(keys->items, keys->count, sizeof(char *), by_text);
-}
-
 /* The view that is read goes with its session, and the link may make itself a new one meanwhile: then once more. */
 static int read_clusters(struct link *link, struct vim_cluster_list *out, struct err *err) {
     struct err why = {0};
@@ -283,7 +273,7 @@ static int read_inventory(struct link *link, struct inventory *out, struct err *
     }
     if (found.clusters.count)
         qsort(found.clusters.items, found.clusters.count, sizeof(struct vim_cluster), by_moref);
-    discovery_sort_keys(&found.keys);
+    watch_sort_keys(&found.keys);
     inventory_done(out);
     *out = found;
     return 0;

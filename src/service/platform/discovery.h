@@ -30,9 +30,6 @@ struct discovery_input {
     const struct vim_key_list *keys;
 };
 
-/* The order in which keys are to be given: of two forms of one key the first is taken. */
-void discovery_sort_keys(struct vim_key_list *keys);
-
 /* Brings the database up to what was read. `out` may be NULL. ERR_UPSTREAM_DENIED: nothing was seen where there was something, and our session lacks
  * the right to see; errors of vim.h and store.h. */
 int discovery_save(struct link *link, const struct discovery_input *input, struct discovery_result *out, struct err *err);

@@ -170,7 +170,7 @@ static long shorter(long limit_ms, long configured_ms) {
 
 /* With shorter limits than the link's, so that a vCenter that hangs does not eat the time of the other steps. */
 static int make_client(struct visit *v, struct err *err) {
-    _cleanup_free_ char *agent = session_agent(v->platform, "doctor");
+    _cleanup_free_ char *agent = session_agent(v->env, "doctor");
     struct vim_options options = {
         .host = v->vc->address,
         .port = v->vc->port,
@@ -179,8 +179,8 @@ static int make_client(struct visit *v, struct err *err) {
         .user_agent = agent,
         .tunnel_port = v->vc->tunnel_port,
         .direct_port = v->vc->direct_port,
-        .connect_timeout_ms = shorter(CONNECT_LIMIT_MS, v->options->connect_timeout_ms),
-        .call_timeout_ms = shorter(CALL_LIMIT_MS, v->options->call_timeout_ms),
+        .connect_timeout_ms = shorter(CONNECT_LIMIT_MS, v->env->options.connect_timeout_ms),
+        .call_timeout_ms = shorter(CALL_LIMIT_MS, v->env->options.call_timeout_ms),
     };
     return agent ? platform_open_client(v->platform, &options, &v->client, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
@@ -195,11 +195,11 @@ static int prepare(struct visit *v, struct err *err) {
     if (rc)
         return rc;
     if (!v->vc->extension_key)
-        v->report->vc.extension_key = str_dup(v->options->extension_key);
+        v->report->vc.extension_key = str_dup(v->env->options.extension_key);
     if (!v->vc->extension_key)
         return err_set(err, ERR_NOMEM, "out of memory");
     v->ref = reference(v->vc);
-    (void)login_material_load(v->options->store, v->options->seal, v->vc->id, &v->material, &v->material_err);
+    (void)login_material_load(v->env->options.store, v->env->options.seal, v->vc->id, &v->material, &v->material_err);
     return make_client(v, err);
 }
 
@@ -228,7 +228,7 @@ static int examine(struct visit *v, struct err *err) {
 
 int doctor_examine(struct platform *platform, const char *vcenter_id, struct doctor_report *out, struct err *err) {
     struct doctor_report report = {.checked_at_ms = clock_wall_ms()};
-    struct visit v = {.platform = platform, .options = platform_options_of(platform), .report = &report, .vc = &report.vc};
+    struct visit v = {.platform = platform, .env = platform_env(platform), .report = &report, .vc = &report.vc};
     _cleanup_(link_unref) struct link *link = NULL;
     int rc = platform_find(platform, vcenter_id, &link, err);
     if (!rc)

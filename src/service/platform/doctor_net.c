@@ -233,13 +233,13 @@ static void judge_address(const struct visit *v, struct finding *f, const struct
     x509_thumbprint_text(shown->sha256, a);
     x509_thumbprint_text(named.sha256, b);
     if (is_named && memcmp(shown->sha256, named.sha256, X509_SHA256_BYTES) != 0) {
-        finding_say(f, FINDING_FAILED, "%s shows the certificate %s, but kaasd names %s in the record", v->options->public_url, a,
-                    b);
+        finding_say(f, FINDING_FAILED, "%s shows the certificate %s, but kaasd names %s in the record",
+                    v->env->options.public_url, a, b);
         finding_advise(
             f, "if kaasd got a new certificate, run: systemctl reload kaasd; behind a balancer set server.tls_certificate to the "
                "one that it shows");
     } else {
-        finding_say(f, status, "%s shows the certificate that the record names, %s", v->options->public_url, expiry);
+        finding_say(f, status, "%s shows the certificate that the record names, %s", v->env->options.public_url, expiry);
         if (status != FINDING_OK)
             finding_advise(f, "renew the certificate of server.tls_certificate, then run: systemctl reload kaasd");
     }
@@ -252,14 +252,14 @@ void doctor_look_address(struct visit *v, struct finding *f) {
     struct err err = {0};
     unsigned port = 0;
     char host[256];
-    if (!split_url(v->options->public_url, host, sizeof(host), &port)) {
+    if (!split_url(v->env->options.public_url, host, sizeof(host), &port)) {
         finding_say(f, FINDING_FAILED, "server.public_url is not set, so no vCenter can be told where we are");
         finding_advise(f, "set it in the configuration to the https address of this service and restart kaasd");
         return;
     }
-    (void)platform_get_server_cert(v->platform, &named_pem, NULL);
+    (void)link_env_get_server_cert(v->env, &named_pem, NULL);
     if (x509_lookup_server(host, port, doctor_time_left_ms(v, LOOK_LIMIT_MS), &shown, &err)) {
-        finding_say(f, FINDING_WARNING, "%s does not answer us: %s", v->options->public_url, err.text);
+        finding_say(f, FINDING_WARNING, "%s does not answer us: %s", v->env->options.public_url, err.text);
         finding_advise(f,
                        "see that server.public_url is right and leads to this service (through the balancer, if there is one)");
     } else {

@@ -15,7 +15,7 @@
 /* One examination. */
 struct visit {
     struct platform *platform;
-    const struct platform_options *options;
+    const struct link_env *env;
     struct link *link;
     struct doctor_report *report;
     const struct vcenter *vc;                  /* in the report */

@@ -318,11 +318,11 @@ void doctor_look_record(struct visit *v, struct finding *f) {
         finding_advise(f, "register again: kaasctl vcenter register %s", v->ref);
         return;
     }
-    if (!str_eq(extension_record_owner(v->found), platform_installation(v->platform))) {
+    if (!str_eq(extension_record_owner(v->found), v->env->installation)) {
         tell_foreign(v, f);
         return;
     }
-    if (extension_record_make_current(v->platform, v->vc, &wanted, &err)) {
+    if (extension_record_make_current(v->env, v->vc, &wanted, &err)) {
         finding_say_error(f, FINDING_FAILED, &err);
         return;
     }
@@ -334,14 +334,14 @@ void doctor_look_record(struct visit *v, struct finding *f) {
 /* -- manifest ----------------------------------------------------------------------------------------------------------------- */
 
 static void advise_reach(const struct visit *v, struct finding *f) {
-    finding_advise(f, "open TCP from the vCenter to %s; try there: curl -kv %s/plugin/plugin.json", v->options->public_url,
-                   v->options->public_url);
+    finding_advise(f, "open TCP from the vCenter to %s; try there: curl -kv %s/plugin/plugin.json", v->env->options.public_url,
+                   v->env->options.public_url);
 }
 
 static void tell_unseen(const struct visit *v, struct finding *f) {
     struct manifest_fetch stranger = {.at_ms = 0};
     char at[DOCTOR_TIME_BYTES];
-    if (manifest_log_find_stranger(v->options->manifest_log, &stranger)) {
+    if (manifest_log_find_stranger(v->env->options.manifest_log, &stranger)) {
         finding_say(f, FINDING_WARNING,
                     "not seen: nothing came from an address of this vCenter; the last to fetch the manifest was %s, %s",
                     stranger.address, doctor_time(stranger.at_ms, at));
@@ -350,15 +350,15 @@ static void tell_unseen(const struct visit *v, struct finding *f) {
     }
     if (clock_wall_ms() - v->vc->registered_at_ms < MANIFEST_WAIT_MS) {
         finding_say(f, FINDING_SKIPPED, "not seen yet: vCenter fetches %s/plugin/plugin.json soon after the registration",
-                    v->options->public_url);
+                    v->env->options.public_url);
         return;
     }
-    finding_say(f, FINDING_WARNING, "not seen: vCenter never fetched %s/plugin/plugin.json", v->options->public_url);
+    finding_say(f, FINDING_WARNING, "not seen: vCenter never fetched %s/plugin/plugin.json", v->env->options.public_url);
     advise_reach(v, f);
 }
 
 static void tell_fetch(const struct visit *v, struct finding *f, const struct manifest_fetch *fetch) {
-    const char *version = platform_plugin_version(v->platform);
+    const char *version = v->env->plugin_version;
     char at[DOCTOR_TIME_BYTES];
     (void)doctor_time(fetch->at_ms, at);
     if (str_eq(fetch->version, version)) {
@@ -377,12 +377,12 @@ void doctor_look_manifest(struct visit *v, struct finding *f) {
         finding_say(f, FINDING_SKIPPED, "not known yet: vCenter fetches our manifest after the registration");
         return;
     }
-    if (!*platform_plugin_version(v->platform) || !v->options->manifest_log) {
+    if (!*v->env->plugin_version || !v->env->options.manifest_log) {
         finding_say(f, FINDING_SKIPPED, "not known: no web page is installed, so vCenter has no manifest to fetch");
         return;
     }
-    if (manifest_log_settle(v->options->manifest_log, v->platform, &err) ||
-        manifest_store_load(v->options->store, v->vc->id, &fetch, &err))
+    if (manifest_log_settle(v->env->options.manifest_log, v->platform, &err) ||
+        manifest_store_load(v->env->options.store, v->vc->id, &fetch, &err))
         finding_say(f, FINDING_SKIPPED, "not known: %s", err.text);
     else if (fetch.at_ms)
         tell_fetch(v, f, &fetch);
@@ -396,7 +396,7 @@ void doctor_look_manifest(struct visit *v, struct finding *f) {
 static size_t count_replicas(const struct visit *v) {
     struct replica_list list = {0};
     size_t alive = 0;
-    if (replica_store_list(v->options->store, &list, NULL))
+    if (replica_store_list(v->env->options.store, &list, NULL))
         return 1;
     for (size_t i = 0; i < list.count; i++)
         if (list.items[i].id && list.items[i].heartbeat_age_ms >= 0 && list.items[i].heartbeat_age_ms < REPLICA_ALIVE_MS)
@@ -410,7 +410,7 @@ static size_t count_ours(const struct visit *v, const struct vim_session_list *l
     size_t ours = 0;
     for (size_t i = 0; i < list->count; i++) {
         const struct vim_user_session *s = &list->items[i];
-        if (str_starts(s->user_agent, "Harmony-KaaS/") && strstr(s->user_agent, platform_installation(v->platform)) &&
+        if (str_starts(s->user_agent, "Harmony-KaaS/") && strstr(s->user_agent, v->env->installation) &&
             !str_eq(s->key, v->own.key))
             ours++;
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "link_env.h"
 #include "platform_links.h"
 #include "vcenter_store.h"
 #include "str.h"
@@ -84,9 +85,9 @@ static int fill_resources(struct extension_record *r, const char *installation, 
 }
 
 /* The thumbprint that HX Connect and vCenter pin is that of the certificate behind public_url. */
-static int fill_certificate(struct extension_record *r, struct platform *platform, struct err *err) {
+static int fill_certificate(struct extension_record *r, const struct link_env *env, struct err *err) {
     struct x509_info info = {0};
-    int rc = platform_get_server_cert(platform, &r->certificate, err);
+    int rc = link_env_get_server_cert(env, &r->certificate, err);
     if (rc || !r->certificate)
         return rc;
     rc = x509_parse_pem(r->certificate, &info, err);
@@ -115,11 +116,11 @@ static void add_server(struct extension_record *r, const char *type, const char 
 
 /* The server of the manifest comes first (vSphere Client SDK); its trust is that of the whole plug-in. Without a web page there is no
  * plug-in: vCenter would show one without manifest as failed. HX Connect looks for the type KAAS_API. */
-static int fill_servers(struct extension_record *r, struct platform *platform, struct err *err) {
-    int rc = fill_certificate(r, platform, err);
-    r->email = platform_options_of(platform)->admin_email;
+static int fill_servers(struct extension_record *r, const struct link_env *env, struct err *err) {
+    int rc = fill_certificate(r, env, err);
+    r->email = env->options.admin_email;
     r->record.servers = r->servers;
-    if (*platform_plugin_version(platform)) {
+    if (*env->plugin_version) {
         add_server(r, MANIFEST_TYPE, r->manifest_url);
         r->client = (struct vim_ext_client){.version = r->version,
                                             .description = {LABEL, SUMMARY},
@@ -154,9 +155,9 @@ static char *version_text(const char *program, const char *plugin, unsigned regi
     return str_format("%.*s.%u", n, program, number);
 }
 
-static int fill_texts(struct extension_record *r, const struct platform *platform, unsigned registration_no, struct err *err) {
-    const struct platform_options *options = platform_options_of(platform);
-    r->version = version_text(options->version, platform_plugin_version(platform), registration_no);
+static int fill_texts(struct extension_record *r, const struct link_env *env, unsigned registration_no, struct err *err) {
+    const struct platform_options *options = &env->options;
+    r->version = version_text(options->version, env->plugin_version, registration_no);
     r->manifest_url = str_format("%s/plugin/plugin.json", options->public_url);
     r->api_url = str_format("%s/v2/", options->public_url);
     r->health_url = str_format("%s/healthz", options->public_url);
@@ -166,13 +167,13 @@ static int fill_texts(struct extension_record *r, const struct platform *platfor
                : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-int extension_record_make(struct platform *platform, const struct extension_name *name, struct extension_record *out,
+int extension_record_make(const struct link_env *env, const struct extension_name *name, struct extension_record *out,
                           struct err *err) {
     struct vim_extension *record = &out->record;
     int rc;
 
     memset(out, 0, sizeof(*out));
-    rc = fill_texts(out, platform, name->registration_no, err);
+    rc = fill_texts(out, env, name->registration_no, err);
     record->description = (struct vim_description){LABEL, SUMMARY};
     record->key = name->key;
     record->company = COMPANY;
@@ -185,17 +186,17 @@ int extension_record_make(struct platform *platform, const struct extension_name
     record->has_product = true;
     record->product_url = out->product_url;
     if (!rc)
-        rc = fill_resources(out, platform_installation(platform), err);
+        rc = fill_resources(out, env->installation, err);
     if (!rc)
-        rc = fill_servers(out, platform, err);
+        rc = fill_servers(out, env, err);
     if (rc)
         extension_record_done(out);
     return rc;
 }
 
-int extension_record_make_current(struct platform *platform, const struct vcenter *vc, struct extension_record *out,
+int extension_record_make_current(const struct link_env *env, const struct vcenter *vc, struct extension_record *out,
                                   struct err *err) {
-    const struct platform_options *options = platform_options_of(platform);
+    const struct platform_options *options = &env->options;
     struct extension_name name = {.key = vc->extension_key ? vc->extension_key : options->extension_key};
     struct registration_row row = {0};
     int rc = registration_store_load(options->store, vc->id, &row, err);
@@ -203,7 +204,7 @@ int extension_record_make_current(struct platform *platform, const struct vcente
         return rc;
     name.registration_no = row.registration_no;
     registration_row_done(&row);
-    return extension_record_make(platform, &name, out, err);
+    return extension_record_make(env, &name, out, err);
 }
 
 void extension_record_keep(struct extension_record *r, const struct vim_extension *found) {

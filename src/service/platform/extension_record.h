@@ -9,7 +9,7 @@
 #include "vcenter.h"
 #include "vim_extension.h"
 
-struct platform;
+struct link_env;
 
 enum record_state { RECORD_UNKNOWN, RECORD_OURS, RECORD_OUTDATED, RECORD_FOREIGN, RECORD_MISSING };
 /* "ours", ... as in docs/openapi.yaml; static. */
@@ -32,14 +32,14 @@ struct extension_name {
     unsigned registration_no;
 };
 
-/* Builds the record of this installation. Keeps pointers into the platform's options and name->key. ERR_CONFIG (the server certificate
+/* Builds the record of this installation. Keeps pointers into the environment and name->key. ERR_CONFIG (the server certificate
  * cannot be read), ERR_NOMEM. extension_record_done gives it back. */
-int extension_record_make(struct platform *platform, const struct extension_name *name, struct extension_record *out,
+int extension_record_make(const struct link_env *env, const struct extension_name *name, struct extension_record *out,
                           struct err *err);
 void extension_record_done(struct extension_record *record); /* NULL is allowed */
 
 /* The same with key and number as they are now in the database: what the record of this vCenter should be. Also errors of store.h. */
-int extension_record_make_current(struct platform *platform, const struct vcenter *vc, struct extension_record *out,
+int extension_record_make_current(const struct link_env *env, const struct vcenter *vc, struct extension_record *out,
                                   struct err *err);
 
 /* Takes over from a found record the members that others may set in it and that are not ours to change (type, ovfConsumerInfo,

@@ -13,10 +13,7 @@
 #include "limits.h"
 #include "link_login.h"
 #include "link_work.h"
-#include "platform_audit.h"
-#include "platform_links.h"
 #include "record_note.h"
-#include "link_task.h"
 #include "str.h"
 #include "uuid.h"
 #include "vcenter_store.h"
@@ -33,7 +30,7 @@ static lane_fn run_job;
 static const struct backoff retry = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 30};
 
 struct link {
-    struct platform *platform;
+    const struct link_env *env;
     char *id;
     struct vim_client *client;
     struct lane *lane;
@@ -91,8 +88,8 @@ struct vim_client *link_client(const struct link *link) {
     return link->client;
 }
 
-struct platform *link_platform(const struct link *link) {
-    return link->platform;
+const struct link_env *link_env(const struct link *link) {
+    return link->env;
 }
 
 struct watch *link_watch(const struct link *link) {
@@ -187,7 +184,7 @@ size_t link_get_work(struct link *link, struct link_work_state out[LINK_WORK_COU
 static void note_success(struct link *link) {
     link->failures = 0;
     if (link->report.state != LINK_CONNECTED)
-        link->next_try_ms = clock_mono_ms() + platform_options_of(link->platform)->keepalive_ms;
+        link->next_try_ms = clock_mono_ms() + link->env->options.keepalive_ms;
     set_state(link, link->info.registered_at_ms ? LINK_CONNECTED : LINK_NOT_REGISTERED, NULL);
 }
 
@@ -233,7 +230,7 @@ static void note(struct link *link, const struct outcome *o) {
         link->next_try_ms = clock_mono_ms() + backoff_delay_ms(&retry, 1, random_u32());
     (void)pthread_mutex_unlock(&link->lock);
     if (was_connected != (link_get_state(link) == LINK_CONNECTED))
-        watch_note_link(link->watch);
+        watch_note_link(link->watch, link_get_state(link) != LINK_NOT_REGISTERED);
     if (!was_connected && can_work(link)) {
         link_queue_add_at_connect(&link->queue);
         if (link_queue_is_due(&link->queue, clock_mono_ms()))
@@ -309,7 +306,7 @@ static void explain_trust(struct link *link, struct err *err) {
     struct x509_info info = {0};
     struct vcenter vc = {0};
     char seen[ERR_TEXT_BYTES];
-    long timeout_ms = platform_options_of(link_platform(link))->connect_timeout_ms;
+    long timeout_ms = link_env(link)->options.connect_timeout_ms;
     if (link_get_info(link, &vc, NULL))
         return;
     if (x509_lookup_server(vc.address, vc.port, timeout_ms, &info, NULL)) {
@@ -338,7 +335,7 @@ int link_check_identity(const struct link *link, const struct vim_about *about, 
 }
 
 static int save_about(struct link *link, const struct vim_about *about, struct err *err) {
-    const struct platform_options *options = platform_options_of(link_platform(link));
+    const struct platform_options *options = &link_env(link)->options;
     struct vcenter info = {0};
     int64_t version_no = 0;
     int rc = link_get_info(link, &info, err);
@@ -353,7 +350,7 @@ static int save_about(struct link *link, const struct vim_about *about, struct e
         info.build = str_dup(about->build);
         info.api_version = str_dup(about->api_version);
         rc = vcenter_store_update(options->store, &info, NULL, &version_no, err);
-        platform_note_written(link_platform(link));
+        link_env_note_written(link_env(link));
         link_request(link, LINK_WORK_RECONCILE); /* another version may hold more of our record */
     }
     vcenter_done(&info);
@@ -381,7 +378,7 @@ void link_forget_material(struct link *link) {
 
 /* Loads credentials once; kept in memory so that a lost session can be renewed while the database is away. */
 static int load_material(struct link *link, struct err *err) {
-    const struct platform_options *options = platform_options_of(link->platform);
+    const struct platform_options *options = &link->env->options;
     struct login_material fresh = {0};
     int rc;
     atomic_store(&link->is_loaded, true); /* first: a change that comes while we read makes it false again */
@@ -432,14 +429,14 @@ static unsigned newest_generation(const struct login_material *m) {
 /* A pending credential that vCenter accepted is the one it knows now. If that cannot be written, the next login settles it. The login
  * before this one may have left a session behind. */
 static void settle_login(struct link *link, const struct login_used *used) {
-    struct store *store = platform_options_of(link->platform)->store;
+    struct store *store = link->env->options.store;
     link_note_strategy(link, used->strategy);
     if (used->generation == link->material.pending.generation &&
         !credential_store_promote(store, link->id, used->generation, NULL, NULL)) {
         const struct audit_record line =
-            platform_audit_make(link->platform, NULL, &(struct audit_event){.action = ROTATION_ACTION, .object_id = link->id});
+            platform_audit_make(link->env, NULL, &(struct audit_event){.action = ROTATION_ACTION, .object_id = link->id});
         link_forget_material(link);
-        platform_audit_finish(link->platform, &line);
+        platform_audit_finish(link->env, &line);
     }
     link_request(link, LINK_WORK_SWEEP);
 }
@@ -478,8 +475,8 @@ void link_retry_login(struct link *link) {
 }
 
 static int make_client(struct link *link, const struct vcenter *vc, struct err *err) {
-    const struct platform_options *options = platform_options_of(link->platform);
-    _cleanup_free_ char *agent = session_agent(link->platform, NULL);
+    const struct platform_options *options = &link->env->options;
+    _cleanup_free_ char *agent = session_agent(link->env, NULL);
     struct vim_options client = {
         .host = vc->address,
         .port = vc->port,
@@ -519,15 +516,15 @@ static void free_link(struct link *link) {
     free(link);
 }
 
-int link_new(struct platform *platform, const struct vcenter *vc, struct link **out, struct err *err) {
+int link_new(const struct link_env *env, const struct vcenter *vc, struct link **out, struct err *err) {
     struct link *link = calloc(1, sizeof(*link));
     int rc;
     if (!link)
         return err_set(err, ERR_NOMEM, "out of memory");
-    link->platform = platform;
+    link->env = env;
     atomic_init(&link->refs, 1);
     (void)pthread_mutex_init(&link->lock, NULL);
-    link_queue_init(&link->queue, platform_work_of(platform));
+    link_queue_init(&link->queue, env->work);
     link->id = str_dup(vc->id);
     link->report.state = vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED;
     link->report.state_since_ms = clock_wall_ms();
@@ -575,7 +572,7 @@ bool link_set_info(struct link *link, const struct vcenter *vc) {
         set_state(link, vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
     }
     (void)pthread_mutex_unlock(&link->lock);
-    watch_note_link(link->watch);
+    watch_note_link(link->watch, link_get_state(link) != LINK_NOT_REGISTERED);
     return needs_new;
 }
 
@@ -608,8 +605,7 @@ static void plan(struct link *link, int rc) {
     int64_t now_ms = clock_mono_ms();
     (void)pthread_mutex_lock(&link->lock);
     link->failures = rc ? link->failures + 1 : 0;
-    link->next_try_ms = now_ms + (rc ? backoff_delay_ms(&retry, link->failures, random_u32())
-                                     : platform_options_of(link->platform)->keepalive_ms);
+    link->next_try_ms = now_ms + (rc ? backoff_delay_ms(&retry, link->failures, random_u32()) : link->env->options.keepalive_ms);
     (void)pthread_mutex_unlock(&link->lock);
 }
 

@@ -8,12 +8,12 @@
 #include "cleanup.h"
 #include "err.h"
 #include "lane.h"
+#include "link_env.h"
 #include "link_work.h"
 #include "vcenter.h"
 #include "vim.h"
 
 struct link;
-struct platform;
 struct record_note;
 
 enum link_state { LINK_NOT_REGISTERED, LINK_CONNECTING, LINK_CONNECTED, LINK_UNREACHABLE, LINK_REFUSED };
@@ -32,18 +32,18 @@ struct link_report {
 };
 
 /* Makes a link with a lane of its own; copies `vc`. One reference. ERR_NOMEM, ERR_CONFIG. */
-int link_new(struct platform *platform, const struct vcenter *vc, struct link **out, struct err *err);
+int link_new(const struct link_env *env, const struct vcenter *vc, struct link **out, struct err *err);
 
 /* One more reference; returns the link. */
 struct link *link_ref(struct link *link);
 void link_unref(struct link *link); /* NULL is allowed; never frees: the platform does when it has retired the link */
 CLEANUP_DEFINE(struct link, link_unref);
 
-const char *link_id(const struct link *link);            /* instance UUID */
-struct lane *link_lane(const struct link *link);         /* lives as long as a reference is held */
-struct vim_client *link_client(const struct link *link); /* blocks: use in the lane */
-struct platform *link_platform(const struct link *link);
-struct watch *link_watch(const struct link *link); /* watch_run.h; lives as long as the link */
+const char *link_id(const struct link *link);             /* instance UUID */
+struct lane *link_lane(const struct link *link);          /* lives as long as a reference is held */
+struct vim_client *link_client(const struct link *link);  /* blocks: use in the lane */
+const struct link_env *link_env(const struct link *link); /* outlives the link */
+struct watch *link_watch(const struct link *link);        /* watch_run.h; lives as long as the link */
 enum link_state link_get_state(struct link *link);
 bool link_is_away(struct link *link);            /* it cannot be reached, or does not let us in */
 char *link_get_extension_key(struct link *link); /* copy, free(); NULL: not known yet */

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "err.h"
-#include "link.h"
 #include "seal.h"
 #include "store.h"
 #include "vcenter.h"

@@ -13,18 +13,10 @@
 #include "store.h"
 #include "str.h"
 
-#define PRODUCT "Harmony-KaaS/"
-
-char *session_agent(const struct platform *platform, const char *task) {
-    const struct platform_options *options = platform_options_of(platform);
-    return str_format(PRODUCT "%s (%s; %s%s%s)", options->version, platform_installation(platform),
-                      store_replica_name(options->store), task ? "; " : "", task ? task : "");
-}
-
 /* Behind "Harmony-KaaS/<version>"; NULL if it is not ours. */
 static const char *after_version(const char *agent) {
     const char *blank;
-    if (!agent || !str_starts(agent, PRODUCT))
+    if (!agent || !str_starts(agent, SESSION_AGENT_PRODUCT))
         return NULL;
     blank = strchr(agent, ' ');
     return blank && blank[1] == '(' ? blank : NULL;
@@ -41,8 +33,8 @@ enum session_owner session_owner_of(const char *user_agent, const char *ours) {
 }
 
 int session_open_task(struct link *link, const char *task, struct vim_client **out, struct err *err) {
-    const struct platform_options *options = platform_options_of(link_platform(link));
-    _cleanup_free_ char *agent = session_agent(link_platform(link), task);
+    const struct platform_options *options = &link_env(link)->options;
+    _cleanup_free_ char *agent = session_agent(link_env(link), task);
     struct vcenter vc = {0};
     int rc = link_get_info(link, &vc, err);
     if (!rc && !agent)
@@ -58,7 +50,7 @@ int session_open_task(struct link *link, const char *task, struct vim_client **o
                                      .direct_port = vc.direct_port,
                                      .connect_timeout_ms = options->connect_timeout_ms,
                                      .call_timeout_ms = options->call_timeout_ms};
-        rc = platform_open_client(link_platform(link), &client, out, err);
+        rc = platform_open_client(link_env(link)->platform, &client, out, err);
         if (!rc)
             link_begin_task(link);
     }
@@ -69,7 +61,7 @@ int session_open_task(struct link *link, const char *task, struct vim_client **o
 void session_close_task(struct link *link, struct vim_client *client) {
     if (!client)
         return;
-    if (platform_close_client(link_platform(link), client))
+    if (platform_close_client(link_env(link)->platform, client))
         link_request(link, LINK_WORK_SWEEP);
     link_end_task(link);
 }
@@ -113,7 +105,7 @@ static bool has_other_tasks(const struct link *link, const struct vim_client *cl
 }
 
 int session_sweep(struct link *link, struct vim_client *client, struct err *err) {
-    _cleanup_free_ char *ours = session_agent(link_platform(link), NULL);
+    _cleanup_free_ char *ours = session_agent(link_env(link), NULL);
     struct vim_session_list list = {0};
     struct in_use use = {0};
     bool has_spared = false, spares_tasks;
@@ -163,7 +155,7 @@ static void lease_name(const struct link *link, char out[64]) {
 }
 
 static struct store *store_of(const struct link *link) {
-    return platform_options_of(link_platform(link))->store;
+    return link_env(link)->options.store;
 }
 
 static int refuse(const char *who, struct err *err) {

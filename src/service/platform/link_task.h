@@ -13,12 +13,6 @@
 #include "vim.h"
 #include "vim_session.h"
 
-struct platform;
-
-/* "Harmony-KaaS/1.0 (<installation>; replica-3)"; the client of one task has its name behind: "...; replica-3; registration)". Caller
- * frees; NULL without memory. */
-char *session_agent(const struct platform *platform, const char *task);
-
 /* Whose session one is, by its user agent. */
 enum session_owner { SESSION_OF_OTHERS, SESSION_OF_LINK, SESSION_OF_TASK };
 /* `ours` is session_agent without task. Any version of ours counts; another installation or replica does not. Pure. */

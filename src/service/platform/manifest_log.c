@@ -110,7 +110,7 @@ static int settle_link(struct link *link, struct fetches *fetches, struct err *e
         if (!comes_from(&fetches->items[i], &addresses))
             continue;
         fetches->is_vcenter[i] = true;
-        rc = manifest_store_save(platform_options_of(link_platform(link))->store, vc.id, &fetches->items[i], err);
+        rc = manifest_store_save(link_env(link)->options.store, vc.id, &fetches->items[i], err);
         fetches->is_stored[i] = fetches->is_stored[i] && !rc;
     }
     vcenter_done(&vc);

@@ -14,7 +14,6 @@
 #include "http_client.h"
 #include "json.h"
 #include "ovf_env.h"
-#include "platform_audit.h"
 #include "platform_links.h"
 #include "vcenter_store.h"
 #include "secret.h"
@@ -228,7 +227,7 @@ static int make_and_post(struct platform *platform, struct link *link, const str
     if (!rc)
         rc = registration_store_count(options->store, vc.id, &name.registration_no, err);
     if (!rc)
-        rc = extension_record_make(platform, &name, &record, err);
+        rc = extension_record_make(platform_env(platform), &name, &record, err);
     if (!rc)
         rc = record_text(&record.record, vc.api_version, &body, err);
     if (!rc)
@@ -245,7 +244,7 @@ int ovf_install(struct platform *platform, const struct ovf_install_request *req
     struct admin_lease lease = {0};
     struct platform_begun begun = {""};
     struct audit_record line =
-        platform_audit_make(platform, &request->actor, &(struct audit_event){.action = "vcenter.solution_install"});
+        platform_audit_make(platform_env(platform), &request->actor, &(struct audit_event){.action = "vcenter.solution_install"});
     struct ovf_env env = {0};
     int rc = str_starts(platform_options_of(platform)->public_url, "https://")
                  ? ovf_env_parse(request->environment, request->environment_bytes, &env, err)
@@ -256,12 +255,12 @@ int ovf_install(struct platform *platform, const struct ovf_install_request *req
         rc = admin_lease_take(link, &lease, err);
     line.event.object_id = result.vcenter_id[0] ? result.vcenter_id : NULL;
     if (!rc)
-        rc = platform_audit_begin(platform, &line, &begun, err);
+        rc = platform_audit_begin(platform_env(platform), &line, &begun, err);
     if (!rc)
         rc = make_and_post(platform, link, &env, err);
     admin_lease_release(&lease);
     line.event.reason = rc && err ? err->text : NULL;
-    platform_audit_end(platform, &line, rc, &begun);
+    platform_audit_end(platform_env(platform), &line, rc, &begun);
     ovf_env_done(&env);
     if (!rc)
         *out = result;

@@ -30,17 +30,14 @@ struct visit {
 };
 
 struct platform {
-    struct platform_options options; /* with copied texts */
-    char installation[UUID_TEXT_BYTES];
-    char plugin_version[32];
+    struct link_env env;
     pthread_mutex_t sync; /* one platform_sync or tick at a time */
-    pthread_mutex_t lock; /* guards all below but `work` */
+    pthread_mutex_t lock; /* guards all below */
     pthread_cond_t left;  /* a visit has ended */
     struct visit *visits;
     bool is_stopping, is_over; /* no new clients; their calls have been ended */
     struct links links;
     struct links retired;
-    struct link_work_kind work[LINK_WORK_COUNT]; /* written before there are links */
 };
 
 static int links_add(struct links *list, struct link *link) {
@@ -60,24 +57,6 @@ static void links_remove(struct links *list, size_t i) {
     list->items[i] = list->items[--list->count];
 }
 
-static int copy_options(struct platform *p, const struct platform_options *from) {
-    p->options = *from;
-    p->options.version = str_dup(from->version);
-    p->options.extension_key = str_dup(from->extension_key);
-    p->options.public_url = str_dup(from->public_url);
-    p->options.server_cert_pem = str_dup(from->server_cert_pem);
-    p->options.admin_email = str_dup(from->admin_email);
-    p->options.view_privilege = str_dup(from->view_privilege);
-    return p->options.version && p->options.extension_key && p->options.public_url && p->options.admin_email &&
-                   p->options.view_privilege
-               ? 0
-               : ERR_NOMEM;
-}
-
-static void free_text(const char *text) {
-    free((void *)(uintptr_t)text);
-}
-
 static int rescan(struct link *link, struct err *err) {
     return discovery_run(link, NULL, err);
 }
@@ -95,6 +74,7 @@ static void plug_in_own_work(struct platform *p) {
 int platform_new(const struct platform_options *options, struct platform **out, struct err *err) {
     struct platform *p = calloc(1, sizeof(*p));
     pthread_condattr_t attr;
+    int rc;
     if (!p)
         return err_set(err, ERR_NOMEM, "out of memory");
     (void)pthread_mutex_init(&p->sync, NULL);
@@ -103,9 +83,12 @@ int platform_new(const struct platform_options *options, struct platform **out, 
     (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&p->left, &attr);
     (void)pthread_condattr_destroy(&attr);
-    if (copy_options(p, options)) {
+    p->env.platform = p;
+    p->env.lock = &p->lock;
+    rc = link_env_init(&p->env, options, err);
+    if (rc) {
         platform_free(p);
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return rc;
     }
     plug_in_own_work(p);
     *out = p;
@@ -122,12 +105,7 @@ void platform_free(struct platform *p) {
         (void)link_try_free(p->retired.items[i]);
     free(p->links.items);
     free(p->retired.items);
-    free_text(p->options.version);
-    free_text(p->options.extension_key);
-    free_text(p->options.public_url);
-    free_text(p->options.server_cert_pem);
-    free_text(p->options.admin_email);
-    free_text(p->options.view_privilege);
+    link_env_done(&p->env);
     (void)pthread_mutex_destroy(&p->sync);
     (void)pthread_mutex_destroy(&p->lock);
     (void)pthread_cond_destroy(&p->left);
@@ -135,76 +113,49 @@ void platform_free(struct platform *p) {
 }
 
 void platform_set_installation(struct platform *p, const char *uuid) {
-    (void)snprintf(p->installation, sizeof(p->installation), "%s", uuid);
+    (void)snprintf(p->env.installation, sizeof(p->env.installation), "%s", uuid);
 }
 
 const char *platform_installation(const struct platform *p) {
-    return p->installation;
+    return p->env.installation;
 }
 
 void platform_set_plugin_version(struct platform *p, const char *version) {
-    (void)snprintf(p->plugin_version, sizeof(p->plugin_version), "%s", version);
+    (void)snprintf(p->env.plugin_version, sizeof(p->env.plugin_version), "%s", version);
 }
 
-const char *platform_plugin_version(const struct platform *p) {
-    return p->plugin_version;
+const struct link_env *platform_env(const struct platform *p) {
+    return &p->env;
 }
 
 const struct platform_options *platform_options_of(const struct platform *p) {
-    return &p->options;
-}
-
-static void request_of_all(struct platform *p, unsigned bits) {
-    size_t count = 0;
-    struct link **links = platform_list(p, &count);
-    for (size_t i = 0; i < count; i++) {
-        link_request(links[i], bits);
-        link_unref(links[i]);
-    }
-    free(links);
+    return &p->env.options;
 }
 
 int platform_set_server_cert(struct platform *p, const char *cert_pem, struct err *err) {
-    char *copy = str_dup(cert_pem);
-    const char *old;
-    if (cert_pem && !copy)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    (void)pthread_mutex_lock(&p->lock);
-    old = p->options.server_cert_pem;
-    p->options.server_cert_pem = copy;
-    (void)pthread_mutex_unlock(&p->lock);
-    if (!str_eq(old, copy))
-        request_of_all(p, LINK_WORK_RECONCILE);
-    free_text(old);
+    bool differs = false;
+    size_t count = 0;
+    struct link **links;
+    int rc = link_env_set_server_cert(&p->env, cert_pem, &differs, err);
+    if (rc || !differs)
+        return rc;
+    links = platform_list(p, &count);
+    for (size_t i = 0; i < count; i++) {
+        link_request(links[i], LINK_WORK_RECONCILE);
+        link_unref(links[i]);
+    }
+    free(links);
     return 0;
-}
-
-int platform_get_server_cert(struct platform *p, char **out, struct err *err) {
-    char *copy;
-    bool is_known;
-    (void)pthread_mutex_lock(&p->lock);
-    is_known = p->options.server_cert_pem != NULL;
-    copy = str_dup(p->options.server_cert_pem);
-    (void)pthread_mutex_unlock(&p->lock);
-    if (is_known && !copy)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    *out = copy;
-    return 0;
-}
-
-void platform_note_written(struct platform *p) {
-    if (p->options.on_written)
-        p->options.on_written(p->options.on_written_arg);
 }
 
 void platform_set_work(struct platform *p, const struct link_work_kind *kind) {
     for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
         if (kind->bit == 1U << i)
-            p->work[i] = *kind;
+            p->env.work[i] = *kind;
 }
 
 const struct link_work_kind *platform_work_of(const struct platform *p) {
-    return p->work;
+    return p->env.work;
 }
 
 static struct link *find_locked(const struct platform *p, const char *id, size_t *at) {
@@ -286,7 +237,7 @@ static int put_locked(struct platform *p, struct link *link) {
 
 static int add_new(struct platform *p, const struct vcenter *vc, struct err *err) {
     struct link *link = NULL;
-    int rc = link_new(p, vc, &link, err);
+    int rc = link_new(&p->env, vc, &link, err);
     if (rc)
         return rc;
     (void)pthread_mutex_lock(&p->lock);
@@ -341,7 +292,7 @@ int platform_sync(struct platform *p, struct err *err) {
         (void)pthread_mutex_unlock(&p->sync);
         return 0;
     }
-    rc = vcenter_store_list(p->options.store, &list, err);
+    rc = vcenter_store_list(p->env.options.store, &list, err);
     if (!rc)
         retire_missing(p, &list);
     for (size_t i = 0; i < list.count; i++) { /* one that fails must not keep the others away */

@@ -11,33 +11,9 @@
 
 #include "err.h"
 #include "link.h"
+#include "link_env.h"
 
-struct manifest_log;
 struct platform;
-struct seal;
-struct store;
-
-/* All texts are copied. */
-struct platform_options {
-    struct store *store;
-    struct seal *seal;
-    const char *version;         /* of this program */
-    const char *extension_key;   /* "com.cisco.kaas" */
-    const char *public_url;      /* "https://kaas.example.com" without path: as vCenter and HX reach us */
-    const char *server_cert_pem; /* the certificate that public_url shows: named in the extension record; NULL if unknown */
-    const char *admin_email;
-    const char *view_privilege;        /* "System.Read" */
-    struct manifest_log *manifest_log; /* who fetched the plug-in's manifest; NULL: nobody notes it */
-    long connect_timeout_ms, call_timeout_ms;
-    int64_t keepalive_ms;
-    int login_certificate_days; /* how long a new login certificate is valid; 0: LOGIN_CERTIFICATE_DAYS */
-    int key_bits;               /* of its key; 0: X509_KEY_BITS */
-    /* The permissions of a user of this vCenter have changed; NULL: of anybody. From a thread of the watch; may be NULL. */
-    void (*on_permissions)(void *arg, const char *vcenter_id, const char *user);
-    void *on_permissions_arg;
-    void (*on_written)(void *arg); /* after own writes to the database: bring them into the directory; may be NULL */
-    void *on_written_arg;
-};
 
 /* Makes the room without links. ERR_NOMEM. */
 int platform_new(const struct platform_options *options, struct platform **out, struct err *err);
@@ -66,17 +42,16 @@ const char *platform_installation(const struct platform *platform);
 /* Version of the vSphere Client plug-in at public_url/plugin/plugin.json, "0.1.0.48213"; "": there is none, and the extension records name
  * no manifest. Copied; before the first platform_sync. */
 void platform_set_plugin_version(struct platform *platform, const char *version);
-/* The version given there, "" before. */
-const char *platform_plugin_version(const struct platform *platform);
 
-/* The settings given to platform_new; valid while the room lives. The server certificate may change meanwhile: ask by platform_get_server_cert. */
+/* What its links are given; lives as long as the platform. */
+const struct link_env *platform_env(const struct platform *platform);
+
+/* The settings given to platform_new; valid while the room lives. The server certificate may change meanwhile: ask by link_env_get_server_cert. */
 const struct platform_options *platform_options_of(const struct platform *platform);
 
 /* The certificate that public_url shows was replaced: the extension records are to name the new one (asks for LINK_WORK_RECONCILE if it
  * differs). Copied; NULL: unknown. ERR_NOMEM. */
 int platform_set_server_cert(struct platform *platform, const char *cert_pem, struct err *err);
-/* A copy of it for the caller to free. *out is NULL with 0 when it is unknown. ERR_NOMEM. */
-int platform_get_server_cert(struct platform *platform, char **out, struct err *err);
 
 /* Plugs in a kind of work that links do (link_work.h); copied. Before the first platform_sync; a second call for a bit replaces the first. */
 void platform_set_work(struct platform *platform, const struct link_work_kind *kind);
@@ -104,6 +79,3 @@ struct link **platform_list(struct platform *platform, size_t *count);
 void platform_note_clusters_changed(struct platform *platform);
 /* As above, of one cluster. */
 void platform_note_cluster_changed(struct platform *platform, const char *cluster_id);
-
-/* Calls on_written. */
-void platform_note_written(struct platform *platform);

@@ -9,8 +9,8 @@
 #include "clock.h"
 #include "link_login.h"
 #include "metric.h"
-#include "platform_audit.h"
 #include "platform_links.h"
+#include "str.h"
 #include "vcenter_store.h"
 #include "str.h"
 #include "vim_authorization.h"
@@ -20,8 +20,7 @@
 
 struct work {
     struct link *link;
-    struct platform *platform;
-    const struct platform_options *options;
+    const struct link_env *env;
     struct vcenter vc;
     struct vim_extension *found; /* NULL: none */
     struct extension_record wanted;
@@ -76,7 +75,7 @@ static void judge_foreign(struct work *w, const char *owner) {
 static bool row_says_certificate_is_due(const struct work *w) {
     struct registration_row row = {0};
     bool is_due;
-    if (registration_store_load(w->options->store, w->vc.id, &row, NULL))
+    if (registration_store_load(w->env->options.store, w->vc.id, &row, NULL))
         return false;
     is_due = row.is_certificate_due;
     registration_row_done(&row);
@@ -91,7 +90,7 @@ static int look(struct work *w, struct err *err) {
     forget_record(w);
     rc = link_note(w->link, since_ms, vim_find_extension(link_client(w->link), w->vc.extension_key, &w->found, err), err);
     if (!rc)
-        rc = extension_record_make_current(w->platform, &w->vc, &w->wanted, err);
+        rc = extension_record_make_current(w->env, &w->vc, &w->wanted, err);
     if (rc)
         return rc;
     w->note->state = RECORD_MISSING;
@@ -100,7 +99,7 @@ static int look(struct work *w, struct err *err) {
     if (!w->found)
         return 0;
     owner = extension_record_owner(w->found);
-    if (!str_eq(owner, platform_installation(w->platform))) {
+    if (!str_eq(owner, w->env->installation)) {
         judge_foreign(w, owner);
         return 0;
     }
@@ -153,7 +152,7 @@ static int may(struct work *w, const char *privilege, bool *granted, struct err 
 static int restore_certificate(struct work *w, struct err *err) {
     const int64_t since_ms = clock_mono_ms();
     struct login_material material = {0};
-    int rc = login_material_load(w->options->store, w->options->seal, w->vc.id, &material, err);
+    int rc = login_material_load(w->env->options.store, w->env->options.seal, w->vc.id, &material, err);
     if (!rc && !material.active.generation) {
         (void)err_set(err, ERR_NOT_REGISTERED, "there is no login credential for vCenter %s", w->vc.name);
         rc = err_remedy(err, "run: kaasctl vcenter register %s", w->vc.name);
@@ -164,17 +163,17 @@ static int restore_certificate(struct work *w, struct err *err) {
     if (rc)
         return rc;
     rc = link_note(w->link, since_ms, vim_replace_session(link_client(w->link), NULL, NULL, err), err);
-    return rc ? rc : registration_store_set_due(w->options->store, w->vc.id, false, err);
+    return rc ? rc : registration_store_set_due(w->env->options.store, w->vc.id, false, err);
 }
 
 /* The next number, since the vSphere Client notices no other change (extension_record.c). */
 static int count_registration(struct work *w, struct err *err) {
     unsigned number = 0;
-    int rc = registration_store_count(w->options->store, w->vc.id, &number, err);
+    int rc = registration_store_count(w->env->options.store, w->vc.id, &number, err);
     if (rc)
         return rc;
     extension_record_done(&w->wanted);
-    return extension_record_make_current(w->platform, &w->vc, &w->wanted, err);
+    return extension_record_make_current(w->env, &w->vc, &w->wanted, err);
 }
 
 static bool names_member(const char *members, const char *name) {
@@ -199,7 +198,7 @@ static void add_begun(struct work *w) {
 
 static struct audit_record make_line(const struct work *w, const char *reason) {
     return platform_audit_make(
-        w->platform, NULL,
+        w->env, NULL,
         &(struct audit_event){.action = "vcenter.repair", .object_id = w->vc.id, .object_name = w->vc.name, .reason = reason});
 }
 
@@ -210,7 +209,7 @@ static int begin_deed(struct work *w, struct err *err) {
         (void)snprintf(w->note->begun, sizeof(w->note->begun), "%s", WHOLE_RECORD);
     else
         add_begun(w);
-    return platform_audit_begin(w->platform, &line, &w->begun, err);
+    return platform_audit_begin(w->env, &line, &w->begun, err);
 }
 
 static int register_again(struct work *w, struct err *err) {
@@ -226,7 +225,7 @@ static int register_again(struct work *w, struct err *err) {
     if (!rc && !row_says_certificate_is_due(w)) /* else counted by the try before */
         rc = count_registration(w, err);
     if (!rc)
-        rc = registration_store_set_due(w->options->store, w->vc.id, true, err);
+        rc = registration_store_set_due(w->env->options.store, w->vc.id, true, err);
     if (!rc)
         rc = vim_register_extension(link_client(w->link), &w->wanted.record, err);
     if (!rc)
@@ -247,7 +246,7 @@ static bool needs_new_version(const struct work *w) {
 static int write_update(struct work *w, struct err *err) {
     int rc = needs_new_version(w) ? count_registration(w, err) : 0;
     if (!rc && extension_record_clears_certificate(w->found, &w->wanted.record))
-        rc = registration_store_set_due(w->options->store, w->vc.id, true, err);
+        rc = registration_store_set_due(w->env->options.store, w->vc.id, true, err);
     if (rc)
         return rc;
     extension_record_keep(&w->wanted, w->found);
@@ -274,9 +273,9 @@ static void note_repair(struct work *w) {
     struct record_note *note = w->note;
     struct audit_record line;
     note->repaired_at_ms = clock_wall_ms();
-    (void)registration_store_note_repair(w->options->store, w->vc.id, note->repaired_at_ms, note->repaired, NULL);
+    (void)registration_store_note_repair(w->env->options.store, w->vc.id, note->repaired_at_ms, note->repaired, NULL);
     line = make_line(w, note->repaired);
-    platform_audit_end(w->platform, &line, 0, &w->begun);
+    platform_audit_end(w->env, &line, 0, &w->begun);
 }
 
 /* Read back: what vCenter made of it counts, not what we sent. */
@@ -297,7 +296,7 @@ static int confirm(struct work *w, struct err *err) {
 static int repair_with_lease(struct work *w, struct err *err) {
     struct vcenter *row = NULL;
     bool is_registered;
-    int rc = vcenter_store_load(w->options->store, w->vc.id, &row, err);
+    int rc = vcenter_store_load(w->env->options.store, w->vc.id, &row, err);
     if (rc)
         return rc;
     is_registered = row->registered_at_ms != 0;
@@ -330,7 +329,7 @@ static int repair(struct work *w, struct err *err) {
 /* Repairs of other replicas show here as well. */
 static void read_last_repair(struct work *w) {
     struct registration_row row = {0};
-    if (registration_store_load(w->options->store, w->vc.id, &row, NULL))
+    if (registration_store_load(w->env->options.store, w->vc.id, &row, NULL))
         return;
     w->note->repaired_at_ms = row.repaired_at_ms;
     (void)snprintf(w->note->repaired, sizeof(w->note->repaired), "%s", row.repaired ? row.repaired : "");
@@ -367,7 +366,7 @@ static void date_problem(const struct record_note *before, struct record_note *n
 int reconcile_run(struct link *link, struct reconcile_result *out, struct err *err) {
     struct reconcile_result result = {0};
     struct record_note before;
-    struct work w = {.link = link, .platform = link_platform(link), .note = &result.note};
+    struct work w = {.link = link, .env = link_env(link), .note = &result.note};
     struct err why = {0};
     int rc = link_get_info(link, &w.vc, err);
     if (!rc && (!w.vc.registered_at_ms || !w.vc.extension_key))
@@ -376,7 +375,6 @@ int reconcile_run(struct link *link, struct reconcile_result *out, struct err *e
         work_done(&w);
         return rc;
     }
-    w.options = platform_options_of(w.platform);
     link_get_record(link, &before);
     result.note = before;
     rc = compare_and_repair(&w, &why);

@@ -13,7 +13,6 @@
 #include "vcenter_store.h"
 #include "discovery.h"
 #include "link_task.h"
-#include "platform_audit.h"
 #include "platform_links.h"
 #include "str.h"
 #include "vcenter_store.h"
@@ -27,8 +26,7 @@
 /* One registration or unregistration under way. */
 struct registration_work {
     struct link *link;
-    struct platform *platform;
-    const struct platform_options *options;
+    const struct link_env *env;
     const struct register_request *joining; /* one of these two */
     const struct unregister_request *leaving;
     const struct actor *actor;
@@ -95,11 +93,11 @@ void registration_report_done(struct registration_report *report) {
 static int step_load(struct registration_work *w, struct err *err) {
     int rc = link_get_info(w->link, &w->vc, err);
     if (!rc && !w->vc.extension_key)
-        w->vc.extension_key = str_dup(w->options->extension_key);
+        w->vc.extension_key = str_dup(w->env->options.extension_key);
     if (!rc && !w->vc.extension_key)
         rc = err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
-        rc = registration_store_load(w->options->store, w->vc.id, &w->row, err);
+        rc = registration_store_load(w->env->options.store, w->vc.id, &w->row, err);
     w->report->key = str_dup(w->vc.extension_key);
     return rc;
 }
@@ -108,7 +106,7 @@ static int step_load(struct registration_work *w, struct err *err) {
 static int sign_in_as_us(struct registration_work *w, struct err *err) {
     struct login_material material = {0};
     struct login_used used = {0};
-    int rc = login_material_load(w->options->store, w->options->seal, w->vc.id, &material, err);
+    int rc = login_material_load(w->env->options.store, w->env->options.seal, w->vc.id, &material, err);
     if (!rc)
         rc = login_with_material(w->admin, &w->vc, &material, NULL, &used, err);
     login_material_done(&material);
@@ -186,7 +184,7 @@ static int require_privileges(struct registration_work *w, const char *const *pr
 static int step_find_record(struct registration_work *w, struct err *err) {
     int rc = vim_find_extension(w->admin, w->vc.extension_key, &w->found, err);
     const char *owner = !rc && w->found ? extension_record_owner(w->found) : NULL;
-    bool is_ours = str_eq(owner, platform_installation(w->platform));
+    bool is_ours = str_eq(owner, w->env->installation);
     if (rc)
         return rc;
     w->report->record = !w->found ? RECORD_MISSING : is_ours ? RECORD_OURS : RECORD_FOREIGN;
@@ -214,13 +212,13 @@ static int step_check_owner(struct registration_work *w, struct err *err) {
 static int save_row(struct registration_work *w, int64_t registered_at_ms, struct err *err) {
     struct vcenter *row = NULL;
     int64_t version_no = 0;
-    int rc = vcenter_store_load(w->options->store, w->vc.id, &row, err); /* it may have moved on since it was read */
+    int rc = vcenter_store_load(w->env->options.store, w->vc.id, &row, err); /* it may have moved on since it was read */
     if (rc)
         return rc;
     free(row->extension_key);
     row->extension_key = str_dup(w->vc.extension_key);
     row->registered_at_ms = registered_at_ms;
-    rc = row->extension_key ? vcenter_store_update(w->options->store, row, NULL, &version_no, err)
+    rc = row->extension_key ? vcenter_store_update(w->env->options.store, row, NULL, &version_no, err)
                             : err_set(err, ERR_NOMEM, "out of memory");
     vcenter_free(row);
     return rc;
@@ -239,13 +237,13 @@ static int run_steps(struct registration_work *w, registration_step *const *step
 }
 
 static struct audit_record make_line(const struct registration_work *w) {
-    return platform_audit_make(w->platform, w->actor,
+    return platform_audit_make(w->env, w->actor,
                                &(struct audit_event){.action = w->action, .object_id = w->vc.id, .object_name = w->vc.name});
 }
 
 static int step_begin_deed(struct registration_work *w, struct err *err) {
     const struct audit_record line = make_line(w);
-    return platform_audit_begin(w->platform, &line, &w->begun, err);
+    return platform_audit_begin(w->env, &line, &w->begun, err);
 }
 
 /* Whose record was overwritten is in the trail, too. */
@@ -256,7 +254,7 @@ static void note_in_trail(const struct registration_work *w, int rc, const struc
             ? str_format("took over the record of %s", w->report->owner ? w->report->owner : "another program")
             : NULL;
     line.event.reason = rc ? err->text : taken;
-    platform_audit_end(w->platform, &line, rc, &w->begun);
+    platform_audit_end(w->env, &line, rc, &w->begun);
 }
 
 static void work_done(struct registration_work *w) {
@@ -274,8 +272,7 @@ static void work_done(struct registration_work *w) {
 static int run_registration(struct registration_work *w, registration_step *const *steps, size_t count, struct err *err) {
     struct err why = {0};
     int rc;
-    w->platform = link_platform(w->link);
-    w->options = platform_options_of(w->platform);
+    w->env = link_env(w->link);
     rc = w->dry_run ? 0 : admin_lease_await(w->link, &w->lease, err);
     if (rc)
         return rc;
@@ -342,7 +339,7 @@ static int remember(struct registration_work *w, const char *principal, int role
     struct registration_row made = {.role_name = (char *)(uintptr_t)w->joining->role_name, /* borrowed */
                                     .role_id = role_id,
                                     .role_principal = (char *)(uintptr_t)principal};
-    return registration_store_set_role(w->options->store, w->vc.id, &made, err);
+    return registration_store_set_role(w->env->options.store, w->vc.id, &made, err);
 }
 
 static int step_make_role(struct registration_work *w, struct err *err) {
@@ -429,7 +426,7 @@ static void remove_role(struct registration_work *w) {
         return;
     rc = vim_lookup_role(w->admin, w->row.role_name, &role_id, &why);
     if (rc == ERR_NOT_FOUND || (!rc && role_id != w->row.role_id)) {
-        (void)registration_store_set_role(w->options->store, w->vc.id, NULL,
+        (void)registration_store_set_role(w->env->options.store, w->vc.id, NULL,
                                           NULL); /* somebody removed it: nothing of ours is left */
         return;
     }
@@ -440,7 +437,7 @@ static void remove_role(struct registration_work *w) {
     if (rc)
         tell_role_stays(w, rc, &why);
     else
-        (void)registration_store_set_role(w->options->store, w->vc.id, NULL, NULL);
+        (void)registration_store_set_role(w->env->options.store, w->vc.id, NULL, NULL);
 }
 
 /* -- joining ------------------------------------------------------------------------------------------------------- */
@@ -451,7 +448,7 @@ static void remove_role(struct registration_work *w) {
 
 /* HX Connect and vCenter could not find us by a record without our address. */
 static int step_check_address(struct registration_work *w, struct err *err) {
-    if (str_starts(w->options->public_url, "https://"))
+    if (str_starts(w->env->options.public_url, "https://"))
         return 0;
     (void)err_set(err, ERR_CONFLICT, "server.public_url is not set, so the vCenter could not be told where we are");
     return err_remedy(err, "set it in the configuration to the https address of this service and restart kaasd");
@@ -466,7 +463,7 @@ static int step_check_joining(struct registration_work *w, struct err *err) {
  * (another master key) is of no use to anybody. */
 static int step_make_certificate(struct registration_work *w, struct err *err) {
     struct login_material material = {0};
-    int rc = login_material_load(w->options->store, w->options->seal, w->vc.id, &material, NULL);
+    int rc = login_material_load(w->env->options.store, w->env->options.seal, w->vc.id, &material, NULL);
     if (rc == ERR_DATABASE || rc == ERR_NOMEM)
         return err_set(err, rc, "%s", err_default_text(rc));
     if (!rc && material.pending.generation && material.pending.kind == CREDENTIAL_CERTIFICATE) {
@@ -477,7 +474,7 @@ static int step_make_certificate(struct registration_work *w, struct err *err) {
     login_material_done(&material);
     if (w->certificate.generation)
         return 0;
-    return login_credential_make(&w->vc, w->options->login_certificate_days, w->options->key_bits, &w->certificate, err);
+    return login_credential_make(&w->vc, w->env->options.login_certificate_days, w->env->options.key_bits, &w->certificate, err);
 }
 
 static void choose_credential(struct registration_work *w, struct login_credential *credential, size_t first, size_t count) {
@@ -519,7 +516,7 @@ static int no_way(const struct registration_work *w, struct err *err) {
 static int list_members(struct registration_work *w, struct err *err) {
     const char *differences[EXTENSION_DIFFERENCES_MAX];
     struct extension_name name = {.key = w->vc.extension_key, .registration_no = w->row.registration_no + 1};
-    int rc = extension_record_make(w->platform, &name, &w->wanted, err);
+    int rc = extension_record_make(w->env, &name, &w->wanted, err);
     if (rc)
         return rc;
     if (w->found)
@@ -585,16 +582,16 @@ static int step_probe_account(struct registration_work *w, struct err *err) {
 static int step_save_pending(struct registration_work *w, struct err *err) {
     if (w->chosen->generation)
         return 0;
-    return login_credential_save_pending(w->options->store, w->options->seal, w->vc.id, w->chosen, err);
+    return login_credential_save_pending(w->env->options.store, w->env->options.seal, w->vc.id, w->chosen, err);
 }
 
 static int step_write_record(struct registration_work *w, struct err *err) {
     struct extension_name name = {.key = w->vc.extension_key};
-    int rc = registration_store_count(w->options->store, w->vc.id, &name.registration_no, err);
+    int rc = registration_store_count(w->env->options.store, w->vc.id, &name.registration_no, err);
     if (!rc)
-        rc = extension_record_make(w->platform, &name, &w->wanted, err);
+        rc = extension_record_make(w->env, &name, &w->wanted, err);
     if (!rc && (!w->found || extension_record_clears_certificate(w->found, &w->wanted.record)))
-        rc = registration_store_set_due(w->options->store, w->vc.id, true, err);
+        rc = registration_store_set_due(w->env->options.store, w->vc.id, true, err);
     if (rc)
         return rc;
     if (!w->found)
@@ -625,22 +622,22 @@ static int step_prove_login(struct registration_work *w, struct err *err) {
 }
 
 static int step_activate(struct registration_work *w, struct err *err) {
-    int rc = credential_store_promote(w->options->store, w->vc.id, w->chosen->generation, NULL, err);
+    int rc = credential_store_promote(w->env->options.store, w->vc.id, w->chosen->generation, NULL, err);
     if (!rc)
         rc = save_row(w, clock_wall_ms(), err);
     if (!rc)
-        rc = registration_store_set_due(w->options->store, w->vc.id, false, err);
+        rc = registration_store_set_due(w->env->options.store, w->vc.id, false, err);
     link_forget_material(w->link);
     if (!rc && w->leaves_account) /* while both were good the link may have logged in by the account again, or is about to */
         (void)vim_logout(link_client(w->link), NULL);
-    return rc ? rc : platform_sync(w->platform, err);
+    return rc ? rc : platform_sync(w->env->platform, err);
 }
 
 static int step_read_inventory(struct registration_work *w, struct err *err) {
     const int64_t since_ms = clock_mono_ms();
     struct err why = {0};
     int rc = discovery_run(w->link, NULL, &why);
-    platform_note_written(w->platform);
+    link_env_note_written(w->env);
     (void)err_move(err, rc, &why);
     return link_note(w->link, since_ms, rc, &why);
 }
@@ -738,8 +735,8 @@ static int step_remove_role(struct registration_work *w, struct err *err) {
 
 static int retire_credential(struct registration_work *w, enum credential_state state, struct err *err) {
     _cleanup_(vcenter_credential_free) struct vcenter_credential *found = NULL;
-    int rc = credential_store_load(w->options->store, w->vc.id, state, &found, err);
-    return rc || !found ? rc : credential_store_retire(w->options->store, w->vc.id, found->generation, err);
+    int rc = credential_store_load(w->env->options.store, w->vc.id, state, &found, err);
+    return rc || !found ? rc : credential_store_retire(w->env->options.store, w->vc.id, found->generation, err);
 }
 
 static int step_forget(struct registration_work *w, struct err *err) {
@@ -748,7 +745,7 @@ static int step_forget(struct registration_work *w, struct err *err) {
         rc = retire_credential(w, CREDENTIAL_PENDING, err);
     (void)vim_logout(link_client(w->link), NULL);
     link_forget_material(w->link);
-    return rc ? rc : platform_sync(w->platform, err);
+    return rc ? rc : platform_sync(w->env->platform, err);
 }
 
 /* -- what stays behind ------------------------------------------------------------------------------------------------------ */
@@ -762,7 +759,7 @@ static void look_at_key(struct registration_work *w, const char *key) {
     _cleanup_(vim_extension_free) struct vim_extension *found = NULL;
     if (vim_find_extension(w->admin, key, &found, NULL) || !found)
         return;
-    if (str_eq(extension_record_owner(found), platform_installation(w->platform)))
+    if (str_eq(extension_record_owner(found), w->env->installation))
         report_texts_add(&w->report->left,
                          "the extension %s, which this installation registered under an earlier vcenter.extension_key", key);
 }
@@ -796,8 +793,7 @@ static void look_at_sessions(struct registration_work *w) {
     }
     for (size_t i = 0; i < list.count; i++) {
         const struct vim_user_session *session = &list.items[i];
-        ours += session->user_agent && strstr(session->user_agent, platform_installation(w->platform)) &&
-                !str_eq(session->key, w->who.key);
+        ours += session->user_agent && strstr(session->user_agent, w->env->installation) && !str_eq(session->key, w->who.key);
     }
     if (ours)
         report_texts_add(&w->report->left, "%zu session%s of other replicas: they end within seconds", ours, ours > 1 ? "s" : "");
@@ -808,7 +804,7 @@ static int step_look_back(struct registration_work *w, struct err *err) {
     (void)err;
     look_at_keys(w);
     look_at_sessions(w);
-    platform_note_written(w->platform);
+    link_env_note_written(w->env);
     return 0;
 }
 

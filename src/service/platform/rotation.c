@@ -8,8 +8,6 @@
 #include "clock.h"
 #include "vcenter_store.h"
 #include "link_login.h"
-#include "platform_audit.h"
-#include "platform_links.h"
 #include "str.h"
 #include "x509.h"
 
@@ -43,9 +41,8 @@ struct work {
 static int work_begin(struct work *w, const char *action, struct err *err) {
     struct link *link = w->link;
     int rc;
-    w->options = platform_options_of(link_platform(link));
-    w->line =
-        platform_audit_make(link_platform(link), w->actor, &(struct audit_event){.action = action, .object_id = link_id(link)});
+    w->options = &link_env(link)->options;
+    w->line = platform_audit_make(link_env(link), w->actor, &(struct audit_event){.action = action, .object_id = link_id(link)});
     rc = w->actor ? admin_lease_await(link, &w->lease, err) : admin_lease_take(link, &w->lease, err);
     if (!rc)
         rc = link_get_info(link, &w->vc, err);
@@ -97,7 +94,7 @@ static int prove(struct work *w, const struct login_credential *c, struct err *e
 /* Before anything is told to vCenter, or stored of a password. */
 static int begin_deed(struct work *w, struct err *err) {
     w->line.event.object_name = w->vc.name;
-    return platform_audit_begin(link_platform(w->link), &w->line, &w->begun, err);
+    return platform_audit_begin(link_env(w->link), &w->line, &w->begun, err);
 }
 
 /* How the deed ended is written with it, unless there is more to do. */
@@ -110,7 +107,7 @@ static int promote(struct work *w, const struct login_credential *c, struct err 
         return rc;
     w->is_noted = !w->is_first_part;
     note_certificate(w->link, c);
-    platform_note_written(link_platform(w->link));
+    link_env_note_written(link_env(w->link));
     return 0;
 }
 
@@ -167,7 +164,7 @@ static int refuse_account(const struct work *w, struct err *err) {
 static void note_in_trail(struct work *w, int rc, const struct err *why) {
     w->line.event.reason = rc ? why->text : NULL;
     if (!w->is_noted)
-        platform_audit_end(link_platform(w->link), &w->line, rc, &w->begun);
+        platform_audit_end(link_env(w->link), &w->line, rc, &w->begun);
 }
 
 /* A pending one is finished first. */
@@ -235,7 +232,7 @@ int rotation_set_password(struct link *link, const char *password, const struct 
 
 /* What vCenter shows now; that nobody answers is told elsewhere. */
 static void look_at_vcenter(struct link *link, const struct vcenter *vc) {
-    long timeout_ms = platform_options_of(link_platform(link))->connect_timeout_ms;
+    long timeout_ms = link_env(link)->options.connect_timeout_ms;
     struct link_certificates seen = {0};
     struct x509_info info = {0};
     if (x509_lookup_server(vc->address, vc->port, timeout_ms, &info, NULL))
@@ -274,7 +271,7 @@ static int finish_or_rotate(struct link *link, struct err *err) {
 }
 
 int rotation_renew(struct link *link, struct err *err) {
-    const struct platform_options *options = platform_options_of(link_platform(link));
+    const struct platform_options *options = &link_env(link)->options;
     struct login_material have = {0};
     struct vcenter vc = {0};
     struct err why = {0};

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "clock.h"
-#include "platform_links.h"
 #include "secret.h"
 #include "str.h"
 #include "uuid.h"
@@ -102,7 +101,7 @@ static int name_user(const char *user, struct vim_user_session *out, struct err 
 
 /* The question serves to hear whether there is such a user; what they may do is asked for the vSphere clusters that matter. */
 static int check_user(struct link *link, const struct vc_proof *proof, struct vim_user_session *out, struct err *err) {
-    const char *const privileges[] = {platform_options_of(link_platform(link))->view_privilege};
+    const char *const privileges[] = {link_env(link)->options.view_privilege};
     const struct vim_root_query query = {.subject = {.user_name = proof->user}, .privileges = privileges, .count = 1};
     struct err why = {0};
     bool granted = false;
@@ -155,7 +154,7 @@ int vc_people_ask_rights(struct link *link, const struct vim_user_session *who, 
     _cleanup_free_ const char **morefs = calloc(objects->count + 1, sizeof(char *));
     _cleanup_free_ bool *granted = calloc(objects->count + 1, sizeof(bool));
     struct vim_privilege_query query = {
-        .privilege = platform_options_of(link_platform(link))->view_privilege, .clusters = morefs, .count = objects->count};
+        .privilege = link_env(link)->options.view_privilege, .clusters = morefs, .count = objects->count};
     const int64_t since_ms = clock_mono_ms();
     struct err why = {0};
     int rc;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "clock.h"
-#include "platform_links.h"
 #include "str.h"
 #include "vim_authorization.h"
 #include "vim_session.h"
@@ -39,15 +38,15 @@ void vc_status_done(struct vc_status *s) {
 }
 
 static void judge_record(struct link *link, struct vc_status *s, const struct vim_extension *found) {
-    struct platform *platform = link_platform(link);
+    const struct link_env *env = link_env(link);
     struct extension_record wanted;
     const char *owner = extension_record_owner(found);
     s->record_version = str_dup(found->version);
-    if (!str_eq(owner, platform_installation(platform))) {
+    if (!str_eq(owner, env->installation)) {
         s->record = RECORD_FOREIGN;
         return;
     }
-    if (extension_record_make_current(platform, &s->vc, &wanted, NULL))
+    if (extension_record_make_current(env, &s->vc, &wanted, NULL))
         return;
     s->differences_count = extension_record_compare(found, &wanted.record, s->about.api_version, s->differences);
     s->record = s->differences_count ? RECORD_OUTDATED : RECORD_OURS;
@@ -56,7 +55,7 @@ static void judge_record(struct link *link, struct vc_status *s, const struct vi
 
 /* Without our own session the record cannot be read: unknown then. */
 static void ask_record(struct link *link, struct vc_status *s) {
-    const char *key = s->vc.extension_key ? s->vc.extension_key : platform_options_of(link_platform(link))->extension_key;
+    const char *key = s->vc.extension_key ? s->vc.extension_key : link_env(link)->options.extension_key;
     struct vim_extension *found = NULL;
     const int64_t since_ms = clock_mono_ms();
     struct err err = {0};
@@ -114,7 +113,7 @@ static void add_account(struct link *link, struct vc_status *s, const struct log
 
 /* The certificate that is shown now; a name that is trusted by CA is judged by whether we got through. */
 static void look_at_certificate(struct link *link, struct vc_status *s) {
-    long timeout_ms = platform_options_of(link_platform(link))->connect_timeout_ms;
+    long timeout_ms = link_env(link)->options.connect_timeout_ms;
     if (x509_lookup_server(s->vc.address, s->vc.port, timeout_ms, &s->seen, NULL))
         return;
     s->is_trusted =
@@ -123,7 +122,7 @@ static void look_at_certificate(struct link *link, struct vc_status *s) {
 
 /* Any certificate does for a probe; ours is used when there is one, since it is also shown. Not at another vCenter than ours. */
 static int ask_strategies(struct link *link, struct vc_status *s, bool is_right_vcenter, struct err *err) {
-    const struct platform_options *options = platform_options_of(link_platform(link));
+    const struct platform_options *options = &link_env(link)->options;
     struct x509_request request = {
         .common_name = "probe", .organization = "Harmony KaaS", .valid_days = 1, .key_bits = X509_PROBE_KEY_BITS};
     struct login_material material = {0};

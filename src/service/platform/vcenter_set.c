@@ -9,7 +9,6 @@
 #include "clock.h"
 #include "link_task.h"
 #include "names.h"
-#include "platform_audit.h"
 #include "platform_links.h"
 #include "registration.h"
 #include "str.h"
@@ -70,7 +69,7 @@ static int explain_known(struct platform *platform, const struct vcenter_add *ad
 
 static struct audit_record make_line(struct platform *platform, const struct vcenter_add *add, const struct vcenter *vc) {
     return platform_audit_make(
-        platform, &add->actor,
+        platform_env(platform), &add->actor,
         &(struct audit_event){.action = "vcenter.add", .object_id = vc->id, .object_name = add->name ? add->name : add->address});
 }
 
@@ -129,7 +128,7 @@ int registration_add(struct platform *platform, const struct vcenter_add *add, c
         rc = platform_sync(platform, &why);
     (void)err_move(err, rc, &why);
     vcenter_done(&vc);
-    platform_note_written(platform);
+    link_env_note_written(platform_env(platform));
     return rc;
 }
 
@@ -162,7 +161,7 @@ int registration_remove(struct platform *platform, const char *id, const struct 
     struct vcenter vc = {0};
     struct err why = {0};
     struct audit_record line =
-        platform_audit_make(platform, actor, &(struct audit_event){.action = "vcenter.remove", .object_id = id});
+        platform_audit_make(platform_env(platform), actor, &(struct audit_event){.action = "vcenter.remove", .object_id = id});
     bool is_removed = false;
     int rc = platform_find(platform, id, &link, &why);
     if (!rc)
@@ -177,7 +176,7 @@ int registration_remove(struct platform *platform, const char *id, const struct 
     if (!is_removed)
         audit_store_append_outcome(platform_options_of(platform)->store, &line, rc);
     vcenter_done(&vc);
-    platform_note_written(platform);
+    link_env_note_written(platform_env(platform));
     return err_move(err, rc, &why);
 }
 
@@ -243,7 +242,7 @@ static void end_asking(const struct vcenter *where) {
 int vcenter_ask(struct platform *platform, const struct vcenter *where, struct vim_about *about, struct x509_info *seen,
                 struct err *err) {
     const struct platform_options *options = platform_options_of(platform);
-    _cleanup_free_ char *agent = session_agent(platform, "inquiry");
+    _cleanup_free_ char *agent = session_agent(platform_env(platform), "inquiry");
     struct vim_options client_options = {.host = where->address,
                                          .port = where->port,
                                          .ca_pem = where->ca_pem,
@@ -336,7 +335,7 @@ static void hurry(struct platform *platform, const char *id) {
 static struct audit_record set_make_line(struct platform *platform, const char *id, const struct vcenter *row,
                                          const struct vcenter_change *change) {
     const bool is_trust = change->pin_sha256 || change->ca_pem;
-    return platform_audit_make(platform, &change->actor,
+    return platform_audit_make(platform_env(platform), &change->actor,
                                &(struct audit_event){.action = is_trust ? "vcenter.trust" : "vcenter.change",
                                                      .object_id = id,
                                                      .object_name = row ? row->name : NULL});
@@ -350,7 +349,7 @@ static int store_row(struct platform *platform, const struct vcenter *row, const
     *is_stored = !rc;
     if (!rc)
         rc = platform_sync(platform, err);
-    platform_note_written(platform);
+    link_env_note_written(platform_env(platform));
     if (!rc)
         hurry(platform, row->id);
     return rc;

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "discovery.h"
 #include "hashmap.h"
 #include "limits.h"
 #include "str.h"
@@ -344,6 +343,11 @@ static int watch_keys_copy(const struct vim_key_list *from, struct vim_key_list 
     return 0;
 }
 
+void watch_sort_keys(struct vim_key_list *keys) {
+    if (keys->count)
+        qsort(keys->items, keys->count, sizeof(char *), by_moref);
+}
+
 /* The first record that is told counts as a change, too: somebody may have changed it between the look at connect and the watch. */
 static void note_record(struct watch_mirror *m, const struct vim_extension *own) {
     uint64_t digest = own ? watch_record_digest(own) : 0;
@@ -361,7 +365,7 @@ int watch_mirror_put_extensions(struct watch_mirror *m, const struct vim_key_lis
     rc = watch_keys_copy(keys, &copy, err);
     if (rc)
         return rc;
-    discovery_sort_keys(&copy);
+    watch_sort_keys(&copy);
     if (m->has_keys && same_keys(&m->keys, &copy)) {
         vim_key_list_done(&copy);
         return 0;

@@ -80,6 +80,9 @@ int watch_mirror_put_vm(struct watch_mirror *m, const struct vim_watch_vm *told,
 int watch_mirror_put_extensions(struct watch_mirror *m, const struct vim_key_list *keys, const struct vim_extension *own,
                                 struct err *err);
 
+/* The order in which extension keys are to be given to discovery_save: of two forms of one key the first is taken. */
+void watch_sort_keys(struct vim_key_list *keys);
+
 /* The clusters with their datacenters, as vim_read_clusters gives them, by moref. *out (uninitialised) is given back by
  * vim_cluster_list_done. ERR_NOMEM. */
 int watch_mirror_get_clusters(const struct watch_mirror *m, struct vim_cluster_list *out, struct err *err);

@@ -9,7 +9,6 @@
 #include "limits.h"
 #include "link.h"
 #include "metric.h"
-#include "platform_links.h"
 #include "uuid.h"
 #include "watch_private.h"
 
@@ -31,7 +30,7 @@ static void set_watching(struct watch *w, bool is_watching) {
 /* -- what vCenter tells -------------------------------------------------------------------------------------------------------- */
 
 static void tell_permissions(const struct watch *w, const char *user) {
-    const struct platform_options *options = platform_options_of(link_platform(w->link));
+    const struct platform_options *options = &link_env(w->link)->options;
     if (options->on_permissions)
         options->on_permissions(options->on_permissions_arg, link_id(w->link), user);
 }

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "clock.h"
-#include "link.h"
 #include "metric.h"
 #include "watch_mirror.h"
 #include "str.h"
@@ -114,10 +113,9 @@ void watch_wait(struct watch *w, int64_t ms) {
     (void)pthread_cond_timedwait(&w->changed, &w->lock, &until);
 }
 
-void watch_note_link(struct watch *w) {
-    enum link_state state = link_get_state(w->link);
+void watch_note_link(struct watch *w, bool is_registered) {
     (void)pthread_mutex_lock(&w->lock);
-    if (w->current && state == LINK_NOT_REGISTERED)
+    if (w->current && !is_registered)
         vim_watch_cancel(w->current);
     (void)pthread_cond_broadcast(&w->changed);
     (void)pthread_mutex_unlock(&w->lock);

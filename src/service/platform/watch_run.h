@@ -23,7 +23,7 @@ int watch_new(struct link *link, struct watch **out, struct err *err);
 int watch_start(struct watch *watch, struct err *err);
 
 /* The state of the link has changed. Does not block. */
-void watch_note_link(struct watch *watch);
+void watch_note_link(struct watch *watch, bool is_registered);
 /* The nodes of clusters have changed: they are read again before the next save. Does not block. */
 void watch_note_clusters(struct watch *watch);
 /* As watch_note_clusters, of one cluster: only what concerns that is read, matched and saved. */

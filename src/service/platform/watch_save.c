@@ -9,7 +9,6 @@
 #include "lease_store.h"
 #include "link.h"
 #include "metric.h"
-#include "platform_links.h"
 #include "str.h"
 #include "uuid.h"
 #include "watch_private.h"
@@ -79,7 +78,7 @@ void watch_plan_note_saved(struct watch_plan *plan, int64_t now_ms, unsigned par
 }
 
 static struct store *store_of(const struct watch *w) {
-    return platform_options_of(link_platform(w->link))->store;
+    return link_env(w->link)->options.store;
 }
 
 /* -- the lease ----------------------------------------------------------------------------------------------------------------- */
@@ -171,7 +170,7 @@ static int write_nodes(struct watch *w, const struct watch_nodes *nodes, struct 
     unsigned changed = 0;
     int rc = observation_store_save(store_of(w), &picture, &changed, err);
     if (!rc && changed)
-        platform_note_written(link_platform(w->link));
+        link_env_note_written(link_env(w->link));
     return rc;
 }
 
@@ -352,17 +351,16 @@ static int add_rivals(struct told *t, const struct watch_nodes *nodes, struct er
 
 /* Twice if something changed: a node that let its machine go may have been judged after one that waits for it. */
 static int write_told(struct watch *w, const struct told *t, struct err *err) {
-    struct platform *platform = link_platform(w->link);
     struct observation_picture picture = {
         .vcenter_id = link_id(w->link), .items = t->items, .count = t->count, .now_ms = clock_wall_ms()};
     unsigned changed = 0, total = 0;
     int rc = t->count ? watch_check_rights(w, err) : 0;
     for (int round = 0; !rc && t->count && round < 2 && (!round || changed); round++) {
-        rc = observation_store_save(platform_options_of(platform)->store, &picture, &changed, err);
+        rc = observation_store_save(store_of(w), &picture, &changed, err);
         total += rc ? 0 : changed;
     }
     if (total)
-        platform_note_written(platform);
+        link_env_note_written(link_env(w->link));
     return rc;
 }
 
@@ -471,8 +469,7 @@ static int load_noted(struct watch *w, const struct watch_noted *noted, struct n
     int rc = 0;
     for (size_t i = 0; i < noted->count && !rc; i++) {
         struct node_target_list some = {0};
-        rc = observation_store_list_cluster_nodes(platform_options_of(link_platform(w->link))->store, link_id(w->link),
-                                                  noted->ids[i], &some, err);
+        rc = observation_store_list_cluster_nodes(store_of(w), link_id(w->link), noted->ids[i], &some, err);
         if (!rc)
             rc = append_targets(out, &some, err);
         node_target_list_done(&some);
