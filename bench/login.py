@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Whole sign-ons by Kerberos (PAC, role, session and its line in the audit trail) beside Apache with mod_auth_gssapi, which hands out a
-file; in turns.
+file: alone, and with mod_session_dbd, which keeps a session for each in the same database; in turns.
 
-Both get the same tokens of a Samba domain, made ahead, over TLS with the same certificate, on 4 kept connections, with a replay cache of
-the same kind. mariadbd's CPU is shown apart: Apache keeps nothing. The raw rounds go to bench/out/login.json."""
+All get the same tokens of a Samba domain, made ahead, over TLS with the same certificate and cipher, on 4 kept connections, with a replay
+cache of the same kind. mariadbd's CPU is shown apart. After each half the rows are counted: one for each sign-on in each table that is
+named for it. The raw rounds go to bench/out/login.json."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -12,10 +13,11 @@ import os
 import statistics
 import subprocess
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import requests
-from lib.cpu import cpu_ns, process_ns
+from lib.cpu import cpu_ns
 from lib.figures import Report, ratio
 from lib.listworld import ANY_NUMBER
 from world.ad import AdWorld
@@ -37,14 +39,14 @@ LoadModule authz_user_module {modules}/mod_authz_user.so
 LoadModule socache_shmcb_module {modules}/mod_socache_shmcb.so
 LoadModule ssl_module {modules}/mod_ssl.so
 LoadModule auth_gssapi_module {modules}/mod_auth_gssapi.so
-{user}Listen 127.0.0.1:{port}
+{user}{database}Listen 127.0.0.1:{port}
 StartServers 2
 MinSpareThreads 4
 MaxSpareThreads 150
 KeepAlive On
 MaxKeepAliveRequests 0
 LogLevel error
-ErrorLog {folder}/error.log
+ErrorLog /dev/stderr
 SSLEngine on
 SSLCertificateFile {cert}
 SSLCertificateKeyFile {key}
@@ -56,8 +58,28 @@ DocumentRoot {folder}/www
   GssapiSSLonly On
   GssapiCredStore keytab:{keytab}
   Require valid-user
-</Location>
+{sessions}</Location>
 """
+# Statements as in the manual of mod_session_dbd, and so many connections to the database that none is opened while it is measured.
+APACHE_DATABASE = """LoadModule dbd_module {modules}/mod_dbd.so
+LoadModule session_module {modules}/mod_session.so
+LoadModule session_dbd_module {modules}/mod_session_dbd.so
+DBDriver mysql
+DBDParams "sock={socket},user=root,dbname=apache"
+DBDMin {pool}
+DBDKeep {pool}
+DBDMax {pool}
+DBDPrepareSQL "DELETE FROM session WHERE sid = %s" deletesession
+DBDPrepareSQL "UPDATE session SET value = %s, expiry = %lld, sid = %s WHERE sid = %s" updatesession
+DBDPrepareSQL "INSERT INTO session (value, expiry, sid) VALUES (%s, %lld, %s)" insertsession
+DBDPrepareSQL "SELECT value FROM session WHERE sid = %s AND (expiry = 0 OR expiry > %lld)" selectsession
+"""
+APACHE_SESSIONS = """  GssapiUseSessions On
+  Session On
+  SessionMaxAge 28800
+  SessionDBDCookieName session path=/;HttpOnly;Secure
+"""
+APACHE_TABLE = "CREATE TABLE apache.session (sid CHAR(36) PRIMARY KEY, value TEXT NOT NULL, expiry BIGINT NOT NULL) ENGINE = InnoDB"
 # Tokens from one ticket, each another one: SPNEGO with mutual proof, as browsers and curl send.
 MAKE_TOKENS = """
 import base64, sys, gssapi
@@ -68,68 +90,65 @@ for _ in range(int(sys.argv[2])):
     context = gssapi.SecurityContext(name=name, creds=creds, mech=gssapi.OID.from_int_seq("1.3.6.1.5.5.2"), usage="initiate", flags=flags)
     print(base64.b64encode(context.step()).decode())
 """
+# As the server has by itself: with the small log of the tests, whoever writes more would wait for pages to be written.
+DATABASE_SIZES = ("--innodb-log-file-size=96M", "--innodb-buffer-pool-size=128M")
+KAASD_TABLES = ("kaas.sessions", "kaas.audit WHERE action = 'login'")
 BODY = b'{"signed_in": true, "padding": "' + b"x" * 560 + b'"}\n'  # as long as our answer
 
 
-class Apache:
-    """mod_auth_gssapi before a file."""
+@dataclass
+class Server:
+    """One that is measured, and what holds a row more after each sign-on."""
 
-    def __init__(self, scratch: Scratch, ad: AdWorld, kaasd: Kaasd) -> None:
-        folder = scratch.path / "apache"
+    port: int
+    pid: int
+    method: str = "GET"
+    path: str = "/login"
+    tables: tuple[str, ...] = ()
+
+
+class Apache:
+    """mod_auth_gssapi before a file; with `tables`, it keeps sessions there."""
+
+    def __init__(self, bench: Bench, name: str, *tables: str) -> None:
+        self.port, self._ca = free_port(), str(bench.kaasd.tls.ca_file)
+        folder = bench.scratch.path / name
         (folder / "www").mkdir(parents=True)
         (folder / "www/login").write_bytes(BODY)
-        scratch.path.chmod(0o755)
+        bench.scratch.path.chmod(0o755)
         folder.chmod(0o777)
-        keytab = folder / "apache.keytab"
-        keytab.write_bytes(ad.keytab("service").read_bytes())
+        keytab, krb5, conf = folder / "apache.keytab", folder / "krb5.conf", folder / "apache.conf"
+        keytab.write_bytes(bench.ad.keytab("service").read_bytes())
         keytab.chmod(0o644)
-        self.port = free_port()
-        user = "User www-data\nGroup www-data\n" if os.geteuid() == 0 else ""
-        if user:
-            user = "LoadModule unixd_module " + str(MODULES / "mod_unixd.so") + "\n" + user if (MODULES / "mod_unixd.so").exists() else user
-        conf = folder / "apache.conf"
-        conf.write_text(APACHE_CONF.format(folder=folder, modules=MODULES, port=self.port, user=user, cert=kaasd.tls.cert_file,
-                                           key=kaasd.tls.key_file, keytab=keytab))
-        krb5 = folder / "krb5.conf"
-        krb5.write_text(ad.krb5_conf.read_text())
+        krb5.write_text(bench.ad.krb5_conf.read_text())
         krb5.chmod(0o644)
+        database = APACHE_DATABASE.format(modules=MODULES, socket=bench.db.socket, pool=2 * bench.connections) if tables else ""
+        conf.write_text(APACHE_CONF.format(folder=folder, modules=MODULES, port=self.port, cert=bench.kaasd.tls.cert_file,
+                                           key=bench.kaasd.tls.key_file, keytab=keytab, database=database,
+                                           user="User www-data\nGroup www-data\n" if os.geteuid() == 0 else "",
+                                           sessions=APACHE_SESSIONS if tables else ""))
         env = {"KRB5_CONFIG": str(krb5), "KRB5RCACHENAME": f"file2:{folder}/rcache"}
-        self.process = Process("apache", [APACHE, "-f", conf, "-DFOREGROUND"], scratch.log, env)
-        self.process.wait_until(self._answers, "its answer")
+        process = Process(name, [APACHE, "-f", conf, "-DFOREGROUND"], bench.scratch.log, env)
+        bench.stack.callback(process.stop)
+        process.wait_until(self._answers, "its answer")
+        self.server = Server(self.port, process.pid, tables=tables)
 
     def _answers(self) -> bool:
         try:
-            return requests.get(f"https://127.0.0.1:{self.port}/login", verify=False, timeout=5).status_code == 401
+            return requests.get(f"https://127.0.0.1:{self.port}/login", verify=self._ca, timeout=5).status_code == 401
         except requests.RequestException:
             return False
 
-    def pids(self) -> list[int]:
-        return [self.process.pid]
 
-
-class Floor:
+def start_floor(bench: Bench, name: str, *words: str | Path) -> Server:
     """The libraries that we stand on, alone (bench/login_floor.c): what nobody who uses them can go below."""
-
-    def __init__(self, scratch: Scratch, bench: Bench, name: str, database: Path | None = None, *, is_shared: bool = False) -> None:
-        tls, cache = bench.kaasd.tls, f"file2:{scratch.path}/{name}.rcache"
-        words = [program("bench/login_floor"), tls.cert_file, tls.key_file, bench.ad.keytab("service"), cache, database or "",
-                 "shared" if is_shared else ""]
-        self.name, self.bench, self.uses_database = name, bench, database is not None
-        self.process = subprocess.Popen([str(word) for word in words if word], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, env={**os.environ, **bench.ad.env})
-        assert self.process.stdout
-        self.port = int(self.process.stdout.readline())
-
-    def stop(self) -> None:
-        self.process.communicate()
-
-    def round(self, count: int) -> dict[str, float]:
-        database = [self.bench.database] if self.uses_database else []
-        tokens, pid = make_tokens(self.bench.ad, self.bench.cache, count), self.process.pid
-        began, began_db = process_ns(pid), cpu_ns(database)
-        seconds = load(self.port, "GET", "/login", self.bench.connections, tokens)
-        return {"per_s": count / seconds, "cpu_us": (process_ns(pid) - began) / 1000 / count,
-                "mariadbd_cpu_us": (cpu_ns(database) - began_db) / 1000 / count}
+    tls, cache = bench.kaasd.tls, f"file2:{bench.scratch.path}/{name}.rcache"
+    command = [program("bench/login_floor"), tls.cert_file, tls.key_file, bench.ad.keytab("service"), cache, *words]
+    process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                               env={**os.environ, **bench.ad.env})
+    bench.stack.callback(process.communicate)
+    assert process.stdout
+    return Server(int(process.stdout.readline()), process.pid, tables=("floor.sign_on",) if words else ())
 
 
 def make_tokens(ad: AdWorld, cache: Path, count: int) -> str:
@@ -147,25 +166,18 @@ def load(port: int, method: str, path: str, connections: int, tokens: str) -> fl
     return float(seconds)
 
 
-def database_pid(db: Mariadb) -> int:
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if b"mariadbd" in words[0] and any(str(db.folder).encode() in word for word in words):
-            return int(path.parent.name)
-    raise SystemExit("the database's process is not found")
-
-
 class Bench:
     def __init__(self, stack: ExitStack, connections: int) -> None:
-        self.connections = connections
+        self.connections, self.stack = connections, stack
         self.ad = stack.enter_context(AdWorld())
-        scratch = Scratch("login")
+        self.scratch = scratch = Scratch("login")
         stack.callback(scratch.remove)
-        self.db = Mariadb(scratch)
+        self.db = Mariadb(scratch, options=DATABASE_SIZES)
         stack.callback(self.db.close)
+        if self.db.query("SELECT @@innodb_flush_log_at_trx_commit, @@autocommit") != [(1, 1)]:
+            raise SystemExit("a COMMIT of this database does not wait for the disk")
+        self.db.query("CREATE DATABASE apache")
+        self.db.query(APACHE_TABLE)
         kerberos = {"keytab": str(self.ad.keytab("service")), "replay_cache": str(scratch.path / "rcache")}
         options = {"log": {"level": "notice"}, "server": {"requests_per_address": 0}, "auth": {**ANY_NUMBER["auth"], "kerberos": kerberos}}
         self.kaasd = Kaasd(scratch, self.db.socket, options=options, env=self.ad.env)
@@ -174,32 +186,29 @@ class Bench:
         stack.callback(self.kaasd.stop)
         self.kaasd.admin().expect(201, "POST", "/v2/role-mappings",
                                   json={"subject_id": f"sid:{self.ad.sid('grp-deep')}", "role": "user"})
-        self.apache = Apache(scratch, self.ad, self.kaasd)
-        stack.callback(self.apache.process.stop)
         self.cache = self.ad.kinit("alice")
-        self.database = database_pid(self.db)
-        self.stack, self.scratch = stack, scratch
 
-    def floors(self) -> list[Floor]:
-        made = [Floor(self.scratch, self, "libraries"), Floor(self.scratch, self, "one row", self.db.socket),
-                Floor(self.scratch, self, "shared rows", self.db.socket, is_shared=True)]
-        for floor in made:
-            self.stack.callback(floor.stop)
+    def servers(self, *, with_floor: bool) -> dict[str, Server]:
+        assert self.kaasd.process
+        made = {"kaasd": Server(self.kaasd.port, self.kaasd.process.pid, "POST", "/v2/login/kerberos", KAASD_TABLES),
+                "apache": Apache(self, "apache").server, "session_dbd": Apache(self, "session_dbd", "apache.session").server}
+        if with_floor:
+            made |= {"libraries": start_floor(self, "libraries"), "one row": start_floor(self, "one row", self.db.socket),
+                     "shared rows": start_floor(self, "shared rows", self.db.socket, "shared")}
         return made
 
-    def kaasd_round(self, count: int) -> dict[str, float]:
-        assert self.kaasd.process
-        tokens, pid = make_tokens(self.ad, self.cache, count), self.kaasd.process.pid
-        began, began_db = cpu_ns([pid]), cpu_ns([self.database])
-        seconds = load(self.kaasd.port, "POST", "/v2/login/kerberos", self.connections, tokens)
-        return {"per_s": count / seconds, "cpu_us": (cpu_ns([pid]) - began) / 1000 / count,
-                "mariadbd_cpu_us": (cpu_ns([self.database]) - began_db) / 1000 / count}
+    def rows(self, server: Server) -> list[int]:
+        return [self.db.query(f"SELECT COUNT(*) FROM {table}")[0][0] for table in server.tables]
 
-    def apache_round(self, count: int) -> dict[str, float]:
-        tokens, pids = make_tokens(self.ad, self.cache, count), self.apache.pids()
-        began = cpu_ns(pids)
-        seconds = load(self.apache.port, "GET", "/login", self.connections, tokens)
-        return {"per_s": count / seconds, "cpu_us": (cpu_ns(pids) - began) / 1000 / count}
+    def round(self, server: Server, count: int) -> dict[str, float]:
+        tokens, database = make_tokens(self.ad, self.cache, count), [self.db.pid] if server.tables else []
+        rows, began, began_db = self.rows(server), cpu_ns([server.pid]), cpu_ns(database)
+        seconds = load(server.port, server.method, server.path, self.connections, tokens)
+        cpu_us, database_us = (cpu_ns([server.pid]) - began) / 1000 / count, (cpu_ns(database) - began_db) / 1000 / count
+        for table, before, now in zip(server.tables, rows, self.rows(server), strict=True):
+            if now - before != count:
+                raise SystemExit(f"{now - before} rows more in {table} after {count} sign-ons")
+        return {"per_s": count / seconds, "cpu_us": cpu_us, "mariadbd_cpu_us": database_us, "all_cpu_us": cpu_us + database_us}
 
 
 def main() -> None:
@@ -210,26 +219,30 @@ def main() -> None:
     parser.add_argument("--floor", action="store_true", help="also the libraries alone, without the database, with a row each, and sharing")
     args = parser.parse_args()
     report = Report("login")
-    if not APACHE.exists() or not (MODULES / "mod_auth_gssapi.so").exists():
-        parser.error("Apache with mod_auth_gssapi is missing: apt-get install apache2-bin libapache2-mod-auth-gssapi")
+    if not APACHE.exists() or not all((MODULES / name).exists() for name in ("mod_auth_gssapi.so", "mod_session_dbd.so")):
+        parser.error("Apache or mod_auth_gssapi is missing: apt-get install apache2-bin libapache2-mod-auth-gssapi libaprutil1-dbd-mysql")
     with ExitStack() as stack:
         bench = Bench(stack, args.connections)
-        halves = {"kaasd": bench.kaasd_round, "apache": bench.apache_round}
-        halves |= {floor.name: floor.round for floor in (bench.floors() if args.floor else [])}
-        raw: dict[str, list[dict[str, float]]] = {name: [] for name in halves}
-        for half in halves.values():
-            half(200)
+        servers = bench.servers(with_floor=args.floor)
+        raw: dict[str, list[dict[str, float]]] = {name: [] for name in servers}
+        for server in servers.values():
+            bench.round(server, 200)
         for number in range(args.rounds):
-            for name in sorted(halves, reverse=bool(number % 2)):
-                raw[name].append(halves[name](args.count))
+            for name in sorted(servers, reverse=bool(number % 2)):
+                raw[name].append(bench.round(servers[name], args.count))
     for name, rows in raw.items():
         for key in rows[0]:
             print(f"{name:11} {key:16} {statistics.median(row[key] for row in rows):10.1f}")
     for name in sorted(set(raw) - {"kaasd", "apache"}):
         print(f"{name:11} of Apache's sign-ons a second: {ratio(raw[name], raw['apache'], 'per_s')}")
-    report.goal("throughput_ratio", "sign-ons a second, of Apache's with mod_auth_gssapi", ratio(raw["kaasd"], raw["apache"], "per_s"), 1.5)
-    report.goal("cpu_ratio", "CPU per sign-on, of Apache's", ratio(raw["kaasd"], raw["apache"], "cpu_us"), 0.7, at_most=True)
-    report.values["mariadbd_cpu_us"] = statistics.median(row["mariadbd_cpu_us"] for row in raw["kaasd"])
+    ours, alone, stored = raw["kaasd"], raw["apache"], raw["session_dbd"]
+    report.goal("throughput_ratio", "sign-ons a second, of Apache's with mod_auth_gssapi", ratio(ours, alone, "per_s"), 1.5)
+    report.goal("cpu_ratio", "CPU per sign-on, of Apache's", ratio(ours, alone, "cpu_us"), 0.7, at_most=True)
+    report.figure("stored_throughput_ratio", "sign-ons a second, of Apache's that stores a session", ratio(ours, stored, "per_s"))
+    report.figure("stored_cpu_ratio", "CPU per sign-on, of the same", ratio(ours, stored, "cpu_us"))
+    report.figure("stored_mariadbd_cpu_ratio", "mariadbd's CPU per sign-on, of the same", ratio(ours, stored, "mariadbd_cpu_us"))
+    report.figure("stored_all_cpu_ratio", "both together, of the same", ratio(ours, stored, "all_cpu_us"))
+    report.values["mariadbd_cpu_us"] = statistics.median(row["mariadbd_cpu_us"] for row in ours)
     report.print()
     report.write(raw)
 

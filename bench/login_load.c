@@ -113,7 +113,9 @@ int main(int argc, char **argv) {
     count = (unsigned)strtoul(argv[5], NULL, 10);
     read_tokens();
     context = SSL_CTX_new(TLS_client_method());
-    if (!context || !count || count > CONNECTIONS_MAX || pthread_barrier_init(&begin, NULL, count + 1))
+    if (!context || !SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) || /* the same for whoever answers */
+        !SSL_CTX_set_ciphersuites(context, "TLS_AES_256_GCM_SHA384") || !count || count > CONNECTIONS_MAX ||
+        pthread_barrier_init(&begin, NULL, count + 1))
         bench_die("setting up");
     for (unsigned i = 0; i < count; i++)
         if (pthread_create(&threads[i], NULL, run_connection, NULL))

@@ -40,21 +40,30 @@ def ratio(rows: Sequence[dict[str, float]], base: Sequence[dict[str, float]], ke
 
 @dataclass
 class Report:
-    """Goals met or missed, and everything that goes into the file."""
+    """Goals met or missed, what has none, and everything that goes into the file."""
 
     name: str
-    goals: list[tuple[str, Estimate, float, bool]] = field(default_factory=list)
+    goals: list[tuple[str, Estimate, float | None, bool]] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
 
     def goal(self, key: str, what: str, measured: Estimate, wanted: float, *, at_most: bool = False) -> None:
+        self.values[key + "_goal"] = wanted
+        self._add(key, what, measured, wanted, at_most)
+
+    def figure(self, key: str, what: str, measured: Estimate) -> None:
+        self._add(key, what, measured, None, False)
+
+    def _add(self, key: str, what: str, measured: Estimate, wanted: float | None, at_most: bool) -> None:
         self.values[key] = measured.median
         self.values[key + "_interval"] = [measured.low, measured.high]
-        self.values[key + "_goal"] = wanted
         self.goals.append((what, measured, wanted, at_most))
 
     def print(self) -> None:
         width = max((len(what) for what, *_ in self.goals), default=0)
         for what, measured, wanted, at_most in self.goals:
+            if wanted is None:
+                print(f"{what:{width}}  {measured!s:26} no goal")
+                continue
             met = measured.median <= wanted if at_most else measured.median >= wanted
             print(f"{what:{width}}  {measured!s:26} goal {'at most' if at_most else 'at least'} {wanted:<6g} {'met' if met else 'MISSED'}")
 
