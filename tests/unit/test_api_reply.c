@@ -38,20 +38,6 @@ const char *http_request_id(const struct http_request *req) {
     return "request-1";
 }
 
-const char *http_request_client(const struct http_request *req) {
-    (void)req;
-    return "192.0.2.1";
-}
-
-/* Nothing here takes long. */
-int http_request_go_slow_by(struct http_request *req, http_submit_fn *submit, void *arg, http_handler_fn *fn) {
-    (void)req;
-    (void)submit;
-    (void)arg;
-    (void)fn;
-    return ERR_BUSY;
-}
-
 const char *http_request_path(const struct http_request *req) {
     (void)req;
     return "/v2/x";
