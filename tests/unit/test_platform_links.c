@@ -429,7 +429,7 @@ static void each_member_that_differs_is_named(void **state) {
     EXPECT("server", found.servers[0].description.label = "x");
     EXPECT("server", found.email = "x");
     EXPECT("server", found.record.server_count = 0);
-    EXPECT("client", found.record.client_count = 1);
+    EXPECT("client", (found.record.clients = &found.client, found.record.client_count = 1));
     EXPECT("taskList", found.record.tasks = ((struct vim_texts){tasks, 1}));
     EXPECT("faultList", found.record.faults = ((struct vim_texts){tasks, 1}));
     EXPECT("eventList", found.record.event_count--);

@@ -2,10 +2,14 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "extension_record.h"
 
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
+#include "hashmap.h"
 #include "link_env.h"
 #include "platform_links.h"
 #include "vcenter_store.h"
@@ -254,143 +258,15 @@ const char *extension_record_owner(const struct vim_extension *found) {
     return NULL;
 }
 
-static bool same_texts(const struct vim_texts *a, const struct vim_texts *b) {
-    bool same = a->count == b->count;
-    for (size_t i = 0; same && i < a->count; i++)
-        same = str_eq(a->items[i], b->items[i]);
-    return same;
-}
-
-static bool same_description(const struct vim_description *a, const struct vim_description *b) {
-    return str_eq(a->label, b->label) && str_eq(a->summary, b->summary);
-}
-
-static bool same_server(const struct vim_ext_server *a, const struct vim_ext_server *b, bool has_certificates) {
-    if (!str_eq(a->url, b->url) || !str_eq(a->type, b->type) || !str_eq(a->company, b->company))
-        return false;
-    if (!same_description(&a->description, &b->description) || !same_texts(&a->admin_emails, &b->admin_emails))
-        return false;
-    return str_eq_nocase(a->thumbprint, b->thumbprint) && (!has_certificates || str_eq(a->certificate, b->certificate));
-}
-
-static bool same_servers(const struct vim_extension *a, const struct vim_extension *b, bool has_certificates) {
-    bool same = a->server_count == b->server_count;
-    for (size_t i = 0; same && i < a->server_count; i++)
-        same = same_server(&a->servers[i], &b->servers[i], has_certificates);
-    return same;
-}
-
-static bool same_client(const struct vim_ext_client *a, const struct vim_ext_client *b) {
-    return str_eq(a->url, b->url) && str_eq(a->type, b->type) && str_eq(a->company, b->company) &&
-           str_eq(a->version, b->version) && same_description(&a->description, &b->description);
-}
-
-static bool same_clients(const struct vim_extension *a, const struct vim_extension *b) {
-    bool same = a->client_count == b->client_count;
-    for (size_t i = 0; same && i < a->client_count; i++)
-        same = same_client(&a->clients[i], &b->clients[i]);
-    return same;
-}
-
-/* The order of privileges, events and texts means nothing, so it does not count. Ids and keys do not repeat in a list of ours. */
-
-static bool has_privilege(const struct vim_extension *in, const struct vim_ext_privilege *p) {
-    for (size_t i = 0; i < in->privilege_count; i++)
-        if (str_eq(in->privileges[i].id, p->id))
-            return str_eq(in->privileges[i].group, p->group);
-    return false;
-}
-
-static bool same_privileges(const struct vim_extension *found, const struct vim_extension *wanted) {
-    bool same = found->privilege_count == wanted->privilege_count;
-    for (size_t i = 0; same && i < wanted->privilege_count; i++)
-        same = has_privilege(found, &wanted->privileges[i]);
-    return same;
-}
-
-static bool has_event(const struct vim_extension *in, const char *id) {
-    for (size_t i = 0; i < in->event_count; i++)
-        if (str_eq(in->events[i].id, id))
-            return true;
-    return false;
-}
-
-static bool same_events(const struct vim_extension *found, const struct vim_extension *wanted) {
-    bool same = found->event_count == wanted->event_count;
-    for (size_t i = 0; same && i < wanted->event_count; i++)
-        same = has_event(found, wanted->events[i].id);
-    return same;
-}
-
-static bool has_text(const struct vim_ext_resource *in, const struct vim_key_value *text) {
-    for (size_t i = 0; i < in->data_count; i++)
-        if (str_eq(in->data[i].key, text->key))
-            return str_eq(in->data[i].value, text->value);
-    return false;
-}
-
-static bool same_resource(const struct vim_ext_resource *found, const struct vim_ext_resource *wanted) {
-    bool same = found->data_count == wanted->data_count;
-    for (size_t i = 0; same && i < wanted->data_count; i++)
-        same = has_text(found, &wanted->data[i]);
-    return same;
-}
-
-static bool has_resource(const struct vim_extension *in, const struct vim_ext_resource *r) {
-    for (size_t i = 0; i < in->resource_count; i++)
-        if (str_eq(in->resources[i].locale, r->locale) && str_eq(in->resources[i].module, r->module))
-            return same_resource(&in->resources[i], r);
-    return false;
-}
-
-static bool same_resources(const struct vim_extension *found, const struct vim_extension *wanted) {
-    bool same = found->resource_count == wanted->resource_count;
-    for (size_t i = 0; same && i < wanted->resource_count; i++)
-        same = has_resource(found, &wanted->resources[i]);
-    return same;
-}
-
-size_t extension_record_compare(const struct vim_extension *found, const struct vim_extension *wanted, const char *api_version,
-                                const char *out[EXTENSION_DIFFERENCES_MAX]) {
-    bool has_certificates = api_version && vim_version_is_at_least(api_version, CERTIFICATE_SINCE);
-    size_t n = 0;
-    if (!same_description(&found->description, &wanted->description))
-        out[n++] = "description";
-    if (!str_eq(found->company, wanted->company))
-        out[n++] = "company";
-    if (!str_eq(found->version, wanted->version))
-        out[n++] = "version";
-    if (found->subject_name)
-        out[n++] = "subjectName";
-    if (!same_servers(found, wanted, has_certificates))
-        out[n++] = "server";
-    if (!same_clients(found, wanted))
-        out[n++] = "client";
-    if (!same_texts(&found->tasks, &wanted->tasks))
-        out[n++] = "taskList";
-    if (!same_events(found, wanted))
-        out[n++] = "eventList";
-    if (!same_texts(&found->faults, &wanted->faults))
-        out[n++] = "faultList";
-    if (!same_privileges(found, wanted))
-        out[n++] = "privilegeList";
-    if (!same_resources(found, wanted))
-        out[n++] = "resourceList";
-    if (!str_eq(found->health_url, wanted->health_url))
-        out[n++] = "healthInfo";
-    if (!found->has_product || !str_eq(found->product_url, wanted->product_url))
-        out[n++] = "extendedProductInfo";
-    return n;
-}
-
 /* vSphere Web Services API reference, ExtensionManager.UpdateExtension: a changed subjectName clears certificate and public key. */
 bool extension_record_clears_certificate(const struct vim_extension *found, const struct vim_extension *wanted) {
     return !str_eq(found->subject_name, wanted->subject_name);
 }
 
-/* -- extension records for people: one line per member ------------------------------------------------------------- */
+/* -- one walk over all members: lines for people, digests for comparing -------------------------------------------------- */
 
 #define TEXT_BYTES_MAX 65536U
+#define PATH_BYTES 600
 #define LINES_MAX 500U /* a record of others may be long; ours has about forty */
 
 void record_lines_done(struct record_lines *lines) {
@@ -405,18 +281,47 @@ void record_lines_done(struct record_lines *lines) {
     memset(lines, 0, sizeof(*lines));
 }
 
-/* One side at a time: first what is there, then what is wanted joins the lines by member. */
+/* What is compared, in the order of vim.Extension. All else is kept from the record that was found. */
+static const char *const compared[] = {
+    "description",
+    "company",
+    "version",
+    "subjectName",
+    "server",
+    "client",
+    "taskList",
+    "eventList",
+    "faultList",
+    "privilegeList",
+    "resourceList",
+    "healthInfo",
+    "extendedProductInfo",
+};
+_Static_assert(ARRAY_COUNT(compared) <= EXTENSION_DIFFERENCES_MAX, "all fit");
+#define KEPT ARRAY_COUNT(compared)
+
+/* One walk over a record: to lines for people (first what is there, then what is wanted joins them by member), or to a digest of each member
+ * that is compared. Digests are sums: order means nothing but where a path has an index. */
 struct side {
-    struct record_lines *lines;
+    struct record_lines *lines; /* NULL: digests are made */
+    uint64_t digests[KEPT + 1];
     bool is_wanted, has_certificates;
     int failed; /* 0 or ERR_NOMEM */
 };
 
-static struct record_line *line_of(struct side *side, const char *member) {
+static void add_digest(struct side *side, const char *path, const char *value, bool is_kept) {
+    const size_t n = strcspn(path, ".[");
+    size_t i = is_kept ? KEPT : 0;
+    while (i < KEPT && (strlen(compared[i]) != n || memcmp(compared[i], path, n) != 0))
+        i++;
+    side->digests[i] += hash64_text(hash64_text(0, path), value);
+}
+
+static struct record_line *line_of(struct side *side, const char *path) {
     struct record_lines *lines = side->lines;
     struct record_line *items;
     for (size_t i = 0; i < lines->count; i++)
-        if (str_eq(lines->items[i].member, member))
+        if (str_eq(lines->items[i].member, path))
             return &lines->items[i];
     items = reallocarray(lines->items, lines->count + 1, sizeof(*items));
     if (!items)
@@ -424,79 +329,80 @@ static struct record_line *line_of(struct side *side, const char *member) {
     lines->items = items;
     items += lines->count;
     memset(items, 0, sizeof(*items));
-    items->member = str_dup(member);
+    items->member = str_dup(path);
     if (!items->member)
         return NULL;
     lines->count++;
     return items;
 }
 
-static void put(struct side *side, const char *member, const char *value) {
+/* Of a path that stands twice people see the first value. */
+static void add_line(struct side *side, const char *path, const char *value, bool is_kept) {
     struct record_line *line;
     char **to;
-    if (!value || side->failed || side->lines->count >= LINES_MAX)
+    if (side->failed || side->lines->count >= LINES_MAX)
         return;
-    line = line_of(side, member);
+    line = line_of(side, path);
     if (!line) {
         side->failed = ERR_NOMEM;
         return;
     }
+    line->is_kept = line->is_kept || is_kept;
     to = side->is_wanted ? &line->wanted : &line->now;
-    if (*to)
-        return; /* a member that stands twice: the first one counts */
-    *to = str_dup(value);
-    if (!*to)
+    if (!*to && !(*to = str_dup(value)))
         side->failed = ERR_NOMEM;
 }
 
-static void put_kept(struct side *side, const char *member, const char *value) {
-    put(side, member, value);
-    for (size_t i = 0; value && i < side->lines->count; i++)
-        if (str_eq(side->lines->items[i].member, member))
-            side->lines->items[i].is_kept = true;
+/* A member that is not set is left out. */
+__attribute__((format(printf, 3, 4))) static void put(struct side *side, const char *value, const char *path_fmt, ...) {
+    char path[PATH_BYTES];
+    va_list args;
+    va_start(args, path_fmt);
+    (void)vsnprintf(path, sizeof(path), path_fmt, args);
+    va_end(args);
+    if (value && side->lines)
+        add_line(side, path, value, false);
+    else if (value)
+        add_digest(side, path, value, false);
 }
 
-static void put_owned(struct side *side, const char *member, char *value) {
-    put(side, member, value);
-    free(value);
-}
-
-static void put_at(struct side *side, const char *list, size_t i, const char *member, const char *value) {
-    _cleanup_free_ char *path = str_format("%s[%zu].%s", list, i, member);
-    if (path)
-        put(side, path, value);
-    else
-        side->failed = ERR_NOMEM;
+static void put_kept(struct side *side, const char *path, const char *value) {
+    if (value && side->lines)
+        add_line(side, path, value, true);
+    else if (value)
+        add_digest(side, path, value, true);
 }
 
 static int compare_texts(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorted, since the order of these lists means nothing. Takes the array, not the texts. */
-static void put_list(struct side *side, const char *member, const char **texts, size_t count) {
+/* A list whose order means nothing: of items that begin with their text, so many bytes each. Sorted for people. */
+static void put_set(struct side *side, const char *member, const void *items, size_t item_bytes, size_t count) {
+    _cleanup_free_ const char **texts = side->lines ? calloc(count + 1, sizeof(const char *)) : NULL;
     _cleanup_strbuf_ struct strbuf joined;
     strbuf_init(&joined, TEXT_BYTES_MAX);
-    if (!texts && count)
+    if (side->lines && !texts)
         side->failed = ERR_NOMEM;
-    if (texts && count) {
-        qsort(texts, count, sizeof(*texts), compare_texts);
-        for (size_t i = 0; i < count; i++)
-            strbuf_addf(&joined, "%s%s", i ? ", " : "", texts[i]);
-        put(side, member, joined.data);
+    for (size_t i = 0; i < count; i++) {
+        const char *text = *(const char *const *)((const char *)items + i * item_bytes);
+        if (texts)
+            texts[i] = text ? text : "";
+        else if (!side->lines)
+            put(side, text ? text : "", "%s", member);
     }
-    free(texts);
+    if (!texts || !count)
+        return;
+    qsort(texts, count, sizeof(*texts), compare_texts);
+    for (size_t i = 0; i < count; i++)
+        strbuf_addf(&joined, "%s%s", i ? ", " : "", texts[i]);
+    put(side, joined.data, "%s", member);
 }
 
-static const char **array_of(size_t count) {
-    return calloc(count + 1, sizeof(const char *));
-}
-
-static void put_texts(struct side *side, const char *member, const struct vim_texts *texts) {
-    const char **array = array_of(texts->count);
-    for (size_t i = 0; array && i < texts->count; i++)
-        array[i] = texts->items[i] ? texts->items[i] : "";
-    put_list(side, member, array, texts->count);
+/* Tells an item of which nothing is set from none. */
+static void note_count(struct side *side, const char *member, size_t count) {
+    for (size_t i = 0; !side->lines && i < count; i++)
+        add_digest(side, member, "", false);
 }
 
 /* A whole PEM text tells people nothing. */
@@ -514,57 +420,60 @@ static char *certificate_text(const char *pem) {
     return text;
 }
 
+/* Digests of thumbprints are made without regard to case. */
+static void put_thumbprint(struct side *side, size_t i, const char *thumbprint) {
+    char upper[X509_THUMBPRINT_TEXT_BYTES];
+    size_t n = 0;
+    while (thumbprint && thumbprint[n] && n + 1 < sizeof(upper)) {
+        upper[n] = (char)toupper((unsigned char)thumbprint[n]);
+        n++;
+    }
+    upper[n] = 0;
+    put(side, !thumbprint || side->lines || thumbprint[n] ? thumbprint : upper, "server[%zu].serverThumbprint", i);
+}
+
 static void put_server(struct side *side, size_t i, const struct vim_ext_server *server) {
-    _cleanup_free_ char *certificate = side->has_certificates ? certificate_text(server->certificate) : NULL;
-    put_at(side, "server", i, "type", server->type);
-    put_at(side, "server", i, "url", server->url);
-    put_at(side, "server", i, "company", server->company);
-    put_at(side, "server", i, "description.label", server->description.label);
-    put_at(side, "server", i, "description.summary", server->description.summary);
+    _cleanup_free_ char *certificate = side->lines && side->has_certificates ? certificate_text(server->certificate) : NULL;
+    put(side, server->type, "server[%zu].type", i);
+    put(side, server->url, "server[%zu].url", i);
+    put(side, server->company, "server[%zu].company", i);
+    put(side, server->description.label, "server[%zu].description.label", i);
+    put(side, server->description.summary, "server[%zu].description.summary", i);
     for (size_t j = 0; j < server->admin_emails.count; j++)
-        put_at(side, "server", i, "adminEmail", server->admin_emails.items[j]);
-    put_at(side, "server", i, "serverThumbprint", server->thumbprint);
-    put_at(side, "server", i, "serverCertificate", certificate);
+        put(side, server->admin_emails.items[j], "server[%zu].adminEmail", i);
+    put_thumbprint(side, i, server->thumbprint);
+    if (side->has_certificates)
+        put(side, side->lines ? certificate : server->certificate, "server[%zu].serverCertificate", i);
 }
 
 static void put_client(struct side *side, size_t i, const struct vim_ext_client *client) {
-    put_at(side, "client", i, "type", client->type);
-    put_at(side, "client", i, "url", client->url);
-    put_at(side, "client", i, "version", client->version);
-    put_at(side, "client", i, "company", client->company);
-    put_at(side, "client", i, "description.label", client->description.label);
-    put_at(side, "client", i, "description.summary", client->description.summary);
+    put(side, client->type, "client[%zu].type", i);
+    put(side, client->url, "client[%zu].url", i);
+    put(side, client->version, "client[%zu].version", i);
+    put(side, client->company, "client[%zu].company", i);
+    put(side, client->description.label, "client[%zu].description.label", i);
+    put(side, client->description.summary, "client[%zu].description.summary", i);
 }
 
+/* Of events and privileges people see the ids. Which schema an event has is not compared. */
 static void put_ids(struct side *side, const struct vim_extension *record) {
-    const char **event_ids = array_of(record->event_count), **privilege_ids = array_of(record->privilege_count);
-    for (size_t i = 0; event_ids && i < record->event_count; i++)
-        event_ids[i] = record->events[i].id ? record->events[i].id : "";
-    for (size_t i = 0; privilege_ids && i < record->privilege_count; i++)
-        privilege_ids[i] = record->privileges[i].id ? record->privileges[i].id : "";
-    put_texts(side, "taskList", &record->tasks);
-    put_list(side, "eventList", event_ids, record->event_count);
-    put_texts(side, "faultList", &record->faults);
-    put_list(side, "privilegeList", privilege_ids, record->privilege_count);
-}
-
-/* Short lists in full: the owner mark is among them. */
-static void put_resource(struct side *side, const struct vim_ext_resource *resource) {
-    _cleanup_free_ char *prefix = str_format("resourceList[%s/%s]", resource->locale, resource->module);
-    for (size_t i = 0; prefix && i < resource->data_count; i++) {
-        char *member = str_format("%s.%s", prefix, resource->data[i].key);
-        if (member)
-            put(side, member, resource->data[i].value);
-        free(member);
-    }
+    put_set(side, "taskList", record->tasks.items, sizeof(char *), record->tasks.count);
+    put_set(side, "eventList", record->events, sizeof(*record->events), record->event_count);
+    put_set(side, "faultList", record->faults.items, sizeof(char *), record->faults.count);
+    put_set(side, "privilegeList", record->privileges, sizeof(*record->privileges), record->privilege_count);
+    for (size_t i = 0; !side->lines && i < record->event_count; i++)
+        put_kept(side, record->events[i].id ? record->events[i].id : "", record->events[i].schema);
+    for (size_t i = 0; !side->lines && i < record->privilege_count; i++)
+        put(side, record->privileges[i].group, "privilegeList.%s", record->privileges[i].id);
 }
 
 static void put_others(struct side *side, const struct vim_extension *record) {
+    _cleanup_free_ char *self = record->self_type ? str_format("%s:%s", record->self_type, record->self_moref) : NULL;
     put_kept(side, "ovfConsumerInfo.callbackUrl", record->ovf_callback_url);
-    if (record->self_type)
-        put_owned(side, "extendedProductInfo.self", str_format("%s:%s", record->self_type, record->self_moref));
+    put_kept(side, "extendedProductInfo.self", self);
     put_kept(side, "extendedProductInfo.companyUrl", record->company_url);
-    put(side, "extendedProductInfo.productUrl", record->product_url);
+    if (record->has_product)
+        put(side, record->product_url, "extendedProductInfo.productUrl");
     put_kept(side, "extendedProductInfo.managementUrl", record->management_url);
     for (size_t i = 0; i < record->managed_count; i++)
         put_kept(side, "managedEntityInfo", record->managed_entities[i].type);
@@ -574,30 +483,58 @@ static void put_others(struct side *side, const struct vim_extension *record) {
         put_kept(side, "solutionManagerInfo.tab", record->solution_tabs[i].url);
 }
 
+/* Texts of resources in full: the owner mark is among them. */
 static void put_record(struct side *side, const struct vim_extension *record) {
-    put(side, "key", record->key);
-    put(side, "version", record->version);
-    put(side, "description.label", record->description.label);
-    put(side, "description.summary", record->description.summary);
-    put(side, "company", record->company);
+    put(side, record->key, "key");
+    put(side, record->version, "version");
+    put(side, record->description.label, "description.label");
+    put(side, record->description.summary, "description.summary");
+    put(side, record->company, "company");
     put_kept(side, "type", record->type);
-    put(side, "subjectName", record->subject_name);
+    put(side, record->subject_name, "subjectName");
     for (size_t i = 0; i < record->server_count; i++)
         put_server(side, i, &record->servers[i]);
     for (size_t i = 0; i < record->client_count; i++)
         put_client(side, i, &record->clients[i]);
     put_ids(side, record);
-    for (size_t i = 0; i < record->resource_count; i++)
-        put_resource(side, &record->resources[i]);
-    put(side, "healthInfo.url", record->health_url);
+    for (size_t i = 0; i < record->resource_count; i++) {
+        const struct vim_ext_resource *r = &record->resources[i];
+        for (size_t j = 0; j < r->data_count; j++)
+            put(side, r->data[j].value, "resourceList[%s/%s].%s", r->locale, r->module, r->data[j].key);
+    }
+    put(side, record->health_url, "healthInfo.url");
     put_others(side, record);
+    note_count(side, "server", record->server_count);
+    note_count(side, "client", record->client_count);
+    note_count(side, "resourceList", record->resource_count);
+}
+
+static bool holds_certificates(const char *api_version) {
+    return api_version && vim_version_is_at_least(api_version, CERTIFICATE_SINCE);
+}
+
+size_t extension_record_compare(const struct vim_extension *found, const struct vim_extension *wanted, const char *api_version,
+                                const char *out[EXTENSION_DIFFERENCES_MAX]) {
+    struct side is = {.has_certificates = holds_certificates(api_version)}, should_be = is;
+    size_t n = 0;
+    put_record(&is, found);
+    put_record(&should_be, wanted);
+    for (size_t i = 0; i < ARRAY_COUNT(compared); i++)
+        if (is.digests[i] != should_be.digests[i])
+            out[n++] = compared[i];
+    return n;
+}
+
+uint64_t extension_record_digest(const struct vim_extension *record) {
+    struct side side = {.has_certificates = true};
+    put_record(&side, record);
+    return hash64(0, side.digests, sizeof(side.digests));
 }
 
 int extension_text_lines(const struct vim_extension *found, const struct vim_extension *wanted, const char *api_version,
                          struct record_lines *out, struct err *err) {
     struct record_lines lines = {0};
-    struct side side = {.lines = &lines,
-                        .has_certificates = api_version && vim_version_is_at_least(api_version, CERTIFICATE_SINCE)};
+    struct side side = {.lines = &lines, .has_certificates = holds_certificates(api_version)};
     if (found)
         put_record(&side, found);
     side.is_wanted = true;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "err.h"
 #include "vcenter.h"
@@ -55,6 +56,9 @@ const char *extension_record_owner(const struct vim_extension *found);
  * lastHeartbeatTime do not count. Returns their number. */
 size_t extension_record_compare(const struct vim_extension *found, const struct vim_extension *wanted, const char *api_version,
                                 const char *out[EXTENSION_DIFFERENCES_MAX]);
+
+/* A number that changes when a member of the record does; the time of the last heartbeat is left out. For comparing in memory only. */
+uint64_t extension_record_digest(const struct vim_extension *record);
 
 /* Whether writing `wanted` over `found` makes vCenter forget the login certificate (a changed subjectName does). */
 bool extension_record_clears_certificate(const struct vim_extension *found, const struct vim_extension *wanted);

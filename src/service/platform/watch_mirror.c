@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "hashmap.h"
+#include "extension_record.h"
 #include "limits.h"
 #include "str.h"
 
@@ -350,7 +350,7 @@ void watch_sort_keys(struct vim_key_list *keys) {
 
 /* The first record that is told counts as a change, too: somebody may have changed it between the look at connect and the watch. */
 static void note_record(struct watch_mirror *m, const struct vim_extension *own) {
-    uint64_t digest = own ? watch_record_digest(own) : 0;
+    uint64_t digest = own ? extension_record_digest(own) : 0;
     if (!own || !m->has_record || digest != m->record_digest)
         m->changed |= WATCH_RECORD;
     m->has_record = own;
@@ -528,84 +528,6 @@ int watch_mirror_get_nodes(const struct watch_mirror *m, struct node_matcher *ma
 
 bool watch_mirror_has_no_vm(const struct watch_mirror *m) {
     return !m->vms;
-}
-
-/* -- has our extension record changed? ----------------------------------------------------------------------------- */
-
-/* NULL and "" differ. */
-static void record_add(uint64_t *digest, const char *text) {
-    *digest = text ? hash64_text(*digest, text) : hash64(*digest, "", 0);
-}
-
-static void end_list(uint64_t *digest) {
-    *digest = hash64(*digest, "e", 1); /* no text: those have a NUL */
-}
-
-static void add_texts(uint64_t *digest, const struct vim_texts *texts) {
-    for (size_t i = 0; i < texts->count; i++)
-        record_add(digest, texts->items[i]);
-    end_list(digest);
-}
-
-static void add_server(uint64_t *digest, const struct vim_ext_server *s) {
-    record_add(digest, s->url);
-    record_add(digest, s->description.label);
-    record_add(digest, s->description.summary);
-    record_add(digest, s->company);
-    record_add(digest, s->type);
-    add_texts(digest, &s->admin_emails);
-    record_add(digest, s->thumbprint);
-    record_add(digest, s->certificate);
-}
-
-static void add_client(uint64_t *digest, const struct vim_ext_client *c) {
-    record_add(digest, c->version);
-    record_add(digest, c->description.label);
-    record_add(digest, c->description.summary);
-    record_add(digest, c->company);
-    record_add(digest, c->type);
-    record_add(digest, c->url);
-}
-
-static void add_resource(uint64_t *digest, const struct vim_ext_resource *r) {
-    record_add(digest, r->locale);
-    record_add(digest, r->module);
-    for (size_t i = 0; i < r->data_count; i++) {
-        record_add(digest, r->data[i].key);
-        record_add(digest, r->data[i].value);
-    }
-    end_list(digest);
-}
-
-static void add_lists(uint64_t *digest, const struct vim_extension *x) {
-    for (size_t i = 0; i < x->server_count; i++)
-        add_server(digest, &x->servers[i]);
-    for (size_t i = 0; i < x->client_count; i++)
-        add_client(digest, &x->clients[i]);
-    for (size_t i = 0; i < x->event_count; i++) {
-        record_add(digest, x->events[i].id);
-        record_add(digest, x->events[i].schema);
-    }
-    for (size_t i = 0; i < x->privilege_count; i++) {
-        record_add(digest, x->privileges[i].id);
-        record_add(digest, x->privileges[i].group);
-    }
-    for (size_t i = 0; i < x->resource_count; i++)
-        add_resource(digest, &x->resources[i]);
-}
-
-uint64_t watch_record_digest(const struct vim_extension *x) {
-    const char *const texts[] = {
-        x->description.label, x->description.summary, x->key,         x->company,     x->type,           x->version,
-        x->subject_name,      x->health_url,          x->company_url, x->product_url, x->management_url,
-    };
-    uint64_t digest = 0;
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        record_add(&digest, texts[i]);
-    add_texts(&digest, &x->tasks);
-    add_texts(&digest, &x->faults);
-    add_lists(&digest, x);
-    return digest;
 }
 
 /* -- which virtual machine is which node: pure --------------------------------------------------------------------- */

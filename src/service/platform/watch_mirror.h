@@ -103,8 +103,3 @@ int watch_mirror_get_nodes(const struct watch_mirror *m, struct node_matcher *ma
 
 /* True if no virtual machine is known. */
 bool watch_mirror_has_no_vm(const struct watch_mirror *m);
-
-/* -- has our extension record changed? ----------------------------------------------------------------------------- */
-
-/* A number that changes when a member of the record does; the time of the last heartbeat is left out. For comparing in memory only. */
-uint64_t watch_record_digest(const struct vim_extension *record);
