@@ -195,14 +195,21 @@ static int note_trouble(struct directory *d, int rc, const struct err *why, stru
     return err_move(err, rc, why);
 }
 
-bool directory_get_trouble(struct directory *d, struct err *out) {
-    bool is_any;
+void directory_check_health(struct directory *d, int64_t started_at_ms, struct findings *out) {
+    struct finding f = {.step = "directory", .since_ms = directory_as_of_ms(d)};
+    struct err why;
     (void)pthread_mutex_lock(&d->lock);
-    is_any = d->trouble.code != 0;
-    if (is_any)
-        *out = d->trouble;
+    why = d->trouble;
     (void)pthread_mutex_unlock(&d->lock);
-    return is_any;
+    if (!f.since_ms) {
+        f.since_ms = started_at_ms;
+        finding_say(&f, FINDING_FAILED, "not loaded yet");
+    } else if (directory_is_stale(d) && why.code) {
+        finding_say_error(&f, FINDING_WARNING, &why);
+    } else if (directory_is_stale(d)) {
+        finding_say(&f, FINDING_WARNING, "changes cannot be read at the moment");
+    }
+    findings_add(out, &f);
 }
 
 int directory_load(struct directory *d, struct err *err) {

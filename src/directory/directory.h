@@ -7,6 +7,7 @@
 
 #include "change.h"
 #include "err.h"
+#include "finding.h"
 #include "snapshot.h"
 
 struct store;
@@ -72,8 +73,8 @@ int64_t directory_as_of_ms(struct directory *directory);
 /* Changes could not be read for more than 2 s: answers carry KaaS-Stale: database. */
 bool directory_is_stale(struct directory *directory);
 
-/* Why changes cannot be applied at the moment; false: they can, as far as is known. */
-bool directory_get_trouble(struct directory *directory, struct err *out);
+/* Adds how the list stands: not loaded yet since `started_at_ms` (wall clock), or not kept up to date, and why. Does not block. */
+void directory_check_health(struct directory *directory, int64_t started_at_ms, struct findings *out);
 
 /* Tells that a vCenter is being watched from now on, so that what it shows of nodes is up to date, or no more: then its word goes on
  * counting for KAAS_OBSERVED_EVIDENCE_MS. To be called when a watch holds a complete picture that has been saved, and when it has lost

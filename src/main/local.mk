@@ -3,23 +3,14 @@ src_main_kaasd_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ENTRIES) -iquote $(top_srcdir)/sr
     -DKAAS_PAGE_DIR='"$(pkgdatadir)/ui"'
 src_main_kaasd_SOURCES = \
     src/main/daemon.c \
-    src/main/health_log.c \
-    src/main/health_log.h \
     src/main/notify.c \
     src/main/notify.h \
     src/main/wire.c \
     src/main/wire.h \
-    src/main/wire_audit.c \
     src/main/wire_glue.c \
-    src/main/wire_identity.c \
+    src/main/wire_health.c \
     src/main/wire_jobs.c \
-    src/main/wire_kerberos.c \
-    src/main/wire_logins.c \
-    src/main/wire_metrics.c \
-    src/main/wire_peers.c \
-    src/main/wire_private.h \
-    src/main/wire_reconcile.c \
-    src/main/wire_service.c
+    src/main/wire_private.h
 LIBS_ADAPTERS = src/store/libstore.a src/ldap/libldap-kaas.a src/gss/libgss.a src/vim/libvim.a src/vim/libvim25.a
 LIBS_FOREIGN = $(MARIADB_LIBS) $(GSOAP_LIBS) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) $(XML_LIBS) $(CRYPT_LIBS) $(UUID_LIBS) \
     $(YAML_LIBS) $(CJOSE_LIBS) $(ZLIB_LIBS) $(LDAP_LIBS) $(KRB5_LIBS)

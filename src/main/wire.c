@@ -8,13 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "access.h"
 #include "audit_store.h"
 #include "clock.h"
-#include "setup_files.h"
 #include "fsutil.h"
 #include "http_client.h"
 #include "limits.h"
@@ -22,7 +20,9 @@
 #include "notify.h"
 #include "secret.h"
 #include "setup_check.h"
+#include "setup_files.h"
 #include "str.h"
+#include "strbuf.h"
 #include "wire_private.h"
 
 #define GRACE_MS 3000 /* before daemon.c gives up */
@@ -30,21 +30,16 @@
 #define HASHING_THREADS 2U
 #define HASHING_NICE 10
 #define OUTSIDE_THREADS 4U
-#define SIGNON_THREADS 4U /* half of the connections to the database that there are by default */
+#define SIGNON_THREADS 4U   /* half of the connections to the database that there are by default */
+#define KERBEROS_THREADS 8U /* most of what one does is waiting for the database */
+#define KERBEROS_QUEUE_COUNT 1024U
 #define QUEUE_COUNT 256U
-#define DESCRIPTORS_OF_VCENTERS 512U /* 64 of them: up to four calls and a watch each, connections for sign-ons beside */
-#define DESCRIPTORS_OF_FILES 64U     /* standard streams, logs, files that are read, connections for looking at a new vCenter */
+#define PEM_BYTES_MAX (1024U * 1024U)
+#define CA_PEM_BYTES_MAX (4U * 1024U * 1024U) /* revocation lists of large CAs */
+#define DESCRIPTORS_OF_VCENTERS 512U          /* 64 of them: up to four calls and a watch each, connections for sign-ons beside */
+#define DESCRIPTORS_OF_FILES 64U /* standard streams, logs, files that are read, connections for looking at a new vCenter */
 
 /* -- parts ---------------------------------------------------------------------------------------------------------------- */
-
-static int make_lane(const char *name, unsigned threads, unsigned queue_count, struct lane **out, struct err *err) {
-    struct lane_options options = {.name = name,
-                                   .threads = threads,
-                                   .queue_count = queue_count,
-                                   .thread_begin = store_thread_begin,
-                                   .thread_end = store_thread_end};
-    return lane_new(&options, out, err);
-}
 
 /* A password costs a hundred requests' time by design. A flood of them may take what is left over, not what lists need. */
 static void begin_hashing(void) {
@@ -53,22 +48,28 @@ static void begin_hashing(void) {
     (void)setpriority(PRIO_PROCESS, me, getpriority(PRIO_PROCESS, me) + HASHING_NICE); /* Linux: of this thread alone */
 }
 
-static int make_hashing_lane(struct wire *w, struct err *err) {
-    struct lane_options options = {.name = "hashing",
-                                   .threads = HASHING_THREADS,
-                                   .queue_count = QUEUE_COUNT,
-                                   .thread_begin = begin_hashing,
-                                   .thread_end = store_thread_end};
-    return lane_new(&options, &w->hashing, err);
+static int make_lane(const struct lane_options *wanted, struct lane **out, struct err *err) {
+    struct lane_options options = *wanted;
+    options.thread_begin = wanted->thread_begin ? wanted->thread_begin : store_thread_begin;
+    options.thread_end = store_thread_end;
+    return lane_new(&options, out, err);
 }
 
 static int make_lanes(struct wire *w, struct err *err) {
-    int rc = make_lane("database", DATABASE_THREADS, QUEUE_COUNT, &w->database, err);
-    if (!rc)
-        rc = make_hashing_lane(w, err);
-    if (!rc) /* all who may wait for a vCenter's word may get it at a time */
-        rc = make_lane("signons", SIGNON_THREADS, KAAS_SIGNONS_WAITING_MAX, &w->signons, err);
-    return rc ? rc : make_lane("outside", OUTSIDE_THREADS, QUEUE_COUNT, &w->outside, err);
+    const struct {
+        struct lane_options options;
+        struct lane **out;
+    } lanes[] = {
+        {{.name = "database", .threads = DATABASE_THREADS, .queue_count = QUEUE_COUNT}, &w->database},
+        {{.name = "hashing", .threads = HASHING_THREADS, .queue_count = QUEUE_COUNT, .thread_begin = begin_hashing}, &w->hashing},
+        /* all who may wait for a vCenter's word may get it at a time */
+        {{.name = "signons", .threads = SIGNON_THREADS, .queue_count = KAAS_SIGNONS_WAITING_MAX}, &w->signons},
+        {{.name = "outside", .threads = OUTSIDE_THREADS, .queue_count = QUEUE_COUNT}, &w->outside},
+    };
+    int rc = 0;
+    for (size_t i = 0; !rc && i < ARRAY_COUNT(lanes); i++)
+        rc = make_lane(&lanes[i].options, lanes[i].out, err);
+    return rc;
 }
 
 static int make_secrets(struct wire *w, struct err *err) {
@@ -126,15 +127,11 @@ static int make_platform(struct wire *w, struct err *err) {
         .on_written = wire_on_written,
         .on_written_arg = w,
     };
-    return rc ? rc : platform_new(&options, &w->platform, err);
-}
-
-/* Before there are links: what they do without being told. */
-static int plug_in_work(struct wire *w, struct err *err) {
-    (void)err;
-    wire_plug_in_reconcile(w);
-    wire_plug_in_logins(w);
-    return 0;
+    if (!rc)
+        rc = platform_new(&options, &w->platform, err);
+    if (!rc)
+        wire_plug_in_work(w); /* before there are links: what they do without being told */
+    return rc;
 }
 
 static struct signon_limits signon_limits_of(const struct config *config) {
@@ -180,6 +177,95 @@ static int make_access(struct wire *w, struct err *err) {
                                      .on_written_arg = w,
                                      .maps_privileges = w->config.auth_vcenter_privilege_roles};
     return access_new(&options, &w->access, err);
+}
+
+static int make_identity(struct wire *w, struct err *err) {
+    const struct identity_options options = {
+        .store = w->store,
+        .seal = w->seal,
+        .connect_timeout_ms = (long)w->config.ldap_connect_timeout_ms,
+        .call_timeout_ms = (long)w->config.ldap_call_timeout_ms,
+        .thread_begin = store_thread_begin,
+        .thread_end = store_thread_end,
+        .on_written = wire_on_written,
+        .on_written_arg = w,
+    };
+    return identity_new(&options, &w->identity, err);
+}
+
+static int make_folder_of(const char *path, struct err *err) {
+    _cleanup_free_ char *folder = str_dup(path);
+    char *slash = folder ? strrchr(folder, '/') : NULL;
+    if (!slash || slash == folder)
+        return 0;
+    *slash = 0;
+    return access(folder, F_OK) ? fs_make_dirs(folder, 0755, err) : 0;
+}
+
+/* The certificate that clients see: `cert_pem`, or the one that `config` names. One that cannot be used is told of in the log. */
+static void set_kerberos_certificate(struct wire *w, const struct config *config, const char *cert_pem) {
+    _cleanup_strbuf_ struct strbuf pem;
+    const char *path = config->auth_kerberos_channel_certificate;
+    struct err err = {0};
+    int rc = 0;
+    strbuf_init(&pem, PEM_BYTES_MAX);
+    if (!w->kerberos)
+        return;
+    if (*path)
+        rc = fs_read(path, &pem, &err);
+    if (!rc)
+        rc = kerberos_set_certificate(w->kerberos, *path ? pem.data : cert_pem, &err);
+    if (rc)
+        log_error(LOG_LEVEL_WARNING, "kerberos_channel_bindings", &err, "hint",
+                  "tokens that are bound to the TLS connection are taken without a look at what they are bound to", NULL);
+}
+
+static int make_kerberos(struct wire *w, struct err *err) {
+    const struct config *config = &w->config;
+    const struct kerberos_options options = {
+        .store = w->store,
+        .identity = w->identity,
+        .keytab = config->auth_kerberos_keytab,
+        .replay_cache = config->auth_kerberos_replay_cache,
+        .realms = (const char *const *)config->auth_kerberos_realms.items,
+        .encryption_types = (const char *const *)config->auth_kerberos_encryption_types.items,
+        .looks_at_bindings = config->auth_kerberos_channel_bindings != 0,
+        .requires_pac = config->auth_kerberos_require_pac,
+        .live_check = (enum kerberos_live_check)config->auth_kerberos_live_check,
+        .is_privileged = wire_is_privileged,
+        .arg = w,
+    };
+    const struct lane_options lane = {.name = "kerberos", .threads = KERBEROS_THREADS, .queue_count = KERBEROS_QUEUE_COUNT};
+    struct err folder_err = {0};
+    int rc;
+    if (!*config->auth_kerberos_keytab)
+        return 0;
+    if (make_folder_of(config->auth_kerberos_replay_cache, &folder_err)) /* no reason not to start: health tells of it */
+        log_error(LOG_LEVEL_WARNING, "kerberos_folder", &folder_err, NULL);
+    rc = make_lane(&lane, &w->kerberos_lane, err);
+    if (!rc)
+        rc = kerberos_new(&options, &w->kerberos, err);
+    if (!rc)
+        set_kerberos_certificate(w, config, w->cert_pem);
+    return rc;
+}
+
+static int make_peers(struct wire *w, struct err *err) {
+    const struct peers_options options = {
+        .store = w->store,
+        .kerberos = w->kerberos,
+        .keytab = w->config.auth_kerberos_keytab,
+        .connect_timeout_ms = (long)w->config.peers_call_timeout_ms,
+        .call_timeout_ms = (long)w->config.peers_call_timeout_ms,
+        .check_every_ms = w->config.peers_check_interval_ms,
+        .thread_begin = store_thread_begin,
+        .thread_end = store_thread_end,
+        .on_news = wire_on_peer_news,
+        .on_news_arg = w,
+        .on_set = wire_on_peer_set,
+        .on_set_arg = w,
+    };
+    return peers_new(&options, &w->peers, err);
 }
 
 static bool is_leaving(void *arg) {
@@ -258,6 +344,19 @@ static struct httpd_options proxy_options(struct wire *w, const char *listen) {
     return options;
 }
 
+/* For service accounts: a server of its own, that asks clients for certificates. */
+static struct httpd_options service_options(struct wire *w, const struct httpd_client_ca *ca) {
+    struct httpd_options options = public_options(w);
+    options.listen = w->config.server_service_listen;
+    options.cert_pem = w->cert_pem;
+    options.key_pem = w->key_pem;
+    options.asks_client_certificate = true;
+    options.client_ca = *ca;
+    if (options.connections_max > KAAS_HTTP_SERVICE_CONNECTIONS)
+        options.connections_max = KAAS_HTTP_SERVICE_CONNECTIONS;
+    return options;
+}
+
 /* Mode 0600: root and our own user may open it. Who is an administrator is decided by user id once more. */
 static struct httpd_options admin_options(struct wire *w, const char *listen) {
     struct httpd_options options = {
@@ -270,13 +369,30 @@ static struct httpd_options admin_options(struct wire *w, const char *listen) {
     return options;
 }
 
-static int make_socket_folder(const char *path, struct err *err) {
-    _cleanup_free_ char *folder = str_dup(path);
-    char *slash = folder ? strrchr(folder, '/') : NULL;
-    if (!slash || slash == folder)
+static int read_file(const char *path, char **out, struct err *err) {
+    _cleanup_strbuf_ struct strbuf text = {0};
+    int rc;
+    if (!*path)
         return 0;
-    *slash = 0;
-    return access(folder, F_OK) ? fs_make_dirs(folder, 0755, err) : 0;
+    strbuf_init(&text, CA_PEM_BYTES_MAX);
+    rc = fs_read(path, &text, err);
+    if (rc)
+        return rc;
+    *out = strbuf_steal(&text);
+    return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+/* Texts are malloc'ed, NULL where none is configured. */
+static int read_client_ca(const struct config *config, char **ca_pem, char **crl_pem, struct err *err) {
+    _cleanup_free_ char *ca = NULL, *crl = NULL;
+    int rc = read_file(config->server_client_ca_file, &ca, err);
+    if (!rc)
+        rc = read_file(config->server_client_crl_file, &crl, err);
+    if (rc)
+        return rc;
+    *ca_pem = STEAL(ca);
+    *crl_pem = STEAL(crl);
+    return 0;
 }
 
 static char *unix_address(const char *path) {
@@ -287,16 +403,16 @@ static int start_servers(struct wire *w, struct err *err) {
     _cleanup_free_ char *proxy = unix_address(w->config.server_unix_socket);
     _cleanup_free_ char *admin = unix_address(w->config.server_admin_socket);
     _cleanup_free_ char *ca = NULL, *crl = NULL;
-    int rc = proxy && admin ? wire_read_client_ca(&w->config, &ca, &crl, err) : err_set(err, ERR_NOMEM, "out of memory");
+    int rc = proxy && admin ? read_client_ca(&w->config, &ca, &crl, err) : err_set(err, ERR_NOMEM, "out of memory");
     const struct httpd_options doors[WIRE_SERVERS] = {
         [WIRE_TLS] = tls_options(w),
         [WIRE_PROXY] = proxy_options(w, proxy),
-        [WIRE_SERVICE] = wire_service_options(w, public_options(w), &(struct httpd_client_ca){ca, crl}),
+        [WIRE_SERVICE] = service_options(w, &(struct httpd_client_ca){ca, crl}),
         [WIRE_ADMIN] = admin_options(w, admin),
     };
     const unsigned rest = DESCRIPTORS_OF_VCENTERS + DESCRIPTORS_OF_FILES + (unsigned)w->config.database_pool_size;
     rc = rc ? rc : httpd_check_descriptors(doors, WIRE_SERVERS, rest, err);
-    rc = rc ? rc : make_socket_folder(w->config.server_admin_socket, err);
+    rc = rc ? rc : make_folder_of(w->config.server_admin_socket, err);
     for (size_t i = 0; !rc && i < WIRE_SERVERS; i++)
         rc = *doors[i].listen ? httpd_start(&doors[i], &w->servers[i], err) : 0;
     return rc;
@@ -318,7 +434,8 @@ static int make_store(struct wire *w, struct err *err) {
     if (rc)
         return rc;
     name_replica(w);
-    wire_plug_in_audit(w);
+    if (w->config.audit_log)
+        store_set_audit_listener(w->store, wire_log_audit, w);
     return audit_store_set_place(w->store, w->config.state_dir, w->replica_name, err);
 }
 
@@ -327,10 +444,9 @@ static void set_starting(struct wire *w) {
 }
 
 int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
-    static part_fn *const parts[] = {make_secrets,  make_public_url,    make_store,         make_lanes,      make_directory,
-                                     make_platform, plug_in_work,       make_signon,        make_sealing,    make_clusters,
-                                     make_access,   wire_make_identity, wire_make_kerberos, wire_make_peers, make_api,
-                                     start_servers, wire_start_jobs};
+    static part_fn *const parts[] = {make_secrets, make_public_url, make_store,    make_lanes,     make_directory, make_platform,
+                                     make_signon,  make_sealing,    make_clusters, make_access,    make_identity,  make_kerberos,
+                                     make_peers,   make_api,        start_servers, wire_start_jobs};
     struct wire *w = calloc(1, sizeof(*w));
     int rc = 0;
     if (!w) {
@@ -388,9 +504,8 @@ static void stop_waiting(struct wire *w) {
 }
 
 static void stop_lanes(struct wire *w) {
-    struct lane *lanes[] = {w->database, w->hashing, w->signons, w->outside};
+    struct lane *lanes[] = {w->kerberos_lane, w->database, w->hashing, w->signons, w->outside};
     signon_stop(w->signon);
-    wire_stop_kerberos(w);
     for (size_t i = 0; i < ARRAY_COUNT(lanes); i++)
         if (lanes[i])
             lane_stop(lanes[i]);
@@ -424,7 +539,8 @@ void wire_down(struct wire *w) {
         httpd_free(w->servers[i]);
     api_free(w->api);
     peers_free(w->peers);
-    wire_free_kerberos(w);
+    kerberos_free(w->kerberos);
+    lane_free(w->kerberos_lane);
     identity_free(w->identity);
     access_free(w->access);
     clusters_free(w->clusters);
@@ -454,6 +570,19 @@ int64_t wire_drain(struct wire *w) {
     return w->config.server_drain_ms;
 }
 
+static int reload_service(struct wire *w, const struct config *fresh, const char *cert_pem, const char *key_pem,
+                          struct err *err) {
+    _cleanup_free_ char *ca = NULL, *crl = NULL;
+    struct httpd *server = w->servers[WIRE_SERVICE];
+    int rc;
+    if (!server)
+        return 0;
+    rc = read_client_ca(fresh, &ca, &crl, err);
+    if (!rc)
+        rc = httpd_reload_client_ca(server, &(struct httpd_client_ca){ca, crl}, err);
+    return rc ? rc : httpd_reload_tls(server, cert_pem, key_pem, err);
+}
+
 static int reload_certificate(struct wire *w, const struct config *fresh, struct err *err) {
     _cleanup_free_ char *cert = NULL;
     _cleanup_secret_ char *key = NULL;
@@ -461,9 +590,9 @@ static int reload_certificate(struct wire *w, const struct config *fresh, struct
     if (!rc && w->servers[WIRE_TLS])
         rc = httpd_reload_tls(w->servers[WIRE_TLS], cert, key, err);
     if (!rc)
-        rc = wire_reload_service(w, fresh, cert, key, err);
+        rc = reload_service(w, fresh, cert, key, err);
     if (!rc)
-        (void)wire_set_kerberos_certificate(w, fresh, cert);
+        set_kerberos_certificate(w, fresh, cert);
     return rc ? rc : platform_set_server_cert(w->platform, cert, err); /* the records name it */
 }
 

@@ -1,18 +1,16 @@
-/* What the parts need from their siblings, handed in as functions. Layer 6 (main).
+/* What the parts need from their siblings, handed in as functions; what they tell the log. Layer 6 (main).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "access.h"
+#include "audit_store.h"
 #include "clock.h"
 #include "hashmap.h"
 #include "log.h"
 #include "query.h"
 #include "str.h"
 #include "vc_people.h"
-#include "watch_run.h"
 #include "wire_private.h"
 
 /* -- sign-on asks vCenters ------------------------------------------------------------------------------------------------ */
@@ -125,6 +123,31 @@ struct signon_vcenter_ops wire_vcenter_ops(struct wire *wire) {
     return ops;
 }
 
+/* -- sign-on asks directories --------------------------------------------------------------------------------------------- */
+
+static int check_person(void *arg, const struct signon_directory_question *question, struct group_set *groups, struct err *err) {
+    struct wire *w = arg;
+    const struct identity_known known = {question->who, question->mark, question->groups};
+    return identity_check_person(w->identity, &known, groups, err);
+}
+
+struct signon_directory_ops wire_directory_ops(struct wire *w) {
+    return (struct signon_directory_ops){.arg = w, .check = check_person};
+}
+
+bool wire_get_name(void *arg, const char *id, char *out) {
+    struct wire *w = arg;
+    _Static_assert(API_NAME_BYTES == IDENTITY_NAME_BYTES, "names of directories fit");
+    return str_starts(id, "local:") ? access_get_name(w->access, id, out, API_NAME_BYTES)
+                                    : identity_get_name(w->identity, id, out);
+}
+
+/* By role: who may do more than see what is shown to them. */
+bool wire_is_privileged(void *arg, const char *principal_id, const struct group_set *groups) {
+    struct wire *w = arg;
+    return signon_mapped_role(w->signon, principal_id, groups) > ROLE_USER;
+}
+
 /* -- changes -------------------------------------------------------------------------------------------------------------- */
 
 void wire_on_written(void *arg) {
@@ -223,186 +246,29 @@ int wire_on_gap(void *arg) {
     return tell_again(rc, &err, "gap");
 }
 
-/* -- readiness and health ------------------------------------------------------------------------------------------------- */
+/* -- the log ---------------------------------------------------------------------------------------------------------------- */
 
-int wire_check_ready(void *arg, struct err *err) {
-    struct wire *wire = arg;
-    if (atomic_load(&wire->is_ready))
-        return 0;
-    (void)pthread_mutex_lock(&wire->lock);
-    if (err && !err->code) {
-        const int why = wire->not_ready.code;
-        *err = wire->not_ready;
-        err->code = why == ERR_SCHEMA || why == ERR_DATABASE || why == ERR_AUDIT_BEHIND ? why : ERR_UNAVAILABLE;
-        err->retry_after_s = 2;
-    }
-    (void)pthread_mutex_unlock(&wire->lock);
-    return err ? err->code : ERR_UNAVAILABLE;
-}
-
-int wire_check_database(void *arg, struct err *err) {
-    struct wire *wire = arg;
-    return store_check_answers(wire->store, err);
-}
-
-void wire_check_store(struct wire *wire, struct findings *out) {
-    struct finding f = {.step = "database"};
-    struct err why = {0};
-    switch (store_get_state(wire->store, &f.since_ms, &why)) {
-    case STORE_AWAY:
-        finding_say(&f, FINDING_FAILED, "%s",
-                    directory_as_of_ms(wire->directory)
-                        ? "the database does not answer; lists go on from memory, nothing can be changed"
-                        : "the database does not answer");
-        finding_advise(&f, "see that MariaDB runs and that the database section of the configuration is right");
-        break;
-    case STORE_REFUSES: finding_say_error(&f, FINDING_FAILED, &why); break;
-    case STORE_ANSWERS:
-    default: break;
-    }
-    findings_add(out, &f);
-}
-
-static void check_directory(struct wire *wire, struct findings *out) {
-    struct finding f = {.step = "directory", .since_ms = directory_as_of_ms(wire->directory)};
-    struct err why = {0};
-    if (!f.since_ms) {
-        f.since_ms = wire->started_at_ms;
-        finding_say(&f, FINDING_FAILED, "not loaded yet");
-    } else if (directory_is_stale(wire->directory)) {
-        if (directory_get_trouble(wire->directory, &why))
-            finding_say_error(&f, FINDING_WARNING, &why);
-        else
-            finding_say(&f, FINDING_WARNING, "changes cannot be read at the moment");
-    }
-    findings_add(out, &f);
-}
-
-static void check_start(struct wire *wire, struct findings *out) {
-    struct finding f = {.step = "start", .since_ms = wire->started_at_ms};
-    struct err why = {0};
-    if (wire_check_ready(wire, &why))
-        finding_say_error(&f, FINDING_FAILED, &why);
-    findings_add(out, &f);
-}
-
-static void check_settings(struct wire *wire, struct findings *out) {
-    struct finding f = {.step = "settings", .since_ms = wire->started_at_ms};
-    if (!*wire->config.server_public_url) {
-        finding_say(&f, FINDING_WARNING, "server.public_url is not set: no vCenter can be registered");
-        finding_advise(&f, "set it to the https address of this service");
-    }
-    findings_add(out, &f);
-}
-
-/* Only after a reload that failed, until one succeeds. */
-static void check_reload(struct wire *wire, struct findings *out) {
-    struct finding f = {.step = "reload"};
-    struct err why;
-    (void)pthread_mutex_lock(&wire->lock);
-    why = wire->not_reloaded;
-    f.since_ms = wire->not_reloaded_since_ms;
-    (void)pthread_mutex_unlock(&wire->lock);
-    if (!why.code)
-        return;
-    finding_say_error(&f, FINDING_WARNING, &why);
-    if (!f.remedy[0])
-        finding_advise(&f, "what was in effect before goes on; mend it (kaasd --check-config), then: systemctl reload kaasd");
-    findings_add(out, &f);
-}
-
-/* One line for all vCenters that should be watched and are not, or whose news cannot be saved; the first one is named. */
-static void check_watches(struct wire *wire, struct findings *out) {
-    struct finding f = {.step = "watch", .since_ms = wire->started_at_ms};
-    size_t count = 0;
-    struct link **links = platform_list(wire->platform, &count);
-    for (size_t i = 0; i < count; i++) {
-        struct watch_report report;
-        watch_get_report(link_watch(links[i]), &report);
-        if (!f.status && report.reason[0] && link_get_state(links[i]) == LINK_CONNECTED) {
-            char label[LINK_NAME_BYTES];
-            link_get_name(links[i], label);
-            finding_say(&f, FINDING_WARNING, "changes at vCenter %s do not arrive: %s", label, report.reason);
-            finding_advise(&f, "it is tried again by itself; see 'kaasctl vcenter status'");
-        }
-        link_unref(links[i]);
-    }
-    free(links);
-    findings_add(out, &f);
-}
-
-/* Only while a change of the master key is not at its end. */
-static void check_master_key(struct wire *wire, struct findings *out) {
-    struct finding f = {.step = "master_key", .since_ms = wire->started_at_ms};
-    struct sealing_rest rest;
-    sealing_get_rest(wire->sealing, &rest);
-    if (rest.remaining) {
-        finding_say(&f, FINDING_WARNING, "%llu values are still sealed by master key %s", (unsigned long long)rest.remaining,
-                    rest.old_key_id);
-        finding_advise(&f, "it goes on by itself and must be done before the old key is removed; see 'kaasctl key master'");
-    } else if (*rest.waiting_key_id) {
-        finding_say(&f, FINDING_WARNING, "the master key file holds a newer key, %s, that does not seal yet",
-                    rest.waiting_key_id);
-        finding_advise(&f, "copy the file to all replicas, then run 'kaasctl key rotate-master'");
-    } else {
-        return;
-    }
-    findings_add(out, &f);
-}
-
-static bool is_for_health(const struct wire *wire, const char *name) {
-    const struct link_work_kind *kinds = platform_work_of(wire->platform);
-    for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
-        if (kinds[i].run && str_eq(kinds[i].name, name))
-            return kinds[i].is_for_health;
-    return false;
-}
-
-/* Work of one link that fails again and again. */
-static void check_work(struct wire *wire, struct link *link, struct findings *out) {
-    struct link_work_state states[LINK_WORK_COUNT];
-    size_t count = link_get_work(link, states);
-    for (size_t i = 0; i < count; i++) {
-        struct finding f = {.since_ms = states[i].failing_since_ms};
-        if (states[i].failures < 2 || !is_for_health(wire, states[i].name))
-            continue;
-        (void)snprintf(f.step, sizeof(f.step), "vcenter_%s", states[i].name);
-        link_get_name(link, f.subject);
-        finding_say_error(&f, FINDING_WARNING, &states[i].err);
-        findings_add(out, &f);
-    }
-}
-
-static void check_works(struct wire *wire, struct findings *out) {
-    size_t count = 0;
-    struct link **links = platform_list(wire->platform, &count);
-    for (size_t i = 0; i < count; i++) {
-        check_work(wire, links[i], out);
-        link_unref(links[i]);
-    }
-    free(links);
-}
-
-void wire_check_health(void *arg, struct findings *out) {
-    struct wire *wire = arg;
-    check_start(wire, out);
-    wire_check_store(wire, out);
-    check_directory(wire, out);
-    check_settings(wire, out);
-    check_reload(wire, out);
-    check_master_key(wire, out);
-    check_watches(wire, out);
-    check_works(wire, out);
-    wire_check_records(wire, out);
-    wire_check_logins(wire, out);
-    wire_check_directories(wire, out);
-    wire_check_kerberos(wire, out);
-    wire_check_services(wire, out);
-    wire_check_peers(wire, out);
-}
-
-/* Root and the user the daemon runs as: whoever can read its key file is an administrator anyway. */
-bool wire_is_admin_uid(void *arg, unsigned uid) {
+/* A line of the audit trail. */
+void wire_log_audit(void *arg, const struct audit_record *record) {
+    const struct audit_event *e = &record->event;
+    char at[CLOCK_RFC3339_BYTES];
     (void)arg;
-    return uid == 0 || uid == geteuid();
+    clock_format(record->at_ms, at);
+    log_event(LOG_LEVEL_NOTICE, "audit", "at", at, "action", e->action, "result", e->result, "reason", e->reason, "principal",
+              e->principal_id, "name", e->principal_name, "acting", e->acting_id, "source", e->source, "kind", e->object_kind,
+              "object", e->object_id, "object_name", e->object_name, "client", e->address, "of_request", e->request_id, NULL);
+}
+
+void wire_on_peer_news(void *arg, const struct hx_peer *peer) {
+    const struct hx_peer_result *r = &peer->result;
+    const bool is_good = r->state == HX_PEER_OK;
+    (void)arg;
+    log_event(is_good ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING, "hx_peer", "hx_cluster", peer->hx_id, "state",
+              hx_peer_state_name(r->state), "principal", r->signed_in_as[0] ? r->signed_in_as : NULL, "reason",
+              is_good ? NULL : r->reason, "detail", is_good ? NULL : r->detail, "remedy", is_good ? NULL : r->remedy, NULL);
+}
+
+void wire_on_peer_set(void *arg) {
+    const struct wire *w = arg;
+    scheduler_wake(w->scheduler, "peers");
 }

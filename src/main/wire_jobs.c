@@ -1,4 +1,4 @@
-/* The background jobs of the daemon. Layer 6 (main). When they run is the scheduler's affair.
+/* The background jobs of the daemon, and the work of links. Layer 6 (main). When jobs run is the scheduler's affair.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 #include <inttypes.h>
@@ -10,11 +10,14 @@
 #include "change_store.h"
 #include "clock.h"
 #include "deed_store.h"
-#include "replica_store.h"
 #include "lease_store.h"
 #include "log.h"
 #include "metric.h"
 #include "notify.h"
+#include "reconcile.h"
+#include "replica_store.h"
+#include "rotation.h"
+#include "store_prune.h"
 #include "store_schema.h"
 #include "watch_run.h"
 #include "wire_private.h"
@@ -22,9 +25,6 @@
 #define SECOND 1000
 #define MINUTE (60 * SECOND)
 #define HOUR (60 * MINUTE)
-#define CHANGES_KEPT_MS (6LL * HOUR)
-#define PRUNE_BATCH 5000U
-#define DEEDS_LAST_MS (24LL * HOUR) /* what is tried again and again is one deed; of other replicas nobody knows */
 
 /* -- start-up: everything that needs the database, tried until it works ------------------------------------------------------ */
 
@@ -39,15 +39,19 @@ static int register_replica(struct wire *wire, struct err *err) {
     return rc;
 }
 
+static void log_closed(unsigned deeds) {
+    if (deeds)
+        log_event(LOG_LEVEL_WARNING, "audit_deeds_closed", "deeds", log_fmt("%u", deeds), "hint",
+                  "how they ended is not known: the audit trail names them, with the result unknown", NULL);
+}
+
 /* What was begun outside and has no line that tells how it ended: before the start nobody of this replica works on it any more. */
-static int close_deeds(struct wire *wire, unsigned replica_id, int64_t age_ms, struct err *err) {
+static int close_deeds(struct wire *wire, struct err *err) {
     const int64_t now_ms = clock_wall_ms();
-    const struct deed_left left = {.replica_id = replica_id, .begun_before_ms = now_ms - age_ms + 1, .now_ms = now_ms};
+    const struct deed_left left = {.replica_id = store_get_replica(wire->store), .begun_before_ms = now_ms + 1, .now_ms = now_ms};
     unsigned closed = 0;
     int rc = deed_store_close(wire->store, &left, &closed, err);
-    if (closed)
-        log_event(LOG_LEVEL_WARNING, "audit_deeds_closed", "deeds", log_fmt("%u", closed), "hint",
-                  "how they ended is not known: the audit trail names them, with the result unknown", NULL);
+    log_closed(closed);
     return rc;
 }
 
@@ -67,7 +71,7 @@ static int start_up(struct wire *wire, struct err *err) {
     if (!rc)
         rc = audit_store_start(wire->store, err);
     if (!rc)
-        rc = close_deeds(wire, store_get_replica(wire->store), 0, err);
+        rc = close_deeds(wire, err);
     if (rc)
         return rc;
     rc = directory_load(wire->directory, err); /* from here on the feed is followed: what is read below cannot miss a change */
@@ -198,17 +202,12 @@ static int job_people(void *arg, struct err *err) {
 
 static int job_identity(void *arg, struct err *err) {
     struct wire *wire = arg;
-    struct findings checks = {0};
     (void)err;
     if (is_ready(wire))
         identity_tick(wire->identity);
     if (wire->kerberos)
         kerberos_tick(wire->kerberos);
-    wire_check_store(wire, &checks);
-    wire_check_directories(wire, &checks);
-    wire_check_kerberos(wire, &checks);
-    health_log_take(&wire->health_log, &checks);
-    findings_done(&checks);
+    wire_log_health(wire);
     return 0;
 }
 
@@ -249,47 +248,78 @@ static int job_notes(void *arg, struct err *err) {
     return rc ? rc : save_rc;
 }
 
-/* In batches, so that nobody waits long for what one of them locks. */
-static int prune_trail(struct wire *wire, unsigned replica_id, struct err *err) {
-    const struct audit_pruning pruning = {
-        .replica_id = replica_id, .older_than_ms = clock_wall_ms() - wire->config.audit_keep_ms, .limit = PRUNE_BATCH};
-    unsigned long deleted = PRUNE_BATCH;
-    int rc = 0;
-    while (!rc && deleted == PRUNE_BATCH)
-        rc = audit_store_prune(wire->store, &pruning, &deleted, err);
-    return rc;
-}
-
-static int prune_audit(struct wire *wire, struct err *err) {
-    struct audit_chain_list chains = {0};
-    int rc = wire->config.audit_keep_ms ? audit_store_list_chains(wire->store, &chains, err) : 0;
-    for (size_t i = 0; i < chains.count && !rc; i++)
-        rc = prune_trail(wire, chains.items[i].replica_id, err);
-    audit_chain_list_done(&chains);
-    return rc;
-}
-
 /* Rows come with each sign-on, and each is of no use after some minutes. */
 static int job_used_proofs(void *arg, struct err *err) {
     struct wire *wire = arg;
     return wire->kerberos && is_ready(wire) ? kerberos_purge(wire->kerberos, err) : 0;
 }
 
-/* One replica is enough for this. */
 static int job_prune(void *arg, struct err *err) {
     struct wire *wire = arg;
-    unsigned long deleted = PRUNE_BATCH;
-    bool is_mine = false;
-    int rc = 0;
-    if (!is_ready(wire))
-        return 0;
-    rc = lease_store_acquire(wire->store, "prune", store_replica_name(wire->store), 10LL * MINUTE, &is_mine, err);
-    while (!rc && is_mine && deleted == PRUNE_BATCH)
-        rc = change_store_prune(wire->store, clock_wall_ms() - CHANGES_KEPT_MS, PRUNE_BATCH, &deleted, err);
-    if (!rc && is_mine)
-        rc = close_deeds(wire, 0, DEEDS_LAST_MS, err);
-    return !rc && is_mine ? prune_audit(wire, err) : rc;
+    unsigned closed = 0;
+    int rc = is_ready(wire) ? store_prune(wire->store, wire->config.audit_keep_ms, &closed, err) : 0;
+    log_closed(closed);
+    return rc;
 }
+
+/* -- work that links to vCenters do by themselves ------------------------------------------------------------------------------ */
+
+static int renew_login(struct link *link, struct err *err) {
+    struct link_certificates before, after;
+    int rc;
+    link_get_certificates(link, &before);
+    rc = rotation_renew(link, err);
+    link_get_certificates(link, &after);
+    if (!rc && before.login_not_after_ms && after.login_not_after_ms != before.login_not_after_ms)
+        log_event(LOG_LEVEL_NOTICE, "login_certificate_renewed", "vcenter", link_id(link), NULL);
+    if (rc && rc != ERR_BUSY && rc != ERR_CANCELED)
+        log_error(LOG_LEVEL_WARNING, "login_certificate_not_renewed", err, "vcenter", link_id(link), NULL);
+    return rc;
+}
+
+static void tell_record(const struct vcenter *vc, const struct reconcile_result *result) {
+    const struct record_note *note = &result->note;
+    if (result->was_repaired)
+        log_event(LOG_LEVEL_NOTICE, "vcenter_record_repaired", "vcenter", vc->name, "members", note->repaired, NULL);
+    if (!result->has_news)
+        return;
+    log_event(note->problem[0] ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "vcenter_record", "vcenter", vc->name, "record",
+              record_state_name(note->state), "reason", note->problem[0] ? note->problem : NULL, "remedy",
+              note->remedy[0] ? note->remedy : NULL, NULL);
+}
+
+static int reconcile_record(struct link *link, struct err *err) {
+    struct reconcile_result result = {0};
+    struct vcenter vc = {0};
+    int rc = reconcile_run(link, &result, err);
+    if (rc == ERR_NOT_REGISTERED)
+        return ERR_CANCELED;
+    if (!link_get_info(link, &vc, NULL))
+        tell_record(&vc, &result);
+    vcenter_done(&vc);
+    return rc;
+}
+
+void wire_plug_in_work(struct wire *wire) {
+    const struct link_work_kind kinds[] = {
+        {.bit = LINK_WORK_RECONCILE,
+         .name = "reconcile",
+         .run = reconcile_record,
+         .at_connect = true,
+         .period_ms = wire->config.vcenter_reconcile_interval_ms},
+        {.bit = LINK_WORK_RENEW,
+         .name = "renew",
+         .run = renew_login,
+         .at_connect = true,
+         .period_ms = 6LL * HOUR,
+         .is_for_health = true},
+        {.bit = LINK_WORK_SWEEP, .name = "sweep", .run = session_sweep_work},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
+        platform_set_work(wire->platform, &kinds[i]);
+}
+
+/* -- when ------------------------------------------------------------------------------------------------------------------------ */
 
 int wire_start_jobs(struct wire *wire, struct err *err) {
     const struct backoff quick = {.first_ms = 250, .max_ms = 5000, .jitter_percent = 20};

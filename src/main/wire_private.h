@@ -9,7 +9,7 @@
 #include "clusters.h"
 #include "daemon_config.h"
 #include "directory.h"
-#include "health_log.h"
+#include "finding.h"
 #include "httpd.h"
 #include "identity.h"
 #include "kerberos.h"
@@ -18,14 +18,29 @@
 #include "peers.h"
 #include "platform_links.h"
 #include "scheduler.h"
-#include "setup_files.h"
 #include "seal.h"
 #include "sealing.h"
+#include "setup_files.h"
 #include "signon.h"
 #include "store.h"
 
 /* The doors of the daemon, in the order in which they are opened. */
 enum wire_server { WIRE_TLS, WIRE_PROXY, WIRE_SERVICE, WIRE_ADMIN, WIRE_SERVERS };
+
+#define HEALTH_CHECKS_MAX 80U
+
+struct health_check {
+    char name[64];
+    enum finding_status status;
+    unsigned round; /* in which it was seen last */
+};
+
+/* Checks as the log was told of them last: for who watches lines, not a page. Zeroed at first; used by one thread at a time. */
+struct health_log {
+    struct health_check checks[HEALTH_CHECKS_MAX];
+    size_t count;
+    unsigned round;
+};
 
 struct wire {
     struct config config;
@@ -64,69 +79,32 @@ struct wire {
     struct scrape_token scrape_token;
 };
 
-/* The jobs of the daemon (wire_jobs.c). */
+/* Jobs of the daemon, and what links do by themselves (wire_jobs.c). */
 int wire_start_jobs(struct wire *wire, struct err *err);
+void wire_plug_in_work(struct wire *wire);
 
-/* The room of identity: what the daemon makes of it (wire_identity.c). */
-int wire_make_identity(struct wire *wire, struct err *err);
-struct signon_directory_ops wire_directory_ops(struct wire *wire);
-void wire_check_directories(struct wire *wire, struct findings *out);
-
-/* Kerberos, if a keytab is configured (wire_kerberos.c). */
-int wire_make_kerberos(struct wire *wire, struct err *err);
-/* The certificate that clients see: `cert_pem`, or the one that `config` names. One that cannot be used is told of in the log. */
-int wire_set_kerberos_certificate(struct wire *wire, const struct config *config, const char *cert_pem);
-void wire_check_kerberos(struct wire *wire, struct findings *out);
-void wire_stop_kerberos(struct wire *wire); /* when the servers have stopped */
-void wire_free_kerberos(struct wire *wire);
-
-/* Controllers of HX clusters that kaasd signs in to (wire_peers.c). */
-int wire_make_peers(struct wire *wire, struct err *err);
-void wire_check_peers(struct wire *wire, struct findings *out);
-
-/* What the api and the services need from their siblings (wire_glue.c). */
+/* What the api and the services need from their siblings, and what they tell (wire_glue.c). */
 struct signon_vcenter_ops wire_vcenter_ops(struct wire *wire);
-void wire_on_written(void *arg);
+struct signon_directory_ops wire_directory_ops(struct wire *wire);
+bool wire_is_privileged(void *arg, const char *principal_id, const struct group_set *groups);
+bool wire_get_name(void *arg, const char *id, char *out);
 bool wire_get_size(void *arg, size_t *clusters, size_t *nodes);
+void wire_on_written(void *arg);
 void wire_on_published(void *arg);
 void wire_on_permissions(void *arg, const char *vcenter_id, const char *user);
 int wire_on_change(void *arg, const struct change *change);
 int wire_on_gap(void *arg);
 void wire_on_difference(void *arg, const struct directory_difference *difference);
+void wire_on_peer_news(void *arg, const struct hx_peer *peer);
+void wire_on_peer_set(void *arg);
+void wire_log_audit(void *arg, const struct audit_record *record);
+
+/* Readiness, health, metrics, and who may see them (wire_health.c). */
 int wire_check_ready(void *arg, struct err *err);
 int wire_check_database(void *arg, struct err *err);
-void wire_check_store(struct wire *wire, struct findings *out);
 void wire_check_health(void *arg, struct findings *out);
-/* Plugs in what keeps our extension records as they should be, and tells health how they stand (wire_reconcile.c). */
-void wire_plug_in_reconcile(struct wire *wire);
-void wire_check_records(struct wire *wire, struct findings *out);
-
-/* Lines of the audit trail go to the log, too, where that is wanted (wire_audit.c). */
-void wire_plug_in_audit(struct wire *wire);
-
-/* What links do for our logins by themselves, and when certificates end (wire_logins.c). */
-void wire_plug_in_logins(struct wire *wire);
-/* One certificate that somebody depends on. */
-struct wire_expiry {
-    const char *what;    /* "login", "vcenter", "server" */
-    const char *vcenter; /* by its name for people; NULL for the server's */
-    int64_t not_after_ms;
-};
-typedef void wire_expiry_fn(void *arg, const struct wire_expiry *expiry);
-void wire_each_expiry(struct wire *wire, wire_expiry_fn *fn, void *arg);
-void wire_check_logins(struct wire *wire, struct findings *out);
-
-/* The port for service accounts (wire_service.c). Texts are malloc'ed, NULL where none is configured. */
-int wire_read_client_ca(const struct config *config, char **ca_pem, char **crl_pem, struct err *err);
-struct httpd_options wire_service_options(struct wire *wire, struct httpd_options options, const struct httpd_client_ca *ca);
-int wire_reload_service(struct wire *wire, const struct config *fresh, const char *cert_pem, const char *key_pem,
-                        struct err *err);
-void wire_check_services(struct wire *wire, struct findings *out);
-
-/* Who may read the metrics, and what they tell (wire_metrics.c). */
+void wire_log_health(struct wire *wire); /* of the database and of what people sign in by, when it has changed */
 void wire_set_scrape_token(struct wire *wire, const struct scrape_token *token);
 bool wire_is_scrape_token(void *arg, const char *token);
+bool wire_is_admin_uid(void *arg, unsigned uid);
 void wire_write_metrics(void *arg, struct strbuf *out);
-
-bool wire_is_admin_uid(void *arg, unsigned uid);          /* wire_glue.c */
-bool wire_get_name(void *arg, const char *id, char *out); /* wire_identity.c */

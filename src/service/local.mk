@@ -27,6 +27,8 @@ src_service_libplatform_a_SOURCES = \
     src/service/platform/ovf_install.h \
     src/service/platform/link_env.c \
     src/service/platform/link_env.h \
+    src/service/platform/platform_health.c \
+    src/service/platform/platform_health.h \
     src/service/platform/platform_links.c \
     src/service/platform/platform_links.h \
     src/service/platform/reconcile.c \

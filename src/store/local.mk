@@ -59,6 +59,8 @@ src_store_libstore_a_SOURCES = \
     src/store/session_store.h \
     src/store/session_tx.h \
     src/store/store.h \
+    src/store/store_prune.c \
+    src/store/store_prune.h \
     src/store/store_schema.h \
     src/store/store_tx.c \
     src/store/store_tx.h \

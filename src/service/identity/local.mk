@@ -16,6 +16,8 @@ src_service_libidentity_a_SOURCES = \
     src/service/identity/directory_pool.c \
     src/service/identity/directory_pool.h \
     src/service/identity/identity.h \
+    src/service/identity/identity_health.c \
+    src/service/identity/identity_health.h \
     src/service/identity/kerberos.c \
     src/service/identity/kerberos.h \
     src/service/identity/kerberos_private.h \

@@ -88,16 +88,23 @@ static int count_all(struct sealing *s, struct seal_counts *counts, struct seal_
     return 0;
 }
 
-void sealing_get_rest(struct sealing *s, struct sealing_rest *out) {
+void sealing_check_health(struct sealing *s, int64_t started_at_ms, struct findings *out) {
+    struct finding f = {.step = "master_key", .since_ms = started_at_ms};
     struct seal_ids ids;
     seal_get_ids(s->options.seal, &ids);
-    *out = (struct sealing_rest){0};
-    if (ids.sealing != ids.count - 1)
-        (void)snprintf(out->waiting_key_id, sizeof(out->waiting_key_id), "%s", ids.items[ids.count - 1]);
     (void)pthread_mutex_lock(&s->rest_lock);
-    out->remaining = s->remaining;
-    (void)snprintf(out->old_key_id, sizeof(out->old_key_id), "%s", s->old_key_id);
+    if (s->remaining) {
+        finding_say(&f, FINDING_WARNING, "%llu values are still sealed by master key %s", (unsigned long long)s->remaining,
+                    s->old_key_id);
+        finding_advise(&f, "it goes on by itself and must be done before the old key is removed; see 'kaasctl key master'");
+    } else if (ids.sealing != ids.count - 1) {
+        finding_say(&f, FINDING_WARNING, "the master key file holds a newer key, %s, that does not seal yet",
+                    ids.items[ids.count - 1]);
+        finding_advise(&f, "copy the file to all replicas, then run 'kaasctl key rotate-master'");
+    }
     (void)pthread_mutex_unlock(&s->rest_lock);
+    if (f.status)
+        findings_add(out, &f);
 }
 
 /* -- what is held ---------------------------------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "finding.h"
 #include "principal.h"
 #include "seal.h"
 #include "seal_store.h"
@@ -49,14 +50,9 @@ void sealing_report_done(struct sealing_report *report); /* NULL is allowed */
 /* *out (uninitialised) is given back by sealing_report_done. Blocks. */
 int sealing_get_report(struct sealing *sealing, struct sealing_report *out, struct err *err);
 
-/* What is not as it should be in the end, as this replica knows it: for health. */
-struct sealing_rest {
-    uint64_t remaining;                       /* values not sealed by the key that seals, as counted last */
-    char old_key_id[SEAL_STORE_ID_BYTES];     /* a key that sealed some of them */
-    char waiting_key_id[SEAL_STORE_ID_BYTES]; /* "": else the newest key of the file, which does not seal yet */
-};
-/* From memory; does not block. */
-void sealing_get_rest(struct sealing *sealing, struct sealing_rest *out);
+/* Adds what is not as it should be in the end, as this replica knows it, while a change of the master key is not at its end; since
+ * `started_at_ms`, wall clock. From memory; does not block. */
+void sealing_check_health(struct sealing *sealing, int64_t started_at_ms, struct findings *out);
 
 /* True if a list of ids separated by blanks holds this one. */
 bool sealing_holds(const char *key_ids, const char *key_id);
