@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "deed_store.h"
 #include "lease_store.h"
+#include "link_task.h"
 #include "log.h"
 #include "metric.h"
 #include "notify.h"

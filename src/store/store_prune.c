@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store_prune.h"
 
-#include "audit_verify.h"
+#include "audit_store.h"
 #include "change_store.h"
 #include "clock.h"
 #include "deed_store.h"

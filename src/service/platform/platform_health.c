@@ -123,7 +123,7 @@ static void each_expiry(struct platform *platform, expiry_fn *fn, void *arg) {
     struct x509_info info = {0};
     size_t count = 0;
     struct link **links = platform_list(platform, &count);
-    if (!platform_get_server_cert(platform, &pem, NULL) && pem && !x509_parse_pem(pem, &info, NULL))
+    if (!link_env_get_server_cert(platform_env(platform), &pem, NULL) && pem && !x509_parse_pem(pem, &info, NULL))
         fn(arg, &(struct expiry){.what = "server", .not_after_ms = info.not_after_ms});
     x509_info_done(&info);
     for (size_t i = 0; i < count; i++) {
