@@ -109,7 +109,7 @@ static bool take_char(const char **text, char c) {
     return true;
 }
 
-static bool take_date(const char **text, struct tm *tm) {
+static bool clock_take_date(const char **text, struct tm *tm) {
     bool is_good = take_number(text, 4, 9999, &tm->tm_year) && take_char(text, '-') && take_number(text, 2, 12, &tm->tm_mon) &&
                    take_char(text, '-') && take_number(text, 2, 31, &tm->tm_mday) && take_char(text, 'T');
     tm->tm_year -= 1900;
@@ -149,7 +149,7 @@ bool clock_parse(const char *text, int64_t *wall_ms) {
     struct tm tm = {0};
     int ms = 0, minutes = 0, day, second;
     time_t seconds;
-    if (!take_date(&text, &tm) || !take_time(&text, &tm, &ms) || !take_zone(&text, &minutes) || *text)
+    if (!clock_take_date(&text, &tm) || !take_time(&text, &tm, &ms) || !take_zone(&text, &minutes) || *text)
         return false;
     day = tm.tm_mday;
     second = tm.tm_sec; /* 60 would carry over */

@@ -35,7 +35,7 @@ struct flight *flight_new(const struct flight_options *options) {
     return flight;
 }
 
-static uint64_t hash_of(const uint8_t *key) {
+static uint64_t flight_hash_of(const uint8_t *key) {
     return hash64(hash_seed(), key, FLIGHT_KEY_BYTES);
 }
 
@@ -50,7 +50,7 @@ static struct flight_call *begin_call(struct flight *flight, const uint8_t *key)
         return call;
     memcpy(call->key, key, sizeof(call->key));
     call->is_shared = true;
-    hashmap_insert(&flight->calls, &call->node, hash_of(key));
+    hashmap_insert(&flight->calls, &call->node, flight_hash_of(key));
     return call;
 }
 
@@ -76,7 +76,7 @@ static void take_seat(struct flight *flight, struct flight_call *call, struct fl
 
 static int board(struct flight *flight, const uint8_t *key, struct flight_seat *seat, struct flight_call **lead,
                  struct err *err) {
-    struct flight_call *call = key ? hashmap_find(&flight->calls, hash_of(key), has_key, key) : NULL;
+    struct flight_call *call = key ? hashmap_find(&flight->calls, flight_hash_of(key), has_key, key) : NULL;
     int rc = check_seats(flight, call, err);
     if (rc)
         return rc;

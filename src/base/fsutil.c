@@ -36,7 +36,7 @@ static int require_regular(int fd, const char *path, int code, struct stat *st, 
     return 0;
 }
 
-static int read_all(int fd, const char *path, struct strbuf *out, struct err *err) {
+static int fsutil_read_all(int fd, const char *path, struct strbuf *out, struct err *err) {
     char chunk[CHUNK_BYTES];
     ssize_t n = 1;
     while (n > 0 && !out->failed) {
@@ -60,7 +60,7 @@ int fs_read(const char *path, struct strbuf *out, struct err *err) {
     if (fd < 0)
         return fd;
     rc = require_regular(fd, path, ERR_IO, &st, err);
-    return rc ? rc : read_all(fd, path, out, err);
+    return rc ? rc : fsutil_read_all(fd, path, out, err);
 }
 
 static int require_private(const struct stat *st, const char *path, struct err *err) {
@@ -89,7 +89,7 @@ int fs_read_secret(const char *path, struct strbuf *out, struct err *err) {
     rc = require_regular(fd, path, ERR_CONFIG, &st, err);
     if (!rc)
         rc = require_private(&st, path, err);
-    return rc ? rc : read_all(fd, path, out, err);
+    return rc ? rc : fsutil_read_all(fd, path, out, err);
 }
 
 static bool write_all(int fd, const void *bytes, size_t n) {
@@ -107,7 +107,7 @@ static bool write_all(int fd, const void *bytes, size_t n) {
 }
 
 /* fchmod, since the umask has a say in the mode given to open. */
-static bool fill(int fd, const void *bytes, size_t n, mode_t mode) {
+static bool fsutil_fill(int fd, const void *bytes, size_t n, mode_t mode) {
     return fchmod(fd, mode) == 0 && write_all(fd, bytes, n) && fsync(fd) == 0;
 }
 
@@ -140,7 +140,7 @@ int fs_write_atomic(const char *path, const void *bytes, size_t n, mode_t mode, 
     fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return err_set(err, ERR_IO, "cannot make a file next to %s: %m", path);
-    if (!fill(fd, bytes, n, mode) || rename(temporary, path)) {
+    if (!fsutil_fill(fd, bytes, n, mode) || rename(temporary, path)) {
         (void)err_set(err, ERR_IO, "cannot write %s: %m", path);
         (void)unlink(temporary);
         return ERR_IO;
@@ -154,7 +154,7 @@ int fs_write_new(const char *path, const void *bytes, size_t n, mode_t mode, str
         return err_set(err, ERR_EXISTS, "%s exists already", path);
     if (fd < 0)
         return err_set(err, ERR_IO, "cannot make %s: %m", path);
-    if (!fill(fd, bytes, n, mode)) {
+    if (!fsutil_fill(fd, bytes, n, mode)) {
         (void)err_set(err, ERR_IO, "cannot write %s: %m", path);
         (void)unlink(path);
         return ERR_IO;

@@ -12,21 +12,21 @@
 
 /* -- hashes ------------------------------------------------------------------------------------------------------------------ */
 
-static inline uint64_t rotate(uint64_t x, unsigned bits) {
+static inline uint64_t hashmap_rotate(uint64_t x, unsigned bits) {
     return x << bits | x >> (64 - bits);
 }
 
 static inline void siphash_round(uint64_t v[4]) {
     v[0] += v[1];
     v[2] += v[3];
-    v[1] = rotate(v[1], 13) ^ v[0];
-    v[3] = rotate(v[3], 16) ^ v[2];
-    v[0] = rotate(v[0], 32);
+    v[1] = hashmap_rotate(v[1], 13) ^ v[0];
+    v[3] = hashmap_rotate(v[3], 16) ^ v[2];
+    v[0] = hashmap_rotate(v[0], 32);
     v[2] += v[1];
     v[0] += v[3];
-    v[1] = rotate(v[1], 17) ^ v[2];
-    v[3] = rotate(v[3], 21) ^ v[0];
-    v[2] = rotate(v[2], 32);
+    v[1] = hashmap_rotate(v[1], 17) ^ v[2];
+    v[3] = hashmap_rotate(v[3], 21) ^ v[0];
+    v[2] = hashmap_rotate(v[2], 32);
 }
 
 /* Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012; with one round a word and three at the end, as hash tables of several
@@ -83,14 +83,14 @@ void *hashmap_find(const struct hashmap *map, uint64_t hash, hashmap_is_fn *is, 
     return node;
 }
 
-static void put(struct hashmap *map, struct hashmap_node *node) {
+static void hashmap_put(struct hashmap *map, struct hashmap_node *node) {
     struct hashmap_node **bucket = bucket_of(map, node->hash);
     node->next = *bucket;
     *bucket = node;
 }
 
 /* Twice as many buckets; without memory it stays as it is. */
-static void grow(struct hashmap *map) {
+static void hashmap_grow(struct hashmap *map) {
     const size_t count = map->buckets ? 2 * (map->mask + 1) : BUCKETS_MIN;
     struct hashmap grown = {.buckets = calloc(count, sizeof(*grown.buckets)), .mask = count - 1, .count = map->count};
     struct hashmap_node *node, *next;
@@ -98,7 +98,7 @@ static void grow(struct hashmap *map) {
         return;
     for (node = hashmap_first(map, 0); node; node = next) {
         next = hashmap_next(map, node);
-        put(&grown, node);
+        hashmap_put(&grown, node);
     }
     free(map->buckets);
     *map = grown;
@@ -106,9 +106,9 @@ static void grow(struct hashmap *map) {
 
 void hashmap_insert(struct hashmap *map, struct hashmap_node *node, uint64_t hash) {
     if (map->count > map->mask)
-        grow(map);
+        hashmap_grow(map);
     node->hash = hash;
-    put(map, node);
+    hashmap_put(map, node);
     map->count++;
 }
 

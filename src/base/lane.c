@@ -48,7 +48,7 @@ struct lane {
 static _Thread_local const struct lane *own_lane;
 
 /* Needs the lock. Takes the waiting job out that the link leads to. */
-static struct job take(struct lane *lane, struct job **link) {
+static struct job lane_take(struct lane *lane, struct job **link) {
     struct job *place = *link, job = *place;
     *link = job.next;
     place->next = lane->unused;
@@ -58,7 +58,7 @@ static struct job take(struct lane *lane, struct job **link) {
 }
 
 /* Needs the lock and room. */
-static void put(struct lane *lane, struct job job) {
+static void lane_put(struct lane *lane, struct job job) {
     struct job *place = lane->unused, **link = &lane->first;
     while (*link && (*link)->round <= job.round)
         link = &(*link)->next;
@@ -79,7 +79,7 @@ static uint64_t next_round(const struct lane *lane, uint64_t party) {
 }
 
 /* Needs the lock, gives it back while the job runs. */
-static void run(struct lane *lane, struct job job, bool is_canceled) {
+static void lane_run(struct lane *lane, struct job job, bool is_canceled) {
     lane->stats.running++;
     (void)pthread_mutex_unlock(&lane->lock);
     job.fn(job.arg, is_canceled);
@@ -91,13 +91,13 @@ static void run(struct lane *lane, struct job job, bool is_canceled) {
 }
 
 /* Needs the lock and a waiting job. */
-static void run_first(struct lane *lane) {
-    struct job job = take(lane, &lane->first);
+static void lane_run_first(struct lane *lane) {
+    struct job job = lane_take(lane, &lane->first);
     lane->round = job.round;
-    run(lane, job, lane->is_stopping);
+    lane_run(lane, job, lane->is_stopping);
 }
 
-static void *work(void *arg) {
+static void *lane_work(void *arg) {
     struct lane *lane = arg;
     own_lane = lane;
     if (lane->options.thread_begin)
@@ -110,7 +110,7 @@ static void *work(void *arg) {
         lane->idle--;
         if (!lane->stats.waiting)
             break;
-        run_first(lane);
+        lane_run_first(lane);
     }
     (void)pthread_mutex_unlock(&lane->lock);
     if (lane->options.thread_end)
@@ -119,13 +119,13 @@ static void *work(void *arg) {
 }
 
 /* Signals belong to the main thread. Needs the lock. */
-static bool start_thread(struct lane *lane) {
+static bool lane_start_thread(struct lane *lane) {
     char name[THREAD_NAME_BYTES];
     sigset_t all, before;
     int rc;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&lane->threads[lane->started], NULL, work, lane);
+    rc = pthread_create(&lane->threads[lane->started], NULL, lane_work, lane);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc)
         return false;
@@ -161,13 +161,13 @@ int lane_new(const struct lane_options *options, struct lane **out, struct err *
 }
 
 /* Needs the lock and a queue that is full. Its last job gives way to one of an earlier round. */
-static bool make_room(struct lane *lane, uint64_t round, struct job *out) {
+static bool lane_make_room(struct lane *lane, uint64_t round, struct job *out) {
     struct job **link = &lane->first;
     while ((*link)->next)
         link = &(*link)->next;
     if ((*link)->round <= round)
         return false;
-    *out = take(lane, link);
+    *out = lane_take(lane, link);
     return true;
 }
 
@@ -175,9 +175,9 @@ static bool make_room(struct lane *lane, uint64_t round, struct job *out) {
 static int admit(struct lane *lane, uint64_t round, struct job *displaced, struct err *err) {
     if (lane->is_stopping)
         return err_set(err, ERR_CANCELED, "the service is stopping");
-    if (!lane->unused && !make_room(lane, round, displaced))
+    if (!lane->unused && !lane_make_room(lane, round, displaced))
         return err_set(err, ERR_BUSY, "too much work is waiting for %s", lane->name);
-    if (lane->stats.waiting >= lane->idle && lane->started < lane->options.threads && !start_thread(lane) && !lane->started)
+    if (lane->stats.waiting >= lane->idle && lane->started < lane->options.threads && !lane_start_thread(lane) && !lane->started)
         return err_set(err, ERR_BUSY, "no thread could be started for %s", lane->name);
     return 0;
 }
@@ -189,13 +189,13 @@ int lane_submit_for(struct lane *lane, uint64_t party, lane_fn *fn, void *arg, s
     job.round = next_round(lane, party);
     rc = admit(lane, job.round, &displaced, err);
     if (!rc) {
-        put(lane, job);
+        lane_put(lane, job);
         (void)pthread_cond_signal(&lane->has_work);
     }
     lane->stats.refused += rc != 0 || displaced.fn;
     if (displaced.fn) { /* what this thread was about goes on afterwards */
         _cleanup_free_ char *request_id = str_dup(log_request_id());
-        run(lane, displaced, true);
+        lane_run(lane, displaced, true);
         log_set_request_id(request_id);
     }
     (void)pthread_mutex_unlock(&lane->lock);
@@ -240,7 +240,7 @@ void lane_stop(struct lane *lane) {
         lane->is_stopping = true;
         (void)pthread_cond_broadcast(&lane->has_work);
         while (lane->stats.waiting) /* here too: all threads may be stuck behind slow peers */
-            run_first(lane);
+            lane_run_first(lane);
         join_threads(lane);
     }
     (void)pthread_mutex_unlock(&lane->lock);

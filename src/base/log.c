@@ -59,7 +59,7 @@ const char *log_request_id(void) {
 }
 
 /* Appends whole pieces only, so that a cut never leaves half an escape. Room for the mark always stays. */
-static void put(struct line *line, const char *bytes, size_t n) {
+static void log_put(struct line *line, const char *bytes, size_t n) {
     if (line->is_cut || line->len + n > LINE_BYTES - sizeof("\"" CUT_MARK)) {
         line->is_cut = true;
         return;
@@ -68,7 +68,7 @@ static void put(struct line *line, const char *bytes, size_t n) {
     line->len += n;
 }
 
-static bool is_plain(const char *value) {
+static bool log_is_plain(const char *value) {
     size_t len = strlen(value);
     for (const char *c = value; *c; c++)
         if (*c <= ' ' || *c >= 0x7f || *c == '"' || *c == '=' || *c == '\\')
@@ -79,15 +79,15 @@ static bool is_plain(const char *value) {
 static void put_byte_escaped(struct line *line, unsigned char c) {
     char escape[5];
     switch (c) {
-    case '"': put(line, "\\\"", 2); return;
-    case '\\': put(line, "\\\\", 2); return;
-    case '\n': put(line, "\\n", 2); return;
-    case '\r': put(line, "\\r", 2); return;
-    case '\t': put(line, "\\t", 2); return;
+    case '"': log_put(line, "\\\"", 2); return;
+    case '\\': log_put(line, "\\\\", 2); return;
+    case '\n': log_put(line, "\\n", 2); return;
+    case '\r': log_put(line, "\\r", 2); return;
+    case '\t': log_put(line, "\\t", 2); return;
     default: break;
     }
     (void)snprintf(escape, sizeof(escape), "\\x%02x", c);
-    put(line, escape, 4);
+    log_put(line, escape, 4);
 }
 
 /* Control characters, and the two Unicode line ends that some viewers honour, must not reach a terminal or split a line. */
@@ -98,13 +98,13 @@ static bool must_escape(uint32_t point) {
 
 static void put_quoted(struct line *line, const char *value) {
     size_t left = strlen(value);
-    put(line, "\"", 1);
+    log_put(line, "\"", 1);
     line->is_in_quotes = true;
     while (left && !line->is_cut) {
         uint32_t point;
         size_t n = str_utf8_next(value, left, &point);
         if (n && !must_escape(point)) {
-            put(line, value, n);
+            log_put(line, value, n);
         } else {
             n = n ? n : 1;
             for (size_t i = 0; i < n; i++)
@@ -113,7 +113,7 @@ static void put_quoted(struct line *line, const char *value) {
         value += n;
         left -= n;
     }
-    put(line, "\"", 1);
+    log_put(line, "\"", 1);
     line->is_in_quotes = line->is_cut;
 }
 
@@ -121,11 +121,11 @@ static void put_pair(struct line *line, const char *key, const char *value) {
     if (!value)
         return;
     if (line->len && line->text[line->len - 1] != '>')
-        put(line, " ", 1);
-    put(line, key, strlen(key));
-    put(line, "=", 1);
-    if (is_plain(value))
-        put(line, value, strlen(value));
+        log_put(line, " ", 1);
+    log_put(line, key, strlen(key));
+    log_put(line, "=", 1);
+    if (log_is_plain(value))
+        log_put(line, value, strlen(value));
     else
         put_quoted(line, value);
 }
@@ -142,13 +142,13 @@ static bool is_journal(void) {
 }
 
 /* The journal stamps lines and takes the level from "<N>" (sd-daemon(3)); elsewhere the line says both itself. */
-static void begin(struct line *line, enum log_level level, const char *event) {
+static void log_begin(struct line *line, enum log_level level, const char *event) {
     char text[CLOCK_RFC3339_BYTES];
     line->len = 0;
     line->is_cut = line->is_in_quotes = false;
     if (is_journal()) {
         (void)snprintf(text, sizeof(text), "<%u>", (unsigned)level & 7U);
-        put(line, text, 3);
+        log_put(line, text, 3);
     } else {
         clock_format(clock_wall_ms(), text);
         put_pair(line, "time", text);
@@ -165,7 +165,7 @@ static void put_pairs(struct line *line, va_list args) {
         put_pair(line, key, va_arg(args, const char *));
 }
 
-static void end(struct line *line) {
+static void log_end(struct line *line) {
     const char *tail = "\n";
     size_t n;
     if (line->is_cut)
@@ -175,10 +175,10 @@ static void end(struct line *line) {
     line->len += n;
 }
 
-static void finish(struct line *line) {
+static void log_finish(struct line *line) {
     int saved = errno; /* logging must not disturb the caller */
     ssize_t n;
-    end(line);
+    log_end(line);
     do {
         n = write(STDERR_FILENO, line->text, line->len);
     } while (n < 0 && errno == EINTR);
@@ -190,11 +190,11 @@ void log_event(enum log_level level, const char *event, ...) {
     va_list args;
     if (level > log_get_level())
         return;
-    begin(&line, level, event);
+    log_begin(&line, level, event);
     va_start(args, event);
     put_pairs(&line, args);
     va_end(args);
-    finish(&line);
+    log_finish(&line);
 }
 
 /* Builds outside the source folder put a path in front of file names; it is no business of the log. */
@@ -223,12 +223,12 @@ void log_error(enum log_level level, const char *event, const struct err *err, .
     va_list args;
     if (level > log_get_level())
         return;
-    begin(&line, level, event);
+    log_begin(&line, level, event);
     va_start(args, err);
     put_pairs(&line, args);
     va_end(args);
     put_error(&line, err);
-    finish(&line);
+    log_finish(&line);
 }
 
 const char *log_fmt(const char *fmt, ...) {

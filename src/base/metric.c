@@ -32,7 +32,7 @@ static int compare_text(const char *a, const char *b) {
     return strcmp(a ? a : "", b ? b : "");
 }
 
-static int compare(const struct metric *m, const char *name, const char *label, const char *value) {
+static int metric_compare(const struct metric *m, const char *name, const char *label, const char *value) {
     int order = strcmp(m->name, name);
     if (!order)
         order = compare_text(m->label, label);
@@ -40,12 +40,12 @@ static int compare(const struct metric *m, const char *name, const char *label, 
 }
 
 /* Where the metric is or belongs. */
-static size_t find_place(const char *name, const char *label, const char *value, bool *is_found) {
+static size_t metric_find_place(const char *name, const char *label, const char *value, bool *is_found) {
     size_t low = 0, high = registry.count;
     *is_found = false;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = compare(registry.items[middle], name, label, value);
+        int order = metric_compare(registry.items[middle], name, label, value);
         if (!order) {
             *is_found = true;
             return middle;
@@ -86,7 +86,7 @@ static struct metric *metric_new(const char *name, const char *help, const char 
     return NULL;
 }
 
-static bool make_room(void) {
+static bool metric_make_room(void) {
     size_t alloc = registry.alloc ? registry.alloc * 2 : 32;
     struct metric **items;
     if (registry.count < registry.alloc)
@@ -107,10 +107,10 @@ struct metric *metric_get(enum metric_kind kind, const char *name, const char *h
     size_t place;
     assert(is_metric_name(name) && (!label) == (!value));
     (void)pthread_mutex_lock(&registry.lock);
-    place = find_place(name, label, value, &is_found);
+    place = metric_find_place(name, label, value, &is_found);
     if (is_found) {
         m = registry.items[place];
-    } else if (make_room() && (made = metric_new(name, help, label, value))) {
+    } else if (metric_make_room() && (made = metric_new(name, help, label, value))) {
         made->kind = kind;
         memmove(registry.items + place + 1, registry.items + place, (registry.count - place) * sizeof(struct metric *));
         registry.items[place] = m = made;

@@ -104,7 +104,7 @@ static int check_file(const char *path, bool is_secret, struct err *err) {
     return !rc && !text.len ? err_set(err, ERR_CONFIG, "%s is empty", path) : rc;
 }
 
-static int check_directory(const char *path, bool may_be_missing, struct err *err) {
+static int config_load_check_directory(const char *path, bool may_be_missing, struct err *err) {
     struct stat st;
     if (stat(path, &st)) {
         const int why = errno;
@@ -132,11 +132,11 @@ static int check_closed(const char *path, struct err *err) {
     return err_remedy(err, "run: chmod 0600 %s", path);
 }
 
-static int check_path(unsigned flags, const char *path, struct err *err) {
+static int config_load_check_path(unsigned flags, const char *path, struct err *err) {
     if (flags & (OPTION_FILE | OPTION_SECRET_FILE))
         return check_file(path, flags & OPTION_SECRET_FILE, err);
     if (flags & (OPTION_DIRECTORY | OPTION_DIRECTORY_MADE))
-        return check_directory(path, flags & OPTION_DIRECTORY_MADE, err);
+        return config_load_check_directory(path, flags & OPTION_DIRECTORY_MADE, err);
     return flags & OPTION_SECRET_OF_OTHERS ? check_closed(path, err) : 0;
 }
 
@@ -147,7 +147,7 @@ int config_check_files(const struct config *config, struct config_report *report
         if (o->kind != OPTION_PATH)
             continue;
         const char *path = *(char *const *)(const void *)((const char *)config + o->offset);
-        if (*path && check_path(o->flags, path, &fault))
+        if (*path && config_load_check_path(o->flags, path, &fault))
             config_report_fault(report, o->key, fault.text, fault.remedy);
     }
     return config_report_finish(report, "configuration", err);

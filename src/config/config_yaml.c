@@ -141,7 +141,7 @@ static void add_value_fault(struct reader *r, const yaml_node_t *node, const cha
     add_fault(r, &node->start_mark, &whole);
 }
 
-static void read_list(struct reader *r, const struct option *o, const yaml_node_t *node) {
+static void config_yaml_read_list(struct reader *r, const struct option *o, const yaml_node_t *node) {
     option_done(o, r->target); /* the file's list replaces the default */
     for (const yaml_node_item_t *item = node->data.sequence.items.start; item < node->data.sequence.items.top; item++) {
         const yaml_node_t *value = yaml_document_get_node(r->document, *item);
@@ -162,7 +162,7 @@ static void read_option(struct reader *r, const struct option *o, const yaml_nod
     struct err fault = {0};
     const char *text = scalar_text(node);
     if (o->kind == OPTION_LIST && node->type == YAML_SEQUENCE_NODE && !has_own_tag(node)) {
-        read_list(r, o, node);
+        config_yaml_read_list(r, o, node);
     } else if (is_null(node)) {
         (void)err_set(&fault, ERR_CONFIG, "has no value");
         (void)err_remedy(&fault, "remove the line to get the default, or write \"\" for an empty text");
@@ -183,7 +183,7 @@ static void read_option(struct reader *r, const struct option *o, const yaml_nod
     r->lines[o - r->table->rows] = (unsigned)node->start_mark.line + 1;
 }
 
-static void refuse_key(struct reader *r, const yaml_node_t *key, const char *prefix, const char *name) {
+static void config_yaml_refuse_key(struct reader *r, const yaml_node_t *key, const char *prefix, const char *name) {
     struct err fault = {0};
     const char *nearest = option_nearest(r->table, prefix, name);
     if (nearest)
@@ -204,12 +204,12 @@ static bool is_given_before(const struct reader *r, const yaml_node_t *mapping, 
     return false;
 }
 
-static void read_mapping(struct reader *r, const char *prefix, const yaml_node_t *mapping);
+static void config_yaml_read_mapping(struct reader *r, const char *prefix, const yaml_node_t *mapping);
 
 static void read_section(struct reader *r, const char *path, const yaml_node_t *value) {
     struct err fault = {0};
     if (value->type == YAML_MAPPING_NODE && !has_own_tag(value)) {
-        read_mapping(r, path, value);
+        config_yaml_read_mapping(r, path, value);
     } else if (!is_null(value)) { /* a section with all keys commented out is fine */
         (void)err_set(&fault, ERR_CONFIG, "is a section, not a value");
         (void)err_remedy(&fault, "put its keys below it, indented by two blanks");
@@ -234,7 +234,7 @@ static void read_pair(struct reader *r, const char *prefix, const yaml_node_t *m
     (void)snprintf(path, sizeof(path), "%s%s%s", prefix, *prefix ? "." : "", name);
     const struct option *option = option_find(r->table, path);
     if (!option && !option_is_section(r->table, path)) {
-        refuse_key(r, key, prefix, name);
+        config_yaml_refuse_key(r, key, prefix, name);
     } else if (is_given_before(r, mapping, pair, name)) {
         (void)err_set(&fault, ERR_CONFIG, "key \"%s\" is given twice", path);
         add_fault(r, &key->start_mark, &fault);
@@ -246,7 +246,7 @@ static void read_pair(struct reader *r, const char *prefix, const yaml_node_t *m
 }
 
 /* Ends when the report is full: every pair either belongs to the table or is a fault, so the work is bounded by both. */
-static void read_mapping(struct reader *r, const char *prefix, const yaml_node_t *mapping) {
+static void config_yaml_read_mapping(struct reader *r, const char *prefix, const yaml_node_t *mapping) {
     const yaml_node_pair_t *end = mapping->data.mapping.pairs.top;
     for (const yaml_node_pair_t *pair = mapping->data.mapping.pairs.start; pair < end; pair++) {
         if (r->rc || config_report_is_full(r->report))
@@ -261,7 +261,7 @@ static void read_document(struct reader *r) {
     if (!root || is_null(root))
         return; /* nothing but comments: all defaults */
     if (root->type == YAML_MAPPING_NODE && !has_own_tag(root)) {
-        read_mapping(r, "", root);
+        config_yaml_read_mapping(r, "", root);
         return;
     }
     (void)err_set(&fault, ERR_CONFIG, "the file must consist of sections, as in \"server:\"");

@@ -101,7 +101,7 @@ static bool has_only(const char *text, const char *allowed) {
 }
 
 /* True for an address of the family that is exactly the n first bytes. */
-static bool is_address(int family, const char *text, size_t n) {
+static bool option_table_is_address(int family, const char *text, size_t n) {
     char copy[INET6_ADDRSTRLEN];
     unsigned char raw[16];
     if (n >= sizeof(copy))
@@ -115,8 +115,8 @@ static bool is_listen_host(const char *text, size_t n) {
     if (n == 1 && text[0] == '*')
         return true;
     if (n > 2 && text[0] == '[' && text[n - 1] == ']')
-        return is_address(AF_INET6, text + 1, n - 2);
-    return is_address(AF_INET, text, n);
+        return option_table_is_address(AF_INET6, text + 1, n - 2);
+    return option_table_is_address(AF_INET, text, n);
 }
 
 int option_check_listen(const char *text, struct err *err) {
@@ -138,11 +138,12 @@ int option_check_url(const char *text, struct err *err) {
 
 int option_check_proxy(const char *text, struct err *err) {
     size_t n = strcspn(text, "/");
-    bool is_v4 = is_address(AF_INET, text, n);
+    bool is_v4 = option_table_is_address(AF_INET, text, n);
     int64_t bits;
     if (!strcmp(text, "unix"))
         return 0;
-    if ((is_v4 || is_address(AF_INET6, text, n)) && (!text[n] || str_to_i64(text + n + 1, 0, is_v4 ? 32 : 128, &bits)))
+    if ((is_v4 || option_table_is_address(AF_INET6, text, n)) &&
+        (!text[n] || str_to_i64(text + n + 1, 0, is_v4 ? 32 : 128, &bits)))
         return 0;
     (void)err_set(err, ERR_CONFIG, "has an item that is no address, CIDR block or \"unix\"");
     return err_remedy(err, "write items as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32");

@@ -27,7 +27,7 @@ static void *member(const struct option *o, void *target) {
 }
 
 /* "must be a duration from 1m to 1h" */
-static int refuse(const struct option *o, struct err *err) {
+static int option_value_refuse(const struct option *o, struct err *err) {
     _cleanup_strbuf_ struct strbuf what;
     strbuf_init(&what, 300);
     option_describe(o, &what);
@@ -58,7 +58,7 @@ static int parse_measure(const struct option *o, const char *text, int64_t *out,
         *out = number;
         return 0;
     }
-    int rc = refuse(o, err);
+    int rc = option_value_refuse(o, err);
     if (found < 0 && o->kind == OPTION_DURATION)
         (void)err_remedy(err, "write a number with one of the units ms, s, m, h, d, as in %s", o->fallback);
     else if (found < 0)
@@ -66,13 +66,13 @@ static int parse_measure(const struct option *o, const char *text, int64_t *out,
     return rc;
 }
 
-static int parse_text(const struct option *o, const char *text, char **out, struct err *err) {
+static int option_value_parse_text(const struct option *o, const char *text, char **out, struct err *err) {
     size_t n = strlen(text);
     bool is_path = o->kind == OPTION_PATH;
     if (str_has_control(text))
         return err_set(err, ERR_CONFIG, "must not hold a line end or another control character");
     if ((int64_t)n < o->min || (int64_t)n > o->max || (is_path && n && text[0] != '/'))
-        return refuse(o, err);
+        return option_value_refuse(o, err);
     int rc = n && o->check ? o->check(text, err) : 0;
     if (rc)
         return rc;
@@ -95,39 +95,39 @@ static int parse_word(const struct option *o, const char *text, int *out, struct
         }
         word = word[len] ? word + len + 1 : NULL;
     }
-    return refuse(o, err);
+    return option_value_refuse(o, err);
 }
 
 static int parse_bool(const struct option *o, const char *text, bool *out, struct err *err) {
     if (strcmp(text, "true") && strcmp(text, "false"))
-        return refuse(o, err);
+        return option_value_refuse(o, err);
     *out = !strcmp(text, "true");
     return 0;
 }
 
 int option_parse(const struct option *o, const char *text, bool is_quoted, void *target, struct err *err) {
     if (is_quoted && (o->kind == OPTION_BOOL || o->kind == OPTION_INTEGER)) {
-        (void)refuse(o, err);
+        (void)option_value_refuse(o, err);
         (void)err_remedy(err, "write it without quotes");
         return ERR_CONFIG;
     }
     switch (o->kind) {
     case OPTION_STRING:
-    case OPTION_PATH: return parse_text(o, text, member(o, target), err);
+    case OPTION_PATH: return option_value_parse_text(o, text, member(o, target), err);
     case OPTION_BOOL: return parse_bool(o, text, member(o, target), err);
-    case OPTION_INTEGER: return str_to_i64(text, o->min, o->max, member(o, target)) ? 0 : refuse(o, err);
+    case OPTION_INTEGER: return str_to_i64(text, o->min, o->max, member(o, target)) ? 0 : option_value_refuse(o, err);
     case OPTION_DURATION:
     case OPTION_SIZE: return parse_measure(o, text, member(o, target), err);
     case OPTION_ENUM: return parse_word(o, text, member(o, target), err);
     case OPTION_LIST: break;
     }
-    return refuse(o, err);
+    return option_value_refuse(o, err);
 }
 
 int option_add_item(const struct option *o, const char *text, void *target, struct err *err) {
     struct config_list *list = member(o, target);
     if ((int64_t)list->count >= o->max)
-        return refuse(o, err);
+        return option_value_refuse(o, err);
     if (!*text || strlen(text) > ITEM_BYTES_MAX || str_has_control(text))
         return err_set(err, ERR_CONFIG, "has an item that is empty, longer than %d bytes, or holds a control character",
                        ITEM_BYTES_MAX);

@@ -61,7 +61,7 @@ void gss_answer_done(struct gss_answer *answer) {
     memset(answer, 0, sizeof(*answer));
 }
 
-static void refuse(struct gss_answer *out, enum gss_verdict verdict, enum gss_reason reason, const char *why) {
+static void gss_accept_refuse(struct gss_answer *out, enum gss_verdict verdict, enum gss_reason reason, const char *why) {
     out->verdict = verdict;
     out->reason = reason;
     if (why)
@@ -84,7 +84,7 @@ static void gss_slot_free(struct gss_slot *slot) {
 }
 
 /* Only krb5, also inside SPNEGO: otherwise a plug-in for NTLM that somebody installs would change what we accept. */
-static OM_uint32 acquire(const struct gss_acceptor *acceptor, unsigned long generation, gss_cred_id_t *out) {
+static OM_uint32 gss_accept_acquire(const struct gss_acceptor *acceptor, unsigned long generation, gss_cred_id_t *out) {
     gss_OID_desc mechs[2] = {gss_oid_krb5, gss_oid_spnego};
     gss_OID_set_desc all = {2, mechs}, krb5_alone = {1, mechs};
     _cleanup_free_ char *keytab = str_format("MEMORY:kaas-%p-%lu", (const void *)acceptor, generation);
@@ -102,18 +102,18 @@ static OM_uint32 acquire(const struct gss_acceptor *acceptor, unsigned long gene
     return major;
 }
 
-static bool renew(const struct gss_acceptor *acceptor, unsigned long generation, struct gss_slot *slot) {
+static bool gss_accept_renew(const struct gss_acceptor *acceptor, unsigned long generation, struct gss_slot *slot) {
     OM_uint32 minor;
     if (slot->cred && slot->generation == generation)
         return true;
     (void)gss_release_cred(&minor, &slot->cred);
     slot->generation = generation;
-    return !GSS_ERROR(acquire(acceptor, generation, &slot->cred));
+    return !GSS_ERROR(gss_accept_acquire(acceptor, generation, &slot->cred));
 }
 
 /* An idle one, or an empty one. The keytab in memory must not go while a credential is made of it: *keys is another handle to it. */
-static struct gss_slot *find(struct gss_acceptor *acceptor, unsigned long *generation, krb5_keytab *keys,
-                             struct gss_answer *out) {
+static struct gss_slot *gss_accept_find(struct gss_acceptor *acceptor, unsigned long *generation, krb5_keytab *keys,
+                                        struct gss_answer *out) {
     struct gss_slot *slot = NULL;
     *keys = NULL;
     (void)pthread_mutex_lock(&acceptor->lock);
@@ -132,7 +132,7 @@ static struct gss_slot *find(struct gss_acceptor *acceptor, unsigned long *gener
     return slot;
 }
 
-static void let_go(struct gss_acceptor *acceptor, krb5_keytab keys) {
+static void gss_accept_let_go(struct gss_acceptor *acceptor, krb5_keytab keys) {
     if (!keys)
         return;
     (void)pthread_mutex_lock(&acceptor->lock);
@@ -154,16 +154,16 @@ static bool gss_replay_cache_works(const struct gss_acceptor *acceptor, char why
 static struct gss_slot *gss_slot_take(struct gss_acceptor *acceptor, struct gss_answer *out) {
     krb5_keytab keys = NULL;
     unsigned long generation = 0;
-    struct gss_slot *slot = find(acceptor, &generation, &keys, out);
+    struct gss_slot *slot = gss_accept_find(acceptor, &generation, &keys, out);
     out->verdict = GSS_UNAVAILABLE;
     out->reason = GSS_REASON_KEYTAB;
-    if (slot && !renew(acceptor, generation, slot)) {
+    if (slot && !gss_accept_renew(acceptor, generation, slot)) {
         if (!gss_replay_cache_works(acceptor, out->why))
             out->reason = GSS_REASON_REPLAY_CACHE;
         gss_slot_free(slot);
         slot = NULL;
     }
-    let_go(acceptor, keys);
+    gss_accept_let_go(acceptor, keys);
     return slot;
 }
 
@@ -286,13 +286,13 @@ static void note_ap_req(struct gss_negotiation *negotiation, const struct negoti
 /* An RC4 ticket, or one whose session key is for RC4, is refused by what it says of itself: said otherwise it cannot be opened. */
 static bool passes(const struct gss_acceptor *acceptor, const struct negotiate_token *seen, struct gss_answer *out) {
     if (seen->kind == NEGOTIATE_MALFORMED)
-        refuse(out, GSS_MALFORMED, GSS_REASON_MALFORMED, "not a token of SPNEGO or Kerberos");
+        gss_accept_refuse(out, GSS_MALFORMED, GSS_REASON_MALFORMED, "not a token of SPNEGO or Kerberos");
     else if (seen->kind == NEGOTIATE_NTLM || (seen->kind == NEGOTIATE_SPNEGO && seen->offers_ntlm && !seen->offers_krb5))
-        refuse(out, GSS_REFUSED, GSS_REASON_NTLM, "NTLM is not spoken here");
+        gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_NTLM, "NTLM is not spoken here");
     else if (seen->authenticator.bytes && !gss_takes_enctype(acceptor, seen->ticket_enctype))
-        refuse(out, GSS_REFUSED, GSS_REASON_ENCTYPE, "the encryption type of the ticket is not accepted");
+        gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_ENCTYPE, "the encryption type of the ticket is not accepted");
     else if (seen->authenticator.bytes && !gss_takes_enctype(acceptor, seen->session_enctype))
-        refuse(out, GSS_REFUSED, GSS_REASON_ENCTYPE, "the encryption type of the session key is not accepted");
+        gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_ENCTYPE, "the encryption type of the session key is not accepted");
     else
         return true;
     return false;
@@ -338,25 +338,26 @@ static void judge_failure(const struct gss_acceptor *acceptor, struct gss_answer
     char broken[GSS_TEXT_BYTES] = "";
     enum gss_reason reason = reason_by_text(out->why);
     if (reason != GSS_REASON_OTHER) {
-        refuse(out, GSS_REFUSED, reason, NULL);
+        gss_accept_refuse(out, GSS_REFUSED, reason, NULL);
     } else if (!gss_replay_cache_works(acceptor, broken)) {
-        refuse(out, GSS_UNAVAILABLE, GSS_REASON_REPLAY_CACHE, broken);
+        gss_accept_refuse(out, GSS_UNAVAILABLE, GSS_REASON_REPLAY_CACHE, broken);
     } else {
         bool names_cache = strstr(out->why, acceptor->replay_cache) != NULL;
-        refuse(out, names_cache ? GSS_UNAVAILABLE : GSS_REFUSED, names_cache ? GSS_REASON_REPLAY_CACHE : GSS_REASON_OTHER, NULL);
+        gss_accept_refuse(out, names_cache ? GSS_UNAVAILABLE : GSS_REFUSED,
+                          names_cache ? GSS_REASON_REPLAY_CACHE : GSS_REASON_OTHER, NULL);
     }
 }
 
-static void judge(const struct gss_acceptor *acceptor, OM_uint32 major, struct gss_answer *out) {
+static void gss_accept_judge(const struct gss_acceptor *acceptor, OM_uint32 major, struct gss_answer *out) {
     switch (GSS_ROUTINE_ERROR(major)) {
-    case GSS_S_BAD_BINDINGS: refuse(out, GSS_REFUSED, GSS_REASON_BINDING, NULL); break;
-    case GSS_S_BAD_MECH: refuse(out, GSS_REFUSED, GSS_REASON_MECHANISM, NULL); break;
+    case GSS_S_BAD_BINDINGS: gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_BINDING, NULL); break;
+    case GSS_S_BAD_MECH: gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_MECHANISM, NULL); break;
     case GSS_S_DUPLICATE_TOKEN:
-    case GSS_S_OLD_TOKEN: refuse(out, GSS_REFUSED, GSS_REASON_REPLAY, NULL); break;
+    case GSS_S_OLD_TOKEN: gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_REPLAY, NULL); break;
     case GSS_S_NO_CRED: /* the keytab was there a moment ago, and has a key: it has none for this mechanism */
     case GSS_S_CREDENTIALS_EXPIRED:
-    case GSS_S_DEFECTIVE_CREDENTIAL: refuse(out, GSS_UNAVAILABLE, GSS_REASON_KEYTAB, NULL); break;
-    case GSS_S_DEFECTIVE_TOKEN: refuse(out, GSS_REFUSED, GSS_REASON_MALFORMED, NULL); break;
+    case GSS_S_DEFECTIVE_CREDENTIAL: gss_accept_refuse(out, GSS_UNAVAILABLE, GSS_REASON_KEYTAB, NULL); break;
+    case GSS_S_DEFECTIVE_TOKEN: gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_MALFORMED, NULL); break;
     default: judge_failure(acceptor, out); break;
     }
 }
@@ -380,14 +381,14 @@ struct step {
     gss_buffer_desc reply;
 };
 
-static void finish(const struct gss_acceptor *acceptor, const struct gss_negotiation *negotiation, const struct step *step,
-                   struct gss_answer *out) {
+static void gss_accept_finish(const struct gss_acceptor *acceptor, const struct gss_negotiation *negotiation,
+                              const struct step *step, struct gss_answer *out) {
     if (!gss_is_krb5(step->mech) || !negotiation->has_digest) {
-        refuse(out, GSS_REFUSED, GSS_REASON_MECHANISM, "the context was made by something else than Kerberos");
+        gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_MECHANISM, "the context was made by something else than Kerberos");
         return;
     }
     if (!gss_peer_read(step->name, out)) {
-        refuse(out, GSS_REFUSED, GSS_REASON_OTHER, "the name of the client cannot be written");
+        gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_OTHER, "the name of the client cannot be written");
         return;
     }
     out->verdict = GSS_ACCEPTED;
@@ -401,8 +402,8 @@ static void finish(const struct gss_acceptor *acceptor, const struct gss_negotia
 }
 
 /* No delegated credential is asked for, so none is made. */
-static void call_library(struct gss_slot *slot, const struct gss_token *token, struct gss_negotiation *negotiation,
-                         struct step *step) {
+static void gss_accept_call_library(struct gss_slot *slot, const struct gss_token *token, struct gss_negotiation *negotiation,
+                                    struct step *step) {
     gss_buffer_desc in = {token->count, (void *)(uintptr_t)token->bytes};
     struct gss_channel_bindings_struct binding = {.application_data = {token->binding_bytes, (void *)(uintptr_t)token->binding}};
     step->major = gss_accept_sec_context(&step->minor, &negotiation->context, slot->cred, &in,
@@ -410,26 +411,26 @@ static void call_library(struct gss_slot *slot, const struct gss_token *token, s
                                          &step->reply, &step->flags, &step->left_s, NULL);
 }
 
-static int take_step(struct gss_acceptor *acceptor, const struct gss_token *token, struct gss_negotiation **negotiation,
-                     struct gss_answer *out) {
+static int gss_accept_take_step(struct gss_acceptor *acceptor, const struct gss_token *token,
+                                struct gss_negotiation **negotiation, struct gss_answer *out) {
     struct step step = {.name = GSS_C_NO_NAME};
     struct gss_slot *slot = gss_slot_take(acceptor, out);
     OM_uint32 minor;
     bool is_kept;
     if (!slot)
         return 0;
-    refuse(out, GSS_REFUSED, GSS_REASON_OTHER, NULL);
-    call_library(slot, token, *negotiation, &step);
+    gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_OTHER, NULL);
+    gss_accept_call_library(slot, token, *negotiation, &step);
     gss_slot_give_back(acceptor, slot);
     is_kept = take_reply(&step.reply, out);
     if (GSS_ERROR(step.major)) {
         gss_display(step.minor, step.mech ? step.mech : &gss_oid_krb5, out->why);
-        judge(acceptor, step.major, out);
+        gss_accept_judge(acceptor, step.major, out);
     } else if (step.major & GSS_S_CONTINUE_NEEDED) {
-        refuse(out, GSS_GO_ON, GSS_REASON_NONE, NULL);
+        gss_accept_refuse(out, GSS_GO_ON, GSS_REASON_NONE, NULL);
         out->kept = STEAL(*negotiation);
     } else {
-        finish(acceptor, *negotiation, &step, out);
+        gss_accept_finish(acceptor, *negotiation, &step, out);
     }
     (void)gss_release_name(&minor, &step.name);
     (void)gss_release_buffer(&minor, &step.reply);
@@ -439,7 +440,7 @@ static int take_step(struct gss_acceptor *acceptor, const struct gss_token *toke
 /* -- the whole ---------------------------------------------------------------------------------------------------------------- */
 
 /* What was kept is for a later token only: a first one begins anew, whoever sends it on this connection. */
-static struct gss_negotiation *begin(const struct gss_token *token, const struct negotiate_token *seen) {
+static struct gss_negotiation *gss_accept_begin(const struct gss_token *token, const struct negotiate_token *seen) {
     if (token->kept && seen->kind == NEGOTIATE_SPNEGO_NEXT)
         return token->kept;
     gss_negotiation_free(token->kept);
@@ -448,17 +449,17 @@ static struct gss_negotiation *begin(const struct gss_token *token, const struct
 
 static int accept_bytes(struct gss_acceptor *acceptor, const struct gss_token *token, const struct negotiate_token *seen,
                         struct gss_answer *out, struct err *err) {
-    _cleanup_(gss_negotiation_free) struct gss_negotiation *negotiation = begin(token, seen);
+    _cleanup_(gss_negotiation_free) struct gss_negotiation *negotiation = gss_accept_begin(token, seen);
     if (!negotiation)
         return err_set(err, ERR_NOMEM, "out of memory");
     if (!passes(acceptor, seen, out))
         return 0;
     if (seen->kind == NEGOTIATE_SPNEGO_NEXT && !negotiation->context) {
-        refuse(out, GSS_REFUSED, GSS_REASON_MALFORMED, "nothing was begun on this connection");
+        gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_MALFORMED, "nothing was begun on this connection");
         return 0;
     }
     note_ap_req(negotiation, seen);
-    return take_step(acceptor, token, &negotiation, out) ? err_set(err, ERR_NOMEM, "out of memory") : 0;
+    return gss_accept_take_step(acceptor, token, &negotiation, out) ? err_set(err, ERR_NOMEM, "out of memory") : 0;
 }
 
 int gss_acceptor_accept(struct gss_acceptor *acceptor, const struct gss_token *token, struct gss_answer *out, struct err *err) {

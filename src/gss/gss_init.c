@@ -36,7 +36,7 @@ void gss_initiator_free(struct gss_initiator *initiator) {
 }
 
 /* Kerberos alone, also inside SPNEGO: whatever else is installed on this host, such as NTLM, is not offered. */
-static OM_uint32 take_credential(struct gss_initiator *initiator) {
+static OM_uint32 gss_init_take_credential(struct gss_initiator *initiator) {
     gss_OID_desc both[] = {gss_oid_krb5, gss_oid_spnego}, krb5[] = {gss_oid_krb5};
     gss_OID_set_desc mechs = {2, both}, inside = {1, krb5};
     OM_uint32 minor,
@@ -44,7 +44,7 @@ static OM_uint32 take_credential(struct gss_initiator *initiator) {
     return GSS_ERROR(major) ? major : gss_set_neg_mechs(&minor, initiator->cred, &inside);
 }
 
-static OM_uint32 take_name(struct gss_initiator *initiator, const char *service) {
+static OM_uint32 gss_init_take_name(struct gss_initiator *initiator, const char *service) {
     gss_buffer_desc text = {strlen(service), (void *)(uintptr_t)service};
     OM_uint32 minor;
     return gss_import_name(&minor, &text, oid(GSS_KRB5_NT_PRINCIPAL_NAME), &initiator->service);
@@ -58,9 +58,9 @@ int gss_initiator_new(const struct gss_target *target, struct gss_initiator **ou
         memcpy(initiator->binding, target->binding, target->binding_bytes);
         initiator->binding_bytes = target->binding_bytes;
     }
-    if (GSS_ERROR(take_credential(initiator)))
+    if (GSS_ERROR(gss_init_take_credential(initiator)))
         return err_set(err, ERR_CREDENTIALS, "this thread has no ticket");
-    if (GSS_ERROR(take_name(initiator, target->service)))
+    if (GSS_ERROR(gss_init_take_name(initiator, target->service)))
         return err_set(err, ERR_CREDENTIALS, "%s is no name of a principal", target->service);
     *out = STEAL(initiator);
     return 0;
@@ -76,7 +76,7 @@ void gss_init_step_done(struct gss_init_step *step) {
 /* -- one step -------------------------------------------------------------------------------------------------------------- */
 
 /* Minor codes are numbered anew by the mechglue, so words tell them apart. */
-static void judge(OM_uint32 major, struct gss_init_step *out) {
+static void gss_init_judge(OM_uint32 major, struct gss_init_step *out) {
     if (GSS_ROUTINE_ERROR(major) == GSS_S_BAD_BINDINGS)
         out->fault = GSS_INIT_FAULT_BINDING;
     else if (GSS_ROUTINE_ERROR(major) == GSS_S_DEFECTIVE_TOKEN)
@@ -92,7 +92,7 @@ struct call {
     gss_buffer_desc token;
 };
 
-static void finish(const struct call *call, struct gss_init_step *out) {
+static void gss_init_finish(const struct call *call, struct gss_init_step *out) {
     out->is_proved = gss_is_krb5(call->mech) && (call->flags & GSS_C_MUTUAL_FLAG);
     if (out->is_proved)
         return;
@@ -100,7 +100,7 @@ static void finish(const struct call *call, struct gss_init_step *out) {
     (void)snprintf(out->why, sizeof(out->why), "the context was made without a proof of the service");
 }
 
-static int take_token(const gss_buffer_desc *from, struct gss_init_step *out, struct err *err) {
+static int gss_init_take_token(const gss_buffer_desc *from, struct gss_init_step *out, struct err *err) {
     if (!from->length)
         return 0;
     out->token = malloc(from->length);
@@ -111,7 +111,7 @@ static int take_token(const gss_buffer_desc *from, struct gss_init_step *out, st
     return 0;
 }
 
-static void call_library(struct gss_initiator *initiator, const uint8_t *token, size_t n, struct call *call) {
+static void gss_init_call_library(struct gss_initiator *initiator, const uint8_t *token, size_t n, struct call *call) {
     gss_buffer_desc in = {n, (void *)(uintptr_t)token};
     struct gss_channel_bindings_struct binding = {.application_data = {initiator->binding_bytes, initiator->binding}};
     call->major = gss_init_sec_context(&call->minor, initiator->cred, &initiator->context, initiator->service,
@@ -131,15 +131,15 @@ int gss_initiator_step(struct gss_initiator *initiator, const uint8_t *token, si
         (void)snprintf(out->why, sizeof(out->why), "a token beyond the end of the negotiation");
         return 0;
     }
-    call_library(initiator, token, n, &call);
+    gss_init_call_library(initiator, token, n, &call);
     initiator->is_over = !(call.major & GSS_S_CONTINUE_NEEDED);
     if (GSS_ERROR(call.major)) {
         gss_display(call.minor, &gss_oid_krb5, out->why);
-        judge(call.major, out);
+        gss_init_judge(call.major, out);
     } else {
         if (initiator->is_over)
-            finish(&call, out);
-        rc = take_token(&call.token, out, err);
+            gss_init_finish(&call, out);
+        rc = gss_init_take_token(&call.token, out, err);
     }
     (void)gss_release_buffer(&minor, &call.token);
     return rc;

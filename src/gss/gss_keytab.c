@@ -122,7 +122,7 @@ static bool has_used_key(const struct gss_keys *list) {
     return false;
 }
 
-static void read_file(struct gss_acceptor *acceptor) {
+static void gss_keytab_read_file(struct gss_acceptor *acceptor) {
     krb5_keytab file, memory;
     krb5_error_code code = open_keytabs(acceptor, &file, &memory);
     if (code) {
@@ -143,7 +143,7 @@ static void read_file(struct gss_acceptor *acceptor) {
     (void)krb5_kt_close(acceptor->context, memory);
 }
 
-static bool is_same(const struct stat *a, const struct stat *b) {
+static bool gss_keytab_is_same(const struct stat *a, const struct stat *b) {
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
@@ -157,13 +157,13 @@ bool gss_keytab_refresh(struct gss_acceptor *acceptor) {
         gss_keytab_drop(acceptor);
         return false;
     }
-    if (acceptor->was_seen && is_same(&now, &acceptor->seen))
+    if (acceptor->was_seen && gss_keytab_is_same(&now, &acceptor->seen))
         return acceptor->keys != NULL;
     gss_keytab_drop(acceptor);
     acceptor->generation++;
     acceptor->seen = now;
     acceptor->was_seen = true;
-    read_file(acceptor);
+    gss_keytab_read_file(acceptor);
     return acceptor->keys != NULL;
 }
 

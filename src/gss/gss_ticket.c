@@ -163,7 +163,7 @@ static void exchange_free(struct exchange *x) {
     free(x);
 }
 
-static void *run_exchange(void *arg) {
+static void *gss_ticket_run_exchange(void *arg) {
     struct exchange *x = arg;
     bool is_left;
     x->code = x->ask(x);
@@ -179,7 +179,7 @@ static void *run_exchange(void *arg) {
 }
 
 /* Needs the lock. Signals belong to the main thread. */
-static int start_locked(struct exchange *x, struct err *err) {
+static int gss_ticket_start_locked(struct exchange *x, struct err *err) {
     sigset_t all, before;
     pthread_attr_t attr;
     pthread_t thread;
@@ -192,7 +192,7 @@ static int start_locked(struct exchange *x, struct err *err) {
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     (void)pthread_attr_init(&attr);
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    rc = pthread_create(&thread, &attr, run_exchange, x);
+    rc = pthread_create(&thread, &attr, gss_ticket_run_exchange, x);
     (void)pthread_attr_destroy(&attr);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc)
@@ -201,7 +201,7 @@ static int start_locked(struct exchange *x, struct err *err) {
     return 0;
 }
 
-static int give_up(const struct gss_ticket *ticket, enum gss_ticket_fault *fault, struct err *err) {
+static int gss_ticket_give_up(const struct gss_ticket *ticket, enum gss_ticket_fault *fault, struct err *err) {
     const char *account = ticket->account;
     const long timeout_ms = ticket->timeout_ms;
     if (is_stopped)
@@ -212,18 +212,18 @@ static int give_up(const struct gss_ticket *ticket, enum gss_ticket_fault *fault
 }
 
 /* Runs it. Not 0: it never began, or was left behind; *x is not ours any more. */
-static int run(struct exchange *x, enum gss_ticket_fault *fault, struct err *err) {
+static int gss_ticket_run(struct exchange *x, enum gss_ticket_fault *fault, struct err *err) {
     int rc;
     (void)pthread_once(&once, init_changed);
     (void)pthread_mutex_lock(&lock);
-    rc = start_locked(x, err);
+    rc = gss_ticket_start_locked(x, err);
     if (!rc) {
         const int64_t left_ms = x->ticket->until_ms - clock_mono_ms();
         const struct timespec until = clock_deadline(left_ms > 0 ? left_ms : 0);
         for (int waited = 0; !x->is_done && !is_stopped && waited != ETIMEDOUT;)
             waited = pthread_cond_timedwait(&changed, &lock, &until);
         if (!x->is_done)
-            rc = give_up(x->ticket, fault, err);
+            rc = gss_ticket_give_up(x->ticket, fault, err);
         x->is_left = rc != 0;
     }
     if (rc && !x->is_left)
@@ -261,8 +261,8 @@ static krb5_error_code ask_ticket(struct exchange *x) {
     return code;
 }
 
-static int refuse_account(const struct gss_ticket *ticket, krb5_error_code code, const struct gss_account *account,
-                          enum gss_ticket_fault *fault, struct err *err) {
+static int gss_ticket_refuse_account(const struct gss_ticket *ticket, krb5_error_code code, const struct gss_account *account,
+                                     enum gss_ticket_fault *fault, struct err *err) {
     _cleanup_free_ char *what = str_format("%s by the keytab %s", account->principal, account->keytab);
     *fault = fault_of(code);
     if (*fault == GSS_TICKET_FAULT_OTHER || *fault == GSS_TICKET_FAULT_SERVICE)
@@ -302,13 +302,13 @@ int gss_ticket_ask(const struct gss_account *account, struct gss_ticket **out, e
     x = exchange_new(ticket, ask_ticket);
     if (!x)
         return err_set(err, ERR_NOMEM, "out of memory");
-    rc = run(x, fault, err);
+    rc = gss_ticket_run(x, fault, err);
     if (rc)
         return rc;
     code = x->code;
     exchange_free(x);
     if (code)
-        return refuse_account(ticket, code, account, fault, err);
+        return gss_ticket_refuse_account(ticket, code, account, fault, err);
     if (gss_krb5_ccache_name(&minor, ticket->cache_name, NULL))
         return err_set(err, ERR_NOMEM, "out of memory");
     *fault = GSS_TICKET_FAULT_NONE;
@@ -356,7 +356,7 @@ int gss_ticket_get_service(struct gss_ticket *ticket, const char *service, char 
         *fault = GSS_TICKET_FAULT_SERVICE;
         return err_set(err, ERR_UNPROCESSABLE, "%s is no name of a service such as HTTP/host", service);
     }
-    rc = run(x, fault, err);
+    rc = gss_ticket_run(x, fault, err);
     if (rc)
         return rc;
     *fault = x->code ? fault_of(x->code) : GSS_TICKET_FAULT_NONE;

@@ -83,7 +83,7 @@ static bool is_next(const struct slice *in, uint8_t tag) {
 }
 
 /* The contents of a value that must be there. */
-static struct slice take_value(struct slice *in, uint8_t tag) {
+static struct slice negotiate_take_value(struct slice *in, uint8_t tag) {
     if (!is_next(in, tag)) {
         *in = bad_slice();
         return *in;
@@ -94,13 +94,14 @@ static struct slice take_value(struct slice *in, uint8_t tag) {
 
 /* The contents of [i], which is there or not; an absent one is empty. */
 static struct slice take_optional(struct slice *in, unsigned i) {
-    return is_next(in, (uint8_t)TAG_CHOICE(i)) ? take_value(in, (uint8_t)TAG_CHOICE(i)) : (struct slice){.is_bad = in->is_bad};
+    return is_next(in, (uint8_t)TAG_CHOICE(i)) ? negotiate_take_value(in, (uint8_t)TAG_CHOICE(i))
+                                               : (struct slice){.is_bad = in->is_bad};
 }
 
 /* [i] with one value of this kind in it. */
 static struct slice take_member(struct slice *in, unsigned i, uint8_t tag) {
-    struct slice outer = take_value(in, (uint8_t)TAG_CHOICE(i));
-    return take_value(&outer, tag);
+    struct slice outer = negotiate_take_value(in, (uint8_t)TAG_CHOICE(i));
+    return negotiate_take_value(&outer, tag);
 }
 
 static long to_number(struct slice in) {
@@ -128,41 +129,41 @@ struct sealed {
 };
 
 /* EncryptedData. */
-static struct sealed take_sealed(struct slice *in, unsigned i) {
+static struct sealed negotiate_take_sealed(struct slice *in, unsigned i) {
     struct slice body = take_member(in, i, TAG_SEQUENCE);
     struct sealed sealed = {.kvno = -1};
     struct slice kvno;
     sealed.enctype = to_number(take_member(&body, 0, TAG_INTEGER));
     kvno = take_optional(&body, 1);
     if (kvno.left)
-        sealed.kvno = to_number(take_value(&kvno, TAG_INTEGER));
+        sealed.kvno = to_number(negotiate_take_value(&kvno, TAG_INTEGER));
     sealed.cipher = take_member(&body, 2, TAG_OCTETS);
     if (body.is_bad)
         *in = bad_slice();
     return sealed;
 }
 
-static struct sealed take_ticket(struct slice *in) {
-    struct slice outer = take_value(in, (uint8_t)TAG_CHOICE(3));
-    struct slice ticket = take_value(&outer, TAG_TICKET);
-    struct slice body = take_value(&ticket, TAG_SEQUENCE);
-    (void)take_value(&body, (uint8_t)TAG_CHOICE(0)); /* version */
-    (void)take_value(&body, (uint8_t)TAG_CHOICE(1)); /* realm */
-    (void)take_value(&body, (uint8_t)TAG_CHOICE(2)); /* name of the service */
-    struct sealed sealed = take_sealed(&body, 3);
+static struct sealed negotiate_take_ticket(struct slice *in) {
+    struct slice outer = negotiate_take_value(in, (uint8_t)TAG_CHOICE(3));
+    struct slice ticket = negotiate_take_value(&outer, TAG_TICKET);
+    struct slice body = negotiate_take_value(&ticket, TAG_SEQUENCE);
+    (void)negotiate_take_value(&body, (uint8_t)TAG_CHOICE(0)); /* version */
+    (void)negotiate_take_value(&body, (uint8_t)TAG_CHOICE(1)); /* realm */
+    (void)negotiate_take_value(&body, (uint8_t)TAG_CHOICE(2)); /* name of the service */
+    struct sealed sealed = negotiate_take_sealed(&body, 3);
     if (body.is_bad)
         *in = bad_slice();
     return sealed;
 }
 
 static bool read_ap_req(struct slice in, struct negotiate_token *out) {
-    struct slice outer = take_value(&in, TAG_AP_REQ);
-    struct slice body = take_value(&outer, TAG_SEQUENCE);
-    (void)take_value(&body, (uint8_t)TAG_CHOICE(0)); /* version */
-    (void)take_value(&body, (uint8_t)TAG_CHOICE(1)); /* type */
-    (void)take_value(&body, (uint8_t)TAG_CHOICE(2)); /* options */
-    struct sealed ticket = take_ticket(&body);
-    struct sealed authenticator = take_sealed(&body, 4);
+    struct slice outer = negotiate_take_value(&in, TAG_AP_REQ);
+    struct slice body = negotiate_take_value(&outer, TAG_SEQUENCE);
+    (void)negotiate_take_value(&body, (uint8_t)TAG_CHOICE(0)); /* version */
+    (void)negotiate_take_value(&body, (uint8_t)TAG_CHOICE(1)); /* type */
+    (void)negotiate_take_value(&body, (uint8_t)TAG_CHOICE(2)); /* options */
+    struct sealed ticket = negotiate_take_ticket(&body);
+    struct sealed authenticator = negotiate_take_sealed(&body, 4);
     if (body.is_bad || body.left || outer.left || in.left || !authenticator.cipher.left)
         return false;
     out->ticket_enctype = (int)ticket.enctype;
@@ -179,17 +180,17 @@ static bool read_krb5_body(struct slice in, struct negotiate_token *out) {
 }
 
 static bool read_krb5(struct slice in, struct negotiate_token *out) {
-    struct slice body = take_value(&in, TAG_GSS);
-    struct slice oid = take_value(&body, TAG_OID);
+    struct slice body = negotiate_take_value(&in, TAG_GSS);
+    struct slice oid = negotiate_take_value(&body, TAG_OID);
     return !in.left && !body.is_bad && is_krb5(oid) && read_krb5_body(body, out);
 }
 
 /* -- SPNEGO ----------------------------------------------------------------------------------------------------------------- */
 
 static bool read_mechs(struct slice list, struct negotiate_token *out) {
-    struct slice mechs = take_value(&list, TAG_SEQUENCE);
+    struct slice mechs = negotiate_take_value(&list, TAG_SEQUENCE);
     for (unsigned i = 0; mechs.left && i < MECHS_MAX; i++) {
-        struct slice oid = take_value(&mechs, TAG_OID);
+        struct slice oid = negotiate_take_value(&mechs, TAG_OID);
         out->offers_krb5 |= is_krb5(oid);
         out->offers_ntlm |= is_oid(oid, oid_ntlm, sizeof(oid_ntlm));
     }
@@ -198,7 +199,7 @@ static bool read_mechs(struct slice list, struct negotiate_token *out) {
 
 /* What one mechanism says: of interest is krb5 only. */
 static bool read_mech_token(struct slice in, struct negotiate_token *out) {
-    struct slice token = take_value(&in, TAG_OCTETS);
+    struct slice token = negotiate_take_value(&in, TAG_OCTETS);
     if (in.is_bad || in.left)
         return false;
     return !is_next(&token, TAG_GSS) || read_krb5(token, out);
@@ -207,14 +208,14 @@ static bool read_mech_token(struct slice in, struct negotiate_token *out) {
 /* libkrb5 (1.20) reads on inside such a part, behind its first value, for what comes next. What it may find there is not what we see: so there must
  * be one value and no more, of a length that the library takes. */
 static void skip_single(struct slice *in, unsigned i, uint8_t tag, size_t most) {
-    struct slice part = take_optional(in, i), value = part.left ? take_value(&part, tag) : part;
+    struct slice part = take_optional(in, i), value = part.left ? negotiate_take_value(&part, tag) : part;
     if (part.is_bad || part.left || value.is_bad || value.left > most)
         *in = bad_slice();
 }
 
 static bool read_init(struct slice in, struct negotiate_token *out) {
-    struct slice choice = take_value(&in, (uint8_t)TAG_CHOICE(0));
-    struct slice body = take_value(&choice, TAG_SEQUENCE);
+    struct slice choice = negotiate_take_value(&in, (uint8_t)TAG_CHOICE(0));
+    struct slice body = negotiate_take_value(&choice, TAG_SEQUENCE);
     struct slice mechs = take_optional(&body, 0), token;
     skip_single(&body, 1, TAG_BITS, FLAGS_BYTES);
     token = take_optional(&body, 2);
@@ -224,9 +225,9 @@ static bool read_init(struct slice in, struct negotiate_token *out) {
     return read_mechs(mechs, out) && (!token.left || read_mech_token(token, out));
 }
 
-static bool read_next(struct slice in, struct negotiate_token *out) {
-    struct slice choice = take_value(&in, (uint8_t)TAG_CHOICE(1));
-    struct slice body = take_value(&choice, TAG_SEQUENCE), token;
+static bool negotiate_read_next(struct slice in, struct negotiate_token *out) {
+    struct slice choice = negotiate_take_value(&in, (uint8_t)TAG_CHOICE(1));
+    struct slice body = negotiate_take_value(&choice, TAG_SEQUENCE), token;
     skip_single(&body, 0, TAG_ENUM, STATE_BYTES);
     skip_single(&body, 1, TAG_OID, MECH_BYTES_MAX);
     token = take_optional(&body, 2);
@@ -238,7 +239,7 @@ static bool read_next(struct slice in, struct negotiate_token *out) {
 
 /* Either SPNEGO or krb5, told by the OID. */
 static enum negotiate_kind read_gss(struct slice in, struct negotiate_token *out) {
-    struct slice outer = in, body = take_value(&outer, TAG_GSS), oid = take_value(&body, TAG_OID);
+    struct slice outer = in, body = negotiate_take_value(&outer, TAG_GSS), oid = negotiate_take_value(&body, TAG_OID);
     if (outer.is_bad || outer.left || body.is_bad)
         return NEGOTIATE_MALFORMED;
     if (is_oid(oid, oid_spnego, sizeof(oid_spnego)))
@@ -253,7 +254,7 @@ static enum negotiate_kind read_kind(struct slice in, struct negotiate_token *ou
     if (is_next(&in, TAG_GSS))
         return read_gss(in, out);
     if (is_next(&in, (uint8_t)TAG_CHOICE(1)))
-        return read_next(in, out) ? NEGOTIATE_SPNEGO_NEXT : NEGOTIATE_MALFORMED;
+        return negotiate_read_next(in, out) ? NEGOTIATE_SPNEGO_NEXT : NEGOTIATE_MALFORMED;
     return read_ap_req(in, out) ? NEGOTIATE_AP_REQ : NEGOTIATE_MALFORMED;
 }
 
@@ -348,7 +349,7 @@ void challenge_done(struct challenge *challenge) {
     *challenge = (struct challenge){0};
 }
 
-static bool is_blank(char c) {
+static bool negotiate_is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
@@ -356,10 +357,10 @@ static bool is_token68(char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c && strchr("-._~+/=", c));
 }
 
-static struct span trim(struct span s) {
-    while (s.n && is_blank(s.at[0]))
+static struct span negotiate_trim(struct span s) {
+    while (s.n && negotiate_is_blank(s.at[0]))
         s = (struct span){s.at + 1, s.n - 1};
-    while (s.n && is_blank(s.at[s.n - 1]))
+    while (s.n && negotiate_is_blank(s.at[s.n - 1]))
         s.n--;
     return s;
 }
@@ -376,12 +377,12 @@ static struct span take_part(struct span *rest) {
     }
     rest->at += part.n < rest->n ? part.n + 1 : part.n;
     rest->n -= part.n < rest->n ? part.n + 1 : part.n;
-    return trim(part);
+    return negotiate_trim(part);
 }
 
 static size_t word_length(struct span s) {
     size_t n = 0;
-    while (n < s.n && !is_blank(s.at[n]) && s.at[n] != '=')
+    while (n < s.n && !negotiate_is_blank(s.at[n]) && s.at[n] != '=')
         n++;
     return n;
 }
@@ -389,12 +390,12 @@ static size_t word_length(struct span s) {
 /* A parameter of the challenge before: name, "=", value. */
 static bool is_parameter(struct span part) {
     size_t n = word_length(part);
-    while (n < part.n && is_blank(part.at[n]))
+    while (n < part.n && negotiate_is_blank(part.at[n]))
         n++;
     return n < part.n && part.at[n] == '=';
 }
 
-static void take_token(struct challenge *challenge, struct span token) {
+static void negotiate_take_token(struct challenge *challenge, struct span token) {
     bool is_good = token.n <= CHALLENGE_TOKEN_CHARS_MAX;
     for (size_t i = 0; is_good && i < token.n; i++)
         is_good = is_token68(token.at[i]);
@@ -410,13 +411,13 @@ static void take_token(struct challenge *challenge, struct span token) {
 static void take_challenge(struct challenge *challenge, struct span part) {
     static const char scheme[] = "Negotiate";
     const size_t n = word_length(part);
-    const struct span rest = trim((struct span){part.at + n, part.n - n});
+    const struct span rest = negotiate_trim((struct span){part.at + n, part.n - n});
     challenge->is_there = true;
     if (n != sizeof(scheme) - 1 || strncasecmp(part.at, scheme, n) != 0)
         return;
     challenge->negotiate = true;
     if (rest.n)
-        take_token(challenge, rest);
+        negotiate_take_token(challenge, rest);
 }
 
 void challenge_read(struct challenge *challenge, const char *line, size_t n) {

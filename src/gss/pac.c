@@ -91,7 +91,7 @@ static uint32_t take_u32(struct cursor *in) {
 }
 
 /* A count of items of so many bytes each, as it stands before them; it must be the one that was announced. */
-static bool take_count(struct cursor *in, uint32_t wanted, size_t item_bytes) {
+static bool pac_take_count(struct cursor *in, uint32_t wanted, size_t item_bytes) {
     align(in);
     if (take_u32(in) != wanted || wanted > KAAS_GROUPS_MAX || left(in) / item_bytes < wanted)
         in->is_bad = true;
@@ -100,7 +100,7 @@ static bool take_count(struct cursor *in, uint32_t wanted, size_t item_bytes) {
 
 /* -- texts ------------------------------------------------------------------------------------------------------------------ */
 
-static struct text take_text(struct cursor *in) {
+static struct text pac_take_text(struct cursor *in) {
     struct text text = {.bytes = take_u16(in), .max_bytes = take_u16(in)};
     text.is_there = take_u32(in) != 0;
     if (text.bytes > text.max_bytes || (text.bytes | text.max_bytes) % 2 || (text.bytes && !text.is_there))
@@ -169,7 +169,7 @@ static char *take_body(struct reading *r, const struct text *text, bool is_wante
 
 /* -- SIDs ------------------------------------------------------------------------------------------------------------------- */
 
-static void take_sid(struct cursor *in, struct sid *out) {
+static void pac_take_sid(struct cursor *in, struct sid *out) {
     uint32_t wanted;
     const uint8_t *head;
     align(in);
@@ -216,7 +216,7 @@ static void add_group(struct reading *r, const struct sid *sid) {
     r->rc = group_set_add(&r->out->groups, text, NULL);
 }
 
-static bool counts(uint32_t attributes) {
+static bool pac_counts(uint32_t attributes) {
     return (attributes & GROUP_ENABLED) && !(attributes & GROUP_DENY_ONLY);
 }
 
@@ -228,7 +228,7 @@ static void take_fixed(struct cursor *in, struct fixed *out) {
     out->password_set_at |= (uint64_t)take_u32(in) << 32;
     (void)take(in, 16);
     for (unsigned i = 0; i < TEXT_SERVER; i++)
-        out->texts[i] = take_text(in);
+        out->texts[i] = pac_take_text(in);
     (void)take(in, 4);
     out->user = take_u32(in);
     out->primary = take_u32(in);
@@ -236,8 +236,8 @@ static void take_fixed(struct cursor *in, struct fixed *out) {
     out->has_groups = take_u32(in) != 0;
     out->flags = take_u32(in);
     (void)take(in, 16);
-    out->texts[TEXT_SERVER] = take_text(in);
-    out->texts[TEXT_DOMAIN] = take_text(in);
+    out->texts[TEXT_SERVER] = pac_take_text(in);
+    out->texts[TEXT_DOMAIN] = pac_take_text(in);
     out->has_domain = take_u32(in) != 0;
     (void)take(in, 40);
     out->sids = take_u32(in);
@@ -251,7 +251,7 @@ static void take_fixed(struct cursor *in, struct fixed *out) {
 
 /* Where the groups are listed; their domain comes later. */
 static const uint8_t *take_rids(struct cursor *in, bool is_there, uint32_t count) {
-    if (!is_there || !take_count(in, count, 8))
+    if (!is_there || !pac_take_count(in, count, 8))
         return NULL;
     return take(in, (size_t)count * 8);
 }
@@ -261,7 +261,7 @@ static void add_rids(struct reading *r, const struct sid *domain, const uint8_t 
     while (left(&list)) {
         uint32_t rid = take_u32(&list), attributes = take_u32(&list);
         struct sid sid = sid_below(domain, rid);
-        if (counts(attributes))
+        if (pac_counts(attributes))
             add_group(r, &sid);
         else if (rid == r->fixed.primary)
             r->has_primary = true;
@@ -297,10 +297,10 @@ static void take_extra_sids(struct reading *r) {
             r->in.is_bad = true;
             return;
         }
-        take_sid(&r->in, &sid);
+        pac_take_sid(&r->in, &sid);
         if (is_user)
             set_user(r, &sid);
-        else if (!r->in.is_bad && (r->fixed.flags & FLAG_EXTRA_SIDS) && counts(attributes))
+        else if (!r->in.is_bad && (r->fixed.flags & FLAG_EXTRA_SIDS) && pac_counts(attributes))
             add_group(r, &sid);
         is_user = false;
     }
@@ -310,7 +310,7 @@ static void take_resource_groups(struct reading *r) {
     struct sid domain = {0};
     const uint8_t *rids;
     if (r->fixed.has_resource_domain)
-        take_sid(&r->in, &domain);
+        pac_take_sid(&r->in, &domain);
     rids = take_rids(&r->in, r->fixed.has_resources, r->fixed.resources);
     if (!r->in.is_bad && r->fixed.has_resource_domain && (r->fixed.flags & FLAG_RESOURCE_GROUPS))
         add_rids(r, &domain, rids, rids ? r->fixed.resources : 0);
@@ -320,7 +320,7 @@ static void take_domain_groups(struct reading *r, const uint8_t *rids) {
     struct sid domain = {0}, user;
     if (!r->fixed.has_domain)
         return;
-    take_sid(&r->in, &domain);
+    pac_take_sid(&r->in, &domain);
     if (r->in.is_bad)
         return;
     add_domain_groups(r, &domain, rids);
@@ -370,7 +370,7 @@ void pac_person_done(struct pac_person *person) {
     memset(person, 0, sizeof(*person));
 }
 
-static int judge(const struct reading *r, struct err *err) {
+static int pac_judge(const struct reading *r, struct err *err) {
     if (r->rc == ERR_NOMEM)
         return err_set(err, ERR_NOMEM, "out of memory");
     if (r->rc)
@@ -388,7 +388,7 @@ int pac_read_logon(const uint8_t *bytes, size_t n, struct pac_person *out, struc
     int rc;
     take_headers(&r.in);
     take_all(&r);
-    rc = judge(&r, err);
+    rc = pac_judge(&r, err);
     if (rc) {
         pac_person_done(&person);
         return rc;

@@ -50,28 +50,28 @@ static int read_weight(const char **p) {
     return **p && **p != ',' ? -1 : value;
 }
 
-static bool is_named(const char *text, size_t n, const char *name) {
+static bool http_coding_is_named(const char *text, size_t n, const char *name) {
     return strlen(name) == n && !strncasecmp(text, name, n);
 }
 
-static void take(struct weights *w, const char *name, size_t n, int weight) {
-    if (is_named(name, n, "gzip") || is_named(name, n, "x-gzip")) /* section 8.4.1.3: the same */
+static void http_coding_take(struct weights *w, const char *name, size_t n, int weight) {
+    if (http_coding_is_named(name, n, "gzip") || http_coding_is_named(name, n, "x-gzip")) /* section 8.4.1.3: the same */
         w->gzip = weight;
-    else if (is_named(name, n, "identity"))
+    else if (http_coding_is_named(name, n, "identity"))
         w->identity = weight;
     else if (n == 1 && *name == '*')
         w->any = weight;
 }
 
 /* What is malformed names nothing: to send a text as it is, is never wrong. */
-static void read_list(const char *p, struct weights *w) {
+static void http_coding_read_list(const char *p, struct weights *w) {
     while (*(p += strspn(p, ", \t"))) {
         const char *name = p;
         const size_t n = strcspn(p, ",; \t");
         p += n;
         int weight = read_weight(&p);
         if (weight >= 0)
-            take(w, name, n, weight);
+            http_coding_take(w, name, n, weight);
         p += strcspn(p, ",");
     }
 }
@@ -79,8 +79,8 @@ static void read_list(const char *p, struct weights *w) {
 bool http_request_accepts_gzip(const struct http_request *req) {
     struct weights w = {NOT_NAMED, NOT_NAMED, NOT_NAMED};
     for (unsigned i = 0; i < req->fields_count; i++)
-        if (is_named(req->fields[i].name, req->fields[i].name_len, "Accept-Encoding"))
-            read_list(req->fields[i].value, &w);
+        if (http_coding_is_named(req->fields[i].name, req->fields[i].name_len, "Accept-Encoding"))
+            http_coding_read_list(req->fields[i].value, &w);
     const int gzip = w.gzip != NOT_NAMED ? w.gzip : w.any;
     return gzip > 0 && gzip >= w.identity;
 }

@@ -145,7 +145,7 @@ void http_request_query_at(const struct http_request *req, unsigned i, const cha
     *value = req->query[i].value;
 }
 
-static bool is_listed(const char *name, const char *const *list) {
+static bool http_request_is_listed(const char *name, const char *const *list) {
     for (; *list; list++)
         if (!strcmp(*list, name))
             return true;
@@ -164,7 +164,7 @@ static void add_query_remedy(const char *const *allowed, struct err *err) {
 
 int http_request_check_query(const struct http_request *req, const char *const *allowed, struct err *err) {
     for (unsigned i = 0; i < req->query_count; i++) {
-        if (is_listed(req->query[i].name, allowed))
+        if (http_request_is_listed(req->query[i].name, allowed))
             continue;
         int r = err_set(err, ERR_INVALID, "unknown query parameter \"%.64s\"", req->query[i].name);
         add_query_remedy(allowed, err);

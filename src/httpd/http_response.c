@@ -120,7 +120,7 @@ const char *http_response_header(const struct http_response *resp, const char *n
     return i < resp->fields_count ? resp->text.data + resp->fields[i].value : NULL;
 }
 
-static unsigned add_text(struct http_response *resp, const char *text, size_t n) {
+static unsigned http_response_add_text(struct http_response *resp, const char *text, size_t n) {
     size_t at = resp->text.len;
     strbuf_add(&resp->text, text, n + 1);
     return (unsigned)at;
@@ -131,7 +131,7 @@ static void set_value(struct http_response *resp, struct http_header *field, con
     if (n == field->value_len)
         memcpy(resp->text.data + field->value, value, n);
     else
-        field->value = add_text(resp, value, n);
+        field->value = http_response_add_text(resp, value, n);
     field->value_len = (unsigned)n;
 }
 
@@ -139,8 +139,8 @@ static void add_field(struct http_response *resp, const char *name, const char *
     struct http_header *field = &resp->fields[resp->fields_count++];
     field->name_len = (unsigned)strlen(name);
     field->value_len = (unsigned)strlen(value);
-    field->name = add_text(resp, name, field->name_len);
-    field->value = add_text(resp, value, field->value_len);
+    field->name = http_response_add_text(resp, name, field->name_len);
+    field->value = http_response_add_text(resp, value, field->value_len);
 }
 
 /* A line break in a value would let a caller's text write headers of its own. */

@@ -42,7 +42,7 @@ bool http_has_control(const char *text, size_t len) {
 }
 
 /* ASCII without control characters. */
-static bool is_plain(const char *text, size_t len) {
+static bool http_text_is_plain(const char *text, size_t len) {
     size_t i = 0;
     for (; i + 8 <= len; i += 8) {
         uint64_t w;
@@ -57,7 +57,7 @@ static bool is_plain(const char *text, size_t len) {
 }
 
 int http_check_text(const char *text, size_t len, const char *what, struct err *err) {
-    if (is_plain(text, len))
+    if (http_text_is_plain(text, len))
         return 0;
     if (str_utf8_chars(text, len) < 0)
         return err_set(err, ERR_INVALID, "the %s is not valid UTF-8", what);

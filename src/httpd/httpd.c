@@ -125,7 +125,7 @@ static struct httpd *httpd_new(const struct httpd_options *options) {
     return httpd;
 }
 
-static int start(struct httpd *httpd, struct err *err) {
+static int httpd_bring_up(struct httpd *httpd, struct err *err) {
     const struct httpd_options *o = &httpd->options;
     int r;
     if (!o->hooks.on_error)
@@ -142,7 +142,7 @@ int httpd_start(const struct httpd_options *options, struct httpd **out, struct 
     struct httpd *httpd = httpd_new(options);
     if (!httpd)
         return err_set(err, ERR_NOMEM, "out of memory");
-    int r = start(httpd, err);
+    int r = httpd_bring_up(httpd, err);
     if (r) {
         httpd_sweep_stop(httpd);
         httpd_listen_close(httpd);

@@ -134,7 +134,7 @@ static size_t body_bytes(const struct http_response *resp) {
     return n;
 }
 
-static enum MHD_Result queue(struct http_request *req, struct http_response *resp) {
+static enum MHD_Result httpd_handle_queue(struct http_request *req, struct http_response *resp) {
     size_t n = 0;
     resp->is_closing |= req->is_refused || atomic_load_explicit(&req->httpd->is_stopping, memory_order_relaxed);
     struct MHD_Response *out = make_body(resp, &n);
@@ -150,7 +150,7 @@ static enum MHD_Result queue(struct http_request *req, struct http_response *res
     return ok;
 }
 
-static void finish(struct http_request *req, struct http_response *resp) {
+static void httpd_handle_finish(struct http_request *req, struct http_response *resp) {
     const struct httpd_hooks *hooks = &req->httpd->options.hooks;
     if (hooks->headers)
         hooks->headers(req, resp);
@@ -174,14 +174,14 @@ static enum MHD_Result httpd_answer(struct http_request *req) {
     } else if (req->result) {
         make_error(req, &req->err, resp);
     }
-    finish(req, resp);
+    httpd_handle_finish(req, resp);
     if (!httpd_press_hold(req, body_bytes(resp))) {
         make_failure(req, ERR_BUSY, "too many large answers are on their way; try again shortly, or ask for smaller pages", resp);
-        finish(req, resp);
+        httpd_handle_finish(req, resp);
     }
     if (state < SLOW_EXPIRED)
         httpd_conn_keep(req);
-    enum MHD_Result ok = queue(req, resp);
+    enum MHD_Result ok = httpd_handle_queue(req, resp);
     if (resp == &own)
         http_response_done(&own);
     return ok;

@@ -81,7 +81,7 @@ static int bind_tcp(struct httpd *httpd, const struct addrinfo *addr, struct err
 }
 
 /* A socket file left behind by a crash refuses connections: it may go. One that answers belongs to a running server. */
-static int remove_stale(const char *path, const struct sockaddr_un *addr, struct err *err) {
+static int httpd_listen_remove_stale(const char *path, const struct sockaddr_un *addr, struct err *err) {
     struct stat st;
     if (lstat(path, &st) != 0)
         return 0;
@@ -102,7 +102,7 @@ static int bind_unix(struct httpd *httpd, const char *path, struct err *err) {
     if (!*path || strlen(path) >= sizeof(addr.sun_path))
         return fail_address(httpd->options.listen, "the path is empty or too long for a unix socket (107 bytes)", err);
     memcpy(addr.sun_path, path, strlen(path) + 1);
-    int r = remove_stale(path, &addr, err);
+    int r = httpd_listen_remove_stale(path, &addr, err);
     if (r)
         return r;
     int fd _cleanup_close_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -162,7 +162,7 @@ static unsigned connections_of(const struct httpd_options *o) {
     return o->connections_max ? o->connections_max : KAAS_HTTP_CONNECTIONS_DEFAULT;
 }
 
-static void add(struct need *need, const struct httpd_options *o) {
+static void httpd_listen_add(struct need *need, const struct httpd_options *o) {
     const unsigned n = connections_of(o);
     need->rest += OF_A_SERVER + OF_A_THREAD * httpd_threads(o->threads);
     need->connections += n;
@@ -173,7 +173,7 @@ static void add(struct need *need, const struct httpd_options *o) {
     need->with_most += n == need->most;
 }
 
-static int fail(const struct need *need, rlim_t hard, struct err *err) {
+static int httpd_listen_fail(const struct need *need, rlim_t hard, struct err *err) {
     const rlim_t total = need->rest + need->connections;
     const rlim_t others = total - (rlim_t)need->most * need->with_most;
     const unsigned long fits = hard > others ? (unsigned long)((hard - others) / need->with_most) : 0;
@@ -194,11 +194,11 @@ int httpd_check_descriptors(const struct httpd_options *servers, size_t count, u
     struct need need = {.rest = rest};
     for (size_t i = 0; i < count; i++)
         if (!str_empty(servers[i].listen))
-            add(&need, &servers[i]);
+            httpd_listen_add(&need, &servers[i]);
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return 0;
     if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < need.rest + need.connections)
-        return fail(&need, limit.rlim_max, err);
+        return httpd_listen_fail(&need, limit.rlim_max, err);
     limit.rlim_cur = limit.rlim_max; /* nothing here uses select(), which needs small numbers */
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
         return err_set(err, ERR_CONFIG, "cannot raise the limit of file descriptors to %lu", (unsigned long)limit.rlim_max);

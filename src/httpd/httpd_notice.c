@@ -55,7 +55,7 @@ static enum notice_kind find_kind(const char *fmt) {
     return NOTICE_LIBRARY;
 }
 
-static void tell(struct httpd *httpd, enum notice_kind kind, const char *text) {
+static void httpd_notice_tell(struct httpd *httpd, enum notice_kind kind, const char *text) {
     unsigned long suppressed = 0;
     metric_add(
         metric_get(METRIC_COUNTER, "kaas_http_notices_total", "Events reported by the HTTP library.", "kind", kinds[kind].name),
@@ -65,17 +65,17 @@ static void tell(struct httpd *httpd, enum notice_kind kind, const char *text) {
 }
 
 void httpd_notice_note(struct httpd *httpd, enum notice_kind kind) {
-    tell(httpd, kind, kinds[kind].text);
+    httpd_notice_tell(httpd, kind, kinds[kind].text);
 }
 
 void httpd_notice_log(void *cls, const char *fmt, va_list args) {
     enum notice_kind kind = find_kind(fmt);
     char raw[NOTICE_TEXT_BYTES];
     if (kinds[kind].text) {
-        tell(cls, kind, kinds[kind].text);
+        httpd_notice_tell(cls, kind, kinds[kind].text);
         return;
     }
     (void)vsnprintf(raw, sizeof(raw), fmt, args);
     raw[strcspn(raw, "\r\n")] = '\0';
-    tell(cls, kind, raw);
+    httpd_notice_tell(cls, kind, raw);
 }

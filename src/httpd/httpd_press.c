@@ -21,7 +21,7 @@ static unsigned slot_of(uint64_t who) {
     return (unsigned)(hash64(hash_seed(), &who, sizeof(who)) % (HTTPD_PRESS_SLOTS - 1)) + 1;
 }
 
-static void count(struct http_conn *conn, unsigned slot, unsigned max) {
+static void httpd_press_count(struct http_conn *conn, unsigned slot, unsigned max) {
     struct httpd *httpd = conn->httpd;
     conn->slot = slot;
     if (atomic_fetch_add(&httpd->press.per_address[conn->slot], 1) < max || !max)
@@ -33,13 +33,13 @@ static void count(struct http_conn *conn, unsigned slot, unsigned max) {
 
 void httpd_press_begin(struct http_conn *conn, const uint8_t addr[16]) {
     if (!conn->is_proxy)
-        count(conn, slot_of(net_addr_party(addr)), conn->httpd->options.connections_per_client_max);
+        httpd_press_count(conn, slot_of(net_addr_party(addr)), conn->httpd->options.connections_per_client_max);
 }
 
 void httpd_press_begin_uid(struct http_conn *conn) {
     const unsigned max = conn->httpd->options.connections_per_uid_max;
     if (max)
-        count(conn, slot_of(conn->uid), max);
+        httpd_press_count(conn, slot_of(conn->uid), max);
 }
 
 void httpd_press_end(struct http_conn *conn) {

@@ -47,7 +47,7 @@ static void begin_waiting(struct http_request *req) {
 }
 
 /* From a good submit on the request belongs to whoever runs it, and that may be over already. */
-static int submit(struct http_request *req) {
+static int httpd_slow_submit(struct http_request *req) {
     struct err err = {0};
     if (req->wait_until_ms)
         begin_waiting(req);
@@ -65,7 +65,7 @@ static void slow_run(void *arg, bool is_canceled) {
     int r = run_handler(req, is_canceled);
     log_set_request_id(NULL);
     if (r == HTTP_GO_SLOW) {
-        r = submit(req);
+        r = httpd_slow_submit(req);
         if (!r)
             return;
     }
@@ -84,7 +84,7 @@ static void set_waiting(struct http_request *req, struct http_request *waiting) 
 }
 
 /* Nothing was queued: the wait ends at once, with an error. */
-static void give_up(struct http_request *req, int result) {
+static void httpd_slow_give_up(struct http_request *req, int result) {
     req->result = result;
     if (end_wait(req, SLOW_DONE))
         resume(req->httpd, req->conn);
@@ -106,13 +106,13 @@ void httpd_slow_start(struct http_request *req) {
     http_request_ref(req);
     suspend(req, httpd->options.slow_timeout_ms);
     if (http_request_keep_fields(req) != 0)
-        give_up(req, err_set(&req->err, ERR_NOMEM, "out of memory"));
+        httpd_slow_give_up(req, err_set(&req->err, ERR_NOMEM, "out of memory"));
     else if (atomic_load(&httpd->is_stopping))
-        give_up(req, err_set(&req->err, ERR_CANCELED, "the service is stopping"));
+        httpd_slow_give_up(req, err_set(&req->err, ERR_CANCELED, "the service is stopping"));
     else {
-        int r = submit(req);
+        int r = httpd_slow_submit(req);
         if (r)
-            give_up(req, r);
+            httpd_slow_give_up(req, r);
     }
 }
 

@@ -144,7 +144,7 @@ static bool wait_events(struct httpd *httpd, int64_t ms) {
     return true;
 }
 
-static void *run(void *arg) {
+static void *httpd_sweep_run(void *arg) {
     struct httpd *httpd = arg;
     int64_t step_ms = interval_ms(&httpd->options), next_ms = 0;
     for (bool goes_on = true; goes_on;) {
@@ -165,7 +165,7 @@ int httpd_sweep_start(struct httpd *httpd, struct err *err) {
     httpd->stop_fd = eventfd(0, EFD_CLOEXEC);
     if (httpd->epoll_fd < 0 || httpd->stop_fd < 0 || epoll_ctl(httpd->epoll_fd, EPOLL_CTL_ADD, httpd->stop_fd, &stop) != 0)
         return err_set(err, ERR_IO, "cannot make an epoll set: %s", strerror(errno));
-    if (pthread_create(&httpd->sweeper, NULL, run, httpd) != 0)
+    if (pthread_create(&httpd->sweeper, NULL, httpd_sweep_run, httpd) != 0)
         return err_set(err, ERR_NOMEM, "cannot start a thread");
     httpd->has_sweeper = true;
     return 0;

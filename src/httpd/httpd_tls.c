@@ -62,7 +62,7 @@ static int load_chain(struct tls_identity *id, const char *pem, struct err *err)
     return 0;
 }
 
-static int load_key(struct tls_identity *id, const char *pem, struct err *err) {
+static int httpd_tls_load_key(struct tls_identity *id, const char *pem, struct err *err) {
     const gnutls_datum_t data = datum_of(pem);
     int r = gnutls_privkey_init(&id->key);
     if (r < 0)
@@ -108,7 +108,7 @@ int httpd_tls_load(struct httpd *httpd, const char *cert_pem, const char *key_pe
         return err_set(err, ERR_NOMEM, "out of memory");
     (void)pthread_once(&once, wipe_freed_records);
     int r = load_chain(id, cert_pem, err);
-    r = r ? r : load_key(id, key_pem, err);
+    r = r ? r : httpd_tls_load_key(id, key_pem, err);
     r = r ? r : check_pair(id, err);
     if (r) {
         identity_free(id);
@@ -173,13 +173,13 @@ static int64_t to_ms(time_t at) {
 
 /* -- CAs ---------------------------------------------------------------------------------------------------------------- */
 
-static int refuse(const char *what, int code, struct err *err) {
+static int httpd_tls_refuse(const char *what, int code, struct err *err) {
     return err_set(err, ERR_CONFIG, "the %s for client certificates cannot be used: %s", what,
                    code < 0 ? gnutls_strerror(code) : "there is none in the file");
 }
 
 /* The library marks what is revoked, but does not look at how old a list is when it judges a certificate: that is remembered here. */
-static int read_end(const gnutls_datum_t *pem, int64_t *until_ms, struct err *err) {
+static int httpd_tls_read_end(const gnutls_datum_t *pem, int64_t *until_ms, struct err *err) {
     gnutls_x509_crl_t *lists = NULL;
     unsigned count = 0;
     int r = gnutls_x509_crl_list_import2(&lists, &count, pem, GNUTLS_X509_FMT_PEM, 0);
@@ -190,19 +190,19 @@ static int read_end(const gnutls_datum_t *pem, int64_t *until_ms, struct err *er
         gnutls_x509_crl_deinit(lists[i]);
     }
     gnutls_free(lists);
-    return r < 0 || !count ? refuse("revocation list", r, err) : 0;
+    return r < 0 || !count ? httpd_tls_refuse("revocation list", r, err) : 0;
 }
 
-static int add_all(struct peer_trust *trust, const struct httpd_client_ca *ca, struct err *err) {
+static int httpd_tls_add_all(struct peer_trust *trust, const struct httpd_client_ca *ca, struct err *err) {
     const gnutls_datum_t cas = datum_of(ca->ca_pem);
     int r = gnutls_x509_trust_list_add_trust_mem(trust->cas, &cas, NULL, GNUTLS_X509_FMT_PEM, 0, 0);
     if (r < 1)
-        return refuse("CA", r, err);
+        return httpd_tls_refuse("CA", r, err);
     if (!ca->crl_pem)
         return 0;
     const gnutls_datum_t crls = datum_of(ca->crl_pem);
     r = gnutls_x509_trust_list_add_trust_mem(trust->cas, NULL, &crls, GNUTLS_X509_FMT_PEM, 0, 0);
-    return r < 1 ? refuse("revocation list", r, err) : read_end(&crls, &trust->crl_until_ms, err);
+    return r < 1 ? httpd_tls_refuse("revocation list", r, err) : httpd_tls_read_end(&crls, &trust->crl_until_ms, err);
 }
 
 static int load_trust(const struct httpd_client_ca *ca, struct peer_trust *out, struct err *err) {
@@ -212,7 +212,7 @@ static int load_trust(const struct httpd_client_ca *ca, struct peer_trust *out, 
         return 0;
     if (gnutls_x509_trust_list_init(&out->cas, 0) < 0)
         return err_set(err, ERR_NOMEM, "out of memory");
-    rc = add_all(out, ca, err);
+    rc = httpd_tls_add_all(out, ca, err);
     if (rc)
         gnutls_x509_trust_list_deinit(out->cas, 1);
     return rc;
@@ -267,7 +267,7 @@ static unsigned read_chain(const gnutls_datum_t *der, unsigned count, gnutls_x50
     return 0;
 }
 
-static enum http_peer_chain judge(const struct peer_trust *trust, unsigned status) {
+static enum http_peer_chain httpd_tls_judge(const struct peer_trust *trust, unsigned status) {
     if (status & GNUTLS_CERT_REVOKED)
         return HTTP_CHAIN_REVOKED;
     if (status)
@@ -275,7 +275,7 @@ static enum http_peer_chain judge(const struct peer_trust *trust, unsigned statu
     return clock_wall_ms() < trust->crl_until_ms ? HTTP_CHAIN_GOOD : HTTP_CHAIN_REVOKED;
 }
 
-static enum http_peer_chain verify(struct httpd *httpd, gnutls_x509_crt_t *chain, unsigned count) {
+static enum http_peer_chain httpd_tls_verify(struct httpd *httpd, gnutls_x509_crt_t *chain, unsigned count) {
     gnutls_typed_vdata_st purpose = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
                                      .data = (unsigned char *)(uintptr_t)GNUTLS_KP_TLS_WWW_CLIENT};
     enum http_peer_chain verdict = HTTP_CHAIN_NO_CA;
@@ -284,12 +284,12 @@ static enum http_peer_chain verify(struct httpd *httpd, gnutls_x509_crt_t *chain
     if (httpd->peers.trust.cas)
         verdict = gnutls_x509_trust_list_verify_crt2(httpd->peers.trust.cas, chain, count, &purpose, 1, 0, &status, NULL) < 0
                       ? HTTP_CHAIN_UNTRUSTED
-                      : judge(&httpd->peers.trust, status);
+                      : httpd_tls_judge(&httpd->peers.trust, status);
     (void)pthread_rwlock_unlock(&httpd->peers.lock);
     return verdict;
 }
 
-static void describe(gnutls_x509_crt_t leaf, const gnutls_datum_t *der, struct http_peer *out) {
+static void httpd_tls_describe(gnutls_x509_crt_t leaf, const gnutls_datum_t *der, struct http_peer *out) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     gnutls_datum_t name = {0};
     digest_sha256(der->data, der->size, digest);
@@ -312,8 +312,8 @@ bool http_request_peer(const struct http_request *req, struct http_peer *out) {
     read = der ? read_chain(der, count, chain) : 0;
     if (!read)
         return false;
-    describe(chain[0], &der[0], out);
-    out->chain = verify(req->httpd, chain, read);
+    httpd_tls_describe(chain[0], &der[0], out);
+    out->chain = httpd_tls_verify(req->httpd, chain, read);
     free_chain(chain, read);
     return true;
 }

@@ -192,7 +192,7 @@ int route_path_parse(char *path, struct route_path *out, struct err *err) {
     return check_segments(out, err);
 }
 
-static bool fits(const struct node *node, const struct route_path *path, unsigned i) {
+static bool route_fits(const struct node *node, const struct route_path *path, unsigned i) {
     const char *s = path->segment[i];
     if (node->kind == NODE_LITERAL)
         return strlen(s) == node->len && !memcmp(s, node->text, node->len);
@@ -205,7 +205,7 @@ static const struct node *find_node(const struct node *parent, const struct rout
     if (i == path->count)
         return parent->methods ? parent : NULL;
     for (const struct node *node = parent->child; node; node = node->sibling) {
-        if (!fits(node, path, i))
+        if (!route_fits(node, path, i))
             continue;
         const struct node *found = find_node(node, path, node->kind == NODE_REST ? path->count : i + 1);
         if (found)

@@ -56,7 +56,7 @@ struct ldap_guard {
 
 /* -- a limit for what libldap does not limit ----------------------------------------------------------------------- */
 
-static void *watch(void *arg) {
+static void *ldap_conn_watch(void *arg) {
     struct ldap_guard *guard = arg;
     int rc = 0;
     (void)pthread_mutex_lock(&guard->lock);
@@ -70,7 +70,7 @@ static void *watch(void *arg) {
     return NULL;
 }
 
-static void release(struct ldap_guard *guard) {
+static void ldap_conn_release(struct ldap_guard *guard) {
     (void)pthread_mutex_destroy(&guard->lock);
     (void)pthread_cond_destroy(&guard->ended);
     (void)close(guard->fd);
@@ -83,9 +83,9 @@ static int ldap_guard_begin(struct ldap_guard *guard, int fd, long timeout_ms, s
     guard->until = clock_deadline(timeout_ms);
     (void)pthread_mutex_init(&guard->lock, NULL);
     clock_init_cond(&guard->ended);
-    if (!pthread_create(&guard->thread, NULL, watch, guard))
+    if (!pthread_create(&guard->thread, NULL, ldap_conn_watch, guard))
         return 0;
-    release(guard);
+    ldap_conn_release(guard);
     return err_set(err, ERR_NOMEM, "no thread for a connection to a directory");
 }
 
@@ -95,7 +95,7 @@ static bool ldap_guard_end(struct ldap_guard *guard) {
     (void)pthread_cond_signal(&guard->ended);
     (void)pthread_mutex_unlock(&guard->lock);
     (void)pthread_join(guard->thread, NULL);
-    release(guard);
+    ldap_conn_release(guard);
     return guard->has_fired;
 }
 
@@ -162,7 +162,7 @@ static int reach(const struct ldap_target *target, int *out, struct err *err) {
 
 /* -- TLS ------------------------------------------------------------------------------------------------------------------- */
 
-static int set_options(struct ldap_conn *conn, const struct ldap_target *target) {
+static int ldap_conn_set_options(struct ldap_conn *conn, const struct ldap_target *target) {
     const struct timeval connect = time_of(target->connect_timeout_ms), call = time_of(target->call_timeout_ms);
     const int version = LDAP_VERSION3, demand = LDAP_OPT_X_TLS_DEMAND, least = LDAP_OPT_X_TLS_PROTOCOL_TLS1_2;
     ber_len_t most = ANSWER_BYTES_MAX;
@@ -213,7 +213,7 @@ static int set_trust(struct ldap_conn *conn, const struct ldap_target *target, s
 }
 
 /* When the server's certificate ends; 0 if that cannot be found out. */
-static int64_t read_end(LDAP *ld) {
+static int64_t ldap_conn_read_end(LDAP *ld) {
     struct berval der = {0};
     struct x509_info info = {0};
     int64_t ends_ms = 0;
@@ -267,7 +267,7 @@ static int secure(struct ldap_conn *conn, const struct ldap_target *target, stru
     if (code)
         return tls_failed(conn, code, target->url, err);
     conn->is_started = true;
-    conn->cert_ends_ms = read_end(conn->ld);
+    conn->cert_ends_ms = ldap_conn_read_end(conn->ld);
     (void)ldap_set_option(conn->ld, LDAP_OPT_URI, LDAP_NOWHERE);
     return ldap_check_tls(conn, err);
 }
@@ -287,7 +287,7 @@ static int take_socket(struct ldap_conn *conn, const struct ldap_target *target,
     if (ldap_init_fd(*fd, LDAP_PROTO_TCP, conn->place, &conn->ld))
         return err_set(err, ERR_NOMEM, "out of memory");
     *fd = -1; /* closed with it */
-    return set_options(conn, target) ? err_set(err, ERR_INTERNAL, "libldap refuses an option") : 0;
+    return ldap_conn_set_options(conn, target) ? err_set(err, ERR_INTERNAL, "libldap refuses an option") : 0;
 }
 
 int ldap_conn_open(const struct ldap_target *target, struct ldap_conn **out, struct err *err) {
@@ -343,7 +343,7 @@ static const char *reason_of(const char *diagnostic) {
     return NULL;
 }
 
-static bool is_refusal(int code) {
+static bool ldap_conn_is_refusal(int code) {
     return code == LDAP_INVALID_CREDENTIALS || code == LDAP_INSUFFICIENT_ACCESS || code == LDAP_INAPPROPRIATE_AUTH ||
            code == LDAP_NO_SUCH_OBJECT || code == LDAP_INVALID_DN_SYNTAX || code == LDAP_CONSTRAINT_VIOLATION ||
            code == LDAP_UNWILLING_TO_PERFORM;
@@ -370,14 +370,14 @@ int ldap_conn_bind_password(struct ldap_conn *conn, const char *dn, const char *
         return err_detail(err, "empty %s: never sent, it would be an anonymous bind", *dn ? "password" : "name");
     }
     rc = ldap_sasl_bind_s(conn->ld, dn, LDAP_SASL_SIMPLE, &secret, NULL, NULL, NULL);
-    if (is_refusal(rc))
+    if (ldap_conn_is_refusal(rc))
         return refused(conn, rc, err);
     return rc ? ldap_failed(conn, rc, "bind", err) : 0;
 }
 
 /* GSSAPI asks for nothing that is not in the credentials: each question gets its default, or an empty answer. It asks before it needs credentials, and
  * libldap has no earlier place to hand them over; those that it acquires by itself it never releases (Cyrus SASL 2.1.28). */
-static int answer(LDAP *ld, unsigned flags, void *credential, void *questions) {
+static int ldap_conn_answer(LDAP *ld, unsigned flags, void *credential, void *questions) {
     (void)flags;
     (void)ldap_set_option(ld, LDAP_OPT_X_SASL_GSS_CREDS, credential);
     for (sasl_interact_t *q = questions; q->id != SASL_CB_LIST_END; q++) {
@@ -389,7 +389,7 @@ static int answer(LDAP *ld, unsigned flags, void *credential, void *questions) {
 
 static int bind_gssapi(struct ldap_conn *conn, const char *properties, void *credential) {
     (void)ldap_set_option(conn->ld, LDAP_OPT_X_SASL_SECPROPS, (void *)(uintptr_t)properties);
-    return ldap_sasl_interactive_bind_s(conn->ld, NULL, "GSSAPI", NULL, NULL, LDAP_SASL_QUIET, answer, credential);
+    return ldap_sasl_interactive_bind_s(conn->ld, NULL, "GSSAPI", NULL, NULL, LDAP_SASL_QUIET, ldap_conn_answer, credential);
 }
 
 static int gssapi_refused(struct ldap_conn *conn, int code, struct err *err) {

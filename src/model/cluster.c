@@ -100,19 +100,19 @@ int cluster_copy(const struct cluster *from, struct cluster *out, struct err *er
     return 0;
 }
 
-static int compare_labels(const void *a, const void *b) {
+static int cluster_compare_labels(const void *a, const void *b) {
     return strcmp(((const struct label *)a)->key, ((const struct label *)b)->key);
 }
 
-static int compare_nodes(const void *a, const void *b) {
+static int cluster_compare_nodes(const void *a, const void *b) {
     return strcmp(((const struct node *)a)->name, ((const struct node *)b)->name);
 }
 
 void cluster_sort(struct cluster *c) {
     if (c->labels_count)
-        qsort(c->labels, c->labels_count, sizeof(*c->labels), compare_labels);
+        qsort(c->labels, c->labels_count, sizeof(*c->labels), cluster_compare_labels);
     if (c->nodes_count)
-        qsort(c->nodes, c->nodes_count, sizeof(*c->nodes), compare_nodes);
+        qsort(c->nodes, c->nodes_count, sizeof(*c->nodes), cluster_compare_nodes);
 }
 
 /* -- do two records say the same? ------------------------------------------------------------------------------------------- */
@@ -176,7 +176,7 @@ const char *cluster_difference(const struct cluster *a, const struct cluster *b)
 
 /* -- rules ----------------------------------------------------------------------------------------------------------------- */
 
-static int check_uuid(const char *id, const char *what, struct err *err) {
+static int cluster_check_uuid(const char *id, const char *what, struct err *err) {
     if (uuid_is_valid(id))
         return 0;
     return err_set(err, ERR_UNPROCESSABLE, "%s \"%.80s\" is not a UUID", what, id ? id : "");
@@ -188,7 +188,7 @@ static int check_placement(const struct cluster *c, struct err *err) {
         return err_set(err, ERR_UNPROCESSABLE, "vsphere_clusters has %zu items; up to %d are allowed", c->placement.count,
                        KAAS_PLACEMENTS_PER_CLUSTER_MAX);
     for (size_t i = 0; i < c->placement.count && !rc; i++) {
-        rc = check_uuid(c->placement.items[i].vcenter_id, "vcenter_id", err);
+        rc = cluster_check_uuid(c->placement.items[i].vcenter_id, "vcenter_id", err);
         if (!rc)
             rc = name_check_moref(c->placement.items[i].moref, "moref", err);
     }

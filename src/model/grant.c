@@ -120,7 +120,7 @@ int role_mapping_copy(const struct role_mapping *from, struct role_mapping *out,
 }
 
 /* Everybody, or nobody in particular, is a member of these, whatever domain they come from. */
-static int check_member(const char *id, struct err *err) {
+static int grant_check_member(const char *id, struct err *err) {
     if (str_starts(id, "sid:") && !str_starts(id, DOMAIN_SID)) {
         (void)err_set(err, ERR_UNPROCESSABLE, "subject_id \"%.100s\" is a well-known or built-in SID, which gives no role", id);
         return err_remedy(err, "name a group or a person of a domain: sid:S-1-5-21-...");
@@ -143,7 +143,7 @@ static int normalize_member(struct role_mapping *m, struct err *err) {
         return err_set(err, ERR_UNPROCESSABLE, "privilege belongs to mappings of the kind vcenter_privilege");
     if (m->role != ROLE_ADMIN && m->role != ROLE_USER && m->role != ROLE_PROVISIONER)
         return err_set(err, ERR_UNPROCESSABLE, "role must be admin, user or provisioner");
-    return check_member(m->subject_id, err);
+    return grant_check_member(m->subject_id, err);
 }
 
 static int normalize_privilege(const struct role_mapping *m, struct err *err) {

@@ -133,7 +133,7 @@ bool ldap_source_is_domain(const struct ldap_source *source, const char *domain)
 
 /* -- rules ----------------------------------------------------------------------------------------------------------------- */
 
-static int check_name(const char *name, struct err *err) {
+static int ldap_source_check_name(const char *name, struct err *err) {
     size_t n = name ? strlen(name) : 0;
     bool is_good = n && n <= LDAP_SOURCE_NAME_CHARS_MAX && name[0] >= 'a' && name[0] <= 'z';
     for (size_t i = 0; is_good && i < n; i++)
@@ -177,7 +177,7 @@ static int check_line(const char *text, const char *what, struct err *err) {
     return text ? name_check_line(text, LDAP_SOURCE_TEXT_CHARS_MAX, what, err) : 0;
 }
 
-static int check_path(const char *path, const char *what, struct err *err) {
+static int ldap_source_check_path(const char *path, const char *what, struct err *err) {
     int rc = check_line(path, what, err);
     if (!rc && path && *path != '/')
         return err_set(err, ERR_UNPROCESSABLE, "%s must be an absolute path", what);
@@ -224,8 +224,8 @@ static int check_search(const struct ldap_source *source, struct err *err) {
     return rc ? rc : check_filter(source->group_filter, "group_filter", false, err);
 }
 
-static int check_trust(const struct ldap_source *source, struct err *err) {
-    int rc = check_path(source->ca_file, "ca_file", err);
+static int ldap_source_check_trust(const struct ldap_source *source, struct err *err) {
+    int rc = ldap_source_check_path(source->ca_file, "ca_file", err);
     if (!rc && source->ca_file && source->ca_pem)
         return err_set(err, ERR_UNPROCESSABLE, "give either ca_file or ca_pem, not both");
     if (!rc && source->ca_pem &&
@@ -251,16 +251,16 @@ static int check_bind(const struct ldap_source *source, struct err *err) {
         (void)err_set(err, ERR_UNPROCESSABLE, "keytab and principal must be given to bind with a key");
         return err_remedy(err, "in Active Directory the principal is the account (svc-kaas@REALM), not one of its SPNs");
     }
-    rc = check_path(source->keytab, "keytab", err);
+    rc = ldap_source_check_path(source->keytab, "keytab", err);
     return rc ? rc : check_line(source->principal, "principal", err);
 }
 
 int ldap_source_check(const struct ldap_source *source, struct err *err) {
-    int rc = check_name(source->name, err);
+    int rc = ldap_source_check_name(source->name, err);
     if (!rc)
         rc = check_urls(source->urls, err);
     if (!rc)
-        rc = check_trust(source, err);
+        rc = ldap_source_check_trust(source, err);
     if (!rc)
         rc = check_search(source, err);
     if (!rc)

@@ -150,7 +150,7 @@ char *members_put_texts(const struct member *members, void *record, char *to) {
 
 /* -- comparison ------------------------------------------------------------------------------------------------------------ */
 
-static bool is_same(const struct member *m, const void *a, const void *b) {
+static bool member_is_same(const struct member *m, const void *a, const void *b) {
     if (m->kind != MEMBER_TEXT && m->kind != MEMBER_CHARS)
         return member_number(m, a) == member_number(m, b);
     return m->flags & MEMBER_NOCASE ? str_eq_nocase(member_text(m, a), member_text(m, b))
@@ -159,14 +159,14 @@ static bool is_same(const struct member *m, const void *a, const void *b) {
 
 bool members_same(const struct member *members, const void *a, const void *b) {
     for (const struct member *m = members; m->name; m++)
-        if (!(m->flags & MEMBER_ASIDE) && !is_same(m, a, b))
+        if (!(m->flags & MEMBER_ASIDE) && !member_is_same(m, a, b))
             return false;
     return true;
 }
 
 const char *members_difference(const struct member *members, const void *a, const void *b) {
     for (const struct member *m = members; m->name; m++)
-        if (!(m->flags & MEMBER_MOVING) && !is_same(m, a, b))
+        if (!(m->flags & MEMBER_MOVING) && !member_is_same(m, a, b))
             return m->name;
     return NULL;
 }
@@ -180,13 +180,13 @@ static const char *shown(const struct member *m, const void *record) {
 
 void members_describe(const struct member *members, const void *before, const void *after, struct strbuf *out) {
     for (const struct member *m = members; m->name; m++)
-        if (m->writers & BY_ADMIN && !is_same(m, before, after))
+        if (m->writers & BY_ADMIN && !member_is_same(m, before, after))
             strbuf_addf(out, "%s%s: %s -> %s", out->len ? "; " : "", m->json, shown(m, before), shown(m, after));
 }
 
 /* -- rules ----------------------------------------------------------------------------------------------------------------- */
 
-static int refuse_word(const struct member *m, const char *what, struct err *err) {
+static int member_refuse_word(const struct member *m, const char *what, struct err *err) {
     _cleanup_strbuf_ struct strbuf known;
     strbuf_init(&known, ERROR_BYTES_MAX);
     for (const char *const *word = m->words; *word; word++)
@@ -194,40 +194,40 @@ static int refuse_word(const struct member *m, const char *what, struct err *err
     return err_set(err, ERR_UNPROCESSABLE, "%s is none of %s", what, known.data);
 }
 
-static int check_word(const struct member *m, const void *record, const char *what, struct err *err) {
+static int member_check_word(const struct member *m, const void *record, const char *what, struct err *err) {
     const char *word = member_text(m, record);
     unsigned found;
-    return words_find(m->words, word, &found) ? 0 : refuse_word(m, what, err);
+    return words_find(m->words, word, &found) ? 0 : member_refuse_word(m, what, err);
 }
 
-static int check_count(const struct member *m, const void *record, const char *what, struct err *err) {
+static int member_check_count(const struct member *m, const void *record, const char *what, struct err *err) {
     const int64_t count = member_number(m, record);
     if (count >= -1 && count <= m->max)
         return 0;
     return err_set(err, ERR_UNPROCESSABLE, "%s is %d; it must lie between 0 and %ld", what, (int)count, m->max);
 }
 
-static int check_uuid(const char *id, const char *what, struct err *err) {
+static int member_check_uuid(const char *id, const char *what, struct err *err) {
     if (uuid_is_valid(id))
         return 0;
     return err_set(err, ERR_UNPROCESSABLE, "%s \"%.80s\" is not a UUID", what, id ? id : "");
 }
 
-static int check_member(const struct member *m, const void *record, const char *what, struct err *err) {
+static int member_check_member(const struct member *m, const void *record, const char *what, struct err *err) {
     const char *text = member_text(m, record);
     if (!text && m->flags & MEMBER_OPTIONAL)
         return 0;
     switch (m->rule) {
     case RULE_NONE: break;
-    case RULE_UUID: return check_uuid(text, what, err);
+    case RULE_UUID: return member_check_uuid(text, what, err);
     case RULE_NAME: return name_check(text, what, err);
     case RULE_TEXT: return name_check_text(text, (size_t)m->max, what, err);
     case RULE_LINE: return name_check_line(text, (size_t)m->max, what, err);
     case RULE_KUBERNETES_VERSION: return name_check_kubernetes_version(text, err);
     case RULE_HTTPS_URL: return name_check_https_url(text, what, err);
     case RULE_IP_ADDRESS: return name_check_ip_address(text, what, err);
-    case RULE_COUNT: return check_count(m, record, what, err);
-    case RULE_WORD: return check_word(m, record, what, err);
+    case RULE_COUNT: return member_check_count(m, record, what, err);
+    case RULE_WORD: return member_check_word(m, record, what, err);
     }
     return 0;
 }
@@ -237,7 +237,7 @@ int members_check(const struct member *members, const void *record, const char *
     for (const struct member *m = members; m->name; m++) {
         int rc;
         (void)snprintf(what, sizeof(what), "%s%s", where, m->json ? m->json : m->name);
-        rc = check_member(m, record, what, err);
+        rc = member_check_member(m, record, what, err);
         if (rc)
             return rc;
     }

@@ -123,7 +123,7 @@ static bool is_host_name(const char *host) {
     }
 }
 
-static bool is_ip_address(const char *host) {
+static bool names_is_ip_address(const char *host) {
     struct in6_addr address;
     return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
 }
@@ -145,7 +145,7 @@ static const char *host_remedy(const char *host) {
 int name_check_host(const char *host, const char *what, struct err *err) {
     if (str_empty(host))
         return err_set(err, ERR_UNPROCESSABLE, "%s is empty", what);
-    if (strlen(host) <= HOST_BYTES_MAX && (is_ip_address(host) || is_host_name(host)))
+    if (strlen(host) <= HOST_BYTES_MAX && (names_is_ip_address(host) || is_host_name(host)))
         return 0;
     (void)err_set(err, ERR_UNPROCESSABLE, "%s \"%.100s\" is neither a host name nor an IP address", what, host);
     (void)err_remedy(err, "%s", host_remedy(host));
@@ -153,7 +153,7 @@ int name_check_host(const char *host, const char *what, struct err *err) {
 }
 
 int name_check_ip_address(const char *address, const char *what, struct err *err) {
-    if (!str_empty(address) && is_ip_address(address))
+    if (!str_empty(address) && names_is_ip_address(address))
         return 0;
     return err_set(err, ERR_UNPROCESSABLE, "%s \"%.100s\" is not an IP address", what, address ? address : "");
 }
@@ -196,7 +196,7 @@ static bool is_authority(const char *text, size_t len) {
     bool is_v6 = len && *text == '[';
     if (!split_authority(text, len, host, &port, &port_len) || !is_port(port, port_len))
         return false;
-    return is_v6 ? strchr(host, ':') && is_ip_address(host) : is_ip_address(host) || is_host_name(host);
+    return is_v6 ? strchr(host, ':') && names_is_ip_address(host) : names_is_ip_address(host) || is_host_name(host);
 }
 
 /* The parts of RFC 3986 that matter here; what follows the authority is free but for blanks. */

@@ -35,7 +35,7 @@ void object_set_done(struct object_set *set) {
 }
 
 /* Where the reference is or belongs. */
-static size_t find_place(const struct object_set *set, const struct object_ref *ref, bool *is_found) {
+static size_t object_ref_find_place(const struct object_set *set, const struct object_ref *ref, bool *is_found) {
     size_t low = 0, high = set->count;
     *is_found = false;
     while (low < high) {
@@ -53,7 +53,7 @@ static size_t find_place(const struct object_set *set, const struct object_ref *
     return low;
 }
 
-static int make_room(struct object_set *set, struct err *err) {
+static int object_ref_make_room(struct object_set *set, struct err *err) {
     size_t alloc = set->alloc ? set->alloc * 2 : 8;
     struct object_ref *items;
     if (set->count < set->alloc)
@@ -69,8 +69,8 @@ static int make_room(struct object_set *set, struct err *err) {
 int object_set_add(struct object_set *set, const struct object_ref *ref, struct err *err) {
     struct object_ref added = *ref; /* it may lie in the set itself, which moves */
     bool is_found;
-    size_t place = find_place(set, ref, &is_found);
-    int rc = is_found ? 0 : make_room(set, err);
+    size_t place = object_ref_find_place(set, ref, &is_found);
+    int rc = is_found ? 0 : object_ref_make_room(set, err);
     if (rc || is_found)
         return rc;
     if (place < set->count)
@@ -82,7 +82,7 @@ int object_set_add(struct object_set *set, const struct object_ref *ref, struct 
 
 bool object_set_has(const struct object_set *set, const struct object_ref *ref) {
     bool is_found;
-    (void)find_place(set, ref, &is_found);
+    (void)object_ref_find_place(set, ref, &is_found);
     return is_found;
 }
 

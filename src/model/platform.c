@@ -95,29 +95,29 @@ void hx_peer_list_done(struct hx_peer_list *list) {
 /* -- checks ---------------------------------------------------------------------------------------------------------------- */
 
 /* RFC 1964 writes principals with escapes; nobody calls a service or its account so. */
-static bool is_name(const char *text) {
+static bool platform_is_name(const char *text) {
     const size_t n = strlen(text);
     return n && n <= HX_PEER_NAME_BYTES_MAX && str_utf8_chars(text, n) >= 0 && !str_has_control(text) && !strpbrk(text, " \\");
 }
 
 static int check_spn(const char *spn, struct err *err) {
     const char *slash = spn ? strchr(spn, '/') : NULL, *at = spn ? strchr(spn, '@') : NULL;
-    if (!spn || (is_name(spn) && slash && slash != spn && slash[1] && slash[1] != '@' && !strchr(slash + 1, '/') &&
+    if (!spn || (platform_is_name(spn) && slash && slash != spn && slash[1] && slash[1] != '@' && !strchr(slash + 1, '/') &&
                  (!at || (at > slash && at[1] && !strchr(at + 1, '@')))))
         return 0;
     (void)err_set(err, ERR_UNPROCESSABLE, "spn \"%.100s\" is not the name of a service", spn);
     return err_remedy(err, "write HTTP/hx-east.example.com, with @REALM behind it if krb5.conf does not know its realm");
 }
 
-static int check_principal(const char *principal, struct err *err) {
+static int platform_check_principal(const char *principal, struct err *err) {
     const char *at = principal ? strrchr(principal, '@') : NULL;
-    if (!principal || (is_name(principal) && at && at != principal && at[1] && strchr(principal, '@') == at))
+    if (!principal || (platform_is_name(principal) && at && at != principal && at[1] && strchr(principal, '@') == at))
         return 0;
     (void)err_set(err, ERR_UNPROCESSABLE, "principal \"%.100s\" is not a Kerberos principal with its realm", principal);
     return err_remedy(err, "write it as the keytab has it: svc-kaas@EXAMPLE.COM");
 }
 
-static int check_trust(struct hx_peer *peer, struct err *err) {
+static int platform_check_trust(struct hx_peer *peer, struct err *err) {
     uint8_t bytes[SHA256_BYTES];
     char hex[HX_PEER_SHA256_BYTES];
     if (!peer->ca_pem == !peer->sha256) {
@@ -142,10 +142,10 @@ int hx_peer_check(struct hx_peer *peer, struct err *err) {
     if (!rc)
         rc = check_spn(peer->spn, err);
     if (!rc)
-        rc = check_principal(peer->principal, err);
+        rc = platform_check_principal(peer->principal, err);
     if (!rc && !peer->spn && strchr(peer->url, '['))
         rc = err_set(err, ERR_UNPROCESSABLE, "spn is needed where the url has an address instead of a name");
-    return rc ? rc : check_trust(peer, err);
+    return rc ? rc : platform_check_trust(peer, err);
 }
 
 char *hx_peer_spn(const struct hx_peer *peer) {

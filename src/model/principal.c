@@ -196,7 +196,7 @@ static int no_memory(struct err *err) {
 }
 
 /* There is room for a power of two, so it is full when the number is one. */
-static bool make_room(struct group_set *set) {
+static bool principal_make_room(struct group_set *set) {
     char **ids;
     if (set->count & (set->count - 1))
         return true;
@@ -211,7 +211,7 @@ int group_set_add(struct group_set *set, const char *id, struct err *err) {
     if (set->count >= KAAS_GROUPS_MAX)
         return err_set(err, ERR_TOO_LARGE, "somebody is a member of more than %u groups", KAAS_GROUPS_MAX);
     copy = str_dup(id);
-    if (!copy || !make_room(set)) {
+    if (!copy || !principal_make_room(set)) {
         free(copy);
         return no_memory(err);
     }
@@ -219,7 +219,7 @@ int group_set_add(struct group_set *set, const char *id, struct err *err) {
     return 0;
 }
 
-static int compare_ids(const void *a, const void *b) {
+static int principal_compare_ids(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
@@ -227,7 +227,7 @@ void group_set_seal(struct group_set *set) {
     size_t kept = 0;
     if (!set->count)
         return;
-    qsort(set->ids, set->count, sizeof(*set->ids), compare_ids);
+    qsort(set->ids, set->count, sizeof(*set->ids), principal_compare_ids);
     for (size_t i = 1; i < set->count; i++) {
         if (strcmp(set->ids[i], set->ids[kept]) != 0)
             set->ids[++kept] = set->ids[i];
@@ -238,7 +238,7 @@ void group_set_seal(struct group_set *set) {
 }
 
 bool group_set_has(const struct group_set *set, const char *id) {
-    return set->count && bsearch(&id, set->ids, set->count, sizeof(*set->ids), compare_ids);
+    return set->count && bsearch(&id, set->ids, set->count, sizeof(*set->ids), principal_compare_ids);
 }
 
 bool group_set_eq(const struct group_set *a, const struct group_set *b) {

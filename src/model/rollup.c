@@ -29,12 +29,12 @@ void rollup_done(struct rollup *r) {
 /* -- what is seen of one node ------------------------------------------------------------------------------------------- */
 
 /* Is this what is seen of a node's own virtual machine, so that it may count? */
-static bool is_own(const struct node_observation *seen) {
+static bool rollup_is_own(const struct node_observation *seen) {
     return seen && (seen->match == VM_MATCH_INSTANCE_UUID || seen->match == VM_MATCH_BIOS_UUID || seen->match == VM_MATCH_NAME);
 }
 
 /* A node that was bound to a virtual machine once has lost it when the vCenter shows none, or another in its place. */
-static bool is_lost(const struct node_observation *seen) {
+static bool rollup_is_lost(const struct node_observation *seen) {
     return seen && seen->bound_uuid && (seen->match == VM_MATCH_NONE || seen->match == VM_MATCH_MISMATCH);
 }
 
@@ -43,9 +43,9 @@ static bool is_host_away(const struct node_observation *seen) {
 }
 
 bool rollup_is_down(const struct node_observation *seen) {
-    if (is_lost(seen))
+    if (rollup_is_lost(seen))
         return true;
-    if (!is_own(seen))
+    if (!rollup_is_own(seen))
         return false;
     return seen->power == VM_POWER_OFF || seen->power == VM_POWER_SUSPENDED || is_host_away(seen) ||
            (seen->connection != VM_CONNECTION_CONNECTED && seen->connection != VM_CONNECTION_UNKNOWN);
@@ -58,8 +58,8 @@ static const char *host_name(const struct node_observation *seen) {
 /* "VM prod-1-cp-0 is powered off" */
 static void tell_node(const struct node *n, struct strbuf *out) {
     const struct node_observation *seen = n->seen;
-    const char *vm = is_own(seen) && seen->vm_name ? seen->vm_name : n->vm_name ? n->vm_name : n->name;
-    if (is_lost(seen))
+    const char *vm = rollup_is_own(seen) && seen->vm_name ? seen->vm_name : n->vm_name ? n->vm_name : n->name;
+    if (rollup_is_lost(seen))
         strbuf_addf(out, seen->match == VM_MATCH_NONE ? "VM %s is gone" : "VM %s is gone; another has its name", vm);
     else if (is_host_away(seen))
         strbuf_addf(out, "host %s of VM %s %s", host_name(seen), vm,
@@ -79,12 +79,12 @@ struct evidence {
     size_t down, control_plane, control_plane_down;
 };
 
-static bool counts(const struct rollup_input *in, const struct node *n) {
+static bool rollup_counts(const struct rollup_input *in, const struct node *n) {
     return n->seen && n->seen->vcenter_id && (!in->counts || in->counts(in->arg, n->seen->vcenter_id));
 }
 
 static void look_at_node(const struct rollup_input *in, const struct node *n, struct evidence *e) {
-    const bool is_down = counts(in, n) && rollup_is_down(n->seen);
+    const bool is_down = rollup_counts(in, n) && rollup_is_down(n->seen);
     e->control_plane += n->role == NODE_CONTROL_PLANE;
     e->control_plane_down += is_down && n->role == NODE_CONTROL_PLANE;
     if (!is_down)
@@ -96,7 +96,7 @@ static void look_at_node(const struct rollup_input *in, const struct node *n, st
 }
 
 /* Control plane first: it is what matters, and few are named. */
-static void look(const struct rollup_input *in, struct evidence *e) {
+static void rollup_look(const struct rollup_input *in, struct evidence *e) {
     const struct cluster *c = in->cluster;
     strbuf_init(&e->text, REASON_BYTES_MAX);
     for (int role = NODE_CONTROL_PLANE; role <= NODE_WORKER; role++)
@@ -174,7 +174,7 @@ static void add_cut(struct strbuf *out, const char *text, size_t chars_max) {
         strbuf_adds(out, "...");
 }
 
-static char *join(const char *first, const char *second, struct err *err) {
+static char *rollup_join(const char *first, const char *second, struct err *err) {
     _cleanup_strbuf_ struct strbuf out;
     strbuf_init(&out, REASON_BYTES_MAX);
     if (first)
@@ -188,8 +188,8 @@ static char *join(const char *first, const char *second, struct err *err) {
 
 static int set_reasons(struct rollup *out, const char *first, const char *second, const char *second_partial, struct err *err) {
     if (first || second) {
-        out->reason = join(first, second, err);
-        out->reason_partial = join(first, second_partial, err);
+        out->reason = rollup_join(first, second, err);
+        out->reason_partial = rollup_join(first, second_partial, err);
         if (!out->reason || !out->reason_partial)
             return err_set(err, ERR_NOMEM, "out of memory");
     }
@@ -215,7 +215,7 @@ static int place(const struct rollup_input *in, struct rollup *out, struct err *
     int rc = 0;
     for (size_t i = 0; i < c->nodes_count && !rc; i++) {
         const struct node_observation *seen = c->nodes[i].seen;
-        if (!is_own(seen) || !seen->host_moref)
+        if (!rollup_is_own(seen) || !seen->host_moref)
             continue;
         is_seen = true;
         if (seen->cluster_moref && !object_ref_make(seen->vcenter_id, seen->cluster_moref, &ref, NULL))
@@ -242,7 +242,7 @@ int rollup_make(const struct rollup_input *input, struct rollup *out, struct err
     struct evidence evidence = {0};
     struct saying saying = {0};
     int rc;
-    look(input, &evidence);
+    rollup_look(input, &evidence);
     listen(input, &saying);
     rc = combine(&saying, &evidence, &made, err);
     if (!rc)

@@ -79,7 +79,7 @@ int service_account_add_certificate(struct service_account *a, const struct serv
 }
 
 /* First place whose id is not below this one. */
-static size_t find_place(const struct service_account *a, const char *hx_cluster_id) {
+static size_t service_account_find_place(const struct service_account *a, const char *hx_cluster_id) {
     size_t low = 0, high = a->hx_clusters_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -92,12 +92,12 @@ static size_t find_place(const struct service_account *a, const char *hx_cluster
 }
 
 bool service_account_has_hx_cluster(const struct service_account *a, const char *hx_cluster_id) {
-    size_t at = find_place(a, hx_cluster_id);
+    size_t at = service_account_find_place(a, hx_cluster_id);
     return at < a->hx_clusters_count && str_eq(a->hx_clusters[at], hx_cluster_id);
 }
 
 int service_account_add_hx_cluster(struct service_account *a, const char *hx_cluster_id, struct err *err) {
-    size_t at = find_place(a, hx_cluster_id);
+    size_t at = service_account_find_place(a, hx_cluster_id);
     char *copy, **items;
     if (at < a->hx_clusters_count && str_eq(a->hx_clusters[at], hx_cluster_id))
         return 0;

@@ -37,7 +37,7 @@ static void write_bytes(struct writing *w, const void *bytes, size_t n) {
 }
 
 /* With its NUL, so that two texts never read as another two; NULL is none of the texts. */
-static void write_text(struct writing *w, const char *text) {
+static void policy_write_text(struct writing *w, const char *text) {
     write_bytes(w, text ? "t" : "", 1);
     if (text)
         write_bytes(w, text, strlen(text) + 1);
@@ -48,18 +48,18 @@ size_t policy_viewer_bytes(const struct viewer_key *viewer, char *out, size_t ro
     const uint8_t role = (uint8_t)viewer->role, is_unproved = viewer->is_unproved;
     /* Who changes the type has to look here. Of the grants, principal and groups tell which of the snapshot's they are. */
     _Static_assert(sizeof(struct viewer_key) == 88, "every member is written below");
-    write_text(&w, viewer->principal_id);
+    policy_write_text(&w, viewer->principal_id);
     write_bytes(&w, &role, sizeof(role));
     write_bytes(&w, &is_unproved, sizeof(is_unproved));
-    write_text(&w, viewer->vcenter_id);
+    policy_write_text(&w, viewer->vcenter_id);
     write_bytes(&w, &viewer->vsphere_clusters, sizeof(viewer->vsphere_clusters));
     write_bytes(&w, &viewer->linked_count, sizeof(viewer->linked_count));
     for (size_t i = 0; i < viewer->linked_count; i++) {
-        write_text(&w, viewer->linked[i].vcenter_id);
+        policy_write_text(&w, viewer->linked[i].vcenter_id);
         write_bytes(&w, &viewer->linked[i].vsphere_clusters, sizeof(viewer->linked[i].vsphere_clusters));
     }
     write_bytes(&w, &viewer->groups_mark, sizeof(viewer->groups_mark));
-    write_text(&w, viewer->limits ? viewer->limits->id : NULL);
+    policy_write_text(&w, viewer->limits ? viewer->limits->id : NULL);
     return w.fits ? w.n : 0;
 }
 
@@ -207,7 +207,7 @@ static bool is_vcenter_admin(const struct viewer_key *viewer, const char *vcente
 }
 
 /* Programs are limited to the HX clusters they were given; for all others every rule counts. */
-static bool is_person(const struct viewer_key *viewer) {
+static bool policy_is_person(const struct viewer_key *viewer) {
     return viewer->role != ROLE_NONE && viewer->role != ROLE_SERVICE;
 }
 
@@ -231,7 +231,7 @@ static unsigned part_rules(const struct viewer_key *viewer, const struct object_
         return 0;
     if (has_hx_grant(viewer, ref, hx))
         rules |= RULE(HX_GRANT);
-    if (!is_person(viewer))
+    if (!policy_is_person(viewer))
         return rules;
     if (has_vsphere_grant(viewer, ref))
         rules |= RULE(VSPHERE_GRANT);
@@ -251,7 +251,7 @@ static unsigned whole_rules(const struct viewer_key *viewer, const struct cluste
     unsigned rules = policy_sees_all(viewer) ? RULE(ROLE) : 0;
     if (viewer->limits)
         return 0;
-    if (is_person(viewer) && has_grant(viewer, GRANT_CLUSTER, cluster->id))
+    if (policy_is_person(viewer) && has_grant(viewer, GRANT_CLUSTER, cluster->id))
         rules |= RULE(CLUSTER_GRANT);
     return rules;
 }
@@ -317,7 +317,7 @@ bool policy_may_manage_grants(const struct viewer_key *viewer, enum grant_object
         return false;
     if (policy_may(viewer->role, PERMISSION_GRANTS_MANAGE_ALL))
         return true;
-    if (!is_person(viewer) || viewer->is_unproved)
+    if (!policy_is_person(viewer) || viewer->is_unproved)
         return false;
     if (object == GRANT_VSPHERE_CLUSTER && !grant_vsphere_ref(object_id, &ref, NULL) && is_vcenter_admin(viewer, ref.vcenter_id))
         return true;
@@ -330,7 +330,7 @@ bool policy_may_manage_grants(const struct viewer_key *viewer, enum grant_object
 }
 
 int policy_require_managing(const struct viewer_key *viewer, struct err *err) {
-    const bool counts = !viewer->limits && !viewer->is_unproved && is_person(viewer);
+    const bool counts = !viewer->limits && !viewer->is_unproved && policy_is_person(viewer);
     bool is_admin = policy_may(viewer->role, PERMISSION_GRANTS_MANAGE_ALL) ||
                     (counts && has_admin_mark(viewer->vsphere_clusters, viewer->vcenter_id));
     for (size_t i = 0; !is_admin && counts && i < viewer->linked_count; i++)

@@ -19,7 +19,7 @@ static EVP_MAC *hmac;
 static _Thread_local EVP_MD_CTX *context;
 static _Thread_local EVP_MAC_CTX *mac_context;
 
-static _Noreturn void give_up(void) {
+static _Noreturn void digest_give_up(void) {
     /* nothing can be authenticated without a hash */
     (void)fputs("<2>event=digest_failed text=\"OpenSSL cannot compute SHA-256\"\n", stderr);
     abort();
@@ -33,20 +33,20 @@ static void free_mac_context(void *p) {
     EVP_MAC_CTX_free(p);
 }
 
-static void prepare(void) {
+static void digest_prepare(void) {
     sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
     hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
     if (!sha256 || !hmac || pthread_key_create(&context_key, free_context) || pthread_key_create(&mac_key, free_mac_context))
-        give_up();
+        digest_give_up();
 }
 
 static EVP_MD_CTX *own_context(void) {
     if (context)
         return context;
-    (void)pthread_once(&once, prepare);
+    (void)pthread_once(&once, digest_prepare);
     context = EVP_MD_CTX_new();
     if (!context || pthread_setspecific(context_key, context))
-        give_up();
+        digest_give_up();
     return context;
 }
 
@@ -54,7 +54,7 @@ void digest_sha256(const void *bytes, size_t n, uint8_t out[DIGEST_SHA256_BYTES]
     EVP_MD_CTX *ctx = own_context();
     if (EVP_DigestInit_ex2(ctx, sha256, NULL) != 1 || EVP_DigestUpdate(ctx, bytes, n) != 1 ||
         EVP_DigestFinal_ex(ctx, out, NULL) != 1)
-        give_up();
+        digest_give_up();
 }
 
 static EVP_MAC_CTX *own_mac_context(void) {
@@ -63,10 +63,10 @@ static EVP_MAC_CTX *own_mac_context(void) {
                                  OSSL_PARAM_construct_end()};
     if (mac_context)
         return mac_context;
-    (void)pthread_once(&once, prepare);
+    (void)pthread_once(&once, digest_prepare);
     mac_context = EVP_MAC_CTX_new(hmac);
     if (!mac_context || pthread_setspecific(mac_key, mac_context) || EVP_MAC_CTX_set_params(mac_context, params) != 1)
-        give_up();
+        digest_give_up();
     return mac_context;
 }
 
@@ -77,5 +77,5 @@ void digest_hmac_sha256(const void *key, size_t key_len, const void *bytes, size
     /* a NULL key would be "the key of the call before" */
     if (EVP_MAC_init(ctx, key_len ? key : no_key, key_len, NULL) != 1 || EVP_MAC_update(ctx, bytes, n) != 1 ||
         EVP_MAC_final(ctx, out, &len, DIGEST_SHA256_BYTES) != 1 || len != DIGEST_SHA256_BYTES)
-        give_up();
+        digest_give_up();
 }

@@ -157,7 +157,7 @@ static int http_tls_begin(struct http_tls *tls, const char *url, struct err *err
     return 0;
 }
 
-static bool is_ip_address(const char *host) {
+static bool http_client_is_ip_address(const char *host) {
     unsigned char address[16];
     return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
 }
@@ -166,8 +166,8 @@ static bool is_chain_trusted(struct http_tls *tls, X509_STORE_CTX *ctx) {
     X509_VERIFY_PARAM *param = X509_STORE_CTX_get0_param(ctx);
     /* RFC 9525 6.3: names stand in subjectAltName; the common name is not looked at */
     X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-    int is_set = is_ip_address(tls->host) ? X509_VERIFY_PARAM_set1_ip_asc(param, tls->host)
-                                          : X509_VERIFY_PARAM_set1_host(param, tls->host, 0);
+    int is_set = http_client_is_ip_address(tls->host) ? X509_VERIFY_PARAM_set1_ip_asc(param, tls->host)
+                                                      : X509_VERIFY_PARAM_set1_host(param, tls->host, 0);
     if (is_set != 1) {
         X509_STORE_CTX_set_error(ctx, X509_V_ERR_OUT_OF_MEM);
         return false;
@@ -181,7 +181,7 @@ static bool is_pin_met(const struct http_tls *tls, X509_STORE_CTX *ctx) {
     return is_met;
 }
 
-static void keep_leaf(struct http_tls *tls, X509 *leaf) {
+static void http_client_keep_leaf(struct http_tls *tls, X509 *leaf) {
     X509_free(tls->leaf);
     tls->leaf = leaf && X509_up_ref(leaf) == 1 ? leaf : NULL;
 }
@@ -192,7 +192,7 @@ static int http_client_verify(X509_STORE_CTX *ctx, void *arg) {
     X509 *leaf = X509_STORE_CTX_get0_cert(ctx);
     unsigned n = sizeof(tls->seen);
     bool is_trusted = false;
-    keep_leaf(tls, leaf);
+    http_client_keep_leaf(tls, leaf);
     tls->has_seen = leaf && X509_digest(leaf, EVP_sha256(), tls->seen, &n) == 1;
     if (tls->has_pin)
         is_trusted = is_pin_met(tls, ctx);
@@ -339,7 +339,7 @@ static int scheme_error(const struct http_outcome *o, struct err *err) {
     return err_set(err, ERR_CONFIG, "the address of %s is not a usable https URL", o->peer);
 }
 
-static int describe(const struct http_outcome *o, struct err *err) {
+static int http_client_describe(const struct http_outcome *o, struct err *err) {
     switch ((int)o->code) {
     case CURLE_OPERATION_TIMEDOUT: return err_set(err, ERR_TIMEOUT, "%s did not answer in time", o->peer);
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -364,7 +364,7 @@ int http_curl_error(const struct http_outcome *outcome, struct err *err) {
         return http_tls_error(outcome->tls, err);
     int rc = proxy_refusal(outcome, err);
     if (!rc)
-        rc = describe(outcome, err);
+        rc = http_client_describe(outcome, err);
     if (rc == ERR_UNREACHABLE)
         (void)err_remedy(err, "check address, port, firewall and that the service runs there");
     (void)err_detail(err, "libcurl %d: %s", (int)outcome->code,
@@ -436,7 +436,7 @@ static int before_request(void *arg, char *peer_ip, char *own_ip, int peer_port,
     return client->exchange->is_once && client->sent > 1 ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
-static CURLcode setup(struct http_client *client, const struct http_client_options *o) {
+static CURLcode http_client_setup(struct http_client *client, const struct http_client_options *o) {
     CURL *curl = client->curl;
     long connect_ms = o->connect_timeout_ms > 0 ? o->connect_timeout_ms : KAAS_VIM_CONNECT_TIMEOUT_MS;
     CURLcode rc;
@@ -474,7 +474,7 @@ int http_client_new(const struct http_client_options *options, struct http_clien
         goto fail_text;
     if (!client->curl || !client->multi || curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, 1L))
         goto fail_text;
-    CURLcode code = setup(client, options);
+    CURLcode code = http_client_setup(client, options);
     if (!code) {
         *out = client;
         return 0;
@@ -545,7 +545,7 @@ static CURLcode set_exchange(struct http_client *client, const struct http_excha
 }
 
 /* Drives the transfer to its end, or until canceled. */
-static CURLcode perform(struct http_client *client) {
+static CURLcode http_client_perform(struct http_client *client) {
     int running = 0, left = 0;
     CURLcode result = CURLE_ABORTED_BY_CALLBACK;
     CURLMcode rc = curl_multi_add_handle(client->multi, client->curl);
@@ -574,7 +574,7 @@ static char *peer_of(const struct http_client *client) {
     return str_format("%.*s", n, at);
 }
 
-static int fail(struct http_client *client, CURLcode code, struct err *err) {
+static int http_client_fail(struct http_client *client, CURLcode code, struct err *err) {
     _cleanup_free_ char *peer = peer_of(client);
     struct http_outcome outcome = {code, client->curl, client->error_text, peer ? peer : "the peer", &client->tls};
     if (client->is_too_large)
@@ -608,10 +608,10 @@ int http_client_run(struct http_client *client, const struct http_exchange *exch
     client->error_text[0] = '\0';
     CURLcode code = set_exchange(client, exchange, headers);
     if (!code)
-        code = perform(client);
+        code = http_client_perform(client);
     if (!code)
         code = curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &seen);
-    rc = code ? fail(client, code, err) : 0;
+    rc = code ? http_client_fail(client, code, err) : 0;
     /* the caller's memory must not be reachable after this call */
     (void)curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, NULL);
     (void)curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, NULL);

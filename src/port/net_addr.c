@@ -77,7 +77,7 @@ static void look_free(struct name_look *look) {
     free(look);
 }
 
-static void take(const struct addrinfo *list, struct net_addresses *out) {
+static void net_addr_take(const struct addrinfo *list, struct net_addresses *out) {
     for (const struct addrinfo *a = list; a && out->count < NET_ADDRESSES_MAX; a = a->ai_next)
         if (!getnameinfo(a->ai_addr, a->ai_addrlen, out->items[out->count], NET_ADDRESS_BYTES, NULL, 0, NI_NUMERICHOST))
             out->count++;
@@ -90,7 +90,7 @@ static void *look_up(void *arg) {
     int result = getaddrinfo(look->host, NULL, &hints, &list);
     bool is_mine;
     if (!result) {
-        take(list, &found);
+        net_addr_take(list, &found);
         freeaddrinfo(list);
     }
     (void)pthread_mutex_lock(&look->lock);
@@ -120,7 +120,7 @@ static int look_new(const char *host, struct name_look **out) {
     return 0;
 }
 
-static int start_thread(struct name_look *look) {
+static int net_addr_start_thread(struct name_look *look) {
     pthread_attr_t attr;
     pthread_t thread;
     int rc;
@@ -144,7 +144,7 @@ static bool wait_for(struct name_look *look, long timeout_ms) {
     return is_done;
 }
 
-static int describe(int result, const char *host, struct err *err) {
+static int net_addr_describe(int result, const char *host, struct err *err) {
     switch (result) {
     case 0: return 0;
     case EAI_AGAIN: return err_set(err, ERR_UNREACHABLE, "no name server answers the question for %s", host);
@@ -160,13 +160,13 @@ int net_lookup_name(const char *host, long timeout_ms, struct net_addresses *out
     int rc;
     if (look_new(host, &look))
         return err_set(err, ERR_NOMEM, "out of memory");
-    if (start_thread(look)) {
+    if (net_addr_start_thread(look)) {
         look_free(look);
         return err_set(err, ERR_NOMEM, "no thread for a name look-up");
     }
     if (!wait_for(look, timeout_ms))
         return err_set(err, ERR_TIMEOUT, "no name server answered the question for %s within %ld ms", host, timeout_ms);
-    rc = describe(look->result, host, err);
+    rc = net_addr_describe(look->result, host, err);
     if (!rc && !look->found.count)
         rc = err_set(err, ERR_NOT_FOUND, "the name %s has no address", host);
     if (!rc)

@@ -80,7 +80,7 @@ static size_t find_id(const struct seal *seal, const uint8_t id[KEY_ID_BYTES]) {
     return i;
 }
 
-static int take_keys(struct seal *seal, const char *path, const struct strbuf *bytes, struct err *err) {
+static int seal_take_keys(struct seal *seal, const char *path, const struct strbuf *bytes, struct err *err) {
     if (!bytes->len || bytes->len % SEAL_KEY_BYTES || bytes->len > SEAL_KEYS_MAX * SEAL_KEY_BYTES) {
         (void)err_set(err, ERR_CONFIG, "master key file %s has %zu bytes instead of %d for each of 1 to %d keys", path,
                       bytes->len, SEAL_KEY_BYTES, SEAL_KEYS_MAX);
@@ -106,7 +106,7 @@ int seal_open_file(const char *path, struct seal **out, struct err *err) {
         return rc == ERR_TOO_LARGE ? ERR_CONFIG : rc;
     rc = seal_new(&seal, err);
     if (!rc)
-        rc = take_keys(seal, path, &bytes, err);
+        rc = seal_take_keys(seal, path, &bytes, err);
     if (rc)
         seal_free(seal);
     else
@@ -175,7 +175,7 @@ void seal_free(struct seal *seal) {
     (void)munmap(seal, sizeof(*seal));
 }
 
-static EVP_CIPHER_CTX *start(const struct key *key, const char *purpose, const uint8_t *head, int is_sealing) {
+static EVP_CIPHER_CTX *seal_start(const struct key *key, const char *purpose, const uint8_t *head, int is_sealing) {
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
     int n;
     /* the purpose is authenticated, but not stored */
@@ -213,7 +213,7 @@ static int seal_with(const struct key *key, const char *purpose, const struct st
     memcpy(head + 1, key->id, KEY_ID_BYTES);
     random_bytes(head + 1 + KEY_ID_BYTES, NONCE_BYTES);
     _cleanup_free_ uint8_t *sealed = malloc(plain->len + 1);
-    _cleanup_(EVP_CIPHER_CTX_free) EVP_CIPHER_CTX *ctx = start(key, purpose, head, 1);
+    _cleanup_(EVP_CIPHER_CTX_free) EVP_CIPHER_CTX *ctx = seal_start(key, purpose, head, 1);
     if (!sealed || !ctx)
         return err_set(err, ERR_NOMEM, "out of memory");
     if ((plain->len && EVP_CipherUpdate(ctx, sealed, &done, (const uint8_t *)plain->data, (int)plain->len) != 1) ||
@@ -240,7 +240,7 @@ int seal_seal(struct seal *seal, const char *purpose, const void *plain, size_t 
     return rc;
 }
 
-static int find_key(struct seal *seal, const uint8_t *sealed, size_t n, struct key *out, struct err *err) {
+static int seal_find_key(struct seal *seal, const uint8_t *sealed, size_t n, struct key *out, struct err *err) {
     char id[SEAL_KEY_ID_BYTES];
     if (n < SEAL_OVERHEAD_BYTES || n > INT32_MAX || sealed[0] != FORMAT_VERSION)
         return err_set(err, ERR_CONFIG, "a stored secret has an unknown form");
@@ -259,7 +259,7 @@ static int unseal_with(const struct key *key, const char *purpose, const struct 
     uint8_t tag[TAG_BYTES];
     int done = 0, rc = 0;
     uint8_t *plain = malloc(plain_bytes + 1);
-    _cleanup_(EVP_CIPHER_CTX_free) EVP_CIPHER_CTX *ctx = start(key, purpose, head, 0);
+    _cleanup_(EVP_CIPHER_CTX_free) EVP_CIPHER_CTX *ctx = seal_start(key, purpose, head, 0);
     memcpy(tag, head + sealed->len - TAG_BYTES, TAG_BYTES);
     if (!plain || !ctx)
         rc = err_set(err, ERR_NOMEM, "out of memory");
@@ -278,7 +278,7 @@ static int unseal_with(const struct key *key, const char *purpose, const struct 
 int seal_unseal(struct seal *seal, const char *purpose, const void *sealed, size_t n, struct strbuf *out, struct err *err) {
     const struct strbuf text = {.data = (char *)(uintptr_t)sealed, .len = n};
     struct key key = {0};
-    int rc = find_key(seal, sealed, n, &key, err);
+    int rc = seal_find_key(seal, sealed, n, &key, err);
     if (rc)
         return rc;
     strbuf_reserve(out, n - SEAL_OVERHEAD_BYTES);

@@ -249,7 +249,7 @@ static bool add_san(X509 *cert, const char *const *san) {
     return names && X509_add1_ext_i2d(cert, NID_subject_alt_name, names, 0, 0) == 1;
 }
 
-static bool fill(X509 *cert, EVP_PKEY *key, const struct x509_request *r) {
+static bool x509_fill(X509 *cert, EVP_PKEY *key, const struct x509_request *r) {
     bool has_san = r->san && r->san[0];
     return X509_set_version(cert, X509_VERSION_3) == 1 && set_serial(cert) && set_names(cert, r) &&
            X509_gmtime_adj(X509_getm_notBefore(cert), -CLOCK_SLACK_S) &&
@@ -262,7 +262,7 @@ static bool fill(X509 *cert, EVP_PKEY *key, const struct x509_request *r) {
 }
 
 /* Text of its own, copied out of a BIO whose memory OpenSSL clears. */
-static char *take_text(BIO *bio) {
+static char *x509_take_text(BIO *bio) {
     char *data = NULL;
     long n = BIO_get_mem_data(bio, &data);
     char *text = n > 0 ? malloc((size_t)n + 1) : NULL;
@@ -275,18 +275,18 @@ static char *take_text(BIO *bio) {
 
 static char *write_cert(X509 *cert) {
     _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_mem());
-    return bio && PEM_write_bio_X509(bio, cert) == 1 ? take_text(bio) : NULL;
+    return bio && PEM_write_bio_X509(bio, cert) == 1 ? x509_take_text(bio) : NULL;
 }
 
 static char *write_key(EVP_PKEY *key) {
     _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_secmem());
-    return bio && PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1 ? take_text(bio) : NULL;
+    return bio && PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1 ? x509_take_text(bio) : NULL;
 }
 
 int x509_make_self_signed(const struct x509_request *request, char **cert_pem, char **key_pem, struct err *err) {
     _cleanup_(EVP_PKEY_free) EVP_PKEY *key = EVP_RSA_gen(request->key_bits ? request->key_bits : X509_KEY_BITS);
     _cleanup_(X509_free) X509 *cert = X509_new();
-    bool is_made = key && cert && fill(cert, key, request);
+    bool is_made = key && cert && x509_fill(cert, key, request);
     ERR_clear_error();
     if (!is_made)
         return err_set(err, ERR_INTERNAL, "a certificate for \"%s\" could not be made", request->common_name);

@@ -20,7 +20,7 @@ struct look {
     char error_text[CURL_ERROR_SIZE];
 };
 
-static int keep_leaf(X509_STORE_CTX *ctx, void *arg) {
+static int x509_look_keep_leaf(X509_STORE_CTX *ctx, void *arg) {
     struct look *look = arg;
     X509 *leaf = X509_STORE_CTX_get0_cert(ctx);
     if (!leaf || look->leaf || X509_up_ref(leaf) != 1)
@@ -32,11 +32,11 @@ static int keep_leaf(X509_STORE_CTX *ctx, void *arg) {
 
 static CURLcode accept_any(CURL *curl, void *ssl_ctx, void *arg) {
     (void)curl;
-    SSL_CTX_set_cert_verify_callback(ssl_ctx, keep_leaf, arg);
+    SSL_CTX_set_cert_verify_callback(ssl_ctx, x509_look_keep_leaf, arg);
     return CURLE_OK;
 }
 
-static CURLcode setup(struct look *look, long timeout_ms) {
+static CURLcode x509_look_setup(struct look *look, long timeout_ms) {
     CURLcode rc;
     if ((rc = http_curl_setup(look->curl, &look->tls, look->error_text)) ||
         (rc = curl_easy_setopt(look->curl, CURLOPT_SSL_CTX_FUNCTION, accept_any)) ||
@@ -56,8 +56,8 @@ static char *make_url(const char *scheme, const char *host, unsigned port) {
     return str_format("%s://%s%s%s:%u/", scheme, is_ip6 ? "[" : "", host, is_ip6 ? "]" : "", port);
 }
 
-static int perform(struct look *look, long timeout_ms, struct err *err) {
-    CURLcode code = setup(look, timeout_ms);
+static int x509_look_perform(struct look *look, long timeout_ms, struct err *err) {
+    CURLcode code = x509_look_setup(look, timeout_ms);
     if (!code)
         code = curl_easy_perform(look->curl);
     (void)curl_easy_getinfo(look->curl, CURLINFO_HTTP_CONNECTCODE, &look->connect_status);
@@ -67,10 +67,11 @@ static int perform(struct look *look, long timeout_ms, struct err *err) {
     return code ? http_curl_error(&outcome, err) : 0;
 }
 
-static int run(struct look *look, long timeout_ms, struct x509_info *out, struct err *err) {
+static int x509_look_run(struct look *look, long timeout_ms, struct x509_info *out, struct err *err) {
     int rc;
     look->curl = curl_easy_init();
-    rc = look->curl && look->url && look->peer ? perform(look, timeout_ms, err) : err_set(err, ERR_NOMEM, "out of memory");
+    rc = look->curl && look->url && look->peer ? x509_look_perform(look, timeout_ms, err)
+                                               : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
         rc = x509_describe(look->leaf, out, err);
     curl_easy_cleanup(look->curl);
@@ -81,7 +82,7 @@ static int run(struct look *look, long timeout_ms, struct x509_info *out, struct
 int x509_lookup_server(const char *host, unsigned port, long timeout_ms, struct x509_info *out, struct err *err) {
     _cleanup_free_ char *url = make_url("https", host, port), *peer = str_format("%s:%u", host, port);
     struct look look = {.url = url, .peer = peer};
-    return run(&look, timeout_ms, out, err);
+    return x509_look_run(&look, timeout_ms, out, err);
 }
 
 int x509_lookup_tunnel(const struct x509_tunnel *tunnel, long timeout_ms, struct x509_info *out, long *connect_status,
@@ -89,7 +90,7 @@ int x509_lookup_tunnel(const struct x509_tunnel *tunnel, long timeout_ms, struct
     _cleanup_free_ char *proxy = make_url("http", tunnel->host, tunnel->port), *url = str_format("https://%s/", tunnel->target);
     _cleanup_free_ char *peer = str_format("%s through %s:%u", tunnel->target, tunnel->host, tunnel->port);
     struct look look = {.url = url, .peer = peer, .proxy = proxy};
-    int rc = proxy ? run(&look, timeout_ms, out, err) : err_set(err, ERR_NOMEM, "out of memory");
+    int rc = proxy ? x509_look_run(&look, timeout_ms, out, err) : err_set(err, ERR_NOMEM, "out of memory");
     *connect_status = look.connect_status;
     return rc;
 }

@@ -45,7 +45,7 @@ struct scan {
     const char *text, *at, *end;
 };
 
-static int refuse(const struct scan *scan, const char *what, struct err *err) {
+static int xml_refuse(const struct scan *scan, const char *what, struct err *err) {
     int line = 1;
     for (const char *s = scan->text; s < scan->at; s++)
         line += *s == '\n';
@@ -58,7 +58,7 @@ static int check_characters(struct scan *scan, struct err *err) {
     for (size_t n; scan->at < scan->end; scan->at += n) {
         n = str_utf8_next(scan->at, (size_t)(scan->end - scan->at), &c);
         if (!n || (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0xfffe || c == 0xffff)
-            return refuse(scan, "it is no UTF-8, or has control characters", err);
+            return xml_refuse(scan, "it is no UTF-8, or has control characters", err);
     }
     scan->at = scan->text;
     return 0;
@@ -73,13 +73,13 @@ static bool begins(const struct scan *scan, const char *mark) {
 }
 
 /* From `open` to behind `close`, unless `bad` comes before that. */
-static int pass(struct scan *scan, const char *open, const char *close, const char *bad, struct err *err) {
+static int xml_pass(struct scan *scan, const char *open, const char *close, const char *bad, struct err *err) {
     const char *stop, *wrong;
     scan->at += strlen(open);
     stop = find(scan, close);
     wrong = find(scan, bad);
     if (!stop || (wrong && wrong < stop))
-        return refuse(scan, "a comment, CDATA section or instruction has no end", err);
+        return xml_refuse(scan, "a comment, CDATA section or instruction has no end", err);
     scan->at = stop + strlen(close);
     return 0;
 }
@@ -100,7 +100,7 @@ static int pass_tag(struct scan *scan, struct err *err) {
         if (attributes > XML_ATTRIBUTES_MAX)
             return err_set(err, ERR_TOO_LARGE, "an element of the XML text has more than %u attributes", XML_ATTRIBUTES_MAX);
     }
-    return refuse(scan, "a tag has no end", err);
+    return xml_refuse(scan, "a tag has no end", err);
 }
 
 static int scan_text(const char *text, size_t n, struct err *err) {
@@ -108,11 +108,11 @@ static int scan_text(const char *text, size_t n, struct err *err) {
     int rc = check_characters(&scan, err);
     while (!rc && (scan.at = find(&scan, "<"))) {
         if (begins(&scan, "<!--"))
-            rc = pass(&scan, "<!--", "-->", "--", err);
+            rc = xml_pass(&scan, "<!--", "-->", "--", err);
         else if (begins(&scan, "<![CDATA["))
-            rc = pass(&scan, "<![CDATA[", "]]>", "]]>", err);
+            rc = xml_pass(&scan, "<![CDATA[", "]]>", "]]>", err);
         else if (begins(&scan, "<?"))
-            rc = pass(&scan, "<?", "?>", "<", err);
+            rc = xml_pass(&scan, "<?", "?>", "<", err);
         else if (begins(&scan, "<!"))
             rc = err_set(err, ERR_PROTOCOL, "the XML text has a document type declaration, which is not accepted");
         else

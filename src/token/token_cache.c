@@ -36,7 +36,7 @@ struct token_cache {
 };
 
 /* 8 bytes of a digest differ as well as all of it. */
-static uint64_t hash_of(const uint8_t *digest) {
+static uint64_t token_cache_hash_of(const uint8_t *digest) {
     return hash64(hash_seed(), digest, 8);
 }
 
@@ -70,7 +70,7 @@ static void link_newest(struct shard *s, struct entry *e) {
     s->newest = e;
 }
 
-static void drop(struct shard *s, struct entry *e) {
+static void token_cache_drop(struct shard *s, struct entry *e) {
     hashmap_remove(&s->entries, &e->node);
     unlink_entry(s, e);
     free(e);
@@ -78,7 +78,7 @@ static void drop(struct shard *s, struct entry *e) {
 
 static void clear_shard(struct shard *s) {
     while (s->oldest)
-        drop(s, s->oldest);
+        token_cache_drop(s, s->oldest);
     hashmap_done(&s->entries);
 }
 
@@ -112,9 +112,9 @@ bool token_cache_find(struct token_cache *cache, const uint8_t digest[DIGEST_SHA
                       struct token_claims *out) {
     struct shard *s = shard_of(cache, digest);
     pthread_mutex_lock(&s->lock);
-    struct entry *e = hashmap_find(&s->entries, hash_of(digest), has_digest, digest);
+    struct entry *e = hashmap_find(&s->entries, token_cache_hash_of(digest), has_digest, digest);
     if (e && e->until_s <= now_s) {
-        drop(s, e);
+        token_cache_drop(s, e);
         e = NULL;
     }
     if (e) {
@@ -146,7 +146,7 @@ static struct entry *new_entry(const uint8_t *digest, const struct token_claims 
 
 void token_cache_put(struct token_cache *cache, const struct token_verdict *verdict, int64_t now_s) {
     const uint8_t *digest = verdict->digest;
-    const uint64_t hash = hash_of(digest);
+    const uint64_t hash = token_cache_hash_of(digest);
     struct shard *s = shard_of(cache, digest);
     struct entry *e = new_entry(digest, verdict->claims, verdict->until_s);
     if (!e)
@@ -159,10 +159,10 @@ void token_cache_put(struct token_cache *cache, const struct token_verdict *verd
         hashmap_insert(&s->entries, &e->node, hash);
         link_newest(s, e);
         if (s->entries.count > cache->per_shard_max)
-            drop(s, s->oldest);
+            token_cache_drop(s, s->oldest);
         /* two for each that comes in: entries of tokens that ended long ago do not pile up to the cap */
         for (int i = 0; i < 2 && s->oldest && s->oldest->until_s <= now_s; i++)
-            drop(s, s->oldest);
+            token_cache_drop(s, s->oldest);
     }
     pthread_mutex_unlock(&s->lock);
 }

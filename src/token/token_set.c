@@ -85,7 +85,7 @@ struct token_held_key *token_set_find_active(struct token_set *set) {
     return key;
 }
 
-static int load_key(const struct token_key *from, struct token_held_key **out, struct err *err) {
+static int token_set_load_key(const struct token_key *from, struct token_held_key **out, struct err *err) {
     cjose_err fault;
     char kid[TOKEN_KID_BYTES];
     _cleanup_(cjose_jwk_release) cjose_jwk_t *jwk = cjose_jwk_import(from->jwk, strlen(from->jwk), &fault);
@@ -124,7 +124,7 @@ static struct token_held_key *place_key(struct token_set *set, struct token_held
 int token_set_add_key(struct token_set *set, const struct token_key *from, struct err *err) {
     struct token_held_key *key = NULL;
     bool is_full;
-    int rc = load_key(from, &key, err);
+    int rc = token_set_load_key(from, &key, err);
     if (rc)
         return rc;
     pthread_rwlock_wrlock(&set->lock);

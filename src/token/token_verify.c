@@ -26,7 +26,7 @@ struct check {
 };
 
 /* The caller learns that the token is not valid; only the log learns why, since the reason helps nobody but an attacker. */
-static int refuse(struct err *err, const char *reason) {
+static int token_verify_refuse(struct err *err, const char *reason) {
     (void)err_set(err, ERR_UNAUTHENTICATED, "the token is not valid");
     (void)err_remedy(err, "sign in again");
     (void)err_detail(err, "token: %s", reason);
@@ -39,17 +39,17 @@ static int split(struct check *c, struct err *err) {
     const char *first = memchr(c->text, '.', c->n);
     const char *second = first ? memchr(first + 1, '.', (size_t)(end - first - 1)) : NULL;
     if (!second)
-        return refuse(err, "not three parts");
+        return token_verify_refuse(err, "not three parts");
     if (memchr(second + 1, '.', (size_t)(end - second - 1)))
-        return refuse(err, "more than three parts");
+        return token_verify_refuse(err, "more than three parts");
     c->dot1 = (size_t)(first - c->text);
     c->dot2 = (size_t)(second - c->text);
     if (c->n - c->dot2 - 1 != TOKEN_SIGNATURE_CHARS)
-        return refuse(err, "the signature has another length than ES256 gives");
+        return token_verify_refuse(err, "the signature has another length than ES256 gives");
     uint8_t raw[64];
     return str_unbase64url(second + 1, TOKEN_SIGNATURE_CHARS, raw, sizeof(raw)) == 64
                ? 0
-               : refuse(err, "the signature is not base64url");
+               : token_verify_refuse(err, "the signature is not base64url");
 }
 
 static int check_header(struct check *c, struct err *err) {
@@ -63,19 +63,19 @@ static int check_header(struct check *c, struct err *err) {
     _cleanup_json_ json_t *header = NULL;
     long n = str_unbase64url(c->text, c->dot1, raw, sizeof(raw));
     if (n < 0)
-        return refuse(err, "the header is not base64url or too long");
+        return token_verify_refuse(err, "the header is not base64url or too long");
     if (json_parse((const char *)raw, (size_t)n, &header, NULL))
-        return refuse(err, "the header is not JSON");
+        return token_verify_refuse(err, "the header is not JSON");
     /* closed: whatever else a header may carry (jwk, jku, x5u, crit) is no business of ours */
     if (json_check(header, members, NULL, NULL))
-        return refuse(err, "the header has missing, unknown or mistyped members");
+        return token_verify_refuse(err, "the header has missing, unknown or mistyped members");
     if (!str_eq(json_get_string(header, "alg"), "ES256"))
-        return refuse(err, "alg is not ES256");
+        return token_verify_refuse(err, "alg is not ES256");
     if (!str_eq(json_get_string(header, "typ"), "JWT"))
-        return refuse(err, "typ is not JWT");
+        return token_verify_refuse(err, "typ is not JWT");
     const char *kid = json_get_string(header, "kid");
     if (strlen(kid) != TOKEN_KID_BYTES - 1)
-        return refuse(err, "kid has a wrong length");
+        return token_verify_refuse(err, "kid has a wrong length");
     memcpy(c->kid, kid, TOKEN_KID_BYTES);
     return 0;
 }
@@ -87,20 +87,20 @@ static int check_signature(const struct check *c, const struct token_held_key *k
     size_t plain_bytes = 0;
     _cleanup_(cjose_jws_release) cjose_jws_t *jws = cjose_jws_import(c->text, c->n, &fault);
     if (!jws)
-        return refuse(err, "not a compact JWS");
+        return token_verify_refuse(err, "not a compact JWS");
     if (!cjose_jws_verify(jws, key->jwk, &fault))
         return fault.code == CJOSE_ERR_NO_MEMORY ? err_set(err, ERR_NOMEM, "out of memory")
-                                                 : refuse(err, "the signature is wrong");
+                                                 : token_verify_refuse(err, "the signature is wrong");
     if (!cjose_jws_get_plaintext(jws, &plain, &plain_bytes, &fault))
-        return refuse(err, "no payload");
+        return token_verify_refuse(err, "no payload");
     int rc = json_parse((const char *)plain, plain_bytes, claims, NULL);
     if (rc == ERR_NOMEM)
         return err_set(err, ERR_NOMEM, "out of memory");
-    return rc ? refuse(err, "the payload is not JSON") : 0;
+    return rc ? token_verify_refuse(err, "the payload is not JSON") : 0;
 }
 
 /* Copies a required text claim into its place. */
-static bool take_text(const json_t *claims, const char *name, char *out, size_t out_bytes) {
+static bool token_verify_take_text(const json_t *claims, const char *name, char *out, size_t out_bytes) {
     const char *text = json_get_string(claims, name);
     size_t n = text ? strlen(text) : 0;
     if (n == 0 || n >= out_bytes)
@@ -115,7 +115,7 @@ static bool take_actor(const json_t *claims, char out[TOKEN_ACT_BYTES]) {
     out[0] = '\0';
     if (!act)
         return true;
-    return json_is_object(act) && json_object_size(act) == 1 && take_text(act, "sub", out, TOKEN_ACT_BYTES) &&
+    return json_is_object(act) && json_object_size(act) == 1 && token_verify_take_text(act, "sub", out, TOKEN_ACT_BYTES) &&
            str_starts(out, "svc:");
 }
 
@@ -123,29 +123,29 @@ static bool take_actor(const json_t *claims, char out[TOKEN_ACT_BYTES]) {
 static int read_claims(const struct token_set *set, const json_t *claims, struct token_claims *out, struct err *err) {
     const char *src = json_get_string(claims, "src"), *role = json_get_string(claims, "role");
     if (!str_eq(json_get_string(claims, "iss"), set->issuer))
-        return refuse(err, "iss is another one");
+        return token_verify_refuse(err, "iss is another one");
     if (!str_eq(json_get_string(claims, "aud"), set->audience))
-        return refuse(err, "aud is another one");
-    if (!take_text(claims, "sub", out->sub, sizeof(out->sub)))
-        return refuse(err, "sub is missing or no usable string");
-    if (!take_text(claims, "jti", out->jti, sizeof(out->jti)) || !uuid_is_valid(out->jti))
-        return refuse(err, "jti is missing or no UUID");
-    if (!take_text(claims, "sid", out->sid, sizeof(out->sid)) || !uuid_is_valid(out->sid))
-        return refuse(err, "sid is missing or no UUID");
+        return token_verify_refuse(err, "aud is another one");
+    if (!token_verify_take_text(claims, "sub", out->sub, sizeof(out->sub)))
+        return token_verify_refuse(err, "sub is missing or no usable string");
+    if (!token_verify_take_text(claims, "jti", out->jti, sizeof(out->jti)) || !uuid_is_valid(out->jti))
+        return token_verify_refuse(err, "jti is missing or no UUID");
+    if (!token_verify_take_text(claims, "sid", out->sid, sizeof(out->sid)) || !uuid_is_valid(out->sid))
+        return token_verify_refuse(err, "sid is missing or no UUID");
     if (!src || !source_parse(src, &out->src) || out->src == SOURCE_NONE)
-        return refuse(err, "src is missing or unknown");
+        return token_verify_refuse(err, "src is missing or unknown");
     if (!role || !role_parse(role, &out->role) || out->role == ROLE_NONE)
-        return refuse(err, "role is missing or unknown");
+        return token_verify_refuse(err, "role is missing or unknown");
     if (!take_actor(claims, out->act))
-        return refuse(err, "act is none of ours");
+        return token_verify_refuse(err, "act is none of ours");
     out->iat_s = json_get_int(claims, "iat", -1);
     out->exp_s = json_get_int(claims, "exp", -1);
-    return out->iat_s > 0 && out->exp_s > out->iat_s ? 0 : refuse(err, "iat or exp is missing or no sound time");
+    return out->iat_s > 0 && out->exp_s > out->iat_s ? 0 : token_verify_refuse(err, "iat or exp is missing or no sound time");
 }
 
 static int check_times(const struct token_claims *claims, int64_t now_s, struct err *err) {
     if (claims->iat_s > now_s + TOKEN_CLOCK_SKEW_S)
-        return refuse(err, "iat lies in the future");
+        return token_verify_refuse(err, "iat lies in the future");
     if (claims->exp_s > now_s)
         return 0;
     (void)err_set(err, ERR_TOKEN_EXPIRED, "the token has expired");
@@ -164,10 +164,10 @@ static int look_before(const struct token_set *set, const struct check *c, struc
         return 0;
     n = str_unbase64url(c->text + c->dot1 + 1, chars, raw, sizeof(raw));
     if (n < 0)
-        return refuse(err, "the payload is not base64url");
+        return token_verify_refuse(err, "the payload is not base64url");
     rc = json_parse((const char *)raw, (size_t)n, &claims, NULL);
     if (rc)
-        return rc == ERR_NOMEM ? err_set(err, rc, "out of memory") : refuse(err, "the payload is not JSON");
+        return rc == ERR_NOMEM ? err_set(err, rc, "out of memory") : token_verify_refuse(err, "the payload is not JSON");
     rc = read_claims(set, claims, &unproved, err);
     return rc ? rc : c->gate->ask(c->gate->arg, &unproved, err);
 }
@@ -184,10 +184,10 @@ static int verify_afresh(struct token_set *set, struct check *c, int64_t now_s, 
         return rc;
     _cleanup_(token_held_key_unref) struct token_held_key *key = token_set_find_key(set, c->kid);
     if (!key || (key->not_after_s && key->not_after_s <= now_s))
-        return refuse(err, "kid is unknown or no longer valid");
+        return token_verify_refuse(err, "kid is unknown or no longer valid");
     if (token_cache_find(set->bad, c->digest, now_s, &ignored)) {
         atomic_fetch_add(&set->refused_hits, 1);
-        return refuse(err, "known to be bad");
+        return token_verify_refuse(err, "known to be bad");
     }
     rc = look_before(set, c, err);
     if (rc)
@@ -223,7 +223,7 @@ int token_verify_gated(struct token_set *set, const struct token_presented *p, s
     struct token_claims claims;
     int rc = 0;
     if (n == 0 || n > KAAS_TOKEN_BYTES_MAX) {
-        rc = refuse(err, "empty or too long");
+        rc = token_verify_refuse(err, "empty or too long");
     } else {
         c.generation = token_cache_generation(set->good);
         digest_sha256(p->text, n, c.digest);

@@ -84,7 +84,7 @@ static int ask_by_user(struct vim_context *ctx, const struct question *q, struct
     return ret;
 }
 
-static int ask(struct vim_context *ctx, const struct question *q, struct err *err) {
+static int vim_authorization_ask(struct vim_context *ctx, const struct question *q, struct err *err) {
     vim_context_reset(ctx);
     return q->subject->session_key ? ask_by_session(ctx, q, err) : ask_by_user(ctx, q, err);
 }
@@ -97,7 +97,7 @@ static size_t count_left(const struct question *q) {
 }
 
 /* Drops the entity that the fault names; false if it names none of ours. */
-static bool drop_named(const struct question *q, const struct vim_fault *fault) {
+static bool vim_authorization_drop_named(const struct question *q, const struct vim_fault *fault) {
     bool has_dropped = false;
     if (fault->kind != VIM_FAULT_OBJECT_GONE && fault->kind != VIM_FAULT_NO_PERMISSION)
         return false;
@@ -125,10 +125,10 @@ static int ask_halves(struct vim_context *ctx, const struct question *q, struct 
 static int ask_dropping(struct vim_context *ctx, const struct question *q, struct err *err) {
     for (int attempt = 0; attempt <= REPEATS_MAX; attempt++) {
         struct err reason = {0};
-        int ret = count_left(q) ? ask(ctx, q, &reason) : 0;
+        int ret = count_left(q) ? vim_authorization_ask(ctx, q, &reason) : 0;
         if (!ret)
             return 0;
-        if (!drop_named(q, &ctx->fault))
+        if (!vim_authorization_drop_named(q, &ctx->fault))
             return err_move(err, ret, &reason);
     }
     return q->count > 1 ? ask_halves(ctx, q, err) : 0;
@@ -200,7 +200,7 @@ static int op_root(struct vim_context *ctx, void *arg, struct err *err) {
                          .count = 1,
                          .granted = root->granted};
     memset(root->granted, 0, root->query->count * sizeof(*root->granted));
-    return ask(ctx, &q, err);
+    return vim_authorization_ask(ctx, &q, err);
 }
 
 int vim_check_root_privileges(struct vim_client *client, const struct vim_root_query *query, bool *granted, struct err *err) {
@@ -298,7 +298,7 @@ int vim_add_role(struct vim_client *client, const char *name, const char *const 
     return ret ? ret : vim_lookup_role(client, name, role_id, err);
 }
 
-static int op_update(struct vim_context *ctx, void *arg, struct err *err) {
+static int vim_authorization_op_update(struct vim_context *ctx, void *arg, struct err *err) {
     const struct vim_role_change *change = arg;
     struct _vim25__UpdateAuthorizationRole request = {.roleId = change->role_id};
     struct _vim25__UpdateAuthorizationRoleResponse response;
@@ -311,7 +311,7 @@ static int op_update(struct vim_context *ctx, void *arg, struct err *err) {
 
 int vim_update_role(struct vim_client *client, const struct vim_role_change *change, struct err *err) {
     struct vim_role_change copy = *change;
-    return vim_client_run_as_us(client, op_update, &copy, err);
+    return vim_client_run_as_us(client, vim_authorization_op_update, &copy, err);
 }
 
 struct removal {
@@ -385,8 +385,8 @@ static struct vim25__ManagedObjectReference *put_entity(struct vim_context *ctx,
                           : vim_in_ref(ctx, "Folder", ctx->content.root_folder);
 }
 
-static int take_list(const struct _vim25__RetrieveEntityPermissionsResponse *from, struct vim_permission_list *to,
-                     struct err *err) {
+static int vim_authorization_take_list(const struct _vim25__RetrieveEntityPermissionsResponse *from,
+                                       struct vim_permission_list *to, struct err *err) {
     to->items = from->__sizereturnval > 0 ? calloc((size_t)from->__sizereturnval, sizeof(*to->items)) : NULL;
     if (from->__sizereturnval > 0 && !to->items)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -404,7 +404,7 @@ static int take_list(const struct _vim25__RetrieveEntityPermissionsResponse *fro
     return 0;
 }
 
-static int op_list(struct vim_context *ctx, void *arg, struct err *err) {
+static int vim_authorization_op_list(struct vim_context *ctx, void *arg, struct err *err) {
     struct access *access = arg;
     struct _vim25__RetrieveEntityPermissions request = {.inherited = xsd__boolean__false_};
     struct _vim25__RetrieveEntityPermissionsResponse response;
@@ -413,13 +413,13 @@ static int op_list(struct vim_context *ctx, void *arg, struct err *err) {
     request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
     request.entity = put_entity(ctx, access);
     ret = VIM_CALL(ctx, RetrieveEntityPermissions, &request, &response, err);
-    return ret ? ret : take_list(&response, &access->list, err);
+    return ret ? ret : vim_authorization_take_list(&response, &access->list, err);
 }
 
 int vim_list_permissions(struct vim_client *client, const struct vim_entity *entity, struct vim_permission_list *out,
                          struct err *err) {
     struct access access = {.entity = entity};
-    int ret = vim_client_run_as_us(client, op_list, &access, err);
+    int ret = vim_client_run_as_us(client, vim_authorization_op_list, &access, err);
     if (ret)
         vim_permission_list_done(&access.list);
     else

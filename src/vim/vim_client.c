@@ -14,7 +14,7 @@
 
 /* ---- life ---- */
 
-static int check_options(const struct vim_options *o, struct err *err) {
+static int vim_client_check_options(const struct vim_options *o, struct err *err) {
     if (str_empty(o->host) || !o->port || o->port > 65535)
         return err_set(err, ERR_CONFIG, "a vCenter needs an address and a port from 1 to 65535");
     if (str_has_control(o->host) || strpbrk(o->host, " /@?#\"<>\\"))
@@ -25,7 +25,7 @@ static int check_options(const struct vim_options *o, struct err *err) {
     return 0;
 }
 
-static void init_locks(struct vim_client *c) {
+static void vim_client_init_locks(struct vim_client *c) {
     (void)pthread_mutex_init(&c->connect_lock, NULL);
     (void)pthread_mutex_init(&c->login_lock, NULL);
     (void)pthread_mutex_init(&c->side_lock, NULL);
@@ -33,7 +33,7 @@ static void init_locks(struct vim_client *c) {
     clock_init_cond(&c->changed);
 }
 
-static bool copy_texts(struct vim_client *c, const struct vim_options *o) {
+static bool vim_client_copy_texts(struct vim_client *c, const struct vim_options *o) {
     bool is_v6 = strchr(o->host, ':');
     const char *open = is_v6 ? "[" : "", *close = is_v6 ? "]" : "";
     c->host = str_format("%s%s%s", open, o->host, close);
@@ -67,14 +67,14 @@ static void fill_route(struct vim_client *c, const struct vim_options *o) {
 
 int vim_client_new(const struct vim_options *options, struct vim_client **out, struct err *err) {
     _cleanup_(vim_client_free) struct vim_client *c = NULL;
-    int ret = check_options(options, err);
+    int ret = vim_client_check_options(options, err);
     if (ret)
         return ret;
     c = calloc(1, sizeof(*c));
     if (!c)
         return err_set(err, ERR_NOMEM, "out of memory");
-    init_locks(c);
-    if (!copy_texts(c, options))
+    vim_client_init_locks(c);
+    if (!vim_client_copy_texts(c, options))
         return err_set(err, ERR_NOMEM, "out of memory");
     fill_route(c, options);
     *out = STEAL(c);
@@ -138,7 +138,7 @@ void vim_client_take_beside(struct vim_client *c, struct vim_context *ctx) {
 
 /* ---- the pool; c->lock is held ---- */
 
-static int fail_canceled(struct err *err) {
+static int vim_client_fail_canceled(struct err *err) {
     return err_set(err, ERR_CANCELED, "the call to vCenter was given up because the service is stopping");
 }
 
@@ -173,7 +173,7 @@ static int take_context(struct vim_client *c, struct vim_context **out, struct e
             ret = wait_for_change(c, &until, err);
         }
     }
-    return ret ? ret : fail_canceled(err);
+    return ret ? ret : vim_client_fail_canceled(err);
 }
 
 static int borrow_context(struct vim_client *c, struct vim_context **out, struct err *err) {
@@ -216,7 +216,7 @@ static int dress_context(struct vim_client *c, struct vim_context *ctx, const st
                                                                  : NULL,
                                  err);
     if (!ret && c->is_canceled)
-        ret = fail_canceled(err);
+        ret = vim_client_fail_canceled(err);
     (void)pthread_mutex_unlock(&c->lock);
     return ret;
 }
@@ -325,7 +325,7 @@ static int choose_version(struct vim_context *ctx, struct hello *hello, struct e
     return why.remedy[0] ? err_remedy(err, "%s", why.remedy) : ret;
 }
 
-static int negotiate(struct vim_context *ctx, struct hello *hello, struct err *err) {
+static int vim_client_negotiate(struct vim_context *ctx, struct hello *hello, struct err *err) {
     long status = 0;
     int ret;
     ctx->operation = "vimServiceVersions";
@@ -395,7 +395,7 @@ static int op_hello(struct vim_context *ctx, void *arg, struct err *err) {
     struct hello *hello = arg;
     struct _vim25__RetrieveServiceContent request = {0};
     struct _vim25__RetrieveServiceContentResponse response;
-    int ret = negotiate(ctx, hello, err);
+    int ret = vim_client_negotiate(ctx, hello, err);
     if (ret)
         return ret;
     ctx->content = hello->content;
@@ -409,7 +409,7 @@ static int op_hello(struct vim_context *ctx, void *arg, struct err *err) {
     return ret ? ret : keep_content(ctx, response.returnval, hello, err);
 }
 
-static int check_identity(const struct vim_client *client, const struct vim_about *about, struct err *err) {
+static int vim_client_check_identity(const struct vim_client *client, const struct vim_about *about, struct err *err) {
     if (!client->instance_uuid || str_eq_nocase(about->instance_uuid, client->instance_uuid))
         return 0;
     (void)err_set(err, ERR_CONFLICT, "another vCenter (%s) answers at the address of vCenter %s", about->instance_uuid,
@@ -423,7 +423,7 @@ static int say_hello(struct vim_client *client, struct vim_about *out, struct er
     struct vim_run run = {.identity = VIM_AS_NOBODY, .is_before_connect = true, .fn = op_hello, .arg = &hello};
     int ret = vim_client_run(client, &run, err);
     if (!ret)
-        ret = check_identity(client, &hello.about, err);
+        ret = vim_client_check_identity(client, &hello.about, err);
     if (ret) {
         vim_about_done(&hello.about);
         return ret;

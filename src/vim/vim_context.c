@@ -47,11 +47,11 @@ static void take_header(void *arg, const char *line, size_t n) {
     ctx->cookie_seen = cookie;
 }
 
-static int fail_canceled(struct vim_context *ctx) {
+static int vim_context_fail_canceled(struct vim_context *ctx) {
     return err_set(&ctx->err, ERR_CANCELED, "the call to vCenter was given up because the service is stopping");
 }
 
-static bool is_canceled(struct vim_context *ctx) {
+static bool vim_context_is_canceled(struct vim_context *ctx) {
     return __atomic_load_n(&ctx->is_canceled, __ATOMIC_SEQ_CST);
 }
 
@@ -63,7 +63,7 @@ static int open_conn(struct vim_context *ctx) {
     if (ret)
         return ret;
     __atomic_store_n(&ctx->conn, conn, __ATOMIC_SEQ_CST);
-    return is_canceled(ctx) ? fail_canceled(ctx) : 0;
+    return vim_context_is_canceled(ctx) ? vim_context_fail_canceled(ctx) : 0;
 }
 
 void vim_context_cancel(struct vim_context *ctx) {
@@ -74,7 +74,7 @@ void vim_context_cancel(struct vim_context *ctx) {
         ctx->route->transport->cancel(conn);
 }
 
-static int run_exchange(struct vim_context *ctx, struct http_exchange *x, long *status) {
+static int vim_context_run_exchange(struct vim_context *ctx, struct http_exchange *x, long *status) {
     const struct vim_route *route = ctx->route;
     int ret;
     x->timeout_ms = ctx->timeout_ms > 0 ? ctx->timeout_ms : route->timeout_ms;
@@ -167,7 +167,7 @@ static int post_request(struct vim_context *ctx) {
     if (!ret && ctx->cookie && !cookie)
         ret = err_set(&ctx->err, ERR_NOMEM, "out of memory");
     if (!ret)
-        ret = run_exchange(ctx, &x, &status);
+        ret = vim_context_run_exchange(ctx, &x, &status);
     ret = count_failure(ret ? ret : check_reply(ctx, status));
     return ret == ERR_PROTOCOL ? advise(ctx) : ret;
 }
@@ -216,8 +216,8 @@ static int check_decoding(struct vim_context *ctx) {
         names++;
     for (const struct soap_nlist *n = ctx->soap->nlist; n; n = n->next)
         prefixes++;
-    if (is_canceled(ctx))
-        return fail_canceled(ctx);
+    if (vim_context_is_canceled(ctx))
+        return vim_context_fail_canceled(ctx);
     if (clock_mono_ms() > ctx->decode_until_ms)
         return err_set(&ctx->err, ERR_TIMEOUT, "the answer of %s to %s took too long to read", route->peer, ctx->operation);
     if (names <= KAAS_VIM_XML_ATTRIBUTES_MAX && prefixes <= KAAS_VIM_XML_NAMESPACES_MAX)
@@ -349,7 +349,7 @@ int vim_context_get(struct vim_context *ctx, const char *url, long *status, stru
 }
 
 int vim_context_exchange(struct vim_context *ctx, struct http_exchange *x, long *status, struct err *err) {
-    int ret = count_failure(run_exchange(ctx, x, status));
+    int ret = count_failure(vim_context_run_exchange(ctx, x, status));
     return err_move(err, ret, &ctx->err);
 }
 

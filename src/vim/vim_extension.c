@@ -53,7 +53,8 @@ void vim_key_list_done(struct vim_key_list *list) {
     memset(list, 0, sizeof(*list));
 }
 
-static int take_keys(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err) {
+static int vim_extension_take_keys(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg,
+                                   struct err *err) {
     static const struct vim_property property = {"extensionList", SOAP_TYPE_vim25__ArrayOfExtension, VIM_MAY_UNSET};
     struct vim_key_list *list = arg;
     const struct vim25__ArrayOfExtension *array;
@@ -78,7 +79,7 @@ static int take_keys(struct vim_context *ctx, const struct vim25__ObjectContent 
 
 static int op_list_keys(struct vim_context *ctx, void *arg, struct err *err) {
     struct vim_one one = {"ExtensionManager", ctx->content.extension_manager, "extensionList"};
-    return vim_retrieve_one(ctx, &one, take_keys, arg, err);
+    return vim_retrieve_one(ctx, &one, vim_extension_take_keys, arg, err);
 }
 
 int vim_list_extension_keys(struct vim_client *client, struct vim_key_list *out, struct err *err) {
@@ -107,7 +108,7 @@ static int op_register(struct vim_context *ctx, void *arg, struct err *err) {
     return VIM_CALL(ctx, RegisterExtension, &request, &response, err);
 }
 
-static int op_update(struct vim_context *ctx, void *arg, struct err *err) {
+static int vim_extension_op_update(struct vim_context *ctx, void *arg, struct err *err) {
     struct write *write = arg;
     struct _vim25__UpdateExtension request = {0};
     struct _vim25__UpdateExtensionResponse response;
@@ -160,7 +161,7 @@ int vim_register_extension(struct vim_client *client, const struct vim_extension
 
 int vim_update_extension(struct vim_client *client, const struct vim_extension *extension, struct err *err) {
     struct write write = {.extension = extension, .key = extension->key};
-    return run_on_key(client, op_update, &write, err);
+    return run_on_key(client, vim_extension_op_update, &write, err);
 }
 
 int vim_unregister_extension(struct vim_client *client, const char *key, struct err *err) {
@@ -217,7 +218,8 @@ static struct vim25__Description *put_description(struct vim_context *ctx, const
     return to;
 }
 
-static void put_server(struct vim_context *ctx, const struct vim_ext_server *from, struct vim25__ExtensionServerInfo *to) {
+static void vim_extension_put_server(struct vim_context *ctx, const struct vim_ext_server *from,
+                                     struct vim25__ExtensionServerInfo *to) {
     to->url = vim_in_text(ctx, from->url, "server.url");
     to->description = put_description(ctx, &from->description, "server.description");
     to->company = vim_in_lines(ctx, from->company, "server.company");
@@ -231,7 +233,8 @@ static void put_server(struct vim_context *ctx, const struct vim_ext_server *fro
         to->serverCertificate = vim_in_optional(ctx, from->certificate, "server.serverCertificate");
 }
 
-static void put_client(struct vim_context *ctx, const struct vim_ext_client *from, struct vim25__ExtensionClientInfo *to) {
+static void vim_extension_put_client(struct vim_context *ctx, const struct vim_ext_client *from,
+                                     struct vim25__ExtensionClientInfo *to) {
     to->version = vim_in_text(ctx, from->version, "client.version");
     to->description = put_description(ctx, &from->description, "client.description");
     to->company = vim_in_lines(ctx, from->company, "client.company");
@@ -243,11 +246,11 @@ static void put_ends(struct vim_context *ctx, const struct vim_extension *from, 
     to->server = vim_in_alloc(ctx, from->server_count, sizeof(*to->server));
     to->__sizeserver = to->server ? (int)from->server_count : 0;
     for (int i = 0; i < to->__sizeserver; i++)
-        put_server(ctx, &from->servers[i], &to->server[i]);
+        vim_extension_put_server(ctx, &from->servers[i], &to->server[i]);
     to->client = vim_in_alloc(ctx, from->client_count, sizeof(*to->client));
     to->__sizeclient = to->client ? (int)from->client_count : 0;
     for (int i = 0; i < to->__sizeclient; i++)
-        put_client(ctx, &from->clients[i], &to->client[i]);
+        vim_extension_put_client(ctx, &from->clients[i], &to->client[i]);
 }
 
 static void put_types(struct vim_context *ctx, const struct vim_extension *from, struct vim25__Extension *to) {
@@ -273,7 +276,8 @@ static void put_types(struct vim_context *ctx, const struct vim_extension *from,
     }
 }
 
-static void put_resource(struct vim_context *ctx, const struct vim_ext_resource *from, struct vim25__ExtensionResourceInfo *to) {
+static void vim_extension_put_resource(struct vim_context *ctx, const struct vim_ext_resource *from,
+                                       struct vim25__ExtensionResourceInfo *to) {
     to->locale = vim_in_text(ctx, from->locale, "resourceList.locale");
     to->module = vim_in_text(ctx, from->module, "resourceList.module");
     to->data = vim_in_alloc(ctx, from->data_count, sizeof(*to->data));
@@ -290,7 +294,7 @@ static void put_resources(struct vim_context *ctx, const struct vim_extension *f
     to->resourceList = vim_in_alloc(ctx, from->resource_count, sizeof(*to->resourceList));
     to->__sizeresourceList = to->resourceList ? (int)from->resource_count : 0;
     for (int i = 0; i < to->__sizeresourceList; i++)
-        put_resource(ctx, &from->resources[i], &to->resourceList[i]);
+        vim_extension_put_resource(ctx, &from->resources[i], &to->resourceList[i]);
 }
 
 static void put_ovf(struct vim_context *ctx, const struct vim_extension *from, struct vim25__Extension *to) {

@@ -58,7 +58,7 @@ static const struct fault_row rows[] = {
 };
 
 /* Copies printable text, control characters as blanks, cut at a character border. */
-static void copy_text(const char *from, char *out, size_t size) {
+static void vim_fault_copy_text(const char *from, char *out, size_t size) {
     size_t n = 0;
     for (; from && from[n] && n + 1 < size; n++)
         out[n] = (unsigned char)from[n] < 0x20 || from[n] == 0x7f ? ' ' : from[n];
@@ -71,20 +71,20 @@ static void copy_text(const char *from, char *out, size_t size) {
 static void copy_object(const struct vim25__ManagedObjectReference *ref, struct vim_fault *out) {
     if (!ref)
         return;
-    copy_text(ref->type, out->object_type, sizeof(out->object_type));
-    copy_text(ref->__item, out->object, sizeof(out->object));
+    vim_fault_copy_text(ref->type, out->object_type, sizeof(out->object_type));
+    vim_fault_copy_text(ref->__item, out->object, sizeof(out->object));
 }
 
-#define TAKE_TEXT(fault_type, member)                                                                       \
-    case SOAP_TYPE_vim25__##fault_type:                                                                     \
-        copy_text(((const struct vim25__##fault_type *)value)->member, out->subject, sizeof(out->subject)); \
+#define TAKE_TEXT(fault_type, member)                                                                                 \
+    case SOAP_TYPE_vim25__##fault_type:                                                                               \
+        vim_fault_copy_text(((const struct vim25__##fault_type *)value)->member, out->subject, sizeof(out->subject)); \
         break
 
 static void take_members(int type, const void *value, struct vim_fault *out) {
     switch (type) {
     case SOAP_TYPE_vim25__NoPermission:
         copy_object(((const struct vim25__NoPermission *)value)->object, out);
-        copy_text(((const struct vim25__NoPermission *)value)->privilegeId, out->subject, sizeof(out->subject));
+        vim_fault_copy_text(((const struct vim25__NoPermission *)value)->privilegeId, out->subject, sizeof(out->subject));
         break;
     case SOAP_TYPE_vim25__ManagedObjectNotFound:
         copy_object(((const struct vim25__ManagedObjectNotFound *)value)->obj, out);
@@ -129,16 +129,16 @@ static void read_unknown(const struct vim_fault_source *source, struct vim_fault
         }
     if (source->code && strstr(source->code, "VersionMismatch")) {
         out->kind = VIM_FAULT_BAD_VERSION;
-        copy_text("VersionMismatch", out->name, sizeof(out->name));
+        vim_fault_copy_text("VersionMismatch", out->name, sizeof(out->name));
     } else if (!out->name[0]) {
-        copy_text(source->code ? source->code : "unknown", out->name, sizeof(out->name));
+        vim_fault_copy_text(source->code ? source->code : "unknown", out->name, sizeof(out->name));
     }
 }
 
 void vim_fault_read(const struct vim_fault_source *source, struct vim_fault *out) {
     const struct fault_row *row = NULL;
     memset(out, 0, sizeof(*out));
-    copy_text(source->text, out->text, sizeof(out->text));
+    vim_fault_copy_text(source->text, out->text, sizeof(out->text));
     for (size_t i = 0; source->value && i < ARRAY_COUNT(rows); i++)
         if (rows[i].type == source->type)
             row = &rows[i];
@@ -148,7 +148,7 @@ void vim_fault_read(const struct vim_fault_source *source, struct vim_fault *out
     }
     out->kind = row->kind;
     out->code = row->code;
-    copy_text(row->name, out->name, sizeof(out->name));
+    vim_fault_copy_text(row->name, out->name, sizeof(out->name));
     take_members(source->type, source->value, out);
 }
 

@@ -67,7 +67,7 @@ static bool kind_of(const char *type, enum node_kind *out) {
 }
 
 /* A new node at the end, still to be filled; NULL without memory. */
-static struct node *grow(struct forest *forest) {
+static struct node *vim_inventory_grow(struct forest *forest) {
     if (forest->count == forest->alloc) {
         size_t alloc = forest->alloc ? forest->alloc * 2 : 64;
         struct node *nodes = reallocarray(forest->nodes, alloc, sizeof(*nodes));
@@ -109,7 +109,7 @@ static int take_object(struct vim_context *ctx, const struct vim25__ObjectConten
     int ret;
     if (!object->obj || str_empty(object->obj->__item) || !kind_of(object->obj->type, &kind))
         return 0;
-    node = grow(forest);
+    node = vim_inventory_grow(forest);
     if (!node)
         return err_set(err, ERR_NOMEM, "out of memory");
     node->kind = kind;
@@ -123,13 +123,13 @@ static int take_object(struct vim_context *ctx, const struct vim25__ObjectConten
 
 /* ---- from forest to list ---- */
 
-static int compare_nodes(const void *a, const void *b) {
+static int vim_inventory_compare_nodes(const void *a, const void *b) {
     return strcmp(((const struct node *)a)->id, ((const struct node *)b)->id);
 }
 
 static const struct node *find_node(const struct forest *forest, char *id) {
     struct node key = {.id = id};
-    return id && forest->count ? bsearch(&key, forest->nodes, forest->count, sizeof(key), compare_nodes) : NULL;
+    return id && forest->count ? bsearch(&key, forest->nodes, forest->count, sizeof(key), vim_inventory_compare_nodes) : NULL;
 }
 
 static const char *datacenter_of(const struct forest *forest, const struct node *cluster) {
@@ -139,7 +139,8 @@ static const char *datacenter_of(const struct forest *forest, const struct node 
     return node && node->kind == NODE_DATACENTER ? node->name : NULL;
 }
 
-static int add_cluster(const struct forest *forest, struct node *node, struct vim_cluster_list *list, struct err *err) {
+static int vim_inventory_add_cluster(const struct forest *forest, struct node *node, struct vim_cluster_list *list,
+                                     struct err *err) {
     struct vim_cluster *cluster = &list->items[list->count];
     const char *datacenter = datacenter_of(forest, node);
     cluster->datacenter = str_dup(datacenter);
@@ -155,7 +156,7 @@ static int list_clusters(struct forest *forest, struct vim_cluster_list *out, st
     struct vim_cluster_list list = {0};
     int ret = 0;
     if (forest->count) {
-        qsort(forest->nodes, forest->count, sizeof(*forest->nodes), compare_nodes);
+        qsort(forest->nodes, forest->count, sizeof(*forest->nodes), vim_inventory_compare_nodes);
         list.items = calloc(forest->count, sizeof(*list.items));
         if (!list.items)
             return err_set(err, ERR_NOMEM, "out of memory");
@@ -163,7 +164,7 @@ static int list_clusters(struct forest *forest, struct vim_cluster_list *out, st
     for (size_t i = 0; !ret && i < forest->count; i++)
         if (forest->nodes[i].kind == NODE_CLUSTER &&
             !(list.count && str_eq(list.items[list.count - 1].moref, forest->nodes[i].id)))
-            ret = add_cluster(forest, &forest->nodes[i], &list, err);
+            ret = vim_inventory_add_cluster(forest, &forest->nodes[i], &list, err);
     if (ret)
         vim_cluster_list_done(&list);
     else

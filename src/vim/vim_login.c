@@ -88,7 +88,7 @@ static void set_refused_until(struct vim_client *client, int64_t until_ms) {
 }
 
 /* Whoever logged in: what was refused before is accepted now. */
-static void adopt(struct vim_client *client, struct vim_wire_login *login) {
+static void vim_login_adopt(struct vim_client *client, struct vim_wire_login *login) {
     _cleanup_secret_ char *old = NULL;
     vim_client_put_session(client, &login->cookie, &login->session, &old);
     set_refused_until(client, 0);
@@ -100,7 +100,7 @@ int vim_login_password(struct vim_client *client, const char *user, const char *
     struct vim_run run = {.identity = VIM_AS_NOBODY, .fn = vim_wire_login_password, .arg = &login};
     int ret = vim_client_note_session_call(client, vim_client_run(client, &run, err));
     if (!ret)
-        adopt(client, &login);
+        vim_login_adopt(client, &login);
     vim_wire_login_done(&login);
     return ret;
 }
@@ -183,7 +183,7 @@ int vim_login_extension(struct vim_client *client, const struct vim_extension_lo
     if (ret == ERR_CREDENTIALS)
         err_remedy(err, "register again: the extension %s is not known there or has another certificate", login->extension_key);
     if (!ret)
-        adopt(client, &result);
+        vim_login_adopt(client, &result);
     vim_wire_login_done(&result);
     return ret;
 }

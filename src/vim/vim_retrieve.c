@@ -71,7 +71,7 @@ static int read_first(struct vim_context *ctx, struct vim25__PropertyFilterSpec 
     return ret ? ret : take_page(ctx, response.returnval, reader, err);
 }
 
-static int read_next(struct vim_context *ctx, struct reader *reader, struct err *err) {
+static int vim_retrieve_read_next(struct vim_context *ctx, struct reader *reader, struct err *err) {
     struct _vim25__ContinueRetrievePropertiesEx request = {0};
     struct _vim25__ContinueRetrievePropertiesExResponse response;
     int ret;
@@ -102,7 +102,7 @@ int vim_retrieve(struct vim_context *ctx, struct vim25__PropertyFilterSpec *spec
         return err_set(err, ERR_NOMEM, "out of memory");
     ret = read_first(ctx, spec, &reader, err);
     while (!ret && reader.token)
-        ret = read_next(ctx, &reader, err);
+        ret = vim_retrieve_read_next(ctx, &reader, err);
     if (reader.token)
         cancel_rest(ctx, reader.token);
     free(reader.token);

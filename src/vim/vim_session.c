@@ -160,7 +160,7 @@ int vim_check_password(struct vim_client *client, const char *user, const char *
 
 /* ---- with our own session ---- */
 
-static int take_list(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err) {
+static int vim_session_take_list(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err) {
     static const struct vim_property property = {"sessionList", SOAP_TYPE_vim25__ArrayOfUserSession, VIM_MAY_UNSET};
     struct vim_session_list *list = arg;
     const struct vim25__ArrayOfUserSession *array;
@@ -180,14 +180,14 @@ static int take_list(struct vim_context *ctx, const struct vim25__ObjectContent 
     return ret;
 }
 
-static int op_list(struct vim_context *ctx, void *arg, struct err *err) {
+static int vim_session_op_list(struct vim_context *ctx, void *arg, struct err *err) {
     struct vim_one one = {"SessionManager", ctx->content.session_manager, "sessionList"};
-    return vim_retrieve_one(ctx, &one, take_list, arg, err);
+    return vim_retrieve_one(ctx, &one, vim_session_take_list, arg, err);
 }
 
 int vim_list_sessions(struct vim_client *client, struct vim_session_list *out, struct err *err) {
     struct vim_session_list list = {0};
-    int ret = vim_client_run_as_us(client, op_list, &list, err);
+    int ret = vim_client_run_as_us(client, vim_session_op_list, &list, err);
     if (ret)
         vim_session_list_done(&list);
     else
@@ -278,7 +278,7 @@ static int check_id(const char *id, struct err *err) {
 }
 
 /* The ticket out of {"session_clone_ticket": "..."}. */
-static int take_ticket(struct vim_context *ctx, struct exchange *x, struct err *err) {
+static int vim_session_take_ticket(struct vim_context *ctx, struct exchange *x, struct err *err) {
     json_t *answer = NULL;
     const char *ticket = NULL;
     int ret = json_parse(ctx->reply.data ? ctx->reply.data : "", ctx->reply.len, &answer, NULL);
@@ -295,10 +295,10 @@ static int take_ticket(struct vim_context *ctx, struct exchange *x, struct err *
     return ret;
 }
 
-static int judge(struct vim_context *ctx, struct exchange *x, struct err *err) {
+static int vim_session_judge(struct vim_context *ctx, struct exchange *x, struct err *err) {
     const char *peer = ctx->route->peer;
     if (x->status == 200)
-        return take_ticket(ctx, x, err);
+        return vim_session_take_ticket(ctx, x, err);
     if (x->status == 401 || x->status == 403) {
         (void)err_set(err, ERR_CREDENTIALS, "%s does not know this session id of the vSphere Client", peer);
         return err_remedy(err, "open the page from the vSphere Client of this vCenter anew");
@@ -324,7 +324,7 @@ static int op_ticket(struct vim_context *ctx, void *arg, struct err *err) {
     ctx->operation = "rest.clone-ticket";
     ret = vim_context_exchange(ctx, &http, &x->status, err);
     if (!ret)
-        ret = judge(ctx, x, err);
+        ret = vim_session_judge(ctx, x, err);
     if (ctx->reply.data)
         secret_wipe(ctx->reply.data, ctx->reply.len);
     return ret;

@@ -19,7 +19,7 @@ static const char *const known[] = {
     "7.0.2.0", "7.0.2.1", "7.0.3.0", "7.0.3.1", "7.0.3.2", "8.0.0.0", "8.0.0.1", "8.0.0.2", "8.0.1.0", "8.0.2.0", "8.0.3.0",
 };
 
-static int rank_of(const char *version) {
+static int vim_version_rank_of(const char *version) {
     for (int i = 0; i < (int)ARRAY_COUNT(known); i++)
         if (str_eq(known[i], version))
             return i;
@@ -27,8 +27,8 @@ static int rank_of(const char *version) {
 }
 
 bool vim_version_is_at_least(const char *version, const char *minimum) {
-    int rank = rank_of(version);
-    return rank >= 0 && rank >= rank_of(minimum);
+    int rank = vim_version_rank_of(version);
+    return rank >= 0 && rank >= vim_version_rank_of(minimum);
 }
 
 struct choice {
@@ -39,7 +39,7 @@ struct choice {
 static void look_at_version(void *arg, const struct xml_node *node) {
     struct choice *choice = arg;
     _cleanup_free_ char *text = xml_node_text(node, "");
-    int rank = rank_of(text);
+    int rank = vim_version_rank_of(text);
     choice->seen++;
     if (rank > choice->best)
         choice->best = rank;

@@ -20,7 +20,7 @@
 
 /* ---- life ---- */
 
-static int check_options(const struct vim_watch_options *o, struct err *err) {
+static int vim_watch_check_options(const struct vim_watch_options *o, struct err *err) {
     if (o->max_wait_s > KAAS_VIM_WATCH_WAIT_S_MAX)
         return err_set(err, ERR_UNPROCESSABLE, "vCenter cannot be made to wait for more than %d s", KAAS_VIM_WATCH_WAIT_S_MAX);
     if (o->max_object_updates > OBJECTS_COUNT_UPDATE_MAX)
@@ -30,7 +30,7 @@ static int check_options(const struct vim_watch_options *o, struct err *err) {
 
 int vim_watch_new(struct vim_client *client, const struct vim_watch_options *options, struct vim_watch **out, struct err *err) {
     _cleanup_(vim_watch_free) struct vim_watch *w = NULL;
-    int ret = check_options(options, err);
+    int ret = vim_watch_check_options(options, err);
     if (ret)
         return ret;
     w = calloc(1, sizeof(*w));
@@ -102,7 +102,7 @@ static void keep_pace(struct vim_watch *w) {
     (void)pthread_mutex_unlock(&w->lock);
 }
 
-static bool is_canceled(struct vim_watch *w) {
+static bool vim_watch_is_canceled(struct vim_watch *w) {
     bool answer;
     (void)pthread_mutex_lock(&w->lock);
     answer = w->is_canceled;
@@ -112,7 +112,7 @@ static bool is_canceled(struct vim_watch *w) {
 
 /* ---- calls ---- */
 
-static int run(struct vim_watch *w, vim_op_fn *fn, void *arg, struct err *err) {
+static int vim_watch_run(struct vim_watch *w, vim_op_fn *fn, void *arg, struct err *err) {
     struct vim_run op = {.identity = VIM_AS_US, .fn = fn, .arg = arg};
     int ret = vim_client_run_on(w->client, w->ctx, &op, err);
     if (ret != ERR_CANCELED)
@@ -121,11 +121,11 @@ static int run(struct vim_watch *w, vim_op_fn *fn, void *arg, struct err *err) {
 }
 
 /* Makes what the watch consists of, unless that is there and of the session that the client has now. */
-static int make(struct vim_watch *w, const struct vim_watch_events *events, struct err *err) {
+static int vim_watch_make(struct vim_watch *w, const struct vim_watch_events *events, struct err *err) {
     bool has_cookie;
     uint64_t no;
     int ret;
-    if (is_canceled(w)) /* not to log in again just to be told so */
+    if (vim_watch_is_canceled(w)) /* not to log in again just to be told so */
         return err_set(err, ERR_CANCELED, "the watch of vCenter %s was ended", w->client->peer);
     ret = vim_ensure_session(w->client, err);
     if (ret)
@@ -142,7 +142,7 @@ static int make(struct vim_watch *w, const struct vim_watch_events *events, stru
     w->version[0] = '\0';
     w->object_count = 0;
     w->last_event = 0;
-    ret = run(w, vim_watch_op_make, w, err);
+    ret = vim_watch_run(w, vim_watch_op_make, w, err);
     if (ret)
         return ret;
     w->is_made = true;
@@ -150,14 +150,14 @@ static int make(struct vim_watch *w, const struct vim_watch_events *events, stru
 }
 
 /* One answer. */
-static int ask(struct vim_watch *w, struct vim_watch_answer *answer, struct err *err) {
+static int vim_watch_ask(struct vim_watch *w, struct vim_watch_answer *answer, struct err *err) {
     bool had_news = answer->has_news;
     int64_t asked_ms;
     int ret;
     keep_pace(w);
     asked_ms = clock_mono_ms();
     answer->is_truncated = answer->has_news = answer->is_list_stale = false;
-    ret = run(w, vim_watch_op_wait, answer, err);
+    ret = vim_watch_run(w, vim_watch_op_wait, answer, err);
     w->not_before_ms = answer->is_truncated ? 0 : asked_ms + (answer->has_news ? SPACING_MS : EMPTY_SPACING_MS);
     answer->has_news |= had_news;
     return ret;
@@ -174,11 +174,11 @@ static int try_next(struct vim_watch *w, const struct vim_watch_events *events, 
     struct vim_watch_answer answer = {.watch = w, .events = events};
     int ret;
     memset(&w->ctx->fault, 0, sizeof(w->ctx->fault)); /* of the call before */
-    ret = make(w, events, err);
+    ret = vim_watch_make(w, events, err);
     for (unsigned i = 0; !ret && i <= ANSWERS_COUNT_MAX; i++) {
         if (i == ANSWERS_COUNT_MAX)
             return err_set(err, ERR_TOO_LARGE, "%s does not come to an end with its changes", w->client->peer);
-        ret = ask(w, &answer, err);
+        ret = vim_watch_ask(w, &answer, err);
         if (!answer.is_truncated)
             break;
     }
@@ -186,7 +186,7 @@ static int try_next(struct vim_watch *w, const struct vim_watch_events *events, 
 }
 
 /* The failure means just that what we made is gone. */
-static bool is_lost(const struct vim_watch *w) {
+static bool vim_watch_is_lost(const struct vim_watch *w) {
     enum vim_fault_kind kind = w->ctx->fault.kind;
     return kind == VIM_FAULT_NOT_AUTHENTICATED || kind == VIM_FAULT_STALE || kind == VIM_FAULT_OBJECT_GONE ||
            kind == VIM_FAULT_CANCELED;
@@ -195,7 +195,7 @@ static bool is_lost(const struct vim_watch *w) {
 int vim_watch_next(struct vim_watch *w, const struct vim_watch_events *events, struct err *err) {
     struct err first = {0};
     int ret = try_next(w, events, &first);
-    if (ret && is_lost(w)) {
+    if (ret && vim_watch_is_lost(w)) {
         w->is_made = false;
         ret =
             w->ctx->fault.kind == VIM_FAULT_NOT_AUTHENTICATED ? vim_client_renew_session(w->client, w->site.session_no, err) : 0;

@@ -45,7 +45,7 @@ struct told {
     bool has_flag[MEMBER_COUNT], flag[MEMBER_COUNT];
 };
 
-static bool is_text(int type) {
+static bool vim_watch_decode_is_text(int type) {
     return type == SOAP_TYPE_string || type == SOAP_TYPE_vim25__HostSystemConnectionState ||
            type == SOAP_TYPE_vim25__HostSystemPowerState || type == SOAP_TYPE_vim25__VirtualMachineConnectionState ||
            type == SOAP_TYPE_vim25__VirtualMachinePowerState;
@@ -62,7 +62,7 @@ static const char *read_text(enum kind kind, int type, void *val) {
         struct vim25__ManagedObjectReference *ref = type == SOAP_TYPE_vim25__ManagedObjectReference ? val : NULL;
         return ref && is_id(ref->__item) ? ref->__item : NULL;
     }
-    text = is_text(type) ? val : NULL;
+    text = vim_watch_decode_is_text(type) ? val : NULL;
     if (!text || strlen(text) > TEXT_BYTES_MAX || str_utf8_chars(text, strlen(text)) < 0)
         return NULL;
     if (kind == IS_NAME)
@@ -72,7 +72,7 @@ static const char *read_text(enum kind kind, int type, void *val) {
     return text;
 }
 
-static void take_value(struct told *told, enum member m, int type, void *val) {
+static void vim_watch_decode_take_value(struct told *told, enum member m, int type, void *val) {
     told->text[m] = NULL;
     told->has_flag[m] = false;
     told->unset &= ~(1U << m);
@@ -87,23 +87,23 @@ static void take_value(struct told *told, enum member m, int type, void *val) {
 }
 
 /* `path` is the member's, or with `or_above` what it is a part of ("config"). */
-static bool names_member(const char *path, enum member m, bool or_above) {
+static bool vim_watch_decode_names_member(const char *path, enum member m, bool or_above) {
     size_t n = path ? strlen(path) : 0;
     return path &&
            (str_eq(path, members[m].path) || (or_above && n && !strncmp(members[m].path, path, n) && members[m].path[n] == '.'));
 }
 
-static void take_changes(const struct vim25__ObjectUpdate *update, struct told *told) {
+static void vim_watch_decode_take_changes(const struct vim25__ObjectUpdate *update, struct told *told) {
     for (int i = 0; i < update->__sizechangeSet; i++) {
         const struct vim25__PropertyChange *change = &update->changeSet[i];
         for (enum member m = 0; m < MEMBER_COUNT; m++)
-            if (names_member(change->name, m, !change->val))
-                take_value(told, m, change->__type, change->val);
+            if (vim_watch_decode_names_member(change->name, m, !change->val))
+                vim_watch_decode_take_value(told, m, change->__type, change->val);
     }
     for (int i = 0; i < update->__sizemissingSet; i++)
         for (enum member m = 0; m < MEMBER_COUNT; m++)
-            if (names_member(update->missingSet[i].path, m, true))
-                take_value(told, m, 0, NULL);
+            if (vim_watch_decode_names_member(update->missingSet[i].path, m, true))
+                vim_watch_decode_take_value(told, m, 0, NULL);
 }
 
 /* ---- objects ---- */
@@ -190,7 +190,7 @@ static int tell_entity(struct vim_context *ctx, struct vim_watch_answer *answer,
     if (!tell || !is_id(update->obj->__item))
         return 0;
     if (told.op != VIM_WATCH_LEAVE)
-        take_changes(update, &told);
+        vim_watch_decode_take_changes(update, &told);
     ret = count_object(ctx, answer->watch, told.op, err);
     return ret ? ret : tell(answer->events, &told, err);
 }
@@ -326,8 +326,8 @@ static int keep_version(struct vim_context *ctx, struct vim_watch_answer *answer
     return 0;
 }
 
-static int take_answer(struct vim_context *ctx, struct vim_watch_answer *answer, const struct vim25__UpdateSet *set,
-                       struct err *err) {
+static int vim_watch_decode_take_answer(struct vim_context *ctx, struct vim_watch_answer *answer,
+                                        const struct vim25__UpdateSet *set, struct err *err) {
     int ret;
     if (!set) /* the time is up */
         return 0;
@@ -353,7 +353,7 @@ int vim_watch_op_wait(struct vim_context *ctx, void *arg, struct err *err) {
     ret = VIM_CALL(ctx, WaitForUpdatesEx, &request, &response, err);
     ctx->timeout_ms = 0;
     ctx->reply_max_bytes = 0;
-    return ret ? ret : take_answer(ctx, answer, response.returnval, err);
+    return ret ? ret : vim_watch_decode_take_answer(ctx, answer, response.returnval, err);
 }
 
 /* -- live watching: what it needs at the server -------------------------------------------------------------------- */
@@ -513,7 +513,7 @@ static int watch_latest(struct vim_context *ctx, struct vim_watch *watch, struct
 }
 
 /* A refusal leaves connection and session as they are. */
-static bool is_refusal(const struct vim_context *ctx) {
+static bool vim_watch_decode_is_refusal(const struct vim_context *ctx) {
     return !ctx->err.code && ctx->fault.kind != VIM_FAULT_NOT_AUTHENTICATED && ctx->fault.kind != VIM_FAULT_BAD_VERSION;
 }
 
@@ -528,12 +528,12 @@ static int watch_permissions(struct vim_context *ctx, struct vim_watch *watch, s
         watch->site.source = VIM_SOURCE_PAGE;
         return 0;
     }
-    if (is_refusal(ctx)) {
+    if (vim_watch_decode_is_refusal(ctx)) {
         err_clear(&why);
         ret = watch_latest(ctx, watch, &why);
         watch->site.source = ret ? VIM_SOURCE_NONE : VIM_SOURCE_LATEST;
     }
-    if (ret && is_refusal(ctx)) {
+    if (ret && vim_watch_decode_is_refusal(ctx)) {
         log_event(LOG_LEVEL_DEBUG, "vim_watch_events_refused", "peer", ctx->route->peer, "reason", why.text, NULL);
         memset(&ctx->fault, 0, sizeof(ctx->fault));
         return 0;
@@ -569,7 +569,7 @@ int vim_watch_op_make(struct vim_context *ctx, void *arg, struct err *err) {
 #define PRINCIPAL_BYTES_MAX 512U
 #define PAGE_COUNT_LEAST 10 /* size of a page that vCenter uses by itself */
 
-static int tell(const struct vim_watch_answer *answer, const char *user, struct err *err) {
+static int vim_watch_decode_tell(const struct vim_watch_answer *answer, const char *user, struct err *err) {
     const struct vim_watch_events *e = answer->events;
     return e->permissions ? e->permissions(e->arg, user, err) : 0;
 }
@@ -631,10 +631,10 @@ static int tell_page(const struct vim_watch_answer *answer, const struct vim25__
         keep_key(watch, &page->Event[i]);
     }
     if (fresh == page->__sizeEvent && (last ? fresh > 0 : fresh >= PAGE_COUNT_LEAST))
-        return tell(answer, NULL, err);
+        return vim_watch_decode_tell(answer, NULL, err);
     for (int i = 0; !ret && i < page->__sizeEvent; i++)
         if (is_new(&page->Event[i], last) && is_ours(&page->Event[i]))
-            ret = tell(answer, user_of(&page->Event[i]), err);
+            ret = vim_watch_decode_tell(answer, user_of(&page->Event[i]), err);
     return ret;
 }
 
@@ -648,7 +648,7 @@ int vim_watch_tell_events(const struct vim_watch_answer *answer, const struct vi
     if (!read_single(change->__type, change->val, &event) || !is_new(&event, watch->last_event))
         return 0;
     keep_key(watch, &event);
-    return tell(answer, user_of(&event), err);
+    return vim_watch_decode_tell(answer, user_of(&event), err);
 }
 
 void vim_watch_skip_events(struct vim_watch *watch, int type, const void *value) {
