@@ -41,7 +41,7 @@ static int judge_in_memory(struct live_session *live, const char *jti, struct er
     }
 }
 
-static void fill(struct signon_bearer *out, struct live_session *live, const struct token_claims *token) {
+static void bearer_fill(struct signon_bearer *out, struct live_session *live, const struct token_claims *token) {
     out->session = live;
     memcpy(out->jti, token->jti, sizeof(out->jti));
     out->token_expires_at_ms = token->exp_s * 1000;
@@ -106,7 +106,7 @@ int signon_verify_from(struct signon *s, const char *address, const char *text, 
         live_session_unref(live);
         return rc;
     }
-    fill(out, live, &token);
+    bearer_fill(out, live, &token);
     return 0;
 }
 
@@ -142,7 +142,7 @@ int signon_verify_slow(struct signon *s, const char *text, struct signon_bearer 
     if (!rc)
         rc = judge_row(s, row, live, token.jti, err);
     if (!rc)
-        fill(out, STEAL(live), &token);
+        bearer_fill(out, STEAL(live), &token);
     return rc;
 }
 
@@ -159,7 +159,7 @@ static int take_successor(struct signon *s, const char *sid, const char *jti, ch
 }
 
 /* The presented token is the newest: exchange it. */
-static int rotate(struct signon *s, const char *sid, const char *jti, char *next, struct err *err) {
+static int bearer_rotate(struct signon *s, const char *sid, const char *jti, char *next, struct err *err) {
     struct session_rotation rotation = {.sid = sid, .jti = jti, .new_jti = next, .now_ms = clock_wall_ms()};
     struct err lost = {0};
     int rc;
@@ -189,6 +189,6 @@ int signon_refresh(struct signon *s, const char *sid, const char *jti, struct si
         return rc;
     memcpy(next, row->jti, sizeof(next));
     if (str_eq(next, jti))
-        rc = rotate(s, sid, jti, next, err);
+        rc = bearer_rotate(s, sid, jti, next, err);
     return rc ? rc : signon_issue(s, live, next, out, err);
 }

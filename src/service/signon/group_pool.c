@@ -49,17 +49,17 @@ void group_pool_free(struct group_pool *pool) {
 
 /* -- names; all need the lock ---------------------------------------------------------------------------------------------- */
 
-static bool is_name(const void *name, const void *text) {
+static bool pool_is_name(const void *name, const void *text) {
     return !strcmp(((const struct name *)name)->text, text);
 }
 
-static struct name *find_name(const struct group_pool *pool, const char *text) {
-    return hashmap_find(&pool->names, hash64_text(hash_seed(), text), is_name, text);
+static struct name *pool_find_name(const struct group_pool *pool, const char *text) {
+    return hashmap_find(&pool->names, hash64_text(hash_seed(), text), pool_is_name, text);
 }
 
 /* The text as the pool has it, for one more place. */
-static char *take_name(struct group_pool *pool, const char *text) {
-    struct name *name = find_name(pool, text);
+static char *pool_take_name(struct group_pool *pool, const char *text) {
+    struct name *name = pool_find_name(pool, text);
     if (!name) {
         const size_t n = strlen(text) + 1;
         name = calloc(1, sizeof(*name) + n);
@@ -72,8 +72,8 @@ static char *take_name(struct group_pool *pool, const char *text) {
     return name->text;
 }
 
-static void drop_name(struct group_pool *pool, const char *text) {
-    struct name *name = find_name(pool, text);
+static void pool_drop_name(struct group_pool *pool, const char *text) {
+    struct name *name = pool_find_name(pool, text);
     if (!name || --name->refs)
         return;
     hashmap_remove(&pool->names, &name->node);
@@ -95,7 +95,7 @@ static bool is_set(const void *groups, const void *set) {
 
 static void free_set(struct group_pool *pool, struct live_groups *groups) {
     for (size_t i = 0; i < groups->set.count; i++)
-        drop_name(pool, groups->ids[i]);
+        pool_drop_name(pool, groups->ids[i]);
     free(groups);
 }
 
@@ -106,7 +106,7 @@ static struct live_groups *make_set(struct group_pool *pool, const struct group_
     groups->pool = pool;
     groups->set.ids = groups->ids;
     for (size_t i = 0; i < set->count; i++) {
-        groups->ids[i] = take_name(pool, set->ids[i]);
+        groups->ids[i] = pool_take_name(pool, set->ids[i]);
         if (!groups->ids[i]) {
             free_set(pool, groups);
             return NULL;

@@ -29,7 +29,7 @@ static int64_t old_until_ms(const struct signon *s, int64_t now_ms) {
     return now_ms + s->options.token_lifetime_ms + OVERLAP_MORE_MS;
 }
 
-static void describe(const struct signing_key *k, struct signon_key *out) {
+static void rotation_describe(const struct signing_key *k, struct signon_key *out) {
     bool has_end = k->state == SIGNING_KEY_RETIRED;
     memset(out, 0, sizeof(*out));
     (void)snprintf(out->kid, sizeof(out->kid), "%s", k->kid);
@@ -46,12 +46,13 @@ int signon_list_keys(struct signon *s, struct signon_key_list *out, struct err *
         return rc;
     out->count = list.count < SIGNON_KEYS_MAX ? list.count : SIGNON_KEYS_MAX;
     for (size_t i = 0; i < out->count; i++)
-        describe(&list.items[i], &out->items[i]);
+        rotation_describe(&list.items[i], &out->items[i]);
     signing_key_list_done(&list);
     return 0;
 }
 
-static int begin(struct signon *s, const struct signon_key_rotation *wanted, struct signing_key_begun *out, struct err *err) {
+static int rotation_begin(struct signon *s, const struct signon_key_rotation *wanted, struct signing_key_begun *out,
+                          struct err *err) {
     bool is_immediate = wanted->is_immediate || wanted->drops_old;
     int64_t publish_ms = s->options.signing_key_publish_ms, from_ms = clock_wall_ms();
     struct signing_key next = {0};
@@ -67,7 +68,7 @@ static int begin(struct signon *s, const struct signon_key_rotation *wanted, str
 }
 
 /* In whatever state: on a slow machine it may have taken its turn already. */
-static int find_key(struct signon *s, const char *kid, struct signon_key *out, struct err *err) {
+static int rotation_find_key(struct signon *s, const char *kid, struct signon_key *out, struct err *err) {
     struct signon_key_list list = {0};
     int rc = signon_list_keys(s, &list, err);
     if (rc)
@@ -85,9 +86,9 @@ int signon_rotate_keys(struct signon *s, const struct actor *actor, const struct
                        struct signon_key *out, struct err *err) {
     struct audit_record line = audit_record_make(actor, &(struct audit_event){.action = "signing_key.rotate"});
     struct signing_key_begun begun = {0};
-    int rc = begin(s, rotation, &begun, err);
+    int rc = rotation_begin(s, rotation, &begun, err);
     if (!rc)
-        rc = find_key(s, begun.kid, out, err);
+        rc = rotation_find_key(s, begun.kid, out, err);
     line.event.source = NULL; /* this action has never told it */
     signon_audit(s, &line, rc);
     return rc;
@@ -131,7 +132,7 @@ static int do_due(struct signon *s, struct err *err) {
     if (!rc)
         rc = key_store_purge(s->options.store, now_ms, &deleted, err);
     if (!rc && is_over_age(s, &list, now_ms))
-        rc = begin(s, &by_age, &begun, err);
+        rc = rotation_begin(s, &by_age, &begun, err);
     signing_key_list_done(&list);
     return rc ? rc : signon_apply_key_change(s, err);
 }

@@ -64,35 +64,27 @@ struct parts {
     size_t count;
 };
 
-static int add_part(struct parts *parts, struct rights_board *board, const struct rights_person *person, struct err *err) {
-    struct live_part *part = &parts->items[parts->count];
-    part->subject = rights_subject_get(board, person);
-    if (!part->subject)
+static int live_add_part(struct parts *parts, struct rights_board *board, struct live_part part,
+                         const struct rights_person *person, struct err *err) {
+    part.subject = rights_subject_get(board, person);
+    if (!part.subject)
         return err_set(err, ERR_NOMEM, "out of memory");
-    parts->count++;
+    parts->items[parts->count++] = part;
     return 0;
-}
-
-static int add_first(struct parts *parts, struct rights_board *board, const struct session *row, struct err *err) {
-    const struct principal *who = &row->who;
-    const struct rights_person person = {who->vcenter_id, who->vc_user, who->vc_session_key};
-    parts->items[parts->count] = (struct live_part){.is_first = true, .source = who->source, .added_at_ms = row->created_at_ms};
-    return add_part(parts, board, &person, err);
-}
-
-static int add_further(struct parts *parts, struct rights_board *board, const struct session_vcenter *v, struct err *err) {
-    const struct rights_person person = {v->vcenter_id, v->user_name, v->session_key};
-    parts->items[parts->count] = (struct live_part){.source = v->source, .added_at_ms = v->added_at_ms};
-    return add_part(parts, board, &person, err);
 }
 
 static int make_parts(const struct session *row, struct rights_board *board, struct parts *out, struct err *err) {
     struct parts parts = {.items = calloc(row->vcenters_count + 1, sizeof(*parts.items))};
     int rc = parts.items ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc && source_is_vcenter(row->who.source) && row->who.vcenter_id && row->who.vc_user)
-        rc = add_first(&parts, board, row, err);
-    for (size_t i = 0; !rc && i < row->vcenters_count; i++)
-        rc = add_further(&parts, board, &row->vcenters[i], err);
+        rc = live_add_part(&parts, board,
+                           (struct live_part){.is_first = true, .source = row->who.source, .added_at_ms = row->created_at_ms},
+                           &(struct rights_person){row->who.vcenter_id, row->who.vc_user, row->who.vc_session_key}, err);
+    for (size_t i = 0; !rc && i < row->vcenters_count; i++) {
+        const struct session_vcenter *v = &row->vcenters[i];
+        rc = live_add_part(&parts, board, (struct live_part){.source = v->source, .added_at_ms = v->added_at_ms},
+                           &(struct rights_person){v->vcenter_id, v->user_name, v->session_key}, err);
+    }
     if (rc)
         free_parts(parts.items, parts.count);
     else
@@ -126,19 +118,12 @@ bool live_session_note_grace(struct live_session *live, const char *vcenter_id, 
     return is_new;
 }
 
-static bool has_same_vcenters(const struct session *mine, const struct session *row) {
-    if (mine->vcenters_count != row->vcenters_count)
-        return false;
-    for (size_t i = 0; i < row->vcenters_count; i++)
-        if (!session_vcenter_eq(&mine->vcenters[i], &row->vcenters[i]))
-            return false;
-    return true;
-}
-
 static bool fits_vcenters(struct live_session *live, const struct session *row) {
     bool is_same;
     (void)pthread_mutex_lock(&live->lock);
-    is_same = has_same_vcenters(live->row, row);
+    is_same = live->row->vcenters_count == row->vcenters_count;
+    for (size_t i = 0; is_same && i < row->vcenters_count; i++)
+        is_same = session_vcenter_eq(&live->row->vcenters[i], &row->vcenters[i]);
     (void)pthread_mutex_unlock(&live->lock);
     return is_same;
 }
@@ -333,15 +318,8 @@ enum session_verdict live_session_judge(struct live_session *live, const char *j
     return verdict;
 }
 
-int64_t live_session_used_ms(const struct live_session *live) {
-    return atomic_load_explicit(&live->used_ms, memory_order_relaxed);
-}
-
-struct hashmap_node *live_session_node(struct live_session *live) {
-    return &live->node;
-}
-
-bool live_session_is_held(const struct live_session *live) {
+/* Has anybody a reference beside one, the table? */
+static bool live_session_is_held(const struct live_session *live) {
     return atomic_load(&live->refs) > 1;
 }
 
@@ -399,20 +377,8 @@ void grant_picks_unref(struct grant_picks *picks) {
         free(picks);
 }
 
-static struct grant_picks *make(const struct grant_pile *pile, uint64_t groups, const uint32_t *places, size_t count) {
-    struct grant_picks *picks = malloc(sizeof(*picks) + count * sizeof(*places));
-    if (!picks)
-        return NULL;
-    atomic_init(&picks->refs, 1);
-    picks->pile = pile->number;
-    picks->groups = groups;
-    picks->count = count;
-    if (count)
-        memcpy(picks->places, places, count * sizeof(*places));
-    return picks;
-}
-
-static int pick(struct live_session *live, const struct grant_pile *pile, struct grant_picks **out, struct err *err) {
+static int live_session_pick(struct live_session *live, const struct grant_pile *pile, struct grant_picks **out,
+                             struct err *err) {
     struct live_groups *groups = live_session_groups(live);
     const struct policy_grantee who = {live_session_who(live)->id, live_groups_get(groups)};
     uint64_t mark = live_groups_mark(groups);
@@ -422,9 +388,15 @@ static int pick(struct live_session *live, const struct grant_pile *pile, struct
     live_groups_unref(groups);
     if (rc)
         return rc;
-    struct grant_picks *picks = make(pile, mark, places, count);
+    struct grant_picks *picks = malloc(sizeof(*picks) + count * sizeof(*places));
     if (!picks)
         return err_set(err, ERR_NOMEM, "no memory for grants");
+    atomic_init(&picks->refs, 1);
+    picks->pile = pile->number;
+    picks->groups = mark;
+    picks->count = count;
+    if (count)
+        memcpy(picks->places, places, count * sizeof(*places));
     *out = picks;
     return 0;
 }
@@ -441,7 +413,7 @@ int live_session_pick_grants(struct live_session *live, const struct grant_pile 
         *out = picks;
         return 0;
     }
-    rc = pick(live, pile, &picks, err);
+    rc = live_session_pick(live, pile, &picks, err);
     if (rc)
         return rc;
     *out = picks;
@@ -481,7 +453,7 @@ void session_table_free(struct session_table *table) {
     for (size_t i = 0; i < STRIPES; i++) {
         struct stripe *stripe = &table->stripes[i];
         for (struct live_session *live = hashmap_first(&stripe->sessions, 0); live; live = next) {
-            next = hashmap_next(&stripe->sessions, live_session_node(live));
+            next = hashmap_next(&stripe->sessions, &live->node);
             live_session_unref(live);
         }
         hashmap_done(&stripe->sessions);
@@ -490,18 +462,18 @@ void session_table_free(struct session_table *table) {
     free(table);
 }
 
-static uint64_t hash_of(const char *sid) {
+static uint64_t table_hash(const char *sid) {
     return hash64_text(hash_seed(), sid);
 }
 
 /* By bits that choose no bucket. */
-static struct stripe *lock_stripe(struct session_table *table, uint64_t hash) {
+static struct stripe *table_lock_stripe(struct session_table *table, uint64_t hash) {
     struct stripe *stripe = &table->stripes[hash >> 32 & (STRIPES - 1)];
     (void)pthread_mutex_lock(&stripe->lock);
     return stripe;
 }
 
-static void unlock_stripe(struct stripe *stripe) {
+static void table_unlock_stripe(struct stripe *stripe) {
     (void)pthread_mutex_unlock(&stripe->lock);
 }
 
@@ -511,12 +483,12 @@ static bool has_sid(const void *live, const void *sid) {
     return str_eq(live_session_sid(live), sid);
 }
 
-static struct live_session *find(const struct stripe *stripe, uint64_t hash, const char *sid) {
+static struct live_session *table_find(const struct stripe *stripe, uint64_t hash, const char *sid) {
     return hashmap_find(&stripe->sessions, hash, has_sid, sid);
 }
 
-static void drop(struct session_table *table, struct stripe *stripe, struct live_session *live) {
-    hashmap_remove(&stripe->sessions, live_session_node(live));
+static void table_drop(struct session_table *table, struct stripe *stripe, struct live_session *live) {
+    hashmap_remove(&stripe->sessions, &live->node);
     (void)atomic_fetch_sub(&table->count, 1);
     live_session_unref(live);
 }
@@ -524,47 +496,47 @@ static void drop(struct session_table *table, struct stripe *stripe, struct live
 /* -- one session -------------------------------------------------------------------------------------------------------------------- */
 
 struct live_session *session_table_find(struct session_table *table, const char *sid) {
-    const uint64_t hash = hash_of(sid);
-    struct stripe *stripe = lock_stripe(table, hash);
-    struct live_session *live = find(stripe, hash, sid);
+    const uint64_t hash = table_hash(sid);
+    struct stripe *stripe = table_lock_stripe(table, hash);
+    struct live_session *live = table_find(stripe, hash, sid);
     if (live)
         (void)live_session_ref(live);
-    unlock_stripe(stripe);
+    table_unlock_stripe(stripe);
     return live;
 }
 
 struct live_session *session_table_put(struct session_table *table, struct live_session *live) {
-    const uint64_t hash = hash_of(live_session_sid(live));
-    struct stripe *stripe = lock_stripe(table, hash);
-    struct live_session *kept = find(stripe, hash, live_session_sid(live));
+    const uint64_t hash = table_hash(live_session_sid(live));
+    struct stripe *stripe = table_lock_stripe(table, hash);
+    struct live_session *kept = table_find(stripe, hash, live_session_sid(live));
     if (!kept) {
         kept = live_session_ref(live);
-        hashmap_insert(&stripe->sessions, live_session_node(live), hash);
+        hashmap_insert(&stripe->sessions, &live->node, hash);
         (void)atomic_fetch_add(&table->count, 1);
     }
     (void)live_session_ref(kept);
-    unlock_stripe(stripe);
+    table_unlock_stripe(stripe);
     return kept;
 }
 
 bool session_table_forget(struct session_table *table, const char *sid) {
-    const uint64_t hash = hash_of(sid);
-    struct stripe *stripe = lock_stripe(table, hash);
-    struct live_session *live = find(stripe, hash, sid);
+    const uint64_t hash = table_hash(sid);
+    struct stripe *stripe = table_lock_stripe(table, hash);
+    struct live_session *live = table_find(stripe, hash, sid);
     const bool is_held = live && live_session_is_held(live); /* nobody gets hold of it without this lock */
     if (live && !is_held)
-        drop(table, stripe, live);
-    unlock_stripe(stripe);
+        table_drop(table, stripe, live);
+    table_unlock_stripe(stripe);
     return !is_held;
 }
 
 void session_table_remove(struct session_table *table, const char *sid) {
-    const uint64_t hash = hash_of(sid);
-    struct stripe *stripe = lock_stripe(table, hash);
-    struct live_session *live = find(stripe, hash, sid);
+    const uint64_t hash = table_hash(sid);
+    struct stripe *stripe = table_lock_stripe(table, hash);
+    struct live_session *live = table_find(stripe, hash, sid);
     if (live)
-        drop(table, stripe, live);
-    unlock_stripe(stripe);
+        table_drop(table, stripe, live);
+    table_unlock_stripe(stripe);
 }
 
 /* -- all sessions ------------------------------------------------------------------------------------------------------------------- */
@@ -576,11 +548,10 @@ struct live_session **session_table_list(struct session_table *table, const char
     for (size_t i = 0; items && i < STRIPES; i++) {
         struct stripe *stripe = &table->stripes[i];
         (void)pthread_mutex_lock(&stripe->lock);
-        for (live = hashmap_first(&stripe->sessions, 0); live && n < room;
-             live = hashmap_next(&stripe->sessions, live_session_node(live)))
+        for (live = hashmap_first(&stripe->sessions, 0); live && n < room; live = hashmap_next(&stripe->sessions, &live->node))
             if (!principal_id || str_eq(live_session_who(live)->id, principal_id))
                 items[n++] = live_session_ref(live);
-        unlock_stripe(stripe);
+        table_unlock_stripe(stripe);
     }
     *count = n;
     return items;
@@ -593,13 +564,13 @@ size_t session_table_purge(struct session_table *table, int64_t now_ms) {
         struct stripe *stripe = &table->stripes[i];
         (void)pthread_mutex_lock(&stripe->lock);
         for (struct live_session *live = hashmap_first(&stripe->sessions, 0); live; live = next) {
-            next = hashmap_next(&stripe->sessions, live_session_node(live));
+            next = hashmap_next(&stripe->sessions, &live->node);
             if (!live_session_has_ended(live, now_ms))
                 continue;
-            drop(table, stripe, live);
+            table_drop(table, stripe, live);
             removed++;
         }
-        unlock_stripe(stripe);
+        table_unlock_stripe(stripe);
     }
     return removed;
 }
@@ -628,7 +599,7 @@ struct search {
     struct leaver best;
 };
 
-static enum rank rank_of(struct live_session *live, const struct search *search) {
+static enum rank table_rank(struct live_session *live, const struct search *search) {
     if (live_session_has_ended(live, search->wall_ms))
         return RANK_ENDED;
     if (live_session_role(live) == ROLE_ADMIN)
@@ -637,13 +608,13 @@ static enum rank rank_of(struct live_session *live, const struct search *search)
 }
 
 /* Needs the lock of the session's stripe. */
-static void consider(struct search *search, struct live_session *live) {
+static void table_consider(struct search *search, struct live_session *live) {
     struct leaver *best = &search->best;
-    const int64_t used_ms = live_session_used_ms(live);
+    const int64_t used_ms = atomic_load_explicit(&live->used_ms, memory_order_relaxed);
     enum rank rank;
     if (live_session_is_held(live) || (search->wants_groups && !live_session_groups_mark(live)))
         return;
-    rank = rank_of(live, search);
+    rank = table_rank(live, search);
     search->seen++;
     search->seen_usual += rank <= RANK_USUAL;
     if (rank > best->rank || (rank == best->rank && used_ms >= best->used_ms))
@@ -653,23 +624,23 @@ static void consider(struct search *search, struct live_session *live) {
     memcpy(best->sid, live_session_sid(live), sizeof(best->sid));
 }
 
-static bool has_enough(const struct search *search) {
+static bool table_has_enough(const struct search *search) {
     return search->seen_usual >= SAMPLE || search->seen >= SAMPLE_MAX;
 }
 
 /* Begins anywhere and goes round until it has seen enough that may leave. */
-static bool find_leaver(struct session_table *table, bool wants_groups, struct leaver *out) {
+static bool table_find_leaver(struct session_table *table, bool wants_groups, struct leaver *out) {
     struct search search = {
         .wants_groups = wants_groups, .wall_ms = clock_wall_ms(), .mono_ms = clock_mono_ms(), .best = {.rank = RANK_NONE}};
     uint64_t place = (uint64_t)random_u32() << 32 | random_u32();
-    for (size_t i = 0; i <= STRIPES && !has_enough(&search); i++) { /* what lies before the beginning comes at the end */
-        struct stripe *stripe = lock_stripe(table, place + ((uint64_t)i << 32));
+    for (size_t i = 0; i <= STRIPES && !table_has_enough(&search); i++) { /* what lies before the beginning comes at the end */
+        struct stripe *stripe = table_lock_stripe(table, place + ((uint64_t)i << 32));
         struct live_session *live = hashmap_first(&stripe->sessions, i ? 0 : place);
-        while (live && !has_enough(&search)) {
-            consider(&search, live);
-            live = hashmap_next(&stripe->sessions, live_session_node(live));
+        while (live && !table_has_enough(&search)) {
+            table_consider(&search, live);
+            live = hashmap_next(&stripe->sessions, &live->node);
         }
-        unlock_stripe(stripe);
+        table_unlock_stripe(stripe);
     }
     *out = search.best;
     return search.best.rank != RANK_NONE;
@@ -677,7 +648,7 @@ static bool find_leaver(struct session_table *table, bool wants_groups, struct l
 
 bool session_table_evict(struct session_table *table, bool wants_groups) {
     struct leaver leaver;
-    for (unsigned i = 0; i < TRIES && find_leaver(table, wants_groups, &leaver); i++)
+    for (unsigned i = 0; i < TRIES && table_find_leaver(table, wants_groups, &leaver); i++)
         if (session_table_forget(table, leaver.sid)) /* else somebody has come for it meanwhile */
             return true;
     return false;

@@ -65,12 +65,6 @@ int live_session_update(struct live_session *live, const struct live_shared *sha
 bool live_session_fits(struct live_session *live, const struct session *row);
 /* Ends it in memory. */
 void live_session_revoke(struct live_session *live, int64_t now_ms);
-/* When it was used last, as far as this process knows; wall clock. */
-int64_t live_session_used_ms(const struct live_session *live);
-/* Has anybody a reference beside one, the table? */
-bool live_session_is_held(const struct live_session *live);
-/* For session_table.c: its node. */
-struct hashmap_node *live_session_node(struct live_session *live);
 /* True once the session was revoked or its end has passed. */
 bool live_session_has_ended(struct live_session *live, int64_t now_ms);
 

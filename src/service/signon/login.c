@@ -25,7 +25,7 @@
 
 /* -- local users ---------------------------------------------------------------------------------------------------- */
 
-static int refuse(struct err *err) {
+static int login_refuse_password(struct err *err) {
     return err_set(err, ERR_CREDENTIALS, "the user name or the password is wrong");
 }
 
@@ -68,12 +68,12 @@ static int check_local(struct signon *s, struct local_check *check, struct err *
     fits = passwd_verify(check->password, user ? user->password_hash : NULL);
     check->known = user;
     check->reason = reason_of(user, fits);
-    return check->reason ? refuse(err) : 0;
+    return check->reason ? login_refuse_password(err) : 0;
 }
 
 /* Checking a password takes long. Whoever removes, disables or changes the user meanwhile ends the sessions that they see, which this one was not yet;
  * from now on they see it. */
-static int look_again(struct signon *s, const void *arg, struct err *err) {
+static int login_look_again(struct signon *s, const void *arg, struct err *err) {
     const struct user *before = arg;
     _cleanup_(user_free) struct user *now = NULL;
     struct err missing = {0};
@@ -81,7 +81,7 @@ static int look_again(struct signon *s, const void *arg, struct err *err) {
     if (!rc && now->version_no == before->version_no)
         return 0;
     if (!rc || rc == ERR_NOT_FOUND) {
-        rc = refuse(err);
+        rc = login_refuse_password(err);
         (void)err_detail(err, "the user was changed or removed meanwhile");
         return rc;
     }
@@ -97,7 +97,7 @@ static int open_local(struct signon *s, const struct user *user, char *id, struc
                                               .lifetime_ms = s->options.session_lifetime_ms,
                                               .must_change_password = user->must_change_password,
                                               .line = line,
-                                              .look_again = look_again,
+                                              .look_again = login_look_again,
                                               .look_again_arg = user};
     return signon_open_session(s, &wanted, out, err);
 }
@@ -202,19 +202,19 @@ void signon_note_password(struct signon *s, const struct actor *actor, const str
 /* -- signing in ---------------------------------------------------------------------------------------------------------- */
 
 /* The principal borrows everything; its interface has no const, since others own theirs. */
-static char *lend(const char *text) {
+static char *login_lend(const char *text) {
     return (char *)(uintptr_t)text;
 }
 
 static struct principal principal_of(const struct signon_person *p) {
-    return (struct principal){.id = lend(p->principal_id),
-                              .name = lend(p->name),
-                              .full_name = lend(p->full_name),
+    return (struct principal){.id = login_lend(p->principal_id),
+                              .name = login_lend(p->name),
+                              .full_name = login_lend(p->full_name),
                               .role = p->role_at_least,
                               .source = p->source,
-                              .directory = lend(p->directory),
-                              .acting_id = lend(p->acting_id),
-                              .service_id = lend(p->service_id)};
+                              .directory = login_lend(p->directory),
+                              .acting_id = login_lend(p->acting_id),
+                              .service_id = login_lend(p->service_id)};
 }
 
 /* Which groups would have to be mapped is for the administrator, who reads the audit trail. */
@@ -238,16 +238,10 @@ static int check_role(struct signon *s, const struct signon_person *p, const str
     return err_remedy(err, "ask an administrator of this service for a role; the audit trail shows which groups were seen");
 }
 
-static int64_t lifetime_of(const struct signon *s, const struct signon_person *p) {
+static int64_t login_lifetime_ms(const struct signon *s, const struct signon_person *p) {
     int64_t usual_ms = s->options.session_lifetime_ms;
     int64_t left_ms = p->ends_at_ms ? p->ends_at_ms - clock_wall_ms() : usual_ms;
     return left_ms < usual_ms ? left_ms : usual_ms;
-}
-
-static int open_person(struct signon *s, const struct signon_new_session *wanted, struct signon_grant *out, struct err *err) {
-    if (wanted->lifetime_ms < 1000)
-        return err_set(err, ERR_CREDENTIALS, "what proves who you are ends now");
-    return signon_open_session(s, wanted, out, err);
 }
 
 int signon_login_person(struct signon *s, const struct actor *actor, const struct signon_person *person, struct signon_grant *out,
@@ -258,18 +252,19 @@ int signon_login_person(struct signon *s, const struct actor *actor, const struc
     _cleanup_free_ char *reason = NULL;
     const struct session_once once = {.digest = person->proof_digest, .until_ms = person->proof_until_ms};
     struct audit_record line = signon_make_line(actor, &who, &(struct audit_event){.action = "login"});
+    const struct signon_new_session wanted = {.who = &who,
+                                              .lifetime_ms = login_lifetime_ms(s, person),
+                                              .line = &line,
+                                              .groups = groups,
+                                              .directory_mark = person->directory_mark,
+                                              .once = once.digest ? &once : NULL};
     int rc = check_role(s, person, groups, err);
     if (rc)
         line.event.reason = reason = describe_groups(groups);
-    if (!rc)
-        rc = open_person(s,
-                         &(struct signon_new_session){.who = &who,
-                                                      .lifetime_ms = lifetime_of(s, person),
-                                                      .line = &line,
-                                                      .groups = groups,
-                                                      .directory_mark = person->directory_mark,
-                                                      .once = once.digest ? &once : NULL},
-                         out, err);
+    else if (wanted.lifetime_ms < 1000)
+        rc = err_set(err, ERR_CREDENTIALS, "what proves who you are ends now");
+    else
+        rc = signon_open_session(s, &wanted, out, err);
     if (rc == ERR_CREDENTIALS && once.digest)
         line.event.reason = "replay";
     if (rc)
@@ -278,8 +273,6 @@ int signon_login_person(struct signon *s, const struct actor *actor, const struc
 }
 
 /* -- asking directories again about those who are signed in ------------------------------------------------------------ */
-
-/* -- another token --------------------------------------------------------------------------------------------------------- */
 
 static bool is_asked_about(const struct signon *s, struct live_session *live) {
     return s->options.directory.check && live_session_who(live)->directory;
@@ -301,8 +294,6 @@ int signon_check_person(struct signon *s, struct live_session *live, struct err 
     return ERR_RIGHTS_UNKNOWN;
 }
 
-/* -- in the background ------------------------------------------------------------------------------------------------------- */
-
 /* One walk over the sessions; directories that have not answered in it are not asked again. */
 #define SILENT_MAX 16U
 struct walk {
@@ -311,20 +302,20 @@ struct walk {
     size_t silent_count;
 };
 
-static bool is_silent(const struct walk *walk, const char *directory) {
+static bool walk_is_silent(const struct walk *walk, const char *directory) {
     for (size_t i = 0; i < walk->silent_count; i++)
         if (str_eq(walk->silent[i], directory))
             return true;
     return false;
 }
 
-static void note_silent(struct walk *walk, const char *directory) {
+static void walk_note_silent(struct walk *walk, const char *directory) {
     char *copy = walk->silent_count < SILENT_MAX ? str_dup(directory) : NULL;
     if (copy)
         walk->silent[walk->silent_count++] = copy;
 }
 
-static void end_session(struct signon *s, struct live_session *live, const struct err *why) {
+static void login_end_session(struct signon *s, struct live_session *live, const struct err *why) {
     const struct actor person = {.principal = live_session_who(live)};
     const struct audit_record line =
         audit_record_make(&person, &(struct audit_event){.action = "session.end", .reason = why->text});
@@ -347,7 +338,7 @@ static bool is_silence(int rc) {
            rc == ERR_NOT_FOUND;
 }
 
-static void check_one(struct walk *walk, struct live_session *live) {
+static void walk_check(struct walk *walk, struct live_session *live) {
     struct signon *s = walk->signon;
     const struct signon_directory_ops *ops = &s->options.directory;
     _cleanup_free_ char *mark = live_session_directory_mark(live);
@@ -359,12 +350,12 @@ static void check_one(struct walk *walk, struct live_session *live) {
     int rc = ops->check(ops->arg, &question, &groups, &why);
     live_groups_unref(known);
     if (rc == ERR_SESSION_ENDED) {
-        end_session(s, live, &why);
+        login_end_session(s, live, &why);
         return;
     }
     if (rc) {
         if (is_silence(rc))
-            note_silent(walk, live_session_who(live)->directory);
+            walk_note_silent(walk, live_session_who(live)->directory);
         return;
     }
     take_groups(s, live, &groups, mark);
@@ -374,9 +365,9 @@ static void check_one(struct walk *walk, struct live_session *live) {
     live_session_note_check(live, check);
 }
 
-static bool is_due(const struct walk *walk, struct live_session *live) {
+static bool walk_is_due(const struct walk *walk, struct live_session *live) {
     return is_asked_about(walk->signon, live) && !live_session_has_ended(live, clock_wall_ms()) &&
-           live_session_check(live).due_ms <= clock_mono_ms() && !is_silent(walk, live_session_who(live)->directory);
+           live_session_check(live).due_ms <= clock_mono_ms() && !walk_is_silent(walk, live_session_who(live)->directory);
 }
 
 /* A directory may take its time: the others are not held meanwhile, so that they may leave memory. */
@@ -385,14 +376,14 @@ void signon_check_directories(struct signon *s) {
     size_t count = 0, due = 0;
     struct live_session **known = s->options.directory.check ? session_table_list(s->table, NULL, &count) : NULL;
     for (size_t i = 0; i < count; i++) {
-        if (is_due(&walk, known[i]))
+        if (walk_is_due(&walk, known[i]))
             known[due++] = known[i];
         else
             live_session_unref(known[i]);
     }
     for (size_t i = 0; i < due; i++) {
-        if (is_due(&walk, known[i]))
-            check_one(&walk, known[i]);
+        if (walk_is_due(&walk, known[i]))
+            walk_check(&walk, known[i]);
         live_session_unref(known[i]);
     }
     free(known);

@@ -103,14 +103,6 @@ struct signon_check {
 
 /* -- asking, in the lane of the vCenter ------------------------------------------------------------------------------- */
 
-/* A program's standing session carries rights that no person has: not accepted as a person's. */
-static int refuse_programs(const struct signon_identity *identity, struct err *err) {
-    if (!identity->is_extension)
-        return 0;
-    (void)err_set(err, ERR_FORBIDDEN, "this is the session of an extension, not of a person");
-    return err_remedy(err, "hand over the session or a clone ticket of the person who is signed in");
-}
-
 /* A session of ours (clone, password) is gone again: later questions go by name then. */
 static const char *proof_key(const struct signon_proof *proof, const struct signon_identity *identity) {
     return proof->kind == SIGNON_PROOF_COOKIE || proof->kind == SIGNON_PROOF_KEY ? identity->session_key : NULL;
@@ -121,10 +113,12 @@ static int ask_vcenter(struct signon_check *c, struct outcome *o, struct err *er
     struct asked_at asked = asked_now();
     struct object_set set = {0};
     int rc = ops->check(ops->arg, &c->proof, &o->identity, err);
-    if (!rc)
-        rc = refuse_programs(&o->identity, err);
     if (rc)
         return rc;
+    if (o->identity.is_extension) { /* a program's standing session carries rights that no person has */
+        (void)err_set(err, ERR_FORBIDDEN, "this is the session of an extension, not of a person");
+        return err_remedy(err, "hand over the session or a clone ticket of the person who is signed in");
+    }
     rc = ops->ask_rights(ops->arg, c->proof.vcenter_id, proof_key(&c->proof, &o->identity), o->identity.user_name, &set, err);
     if (rc) {
         object_set_done(&set);
@@ -149,7 +143,7 @@ static bool was_refused_just_now(const struct signon_check *c) {
     return hit;
 }
 
-static void note_refusal(const struct signon_check *c) {
+static void proof_note_refusal(const struct signon_check *c) {
     struct refusal *r = refusal_of(c);
     (void)pthread_mutex_lock(&c->signon->lock);
     memcpy(r->digest, c->digest, sizeof(r->digest));
@@ -185,30 +179,30 @@ static int check_now(struct signon_check *c, struct outcome *o, struct err *err)
     if (!rc)
         rc = ask_vcenter(c, o, &why);
     if (rc == ERR_CREDENTIALS && is_shared(c))
-        note_refusal(c);
+        proof_note_refusal(c);
     if (rc == ERR_CREDENTIALS)
         return refuse_proof(c->proof.kind, err);
     return err_move(err, rc, &why);
-}
-
-/* It gave way to another party's, or the lane ends: the service stops, or the vCenter got another address. */
-static int give_up(struct err *err) {
-    (void)err_set(err, ERR_UNAVAILABLE,
-                  "too much of yours waits for the vCenter, or the link to it is being made anew; try again shortly");
-    err->retry_after_s = 1;
-    return err->code;
 }
 
 static void run_check(void *arg, bool is_canceled) {
     struct signon_check *c = arg;
     struct outcome *o = calloc(1, sizeof(*o));
     struct err why = {0};
-    int rc = o ? 0 : err_set(&why, ERR_NOMEM, "out of memory");
+    int rc;
     log_set_request_id(c->request_id);
     if (o)
         atomic_init(&o->refs, 1);
-    if (!rc)
-        rc = is_canceled ? give_up(&why) : check_now(c, o, &why);
+    if (!o) {
+        rc = err_set(&why, ERR_NOMEM, "out of memory");
+    } else if (is_canceled) {
+        /* it gave way to another party's, or the lane ends: the service stops, or the vCenter got another address */
+        rc = err_set(&why, ERR_UNAVAILABLE,
+                     "too much of yours waits for the vCenter, or the link to it is being made anew; try again shortly");
+        why.retry_after_s = 1;
+    } else {
+        rc = check_now(c, o, &why);
+    }
     if (rc)
         outcome_unref(STEAL(o));
     c->is_in_lane = !is_canceled;
@@ -275,7 +269,7 @@ static void on_landed(void *arg, bool is_canceled) {
 }
 
 /* CORP\anna is anna@CORP: both are one name at the throttle. */
-static char *account_of(const char *user) {
+static char *proof_account(const char *user) {
     const char *slash = strchr(user, '\\');
     return slash ? str_format("%s@%.*s", slash + 1, (int)(slash - user), user) : str_dup(user);
 }
@@ -283,7 +277,7 @@ static char *account_of(const char *user) {
 /* Only passwords can be guessed. */
 static int open_gate(struct gate *gate, struct signon *s, const struct actor *actor, const struct signon_proof *proof,
                      struct err *err) {
-    _cleanup_free_ char *account = proof->kind == SIGNON_PROOF_PASSWORD ? account_of(proof->user) : NULL;
+    _cleanup_free_ char *account = proof->kind == SIGNON_PROOF_PASSWORD ? proof_account(proof->user) : NULL;
     if (proof->kind != SIGNON_PROOF_PASSWORD)
         return 0;
     return account ? gate_open(gate, s, actor, proof->vcenter_id, account, err) : err_set(err, ERR_NOMEM, "out of memory");
@@ -299,17 +293,10 @@ static int check_known(struct signon_check *c, struct err *err) {
     return refuse_proof(c->proof.kind, err);
 }
 
-/* Where no place is left in the lane, those who came to the same call meanwhile hear it as well. */
-static void have_asked(struct signon_check *c) {
-    const struct signon_vcenter_ops *ops = &c->signon->options.vcenter;
-    struct err why = {0};
-    int rc = ops->submit(ops->arg, c->proof.vcenter_id, net_party(c->address), run_check, c, &why);
-    if (rc) /* else it may be gone by now */
-        flight_land(c->signon->checks, c->call, rc, NULL, &why);
-}
-
 int signon_check_wait(struct signon_check *c, lane_fn *run, void *arg, struct err *err) {
+    const struct signon_vcenter_ops *ops = &c->signon->options.vcenter;
     struct flight_call *lead = NULL;
+    struct err why = {0};
     int rc;
     c->run = run;
     c->run_arg = arg;
@@ -328,7 +315,9 @@ int signon_check_wait(struct signon_check *c, lane_fn *run, void *arg, struct er
     if (!lead) /* then it may be gone by now */
         return rc;
     c->call = lead;
-    have_asked(c);
+    rc = ops->submit(ops->arg, c->proof.vcenter_id, net_party(c->address), run_check, c, &why);
+    if (rc) /* no place is left in the lane: those who came to the same call meanwhile hear it as well; else it may be gone by now */
+        flight_land(c->signon->checks, c->call, rc, NULL, &why);
     return 0;
 }
 
@@ -377,12 +366,6 @@ static int name_person(const struct signon_proof *proof, struct outcome *o, stru
     return who->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static int64_t lifetime_of(const struct signon *s, const struct signon_proof *proof) {
-    int64_t usual_ms = proof_lifetime_ms(s, proof->kind);
-    int64_t left_ms = proof->ends_at_ms ? proof->ends_at_ms - clock_wall_ms() : usual_ms;
-    return left_ms < usual_ms ? left_ms : usual_ms;
-}
-
 int signon_login_vcenter(struct signon *s, const struct actor *actor, struct signon_check *check, struct signon_grant *out,
                          struct err *err) {
     const struct signon_proof *proof = &check->proof;
@@ -401,8 +384,10 @@ int signon_login_vcenter(struct signon *s, const struct actor *actor, struct sig
         line = signon_make_line(actor, &who, &event);
     }
     if (!rc && outcome) {
-        struct signon_new_session wanted = {
-            .who = &who, .lifetime_ms = lifetime_of(s, proof), .rights = outcome->rights, .line = &line};
+        const int64_t usual_ms = proof_lifetime_ms(s, proof->kind);
+        const int64_t left_ms = proof->ends_at_ms ? proof->ends_at_ms - clock_wall_ms() : usual_ms;
+        const struct signon_new_session wanted = {
+            .who = &who, .lifetime_ms = left_ms < usual_ms ? left_ms : usual_ms, .rights = outcome->rights, .line = &line};
         rc = signon_open_session(s, &wanted, out, err);
     }
     if (rc)
@@ -426,33 +411,27 @@ static int refuse_first(struct live_session *live, const char *vcenter_id, struc
     return err_remedy(err, "to leave it, or to come by another proof, sign out and sign in again");
 }
 
-static int write_vcenter(struct signon *s, const char *sid, const struct signon_proof *proof, const struct outcome *o,
-                         struct err *err) {
+static int link_vcenter(struct signon *s, const char *sid, const struct signon_proof *proof, const struct outcome *o,
+                        struct err *err) {
+    const struct rights_person person = {proof->vcenter_id, o->identity.user_name, proof_key(proof, &o->identity)};
+    _cleanup_(rights_subject_unref) struct rights_subject *subject = NULL;
     struct session_vcenter v = {.source = proof_source(proof->kind),
                                 .user_name = o->identity.user_name,
-                                .session_key = (char *)(uintptr_t)proof_key(proof, &o->identity),
+                                .session_key = (char *)(uintptr_t)person.session_key,
                                 .added_at_ms = clock_wall_ms()};
     const struct session_addition addition = {
         .sid = sid, .vcenter = &v, .ends_at_ms = v.added_at_ms + proof_lifetime_ms(s, proof->kind)};
+    int rc;
     (void)snprintf(v.vcenter_id, sizeof(v.vcenter_id), "%s", proof->vcenter_id);
-    return session_store_add_vcenter(s->options.store, &addition, err);
-}
-
-/* What was asked along with the proof need not be asked again. */
-static void proof_offer_rights(struct signon *s, const struct signon_proof *proof, const struct outcome *o) {
-    const struct rights_person person = {proof->vcenter_id, o->identity.user_name, proof_key(proof, &o->identity)};
-    _cleanup_(rights_subject_unref) struct rights_subject *subject = rights_subject_get(s->board, &person);
-    if (subject)
-        rights_subject_offer(subject, shared_objects_ref(o->rights));
-}
-
-static int enter(struct signon *s, const char *sid, const struct signon_proof *proof, const struct outcome *o, struct err *err) {
-    int rc = write_vcenter(s, sid, proof, o, err);
+    rc = session_store_add_vcenter(s->options.store, &addition, err);
     if (!rc)
         rc = signon_apply_session_change(s, sid, err);
-    if (!rc)
-        proof_offer_rights(s, proof, o);
-    return rc;
+    if (rc)
+        return rc;
+    subject = rights_subject_get(s->board, &person);
+    if (subject) /* what was asked along with the proof need not be asked again */
+        rights_subject_offer(subject, shared_objects_ref(o->rights));
+    return 0;
 }
 
 int signon_add_vcenter(struct signon *s, const struct actor *actor, struct live_session *live, struct signon_check *check,
@@ -470,7 +449,7 @@ int signon_add_vcenter(struct signon *s, const struct actor *actor, struct live_
     if (!rc && outcome)
         rc = signon_check_pace(s, live_session_who(live), &line, err);
     if (!rc && outcome)
-        rc = enter(s, live_session_sid(live), proof, outcome, err);
+        rc = link_vcenter(s, live_session_sid(live), proof, outcome, err);
     signon_audit(s, &line, rc);
     outcome_unref(outcome);
     return rc;

@@ -193,27 +193,22 @@ static int say_unknown(const struct err *why, struct err *err) {
     return ERR_RIGHTS_UNKNOWN;
 }
 
-/* Nothing is known of any vCenter. */
-static int explain(const struct session_rights *rights, const struct signon_use *use, struct err *err) {
-    size_t ended = 0;
-    for (size_t i = 0; i < rights->count; i++)
-        ended += rights->parts[i].state == SIGNON_PART_ENDED;
-    if (ended == rights->count)
-        return err_set(err, ERR_SESSION_ENDED, "the session at the vCenter by which you signed in has ended; sign in again");
-    return say_unknown(use->why, err);
-}
-
 int signon_get_rights(struct signon *s, struct live_session *live, const struct signon_use *use, struct session_rights *out,
                       struct err *err) {
-    bool needs_one = source_is_vcenter(live_session_who(live)->source), has_one = false;
-    int rc = 0;
+    size_t known = 0, ended = 0;
+    int rc;
     read_parts(s, live, use, out);
-    for (size_t i = 0; i < out->count; i++)
-        has_one = has_one || out->parts[i].objects;
-    if (needs_one && !has_one && out->wait_for < 0)
-        rc = explain(out, use, err);
-    if (rc)
-        session_rights_done(out);
+    for (size_t i = 0; i < out->count; i++) {
+        known += out->parts[i].objects != NULL;
+        ended += out->parts[i].state == SIGNON_PART_ENDED;
+    }
+    if (known || out->wait_for >= 0 || !source_is_vcenter(live_session_who(live)->source))
+        return 0;
+    if (ended == out->count)
+        rc = err_set(err, ERR_SESSION_ENDED, "the session at the vCenter by which you signed in has ended; sign in again");
+    else
+        rc = say_unknown(use->why, err);
+    session_rights_done(out);
     return rc;
 }
 

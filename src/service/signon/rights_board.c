@@ -118,10 +118,6 @@ const struct object_set *shared_objects_get(const struct shared_objects *objects
     return &objects->set;
 }
 
-struct asked_at shared_objects_asked(const struct shared_objects *objects) {
-    return objects->asked;
-}
-
 /* -- life -------------------------------------------------------------------------------------------------------------- */
 
 struct rights_board *rights_board_new(const struct signon_vcenter_ops *ops, const struct rights_pace *pace) {
@@ -153,30 +149,26 @@ static void free_subject(struct rights_subject *subject) {
     free(subject);
 }
 
-static void free_vcenter(struct rights_vcenter *vc) {
-    struct rights_subject *next;
-    for (struct rights_subject *s = hashmap_first(&vc->subjects, 0); s; s = next) {
-        next = hashmap_next(&vc->subjects, &s->node);
-        free_subject(s);
-    }
-    hashmap_done(&vc->subjects);
-    (void)pthread_mutex_destroy(&vc->lock);
-    free(vc);
-}
-
 void rights_board_free(struct rights_board *board) {
     if (!board)
         return;
-    for (struct rights_vcenter *vc = board->vcenters; vc;) {
-        struct rights_vcenter *next = vc->next;
-        free_vcenter(vc);
-        vc = next;
+    while (board->vcenters) {
+        struct rights_vcenter *vc = board->vcenters;
+        struct rights_subject *next;
+        for (struct rights_subject *s = hashmap_first(&vc->subjects, 0); s; s = next) {
+            next = hashmap_next(&vc->subjects, &s->node);
+            free_subject(s);
+        }
+        hashmap_done(&vc->subjects);
+        (void)pthread_mutex_destroy(&vc->lock);
+        board->vcenters = vc->next;
+        free(vc);
     }
     (void)pthread_mutex_destroy(&board->lock);
     free(board);
 }
 
-/* -- activity ------------------------------------------------------------------------------------------------------------ */
+/* -- activity: all need the lock ------------------------------------------------------------------------------------------------------------ */
 
 static void rights_touch(struct rights_subject *s) {
     struct rights_vcenter *vc = s->vc;
@@ -231,7 +223,7 @@ static struct rights_vcenter *get_vcenter(struct rights_board *board, const char
 }
 
 /* Without regard to case. */
-static uint64_t hash_of(const char *text) {
+static uint64_t rights_hash(const char *text) {
     uint64_t hash = hash_seed();
     char low[64];
     do {
@@ -250,14 +242,14 @@ static const char *bare_name(const char *user_name) {
 }
 
 /* 0 only for what has no form we know. */
-static uint64_t hash_of_name(const char *user_name) {
+static uint64_t rights_hash_name(const char *user_name) {
     const char *name = bare_name(user_name);
-    uint64_t hash = name ? hash_of(name) : 0;
+    uint64_t hash = name ? rights_hash(name) : 0;
     return name && !hash ? 1 : hash;
 }
 
 /* By key the name must fit too: one key is one session, but it costs nothing to be strict. */
-static bool is_person(const void *subject, const void *wanted) {
+static bool rights_is_person(const void *subject, const void *wanted) {
     const struct rights_subject *s = subject;
     const struct rights_person *person = wanted;
     return str_eq(s->session_key, person->session_key) && str_eq_nocase(s->user_name, person->user_name);
@@ -270,7 +262,7 @@ static struct rights_subject *make_subject(struct rights_vcenter *vc, const stru
     s->vc = vc;
     s->user_name = str_dup(person->user_name);
     s->session_key = str_dup(person->session_key);
-    s->name_hash = hash_of_name(person->user_name);
+    s->name_hash = rights_hash_name(person->user_name);
     if (!s->user_name || (person->session_key && !s->session_key)) {
         free_subject(s);
         return NULL;
@@ -282,12 +274,12 @@ static struct rights_subject *make_subject(struct rights_vcenter *vc, const stru
 
 struct rights_subject *rights_subject_get(struct rights_board *board, const struct rights_person *person) {
     struct rights_vcenter *vc = get_vcenter(board, person->vcenter_id);
-    const uint64_t hash = hash_of(person->session_key ? person->session_key : person->user_name);
+    const uint64_t hash = rights_hash(person->session_key ? person->session_key : person->user_name);
     struct rights_subject *s;
     if (!vc)
         return NULL;
     (void)pthread_mutex_lock(&vc->lock);
-    s = hashmap_find(&vc->subjects, hash, is_person, person);
+    s = hashmap_find(&vc->subjects, hash, rights_is_person, person);
     if (!s) {
         s = make_subject(vc, person);
         if (s)
@@ -333,15 +325,16 @@ const char *rights_subject_user(const struct rights_subject *s) {
 
 /* -- answers ------------------------------------------------------------------------------------------------------------- */
 
-/* Judged when it is used, so an answer that crossed an event may be kept: it is never good. */
+/* Needs the lock. Judged when it is used, so an answer that crossed an event may be kept: it is never good. */
 static bool rights_is_usable(const struct rights_subject *s) {
-    uint64_t order = s->objects ? shared_objects_asked(s->objects).order : 0;
+    uint64_t order = s->objects ? s->objects->asked.order : 0;
     return order > s->dropped && order > s->vc->dropped_all;
 }
 
+/* Needs the lock. Takes an answer; returns the reference that is not needed any more, to be dropped without the lock. */
 static struct shared_objects *rights_put_answer(struct rights_subject *s, struct shared_objects *answer) {
     struct shared_objects *old = s->objects;
-    if (old && shared_objects_asked(answer).order < shared_objects_asked(old).order)
+    if (old && answer->asked.order < old->asked.order)
         return answer;
     s->objects = answer;
     if (shared_objects_get(answer)->count)
@@ -357,19 +350,16 @@ void rights_subject_offer(struct rights_subject *s, struct shared_objects *answe
     shared_objects_unref(unused);
 }
 
-static bool is_hanging(const struct rights_vcenter *vc) {
-    int64_t now_ms = clock_mono_ms();
-    for (size_t i = 0; i < RIGHTS_IN_FLIGHT_MAX; i++)
-        if (vc->flight_ms[i] && now_ms - vc->flight_ms[i] > RIGHTS_HANG_MS)
-            return true;
-    return false;
-}
-
+/* Needs the lock. The vCenter does not answer now; `is_unreachable` is what its link says. Notes beginning and end of an outage. */
 static bool rights_note_away(struct rights_vcenter *vc, bool is_unreachable) {
-    if (!is_unreachable && !is_hanging(vc))
+    const int64_t now_ms = clock_mono_ms();
+    bool is_away = is_unreachable;
+    for (size_t i = 0; i < RIGHTS_IN_FLIGHT_MAX; i++)
+        is_away |= vc->flight_ms[i] && now_ms - vc->flight_ms[i] > RIGHTS_HANG_MS;
+    if (!is_away)
         vc->outage_ms = 0;
     else if (!vc->outage_ms)
-        vc->outage_ms = clock_mono_ms();
+        vc->outage_ms = now_ms;
     return vc->outage_ms != 0;
 }
 
@@ -382,7 +372,7 @@ void rights_subject_read(struct rights_subject *s, bool is_used, struct rights_k
     out->outage_ms = s->vc->outage_ms;
     out->has_ended = s->has_ended;
     if (rights_is_usable(s)) {
-        struct asked_at asked = shared_objects_asked(s->objects);
+        struct asked_at asked = s->objects->asked;
         out->objects = shared_objects_ref(s->objects);
         out->as_of_ms = asked.wall_ms;
         out->age_ms = clock_mono_ms() - asked.mono_ms;
@@ -394,25 +384,20 @@ void rights_subject_read(struct rights_subject *s, bool is_used, struct rights_k
 
 /* -- events -------------------------------------------------------------------------------------------------------------- */
 
-/* Needs the lock. Also people whose name has no form we know; somebody with the same hash by chance is asked about once more, no harm. */
-static void drop_named(struct rights_vcenter *vc, uint64_t wanted, uint64_t order) {
-    for (struct rights_subject *s = hashmap_first(&vc->subjects, 0); s; s = hashmap_next(&vc->subjects, &s->node))
-        if (!s->name_hash || s->name_hash == wanted)
-            s->dropped = order;
-}
-
 void rights_board_drop(struct rights_board *board, const char *vcenter_id, const char *user_name) {
     struct rights_vcenter *vc = get_vcenter(board, vcenter_id);
-    uint64_t wanted = hash_of_name(user_name);
+    uint64_t wanted = rights_hash_name(user_name);
     uint64_t order = asked_now().order;
     if (!vc)
         return;
     (void)pthread_mutex_lock(&vc->lock);
     vc->dropped_some = order;
-    if (wanted)
-        drop_named(vc, wanted, order);
-    else
+    if (!wanted)
         vc->dropped_all = order;
+    /* also people whose name has no form we know; somebody with the same hash by chance is asked about once more, no harm */
+    for (struct rights_subject *s = wanted ? hashmap_first(&vc->subjects, 0) : NULL; s; s = hashmap_next(&vc->subjects, &s->node))
+        if (!s->name_hash || s->name_hash == wanted)
+            s->dropped = order;
     (void)pthread_mutex_unlock(&vc->lock);
     metric_add(board->dropped, 1);
 }
@@ -423,7 +408,7 @@ static int64_t burst_of(const struct rights_vcenter *vc) {
     return 1000LL * RIGHTS_BURST_S * vc->board->pace.per_s;
 }
 
-static void refill(struct rights_vcenter *vc, int64_t now_ms) {
+static void rights_refill(struct rights_vcenter *vc, int64_t now_ms) {
     vc->milli_tokens += (now_ms - vc->refilled_ms) * vc->board->pace.per_s;
     vc->refilled_ms = now_ms;
     if (vc->milli_tokens > burst_of(vc))
@@ -441,7 +426,7 @@ static bool may_ask_behind(const struct rights_vcenter *vc) {
 
 /* -- the line: all need the lock ----------------------------------------------------------------------------------------------- */
 
-static void join_line(struct rights_subject *s, bool is_first) {
+static void rights_join_line(struct rights_subject *s, bool is_first) {
     struct rights_vcenter *vc = s->vc;
     s->is_in_line = true;
     s->line_next = is_first ? vc->line_first : NULL;
@@ -454,7 +439,7 @@ static void join_line(struct rights_subject *s, bool is_first) {
     vc->line_count++;
 }
 
-static void leave_line(struct rights_subject *s) {
+static void rights_leave_line(struct rights_subject *s) {
     struct rights_vcenter *vc = s->vc;
     struct rights_subject *before = NULL;
     if (!s->is_in_line)
@@ -471,22 +456,18 @@ static void leave_line(struct rights_subject *s) {
     vc->line_count--;
 }
 
-/* Before it gets old, so that nobody meets an old answer. */
-static int64_t due_after_ms(const struct rights_board *board) {
-    return board->pace.fresh_ms * 2 / 3;
-}
-
 /* The time when the answer was asked for; what is not usable counts as older than anything. */
 static int64_t answer_ms(const struct rights_subject *s) {
-    return rights_is_usable(s) ? shared_objects_asked(s->objects).mono_ms : INT64_MIN;
+    return rights_is_usable(s) ? s->objects->asked.mono_ms : INT64_MIN;
 }
 
-static bool is_due(const struct rights_subject *s, int64_t now_ms) {
+static bool rights_is_due(const struct rights_subject *s, int64_t now_ms) {
     if (s->is_in_flight || s->is_in_line || s->has_ended || now_ms - s->tried_ms < RIGHTS_RETRY_MS)
         return false;
-    if (!rights_is_usable(s) || shared_objects_asked(s->objects).order < s->vc->widened)
+    if (!rights_is_usable(s) || s->objects->asked.order < s->vc->widened)
         return true;
-    return now_ms - answer_ms(s) >= due_after_ms(s->vc->board);
+    return now_ms - answer_ms(s) >=
+           s->vc->board->pace.fresh_ms * 2 / 3; /* before it gets old, so that nobody meets an old answer */
 }
 
 /* The active one with the oldest answer, if it is due. Who was not seen for two fresh times is active no more. */
@@ -496,7 +477,7 @@ static struct rights_subject *oldest_due(struct rights_vcenter *vc, int64_t now_
         struct rights_subject *next = s->active_next;
         if (!s->waits && now_ms - s->used_ms > 2 * vc->board->pace.fresh_ms)
             rights_forget_active(s);
-        else if (is_due(s, now_ms) && (!oldest || answer_ms(s) < answer_ms(oldest)))
+        else if (rights_is_due(s, now_ms) && (!oldest || answer_ms(s) < answer_ms(oldest)))
             oldest = s;
         s = next;
     }
@@ -510,25 +491,15 @@ struct question {
     size_t slot;
 };
 
-/* Needs the lock. */
-static size_t take_slot(struct rights_vcenter *vc, int64_t now_ms) {
-    size_t slot = 0;
-    while (vc->flight_ms[slot])
-        slot++;
-    vc->flight_ms[slot] = now_ms ? now_ms : 1;
-    vc->in_flight++;
-    return slot;
-}
-
 /* Needs the lock. The subject of the next question, if one may go out now. */
 static struct rights_subject *next_subject(struct rights_vcenter *vc, int64_t now_ms) {
     struct rights_subject *s = NULL;
-    refill(vc, now_ms);
+    rights_refill(vc, now_ms);
     if (vc->in_flight >= RIGHTS_IN_FLIGHT_MAX || vc->milli_tokens < 1000)
         return NULL;
     if (vc->line_first) {
         s = vc->line_first;
-        leave_line(s);
+        rights_leave_line(s);
         metric_add(vc->board->asked_before, 1);
     } else if (may_ask_behind(vc)) {
         s = oldest_due(vc, now_ms);
@@ -548,17 +519,22 @@ static bool next_question(struct rights_vcenter *vc, bool is_unreachable, struct
     if (!atomic_load(&vc->board->is_stopped) && !is_unreachable)
         s = next_subject(vc, now_ms);
     if (s) {
+        size_t slot = 0;
+        while (vc->flight_ms[slot])
+            slot++;
+        vc->flight_ms[slot] = now_ms ? now_ms : 1;
+        vc->in_flight++;
         s->is_in_flight = true;
         s->tried_ms = now_ms;
         s->refs++;
-        *out = (struct question){.subject = s, .slot = take_slot(vc, now_ms)};
+        *out = (struct question){.subject = s, .slot = slot};
     }
     (void)pthread_mutex_unlock(&vc->lock);
     return s != NULL;
 }
 
 /* Calls what waited. Each may be gone once it was called. */
-static void wake(struct signon_wait *waits, int rc, const struct err *why) {
+static void rights_wake(struct signon_wait *waits, int rc, const struct err *why) {
     while (waits) {
         struct signon_wait *wait = waits;
         struct rights_subject *subject = wait->subject;
@@ -573,7 +549,7 @@ static void wake(struct signon_wait *waits, int rc, const struct err *why) {
 
 /* The answer to a question that went out: stored, told to those who wait. What was asked for before an event is no answer: those who wait
  * stay at the head of the line. */
-static void finish(struct question *q, int rc, struct shared_objects *answer, const struct err *why) {
+static void rights_finish(struct question *q, int rc, struct shared_objects *answer, const struct err *why) {
     struct rights_subject *s = q->subject;
     struct rights_vcenter *vc = s->vc;
     struct signon_wait *waits = NULL;
@@ -588,20 +564,14 @@ static void finish(struct question *q, int rc, struct shared_objects *answer, co
     if (rc == ERR_SESSION_ENDED)
         s->has_ended = true;
     if (!rc && !rights_is_usable(s) && s->waits) {
-        join_line(s, true);
+        rights_join_line(s, true);
     } else {
         waits = s->waits;
         s->waits = NULL;
     }
     (void)pthread_mutex_unlock(&vc->lock);
     shared_objects_unref(answer);
-    wake(waits, rc, why);
-}
-
-static void note_empty(struct rights_subject *s) {
-    (void)pthread_mutex_lock(&s->vc->lock);
-    s->is_empty_for_sure = true;
-    (void)pthread_mutex_unlock(&s->vc->lock);
+    rights_wake(waits, rc, why);
 }
 
 /* A further question for the same answer: one like any other, so the bucket may go below zero. */
@@ -612,14 +582,6 @@ static int ask_further(struct rights_subject *s, const char *session_key, struct
     (void)pthread_mutex_unlock(&s->vc->lock);
     metric_add(s->vc->board->asked_behind, 1);
     return ops->ask_rights(ops->arg, s->vc->id, session_key, s->user_name, out, err);
-}
-
-/* Somebody may have been given rights between the two questions: only who still has none by the session has no session. */
-static int make_sure_of_end(struct rights_subject *s, struct object_set *out, struct err *err) {
-    int rc = ask_further(s, s->session_key, out, err);
-    if (rc || out->count)
-        return rc;
-    return err_set(err, ERR_SESSION_ENDED, "the session at the vCenter by which you signed in has ended; sign in again");
 }
 
 /* A session that has ended has no rights, and vCenter says nothing else (vim25: unknown session, all false). Asking about the person behind it
@@ -635,13 +597,23 @@ static int look_behind_nothing(struct rights_subject *s, struct object_set *out,
         return 0;
     rc = ask_further(s, NULL, &by_name, NULL);
     has_some = !rc && by_name.count;
-    if (!rc && !has_some)
-        note_empty(s);
     object_set_done(&by_name);
-    return has_some ? make_sure_of_end(s, out, err) : 0;
+    if (rc)
+        return 0;
+    if (!has_some) {
+        (void)pthread_mutex_lock(&s->vc->lock);
+        s->is_empty_for_sure = true;
+        (void)pthread_mutex_unlock(&s->vc->lock);
+        return 0;
+    }
+    /* somebody may have been given rights between the two questions: only who still has none by the session has no session */
+    rc = ask_further(s, s->session_key, out, err);
+    if (rc || out->count)
+        return rc;
+    return err_set(err, ERR_SESSION_ENDED, "the session at the vCenter by which you signed in has ended; sign in again");
 }
 
-static int ask(struct rights_subject *s, struct shared_objects **out, struct err *err) {
+static int rights_ask(struct rights_subject *s, struct shared_objects **out, struct err *err) {
     const struct signon_vcenter_ops *ops = s->vc->board->ops;
     struct asked_at asked = asked_now();
     struct object_set set = {0};
@@ -656,15 +628,8 @@ static int ask(struct rights_subject *s, struct shared_objects **out, struct err
     return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-/* The lane ends, as when the vCenter got another address. */
-static int give_up(struct err *err) {
-    (void)err_set(err, ERR_RIGHTS_UNKNOWN, "what you may see is not known yet: the link to the vCenter is being made anew");
-    err->retry_after_s = 1;
-    return err->code;
-}
-
 /* Sends what may go out now. Without the lock. */
-static void pump(struct rights_vcenter *vc);
+static void rights_pump(struct rights_vcenter *vc);
 
 /* In the vCenter's lane. */
 static void run_question(void *arg, bool is_canceled) {
@@ -672,23 +637,29 @@ static void run_question(void *arg, bool is_canceled) {
     struct rights_vcenter *vc = q->subject->vc;
     struct shared_objects *answer = NULL;
     struct err why = {0};
-    int rc = is_canceled ? give_up(&why) : ask(q->subject, &answer, &why);
-    finish(q, rc, answer, &why);
+    int rc;
+    if (is_canceled) { /* the lane ends, as when the vCenter got another address */
+        rc = err_set(&why, ERR_RIGHTS_UNKNOWN, "what you may see is not known yet: the link to the vCenter is being made anew");
+        why.retry_after_s = 1;
+    } else {
+        rc = rights_ask(q->subject, &answer, &why);
+    }
+    rights_finish(q, rc, answer, &why);
     rights_subject_unref(q->subject);
     free(q);
     if (!is_canceled)
-        pump(vc);
+        rights_pump(vc);
 }
 
 /* Nothing could be queued: those who wait stay in the line, and the next tick tries again. */
-static void put_back(struct question *q) {
+static void rights_put_back(struct question *q) {
     struct rights_subject *s = q->subject;
     (void)pthread_mutex_lock(&s->vc->lock);
     s->vc->in_flight--;
     s->vc->flight_ms[q->slot] = 0;
     s->is_in_flight = false;
     if (s->waits)
-        join_line(s, true);
+        rights_join_line(s, true);
     (void)pthread_mutex_unlock(&s->vc->lock);
     rights_subject_unref(s);
 }
@@ -701,11 +672,11 @@ static bool send_question(struct question *taken) {
     if (q && !ops->submit(ops->arg, taken->subject->vc->id, LANE_NO_PARTY, run_question, q, NULL))
         return true;
     free(q);
-    put_back(taken);
+    rights_put_back(taken);
     return false;
 }
 
-static void pump(struct rights_vcenter *vc) {
+static void rights_pump(struct rights_vcenter *vc) {
     const struct signon_vcenter_ops *ops = vc->board->ops;
     bool is_unreachable = ops->is_unreachable(ops->arg, vc->id);
     struct question q;
@@ -719,31 +690,28 @@ static void pump(struct rights_vcenter *vc) {
 /* Needs the lock. How long somebody who joins now would wait. */
 static int64_t wait_ms(struct rights_vcenter *vc) {
     int64_t ahead = 1000LL * vc->line_count;
-    refill(vc, clock_mono_ms());
+    rights_refill(vc, clock_mono_ms());
     ahead -= vc->milli_tokens;
     return ahead > 0 ? ahead / vc->board->pace.per_s : 0;
 }
 
-static int turn_away(struct rights_vcenter *vc, int64_t ms, struct err *err) {
-    metric_add(vc->board->refused, 1);
-    (void)err_set(err, ERR_RIGHTS_UNKNOWN, "what you may see is not known yet: the vCenter is being asked about many people");
-    if (err)
-        err->retry_after_s = (unsigned)(ms / 1000 + 1);
-    return ERR_RIGHTS_UNKNOWN;
-}
-
 /* Needs the lock. */
-static int join(struct rights_subject *s, struct signon_wait *wait, struct err *err) {
+static int rights_join(struct rights_subject *s, struct signon_wait *wait, struct err *err) {
     int64_t ms = s->is_in_line || s->is_in_flight ? 0 : wait_ms(s->vc);
     if (atomic_load(&s->vc->board->is_stopped))
         return err_set(err, ERR_CANCELED, "the service is stopping");
     rights_touch(s);
-    if (ms > KAAS_RIGHTS_WAIT_MS)
-        return turn_away(s->vc, ms, err);
+    if (ms > KAAS_RIGHTS_WAIT_MS) {
+        metric_add(s->vc->board->refused, 1);
+        (void)err_set(err, ERR_RIGHTS_UNKNOWN, "what you may see is not known yet: the vCenter is being asked about many people");
+        if (err)
+            err->retry_after_s = (unsigned)(ms / 1000 + 1);
+        return ERR_RIGHTS_UNKNOWN;
+    }
     if (s->is_in_line || s->is_in_flight)
         metric_add(s->vc->board->shared, 1);
     else
-        join_line(s, false);
+        rights_join_line(s, false);
     wait->subject = s;
     wait->next = s->waits;
     s->waits = wait;
@@ -755,10 +723,10 @@ int rights_subject_wait(struct rights_subject *s, struct signon_wait *wait, stru
     struct rights_vcenter *vc = s->vc; /* once joined, the subject may go with the wait */
     int rc;
     (void)pthread_mutex_lock(&vc->lock);
-    rc = join(s, wait, err);
+    rc = rights_join(s, wait, err);
     (void)pthread_mutex_unlock(&vc->lock);
     if (!rc)
-        pump(vc);
+        rights_pump(vc);
     return rc;
 }
 
@@ -776,7 +744,7 @@ static void take_over_due(struct rights_subject *s, int64_t now_ms, struct signo
         *over = wait;
     }
     if (!s->waits)
-        leave_line(s);
+        rights_leave_line(s);
 }
 
 /* Everybody who waits is active: found there. */
@@ -790,34 +758,27 @@ static struct signon_wait *take_over(struct rights_vcenter *vc, int64_t now_ms) 
     return over;
 }
 
-/* Needs the lock. */
-static void note_interest(struct rights_vcenter *vc, uint64_t mark) {
-    if (vc->interest == mark)
-        return;
-    if (vc->interest)
-        vc->widened = asked_now().order;
-    vc->interest = mark;
-}
-
-static void tick(struct rights_vcenter *vc) {
+static void rights_tick_vcenter(struct rights_vcenter *vc) {
     const struct signon_vcenter_ops *ops = vc->board->ops;
     uint64_t mark = ops->mark_of_interest(ops->arg, vc->id);
     bool is_unreachable = ops->is_unreachable(ops->arg, vc->id);
     struct err why = {0};
     bool is_away;
     (void)pthread_mutex_lock(&vc->lock);
-    note_interest(vc, mark);
+    if (vc->interest && vc->interest != mark)
+        vc->widened = asked_now().order;
+    vc->interest = mark;
     is_away = rights_note_away(vc, is_unreachable);
     (void)pthread_mutex_unlock(&vc->lock);
     if (is_away) { /* nobody waits for one that does not answer */
         (void)err_set(&why, ERR_UNREACHABLE, "the vCenter does not answer, so what you may see is not known");
-        wake(take_over(vc, INT64_MAX), ERR_UNREACHABLE, &why);
+        rights_wake(take_over(vc, INT64_MAX), ERR_UNREACHABLE, &why);
         return;
     }
-    pump(vc);
+    rights_pump(vc);
     (void)err_set(&why, ERR_RIGHTS_UNKNOWN, "what you may see is not known yet: the vCenter did not answer in time");
     why.retry_after_s = 2;
-    wake(take_over(vc, clock_mono_ms()), ERR_RIGHTS_UNKNOWN, &why);
+    rights_wake(take_over(vc, clock_mono_ms()), ERR_RIGHTS_UNKNOWN, &why);
 }
 
 /* The list only grows at its head, so what was read of it stays right without the lock. */
@@ -831,7 +792,7 @@ static struct rights_vcenter *first_vcenter(struct rights_board *board) {
 
 void rights_board_tick(struct rights_board *board) {
     for (struct rights_vcenter *vc = first_vcenter(board); vc; vc = vc->next)
-        tick(vc);
+        rights_tick_vcenter(vc);
 }
 
 void rights_board_stop(struct rights_board *board) {
@@ -839,5 +800,5 @@ void rights_board_stop(struct rights_board *board) {
     (void)err_set(&why, ERR_CANCELED, "the service is stopping");
     atomic_store(&board->is_stopped, true);
     for (struct rights_vcenter *vc = first_vcenter(board); vc; vc = vc->next)
-        wake(take_over(vc, INT64_MAX), ERR_CANCELED, &why);
+        rights_wake(take_over(vc, INT64_MAX), ERR_CANCELED, &why);
 }

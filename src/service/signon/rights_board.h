@@ -37,7 +37,6 @@ struct shared_objects *shared_objects_new(struct object_set *take, struct asked_
 struct shared_objects *shared_objects_ref(struct shared_objects *objects);
 void shared_objects_unref(struct shared_objects *objects); /* NULL is allowed */
 const struct object_set *shared_objects_get(const struct shared_objects *objects);
-struct asked_at shared_objects_asked(const struct shared_objects *objects);
 
 /* Somebody who waits for an answer. Must live until run was called. */
 struct signon_wait {

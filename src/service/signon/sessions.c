@@ -41,7 +41,7 @@ static size_t stripe_of(const char *sid) {
 }
 
 /* Memory is a cache: who leaves it is read when their token comes. Sessions that requests hold stay, if need be beyond the limits. */
-static void make_room(struct signon *s) {
+static void sessions_make_room(struct signon *s) {
     for (unsigned i = 0; i < LEAVE_AT_ONCE; i++) {
         const bool has_too_many = session_table_count(s->table) > s->options.sessions_in_memory_max;
         if (!has_too_many && group_pool_size(s->shared.pool).places <= s->options.group_places_max)
@@ -96,7 +96,7 @@ static int follow_row(struct signon *s, const struct session *row, struct live_s
     }
     rc = live_session_update(*out, &s->shared, row, err);
     signon_map_role(s, *out);
-    make_room(s);
+    sessions_make_room(s);
     return rc;
 }
 
@@ -108,18 +108,11 @@ static int follow_listed(struct signon *s, const struct session *row, struct err
     return is_other ? signon_apply_session_change(s, row->sid, err) : follow_row(s, row, &live, err);
 }
 
-static int follow_rows(struct signon *s, const struct session_list *list, struct err *err) {
-    int rc = 0;
-    for (size_t i = 0; !rc && i < list->count; i++)
-        rc = follow_listed(s, &list->items[i], err);
-    return rc;
-}
-
 static int compare_sids(const void *a, const void *b) {
     return strcmp(((const struct session *)a)->sid, ((const struct session *)b)->sid);
 }
 
-static bool is_listed(const struct session_list *list, const struct live_session *live) {
+static bool sessions_is_listed(const struct session_list *list, const struct live_session *live) {
     struct session wanted = {.sid = ""};
     (void)snprintf(wanted.sid, sizeof(wanted.sid), "%s", live_session_sid(live));
     return list->count && bsearch(&wanted, list->items, list->count, sizeof(*list->items), compare_sids);
@@ -132,7 +125,7 @@ static int follow_unlisted(struct signon *s, const struct session_list *list, st
     struct live_session **known = session_table_list(s->table, NULL, &count);
     int rc = known ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++) {
-        const bool is_unlisted = !is_listed(list, known[i]);
+        const bool is_unlisted = !sessions_is_listed(list, known[i]);
         char sid[UUID_TEXT_BYTES];
         (void)snprintf(sid, sizeof(sid), "%s", live_session_sid(known[i]));
         live_session_unref(known[i]);
@@ -147,8 +140,8 @@ int signon_load_sessions(struct signon *s, struct err *err) {
     struct session_list list = {0};
     int rc = session_store_list_active(s->options.store, clock_wall_ms(), s->options.sessions_in_memory_max, &list, err);
     signon_tell_all(s);
-    if (!rc)
-        rc = follow_rows(s, &list, err);
+    for (size_t i = 0; !rc && i < list.count; i++)
+        rc = follow_listed(s, &list.items[i], err);
     if (!rc)
         rc = follow_unlisted(s, &list, err);
     session_list_done(&list);
@@ -214,7 +207,7 @@ static int enter_session(struct signon *s, struct session *row, unsigned told, c
     int rc;
     memcpy(jti, row->jti, sizeof(jti));
     rc = put_row(s, row, &live, err);
-    make_room(s);
+    sessions_make_room(s);
     if (!rc && told != atomic_load(told_of(s, live_session_sid(live))))
         rc = signon_apply_session_change(s, live_session_sid(live), err);
     if (rc)
@@ -347,7 +340,8 @@ int signon_write_end(struct signon *s, const char *sid, const struct audit_recor
     return err_move(err, rc, &why);
 }
 
-static int reload(struct signon *s, const char *sid, struct session **row, struct live_session **live, struct err *err) {
+static int sessions_reload_locked(struct signon *s, const char *sid, struct session **row, struct live_session **live,
+                                  struct err *err) {
     _cleanup_(live_session_unref) struct live_session *gone = NULL;
     int rc = session_store_load(s->options.store, sid, row, err);
     if (!rc)
@@ -373,7 +367,7 @@ int signon_reload_session(struct signon *s, const char *sid, struct session **ro
         session_free(STEAL(found));
         live_session_unref(STEAL(kept));
         told = atomic_load(told_of(s, sid));
-        rc = reload(s, sid, &found, &kept, &why);
+        rc = sessions_reload_locked(s, sid, &found, &kept, &why);
     } while (!rc && told != atomic_load(told_of(s, sid)));
     (void)pthread_mutex_unlock(lock);
     *row = found;
@@ -450,39 +444,27 @@ struct linked_list {
     size_t count;
 };
 
-static struct signon_linked *slot_for(struct linked_list *list, const char *vcenter_id) {
-    for (size_t i = 0; i < list->count; i++)
-        if (str_eq_nocase(list->items[i].vcenter_id, vcenter_id))
-            return &list->items[i];
-    if (list->count == SIGNON_LINKED_MAX)
-        return NULL;
-    struct signon_linked *slot = &list->items[list->count++];
-    *slot = (struct signon_linked){0};
-    (void)snprintf(slot->vcenter_id, sizeof(slot->vcenter_id), "%s", vcenter_id);
-    return slot;
-}
-
 static void take_linked(struct signon *s, const struct live_part *part, struct linked_list *list) {
-    struct signon_linked *slot = slot_for(list, rights_subject_vcenter(part->subject));
+    const char *vcenter_id = rights_subject_vcenter(part->subject);
+    struct signon_linked *slot = NULL;
     struct rights_known known;
     enum signon_part_state state;
+    for (size_t i = 0; !slot && i < list->count; i++)
+        if (str_eq_nocase(list->items[i].vcenter_id, vcenter_id))
+            slot = &list->items[i];
+    if (!slot && list->count < SIGNON_LINKED_MAX) {
+        slot = &list->items[list->count++];
+        *slot = (struct signon_linked){0};
+        (void)snprintf(slot->vcenter_id, sizeof(slot->vcenter_id), "%s", vcenter_id);
+    }
+    if (!slot || slot->objects)
+        return;
     rights_subject_read(part->subject, false, &known);
     state = signon_judge(s, &known, false);
-    if (!slot || slot->objects || (state != SIGNON_PART_FRESH && state != SIGNON_PART_AGING)) {
+    if (state == SIGNON_PART_FRESH || state == SIGNON_PART_AGING)
+        slot->objects = known.objects;
+    else
         shared_objects_unref(known.objects);
-        return;
-    }
-    slot->objects = known.objects;
-}
-
-static void take_parts(struct signon *s, struct live_session *live, struct linked_list *list) {
-    struct live_part parts[SESSION_VCENTERS_MAX];
-    const size_t count = live_session_parts(live, parts);
-    for (size_t i = 0; i < count; i++) {
-        if (!parts[i].is_first)
-            take_linked(s, &parts[i], list);
-        live_part_done(&parts[i]);
-    }
 }
 
 size_t signon_get_linked(struct signon *s, const char *principal_id, struct signon_linked out[SIGNON_LINKED_MAX]) {
@@ -491,8 +473,13 @@ size_t signon_get_linked(struct signon *s, const char *principal_id, struct sign
     size_t count = 0;
     struct live_session **known = session_table_list(s->table, principal_id, &count);
     for (size_t i = 0; i < count; i++) {
-        if (!live_session_has_ended(known[i], now_ms))
-            take_parts(s, known[i], &list);
+        struct live_part parts[SESSION_VCENTERS_MAX];
+        const size_t parts_count = live_session_has_ended(known[i], now_ms) ? 0 : live_session_parts(known[i], parts);
+        for (size_t k = 0; k < parts_count; k++) {
+            if (!parts[k].is_first)
+                take_linked(s, &parts[k], &list);
+            live_part_done(&parts[k]);
+        }
         live_session_unref(known[i]);
     }
     free(known);

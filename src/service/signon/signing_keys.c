@@ -23,12 +23,12 @@ int signing_keys_new(struct signon *s, struct err *err) {
     return token_set_new(&options, &s->tokens, err);
 }
 
-static char *purpose_of(const char *kid) {
+static char *signing_keys_purpose(const char *kid) {
     return str_format("signing-key:%s", kid);
 }
 
-static int add_key(struct signon *s, const struct signing_key *row, struct err *err) {
-    _cleanup_free_ char *purpose = purpose_of(row->kid);
+static int signing_keys_add(struct signon *s, const struct signing_key *row, struct err *err) {
+    _cleanup_free_ char *purpose = signing_keys_purpose(row->kid);
     _cleanup_strbuf_ struct strbuf jwk;
     struct token_key key = {.kid = row->kid, .not_after_s = row->not_after_ms / 1000};
     int rc;
@@ -68,7 +68,7 @@ static int public_part(const char *kid, const char *private_jwk, char **out, str
 }
 
 static int seal_key(struct signon *s, const char *kid, const char *jwk, struct signing_key *out, struct err *err) {
-    _cleanup_free_ char *purpose = purpose_of(kid);
+    _cleanup_free_ char *purpose = signing_keys_purpose(kid);
     _cleanup_strbuf_ struct strbuf sealed;
     int rc;
     strbuf_init(&sealed, JWK_BYTES_MAX + SEAL_OVERHEAD_BYTES);
@@ -161,7 +161,7 @@ static int follow_list(struct signon *s, const struct signing_key_list *list, st
         kids[count++] = list->items[i].kid;
     token_set_retain(s->tokens, kids, count); /* first: there is room for the new ones then */
     for (size_t i = 0; !rc && i < list->count; i++)
-        rc = add_key(s, &list->items[i], err);
+        rc = signing_keys_add(s, &list->items[i], err);
     if (!rc)
         note_due(s, list);
     return rc;

@@ -61,7 +61,7 @@ static uint64_t tag_of(const struct throttle *throttle, const struct throttle_ke
 }
 
 /* A copy of the entry; zeroed if there is none. */
-static struct entry look(struct throttle *throttle, const struct throttle_key *key) {
+static struct entry throttle_look(struct throttle *throttle, const struct throttle_key *key) {
     const uint64_t tag = tag_of(throttle, key);
     const struct entry *set = &throttle->entries[(tag % (ENTRIES / WAYS)) * WAYS];
     struct entry found = {0};
@@ -90,14 +90,14 @@ static struct entry *hold(struct throttle *throttle, const struct throttle_key *
     return oldest;
 }
 
-static void let_go(struct throttle *throttle) {
+static void throttle_let_go(struct throttle *throttle) {
     (void)pthread_mutex_unlock(&throttle->lock);
 }
 
 /* -- delays --------------------------------------------------------------------------------------------------------------------------- */
 
 int64_t throttle_delay_ms(struct throttle *throttle, const struct throttle_key *key, unsigned free_tries) {
-    const struct entry entry = look(throttle, key);
+    const struct entry entry = throttle_look(throttle, key);
     const int64_t since_ms = clock_mono_ms() - entry.touched_ms;
     int64_t left_ms;
     if (entry.value <= free_tries || since_ms >= FORGET_AFTER_MS)
@@ -114,27 +114,27 @@ void throttle_fail(struct throttle *throttle, const struct throttle_key *key) {
     if (entry->value < UINT32_MAX)
         entry->value++;
     entry->touched_ms = now_ms;
-    let_go(throttle);
+    throttle_let_go(throttle);
 }
 
 void throttle_forgive(struct throttle *throttle, const struct throttle_key *key) {
     struct entry *entry = hold(throttle, key, false);
     if (entry && entry->value)
         entry->value--;
-    let_go(throttle);
+    throttle_let_go(throttle);
 }
 
 void throttle_forget(struct throttle *throttle, const struct throttle_key *key) {
     struct entry *entry = hold(throttle, key, false);
     if (entry)
         *entry = (struct entry){0};
-    let_go(throttle);
+    throttle_let_go(throttle);
 }
 
 /* -- paces ---------------------------------------------------------------------------------------------------------------------------- */
 
 int64_t throttle_pace_ms(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace) {
-    const int64_t whole_ms = look(throttle, key).value, now_ms = clock_mono_ms();
+    const int64_t whole_ms = throttle_look(throttle, key).value, now_ms = clock_mono_ms();
     const int64_t left_ms = whole_ms - now_ms - (pace->burst - 1) * pace->every_ms;
     return left_ms > 0 ? left_ms : 0;
 }
@@ -144,7 +144,7 @@ void throttle_spend(struct throttle *throttle, const struct throttle_key *key, c
     struct entry *entry = hold(throttle, key, true);
     entry->value = (entry->value > now_ms ? entry->value : now_ms) + pace->every_ms;
     entry->touched_ms = now_ms;
-    let_go(throttle);
+    throttle_let_go(throttle);
 }
 
 /* -- marks ---------------------------------------------------------------------------------------------------------------------------- */
@@ -153,11 +153,11 @@ void throttle_mark(struct throttle *throttle, const struct throttle_key *key) {
     struct entry *entry = hold(throttle, key, true);
     entry->value = 1;
     entry->touched_ms = clock_mono_ms();
-    let_go(throttle);
+    throttle_let_go(throttle);
 }
 
 bool throttle_is_marked(struct throttle *throttle, const struct throttle_key *key, int64_t within_ms) {
-    const struct entry entry = look(throttle, key);
+    const struct entry entry = throttle_look(throttle, key);
     return entry.value && clock_mono_ms() - entry.touched_ms < within_ms;
 }
 
