@@ -16,7 +16,6 @@
 #include "list_memo.h"
 #include "log.h"
 #include "metric.h"
-#include "negotiate_call.h"
 #include "openapi_text.h"
 #include "pages.h"
 #include "platform_links.h"
@@ -189,6 +188,15 @@ static void page_headers(const struct http_request *req, struct http_response *r
     http_response_set_header(resp, "Content-Security-Policy", PAGE_CSP "'none'");
 }
 
+static void negotiate_header(const struct api_call *call, struct http_response *resp) {
+    _cleanup_free_ char *challenge = NULL;
+    if (!call || !call->negotiate || (!*call->negotiate && http_response_status(resp) != 401))
+        return;
+    challenge = str_format("Negotiate%s%s", *call->negotiate ? " " : "", call->negotiate);
+    if (challenge)
+        http_response_set_header(resp, "WWW-Authenticate", challenge);
+}
+
 static void headers(const struct http_request *req, struct http_response *resp) {
     const struct api_endpoint *endpoint = endpoint_of(req);
     const struct api_entrance *entrance = http_request_app(req);
@@ -203,8 +211,7 @@ static void headers(const struct http_request *req, struct http_response *resp) 
         page_headers(req, resp);
     if (endpoint && (endpoint->flags & API_PLUGIN)) /* through vCenter's proxy 'self' is vCenter, which makes the frame */
         http_response_set_header(resp, "Content-Security-Policy", PAGE_CSP "'self'");
-    if (http_request_data(req))
-        negotiate_call_headers(http_request_data(req), resp);
+    negotiate_header(http_request_data(req), resp);
     if (!http_response_header(resp, "Cache-Control"))
         http_response_set_header(resp, "Cache-Control", "no-store");
 }

@@ -7,7 +7,6 @@
 
 #include "directory.h"
 #include "log.h"
-#include "negotiate_call.h"
 #include "platform_links.h"
 #include "reply.h"
 #include "str.h"
@@ -24,8 +23,9 @@ static void free_call(void *p) {
     struct api_call *call = p;
     reply_later_free(call->later);
     cluster_watch_leave(&call->waiter);
-    signon_check_free(call->check);
-    negotiate_call_done(call);
+    if (call->free_feature)
+        call->free_feature(call->feature);
+    free(call->negotiate);
     if (call->is_bulk)
         atomic_fetch_sub(&call->api->bulks, 1);
     wipe_body(call->body);
@@ -37,7 +37,6 @@ static void free_call(void *p) {
     dir_snapshot_unref(call->snapshot);
     link_unref(call->link);
     free(call->host_user);
-    free(call->service);
     free(call);
 }
 
@@ -55,6 +54,11 @@ struct api_call *api_call_of(struct http_request *req) {
     call->req = req;
     http_request_set_data(req, call, free_call);
     return call;
+}
+
+void api_set_feature(struct api_call *call, void *feature, void (*free_feature)(void *feature)) {
+    call->feature = feature;
+    call->free_feature = free_feature;
 }
 
 static int run_next(struct http_request *req, struct http_response *resp, struct err *err) {
@@ -99,9 +103,8 @@ int api_check_no_query(const struct api_call *call, struct err *err) {
     return http_request_check_query(call->req, none, err);
 }
 
-int api_read_members(struct api_call *call, const struct json_member *members, const char *secret_member, struct err *err) {
+int api_read_members(struct api_call *call, const struct json_member *members, struct err *err) {
     int rc = api_check_no_query(call, err);
-    call->secret_member = secret_member;
     if (!rc)
         rc = api_read_body(call, "application/json", err);
     return rc ? rc : json_check(call->body, members, NULL, err);

@@ -18,9 +18,7 @@
 #include "snapshot.h"
 
 struct api_endpoint;
-struct kerberos_leg;
 struct reply_later;
-struct service_caller;
 struct list_memo;
 
 /* What a server hands us with each request. */
@@ -65,20 +63,13 @@ struct api_call {
     bool is_bulk;                                       /* counted in api->bulks */
     struct reply_later *later;                          /* an answer that is compressed in a lane */
     struct cluster_waiter waiter;                       /* lists that wait for a change */
-    struct service_caller *service;                     /* sign-on: the program that has proved itself; NULL: none */
-    const char *user_name;                              /* sign-on: of whom a program speaks; NULL: of nobody */
-    struct signon_check *check;                         /* sign-on through a vCenter */
     api_handler_fn *next;                               /* what goes on in the lane */
     struct link *link;                                  /* endpoints of one vCenter, sign-on through one */
     json_t *body;                                       /* parsed request body; NULL before; its texts are wiped at the end */
-    const char *secret_member; /* sign-on: the member of body that is the proof; NULL: it came in a header */
-    struct {
-        bool is_spoken;           /* the scheme Negotiate is what this endpoint speaks */
-        const char *text;         /* the token in base64 */
-        bool is_noted_later;      /* whoever opens the session notes that the token was used */
-        struct kerberos_leg *leg; /* kept from the token before */
-        char *reply;              /* base64, for the client; NULL: nothing */
-    } negotiate;
+    char *
+        negotiate; /* what WWW-Authenticate says behind this scheme: "" with a 401, a token with any answer; NULL: it is not spoken here */
+    void *feature; /* what belongs to one feature: sign-on, waiting for a list; freed with the call by: */
+    void (*free_feature)(void *feature);
     json_t *problem; /* extra members of a problem answer; NULL: none */
 };
 
@@ -113,6 +104,9 @@ struct api_endpoint {
 /* The data slot of the request; made on first use. ERR_NOMEM gives NULL. */
 struct api_call *api_call_of(struct http_request *req);
 
+/* Gives the call what one feature keeps with it; there is one of them at most. */
+void api_set_feature(struct api_call *call, void *feature, void (*free_feature)(void *feature));
+
 /* Continues a call in a lane: runs `fn` there. For handlers that choose their lane themselves. */
 int api_go_slow(struct api_call *call, struct lane *lane, api_handler_fn *fn);
 
@@ -127,9 +121,9 @@ int api_check_no_query(const struct api_call *call, struct err *err);
 /* Parses the body as JSON into call->body; Content-Type must be `type`. ERR_MEDIA_TYPE, ERR_JSON. */
 int api_read_body(struct api_call *call, const char *type, struct err *err);
 
-/* The usual way of a POST: no query, a JSON object with just these members (json_check). `secret_member` names the member that is wiped with
- * the call; NULL: none. As api_read_body; ERR_INVALID, ERR_UNPROCESSABLE name what is wrong. */
-int api_read_members(struct api_call *call, const struct json_member *members, const char *secret_member, struct err *err);
+/* The usual way of a POST: no query, a JSON object with just these members (json_check). As api_read_body; ERR_INVALID, ERR_UNPROCESSABLE name
+ * what is wrong. */
+int api_read_members(struct api_call *call, const struct json_member *members, struct err *err);
 
 /* The usual way of a PATCH: no query, a JSON merge patch (RFC 7396) that changes some of these members. Errors as api_read_members. */
 int api_read_patch(struct api_call *call, const struct json_member *members, struct err *err);

@@ -252,7 +252,7 @@ int h_grants_add(struct api_call *call, struct http_response *resp, struct err *
     bool is_named = false;
     int rc = policy_require_managing(&call->viewer, err);
     if (!rc)
-        rc = api_read_members(call, new_members, NULL, err);
+        rc = api_read_members(call, new_members, err);
     if (!rc)
         rc = name_lookup_check(call, "principal_id", &is_named, err);
     if (rc)

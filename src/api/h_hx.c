@@ -255,7 +255,7 @@ int h_peers_put(struct api_call *call, struct http_response *resp, struct err *e
     bool is_given = false;
     struct json_member expected[MEMBER_JSON_MAX];
     member_json_expect(&(struct member_body){hx_peer_members, BY_ADMIN, true, no_more}, expected);
-    int rc = api_read_members(call, expected, NULL, err);
+    int rc = api_read_members(call, expected, err);
     if (!rc)
         rc = peers_check_hx(call, err);
     if (!rc)

@@ -41,7 +41,7 @@ int h_keys_signing_rotate(struct api_call *call, struct http_response *resp, str
     const struct actor actor = api_actor(call);
     struct signon_key_rotation rotation = {0};
     struct signon_key next;
-    int rc = api_read_members(call, members, NULL, err);
+    int rc = api_read_members(call, members, err);
     if (rc)
         return rc;
     rotation.is_immediate = json_is_true(json_object_get(call->body, "immediately"));

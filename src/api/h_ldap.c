@@ -152,7 +152,7 @@ int h_ldap_add(struct api_call *call, struct http_response *resp, struct err *er
     _cleanup_free_ char *name = NULL;
     struct json_member expected[MEMBER_JSON_MAX];
     member_json_expect(&(struct member_body){ldap_source_members, BY_ADMIN, true, new_more}, expected);
-    int rc = api_read_members(call, expected, "bind_password", err);
+    int rc = api_read_members(call, expected, err);
     if (!rc)
         rc = str_replace(&wish.source.name, json_get_string(call->body, "name"), err);
     if (!rc)
@@ -240,7 +240,7 @@ int h_ldap_test(struct api_call *call, struct http_response *resp, struct err *e
     struct kerberos_status tokens = {0};
     struct directory_test test = {0};
     const char *user;
-    int rc = api_read_members(call, test_members, NULL, err);
+    int rc = api_read_members(call, test_members, err);
     user = rc ? NULL : json_get_string(call->body, "username");
     if (!rc && user && (!*user || strlen(user) > 256 || str_has_control(user)))
         rc = err_set(err, ERR_UNPROCESSABLE, "the member \"username\" must have 1 to 256 characters and no control characters");

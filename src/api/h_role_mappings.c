@@ -179,7 +179,7 @@ static int mappings_check_named(struct api_call *call, struct err *err) {
 
 int h_role_mappings_add(struct api_call *call, struct http_response *resp, struct err *err) {
     bool is_named = false;
-    int rc = api_read_members(call, new_members, NULL, err);
+    int rc = api_read_members(call, new_members, err);
     if (!rc)
         rc = name_lookup_check(call, "subject_id", &is_named, err);
     if (!rc && !is_named)

@@ -1,4 +1,4 @@
-/* Handlers of /v2/services: service accounts. Layer 5 (api). Signing in as one is h_login_service.c. Reading is from memory.
+/* Handlers of /v2/services: service accounts. Layer 5 (api). Signing in as one is h_login.c. Reading is from memory.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <stdlib.h>
@@ -258,7 +258,7 @@ int h_services_add(struct api_call *call, struct http_response *resp, struct err
     struct service_account wanted = {.id = NULL};
     struct json_member expected[MEMBER_JSON_MAX];
     member_json_expect(&(struct member_body){service_account_members, BY_ADMIN, true, lists}, expected);
-    int rc = api_read_members(call, expected, NULL, err);
+    int rc = api_read_members(call, expected, err);
     if (!rc)
         rc = services_read_account(call, &wanted, err);
     if (!rc)

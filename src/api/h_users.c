@@ -118,7 +118,7 @@ int h_users_add(struct api_call *call, struct http_response *resp, struct err *e
         return rc;
     user->must_change_password = true;
     member_json_expect(&(struct member_body){user_members, BY_ADMIN, true, password_too}, expected);
-    rc = api_read_members(call, expected, "password", err);
+    rc = api_read_members(call, expected, err);
     if (!rc)
         rc = member_json_read(call->body, user_members, BY_ADMIN, user, err);
     if (!rc)
@@ -176,7 +176,7 @@ int h_users_reset_password(struct api_call *call, struct http_response *resp, st
     const struct actor actor = api_actor(call);
     _cleanup_(user_free) struct user *user = NULL;
     struct access_password wanted = {0};
-    int rc = api_read_members(call, reset_members, "password", err);
+    int rc = api_read_members(call, reset_members, err);
     if (!rc)
         rc = load_user(call, http_request_param(call->req, "id"), &user, err);
     if (rc)
@@ -212,7 +212,7 @@ static int prove_old(struct api_call *call, const char *old, const char *fresh, 
 int h_password_change(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     const char *old, *fresh;
-    int rc = api_read_members(call, own_members, "old_password", err);
+    int rc = api_read_members(call, own_members, err);
     if (rc)
         return rc;
     old = json_get_string(call->body, "old_password");

@@ -469,7 +469,7 @@ static const struct json_member install_members[] = {
 
 static int read_request(struct api_call *call, struct ovf_install_request *out, struct err *err) {
     static const struct vcenter_port tunnel = {"tunnel_port", 80, 0};
-    int rc = api_read_members(call, install_members, "ovf_environment", err);
+    int rc = api_read_members(call, install_members, err);
     if (!rc)
         rc = vcenter_read_port(call->body, &tunnel, &out->tunnel_port, err);
     if (rc)

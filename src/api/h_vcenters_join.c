@@ -276,7 +276,7 @@ static int register_read_role(const json_t *body, struct register_request *out, 
 
 /* Texts of the body live as long as the call, and are wiped with it. */
 static int read_register(struct api_call *call, struct register_request *out, struct err *err) {
-    int rc = api_read_members(call, register_members, "password", err);
+    int rc = api_read_members(call, register_members, err);
     if (!rc)
         rc = register_read_account(call->body, &out->account, err);
     if (!rc)
@@ -311,7 +311,7 @@ int h_vcenters_register(struct api_call *call, struct http_response *resp, struc
 }
 
 static int read_unregister(struct api_call *call, struct unregister_request *out, struct err *err) {
-    int rc = api_read_members(call, unregister_members, "password", err);
+    int rc = api_read_members(call, unregister_members, err);
     if (rc)
         return rc;
     out->actor = api_actor(call);
@@ -361,7 +361,7 @@ int h_vcenters_rotate(struct api_call *call, struct http_response *resp, struct 
 int h_vcenters_set_password(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     const char *password;
-    int rc = api_read_members(call, password_members, "password", err);
+    int rc = api_read_members(call, password_members, err);
     if (rc)
         return rc;
     password = json_get_string(call->body, "password");

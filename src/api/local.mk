@@ -20,20 +20,18 @@ src_api_libapi_a_SOURCES = \
     src/api/h_grants.c \
     src/api/h_hx.c \
     src/api/h_keys.c \
-    src/api/h_login_kerberos.c \
-    src/api/h_login_ways.c \
     src/api/h_ldap.c \
+    src/api/h_login.c \
+    src/api/login_call.c \
+    src/api/login_call.h \
     src/api/h_operation.c \
     src/api/h_plugin.c \
     src/api/h_role_mappings.c \
-    src/api/h_login_service.c \
     src/api/h_services.c \
     src/api/h_sessions.c \
-    src/api/h_signon.c \
     src/api/h_users.c \
     src/api/h_vcenters.c \
     src/api/h_vcenters_join.c \
-    src/api/h_whoami.c \
     src/api/list_memo.c \
     src/api/list_memo.h \
     src/api/list_wait.c \
@@ -44,10 +42,6 @@ src_api_libapi_a_SOURCES = \
     src/api/name_lookup.h \
     src/api/name_view.c \
     src/api/name_view.h \
-    src/api/login_directory.c \
-    src/api/login_directory.h \
-    src/api/negotiate_call.c \
-    src/api/negotiate_call.h \
     src/api/openapi_text.h \
     src/api/pages.c \
     src/api/pages.h \
@@ -57,14 +51,7 @@ src_api_libapi_a_SOURCES = \
     src/api/problem.h \
     src/api/reply.c \
     src/api/reply.h \
-    src/api/reply_grant.c \
-    src/api/reply_grant.h \
     src/api/routes.def \
-    src/api/service_caller.c \
-    src/api/service_caller.h \
-    src/api/session_view.c \
-    src/api/session_view.h \
-    src/api/signon_calls.h \
     src/api/views.c \
     src/api/views.h
 nodist_src_api_libapi_a_SOURCES = src/api/openapi_text.c

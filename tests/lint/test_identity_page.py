@@ -37,8 +37,8 @@ def test_every_reason_of_kerberos_has_its_remedy() -> None:
     words = set(re.findall(r'\[GSS_REASON_\w+\] = "(\w+)"', (TOP / "src/gss/gss_accept.c").read_text())) - {"none"}
     assert len(words) > 10
     words |= set(re.findall(r'"(pac_\w+|no_pac)"', (TOP / "src/service/identity/kerberos.c").read_text())) | {"realm"}
-    words |= set(re.findall(r'"(no_groups|directory)"', (TOP / "src/api/h_login_kerberos.c").read_text()))
-    words |= set(re.findall(r'"(account_name)"', (TOP / "src/api/h_login_service.c").read_text()))
+    words |= set(re.findall(r'"(no_groups|directory)"', (TOP / "src/api/h_login.c").read_text()))
+    words |= set(re.findall(r'"(account_name)"', (TOP / "src/api/h_login.c").read_text()))
     told = {word for row in re.findall(r"^\| ([^|]+) \|", section("When it does not work"), re.M) for word in re.findall(r"`(\w+)`", row)}
     assert told == words
 

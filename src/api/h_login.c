@@ -1,0 +1,560 @@
+/* Handlers of /v2/login, and of /v2/kerberos. Layer 5 (api). What they share is login_call.h.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A sign-on through a vCenter, in its order:
+ *
+ *   1. h_login_vcenter        server thread: login_read_proof finds session or ticket in the body, or the header of the vSphere Client
+ *   2. log_in_at_vcenter      server thread: login_use_vcenter finds the vCenter; strangers are refused in a worker (refuse_in_lane)
+ *   3. login_check            suspended until the vCenter has said what it thinks of the proof
+ *   4. login_vcenter_in_lane  worker: signon_login_vcenter opens the session
+ *   5. login_reply            answers with the token */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accounts.h"
+#include "api_call.h"
+#include "clock.h"
+#include "directories.h"
+#include "http_request.h"
+#include "identity.h"
+#include "kerberos.h"
+#include "limits.h"
+#include "log.h"
+#include "login_call.h"
+#include "reply.h"
+#include "signon_person.h"
+#include "str.h"
+#include "uuid.h"
+#include "views.h"
+
+#define VCENTER_SOURCE "vcenter:"
+
+/* -- in which ways people can sign in: what a sign-in form needs and no more: no addresses, no names of vCenters, no realms  */
+
+static json_t *directories_json(struct identity *identity) {
+    char names[DIRECTORIES_MAX][LDAP_SOURCE_NAME_CHARS_MAX + 1];
+    const size_t n = directories_get_names(identity, names, DIRECTORIES_MAX);
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(list, json_string(names[i]));
+    return list;
+}
+
+/* What does not work is not offered. */
+static const char *kerberos_word(const struct api_options *options) {
+    static const char *const words[] = {
+        [API_KERBEROS_OFF] = "off", [API_KERBEROS_BUTTON] = "button", [API_KERBEROS_AUTO] = "auto"};
+    const bool works = options->kerberos && kerberos_is_usable(options->kerberos);
+    return words[works ? options->kerberos_offer : API_KERBEROS_OFF];
+}
+
+int h_login_ways(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct api_options *options = &call->api->options;
+    const struct dir_platform *platform = call->snapshot ? call->snapshot->platform : NULL;
+    json_t *object;
+    int rc = api_check_no_query(call, err);
+    if (rc)
+        return rc;
+    object = json_object();
+    json_put_bool(object, "vcenter", platform && platform->vcenters_count > 0);
+    (void)json_object_set_new(object, "directories", directories_json(options->identity));
+    json_put_string(object, "kerberos", kerberos_word(options));
+    return reply_json(resp, 200, object, err);
+}
+
+/* -- session, ticket or plug-in of a vCenter ---------------------------------------------------------------------------- */
+
+/* Its place in the crowd is free for others as soon as the session is there. */
+static int login_vcenter_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct actor actor = api_actor(call);
+    struct signon_grant grant = {0};
+    int rc = signon_login_vcenter(call->api->options.signon, &actor, login_of(call)->check, &grant, err);
+    signon_check_free(STEAL(login_of(call)->check));
+    return rc ? rc : login_reply(resp, &grant, err);
+}
+
+/* "vcenter" of a session or ticket, or behind "vcenter:" in the source of a password. */
+static const char *vcenter_of(const struct api_call *call) {
+    const char *source = json_get_string(call->body, "source");
+    return source ? source + strlen(VCENTER_SOURCE) : json_get_string(call->body, "vcenter");
+}
+
+/* The true reason is for log and audit trail. */
+static int refuse_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct actor actor = api_actor(call);
+    struct signon_proof proof = login_proof(call, vcenter_of(call));
+    struct err why = {0};
+    (void)resp;
+    (void)login_use_vcenter(call, proof.vcenter_id, &why);
+    log_error(LOG_LEVEL_INFO, "vcenter_login_refused", &why, NULL);
+    return signon_refuse_unasked(call->api->options.signon, &actor, &proof, why.text, err);
+}
+
+/* A program that has proved itself may know. */
+static int log_in_at_vcenter(struct api_call *call, struct err *err) {
+    struct err why = {0};
+    int rc = login_use_vcenter(call, vcenter_of(call), &why);
+    if (!rc)
+        return login_check(call, login_vcenter_in_lane);
+    if (!login_of(call)->service && (rc == ERR_NOT_FOUND || rc == ERR_AMBIGUOUS || rc == ERR_NOT_REGISTERED))
+        return api_go_slow(call, call->api->options.signons, refuse_in_lane);
+    return err_move(err, rc, &why);
+}
+
+/* -- the key of a session ----------------------------------------------------------------------------------------------- */
+
+static const struct json_member key_members[] = {{"vcenter", JSON_KIND_STRING, true, false},
+                                                 {"session_id", JSON_KIND_STRING, true, false},
+                                                 {"user_name", JSON_KIND_STRING, true, false},
+                                                 {NULL, JSON_KIND_ANY, false, false}};
+
+static int login_refuse_key(struct err *err) {
+    (void)err_set(err, ERR_FORBIDDEN,
+                  "the key of a session proves nothing: only service accounts that may act for people sign in by one");
+    return err_remedy(err, "hand over a clone ticket, or sign in as a service account first");
+}
+
+/* A program shows its certificate, or the token of its own session; without either it depends on the configuration. ERR_NOT_FOUND: the session is not in
+ * memory. */
+static int find_service(struct api_call *call, struct err *err) {
+    struct http_peer peer;
+    if (http_request_peer(call->req, &peer))
+        return login_service_by_certificate(call, err);
+    if (http_request_header(call->req, "Authorization"))
+        return login_service_by_token(call, false, err);
+    return call->api->options.allows_session_keys ? 0 : login_refuse_key(err);
+}
+
+static int read_key(struct api_call *call, struct err *err) {
+    const char *key;
+    int rc = api_check_no_query(call, err);
+    if (!rc)
+        rc = json_check(call->body, key_members, NULL, err);
+    if (rc)
+        return rc;
+    login_of(call)->secret_member = "session_id";
+    login_of(call)->user_name = json_get_string(call->body, "user_name");
+    key = json_get_string(call->body, "session_id");
+    if (!uuid_is_valid(key)) {
+        (void)err_set(err, ERR_UNPROCESSABLE,
+                      "with \"user_name\", \"session_id\" must be the key of a session: 52xxxxxx-xxxx-...");
+        return err_remedy(err, "send the cookie of a session without \"user_name\"");
+    }
+    if (strlen(login_of(call)->user_name) > LOGIN_USER_BYTES_MAX || !*login_of(call)->user_name ||
+        str_has_control(login_of(call)->user_name))
+        return err_set(err, ERR_UNPROCESSABLE, "\"user_name\" must have 1 to %d bytes and no control characters",
+                       LOGIN_USER_BYTES_MAX);
+    return 0;
+}
+
+/* Who it is is known. */
+static int go_on_by_key(struct api_call *call, struct err *err) {
+    if (login_of(call)->service && !login_service_may_delegate(call))
+        return api_go_slow(call, call->api->options.database, login_service_refuse);
+    return log_in_at_vcenter(call, err);
+}
+
+static int find_service_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+    int rc = login_service_by_token(call, true, err);
+    (void)resp;
+    return rc ? rc : go_on_by_key(call, err);
+}
+
+static int login_by_key(struct api_call *call, struct err *err) {
+    struct err why = {0};
+    int rc = read_key(call, err);
+    if (rc)
+        return rc;
+    rc = find_service(call, &why);
+    if (rc == ERR_NOT_FOUND)
+        return api_go_slow(call, call->api->options.database, find_service_in_lane);
+    return rc ? err_move(err, rc, &why) : go_on_by_key(call, err);
+}
+
+int h_login_vcenter(struct api_call *call, struct http_response *resp, struct err *err) {
+    int rc = login_begin(call, err);
+    (void)resp;
+    if (!rc)
+        rc = api_read_body(call, "application/json", err);
+    if (rc)
+        return rc;
+    if (json_is_object(call->body) && json_object_get(call->body, "user_name"))
+        return login_by_key(call, err);
+    rc = login_read_proof(call, err);
+    return rc ? rc : log_in_at_vcenter(call, err);
+}
+
+/* -- name and password of a directory ----------------------------------------------------------------------------------- */
+
+static int directory_open_session(struct api_call *call, const struct actor *actor, const struct identity_person *person,
+                                  struct signon_grant *grant, struct err *err) {
+    const struct signon_person who = {.principal_id = person->principal_id,
+                                      .name = person->name,
+                                      .full_name = person->full_name,
+                                      .directory = person->directory,
+                                      .directory_mark = person->mark,
+                                      .source = SOURCE_LDAP,
+                                      .groups = &person->groups};
+    return signon_login_person(call->api->options.signon, actor, &who, grant, err);
+}
+
+/* Which servers there are and what ails them is not for somebody who is not signed in. */
+static int hide(int rc, const char *source, const struct err *why, struct err *err) {
+    const bool is_loss = rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS;
+    if (rc == ERR_CREDENTIALS || rc == ERR_UNPROCESSABLE || rc == ERR_BUSY || rc == ERR_CANCELED || rc == ERR_NOMEM)
+        return err_move(err, rc, why);
+    rc = err_set(err, is_loss ? rc : ERR_UPSTREAM, "the directory %s cannot be asked at the moment", source);
+    if (err) {
+        err->retry_after_s = why->retry_after_s;
+        (void)err_detail(err, "%s", why->text);
+    }
+    (void)err_remedy(err, "try again in a moment, or tell an administrator of this service");
+    return rc;
+}
+
+static int directory_log_in(struct api_call *call, const char *where, const char *account, struct signon_grant *grant,
+                            struct err *err) {
+    struct signon *signon = call->api->options.signon;
+    const struct actor actor = api_actor(call);
+    const struct identity_password given = {.source = json_get_string(call->body, "source"),
+                                            .user = json_get_string(call->body, "username"),
+                                            .password = json_get_string(call->body, "password")};
+    const struct signon_password password = {.where = where, .user = given.user, .account = account};
+    struct identity_person person = {0};
+    struct err why = {0};
+    int rc = signon_admit_password(signon, &actor, &password, err);
+    if (rc)
+        return rc;
+    rc = identity_check_password(call->api->options.identity, &given, &person, &why);
+    signon_note_password(signon, &actor, &password, rc, why.detail[0] ? why.detail : why.text);
+    if (rc)
+        log_error(LOG_LEVEL_INFO, "directory_login_refused", &why, "where", where, NULL);
+    rc = rc ? hide(rc, given.source, &why, err) : directory_open_session(call, &actor, &person, grant, err);
+    identity_person_done(&person);
+    return rc;
+}
+
+static int directory_login_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+    const char *source = json_get_string(call->body, "source");
+    _cleanup_free_ char *where = str_format("ldap:%s", source);
+    _cleanup_free_ char *account =
+        identity_account_name(call->api->options.identity, source, json_get_string(call->body, "username"));
+    struct signon_grant grant = {0};
+    int rc = where && account ? directory_log_in(call, where, account, &grant, err) : err_set(err, ERR_NOMEM, "out of memory");
+    return rc ? rc : login_reply(resp, &grant, err);
+}
+
+/* Goes on in the lane of the directory `source` and answers with a session. Why somebody is refused (no such account, disabled, wrong password, ...) is
+ * told to the audit trail and the log, never to who asks. */
+static int login_directory(struct api_call *call, const char *source, struct err *err) {
+    struct lane *lane = NULL;
+    struct err why = {0};
+    int rc = identity_lane(call->api->options.identity, source, &lane, &why);
+    if (!rc)
+        return api_go_slow(call, lane, directory_login_in_lane);
+    if (rc == ERR_NOT_FOUND) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "the member \"source\" is \"%.60s\"", source);
+        return err_remedy(err, "use local, vcenter:NAME, or the name of a directory");
+    }
+    return err_move(err, rc, &why);
+}
+
+/* -- name and password -------------------------------------------------------------------------------------------------- */
+
+static const struct json_member password_members[] = {
+    {"username", JSON_KIND_STRING, true, false},
+    {"password", JSON_KIND_STRING, true, false},
+    {"source", JSON_KIND_STRING, false, false},
+    {NULL, JSON_KIND_ANY, false, false},
+};
+
+static int login_local_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct actor actor = api_actor(call);
+    struct signon_grant grant = {0};
+    int rc = signon_login_local(call->api->options.signon, &actor, json_get_string(call->body, "username"),
+                                json_get_string(call->body, "password"), &grant, err);
+    return rc ? rc : login_reply(resp, &grant, err);
+}
+
+static int read_login_password(struct api_call *call, struct err *err) {
+    const char *user, *password;
+    int rc = api_read_members(call, password_members, err);
+    login_of(call)->secret_member = "password";
+    if (rc)
+        return rc;
+    user = json_get_string(call->body, "username");
+    password = json_get_string(call->body, "password");
+    if (!*user || strlen(user) > 256 || str_has_control(user))
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"username\" must have 1 to 256 characters and no control characters");
+    if (!*password || strlen(password) > KAAS_PASSWORD_BYTES_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"password\" must have 1 to %d bytes", KAAS_PASSWORD_BYTES_MAX);
+    return 0;
+}
+
+int h_login_password(struct api_call *call, struct http_response *resp, struct err *err) {
+    const char *source;
+    int rc = login_begin(call, err);
+    (void)resp;
+    if (!rc)
+        rc = read_login_password(call, err);
+    if (rc)
+        return rc;
+    source = json_get_string(call->body, "source");
+    if (!source || str_eq(source, "local"))
+        return api_go_slow(call, call->api->options.hashing, login_local_in_lane);
+    if (!str_starts(source, VCENTER_SOURCE) || !source[strlen(VCENTER_SOURCE)])
+        return login_directory(call, source, err);
+    return log_in_at_vcenter(call, err);
+}
+
+/* -- signing in ------------------------------------------------------------------------------------------------------------ */
+
+/* Who may do more than others, and whose directory does not answer, signs in for a quarter of an hour at a time. */
+static int64_t end_of(const struct identity_person *person, const struct kerberos_peer *peer) {
+    const int64_t soon_ms = clock_wall_ms() + KAAS_UNASKED_SESSION_MS;
+    return person->is_unasked && (!peer->ends_at_ms || peer->ends_at_ms > soon_ms) ? soon_ms : peer->ends_at_ms;
+}
+
+static int kerberos_open_session(struct api_call *call, const struct identity_person *person, struct kerberos_peer *peer,
+                                 struct signon_grant *grant, struct err *err) {
+    const struct actor actor = api_actor(call);
+    const struct signon_person who = {.principal_id = person->principal_id,
+                                      .name = person->name,
+                                      .full_name = person->full_name,
+                                      .directory = person->directory,
+                                      .directory_mark = person->mark,
+                                      .source = SOURCE_KERBEROS,
+                                      .groups = &person->groups,
+                                      .proof_digest = peer->digest,
+                                      .proof_until_ms = peer->digest_until_ms,
+                                      .ends_at_ms = end_of(person, peer)};
+    struct err why = {0};
+    int rc = signon_login_person(call->api->options.signon, &actor, &who, grant, &why);
+    if (rc == ERR_CREDENTIALS) {
+        login_negotiate_tell(call, peer, "replay");
+        return kerberos_refuse(err);
+    }
+    return err_move(err, rc, &why);
+}
+
+/* The ticket proves the name; who that is, in groups, it says itself or the directory does. */
+static int login_peer(struct api_call *call, struct kerberos_peer *peer, struct signon_grant *grant, struct err *err) {
+    struct identity_person person = {0};
+    int rc = kerberos_find_person(call->api->options.kerberos, peer, &person, err);
+    if (rc) {
+        login_negotiate_refuse(call, peer, rc == ERR_FORBIDDEN ? "no_groups" : "directory", rc);
+        return rc;
+    }
+    rc = kerberos_open_session(call, &person, peer, grant, err);
+    identity_person_done(&person);
+    return rc;
+}
+
+static int kerberos_login_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct signon_grant grant = {0};
+    struct kerberos_peer peer = {0};
+    int rc = login_negotiate_accept(call, &peer, err);
+    if (!rc)
+        rc = login_peer(call, &peer, &grant, err);
+    kerberos_peer_done(&peer);
+    return rc ? rc : login_reply(resp, &grant, err);
+}
+
+int h_login_kerberos(struct api_call *call, struct http_response *resp, struct err *err) {
+    int rc = login_begin(call, err);
+    (void)resp;
+    if (!rc)
+        rc = login_negotiate_read(call, err);
+    if (rc)
+        return rc;
+    login_of(call)->is_token_noted_later = true; /* with the session */
+    return api_go_slow(call, call->api->options.kerberos_lane, kerberos_login_in_lane);
+}
+
+/* -- how it stands ----------------------------------------------------------------------------------------------------------- */
+
+static json_t *key_json(const struct kerberos_key *key) {
+    json_t *object = json_object();
+    json_put_string(object, "principal", key->principal);
+    json_put_int(object, "kvno", key->kvno);
+    json_put_string(object, "encryption_type", key->encryption_type);
+    view_put_time(object, "made_at", key->made_at_ms);
+    json_put_bool(object, "used", key->is_used);
+    return object;
+}
+
+static json_t *keys_json(const struct kerberos_status *status) {
+    json_t *keys = json_array();
+    for (size_t i = 0; i < status->keys_count; i++)
+        (void)json_array_append_new(keys, key_json(&status->keys[i]));
+    return keys;
+}
+
+static json_t *realms_json(const struct kerberos_status *status) {
+    json_t *realms = json_array();
+    for (size_t i = 0; i < status->realms_count; i++)
+        (void)json_array_append_new(realms, json_string(status->realms[i]));
+    return realms;
+}
+
+/* All service_members stand in it, null where there is nothing to say. */
+static json_t *status_json(const struct kerberos_status *status, bool is_configured) {
+    const struct err *problem = &status->problem;
+    json_t *object = json_object();
+    json_put_bool(object, "configured", is_configured);
+    json_put_bool(object, "usable", is_configured && !problem->code);
+    view_put_text(object, "problem", problem->code ? problem->text : NULL);
+    view_put_text(object, "remedy", problem->remedy[0] ? problem->remedy : NULL);
+    (void)json_object_set_new(object, "newest_kvno", status->newest_kvno ? json_integer(status->newest_kvno) : json_null());
+    (void)json_object_set_new(object, "realms", realms_json(status));
+    json_put_string(object, "channel_bindings", status->looks_at_bindings ? "allow" : "off");
+    json_put_bool(object, "require_pac", status->requires_pac);
+    json_put_string(object, "live_check", kerberos_live_check_name(status->live_check));
+    (void)json_object_set_new(object, "keys", keys_json(status));
+    return object;
+}
+
+static int answer_unset(struct http_response *resp, struct err *err) {
+    struct kerberos_status status = {0};
+    (void)err_set(&status.problem, ERR_CONFIG, "no keytab is configured");
+    (void)err_remedy(&status.problem, "set auth.kerberos.keytab and restart kaasd");
+    return reply_json(resp, 200, status_json(&status, false), err);
+}
+
+/* In a lane, since it looks at files. */
+int h_kerberos_status(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct kerberos_status status;
+    json_t *object;
+    int rc = api_check_no_query(call, err);
+    if (rc)
+        return rc;
+    if (!call->api->options.kerberos)
+        return answer_unset(resp, err);
+    rc = kerberos_get_status(call->api->options.kerberos, &status, err);
+    if (rc)
+        return rc;
+    object = status_json(&status, true);
+    kerberos_status_done(&status);
+    return reply_json(resp, 200, object, err);
+}
+
+static const struct json_member service_members[] = {{"token", JSON_KIND_STRING, false, false},
+                                                     {"on_behalf_of", JSON_KIND_OBJECT, false, false},
+                                                     {NULL, JSON_KIND_ANY, false, false}};
+static const struct json_member person_members[] = {{"vcenter", JSON_KIND_STRING, true, false},
+                                                    {"user_name", JSON_KIND_STRING, true, false},
+                                                    {NULL, JSON_KIND_ANY, false, false}};
+
+/* -- for itself ------------------------------------------------------------------------------------------------------------- */
+
+static int service_log_in(struct api_call *call, struct signon_grant *grant, struct err *err) {
+    const struct service_caller *service = login_of(call)->service;
+    struct signon *signon = call->api->options.signon;
+    const struct actor actor = api_actor(call);
+    const struct signon_person person = {.principal_id = service->principal_id,
+                                         .name = service->name,
+                                         .service_id = service->id,
+                                         .source = SOURCE_SERVICE,
+                                         .role_at_least = ROLE_SERVICE,
+                                         .ends_at_ms = service->ends_at_ms};
+    int rc = signon_login_person(signon, &actor, &person, grant, err);
+    if (!rc && service->is_end_news)
+        accounts_note_certificate(call->api->options.identity, service->id, &service->certificate);
+    return rc;
+}
+
+static int log_in_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct signon_grant grant = {0};
+    int rc = service_log_in(call, &grant, err);
+    return rc ? rc : login_reply(resp, &grant, err);
+}
+
+/* -- for a person ----------------------------------------------------------------------------------------------------------- */
+
+static int log_in_for(struct api_call *call, const json_t *person, struct err *err) {
+    int rc;
+    login_of(call)->user_name = json_get_string(person, "user_name");
+    rc = login_service_check_user(login_of(call)->user_name, err);
+    if (rc)
+        return rc;
+    if (!login_service_may_delegate(call))
+        return api_go_slow(call, call->api->options.database, login_service_refuse);
+    rc = login_use_vcenter(call, json_get_string(person, "vcenter"), err);
+    return rc ? rc : login_check(call, login_vcenter_in_lane);
+}
+
+/* -- who is it? ------------------------------------------------------------------------------------------------------------- */
+
+static int service_read_body(struct api_call *call, struct err *err) {
+    int rc = api_read_members(call, service_members, err);
+    json_t *person = rc ? NULL : json_object_get(call->body, "on_behalf_of");
+    return person ? json_check(person, person_members, "on_behalf_of", err) : rc;
+}
+
+/* Who it is is known. */
+static int go_on(struct api_call *call, struct err *err) {
+    const json_t *person = json_object_get(call->body, "on_behalf_of");
+    if (login_of(call)->service->refusal.code)
+        return api_go_slow(call, call->api->options.database, login_service_refuse);
+    return person ? log_in_for(call, person, err) : api_go_slow(call, call->api->options.database, log_in_in_lane);
+}
+
+/* -- by Kerberos ------------------------------------------------------------------------------------------------------------ */
+
+/* The token, in header or body; NULL: none was sent. Borrowed. */
+static const char *find_ticket(const struct api_call *call) {
+    const char *text = NULL;
+    return kerberos_read_header(http_request_header(call->req, "Authorization"), &text) ? text
+                                                                                        : json_get_string(call->body, "token");
+}
+
+/* The account of a program is known by name: a ticket that bears the name and belongs to somebody else proves nothing. */
+static int service_take_ticket(struct api_call *call, struct kerberos_peer *peer, struct err *err) {
+    if (!peer->is_other_account)
+        return login_service_by_kerberos(call, peer->name, peer->ends_at_ms, err);
+    peer->is_alarming = true;
+    login_negotiate_refuse(call, peer, "account_name", ERR_CREDENTIALS);
+    return kerberos_refuse(err);
+}
+
+static int accept_ticket(struct api_call *call, struct err *err) {
+    struct kerberos_peer peer = {0};
+    int rc;
+    login_of(call)->token = find_ticket(call); /* now that the request is suspended it stays where it is */
+    rc = login_negotiate_accept(call, &peer, err);
+    if (!rc)
+        rc = service_take_ticket(call, &peer, err);
+    kerberos_peer_done(&peer);
+    return rc;
+}
+
+static int accept_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+    int rc;
+    (void)resp;
+    rc = accept_ticket(call, err);
+    return rc ? rc : go_on(call, err);
+}
+
+static int begin_ticket(struct api_call *call, struct err *err) {
+    login_negotiate(call);
+    login_of(call)->leg = http_request_take_kept(call->req);
+    if (call->api->options.kerberos)
+        return api_go_slow(call, call->api->options.kerberos_lane, accept_in_lane);
+    (void)err_set(err, ERR_NOT_FOUND, "sign-on by Kerberos is not set up here");
+    return err_remedy(err, "an administrator sets auth.kerberos.keytab; or use a client certificate");
+}
+
+int h_login_service(struct api_call *call, struct http_response *resp, struct err *err) {
+    int rc = login_begin(call, err);
+    (void)resp;
+    if (!rc)
+        rc = service_read_body(call, err);
+    if (!rc && find_ticket(call))
+        return begin_ticket(call, err);
+    if (!rc)
+        rc = login_service_by_certificate(call, err);
+    if (rc == ERR_UNAUTHENTICATED && call->api->options.kerberos)
+        login_negotiate(call);
+    return rc ? rc : go_on(call, err);
+}
