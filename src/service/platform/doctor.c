@@ -171,17 +171,10 @@ static long shorter(long limit_ms, long configured_ms) {
 /* With shorter limits than the link's, so that a vCenter that hangs does not eat the time of the other steps. */
 static int make_client(struct visit *v, struct err *err) {
     _cleanup_free_ char *agent = session_agent(v->env, "doctor");
-    struct vim_options options = {
-        .host = v->vc->address,
-        .port = v->vc->port,
-        .ca_pem = v->vc->ca_pem,
-        .pin_sha256 = v->vc->has_pin ? v->vc->pin_sha256 : NULL,
-        .user_agent = agent,
-        .tunnel_port = v->vc->tunnel_port,
-        .direct_port = v->vc->direct_port,
-        .connect_timeout_ms = shorter(CONNECT_LIMIT_MS, v->env->options.connect_timeout_ms),
-        .call_timeout_ms = shorter(CALL_LIMIT_MS, v->env->options.call_timeout_ms),
-    };
+    struct vim_options options = link_env_client(v->env, v->vc, agent);
+    options.instance_uuid = NULL; /* a step of its own looks at that */
+    options.connect_timeout_ms = shorter(CONNECT_LIMIT_MS, options.connect_timeout_ms);
+    options.call_timeout_ms = shorter(CALL_LIMIT_MS, options.call_timeout_ms);
     return agent ? platform_open_client(v->platform, &options, &v->client, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 

@@ -475,21 +475,9 @@ void link_retry_login(struct link *link) {
 }
 
 static int make_client(struct link *link, const struct vcenter *vc, struct err *err) {
-    const struct platform_options *options = &link->env->options;
     _cleanup_free_ char *agent = session_agent(link->env, NULL);
-    struct vim_options client = {
-        .host = vc->address,
-        .port = vc->port,
-        .ca_pem = vc->ca_pem,
-        .pin_sha256 = vc->has_pin ? vc->pin_sha256 : NULL,
-        .instance_uuid = vc->id,
-        .user_agent = agent,
-        .tunnel_port = vc->tunnel_port,
-        .direct_port = vc->direct_port,
-        .connect_timeout_ms = options->connect_timeout_ms,
-        .call_timeout_ms = options->call_timeout_ms,
-    };
-    int rc = vim_client_new(&client, &link->client, err);
+    const struct vim_options options = link_env_client(link->env, vc, agent);
+    int rc = vim_client_new(&options, &link->client, err);
     if (!rc)
         vim_set_login(link->client, log_in, link);
     return rc;

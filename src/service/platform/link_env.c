@@ -62,6 +62,21 @@ int link_env_get_server_cert(const struct link_env *env, char **out, struct err 
     return 0;
 }
 
+struct vim_options link_env_client(const struct link_env *env, const struct vcenter *vc, const char *user_agent) {
+    return (struct vim_options){
+        .host = vc->address,
+        .port = vc->port,
+        .ca_pem = vc->ca_pem,
+        .pin_sha256 = vc->has_pin ? vc->pin_sha256 : NULL,
+        .instance_uuid = vc->id,
+        .user_agent = user_agent,
+        .tunnel_port = vc->tunnel_port,
+        .direct_port = vc->direct_port,
+        .connect_timeout_ms = env->options.connect_timeout_ms,
+        .call_timeout_ms = env->options.call_timeout_ms,
+    };
+}
+
 void link_env_note_written(const struct link_env *env) {
     if (env->options.on_written)
         env->options.on_written(env->options.on_written_arg);

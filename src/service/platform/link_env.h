@@ -11,6 +11,8 @@
 #include "link_work.h"
 #include "principal.h"
 #include "uuid.h"
+#include "vcenter.h"
+#include "vim.h"
 
 #define ROTATION_ACTION "vcenter.rotate_certificate"
 
@@ -59,6 +61,9 @@ void link_env_done(struct link_env *env);
 int link_env_get_server_cert(const struct link_env *env, char **out, struct err *err);
 /* Takes another one, NULL: unknown. *differs tells whether it was another one. ERR_NOMEM. */
 int link_env_set_server_cert(struct link_env *env, const char *cert_pem, bool *differs, struct err *err);
+
+/* How a client reaches this vCenter, with the time limits that are configured; for vim_client_new. Texts are borrowed. */
+struct vim_options link_env_client(const struct link_env *env, const struct vcenter *vc, const char *user_agent);
 
 /* Calls on_written. */
 void link_env_note_written(const struct link_env *env);

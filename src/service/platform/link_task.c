@@ -33,27 +33,17 @@ enum session_owner session_owner_of(const char *user_agent, const char *ours) {
 }
 
 int session_open_task(struct link *link, const char *task, struct vim_client **out, struct err *err) {
-    const struct platform_options *options = &link_env(link)->options;
-    _cleanup_free_ char *agent = session_agent(link_env(link), task);
+    const struct link_env *env = link_env(link);
+    _cleanup_free_ char *agent = session_agent(env, task);
+    struct vim_options options;
     struct vcenter vc = {0};
-    int rc = link_get_info(link, &vc, err);
-    if (!rc && !agent)
-        rc = err_set(err, ERR_NOMEM, "out of memory");
-    if (!rc) {
-        struct vim_options client = {.host = vc.address,
-                                     .port = vc.port,
-                                     .ca_pem = vc.ca_pem,
-                                     .pin_sha256 = vc.has_pin ? vc.pin_sha256 : NULL,
-                                     .instance_uuid = vc.id,
-                                     .user_agent = agent,
-                                     .tunnel_port = vc.tunnel_port,
-                                     .direct_port = vc.direct_port,
-                                     .connect_timeout_ms = options->connect_timeout_ms,
-                                     .call_timeout_ms = options->call_timeout_ms};
-        rc = platform_open_client(link_env(link)->platform, &client, out, err);
-        if (!rc)
-            link_begin_task(link);
-    }
+    int rc = agent ? link_get_info(link, &vc, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (rc)
+        return rc;
+    options = link_env_client(env, &vc, agent);
+    rc = platform_open_client(env->platform, &options, out, err);
+    if (!rc)
+        link_begin_task(link);
     vcenter_done(&vc);
     return rc;
 }

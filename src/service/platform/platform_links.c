@@ -132,22 +132,6 @@ const struct platform_options *platform_options_of(const struct platform *p) {
     return &p->env.options;
 }
 
-int platform_set_server_cert(struct platform *p, const char *cert_pem, struct err *err) {
-    bool differs = false;
-    size_t count = 0;
-    struct link **links;
-    int rc = link_env_set_server_cert(&p->env, cert_pem, &differs, err);
-    if (rc || !differs)
-        return rc;
-    links = platform_list(p, &count);
-    for (size_t i = 0; i < count; i++) {
-        link_request(links[i], LINK_WORK_RECONCILE);
-        link_unref(links[i]);
-    }
-    free(links);
-    return 0;
-}
-
 void platform_set_work(struct platform *p, const struct link_work_kind *kind) {
     for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
         if (kind->bit == 1U << i)
@@ -198,24 +182,43 @@ struct link **platform_list(struct platform *p, size_t *count) {
     return list;
 }
 
-void platform_note_clusters_changed(struct platform *p) {
+static void for_each_link(struct platform *p, void (*fn)(struct link *link, const void *arg), const void *arg) {
     size_t count = 0;
     struct link **links = platform_list(p, &count);
     for (size_t i = 0; i < count; i++) {
-        watch_note_clusters(link_watch(links[i]));
+        fn(links[i], arg);
         link_unref(links[i]);
     }
     free(links);
 }
 
+static void reconcile_link(struct link *link, const void *arg) {
+    (void)arg;
+    link_request(link, LINK_WORK_RECONCILE);
+}
+
+int platform_set_server_cert(struct platform *p, const char *cert_pem, struct err *err) {
+    bool differs = false;
+    int rc = link_env_set_server_cert(&p->env, cert_pem, &differs, err);
+    if (!rc && differs)
+        for_each_link(p, reconcile_link, NULL);
+    return rc;
+}
+
+/* NULL: all clusters. */
+static void tell_watch(struct link *link, const void *cluster_id) {
+    if (cluster_id)
+        watch_note_cluster(link_watch(link), cluster_id);
+    else
+        watch_note_clusters(link_watch(link));
+}
+
+void platform_note_clusters_changed(struct platform *p) {
+    for_each_link(p, tell_watch, NULL);
+}
+
 void platform_note_cluster_changed(struct platform *p, const char *cluster_id) {
-    size_t count = 0;
-    struct link **links = platform_list(p, &count);
-    for (size_t i = 0; i < count; i++) {
-        watch_note_cluster(link_watch(links[i]), cluster_id);
-        link_unref(links[i]);
-    }
-    free(links);
+    for_each_link(p, tell_watch, cluster_id);
 }
 
 /* Moves a link out of sight; platform_tick ends it. */
@@ -328,15 +331,13 @@ static void bury(struct platform *p) {
     }
 }
 
+static void tick_link(struct link *link, const void *now_ms) {
+    link_tick(link, *(const int64_t *)now_ms);
+}
+
 void platform_tick(struct platform *p) {
-    int64_t now_ms = clock_mono_ms();
-    size_t count = 0;
-    struct link **links = platform_list(p, &count);
-    for (size_t i = 0; i < count; i++) {
-        link_tick(links[i], now_ms);
-        link_unref(links[i]);
-    }
-    free(links);
+    const int64_t now_ms = clock_mono_ms();
+    for_each_link(p, tick_link, &now_ms);
     bury(p);
 }
 

@@ -241,20 +241,14 @@ static void end_asking(const struct vcenter *where) {
 
 int vcenter_ask(struct platform *platform, const struct vcenter *where, struct vim_about *about, struct x509_info *seen,
                 struct err *err) {
-    const struct platform_options *options = platform_options_of(platform);
     _cleanup_free_ char *agent = session_agent(platform_env(platform), "inquiry");
-    struct vim_options client_options = {.host = where->address,
-                                         .port = where->port,
-                                         .ca_pem = where->ca_pem,
-                                         .pin_sha256 = where->has_pin ? where->pin_sha256 : NULL,
-                                         .user_agent = agent,
-                                         .connect_timeout_ms = options->connect_timeout_ms,
-                                         .call_timeout_ms = options->call_timeout_ms};
+    struct vim_options options = link_env_client(platform_env(platform), where, agent);
     struct vim_client *client = NULL;
     int rc = begin_asking(where, err);
     if (rc)
         return rc;
-    rc = platform_open_client(platform, &client_options, &client, err);
+    options.instance_uuid = NULL; /* who it is is the question */
+    rc = platform_open_client(platform, &options, &client, err);
     if (!rc)
         rc = vim_connect(client, about, err);
     (void)platform_close_client(platform, client);

@@ -13,24 +13,11 @@
 #include "limits.h"
 #include "str.h"
 
-/* The objects. Virtual machines are struct node_vm. Each begins with its moref, by which the trees are sorted. */
-
-struct watch_cluster {
+/* A cluster, datacenter, folder or host. Virtual machines are struct node_vm. Both begin with their moref, by which the trees are sorted. */
+struct watch_object {
     char *moref, *name, *parent;
-    bool is_plain; /* above a host outside of any cluster */
-};
-
-struct watch_datacenter {
-    char *moref, *name;
-};
-
-struct watch_folder {
-    char *moref, *parent;
-};
-
-struct watch_host {
-    char *moref, *name, *parent;
-    enum host_connection connection;
+    bool is_plain;                   /* a cluster above a host outside of any cluster */
+    enum host_connection connection; /* of a host */
 };
 
 /* -- trees of objects whose first member is their moref ------------------------------------------------------------------------ */
@@ -47,7 +34,7 @@ static void *watch_objects_find(void *const *tree, const char *moref) {
 }
 
 /* Zeroed but for its moref. */
-static int add(struct watch_mirror *m, void **tree, const char *moref, size_t bytes, void **out, struct err *err) {
+static int add_object(struct watch_mirror *m, void **tree, const char *moref, size_t bytes, void **out, struct err *err) {
     char **object;
     if (m->count >= KAAS_VIM_OBJECTS_COUNT_MAX)
         return err_set(err, ERR_TOO_LARGE, "the vCenter has more than %d objects to watch", KAAS_VIM_OBJECTS_COUNT_MAX);
@@ -65,45 +52,12 @@ static int add(struct watch_mirror *m, void **tree, const char *moref, size_t by
     return 0;
 }
 
-/* True if it was there. */
-static bool drop(struct watch_mirror *m, void **tree, const char *moref, void (*free_object)(void *)) {
-    void *object = watch_objects_find(tree, moref);
-    if (!object)
-        return false;
-    (void)tdelete(&moref, tree, by_moref);
-    free_object(object);
-    m->count--;
-    return true;
-}
-
-static void free_cluster(void *object) {
-    struct watch_cluster *c = object;
-    free(c->moref);
-    free(c->name);
-    free(c->parent);
-    free(c);
-}
-
-static void free_datacenter(void *object) {
-    struct watch_datacenter *d = object;
-    free(d->moref);
-    free(d->name);
-    free(d);
-}
-
-static void free_folder(void *object) {
-    struct watch_folder *f = object;
-    free(f->moref);
-    free(f->parent);
-    free(f);
-}
-
-static void free_host(void *object) {
-    struct watch_host *h = object;
-    free(h->moref);
-    free(h->name);
-    free(h->parent);
-    free(h);
+static void free_object(void *object) {
+    struct watch_object *o = object;
+    free(o->moref);
+    free(o->name);
+    free(o->parent);
+    free(o);
 }
 
 static void free_vm(void *object) {
@@ -117,10 +71,10 @@ static void free_vm(void *object) {
 }
 
 void watch_mirror_clear(struct watch_mirror *m) {
-    tdestroy(m->clusters, free_cluster);
-    tdestroy(m->datacenters, free_datacenter);
-    tdestroy(m->folders, free_folder);
-    tdestroy(m->hosts, free_host);
+    tdestroy(m->clusters, free_object);
+    tdestroy(m->datacenters, free_object);
+    tdestroy(m->folders, free_object);
+    tdestroy(m->hosts, free_object);
     tdestroy(m->vms, free_vm);
     m->clusters = m->datacenters = m->folders = m->hosts = m->vms = NULL;
     m->count = 0;
@@ -140,9 +94,34 @@ void watch_mirror_done(struct watch_mirror *m) {
 
 /* One update of one object: whether anything became different, or memory was missing. */
 struct update {
+    struct watch_mirror *m;
+    unsigned bits;  /* of enum watch_change, if it does */
     unsigned unset; /* as told */
     bool has_changed, has_failed;
 };
+
+/* Looks up what is told of, or makes it. *out is NULL when it leaves. */
+static int begin_update(struct update *u, void **tree, enum vim_watch_op op, const char *moref, size_t bytes, void **out,
+                        struct err *err) {
+    void *object = watch_objects_find(tree, moref);
+    *out = object;
+    if (op == VIM_WATCH_LEAVE) {
+        *out = NULL;
+        if (!object)
+            return 0;
+        (void)tdelete(&moref, tree, by_moref);
+        (tree == &u->m->vms ? free_vm : free_object)(object);
+        u->m->count--;
+    } else if (!object) {
+        int rc = add_object(u->m, tree, moref, bytes, out, err);
+        if (rc)
+            return rc;
+    } else {
+        return 0;
+    }
+    u->has_changed = true;
+    return 0;
+}
 
 static void put_text(struct update *u, char **member, const char *told, unsigned bit) {
     char *copy;
@@ -179,68 +158,48 @@ static int new_value(const struct update *u, int now, const struct word *words, 
     return u->unset & bit ? 0 : now;
 }
 
-static int finish(struct watch_mirror *m, const struct update *u, unsigned bits, struct err *err) {
+static int end_update(const struct update *u, struct err *err) {
     if (u->has_changed)
-        m->changed |= bits;
+        u->m->changed |= u->bits;
     return u->has_failed ? err_set(err, ERR_NOMEM, "out of memory") : 0;
 }
 
 /* -- what is told -------------------------------------------------------------------------------------------------------------- */
 
 int watch_mirror_put_cluster(struct watch_mirror *m, const struct vim_watch_cluster *told, struct err *err) {
-    struct update u = {.unset = told->unset};
-    struct watch_cluster *c = watch_objects_find(&m->clusters, told->moref);
-    int rc;
-    if (told->op == VIM_WATCH_LEAVE) {
-        u.has_changed = drop(m, &m->clusters, told->moref, free_cluster);
-        return finish(m, &u, WATCH_CLUSTERS | WATCH_NODES, err);
+    struct update u = {.m = m, .bits = WATCH_CLUSTERS | WATCH_NODES, .unset = told->unset};
+    struct watch_object *c = NULL;
+    int rc = begin_update(&u, &m->clusters, told->op, told->moref, sizeof(*c), (void **)&c, err);
+    if (rc)
+        return rc;
+    if (c) {
+        c->is_plain = told->is_plain;
+        put_text(&u, &c->name, told->name, VIM_WATCH_NAME);
+        put_text(&u, &c->parent, told->parent_moref, VIM_WATCH_PARENT);
     }
-    if (!c) {
-        rc = add(m, &m->clusters, told->moref, sizeof(*c), (void **)&c, err);
-        if (rc)
-            return rc;
-        u.has_changed = true;
-    }
-    c->is_plain = told->is_plain;
-    put_text(&u, &c->name, told->name, VIM_WATCH_NAME);
-    put_text(&u, &c->parent, told->parent_moref, VIM_WATCH_PARENT);
-    return finish(m, &u, WATCH_CLUSTERS | WATCH_NODES, err);
+    return end_update(&u, err);
 }
 
 int watch_mirror_put_datacenter(struct watch_mirror *m, const struct vim_watch_datacenter *told, struct err *err) {
-    struct update u = {.unset = told->unset};
-    struct watch_datacenter *d = watch_objects_find(&m->datacenters, told->moref);
-    int rc;
-    if (told->op == VIM_WATCH_LEAVE) {
-        u.has_changed = drop(m, &m->datacenters, told->moref, free_datacenter);
-        return finish(m, &u, WATCH_CLUSTERS, err);
-    }
-    if (!d) {
-        rc = add(m, &m->datacenters, told->moref, sizeof(*d), (void **)&d, err);
-        if (rc)
-            return rc;
-        u.has_changed = true;
-    }
-    put_text(&u, &d->name, told->name, VIM_WATCH_NAME);
-    return finish(m, &u, WATCH_CLUSTERS, err);
+    struct update u = {.m = m, .bits = WATCH_CLUSTERS, .unset = told->unset};
+    struct watch_object *d = NULL;
+    int rc = begin_update(&u, &m->datacenters, told->op, told->moref, sizeof(*d), (void **)&d, err);
+    if (rc)
+        return rc;
+    if (d)
+        put_text(&u, &d->name, told->name, VIM_WATCH_NAME);
+    return end_update(&u, err);
 }
 
 int watch_mirror_put_folder(struct watch_mirror *m, const struct vim_watch_folder *told, struct err *err) {
-    struct update u = {.unset = told->unset};
-    struct watch_folder *f = watch_objects_find(&m->folders, told->moref);
-    int rc;
-    if (told->op == VIM_WATCH_LEAVE) {
-        u.has_changed = drop(m, &m->folders, told->moref, free_folder);
-        return finish(m, &u, WATCH_CLUSTERS, err);
-    }
-    if (!f) {
-        rc = add(m, &m->folders, told->moref, sizeof(*f), (void **)&f, err);
-        if (rc)
-            return rc;
-        u.has_changed = true;
-    }
-    put_text(&u, &f->parent, told->parent_moref, VIM_WATCH_PARENT);
-    return finish(m, &u, WATCH_CLUSTERS, err);
+    struct update u = {.m = m, .bits = WATCH_CLUSTERS, .unset = told->unset};
+    struct watch_object *f = NULL;
+    int rc = begin_update(&u, &m->folders, told->op, told->moref, sizeof(*f), (void **)&f, err);
+    if (rc)
+        return rc;
+    if (f)
+        put_text(&u, &f->parent, told->parent_moref, VIM_WATCH_PARENT);
+    return end_update(&u, err);
 }
 
 /* HostSystemConnectionState */
@@ -250,25 +209,19 @@ static const struct word host_words[] = {{"connected", HOST_CONNECTION_CONNECTED
                                          {NULL, 0}};
 
 int watch_mirror_put_host(struct watch_mirror *m, const struct vim_watch_host *told, struct err *err) {
-    struct update u = {.unset = told->unset};
-    struct watch_host *h = watch_objects_find(&m->hosts, told->moref);
-    int connection, rc;
-    if (told->op == VIM_WATCH_LEAVE) {
-        u.has_changed = drop(m, &m->hosts, told->moref, free_host);
-        return finish(m, &u, WATCH_NODES, err);
+    struct update u = {.m = m, .bits = WATCH_NODES, .unset = told->unset};
+    struct watch_object *h = NULL;
+    int connection, rc = begin_update(&u, &m->hosts, told->op, told->moref, sizeof(*h), (void **)&h, err);
+    if (rc)
+        return rc;
+    if (h) {
+        put_text(&u, &h->name, told->name, VIM_WATCH_NAME);
+        put_text(&u, &h->parent, told->parent_moref, VIM_WATCH_PARENT);
+        connection = new_value(&u, (int)h->connection, host_words, told->connection, VIM_WATCH_CONNECTION);
+        u.has_changed = u.has_changed || connection != (int)h->connection;
+        h->connection = (enum host_connection)connection;
     }
-    if (!h) {
-        rc = add(m, &m->hosts, told->moref, sizeof(*h), (void **)&h, err);
-        if (rc)
-            return rc;
-        u.has_changed = true;
-    }
-    put_text(&u, &h->name, told->name, VIM_WATCH_NAME);
-    put_text(&u, &h->parent, told->parent_moref, VIM_WATCH_PARENT);
-    connection = new_value(&u, (int)h->connection, host_words, told->connection, VIM_WATCH_CONNECTION);
-    u.has_changed = u.has_changed || connection != (int)h->connection;
-    h->connection = (enum host_connection)connection;
-    return finish(m, &u, WATCH_NODES, err);
+    return end_update(&u, err);
 }
 
 /* VirtualMachinePowerState, VirtualMachineConnectionState */
@@ -278,41 +231,28 @@ static const struct word vm_words[] = {{"connected", VM_CONNECTION_CONNECTED}, {
                                        {"orphaned", VM_CONNECTION_ORPHANED},   {"inaccessible", VM_CONNECTION_INACCESSIBLE},
                                        {"invalid", VM_CONNECTION_INVALID},     {NULL, 0}};
 
-static void put_vm_texts(struct update *u, struct node_vm *vm, const struct vim_watch_vm *told) {
-    put_text(u, &vm->name, told->name, VIM_WATCH_NAME);
-    put_text(u, &vm->instance_uuid, told->instance_uuid, VIM_WATCH_INSTANCE_UUID);
-    put_text(u, &vm->bios_uuid, told->bios_uuid, VIM_WATCH_BIOS_UUID);
-    put_text(u, &vm->host_moref, told->host_moref, VIM_WATCH_HOST);
-}
-
-static void put_vm_states(struct update *u, struct node_vm *vm, const struct vim_watch_vm *told) {
-    int power = new_value(u, (int)vm->power, power_words, told->power, VIM_WATCH_POWER);
-    int connection = new_value(u, (int)vm->connection, vm_words, told->connection, VIM_WATCH_CONNECTION);
-    bool is_template = told->has_is_template ? told->is_template : vm->is_template && !(u->unset & VIM_WATCH_TEMPLATE);
+int watch_mirror_put_vm(struct watch_mirror *m, const struct vim_watch_vm *told, struct err *err) {
+    struct update u = {.m = m, .bits = WATCH_NODES, .unset = told->unset};
+    struct node_vm *vm = NULL;
+    int power, connection, rc = begin_update(&u, &m->vms, told->op, told->moref, sizeof(*vm), (void **)&vm, err);
+    bool is_template;
+    if (rc)
+        return rc;
+    if (!vm)
+        return end_update(&u, err);
+    put_text(&u, &vm->name, told->name, VIM_WATCH_NAME);
+    put_text(&u, &vm->instance_uuid, told->instance_uuid, VIM_WATCH_INSTANCE_UUID);
+    put_text(&u, &vm->bios_uuid, told->bios_uuid, VIM_WATCH_BIOS_UUID);
+    put_text(&u, &vm->host_moref, told->host_moref, VIM_WATCH_HOST);
+    power = new_value(&u, (int)vm->power, power_words, told->power, VIM_WATCH_POWER);
+    connection = new_value(&u, (int)vm->connection, vm_words, told->connection, VIM_WATCH_CONNECTION);
+    is_template = told->has_is_template ? told->is_template : vm->is_template && !(u.unset & VIM_WATCH_TEMPLATE);
     if (power != (int)vm->power || connection != (int)vm->connection || is_template != vm->is_template)
-        u->has_changed = true;
+        u.has_changed = true;
     vm->power = (enum vm_power)power;
     vm->connection = (enum vm_connection)connection;
     vm->is_template = is_template;
-}
-
-int watch_mirror_put_vm(struct watch_mirror *m, const struct vim_watch_vm *told, struct err *err) {
-    struct update u = {.unset = told->unset};
-    struct node_vm *vm = watch_objects_find(&m->vms, told->moref);
-    int rc;
-    if (told->op == VIM_WATCH_LEAVE) {
-        u.has_changed = drop(m, &m->vms, told->moref, free_vm);
-        return finish(m, &u, WATCH_NODES, err);
-    }
-    if (!vm) {
-        rc = add(m, &m->vms, told->moref, sizeof(*vm), (void **)&vm, err);
-        if (rc)
-            return rc;
-        u.has_changed = true;
-    }
-    put_vm_texts(&u, vm, told);
-    put_vm_states(&u, vm, told);
-    return finish(m, &u, WATCH_NODES, err);
+    return end_update(&u, err);
 }
 
 /* -- extensions ---------------------------------------------------------------------------------------------------------------- */
@@ -396,11 +336,11 @@ struct cluster_walk {
 };
 
 /* Up through the folders; NULL if the way is not visible to us. */
-static const char *datacenter_of(const struct watch_mirror *m, const struct watch_cluster *c) {
+static const char *datacenter_of(const struct watch_mirror *m, const struct watch_object *c) {
     const char *at = c->parent;
     for (int depth = 0; at && depth < FOLDERS_DEPTH_MAX; depth++) {
-        const struct watch_datacenter *d = watch_objects_find(&m->datacenters, at);
-        const struct watch_folder *f;
+        const struct watch_object *d = watch_objects_find(&m->datacenters, at);
+        const struct watch_object *f;
         if (d)
             return d->name;
         f = watch_objects_find(&m->folders, at);
@@ -422,7 +362,7 @@ static bool grow(struct cluster_walk *w) {
     return true;
 }
 
-static bool add_cluster(struct cluster_walk *w, const struct watch_cluster *c) {
+static bool add_cluster(struct cluster_walk *w, const struct watch_object *c) {
     const char *datacenter = datacenter_of(w->m, c);
     struct vim_cluster *to;
     if (!grow(w))
@@ -435,7 +375,7 @@ static bool add_cluster(struct cluster_walk *w, const struct watch_cluster *c) {
 }
 
 static void visit_cluster(const void *node, VISIT which, void *arg) {
-    const struct watch_cluster *const *c = node;
+    const struct watch_object *const *c = node;
     struct cluster_walk *w = arg;
     if (!is_its_turn(which) || w->has_failed || (*c)->is_plain || !(*c)->name)
         return;
@@ -478,8 +418,8 @@ static void visit_vm(const void *node, VISIT which, void *arg) {
 static struct node_observation describe(const struct watch_mirror *m, const struct node_target *target,
                                         const struct node_found *found) {
     const struct node_vm *vm = found->vm;
-    const struct watch_host *host = watch_objects_find(&m->hosts, vm->host_moref);
-    const struct watch_cluster *cluster = host ? watch_objects_find(&m->clusters, host->parent) : NULL;
+    const struct watch_object *host = watch_objects_find(&m->hosts, vm->host_moref);
+    const struct watch_object *cluster = host ? watch_objects_find(&m->clusters, host->parent) : NULL;
     return (struct node_observation){
         .node_id = target->node_id,
         .match = found->match,
