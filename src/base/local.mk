@@ -25,6 +25,8 @@ src_base_libbase_a_SOURCES = \
     src/base/log.h \
     src/base/metric.c \
     src/base/metric.h \
+    src/base/scheduler.c \
+    src/base/scheduler.h \
     src/base/secret.c \
     src/base/secret.h \
     src/base/str.c \

@@ -14,7 +14,7 @@ src_main_kaasd_SOURCES = \
 LIBS_ADAPTERS = src/store/libstore.a src/ldap/libldap-kaas.a src/gss/libgss.a src/vim/libvim.a src/vim/libvim25.a
 LIBS_FOREIGN = $(MARIADB_LIBS) $(GSOAP_LIBS) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) $(XML_LIBS) $(CRYPT_LIBS) $(UUID_LIBS) \
     $(YAML_LIBS) $(CJOSE_LIBS) $(ZLIB_LIBS) $(LDAP_LIBS) $(KRB5_LIBS)
-src_main_kaasd_LDADD = src/api/libapi.a src/jobs/libjobs.a src/service/libsignon.a src/service/libplatform.a src/service/libclusters.a \
+src_main_kaasd_LDADD = src/api/libapi.a src/service/libsignon.a src/service/libplatform.a src/service/libclusters.a \
     src/service/libaccess.a src/service/libsealing.a src/service/libidentity.a \
     src/service/libsetup.a src/directory/libdirectory.a src/httpd/libhttpd.a $(LIBS_ADAPTERS) src/token/libtoken.a src/config/libconfig.a \
     src/policy/libpolicy.a src/model/libmodel.a src/port/libport.a src/base/libbase.a $(MHD_LIBS) $(GNUTLS_LIBS) $(LIBS_FOREIGN)

@@ -50,7 +50,6 @@ tests/lint/flags.txt: Makefile
 	  echo 'src/service/identity $(src_service_libidentity_a_CPPFLAGS)'; \
 	  echo 'src/service/setup $(src_service_libsetup_a_CPPFLAGS)'; \
 	  echo 'src/api $(src_api_libapi_a_CPPFLAGS)'; \
-	  echo 'src/jobs $(src_jobs_libjobs_a_CPPFLAGS)'; \
 	  echo 'src/main $(src_main_kaasd_CPPFLAGS)'; \
 	  echo 'src/cli $(src_cli_kaasctl_CPPFLAGS)'; \
 	  echo 'CC $(CC)'; \

@@ -1,4 +1,4 @@
-/* Runs jobs periodically: period, jitter, back-off, one run of a job at a time. Layer 5 (jobs).
+/* Runs jobs periodically: period, jitter, back-off, one run of a job at a time. Layer 0 (base).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
