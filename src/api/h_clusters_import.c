@@ -70,10 +70,8 @@ static int note_name(struct import *im, const char *name, struct err *err) {
 /* The cluster of this name, if the caller may see it: what one may not see is a name that is taken. */
 static const struct dir_cluster *find_visible(const struct api_call *call, const char *name) {
     const struct dir_cluster *entry = dir_find_cluster_by_name(call->snapshot, name);
-    bool is_visible = false;
-    if (entry)
-        (void)dir_visible_mask(call->snapshot->platform, &call->viewer, entry->record, &is_visible);
-    return is_visible ? entry : NULL;
+    struct policy_view view;
+    return entry && dir_view_cluster(call->snapshot->platform, &call->viewer, entry->record, &view) ? entry : NULL;
 }
 
 static int read_change(struct import *im, const char *id, json_t *body, struct clusters_line *line) {

@@ -153,14 +153,6 @@ static const char *find_hx_id(const void *arg, const struct object_ref *ref) {
     return hx ? hx->id : NULL;
 }
 
-uint64_t dir_visible_mask(const struct dir_platform *platform, const struct viewer_key *viewer, const struct cluster *cluster,
-                          bool *is_visible) {
-    struct policy_hx_lookup hx = {.find_hx_id = find_hx_id, .arg = platform};
-    struct policy_view view;
-    *is_visible = policy_cluster_visible(viewer, cluster, &hx, &view);
-    return view.parts;
-}
-
 bool dir_view_cluster(const struct dir_platform *platform, const struct viewer_key *viewer, const struct cluster *cluster,
                       struct policy_view *out) {
     struct policy_hx_lookup hx = {.find_hx_id = find_hx_id, .arg = platform};
@@ -173,8 +165,7 @@ unsigned dir_vsphere_rules(const struct dir_platform *platform, const struct vie
 }
 
 bool dir_sees_vsphere(const struct dir_platform *platform, const struct viewer_key *viewer, const struct object_ref *ref) {
-    struct policy_hx_lookup hx = {.find_hx_id = find_hx_id, .arg = platform};
-    return policy_vsphere_rules(viewer, ref, &hx) != 0;
+    return dir_vsphere_rules(platform, viewer, ref) != 0;
 }
 
 /* The vSphere clusters of one vCenter are neighbours; the first of them, or where it would be. */
@@ -467,9 +458,11 @@ static int add_fragment(struct page *page, const struct dir_cluster *entry, uint
 
 /* Visible, wanted and behind the cursor? */
 static bool is_wanted(const struct page *page, const struct dir_cluster *entry, uint64_t *mask) {
-    bool visible = false;
-    *mask = dir_visible_mask(page->snapshot->platform, page->viewer, entry->record, &visible);
-    if (!visible || !filters_fit(page, entry->record, *mask))
+    struct policy_view view;
+    if (!dir_view_cluster(page->snapshot->platform, page->viewer, entry->record, &view))
+        return false;
+    *mask = view.parts;
+    if (!filters_fit(page, entry->record, *mask))
         return false;
     return !page->has_cursor || cursor_before(&page->cursor, page->query, entry->record);
 }
@@ -583,14 +576,13 @@ int dir_digest_clusters(const struct dir_snapshot *snapshot, const struct viewer
 int dir_get_visible_cluster(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
                             const struct dir_cluster **out, uint64_t *mask, struct err *err) {
     const struct dir_cluster *entry = dir_find_cluster(snapshot, id);
-    bool visible = false;
-    uint64_t seen = entry ? dir_visible_mask(snapshot->platform, viewer, entry->record, &visible) : 0;
-    if (!visible) {
+    struct policy_view view;
+    if (!entry || !dir_view_cluster(snapshot->platform, viewer, entry->record, &view)) {
         (void)err_set(err, ERR_NOT_FOUND, "there is no cluster %s, or you may not see it", id);
         return err_remedy(err, "compare with GET /v2/clusters");
     }
     *out = entry;
-    *mask = seen;
+    *mask = view.parts;
     return 0;
 }
 

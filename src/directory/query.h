@@ -71,10 +71,6 @@ int dir_show_cluster(const struct dir_snapshot *snapshot, const struct viewer_ke
 int dir_get_visible_cluster(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
                             const struct dir_cluster **out, uint64_t *mask, struct err *err);
 
-/* Placements of the cluster that the viewer may see, bit i for placement i; *is_visible tells whether the cluster itself is. */
-uint64_t dir_visible_mask(const struct dir_platform *platform, const struct viewer_key *viewer, const struct cluster *cluster,
-                          bool *is_visible);
-
 /* True if the viewer may see this vSphere cluster, and so the HX cluster on it. */
 bool dir_sees_vsphere(const struct dir_platform *platform, const struct viewer_key *viewer, const struct object_ref *ref);
 

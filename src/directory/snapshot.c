@@ -123,65 +123,6 @@ static int compare_by_name(const void *a, const void *b) {
     return by_name ? by_name : strcmp(x->id, y->id);
 }
 
-static int compare_by_id(const void *a, const void *b, void *arg) {
-    const struct dir_snapshot *s = arg;
-    return strcmp(s->clusters[*(const uint32_t *)a]->record->id, s->clusters[*(const uint32_t *)b]->record->id);
-}
-
-/* Calls fn for each (cluster position, vSphere position) pair in cluster order. */
-static void each_placement(struct dir_snapshot *s, void (*fn)(struct dir_snapshot *, uint32_t, size_t)) {
-    for (uint32_t i = 0; i < s->clusters_count; i++) {
-        const struct object_set *placed = &s->clusters[i]->record->placement;
-        for (size_t j = 0; j < placed->count; j++) {
-            const struct vsphere_cluster *on = dir_find_vsphere(s->platform, &placed->items[j]);
-            if (on)
-                fn(s, i, (size_t)(on - s->platform->vsphere));
-        }
-    }
-}
-
-static void count_one(struct dir_snapshot *s, uint32_t cluster, size_t vsphere) {
-    (void)cluster;
-    s->by_vsphere[vsphere].count++;
-}
-
-static void place_one(struct dir_snapshot *s, uint32_t cluster, size_t vsphere) {
-    struct dir_index *index = &s->by_vsphere[vsphere];
-    index->positions[index->count++] = cluster;
-}
-
-static int index_placements(struct dir_snapshot *s, struct err *err) {
-    size_t total = 0;
-    s->by_vsphere = calloc(s->platform->vsphere_count + 1, sizeof(*s->by_vsphere));
-    if (!s->by_vsphere)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    each_placement(s, count_one);
-    for (size_t i = 0; i < s->platform->vsphere_count; i++)
-        total += s->by_vsphere[i].count;
-    s->positions = calloc(total + 1, sizeof(*s->positions));
-    if (!s->positions)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    total = 0;
-    for (size_t i = 0; i < s->platform->vsphere_count; i++) {
-        s->by_vsphere[i].positions = s->positions + total;
-        total += s->by_vsphere[i].count;
-        s->by_vsphere[i].count = 0;
-    }
-    each_placement(s, place_one);
-    return 0;
-}
-
-static int index_ids(struct dir_snapshot *s, struct err *err) {
-    s->by_id = calloc(s->clusters_count + 1, sizeof(*s->by_id));
-    if (!s->by_id)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    for (uint32_t i = 0; i < s->clusters_count; i++)
-        s->by_id[i] = i;
-    if (s->clusters_count > 1)
-        qsort_r(s->by_id, s->clusters_count, sizeof(*s->by_id), compare_by_id, s);
-    return 0;
-}
-
 /* A snapshot without clusters that has room for `count` of them; one reference, of the platform too. NULL: out of memory. */
 static struct dir_snapshot *snapshot_begin(struct dir_platform *platform, size_t count) {
     static atomic_ullong generations;
@@ -198,28 +139,7 @@ static struct dir_snapshot *snapshot_begin(struct dir_platform *platform, size_t
     return NULL;
 }
 
-int dir_snapshot_new(struct dir_platform *platform, struct dir_cluster *const *entries, size_t count, struct dir_snapshot **out,
-                     struct err *err) {
-    _cleanup_(dir_snapshot_unref) struct dir_snapshot *s = snapshot_begin(platform, count);
-    int rc;
-
-    if (!s)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    for (; s->clusters_count < count; s->clusters_count++) {
-        s->clusters[s->clusters_count] = dir_cluster_ref(entries[s->clusters_count]);
-        s->nodes_count += entries[s->clusters_count]->record->nodes_count;
-    }
-    sort(s->clusters, count, sizeof(struct dir_cluster *), compare_by_name);
-    rc = index_placements(s, err);
-    if (!rc)
-        rc = index_ids(s, err);
-    if (rc)
-        return rc;
-    *out = STEAL(s);
-    return 0;
-}
-
-/* -- the snapshot that follows another one: the orders of the old one with a few entries taken out and put in ------ */
+/* -- building: the orders of the snapshot before, with a few entries taken out and put in; of none, the first time ---------- */
 
 /* Sorting and looking up 20,000 clusters anew takes some 40 ms; copying three arrays takes one. */
 
@@ -350,18 +270,17 @@ static int find_landings(struct merge *m, struct err *err) {
                 m->landings[m->landings_count++] = (struct landing){(size_t)(on - p->vsphere), m->arrivals[i].position};
         }
     }
-    if (m->landings_count > 1)
-        qsort(m->landings, m->landings_count, sizeof(*m->landings), compare_landings);
+    sort(m->landings, m->landings_count, sizeof(*m->landings), compare_landings);
     return 0;
 }
 
 /* One vSphere cluster: the old positions, moved, and those that landed there; both are in order. Returns the next landing. */
 static size_t join_placed(struct merge *m, size_t vsphere, uint32_t *out, size_t next) {
-    const struct dir_index *was = &m->old->by_vsphere[vsphere];
+    const struct dir_index was = m->old->clusters_count ? m->old->by_vsphere[vsphere] : (struct dir_index){0};
     struct dir_index *is = &m->made->by_vsphere[vsphere];
     is->positions = out;
-    for (size_t i = 0; i < was->count; i++) {
-        const uint32_t position = m->moved_to[was->positions[i]];
+    for (size_t i = 0; i < was.count; i++) {
+        const uint32_t position = m->moved_to[was.positions[i]];
         if (position == GONE)
             continue;
         while (next < m->landings_count && m->landings[next].vsphere == vsphere && m->landings[next].position < position)
@@ -379,7 +298,7 @@ static int join_placements(struct merge *m, struct err *err) {
     int rc = find_landings(m, err);
     if (rc)
         return rc;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; m->old->clusters_count && i < count; i++)
         room += m->old->by_vsphere[i].count;
     m->made->by_vsphere = calloc(count + 1, sizeof(*m->made->by_vsphere));
     m->made->positions = calloc(room + m->landings_count + 1, sizeof(*m->made->positions));
@@ -405,11 +324,6 @@ static int prepare(struct merge *m, struct err *err) {
     return 0;
 }
 
-static void sort_arrivals(struct merge *m, int (*compare)(const void *, const void *)) {
-    if (m->delta->added_count > 1)
-        qsort(m->arrivals, m->delta->added_count, sizeof(*m->arrivals), compare);
-}
-
 static void count_nodes(struct merge *m) {
     m->made->nodes_count = m->old->nodes_count;
     for (size_t i = 0; i < m->old->clusters_count; i++)
@@ -419,16 +333,33 @@ static void count_nodes(struct merge *m) {
         m->made->nodes_count += m->delta->added[i]->record->nodes_count;
 }
 
-static int merge(struct merge *m, struct err *err) {
+static int merge_into(struct merge *m, struct err *err) {
     int rc = prepare(m, err);
     if (rc)
         return rc;
-    sort_arrivals(m, compare_arrival_names);
+    sort(m->arrivals, m->delta->added_count, sizeof(*m->arrivals), compare_arrival_names);
     join_names(m);
-    sort_arrivals(m, compare_arrival_ids);
+    sort(m->arrivals, m->delta->added_count, sizeof(*m->arrivals), compare_arrival_ids);
     join_ids(m);
     count_nodes(m);
     return join_placements(m, err);
+}
+
+/* The vSphere clusters of `platform` must be those of the old one, unless that is empty. */
+static int merge(const struct dir_snapshot *old, struct dir_platform *platform, const struct dir_delta *delta,
+                 struct dir_snapshot **out, struct err *err) {
+    struct merge m = {.old = old, .delta = delta, .made = snapshot_begin(platform, old->clusters_count + delta->added_count)};
+    int rc = merge_into(&m, err);
+    if (!rc)
+        *out = STEAL(m.made);
+    merge_done(&m);
+    return rc;
+}
+
+int dir_snapshot_new(struct dir_platform *platform, struct dir_cluster *const *entries, size_t count, struct dir_snapshot **out,
+                     struct err *err) {
+    static const struct dir_snapshot empty;
+    return merge(&empty, platform, &(struct dir_delta){.added = entries, .added_count = count}, out, err);
 }
 
 /* Do positions in vsphere[] mean the same? */
@@ -461,16 +392,9 @@ static int build_anew(const struct dir_snapshot *old, struct dir_platform *platf
 
 int dir_snapshot_next(const struct dir_snapshot *old, struct dir_platform *platform, const struct dir_delta *delta,
                       struct dir_snapshot **out, struct err *err) {
-    struct merge m = {.old = old, .delta = delta};
-    int rc;
     if (!is_same_ground(old->platform, platform))
         return build_anew(old, platform, delta, out, err);
-    m.made = snapshot_begin(platform, old->clusters_count + delta->added_count);
-    rc = merge(&m, err);
-    if (!rc)
-        *out = STEAL(m.made);
-    merge_done(&m);
-    return rc;
+    return merge(old, platform, delta, out, err);
 }
 
 /* -- look-ups: by id, by name -------------------------------------------------------------------------------------- */

@@ -162,8 +162,10 @@ static void gone_vsphere_clusters_are_not_resolved(void **state) {
 
 /* -- who sees what ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t mask_for(const struct viewer_key *viewer, unsigned n, bool *is_visible) {
-    return dir_visible_mask(snapshot->platform, viewer, dir_find_cluster(snapshot, world_cluster_id(n))->record, is_visible);
+static struct policy_view view_of(const struct dir_snapshot *of, const struct viewer_key *viewer, unsigned n) {
+    struct policy_view view;
+    (void)dir_view_cluster(of->platform, viewer, dir_find_cluster(of, world_cluster_id(n))->record, &view);
+    return view;
 }
 
 static void a_vcenter_counts_for_its_own_objects(void **state) {
@@ -175,9 +177,9 @@ static void a_vcenter_counts_for_its_own_objects(void **state) {
     } rows[] = {{1, 1}, {2, 0}, {3, 1}, {4, 0}, {5, 1}};
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
-        bool is_visible = false;
-        assert_int_equal(mask_for(&viewer, rows[i].n, &is_visible), rows[i].mask);
-        assert_int_equal(is_visible, rows[i].mask != 0);
+        const struct policy_view view = view_of(snapshot, &viewer, rows[i].n);
+        assert_int_equal(view.parts, rows[i].mask);
+        assert_int_equal(view.is_visible, rows[i].mask != 0);
     }
     object_set_done(&set);
 }
@@ -185,7 +187,6 @@ static void a_vcenter_counts_for_its_own_objects(void **state) {
 static void an_hx_grant_shows_its_part(void **state) {
     struct dir_snapshot *granted;
     struct viewer_key viewer = {.principal_id = "local:me", .role = ROLE_USER};
-    bool is_visible = false;
     (void)state;
     world_add_grant("local:me", GRANT_HX_CLUSTER, HX_A70);
     world_add_grant("local:other", GRANT_HX_CLUSTER, HX_A7);
@@ -193,11 +194,9 @@ static void an_hx_grant_shows_its_part(void **state) {
     viewer.grants =
         policy_grants_of(granted->platform->grants, granted->platform->grants_count, "local:me", &viewer.grants_count);
     assert_int_equal(viewer.grants_count, 1);
-    assert_int_equal(
-        dir_visible_mask(granted->platform, &viewer, dir_find_cluster(granted, world_cluster_id(3))->record, &is_visible), 2);
-    assert_true(is_visible);
-    (void)dir_visible_mask(granted->platform, &viewer, dir_find_cluster(granted, world_cluster_id(1))->record, &is_visible);
-    assert_false(is_visible);
+    assert_int_equal(view_of(granted, &viewer, 3).parts, 2);
+    assert_true(view_of(granted, &viewer, 3).is_visible);
+    assert_false(view_of(granted, &viewer, 1).is_visible);
     dir_snapshot_unref(granted);
 }
 
