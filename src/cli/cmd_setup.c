@@ -8,10 +8,10 @@
 #include "cli_address.h"
 #include "cli_command.h"
 #include "cli_prompt.h"
-#include "setup_files.h"
 #include "first_setup.h"
 #include "secret.h"
 #include "setup_check.h"
+#include "setup_files.h"
 #include "store_schema.h"
 #include "str.h"
 

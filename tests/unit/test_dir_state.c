@@ -5,8 +5,8 @@
 #include "clock.h"
 #include "dir_world.h"
 #include "directory.h"
-#include "load.h"
 #include "limits.h"
+#include "load.h"
 #include "query.h"
 #include "str.h"
 

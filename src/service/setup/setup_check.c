@@ -13,10 +13,10 @@
 
 #include "cleanup.h"
 #include "clock.h"
-#include "setup_files.h"
 #include "fsutil.h"
 #include "seal.h"
 #include "secret.h"
+#include "setup_files.h"
 #include "x509.h"
 
 int setup_find_user(const char *name, struct setup_user *out, struct err *err) {
