@@ -57,7 +57,7 @@ int scheduler_new(const struct job *jobs, unsigned count, void (*thread_begin)(v
     return 0;
 }
 
-static void report(struct worker *w, int rc, const struct err *err) {
+static void scheduler_report(struct worker *w, int rc, const struct err *err) {
     unsigned long suppressed = 0;
     if (!rc && w->failures)
         log_event(LOG_LEVEL_NOTICE, "job_recovered", "job", w->job.name, "failures", log_fmt("%u", w->failures), NULL);
@@ -78,7 +78,7 @@ static int64_t run_once(struct worker *w) {
     rc = w->job.run(w->job.arg, &err);
     if (rc == ERR_CANCELED)
         return -1;
-    report(w, rc, &err);
+    scheduler_report(w, rc, &err);
     w->failures = rc ? w->failures + 1 : 0;
     if (rc)
         return backoff_delay_ms(&w->job.retry, w->failures, random_u32());
@@ -98,7 +98,7 @@ static struct timespec deadline_in(int64_t ms) {
 }
 
 /* Waits until the delay has passed, the job is woken or the scheduler stops; false for the latter. */
-static bool wait_for_turn(struct worker *w, int64_t delay_ms) {
+static bool scheduler_wait_for_turn(struct worker *w, int64_t delay_ms) {
     struct scheduler *s = w->scheduler;
     struct timespec until = deadline_in(delay_ms);
     bool go_on;
@@ -112,12 +112,12 @@ static bool wait_for_turn(struct worker *w, int64_t delay_ms) {
     return go_on;
 }
 
-static void *work(void *arg) {
+static void *scheduler_work(void *arg) {
     struct worker *w = arg;
     int64_t delay_ms = 0;
     if (w->scheduler->thread_begin)
         w->scheduler->thread_begin();
-    while (delay_ms >= 0 && wait_for_turn(w, delay_ms))
+    while (delay_ms >= 0 && scheduler_wait_for_turn(w, delay_ms))
         delay_ms = run_once(w);
     if (w->scheduler->thread_end)
         w->scheduler->thread_end();
@@ -126,7 +126,7 @@ static void *work(void *arg) {
 
 int scheduler_start(struct scheduler *s, struct err *err) {
     for (unsigned i = 0; i < s->count; i++) {
-        if (pthread_create(&s->workers[i].thread, NULL, work, &s->workers[i]))
+        if (pthread_create(&s->workers[i].thread, NULL, scheduler_work, &s->workers[i]))
             return err_set(err, ERR_INTERNAL, "cannot start the thread of job %s", s->workers[i].job.name);
         s->workers[i].is_started = true;
     }

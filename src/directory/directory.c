@@ -323,7 +323,7 @@ static void look_over(struct directory *d, const struct dir_loading *loading) {
         (void)malloc_trim(0);
 }
 
-static void tick(struct directory *d) {
+static void directory_tick(struct directory *d) {
     struct dir_watch watch = {0};
     struct dir_loading loading = {0};
     const int64_t now_ms = clock_mono_ms();
@@ -341,7 +341,7 @@ int directory_poll(struct directory *d, struct err *err) {
     struct err why = {0};
     int rc;
     (void)pthread_mutex_lock(&d->writer);
-    tick(d); /* first: a database that hangs would hold it up */
+    directory_tick(d); /* first: a database that hangs would hold it up */
     rc = dir_poll_locked(d, &why);
     (void)pthread_mutex_unlock(&d->writer);
     return note_trouble(d, rc, &why, err);
@@ -466,12 +466,12 @@ static void suspect_vsphere(struct suspects *out, const struct object_ref *ref, 
     suspect(out, CHANGE_VSPHERE_CLUSTER, id, member);
 }
 
-static int compare_grants(const void *a, const void *b) {
+static int directory_compare_grants(const void *a, const void *b) {
     return grant_compare(a, b);
 }
 
 static const struct grant *find_grant(const struct dir_platform *p, const struct grant *wanted) {
-    return p->grants_count ? bsearch(wanted, p->grants, p->grants_count, sizeof(*p->grants), compare_grants) : NULL;
+    return p->grants_count ? bsearch(wanted, p->grants, p->grants_count, sizeof(*p->grants), directory_compare_grants) : NULL;
 }
 
 /* What is stored below the clusters, as it is in memory. */
@@ -562,7 +562,7 @@ out:
 }
 
 /* Whatever is not a cluster is loaded as one, and is what the text of clusters is made with. */
-static bool is_named(const struct change_list *changes, const struct change *suspected, const char *member) {
+static bool directory_is_named(const struct change_list *changes, const struct change *suspected, const char *member) {
     const bool is_cluster = suspected->kind == CHANGE_CLUSTER;
     if (changes->is_gap)
         return true;
@@ -587,7 +587,7 @@ static int let_off(struct directory *d, struct suspects *s, struct err *err) {
         rc = change_store_load(d->store, &positions, &changes, err);
         is_more = !rc && changes.is_more && !changes.is_gap;
         for (size_t i = 0; !rc && i < s->count; i++) {
-            if (is_named(&changes, &s->items[i], s->members[i]))
+            if (directory_is_named(&changes, &s->items[i], s->members[i]))
                 continue;
             s->items[kept] = s->items[i];
             s->members[kept++] = s->members[i];
@@ -600,8 +600,8 @@ static int let_off(struct directory *d, struct suspects *s, struct err *err) {
 }
 
 /* Reads the suspects again; *fresh gets the snapshot that is as they are stored, *out what still differs. */
-static int look_again(struct directory *d, const struct dir_loading *loading, const struct change_list *suspected,
-                      struct dir_snapshot **fresh, struct suspects *out, struct err *err) {
+static int directory_look_again(struct directory *d, const struct dir_loading *loading, const struct change_list *suspected,
+                                struct dir_snapshot **fresh, struct suspects *out, struct err *err) {
     const struct dir_snapshot *old = loading->old;
     int rc = dir_load_changes(loading, suspected, fresh, err);
     if (rc)
@@ -617,7 +617,7 @@ static int look_again(struct directory *d, const struct dir_loading *loading, co
     return rc ? rc : let_off(d, out, err);
 }
 
-static void tell_differences(const struct directory *d, const struct suspects *s) {
+static void directory_tell_differences(const struct directory *d, const struct suspects *s) {
     for (size_t i = 0; d->on_difference && i < s->count; i++) {
         const struct directory_difference difference = {
             .kind = s->items[i].kind, .object_id = s->items[i].object_id, .member = s->members[i]};
@@ -629,7 +629,7 @@ static void tell_differences(const struct directory *d, const struct suspects *s
 }
 
 /* Needs `writer`. *found rises by the differences that were told and corrected. */
-static int settle(struct directory *d, const struct change_list *suspected, unsigned long *found, struct err *err) {
+static int directory_settle(struct directory *d, const struct change_list *suspected, unsigned long *found, struct err *err) {
     _cleanup_(dir_snapshot_unref) struct dir_snapshot *fresh = NULL;
     _cleanup_suspects_ struct suspects differ = {0};
     struct dir_watch watch = {0};
@@ -639,10 +639,10 @@ static int settle(struct directory *d, const struct change_list *suspected, unsi
         rc = dir_begin_loading(d, &watch, &loading, err);
     if (rc)
         return rc;
-    rc = look_again(d, &loading, suspected, &fresh, &differ, err);
+    rc = directory_look_again(d, &loading, suspected, &fresh, &differ, err);
     if (rc || !differ.count)
         goto out;
-    tell_differences(d, &differ);
+    directory_tell_differences(d, &differ);
     dir_publish(d, STEAL(fresh), &loading.basis);
     d->next_due_ms = 0;
     *found += differ.count;
@@ -662,7 +662,7 @@ int directory_check(struct directory *d, unsigned long *differences, struct err 
         const struct change_list part = {.items = suspects.items + from,
                                          .count = left < CHECKED_AT_ONCE ? left : CHECKED_AT_ONCE};
         (void)pthread_mutex_lock(&d->writer);
-        rc = settle(d, &part, &found, err);
+        rc = directory_settle(d, &part, &found, err);
         (void)pthread_mutex_unlock(&d->writer);
     }
     if (rc)

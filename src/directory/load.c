@@ -176,7 +176,7 @@ bool dir_is_platform_change(enum change_kind kind) {
            kind == CHANGE_SERVICE_ACCOUNT;
 }
 
-static int compare_ids(const void *a, const void *b) {
+static int load_compare_ids(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
@@ -197,7 +197,7 @@ static int find_changed(const struct change_list *changes, struct changed *out, 
             out->ids[out->count++] = changes->items[i].object_id;
     }
     if (out->count > 1)
-        qsort(out->ids, out->count, sizeof(*out->ids), compare_ids);
+        qsort(out->ids, out->count, sizeof(*out->ids), load_compare_ids);
     return 0;
 }
 
@@ -339,7 +339,7 @@ int dir_load_changes(const struct dir_loading *given, const struct change_list *
 /* -- what is due ------------------------------------------------------------------------------------------------------------ */
 
 /* Sets the time at which the first report grows too old, and tells whether any cluster is due now. */
-static bool look(const struct dir_loading *loading, struct dir_due *due) {
+static bool find_next_due(const struct dir_loading *loading, struct dir_due *due) {
     bool is_any = false;
     due->next_ms = INT64_MAX;
     for (size_t i = 0; i < loading->old->clusters_count; i++) {
@@ -372,7 +372,7 @@ int dir_load_due(const struct dir_loading *given, struct dir_due *due, struct di
     int rc;
     loading.basis.platform = given->old->platform;
     due->is_more = false;
-    if (!look(&loading, due))
+    if (!find_next_due(&loading, due))
         return 0;
     rc = begin_making(&loading, due->limit, &making, err);
     if (!rc)
@@ -431,7 +431,7 @@ static int render_all(struct dir_cluster *entry, const struct dir_platform *plat
     return 0;
 }
 
-static bool counts(const void *arg, const char *vcenter_id) {
+static bool evidence_counts(const void *arg, const char *vcenter_id) {
     const struct dir_basis *basis = arg;
     return !basis->watch || dir_watch_counts(basis->watch, vcenter_id, basis->mono_ms);
 }
@@ -440,13 +440,13 @@ static bool counts(const void *arg, const char *vcenter_id) {
 static uint64_t mark_evidence(const struct cluster *c, const struct dir_basis *basis) {
     uint64_t mark = 0;
     for (size_t i = 0; i < c->nodes_count; i++)
-        if (c->nodes[i].seen && counts(basis, c->nodes[i].seen->vcenter_id))
+        if (c->nodes[i].seen && evidence_counts(basis, c->nodes[i].seen->vcenter_id))
             mark = (mark ^ (i + 1)) * UINT64_C(0x9E3779B97F4A7C15);
     return mark;
 }
 
 /* Puts what follows into the record and what is stored aside. */
-static void adopt(struct dir_cluster *entry, struct rollup *r) {
+static void load_adopt(struct dir_cluster *entry, struct rollup *r) {
     struct cluster *c = entry->record;
     entry->stated = (struct dir_stated){.state = c->state,
                                         .reason = c->state_reason,
@@ -468,7 +468,7 @@ static int roll_up(struct dir_cluster *entry, const struct dir_basis *basis, str
     const struct rollup_input input = {.cluster = entry->record,
                                        .now_ms = basis->wall_ms,
                                        .report_stale_after_ms = basis->stale_after_ms,
-                                       .counts = counts,
+                                       .counts = evidence_counts,
                                        .arg = basis};
     struct rollup rolled;
     int rc = rollup_make(&input, &rolled, err);
@@ -477,7 +477,7 @@ static int roll_up(struct dir_cluster *entry, const struct dir_basis *basis, str
     entry->is_reported = cluster_is_reported(entry->record);
     entry->is_stale = rolled.is_report_stale;
     entry->evidence = mark_evidence(entry->record, basis);
-    adopt(entry, &rolled);
+    load_adopt(entry, &rolled);
     rollup_done(&rolled);
     return 0;
 }
@@ -508,7 +508,7 @@ int dir_cluster_new(struct cluster *record, const struct dir_basis *basis, struc
 }
 
 /* Replaces what was rolled up in a copy of the record by copies of what is stored. */
-static int put_back(const struct dir_stated *from, struct cluster *c, struct err *err) {
+static int load_put_back(const struct dir_stated *from, struct cluster *c, struct err *err) {
     struct object_set placement = {0};
     int rc = object_set_copy(&from->placement, &placement, err);
     if (rc)
@@ -533,7 +533,7 @@ int dir_cluster_stored(const struct dir_cluster *entry, struct cluster **out, st
     struct cluster *record = calloc(1, sizeof(*record));
     int rc = record ? cluster_copy(entry->record, record, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
-        rc = put_back(&entry->stated, record, err);
+        rc = load_put_back(&entry->stated, record, err);
     if (rc) {
         cluster_free(record);
         return rc;
@@ -634,7 +634,7 @@ int dir_watch_copy(const struct dir_watch *from, struct dir_watch *out, struct e
     return 0;
 }
 
-static struct dir_watched *find(const struct dir_watch *watch, const char *vcenter_id) {
+static struct dir_watched *watched_find(const struct dir_watch *watch, const char *vcenter_id) {
     for (size_t i = 0; i < watch->count; i++)
         if (str_eq(watch->items[i].vcenter_id, vcenter_id))
             return &watch->items[i];
@@ -642,7 +642,7 @@ static struct dir_watched *find(const struct dir_watch *watch, const char *vcent
 }
 
 int dir_watch_set(struct dir_watch *watch, const char *vcenter_id, bool is_watched, int64_t now_ms, struct err *err) {
-    struct dir_watched *item = find(watch, vcenter_id);
+    struct dir_watched *item = watched_find(watch, vcenter_id);
     if (!item) {
         struct dir_watched *items = reallocarray(watch->items, watch->count + 1, sizeof(*items));
         if (!items)
@@ -659,7 +659,7 @@ int dir_watch_set(struct dir_watch *watch, const char *vcenter_id, bool is_watch
 }
 
 bool dir_watch_counts(const struct dir_watch *watch, const char *vcenter_id, int64_t now_ms) {
-    const struct dir_watched *item = find(watch, vcenter_id);
+    const struct dir_watched *item = watched_find(watch, vcenter_id);
     if (item && item->is_watched)
         return true;
     return now_ms - (item ? item->since_ms : watch->started_ms) <= KAAS_OBSERVED_EVIDENCE_MS;

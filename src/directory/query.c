@@ -63,7 +63,7 @@ static int compare_keys(const struct dir_cluster_query *query, const char *a, co
     return query->is_descending ? -order : order;
 }
 
-static int compare_ids(const struct dir_cluster_query *query, const char *a, const char *b) {
+static int query_compare_ids(const struct dir_cluster_query *query, const char *a, const char *b) {
     return query->is_descending ? -strcmp(a, b) : strcmp(a, b);
 }
 
@@ -71,17 +71,17 @@ static int compare_ids(const struct dir_cluster_query *query, const char *a, con
 static int cursor_compare(const struct dir_cluster_query *query, const struct cluster *a, const struct cluster *b) {
     char a_key[KEY_BYTES_MAX], b_key[KEY_BYTES_MAX];
     int order = compare_keys(query, key_of(query, a, a_key), key_of(query, b, b_key));
-    return order ? order : compare_ids(query, a->id, b->id);
+    return order ? order : query_compare_ids(query, a->id, b->id);
 }
 
 /* True if the cluster comes behind the cursor in this query's list. */
 static bool cursor_before(const struct cursor *cursor, const struct dir_cluster_query *query, const struct cluster *cluster) {
     char key[KEY_BYTES_MAX];
     int order = compare_keys(query, cursor->key, key_of(query, cluster, key));
-    return order ? order < 0 : compare_ids(query, cursor->id, cluster->id) < 0;
+    return order ? order < 0 : query_compare_ids(query, cursor->id, cluster->id) < 0;
 }
 
-static void add_part(struct strbuf *text, const char *part) {
+static void query_add_part(struct strbuf *text, const char *part) {
     strbuf_adds(text, part ? part : "");
     strbuf_addc(text, '\n');
 }
@@ -90,11 +90,11 @@ static void add_part(struct strbuf *text, const char *part) {
 static void digest_query(const struct dir_cluster_query *query, uint8_t out[DIGEST_SHA256_BYTES]) {
     _cleanup_strbuf_ struct strbuf text;
     strbuf_init(&text, 16384);
-    add_part(&text, query->hx_cluster);
-    add_part(&text, query->hx_cluster_id);
-    add_part(&text, query->vcenter);
-    add_part(&text, query->vsphere_cluster);
-    add_part(&text, query->text);
+    query_add_part(&text, query->hx_cluster);
+    query_add_part(&text, query->hx_cluster_id);
+    query_add_part(&text, query->vcenter);
+    query_add_part(&text, query->vsphere_cluster);
+    query_add_part(&text, query->text);
     strbuf_addf(&text, "%u %d %d", query->state_mask, (int)query->sort, query->is_descending);
     digest_sha256(text.data, text.len, out);
 }
@@ -321,7 +321,7 @@ static int hx_not_found(const struct dir_cluster_query *q, struct err *err) {
     return err_remedy(err, "compare with GET /v2/hx-clusters");
 }
 
-static void find_hx(const struct page *page, struct dir_candidates *out) {
+static void query_find_hx(const struct page *page, struct dir_candidates *out) {
     const struct dir_platform *p = page->snapshot->platform;
     const struct dir_cluster_query *q = page->query;
     const struct hx_cluster *one = q->hx_cluster_id ? dir_find_hx(p, q->hx_cluster_id) : NULL;
@@ -339,10 +339,10 @@ static void find_hx(const struct page *page, struct dir_candidates *out) {
 }
 
 /* Finds the HX cluster that the query names among those the viewer may see. */
-static int choose_hx(struct page *page, struct dir_candidates *candidates, struct err *err) {
+static int query_choose_hx(struct page *page, struct dir_candidates *candidates, struct err *err) {
     const struct dir_snapshot *s = page->snapshot;
     const struct vsphere_cluster *on;
-    find_hx(page, candidates);
+    query_find_hx(page, candidates);
     if (candidates->count == 0)
         return hx_not_found(page->query, err);
     if (candidates->count > 1) {
@@ -367,7 +367,7 @@ static int choose_vsphere(struct page *page, const struct vcenter *vc, struct er
     return rc;
 }
 
-static int choose(struct page *page, struct dir_candidates *candidates, struct err *err) {
+static int query_choose(struct page *page, struct dir_candidates *candidates, struct err *err) {
     const struct dir_cluster_query *q = page->query;
     const struct vcenter *vc = NULL;
     all_clusters(page->snapshot, &page->from);
@@ -378,7 +378,7 @@ static int choose(struct page *page, struct dir_candidates *candidates, struct e
         page->vcenter_id = vc->id;
     }
     if (q->hx_cluster || q->hx_cluster_id)
-        return choose_hx(page, candidates, err);
+        return query_choose_hx(page, candidates, err);
     return q->vsphere_cluster ? choose_vsphere(page, vc, err) : 0;
 }
 
@@ -457,7 +457,7 @@ static int add_fragment(struct page *page, const struct dir_cluster *entry, uint
 }
 
 /* Visible, wanted and behind the cursor? */
-static bool is_wanted(const struct page *page, const struct dir_cluster *entry, uint64_t *mask) {
+static bool query_is_wanted(const struct page *page, const struct dir_cluster *entry, uint64_t *mask) {
     struct policy_view view;
     if (!dir_view_cluster(page->snapshot->platform, page->viewer, entry->record, &view))
         return false;
@@ -500,7 +500,7 @@ static int list_by_name(struct page *page, struct err *err) {
         const struct dir_cluster *entry = entry_at(page, backwards ? page->from.count - 1 - n : n);
         uint64_t mask;
         int rc;
-        if (!is_wanted(page, entry, &mask))
+        if (!query_is_wanted(page, entry, &mask))
             continue;
         rc = add_fragment(page, entry, mask, err);
         if (rc)
@@ -519,7 +519,7 @@ static int list_sorted(struct page *page, struct err *err) {
         return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t n = 0; n < page->from.count; n++) {
         chosen[count].entry = entry_at(page, n);
-        if (is_wanted(page, chosen[count].entry, &chosen[count].mask))
+        if (query_is_wanted(page, chosen[count].entry, &chosen[count].mask))
             count++;
     }
     if (count > 1)
@@ -535,7 +535,7 @@ static int list_sorted(struct page *page, struct err *err) {
 int dir_list_clusters(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const struct dir_cluster_query *query,
                       struct dir_page *out, struct err *err) {
     struct page page = {.snapshot = snapshot, .viewer = viewer, .query = query, .out = out->text};
-    int rc = choose(&page, &out->candidates, err);
+    int rc = query_choose(&page, &out->candidates, err);
     if (!rc && query->cursor) {
         rc = cursor_parse(query, &page.cursor, err);
         page.has_cursor = true;
@@ -555,13 +555,13 @@ int dir_digest_clusters(const struct dir_snapshot *snapshot, const struct viewer
                         struct err *err) {
     struct page page = {.snapshot = snapshot, .viewer = viewer, .query = query};
     uint64_t sum = 0;
-    int rc = choose(&page, candidates, err);
+    int rc = query_choose(&page, candidates, err);
     for (size_t n = 0; !rc && n < page.from.count; n++) {
         const struct dir_cluster *entry = entry_at(&page, n);
         const struct dir_fragment *fragment = NULL;
         struct dir_fragment made = {0};
         uint64_t mask;
-        if (!is_wanted(&page, entry, &mask))
+        if (!query_is_wanted(&page, entry, &mask))
             continue;
         rc = get_fragment(&page, entry, mask, &made, &fragment, err);
         if (!rc)

@@ -20,7 +20,7 @@
 #define FIRST_BYTES 2048 /* enough for nearly all */
 
 /* Most texts need no escape and are copied; whatever does need one, or is not ASCII, is left to jansson. */
-static bool is_plain(const char *text) {
+static bool render_is_plain(const char *text) {
     for (const char *c = text; *c; c++)
         if (*c < ' ' || *c > '~' || *c == '"' || *c == '\\')
             return false;
@@ -37,7 +37,7 @@ static void put_escaped(struct strbuf *out, const char *text) {
 }
 
 static void put_string(struct strbuf *out, const char *text) {
-    if (!is_plain(text)) {
+    if (!render_is_plain(text)) {
         put_escaped(out, text);
         return;
     }
@@ -47,7 +47,7 @@ static void put_string(struct strbuf *out, const char *text) {
 }
 
 /* The keys of ours are plain; `start` brings the comma or the brace before it, and the colon after it. */
-static void put_text(struct strbuf *out, const char *start, const char *value) {
+static void render_put_text(struct strbuf *out, const char *start, const char *value) {
     strbuf_adds(out, start);
     put_string(out, value ? value : "");
 }
@@ -61,7 +61,7 @@ static void put_text_or_null(struct strbuf *out, const char *start, const char *
         strbuf_adds(out, "null");
 }
 
-static void put_number(struct strbuf *out, const char *start, size_t value) {
+static void render_put_number(struct strbuf *out, const char *start, size_t value) {
     char digits[24];
     char *at = digits + sizeof(digits);
     *--at = 0;
@@ -77,23 +77,23 @@ static void put_replicas(struct strbuf *out, int ready, int desired) {
     if (ready < 0)
         strbuf_adds(out, "{\"ready\":null");
     else
-        put_number(out, "{\"ready\":", (size_t)ready);
-    put_number(out, ",\"desired\":", desired < 0 ? 0 : (size_t)desired);
+        render_put_number(out, "{\"ready\":", (size_t)ready);
+    render_put_number(out, ",\"desired\":", desired < 0 ? 0 : (size_t)desired);
     strbuf_addc(out, '}');
 }
 
 static void put_placed_vsphere(struct strbuf *out, const struct dir_platform *platform, const struct object_ref *ref) {
     const struct vsphere_cluster *found = dir_find_vsphere(platform, ref);
-    put_text(out, "{\"vcenter_id\":", ref->vcenter_id);
+    render_put_text(out, "{\"vcenter_id\":", ref->vcenter_id);
     put_text_or_null(out, ",\"datacenter\":", found ? found->datacenter : NULL);
-    put_text(out, ",\"moref\":", ref->moref);
+    render_put_text(out, ",\"moref\":", ref->moref);
     put_text_or_null(out, ",\"name\":", found ? found->name : NULL);
     strbuf_addc(out, '}');
 }
 
 static void put_placed_hx(struct strbuf *out, const struct hx_cluster *hx) {
-    put_text(out, "{\"id\":", hx->id);
-    put_text(out, ",\"name\":", hx->name);
+    render_put_text(out, "{\"id\":", hx->id);
+    render_put_text(out, ",\"name\":", hx->name);
     put_text_or_null(out, ",\"hx_uuid\":", hx->hx_uuid);
     strbuf_addc(out, '}');
 }
@@ -133,12 +133,12 @@ static size_t count_hidden(const struct cluster *c, uint64_t mask) {
 static void put_placement(struct strbuf *out, const struct dir_cluster *entry, const struct dir_platform *platform,
                           uint64_t mask) {
     const struct cluster *c = entry->record;
-    put_text(out, "{\"source\":", c->placement_source);
+    render_put_text(out, "{\"source\":", c->placement_source);
     strbuf_adds(out, ",\"vsphere_clusters\":[");
     put_placed(out, c, platform, mask);
     strbuf_adds(out, "],\"hx_clusters\":[");
     put_hx(out, c, platform, mask);
-    put_number(out, "],\"hidden\":", count_hidden(c, mask));
+    render_put_number(out, "],\"hidden\":", count_hidden(c, mask));
     strbuf_addc(out, '}');
 }
 

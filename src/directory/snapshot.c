@@ -18,12 +18,12 @@ static struct dir_platform *dir_platform_ref(struct dir_platform *platform) {
 }
 
 /* True if this was the last reference. */
-static bool drop(atomic_uint *refs) {
+static bool snapshot_drop(atomic_uint *refs) {
     return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
 }
 
 void dir_platform_unref(struct dir_platform *platform) {
-    if (!platform || !drop(&platform->refs))
+    if (!platform || !snapshot_drop(&platform->refs))
         return;
     for (size_t i = 0; i < platform->vcenters_count; i++)
         vcenter_done(&platform->vcenters[i]);
@@ -46,7 +46,7 @@ void dir_platform_unref(struct dir_platform *platform) {
 }
 
 void dir_snapshot_unref(struct dir_snapshot *snapshot) {
-    if (!snapshot || !drop(&snapshot->refs))
+    if (!snapshot || !snapshot_drop(&snapshot->refs))
         return;
     for (size_t i = 0; i < snapshot->clusters_count; i++)
         dir_cluster_unref(snapshot->clusters[i]);
@@ -58,11 +58,11 @@ void dir_snapshot_unref(struct dir_snapshot *snapshot) {
     free(snapshot);
 }
 
-static int compare_vcenters(const void *a, const void *b) {
+static int snapshot_compare_vcenters(const void *a, const void *b) {
     return strcmp(((const struct vcenter *)a)->id, ((const struct vcenter *)b)->id);
 }
 
-static int compare_vsphere(const void *a, const void *b) {
+static int snapshot_compare_vsphere(const void *a, const void *b) {
     return object_ref_compare(&((const struct vsphere_cluster *)a)->ref, &((const struct vsphere_cluster *)b)->ref);
 }
 
@@ -99,8 +99,8 @@ static int index_hx(struct dir_platform *p, struct err *err) {
 }
 
 int dir_platform_link(struct dir_platform *p, struct err *err) {
-    sort(p->vcenters, p->vcenters_count, sizeof(*p->vcenters), compare_vcenters);
-    sort(p->vsphere, p->vsphere_count, sizeof(*p->vsphere), compare_vsphere);
+    sort(p->vcenters, p->vcenters_count, sizeof(*p->vcenters), snapshot_compare_vcenters);
+    sort(p->vsphere, p->vsphere_count, sizeof(*p->vsphere), snapshot_compare_vsphere);
     sort(p->hx, p->hx_count, sizeof(*p->hx), compare_hx);
     sort(p->grants, p->grants_count, sizeof(*p->grants), compare_grants);
     p->hx_of_vsphere = calloc(p->vsphere_count + 1, sizeof(*p->hx_of_vsphere));
@@ -311,7 +311,7 @@ static int join_placements(struct merge *m, struct err *err) {
     return 0;
 }
 
-static int prepare(struct merge *m, struct err *err) {
+static int snapshot_prepare(struct merge *m, struct err *err) {
     m->moved_to = calloc(m->old->clusters_count + 1, sizeof(*m->moved_to));
     m->arrivals = calloc(m->delta->added_count + 1, sizeof(*m->arrivals));
     if (!m->made || !m->moved_to || !m->arrivals)
@@ -334,7 +334,7 @@ static void count_nodes(struct merge *m) {
 }
 
 static int merge_into(struct merge *m, struct err *err) {
-    int rc = prepare(m, err);
+    int rc = snapshot_prepare(m, err);
     if (rc)
         return rc;
     sort(m->arrivals, m->delta->added_count, sizeof(*m->arrivals), compare_arrival_names);
@@ -346,8 +346,8 @@ static int merge_into(struct merge *m, struct err *err) {
 }
 
 /* The vSphere clusters of `platform` must be those of the old one, unless that is empty. */
-static int merge(const struct dir_snapshot *old, struct dir_platform *platform, const struct dir_delta *delta,
-                 struct dir_snapshot **out, struct err *err) {
+static int snapshot_merge(const struct dir_snapshot *old, struct dir_platform *platform, const struct dir_delta *delta,
+                          struct dir_snapshot **out, struct err *err) {
     struct merge m = {.old = old, .delta = delta, .made = snapshot_begin(platform, old->clusters_count + delta->added_count)};
     int rc = merge_into(&m, err);
     if (!rc)
@@ -359,7 +359,7 @@ static int merge(const struct dir_snapshot *old, struct dir_platform *platform, 
 int dir_snapshot_new(struct dir_platform *platform, struct dir_cluster *const *entries, size_t count, struct dir_snapshot **out,
                      struct err *err) {
     static const struct dir_snapshot empty;
-    return merge(&empty, platform, &(struct dir_delta){.added = entries, .added_count = count}, out, err);
+    return snapshot_merge(&empty, platform, &(struct dir_delta){.added = entries, .added_count = count}, out, err);
 }
 
 /* Do positions in vsphere[] mean the same? */
@@ -394,7 +394,7 @@ int dir_snapshot_next(const struct dir_snapshot *old, struct dir_platform *platf
                       struct dir_snapshot **out, struct err *err) {
     if (!is_same_ground(old->platform, platform))
         return build_anew(old, platform, delta, out, err);
-    return merge(old, platform, delta, out, err);
+    return snapshot_merge(old, platform, delta, out, err);
 }
 
 /* -- look-ups: by id, by name -------------------------------------------------------------------------------------- */

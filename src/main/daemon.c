@@ -129,7 +129,7 @@ static int check_config(const struct options *options) {
 }
 
 /* What is wrong with the configuration is told all at once; what is not well is told as well, and does not hold the start up. */
-static int check_start(const struct config *config, const char *path) {
+static int daemon_check_start(const struct config *config, const char *path) {
     _cleanup_config_report_ struct config_report report;
     config_report_init(&report);
     int rc = setup_check(config, path, SETUP_CHECK_START, &report, NULL);
@@ -195,7 +195,7 @@ static void give_back_large_blocks(void) {
 }
 
 /* The end, should anything hang: log-outs and leases come first in wire_down, and the service manager would wait longer and say less. */
-static void *give_up(void *arg) {
+static void *daemon_give_up(void *arg) {
     const struct timespec limit = {.tv_sec = STOP_LIMIT_S};
     (void)arg;
     (void)nanosleep(&limit, NULL);
@@ -205,11 +205,11 @@ static void *give_up(void *arg) {
 
 static void end_in_time(void) {
     pthread_t thread;
-    if (!pthread_create(&thread, NULL, give_up, NULL))
+    if (!pthread_create(&thread, NULL, daemon_give_up, NULL))
         (void)pthread_detach(thread);
 }
 
-static int run(struct config *config, const char *path) {
+static int daemon_run(struct config *config, const char *path) {
     struct wire *wire = NULL;
     struct err err = {0};
     sigset_t set;
@@ -255,5 +255,5 @@ int main(int argc, char **argv) {
         return STATUS_CONFIG;
     if (options.action == ACTION_PRINT)
         return print_text(config_print, &config);
-    return check_start(&config, options.config_path) ? STATUS_CONFIG : run(&config, options.config_path);
+    return daemon_check_start(&config, options.config_path) ? STATUS_CONFIG : daemon_run(&config, options.config_path);
 }

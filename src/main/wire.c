@@ -48,7 +48,7 @@ static void begin_hashing(void) {
     (void)setpriority(PRIO_PROCESS, me, getpriority(PRIO_PROCESS, me) + HASHING_NICE); /* Linux: of this thread alone */
 }
 
-static int make_lane(const struct lane_options *wanted, struct lane **out, struct err *err) {
+static int wire_make_lane(const struct lane_options *wanted, struct lane **out, struct err *err) {
     struct lane_options options = *wanted;
     options.thread_begin = wanted->thread_begin ? wanted->thread_begin : store_thread_begin;
     options.thread_end = store_thread_end;
@@ -68,7 +68,7 @@ static int make_lanes(struct wire *w, struct err *err) {
     };
     int rc = 0;
     for (size_t i = 0; !rc && i < ARRAY_COUNT(lanes); i++)
-        rc = make_lane(&lanes[i].options, lanes[i].out, err);
+        rc = wire_make_lane(&lanes[i].options, lanes[i].out, err);
     return rc;
 }
 
@@ -242,7 +242,7 @@ static int make_kerberos(struct wire *w, struct err *err) {
         return 0;
     if (make_folder_of(config->auth_kerberos_replay_cache, &folder_err)) /* no reason not to start: health tells of it */
         log_error(LOG_LEVEL_WARNING, "kerberos_folder", &folder_err, NULL);
-    rc = make_lane(&lane, &w->kerberos_lane, err);
+    rc = wire_make_lane(&lane, &w->kerberos_lane, err);
     if (!rc)
         rc = kerberos_new(&options, &w->kerberos, err);
     if (!rc)
@@ -369,7 +369,7 @@ static struct httpd_options admin_options(struct wire *w, const char *listen) {
     return options;
 }
 
-static int read_file(const char *path, char **out, struct err *err) {
+static int wire_read_file(const char *path, char **out, struct err *err) {
     _cleanup_strbuf_ struct strbuf text = {0};
     int rc;
     if (!*path)
@@ -385,9 +385,9 @@ static int read_file(const char *path, char **out, struct err *err) {
 /* Texts are malloc'ed, NULL where none is configured. */
 static int read_client_ca(const struct config *config, char **ca_pem, char **crl_pem, struct err *err) {
     _cleanup_free_ char *ca = NULL, *crl = NULL;
-    int rc = read_file(config->server_client_ca_file, &ca, err);
+    int rc = wire_read_file(config->server_client_ca_file, &ca, err);
     if (!rc)
-        rc = read_file(config->server_client_crl_file, &crl, err);
+        rc = wire_read_file(config->server_client_crl_file, &crl, err);
     if (rc)
         return rc;
     *ca_pem = STEAL(ca);
@@ -596,7 +596,7 @@ static int reload_certificate(struct wire *w, const struct config *fresh, struct
     return rc ? rc : platform_set_server_cert(w->platform, cert, err); /* the records name it */
 }
 
-static int reload(struct wire *w, struct err *err) {
+static int reload_all(struct wire *w, struct err *err) {
     _cleanup_config_ struct config fresh = {0};
     _cleanup_config_report_ struct config_report report;
     _cleanup_strbuf_ struct strbuf unreloadable;
@@ -625,7 +625,7 @@ static int reload(struct wire *w, struct err *err) {
 
 int wire_reload(struct wire *w, struct err *err) {
     struct err why = {0};
-    int rc = reload(w, &why);
+    int rc = reload_all(w, &why);
     (void)pthread_mutex_lock(&w->lock);
     if (!rc || !w->not_reloaded.code)
         w->not_reloaded_since_ms = clock_wall_ms();

@@ -15,7 +15,7 @@
 
 /* -- sign-on asks vCenters ------------------------------------------------------------------------------------------------ */
 
-static enum vc_proof_kind proof_of(enum signon_proof_kind proof) {
+static enum vc_proof_kind wire_proof_of(enum signon_proof_kind proof) {
     switch (proof) {
     case SIGNON_PROOF_COOKIE: return VC_PROOF_COOKIE;
     case SIGNON_PROOF_TICKET: return VC_PROOF_TICKET;
@@ -28,7 +28,7 @@ static enum vc_proof_kind proof_of(enum signon_proof_kind proof) {
 }
 
 static int check_proof(void *arg, const struct signon_proof *given, struct signon_identity *out, struct err *err) {
-    struct vc_proof proof = {.kind = proof_of(given->kind), .user = given->user, .secret = given->secret};
+    struct vc_proof proof = {.kind = wire_proof_of(given->kind), .user = given->user, .secret = given->secret};
     struct wire *wire = arg;
     _cleanup_(link_unref) struct link *link = NULL;
     struct vim_user_session who = {0};
@@ -106,7 +106,7 @@ static uint64_t mark_of_interest(void *arg, const char *vcenter_id) {
     return mark ? mark : 1;
 }
 
-static int submit(void *arg, const char *vcenter_id, uint64_t party, lane_fn *fn, void *fn_arg, struct err *err) {
+static int wire_submit(void *arg, const char *vcenter_id, uint64_t party, lane_fn *fn, void *fn_arg, struct err *err) {
     struct wire *wire = arg;
     _cleanup_(link_unref) struct link *link = NULL;
     int rc = platform_find(wire->platform, vcenter_id, &link, err);
@@ -119,7 +119,7 @@ struct signon_vcenter_ops wire_vcenter_ops(struct wire *wire) {
                                      .ask_rights = ask_rights,
                                      .is_unreachable = is_unreachable,
                                      .mark_of_interest = mark_of_interest,
-                                     .submit = submit};
+                                     .submit = wire_submit};
     return ops;
 }
 

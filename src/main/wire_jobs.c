@@ -29,7 +29,7 @@
 
 /* -- start-up: everything that needs the database, tried until it works ------------------------------------------------------ */
 
-static int register_replica(struct wire *wire, struct err *err) {
+static int wire_register_replica(struct wire *wire, struct err *err) {
     int64_t previous_age_ms = -1;
     const bool is_first_try = !store_get_replica(wire->store);
     unsigned id = 0;
@@ -62,7 +62,7 @@ static int start_up(struct wire *wire, struct err *err) {
     if (!rc)
         rc = installation_store_load(wire->store, installation, err);
     if (!rc)
-        rc = register_replica(wire, err);
+        rc = wire_register_replica(wire, err);
     if (rc)
         return rc;
     platform_set_installation(wire->platform, installation);

@@ -52,7 +52,7 @@ static const struct cluster_room *clusters_room(const struct clusters *c, size_t
 }
 
 /* Every write ends here. What was made is in the trail already, by the same transaction; what was refused gets its line now. */
-static int finish(struct clusters *c, const struct audit_record *line, int rc) {
+static int clusters_finish(struct clusters *c, const struct audit_record *line, int rc) {
     if (rc)
         audit_store_append_outcome(c->options.store, line, rc);
     else if (c->options.on_written)
@@ -60,7 +60,7 @@ static int finish(struct clusters *c, const struct audit_record *line, int rc) {
     return rc;
 }
 
-static int insert(struct clusters *c, struct cluster *record, const struct audit_record *audit, struct err *err) {
+static int clusters_insert(struct clusters *c, struct cluster *record, const struct audit_record *audit, struct err *err) {
     int rc = cluster_check(record, err);
     const struct cluster_writing with = {audit, clusters_room(c, 1, record->nodes_count)};
     if (!rc)
@@ -79,27 +79,29 @@ int clusters_create(struct clusters *c, const struct actor *actor, struct cluste
     record->id = str_dup(id);
     record->created_at_ms = clock_wall_ms();
     record->updated_at_ms = record->created_at_ms;
-    return finish(c, &line, record->id ? insert(c, record, &line, err) : err_set(err, ERR_NOMEM, "out of memory"));
+    return clusters_finish(c, &line,
+                           record->id ? clusters_insert(c, record, &line, err) : err_set(err, ERR_NOMEM, "out of memory"));
 }
 
-static int precondition(struct err *err) {
+static int clusters_precondition(struct err *err) {
     (void)err_set(err, ERR_PRECONDITION, "the record has been changed since it was read; nothing was done");
     return err_remedy(err, "read it again and repeat the change");
 }
 
-static int update(struct clusters *c, const struct cluster *record, unsigned parts, const struct audit_record *audit,
-                  struct err *err) {
+static int clusters_update(struct clusters *c, const struct cluster *record, unsigned parts, const struct audit_record *audit,
+                           struct err *err) {
     const bool has_nodes = parts & CLUSTER_PART_NODES;
     const struct cluster_writing with = {audit, has_nodes ? clusters_room(c, 0, record->nodes_count) : NULL};
     return cluster_store_update(c->options.store, record, parts, &with, err);
 }
 
-static int change_once(struct clusters *c, const struct clusters_edit *edit, const struct audit_record *audit, struct err *err) {
+static int clusters_change_once(struct clusters *c, const struct clusters_edit *edit, const struct audit_record *audit,
+                                struct err *err) {
     struct cluster *record = NULL;
     unsigned parts = 0;
     int rc = cluster_store_load(c->options.store, edit->id, &record, err);
     if (!rc && edit->version_no && record->version_no != edit->version_no)
-        rc = precondition(err);
+        rc = clusters_precondition(err);
     if (!rc)
         rc = edit->fn(edit->arg, record, &parts, err);
     if (!rc) {
@@ -107,7 +109,7 @@ static int change_once(struct clusters *c, const struct clusters_edit *edit, con
         rc = cluster_check(record, err);
     }
     if (!rc)
-        rc = update(c, record, parts, audit, err);
+        rc = clusters_update(c, record, parts, audit, err);
     cluster_free(record);
     return rc;
 }
@@ -135,9 +137,9 @@ int clusters_change(struct clusters *c, const struct actor *actor, const struct 
     unsigned attempt = 0;
     int rc;
     do
-        rc = change_once(c, edit, &line, &why);
+        rc = clusters_change_once(c, edit, &line, &why);
     while (try_again(&rc, edit->version_no, ++attempt, &why));
-    return finish(c, &line, err_move(err, rc, &why));
+    return clusters_finish(c, &line, err_move(err, rc, &why));
 }
 
 struct report {
@@ -161,7 +163,7 @@ static int save_report(struct clusters *c, const struct cluster *before, struct 
         return save_time(c, record, err);
     record->updated_at_ms = record->observed_at_ms = clock_wall_ms();
     rc = cluster_check(record, err);
-    return rc ? rc : update(c, record, report->parts, is_news ? report->audit : NULL, err);
+    return rc ? rc : clusters_update(c, record, report->parts, is_news ? report->audit : NULL, err);
 }
 
 static int report_once(struct clusters *c, const struct clusters_edit *edit, struct report *report, struct err *err) {
@@ -169,7 +171,7 @@ static int report_once(struct clusters *c, const struct clusters_edit *edit, str
     struct cluster before = {0};
     int rc = cluster_store_load(c->options.store, edit->id, &record, err);
     if (!rc && edit->version_no && record->version_no != edit->version_no)
-        rc = precondition(err);
+        rc = clusters_precondition(err);
     if (!rc)
         rc = cluster_copy(record, &before, err);
     if (!rc)
@@ -201,7 +203,7 @@ int clusters_remove(struct clusters *c, const struct actor *actor, const char *i
     int rc = cluster_store_delete(c->options.store, id, version_no, &line, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return finish(c, &line, rc);
+    return clusters_finish(c, &line, rc);
 }
 
 /* The name that discovery gives is that of the vSphere cluster below. */
@@ -243,7 +245,7 @@ static int change_hx_once(struct clusters *c, const struct hx_edit *edit, struct
     int64_t next = 0;
     int rc = platform_store_load_hx(c->options.store, edit->id, &hx, err);
     if (!rc && edit->version_no && hx->version_no != edit->version_no)
-        rc = precondition(err);
+        rc = clusters_precondition(err);
     if (!rc)
         rc = apply_hx(c, edit->change, hx, err);
     if (!rc)
@@ -263,7 +265,7 @@ int clusters_change_hx(struct clusters *c, const struct actor *actor, const char
     do
         rc = change_hx_once(c, &edit, &why);
     while (try_again(&rc, version_no, ++attempt, &why));
-    return finish(c, &line, err_move(err, rc, &why));
+    return clusters_finish(c, &line, err_move(err, rc, &why));
 }
 
 /* -- many cluster records at once: adding and changing them -------------------------------------------------------- */

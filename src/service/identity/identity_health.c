@@ -11,7 +11,7 @@
 #include "peers.h"
 #include "x509.h"
 
-static void check_directory(const struct directory_report *report, struct findings *out) {
+static void health_check_directory(const struct directory_report *report, struct findings *out) {
     struct finding f = {.step = "directory", .since_ms = report->since_ms};
     const int64_t left_ms = report->certificate_end_ms - clock_wall_ms();
     if (report->state == DIRECTORY_DISABLED)
@@ -34,7 +34,7 @@ void directories_check_health(struct identity *identity, struct findings *out) {
     if (directories_list(identity, &list, NULL))
         return;
     for (size_t i = 0; i < list.count; i++)
-        check_directory(&list.items[i], out);
+        health_check_directory(&list.items[i], out);
     directory_report_list_done(&list);
 }
 

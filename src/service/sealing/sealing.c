@@ -72,7 +72,7 @@ static uint64_t count_others(const struct seal_counts *counts, const char *key_i
     return others;
 }
 
-static int count_all(struct sealing *s, struct seal_counts *counts, struct seal_ids *ids, struct err *err) {
+static int sealing_count_all(struct sealing *s, struct seal_counts *counts, struct seal_ids *ids, struct err *err) {
     const char *other = "";
     int rc = seal_store_count(s->options.store, counts, err);
     if (rc)
@@ -109,7 +109,7 @@ void sealing_check_health(struct sealing *s, int64_t started_at_ms, struct findi
 
 /* -- what is held ---------------------------------------------------------------------------------------------------------- */
 
-static int note_held(struct sealing *s, struct err *err) {
+static int sealing_note_held(struct sealing *s, struct err *err) {
     struct seal_ids ids;
     struct strbuf text;
     int rc;
@@ -134,7 +134,7 @@ static int missing(const struct sealing *s, const char *key_id, const char *what
 static int check_counts(struct sealing *s, struct err *err) {
     struct seal_counts counts;
     struct seal_ids ids;
-    int rc = count_all(s, &counts, &ids, err);
+    int rc = sealing_count_all(s, &counts, &ids, err);
     for (size_t i = 0; !rc && i < counts.count; i++) {
         bool is_held = false;
         for (size_t k = 0; k < ids.count; k++)
@@ -154,7 +154,7 @@ int sealing_follow(struct sealing *s, struct err *err) {
         return missing(s, chosen, "which seals in this installation", err);
     rc = check_counts(s, err);
     if (!rc)
-        rc = note_held(s, err);
+        rc = sealing_note_held(s, err);
     atomic_store(&s->due_ms, 0);
     return rc;
 }
@@ -171,14 +171,14 @@ static int read_file_locked(struct sealing *s, struct err *err) {
         return 0; /* a file that is away for a moment changes nothing here */
     rc = seal_reload_file(s->options.seal, s->key_file, err);
     if (!rc)
-        rc = note_held(s, err);
+        rc = sealing_note_held(s, err);
     if (!rc)
         s->seen = now;
     return rc;
 }
 
 /* What another program wrote into the file. */
-static int read_file(struct sealing *s, struct err *err) {
+static int sealing_read_file(struct sealing *s, struct err *err) {
     struct err why = {0};
     int rc;
     (void)pthread_mutex_lock(&s->lock);
@@ -190,7 +190,7 @@ static int read_file(struct sealing *s, struct err *err) {
 /* -- sealing anew ---------------------------------------------------------------------------------------------------------- */
 
 /* Where each value belongs, as those who sealed it name it. */
-static char *purpose_of(const struct sealed_row *row) {
+static char *sealing_purpose_of(const struct sealed_row *row) {
     if (row->table == SEAL_TABLE_SIGNING_KEYS)
         return str_format("signing-key:%s", row->id);
     if (row->table == SEAL_TABLE_LDAP_SOURCES)
@@ -200,9 +200,9 @@ static char *purpose_of(const struct sealed_row *row) {
     return str_format("login-%s:%s", row->kind, row->id);
 }
 
-static int reseal(void *arg, const struct sealed_row *row, uint8_t **out, size_t *out_bytes, struct err *err) {
+static int sealing_reseal(void *arg, const struct sealed_row *row, uint8_t **out, size_t *out_bytes, struct err *err) {
     struct sealing *s = arg;
-    _cleanup_free_ char *purpose = purpose_of(row);
+    _cleanup_free_ char *purpose = sealing_purpose_of(row);
     _cleanup_strbuf_ struct strbuf plain, sealed;
     int rc;
     strbuf_init_secret(&plain, SECRET_BYTES_MAX);
@@ -220,7 +220,7 @@ static int reseal(void *arg, const struct sealed_row *row, uint8_t **out, size_t
 }
 
 static int reseal_table(struct sealing *s, enum seal_table table, const char *key_id, const char *holder, struct err *err) {
-    struct seal_batch batch = {.table = table, .key_id = key_id, .limit = BATCH_ROWS, .reseal = reseal, .arg = s};
+    struct seal_batch batch = {.table = table, .key_id = key_id, .limit = BATCH_ROWS, .reseal = sealing_reseal, .arg = s};
     int rc;
     do {
         rc = seal_store_reseal(s->options.store, &batch, err);
@@ -233,25 +233,25 @@ static int reseal_table(struct sealing *s, enum seal_table table, const char *ke
 static int reseal_all(struct sealing *s, const char *holder, struct err *err) {
     struct seal_counts counts;
     struct seal_ids ids;
-    int rc = count_all(s, &counts, &ids, err);
+    int rc = sealing_count_all(s, &counts, &ids, err);
     if (rc || !count_others(&counts, ids.items[ids.sealing]))
         return rc;
     for (int table = 0; !rc && table < SEAL_TABLE_COUNT; table++)
         rc = reseal_table(s, (enum seal_table)table, ids.items[ids.sealing], holder, err);
-    return rc ? rc : count_all(s, &counts, &ids, err);
+    return rc ? rc : sealing_count_all(s, &counts, &ids, err);
 }
 
 /* Another replica does it: what is left is looked at all the same, for health. */
 static int look_on(struct sealing *s, struct err *err) {
     struct seal_counts counts;
     struct seal_ids ids;
-    return count_all(s, &counts, &ids, err);
+    return sealing_count_all(s, &counts, &ids, err);
 }
 
 int sealing_tick(struct sealing *s, struct err *err) {
     const char *holder = store_replica_name(s->options.store);
     bool is_mine = false;
-    int rc = read_file(s, err);
+    int rc = sealing_read_file(s, err);
     if (rc || clock_mono_ms() < atomic_load(&s->due_ms))
         return rc;
     rc = lease_store_acquire(s->options.store, LEASE, holder, LEASE_MS, &is_mine, err);
@@ -288,10 +288,10 @@ static int check_replicas(struct sealing *s, const char *key_id, struct err *err
     return rc;
 }
 
-static int rotate(struct sealing *s, struct err *err) {
+static int sealing_choose(struct sealing *s, struct err *err) {
     struct seal_ids ids;
     const char *newest;
-    int rc = read_file(s, err);
+    int rc = sealing_read_file(s, err);
     if (!rc)
         rc = sealing_follow(s, err);
     if (rc)
@@ -310,7 +310,7 @@ static int rotate(struct sealing *s, struct err *err) {
 
 int sealing_rotate(struct sealing *s, const struct actor *actor, struct err *err) {
     struct err why = {0};
-    int rc = rotate(s, &why);
+    int rc = sealing_choose(s, &why);
     struct audit_record line = audit_record_make(actor, &(struct audit_event){.action = "master_key.rotate"});
     line.event.source = line.event.acting_id = NULL; /* this action has never told them */
     audit_store_append_outcome(s->options.store, &line, rc);
@@ -324,7 +324,7 @@ void sealing_report_done(struct sealing_report *report) {
 
 int sealing_get_report(struct sealing *s, struct sealing_report *out, struct err *err) {
     struct sealing_report report = {0};
-    int rc = read_file(s, err);
+    int rc = sealing_read_file(s, err);
     if (!rc)
         rc = seal_store_count(s->options.store, &report.counts, err);
     if (!rc)

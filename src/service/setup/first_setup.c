@@ -68,7 +68,7 @@ static int mend_folder(const char *folder, const struct setup_user *user, bool *
 }
 
 /* Makes the folder of the file if it is missing. One that is there is mended only if it is our own. */
-static int make_folder_of(const char *path, const struct setup_user *user, bool *is_mended, struct err *err) {
+static int setup_make_folder_of(const char *path, const struct setup_user *user, bool *is_mended, struct err *err) {
     _cleanup_free_ char *folder = str_dup(path);
     char *slash = folder ? strrchr(folder, '/') : NULL;
     bool is_there;
@@ -91,7 +91,7 @@ static int make_file(const char *path, const struct strbuf *text, enum file_kind
                      enum setup_file *became, struct err *err) {
     bool is_folder_mended = false, is_mended = false;
     struct err why = {0};
-    int rc = make_folder_of(path, user, &is_folder_mended, err);
+    int rc = setup_make_folder_of(path, user, &is_folder_mended, err);
     if (rc)
         return rc;
     const int made = fs_write_new(path, text->data, text->len, mode_of(kind), &why);
@@ -137,7 +137,7 @@ int setup_write_config(const struct setup_config *settings, const struct setup_u
     return rc ? rc : make_file(settings->path, &text, FILE_READ, user, became, err);
 }
 
-static bool is_held(const struct seal_ids *held, const char *key_id) {
+static bool setup_is_held(const struct seal_ids *held, const char *key_id) {
     for (size_t i = 0; i < held->count; i++)
         if (str_eq(held->items[i], key_id))
             return true;
@@ -148,12 +148,12 @@ static bool is_held(const struct seal_ids *held, const char *key_id) {
 static int find_missing_key(struct store *store, const struct seal_ids *held, char key_id[SEAL_STORE_ID_BYTES], struct err *err) {
     struct seal_counts counts = {.count = 0};
     int rc = seal_store_load_choice(store, key_id, err);
-    if (rc || (*key_id && !is_held(held, key_id)))
+    if (rc || (*key_id && !setup_is_held(held, key_id)))
         return rc;
     *key_id = 0;
     rc = seal_store_count(store, &counts, err);
     for (size_t i = 0; !rc && i < counts.count; i++)
-        if (!is_held(held, counts.items[i].key_id))
+        if (!setup_is_held(held, counts.items[i].key_id))
             (void)snprintf(key_id, SEAL_STORE_ID_BYTES, "%s", counts.items[i].key_id);
     return rc;
 }

@@ -103,7 +103,7 @@ static void check_server_cert(const struct config *config, enum setup_check_for 
     x509_info_done(&info);
 }
 
-static void check_ca(const char *option, const char *path, struct config_report *report) {
+static void setup_check_ca(const char *option, const char *path, struct config_report *report) {
     _cleanup_strbuf_ struct strbuf pem;
     struct x509_info info = {0};
     struct err fault = {0};
@@ -144,8 +144,8 @@ int setup_check(const struct config *config, const char *config_path, enum setup
     check_master_key(config, report);
     (void)config_check_files(config, report, NULL);
     check_server_cert(config, purpose, report);
-    check_ca("server.client_ca_file", config->server_client_ca_file, report);
-    check_ca("database.tls_ca_file", config->database_tls_ca_file, report);
+    setup_check_ca("server.client_ca_file", config->server_client_ca_file, report);
+    setup_check_ca("database.tls_ca_file", config->database_tls_ca_file, report);
     check_database(config, config_path, report);
     check_scrape_token(config, report);
     check_keytab(config->auth_kerberos_keytab, report);

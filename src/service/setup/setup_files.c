@@ -41,7 +41,7 @@ static char *host_of(const char *url) {
     return str_format("%.*s", (int)n, host + is_v6);
 }
 
-static bool is_address(const char *host) {
+static bool setup_is_address(const char *host) {
     return strspn(host, "0123456789.") == strlen(host) || strchr(host, ':');
 }
 
@@ -57,7 +57,7 @@ static int make_pair(const struct config *config, const char *cert_path, const c
     san_name = str_format("DNS:%s", name);
     san[2] = san_name;
     if (host && *host) {
-        san_host = str_format("%s:%s", is_address(host) ? "IP" : "DNS", host);
+        san_host = str_format("%s:%s", setup_is_address(host) ? "IP" : "DNS", host);
         san[3] = san_host;
     }
     request.common_name = host && *host ? host : name;
@@ -174,7 +174,7 @@ int master_key_file_read(const char *path, struct seal_ids *out, struct err *err
     return rc;
 }
 
-static int load(const char *path, struct strbuf *bytes, struct stat *owner, struct err *err) {
+static int setup_load(const char *path, struct strbuf *bytes, struct stat *owner, struct err *err) {
     struct seal_ids ids;
     int rc = master_key_file_read(path, &ids, err); /* its form is right */
     if (!rc && stat(path, owner))
@@ -195,7 +195,7 @@ int master_key_file_add(const char *path, char key_id[SEAL_KEY_ID_BYTES], struct
     struct stat owner;
     int rc;
     strbuf_init_secret(&bytes, 4096);
-    rc = load(path, &bytes, &owner, err);
+    rc = setup_load(path, &bytes, &owner, err);
     if (rc)
         return rc;
     if (bytes.len >= SEAL_KEYS_MAX * SEAL_KEY_BYTES) {
@@ -216,7 +216,7 @@ int master_key_file_remove(const char *path, const char *key_id, struct err *err
     int rc;
     strbuf_init_secret(&bytes, 4096);
     strbuf_init_secret(&kept, 4096);
-    rc = load(path, &bytes, &owner, err);
+    rc = setup_load(path, &bytes, &owner, err);
     for (size_t at = 0; !rc && at < bytes.len; at += SEAL_KEY_BYTES) {
         seal_id_of_key((const uint8_t *)bytes.data + at, id);
         if (!str_eq(id, key_id))
