@@ -110,11 +110,9 @@ struct table_names {
 
 static int add_table(const struct db_row *row, void *arg, struct err *err) {
     struct table_names *tables = arg;
-    void *items = tables->items;
-    char(*item)[65] = db_list_add(&items, &tables->count, sizeof(*item));
-    tables->items = items;
+    char(*item)[65] = db_list_add(&tables->items, &tables->count, sizeof(*item), err);
     if (!item)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     db_row_copy(row, 0, *item, sizeof(*item));
     return 0;
 }
@@ -152,13 +150,9 @@ static int grant_tables(struct db_conn *conn, const struct store_runtime *to, st
     _cleanup_strbuf_ struct strbuf sql;
     strbuf_init(&sql, STATEMENT_BYTES_MAX);
     int rc = db_query(conn,
-                      &(struct db_query){.sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = ?"
-                                                " AND table_type = 'BASE TABLE' AND table_name REGEXP '^[a-z0-9_]+$'",
-                                         .args = DB_ARGS(db_text(to->database)),
-                                         .columns = "t",
-                                         .row = add_table,
-                                         .arg = &tables},
-                      err);
+                      "SELECT table_name FROM information_schema.tables WHERE table_schema = ?"
+                      " AND table_type = 'BASE TABLE' AND table_name REGEXP '^[a-z0-9_]+$'",
+                      DB_ARGS(db_text(to->database)), "t", add_table, &tables, err);
     for (size_t i = 0; i < tables.count && !rc; i++)
         rc = account_grant_table(conn, to, tables.items[i], &sql, err);
     free(tables.items);
@@ -187,16 +181,9 @@ static int take_host(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-static int look_up_host(struct db_conn *conn, void *arg, struct err *err) {
-    return db_query_one(
-        conn,
-        &(struct db_query){
-            .sql = "SELECT SUBSTRING_INDEX(CURRENT_USER(), '@', -1)", .columns = "t", .row = take_host, .arg = arg},
-        "no answer", err);
-}
-
 int store_lookup_host(struct store *store, char host[STORE_HOST_BYTES], struct err *err) {
-    return store_read(store, look_up_host, host, err);
+    return store_query_one(store, "SELECT SUBSTRING_INDEX(CURRENT_USER(), '@', -1)", DB_ARGS_NONE, "t", take_host, host,
+                           "no answer", err);
 }
 
 /* -- both accounts -------------------------------------------------------------------------------------------------------------- */

@@ -145,13 +145,9 @@ static int chain_take_row(const struct db_row *row, void *arg, struct err *err) 
 
 static int chain_look(struct db_conn *conn, unsigned replica_id, struct found *found, struct err *err) {
     int64_t last_seq = 0;
-    int rc = db_query_one(conn,
-                          &(struct db_query){.sql = "SELECT audit_seq, audit_head FROM replicas WHERE id = ? FOR UPDATE",
-                                             .args = DB_ARGS(db_number(replica_id)),
-                                             .columns = "ib",
-                                             .row = chain_take_row,
-                                             .arg = found},
-                          "this replica is not in the database", err);
+    int rc =
+        db_query_one(conn, "SELECT audit_seq, audit_head FROM replicas WHERE id = ? FOR UPDATE", DB_ARGS(db_number(replica_id)),
+                     "ib", chain_take_row, found, "this replica is not in the database", err);
     if (rc)
         return rc;
     rc = db_query_number(conn, "SELECT MAX(seq) FROM audit WHERE replica_id = ?", DB_ARGS(db_number(replica_id)), &last_seq, err);
@@ -250,13 +246,8 @@ static int take_ends(const struct db_row *row, void *arg, struct err *err) {
 int audit_read_ends(struct db_conn *conn, unsigned replica_id, const uint8_t key[AUDIT_KEY_BYTES], struct audit_ends *out,
                     struct err *err) {
     struct ends_reading reading = {.key = key, .replica_id = replica_id};
-    int rc = db_query_one(conn,
-                          &(struct db_query){.sql = "SELECT audit_seq, audit_head, audit_anchor FROM replicas WHERE id = ?",
-                                             .args = DB_ARGS(db_number(replica_id)),
-                                             .columns = "ibb",
-                                             .row = take_ends,
-                                             .arg = &reading},
-                          "there is no such replica", err);
+    int rc = db_query_one(conn, "SELECT audit_seq, audit_head, audit_anchor FROM replicas WHERE id = ?",
+                          DB_ARGS(db_number(replica_id)), "ibb", take_ends, &reading, "there is no such replica", err);
     if (!rc)
         *out = reading.ends;
     return rc;
@@ -281,13 +272,8 @@ static int take_hash(const struct db_row *row, void *arg, struct err *err) {
 int audit_read_hash(struct db_conn *conn, unsigned replica_id, uint64_t seq, uint8_t hash[AUDIT_HASH_BYTES], bool *is_there,
                     struct err *err) {
     struct hash_reading reading = {.hash = hash};
-    int rc = db_query(conn,
-                      &(struct db_query){.sql = "SELECT hash FROM audit WHERE replica_id = ? AND seq = ?",
-                                         .args = DB_ARGS(db_number(replica_id), db_number((int64_t)seq)),
-                                         .columns = "b",
-                                         .row = take_hash,
-                                         .arg = &reading},
-                      err);
+    int rc = db_query(conn, "SELECT hash FROM audit WHERE replica_id = ? AND seq = ?",
+                      DB_ARGS(db_number(replica_id), db_number((int64_t)seq)), "b", take_hash, &reading, err);
     if (!rc)
         *is_there = reading.is_there;
     return rc;
@@ -351,10 +337,7 @@ static int take_note(const struct db_row *row, void *arg, struct err *err) {
 int audit_read_noted(struct db_conn *conn, audit_noted_fn *fn, void *arg, struct err *err) {
     struct noted_reading reading = {fn, arg};
     return db_query(conn,
-                    &(struct db_query){.sql = "SELECT replica_id, seq, reason FROM audit WHERE object_id = '" AUDIT_HEADS_ID
-                                              "' AND action = '" AUDIT_ACTION_HEADS "'",
-                                       .columns = "iit",
-                                       .row = take_note,
-                                       .arg = &reading},
-                    err);
+                    "SELECT replica_id, seq, reason FROM audit WHERE object_id = '" AUDIT_HEADS_ID
+                    "' AND action = '" AUDIT_ACTION_HEADS "'",
+                    DB_ARGS_NONE, "iit", take_note, &reading, err);
 }

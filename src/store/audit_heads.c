@@ -53,14 +53,12 @@ static int take_other(const struct db_row *row, void *arg, struct err *err) {
     struct audit_end end;
     size_t n = 0;
     const uint8_t *head = db_row_bytes(row, 1, &n);
-    void *items = l->items;
     struct other *other;
     if (!audit_mac_check(&owner, head, n, &end))
         return 0;
-    other = db_list_add(&items, &l->count, sizeof(*other));
-    l->items = items;
+    other = db_list_add(&l->items, &l->count, sizeof(*other), err);
     if (!other)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     *other = (struct other){replica_id, end, !done, !done || done->seq != end.seq};
     return 0;
 }
@@ -83,13 +81,8 @@ static int heads_look(struct db_conn *conn, void *arg, struct err *err) {
     int rc;
     l->count = 0;
     l->is_due = false;
-    rc = db_query(conn,
-                  &(struct db_query){.sql = "SELECT id, audit_head FROM replicas WHERE id > 0 AND id <> ? ORDER BY id",
-                                     .args = DB_ARGS(db_number(l->own_id)),
-                                     .columns = "ib",
-                                     .row = take_other,
-                                     .arg = l},
-                  err);
+    rc = db_query(conn, "SELECT id, audit_head FROM replicas WHERE id > 0 AND id <> ? ORDER BY id", DB_ARGS(db_number(l->own_id)),
+                  "ib", take_other, l, err);
     for (size_t i = 0; i < l->count && !rc && !l->is_due; i++) {
         int64_t is_worth = 0;
         rc = is_worth_a_note(conn, l, &l->items[i], &is_worth, err);
@@ -170,11 +163,9 @@ struct new_rows {
 
 static int heads_take_id(const struct db_row *row, void *arg, struct err *err) {
     struct new_rows *rows = arg;
-    void *ids = rows->ids;
-    unsigned *id = db_list_add(&ids, &rows->count, sizeof(*id));
-    rows->ids = ids;
+    unsigned *id = db_list_add(&rows->ids, &rows->count, sizeof(*id), err);
     if (!id)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     *id = (unsigned)db_row_number(row, 0);
     return 0;
 }
@@ -195,12 +186,9 @@ static int sign_rows(struct store_tx *tx, void *arg, struct err *err) {
     int rc;
     rows->count = 0;
     rc = db_query(store_tx_conn(tx),
-                  &(struct db_query){.sql = "SELECT id FROM replicas WHERE audit_head IS NULL AND audit_seq = 0"
-                                            " AND NOT EXISTS (SELECT 1 FROM audit WHERE replica_id = id)",
-                                     .columns = "i",
-                                     .row = heads_take_id,
-                                     .arg = rows},
-                  err);
+                  "SELECT id FROM replicas WHERE audit_head IS NULL AND audit_seq = 0"
+                  " AND NOT EXISTS (SELECT 1 FROM audit WHERE replica_id = id)",
+                  DB_ARGS_NONE, "i", heads_take_id, rows, err);
     if (!rc && rows->count)
         rc = audit_read_noted(store_tx_conn(tx), drop_noted, rows, err);
     for (size_t i = 0; i < rows->count && !rc; i++) {

@@ -32,20 +32,9 @@ static int audit_key_take(const struct db_row *row, void *arg, struct err *err) 
     return strbuf_check(out, "the sealed key", err);
 }
 
-static int audit_key_read(struct db_conn *conn, void *arg, struct err *err) {
-    return db_query_one(conn,
-                        &(struct db_query){.sql = "SELECT sealed FROM audit_keys WHERE id = ?",
-                                           .args = DB_ARGS(db_text(AUDIT_KEY_ID)),
-                                           .columns = "b",
-                                           .row = audit_key_take,
-                                           .arg = arg},
-                        "there is no key of the audit trail", err);
-}
-
-static int insert_sealed(struct store_tx *tx, void *arg, struct err *err) {
-    const struct strbuf *sealed = arg;
-    return db_run(store_tx_conn(tx), "INSERT INTO audit_keys (id, sealed, created_at_ms) VALUES (?, ?, ?)",
-                  DB_ARGS(db_text(AUDIT_KEY_ID), db_bytes(sealed->data, sealed->len), db_number(clock_wall_ms())), NULL, err);
+static int audit_key_read(struct store *store, struct strbuf *sealed, struct err *err) {
+    return store_query_one(store, "SELECT sealed FROM audit_keys WHERE id = ?", DB_ARGS(db_text(AUDIT_KEY_ID)), "b",
+                           audit_key_take, sealed, "there is no key of the audit trail", err);
 }
 
 /* Two replicas may make one at the same time: the first one's counts. */
@@ -60,7 +49,8 @@ static int audit_key_make(struct store *store, struct seal *seal, struct err *er
     secret_wipe(key, sizeof(key));
     if (rc)
         return rc;
-    rc = store_tx(store, insert_sealed, &sealed, &why);
+    rc = store_run(store, "INSERT INTO audit_keys (id, sealed, created_at_ms) VALUES (?, ?, ?)",
+                   DB_ARGS(db_text(AUDIT_KEY_ID), db_bytes(sealed.data, sealed.len), db_number(clock_wall_ms())), NULL, &why);
     return rc == ERR_EXISTS ? 0 : err_move(err, rc, &why);
 }
 
@@ -81,11 +71,11 @@ int audit_store_open_key(struct store *store, struct seal *seal, struct err *err
     struct err missing = {0};
     int rc;
     strbuf_init(&sealed, SEALED_BYTES_MAX);
-    rc = store_read(store, audit_key_read, &sealed, &missing);
+    rc = audit_key_read(store, &sealed, &missing);
     if (rc == ERR_NOT_FOUND) {
         rc = audit_key_make(store, seal, err);
         if (!rc)
-            rc = store_read(store, audit_key_read, &sealed, err);
+            rc = audit_key_read(store, &sealed, err);
     } else {
         (void)err_move(err, rc, &missing);
     }

@@ -66,11 +66,9 @@ void audit_page_done(struct audit_page *page) {
 
 static int add_entry(const struct db_row *row, void *arg, struct err *err) {
     struct audit_page *page = arg;
-    void *items = page->items;
-    struct audit_entry *entry = db_list_add(&items, &page->count, sizeof(*entry));
-    page->items = items;
+    struct audit_entry *entry = db_list_add(&page->items, &page->count, sizeof(*entry), err);
     if (!entry)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     entry->place = (struct audit_place){
         .at_ms = db_row_number(row, 0), .replica_id = (unsigned)db_row_number(row, 1), .seq = (uint64_t)db_row_number(row, 2)};
     for (size_t i = 0; i < AUDIT_TEXTS; i++)
@@ -92,24 +90,18 @@ static int audit_list_lines(struct db_conn *conn, void *arg, struct err *err) {
     audit_page_done(&call->page);
     return db_query(
         conn,
-        &(struct db_query){
-            .sql =
-                "SELECT at_ms, replica_id, seq, action, principal_id, principal_name, source, object_kind, object_id, object_name,"
-                " address, request_id, result, reason, acting_id FROM audit WHERE at_ms >= ? AND at_ms <= ?"
-                " AND (at_ms < ? OR replica_id < ? OR (replica_id = ? AND seq < ?))" FILTER("action") FILTER("principal_id")
-                    FILTER("acting_id") FILTER("source") FILTER("object_kind") FILTER("object_id") FILTER("address")
-                        FILTER("result") FILTER("request_id") " ORDER BY at_ms DESC, replica_id DESC, seq DESC LIMIT ?",
-            .args = DB_ARGS(db_number(q->since_ms), db_number(until_ms < top_ms ? until_ms : top_ms), db_number(top_ms),
-                            db_number(after->replica_id), db_number(after->replica_id), db_number((int64_t)after->seq),
-                            db_text(q->action), db_text(q->action), db_text(q->principal_id), db_text(q->principal_id),
-                            db_text(q->acting_id), db_text(q->acting_id), db_text(q->source), db_text(q->source),
-                            db_text(q->object_kind), db_text(q->object_kind), db_text(q->object_id), db_text(q->object_id),
-                            db_text(q->address), db_text(q->address), db_text(q->result), db_text(q->result),
-                            db_text(q->request_id), db_text(q->request_id), db_number((int64_t)q->limit + 1)),
-            .columns = "iiitttttttttttt",
-            .row = add_entry,
-            .arg = &call->page},
-        err);
+        "SELECT at_ms, replica_id, seq, action, principal_id, principal_name, source, object_kind, object_id, object_name,"
+        " address, request_id, result, reason, acting_id FROM audit WHERE at_ms >= ? AND at_ms <= ?"
+        " AND (at_ms < ? OR replica_id < ? OR (replica_id = ? AND seq < ?))" FILTER("action") FILTER("principal_id")
+            FILTER("acting_id") FILTER("source") FILTER("object_kind") FILTER("object_id") FILTER("address") FILTER("result")
+                FILTER("request_id") " ORDER BY at_ms DESC, replica_id DESC, seq DESC LIMIT ?",
+        DB_ARGS(db_number(q->since_ms), db_number(until_ms < top_ms ? until_ms : top_ms), db_number(top_ms),
+                db_number(after->replica_id), db_number(after->replica_id), db_number((int64_t)after->seq), db_text(q->action),
+                db_text(q->action), db_text(q->principal_id), db_text(q->principal_id), db_text(q->acting_id),
+                db_text(q->acting_id), db_text(q->source), db_text(q->source), db_text(q->object_kind), db_text(q->object_kind),
+                db_text(q->object_id), db_text(q->object_id), db_text(q->address), db_text(q->address), db_text(q->result),
+                db_text(q->result), db_text(q->request_id), db_text(q->request_id), db_number((int64_t)q->limit + 1)),
+        "iiitttttttttttt", add_entry, &call->page, err);
 }
 
 int audit_store_list(struct store *store, const struct audit_query *query, struct audit_page *out, struct err *err) {
@@ -140,11 +132,9 @@ void audit_chain_list_done(struct audit_chain_list *list) {
 
 static int add_chain(const struct db_row *row, void *arg, struct err *err) {
     struct audit_chain_list *list = arg;
-    void *items = list->items;
-    struct audit_chain_name *item = db_list_add(&items, &list->count, sizeof(*item));
-    list->items = items;
+    struct audit_chain_name *item = db_list_add(&list->items, &list->count, sizeof(*item), err);
     if (!item)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     item->replica_id = (unsigned)db_row_number(row, 0);
     db_row_copy(row, 1, item->name, sizeof(item->name));
     return 0;
@@ -153,15 +143,13 @@ static int add_chain(const struct db_row *row, void *arg, struct err *err) {
 /* One whose row and lines are gone was noted by others. */
 static int audit_add_noted(void *arg, const struct audit_noted *noted, struct err *err) {
     struct audit_chain_list *list = arg;
-    void *items = list->items;
     struct audit_chain_name *item;
     for (size_t i = 0; i < list->count; i++)
         if (list->items[i].replica_id == noted->replica_id)
             return 0;
-    item = db_list_add(&items, &list->count, sizeof(*item));
-    list->items = items;
+    item = db_list_add(&list->items, &list->count, sizeof(*item), err);
     if (!item)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     item->replica_id = noted->replica_id;
     return 0;
 }
@@ -176,12 +164,9 @@ static int list_chains(struct db_conn *conn, void *arg, struct err *err) {
     int rc;
     audit_chain_list_done(list);
     rc = db_query(conn,
-                  &(struct db_query){.sql = "SELECT n.id, r.name FROM (SELECT id FROM replicas UNION"
-                                            " SELECT DISTINCT replica_id FROM audit) n LEFT JOIN replicas r ON r.id = n.id",
-                                     .columns = "it",
-                                     .row = add_chain,
-                                     .arg = list},
-                  err);
+                  "SELECT n.id, r.name FROM (SELECT id FROM replicas UNION"
+                  " SELECT DISTINCT replica_id FROM audit) n LEFT JOIN replicas r ON r.id = n.id",
+                  DB_ARGS_NONE, "it", add_chain, list, err);
     if (!rc)
         rc = audit_read_noted(conn, audit_add_noted, list, err);
     if (!rc && list->count)
@@ -230,14 +215,8 @@ static int look_at(const struct db_row *row, void *arg, struct err *err) {
 
 /* Lines are numbered as they were committed, so times may go back a little, and a clock may have been wrong: up to the last that is old. */
 static int audit_find_end(struct db_conn *conn, struct pruning *p, struct err *err) {
-    return db_query(
-        conn,
-        &(struct db_query){.sql = "SELECT " AUDIT_LINE_COLUMNS " FROM audit WHERE replica_id = ? ORDER BY seq LIMIT ?",
-                           .args = DB_ARGS(db_number(p->wanted->replica_id), db_number(p->wanted->limit)),
-                           .columns = AUDIT_LINE_KINDS,
-                           .row = look_at,
-                           .arg = p},
-        err);
+    return db_query(conn, "SELECT " AUDIT_LINE_COLUMNS " FROM audit WHERE replica_id = ? ORDER BY seq LIMIT ?",
+                    DB_ARGS(db_number(p->wanted->replica_id), db_number(p->wanted->limit)), AUDIT_LINE_KINDS, look_at, p, err);
 }
 
 /* What is removed stays what the chain hangs on: the last hash before the new old end. */

@@ -108,11 +108,9 @@ static int take_chain(struct store_tx *tx, struct err *err) {
 int audit_tx_tell(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err) {
     struct audit_part *part = store_tx_hooked(tx, &part_hooks);
     for (size_t i = 0; i < count && part->side->on_line; i++) {
-        void *items = part->lines;
-        struct audit_record *line = db_list_add(&items, &part->lines_count, sizeof(*line));
-        part->lines = items;
+        struct audit_record *line = db_list_add(&part->lines, &part->lines_count, sizeof(*line), err);
         if (!line)
-            return err_set(err, ERR_NOMEM, "out of memory");
+            return ERR_NOMEM;
         *line = records[i];
     }
     return 0;

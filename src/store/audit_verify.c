@@ -171,15 +171,11 @@ static int walk_line(const struct db_row *row, void *arg, struct err *err) {
 
 static int read_page(struct db_conn *conn, struct verify_walk *w, struct err *err) {
     w->rows = 0;
-    return db_query(conn,
-                    &(struct db_query){.sql = "SELECT " AUDIT_LINE_COLUMNS
-                                              " FROM audit WHERE replica_id = ? AND seq >= ? AND seq <= ? ORDER BY seq LIMIT ?",
-                                       .args = DB_ARGS(db_number(w->v->replica_id), db_number((int64_t)w->next),
-                                                       db_number((int64_t)w->ends.head.seq), db_number(PAGE_LINES)),
-                                       .columns = AUDIT_LINE_KINDS,
-                                       .row = walk_line,
-                                       .arg = w},
-                    err);
+    return db_query(
+        conn, "SELECT " AUDIT_LINE_COLUMNS " FROM audit WHERE replica_id = ? AND seq >= ? AND seq <= ? ORDER BY seq LIMIT ?",
+        DB_ARGS(db_number(w->v->replica_id), db_number((int64_t)w->next), db_number((int64_t)w->ends.head.seq),
+                db_number(PAGE_LINES)),
+        AUDIT_LINE_KINDS, walk_line, w, err);
 }
 
 static void start_behind(struct verify_walk *w, const struct audit_end *end) {
@@ -323,14 +319,12 @@ struct verifying {
 /* A replica does not bear witness for itself in its own lines. */
 static int verify_add_noted(void *arg, const struct audit_noted *noted, struct err *err) {
     struct verifying *call = arg;
-    void *items = call->noted;
     struct audit_noted *item;
     if (noted->replica_id != call->wanted->replica_id || !noted->seq || (noted->by_replica == noted->replica_id && noted->by_seq))
         return 0;
-    item = db_list_add(&items, &call->noted_count, sizeof(*item));
-    call->noted = items;
+    item = db_list_add(&call->noted, &call->noted_count, sizeof(*item), err);
     if (!item)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     *item = *noted;
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "store_tx.h"
 
 #define CHANGES_MAX 10000
+#define SELECT_POSITIONS "SELECT id, seq FROM replicas ORDER BY id"
 
 void change_positions_done(struct change_positions *positions) {
     if (!positions)
@@ -26,27 +27,17 @@ void change_list_done(struct change_list *list) {
 
 static int add_position(const struct db_row *row, void *arg, struct err *err) {
     struct change_positions *positions = arg;
-    void *items = positions->items;
-    struct change_position *item = db_list_add(&items, &positions->count, sizeof(*item));
-    positions->items = items;
+    struct change_position *item = db_list_add(&positions->items, &positions->count, sizeof(*item), err);
     if (!item)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     item->replica_id = (unsigned)db_row_number(row, 0);
     item->seq = (uint64_t)db_row_number(row, 1);
     return 0;
 }
 
-static int load_positions(struct db_conn *conn, void *arg, struct err *err) {
-    change_positions_done(arg);
-    return db_query(
-        conn,
-        &(struct db_query){.sql = "SELECT id, seq FROM replicas ORDER BY id", .columns = "ii", .row = add_position, .arg = arg},
-        err);
-}
-
 int change_store_load_positions(struct store *store, struct change_positions *out, struct err *err) {
     struct change_positions positions = {0};
-    int rc = store_read(store, load_positions, &positions, err);
+    int rc = store_query(store, SELECT_POSITIONS, DB_ARGS_NONE, "ii", add_position, &positions, err);
     if (rc)
         change_positions_done(&positions);
     else
@@ -78,11 +69,9 @@ static int add_change(const struct db_row *row, void *arg, struct err *err) {
     if (!change_kind_parse(db_row_text(row, 1), &change.kind))
         return 0; /* of a newer version that runs beside this one: nothing here depends on it */
     db_row_copy(row, 2, change.object_id, sizeof(change.object_id));
-    void *items = poll->list.items;
-    struct change *item = db_list_add(&items, &poll->list.count, sizeof(*item));
-    poll->list.items = items;
+    struct change *item = db_list_add(&poll->list.items, &poll->list.count, sizeof(*item), err);
     if (!item)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     *item = change;
     return 0;
 }
@@ -96,15 +85,9 @@ static int read_replica(struct db_conn *conn, struct poll *poll, struct change_p
         return 0;
     }
     poll->reading = position;
-    int rc =
-        db_query(conn,
-                 &(struct db_query){
-                     .sql = "SELECT seq, kind, object_id FROM change_log WHERE replica_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-                     .args = DB_ARGS(db_number(position->replica_id), db_number((int64_t)before), db_number((int64_t)room)),
-                     .columns = "itt",
-                     .row = add_change,
-                     .arg = poll},
-                 err);
+    int rc = db_query(conn, "SELECT seq, kind, object_id FROM change_log WHERE replica_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+                      DB_ARGS(db_number(position->replica_id), db_number((int64_t)before), db_number((int64_t)room)), "itt",
+                      add_change, poll, err);
     if (rc)
         return rc;
     if (position->seq == before) { /* raised, but no rows left: pruned */
@@ -118,7 +101,8 @@ static int read_replica(struct db_conn *conn, struct poll *poll, struct change_p
 static int change_load(struct db_conn *conn, void *arg, struct err *err) {
     struct poll *poll = arg;
     change_list_done(&poll->list);
-    int rc = load_positions(conn, &poll->now, err);
+    change_positions_done(&poll->now);
+    int rc = db_query(conn, SELECT_POSITIONS, DB_ARGS_NONE, "ii", add_position, &poll->now, err);
     for (size_t i = 0; i < poll->now.count && !rc; i++)
         rc = read_replica(conn, poll, &poll->now.items[i], err);
     return rc;
@@ -138,22 +122,11 @@ int change_store_load(struct store *store, struct change_positions *positions, s
     return 0;
 }
 
-struct prune {
-    int64_t older_than_ms;
-    unsigned limit;
-    uint64_t deleted;
-};
-
-static int change_prune(struct store_tx *tx, void *arg, struct err *err) {
-    struct prune *call = arg;
-    return db_run(store_tx_conn(tx), "DELETE FROM change_log WHERE created_at_ms < ? ORDER BY replica_id, seq LIMIT ?",
-                  DB_ARGS(db_number(call->older_than_ms), db_number(call->limit)), &call->deleted, err);
-}
-
 int change_store_prune(struct store *store, int64_t older_than_ms, unsigned limit, unsigned long *deleted, struct err *err) {
-    struct prune call = {.older_than_ms = older_than_ms, .limit = limit};
-    int rc = store_tx(store, change_prune, &call, err);
+    uint64_t count = 0;
+    int rc = store_run(store, "DELETE FROM change_log WHERE created_at_ms < ? ORDER BY replica_id, seq LIMIT ?",
+                       DB_ARGS(db_number(older_than_ms), db_number(limit)), &count, err);
     if (!rc)
-        *deleted = call.deleted;
+        *deleted = (unsigned long)count;
     return rc;
 }

@@ -74,11 +74,9 @@ static int cluster_add_label(const struct db_row *row, void *arg, struct err *er
     struct cluster *c = find_owner(arg, row);
     if (!c)
         return 0;
-    void *items = c->labels;
-    struct label *label = db_list_add(&items, &c->labels_count, sizeof(*label));
-    c->labels = items;
+    struct label *label = db_list_add(&c->labels, &c->labels_count, sizeof(*label), err);
     if (!label)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     label->key = db_row_dup(row, 1);
     label->value = db_row_dup(row, 2);
     return 0;
@@ -98,10 +96,8 @@ static int cluster_add_node(const struct db_row *row, void *arg, struct err *err
         return rc;
     if (seen.node_id)
         view.seen = &seen;
-    void *items = c->nodes;
-    struct node *n = db_list_add(&items, &c->nodes_count, sizeof(*n));
-    c->nodes = items;
-    return n ? node_pack(&view, n, err) : err_set(err, ERR_NOMEM, "out of memory");
+    struct node *n = db_list_add(&c->nodes, &c->nodes_count, sizeof(*n), err);
+    return n ? node_pack(&view, n, err) : ERR_NOMEM;
 }
 
 /* Runs a query for what belongs to the clusters of a list; its rows are in order of the cluster's id. */
@@ -109,11 +105,7 @@ static int load_part(struct store_tx *tx, struct cluster_reading *load, const ch
                      struct err *err) {
     const struct cluster *first = load->list.items, *last = first + load->list.count - 1;
     load->at = 0;
-    return db_query(
-        store_tx_conn(tx),
-        &(struct db_query){
-            .sql = sql, .args = DB_ARGS(db_text(first->id), db_text(last->id)), .columns = kinds, .row = row, .arg = load},
-        err);
+    return db_query(store_tx_conn(tx), sql, DB_ARGS(db_text(first->id), db_text(last->id)), kinds, row, load, err);
 }
 
 static int load_nodes(struct store_tx *tx, struct cluster_reading *load, struct err *err) {
@@ -237,31 +229,12 @@ int cluster_store_load(struct store *store, const char *id, struct cluster **out
 
 static int add_time(const struct db_row *row, void *arg, struct err *err) {
     struct report_times *times = arg;
-    void *items = times->items;
-    struct report_time *item = db_list_add(&items, &times->count, sizeof(*item));
-    times->items = items;
+    struct report_time *item = db_list_add(&times->items, &times->count, sizeof(*item), err);
     if (!item)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     db_row_copy(row, 0, item->cluster_id, sizeof(item->cluster_id));
     item->at_ms = db_row_number(row, 1);
     return 0;
-}
-
-struct load_times {
-    int64_t since_ms;
-    struct report_times list;
-};
-
-static int load_times(struct db_conn *conn, void *arg, struct err *err) {
-    struct load_times *call = arg;
-    report_times_done(&call->list);
-    return db_query(conn,
-                    &(struct db_query){.sql = "SELECT id, reported_at_ms FROM clusters WHERE reported_at_ms >= ? ORDER BY id",
-                                       .args = DB_ARGS(db_number(call->since_ms)),
-                                       .columns = "ti",
-                                       .row = add_time,
-                                       .arg = &call->list},
-                    err);
 }
 
 void report_times_done(struct report_times *times) {
@@ -272,12 +245,13 @@ void report_times_done(struct report_times *times) {
 }
 
 int cluster_store_list_report_times(struct store *store, int64_t since_ms, struct report_times *out, struct err *err) {
-    struct load_times call = {.since_ms = since_ms};
-    int rc = store_read(store, load_times, &call, err);
+    struct report_times list = {0};
+    int rc = store_query(store, "SELECT id, reported_at_ms FROM clusters WHERE reported_at_ms >= ? ORDER BY id",
+                         DB_ARGS(db_number(since_ms)), "ti", add_time, &list, err);
     if (rc)
-        report_times_done(&call.list);
+        report_times_done(&list);
     else
-        *out = call.list;
+        *out = list;
     return rc;
 }
 
@@ -378,13 +352,8 @@ static int room_take_counts(const struct db_row *row, void *arg, struct err *err
 }
 
 static int room_count_all(struct store_tx *tx, struct room_count *count, struct err *err) {
-    return db_query(store_tx_conn(tx),
-                    &(struct db_query){.sql = "SELECT (SELECT COUNT(*) FROM clusters), (SELECT COUNT(*) FROM nodes)",
-                                       .args = DB_ARGS_NONE,
-                                       .columns = "ii",
-                                       .row = room_take_counts,
-                                       .arg = count},
-                    err);
+    return db_query(store_tx_conn(tx), "SELECT (SELECT COUNT(*) FROM clusters), (SELECT COUNT(*) FROM nodes)", DB_ARGS_NONE, "ii",
+                    room_take_counts, count, err);
 }
 
 static bool has_room(const struct room_count *count) {
@@ -540,12 +509,7 @@ static int remove_cluster(struct store_tx *tx, void *arg, struct err *err) {
     const struct cluster_removal *call = arg;
     struct db_conn *conn = store_tx_conn(tx);
     /* the rows of the lists and the grants go with it (ON DELETE CASCADE) */
-    int rc = db_query(conn,
-                      &(struct db_query){.sql = "SELECT id FROM grants WHERE cluster_id = ?",
-                                         .args = DB_ARGS(db_text(call->id)),
-                                         .columns = "t",
-                                         .row = cluster_note_grant,
-                                         .arg = tx},
+    int rc = db_query(conn, "SELECT id FROM grants WHERE cluster_id = ?", DB_ARGS(db_text(call->id)), "t", cluster_note_grant, tx,
                       err);
     rc = rc ? rc : node_forget_seen(conn, call->id, err);
     rc = rc ? rc : db_table_delete(conn, &cluster_table, call->id, call->version_no, err);

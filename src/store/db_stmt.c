@@ -79,9 +79,7 @@ static int get_statement(struct db_conn *conn, const char *sql, MYSQL_STMT **out
     if (rc)
         return rc;
     _cleanup_free_ char *copy = str_dup(sql);
-    void *items = conn->cached;
-    cached = copy ? db_list_add(&items, &conn->cached_count, sizeof(*cached)) : NULL;
-    conn->cached = items;
+    cached = copy ? db_list_add(&conn->cached, &conn->cached_count, sizeof(*cached), NULL) : NULL;
     if (!cached) {
         mysql_stmt_close(stmt);
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -253,8 +251,14 @@ static int complete_row(struct db_conn *conn, MYSQL_STMT *stmt, struct db_row *r
     return 0;
 }
 
-static int give_row(const struct db_query *query, const struct db_row *row, struct err *err) {
-    int rc = query->row(row, query->arg, err);
+/* Who gets the rows. */
+struct taker {
+    db_row_fn *fn;
+    void *arg;
+};
+
+static int give_row(const struct taker *taker, const struct db_row *row, struct err *err) {
+    int rc = taker->fn(row, taker->arg, err);
     if (!rc && row->failed == ERR_NOMEM)
         return err_set(err, ERR_NOMEM, "out of memory");
     if (!rc && row->failed)
@@ -262,7 +266,7 @@ static int give_row(const struct db_query *query, const struct db_row *row, stru
     return rc;
 }
 
-static int fetch_rows(struct db_conn *conn, MYSQL_STMT *stmt, const struct db_query *query, struct db_row *row, struct err *err) {
+static int fetch_rows(struct db_conn *conn, MYSQL_STMT *stmt, const struct taker *taker, struct db_row *row, struct err *err) {
     for (;;) {
         int got = mysql_stmt_fetch(stmt);
         if (got == MYSQL_NO_DATA)
@@ -273,7 +277,7 @@ static int fetch_rows(struct db_conn *conn, MYSQL_STMT *stmt, const struct db_qu
         bool is_moved;
         int rc = complete_row(conn, stmt, row, &is_moved, err);
         if (!rc)
-            rc = give_row(query, row, err);
+            rc = give_row(taker, row, err);
         /* after the row is given: Connector/C 3.3.19 sets its lengths to 0 */
         if (!rc && is_moved && mysql_stmt_bind_result(stmt, row->binds))
             rc = fail_from_stmt(conn, stmt, err);
@@ -282,14 +286,15 @@ static int fetch_rows(struct db_conn *conn, MYSQL_STMT *stmt, const struct db_qu
     }
 }
 
-int db_query(struct db_conn *conn, const struct db_query *query, struct err *err) {
+int db_query(struct db_conn *conn, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
+             struct err *err) {
     _cleanup_(free_row) struct db_row *row = calloc(1, sizeof(*row));
     MYSQL_STMT *stmt = NULL;
     if (!row)
         return err_set(err, ERR_NOMEM, "out of memory");
-    int rc = init_row(row, query->columns, err);
+    int rc = init_row(row, columns, err);
     if (!rc)
-        rc = execute(conn, query->sql, query->args, &stmt, err);
+        rc = execute(conn, sql, args, &stmt, err);
     if (rc)
         return rc;
     if (mysql_stmt_field_count(stmt) != row->count)
@@ -297,7 +302,7 @@ int db_query(struct db_conn *conn, const struct db_query *query, struct err *err
     else if (mysql_stmt_bind_result(stmt, row->binds))
         rc = fail_from_stmt(conn, stmt, err);
     else
-        rc = fetch_rows(conn, stmt, query, row, err);
+        rc = fetch_rows(conn, stmt, &(struct taker){fn, arg}, row, err);
     mysql_stmt_free_result(stmt); /* also reads what is left when a row function stopped early */
     if (!conn->is_broken)
         db_conn_heard(conn, false);
@@ -305,22 +310,20 @@ int db_query(struct db_conn *conn, const struct db_query *query, struct err *err
 }
 
 struct counting {
-    const struct db_query *query;
+    struct taker taker;
     unsigned count;
 };
 
 static int count_row(const struct db_row *row, void *arg, struct err *err) {
     struct counting *counting = arg;
     counting->count++;
-    return counting->query->row(row, counting->query->arg, err);
+    return counting->taker.fn(row, counting->taker.arg, err);
 }
 
-int db_query_one(struct db_conn *conn, const struct db_query *query, const char *what, struct err *err) {
-    struct counting counting = {query, 0};
-    struct db_query counted = *query;
-    counted.row = count_row;
-    counted.arg = &counting;
-    int rc = db_query(conn, &counted, err);
+int db_query_one(struct db_conn *conn, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
+                 const char *what, struct err *err) {
+    struct counting counting = {{fn, arg}, 0};
+    int rc = db_query(conn, sql, args, columns, count_row, &counting, err);
     if (rc)
         return rc;
     return counting.count ? 0 : err_set(err, ERR_NOT_FOUND, "%s", what);
@@ -389,8 +392,7 @@ int db_take_number(const struct db_row *row, void *arg, struct err *err) {
 }
 
 int db_query_number(struct db_conn *conn, const char *sql, struct db_args args, int64_t *out, struct err *err) {
-    const struct db_query query = {.sql = sql, .args = args, .columns = "i", .row = db_take_number, .arg = out};
-    return db_query(conn, &query, err);
+    return db_query(conn, sql, args, "i", db_take_number, out, err);
 }
 
 int db_explain(int rc, int code, struct err *err, const char *fmt, ...) {
@@ -408,15 +410,17 @@ int db_explain(int rc, int code, struct err *err, const char *fmt, ...) {
     return rc;
 }
 
-void *db_list_add(void **items, size_t *count, size_t item_bytes) {
-    if (!(*count & (*count - 1))) { /* 0 or a power of two: full */
-        void *grown = reallocarray(*items, *count ? *count * 2 : 1, item_bytes);
-        if (!grown)
+void *db_list_add(void *list, size_t *count, size_t item_bytes, struct err *err) {
+    char *items;
+    memcpy(&items, list, sizeof(items)); /* the pointer is one to some struct: not to be read as another */
+    if (!(*count & (*count - 1))) {      /* 0 or a power of two: full */
+        char *grown = reallocarray(items, *count ? *count * 2 : 1, item_bytes);
+        if (!grown) {
+            (void)err_set(err, ERR_NOMEM, "out of memory");
             return NULL;
-        *items = grown;
+        }
+        items = grown;
+        memcpy(list, &items, sizeof(items));
     }
-    char *item = (char *)*items + *count * item_bytes;
-    memset(item, 0, item_bytes);
-    (*count)++;
-    return item;
+    return memset(items + (*count)++ * item_bytes, 0, item_bytes);
 }

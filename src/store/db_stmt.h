@@ -49,18 +49,13 @@ struct db_row;
 /* Called per row; must not run other statements on the connection. Any code but 0 ends the query with it. */
 typedef int db_row_fn(const struct db_row *row, void *arg, struct err *err);
 
-struct db_query {
-    const char *sql;
-    struct db_args args;
-    const char *columns; /* one letter per column: t text, b bytes, i integer */
-    db_row_fn *row;
-    void *arg;
-};
-/* Runs a query and calls query->row for each row as it arrives. */
-int db_query(struct db_conn *conn, const struct db_query *query, struct err *err);
+/* Runs a query and calls fn with arg for each row as it arrives. `columns` has one letter per column: t text, b bytes, i integer. */
+int db_query(struct db_conn *conn, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
+             struct err *err);
 
 /* As db_query for one that gives at most one row: ERR_NOT_FOUND with `what` when there is none. */
-int db_query_one(struct db_conn *conn, const struct db_query *query, const char *what, struct err *err);
+int db_query_one(struct db_conn *conn, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
+                 const char *what, struct err *err);
 
 /* Column values; borrowed ones live until the row function returns. SQL NULL: NULL or 0. */
 const char *db_row_text(const struct db_row *row, size_t column);
@@ -83,5 +78,6 @@ int db_take_number(const struct db_row *row, void *arg, struct err *err);
 /* Replaces what err says by a better text when rc is `code`; detail stays. Returns rc. */
 int db_explain(int rc, int code, struct err *err, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* Adds a zeroed item to an array that grows by doubling at powers of two; NULL without memory. */
-void *db_list_add(void **items, size_t *count, size_t item_bytes);
+/* Adds a zeroed item to an array that grows by doubling at powers of two. `list` is the address of the pointer to the first one. NULL and ERR_NOMEM
+ * without memory. */
+void *db_list_add(void *list, size_t *count, size_t item_bytes, struct err *err);

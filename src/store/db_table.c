@@ -94,9 +94,9 @@ struct query {
 
 static int add_record(const struct db_row *row, void *arg, struct err *err) {
     struct query *query = arg;
-    void *record = db_list_add(&query->found.items, &query->found.count, query->table->bytes);
+    void *record = db_list_add(&query->found.items, &query->found.count, query->table->bytes, err);
     size_t at = 0;
-    int rc = record ? db_members_read(row, &at, query->table, false, record, err) : err_set(err, ERR_NOMEM, "out of memory");
+    int rc = record ? db_members_read(row, &at, query->table, false, record, err) : ERR_NOMEM;
     return rc || !query->table->read_more ? rc : query->table->read_more(row, at, record, err);
 }
 
@@ -112,11 +112,7 @@ static int run_query(struct db_conn *conn, void *arg, struct err *err) {
     (void)snprintf(kinds + strlen(kinds), sizeof(kinds) - strlen(kinds), "%s", table->more ? table->more_kinds : "");
     int rc = strbuf_check(&sql, "a statement", err);
     db_records_done(table, &query->found); /* of the attempt before */
-    return rc ? rc
-              : db_query(
-                    conn,
-                    &(struct db_query){.sql = sql.data, .args = query->args, .columns = kinds, .row = add_record, .arg = query},
-                    err);
+    return rc ? rc : db_query(conn, sql.data, query->args, kinds, add_record, query, err);
 }
 
 int db_table_query(struct db_conn *conn, const struct db_table *table, const char *rest, struct db_args args,
@@ -127,26 +123,28 @@ int db_table_query(struct db_conn *conn, const struct db_table *table, const cha
     return rc;
 }
 
-int db_table_list(struct store *store, const struct db_table *table, const char *rest, struct db_args args,
-                  struct db_records *out, struct err *err) {
+int db_table_list(struct store *store, const struct db_table *table, const char *rest, struct db_args args, void *items,
+                  size_t *count, struct err *err) {
     struct query query = {table, rest, args, {NULL, 0}};
     int rc = store_read(store, run_query, &query, err);
-    if (rc)
+    if (rc) {
         db_records_done(table, &query.found);
-    else
-        *out = query.found;
-    return rc;
+        return rc;
+    }
+    memcpy(items, &query.found.items, sizeof(query.found.items));
+    *count = query.found.count;
+    return 0;
 }
 
-int db_table_load(struct store *store, const struct db_table *table, const char *rest, struct db_args args, void **out,
+int db_table_load(struct store *store, const struct db_table *table, const char *rest, struct db_args args, void *out,
                   struct err *err) {
     struct db_records found;
-    int rc = db_table_list(store, table, rest, args, &found, err);
+    int rc = db_table_list(store, table, rest, args, &found.items, &found.count, err);
     if (rc)
         return rc;
     if (!found.count)
         return err_set(err, ERR_NOT_FOUND, "there is no such %s", table->noun);
-    *out = found.items; /* an array of one is one */
+    memcpy(out, &found.items, sizeof(found.items)); /* an array of one is one */
     return 0;
 }
 

@@ -28,14 +28,15 @@ void db_records_done(const struct db_table *table, struct db_records *records);
 
 /* -- reading --------------------------------------------------------------------------------------------------------------- */
 
-/* Reads the rows that `rest` (" WHERE id = ? ORDER BY name", or "") chooses. *out is to be freed with what it holds. */
-int db_table_list(struct store *store, const struct db_table *table, const char *rest, struct db_args args,
-                  struct db_records *out, struct err *err);
+/* Reads the rows that `rest` (" WHERE id = ? ORDER BY name", or "") chooses. `items` is the address of a pointer to records, which are to be freed
+ * with what they hold. */
+int db_table_list(struct store *store, const struct db_table *table, const char *rest, struct db_args args, void *items,
+                  size_t *count, struct err *err);
 /* As db_table_list on a connection; *out, all-zero before, may also hold something after a failure. */
 int db_table_query(struct db_conn *conn, const struct db_table *table, const char *rest, struct db_args args,
                    struct db_records *out, struct err *err);
-/* Reads the one row that `rest` chooses. *out is a block of its own. ERR_NOT_FOUND. */
-int db_table_load(struct store *store, const struct db_table *table, const char *rest, struct db_args args, void **out,
+/* Reads the one row that `rest` chooses. `out` is the address of a pointer to a record: a block of its own. ERR_NOT_FOUND. */
+int db_table_load(struct store *store, const struct db_table *table, const char *rest, struct db_args args, void *out,
                   struct err *err);
 
 /* For statements that join: appends the columns with a comma between them ("n.id, n.name"), and their letters for db_query to `kinds`, a

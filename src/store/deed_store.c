@@ -66,36 +66,20 @@ int deed_store_end(struct store *store, const struct deed_end *end, struct err *
 
 /* -- an open one ---------------------------------------------------------------------------------------------------------------- */
 
-struct deed_search {
-    const struct audit_event *like;
-    unsigned replica_id;
-    char *id;
-};
-
 static int deed_take_id(const struct db_row *row, void *arg, struct err *err) {
     (void)err;
     db_row_copy(row, 0, arg, UUID_TEXT_BYTES);
     return 0;
 }
 
-static int deed_find(struct db_conn *conn, void *arg, struct err *err) {
-    const struct deed_search *search = arg;
-    const struct audit_event *like = search->like;
-    search->id[0] = '\0';
-    return db_query(conn,
-                    &(struct db_query){.sql = "SELECT id FROM audit_deeds WHERE replica_id = ? AND action = ? AND source = ?"
-                                              " AND object_id = ? ORDER BY begun_at_ms DESC, id LIMIT 1",
-                                       .args = DB_ARGS(db_number(search->replica_id), db_text(like->action),
-                                                       db_text(like->source), db_text(like->object_id)),
-                                       .columns = "t",
-                                       .row = deed_take_id,
-                                       .arg = search->id},
-                    err);
-}
-
 int deed_store_find(struct store *store, const struct audit_event *like, char id[UUID_TEXT_BYTES], struct err *err) {
-    struct deed_search search = {like, store_get_replica(store), id};
-    return store_read(store, deed_find, &search, err);
+    id[0] = '\0';
+    return store_query(
+        store,
+        "SELECT id FROM audit_deeds WHERE replica_id = ? AND action = ? AND source = ?"
+        " AND object_id = ? ORDER BY begun_at_ms DESC, id LIMIT 1",
+        DB_ARGS(db_number(store_get_replica(store)), db_text(like->action), db_text(like->source), db_text(like->object_id)), "t",
+        deed_take_id, id, err);
 }
 
 /* -- those that nobody works on --------------------------------------------------------------------------------------------------- */
@@ -136,11 +120,9 @@ static void list_done(struct left_list *list) {
 
 static int add_left(const struct db_row *row, void *arg, struct err *err) {
     struct left_list *list = arg;
-    void *items = list->items;
-    struct left_one *one = db_list_add(&items, &list->count, sizeof(*one));
-    list->items = items;
+    struct left_one *one = db_list_add(&list->items, &list->count, sizeof(*one), err);
     if (!one)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     for (size_t i = 0; i < TEXTS; i++)
         one->texts[i] = db_row_dup(row, i);
     return 0;
@@ -152,15 +134,11 @@ static int list_left(struct db_conn *conn, void *arg, struct err *err) {
     list_done(list);
     return db_query(
         conn,
-        &(struct db_query){.sql = "SELECT id, action, principal_id, principal_name, source, object_kind, object_id,"
-                                  " object_name, address, request_id, acting_id FROM audit_deeds"
-                                  " WHERE (? = 0 OR replica_id = ?) AND begun_at_ms < ? ORDER BY begun_at_ms, id LIMIT ?",
-                           .args = DB_ARGS(db_number(w->replica_id), db_number(w->replica_id), db_number(w->begun_before_ms),
-                                           db_number(CLOSE_BATCH)),
-                           .columns = "ttttttttttt",
-                           .row = add_left,
-                           .arg = list},
-        err);
+        "SELECT id, action, principal_id, principal_name, source, object_kind, object_id,"
+        " object_name, address, request_id, acting_id FROM audit_deeds"
+        " WHERE (? = 0 OR replica_id = ?) AND begun_at_ms < ? ORDER BY begun_at_ms, id LIMIT ?",
+        DB_ARGS(db_number(w->replica_id), db_number(w->replica_id), db_number(w->begun_before_ms), db_number(CLOSE_BATCH)),
+        "ttttttttttt", add_left, list, err);
 }
 
 /* Another replica, or whoever worked on it after all, may be quicker: then there is nothing to say. */

@@ -25,11 +25,7 @@ void grant_list_done(struct grant_list *list) {
 }
 
 static int grant_list_rows(struct store *store, const char *rest, struct db_args args, struct grant_list *out, struct err *err) {
-    struct db_records found;
-    int rc = db_table_list(store, &grant_table, rest, args, &found, err);
-    if (!rc)
-        *out = (struct grant_list){found.items, found.count};
-    return rc;
+    return db_table_list(store, &grant_table, rest, args, &out->items, &out->count, err);
 }
 
 int grant_store_list(struct store *store, struct grant_list *out, struct err *err) {
@@ -109,11 +105,8 @@ void role_mapping_list_done(struct role_mapping_list *list) {
 }
 
 int role_mapping_store_list(struct store *store, struct role_mapping_list *out, struct err *err) {
-    struct db_records found;
-    int rc = db_table_list(store, &role_mapping_table, " ORDER BY kind, subject_id, privilege", DB_ARGS_NONE, &found, err);
-    if (!rc)
-        *out = (struct role_mapping_list){found.items, found.count};
-    return rc;
+    return db_table_list(store, &role_mapping_table, " ORDER BY kind, subject_id, privilege", DB_ARGS_NONE, &out->items,
+                         &out->count, err);
 }
 
 int role_mapping_store_load(struct store *store, const char *id, struct role_mapping *out, struct err *err) {

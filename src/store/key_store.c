@@ -14,6 +14,7 @@
 #define SELECT_KEYS                                                                                            \
     "SELECT kid, public_jwk, sealed, state, created_at_ms, not_after_ms, IF(signs_from_ms = 0, created_at_ms," \
     " signs_from_ms) FROM signing_keys"
+#define ORDER_KEYS " ORDER BY created_at_ms DESC, kid"
 #define KEY_COLUMNS "ttbtiii"
 
 static const char *const state_names[] = {
@@ -53,11 +54,9 @@ void signing_key_list_done(struct signing_key_list *list) {
 
 static int signing_key_add(const struct db_row *row, void *arg, struct err *err) {
     struct signing_key_list *list = arg;
-    void *items = list->items;
-    struct signing_key *k = db_list_add(&items, &list->count, sizeof(*k));
-    list->items = items;
+    struct signing_key *k = db_list_add(&list->items, &list->count, sizeof(*k), err);
     if (!k)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     k->kid = db_row_dup(row, 0);
     k->public_jwk = db_row_dup(row, 1);
     k->sealed = db_row_dup_bytes(row, 2, &k->sealed_bytes);
@@ -69,18 +68,9 @@ static int signing_key_add(const struct db_row *row, void *arg, struct err *err)
     return 0;
 }
 
-static int signing_key_list_all(struct db_conn *conn, void *arg, struct err *err) {
-    signing_key_list_done(arg);
-    return db_query(
-        conn,
-        &(struct db_query){
-            .sql = SELECT_KEYS " ORDER BY created_at_ms DESC, kid", .columns = KEY_COLUMNS, .row = signing_key_add, .arg = arg},
-        err);
-}
-
 int key_store_list(struct store *store, struct signing_key_list *out, struct err *err) {
     struct signing_key_list list = {0};
-    int rc = store_read(store, signing_key_list_all, &list, err);
+    int rc = store_query(store, SELECT_KEYS ORDER_KEYS, DB_ARGS_NONE, KEY_COLUMNS, signing_key_add, &list, err);
     if (rc)
         signing_key_list_done(&list);
     else
@@ -104,7 +94,10 @@ static int signing_key_insert(struct store_tx *tx, void *arg, struct err *err) {
 /* Whoever holds the lock "signing_keys" reads and changes alone. */
 static int list_locked(struct store_tx *tx, struct signing_key_list *out, struct err *err) {
     int rc = store_tx_lock(tx, "signing_keys", err);
-    return rc ? rc : signing_key_list_all(store_tx_conn(tx), out, err);
+    if (rc)
+        return rc;
+    signing_key_list_done(out);
+    return db_query(store_tx_conn(tx), SELECT_KEYS ORDER_KEYS, DB_ARGS_NONE, KEY_COLUMNS, signing_key_add, out, err);
 }
 
 static const struct signing_key *find_state(const struct signing_key_list *list, enum signing_key_state state) {

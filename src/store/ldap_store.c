@@ -51,19 +51,11 @@ static const struct db_table ldap_table = {.name = "ldap_sources",
 /* -- reading --------------------------------------------------------------------------------------------------------------- */
 
 int ldap_store_list(struct store *store, struct ldap_row_list *out, struct err *err) {
-    struct db_records found;
-    int rc = db_table_list(store, &ldap_table, " ORDER BY name", DB_ARGS_NONE, &found, err);
-    if (!rc)
-        *out = (struct ldap_row_list){found.items, found.count};
-    return rc;
+    return db_table_list(store, &ldap_table, " ORDER BY name", DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
 int ldap_store_load(struct store *store, const char *name, struct ldap_row **out, struct err *err) {
-    void *found;
-    int rc = db_table_load(store, &ldap_table, " WHERE name = ?", DB_ARGS(db_text(name)), &found, err);
-    if (!rc)
-        *out = found;
-    return rc;
+    return db_table_load(store, &ldap_table, " WHERE name = ?", DB_ARGS(db_text(name)), out, err);
 }
 
 /* -- writing --------------------------------------------------------------------------------------------------------------- */

@@ -11,7 +11,6 @@ struct lease_call {
     const char *name, *holder;
     int64_t ttl_ms;
     bool is_mine;
-    struct lease *lease;
 };
 
 static int read_lease(const struct db_row *row, void *arg, struct err *err) {
@@ -50,49 +49,24 @@ int lease_store_acquire(struct store *store, const char *name, const char *holde
     return rc;
 }
 
-static int lease_renew(struct store_tx *tx, void *arg, struct err *err) {
-    const struct lease_call *call = arg;
-    uint64_t met = 0;
-    int rc = db_run(store_tx_conn(tx), "UPDATE leases SET expires_at_ms = " LEASE_NOW_MS " + ? WHERE name = ? AND holder = ?",
-                    DB_ARGS(db_number(call->ttl_ms), db_text(call->name), db_text(call->holder)), &met, err);
-    if (!rc && !met)
-        return err_set(err, ERR_CONFLICT, "the lease \"%s\" is no longer held by %s", call->name, call->holder);
-    return rc;
-}
-
 int lease_store_renew(struct store *store, const char *name, const char *holder, int64_t ttl_ms, struct err *err) {
-    struct lease_call call = {.name = name, .holder = holder, .ttl_ms = ttl_ms};
-    return store_tx(store, lease_renew, &call, err);
-}
-
-static int lease_release(struct store_tx *tx, void *arg, struct err *err) {
-    const struct lease_call *call = arg;
-    return db_run(store_tx_conn(tx), "DELETE FROM leases WHERE name = ? AND holder = ?",
-                  DB_ARGS(db_text(call->name), db_text(call->holder)), NULL, err);
+    uint64_t met = 0;
+    int rc = store_run(store, "UPDATE leases SET expires_at_ms = " LEASE_NOW_MS " + ? WHERE name = ? AND holder = ?",
+                       DB_ARGS(db_number(ttl_ms), db_text(name), db_text(holder)), &met, err);
+    if (rc || met)
+        return rc;
+    return err_set(err, ERR_CONFLICT, "the lease \"%s\" is no longer held by %s", name, holder);
 }
 
 int lease_store_release(struct store *store, const char *name, const char *holder, struct err *err) {
-    struct lease_call call = {.name = name, .holder = holder};
-    return store_tx(store, lease_release, &call, err);
-}
-
-static int lease_load(struct db_conn *conn, void *arg, struct err *err) {
-    const struct lease_call *call = arg;
-    return db_query_one(conn,
-                        &(struct db_query){
-                            .sql = "SELECT holder, expires_at_ms - " LEASE_NOW_MS " FROM leases WHERE name = ?",
-                            .args = DB_ARGS(db_text(call->name)),
-                            .columns = "ti",
-                            .row = read_lease,
-                            .arg = call->lease,
-                        },
-                        "nobody holds this lease", err);
+    return store_run(store, "DELETE FROM leases WHERE name = ? AND holder = ?", DB_ARGS(db_text(name), db_text(holder)), NULL,
+                     err);
 }
 
 int lease_store_load(struct store *store, const char *name, struct lease *out, struct err *err) {
     struct lease read = {0};
-    struct lease_call call = {.name = name, .lease = &read};
-    int rc = store_read(store, lease_load, &call, err);
+    int rc = store_query_one(store, "SELECT holder, expires_at_ms - " LEASE_NOW_MS " FROM leases WHERE name = ?",
+                             DB_ARGS(db_text(name)), "ti", read_lease, &read, "nobody holds this lease", err);
     if (!rc)
         *out = read;
     return rc;

@@ -28,11 +28,9 @@ void schema_rows_done(struct schema_rows *rows) {
 
 static int schema_row_add(const struct db_row *row, void *arg, struct err *err) {
     struct schema_rows *rows = arg;
-    void *items = rows->items;
-    struct schema_row *item = db_list_add(&items, &rows->count, sizeof(*item));
-    rows->items = items;
+    struct schema_row *item = db_list_add(&rows->items, &rows->count, sizeof(*item), err);
     if (!item)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     item->file = db_row_dup(row, 0);
     db_row_copy(row, 1, item->sha256, sizeof(item->sha256));
     item->is_done = str_eq(db_row_text(row, 2), "done");
@@ -44,8 +42,7 @@ static int schema_row_add(const struct db_row *row, void *arg, struct err *err) 
     "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'schema_migrations'"
 
 static int schema_count(struct db_conn *conn, const char *sql, int64_t *out, struct err *err) {
-    return db_query_one(conn, &(struct db_query){.sql = sql, .columns = "i", .row = db_take_number, .arg = out}, "no answer",
-                        err);
+    return db_query_one(conn, sql, DB_ARGS_NONE, "i", db_take_number, out, "no answer", err);
 }
 
 static int schema_load(struct db_conn *conn, void *arg, struct err *err) {
@@ -58,14 +55,10 @@ static int schema_load(struct db_conn *conn, void *arg, struct err *err) {
     rows->has_releases = releases != 0;
     if (rc || !columns)
         return rc;
-    return db_query(
-        conn,
-        &(struct db_query){.sql = releases ? "SELECT file, sha256, state, schema_release FROM schema_migrations ORDER BY file"
-                                           : "SELECT file, sha256, state, 0 FROM schema_migrations ORDER BY file",
-                           .columns = "ttti",
-                           .row = schema_row_add,
-                           .arg = rows},
-        err);
+    return db_query(conn,
+                    releases ? "SELECT file, sha256, state, schema_release FROM schema_migrations ORDER BY file"
+                             : "SELECT file, sha256, state, 0 FROM schema_migrations ORDER BY file",
+                    DB_ARGS_NONE, "ttti", schema_row_add, rows, err);
 }
 
 int schema_rows_load(struct store *store, struct schema_rows *out, struct err *err) {
@@ -249,16 +242,6 @@ static int note_started(struct store_tx *tx, void *arg, struct err *err) {
     return db_explain(rc, ERR_EXISTS, err, "another migration is applying %s", step->file->name);
 }
 
-static int note_done(struct store_tx *tx, void *arg, struct err *err) {
-    return db_run_one(store_tx_conn(tx), "UPDATE schema_migrations SET state = 'done', done_at_ms = ? WHERE file = ?",
-                      DB_ARGS(db_number(clock_wall_ms()), db_text(arg)), "the note of a started file is gone", err);
-}
-
-static int note_undone(struct store_tx *tx, void *arg, struct err *err) {
-    return db_run(store_tx_conn(tx), "DELETE FROM schema_migrations WHERE file = ? AND state = 'started'", DB_ARGS(db_text(arg)),
-                  NULL, err);
-}
-
 /* Without store_tx: DDL commits by itself, and a statement whose outcome is unknown must not be run twice. */
 static int run_statement(struct migration *m, const char *text, bool *is_outcome_known, struct err *err) {
     struct db_conn *conn = NULL;
@@ -272,13 +255,21 @@ static int run_statement(struct migration *m, const char *text, bool *is_outcome
     return rc;
 }
 
+static int note_done(struct store *store, const char *file, struct err *err) {
+    uint64_t met = 0;
+    int rc = store_run(store, "UPDATE schema_migrations SET state = 'done', done_at_ms = ? WHERE file = ?",
+                       DB_ARGS(db_number(clock_wall_ms()), db_text(file)), &met, err);
+    return rc || met ? rc : err_set(err, ERR_NOT_FOUND, "the note of a started file is gone");
+}
+
+static int note_undone(struct store *store, const char *file, struct err *err) {
+    return store_run(store, "DELETE FROM schema_migrations WHERE file = ? AND state = 'started'", DB_ARGS(db_text(file)), NULL,
+                     err);
+}
+
 static int apply_file(struct migration *m, const struct store_schema_file *file, struct err *err) {
     struct migrate_step step = {.file = file, .release = m->has_releases ? m->options->schema.release : 0};
     bool is_outcome_known = false;
-    union {
-        const char *in;
-        char *out;
-    } name = {.in = file->name};
     schema_file_sha256(file, step.sha256);
     if (m->options->on_step)
         m->options->on_step(m->options->on_step_arg, file->name);
@@ -288,8 +279,8 @@ static int apply_file(struct migration *m, const struct store_schema_file *file,
         return rc;
     rc = run_statement(m, file->text, &is_outcome_known, err);
     if (rc && is_outcome_known)
-        (void)store_tx(m->store, note_undone, name.out, NULL);
-    rc = rc ? rc : store_tx(m->store, note_done, name.out, err);
+        (void)note_undone(m->store, file->name, NULL);
+    rc = rc ? rc : note_done(m->store, file->name, err);
     if (rc)
         return rc;
     m->applied++;
@@ -311,16 +302,12 @@ static int apply_missing(struct migration *m, struct err *err) {
 
 static int migrate_resolve(struct migration *m, struct err *err) {
     const char *file = m->options->resolve_file;
-    union {
-        const char *in;
-        char *out;
-    } name = {.in = file};
     if (!file)
         return 0;
     const struct schema_row *row = schema_rows_find(&m->rows, file);
     if (!row || row->is_done)
         return err_set(err, ERR_UNPROCESSABLE, "%s is not half-applied", file);
-    int rc = store_tx(m->store, m->options->resolve_as_done ? note_done : note_undone, name.out, err);
+    int rc = m->options->resolve_as_done ? note_done(m->store, file, err) : note_undone(m->store, file, err);
     if (rc)
         return rc;
     schema_rows_done(&m->rows);

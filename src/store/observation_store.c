@@ -22,11 +22,9 @@ void node_target_list_done(struct node_target_list *list) {
 
 static int add_target(const struct db_row *row, void *arg, struct err *err) {
     struct node_target_list *list = arg;
-    void *items = list->items;
-    struct node_target *t = db_list_add(&items, &list->count, sizeof(*t));
-    list->items = items;
+    struct node_target *t = db_list_add(&list->items, &list->count, sizeof(*t), err);
     if (!t)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     t->cluster_id = db_row_dup(row, 0);
     t->node_id = db_row_dup(row, 1);
     t->node_name = db_row_dup(row, 2);
@@ -55,19 +53,13 @@ struct observation_load {
 
 static int observation_load_targets(struct db_conn *conn, void *arg, struct err *err) {
     struct observation_load *call = arg;
-    struct db_query all = {.sql = SELECT_TARGETS ORDER_TARGETS,
-                           .args = DB_ARGS(db_text(call->vcenter_id), db_text(call->vcenter_id), db_text(call->vcenter_id)),
-                           .columns = "ttttttt",
-                           .row = add_target,
-                           .arg = &call->list};
-    struct db_query some = {.sql = SELECT_TARGETS " AND n.cluster_id = ?" ORDER_TARGETS,
-                            .args = DB_ARGS(db_text(call->vcenter_id), db_text(call->vcenter_id), db_text(call->vcenter_id),
-                                            db_text(call->cluster_id)),
-                            .columns = "ttttttt",
-                            .row = add_target,
-                            .arg = &call->list};
+    const struct db_arg vcenter = db_text(call->vcenter_id);
     node_target_list_done(&call->list);
-    return db_query(conn, call->cluster_id ? &some : &all, err);
+    return call->cluster_id
+               ? db_query(conn, SELECT_TARGETS " AND n.cluster_id = ?" ORDER_TARGETS,
+                          DB_ARGS(vcenter, vcenter, vcenter, db_text(call->cluster_id)), "ttttttt", add_target, &call->list, err)
+               : db_query(conn, SELECT_TARGETS ORDER_TARGETS, DB_ARGS(vcenter, vcenter, vcenter), "ttttttt", add_target,
+                          &call->list, err);
 }
 
 int observation_store_list_cluster_nodes(struct store *store, const char *vcenter_id, const char *cluster_id,
@@ -147,12 +139,10 @@ static void known_list_done(struct known_list *list) {
 
 static int add_known(const struct db_row *row, void *arg, struct err *err) {
     struct known_list *list = arg;
-    void *items = list->items;
-    struct known *k = db_list_add(&items, &list->count, sizeof(*k));
+    struct known *k = db_list_add(&list->items, &list->count, sizeof(*k), err);
     size_t at = 6;
-    list->items = items;
     if (!k)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     db_row_copy(row, 0, k->node_id, sizeof(k->node_id));
     db_row_copy(row, 1, k->cluster_id, sizeof(k->cluster_id));
     k->instance_uuid = db_row_dup(row, 2);
@@ -177,9 +167,7 @@ static int load_known(struct observation_saving *call, const char *id, const cha
     db_members_columns(observation_members, "o.", &sql, kinds);
     strbuf_adds(&sql, rest);
     int rc = strbuf_check(&sql, "a statement", err);
-    return rc ? rc
-              : db_query(store_tx_conn(call->tx),
-                         &(struct db_query){.sql = sql.data, .args = args, .columns = kinds, .row = add_known, .arg = out}, err);
+    return rc ? rc : db_query(store_tx_conn(call->tx), sql.data, args, kinds, add_known, out, err);
 }
 
 /* The next rows of this vCenter, up to one batch. */
@@ -242,13 +230,9 @@ static int note_row(const struct db_row *row, void *arg, struct err *err) {
 static int observation_release(struct observation_saving *call, const struct known *k, const char *uuid, struct err *err) {
     struct db_conn *conn = store_tx_conn(call->tx);
     int rc = db_query(conn,
-                      &(struct db_query){.sql = "SELECT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
-                                                " WHERE o.vcenter_id = ? AND o.bound_uuid = LOWER(?) AND o.node_id <> ?",
-                                         .args = DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(k->node_id)),
-                                         .columns = "t",
-                                         .row = note_row,
-                                         .arg = call},
-                      err);
+                      "SELECT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
+                      " WHERE o.vcenter_id = ? AND o.bound_uuid = LOWER(?) AND o.node_id <> ?",
+                      DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(k->node_id)), "t", note_row, call, err);
     return rc ? rc
               : db_run(conn,
                        "UPDATE node_observations SET bound_uuid = NULL, bound_by = NULL, vm_match = 'mismatch'"

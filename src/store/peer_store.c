@@ -15,19 +15,11 @@ static const struct db_table peer_table = {
 /* -- reading --------------------------------------------------------------------------------------------------------------- */
 
 int peer_store_list(struct store *store, struct hx_peer_list *out, struct err *err) {
-    struct db_records found;
-    int rc = db_table_list(store, &peer_table, " ORDER BY hx_cluster_id", DB_ARGS_NONE, &found, err);
-    if (!rc)
-        *out = (struct hx_peer_list){found.items, found.count};
-    return rc;
+    return db_table_list(store, &peer_table, " ORDER BY hx_cluster_id", DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
 int peer_store_load(struct store *store, const char *hx_id, struct hx_peer **out, struct err *err) {
-    void *found;
-    int rc = db_table_load(store, &peer_table, " WHERE hx_cluster_id = ?", DB_ARGS(db_text(hx_id)), &found, err);
-    if (!rc)
-        *out = found;
-    return rc;
+    return db_table_load(store, &peer_table, " WHERE hx_cluster_id = ?", DB_ARGS(db_text(hx_id)), out, err);
 }
 
 /* -- writing --------------------------------------------------------------------------------------------------------------- */

@@ -28,12 +28,8 @@ void vsphere_cluster_list_done(struct vsphere_cluster_list *list) {
 }
 
 int platform_store_list_vsphere(struct store *store, const char *vcenter_id, struct vsphere_cluster_list *out, struct err *err) {
-    struct db_records found;
-    int rc = db_table_list(store, &vsphere_table, vcenter_id ? " WHERE vcenter_id = ?" VSPHERE_ORDER : VSPHERE_ORDER,
-                           vcenter_id ? DB_ARGS(db_text(vcenter_id)) : DB_ARGS_NONE, &found, err);
-    if (!rc)
-        *out = (struct vsphere_cluster_list){found.items, found.count};
-    return rc;
+    return db_table_list(store, &vsphere_table, vcenter_id ? " WHERE vcenter_id = ?" VSPHERE_ORDER : VSPHERE_ORDER,
+                         vcenter_id ? DB_ARGS(db_text(vcenter_id)) : DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
 int platform_store_load_vsphere(struct store *store, const struct object_ref *ref, struct vsphere_cluster *out, struct err *err) {
@@ -167,20 +163,12 @@ void hx_cluster_list_done(struct hx_cluster_list *list) {
 }
 
 int platform_store_list_hx(struct store *store, const char *vcenter_id, struct hx_cluster_list *out, struct err *err) {
-    struct db_records found;
-    int rc = db_table_list(store, &hx_table, vcenter_id ? " WHERE vcenter_id = ?" HX_ORDER : HX_ORDER,
-                           vcenter_id ? DB_ARGS(db_text(vcenter_id)) : DB_ARGS_NONE, &found, err);
-    if (!rc)
-        *out = (struct hx_cluster_list){found.items, found.count};
-    return rc;
+    return db_table_list(store, &hx_table, vcenter_id ? " WHERE vcenter_id = ?" HX_ORDER : HX_ORDER,
+                         vcenter_id ? DB_ARGS(db_text(vcenter_id)) : DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
 int platform_store_load_hx(struct store *store, const char *id, struct hx_cluster **out, struct err *err) {
-    void *found;
-    int rc = db_table_load(store, &hx_table, " WHERE id = ?", DB_ARGS(db_text(id)), &found, err);
-    if (!rc)
-        *out = found;
-    return rc;
+    return db_table_load(store, &hx_table, " WHERE id = ?", DB_ARGS(db_text(id)), out, err);
 }
 
 struct hx_save {

@@ -24,11 +24,9 @@ void replica_list_done(struct replica_list *list) {
 
 static int replica_add(const struct db_row *row, void *arg, struct err *err) {
     struct replica_list *list = arg;
-    void *items = list->items;
-    struct replica *item = db_list_add(&items, &list->count, sizeof(*item));
-    list->items = items;
+    struct replica *item = db_list_add(&list->items, &list->count, sizeof(*item), err);
     if (!item)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     item->id = (unsigned)db_row_number(row, 0);
     item->name = db_row_dup(row, 1);
     item->heartbeat_at_ms = db_row_number(row, 2);
@@ -36,15 +34,9 @@ static int replica_add(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-static int replica_list_all(struct db_conn *conn, void *arg, struct err *err) {
-    replica_list_done(arg);
-    return db_query(
-        conn, &(struct db_query){.sql = SELECT_REPLICA " ORDER BY id", .columns = "itii", .row = replica_add, .arg = arg}, err);
-}
-
 int replica_store_list(struct store *store, struct replica_list *out, struct err *err) {
     struct replica_list list = {0};
-    int rc = store_read(store, replica_list_all, &list, err);
+    int rc = store_query(store, SELECT_REPLICA " ORDER BY id", DB_ARGS_NONE, "itii", replica_add, &list, err);
     if (rc)
         replica_list_done(&list);
     else
@@ -61,10 +53,8 @@ struct registration {
 /* Two new replicas may choose the same number: one gets a duplicate or a deadlock, and registers again. */
 static int replica_add_new(struct db_conn *conn, struct registration *call, struct err *err) {
     call->age_ms = -1;
-    int rc = db_query_one(
-        conn,
-        &(struct db_query){.sql = "SELECT MAX(id) + 1 FROM replicas", .columns = "i", .row = db_take_number, .arg = &call->id},
-        "no answer", err);
+    int rc =
+        db_query_one(conn, "SELECT MAX(id) + 1 FROM replicas", DB_ARGS_NONE, "i", db_take_number, &call->id, "no answer", err);
     return rc ? rc
               : db_run(conn, "INSERT INTO replicas (id, name, heartbeat_at_ms) VALUES (?, ?, " REPLICA_NOW_MS ")",
                        DB_ARGS(db_number(call->id), db_text(call->name)), NULL, err);
@@ -79,13 +69,8 @@ static int replica_register(struct store_tx *tx, void *arg, struct err *err) {
     struct registration *call = arg;
     struct db_conn *conn = store_tx_conn(tx);
     replica_list_done(&call->known);
-    int rc = db_query(conn,
-                      &(struct db_query){.sql = SELECT_REPLICA " WHERE name = ? FOR UPDATE",
-                                         .args = DB_ARGS(db_text(call->name)),
-                                         .columns = "itii",
-                                         .row = replica_add,
-                                         .arg = &call->known},
-                      err);
+    int rc = db_query(conn, SELECT_REPLICA " WHERE name = ? FOR UPDATE", DB_ARGS(db_text(call->name)), "itii", replica_add,
+                      &call->known, err);
     if (rc)
         return rc;
     if (!call->known.count)
@@ -137,11 +122,8 @@ static int installation_load(struct store_tx *tx, void *arg, struct err *err) {
     int rc = db_run(conn, "INSERT IGNORE INTO installation (id, uuid, created_at_ms) VALUES (1, ?, ?)",
                     DB_ARGS(db_text(made), db_number(clock_wall_ms())), NULL, err);
     return rc ? rc
-              : db_query_one(
-                    conn,
-                    &(struct db_query){
-                        .sql = "SELECT uuid FROM installation WHERE id = 1", .columns = "t", .row = read_uuid, .arg = arg},
-                    "no installation", err);
+              : db_query_one(conn, "SELECT uuid FROM installation WHERE id = 1", DB_ARGS_NONE, "t", read_uuid, arg,
+                             "no installation", err);
 }
 
 int installation_store_load(struct store *store, char uuid[UUID_TEXT_BYTES], struct err *err) {

@@ -18,18 +18,9 @@ static int take_choice(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-static int load_choice(struct db_conn *conn, void *arg, struct err *err) {
-    *(char *)arg = 0;
-    return db_query(
-        conn,
-        &(struct db_query){
-            .sql = "SELECT master_key_id FROM installation WHERE id = 1", .columns = "t", .row = take_choice, .arg = arg},
-        err);
-}
-
 int seal_store_load_choice(struct store *store, char key_id[SEAL_STORE_ID_BYTES], struct err *err) {
     char read[SEAL_STORE_ID_BYTES] = "";
-    int rc = store_read(store, load_choice, read, err);
+    int rc = store_query(store, "SELECT master_key_id FROM installation WHERE id = 1", DB_ARGS_NONE, "t", take_choice, read, err);
     if (!rc)
         memcpy(key_id, read, sizeof(read));
     return rc;
@@ -45,20 +36,9 @@ int seal_store_choose(struct store *store, const char *key_id, struct err *err) 
     return store_tx(store, sealed_choose, (void *)(uintptr_t)key_id, err);
 }
 
-struct sealed_held {
-    unsigned replica_id;
-    const char *key_ids;
-};
-
-static int sealed_note_held(struct store_tx *tx, void *arg, struct err *err) {
-    const struct sealed_held *call = arg;
-    return db_run(store_tx_conn(tx), "UPDATE replicas SET master_key_ids = ? WHERE id = ?",
-                  DB_ARGS(db_text(call->key_ids), db_number(call->replica_id)), NULL, err);
-}
-
 int seal_store_note_held(struct store *store, const char *key_ids, struct err *err) {
-    struct sealed_held call = {store_get_replica(store), key_ids};
-    return store_tx(store, sealed_note_held, &call, err);
+    return store_run(store, "UPDATE replicas SET master_key_ids = ? WHERE id = ?",
+                     DB_ARGS(db_text(key_ids), db_number(store_get_replica(store))), NULL, err);
 }
 
 void seal_replica_list_done(struct seal_replica_list *list) {
@@ -70,11 +50,9 @@ void seal_replica_list_done(struct seal_replica_list *list) {
 
 static int sealed_add_replica(const struct db_row *row, void *arg, struct err *err) {
     struct seal_replica_list *list = arg;
-    void *items = list->items;
-    struct seal_replica *item = db_list_add(&items, &list->count, sizeof(*item));
-    list->items = items;
+    struct seal_replica *item = db_list_add(&list->items, &list->count, sizeof(*item), err);
     if (!item)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     item->id = (unsigned)db_row_number(row, 0);
     db_row_copy(row, 1, item->name, sizeof(item->name));
     item->heartbeat_age_ms = db_row_number(row, 2);
@@ -82,20 +60,12 @@ static int sealed_add_replica(const struct db_row *row, void *arg, struct err *e
     return 0;
 }
 
-static int list_replicas(struct db_conn *conn, void *arg, struct err *err) {
-    seal_replica_list_done(arg);
-    return db_query(conn,
-                    &(struct db_query){.sql = "SELECT id, name, IF(heartbeat_at_ms = 0, -1, " SEALED_NOW_MS " - heartbeat_at_ms),"
-                                              " master_key_ids FROM replicas WHERE id <> 0 ORDER BY id",
-                                       .columns = "itit",
-                                       .row = sealed_add_replica,
-                                       .arg = arg},
-                    err);
-}
-
 int seal_store_list_replicas(struct store *store, struct seal_replica_list *out, struct err *err) {
     struct seal_replica_list list = {0};
-    int rc = store_read(store, list_replicas, &list, err);
+    int rc = store_query(store,
+                         "SELECT id, name, IF(heartbeat_at_ms = 0, -1, " SEALED_NOW_MS " - heartbeat_at_ms),"
+                         " master_key_ids FROM replicas WHERE id <> 0 ORDER BY id",
+                         DB_ARGS_NONE, "itit", sealed_add_replica, &list, err);
     if (rc)
         seal_replica_list_done(&list);
     else
@@ -113,22 +83,15 @@ static int add_count(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-static int sealed_count(struct db_conn *conn, void *arg, struct err *err) {
-    memset(arg, 0, sizeof(struct seal_counts));
-    return db_query(conn,
-                    &(struct db_query){.sql = "SELECT LOWER(HEX(SUBSTRING(s.sealed, 2, 4))), COUNT(*) FROM"
-                                              " (SELECT sealed FROM signing_keys UNION ALL"
-                                              " SELECT sealed FROM ldap_sources WHERE sealed IS NOT NULL UNION ALL"
-                                              " SELECT sealed FROM vcenter_credentials WHERE sealed IS NOT NULL UNION ALL"
-                                              " SELECT sealed FROM audit_keys) s GROUP BY 1 ORDER BY 1",
-                                       .columns = "ti",
-                                       .row = add_count,
-                                       .arg = arg},
-                    err);
-}
-
 int seal_store_count(struct store *store, struct seal_counts *out, struct err *err) {
-    return store_read(store, sealed_count, out, err);
+    *out = (struct seal_counts){.count = 0};
+    return store_query(store,
+                       "SELECT LOWER(HEX(SUBSTRING(s.sealed, 2, 4))), COUNT(*) FROM"
+                       " (SELECT sealed FROM signing_keys UNION ALL"
+                       " SELECT sealed FROM ldap_sources WHERE sealed IS NOT NULL UNION ALL"
+                       " SELECT sealed FROM vcenter_credentials WHERE sealed IS NOT NULL UNION ALL"
+                       " SELECT sealed FROM audit_keys) s GROUP BY 1 ORDER BY 1",
+                       DB_ARGS_NONE, "ti", add_count, out, err);
 }
 
 /* -- sealing anew ---------------------------------------------------------------------------------------------------------- */
@@ -156,11 +119,9 @@ static void rows_done(struct held_rows *rows) {
 
 static int sealed_add_row(const struct db_row *row, void *arg, struct err *err) {
     struct held_rows *rows = arg;
-    void *items = rows->items;
-    struct held_row *item = db_list_add(&items, &rows->count, sizeof(*item));
-    rows->items = items;
+    struct held_row *item = db_list_add(&rows->items, &rows->count, sizeof(*item), err);
     if (!item)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     item->id = db_row_dup(row, 0);
     item->kind = db_row_dup(row, 1);
     item->number = db_row_number(row, 2);
@@ -234,13 +195,9 @@ static int sealed_reseal(struct store_tx *tx, void *arg, struct err *err) {
     const struct seal_batch *batch = call->batch;
     int rc;
     rows_done(&call->rows);
-    rc = db_query(store_tx_conn(tx),
-                  &(struct db_query){.sql = select_sql[batch->table],
-                                     .args = DB_ARGS(db_text(batch->key_id), db_text(batch->cursor), db_number(batch->limit)),
-                                     .columns = "ttib",
-                                     .row = sealed_add_row,
-                                     .arg = &call->rows},
-                  err);
+    rc = db_query(store_tx_conn(tx), select_sql[batch->table],
+                  DB_ARGS(db_text(batch->key_id), db_text(batch->cursor), db_number(batch->limit)), "ttib", sealed_add_row,
+                  &call->rows, err);
     for (size_t i = 0; !rc && i < call->rows.count; i++)
         rc = reseal_row(tx, batch, &call->rows.items[i], err);
     return rc;

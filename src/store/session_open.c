@@ -280,11 +280,9 @@ struct end_lines {
 
 static int add_lines(const struct opening *call, const struct session_ends *ends, struct end_lines *out, struct err *err) {
     for (size_t i = 0; i < ends->count; i++) {
-        void *items = out->items;
-        struct audit_record *line = db_list_add(&items, &out->count, sizeof(*line));
-        out->items = items;
+        struct audit_record *line = db_list_add(&out->items, &out->count, sizeof(*line), err);
         if (!line)
-            return err_set(err, ERR_NOMEM, "out of memory");
+            return ERR_NOMEM;
         *line = *call->row.opening.line;
         line->event.action = "session.end";
         line->event.source = source_name(ends->items[i].source);

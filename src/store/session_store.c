@@ -71,11 +71,9 @@ static int read_who(const struct db_row *row, struct principal *who, struct err 
 
 static int session_add(const struct db_row *row, void *arg, struct err *err) {
     struct session_list *list = arg;
-    void *items = list->items;
-    struct session *s = db_list_add(&items, &list->count, sizeof(*s));
-    list->items = items;
+    struct session *s = db_list_add(&list->items, &list->count, sizeof(*s), err);
     if (!s)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     db_row_copy(row, 0, s->sid, sizeof(s->sid));
     db_row_copy(row, 9, s->jti, sizeof(s->jti));
     db_row_copy(row, 10, s->old_jti, sizeof(s->old_jti));
@@ -94,11 +92,9 @@ static int session_add(const struct db_row *row, void *arg, struct err *err) {
 
 static int add_end(const struct db_row *row, void *arg, struct err *err) {
     struct session_ends *ends = arg;
-    void *items = ends->items;
-    struct session_end *end = db_list_add(&items, &ends->count, sizeof(*end));
-    ends->items = items;
+    struct session_end *end = db_list_add(&ends->items, &ends->count, sizeof(*end), err);
     if (!end)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     db_row_copy(row, 0, end->sid, sizeof(end->sid));
     if (source_parse(db_row_text(row, 1), &end->source))
         return 0;
@@ -110,18 +106,13 @@ static int add_end(const struct db_row *row, void *arg, struct err *err) {
 int session_tx_make_room(struct store_tx *tx, const struct session *s, unsigned live_max, struct session_ends *out,
                          struct err *err) {
     struct session_ends ends = {0};
-    int rc =
-        db_query(store_tx_conn(tx),
-                 &(struct db_query){
-                     .sql = "SELECT sid, COALESCE(way, source) FROM sessions WHERE " SESSION_TX_ALIKE
-                            " AND revoked_at_ms = 0 AND ends_at_ms > ?"
-                            " ORDER BY GREATEST(created_at_ms, rotated_at_ms) DESC, sid LIMIT ? OFFSET ? FOR UPDATE",
-                     .args = DB_ARGS(db_text(s->who.id), db_text(s->who.acting_id), db_number(s->who.source == SOURCE_VC_KEY),
-                                     db_number(s->created_at_ms), db_number(ENDS_AT_ONCE), db_number((int64_t)live_max - 1)),
-                     .columns = "tt",
-                     .row = add_end,
-                     .arg = &ends},
-                 err);
+    int rc = db_query(store_tx_conn(tx),
+                      "SELECT sid, COALESCE(way, source) FROM sessions WHERE " SESSION_TX_ALIKE
+                      " AND revoked_at_ms = 0 AND ends_at_ms > ?"
+                      " ORDER BY GREATEST(created_at_ms, rotated_at_ms) DESC, sid LIMIT ? OFFSET ? FOR UPDATE",
+                      DB_ARGS(db_text(s->who.id), db_text(s->who.acting_id), db_number(s->who.source == SOURCE_VC_KEY),
+                              db_number(s->created_at_ms), db_number(ENDS_AT_ONCE), db_number((int64_t)live_max - 1)),
+                      "tt", add_end, &ends, err);
     for (size_t i = 0; i < ends.count && !rc; i++) {
         rc = db_run(store_tx_conn(tx), "UPDATE sessions SET revoked_at_ms = ? WHERE sid = ?",
                     DB_ARGS(db_number(s->created_at_ms), db_text(ends.items[i].sid)), NULL, err);
@@ -184,13 +175,8 @@ static int session_load_one(struct db_conn *conn, void *arg, struct err *err) {
     struct session_load *call = arg;
     int rc;
     session_list_done(&call->list);
-    rc = db_query_one(conn,
-                      &(struct db_query){.sql = SELECT_SESSIONS " WHERE s.sid = ?",
-                                         .args = DB_ARGS(db_text(call->sid)),
-                                         .columns = COLUMN_KINDS,
-                                         .row = session_add,
-                                         .arg = &call->list},
-                      SESSION_GONE, err);
+    rc = db_query_one(conn, SELECT_SESSIONS " WHERE s.sid = ?", DB_ARGS(db_text(call->sid)), COLUMN_KINDS, session_add,
+                      &call->list, SESSION_GONE, err);
     return rc ? rc : session_read_vcenters(conn, &call->list, call->sid, 0, err);
 }
 
@@ -209,16 +195,11 @@ static int load_active(struct db_conn *conn, void *arg, struct err *err) {
     int rc;
     session_list_done(&call->list);
     rc = db_query(conn,
-                  &(struct db_query){
-                      .sql = SELECT_SESSIONS
-                      " JOIN (SELECT sid FROM sessions WHERE revoked_at_ms = 0 AND ends_at_ms > ? ORDER BY role = 'admin' DESC,"
-                      " GREATEST(created_at_ms, rotated_at_ms) DESC LIMIT ?) wanted ON wanted.sid = s.sid"
-                      " WHERE NOT " IS_WITHOUT_USER " ORDER BY s.sid",
-                      .args = DB_ARGS(db_number(call->now_ms), db_number((int64_t)call->limit)),
-                      .columns = COLUMN_KINDS,
-                      .row = session_add,
-                      .arg = &call->list},
-                  err);
+                  SELECT_SESSIONS
+                  " JOIN (SELECT sid FROM sessions WHERE revoked_at_ms = 0 AND ends_at_ms > ? ORDER BY role = 'admin' DESC,"
+                  " GREATEST(created_at_ms, rotated_at_ms) DESC LIMIT ?) wanted ON wanted.sid = s.sid"
+                  " WHERE NOT " IS_WITHOUT_USER " ORDER BY s.sid",
+                  DB_ARGS(db_number(call->now_ms), db_number((int64_t)call->limit)), COLUMN_KINDS, session_add, &call->list, err);
     return rc ? rc : session_read_vcenters(conn, &call->list, NULL, call->now_ms, err);
 }
 
@@ -232,39 +213,23 @@ int session_store_list_active(struct store *store, int64_t now_ms, size_t limit,
     return rc;
 }
 
-struct session_page_call {
-    const struct session_query *query;
-    struct session_list list;
-};
-
-static int load_page(struct db_conn *conn, void *arg, struct err *err) {
-    struct session_page_call *call = arg;
-    const struct session_query *q = call->query;
-    session_list_done(&call->list);
-    return db_query(conn,
-                    &(struct db_query){.sql = SELECT_SESSIONS
-                                       " WHERE s.revoked_at_ms = 0 AND s.ends_at_ms > ? AND NOT " IS_WITHOUT_USER
-                                       " AND (? IS NULL OR s.principal_id = ? OR LOWER(s.principal_name) = LOWER(?))"
-                                       " AND (? IS NULL OR " HANDLE " = ?)"
-                                       " AND (? IS NULL OR s.principal_name > ? OR (s.principal_name = ? AND " HANDLE " > ?))"
-                                       " ORDER BY s.principal_name, " HANDLE " LIMIT ?",
-                                       .args = DB_ARGS(db_number(q->now_ms), db_text(q->principal), db_text(q->principal),
-                                                       db_text(q->principal), db_text(q->handle), db_text(q->handle),
-                                                       db_text(q->after_name), db_text(q->after_name), db_text(q->after_name),
-                                                       db_text(q->after_handle), db_number(q->limit)),
-                                       .columns = COLUMN_KINDS,
-                                       .row = session_add,
-                                       .arg = &call->list},
-                    err);
-}
-
 int session_store_list(struct store *store, const struct session_query *query, struct session_list *out, struct err *err) {
-    struct session_page_call call = {.query = query};
-    int rc = store_read(store, load_page, &call, err);
+    const struct session_query *q = query;
+    struct session_list list = {0};
+    int rc = store_query(store,
+                         SELECT_SESSIONS " WHERE s.revoked_at_ms = 0 AND s.ends_at_ms > ? AND NOT " IS_WITHOUT_USER
+                                         " AND (? IS NULL OR s.principal_id = ? OR LOWER(s.principal_name) = LOWER(?))"
+                                         " AND (? IS NULL OR " HANDLE " = ?)"
+                                         " AND (? IS NULL OR s.principal_name > ? OR (s.principal_name = ? AND " HANDLE " > ?))"
+                                         " ORDER BY s.principal_name, " HANDLE " LIMIT ?",
+                         DB_ARGS(db_number(q->now_ms), db_text(q->principal), db_text(q->principal), db_text(q->principal),
+                                 db_text(q->handle), db_text(q->handle), db_text(q->after_name), db_text(q->after_name),
+                                 db_text(q->after_name), db_text(q->after_handle), db_number(q->limit)),
+                         COLUMN_KINDS, session_add, &list, err);
     if (rc)
-        session_list_done(&call.list);
+        session_list_done(&list);
     else
-        *out = call.list;
+        *out = list;
     return rc;
 }
 
@@ -366,11 +331,7 @@ static const struct owner_sql owner_sql[] = {
 int session_tx_revoke(struct store_tx *tx, enum session_tx_owner owner, const char *owner_id, int64_t now_ms, unsigned *count,
                       struct err *err) {
     uint64_t met = 0;
-    int rc = db_query(
-        store_tx_conn(tx),
-        &(struct db_query){
-            .sql = owner_sql[owner].list, .args = DB_ARGS(db_text(owner_id)), .columns = "t", .row = session_note, .arg = tx},
-        err);
+    int rc = db_query(store_tx_conn(tx), owner_sql[owner].list, DB_ARGS(db_text(owner_id)), "t", session_note, tx, err);
     if (!rc)
         rc = db_run(store_tx_conn(tx), owner_sql[owner].revoke, DB_ARGS(db_number(now_ms), db_text(owner_id)), &met, err);
     if (!rc && owner == SESSION_TX_VCENTER)
@@ -380,24 +341,13 @@ int session_tx_revoke(struct store_tx *tx, enum session_tx_owner owner, const ch
     return rc;
 }
 
-struct session_purge {
-    int64_t before_ms;
-    unsigned limit;
-    uint64_t deleted;
-};
-
-static int session_purge(struct store_tx *tx, void *arg, struct err *err) {
-    struct session_purge *call = arg;
-    return db_run(store_tx_conn(tx),
-                  "DELETE FROM sessions WHERE ends_at_ms < ? OR (revoked_at_ms > 0 AND revoked_at_ms < ?) ORDER BY sid LIMIT ?",
-                  DB_ARGS(db_number(call->before_ms), db_number(call->before_ms), db_number(call->limit)), &call->deleted, err);
-}
-
 int session_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err) {
-    struct session_purge call = {.before_ms = before_ms, .limit = limit};
-    int rc = store_tx(store, session_purge, &call, err);
+    uint64_t count = 0;
+    int rc = store_run(
+        store, "DELETE FROM sessions WHERE ends_at_ms < ? OR (revoked_at_ms > 0 AND revoked_at_ms < ?) ORDER BY sid LIMIT ?",
+        DB_ARGS(db_number(before_ms), db_number(before_ms), db_number(limit)), &count, err);
     if (!rc)
-        *deleted = call.deleted;
+        *deleted = (unsigned long)count;
     return rc;
 }
 
@@ -422,14 +372,11 @@ static struct session *find_session(struct session_vcenter_reading *reading, con
 static int take_vcenter(const struct db_row *row, void *arg, struct err *err) {
     struct session *s = find_session(arg, db_row_text(row, 0));
     struct session_vcenter *item;
-    void *items;
     if (!s || s->vcenters_count >= SESSION_VCENTERS_MAX - 1)
         return 0; /* a session made between the two queries: its own change brings it */
-    items = s->vcenters;
-    item = db_list_add(&items, &s->vcenters_count, sizeof(*item));
-    s->vcenters = items;
+    item = db_list_add(&s->vcenters, &s->vcenters_count, sizeof(*item), err);
     if (!item)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     db_row_copy(row, 1, item->vcenter_id, sizeof(item->vcenter_id));
     item->user_name = db_row_dup(row, 3);
     item->session_key = db_row_dup(row, 4);
@@ -441,14 +388,10 @@ static int take_vcenter(const struct db_row *row, void *arg, struct err *err) {
 
 static int session_vcenter_read(struct db_conn *conn, struct session_vcenter_reading *reading, int64_t now_ms, struct err *err) {
     return db_query(conn,
-                    &(struct db_query){.sql = "SELECT v.sid, v.vcenter_id, v.source, v.vc_user, v.vc_session_key, v.added_at_ms"
-                                              " FROM session_vcenters v JOIN sessions s ON s.sid = v.sid"
-                                              " WHERE s.revoked_at_ms = 0 AND s.ends_at_ms > ? ORDER BY v.sid, v.vcenter_id",
-                                       .args = DB_ARGS(db_number(now_ms)),
-                                       .columns = "ttttti",
-                                       .row = take_vcenter,
-                                       .arg = reading},
-                    err);
+                    "SELECT v.sid, v.vcenter_id, v.source, v.vc_user, v.vc_session_key, v.added_at_ms"
+                    " FROM session_vcenters v JOIN sessions s ON s.sid = v.sid"
+                    " WHERE s.revoked_at_ms = 0 AND s.ends_at_ms > ? ORDER BY v.sid, v.vcenter_id",
+                    DB_ARGS(db_number(now_ms)), "ttttti", take_vcenter, reading, err);
 }
 
 int session_read_vcenters(struct db_conn *conn, struct session_list *list, const char *sid, int64_t now_ms, struct err *err) {
@@ -456,13 +399,9 @@ int session_read_vcenters(struct db_conn *conn, struct session_list *list, const
     if (!sid)
         return session_vcenter_read(conn, &reading, now_ms, err);
     return db_query(conn,
-                    &(struct db_query){.sql = "SELECT sid, vcenter_id, source, vc_user, vc_session_key, added_at_ms"
-                                              " FROM session_vcenters WHERE sid = ? ORDER BY vcenter_id",
-                                       .args = DB_ARGS(db_text(sid)),
-                                       .columns = "ttttti",
-                                       .row = take_vcenter,
-                                       .arg = &reading},
-                    err);
+                    "SELECT sid, vcenter_id, source, vc_user, vc_session_key, added_at_ms"
+                    " FROM session_vcenters WHERE sid = ? ORDER BY vcenter_id",
+                    DB_ARGS(db_text(sid)), "ttttti", take_vcenter, &reading, err);
 }
 
 /* Writing to the session's row lets one addition at a time pass, so the count below is certain. */
@@ -530,13 +469,8 @@ static int session_vcenter_note_session(const struct db_row *row, void *arg, str
 }
 
 int session_tx_forget_vcenter(struct store_tx *tx, const char *vcenter_id, struct err *err) {
-    int rc = db_query(store_tx_conn(tx),
-                      &(struct db_query){.sql = "SELECT sid FROM session_vcenters WHERE vcenter_id = ? FOR UPDATE",
-                                         .args = DB_ARGS(db_text(vcenter_id)),
-                                         .columns = "t",
-                                         .row = session_vcenter_note_session,
-                                         .arg = tx},
-                      err);
+    int rc = db_query(store_tx_conn(tx), "SELECT sid FROM session_vcenters WHERE vcenter_id = ? FOR UPDATE",
+                      DB_ARGS(db_text(vcenter_id)), "t", session_vcenter_note_session, tx, err);
     return rc ? rc
               : db_run(store_tx_conn(tx), "DELETE FROM session_vcenters WHERE vcenter_id = ?", DB_ARGS(db_text(vcenter_id)), NULL,
                        err);
@@ -547,35 +481,17 @@ int session_tx_forget_vcenter(struct store_tx *tx, const char *vcenter_id, struc
 /* The key of the table decides: of two replicas that write the same digest one is refused, on a Galera cluster at its COMMIT, which is then run again and meets
  * the row. */
 
-struct replay_call {
-    const uint8_t *digest;
-    int64_t time_ms;
-    unsigned limit;
-    uint64_t count;
-};
-
-static int replay_note(struct store_tx *tx, void *arg, struct err *err) {
-    const struct replay_call *call = arg;
-    int rc = db_run(store_tx_conn(tx), "INSERT INTO used_proofs (digest, until_ms) VALUES (?, ?)",
-                    DB_ARGS(db_bytes(call->digest, REPLAY_DIGEST_BYTES), db_number(call->time_ms)), NULL, err);
+int replay_store_note(struct store *store, const uint8_t digest[REPLAY_DIGEST_BYTES], int64_t until_ms, struct err *err) {
+    int rc = store_run(store, "INSERT INTO used_proofs (digest, until_ms) VALUES (?, ?)",
+                       DB_ARGS(db_bytes(digest, REPLAY_DIGEST_BYTES), db_number(until_ms)), NULL, err);
     return db_explain(rc, ERR_EXISTS, err, "this proof was used before");
 }
 
-int replay_store_note(struct store *store, const uint8_t digest[REPLAY_DIGEST_BYTES], int64_t until_ms, struct err *err) {
-    struct replay_call call = {.digest = digest, .time_ms = until_ms};
-    return store_tx(store, replay_note, &call, err);
-}
-
-static int replay_purge(struct store_tx *tx, void *arg, struct err *err) {
-    struct replay_call *call = arg;
-    return db_run(store_tx_conn(tx), "DELETE FROM used_proofs WHERE until_ms < ? ORDER BY until_ms, digest LIMIT ?",
-                  DB_ARGS(db_number(call->time_ms), db_number(call->limit)), &call->count, err);
-}
-
 int replay_store_purge(struct store *store, int64_t now_ms, unsigned limit, unsigned long *deleted, struct err *err) {
-    struct replay_call call = {.time_ms = now_ms, .limit = limit};
-    int rc = store_tx(store, replay_purge, &call, err);
+    uint64_t count = 0;
+    int rc = store_run(store, "DELETE FROM used_proofs WHERE until_ms < ? ORDER BY until_ms, digest LIMIT ?",
+                       DB_ARGS(db_number(now_ms), db_number(limit)), &count, err);
     if (!rc)
-        *deleted = (unsigned long)call.count;
+        *deleted = (unsigned long)count;
     return rc;
 }

@@ -110,11 +110,9 @@ int store_tx_note_change(struct store_tx *tx, enum change_kind kind, const char 
     if (tx_is_noted(tx, kind, object_id))
         return 0;
     memcpy(change.object_id, object_id, bytes);
-    void *items = tx->changes;
-    struct change *slot = db_list_add(&items, &tx->changes_count, sizeof(*slot));
-    tx->changes = items;
+    struct change *slot = db_list_add(&tx->changes, &tx->changes_count, sizeof(*slot), err);
     if (!slot)
-        return err_set(err, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
     *slot = change;
     return 0;
 }
@@ -280,6 +278,25 @@ int store_tx_compound(struct store *store, store_tx_fn *fn, void *arg, struct er
     return run_plan(store, &(struct tx_plan){.fn = fn, .arg = arg}, err);
 }
 
+struct statement {
+    const char *sql;
+    struct db_args args;
+    uint64_t affected;
+};
+
+static int tx_run_statement(struct store_tx *tx, void *arg, struct err *err) {
+    struct statement *s = arg;
+    return db_run(tx->conn, s->sql, s->args, &s->affected, err);
+}
+
+int store_run(struct store *store, const char *sql, struct db_args args, uint64_t *affected, struct err *err) {
+    struct statement s = {sql, args, 0};
+    int rc = store_tx(store, tx_run_statement, &s, err);
+    if (!rc && affected)
+        *affected = s.affected;
+    return rc;
+}
+
 struct snapshot {
     store_tx_fn *fn;
     void *arg;
@@ -323,4 +340,29 @@ static int ping(struct db_conn *conn, void *arg, struct err *err) {
 
 int store_ping(struct store *store, struct err *err) {
     return store_read(store, ping, NULL, err);
+}
+
+struct single_query {
+    const char *sql;
+    struct db_args args;
+    const char *columns;
+    db_row_fn *fn;
+    void *arg;
+    const char *what; /* NULL: any number of rows */
+};
+
+static int run_single_query(struct db_conn *conn, void *arg, struct err *err) {
+    const struct single_query *q = arg;
+    return q->what ? db_query_one(conn, q->sql, q->args, q->columns, q->fn, q->arg, q->what, err)
+                   : db_query(conn, q->sql, q->args, q->columns, q->fn, q->arg, err);
+}
+
+int store_query(struct store *store, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
+                struct err *err) {
+    return store_read(store, run_single_query, &(struct single_query){sql, args, columns, fn, arg, NULL}, err);
+}
+
+int store_query_one(struct store *store, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
+                    const char *what, struct err *err) {
+    return store_read(store, run_single_query, &(struct single_query){sql, args, columns, fn, arg, what}, err);
 }

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 #include "change.h"
+#include "db_stmt.h"
 #include "err.h"
 #include "store.h"
 
-struct db_conn;
 struct store_tx;
 
 /* The body of a transaction. It may run several times: it must set its outputs anew each time and have no other effects.
@@ -60,9 +60,18 @@ void store_tx_hook(struct store_tx *tx, const struct store_tx_hooks *hooks, void
 /* The `arg` that they were registered with in this attempt, or NULL. */
 void *store_tx_hooked(const struct store_tx *tx, const struct store_tx_hooks *hooks);
 
+/* One statement as a transaction of its own; else as db_run. */
+int store_run(struct store *store, const char *sql, struct db_args args, uint64_t *affected, struct err *err);
+
 /* The body of single statements outside a transaction (autocommit). */
 typedef int store_read_fn(struct db_conn *conn, void *arg, struct err *err);
 
 /* Borrows a connection and runs fn; again once on a fresh connection if an idle one proves dead at
  * its first statement. For reads. */
 int store_read(struct store *store, store_read_fn *fn, void *arg, struct err *err);
+
+/* One query for reads, as db_query and db_query_one. */
+int store_query(struct store *store, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
+                struct err *err);
+int store_query_one(struct store *store, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
+                    const char *what, struct err *err);

@@ -53,19 +53,11 @@ static const struct db_table user_table = {.name = "users",
                                            .done = user_done};
 
 int user_store_list(struct store *store, struct user_list *out, struct err *err) {
-    struct db_records found;
-    int rc = db_table_list(store, &table_without_hash, " ORDER BY name_key", DB_ARGS_NONE, &found, err);
-    if (!rc)
-        *out = (struct user_list){found.items, found.count};
-    return rc;
+    return db_table_list(store, &table_without_hash, " ORDER BY name_key", DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
 static int load_by(struct store *store, const char *rest, const char *key, struct user **out, struct err *err) {
-    void *found;
-    int rc = db_table_load(store, &user_table, rest, DB_ARGS(db_text(key)), &found, err);
-    if (!rc)
-        *out = found;
-    return rc;
+    return db_table_load(store, &user_table, rest, DB_ARGS(db_text(key)), out, err);
 }
 
 int user_store_load(struct store *store, const char *id, struct user **out, struct err *err) {
@@ -142,14 +134,9 @@ static int user_note_session(const struct db_row *row, void *arg, struct err *er
 
 static int user_end_sessions(struct store_tx *tx, const struct user_write *call, struct err *err) {
     const char *kept = call->change.kept_sid ? call->change.kept_sid : "";
-    int rc = db_query(
-        store_tx_conn(tx),
-        &(struct db_query){.sql = "SELECT sid FROM sessions WHERE principal_id = ? AND revoked_at_ms = 0 AND sid <> ? FOR UPDATE",
-                           .args = DB_ARGS(db_text(call->principal_id), db_text(kept)),
-                           .columns = "t",
-                           .row = user_note_session,
-                           .arg = tx},
-        err);
+    int rc = db_query(store_tx_conn(tx),
+                      "SELECT sid FROM sessions WHERE principal_id = ? AND revoked_at_ms = 0 AND sid <> ? FOR UPDATE",
+                      DB_ARGS(db_text(call->principal_id), db_text(kept)), "t", user_note_session, tx, err);
     if (rc)
         return rc;
     return db_run(store_tx_conn(tx),
@@ -211,13 +198,8 @@ static int user_note_grant(const struct db_row *row, void *arg, struct err *err)
 }
 
 static int remove_grants(struct store_tx *tx, const char *principal_id, struct err *err) {
-    int rc = db_query(store_tx_conn(tx),
-                      &(struct db_query){.sql = "SELECT id FROM grants WHERE principal_id = ? FOR UPDATE",
-                                         .args = DB_ARGS(db_text(principal_id)),
-                                         .columns = "t",
-                                         .row = user_note_grant,
-                                         .arg = tx},
-                      err);
+    int rc = db_query(store_tx_conn(tx), "SELECT id FROM grants WHERE principal_id = ? FOR UPDATE",
+                      DB_ARGS(db_text(principal_id)), "t", user_note_grant, tx, err);
     return rc ? rc
               : db_run(store_tx_conn(tx), "DELETE FROM grants WHERE principal_id = ?", DB_ARGS(db_text(principal_id)), NULL, err);
 }
@@ -289,37 +271,31 @@ static int add_hx_cluster(const struct db_row *row, void *arg, struct err *err) 
     return a ? service_account_add_hx_cluster(a, db_row_text(row, 1), err) : 0;
 }
 
-static int query(struct store_tx *tx, struct service_load *load, struct db_query query, struct err *err) {
-    load->at = 0;
-    query.args = load->id ? DB_ARGS(db_text(load->id)) : DB_ARGS_NONE;
-    query.arg = load;
-    return db_query(store_tx_conn(tx), &query, err);
-}
-
 #define BOTH(sql, column, order) (load->id ? sql " WHERE " column " = ?" order : sql order)
 
 static int service_load_all(struct store_tx *tx, void *arg, struct err *err) {
     struct service_load *load = arg;
+    struct db_conn *conn = store_tx_conn(tx);
+    const struct db_args args = load->id ? DB_ARGS(db_text(load->id)) : DB_ARGS_NONE;
     struct db_records found = {0};
     int rc;
     service_list_done(&load->list);
-    rc = db_table_query(store_tx_conn(tx), &service_table, load->id ? " WHERE id = ?" : " ORDER BY id",
-                        load->id ? DB_ARGS(db_text(load->id)) : DB_ARGS_NONE, &found, err);
+    rc = db_table_query(conn, &service_table, load->id ? " WHERE id = ?" : " ORDER BY id", args, &found, err);
     load->list = (struct service_list){found.items, found.count};
-    if (!rc)
-        rc = query(tx, load,
-                   (struct db_query){.sql = BOTH("SELECT service_id, sha256, not_after_ms FROM service_certificates",
-                                                 "service_id", " ORDER BY service_id, sha256"),
-                                     .columns = "tti",
-                                     .row = add_certificate},
-                   err);
-    return rc ? rc
-              : query(tx, load,
-                      (struct db_query){.sql = BOTH("SELECT service_id, hx_cluster_id FROM service_hx_clusters", "service_id",
-                                                    " ORDER BY service_id, hx_cluster_id"),
-                                        .columns = "tt",
-                                        .row = add_hx_cluster},
-                      err);
+    if (rc)
+        return rc;
+    load->at = 0;
+    rc = db_query(
+        conn,
+        BOTH("SELECT service_id, sha256, not_after_ms FROM service_certificates", "service_id", " ORDER BY service_id, sha256"),
+        args, "tti", add_certificate, load, err);
+    if (rc)
+        return rc;
+    load->at = 0;
+    return db_query(
+        conn,
+        BOTH("SELECT service_id, hx_cluster_id FROM service_hx_clusters", "service_id", " ORDER BY service_id, hx_cluster_id"),
+        args, "tt", add_hx_cluster, load, err);
 }
 
 static int service_load_some(struct store *store, struct service_load *load, struct err *err) {
@@ -430,13 +406,8 @@ static int service_end_sessions(struct store_tx *tx, const struct service_ending
     int rc;
     if (!e->own && !e->delegated)
         return 0;
-    rc = db_query(store_tx_conn(tx),
-                  &(struct db_query){.sql = "SELECT sid FROM sessions" THEIRS " FOR UPDATE",
-                                     .args = DB_ARGS(db_text(e->id), db_number(e->own), db_number(e->delegated)),
-                                     .columns = "t",
-                                     .row = service_note_session,
-                                     .arg = tx},
-                  err);
+    rc = db_query(store_tx_conn(tx), "SELECT sid FROM sessions" THEIRS " FOR UPDATE",
+                  DB_ARGS(db_text(e->id), db_number(e->own), db_number(e->delegated)), "t", service_note_session, tx, err);
     return rc ? rc
               : db_run(store_tx_conn(tx), "UPDATE sessions SET revoked_at_ms = ?" THEIRS,
                        DB_ARGS(db_number(e->now_ms), db_text(e->id), db_number(e->own), db_number(e->delegated)), NULL, err);

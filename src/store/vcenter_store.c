@@ -42,19 +42,11 @@ void vcenter_list_done(struct vcenter_list *list) {
 }
 
 int vcenter_store_list(struct store *store, struct vcenter_list *out, struct err *err) {
-    struct db_records found;
-    int rc = db_table_list(store, &vcenter_table, " ORDER BY name, id", DB_ARGS_NONE, &found, err);
-    if (!rc)
-        *out = (struct vcenter_list){found.items, found.count};
-    return rc;
+    return db_table_list(store, &vcenter_table, " ORDER BY name, id", DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
 int vcenter_store_load(struct store *store, const char *id, struct vcenter **out, struct err *err) {
-    void *found;
-    int rc = db_table_load(store, &vcenter_table, " WHERE id = ?", DB_ARGS(db_text(id)), &found, err);
-    if (!rc)
-        *out = found;
-    return rc;
+    return db_table_load(store, &vcenter_table, " WHERE id = ?", DB_ARGS(db_text(id)), out, err);
 }
 
 static struct db_more pin_of(const struct vcenter *vc) {
@@ -112,15 +104,10 @@ static int note_cluster(const struct db_row *row, void *arg, struct err *err) {
 
 /* What is seen of nodes there goes with it (ON DELETE CASCADE): where their clusters are must be found out anew. */
 static int note_seen_clusters(struct store_tx *tx, const char *id, struct err *err) {
-    return db_query(
-        store_tx_conn(tx),
-        &(struct db_query){.sql = "SELECT DISTINCT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
-                                  " WHERE o.vcenter_id = ?",
-                           .args = DB_ARGS(db_text(id)),
-                           .columns = "t",
-                           .row = note_cluster,
-                           .arg = tx},
-        err);
+    return db_query(store_tx_conn(tx),
+                    "SELECT DISTINCT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
+                    " WHERE o.vcenter_id = ?",
+                    DB_ARGS(db_text(id)), "t", note_cluster, tx, err);
 }
 
 static int remove_vcenter(struct store_tx *tx, void *arg, struct err *err) {
@@ -217,12 +204,8 @@ static int credential_take_state(const struct db_row *row, void *arg, struct err
 }
 
 static int load_state(struct db_conn *conn, const struct credential_call *call, enum credential_state *out, struct err *err) {
-    return db_query_one(conn,
-                        &(struct db_query){.sql = "SELECT state FROM vcenter_credentials WHERE vcenter_id = ? AND generation = ?",
-                                           .args = DB_ARGS(db_text(call->vcenter_id), db_number(call->generation)),
-                                           .columns = "t",
-                                           .row = credential_take_state,
-                                           .arg = out},
+    return db_query_one(conn, "SELECT state FROM vcenter_credentials WHERE vcenter_id = ? AND generation = ?",
+                        DB_ARGS(db_text(call->vcenter_id), db_number(call->generation)), "t", credential_take_state, out,
                         CREDENTIAL_GONE, err);
 }
 
@@ -292,16 +275,11 @@ static int credential_take(const struct db_row *row, void *arg, struct err *err)
 
 static int credential_load(struct db_conn *conn, void *arg, struct err *err) {
     struct credential_call *call = arg;
-    return db_query(
-        conn,
-        &(struct db_query){
-            .sql = "SELECT vcenter_id, generation, kind, cert_pem, user_name, sealed, created_at_ms FROM vcenter_credentials"
-                   " WHERE vcenter_id = ? AND state = ? ORDER BY generation",
-            .args = DB_ARGS(db_text(call->vcenter_id), db_text(credential_state_name(call->state))),
-            .columns = "titttbi",
-            .row = credential_take,
-            .arg = call},
-        err);
+    return db_query(conn,
+                    "SELECT vcenter_id, generation, kind, cert_pem, user_name, sealed, created_at_ms FROM vcenter_credentials"
+                    " WHERE vcenter_id = ? AND state = ? ORDER BY generation",
+                    DB_ARGS(db_text(call->vcenter_id), db_text(credential_state_name(call->state))), "titttbi", credential_take,
+                    call, err);
 }
 
 int credential_store_load(struct store *store, const char *vcenter_id, enum credential_state state,
@@ -351,13 +329,9 @@ struct registration_call {
 static int registration_read(struct db_conn *conn, void *arg, struct err *err) {
     struct registration_call *call = arg;
     return db_query(conn,
-                    &(struct db_query){.sql = "SELECT registration_no, repaired_at_ms, repaired, role_name, role_id,"
-                                              " role_principal, certificate_due FROM vcenter_registrations WHERE vcenter_id = ?",
-                                       .args = DB_ARGS(db_text(call->vcenter_id)),
-                                       .columns = "iittiti",
-                                       .row = registration_take,
-                                       .arg = &call->row},
-                    err);
+                    "SELECT registration_no, repaired_at_ms, repaired, role_name, role_id,"
+                    " role_principal, certificate_due FROM vcenter_registrations WHERE vcenter_id = ?",
+                    DB_ARGS(db_text(call->vcenter_id)), "iittiti", registration_take, &call->row, err);
 }
 
 int registration_store_load(struct store *store, const char *vcenter_id, struct registration_row *out, struct err *err) {
@@ -465,30 +439,16 @@ int registration_store_set_role(struct store *store, const char *vcenter_id, con
 
 /* -- when vCenters fetched the manifest of our plug-in ------------------------------------------------------------- */
 
-struct manifest_call {
-    const char *vcenter_id;
-    const struct manifest_fetch *fetch;
-    struct manifest_fetch *out;
-};
-
-/* By SELECT, so that a vCenter that was removed meanwhile is a plain miss. An older fetch never replaces a newer one. */
-static int manifest_save(struct store_tx *tx, void *arg, struct err *err) {
-    const struct manifest_call *call = arg;
-    const struct manifest_fetch *f = call->fetch;
-    return db_run(
-        store_tx_conn(tx),
+int manifest_store_save(struct store *store, const char *vcenter_id, const struct manifest_fetch *fetch, struct err *err) {
+    return store_run(
+        store,
         "INSERT INTO manifest_fetches (vcenter_id, address, version, fetched_at_ms)"
         " SELECT id, ?, ?, ? FROM vcenters WHERE id = ?"
         " ON DUPLICATE KEY UPDATE"
         " manifest_fetches.address = IF(fetched_at_ms < VALUES(fetched_at_ms), VALUES(address), manifest_fetches.address),"
         " manifest_fetches.version = IF(fetched_at_ms < VALUES(fetched_at_ms), VALUES(version), manifest_fetches.version),"
         " fetched_at_ms = GREATEST(fetched_at_ms, VALUES(fetched_at_ms))",
-        DB_ARGS(db_text(f->address), db_text(f->version), db_number(f->at_ms), db_text(call->vcenter_id)), NULL, err);
-}
-
-int manifest_store_save(struct store *store, const char *vcenter_id, const struct manifest_fetch *fetch, struct err *err) {
-    struct manifest_call call = {.vcenter_id = vcenter_id, .fetch = fetch};
-    return store_tx(store, manifest_save, &call, err);
+        DB_ARGS(db_text(fetch->address), db_text(fetch->version), db_number(fetch->at_ms), db_text(vcenter_id)), NULL, err);
 }
 
 static int read_fetch(const struct db_row *row, void *arg, struct err *err) {
@@ -500,22 +460,10 @@ static int read_fetch(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-static int manifest_load(struct db_conn *conn, void *arg, struct err *err) {
-    const struct manifest_call *call = arg;
-    struct db_query query = {
-        .sql = "SELECT address, version, fetched_at_ms FROM manifest_fetches WHERE vcenter_id = ?",
-        .args = DB_ARGS(db_text(call->vcenter_id)),
-        .columns = "tti",
-        .row = read_fetch,
-        .arg = call->out,
-    };
-    return db_query(conn, &query, err);
-}
-
 int manifest_store_load(struct store *store, const char *vcenter_id, struct manifest_fetch *out, struct err *err) {
     struct manifest_fetch read = {.at_ms = 0};
-    struct manifest_call call = {.vcenter_id = vcenter_id, .out = &read};
-    int rc = store_read(store, manifest_load, &call, err);
+    int rc = store_query(store, "SELECT address, version, fetched_at_ms FROM manifest_fetches WHERE vcenter_id = ?",
+                         DB_ARGS(db_text(vcenter_id)), "tti", read_fetch, &read, err);
     if (!rc)
         *out = read;
     return rc;

@@ -149,7 +149,7 @@ struct look {
 
 static int read_number(struct db_conn *conn, void *arg, struct err *err) {
     struct look *look = arg;
-    return db_query_one(conn, &(struct db_query){.sql = look->sql, .columns = "i", .row = db_take_number, .arg = &look->number},
+    return db_query_one(conn, look->sql, DB_ARGS_NONE, "i", db_take_number, &look->number,
                         "none", err);
 }
 
@@ -170,7 +170,7 @@ static int take_text(const struct db_row *row, void *arg, struct err *err) {
 
 static int read_text(struct db_conn *conn, void *arg, struct err *err) {
     struct look *look = arg;
-    return db_query_one(conn, &(struct db_query){.sql = look->sql, .columns = "t", .row = take_text, .arg = &look->text}, "none",
+    return db_query_one(conn, look->sql, DB_ARGS_NONE, "t", take_text, &look->text, "none",
                         err);
 }
 

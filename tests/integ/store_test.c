@@ -141,8 +141,7 @@ static int take_text(const struct db_row *row, void *arg, struct err *err) {
 static int echo_text(struct db_conn *conn, void *arg, struct err *err) {
     struct echo *echo = arg;
     return db_query(conn,
-                    &(struct db_query){
-                        .sql = "SELECT CAST(? AS CHAR)", .args = {&echo->arg, 1}, .columns = "t", .row = take_text, .arg = echo},
+                    "SELECT CAST(? AS CHAR)", (struct db_args){&echo->arg, 1}, "t", take_text, echo,
                     err);
 }
 
@@ -218,10 +217,7 @@ static int check_growing(const struct db_row *row, void *arg, struct err *err) {
 static int read_growing(struct db_conn *conn, void *arg, struct err *err) {
     return db_query(
         conn,
-        &(struct db_query){.sql = "SELECT seq, REPEAT(CHAR(97 + seq % 26), IF(seq % 2, seq * 200, seq)) FROM seq_1_to_40",
-                           .columns = "it",
-                           .row = check_growing,
-                           .arg = arg},
+        "SELECT seq, REPEAT(CHAR(97 + seq % 26), IF(seq % 2, seq * 200, seq)) FROM seq_1_to_40", DB_ARGS_NONE, "it", check_growing, arg,
         err);
 }
 
@@ -247,11 +243,7 @@ static int echo_number(struct db_conn *conn, void *arg, struct err *err) {
     struct echo *echo = arg;
     const uint8_t blob[] = {0, 1, 0, 255, '\'', 0};
     return db_query(conn,
-                    &(struct db_query){.sql = "SELECT CAST(? AS SIGNED), CAST(? AS BINARY)",
-                                       .columns = "ib",
-                                       .row = take_number,
-                                       .arg = echo,
-                                       .args = DB_ARGS(echo->arg, db_bytes(blob, sizeof(blob)))},
+                    "SELECT CAST(? AS SIGNED), CAST(? AS BINARY)", DB_ARGS(echo->arg, db_bytes(blob, sizeof(blob))), "ib", take_number, echo,
                     err);
 }
 
@@ -279,11 +271,11 @@ static int stop_early(const struct db_row *row, void *arg, struct err *err) {
 
 static int read_many(struct db_conn *conn, void *arg, struct err *err) {
     return db_query(
-        conn, &(struct db_query){.sql = "SELECT seq FROM seq_1_to_5000", .columns = "i", .row = stop_early, .arg = arg}, err);
+        conn, "SELECT seq FROM seq_1_to_5000", DB_ARGS_NONE, "i", stop_early, arg, err);
 }
 
 static int read_wrong(struct db_conn *conn, void *arg, struct err *err) {
-    return db_query(conn, &(struct db_query){.sql = "SELECT 1, 2", .columns = "i", .row = stop_early, .arg = arg}, err);
+    return db_query(conn, "SELECT 1, 2", DB_ARGS_NONE, "i", stop_early, arg, err);
 }
 
 static int run_wrong(struct db_conn *conn, void *arg, struct err *err) {
@@ -465,11 +457,10 @@ static void test_a_fresh_connection_cut_off(void **state) {
 static int read_and_be_cut_off(struct db_conn *conn, void *arg, struct err *err) {
     int64_t *rows = arg;
     int64_t one = 0;
-    const struct db_query query = {.sql = "SELECT 1", .columns = "i", .row = db_take_number, .arg = &one};
-    int rc = db_query(conn, &query, err);
+    int rc = db_query_number(conn, "SELECT 1", DB_ARGS_NONE, &one, err);
     *rows += one;
     kill_runtime_connections();
-    return rc ? rc : db_query(conn, &query, err);
+    return rc ? rc : db_query_number(conn, "SELECT 1", DB_ARGS_NONE, &one, err);
 }
 
 /* Rows that were handed over are not read a second time. */
@@ -489,15 +480,12 @@ static void test_a_read_cut_off_after_rows(void **state) {
 static int run_sleep(struct db_conn *conn, void *arg, struct err *err) {
     int rc = db_conn_exec(conn, "SET SESSION max_statement_time = 1", err);
     return rc ? rc
-              : db_query(conn, &(struct db_query){.sql = "SELECT SLEEP(30)", .columns = "i", .row = stop_early, .arg = arg}, err);
+              : db_query(conn, "SELECT SLEEP(30)", DB_ARGS_NONE, "i", stop_early, arg, err);
 }
 
 static int read_limit(struct db_conn *conn, void *arg, struct err *err) {
     return db_query(conn,
-                    &(struct db_query){.sql = "SELECT CAST(@@session.max_statement_time * 1000 AS SIGNED)",
-                                       .columns = "i",
-                                       .row = db_take_number,
-                                       .arg = arg},
+                    "SELECT CAST(@@session.max_statement_time * 1000 AS SIGNED)", DB_ARGS_NONE, "i", db_take_number, arg,
                     err);
 }
 

@@ -156,10 +156,7 @@ static int raise_under_lock(struct store_tx *tx, void *arg, struct err *err) {
     int rc = store_tx_lock(tx, "test", err);
     rc = rc ? rc
             : db_query_one(store_tx_conn(tx),
-                           &(struct db_query){.sql = "SELECT audit_seq FROM replicas WHERE id = 902",
-                                              .columns = "i",
-                                              .row = db_take_number,
-                                              .arg = &value},
+                           "SELECT audit_seq FROM replicas WHERE id = 902", DB_ARGS_NONE, "i", db_take_number, &value,
                            "none", err);
     /* read, then write what was read: without the lock additions would be lost */
     return rc ? rc
@@ -344,7 +341,7 @@ static int look_twice(struct store_tx *tx, void *arg, struct err *err) {
     for (int i = 0; i < 2; i++) {
         int rc =
             db_query_one(store_tx_conn(tx),
-                         &(struct db_query){.sql = BALANCE, .columns = "i", .row = db_take_number, .arg = &sums[i]}, "none", err);
+                         BALANCE, DB_ARGS_NONE, "i", db_take_number, &sums[i], "none", err);
         if (rc)
             return rc;
         fixture_exec("UPDATE replicas SET audit_seq = audit_seq + 1 WHERE id = 902");
