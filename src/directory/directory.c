@@ -474,47 +474,35 @@ static const struct grant *find_grant(const struct dir_platform *p, const struct
     return p->grants_count ? bsearch(wanted, p->grants, p->grants_count, sizeof(*p->grants), directory_compare_grants) : NULL;
 }
 
-/* What is stored below the clusters, as it is in memory. */
-static void compare_stored(const struct dir_platform *old, const struct dir_platform *fresh, struct suspects *out) {
-    for (size_t i = 0; i < fresh->vcenters_count; i++) {
-        const struct vcenter *is = &fresh->vcenters[i], *was = dir_find_vcenter(old, is->id);
-        suspect(out, CHANGE_VCENTER, is->id, was ? vcenter_difference(was, is) : DIRECTORY_NOT_IN_MEMORY);
+/* What lies below the clusters, one way: of what `from` has, `to` has it not (`absent` says so), or, if wanted, has it differently. */
+static void compare_below(const struct dir_platform *from, const struct dir_platform *to, const char *absent, bool with_members,
+                          struct suspects *out) {
+    for (size_t i = 0; i < from->vcenters_count; i++) {
+        const struct vcenter *a = &from->vcenters[i], *b = dir_find_vcenter(to, a->id);
+        suspect(out, CHANGE_VCENTER, a->id, !b ? absent : with_members ? vcenter_difference(a, b) : NULL);
     }
-    for (size_t i = 0; i < fresh->vsphere_count; i++) {
-        const struct vsphere_cluster *is = &fresh->vsphere[i], *was = dir_find_vsphere(old, &is->ref);
-        suspect_vsphere(out, &is->ref, was ? vsphere_cluster_difference(was, is) : DIRECTORY_NOT_IN_MEMORY);
+    for (size_t i = 0; i < from->vsphere_count; i++) {
+        const struct vsphere_cluster *a = &from->vsphere[i], *b = dir_find_vsphere(to, &a->ref);
+        suspect_vsphere(out, &a->ref, !b ? absent : with_members ? vsphere_cluster_difference(a, b) : NULL);
     }
-    for (size_t i = 0; i < fresh->hx_count; i++) {
-        const struct hx_cluster *is = &fresh->hx[i], *was = dir_find_hx(old, is->id);
-        suspect(out, CHANGE_HX_CLUSTER, is->id, was ? hx_cluster_difference(was, is) : DIRECTORY_NOT_IN_MEMORY);
+    for (size_t i = 0; i < from->hx_count; i++) {
+        const struct hx_cluster *a = &from->hx[i], *b = dir_find_hx(to, a->id);
+        suspect(out, CHANGE_HX_CLUSTER, a->id, !b ? absent : with_members ? hx_cluster_difference(a, b) : NULL);
     }
-    for (size_t i = 0; i < fresh->grants_count; i++) {
-        const struct grant *is = &fresh->grants[i], *was = find_grant(old, is);
-        suspect(out, CHANGE_GRANT, is->id, was ? grant_difference(was, is) : DIRECTORY_NOT_IN_MEMORY);
+    for (size_t i = 0; i < from->grants_count; i++) {
+        const struct grant *a = &from->grants[i], *b = find_grant(to, a);
+        suspect(out, CHANGE_GRANT, a->id, !b ? absent : with_members ? grant_difference(a, b) : NULL);
     }
-    for (size_t i = 0; i < fresh->services_count; i++) {
-        const struct service_account *is = &fresh->services[i], *was = dir_find_service(old, is->id);
-        suspect(out, CHANGE_SERVICE_ACCOUNT, is->id, was ? service_account_difference(was, is) : DIRECTORY_NOT_IN_MEMORY);
+    for (size_t i = 0; i < from->services_count; i++) {
+        const struct service_account *a = &from->services[i], *b = dir_find_service(to, a->id);
+        suspect(out, CHANGE_SERVICE_ACCOUNT, a->id, !b ? absent : with_members ? service_account_difference(a, b) : NULL);
     }
 }
 
-/* What is in memory of it, and not stored. */
-static void compare_gone(const struct dir_platform *old, const struct dir_platform *fresh, struct suspects *out) {
-    for (size_t i = 0; i < old->vcenters_count; i++)
-        if (!dir_find_vcenter(fresh, old->vcenters[i].id))
-            suspect(out, CHANGE_VCENTER, old->vcenters[i].id, DIRECTORY_NOT_STORED);
-    for (size_t i = 0; i < old->vsphere_count; i++)
-        if (!dir_find_vsphere(fresh, &old->vsphere[i].ref))
-            suspect_vsphere(out, &old->vsphere[i].ref, DIRECTORY_NOT_STORED);
-    for (size_t i = 0; i < old->hx_count; i++)
-        if (!dir_find_hx(fresh, old->hx[i].id))
-            suspect(out, CHANGE_HX_CLUSTER, old->hx[i].id, DIRECTORY_NOT_STORED);
-    for (size_t i = 0; i < old->grants_count; i++)
-        if (!find_grant(fresh, &old->grants[i]))
-            suspect(out, CHANGE_GRANT, old->grants[i].id, DIRECTORY_NOT_STORED);
-    for (size_t i = 0; i < old->services_count; i++)
-        if (!dir_find_service(fresh, old->services[i].id))
-            suspect(out, CHANGE_SERVICE_ACCOUNT, old->services[i].id, DIRECTORY_NOT_STORED);
+/* What is stored below the clusters, and what is in memory of it. */
+static void compare_platforms(const struct dir_platform *old, const struct dir_platform *fresh, struct suspects *out) {
+    compare_below(fresh, old, DIRECTORY_NOT_IN_MEMORY, true, out);
+    compare_below(old, fresh, DIRECTORY_NOT_STORED, false, out);
 }
 
 static void compare_cluster(const struct dir_snapshot *old, const struct dir_snapshot *fresh, const char *id,
@@ -544,8 +532,7 @@ static int find_suspects(struct directory *d, struct suspects *out, struct err *
     rc = dir_load_platform(d->store, &platform, err);
     if (rc)
         goto out;
-    compare_stored(old->platform, platform, out);
-    compare_gone(old->platform, platform, out);
+    compare_platforms(old->platform, platform, out);
     loading.basis.platform = old->platform; /* clusters are shown with it: where it differs is known by now */
     rc = dir_load_clusters(&loading, true, &fresh, err);
     if (rc)
@@ -606,10 +593,8 @@ static int directory_look_again(struct directory *d, const struct dir_loading *l
     int rc = dir_load_changes(loading, suspected, fresh, err);
     if (rc)
         return rc;
-    if ((*fresh)->platform != old->platform) {
-        compare_stored(old->platform, (*fresh)->platform, out);
-        compare_gone(old->platform, (*fresh)->platform, out);
-    }
+    if ((*fresh)->platform != old->platform)
+        compare_platforms(old->platform, (*fresh)->platform, out);
     for (size_t i = 0; i < suspected->count; i++)
         if (suspected->items[i].kind == CHANGE_CLUSTER)
             compare_cluster(old, *fresh, suspected->items[i].object_id, out);
