@@ -23,7 +23,7 @@
 #include "log.h"
 #include "login_call.h"
 #include "reply.h"
-#include "signon_person.h"
+#include "login.h"
 #include "str.h"
 #include "uuid.h"
 #include "views.h"
