@@ -179,13 +179,9 @@ static void gss_slot_give_back(struct gss_acceptor *acceptor, struct gss_slot *s
 /* libkrb5 has checked the signature of the PAC, but a wrong one fails nothing: the attributes are then missing, as if there were no PAC. The list of attributes
  * still names it. So: readable is good; listed but unreadable is altered; not listed is absent (krb5 1.20, as tried). */
 
-static gss_buffer_desc text_buffer(const char *text) {
-    return (gss_buffer_desc){strlen(text), (void *)(uintptr_t)text};
-}
-
 /* False unless it is there and proved by the KDC. *value is released by the caller. */
 static bool get_attribute(gss_name_t name, const char *which, gss_buffer_desc *value) {
-    gss_buffer_desc attribute = text_buffer(which), shown = GSS_C_EMPTY_BUFFER;
+    gss_buffer_desc attribute = {strlen(which), (void *)(uintptr_t)which}, shown = GSS_C_EMPTY_BUFFER;
     int is_proved = 0, is_complete = 0, more = -1;
     OM_uint32 minor, major;
     *value = (gss_buffer_desc)GSS_C_EMPTY_BUFFER;

@@ -44,14 +44,10 @@ static OM_uint32 gss_init_take_credential(struct gss_initiator *initiator) {
     return GSS_ERROR(major) ? major : gss_set_neg_mechs(&minor, initiator->cred, &inside);
 }
 
-static OM_uint32 gss_init_take_name(struct gss_initiator *initiator, const char *service) {
-    gss_buffer_desc text = {strlen(service), (void *)(uintptr_t)service};
-    OM_uint32 minor;
-    return gss_import_name(&minor, &text, oid(GSS_KRB5_NT_PRINCIPAL_NAME), &initiator->service);
-}
-
 int gss_initiator_new(const struct gss_target *target, struct gss_initiator **out, struct err *err) {
     _cleanup_(gss_initiator_free) struct gss_initiator *initiator = calloc(1, sizeof(*initiator));
+    gss_buffer_desc name = {strlen(target->service), (void *)(uintptr_t)target->service};
+    OM_uint32 minor;
     if (!initiator)
         return err_set(err, ERR_NOMEM, "out of memory");
     if (target->binding && target->binding_bytes <= sizeof(initiator->binding)) {
@@ -60,7 +56,7 @@ int gss_initiator_new(const struct gss_target *target, struct gss_initiator **ou
     }
     if (GSS_ERROR(gss_init_take_credential(initiator)))
         return err_set(err, ERR_CREDENTIALS, "this thread has no ticket");
-    if (GSS_ERROR(gss_init_take_name(initiator, target->service)))
+    if (GSS_ERROR(gss_import_name(&minor, &name, oid(GSS_KRB5_NT_PRINCIPAL_NAME), &initiator->service)))
         return err_set(err, ERR_CREDENTIALS, "%s is no name of a principal", target->service);
     *out = STEAL(initiator);
     return 0;

@@ -415,14 +415,9 @@ static int match_path(struct http_request *req, const struct route_table *table,
     return 0;
 }
 
-/* RFC 9110 9.3.7: the asterisk asks about the server as a whole. */
-static bool is_asterisk(const struct http_request *req) {
-    return req->method == HTTP_METHOD_OPTIONS && str_eq(req->path_text, "*");
-}
-
 int http_target_parse(struct http_request *req, const struct route_table *table, struct err *err) {
     char *text = req->path_text;
-    if (is_asterisk(req)) {
+    if (req->method == HTTP_METHOD_OPTIONS && str_eq(text, "*")) { /* RFC 9110 9.3.7: asks about the server as a whole */
         req->match = (struct route_match){.allowed = route_table_methods(table)};
         return 0;
     }

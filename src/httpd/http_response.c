@@ -143,14 +143,10 @@ static void add_field(struct http_response *resp, const char *name, const char *
     field->value = http_response_add_text(resp, value, field->value_len);
 }
 
-/* A line break in a value would let a caller's text write headers of its own. */
-static bool is_safe(const char *name, const char *value) {
-    return http_is_token(name, strlen(name)) && !http_has_control(value, strlen(value));
-}
-
 void http_response_set_header(struct http_response *resp, const char *name, const char *value) {
     unsigned i = find_field(resp, name);
-    if (!is_safe(name, value) || i == HTTP_RESPONSE_FIELDS_MAX) {
+    /* a line break in a value would let a caller's text write headers of its own */
+    if (!http_is_token(name, strlen(name)) || http_has_control(value, strlen(value)) || i == HTTP_RESPONSE_FIELDS_MAX) {
         resp->is_broken = true;
         return;
     }

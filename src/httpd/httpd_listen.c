@@ -158,12 +158,8 @@ struct need {
     unsigned with_most; /* how many servers have that many */
 };
 
-static unsigned connections_of(const struct httpd_options *o) {
-    return o->connections_max ? o->connections_max : KAAS_HTTP_CONNECTIONS_DEFAULT;
-}
-
 static void httpd_listen_add(struct need *need, const struct httpd_options *o) {
-    const unsigned n = connections_of(o);
+    const unsigned n = o->connections_max ? o->connections_max : KAAS_HTTP_CONNECTIONS_DEFAULT;
     need->rest += OF_A_SERVER + OF_A_THREAD * httpd_threads(o->threads);
     need->connections += n;
     if (n > need->most) {

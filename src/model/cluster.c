@@ -10,7 +10,6 @@
 
 #include "names.h"
 #include "str.h"
-#include "uuid.h"
 
 #define ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -176,19 +175,13 @@ const char *cluster_difference(const struct cluster *a, const struct cluster *b)
 
 /* -- rules ----------------------------------------------------------------------------------------------------------------- */
 
-static int cluster_check_uuid(const char *id, const char *what, struct err *err) {
-    if (uuid_is_valid(id))
-        return 0;
-    return err_set(err, ERR_UNPROCESSABLE, "%s \"%.80s\" is not a UUID", what, id ? id : "");
-}
-
 static int check_placement(const struct cluster *c, struct err *err) {
     int rc = 0;
     if (c->placement.count > KAAS_PLACEMENTS_PER_CLUSTER_MAX)
         return err_set(err, ERR_UNPROCESSABLE, "vsphere_clusters has %zu items; up to %d are allowed", c->placement.count,
                        KAAS_PLACEMENTS_PER_CLUSTER_MAX);
     for (size_t i = 0; i < c->placement.count && !rc; i++) {
-        rc = cluster_check_uuid(c->placement.items[i].vcenter_id, "vcenter_id", err);
+        rc = name_check_uuid(c->placement.items[i].vcenter_id, "vcenter_id", err);
         if (!rc)
             rc = name_check_moref(c->placement.items[i].moref, "moref", err);
     }
@@ -286,16 +279,12 @@ struct node_block {
     struct node_observation seen; /* not there in a block of a node that was not seen */
 };
 
-static void unref_block(struct node_block *block) {
-    if (atomic_fetch_sub_explicit(&block->refs, 1, memory_order_acq_rel) == 1)
-        free(block);
-}
-
 void node_done(struct node *n) {
     if (!n)
         return;
     if (n->block) {
-        unref_block(n->block);
+        if (atomic_fetch_sub_explicit(&n->block->refs, 1, memory_order_acq_rel) == 1)
+            free(n->block);
     } else {
         node_observation_done(n->seen);
         free(n->seen);

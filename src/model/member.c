@@ -10,7 +10,6 @@
 #include "names.h"
 #include "str.h"
 #include "strbuf.h"
-#include "uuid.h"
 
 #define TEXTS_MAX 24        /* of one record */
 #define ERROR_BYTES_MAX 512 /* names and words in an error */
@@ -207,19 +206,13 @@ static int member_check_count(const struct member *m, const void *record, const 
     return err_set(err, ERR_UNPROCESSABLE, "%s is %d; it must lie between 0 and %ld", what, (int)count, m->max);
 }
 
-static int member_check_uuid(const char *id, const char *what, struct err *err) {
-    if (uuid_is_valid(id))
-        return 0;
-    return err_set(err, ERR_UNPROCESSABLE, "%s \"%.80s\" is not a UUID", what, id ? id : "");
-}
-
 static int member_check_member(const struct member *m, const void *record, const char *what, struct err *err) {
     const char *text = member_text(m, record);
     if (!text && m->flags & MEMBER_OPTIONAL)
         return 0;
     switch (m->rule) {
     case RULE_NONE: break;
-    case RULE_UUID: return member_check_uuid(text, what, err);
+    case RULE_UUID: return name_check_uuid(text, what, err);
     case RULE_NAME: return name_check(text, what, err);
     case RULE_TEXT: return name_check_text(text, (size_t)m->max, what, err);
     case RULE_LINE: return name_check_line(text, (size_t)m->max, what, err);

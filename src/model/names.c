@@ -11,6 +11,7 @@
 #include "limits.h"
 #include "object_ref.h"
 #include "str.h"
+#include "uuid.h"
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"
@@ -236,6 +237,12 @@ int name_check_moref(const char *moref, const char *what, struct err *err) {
     (void)err_set(err, ERR_UNPROCESSABLE, "%s \"%.100s\" is not a managed object id", what, moref ? moref : "");
     (void)err_remedy(err, "give an id such as domain-c7: 1 to %d letters, digits, '-', '_' or '.'", MOREF_BYTES - 1);
     return ERR_UNPROCESSABLE;
+}
+
+int name_check_uuid(const char *id, const char *what, struct err *err) {
+    if (uuid_is_valid(id))
+        return 0;
+    return err_set(err, ERR_UNPROCESSABLE, "%s \"%.80s\" is not a UUID", what, id ? id : "");
 }
 
 /* -- which passwords of local users are good enough ---------------------------------------------------------------- */

@@ -36,6 +36,9 @@ int name_check_ip_address(const char *address, const char *what, struct err *err
 /* Checks a managed object id: 1 to 80 characters out of letters, digits, '-', '_', '.'. ERR_UNPROCESSABLE. */
 int name_check_moref(const char *moref, const char *what, struct err *err);
 
+/* Checks that it is a UUID; NULL is none. ERR_UNPROCESSABLE. */
+int name_check_uuid(const char *id, const char *what, struct err *err);
+
 /* -- which passwords of local users are good enough ---------------------------------------------------------------- */
 
 #define PASSWORD_CHARS_MIN \

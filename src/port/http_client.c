@@ -181,18 +181,14 @@ static bool is_pin_met(const struct http_tls *tls, X509_STORE_CTX *ctx) {
     return is_met;
 }
 
-static void http_client_keep_leaf(struct http_tls *tls, X509 *leaf) {
-    X509_free(tls->leaf);
-    tls->leaf = leaf && X509_up_ref(leaf) == 1 ? leaf : NULL;
-}
-
 /* Instead of OpenSSL's own verification (SSL_CTX_set_cert_verify_callback(3)); 1: trusted. */
 static int http_client_verify(X509_STORE_CTX *ctx, void *arg) {
     struct http_tls *tls = arg;
     X509 *leaf = X509_STORE_CTX_get0_cert(ctx);
     unsigned n = sizeof(tls->seen);
     bool is_trusted = false;
-    http_client_keep_leaf(tls, leaf);
+    X509_free(tls->leaf);
+    tls->leaf = leaf && X509_up_ref(leaf) == 1 ? leaf : NULL;
     tls->has_seen = leaf && X509_digest(leaf, EVP_sha256(), tls->seen, &n) == 1;
     if (tls->has_pin)
         is_trusted = is_pin_met(tls, ctx);

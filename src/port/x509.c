@@ -273,11 +273,6 @@ static char *x509_take_text(BIO *bio) {
     return text;
 }
 
-static char *write_cert(X509 *cert) {
-    _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_mem());
-    return bio && PEM_write_bio_X509(bio, cert) == 1 ? x509_take_text(bio) : NULL;
-}
-
 static char *write_key(EVP_PKEY *key) {
     _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_secmem());
     return bio && PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1 ? x509_take_text(bio) : NULL;
@@ -290,7 +285,7 @@ int x509_make_self_signed(const struct x509_request *request, char **cert_pem, c
     ERR_clear_error();
     if (!is_made)
         return err_set(err, ERR_INTERNAL, "a certificate for \"%s\" could not be made", request->common_name);
-    _cleanup_free_ char *cert_text = write_cert(cert);
+    _cleanup_free_ char *cert_text = pem_text(cert);
     _cleanup_secret_ char *key_text = write_key(key);
     if (!cert_text || !key_text)
         return err_set(err, ERR_NOMEM, "out of memory");

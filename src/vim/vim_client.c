@@ -221,11 +221,6 @@ static int dress_context(struct vim_client *c, struct vim_context *ctx, const st
     return ret;
 }
 
-static void undress_context(struct vim_context *ctx) {
-    vim_context_reset(ctx);
-    (void)vim_context_set_cookie(ctx, NULL, NULL);
-}
-
 /* The server has been exchanged for an older one, or perhaps for another vCenter: the next call, which may bear a cookie, says hello first. */
 static void forget_content(struct vim_client *c) {
     (void)pthread_mutex_lock(&c->lock);
@@ -248,7 +243,8 @@ static int run_on(struct vim_client *c, struct vim_context *ctx, const struct vi
     attempt->lost_session = ret && ctx->fault.kind == VIM_FAULT_NOT_AUTHENTICATED;
     if (ret == ERR_UNREACHABLE || (ret && ctx->fault.kind == VIM_FAULT_BAD_VERSION))
         forget_content(c);
-    undress_context(ctx);
+    vim_context_reset(ctx);
+    (void)vim_context_set_cookie(ctx, NULL, NULL);
     return ret;
 }
 

@@ -24,11 +24,6 @@
 #define REQUEST_BYTES_MAX (4U * 1024U * 1024U)
 #define SNIFF_BYTES 2048U
 
-static void count_call(const char *operation) {
-    metric_add(
-        metric_get(METRIC_COUNTER, "kaas_vim_calls_total", "Calls to vCenter servers by operation.", "operation", operation), 1);
-}
-
 /* Counts what got no usable answer (a fault is an answer). Returns `outcome`. */
 static int count_failure(int outcome) {
     static const char name[] = "kaas_vim_failures_total",
@@ -88,7 +83,9 @@ static int vim_context_run_exchange(struct vim_context *ctx, struct http_exchang
     if (!ret)
         ret = strbuf_check(&ctx->reply, "the answer of vCenter", &ctx->err);
     ctx->decode_until_ms = clock_mono_ms() + (x->timeout_ms < KAAS_VIM_DECODE_MS ? x->timeout_ms : KAAS_VIM_DECODE_MS);
-    count_call(ctx->operation);
+    metric_add(
+        metric_get(METRIC_COUNTER, "kaas_vim_calls_total", "Calls to vCenter servers by operation.", "operation", ctx->operation),
+        1);
     return ret;
 }
 

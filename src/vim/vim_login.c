@@ -112,12 +112,6 @@ struct side_way {
     char *proxy, *url, *peer;
 };
 
-static void side_way_done(struct side_way *way) {
-    free(way->proxy);
-    free(way->url);
-    free(way->peer);
-}
-
 /* KB 2004305: vpxd ends TLS itself behind `CONNECT sdkTunnel:8089` on port 80. That name exists only there; the certificate is
  * vCenter's own, so the host's name is what it must carry. */
 static int side_way_init(struct vim_client *client, const struct vim_extension_login *login, struct side_way *way,
@@ -173,7 +167,9 @@ static int login_aside(struct vim_client *client, const struct vim_extension_log
     out->extension_key = login->extension_key;
     if (!ret)
         ret = vim_client_note_session_call(client, run_aside(client, &way, &run, err));
-    side_way_done(&way);
+    free(way.proxy);
+    free(way.url);
+    free(way.peer);
     return ret;
 }
 
