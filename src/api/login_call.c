@@ -19,6 +19,7 @@
 #include "log.h"
 #include "metric.h"
 #include "net_addr.h"
+#include "query.h"
 #include "secret.h"
 #include "str.h"
 

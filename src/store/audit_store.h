@@ -10,6 +10,7 @@
 #include "audit_mac.h"
 #include "err.h"
 #include "store.h"
+#include "uuid.h"
 
 struct metric;
 
@@ -96,7 +97,7 @@ int audit_store_save_head(struct store *store, struct err *err);
  * what was missing. ERR_CONFLICT if nothing is; ERR_UNAVAILABLE while the key is not known. */
 int audit_store_accept(struct store *store, const struct audit_event *who, struct err *err);
 
-/* -- verifying the chain of audit lines. Common errors: store.h ---------------------------------------------------- */
+/* -- verifying ----------------------------------------------------------------------------------------------------- */
 
 /* What it proves: no line was removed, changed, put in or moved by somebody who has the database, but neither the master key nor the host of
  * this replica, between the oldest line that is kept and the newest that this replica has written or any replica has noted of another. */
@@ -168,3 +169,40 @@ void audit_store_note(struct store *store, const struct audit_event *event);
 
 /* Writes what is due, in one transaction. Blocks. What could not be written stays noted. */
 int audit_store_write_notes(struct store *store, struct err *err);
+
+/* -- deeds outside of the database --------------------------------------------------------------------------------- */
+
+/* A line when they begin and one when they have ended. */
+
+/* What is done at a vCenter cannot be one transaction with its line. So the line that it begins (result DEED_PENDING) is committed before, with a row
+ * that goes with the line that says how it ended. A row that nobody closes any more (a kill, a database that was away) is closed as DEED_UNKNOWN. */
+
+#define DEED_PENDING "pending"
+#define DEED_UNKNOWN "unknown"
+
+/* Writes the line with the result DEED_PENDING, whatever the record says, and the row under this new id. */
+int deed_store_begin(struct store *store, const char *id, const struct audit_record *record, struct err *err);
+
+/* How a deed ended. All borrowed. */
+struct deed_end {
+    const char *id;
+    const struct audit_record *record;
+};
+/* Writes the line and removes the row. If the row is gone (it was closed) the line is written all the same. */
+int deed_store_end(struct store *store, const struct deed_end *end, struct err *err);
+
+/* The newest open deed of this replica with this action, source and object; *id (37 bytes) is "" with 0 if there is none. */
+int deed_store_find(struct store *store, const struct audit_event *like, char id[UUID_TEXT_BYTES], struct err *err);
+
+/* What nobody works on any more. */
+struct deed_left {
+    unsigned replica_id;     /* 0: of any replica */
+    int64_t begun_before_ms; /* wall clock */
+    int64_t now_ms;
+};
+/* Closes each with a line whose result is DEED_UNKNOWN; *closed counts them. */
+int deed_store_close(struct store *store, const struct deed_left *left, unsigned *closed, struct err *err);
+
+struct store_tx;
+/* deed_store_end as the last part of a greater transaction: the change and its line. A NULL end does nothing. */
+int deed_tx_end(struct store_tx *tx, const struct deed_end *end, struct err *err);

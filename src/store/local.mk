@@ -4,7 +4,6 @@ src_store_libstore_a_SOURCES = \
     src/store/accounts.c \
     src/store/audit_chain.c \
     src/store/audit_chain.h \
-    src/store/audit_heads.c \
     src/store/audit_mac.c \
     src/store/audit_mac.h \
     src/store/audit_notes.c \
@@ -31,16 +30,12 @@ src_store_libstore_a_SOURCES = \
     src/store/db_table.h \
     src/store/grant_store.c \
     src/store/grant_store.h \
-    src/store/deed_store.c \
-    src/store/deed_store.h \
     src/store/group_commit.c \
     src/store/group_commit.h \
     src/store/key_store.c \
     src/store/key_store.h \
     src/store/ldap_store.c \
     src/store/ldap_store.h \
-    src/store/lease_store.c \
-    src/store/lease_store.h \
     src/store/migrate.c \
     src/store/observation_store.c \
     src/store/observation_store.h \
@@ -51,8 +46,6 @@ src_store_libstore_a_SOURCES = \
     src/store/replica_store.c \
     src/store/replica_store.h \
     src/store/migrate.h \
-    src/store/seal_store.c \
-    src/store/seal_store.h \
     src/store/session_open.c \
     src/store/session_open.h \
     src/store/session_store.c \

@@ -10,7 +10,7 @@
 #include "db_pool.h"
 #include "db_stmt.h"
 #include "digest.h"
-#include "lease_store.h"
+#include "replica_store.h"
 #include "store_schema.h"
 #include "store_tx.h"
 #include "str.h"

@@ -5,8 +5,7 @@
 #include "audit_store.h"
 #include "change_store.h"
 #include "clock.h"
-#include "deed_store.h"
-#include "lease_store.h"
+#include "replica_store.h"
 
 #define HOUR_MS (3600 * INT64_C(1000))
 #define LEASE_MS (600 * INT64_C(1000))

@@ -8,7 +8,6 @@
 
 #include "audit_store.h"
 #include "cleanup.h"
-#include "deed_store.h"
 #include "err.h"
 #include "store.h"
 #include "vcenter.h"

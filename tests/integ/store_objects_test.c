@@ -10,7 +10,6 @@
 #include "vcenter_store.h"
 #include "replica_store.h"
 #include "key_store.h"
-#include "lease_store.h"
 #include "str.h"
 
 #define VC FIXTURE_VC

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 
 #include "audit_store.h"
-#include "deed_store.h"
 #include "extension_record.h"
-#include "lease_store.h"
+#include "replica_store.h"
 #include "metric.h"
 #include "platform_world.h"
 #include "platform_world_reg.h"

@@ -16,8 +16,8 @@
 #include "http_client.h"
 #include "kerberos.h"
 #include "lane.h"
-#include "lease_store.h"
 #include "limits.h"
+#include "replica_store.h"
 #include "peer_store.h"
 #include "str.h"
 

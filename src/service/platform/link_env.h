@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "audit_store.h"
-#include "deed_store.h"
 #include "err.h"
 #include "link_work.h"
 #include "principal.h"

@@ -6,7 +6,7 @@
 #include "backoff.h"
 #include "clock.h"
 #include "discovery.h"
-#include "lease_store.h"
+#include "replica_store.h"
 #include "link.h"
 #include "metric.h"
 #include "str.h"

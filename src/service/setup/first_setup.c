@@ -16,7 +16,7 @@
 #include "names.h"
 #include "passwd.h"
 #include "seal.h"
-#include "seal_store.h"
+#include "key_store.h"
 #include "secret.h"
 #include "setup_files.h"
 #include "store_schema.h"
