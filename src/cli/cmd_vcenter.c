@@ -29,6 +29,20 @@ static int cmd_vcenter_check_trust(struct cli *cli, const char *option, struct e
     return 0;
 }
 
+/* Shows members of an object under a title, on standard error. */
+static void cmd_vcenter_note(const char *title, const json_t *object, const struct cli_column *columns) {
+    _cleanup_strbuf_ struct strbuf text;
+    _cleanup_table_ struct table t;
+    strbuf_init(&text, TEXT_BYTES_MAX);
+    table_init_plain(&t, 2, 0);
+    for (const struct cli_column *c = columns; c->title; c++) {
+        table_add(&t, c->title);
+        c->add(&t, show_member(object, c->member));
+    }
+    if (!table_write(&t, &text, NULL))
+        cli_note("%s\n%s", title, text.data);
+}
+
 static const struct cli_column cmd_vcenter_certificate[] = {
     {"  Subject", "subject", show_text},
     {"  Issuer", "issuer", show_text},
@@ -38,19 +52,6 @@ static const struct cli_column cmd_vcenter_certificate[] = {
     {"  SHA-256", "sha256", show_text},
     {NULL, NULL, NULL},
 };
-
-static void cmd_vcenter_note_certificate(const json_t *certificate, const char *title) {
-    _cleanup_strbuf_ struct strbuf text;
-    _cleanup_table_ struct table t;
-    strbuf_init(&text, TEXT_BYTES_MAX);
-    table_init_plain(&t, 2, 0);
-    for (const struct cli_column *c = cmd_vcenter_certificate; c->title; c++) {
-        table_add(&t, c->title);
-        c->add(&t, show_member(certificate, c->member));
-    }
-    if (!table_write(&t, &text, NULL))
-        cli_note("%s\n%s", title, text.data);
-}
 
 static int cmd_vcenter_confirm_certificate(struct cli *cli, const char *option, const char *sha256, struct err *err) {
     if (opt_get(&cli->given, "yes-after-look"))
@@ -76,11 +77,11 @@ static int cmd_vcenter_call(struct cli *cli, const struct cmd_vcenter_trusting *
     sha256 = json_get_string(certificate, "sha256");
     if (!sha256 || (rc != ERR_CERT_UNCONFIRMED && !(rc == ERR_TLS && t->asks_on_mismatch))) {
         if (rc == ERR_TLS && certificate)
-            cmd_vcenter_note_certificate(certificate, "The certificate that was met:");
+            cmd_vcenter_note("The certificate that was met:", certificate, cmd_vcenter_certificate);
         return rc == ERR_CERT_UNCONFIRMED ? err_set(err, rc, "%s", why.text) : cli_fail(cli, &why, err);
     }
     json_put_string(t->body, "thumbprint_sha256", sha256);
-    cmd_vcenter_note_certificate(certificate, t->title);
+    cmd_vcenter_note(t->title, certificate, cmd_vcenter_certificate);
     rc = cmd_vcenter_confirm_certificate(cli, t->option, sha256, err);
     return rc ? rc : cli_call(cli, t->vcenter, t->body, out, err);
 }
@@ -166,24 +167,13 @@ int cmd_vcenter_set(struct cli *cli, struct err *err) {
 
 /* -- trust ------------------------------------------------------------------------------------------------------------------------ */
 
-static const struct cli_column cmd_vcenter_trusted[] = {
-    {"  SHA-256", "thumbprint_sha256", show_text},
-    {"  CA", "ca_subjects", show_words},
-    {NULL, NULL, NULL},
-};
-
 /* What counted so far; on standard error, as the new one. */
 static void cmd_vcenter_note_trusted(const char *name, const json_t *trusted) {
-    _cleanup_strbuf_ struct strbuf text;
-    _cleanup_table_ struct table t;
+    static const struct cli_column by_sha256[] = {{"  SHA-256", "thumbprint_sha256", show_text}, {NULL, NULL, NULL}};
+    static const struct cli_column by_ca[] = {{"  CA", "ca_subjects", show_words}, {NULL, NULL, NULL}};
+    _cleanup_free_ char *title = str_format("Trusted for vCenter %s until now:", name);
     bool is_ca = str_eq(json_get_string(trusted, "mode"), "ca");
-    const struct cli_column *c = &cmd_vcenter_trusted[is_ca];
-    strbuf_init(&text, TEXT_BYTES_MAX);
-    table_init_plain(&t, 2, 0);
-    table_add(&t, c->title);
-    c->add(&t, show_member(trusted, c->member));
-    if (!table_write(&t, &text, NULL))
-        cli_note("Trusted for vCenter %s until now:\n%s", name, text.data);
+    cmd_vcenter_note(title ? title : "Trusted until now:", trusted, is_ca ? by_ca : by_sha256);
     if (is_ca)
         cli_note("With yes the one below is trusted by its SHA-256 from then on; to trust a CA again give --ca-file FILE.\n");
 }
@@ -202,7 +192,7 @@ static int cmd_vcenter_look(struct cli *cli, const struct cmd_vcenter_trusting *
     if (rc != ERR_CERT_UNCONFIRMED || !sha256)
         return cli_fail(cli, &why, err);
     cmd_vcenter_note_trusted(json_get_string(t->vcenter, "name"), json_object_get(problem, "trusted"));
-    cmd_vcenter_note_certificate(certificate, t->title);
+    cmd_vcenter_note(t->title, certificate, cmd_vcenter_certificate);
     json_put_string(t->body, "thumbprint_sha256", sha256);
     return cmd_vcenter_confirm_certificate(cli, t->option, sha256, err);
 }
