@@ -10,6 +10,7 @@
 
 #include "api_call.h"
 #include "authn.h"
+#include "cluster_watch.h"
 #include "digest.h"
 #include "directory.h"
 #include "limits.h"
@@ -19,6 +20,7 @@
 #include "openapi_text.h"
 #include "pages.h"
 #include "platform_links.h"
+#include "plugin_manifest.h"
 #include "problem.h"
 #include "route.h"
 #include "str.h"
@@ -113,7 +115,7 @@ static int api_prepare(struct api_call *call, struct err *err) {
     const struct api_options *options = &call->api->options;
     int rc = 0;
     call->endpoint = endpoint_of(call->req);
-    call->waiter.seen = cluster_watch_mark(call->api->list_watch); /* before the look: a change in between is looked at again */
+    call->list_mark = cluster_watch_mark(call->api->list_watch); /* before the look: a change in between is looked at again */
     call->snapshot = directory_get(options->directory);
     if (!(call->endpoint->flags & API_ALWAYS))
         rc = options->check_ready(options->arg, err);
@@ -132,22 +134,6 @@ static int api_entry(struct http_request *req, struct http_response *resp, struc
     if (!rc)
         rc = authn_check(call, &step, err);
     return rc ? rc : proceed(call, step, resp, err);
-}
-
-/* As if nobody had looked yet. */
-static void api_forget(struct api_call *call) {
-    api_let_go(call);
-    signon_bearer_done(&call->bearer);
-    memset(&call->bearer, 0, sizeof(call->bearer));
-    memset(&call->wait, 0, sizeof(call->wait));
-    call->who = NULL;
-    call->rights_given_up = 0;
-}
-
-int api_look_again(struct http_request *req, struct http_response *resp, struct err *err) {
-    log_set_request_id(http_request_id(req));
-    api_forget(api_call_of(req));
-    return api_entry(req, resp, err);
 }
 
 /* -- hooks ------------------------------------------------------------------------------------------------------------ */
@@ -272,7 +258,8 @@ static void api_fail(struct http_request *req, const struct err *err, struct htt
 static void after(struct http_request *req, const struct httpd_outcome *outcome) {
     const struct api_call *call = http_request_data(req);
     enum log_level level = outcome->status >= 500 ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO;
-    if (call && call->waiter.until_ms && outcome->status == 204) /* waited in vain, as every open page does every five seconds */
+    if (call && call->endpoint && call->endpoint->handler == h_clusters_list &&
+        outcome->status == 204) /* waited in vain, as every open page does every five seconds */
         level = LOG_LEVEL_DEBUG;
     count_request(outcome->status);
     if (level > log_get_level()) /* before anything is formatted for it */
@@ -322,7 +309,7 @@ int api_new(const struct api_options *options, struct api **out, struct err *err
     if (!rc)
         rc = pages_load(options->page_dir, &api->pages, err);
     if (!rc)
-        rc = plugin_manifest_make(options->version, api->pages, &api->manifest, err);
+        rc = plugin_manifest_new(options->version, api->pages, &api->manifest, err);
     if (rc) {
         api_free(api);
         return rc;
@@ -338,7 +325,7 @@ void api_free(struct api *api) {
     list_memo_free(api->list_memo);
     http_shared_unref(api->openapi);
     pages_free(api->pages);
-    plugin_manifest_done(&api->manifest);
+    plugin_manifest_free(api->manifest);
     free((void *)(uintptr_t)api->options.version);
     free(api);
 }
@@ -357,7 +344,7 @@ void api_note_session_change(struct api *api, const char *sid) {
 }
 
 const char *api_plugin_version(const struct api *api) {
-    return api->manifest.version;
+    return api->manifest->version;
 }
 
 void api_plug_in(struct api *api, enum api_door door, struct httpd_options *httpd) {

@@ -2,13 +2,14 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api_call.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "directory.h"
 #include "log.h"
 #include "platform_links.h"
-#include "reply.h"
+#include "route.h"
 #include "str.h"
 
 /* Also of members that were not expected: a secret may stand in a misspelt one. */
@@ -21,10 +22,8 @@ static void wipe_body(json_t *body) {
 
 static void free_call(void *p) {
     struct api_call *call = p;
-    reply_later_free(call->later);
-    cluster_watch_leave(&call->waiter);
-    if (call->free_feature)
-        call->free_feature(call->feature);
+    api_set_part(&call->feature, NULL, NULL);
+    api_set_part(&call->later, NULL, NULL);
     free(call->negotiate);
     if (call->is_bulk)
         atomic_fetch_sub(&call->api->bulks, 1);
@@ -37,6 +36,7 @@ static void free_call(void *p) {
     dir_snapshot_unref(call->snapshot);
     link_unref(call->link);
     free(call->host_user);
+    free(call->wait);
     free(call);
 }
 
@@ -45,9 +45,10 @@ struct api_call *api_call_of(struct http_request *req) {
     const struct api_entrance *entrance;
     if (call)
         return call;
-    call = calloc(1, sizeof(*call));
+    call = malloc(sizeof(*call));
     if (!call)
         return NULL;
+    memset(call, 0, offsetof(struct api_call, rights.parts));
     entrance = http_request_app(req);
     call->api = entrance->api;
     call->door = entrance->door;
@@ -56,9 +57,10 @@ struct api_call *api_call_of(struct http_request *req) {
     return call;
 }
 
-void api_set_feature(struct api_call *call, void *feature, void (*free_feature)(void *feature)) {
-    call->feature = feature;
-    call->free_feature = free_feature;
+void api_set_part(struct api_part *part, void *data, void (*free)(void *data)) {
+    if (part->free)
+        part->free(part->data);
+    *part = (struct api_part){data, free};
 }
 
 static int run_next(struct http_request *req, struct http_response *resp, struct err *err) {
@@ -74,7 +76,7 @@ int api_go_slow(struct api_call *call, struct lane *lane, api_handler_fn *fn) {
 
 void api_let_go(struct api_call *call) {
     session_rights_done(&call->rights);
-    memset(&call->rights, 0, sizeof(call->rights));
+    call->rights.is_less_than_due = false;
     memset(&call->viewer, 0, sizeof(call->viewer));
     grant_picks_unref(STEAL(call->picks));
     dir_snapshot_unref(call->snapshot);
@@ -96,6 +98,21 @@ int api_read_body(struct api_call *call, const char *type, struct err *err) {
     if (rc == ERR_TOO_LARGE) /* too deep; 413 would speak of its size */
         rc = why.code = ERR_JSON;
     return err_move(err, rc, &why);
+}
+
+void api_forget(struct api_call *call) {
+    api_let_go(call);
+    signon_bearer_done(&call->bearer);
+    memset(&call->bearer, 0, sizeof(call->bearer));
+    free(STEAL(call->wait));
+    call->who = NULL;
+    call->rights_given_up = 0;
+}
+
+int api_look_again(struct http_request *req, struct http_response *resp, struct err *err) {
+    log_set_request_id(http_request_id(req));
+    api_forget(api_call_of(req));
+    return http_request_route(req)->handler(req, resp, err);
 }
 
 int api_check_no_query(const struct api_call *call, struct err *err) {

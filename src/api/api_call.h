@@ -5,21 +5,21 @@
 #include <stdbool.h>
 
 #include "access.h"
-#include "api.h"
-#include "cluster_watch.h"
+#include "api_options.h"
 #include "clusters.h"
 #include "http_request.h"
 #include "http_response.h"
 #include "json.h"
 #include "link.h"
-#include "plugin_manifest.h"
 #include "policy.h"
 #include "signon.h"
 #include "snapshot.h"
 
 struct api_endpoint;
-struct reply_later;
+struct cluster_watch;
 struct list_memo;
+struct pages;
+struct plugin_manifest;
 
 /* What a server hands us with each request. */
 struct api_entrance {
@@ -33,7 +33,7 @@ struct api {
     struct http_shared *openapi;
     char openapi_etag[24];
     struct pages *pages;
-    struct plugin_manifest manifest;
+    struct plugin_manifest *manifest;
     struct cluster_watch *list_watch;
     _Atomic int bulks; /* large bodies in memory */
     struct list_memo *list_memo;
@@ -43,34 +43,39 @@ struct api_call;
 /* A handler of one endpoint, or a part of it; returns as http_handler_fn. */
 typedef int api_handler_fn(struct api_call *call, struct http_response *resp, struct err *err);
 
+/* Something that lives as long as the call, with what frees it; all-zero: nothing. */
+struct api_part {
+    void *data;
+    void (*free)(void *data);
+};
+
 /* Lives as long as the request, in its data slot. */
 struct api_call {
     struct api *api;
     enum api_door door;
     struct http_request *req;
     const struct api_endpoint *endpoint;
+    api_handler_fn *next;          /* what goes on in the lane */
     struct signon_bearer bearer;   /* empty on the admin socket and on public endpoints */
     struct principal self;         /* the bearer's, with the role of now; its texts are the session's */
     const struct principal *who;   /* NULL on public endpoints, and with the token of metrics.token_file */
     char *host_user;               /* the name of self on the admin socket */
+    struct signon_wait *wait;      /* for an answer about rights; NULL: none was needed */
+    uint16_t rights_given_up;      /* bit i: part i was waited for in vain */
+    bool is_bulk;                  /* counted in api->bulks */
+    uint64_t list_mark;            /* of changes, before the call looked at anything */
     struct dir_snapshot *snapshot; /* NULL before the first load */
-    struct session_rights rights;
-    struct signon_wait wait;  /* for an answer about rights */
-    uint16_t rights_given_up; /* bit i: part i was waited for in vain */
+    struct link *link;             /* endpoints of one vCenter, sign-on through one */
+    json_t *body;                  /* parsed request body; NULL before; its texts are wiped at the end */
+    json_t *problem;               /* extra members of a problem answer; NULL: none */
+    char *negotiate;               /* WWW-Authenticate behind this scheme: "" with a 401, a token always; NULL: not spoken here */
+    struct api_part feature;       /* of sign-on, of a list that is followed */
+    struct api_part later;         /* an answer that is compressed in a lane */
     struct viewer_key viewer;
-    struct grant_picks *picks;                          /* of viewer; NULL: none are needed */
+    struct grant_picks *picks; /* of viewer; NULL: none are needed */
+    struct session_rights
+        rights; /* the last two are not zeroed: their items count as far as rights.count and viewer.linked_count go */
     struct viewer_vcenter linked[SESSION_VCENTERS_MAX]; /* of viewer */
-    bool is_bulk;                                       /* counted in api->bulks */
-    struct reply_later *later;                          /* an answer that is compressed in a lane */
-    struct cluster_waiter waiter;                       /* lists that wait for a change */
-    api_handler_fn *next;                               /* what goes on in the lane */
-    struct link *link;                                  /* endpoints of one vCenter, sign-on through one */
-    json_t *body;                                       /* parsed request body; NULL before; its texts are wiped at the end */
-    char *
-        negotiate; /* what WWW-Authenticate says behind this scheme: "" with a 401, a token with any answer; NULL: it is not spoken here */
-    void *feature; /* what belongs to one feature: sign-on, waiting for a list; freed with the call by: */
-    void (*free_feature)(void *feature);
-    json_t *problem; /* extra members of a problem answer; NULL: none */
 };
 
 /* Where a handler runs. */
@@ -104,14 +109,16 @@ struct api_endpoint {
 /* The data slot of the request; made on first use. ERR_NOMEM gives NULL. */
 struct api_call *api_call_of(struct http_request *req);
 
-/* Gives the call what one feature keeps with it; there is one of them at most. */
-void api_set_feature(struct api_call *call, void *feature, void (*free_feature)(void *feature));
+/* Sets a part of a call, instead of what was there. */
+void api_set_part(struct api_part *part, void *data, void (*free)(void *data));
 
 /* Continues a call in a lane: runs `fn` there. For handlers that choose their lane themselves. */
 int api_go_slow(struct api_call *call, struct lane *lane, api_handler_fn *fn);
 
 /* Gives back snapshot and rights, before a wait of any length. */
 void api_let_go(struct api_call *call);
+/* Forgets who asks as well, as if nobody had looked yet. */
+void api_forget(struct api_call *call);
 /* Begins anew, as if the request had come just now: session, rights, snapshot, handler. What a wait ends with. */
 int api_look_again(struct http_request *req, struct http_response *resp, struct err *err);
 

@@ -113,7 +113,7 @@ static bool is_read(const struct api_call *call) {
 static int take_rights(struct api_call *call, enum authn_step *step, struct err *err) {
     const struct signon_use use = {.is_read = is_read(call),
                                    .is_given_up = call->rights_given_up,
-                                   .why = &call->wait.err,
+                                   .why = call->wait ? &call->wait->err : NULL,
                                    .address = http_request_client(call->req),
                                    .request_id = http_request_id(call->req)};
     int rc;
@@ -233,12 +233,15 @@ int authn_load_session(struct api_call *call, enum authn_step *step, struct err 
  * said may do. */
 int authn_wait(void *arg, lane_fn *run, void *run_arg, struct err *err) {
     struct api_call *call = arg;
-    struct signon_wait *wait = &call->wait;
+    struct signon_wait *wait = call->wait;
     struct err why = {0};
     int rc;
-    (void)err;
-    if (!wait->deadline_ms)
+    if (!wait) {
+        call->wait = wait = calloc(1, sizeof(*wait));
+        if (!wait)
+            return err_set(err, ERR_NOMEM, "out of memory");
         wait->deadline_ms = clock_mono_ms() + KAAS_RIGHTS_WAIT_MS;
+    }
     wait->run = run;
     wait->arg = run_arg;
     wait->rc = 0;
@@ -256,7 +259,7 @@ int authn_wait(void *arg, lane_fn *run, void *run_arg, struct err *err) {
 int authn_take_answer(struct api_call *call, enum authn_step *step, struct err *err) {
     int rc;
     *step = AUTHN_DONE;
-    if (call->wait.rc || clock_mono_ms() >= call->wait.deadline_ms)
+    if (call->wait->rc || clock_mono_ms() >= call->wait->deadline_ms)
         call->rights_given_up |= (uint16_t)(1U << call->rights.wait_for);
     rc = take_rights(call, step, err);
     return rc ? rc : make_viewer(call, err);

@@ -9,7 +9,6 @@
 #include "identity.h"
 #include "log.h"
 #include "name_lookup.h"
-#include "name_view.h"
 #include "platform_links.h"
 #include "query.h"
 #include "reply.h"
@@ -284,7 +283,7 @@ static void explain_add_row(const struct subject *s, json_t *rules, const struct
     json_put_string(object, "reason", row->reason);
     view_put_text(object, "principal_id", row->whom);
     if (row->whom)
-        name_view_put(s->call, object, "principal_name", row->whom);
+        view_put_name(s->call, object, "principal_name", row->whom);
     else
         (void)json_object_set_new(object, "principal_name", json_null());
     (void)json_array_append_new(rules, object);

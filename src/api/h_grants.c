@@ -5,15 +5,32 @@
 
 #include "access.h"
 #include "directory.h"
-#include "grant_view.h"
+#include "grant.h"
 #include "api_call.h"
 #include "log.h"
+#include "member_json.h"
 #include "name_lookup.h"
 #include "problem.h"
 #include "query.h"
 #include "reply.h"
 #include "str.h"
 #include "uuid.h"
+#include "views.h"
+
+/* Without the name of whom it is for. */
+static json_t *grant_view_bare(const struct dir_snapshot *snapshot, const struct grant *g) {
+    _cleanup_free_ char *name = view_grant_object_name(snapshot, g);
+    json_t *object = member_json_show(grant_members, g);
+    view_put_text(object, "object_name", name);
+    return object;
+}
+
+/* A grant with the name of what it is on, and whom it is for, as far as they are known. */
+static json_t *grant_view(const struct api_call *call, const struct grant *g) {
+    json_t *object = grant_view_bare(call->snapshot, g);
+    view_put_name(call, object, "principal_name", g->principal_id);
+    return object;
+}
 
 /* -- lists ------------------------------------------------------------------------------------------------------------------ */
 

@@ -8,7 +8,7 @@
 #include "log.h"
 #include "member_json.h"
 #include "name_lookup.h"
-#include "name_view.h"
+#include "views.h"
 #include "problem.h"
 #include "reply.h"
 #include "str.h"
@@ -20,7 +20,7 @@ static json_t *mappings_bare_view(const struct role_mapping *m) {
 
 static json_t *mapping_view(const struct api_call *call, const struct role_mapping *m) {
     json_t *object = mappings_bare_view(m);
-    name_view_put(call, object, "subject_name", m->subject_id);
+    view_put_name(call, object, "subject_name", m->subject_id);
     return object;
 }
 

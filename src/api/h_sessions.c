@@ -5,9 +5,7 @@
 
 #include "api_call.h"
 #include "clock.h"
-#include "grant_view.h"
 #include "login_call.h"
-#include "name_view.h"
 #include "platform_links.h"
 #include "reply.h"
 #include "str.h"
@@ -179,12 +177,12 @@ static json_t *rule(const char *kind, const char *object_type, const char *id, c
 /* For whom the rule was made: the caller, or one of the caller's groups; and what it gives. */
 static void add_whom(const struct api_call *call, json_t *object, const char *principal_id, const char *role) {
     json_put_string(object, "principal_id", principal_id);
-    name_view_put(call, object, "principal_name", principal_id);
+    view_put_name(call, object, "principal_name", principal_id);
     json_put_string(object, "role", role);
 }
 
 static json_t *grant_rule(const struct api_call *call, const struct grant *g) {
-    _cleanup_free_ char *name = grant_view_object_name(call->snapshot, g);
+    _cleanup_free_ char *name = view_grant_object_name(call->snapshot, g);
     json_t *object = rule("grant", grant_object_name(g->object), g->object_id, name);
     add_whom(call, object, g->principal_id, g->role);
     return object;
@@ -361,7 +359,7 @@ static json_t *groups_of(const struct api_call *call, const struct live_groups *
     for (size_t i = 0; set && i < set->count; i++) {
         json_t *object = json_object();
         json_put_string(object, "id", set->ids[i]);
-        name_view_put(call, object, "name", set->ids[i]);
+        view_put_name(call, object, "name", set->ids[i]);
         (void)json_array_append_new(list, object);
     }
     return list;

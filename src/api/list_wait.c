@@ -4,9 +4,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
+#include "cluster_watch.h"
 #include "hashmap.h"
 #include "limits.h"
 #include "problem.h"
@@ -47,8 +49,26 @@ static bool is_gone(const void *req) {
 }
 
 static int go_and_wait(void *arg, lane_fn *run, void *run_arg, struct err *err) {
-    struct api_call *call = arg;
-    return cluster_watch_wait(&call->waiter, run, run_arg, err);
+    return cluster_watch_wait(arg, run, run_arg, err);
+}
+
+static void waiter_free(void *waiter) {
+    cluster_watch_leave(waiter);
+    free(waiter);
+}
+
+/* The feature of a call that follows a list, from its first look on. NULL without memory. */
+static struct cluster_waiter *list_waiter(struct api_call *call, unsigned wait_s) {
+    struct cluster_waiter *waiter = call->feature.data;
+    if (!waiter) {
+        waiter = calloc(1, sizeof(*waiter));
+        if (!waiter)
+            return NULL;
+        waiter->until_ms = clock_mono_ms() + (int64_t)wait_s * 1000;
+        api_set_part(&call->feature, waiter, waiter_free);
+    }
+    waiter->seen = call->list_mark;
+    return waiter;
 }
 
 /* On the admin socket, a user of this host. */
@@ -67,8 +87,7 @@ static struct watch_owner owner_of(const struct api_call *call) {
 }
 
 /* Nothing that may grow old is held meanwhile, least of all a snapshot. */
-static int wait_on(struct api_call *call, struct err *err) {
-    struct cluster_waiter *waiter = &call->waiter;
+static int wait_on(struct api_call *call, struct cluster_waiter *waiter, struct err *err) {
     const struct watch_owner owner = owner_of(call);
     int rc = cluster_watch_enter(call->api->list_watch, waiter, &owner, err);
     if (rc)
@@ -77,7 +96,7 @@ static int wait_on(struct api_call *call, struct err *err) {
     waiter->is_gone = is_gone;
     waiter->is_gone_arg = call->req;
     api_let_go(call);
-    return http_request_go_waiting(call->req, &(struct http_wait){go_and_wait, call, api_look_again, waiter->until_ms});
+    return http_request_go_waiting(call->req, &(struct http_wait){go_and_wait, waiter, api_look_again, waiter->until_ms});
 }
 
 /* Nothing differs from what the caller has. */
@@ -89,12 +108,15 @@ static void answer_unchanged(struct api_call *call, const char *cursor, struct h
 
 int list_wait_look(struct api_call *call, struct list_wait *wait, const struct dir_cluster_query *query,
                    struct dir_candidates *candidates, struct http_response *resp, struct err *err) {
-    const int64_t now_ms = clock_mono_ms();
+    struct cluster_waiter *waiter = list_waiter(call, wait->wait_s);
     char cursor[CURSOR_BYTES];
     uint64_t digest = 0;
     int rc;
+    if (!waiter)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    const bool is_over = clock_mono_ms() >= waiter->until_ms;
     /* At the end of a wait: no change was noted since the look before, and whoever follows the list looks again at once. */
-    if (call->waiter.until_ms && now_ms >= call->waiter.until_ms && call->waiter.looked == call->waiter.seen) {
+    if (is_over && waiter->looked == waiter->seen) {
         wait->is_changed = false;
         answer_unchanged(call, wait->cursor, resp);
         return 0;
@@ -104,13 +126,11 @@ int list_wait_look(struct api_call *call, struct list_wait *wait, const struct d
         return rc;
     format_cursor(call, digest, cursor);
     wait->is_changed = !str_eq(cursor, wait->cursor);
-    if (!call->waiter.until_ms)
-        call->waiter.until_ms = now_ms + (int64_t)wait->wait_s * 1000;
-    if (!wait->is_changed && now_ms < call->waiter.until_ms)
-        return wait_on(call, err);
     if (wait->is_changed)
         http_response_set_header(resp, "KaaS-Watch-Cursor", cursor);
-    else
+    else if (is_over)
         answer_unchanged(call, cursor, resp);
+    else
+        return wait_on(call, waiter, err);
     return 0;
 }

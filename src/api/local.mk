@@ -5,14 +5,13 @@ src_api_libapi_a_SOURCES = \
     src/api/api.h \
     src/api/api_call.c \
     src/api/api_call.h \
+    src/api/api_options.h \
     src/api/authn.c \
     src/api/authn.h \
     src/api/cluster_input.c \
     src/api/cluster_input.h \
     src/api/cluster_watch.c \
     src/api/cluster_watch.h \
-    src/api/grant_view.c \
-    src/api/grant_view.h \
     src/api/h_audit.c \
     src/api/h_clusters.c \
     src/api/h_clusters_import.c \
@@ -25,7 +24,6 @@ src_api_libapi_a_SOURCES = \
     src/api/login_call.c \
     src/api/login_call.h \
     src/api/h_operation.c \
-    src/api/h_plugin.c \
     src/api/h_role_mappings.c \
     src/api/h_services.c \
     src/api/h_sessions.c \
@@ -40,8 +38,6 @@ src_api_libapi_a_SOURCES = \
     src/api/member_json.h \
     src/api/name_lookup.c \
     src/api/name_lookup.h \
-    src/api/name_view.c \
-    src/api/name_view.h \
     src/api/openapi_text.h \
     src/api/pages.c \
     src/api/pages.h \

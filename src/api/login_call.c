@@ -44,12 +44,12 @@ int login_begin(struct api_call *call, struct err *err) {
     struct login *login = calloc(1, sizeof(*login));
     if (!login)
         return err_set(err, ERR_NOMEM, "out of memory");
-    api_set_feature(call, login, login_free);
+    api_set_part(&call->feature, login, login_free);
     return 0;
 }
 
 struct login *login_of(const struct api_call *call) {
-    return call->feature;
+    return call->feature.data;
 }
 
 /* -- proofs for a vCenter ----------------------------------------------------------------------------------------------- */

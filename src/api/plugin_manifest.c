@@ -8,10 +8,14 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "api_call.h"
 #include "digest.h"
 #include "json.h"
+#include "manifest_log.h"
+#include "reply.h"
 #include "str.h"
 
 #define SCHEMA "1.0.0" /* nothing of later ones is used, so that 7.0 reads it as well */
@@ -103,7 +107,13 @@ static void number(const struct strbuf *text, const struct pages *pages, uint64_
     *number = first % NUMBER_END;
 }
 
-int plugin_manifest_make(const char *product_version, const struct pages *pages, struct plugin_manifest *out, struct err *err) {
+void plugin_manifest_free(struct plugin_manifest *manifest) {
+    if (manifest)
+        http_shared_unref(manifest->text);
+    free(manifest);
+}
+
+static int make_text(struct plugin_manifest *m, const char *product_version, const struct pages *pages, struct err *err) {
     const struct page *icons = pages_find_hashed(pages, "plugin-icons", ".png");
     _cleanup_json_ json_t *json = NULL;
     _cleanup_strbuf_ struct strbuf text;
@@ -111,7 +121,6 @@ int plugin_manifest_make(const char *product_version, const struct pages *pages,
     unsigned n = 0;
     int rc;
 
-    memset(out, 0, sizeof(*out));
     strbuf_init(&text, 65536);
     if (!pages_find(pages, PAGE) || !icons)
         return 0;
@@ -120,15 +129,52 @@ int plugin_manifest_make(const char *product_version, const struct pages *pages,
     if (rc)
         return rc;
     number(&text, pages, &tag, &n);
-    (void)snprintf(out->version, sizeof(out->version), "%s.%u", product_version, n);
-    (void)snprintf(out->etag, sizeof(out->etag), "\"%016" PRIx64 "\"", tag);
-    out->text = http_shared_new(&text);
-    return out->text ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    (void)snprintf(m->version, sizeof(m->version), "%s.%u", product_version, n);
+    (void)snprintf(m->etag, sizeof(m->etag), "\"%016" PRIx64 "\"", tag);
+    m->text = http_shared_new(&text);
+    return m->text ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-void plugin_manifest_done(struct plugin_manifest *manifest) {
-    if (!manifest)
-        return;
-    http_shared_unref(manifest->text);
-    memset(manifest, 0, sizeof(*manifest));
+int plugin_manifest_new(const char *product_version, const struct pages *pages, struct plugin_manifest **out, struct err *err) {
+    struct plugin_manifest *made = calloc(1, sizeof(*made));
+    int rc = made ? make_text(made, product_version, pages, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (rc) {
+        plugin_manifest_free(made);
+        return rc;
+    }
+    *out = made;
+    return 0;
+}
+
+/* -- handlers of /plugin: what the vSphere Client loads ------------------------------------------------------------ */
+
+/* vCenter itself fetches the manifest and the icons, with no session; the browser fetches the page, through vCenter's reverse proxy, so
+ * that it comes from vCenter's origin. The page is the one of /ui; what differs are the headers (api.c). */
+
+static int no_page(const char *name, struct err *err) {
+    (void)err_set(err, ERR_NOT_FOUND, "the plug-in has no file \"%.100s\"", name);
+    return err_remedy(err, "if the whole page is missing, install it and set server.page_dir");
+}
+
+int h_plugin_manifest(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct plugin_manifest *manifest = call->api->manifest;
+    int rc = api_check_no_query(call, err);
+    if (rc)
+        return rc;
+    if (!manifest->text)
+        return no_page("plugin.json", err);
+    if (call->api->options.manifest_log)
+        manifest_log_note(call->api->options.manifest_log, http_request_client(call->req), manifest->version);
+    http_response_set_header(resp, "Cache-Control", "public, no-cache");
+    return reply_shared(call, resp, &(struct reply_file){"application/json", manifest->etag, manifest->text});
+}
+
+int h_plugin_file(struct api_call *call, struct http_response *resp, struct err *err) {
+    const char *name = http_request_param(call->req, "file");
+    const struct page *page = pages_find(call->api->pages, name);
+    bool is_index = str_eq(name, "index.html"); /* the one name without a hash */
+    if (!page)
+        return no_page(name, err);
+    http_response_set_header(resp, "Cache-Control", is_index ? "no-cache" : "public, max-age=31536000, immutable");
+    return reply_shared(call, resp, &(struct reply_file){page->type, page->etag, page->body});
 }

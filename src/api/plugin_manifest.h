@@ -14,6 +14,6 @@ struct plugin_manifest {
     struct http_shared *text;           /* NULL without a page */
 };
 
-/* Makes the manifest for the page in `pages`; without a page and its icons there is none. ERR_NOMEM. */
-int plugin_manifest_make(const char *product_version, const struct pages *pages, struct plugin_manifest *out, struct err *err);
-void plugin_manifest_done(struct plugin_manifest *manifest); /* NULL is allowed */
+/* Makes the manifest for the page in `pages`; without a page and its icons it has no text. ERR_NOMEM. */
+int plugin_manifest_new(const char *product_version, const struct pages *pages, struct plugin_manifest **out, struct err *err);
+void plugin_manifest_free(struct plugin_manifest *manifest); /* NULL is allowed */

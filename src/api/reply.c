@@ -315,9 +315,9 @@ struct reply_later {
     bool is_refused; /* by the lane: it goes as it is */
 };
 
-void reply_later_free(struct reply_later *later) {
-    if (later)
-        http_shared_unref(later->file.body);
+static void later_free(void *p) {
+    struct reply_later *later = p;
+    http_shared_unref(later->file.body);
     free(later);
 }
 
@@ -332,7 +332,7 @@ static int reply_submit(void *arg, lane_fn *run, void *run_arg, struct err *err)
 }
 
 static int gzip_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
-    const struct reply_later *later = api_call_of(req)->later;
+    const struct reply_later *later = api_call_of(req)->later.data;
     (void)err;
     return send_form(resp, &later->file, later->is_refused ? NULL : gzip_of(&later->file));
 }
@@ -347,8 +347,7 @@ static int gzip_later(struct api_call *call, struct http_response *resp, const s
     later->lane = call->api->options.hashing;
     later->party = net_party(http_request_client(call->req));
     (void)snprintf(later->etag, sizeof(later->etag), "%s", file->etag);
-    reply_later_free(call->later);
-    call->later = later;
+    api_set_part(&call->later, later, later_free);
     return http_request_go_slow_by(call->req, reply_submit, later, gzip_in_lane);
 }
 

@@ -44,10 +44,6 @@ int reply_shared(struct api_call *call, struct http_response *resp, const struct
 /* As reply_shared for JSON made for this request (moved). Also ERR_NOMEM. */
 int reply_once(struct api_call *call, struct http_response *resp, const char *etag, struct strbuf *body, struct err *err);
 
-/* What waits for a lane; freed with the call. */
-struct reply_later;
-void reply_later_free(struct reply_later *later); /* NULL is allowed */
-
 /* As reply_tagged for a JSON object, with the tag made of its text; releases `json`. ERR_NOMEM. */
 int reply_object(struct api_call *call, struct http_response *resp, int status, json_t *json, struct err *err);
 

@@ -102,3 +102,33 @@ json_t *view_findings(const struct findings *findings) {
     }
     return array;
 }
+
+void view_put_name(const struct api_call *call, json_t *object, const char *member, const char *id) {
+    const struct api_options *options = &call->api->options;
+    char name[API_NAME_BYTES];
+    const struct service_account *account =
+        str_starts(id, "svc:") && call->snapshot ? dir_find_service(call->snapshot->platform, id + strlen("svc:")) : NULL;
+    bool is_known = !account && options->get_name && options->get_name(options->arg, id, name);
+    view_put_text(object, member, account ? account->name : is_known ? name : NULL);
+}
+
+char *view_grant_object_name(const struct dir_snapshot *snapshot, const struct grant *g) {
+    const struct dir_cluster *cluster;
+    const struct vsphere_cluster *vsphere;
+    const struct hx_cluster *hx;
+    struct object_ref ref;
+    switch (g->object) {
+    case GRANT_CLUSTER:
+        cluster = dir_find_cluster(snapshot, g->object_id);
+        return cluster ? str_dup(cluster->record->name) : NULL;
+    case GRANT_HX_CLUSTER: hx = dir_find_hx(snapshot->platform, g->object_id); return hx ? str_dup(hx->name) : NULL;
+    case GRANT_VSPHERE_CLUSTER:
+    default: break;
+    }
+    if (grant_vsphere_ref(g->object_id, &ref, NULL))
+        return NULL;
+    vsphere = dir_find_vsphere(snapshot->platform, &ref);
+    if (!vsphere || !vsphere->name)
+        return NULL;
+    return vsphere->datacenter ? str_format("%s/%s", vsphere->datacenter, vsphere->name) : str_dup(vsphere->name);
+}

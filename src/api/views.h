@@ -4,8 +4,10 @@
  * Each gives a new reference; a lack of memory shows when the JSON is written. */
 #pragma once
 
+#include "api_call.h"
 #include "cluster.h"
 #include "finding.h"
+#include "grant.h"
 #include "json.h"
 #include "link.h"
 #include "snapshot.h"
@@ -25,3 +27,8 @@ json_t *view_hx_cluster(const struct dir_platform *platform, const struct hx_clu
 json_t *view_hx_candidate(const struct dir_platform *platform, const struct hx_cluster *hx);
 json_t *view_vsphere_cluster(const struct dir_platform *platform, const struct vsphere_cluster *cluster);
 json_t *view_findings(const struct findings *findings);
+
+/* Puts the name under which an id is known as a member, or null: names are looked up in the background, and may be there the next time. */
+void view_put_name(const struct api_call *call, json_t *object, const char *member, const char *id);
+/* The name of what a grant is on, malloc'ed; NULL if it is not known, or not any more. */
+char *view_grant_object_name(const struct dir_snapshot *snapshot, const struct grant *g);

@@ -169,6 +169,7 @@ static void end_call(void) {
     grant_picks_unref(call.picks);
     live_session_unref(call.bearer.session);
     free(call.host_user);
+    free(call.wait);
     memset(&call, 0, sizeof(call));
 }
 
@@ -603,13 +604,13 @@ static void what_is_missing_is_waited_for(void **state) {
     assert_int_equal(authn_wait(&call, note_run, NULL, NULL), 0);
     assert_string_equal(said.waited_for, VC_B);
     assert_int_equal(said.resumed + said.dropped, 0); /* whoever has the answer runs it */
-    assert_int_equal(call.wait.deadline_ms, clock_mono_ms() + KAAS_RIGHTS_WAIT_MS);
+    assert_int_equal(call.wait->deadline_ms, clock_mono_ms() + KAAS_RIGHTS_WAIT_MS);
     clock_advance_ms(1000); /* the answer: it is looked at again, and the same vCenter asks for one more wait */
     assert_int_equal(authn_take_answer(&call, &step, NULL), 0);
     assert_int_equal(step, AUTHN_NEEDS_RIGHTS);
     assert_int_equal(said.use.is_given_up, 0);
     assert_int_equal(authn_wait(&call, note_run, NULL, NULL), 0);
-    assert_int_equal(call.wait.deadline_ms, clock_mono_ms() - 1000 + KAAS_RIGHTS_WAIT_MS); /* one limit for all waits */
+    assert_int_equal(call.wait->deadline_ms, clock_mono_ms() - 1000 + KAAS_RIGHTS_WAIT_MS); /* one limit for all waits */
     said.wait_for = -1;
     assert_int_equal(authn_take_answer(&call, &step, NULL), 0);
     assert_int_equal(step, AUTHN_DONE);
@@ -640,8 +641,8 @@ static void a_wait_in_vain_gives_one_vcenter_up(void **state) {
         assert_int_equal(said.resumed, rows[i].resumed);
         assert_int_equal(said.dropped, 0);
         if (!rows[i].line)
-            call.wait.rc = rows[i].answer;
-        assert_int_equal(call.wait.rc, rows[i].answer);
+            call.wait->rc = rows[i].answer;
+        assert_int_equal(call.wait->rc, rows[i].answer);
         clock_advance_ms(rows[i].takes_ms);
         said.wait_for = -1;
         assert_int_equal(authn_take_answer(&call, &step, NULL), 0);

@@ -136,6 +136,10 @@ struct api_call *api_call_of(struct http_request *req) {
     return req->call;
 }
 
+void api_set_part(struct api_part *part, void *data, void (*free)(void *data)) {
+    *part = (struct api_part){data, free};
+}
+
 void http_response_set_text(struct http_response *resp, const char *type, struct strbuf *body) {
     (void)snprintf(resp->type, sizeof(resp->type), "%s", type);
     free(resp->body);

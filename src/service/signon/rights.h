@@ -39,10 +39,10 @@ const char *signon_part_user(const struct signon_part *part);
 
 /* The rights of the person behind a session; all-zero for people without any vCenter. */
 struct session_rights {
-    struct signon_part parts[SESSION_VCENTERS_MAX];
     size_t count;
     int wait_for;          /* the part that can be had by waiting; -1: none */
     bool is_less_than_due; /* a part is missing or used in grace: said in the answer (KaaS-Stale: rights) */
+    struct signon_part parts[SESSION_VCENTERS_MAX];
 };
 void session_rights_done(struct session_rights *rights); /* NULL is allowed */
 

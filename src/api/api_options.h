@@ -1,0 +1,72 @@
+/* What the HTTP interface needs of the services below. Layer 5 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "lane.h"
+#include "strbuf.h"
+
+struct access;
+struct clusters;
+struct directory;
+struct findings;
+struct identity;
+struct kerberos;
+struct manifest_log;
+struct peers;
+struct platform;
+struct sealing;
+struct signon;
+
+/* How the web page offers sign-on by Kerberos: not, by a button, or by itself when it is opened. In the order of the option ui.kerberos. */
+enum api_kerberos_offer { API_KERBEROS_OFF, API_KERBEROS_BUTTON, API_KERBEROS_AUTO };
+
+#define API_NAME_BYTES 257
+struct api_options {
+    struct directory *directory;
+    struct signon *signon;
+    struct sealing *sealing;
+    struct platform *platform;
+    struct clusters *clusters;
+    struct access *access;
+    struct identity *identity;
+    struct lane *database;      /* writes and other short waits for the database */
+    struct lane *hashing;       /* password hashing */
+    struct lane *signons;       /* sessions of those who shared a vCenter's word; takes all that may wait for one */
+    struct lane *outside;       /* peers that are not configured yet */
+    struct kerberos *kerberos;  /* NULL: not set up */
+    struct lane *kerberos_lane; /* accepting tokens */
+    struct peers *peers;        /* controllers of HX clusters that kaasd signs in to */
+    enum api_kerberos_offer kerberos_offer;
+    struct manifest_log *manifest_log; /* who fetched the plug-in's manifest */
+    const char *version;               /* of the program; copied */
+    const char *page_dir;              /* folder with the built web page; copied; NULL: no page */
+    int64_t started_at_ms;             /* wall clock */
+    bool allows_session_keys;          /* auth.vcenter.session_key: allow */
+    /* 0 when this replica may serve; else why not. Does not block. */
+    int (*check_ready)(void *arg, struct err *err);
+    /* True when it will be stopped soon and clients should go elsewhere: /readyz says so, requests are still served. Does not block. */
+    bool (*is_leaving)(void *arg);
+    /* 0 when the database is worth asking; else ERR_DATABASE at once, so that nobody waits in a lane for it. Does not block. */
+    int (*check_database)(void *arg, struct err *err);
+    /* Adds the health of the daemon itself (database, schema, ...). Does not block. */
+    void (*check_health)(void *arg, struct findings *out);
+    /* Appends the metrics that are not counted but looked at (Prometheus text format). Does not block. */
+    void (*write_metrics)(void *arg, struct strbuf *out);
+    /* The name under which a directory knows a person or group, in `out` of API_NAME_BYTES. False if none is known, or not yet. Does not block; NULL:
+     * no names are known. */
+    bool (*get_name)(void *arg, const char *id, char *out);
+    void *arg;
+    /* Is this user id an administrator on the admin socket? */
+    bool (*is_admin_uid)(void *arg, unsigned uid);
+    /* Is this the token by which a monitoring system reads the metrics? Does not block. */
+    bool (*is_scrape_token)(void *arg, const char *token);
+};
+
+/* By which server a request comes in. Only on the admin socket the operating system's word on the peer counts: the peer of any other
+ * unix socket is a proxy, which speaks for everybody. */
+enum api_door { API_DOOR_PUBLIC, API_DOOR_ADMIN, API_DOOR_COUNT };
