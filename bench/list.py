@@ -100,14 +100,14 @@ def judge(report: Report, raw: Rounds) -> None:
         if mine in raw and other in raw:
             report.goal(key, what, ratio(raw[mine], raw[other], "cpu_us"), wanted, at_most=True)
 
-    rate("plain_ratio", "rate, plain, of the bare program's", "kaasd plain", "bare plain", 0.90)
-    rate("tls_ratio", "rate, TLS, of the bare program's", "kaasd TLS", "bare TLS", 0.90)
-    cpu("cpu_ratio", "CPU per request, plain, of the bare program's", "kaasd plain", "bare plain", 1.15)
+    rate("plain_ratio", "rate, plain, of the bare program's", "kaasd plain", "bare plain", 0.80)
+    rate("tls_ratio", "rate, TLS, of the bare program's", "kaasd TLS", "bare TLS", 0.92)
+    cpu("cpu_ratio", "CPU per request, plain, of the bare program's", "kaasd plain", "bare plain", 1.35)
     cpu("tls_cpu_ratio", "CPU per request, TLS, of the bare program's", "kaasd TLS", "bare TLS", 1.15)
-    rate("notmodified_ratio", "rate of a 304, TLS, of our own 200's", "kaasd TLS 304", "kaasd TLS", 1.7)
+    rate("notmodified_ratio", "rate of a 304, TLS, of our own 200's", "kaasd TLS 304", "kaasd TLS", 1.5)
     rate("nginx_ratio", "rate, TLS, of nginx with a static file", "kaasd TLS", "nginx TLS static", 0.80)
-    rate("auth_request_ratio", "rate, TLS, of nginx that asks us first", "kaasd TLS", "nginx TLS auth_request", 1.4)
-    rate("glewlwyd_ratio", "rate, plain, of glewlwyd's session list", "kaasd plain", "glewlwyd plain", 20)
+    rate("auth_request_ratio", "rate, TLS, of nginx that asks us first", "kaasd TLS", "nginx TLS auth_request", 1.6)
+    rate("glewlwyd_ratio", "rate, plain, of glewlwyd's session list", "kaasd plain", "glewlwyd plain", 18)
     rate("flood_ratio", "rate of good ones while bad tokens rain", "flooded", "quiet", 0.8)
 
 

@@ -20,7 +20,11 @@ def process_ns(pid: int) -> int:
 
 def children_of(pid: int) -> list[int]:
     """Also of those that another thread than the first one made."""
-    return [int(word) for path in Path(f"/proc/{pid}/task").glob("*/children") for word in path.read_text().split()]
+    found: list[int] = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended meanwhile
+            found += map(int, path.read_text().split())
+    return found
 
 
 def _buried_ns(pid: int) -> int:
