@@ -33,7 +33,7 @@ bench_login_floor_LDADD = $(LIBS_BASE) $(MHD_LIBS) $(GNUTLS_LIBS) $(KRB5_LIBS) $
 # What sign-ons cost in the store; run by tests/integ/with-mariadb.
 EXTRA_PROGRAMS += bench/session_open
 bench_session_open_SOURCES = bench/session_open.c tests/integ/store_fixture.c tests/integ/store_fixture.h tests/unit/unit.h
-bench_session_open_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) -iquote $(top_srcdir)/src/store -iquote $(top_srcdir)/tests/unit \
+bench_session_open_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) $(OWN_STORE) -iquote $(top_srcdir)/tests/unit \
     -iquote $(top_srcdir)/tests/integ $(CMOCKA_CFLAGS)
 bench_session_open_LDADD = src/store/libstore.a $(LIBS_MODEL) $(LIBS_PORT) $(MARIADB_LIBS) $(CMOCKA_LIBS)
 EXTRA_DIST += bench/govmomi bench/lib

@@ -1,43 +1,43 @@
 bin_PROGRAMS += src/cli/kaasctl
-src_cli_kaasctl_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) -iquote $(top_srcdir)/src/store \
-    -iquote $(top_srcdir)/src/service/setup -iquote $(top_srcdir)/src/cli -iquote $(top_srcdir)/extension
+src_cli_kaasctl_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) $(OWN_STORE) \
+    $(OWN_SETUP) $(OWN_CLI) -iquote $(top_srcdir)/extension
 src_cli_kaasctl_SOURCES = \
-    src/cli/cli.c \
-    src/cli/cli.h \
-    src/cli/cli_address.c \
-    src/cli/cli_address.h \
-    src/cli/cli_client.c \
-    src/cli/cli_client.h \
-    src/cli/cli_command.c \
-    src/cli/cli_command.h \
-    src/cli/cli_commands.c \
-    src/cli/cli_find.c \
-    src/cli/cli_find.h \
-    src/cli/cli_opt.c \
-    src/cli/cli_opt.h \
-    src/cli/cli_prompt.c \
-    src/cli/cli_prompt.h \
-    src/cli/cli_show.c \
-    src/cli/cli_show.h \
-    src/cli/cli_table.c \
-    src/cli/cli_table.h \
-    src/cli/cmd_access.c \
-    src/cli/cmd_audit.c \
-    src/cli/cmd_cluster.c \
-    src/cli/cmd_cluster_import.c \
-    src/cli/cmd_doctor.c \
-    src/cli/cmd_hx.c \
-    src/cli/cmd_key.c \
-    src/cli/cmd_ldap.c \
-    src/cli/cmd_service.c \
-    src/cli/cmd_session.c \
-    src/cli/cmd_setup.c \
-    src/cli/cmd_user.c \
-    src/cli/cmd_vcenter.c \
-    src/cli/cmd_vcenter_register.c \
-    src/cli/cmd_vcenter_status.c \
-    src/cli/kaasctl.c
-src_cli_kaasctl_LDADD = src/service/libsetup.a src/store/libstore.a src/token/libtoken.a src/config/libconfig.a src/policy/libpolicy.a \
+    src/cli/commands/cli_commands.c \
+    src/cli/commands/cmd_access.c \
+    src/cli/commands/cmd_audit.c \
+    src/cli/commands/cmd_cluster.c \
+    src/cli/commands/cmd_cluster_import.c \
+    src/cli/commands/cmd_doctor.c \
+    src/cli/commands/cmd_hx.c \
+    src/cli/commands/cmd_key.c \
+    src/cli/commands/cmd_ldap.c \
+    src/cli/commands/cmd_service.c \
+    src/cli/commands/cmd_session.c \
+    src/cli/commands/cmd_setup.c \
+    src/cli/commands/cmd_user.c \
+    src/cli/commands/cmd_vcenter.c \
+    src/cli/commands/cmd_vcenter_register.c \
+    src/cli/commands/cmd_vcenter_status.c \
+    src/cli/core/cli.c \
+    src/cli/core/cli.h \
+    src/cli/core/cli_address.c \
+    src/cli/core/cli_address.h \
+    src/cli/core/cli_client.c \
+    src/cli/core/cli_client.h \
+    src/cli/core/cli_command.c \
+    src/cli/core/cli_command.h \
+    src/cli/core/cli_find.c \
+    src/cli/core/cli_find.h \
+    src/cli/core/cli_opt.c \
+    src/cli/core/cli_opt.h \
+    src/cli/core/cli_prompt.c \
+    src/cli/core/cli_prompt.h \
+    src/cli/core/cli_show.c \
+    src/cli/core/cli_show.h \
+    src/cli/core/cli_table.c \
+    src/cli/core/cli_table.h \
+    src/cli/core/kaasctl.c
+src_cli_kaasctl_LDADD = src/setup/libsetup.a src/store/libstore.a src/token/libtoken.a src/config/libconfig.a \
     src/model/libmodel.a src/port/libport.a src/base/libbase.a $(MARIADB_LIBS) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) \
     $(XML_LIBS) $(CRYPT_LIBS) $(UUID_LIBS) $(YAML_LIBS)
 

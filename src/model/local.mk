@@ -18,15 +18,18 @@ src_model_libmodel_a_SOURCES = \
     src/model/names.h \
     src/model/object_ref.c \
     src/model/object_ref.h \
+    src/model/permission.def \
     src/model/platform.c \
     src/model/platform.h \
+    src/model/policy.c \
+    src/model/policy.h \
     src/model/principal.c \
     src/model/principal.h \
     src/model/rollup.c \
     src/model/rollup.h \
-    src/model/session.c \
-    src/model/session.h \
     src/model/service_account.c \
     src/model/service_account.h \
+    src/model/session.c \
+    src/model/session.h \
     src/model/vcenter.c \
     src/model/vcenter.h

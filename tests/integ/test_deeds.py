@@ -12,7 +12,7 @@ import requests
 from world.full import World, add_vcenter, register
 from world.logins import states, stored_certificate, until, wait_connected
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/service", "src/store", "src/vim", "src/api")]
+pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/vcenter", "src/store", "src/vim", "src/api")]
 FAST = {"vcenter": {"call_timeout": "20s", "connect_timeout": "2s"}}
 SET, LOGIN, REGISTER, UNREGISTER = "SetExtensionCertificate", "LoginExtensionByCertificate", "RegisterExtension", "UnregisterExtension"
 

@@ -16,7 +16,7 @@ from world.wait import until
 
 MOST = 50000
 # Instrumented, so many clusters take minutes; the transactions are in store_trail_test.c.
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/directory", "src/store", "src/service", "src/api")]
+pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/inventory", "src/store", "src/auth", "src/vcenter", "src/api")]
 
 
 @pytest.fixture(scope="module")

@@ -130,7 +130,7 @@ def test_changes_that_arrive_meanwhile_are_no_differences(stage: Stage) -> None:
     assert shown(admin, 30)["description"] == f"round {round_no}"
 
 
-@pytest.mark.unsanitized("src/directory", "src/store")
+@pytest.mark.unsanitized("src/inventory", "src/store")
 def test_more_than_may_be_held_is_said(stage: Stage) -> None:
     """At run time everything that was there goes on; at start nothing is served rather than a part."""
     health = stage.admin

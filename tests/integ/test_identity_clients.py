@@ -26,7 +26,7 @@ from world.full import World
 from world.samples import visible_to
 from world.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/service/identity", "src/service/signon", "src/ldap", "src/gss", "src/api")]
+pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/ldap", "src/gss", "src/api")]
 # name of a group: role mapped to it. mail-all is a distribution group: its members have nothing by it.
 MAPPED = {"kaas-admins": "admin", "kaas-viewers": "user", "grp-deep": "user", "grp-cycle-b": "user", people.MANY[-1]: "user",
           "mail-all": "admin"}

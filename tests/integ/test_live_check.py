@@ -20,7 +20,7 @@ from world.mariadb import Mariadb
 from world.places import Scratch
 from world.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/service/identity", "src/service/signon", "src/ldap")]
+pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/ldap")]
 SETTINGS = ("off", "privileged", "always")
 CHANGE = {"headers": {"X-KaaS": "1", "Content-Type": "application/merge-patch+json"}}
 

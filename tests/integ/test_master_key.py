@@ -21,7 +21,7 @@ from world.places import program
 from world.sealing import seal
 from world.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/service/sealing", "src/store", "src/port", "src/cli"), pytest.mark.final]
+pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/setup", "src/store", "src/port", "src/cli"), pytest.mark.final]
 BATCH = 16  # values that kaasd seals anew in one transaction
 MORE = 40   # values to be sealed anew, beside the real one: three transactions
 

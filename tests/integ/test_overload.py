@@ -19,7 +19,7 @@ from world.places import program
 from world.process import run
 from world.storm import BadClients, GoodClients, Use, use_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(190), pytest.mark.unsanitized("src/httpd", "src/api", "src/base", "src/main")]
+pytestmark = [pytest.mark.slow, pytest.mark.long(190), pytest.mark.unsanitized("src/httpd", "src/api", "src/base", "src/daemon")]
 
 LIMIT_S = 60
 CLUSTERS = 300

@@ -21,7 +21,7 @@ from world.peer import Peer, end_point
 from world.places import WorldError
 from world.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/service/identity", "src/gss", "src/port", "src/cli")]
+pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/gss", "src/port", "src/cli")]
 
 SPN = "HTTP/peer.ad.test"
 ACCOUNT = "svc-kaas@AD.TEST"

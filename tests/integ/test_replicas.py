@@ -22,7 +22,7 @@ from world.wait import until
 from world.writing import Answer, Client
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(180),
-              pytest.mark.unsanitized("src/store", "src/directory", "src/service", "src/main")]
+              pytest.mark.unsanitized("src/store", "src/inventory", "src/auth", "src/vcenter", "src/daemon")]
 ALL = sorted(sample.name for sample in SAMPLES)
 KINDS = ("ending TLS", "passing TLS through")
 OPTIONS: dict[str, Any] = {"server": {"trusted_proxies": ["127.0.0.1"], "drain": "3s"}}

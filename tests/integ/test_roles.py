@@ -17,7 +17,7 @@ from world.replicas import Pair
 from world.vcenter import User
 from world.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/service", "src/policy", "src/ldap")]
+pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/vcenter", "src/model", "src/ldap")]
 HEADER = {"X-KaaS": "1"}
 MERGE = {"Content-Type": "application/merge-patch+json"}
 OPTIONS: dict[str, Any] = {"auth": {"directory_live_check": "1s", "vcenter": {"privilege_roles": True}}}

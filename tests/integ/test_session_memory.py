@@ -17,7 +17,7 @@ from world.kaasd import Kaasd
 from world.places import free_port
 from world.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(60), pytest.mark.unsanitized("src/service", "src/store", "src/main")]
+pytestmark = [pytest.mark.slow, pytest.mark.long(60), pytest.mark.unsanitized("src/auth", "src/vcenter", "src/store", "src/daemon")]
 MORE = 200_500  # than signon.c keeps in memory
 NAME, PASSWORD = "forgotten", "a long enough password"
 # People of whom nobody has heard, signed in a moment ago.

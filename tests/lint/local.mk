@@ -33,25 +33,20 @@ tests/lint/flags.txt: Makefile
 	  echo 'src/base $(src_base_libbase_a_CPPFLAGS)'; \
 	  echo 'src/port $(src_port_libport_a_CPPFLAGS)'; \
 	  echo 'src/model $(src_model_libmodel_a_CPPFLAGS)'; \
-	  echo 'src/policy $(src_policy_libpolicy_a_CPPFLAGS)'; \
 	  echo 'src/config $(src_config_libconfig_a_CPPFLAGS)'; \
 	  echo 'src/token $(src_token_libtoken_a_CPPFLAGS)'; \
-	  echo 'src/store $(src_store_libstore_a_CPPFLAGS)'; \
+	  for folder in src/store/audit src/store/core src/store/tables; do echo "$$folder $(src_store_libstore_a_CPPFLAGS)"; done; \
 	  echo 'src/vim $(src_vim_libvim_a_CPPFLAGS)'; \
 	  echo 'src/ldap $(src_ldap_libldap_kaas_a_CPPFLAGS)'; \
 	  echo 'src/gss $(src_gss_libgss_a_CPPFLAGS)'; \
 	  echo 'src/httpd $(src_httpd_libhttpd_a_CPPFLAGS)'; \
-	  echo 'src/directory $(src_directory_libdirectory_a_CPPFLAGS)'; \
-	  echo 'src/service/signon $(src_service_libsignon_a_CPPFLAGS)'; \
-	  echo 'src/service/platform $(src_service_libplatform_a_CPPFLAGS)'; \
-	  echo 'src/service/access $(src_service_libaccess_a_CPPFLAGS)'; \
-	  echo 'src/service/sealing $(src_service_libsealing_a_CPPFLAGS)'; \
-	  echo 'src/service/clusters $(src_service_libclusters_a_CPPFLAGS)'; \
-	  echo 'src/service/identity $(src_service_libidentity_a_CPPFLAGS)'; \
-	  echo 'src/service/setup $(src_service_libsetup_a_CPPFLAGS)'; \
-	  echo 'src/api $(src_api_libapi_a_CPPFLAGS)'; \
-	  echo 'src/main $(src_main_kaasd_CPPFLAGS)'; \
-	  echo 'src/cli $(src_cli_kaasctl_CPPFLAGS)'; \
+	  echo 'src/inventory $(src_inventory_libinventory_a_CPPFLAGS)'; \
+	  echo 'src/setup $(src_setup_libsetup_a_CPPFLAGS)'; \
+	  for folder in src/vcenter/doctor src/vcenter/extension src/vcenter/link src/vcenter/watch; do echo "$$folder $(src_vcenter_libvcenter_a_CPPFLAGS)"; done; \
+	  for folder in src/auth/accounts src/auth/login src/auth/rights src/auth/session src/auth/userdir; do echo "$$folder $(src_auth_libauth_a_CPPFLAGS)"; done; \
+	  for folder in src/api/core src/api/handlers; do echo "$$folder $(src_api_libapi_a_CPPFLAGS)"; done; \
+	  echo 'src/daemon $(src_daemon_kaasd_CPPFLAGS)'; \
+	  for folder in src/cli/commands src/cli/core; do echo "$$folder $(src_cli_kaasctl_CPPFLAGS)"; done; \
 	  echo 'CC $(CC)'; \
 	  echo 'CFLAGS $(CFLAGS)'; \
 	  echo 'PROGRAMS $(sbin_PROGRAMS) $(bin_PROGRAMS)'; \

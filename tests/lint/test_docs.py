@@ -12,8 +12,8 @@ from world.places import program
 
 
 def error_rows() -> dict[str, int]:
-    """Slug and status of the codes that leave the daemon; those that src/api/problem.c turns into others do not."""
-    inner = set(re.findall(r"case ERR_(\w+):", (TOP / "src/api/problem.c").read_text()))
+    """Slug and status of the codes that leave the daemon; those that src/api/core/problem.c turns into others do not."""
+    inner = set(re.findall(r"case ERR_(\w+):", (TOP / "src/api/core/problem.c").read_text()))
     rows = re.findall(r"^ERR\((\w+), (\w+), (\d+),", (TOP / "src/base/err_codes.def").read_text(), re.M)
     return {slug: int(status) for symbol, slug, status in rows if symbol not in inner}
 
@@ -57,7 +57,7 @@ def test_the_architecture_names_no_function_that_is_gone() -> None:
 def test_the_files_to_touch_are_there() -> None:
     recipes = (TOP / "docs/CONTRIBUTING.md").read_text().split("\n## How to add\n")[1].split("\n## ")[0]
     named = {name for name in re.findall(r"`([\w.-]+(?:/[\w.-]+)+)`", recipes) if not re.search(r"NNNN|NOUN", name)}
-    built = {"build/src/main/kaasd"}
+    built = {"build/src/daemon/kaasd"}
     assert len(named) > 40
     assert not (gone := sorted(name for name in named - built if not (TOP / name).exists())), f"no such file any more: {gone}"
 
@@ -78,4 +78,4 @@ def test_the_readme_lists_every_page() -> None:
 def test_the_reference_of_options_is_that_of_the_program() -> None:
     said = subprocess.run([program("kaasd"), "--print-reference"], capture_output=True, text=True, check=True).stdout
     written = (TOP / "docs/admin/configuration.md").read_text()
-    assert written == said, "make it again: build/src/main/kaasd --print-reference > docs/admin/configuration.md"
+    assert written == said, "make it again: build/src/daemon/kaasd --print-reference > docs/admin/configuration.md"

@@ -14,7 +14,7 @@ ROUTE = re.compile(r'^ROUTE\((\w+), "([^"]+)", \w+, \w+, \w+, ([\w |]+), [\w |]+
 
 
 def table() -> dict[tuple[str, str], str]:
-    text = (TOP / "src/api/routes.def").read_text(encoding="utf-8")
+    text = (TOP / "src/api/core/routes.def").read_text(encoding="utf-8")
     found = {(method.lower(), path): flags for method, path, flags in ROUTE.findall(text)}
     assert len(found) == len(re.findall(r"^ROUTE\(", text, re.MULTILINE)), "a line of the table is not understood, or stands twice"
     return found

@@ -114,7 +114,7 @@ THREAD_TESTS += $(UNIT_THREAD_TESTS)
 tests/unit/%.o tests/integ/%.o: AM_CPPFLAGS += $(SEE_ENTRIES) -iquote $(top_srcdir)/src/ldap -iquote $(top_srcdir)/src/gss -iquote $(top_srcdir)/tests/unit \
     $(CMOCKA_CFLAGS) $(GSOAP_CFLAGS) -isystem src/vim/gen $(XML_CFLAGS) $(MARIADB_CFLAGS) $(KRB5_CFLAGS) $(CJOSE_CFLAGS) $(OPENSSL_CFLAGS) \
     -DWSDL_DIR='"$(abs_top_srcdir)/wsdl"'
-LDADD = tests/unit/libhelpers.a $(src_main_kaasd_LDADD) $(CMOCKA_LIBS)
+LDADD = tests/unit/libhelpers.a $(src_daemon_kaasd_LDADD) $(CMOCKA_LIBS)
 
 # What helps and stands for nothing of the daemon's.
 check_LIBRARIES = tests/unit/libhelpers.a
@@ -168,15 +168,15 @@ tests_unit_test_signon_rights_SOURCES = tests/unit/test_signon_rights.c $(SIGNON
 tests_unit_test_signon_session_SOURCES = tests/unit/test_signon_session.c $(SIGNON_WORLD)
 
 # kaasctl is no library.
-tests_unit_test_cli_address_SOURCES = tests/unit/test_cli_address.c src/cli/cli_address.c
+tests_unit_test_cli_address_SOURCES = tests/unit/test_cli_address.c src/cli/core/cli_address.c
 tests_unit_test_cli_address_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
-tests_unit_test_cli_opt_SOURCES = tests/unit/test_cli_opt.c src/cli/cli_opt.c
+tests_unit_test_cli_opt_SOURCES = tests/unit/test_cli_opt.c src/cli/core/cli_opt.c
 tests_unit_test_cli_opt_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
-tests_unit_test_cli_prompt_SOURCES = tests/unit/test_cli_prompt.c src/cli/cli_prompt.c src/cli/cli_table.c
+tests_unit_test_cli_prompt_SOURCES = tests/unit/test_cli_prompt.c src/cli/core/cli_prompt.c src/cli/core/cli_table.c
 tests_unit_test_cli_prompt_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
-tests_unit_test_cli_table_SOURCES = tests/unit/test_cli_table.c src/cli/cli_table.c
+tests_unit_test_cli_table_SOURCES = tests/unit/test_cli_table.c src/cli/core/cli_table.c
 tests_unit_test_cli_table_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
-CLI_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) -iquote $(top_srcdir)/src/cli $(CMOCKA_CFLAGS)
+CLI_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) $(OWN_CLI) $(CMOCKA_CFLAGS)
 
 # whose request and answer are made of plain values, in place of those of src/httpd
 tests_unit_test_api_reply_LDFLAGS = $(AM_LDFLAGS) -Wl,--allow-multiple-definition
@@ -211,6 +211,6 @@ EXTRA_DIST += tests/integ/forward_clock.map tests/integ/with-mariadb
 # For the programs of tests/fuzz and bench.
 LIBS_BASE = src/base/libbase.a $(UUID_LIBS)
 LIBS_PORT = src/port/libport.a $(LIBS_BASE) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) $(XML_LIBS) $(CRYPT_LIBS) $(ZLIB_LIBS)
-LIBS_MODEL = src/policy/libpolicy.a src/model/libmodel.a
+LIBS_MODEL = src/model/libmodel.a
 LIBS_CONFIG = src/config/libconfig.a $(LIBS_MODEL) $(LIBS_BASE) $(YAML_LIBS)
 LIBS_TOKEN = src/token/libtoken.a $(LIBS_MODEL) $(LIBS_PORT) $(CJOSE_LIBS)

@@ -1,4 +1,4 @@
-/* Database and vCenter in memory for tests of src/service/platform. SPDX-License-Identifier: GPL-3.0-or-later */
+/* Database and vCenter in memory for tests of src/vcenter. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
 #include <pthread.h>

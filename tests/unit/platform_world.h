@@ -1,4 +1,4 @@
-/* Database and vCenter in memory for tests of src/service/platform. SPDX-License-Identifier: GPL-3.0-or-later
+/* Database and vCenter in memory for tests of src/vcenter. SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The functions of store/ and vim/ that the room uses, over one table of vCenters and one vCenter. Calls are noted in order. */
 #pragma once

@@ -28,7 +28,7 @@ class WorldError(Exception):
 
 def program(name: str) -> Path:
     """A program of this project, from the build under test; or one of the helpers beside it."""
-    for path in (BUILD / name, BUILD / "src/main" / name, BUILD / "src/cli" / name, BIN / name):
+    for path in (BUILD / name, BUILD / "src/daemon" / name, BUILD / "src/cli" / name, BIN / name):
         if path.is_file() and os.access(path, os.X_OK):
             return path
     raise WorldError(f"{name} is not built in {BUILD}: run scripts/setup")

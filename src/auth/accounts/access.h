@@ -1,0 +1,130 @@
+/* Local users, grants and the audit trail: who may come in, who may see what, and who did what. Layer 4 (auth).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Not here: proving who one is (service/signon), deciding what is visible (policy/), reading grants (the directory has them in memory).
+ * Every change and its line in the audit trail are one transaction; what was refused is noted, too. All functions block. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "audit_store.h"
+#include "err.h"
+#include "grant.h"
+#include "principal.h"
+#include "grant_store.h"
+#include "user_store.h"
+
+struct access;
+struct store;
+
+#define ACCESS_USER_NAME_CHARS_MAX 100
+#define ACCESS_FULL_NAME_CHARS_MAX 200
+
+struct access_options {
+    struct store *store;
+    void (*on_written)(void *arg); /* after a write: bring it to where it counts; may be NULL */
+    void *on_written_arg;
+    bool maps_privileges; /* roles may be given by privileges of a vCenter */
+};
+
+int access_new(const struct access_options *options, struct access **out, struct err *err); /* ERR_NOMEM */
+void access_free(struct access *access);                                                    /* NULL is allowed */
+
+/* -- grants ----------------------------------------------------------------------------------------------------------------- */
+
+/* Stores a grant: principal_id, object, object_id and role (NULL: "viewer") are given, as somebody wrote them; they are brought into the form
+ * that is stored, and id and time are set. ERR_UNPROCESSABLE (form; an unknown local user), ERR_NOT_FOUND (no such object), ERR_EXISTS. */
+int access_add_grant(struct access *access, const struct actor *actor, struct grant *g, struct err *err);
+
+/* Removes it. ERR_NOT_FOUND. */
+int access_remove_grant(struct access *access, const struct actor *actor, const char *id, struct err *err);
+
+/* -- local users ------------------------------------------------------------------------------------------------------------ */
+
+/* *out is given back by user_list_done. */
+int access_list_users(struct access *access, struct user_list *out, struct err *err);
+/* *out is freed by user_free. ERR_NOT_FOUND. */
+int access_get_user(struct access *access, const char *id, struct user **out, struct err *err);
+
+/* Reads the names of local users anew: at start, and when the change feed says so. Blocks (database). */
+int access_sync_names(struct access *access, struct err *err);
+/* The name of "local:<uuid>", from memory. False if it is not known. Does not block. */
+bool access_get_name(struct access *access, const char *principal_id, char *out, size_t n);
+
+/* Stores a new user: what an administrator may give is set in `user`; id and times are set here, and id is told. `password` NULL: none, so that
+ * the user cannot sign in yet. Slow (hashing). ERR_UNPROCESSABLE, ERR_EXISTS. */
+int access_add_user(struct access *access, const struct actor *actor, struct user *user, const char *password, char id[37],
+                    struct err *err);
+
+struct access_user_edit {
+    const char *id;
+    int64_t version_no;                                             /* 0: whatever it is now */
+    int (*fn)(const void *arg, struct user *user, struct err *err); /* changes the record; may be called several times */
+    const void *arg;
+};
+/* Disabling ends the user's sessions; a new role counts in them at once. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_EXISTS, ERR_UNPROCESSABLE;
+ * ERR_CONFLICT for the last administrator. */
+int access_change_user(struct access *access, const struct actor *actor, const struct access_user_edit *edit, struct err *err);
+
+/* Also ends the user's sessions and removes the user's grants. `version_no` as above. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_CONFLICT. */
+int access_remove_user(struct access *access, const struct actor *actor, const char *id, int64_t version_no, struct err *err);
+
+/* Gives a user another password, by an administrator: all sessions of the user end. Slow (hashing). ERR_NOT_FOUND, ERR_UNPROCESSABLE. */
+struct access_password {
+    const char *user_id;
+    const char *password;
+    bool must_change_password;
+};
+int access_reset_password(struct access *access, const struct actor *actor, const struct access_password *wanted,
+                          struct err *err);
+
+/* Gives the caller, who has proved the old one, another password: the caller's other sessions end. Slow (hashing). ERR_UNPROCESSABLE. */
+int access_change_own_password(struct access *access, const struct actor *actor, const char *password, struct err *err);
+
+/* -- role mappings ---------------------------------------------------------------------------------------------------------- */
+
+/* *out is given back by role_mapping_list_done. */
+int access_list_role_mappings(struct access *access, struct role_mapping_list *out, struct err *err);
+/* *out (uninitialised) is given back by role_mapping_done. ERR_NOT_FOUND. */
+int access_get_role_mapping(struct access *access, const char *id, struct role_mapping *out, struct err *err);
+
+/* Stores a mapping: kind, subject_id, privilege, role and note are given, as somebody wrote them; they are brought into the form that is stored, and
+ * id, times and version are set. It counts at once in every session. ERR_UNPROCESSABLE (form; a directory or vCenter that is not there), ERR_EXISTS, ERR_CONFLICT (too many). */
+int access_add_role_mapping(struct access *access, const struct actor *actor, struct role_mapping *m, struct err *err);
+/* Changes role and note of the one with this id and version_no. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_UNPROCESSABLE. */
+int access_change_role_mapping(struct access *access, const struct actor *actor, struct role_mapping *m, struct err *err);
+/* `version_no` 0: whatever it is now. ERR_NOT_FOUND, ERR_PRECONDITION. */
+int access_remove_role_mapping(struct access *access, const struct actor *actor, const char *id, int64_t version_no,
+                               struct err *err);
+
+/* -- audit trail ------------------------------------------------------------------------------------------------------------ */
+
+/* One page, newest first (audit_store.h). *out is given back by audit_page_done. ERR_UNPROCESSABLE. */
+int access_list_audit(struct access *access, const struct audit_query *query, struct audit_page *out, struct err *err);
+
+/* Notes that something was refused, at the latest a second or so later, bounded (audit_store_note). Does not block. */
+void access_note_refusal(struct access *access, const struct audit_event *event);
+
+/* Verifies the chain of lines of each replica, about `limit` lines in all, from `place` on (audit_store_verify). */
+struct access_trail_place {
+    unsigned replica_id;
+    uint64_t after_seq; /* 0: from the beginning of this replica's */
+};
+struct access_trail_part {
+    char name[101]; /* of the replica; "": it is not known */
+    struct audit_verification v;
+};
+struct access_trail {
+    struct access_trail_part *items;
+    size_t count;
+    bool has_more;
+    struct access_trail_place next;
+};
+void access_trail_done(struct access_trail *trail); /* NULL is allowed */
+/* *out (uninitialised) is given back by access_trail_done. */
+int access_verify_audit(struct access *access, const struct access_trail_place *place, unsigned limit, struct access_trail *out,
+                        struct err *err);
+
+/* This replica goes on from what the database says, though that lacks lines it has written. Errors of audit_store_accept. */
+int access_accept_restore(struct access *access, const struct actor *actor, struct err *err);

@@ -1,0 +1,59 @@
+/* Service accounts: changing them, and whose a proof is. Layer 4 (auth).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Reading goes by the directory's snapshot, which follows each change within a second on every replica: what an account may do is looked up there
+ * with each request, never remembered from the sign-on. Every change and its line in the audit trail are one transaction. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "principal.h"
+#include "service_account.h"
+#include "snapshot.h"
+
+struct identity;
+
+/* Stores a new account: name, proofs and limits of `wanted` are given; id and times are set in it. Blocks (database). ERR_UNPROCESSABLE, ERR_EXISTS,
+ * ERR_CONFLICT. */
+int accounts_add(struct identity *identity, const struct actor *actor, struct service_account *wanted, struct err *err);
+
+struct account_edit {
+    const char *id;
+    int64_t version_no;                                                     /* 0: whatever it is now */
+    int (*fn)(void *arg, struct service_account *account, struct err *err); /* changes the record; may be called several times */
+    void *arg;
+};
+/* Disabling, and taking a proof away, ends the account's sessions; so does taking the delegation away for those in which it acts for somebody. Fewer HX
+ * clusters count in running sessions at once. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_EXISTS, ERR_UNPROCESSABLE. */
+int accounts_change(struct identity *identity, const struct actor *actor, const struct account_edit *edit, struct err *err);
+
+/* Also ends the account's sessions. `version_no` as above. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION. */
+int accounts_remove(struct identity *identity, const struct actor *actor, const char *id, int64_t version_no, struct err *err);
+
+/* Remembers when a pinned certificate ends, where only its fingerprint was known; what fails is tried with the next sign-on. Blocks. */
+void accounts_note_certificate(struct identity *identity, const char *id, const struct service_certificate *certificate);
+
+/* -- whose is it? In memory, without waiting ------------------------------------------------------------------------------------ */
+
+/* A client certificate whose key the client has proved to hold. */
+struct accounts_proof {
+    const char *sha256;                  /* lower-case hex */
+    const char *subject;                 /* RFC 4514; "" if there is none to go by */
+    int64_t not_before_ms, not_after_ms; /* wall clock */
+    bool is_trusted;                     /* its chain is good under a configured CA */
+    bool is_revoked;                     /* by a revocation list, or the list is out of date */
+};
+/* The account that signs in by this certificate: pinned, or by its subject under a configured CA. ERR_CREDENTIALS, the same text whatever is wrong;
+ * err->detail says what, for log and audit trail. *out is borrowed from the platform. */
+int accounts_find_by_certificate(const struct dir_platform *platform, const struct accounts_proof *proof, int64_t now_ms,
+                                 const struct service_account **out, struct err *err);
+/* The same for a Kerberos principal, "name@REALM". */
+int accounts_find_by_kerberos(const struct dir_platform *platform, const char *principal, const struct service_account **out,
+                              struct err *err);
+
+/* Is this session still what its account allows? 0 for sessions without one, and then *out is NULL; else *out are the limits. ERR_SESSION_ENDED when
+ * the account is gone or disabled, or may not act for people any more. */
+int accounts_check_session(const struct dir_platform *platform, const struct principal *who, const struct service_account **out,
+                           struct err *err);

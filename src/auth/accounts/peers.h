@@ -1,0 +1,57 @@
+/* The controllers of HX clusters as services that kaasd signs in to by its own Kerberos account. Layer 4 (auth). The other direction, programs that sign in here, is
+ * accounts.h.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "platform.h"
+#include "principal.h"
+
+struct kerberos;
+struct peers;
+struct store;
+
+struct peers_options {
+    struct store *store;
+    struct kerberos *kerberos; /* knows the keytab; NULL: there is none */
+    const char *keytab;        /* copied */
+    long connect_timeout_ms, call_timeout_ms;
+    int64_t check_every_ms;     /* 0: only when somebody asks */
+    void (*thread_begin)(void); /* of the lane; may be NULL */
+    void (*thread_end)(void);
+    void (*on_news)(void *arg, const struct hx_peer *peer); /* state or reason has changed; may be NULL */
+    void *on_news_arg;
+    void (*on_set)(void *arg); /* a peer was set: peers_tick has something to do; may be NULL */
+    void *on_set_arg;
+};
+
+/* Makes it; asks nobody yet. ERR_NOMEM. */
+int peers_new(const struct peers_options *options, struct peers **out, struct err *err);
+/* Gives up what is under way, and refuses further work. NULL is allowed. */
+void peers_stop(struct peers *peers);
+void peers_free(struct peers *peers); /* NULL is allowed */
+
+/* Those below block (database). */
+
+/* *out is given back by hx_peer_list_done. */
+int peers_list(struct peers *peers, struct hx_peer_list *out, struct err *err);
+/* *out is freed by hx_peer_free. ERR_NOT_FOUND. */
+int peers_load(struct peers *peers, const char *hx_id, struct hx_peer **out, struct err *err);
+/* Sets a peer: version_no 0 makes a new one. It is tried soon. ERR_UNPROCESSABLE; errors of peer_store_put. */
+int peers_put(struct peers *peers, const struct actor *actor, struct hx_peer *wish, struct err *err);
+/* `version_no` 0: whatever it is now. ERR_NOT_FOUND, ERR_PRECONDITION. */
+int peers_remove(struct peers *peers, const struct actor *actor, const char *hx_id, int64_t version_no, struct err *err);
+
+/* Signs in now; *out, freed by hx_peer_free, says what came of it, which is stored. Waits for KDC and peer: in the lane `outside`. ERR_NOT_FOUND; ERR_BUSY when too many are tried at
+ * once; what is wrong is an answer, not an error. */
+int peers_test(struct peers *peers, const struct actor *actor, const char *hx_id, struct hx_peer **out, struct err *err);
+
+/* Every few seconds: reads what is stored, and has those that are due tried, in a lane of its own. One replica at a time does that. */
+int peers_tick(struct peers *peers, struct err *err);
+
+/* Calls fn for each peer as of the last tick. Does not block. */
+void peers_each(struct peers *peers, void (*fn)(void *arg, const struct hx_peer *peer), void *arg);

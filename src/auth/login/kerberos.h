@@ -1,0 +1,128 @@
+/* Kerberos: tokens of clients become people and programs. Layer 4 (auth). Sessions are not made here.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Active Directory says in the ticket who somebody is and in which groups (PAC), signed by the KDC; so no directory need be there. Tickets without a PAC go by
+ * what the directory of their realm says. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "identity.h"
+
+struct kerberos;
+struct store;
+/* What a connection keeps between two tokens of one negotiation. */
+struct kerberos_leg;
+void kerberos_leg_free(void *leg); /* NULL is allowed */
+
+/* Whose directory is asked at the sign-on, though the ticket tells groups. The order of the option's words. */
+enum kerberos_live_check { KERBEROS_ASK_NOBODY, KERBEROS_ASK_PRIVILEGED, KERBEROS_ASK_ALL };
+const char *kerberos_live_check_name(enum kerberos_live_check check); /* "off", "privileged", "always"; static */
+
+struct kerberos_options {
+    struct store *store;
+    struct identity *identity; /* for tickets without groups */
+    const char *keytab;        /* copied, as all texts here */
+    const char *replay_cache;  /* path of a file in the runtime folder */
+    const char *const
+        *realms; /* whose people may come in, ended by NULL; NULL or empty: the realms of the keytab's own principals */
+    const char *const *encryption_types; /* names as in krb5.conf, ended by NULL; NULL or empty: all of AES */
+    bool looks_at_bindings;
+    bool requires_pac; /* where a directory of Active Directory serves the realm */
+    enum kerberos_live_check live_check;
+    /* May this person do more than role `user` may? Asked for KERBEROS_ASK_PRIVILEGED. */
+    bool (*is_privileged)(void *arg, const char *principal_id, const struct group_set *groups);
+    void *arg;
+};
+
+/* Makes it; a keytab that cannot be read is no error. ERR_CONFIG (krb5.conf, unknown encryption type), ERR_NOMEM. */
+int kerberos_new(const struct kerberos_options *options, struct kerberos **out, struct err *err);
+void kerberos_free(struct kerberos *kerberos); /* no call may be running; NULL is allowed */
+
+/* The certificate (PEM, the first one) that clients see: what they bind themselves to (RFC 5929, tls-server-end-point). ERR_UNPROCESSABLE. */
+int kerberos_set_certificate(struct kerberos *kerberos, const char *cert_pem, struct err *err);
+
+/* Is this value of Authorization one of Negotiate? Then *text gets its token, "" if there is none. NULL is no such value. */
+bool kerberos_read_header(const char *header, const char **text);
+
+struct kerberos_token {
+    const char *text;          /* base64, from header or body */
+    struct kerberos_leg *kept; /* taken over; NULL: none */
+    bool is_noted_later;       /* the caller notes peer->digest with what it writes anyway, and refuses what was noted before */
+};
+
+/* Who sent a token, and what came of it: all of it is set also when it was refused, as far as it is known. Texts malloc'ed. */
+struct kerberos_peer {
+    char *name;              /* "alice@AD.TEST"; NULL: not known */
+    const char *realm;       /* in it */
+    char *principal_id;      /* "sid:S-1-5-21-..."; NULL: the ticket does not say */
+    char *full_name;         /* NULL: not known */
+    uint8_t digest[32];      /* stands for the token, however it is wrapped */
+    int64_t digest_until_ms; /* wall clock; nobody may use it again until then */
+    bool is_other_account;   /* the ticket is that of an account of another name, which the KDC found for this one */
+    bool has_groups;         /* the ticket told them */
+    struct group_set groups;
+    int64_t password_set_at;   /* with groups: as pwdLastSet has it */
+    int64_t ends_at_ms;        /* of the ticket; wall clock */
+    char *reply;               /* base64, for the client, whatever came of it; NULL: none */
+    struct kerberos_leg *kept; /* the client has to send another token on the same connection */
+    const char *reason;        /* word for log and audit trail ("replay"); NULL: accepted. Static */
+    char why[256];             /* in the library's words, for the log */
+    bool is_alarming;          /* an operator should look at it: altered PAC, keytab that is out of date */
+    int enctype;               /* of the ticket; 0: not known */
+    long kvno;                 /* -1: not known */
+};
+void kerberos_peer_done(struct kerberos_peer *peer); /* NULL is allowed */
+
+/* ERR_CREDENTIALS, in the one text for all reasons. */
+int kerberos_refuse(struct err *err);
+
+#define KERBEROS_GO_ON 1 /* peer->kept and peer->reply are for the next leg */
+
+/* Accepts a token: whoever sent it is principal peer->name now, and the token works no second time, here or at another replica. What the principal may do is not
+ * asked. Blocks (database). *out (uninitialised) is freed by kerberos_peer_done in any case. 0; KERBEROS_GO_ON; ERR_INVALID, ERR_TOO_LARGE (no token);
+ * ERR_CREDENTIALS (proves nothing; one text for all reasons); ERR_FORBIDDEN (PAC altered, or missing where it is required; realm not allowed); ERR_UNAVAILABLE (keytab, replay cache); errors of the
+ * store. */
+int kerberos_accept(struct kerberos *kerberos, struct kerberos_token *token, struct kerberos_peer *out, struct err *err);
+
+/* A person with groups, after kerberos_accept: from the ticket, or from the directory of the realm. Blocks (directory). Copies into *out (uninitialised), freed by
+ * identity_person_done; out->directory is the one of the realm, which can be asked again later, and NULL if there is none. ERR_FORBIDDEN when nobody knows
+ * the person's groups, or no directory can be asked about somebody who has to be; ERR_CREDENTIALS when the directory says that the account is disabled;
+ * ERR_UNAVAILABLE when it is needed and cannot be asked; ERR_BUSY. KERBEROS_ASK_PRIVILEGED goes by the ticket then, with out->is_unasked. */
+int kerberos_find_person(struct kerberos *kerberos, const struct kerberos_peer *peer, struct identity_person *out,
+                         struct err *err);
+
+/* -- how it stands ----------------------------------------------------------------------------------------------------------- */
+
+struct kerberos_key {
+    char *principal;
+    unsigned kvno;
+    char encryption_type[40];
+    int64_t made_at_ms; /* wall clock; 0: not told */
+    bool is_used;
+};
+struct kerberos_status {
+    struct kerberos_key *keys;
+    size_t keys_count;
+    unsigned newest_kvno;
+    char **realms; /* that are let in */
+    size_t realms_count;
+    bool looks_at_bindings, requires_pac;
+    enum kerberos_live_check live_check;
+    struct err problem; /* code 0: tokens can be accepted */
+    int64_t since_ms;   /* wall clock: since when they can, or cannot */
+};
+/* Does not block for long: looks at two files. ERR_NOMEM. *out is freed by kerberos_status_done. */
+int kerberos_get_status(struct kerberos *kerberos, struct kerberos_status *out, struct err *err);
+void kerberos_status_done(struct kerberos_status *status); /* NULL is allowed */
+
+/* Once a second: looks whether tokens can be accepted. Looks at two files. */
+void kerberos_tick(struct kerberos *kerberos);
+/* What it saw. Does not block. */
+bool kerberos_is_usable(const struct kerberos *kerberos);
+
+/* Forgets used tokens that nobody would take any more. Blocks (database). */
+int kerberos_purge(struct kerberos *kerberos, struct err *err);

@@ -1,0 +1,470 @@
+/* Proofs that vCenters check: sharing, refusals, and what becomes of a good one. Layer 4 (auth).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The first of several identical proofs has a job put into the lane of the vCenter; all of them wait for it in a flight, without thread. The
+ * job is no part of the first one's request: whether its client is still there makes no difference to the others. */
+#include "proof.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "digest.h"
+#include "flight.h"
+#include "limits.h"
+#include "log.h"
+#include "metric.h"
+#include "net_addr.h"
+#include "rights_board.h"
+#include "secret.h"
+#include "session_store.h"
+#include "sessions.h"
+#include "signon_state.h"
+#include "str.h"
+#include "strbuf.h"
+#include "throttle.h"
+
+#define PROOF_BYTES_MAX 4096U /* vCenter, user name and secret together */
+#define SIGNON_REFUSAL_MS 2000
+
+/* What a vCenter said about a proof, shared by identical sign-ons that were in flight together. */
+struct outcome {
+    atomic_uint refs;
+    struct signon_identity identity;
+    struct shared_objects *rights;
+};
+
+void signon_identity_done(struct signon_identity *identity) {
+    if (!identity)
+        return;
+    free(identity->user_name);
+    free(identity->full_name);
+    free(identity->session_key);
+    memset(identity, 0, sizeof(*identity));
+}
+
+static enum source proof_source(enum signon_proof_kind kind) {
+    switch (kind) {
+    case SIGNON_PROOF_COOKIE: return SOURCE_VC_SESSION;
+    case SIGNON_PROOF_TICKET:
+    case SIGNON_PROOF_PLUGIN: return SOURCE_VC_TICKET; /* the plug-in's session id becomes a ticket */
+    case SIGNON_PROOF_KEY: return SOURCE_VC_KEY;
+    case SIGNON_PROOF_USER: return SOURCE_VC_SERVICE;
+    case SIGNON_PROOF_PASSWORD:
+    default: return SOURCE_VC_PASSWORD;
+    }
+}
+
+static int64_t proof_lifetime_ms(const struct signon *s, enum signon_proof_kind kind) {
+    const bool is_own =
+        kind == SIGNON_PROOF_COOKIE || kind == SIGNON_PROOF_PASSWORD; /* else the person did not come by themself */
+    return is_own ? s->options.session_lifetime_ms : s->options.ticket_session_lifetime_ms;
+}
+
+static void *outcome_ref(void *p) {
+    (void)atomic_fetch_add(&((struct outcome *)p)->refs, 1);
+    return p;
+}
+
+static void outcome_unref(void *p) {
+    struct outcome *o = p;
+    if (!o || atomic_fetch_sub(&o->refs, 1) != 1)
+        return;
+    signon_identity_done(&o->identity);
+    shared_objects_unref(o->rights);
+    free(o);
+}
+
+struct flight *signon_checks_new(void) {
+    static const struct flight_options options = {.result_ref = outcome_ref,
+                                                  .result_unref = outcome_unref,
+                                                  .seats_max = KAAS_SIGNONS_WAITING_MAX,
+                                                  .seats_per_call_max = KAAS_SIGNONS_SHARED_MAX};
+    _Static_assert(DIGEST_SHA256_BYTES == FLIGHT_KEY_BYTES, "a digest is a key");
+    return flight_new(&options);
+}
+
+struct signon_check {
+    struct signon *signon;
+    struct signon_proof proof; /* texts borrowed, as the two next */
+    const char *address, *request_id;
+    uint8_t digest[DIGEST_SHA256_BYTES]; /* of vCenter, user and secret */
+    struct gate gate;
+    struct flight_seat seat;
+    struct flight_call *call; /* that it leads; NULL: another one asked */
+    bool is_settled;          /* the seat holds the outcome */
+    bool is_in_lane;
+    lane_fn *run;
+    void *run_arg;
+};
+
+/* -- asking, in the lane of the vCenter ------------------------------------------------------------------------------- */
+
+/* A session of ours (clone, password) is gone again: later questions go by name then. */
+static const char *proof_key(const struct signon_proof *proof, const struct signon_identity *identity) {
+    return proof->kind == SIGNON_PROOF_COOKIE || proof->kind == SIGNON_PROOF_KEY ? identity->session_key : NULL;
+}
+
+static int ask_vcenter(struct signon_check *c, struct outcome *o, struct err *err) {
+    const struct signon_vcenter_ops *ops = &c->signon->options.vcenter;
+    struct asked_at asked = asked_now();
+    struct object_set set = {0};
+    int rc = ops->check(ops->arg, &c->proof, &o->identity, err);
+    if (rc)
+        return rc;
+    if (o->identity.is_extension) { /* a program's standing session carries rights that no person has */
+        (void)err_set(err, ERR_FORBIDDEN, "this is the session of an extension, not of a person");
+        return err_remedy(err, "hand over the session or a clone ticket of the person who is signed in");
+    }
+    rc = ops->ask_rights(ops->arg, c->proof.vcenter_id, proof_key(&c->proof, &o->identity), o->identity.user_name, &set, err);
+    if (rc) {
+        object_set_done(&set);
+        return rc;
+    }
+    o->rights = shared_objects_new(&set, asked);
+    return o->rights ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static struct refusal *refusal_of(const struct signon_check *c) {
+    size_t index;
+    memcpy(&index, c->digest, sizeof(index));
+    return &c->signon->refusals[index % SIGNON_REFUSALS_COUNT];
+}
+
+static bool was_refused_just_now(const struct signon_check *c) {
+    const struct refusal *r = refusal_of(c);
+    bool hit;
+    (void)pthread_mutex_lock(&c->signon->lock);
+    hit = clock_mono_ms() < r->until_ms && secret_eq(r->digest, sizeof(r->digest), c->digest, sizeof(c->digest));
+    (void)pthread_mutex_unlock(&c->signon->lock);
+    return hit;
+}
+
+static void proof_note_refusal(const struct signon_check *c) {
+    struct refusal *r = refusal_of(c);
+    (void)pthread_mutex_lock(&c->signon->lock);
+    memcpy(r->digest, c->digest, sizeof(r->digest));
+    r->until_ms = clock_mono_ms() + SIGNON_REFUSAL_MS;
+    (void)pthread_mutex_unlock(&c->signon->lock);
+}
+
+/* A vCenter that is not joined sounds the same (signon_refuse_unasked), so the remedy must fit both. */
+static int refuse_proof(enum signon_proof_kind proof, struct err *err) {
+    static const char *const texts[] = {
+        [SIGNON_PROOF_COOKIE] = "the vCenter does not know this session; it may have ended",
+        [SIGNON_PROOF_TICKET] = "the vCenter does not accept this clone ticket; it works once and for a short time",
+        [SIGNON_PROOF_PLUGIN] = "the vCenter does not accept this session id of a plug-in; it may have ended",
+        [SIGNON_PROOF_PASSWORD] = "the vCenter does not accept this user name and password",
+        [SIGNON_PROOF_KEY] = "the vCenter has no live session with this key of this user",
+        [SIGNON_PROOF_USER] = "the vCenter does not know this user",
+    };
+    (void)err_set(err, ERR_CREDENTIALS, "%s", texts[proof]);
+    if (proof == SIGNON_PROOF_PASSWORD)
+        return err_remedy(err, "check vCenter, user name and password");
+    return err_remedy(err, proof == SIGNON_PROOF_USER ? "check the user name" : "check that it is of the vCenter that is named");
+}
+
+/* A ticket works only once, so it is never shared and never kept. */
+static bool is_shared(const struct signon_check *c) {
+    return c->proof.kind != SIGNON_PROOF_TICKET;
+}
+
+/* The throttle once more: guesses that were all there before the first was refused do not pass it together. */
+static int check_now(struct signon_check *c, struct outcome *o, struct err *err) {
+    struct err why = {0};
+    int rc = gate_check(&c->gate, &why);
+    if (!rc)
+        rc = ask_vcenter(c, o, &why);
+    if (rc == ERR_CREDENTIALS && is_shared(c))
+        proof_note_refusal(c);
+    if (rc == ERR_CREDENTIALS)
+        return refuse_proof(c->proof.kind, err);
+    return err_move(err, rc, &why);
+}
+
+static void run_check(void *arg, bool is_canceled) {
+    struct signon_check *c = arg;
+    struct outcome *o = calloc(1, sizeof(*o));
+    struct err why = {0};
+    int rc;
+    log_set_request_id(c->request_id);
+    if (o)
+        atomic_init(&o->refs, 1);
+    if (!o) {
+        rc = err_set(&why, ERR_NOMEM, "out of memory");
+    } else if (is_canceled) {
+        /* it gave way to another party's, or the lane ends: the service stops, or the vCenter got another address */
+        rc = err_set(&why, ERR_UNAVAILABLE,
+                     "too much of yours waits for the vCenter, or the link to it is being made anew; try again shortly");
+        why.retry_after_s = 1;
+    } else {
+        rc = check_now(c, o, &why);
+    }
+    if (rc)
+        outcome_unref(STEAL(o));
+    c->is_in_lane = !is_canceled;
+    flight_land(c->signon->checks, c->call, rc, o, &why);
+}
+
+/* -- waiting ------------------------------------------------------------------------------------------------------------ */
+
+/* With the lengths in front nobody can move bytes between name and secret. A text that did not fit must not be digested in part: two
+ * different secrets would be one proof. */
+static int digest_proof(struct signon_check *c, struct err *err) {
+    const struct signon_proof *proof = &c->proof;
+    const char *user = proof->user ? proof->user : "";
+    _cleanup_strbuf_ struct strbuf text;
+    int rc;
+    strbuf_init_secret(&text, PROOF_BYTES_MAX);
+    strbuf_addf(&text, "%s %d %zu %zu ", proof->vcenter_id, (int)proof->kind, strlen(user), strlen(proof->secret));
+    strbuf_adds(&text, user);
+    strbuf_adds(&text, proof->secret);
+    rc = strbuf_check(&text, "user name and password", err);
+    if (!rc)
+        digest_hmac_sha256(c->signon->secret, sizeof(c->signon->secret), text.data, text.len, c->digest);
+    return rc;
+}
+
+int signon_check_new(struct signon *s, const struct actor *actor, const struct signon_proof *proof, struct signon_check **out,
+                     struct err *err) {
+    struct signon_check *c = calloc(1, sizeof(*c));
+    int rc;
+    if (!c)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    c->signon = s;
+    c->proof = *proof;
+    c->address = actor->address;
+    c->request_id = actor->request_id;
+    rc = digest_proof(c, err);
+    if (rc)
+        free(c);
+    else
+        *out = c;
+    return rc;
+}
+
+void signon_check_free(struct signon_check *c) {
+    if (!c)
+        return;
+    flight_leave(c->signon->checks, &c->seat);
+    gate_done(&c->gate);
+    free(c);
+}
+
+static void count_waiting(int64_t n) {
+    metric_add(metric_get(METRIC_GAUGE, "kaas_signons_waiting", "Sign-ons that wait for a vCenter's word", NULL, NULL), n);
+}
+
+/* One answer is one guess, or one success, for the throttle, however many share it. */
+static void on_landed(void *arg, bool is_canceled) {
+    struct signon_check *c = arg;
+    count_waiting(-1);
+    if (c->call)
+        gate_note(&c->gate, c->seat.code);
+    c->is_settled = true;
+    c->run(c->run_arg, is_canceled);
+}
+
+/* CORP\anna is anna@CORP: both are one name at the throttle. */
+static char *proof_account(const char *user) {
+    const char *slash = strchr(user, '\\');
+    return slash ? str_format("%s@%.*s", slash + 1, (int)(slash - user), user) : str_dup(user);
+}
+
+/* Only passwords can be guessed. */
+static int open_gate(struct gate *gate, struct signon *s, const struct actor *actor, const struct signon_proof *proof,
+                     struct err *err) {
+    _cleanup_free_ char *account = proof->kind == SIGNON_PROOF_PASSWORD ? proof_account(proof->user) : NULL;
+    if (proof->kind != SIGNON_PROOF_PASSWORD)
+        return 0;
+    return account ? gate_open(gate, s, actor, proof->vcenter_id, account, err) : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+/* Refuses what can be refused without asking. */
+static int check_known(struct signon_check *c, struct err *err) {
+    const struct actor actor = {.address = c->address, .request_id = c->request_id};
+    int rc = open_gate(&c->gate, c->signon, &actor, &c->proof, err);
+    if (rc || !is_shared(c) || !was_refused_just_now(c))
+        return rc;
+    gate_note(&c->gate, ERR_CREDENTIALS);
+    return refuse_proof(c->proof.kind, err);
+}
+
+int signon_check_wait(struct signon_check *c, lane_fn *run, void *arg, struct err *err) {
+    const struct signon_vcenter_ops *ops = &c->signon->options.vcenter;
+    struct flight_call *lead = NULL;
+    struct err why = {0};
+    int rc;
+    c->run = run;
+    c->run_arg = arg;
+    c->seat.run = on_landed;
+    c->seat.arg = c;
+    c->seat.code = check_known(c, &c->seat.err);
+    if (c->seat.code) {
+        c->is_settled = true;
+        run(arg, false);
+        return 0;
+    }
+    count_waiting(1);
+    rc = flight_board(c->signon->checks, is_shared(c) ? c->digest : NULL, &c->seat, &lead, err);
+    if (rc)
+        count_waiting(-1);
+    if (!lead) /* then it may be gone by now */
+        return rc;
+    c->call = lead;
+    rc = ops->submit(ops->arg, c->proof.vcenter_id, net_party(c->address), run_check, c, &why);
+    if (rc) /* no place is left in the lane: those who came to the same call meanwhile hear it as well; else it may be gone by now */
+        flight_land(c->signon->checks, c->call, rc, NULL, &why);
+    return 0;
+}
+
+bool signon_check_is_in_lane(const struct signon_check *c) {
+    return c->is_in_lane;
+}
+
+int signon_refuse_unasked(struct signon *s, const struct actor *actor, const struct signon_proof *proof, const char *reason,
+                          struct err *err) {
+    const struct audit_event event = {
+        .action = "login", .principal_name = proof->user, .source = source_name(proof_source(proof->kind)), .reason = reason};
+    const struct audit_record line = signon_make_line(actor, NULL, &event);
+    struct gate gate = {0};
+    int rc = open_gate(&gate, s, actor, proof, err);
+    if (!rc) {
+        rc = refuse_proof(proof->kind, err);
+        gate_note(&gate, rc);
+    }
+    gate_done(&gate);
+    signon_audit(s, &line, rc);
+    return rc;
+}
+
+/* -- signing in -------------------------------------------------------------------------------------------------------- */
+
+static int check_take(struct signon_check *c, struct outcome **out, struct err *err) {
+    if (!c->is_settled || (!c->seat.code && !c->seat.result))
+        return err_set(err, ERR_INTERNAL, "the check gave no result");
+    if (!c->seat.code)
+        *out = outcome_ref(c->seat.result);
+    return err_move(err, c->seat.code, &c->seat.err);
+}
+
+/* *who gets texts of the outcome and an id of its own, which the caller frees: it stays alive for the audit trail. */
+static int name_person(const struct signon_proof *proof, struct outcome *o, struct principal *who, struct err *err) {
+    who->id = principal_vc_id(proof->vcenter_id, o->identity.user_name);
+    who->name = o->identity.user_name;
+    who->full_name = o->identity.full_name;
+    who->role = ROLE_USER;
+    who->source = proof_source(proof->kind);
+    who->vcenter_id = (char *)(uintptr_t)proof->vcenter_id;
+    who->vc_user = o->identity.user_name;
+    who->vc_session_key = (char *)(uintptr_t)proof_key(proof, &o->identity);
+    who->acting_id = (char *)(uintptr_t)proof->acting_id;
+    who->service_id = (char *)(uintptr_t)proof->service_id;
+    return who->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+int signon_login_vcenter(struct signon *s, const struct actor *actor, struct signon_check *check, struct signon_grant *out,
+                         struct err *err) {
+    const struct signon_proof *proof = &check->proof;
+    const struct audit_event event = {.action = "login",
+                                      .principal_name = proof->user,
+                                      .acting_id = proof->acting_id,
+                                      .source = source_name(proof_source(proof->kind)),
+                                      .object_kind = "vcenter",
+                                      .object_id = proof->vcenter_id};
+    struct audit_record line = signon_make_line(actor, NULL, &event);
+    struct outcome *outcome = NULL;
+    struct principal who = {0}; /* texts of proof and outcome, but for the id */
+    int rc = check_take(check, &outcome, err);
+    if (!rc && outcome) {
+        rc = name_person(proof, outcome, &who, err);
+        line = signon_make_line(actor, &who, &event);
+    }
+    if (!rc && outcome) {
+        const int64_t usual_ms = proof_lifetime_ms(s, proof->kind);
+        const int64_t left_ms = proof->ends_at_ms ? proof->ends_at_ms - clock_wall_ms() : usual_ms;
+        const struct signon_new_session wanted = {
+            .who = &who, .lifetime_ms = left_ms < usual_ms ? left_ms : usual_ms, .rights = outcome->rights, .line = &line};
+        rc = signon_open_session(s, &wanted, out, err);
+    }
+    if (rc)
+        signon_audit(s, &line, rc);
+    free(who.id);
+    outcome_unref(outcome);
+    return rc;
+}
+
+/* -- one person over several vCenters: each knows the person by a proof of its own ------------------------------------- */
+
+bool signon_is_first_vcenter(struct live_session *live, const char *vcenter_id) {
+    const struct principal *who = live_session_who(live);
+    return source_is_vcenter(who->source) && str_eq_nocase(who->vcenter_id, vcenter_id);
+}
+
+static int refuse_first(struct live_session *live, const char *vcenter_id, struct err *err) {
+    if (!signon_is_first_vcenter(live, vcenter_id))
+        return 0;
+    (void)err_set(err, ERR_CONFLICT, "this is the vCenter by which you signed in");
+    return err_remedy(err, "to leave it, or to come by another proof, sign out and sign in again");
+}
+
+static int link_vcenter(struct signon *s, const char *sid, const struct signon_proof *proof, const struct outcome *o,
+                        struct err *err) {
+    const struct rights_person person = {proof->vcenter_id, o->identity.user_name, proof_key(proof, &o->identity)};
+    _cleanup_(rights_subject_unref) struct rights_subject *subject = NULL;
+    struct session_vcenter v = {.source = proof_source(proof->kind),
+                                .user_name = o->identity.user_name,
+                                .session_key = (char *)(uintptr_t)person.session_key,
+                                .added_at_ms = clock_wall_ms()};
+    const struct session_addition addition = {
+        .sid = sid, .vcenter = &v, .ends_at_ms = v.added_at_ms + proof_lifetime_ms(s, proof->kind)};
+    int rc;
+    (void)snprintf(v.vcenter_id, sizeof(v.vcenter_id), "%s", proof->vcenter_id);
+    rc = session_store_add_vcenter(s->options.store, &addition, err);
+    if (!rc)
+        rc = signon_apply_session_change(s, sid, err);
+    if (rc)
+        return rc;
+    subject = rights_subject_get(s->board, &person);
+    if (subject) /* what was asked along with the proof need not be asked again */
+        rights_subject_offer(subject, shared_objects_ref(o->rights));
+    return 0;
+}
+
+int signon_add_vcenter(struct signon *s, const struct actor *actor, struct live_session *live, struct signon_check *check,
+                       struct err *err) {
+    const struct signon_proof *proof = &check->proof;
+    struct audit_record line = signon_make_line(actor, live_session_who(live),
+                                                &(struct audit_event){.action = "session.vcenter.add",
+                                                                      .source = source_name(proof_source(proof->kind)),
+                                                                      .object_kind = "vcenter",
+                                                                      .object_id = proof->vcenter_id});
+    struct outcome *outcome = NULL;
+    int rc = refuse_first(live, proof->vcenter_id, err);
+    if (!rc)
+        rc = check_take(check, &outcome, err);
+    if (!rc && outcome)
+        rc = signon_check_pace(s, live_session_who(live), &line, err);
+    if (!rc && outcome)
+        rc = link_vcenter(s, live_session_sid(live), proof, outcome, err);
+    signon_audit(s, &line, rc);
+    outcome_unref(outcome);
+    return rc;
+}
+
+int signon_remove_vcenter(struct signon *s, const struct actor *actor, struct live_session *live, const char *vcenter_id,
+                          struct err *err) {
+    const struct audit_record line = signon_make_line(
+        actor, live_session_who(live),
+        &(struct audit_event){.action = "session.vcenter.remove", .object_kind = "vcenter", .object_id = vcenter_id});
+    int rc = refuse_first(live, vcenter_id, err);
+    if (!rc)
+        rc = session_store_remove_vcenter(s->options.store, live_session_sid(live), vcenter_id, err);
+    if (!rc)
+        rc = signon_apply_session_change(s, live_session_sid(live), err);
+    signon_audit(s, &line, rc);
+    return rc;
+}

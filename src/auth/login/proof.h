@@ -1,0 +1,94 @@
+/* Having a vCenter check a proof, without a thread while waiting; and signing in by it. Layer 4 (auth).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Identical proofs (same vCenter, kind, user and secret) whose checks are under way at a time share one: what the vCenter said to the first, be it a
+ * refusal or that it cannot be reached, is said to all. Nobody tries again by itself: a crowd that did would be one at a vCenter in distress. A
+ * clone ticket works once, so it is shared with nobody. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "lane.h"
+#include "session.h"
+
+struct signon;
+struct actor;
+struct signon_check;
+struct live_session;
+struct signon_grant;
+
+enum signon_proof_kind {
+    SIGNON_PROOF_COOKIE,
+    SIGNON_PROOF_TICKET,
+    SIGNON_PROOF_PASSWORD,
+    SIGNON_PROOF_PLUGIN, /* the session id that the vSphere Client gives to a plug-in; the vCenter makes a clone ticket of it */
+    SIGNON_PROOF_KEY,    /* the key of a session and whose it is said to be: no proof, but what a trusted program says */
+    SIGNON_PROOF_USER,   /* a user's name: likewise, and nothing is known of a session */
+};
+
+/* A proof that a vCenter checks. Borrowed. */
+struct signon_proof {
+    enum signon_proof_kind kind;
+    const char *vcenter_id;
+    const char *user;       /* with a password, a key or a name, else NULL */
+    const char *secret;     /* cookie, ticket, password or key; "" with a name; wiped by whoever owns it */
+    const char *acting_id;  /* "svc:<id>" of the program that says so, and acts for the user; NULL: none */
+    const char *service_id; /* its service account */
+    int64_t ends_at_ms;     /* of what the program proved itself by, and so of the session; wall clock; 0: does not matter */
+};
+
+/* What a vCenter said about the bearer of a proof. Texts malloc'ed. */
+struct signon_identity {
+    char *user_name;   /* vCenter's stored form */
+    char *full_name;   /* may be NULL */
+    char *session_key; /* UserSession.key; NULL when the session was ours and is gone */
+    bool is_extension; /* a program's session: refused */
+};
+void signon_identity_done(struct signon_identity *identity); /* NULL is allowed */
+
+/* Makes a check of this proof, not begun. The texts of caller and proof are borrowed and must live as long. *out is freed by signon_check_free.
+ * Does not block. ERR_NOMEM, ERR_TOO_LARGE. */
+int signon_check_new(struct signon *signon, const struct actor *actor, const struct signon_proof *proof,
+                     struct signon_check **out, struct err *err);
+/* Not between signon_check_wait and its run. NULL is allowed. */
+void signon_check_free(struct signon_check *check);
+
+/* Waits for the outcome: run(arg, false) is called once, by any thread, also by this one, whether the proof is good or not; then
+ * signon_login_vcenter or signon_add_vcenter take what came out. To be called once. Does not block. ERR_BUSY (KAAS_SIGNONS_WAITING_MAX,
+ * KAAS_SIGNONS_SHARED_MAX), ERR_NOMEM: then run is not called. */
+int signon_check_wait(struct signon_check *check, lane_fn *run, void *arg, struct err *err);
+
+/* Refuses a proof for a vCenter that is not joined as if that had refused it: strangers are not told which there are. proof->vcenter_id is what was
+ * given for it; `reason` is for the audit trail. Blocks (database). ERR_CREDENTIALS, ERR_TOO_MANY. */
+int signon_refuse_unasked(struct signon *signon, const struct actor *actor, const struct signon_proof *proof, const char *reason,
+                          struct err *err);
+
+/* True, when run is called, in a thread of the vCenter's lane that has nothing else to do: work that blocks may be done there. False: others wait
+ * for this thread. */
+bool signon_check_is_in_lane(const struct signon_check *check);
+
+/* Signs in by a proof whose check was waited for. Blocks (database). What the check ended with; extension sessions give ERR_FORBIDDEN. */
+int signon_login_vcenter(struct signon *signon, const struct actor *actor, struct signon_check *check, struct signon_grant *out,
+                         struct err *err);
+
+/* -- one person over several vCenters ----------------------------------------------------------------------------------- */
+
+/* Adds a further vCenter to a live session, by a proof whose check was waited for; an earlier proof for it is replaced. The person stays who signed
+ * in, the role stays what it was, and the session ends at the earliest end of all. Blocks (database). As signon_login_vcenter;
+ * ERR_CONFLICT for the vCenter the person came from (the check need not have been waited for then) and beyond SESSION_VCENTERS_MAX;
+ * ERR_SESSION_ENDED. */
+int signon_add_vcenter(struct signon *signon, const struct actor *actor, struct live_session *live, struct signon_check *check,
+                       struct err *err);
+/* Is this the vCenter by which the bearer signed in? */
+bool signon_is_first_vcenter(struct live_session *live, const char *vcenter_id);
+
+/* Takes it away again, here and on every replica. Blocks. ERR_NOT_FOUND; ERR_CONFLICT for the one the person came from. */
+int signon_remove_vcenter(struct signon *signon, const struct actor *actor, struct live_session *live, const char *vcenter_id,
+                          struct err *err);
+
+/* -- for the files of this folder -------------------------------------------------------------------------------------- */
+
+/* A flight whose results are outcomes of proofs. NULL without memory. */
+struct flight *signon_checks_new(void);

@@ -1,0 +1,38 @@
+/* Sign-on: proofs become sessions, sessions become tokens, tokens become principals. Layer 4 (auth).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Calls marked "blocks" run in lanes. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bearer.h"
+#include "err.h"
+#include "live_session.h"
+#include "login.h"
+#include "policy.h"
+#include "proof.h"
+#include "rights.h"
+#include "role_rules.h"
+#include "session.h"
+#include "sessions.h"
+#include "signing_keys.h"
+#include "signon_options.h"
+
+struct signon;
+
+/* Makes the room, empty. ERR_NOMEM. Freed by signon_free when no call runs. */
+int signon_new(const struct signon_options *options, struct signon **out, struct err *err);
+void signon_free(struct signon *signon); /* NULL is allowed */
+/* For sign-ons from now on; sessions that are too many end with the next one. */
+void signon_set_limits(struct signon *signon, struct signon_limits limits);
+/* Ends all waits for rights; nothing is asked about them any more. To be called before the lanes of the vCenters end. NULL is allowed. */
+void signon_stop(struct signon *signon);
+
+/* Loads signing keys (making the first one) and as many live sessions as memory has room for; what has ended elsewhere ends here. Blocks. To be repeated until it succeeds,
+ * and whenever changes may have been missed. */
+int signon_load(struct signon *signon, struct err *err);
+
+/* Removes ended sessions from memory and database. Blocks. */
+int signon_purge(struct signon *signon, struct err *err);

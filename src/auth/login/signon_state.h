@@ -1,0 +1,51 @@
+/* What sign-on keeps in memory. Layer 4 (auth); private to this folder.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "live_session.h"
+#include "signon_options.h"
+
+#define SIGNON_REFUSALS_COUNT 1024U
+#define SIGNON_STRIPES 16U /* sessions by the end of their sid */
+
+struct flight;
+struct grace_note;
+struct role_rules;
+struct throttle;
+struct token_set;
+
+/* A negative answer that is kept for a moment, so that a wrong secret does not become a stream of calls to the vCenter. */
+struct refusal {
+    uint8_t digest[32]; /* HMAC of vCenter and secret */
+    int64_t until_ms;
+};
+
+struct signon {
+    struct signon_options options; /* issuer copied */
+    struct token_set *tokens;
+    struct session_table *table;
+    struct throttle *throttle;
+    struct throttle *known;          /* names and parties that have signed in: apart, so that no flood of failures evicts them */
+    struct throttle *bad_tokens;     /* bearer.c */
+    struct throttle *pace;           /* of good sign-ons: apart for the same reason */
+    atomic_uint sessions_max, per_s; /* struct signon_limits */
+    struct rights_board *board;
+    struct role_rules *roles;
+    struct live_shared shared;                    /* the board again, and the groups */
+    struct flight *checks;                        /* identical proofs in flight */
+    uint8_t secret[32];                           /* keys the digests of proofs; made anew at each start */
+    pthread_mutex_t reload_locks[SIGNON_STRIPES]; /* rows reach memory in the order they were read */
+    atomic_uint told[SIGNON_STRIPES];             /* how often something was told of sessions (sessions.c) */
+
+    pthread_mutex_t keys_lock;        /* lists of keys reach memory in the order they were read */
+    atomic_int_least64_t keys_due_ms; /* when something is to be done with the keys; wall clock */
+
+    pthread_mutex_t lock; /* guards what is below */
+    struct refusal refusals[SIGNON_REFUSALS_COUNT];
+    struct grace_note *notes, *last_note;
+    unsigned notes_count;
+};

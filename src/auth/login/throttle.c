@@ -1,0 +1,260 @@
+/* Slowing down guesses. Layer 4 (auth).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "throttle.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backoff.h"
+#include "clock.h"
+#include "digest.h"
+#include "net_addr.h"
+#include "signon_state.h"
+#include "str.h"
+#include "uuid.h"
+
+#define ENTRIES 8192U
+#define WAYS 4U
+#define FORGET_AFTER_MS (15LL * 60 * 1000)
+#define KEY_BYTES 1024U
+
+static const struct backoff delays = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 0};
+
+struct entry {
+    uint64_t tag;       /* 0: free */
+    int64_t touched_ms; /* monotonic */
+    int64_t value;      /* failures; or, of a pace, when the whole burst is there again (generic cell rate algorithm) */
+};
+
+struct throttle {
+    pthread_mutex_t lock; /* guards entries */
+    uint8_t key[16];
+    struct entry entries[ENTRIES];
+};
+
+struct throttle *throttle_new(void) {
+    struct throttle *throttle = calloc(1, sizeof(*throttle));
+    if (!throttle)
+        return NULL;
+    (void)pthread_mutex_init(&throttle->lock, NULL);
+    random_bytes(throttle->key, sizeof(throttle->key));
+    return throttle;
+}
+
+void throttle_free(struct throttle *throttle) {
+    if (throttle)
+        (void)pthread_mutex_destroy(&throttle->lock);
+    free(throttle);
+}
+
+static uint64_t tag_of(const struct throttle *throttle, const struct throttle_key *key) {
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    char text[KEY_BYTES];
+    uint64_t tag;
+    (void)snprintf(text, sizeof(text), "%c%016" PRIx64 "%s", key->kind, key->party, key->name ? key->name : "");
+    digest_hmac_sha256(throttle->key, sizeof(throttle->key), text, strlen(text), digest);
+    memcpy(&tag, digest, sizeof(tag));
+    return tag ? tag : 1;
+}
+
+/* A copy of the entry; zeroed if there is none. */
+static struct entry throttle_look(struct throttle *throttle, const struct throttle_key *key) {
+    const uint64_t tag = tag_of(throttle, key);
+    const struct entry *set = &throttle->entries[(tag % (ENTRIES / WAYS)) * WAYS];
+    struct entry found = {0};
+    (void)pthread_mutex_lock(&throttle->lock);
+    for (size_t i = 0; i < WAYS; i++)
+        if (set[i].tag == tag)
+            found = set[i];
+    (void)pthread_mutex_unlock(&throttle->lock);
+    return found;
+}
+
+/* The entry; or, to make one, the one of its set that was touched longest ago. With the lock in any case: let_go gives it back. */
+static struct entry *hold(struct throttle *throttle, const struct throttle_key *key, bool makes) {
+    const uint64_t tag = tag_of(throttle, key);
+    struct entry *set = &throttle->entries[(tag % (ENTRIES / WAYS)) * WAYS], *oldest = set;
+    (void)pthread_mutex_lock(&throttle->lock);
+    for (size_t i = 0; i < WAYS; i++) {
+        if (set[i].tag == tag)
+            return &set[i];
+        if (set[i].touched_ms < oldest->touched_ms || !set[i].tag)
+            oldest = &set[i];
+    }
+    if (!makes)
+        return NULL;
+    *oldest = (struct entry){.tag = tag};
+    return oldest;
+}
+
+static void throttle_let_go(struct throttle *throttle) {
+    (void)pthread_mutex_unlock(&throttle->lock);
+}
+
+/* -- delays --------------------------------------------------------------------------------------------------------------------------- */
+
+int64_t throttle_delay_ms(struct throttle *throttle, const struct throttle_key *key, unsigned free_tries) {
+    const struct entry entry = throttle_look(throttle, key);
+    const int64_t since_ms = clock_mono_ms() - entry.touched_ms;
+    int64_t left_ms;
+    if (entry.value <= free_tries || since_ms >= FORGET_AFTER_MS)
+        return 0;
+    left_ms = backoff_delay_ms(&delays, (unsigned)entry.value - free_tries, 0) - since_ms;
+    return left_ms > 0 ? left_ms : 0;
+}
+
+void throttle_fail(struct throttle *throttle, const struct throttle_key *key) {
+    const int64_t now_ms = clock_mono_ms();
+    struct entry *entry = hold(throttle, key, true);
+    if (now_ms - entry->touched_ms >= FORGET_AFTER_MS)
+        entry->value = 0;
+    if (entry->value < UINT32_MAX)
+        entry->value++;
+    entry->touched_ms = now_ms;
+    throttle_let_go(throttle);
+}
+
+void throttle_forgive(struct throttle *throttle, const struct throttle_key *key) {
+    struct entry *entry = hold(throttle, key, false);
+    if (entry && entry->value)
+        entry->value--;
+    throttle_let_go(throttle);
+}
+
+void throttle_forget(struct throttle *throttle, const struct throttle_key *key) {
+    struct entry *entry = hold(throttle, key, false);
+    if (entry)
+        *entry = (struct entry){0};
+    throttle_let_go(throttle);
+}
+
+/* -- paces ---------------------------------------------------------------------------------------------------------------------------- */
+
+int64_t throttle_pace_ms(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace) {
+    const int64_t whole_ms = throttle_look(throttle, key).value, now_ms = clock_mono_ms();
+    const int64_t left_ms = whole_ms - now_ms - (pace->burst - 1) * pace->every_ms;
+    return left_ms > 0 ? left_ms : 0;
+}
+
+void throttle_spend(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace) {
+    const int64_t now_ms = clock_mono_ms();
+    struct entry *entry = hold(throttle, key, true);
+    entry->value = (entry->value > now_ms ? entry->value : now_ms) + pace->every_ms;
+    entry->touched_ms = now_ms;
+    throttle_let_go(throttle);
+}
+
+/* -- marks ---------------------------------------------------------------------------------------------------------------------------- */
+
+void throttle_mark(struct throttle *throttle, const struct throttle_key *key) {
+    struct entry *entry = hold(throttle, key, true);
+    entry->value = 1;
+    entry->touched_ms = clock_mono_ms();
+    throttle_let_go(throttle);
+}
+
+bool throttle_is_marked(struct throttle *throttle, const struct throttle_key *key, int64_t within_ms) {
+    const struct entry entry = throttle_look(throttle, key);
+    return entry.value && clock_mono_ms() - entry.touched_ms < within_ms;
+}
+
+/* -- passwords --------------------------------------------------------------------------------------------------------- */
+
+/* Failures are counted three times: of a party (net_addr.h) at one name, which is what slows a guesser down; of a party at all names; and at a
+ * name from everywhere, so that many parties cannot guess at it without limit. The last two would let strangers keep somebody out. So a name
+ * that has signed in from a party lately is free of them there; and at one name, sites that have not failed at it lately have an
+ * allowance of their own, with a wait of a few seconds at most. Names that nobody has are counted like others. */
+
+#define KNOWN_MS (30LL * 24 * 3600 * 1000)
+#define FAILED_LATELY_MS (15LL * 60 * 1000)
+
+static const struct throttle_pace name_pace = {.burst = 30, .every_ms = 4000}; /* twice: of fresh sites, and of others */
+
+void gate_done(struct gate *gate) {
+    free(gate->name);
+}
+
+/* A directory compares names without the blanks at their ends and with one for several in the middle (RFC 4518 2.6.1): those are one name here, too. */
+static void squeeze(char *text) {
+    char *to = text;
+    for (const char *at = text; *at; at++)
+        if (*at != ' ' || (to > text && to[-1] != ' ' && to[-1] != '\n'))
+            *to++ = *at;
+    while (to > text && to[-1] == ' ')
+        to--;
+    *to = '\0';
+}
+
+/* Of this party at this name. */
+static struct throttle_key pair_of(const struct gate *gate) {
+    return (struct throttle_key){.kind = 'p', .name = gate->name, .party = gate->party};
+}
+
+static struct throttle_key party_of(const struct gate *gate) {
+    return (struct throttle_key){.kind = 'a', .party = gate->party};
+}
+
+static struct throttle_key site_of(const struct gate *gate) {
+    return (struct throttle_key){.kind = 's', .name = gate->name, .party = net_party_site(gate->party)};
+}
+
+static struct throttle_key name_of(const struct gate *gate) {
+    return (struct throttle_key){.kind = gate->is_from_fresh_site ? 'f' : 'n', .name = gate->name};
+}
+
+int gate_open(struct gate *gate, struct signon *s, const struct actor *actor, const char *where, const char *account,
+              struct err *err) {
+    struct throttle_key site;
+    gate->signon = s;
+    gate->name = str_format("%s\n%s", where, account);
+    if (!gate->name)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    str_lower(gate->name);
+    squeeze(gate->name);
+    gate->party = net_party(actor->address);
+    site = site_of(gate);
+    gate->is_from_fresh_site = !throttle_is_marked(s->throttle, &site, FAILED_LATELY_MS);
+    return gate_check(gate, err);
+}
+
+int gate_check(const struct gate *gate, struct err *err) {
+    const struct throttle_key pair = pair_of(gate), party = party_of(gate), name = name_of(gate);
+    int64_t wait_ms;
+    if (!gate->name)
+        return 0;
+    wait_ms = throttle_delay_ms(gate->signon->throttle, &pair, SIGNON_FREE_TRIES);
+    if (!wait_ms && !throttle_is_marked(gate->signon->known, &pair, KNOWN_MS)) {
+        wait_ms = throttle_delay_ms(gate->signon->throttle, &party, SIGNON_FREE_TRIES_PARTY);
+        if (!wait_ms)
+            wait_ms = throttle_pace_ms(gate->signon->throttle, &name, &name_pace);
+    }
+    if (!wait_ms)
+        return 0;
+    (void)err_set(err, ERR_TOO_MANY, "too many failed sign-ons; wait before the next one");
+    if (err)
+        err->retry_after_s = (unsigned)((wait_ms + 999) / 1000);
+    return ERR_TOO_MANY;
+}
+
+/* An unreachable vCenter is not a guess. A good sign-on takes only one failure off the party, and none while others there have to wait: otherwise
+ * one good account would buy any number of guesses at others. */
+void gate_note(const struct gate *gate, int rc) {
+    const struct throttle_key pair = pair_of(gate), party = party_of(gate), site = site_of(gate), name = name_of(gate);
+    struct throttle *throttle = gate->name ? gate->signon->throttle : NULL;
+    if (!throttle || (rc && rc != ERR_CREDENTIALS))
+        return;
+    if (!rc) {
+        throttle_forget(throttle, &pair);
+        if (!throttle_delay_ms(throttle, &party, SIGNON_FREE_TRIES_PARTY))
+            throttle_forgive(throttle, &party);
+        throttle_mark(gate->signon->known, &pair);
+        return;
+    }
+    throttle_fail(throttle, &pair);
+    throttle_fail(throttle, &party);
+    throttle_mark(throttle, &site);
+    throttle_spend(throttle, &name, &name_pace);
+}

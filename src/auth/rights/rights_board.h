@@ -1,0 +1,102 @@
+/* Who is asked about at which vCenter: one record per (vCenter, person), shared by all sessions of that person; what the vCenter said last;
+ * and the line in which it is asked again. Layer 4 (auth); private to this folder.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A *subject* is a person as a vCenter is asked about it: by session key after a cookie, by user name else. Subjects used a moment ago are
+ * *active*: they are asked again in the background before their answer gets old, the oldest answer first. A request waits only when
+ * there is no usable answer; it then goes before the background. All questions to one vCenter, of both kinds, go out at a bounded rate. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "err.h"
+#include "lane.h"
+#include "object_ref.h"
+#include "signon_options.h"
+
+struct rights_board;
+struct rights_subject;
+
+#define SIGNON_RIGHTS_TICK_MS 200 /* see signon_rights_tick */
+
+/* When a vCenter was asked; its answer counts from then. `order` is the place among all questions and events of this process: what was
+ * asked before an event says nothing about the time after it. */
+struct asked_at {
+    int64_t wall_ms, mono_ms;
+    uint64_t order;
+};
+struct asked_at asked_now(void);
+
+/* A set of vSphere clusters as a vCenter stated it; never changes; shared by reference count. */
+struct shared_objects;
+/* Takes the set over; NULL without memory (then it is freed). */
+struct shared_objects *shared_objects_new(struct object_set *take, struct asked_at asked);
+struct shared_objects *shared_objects_ref(struct shared_objects *objects);
+void shared_objects_unref(struct shared_objects *objects); /* NULL is allowed */
+const struct object_set *shared_objects_get(const struct shared_objects *objects);
+
+/* Somebody who waits for an answer. Must live until run was called. */
+struct signon_wait {
+    lane_fn *run; /* called once, by any thread: run(arg, is_canceled) */
+    void *arg;
+    int64_t deadline_ms; /* monotonic; run is called soon after it at the latest */
+    int rc;              /* set when run is called: 0, or the code in err */
+    struct err err;
+    struct rights_subject *subject; /* of this room */
+    struct signon_wait *next;       /* of this room */
+};
+
+struct rights_pace {
+    int64_t fresh_ms; /* an answer older than this is asked for again, if anybody needs it */
+    unsigned per_s;   /* questions to one vCenter; RIGHTS_BURST_S seconds' worth may go out at once after a pause */
+};
+
+/* Makes an empty board. `ops` is borrowed. NULL without memory. */
+struct rights_board *rights_board_new(const struct signon_vcenter_ops *ops, const struct rights_pace *pace);
+void rights_board_free(struct rights_board *board); /* all subjects must have been given back; NULL is allowed */
+
+/* A person at a vCenter. Borrowed. */
+struct rights_person {
+    const char *vcenter_id;
+    const char *user_name;   /* as vCenter stores it */
+    const char *session_key; /* NULL: questions go by user name */
+};
+/* The subject for it, made if there is none, with one reference for the caller. NULL without memory. */
+struct rights_subject *rights_subject_get(struct rights_board *board, const struct rights_person *person);
+void rights_subject_ref(struct rights_subject *subject);
+void rights_subject_unref(struct rights_subject *subject); /* NULL is allowed */
+CLEANUP_DEFINE(struct rights_subject, rights_subject_unref);
+
+/* How things stand with a subject. */
+struct rights_known {
+    struct shared_objects *objects; /* one reference for the caller; NULL: nothing usable was ever said, or it was dropped */
+    int64_t as_of_ms;               /* wall clock */
+    int64_t age_ms;                 /* -1: nothing usable */
+    bool is_away;                   /* the vCenter cannot be asked now */
+    int64_t outage_ms;              /* monotonic time when that was first noticed; names the outage */
+    bool has_ended;                 /* the session by whose key is asked is over, for good */
+};
+/* Reads it from memory. `is_used` counts as use: the subject is kept fresh for a while. Does not block. */
+void rights_subject_read(struct rights_subject *subject, bool is_used, struct rights_known *out);
+const char *rights_subject_vcenter(const struct rights_subject *subject);
+const char *rights_subject_user(const struct rights_subject *subject);
+
+/* Takes an answer that was given elsewhere (at sign-on); takes the reference. Ignored if a newer one is there or an event came after it
+ * was asked for. */
+void rights_subject_offer(struct rights_subject *subject, struct shared_objects *answer);
+
+/* Has the vCenter asked and wait->run called when it has answered (see signon_wait_rights). Does not block. ERR_RIGHTS_UNKNOWN with
+ * retry_after_s when the line is too long, ERR_CANCELED after the stop: then run is not called. */
+int rights_subject_wait(struct rights_subject *subject, struct signon_wait *wait, struct err *err);
+
+/* Makes all answers about these people that were asked for until now unusable. See signon_drop_rights. */
+void rights_board_drop(struct rights_board *board, const char *vcenter_id, const char *user_name);
+
+/* Sends questions that are due and ends waits that took too long. To be called every RIGHTS_TICK_MS or so. Does not block. */
+void rights_board_tick(struct rights_board *board);
+
+/* Ends all waits; nothing is asked from then on. */
+void rights_board_stop(struct rights_board *board);

@@ -1,0 +1,552 @@
+/* Sessions: made, read, ended; and as administrators see them. Layer 4 (auth). Proofs are proof.c and login.c, rights are rights.c, presented tokens bearer.c.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sessions.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit_store.h"
+#include "clock.h"
+#include "digest.h"
+#include "metric.h"
+#include "net_addr.h"
+#include "rights.h"
+#include "rights_board.h"
+#include "role_rules.h"
+#include "secret.h"
+#include "session_store.h"
+#include "signon_state.h"
+#include "str.h"
+#include "throttle.h"
+#include "token.h"
+#include "uuid.h"
+
+#define LEAVE_AT_ONCE 64U  /* of memory, for one that comes in */
+#define KNOWN_MAX 500      /* sessions of people of one name that are looked at */
+#define SIGNON_BURST_S 30U /* so much of what may be signed on is there at once, after a pause */
+
+void signon_grant_done(struct signon_grant *grant) {
+    if (!grant)
+        return;
+    secret_free(grant->token);
+    memset(grant, 0, sizeof(*grant));
+}
+
+/* The last digits of a sid are random. */
+static size_t stripe_of(const char *sid) {
+    size_t n = strlen(sid);
+    return n ? (unsigned char)sid[n - 1] % SIGNON_STRIPES : 0;
+}
+
+/* Memory is a cache: who leaves it is read when their token comes. Sessions that requests hold stay, if need be beyond the limits. */
+static void sessions_make_room(struct signon *s) {
+    for (unsigned i = 0; i < LEAVE_AT_ONCE; i++) {
+        const bool has_too_many = session_table_count(s->table) > s->options.sessions_in_memory_max;
+        if (!has_too_many && group_pool_size(s->shared.pool).places <= s->options.group_places_max)
+            return;
+        if (!session_table_evict(s->table, !has_too_many))
+            return;
+        metric_add(metric_get(METRIC_COUNTER, "kaas_sessions_evicted_total",
+                              "Sessions that left memory to make room; they are read when they are used", NULL, NULL),
+                   1);
+    }
+}
+
+/* What is told of a session that is not in memory finds nothing to change there, though somebody may be about to put it in, by a row read or written before.
+ * So whoever tells counts that first, and whoever puts in looks whether it was counted since, and reads the row (again) then. */
+static atomic_uint *told_of(struct signon *s, const char *sid) {
+    return &s->told[stripe_of(sid)];
+}
+
+void signon_tell_all(struct signon *s) {
+    for (size_t i = 0; i < SIGNON_STRIPES; i++)
+        (void)atomic_fetch_add(&s->told[i], 1);
+}
+
+/* Puts a row into the table, unless the session is there already; takes the row over. *out is the one that is in the table. Its role is known before others
+ * find it. */
+static int put_row(struct signon *s, struct session *row, struct live_session **out, struct err *err) {
+    _cleanup_(live_session_unref) struct live_session *live = NULL;
+    int rc = live_session_new(row, &s->shared, &live, err);
+    if (rc)
+        return rc;
+    signon_map_role(s, live);
+    *out = session_table_put(s->table, live);
+    return 0;
+}
+
+/* Memory follows a row just read, which stays the caller's. *out is NULL for a session that has ended and is not in memory. */
+static int follow_row(struct signon *s, const struct session *row, struct live_session **out, struct err *err) {
+    struct session *copy;
+    int rc;
+    *out = session_table_find(s->table, row->sid);
+    if (!*out && (row->revoked_at_ms || row->ends_at_ms <= clock_wall_ms()))
+        return 0;
+    if (!*out) {
+        copy = calloc(1, sizeof(*copy));
+        rc = copy ? session_copy(row, copy, err) : err_set(err, ERR_NOMEM, "out of memory");
+        if (rc)
+            free(copy);
+        else
+            rc = put_row(s, copy, out, err);
+        if (rc)
+            return rc;
+    }
+    rc = live_session_update(*out, &s->shared, row, err);
+    signon_map_role(s, *out);
+    sessions_make_room(s);
+    return rc;
+}
+
+/* A list may have been read before something that is in memory already: vCenters that differ are read once more, in turn. */
+static int follow_listed(struct signon *s, const struct session *row, struct err *err) {
+    _cleanup_(live_session_unref) struct live_session *live = session_table_find(s->table, row->sid);
+    bool is_other = live && !live_session_fits(live, row);
+    live_session_unref(STEAL(live));
+    return is_other ? signon_apply_session_change(s, row->sid, err) : follow_row(s, row, &live, err);
+}
+
+static int compare_sids(const void *a, const void *b) {
+    return strcmp(((const struct session *)a)->sid, ((const struct session *)b)->sid);
+}
+
+static bool sessions_is_listed(const struct session_list *list, const struct live_session *live) {
+    struct session wanted = {.sid = ""};
+    (void)snprintf(wanted.sid, sizeof(wanted.sid), "%s", live_session_sid(live));
+    return list->count && bsearch(&wanted, list->items, list->count, sizeof(*list->items), compare_sids);
+}
+
+/* What is in memory and not among those listed has ended elsewhere, was made a moment ago, or is one of more than fit: it leaves, and is read when it is
+ * used. What somebody holds is read now. */
+static int follow_unlisted(struct signon *s, const struct session_list *list, struct err *err) {
+    size_t count = 0;
+    struct live_session **known = session_table_list(s->table, NULL, &count);
+    int rc = known ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        const bool is_unlisted = !sessions_is_listed(list, known[i]);
+        char sid[UUID_TEXT_BYTES];
+        (void)snprintf(sid, sizeof(sid), "%s", live_session_sid(known[i]));
+        live_session_unref(known[i]);
+        if (is_unlisted && !session_table_forget(s->table, sid) && !rc)
+            rc = signon_apply_session_change(s, sid, err);
+    }
+    free(known);
+    return rc;
+}
+
+int signon_load_sessions(struct signon *s, struct err *err) {
+    struct session_list list = {0};
+    int rc = session_store_list_active(s->options.store, clock_wall_ms(), s->options.sessions_in_memory_max, &list, err);
+    signon_tell_all(s);
+    for (size_t i = 0; !rc && i < list.count; i++)
+        rc = follow_listed(s, &list.items[i], err);
+    if (!rc)
+        rc = follow_unlisted(s, &list, err);
+    session_list_done(&list);
+    return rc;
+}
+
+int signon_issue(struct signon *s, struct live_session *live, const char *jti, struct signon_grant *out, struct err *err) {
+    const struct principal *who = live_session_who(live);
+    int64_t now_ms = clock_wall_ms(), left_ms = live_session_ends_ms(live) - now_ms;
+    int64_t lifetime_ms = s->options.token_lifetime_ms < left_ms ? s->options.token_lifetime_ms : left_ms;
+    struct token_claims claims = {
+        .src = who->source, .role = live_session_role(live), .iat_s = now_ms / 1000, .exp_s = (now_ms + lifetime_ms) / 1000};
+    int rc;
+    if (lifetime_ms < 1000)
+        return err_set(err, ERR_SESSION_ENDED, "the session has reached its end; sign in again");
+    (void)snprintf(claims.sub, sizeof(claims.sub), "%s", who->id);
+    (void)snprintf(claims.act, sizeof(claims.act), "%s", who->acting_id ? who->acting_id : "");
+    (void)snprintf(claims.jti, sizeof(claims.jti), "%s", jti);
+    (void)snprintf(claims.sid, sizeof(claims.sid), "%s", live_session_sid(live));
+    rc = token_issue(s->tokens, &claims, &out->token, err);
+    if (rc)
+        return rc;
+    out->token_lifetime_ms = lifetime_ms;
+    out->session_ends_at_ms = live_session_ends_ms(live);
+    return 0;
+}
+
+static int make_row(const struct signon_new_session *wanted, const char *sid, struct session **out, struct err *err) {
+    _cleanup_(session_free) struct session *row = calloc(1, sizeof(*row));
+    int rc;
+    if (!row)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    (void)snprintf(row->sid, sizeof(row->sid), "%s", sid);
+    uuid_new(row->jti);
+    row->created_at_ms = clock_wall_ms();
+    row->ends_at_ms = row->created_at_ms + wanted->lifetime_ms;
+    row->must_change_password = wanted->must_change_password;
+    row->directory_mark = str_dup(wanted->directory_mark);
+    rc = wanted->groups ? group_set_copy(wanted->groups, &row->groups, err) : 0;
+    if (!rc)
+        rc = principal_copy(wanted->who, &row->who, err);
+    if (rc)
+        return rc;
+    *out = STEAL(row);
+    return 0;
+}
+
+static void sessions_offer_rights(struct live_session *live, struct shared_objects *rights) {
+    struct live_part parts[SESSION_VCENTERS_MAX];
+    size_t count = live_session_parts(live, parts);
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].is_first)
+            rights_subject_offer(parts[i].subject, shared_objects_ref(rights));
+        live_part_done(&parts[i]);
+    }
+}
+
+/* `told` is told_of from before the row was written. */
+static int enter_session(struct signon *s, struct session *row, unsigned told, const struct signon_new_session *wanted,
+                         struct signon_grant *out, struct err *err) {
+    _cleanup_(live_session_unref) struct live_session *live = NULL;
+    char jti[sizeof(row->jti)];
+    int rc;
+    memcpy(jti, row->jti, sizeof(jti));
+    rc = put_row(s, row, &live, err);
+    sessions_make_room(s);
+    if (!rc && told != atomic_load(told_of(s, live_session_sid(live))))
+        rc = signon_apply_session_change(s, live_session_sid(live), err);
+    if (rc)
+        return rc;
+    signon_map_role(s, live);
+    if (wanted->rights)
+        sessions_offer_rights(live, wanted->rights);
+    return signon_issue(s, live, jti, out, err);
+}
+
+struct audit_record signon_make_line(const struct actor *actor, const struct principal *who, const struct audit_event *what) {
+    struct actor as = *actor;
+    as.principal = who;
+    return audit_record_make(&as, what);
+}
+
+/* The trail must not: a database that took neither for the line's sake gets what it is about alone. Where it is away or busy nothing is tried
+ * again. */
+static bool line_stands_in_the_way(int rc) {
+    return rc == ERR_SCHEMA || rc == ERR_EXISTS || rc == ERR_INTERNAL || rc == ERR_UNPROCESSABLE;
+}
+
+static int write_session_alone(struct signon *s, const struct session *row, const struct session_once *once, struct err *err) {
+    int rc = once ? replay_store_note(s->options.store, once->digest, once->until_ms, err) : 0;
+    if (!rc)
+        rc = session_store_insert(s->options.store, row, atomic_load(&s->sessions_max), err);
+    if (!rc)
+        metric_add(audit_store_lost(), 1);
+    return rc;
+}
+
+static int write_session(struct signon *s, const struct session *row, const struct signon_new_session *wanted, struct err *err) {
+    struct err why = {0};
+    const struct session_once *once = wanted->once;
+    const struct audit_record line = audit_record_now(wanted->line, 0);
+    const struct session_opening opening = {
+        .session = row, .line = &line, .once = once, .live_max = atomic_load(&s->sessions_max)};
+    int rc = session_store_open(s->options.store, &opening, &why);
+    if (rc == ERR_EXISTS && once) /* an id of a session never is there twice */
+        return err_set(err, ERR_CREDENTIALS, "this proof was used before");
+    if (line_stands_in_the_way(rc))
+        return write_session_alone(s, row, once, err);
+    return err_move(err, rc, &why);
+}
+
+int signon_check_pace(struct signon *s, const struct principal *who, struct audit_record *line, struct err *err) {
+    const unsigned per_s = atomic_load(&s->per_s);
+    const struct throttle_pace pace = {.burst = (int64_t)SIGNON_BURST_S * per_s, .every_ms = per_s ? 1000 / per_s : 0};
+    struct throttle_key key = {.kind = 'g'};
+    _cleanup_free_ char *name = NULL;
+    int64_t wait_ms;
+    if (!per_s)
+        return 0;
+    key.name = name = principal_account(who);
+    if (!name)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    wait_ms = throttle_pace_ms(s->pace, &key, &pace);
+    if (!wait_ms) {
+        throttle_spend(s->pace, &key, &pace);
+        return 0;
+    }
+    line->event.reason = "more sign-ons than auth.signon_rate allows";
+    (void)err_set(err, ERR_TOO_MANY, "you have signed on too many times within a short while; wait before the next one");
+    (void)err_remedy(err, "use the token for further requests and refresh it, instead of signing on for each");
+    if (err)
+        err->retry_after_s = (unsigned)((wait_ms + 999) / 1000);
+    return ERR_TOO_MANY;
+}
+
+/* First the database, then memory, then the token: nobody holds a token of a session that does not exist. A session that gets no token
+ * is ended again. */
+int signon_open_session(struct signon *s, const struct signon_new_session *wanted, struct signon_grant *out, struct err *err) {
+    struct session *row = NULL;
+    char sid[sizeof(row->sid)];
+    unsigned told;
+    int rc = signon_check_pace(s, wanted->who, wanted->line, err);
+    uuid_new(sid);
+    if (!rc)
+        rc = make_row(wanted, sid, &row, err);
+    told = atomic_load(told_of(s, sid));
+    if (!rc)
+        rc = write_session(s, row, wanted, err);
+    if (rc) {
+        session_free(row);
+        return rc;
+    }
+    rc = enter_session(s, row, told, wanted, out, err);
+    if (!rc && wanted->look_again)
+        rc = wanted->look_again(s, wanted->look_again_arg, err);
+    if (rc) {
+        signon_grant_done(out);
+        session_table_remove(s->table, sid);
+        (void)session_store_revoke(s->options.store, sid, clock_wall_ms(), NULL, NULL);
+    }
+    return rc;
+}
+
+/* A party may have so many lines of its own, and all together: refusals cost those who cause them nothing. */
+static bool has_line(struct signon *s, const char *address) {
+    static const struct throttle_pace own_pace = {50, 2000}, all_pace = {1000, 100};
+    static const struct throttle_key all = {.kind = 'L'};
+    const struct throttle_key own = {.kind = 'l', .party = net_party(address)};
+    if (throttle_pace_ms(s->throttle, &own, &own_pace) || throttle_pace_ms(s->throttle, &all, &all_pace))
+        return false;
+    throttle_spend(s->throttle, &own, &own_pace);
+    throttle_spend(s->throttle, &all, &all_pace);
+    return true;
+}
+
+/* The trail must not stand in the way of the thing it describes: what cannot be written is counted. Attempts that come too fast are noted, without a
+ * transaction for each. */
+void signon_audit(struct signon *s, const struct audit_record *line, int rc) {
+    const struct audit_record now = audit_record_now(line, rc);
+    if (rc == ERR_TOO_MANY || (rc && !has_line(s, now.event.address)))
+        audit_store_note(s->options.store, &now.event);
+    else
+        audit_store_append_outcome(s->options.store, line, rc);
+}
+
+int signon_write_end(struct signon *s, const char *sid, const struct audit_record *line, int result, struct err *err) {
+    const struct audit_record ended = audit_record_now(line, result);
+    struct err why = {0};
+    int rc = session_store_revoke(s->options.store, sid, ended.at_ms, &ended, &why);
+    if (line_stands_in_the_way(rc)) {
+        metric_add(audit_store_lost(), 1);
+        return session_store_revoke(s->options.store, sid, ended.at_ms, NULL, err);
+    }
+    if (rc)
+        signon_audit(s, line, result ? result : rc);
+    return err_move(err, rc, &why);
+}
+
+static int sessions_reload_locked(struct signon *s, const char *sid, struct session **row, struct live_session **live,
+                                  struct err *err) {
+    _cleanup_(live_session_unref) struct live_session *gone = NULL;
+    int rc = session_store_load(s->options.store, sid, row, err);
+    if (!rc)
+        return follow_row(s, *row, live, err);
+    if (rc != ERR_NOT_FOUND)
+        return rc;
+    gone = session_table_find(s->table, sid);
+    if (gone)
+        live_session_revoke(gone, clock_wall_ms()); /* for who holds it */
+    session_table_remove(s->table, sid);
+    return 0;
+}
+
+int signon_reload_session(struct signon *s, const char *sid, struct session **row, struct live_session **live, struct err *err) {
+    pthread_mutex_t *lock = &s->reload_locks[stripe_of(sid)];
+    struct session *found = NULL;
+    struct live_session *kept = NULL;
+    struct err why = {0};
+    unsigned told;
+    int rc;
+    (void)pthread_mutex_lock(lock);
+    do {
+        session_free(STEAL(found));
+        live_session_unref(STEAL(kept));
+        told = atomic_load(told_of(s, sid));
+        rc = sessions_reload_locked(s, sid, &found, &kept, &why);
+    } while (!rc && told != atomic_load(told_of(s, sid)));
+    (void)pthread_mutex_unlock(lock);
+    *row = found;
+    *live = kept;
+    return err_move(err, rc, &why);
+}
+
+int signon_apply_session_change(struct signon *s, const char *sid, struct err *err) {
+    _cleanup_(session_free) struct session *row = NULL;
+    _cleanup_(live_session_unref) struct live_session *live = NULL;
+    (void)atomic_fetch_add(told_of(s, sid), 1);
+    return signon_reload_session(s, sid, &row, &live, err);
+}
+
+int signon_logout(struct signon *s, const struct actor *actor, const char *sid, struct err *err) {
+    struct live_session *live = session_table_find(s->table, sid);
+    if (!live)
+        return session_store_revoke(s->options.store, sid, clock_wall_ms(), NULL, err);
+    const struct audit_record line = signon_make_line(actor, live_session_who(live), &(struct audit_event){.action = "logout"});
+    int rc = signon_write_end(s, sid, &line, 0, err);
+    if (!rc)
+        live_session_revoke(live, clock_wall_ms());
+    live_session_unref(live);
+    return rc;
+}
+
+/* -- as administrators see them ---------------------------------------------------------------------------------------- */
+
+void signon_handle_of(const char *sid, char out[SIGNON_HANDLE_BYTES]) {
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    digest_sha256(sid, strlen(sid), digest);
+    str_hex(digest, (SIGNON_HANDLE_BYTES - 1) / 2, out);
+}
+
+int signon_list_sessions(struct signon *s, const struct session_query *query, struct session_list *out, struct err *err) {
+    int rc = session_store_list(s->options.store, query, out, err);
+    for (size_t i = 0; !rc && i < out->count; i++) {
+        struct principal *who = &out->items[i].who;
+        const enum role mapped = signon_map_role_of(s, who, &out->items[i].groups);
+        who->role = mapped > who->role ? mapped : who->role;
+    }
+    return rc;
+}
+
+/* The name as the vCenter spells it, if the person is signed in; else as the principal's id has it, in lower case. Caller frees. */
+static char *vc_user_of(struct signon *s, const char *principal_id, const char *folded) {
+    size_t count = 0;
+    struct live_session **known = session_table_list(s->table, principal_id, &count);
+    char *name = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!name && live_session_who(known[i])->vc_user)
+            name = str_dup(live_session_who(known[i])->vc_user);
+        live_session_unref(known[i]);
+    }
+    free(known);
+    return name ? name : str_dup(folded);
+}
+
+int signon_lookup_rights(struct signon *s, const char *vcenter_id, const char *principal_id, struct object_set *out,
+                         struct err *err) {
+    const struct signon_vcenter_ops *ops = &s->options.vcenter;
+    const char *colon = str_starts(principal_id, "vc:") ? strchr(principal_id + 3, ':') : NULL;
+    _cleanup_free_ char *name = NULL;
+    if (!colon || !colon[1])
+        return err_set(err, ERR_NOT_FOUND, "\"%.100s\" is no principal of a vCenter", principal_id);
+    name = vc_user_of(s, principal_id, colon + 1);
+    return name ? ops->ask_rights(ops->arg, vcenter_id, NULL, name, out, err) : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+/* -- further vCenters of somebody's sessions ----------------------------------------------------------------------------------- */
+
+struct linked_list {
+    struct signon_linked *items;
+    size_t count;
+};
+
+static void take_linked(struct signon *s, const struct live_part *part, struct linked_list *list) {
+    const char *vcenter_id = rights_subject_vcenter(part->subject);
+    struct signon_linked *slot = NULL;
+    struct rights_known known;
+    enum signon_part_state state;
+    for (size_t i = 0; !slot && i < list->count; i++)
+        if (str_eq_nocase(list->items[i].vcenter_id, vcenter_id))
+            slot = &list->items[i];
+    if (!slot && list->count < SIGNON_LINKED_MAX) {
+        slot = &list->items[list->count++];
+        *slot = (struct signon_linked){0};
+        (void)snprintf(slot->vcenter_id, sizeof(slot->vcenter_id), "%s", vcenter_id);
+    }
+    if (!slot || slot->objects)
+        return;
+    rights_subject_read(part->subject, false, &known);
+    state = signon_judge(s, &known, false);
+    if (state == SIGNON_PART_FRESH || state == SIGNON_PART_AGING)
+        slot->objects = known.objects;
+    else
+        shared_objects_unref(known.objects);
+}
+
+size_t signon_get_linked(struct signon *s, const char *principal_id, struct signon_linked out[SIGNON_LINKED_MAX]) {
+    struct linked_list list = {.items = out};
+    const int64_t now_ms = clock_wall_ms();
+    size_t count = 0;
+    struct live_session **known = session_table_list(s->table, principal_id, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct live_part parts[SESSION_VCENTERS_MAX];
+        const size_t parts_count = live_session_has_ended(known[i], now_ms) ? 0 : live_session_parts(known[i], parts);
+        for (size_t k = 0; k < parts_count; k++) {
+            if (!parts[k].is_first)
+                take_linked(s, &parts[k], &list);
+            live_part_done(&parts[k]);
+        }
+        live_session_unref(known[i]);
+    }
+    free(known);
+    return list.count;
+}
+
+void signon_linked_done(struct signon_linked *items, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        shared_objects_unref(items[i].objects);
+}
+
+/* -- somebody who is signed in ---------------------------------------------------------------------------------------------- */
+
+int signon_find_known(struct signon *s, const char *principal, struct session *out, struct err *err) {
+    const struct session_query query = {.now_ms = clock_wall_ms(), .principal = principal, .limit = KNOWN_MAX};
+    _cleanup_session_list_ struct session_list list = {0};
+    size_t newest = 0;
+    int rc = signon_list_sessions(s, &query, &list, err);
+    if (rc)
+        return rc;
+    if (!list.count)
+        return err_set(err, ERR_NOT_FOUND, "\"%.100s\" is not signed in", principal);
+    for (size_t i = 1; i < list.count; i++)
+        newest = list.items[i].created_at_ms > list.items[newest].created_at_ms ? i : newest;
+    *out = list.items[newest];
+    list.items[newest] = (struct session){0};
+    return 0;
+}
+
+/* -- ending ---------------------------------------------------------------------------------------------------------------- */
+
+int signon_end_session(struct signon *s, const struct actor *actor, const char *handle, struct err *err) {
+    const struct session_query query = {.now_ms = clock_wall_ms(), .handle = handle, .limit = 1};
+    _cleanup_session_list_ struct session_list list = {0};
+    _cleanup_(live_session_unref) struct live_session *live = NULL;
+    struct audit_record line;
+    int rc = session_store_list(s->options.store, &query, &list, err);
+    if (rc)
+        return rc;
+    if (!list.count)
+        return err_set(err, ERR_NOT_FOUND, "there is no such session; it may have ended");
+    line = audit_record_make(
+        actor, &(struct audit_event){.action = "session.end", .object_kind = "principal", .object_id = list.items[0].who.id});
+    line.event.source = NULL; /* this action has never told it */
+    rc = signon_write_end(s, list.items[0].sid, &line, 0, err);
+    if (rc)
+        return rc;
+    live = session_table_find(s->table, list.items[0].sid);
+    if (live)
+        live_session_revoke(live, clock_wall_ms());
+    return 0;
+}
+
+/* What a record of a local user says counts for the sessions that are under way too. */
+int signon_apply_user_change(struct signon *s, const char *user_id, struct err *err) {
+    _cleanup_free_ char *principal_id = str_format("local:%s", user_id);
+    size_t count = 0;
+    struct live_session **known;
+    int rc;
+    signon_tell_all(s);
+    known = principal_id ? session_table_list(s->table, principal_id, &count) : NULL;
+    rc = known ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        if (!rc)
+            rc = signon_apply_session_change(s, live_session_sid(known[i]), err);
+        live_session_unref(known[i]);
+    }
+    free(known);
+    return rc;
+}

@@ -1,0 +1,401 @@
+/* The configured directories: following the database, finding them, their lanes. Layer 4 (auth).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "directories.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "gss_ticket.h"
+#include "directories_private.h"
+#include "secret.h"
+#include "str.h"
+
+#define LANE_THREADS 4U
+#define LANE_QUEUE_COUNT 64U
+#define PROBE_EVERY_MS 30000
+
+const char *directory_state_name(enum directory_state state) {
+    static const char *const words[] = {[DIRECTORY_UNKNOWN] = "unknown",
+                                        [DIRECTORY_OK] = "ok",
+                                        [DIRECTORY_FAILING] = "failing",
+                                        [DIRECTORY_DISABLED] = "disabled"};
+    return words[state];
+}
+
+/* -- life ------------------------------------------------------------------------------------------------------------------ */
+
+int identity_new(const struct identity_options *options, struct identity **out, struct err *err) {
+    struct identity *identity = calloc(1, sizeof(*identity));
+    int rc;
+    if (!identity)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    identity->options = *options;
+    ldap_conn_prepare();
+    (void)pthread_mutex_init(&identity->lock, NULL);
+    (void)pthread_mutex_init(&identity->sync_lock, NULL);
+    rc = names_new(&identity->names, err);
+    if (rc)
+        identity_free(identity);
+    else
+        *out = identity;
+    return rc;
+}
+
+void identity_stop(struct identity *identity) {
+    if (!identity)
+        return;
+    (void)pthread_mutex_lock(&identity->lock);
+    identity->is_stopped = true; /* no further lanes from here on */
+    (void)pthread_mutex_unlock(&identity->lock);
+    gss_ticket_stop();
+    for (size_t i = 0; i < identity->lanes_count; i++)
+        lane_stop(identity->lanes[i].lane);
+}
+
+bool identity_has_left_waiting(void) {
+    return gss_ticket_is_waiting();
+}
+
+void identity_free(struct identity *identity) {
+    if (!identity)
+        return;
+    identity_stop(identity);
+    for (size_t i = 0; i < identity->lanes_count; i++)
+        lane_free(identity->lanes[i].lane);
+    for (size_t i = 0; i < SOURCE_LANES_MAX; i++)
+        lane_free(identity->ended[i]);
+    for (size_t i = 0; i < identity->count; i++)
+        source_unref(identity->sources[i]);
+    free(identity->sources);
+    names_free(identity->names);
+    (void)pthread_mutex_destroy(&identity->lock);
+    (void)pthread_mutex_destroy(&identity->sync_lock);
+    free(identity);
+}
+
+void identity_person_done(struct identity_person *person) {
+    if (!person)
+        return;
+    free(person->principal_id);
+    free(person->name);
+    free(person->full_name);
+    free(person->directory);
+    free(person->mark);
+    group_set_done(&person->groups);
+    *person = (struct identity_person){0};
+}
+
+/* -- following the database ------------------------------------------------------------------------------------------------ */
+
+static struct dir_source *directories_find_locked(struct identity *identity, const char *name) {
+    for (size_t i = 0; i < identity->count; i++)
+        if (str_eq(identity->sources[i]->row.source.name, name))
+            return identity->sources[i];
+    return NULL;
+}
+
+/* What has not changed goes on with its connections and its state. */
+static int directories_take_row(struct identity *identity, struct ldap_row *row, struct dir_source **out, struct err *err) {
+    struct dir_source *known;
+    bool is_same;
+    int rc;
+    (void)pthread_mutex_lock(&identity->lock);
+    known = directories_find_locked(identity, row->source.name);
+    is_same = known && known->row.source.version_no == row->source.version_no &&
+              known->row.source.created_at_ms == row->source.created_at_ms && known->row.sealed_bytes == row->sealed_bytes &&
+              secret_eq(known->row.sealed, known->row.sealed_bytes, row->sealed, row->sealed_bytes);
+    if (is_same)
+        *out = source_ref(known);
+    (void)pthread_mutex_unlock(&identity->lock);
+    if (is_same)
+        return 0;
+    rc = source_new(row, out, err);
+    if (rc)
+        return rc;
+    (*out)->options = &identity->options;
+    (*out)->is_stopped = &identity->is_stopped;
+    (*out)->names = identity->names;
+    return 0;
+}
+
+static void directories_exchange(struct identity *identity, struct dir_source **fresh, size_t count) {
+    struct dir_source **old;
+    size_t old_count;
+    (void)pthread_mutex_lock(&identity->lock);
+    old = identity->sources;
+    old_count = identity->count;
+    identity->sources = fresh;
+    identity->count = count;
+    (void)pthread_mutex_unlock(&identity->lock);
+    for (size_t i = 0; i < old_count; i++)
+        source_unref(old[i]);
+    free(old);
+}
+
+static int directories_sync_locked(struct identity *identity, struct err *err) {
+    struct ldap_row_list list = {0};
+    struct dir_source **fresh;
+    size_t count = 0;
+    int rc = ldap_store_list(identity->options.store, &list, err);
+    if (rc)
+        return rc;
+    fresh = calloc(list.count + 1, sizeof(struct dir_source *));
+    if (!fresh)
+        rc = err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; !rc && i < list.count; i++) {
+        rc = directories_take_row(identity, &list.items[i], &fresh[count], err);
+        if (!rc)
+            count++;
+    }
+    ldap_row_list_done(&list);
+    if (!rc) {
+        directories_exchange(identity, fresh, count);
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        source_unref(fresh[i]);
+    free(fresh);
+    return rc;
+}
+
+int identity_sync(struct identity *identity, struct err *err) {
+    int rc;
+    (void)pthread_mutex_lock(&identity->sync_lock);
+    rc = directories_sync_locked(identity, err);
+    (void)pthread_mutex_unlock(&identity->sync_lock);
+    return rc;
+}
+
+/* -- finding --------------------------------------------------------------------------------------------------------------- */
+
+int identity_find_source(struct identity *identity, const char *name, struct dir_source **out, struct err *err) {
+    struct dir_source *found;
+    (void)pthread_mutex_lock(&identity->lock);
+    found = directories_find_locked(identity, name);
+    if (found && found->row.source.is_disabled)
+        found = NULL;
+    if (found)
+        *out = source_ref(found);
+    (void)pthread_mutex_unlock(&identity->lock);
+    if (found)
+        return 0;
+    return err_set(err, ERR_NOT_FOUND, "there is no directory named %.*s here", LDAP_SOURCE_NAME_CHARS_MAX, name);
+}
+
+static int directories_compare_names(const void *a, const void *b) {
+    return strcmp(a, b);
+}
+
+size_t directories_get_names(struct identity *identity, char (*out)[LDAP_SOURCE_NAME_CHARS_MAX + 1], size_t n) {
+    size_t count = 0;
+    (void)pthread_mutex_lock(&identity->lock);
+    for (size_t i = 0; i < identity->count && count < n; i++)
+        if (!identity->sources[i]->row.source.is_disabled)
+            (void)snprintf(out[count++], sizeof(*out), "%s", identity->sources[i]->row.source.name);
+    (void)pthread_mutex_unlock(&identity->lock);
+    qsort(out, count, sizeof(*out), directories_compare_names);
+    return count;
+}
+
+struct dir_source **identity_all_sources(struct identity *identity) {
+    struct dir_source **list;
+    size_t n = 0;
+    (void)pthread_mutex_lock(&identity->lock);
+    list = calloc(identity->count + 1, sizeof(struct dir_source *));
+    for (size_t i = 0; list && i < identity->count; i++)
+        if (!identity->sources[i]->row.source.is_disabled)
+            list[n++] = source_ref(identity->sources[i]);
+    (void)pthread_mutex_unlock(&identity->lock);
+    return list;
+}
+
+void identity_sources_free(struct dir_source **sources) {
+    for (size_t i = 0; sources && sources[i]; i++)
+        source_unref(sources[i]);
+    free(sources);
+}
+
+bool identity_get_name(struct identity *identity, const char *id, char out[IDENTITY_NAME_BYTES]) {
+    return names_get(identity->names, id, out);
+}
+
+bool identity_source_of(struct identity *identity, const struct identity_principal *who, char out[IDENTITY_SOURCE_BYTES]) {
+    bool is_found = false;
+    (void)pthread_mutex_lock(&identity->lock);
+    for (size_t i = 0; !is_found && i < identity->count; i++) {
+        const struct ldap_source *s = &identity->sources[i]->row.source;
+        is_found = !s->is_disabled && ldap_source_serves(s, who->realm) && (!who->id || s->kind == LDAP_KIND_AD);
+        if (is_found)
+            (void)snprintf(out, IDENTITY_SOURCE_BYTES, "%s", s->name);
+    }
+    (void)pthread_mutex_unlock(&identity->lock);
+    return is_found;
+}
+
+/* -- lanes ----------------------------------------------------------------------------------------------------------------- */
+
+static int add_lane_locked(struct identity *identity, const char *name, struct lane **out, struct err *err) {
+    _cleanup_free_ char *title = str_format("ldap:%s", name);
+    const struct lane_options options = {.name = title,
+                                         .threads = LANE_THREADS,
+                                         .queue_count = LANE_QUEUE_COUNT,
+                                         .thread_begin = identity->options.thread_begin,
+                                         .thread_end = identity->options.thread_end};
+    struct source_lane *slot = &identity->lanes[identity->lanes_count];
+    int rc = title ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc && identity->is_stopped)
+        rc = err_set(err, ERR_CANCELED, "the service is stopping");
+    if (!rc && identity->lanes_count == SOURCE_LANES_MAX)
+        rc = err_set(err, ERR_BUSY, "too many directories come and go: try again shortly");
+    rc = rc ? rc : lane_new(&options, &slot->lane, err);
+    if (rc)
+        return rc;
+    (void)snprintf(slot->name, sizeof(slot->name), "%s", name);
+    identity->lanes_count++;
+    *out = slot->lane;
+    return 0;
+}
+
+int identity_lane(struct identity *identity, const char *name, struct lane **out, struct err *err) {
+    _cleanup_(source_unref) struct dir_source *source = NULL;
+    int rc = identity_find_source(identity, name, &source, err);
+    struct lane *found = NULL;
+    if (rc)
+        return rc;
+    (void)pthread_mutex_lock(&identity->lock);
+    for (size_t i = 0; !found && i < identity->lanes_count; i++)
+        if (str_eq(identity->lanes[i].name, name))
+            found = identity->lanes[i].lane;
+    rc = found ? 0 : add_lane_locked(identity, name, &found, err);
+    (void)pthread_mutex_unlock(&identity->lock);
+    if (!rc)
+        *out = found;
+    return rc;
+}
+
+/* Nobody asks for it any more: its directory is gone or disabled, and nothing is left to do. */
+static bool is_over_locked(struct identity *identity, const struct source_lane *slot) {
+    const struct dir_source *source = directories_find_locked(identity, slot->name);
+    struct lane_stats stats;
+    if (source && !source->row.source.is_disabled)
+        return false;
+    lane_get_stats(slot->lane, &stats);
+    return !stats.waiting && !stats.running;
+}
+
+static struct lane *take_over_lane(struct identity *identity) {
+    struct lane *lane = NULL;
+    (void)pthread_mutex_lock(&identity->lock);
+    for (size_t i = 0; !lane && !identity->is_stopped && i < identity->lanes_count; i++)
+        if (is_over_locked(identity, &identity->lanes[i])) {
+            lane = identity->lanes[i].lane;
+            identity->lanes[i] = identity->lanes[--identity->lanes_count];
+        }
+    (void)pthread_mutex_unlock(&identity->lock);
+    return lane;
+}
+
+/* Somebody may have asked for the lane a moment ago, and is refused then. So the lane itself, without threads, stays until as many others have ended. */
+static void end_lanes(struct identity *identity) {
+    struct lane *lane;
+    while ((lane = take_over_lane(identity))) {
+        struct lane **place = &identity->ended[identity->ended_count++ % SOURCE_LANES_MAX];
+        lane_stop(lane);
+        lane_free(*place);
+        *place = lane;
+    }
+}
+
+/* -- looking after them ---------------------------------------------------------------------------------------------------- */
+
+static void directories_look_after(void *arg, bool is_canceled) {
+    struct dir_source *source = arg;
+    if (!is_canceled) {
+        source_probe(source);
+        names_resolve(source->names, source);
+    }
+    atomic_store(&source->is_looked_after, false);
+    source_unref(source);
+}
+
+/* One look at a time: with a server that hangs they would pile up in its lane, before those who sign on, and each would count as a failure. */
+static void begin_look(struct identity *identity, struct dir_source *source) {
+    struct lane *lane = NULL;
+    if (identity_lane(identity, source->row.source.name, &lane, NULL))
+        return;
+    atomic_store(&source->is_looked_after, true);
+    if (!lane_submit(lane, directories_look_after, source_ref(source), NULL))
+        return;
+    atomic_store(&source->is_looked_after, false);
+    source_unref(source);
+}
+
+static bool directories_is_due(struct dir_source *source) {
+    const int64_t now_ms = clock_mono_ms();
+    bool directories_is_due;
+    (void)pthread_mutex_lock(&source->lock);
+    directories_is_due = now_ms >= source->probe_at_ms;
+    if (directories_is_due)
+        source->probe_at_ms = now_ms + PROBE_EVERY_MS;
+    (void)pthread_mutex_unlock(&source->lock);
+    return directories_is_due;
+}
+
+void identity_tick(struct identity *identity) {
+    struct dir_source **all = identity_all_sources(identity);
+    for (size_t i = 0; all && all[i]; i++)
+        if (!atomic_load(&all[i]->is_looked_after) && (directories_is_due(all[i]) || names_has_work(identity->names, all[i])))
+            begin_look(identity, all[i]);
+    identity_sources_free(all);
+    end_lanes(identity);
+}
+
+/* -- reports --------------------------------------------------------------------------------------------------------------- */
+
+void directory_report_list_done(struct directory_report_list *list) {
+    if (!list)
+        return;
+    for (size_t i = 0; i < list->count; i++)
+        ldap_source_done(&list->items[i].source);
+    free(list->items);
+    *list = (struct directory_report_list){0};
+}
+
+static int directories_report(struct dir_source *source, struct directory_report *out, struct err *err) {
+    int rc = ldap_source_copy(&source->row.source, &out->source, err);
+    if (rc)
+        return rc;
+    (void)pthread_mutex_lock(&source->lock);
+    out->state = source->state;
+    out->since_ms = source->since_ms;
+    out->why = source->why;
+    memcpy(out->server, source->server, sizeof(out->server));
+    for (size_t i = 0; i < source->servers_count; i++) {
+        const int64_t end_ms = source->servers[i].cert_ends_ms;
+        if (end_ms && (!out->certificate_end_ms || end_ms < out->certificate_end_ms))
+            out->certificate_end_ms = end_ms;
+    }
+    (void)pthread_mutex_unlock(&source->lock);
+    return 0;
+}
+
+int directories_list(struct identity *identity, struct directory_report_list *out, struct err *err) {
+    struct directory_report_list list = {0};
+    int rc = 0;
+    (void)pthread_mutex_lock(&identity->lock);
+    list.items = calloc(identity->count + 1, sizeof(*list.items));
+    if (!list.items)
+        rc = err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; !rc && i < identity->count; i++) {
+        rc = directories_report(identity->sources[i], &list.items[i], err);
+        list.count += !rc;
+    }
+    (void)pthread_mutex_unlock(&identity->lock);
+    if (rc)
+        directory_report_list_done(&list);
+    else
+        *out = list;
+    return rc;
+}

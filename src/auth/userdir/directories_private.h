@@ -1,0 +1,37 @@
+/* All configured directories, in memory. Layer 4 (auth); private to this folder.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "directories.h"
+#include "directory_names.h"
+#include "directory_pool.h"
+#include "identity.h"
+#include "lane.h"
+
+#define SOURCE_LANES_MAX 64U
+
+struct source_lane {
+    char name[LDAP_SOURCE_NAME_CHARS_MAX + 1];
+    struct lane *lane;
+};
+
+struct identity {
+    struct identity_options options;
+    pthread_mutex_t lock; /* guards the next four */
+    struct dir_source **sources;
+    size_t count;
+    struct source_lane lanes[SOURCE_LANES_MAX];
+    size_t lanes_count;
+    struct lane
+        *ended[SOURCE_LANES_MAX]; /* of directories that are gone, in turn; identity_tick alone uses them, and identity_free */
+    size_t ended_count;
+    atomic_bool is_stopped;
+    pthread_mutex_t sync_lock; /* one reads the database at a time */
+    struct names *names;
+};
+
+/* A new reference. ERR_NOT_FOUND also for a disabled one. */
+int identity_find_source(struct identity *identity, const char *name, struct dir_source **out, struct err *err);
+/* All that are not disabled, each with a reference; ended by NULL. NULL without memory. */
+struct dir_source **identity_all_sources(struct identity *identity);
+void identity_sources_free(struct dir_source **sources); /* NULL is allowed */

@@ -1,0 +1,19 @@
+sbin_PROGRAMS += src/daemon/kaasd
+src_daemon_kaasd_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ENTRIES) -iquote $(top_srcdir)/src/daemon \
+    -DKAAS_PAGE_DIR='"$(pkgdatadir)/ui"'
+src_daemon_kaasd_SOURCES = \
+    src/daemon/daemon.c \
+    src/daemon/notify.c \
+    src/daemon/notify.h \
+    src/daemon/wire.c \
+    src/daemon/wire.h \
+    src/daemon/wire_glue.c \
+    src/daemon/wire_health.c \
+    src/daemon/wire_jobs.c \
+    src/daemon/wire_private.h
+LIBS_ADAPTERS = src/store/libstore.a src/ldap/libldap-kaas.a src/gss/libgss.a src/vim/libvim.a src/vim/libvim25.a
+LIBS_FOREIGN = $(MARIADB_LIBS) $(GSOAP_LIBS) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) $(XML_LIBS) $(CRYPT_LIBS) $(UUID_LIBS) \
+    $(YAML_LIBS) $(CJOSE_LIBS) $(ZLIB_LIBS) $(LDAP_LIBS) $(KRB5_LIBS)
+src_daemon_kaasd_LDADD = src/api/libapi.a src/auth/libauth.a src/setup/libsetup.a src/vcenter/libvcenter.a \
+    src/inventory/libinventory.a src/httpd/libhttpd.a $(LIBS_ADAPTERS) src/token/libtoken.a src/config/libconfig.a \
+    src/model/libmodel.a src/port/libport.a src/base/libbase.a $(MHD_LIBS) $(GNUTLS_LIBS) $(LIBS_FOREIGN)

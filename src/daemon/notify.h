@@ -1,0 +1,8 @@
+/* Telling the service manager how we are (sd_notify(3): a datagram to $NOTIFY_SOCKET). Layer 6 (daemon).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+/* Each does nothing when no service manager listens. */
+void notify_ready(void);              /* READY=1 */
+void notify_stopping(void);           /* STOPPING=1 */
+void notify_status(const char *text); /* STATUS=text, one line */

@@ -1,0 +1,636 @@
+/* Builds the daemon out of its parts, in order, and takes it down in reverse. Layer 6 (daemon).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "wire.h"
+
+#include <config.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "access.h"
+#include "audit_store.h"
+#include "clock.h"
+#include "fsutil.h"
+#include "http_client.h"
+#include "limits.h"
+#include "log.h"
+#include "notify.h"
+#include "secret.h"
+#include "setup_check.h"
+#include "setup_files.h"
+#include "str.h"
+#include "strbuf.h"
+#include "wire_private.h"
+
+#define GRACE_MS 3000 /* before daemon.c gives up */
+#define DATABASE_THREADS 8U
+#define HASHING_THREADS 2U
+#define HASHING_NICE 10
+#define OUTSIDE_THREADS 4U
+#define SIGNON_THREADS 4U   /* half of the connections to the database that there are by default */
+#define KERBEROS_THREADS 8U /* most of what one does is waiting for the database */
+#define KERBEROS_QUEUE_COUNT 1024U
+#define QUEUE_COUNT 256U
+#define PEM_BYTES_MAX (1024U * 1024U)
+#define CA_PEM_BYTES_MAX (4U * 1024U * 1024U) /* revocation lists of large CAs */
+#define DESCRIPTORS_OF_VCENTERS 512U          /* 64 of them: up to four calls and a watch each, connections for sign-ons beside */
+#define DESCRIPTORS_OF_FILES 64U /* standard streams, logs, files that are read, connections for looking at a new vCenter */
+
+/* -- parts ---------------------------------------------------------------------------------------------------------------- */
+
+/* A password costs a hundred requests' time by design. A flood of them may take what is left over, not what lists need. */
+static void begin_hashing(void) {
+    const id_t me = (id_t)gettid();
+    store_thread_begin();
+    (void)setpriority(PRIO_PROCESS, me, getpriority(PRIO_PROCESS, me) + HASHING_NICE); /* Linux: of this thread alone */
+}
+
+static int wire_make_lane(const struct lane_options *wanted, struct lane **out, struct err *err) {
+    struct lane_options options = *wanted;
+    options.thread_begin = wanted->thread_begin ? wanted->thread_begin : store_thread_begin;
+    options.thread_end = store_thread_end;
+    return lane_new(&options, out, err);
+}
+
+static int make_lanes(struct wire *w, struct err *err) {
+    const struct {
+        struct lane_options options;
+        struct lane **out;
+    } lanes[] = {
+        {{.name = "database", .threads = DATABASE_THREADS, .queue_count = QUEUE_COUNT}, &w->database},
+        {{.name = "hashing", .threads = HASHING_THREADS, .queue_count = QUEUE_COUNT, .thread_begin = begin_hashing}, &w->hashing},
+        /* all who may wait for a vCenter's word may get it at a time */
+        {{.name = "signons", .threads = SIGNON_THREADS, .queue_count = KAAS_SIGNONS_WAITING_MAX}, &w->signons},
+        {{.name = "outside", .threads = OUTSIDE_THREADS, .queue_count = QUEUE_COUNT}, &w->outside},
+    };
+    int rc = 0;
+    for (size_t i = 0; !rc && i < ARRAY_COUNT(lanes); i++)
+        rc = wire_make_lane(&lanes[i].options, lanes[i].out, err);
+    return rc;
+}
+
+static int make_secrets(struct wire *w, struct err *err) {
+    int rc = seal_open_file(w->config.secrets_master_key_file, &w->seal, err);
+    rc = rc ? rc : scrape_token_read(&w->config, &w->scrape_token, err);
+    return rc ? rc : server_cert_load(&w->config, &w->cert_pem, &w->key_pem, err);
+}
+
+/* Without a trailing slash, so that paths can be appended. */
+static int make_public_url(struct wire *w, struct err *err) {
+    size_t n;
+    w->public_url = str_dup(w->config.server_public_url);
+    if (!w->public_url)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    n = strlen(w->public_url);
+    while (n && w->public_url[n - 1] == '/')
+        w->public_url[--n] = 0;
+    return 0;
+}
+
+static int make_directory(struct wire *w, struct err *err) {
+    struct directory_options options = {
+        .store = w->store,
+        .on_change = wire_on_change,
+        .on_gap = wire_on_gap,
+        .on_difference = wire_on_difference,
+        .on_change_arg = w,
+        .on_published = wire_on_published,
+        .on_published_arg = w,
+        .report_stale_after_ms = w->config.clusters_report_stale_after_ms,
+    };
+    return directory_new(&options, &w->directory, err);
+}
+
+static int make_platform(struct wire *w, struct err *err) {
+    const char *email = w->config.vcenter_admin_email;
+    int rc = manifest_log_new(&w->manifest_log, err);
+    struct platform_options options = {
+        .store = w->store,
+        .seal = w->seal,
+        .version = PACKAGE_VERSION,
+        .extension_key = w->config.vcenter_extension_key,
+        .public_url = w->public_url,
+        .server_cert_pem = w->cert_pem,
+        .admin_email = *email ? email : "noreply@localhost.invalid",
+        .view_privilege = w->config.auth_vcenter_view_privilege,
+        .manifest_log = w->manifest_log,
+        .connect_timeout_ms = (long)w->config.vcenter_connect_timeout_ms,
+        .call_timeout_ms = (long)w->config.vcenter_call_timeout_ms,
+        .keepalive_ms = w->config.vcenter_keepalive_ms,
+        .login_certificate_days = (int)w->config.vcenter_login_certificate_days,
+        .key_bits = config_key_bits(&w->config),
+        .on_permissions = wire_on_permissions,
+        .on_permissions_arg = w,
+        .on_written = wire_on_written,
+        .on_written_arg = w,
+    };
+    if (!rc)
+        rc = platform_new(&options, &w->platform, err);
+    if (!rc)
+        wire_plug_in_work(w); /* before there are links: what they do without being told */
+    return rc;
+}
+
+static struct signon_limits signon_limits_of(const struct config *config) {
+    return (struct signon_limits){.sessions_max = (unsigned)config->auth_sessions_per_principal,
+                                  .per_s = (unsigned)config->auth_signon_rate};
+}
+
+static int make_signon(struct wire *w, struct err *err) {
+    struct signon_options options = {
+        .store = w->store,
+        .seal = w->seal,
+        .vcenter = wire_vcenter_ops(w),
+        .issuer = *w->public_url ? w->public_url : "kaas",
+        .token_lifetime_ms = w->config.auth_token_lifetime_ms,
+        .session_lifetime_ms = w->config.auth_session_lifetime_ms,
+        .ticket_session_lifetime_ms = w->config.auth_clone_ticket_lifetime_ms,
+        .signing_key_lifetime_ms = w->config.auth_signing_key_lifetime_ms,
+        .signing_key_publish_ms = w->config.auth_signing_key_publish_ms,
+        .rights_fresh_ms = w->config.auth_rights_fresh_ms,
+        .maps_privileges = w->config.auth_vcenter_privilege_roles,
+        .directory = wire_directory_ops(w),
+        .directory_check_ms = w->config.auth_directory_live_check_ms,
+        .rights_rechecks_per_s = (unsigned)w->config.auth_rights_recheck_per_s,
+        .limits = signon_limits_of(&w->config),
+    };
+    return signon_new(&options, &w->signon, err);
+}
+
+static int make_sealing(struct wire *w, struct err *err) {
+    struct sealing_options options = {.store = w->store, .seal = w->seal, .key_file = w->config.secrets_master_key_file};
+    return sealing_new(&options, &w->sealing, err);
+}
+
+static int make_clusters(struct wire *w, struct err *err) {
+    struct clusters_options options = {
+        .store = w->store, .on_written = wire_on_written, .on_written_arg = w, .get_size = wire_get_size, .get_size_arg = w};
+    return clusters_new(&options, &w->clusters, err);
+}
+
+static int make_access(struct wire *w, struct err *err) {
+    struct access_options options = {.store = w->store,
+                                     .on_written = wire_on_written,
+                                     .on_written_arg = w,
+                                     .maps_privileges = w->config.auth_vcenter_privilege_roles};
+    return access_new(&options, &w->access, err);
+}
+
+static int make_identity(struct wire *w, struct err *err) {
+    const struct identity_options options = {
+        .store = w->store,
+        .seal = w->seal,
+        .connect_timeout_ms = (long)w->config.ldap_connect_timeout_ms,
+        .call_timeout_ms = (long)w->config.ldap_call_timeout_ms,
+        .thread_begin = store_thread_begin,
+        .thread_end = store_thread_end,
+        .on_written = wire_on_written,
+        .on_written_arg = w,
+    };
+    return identity_new(&options, &w->identity, err);
+}
+
+static int make_folder_of(const char *path, struct err *err) {
+    _cleanup_free_ char *folder = str_dup(path);
+    char *slash = folder ? strrchr(folder, '/') : NULL;
+    if (!slash || slash == folder)
+        return 0;
+    *slash = 0;
+    return access(folder, F_OK) ? fs_make_dirs(folder, 0755, err) : 0;
+}
+
+/* The certificate that clients see: `cert_pem`, or the one that `config` names. One that cannot be used is told of in the log. */
+static void set_kerberos_certificate(struct wire *w, const struct config *config, const char *cert_pem) {
+    _cleanup_strbuf_ struct strbuf pem;
+    const char *path = config->auth_kerberos_channel_certificate;
+    struct err err = {0};
+    int rc = 0;
+    strbuf_init(&pem, PEM_BYTES_MAX);
+    if (!w->kerberos)
+        return;
+    if (*path)
+        rc = fs_read(path, &pem, &err);
+    if (!rc)
+        rc = kerberos_set_certificate(w->kerberos, *path ? pem.data : cert_pem, &err);
+    if (rc)
+        log_error(LOG_LEVEL_WARNING, "kerberos_channel_bindings", &err, "hint",
+                  "tokens that are bound to the TLS connection are taken without a look at what they are bound to", NULL);
+}
+
+static int make_kerberos(struct wire *w, struct err *err) {
+    const struct config *config = &w->config;
+    const struct kerberos_options options = {
+        .store = w->store,
+        .identity = w->identity,
+        .keytab = config->auth_kerberos_keytab,
+        .replay_cache = config->auth_kerberos_replay_cache,
+        .realms = (const char *const *)config->auth_kerberos_realms.items,
+        .encryption_types = (const char *const *)config->auth_kerberos_encryption_types.items,
+        .looks_at_bindings = config->auth_kerberos_channel_bindings != 0,
+        .requires_pac = config->auth_kerberos_require_pac,
+        .live_check = (enum kerberos_live_check)config->auth_kerberos_live_check,
+        .is_privileged = wire_is_privileged,
+        .arg = w,
+    };
+    const struct lane_options lane = {.name = "kerberos", .threads = KERBEROS_THREADS, .queue_count = KERBEROS_QUEUE_COUNT};
+    struct err folder_err = {0};
+    int rc;
+    if (!*config->auth_kerberos_keytab)
+        return 0;
+    if (make_folder_of(config->auth_kerberos_replay_cache, &folder_err)) /* no reason not to start: health tells of it */
+        log_error(LOG_LEVEL_WARNING, "kerberos_folder", &folder_err, NULL);
+    rc = wire_make_lane(&lane, &w->kerberos_lane, err);
+    if (!rc)
+        rc = kerberos_new(&options, &w->kerberos, err);
+    if (!rc)
+        set_kerberos_certificate(w, config, w->cert_pem);
+    return rc;
+}
+
+static int make_peers(struct wire *w, struct err *err) {
+    const struct peers_options options = {
+        .store = w->store,
+        .kerberos = w->kerberos,
+        .keytab = w->config.auth_kerberos_keytab,
+        .connect_timeout_ms = (long)w->config.peers_call_timeout_ms,
+        .call_timeout_ms = (long)w->config.peers_call_timeout_ms,
+        .check_every_ms = w->config.peers_check_interval_ms,
+        .thread_begin = store_thread_begin,
+        .thread_end = store_thread_end,
+        .on_news = wire_on_peer_news,
+        .on_news_arg = w,
+        .on_set = wire_on_peer_set,
+        .on_set_arg = w,
+    };
+    return peers_new(&options, &w->peers, err);
+}
+
+static bool is_leaving(void *arg) {
+    const struct wire *w = arg;
+    return atomic_load_explicit(&w->is_leaving, memory_order_relaxed);
+}
+
+static int make_api(struct wire *w, struct err *err) {
+    struct api_options options = {
+        .directory = w->directory,
+        .signon = w->signon,
+        .sealing = w->sealing,
+        .platform = w->platform,
+        .clusters = w->clusters,
+        .access = w->access,
+        .identity = w->identity,
+        .database = w->database,
+        .hashing = w->hashing,
+        .signons = w->signons,
+        .outside = w->outside,
+        .kerberos = w->kerberos,
+        .peers = w->peers,
+        .allows_session_keys = w->config.auth_vcenter_session_key != 0,
+        .kerberos_lane = w->kerberos_lane,
+        .kerberos_offer = (enum api_kerberos_offer)w->config.ui_kerberos,
+        .manifest_log = w->manifest_log,
+        .version = PACKAGE_VERSION,
+        .page_dir = *w->config.server_page_dir ? w->config.server_page_dir : KAAS_PAGE_DIR,
+        .started_at_ms = w->started_at_ms,
+        .check_ready = wire_check_ready,
+        .is_leaving = is_leaving,
+        .check_database = wire_check_database,
+        .check_health = wire_check_health,
+        .write_metrics = wire_write_metrics,
+        .arg = w,
+        .is_admin_uid = wire_is_admin_uid,
+        .is_scrape_token = wire_is_scrape_token,
+        .get_name = wire_get_name,
+    };
+    int rc = api_new(&options, &w->api, err);
+    if (!rc)
+        platform_set_plugin_version(w->platform, api_plugin_version(w->api));
+    return rc;
+}
+
+/* -- servers -------------------------------------------------------------------------------------------------------------- */
+
+static void plug_in(struct wire *w, enum api_door door, struct httpd_options *options) {
+    options->trusted_proxies = (const char *const *)w->config.server_trusted_proxies.items;
+    api_plug_in(w->api, door, options);
+}
+
+static struct httpd_options public_options(struct wire *w) {
+    struct httpd_options options = {
+        .threads = (unsigned)w->config.server_threads,
+        .connections_max = (unsigned)w->config.server_connections_max,
+        .connections_per_client_max = (unsigned)w->config.server_connections_per_address,
+        .requests_per_client_max = (unsigned)w->config.server_requests_per_address,
+    };
+    plug_in(w, API_DOOR_PUBLIC, &options);
+    return options;
+}
+
+static struct httpd_options tls_options(struct wire *w) {
+    struct httpd_options options = public_options(w);
+    options.listen = w->config.server_listen;
+    options.cert_pem = w->cert_pem;
+    options.key_pem = w->key_pem;
+    return options;
+}
+
+static struct httpd_options proxy_options(struct wire *w, const char *listen) {
+    struct httpd_options options = public_options(w);
+    options.listen = listen;
+    options.unix_mode = 0660;
+    return options;
+}
+
+/* For service accounts: a server of its own, that asks clients for certificates. */
+static struct httpd_options service_options(struct wire *w, const struct httpd_client_ca *ca) {
+    struct httpd_options options = public_options(w);
+    options.listen = w->config.server_service_listen;
+    options.cert_pem = w->cert_pem;
+    options.key_pem = w->key_pem;
+    options.asks_client_certificate = true;
+    options.client_ca = *ca;
+    if (options.connections_max > KAAS_HTTP_SERVICE_CONNECTIONS)
+        options.connections_max = KAAS_HTTP_SERVICE_CONNECTIONS;
+    return options;
+}
+
+/* Mode 0600: root and our own user may open it. Who is an administrator is decided by user id once more. */
+static struct httpd_options admin_options(struct wire *w, const char *listen) {
+    struct httpd_options options = {
+        .listen = listen,
+        .threads = 1,
+        .connections_max = KAAS_HTTP_ADMIN_CONNECTIONS,
+        .connections_per_uid_max = KAAS_HTTP_ADMIN_CONNECTIONS_PER_UID,
+    };
+    plug_in(w, API_DOOR_ADMIN, &options);
+    return options;
+}
+
+static int wire_read_file(const char *path, char **out, struct err *err) {
+    _cleanup_strbuf_ struct strbuf text = {0};
+    int rc;
+    if (!*path)
+        return 0;
+    strbuf_init(&text, CA_PEM_BYTES_MAX);
+    rc = fs_read(path, &text, err);
+    if (rc)
+        return rc;
+    *out = strbuf_steal(&text);
+    return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+/* Texts are malloc'ed, NULL where none is configured. */
+static int read_client_ca(const struct config *config, char **ca_pem, char **crl_pem, struct err *err) {
+    _cleanup_free_ char *ca = NULL, *crl = NULL;
+    int rc = wire_read_file(config->server_client_ca_file, &ca, err);
+    if (!rc)
+        rc = wire_read_file(config->server_client_crl_file, &crl, err);
+    if (rc)
+        return rc;
+    *ca_pem = STEAL(ca);
+    *crl_pem = STEAL(crl);
+    return 0;
+}
+
+static char *unix_address(const char *path) {
+    return *path ? str_format("unix:%s", path) : str_dup("");
+}
+
+static int start_servers(struct wire *w, struct err *err) {
+    _cleanup_free_ char *proxy = unix_address(w->config.server_unix_socket);
+    _cleanup_free_ char *admin = unix_address(w->config.server_admin_socket);
+    _cleanup_free_ char *ca = NULL, *crl = NULL;
+    int rc = proxy && admin ? read_client_ca(&w->config, &ca, &crl, err) : err_set(err, ERR_NOMEM, "out of memory");
+    const struct httpd_options doors[WIRE_SERVERS] = {
+        [WIRE_TLS] = tls_options(w),
+        [WIRE_PROXY] = proxy_options(w, proxy),
+        [WIRE_SERVICE] = service_options(w, &(struct httpd_client_ca){ca, crl}),
+        [WIRE_ADMIN] = admin_options(w, admin),
+    };
+    const unsigned rest = DESCRIPTORS_OF_VCENTERS + DESCRIPTORS_OF_FILES + (unsigned)w->config.database_pool_size;
+    rc = rc ? rc : httpd_check_descriptors(doors, WIRE_SERVERS, rest, err);
+    rc = rc ? rc : make_folder_of(w->config.server_admin_socket, err);
+    for (size_t i = 0; !rc && i < WIRE_SERVERS; i++)
+        rc = *doors[i].listen ? httpd_start(&doors[i], &w->servers[i], err) : 0;
+    return rc;
+}
+
+/* -- up and down ---------------------------------------------------------------------------------------------------------- */
+
+typedef int part_fn(struct wire *w, struct err *err);
+
+static void name_replica(struct wire *w) {
+    const char *name = w->config.replica_name;
+    (void)snprintf(w->replica_name, sizeof(w->replica_name), "%s", *name ? name : "localhost");
+    if (!*name)
+        (void)gethostname(w->replica_name, sizeof(w->replica_name) - 1);
+}
+
+static int make_store(struct wire *w, struct err *err) {
+    int rc = db_settings_open(&w->config, w->config_path, DB_ACCOUNT_RUNTIME, &w->store, err);
+    if (rc)
+        return rc;
+    name_replica(w);
+    if (w->config.audit_log)
+        store_set_audit_listener(w->store, wire_log_audit, w);
+    return audit_store_set_place(w->store, w->config.state_dir, w->replica_name, err);
+}
+
+static void set_starting(struct wire *w) {
+    (void)err_set(&w->not_ready, ERR_UNAVAILABLE, "the service is starting");
+}
+
+int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
+    static part_fn *const parts[] = {make_secrets, make_public_url, make_store,    make_lanes,     make_directory, make_platform,
+                                     make_signon,  make_sealing,    make_clusters, make_access,    make_identity,  make_kerberos,
+                                     make_peers,   make_api,        start_servers, wire_start_jobs};
+    struct wire *w = calloc(1, sizeof(*w));
+    int rc = 0;
+    if (!w) {
+        config_free(config);
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    w->config = *config;
+    memset(config, 0, sizeof(*config));
+    w->config_path = str_dup(config_path);
+    w->started_at_ms = clock_wall_ms();
+    (void)pthread_mutex_init(&w->lock, NULL);
+    set_starting(w);
+    for (size_t i = 0; !rc && i < ARRAY_COUNT(parts); i++)
+        rc = parts[i](w, err);
+    if (rc) {
+        wire_down(w);
+        return rc;
+    }
+    notify_ready();
+    log_event(LOG_LEVEL_NOTICE, "listening", "address", *w->config.server_listen ? w->config.server_listen : NULL,
+              "service_address", *w->config.server_service_listen ? w->config.server_service_listen : NULL, "admin_socket",
+              w->config.server_admin_socket, "version", PACKAGE_VERSION, NULL);
+    *out = w;
+    return 0;
+}
+
+/* Requests under way have until then, those of all servers. */
+static void stop_servers(struct wire *w) {
+    const int64_t until_ms = clock_mono_ms() + GRACE_MS;
+    for (size_t i = 0; i < WIRE_SERVERS; i++) {
+        const int64_t left_ms = until_ms - clock_mono_ms();
+        if (w->servers[i])
+            httpd_stop(w->servers[i], left_ms > 0 ? left_ms : 0);
+    }
+}
+
+/* Who waits for vCenters, directories, KDCs and peers is ended at the same time: each may take some seconds. */
+static void *stop_platform(void *arg) {
+    struct wire *w = arg;
+    store_thread_begin();
+    platform_stop(w->platform);
+    store_thread_end();
+    return NULL;
+}
+
+static void stop_waiting(struct wire *w) {
+    pthread_t thread;
+    const bool has_thread = w->platform && !pthread_create(&thread, NULL, stop_platform, w);
+    identity_stop(w->identity);
+    peers_stop(w->peers);
+    if (has_thread)
+        (void)pthread_join(thread, NULL);
+    else
+        platform_stop(w->platform);
+}
+
+static void stop_lanes(struct wire *w) {
+    struct lane *lanes[] = {w->kerberos_lane, w->database, w->hashing, w->signons, w->outside};
+    signon_stop(w->signon);
+    for (size_t i = 0; i < ARRAY_COUNT(lanes); i++)
+        if (lanes[i])
+            lane_stop(lanes[i]);
+    platform_stop(w->platform);
+}
+
+/* Before it was ready nothing may be written: the lines would belong to no chain. */
+static void end_audit(struct wire *w) {
+    struct err err = {0};
+    if (!atomic_load(&w->is_ready))
+        return;
+    if (!store_check_answers(w->store, NULL)) {
+        (void)audit_store_write_notes(w->store, NULL);
+        (void)audit_store_note_heads(w->store, true, NULL);
+    }
+    if (audit_store_save_head(w->store, &err))
+        log_error(LOG_LEVEL_WARNING, "audit_head_not_saved", &err, NULL);
+}
+
+void wire_down(struct wire *w) {
+    if (!w)
+        return;
+    notify_stopping();
+    api_stop_waiting(w->api);
+    stop_waiting(w); /* first: requests that wait there would be waited for */
+    stop_servers(w);
+    scheduler_free(w->scheduler);
+    stop_lanes(w);
+    end_audit(w);
+    for (size_t i = 0; i < WIRE_SERVERS; i++)
+        httpd_free(w->servers[i]);
+    api_free(w->api);
+    peers_free(w->peers);
+    kerberos_free(w->kerberos);
+    lane_free(w->kerberos_lane);
+    identity_free(w->identity);
+    access_free(w->access);
+    clusters_free(w->clusters);
+    signon_free(w->signon);
+    sealing_free(w->sealing);
+    platform_free(w->platform);
+    manifest_log_free(w->manifest_log);
+    directory_free(w->directory);
+    lane_free(w->database);
+    lane_free(w->hashing);
+    lane_free(w->signons);
+    lane_free(w->outside);
+    store_free(w->store);
+    seal_free(w->seal);
+    free(w->cert_pem);
+    secret_free(w->key_pem);
+    free(w->public_url);
+    free(w->config_path);
+    config_free(&w->config);
+    (void)pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+int64_t wire_drain(struct wire *w) {
+    atomic_store(&w->is_leaving, true);
+    notify_status("draining");
+    return w->config.server_drain_ms;
+}
+
+static int reload_service(struct wire *w, const struct config *fresh, const char *cert_pem, const char *key_pem,
+                          struct err *err) {
+    _cleanup_free_ char *ca = NULL, *crl = NULL;
+    struct httpd *server = w->servers[WIRE_SERVICE];
+    int rc;
+    if (!server)
+        return 0;
+    rc = read_client_ca(fresh, &ca, &crl, err);
+    if (!rc)
+        rc = httpd_reload_client_ca(server, &(struct httpd_client_ca){ca, crl}, err);
+    return rc ? rc : httpd_reload_tls(server, cert_pem, key_pem, err);
+}
+
+static int reload_certificate(struct wire *w, const struct config *fresh, struct err *err) {
+    _cleanup_free_ char *cert = NULL;
+    _cleanup_secret_ char *key = NULL;
+    int rc = server_cert_load(fresh, &cert, &key, err);
+    if (!rc && w->servers[WIRE_TLS])
+        rc = httpd_reload_tls(w->servers[WIRE_TLS], cert, key, err);
+    if (!rc)
+        rc = reload_service(w, fresh, cert, key, err);
+    if (!rc)
+        set_kerberos_certificate(w, fresh, cert);
+    return rc ? rc : platform_set_server_cert(w->platform, cert, err); /* the records name it */
+}
+
+static int reload_all(struct wire *w, struct err *err) {
+    _cleanup_config_ struct config fresh = {0};
+    _cleanup_config_report_ struct config_report report;
+    _cleanup_strbuf_ struct strbuf unreloadable;
+    struct scrape_token token;
+    int rc;
+    config_report_init(&report);
+    strbuf_init(&unreloadable, 65536);
+    rc = config_load(w->config_path, &fresh, &report, err);
+    if (!rc)
+        rc = setup_check(&fresh, w->config_path, SETUP_CHECK_CHANGE, &report, err);
+    if (!rc)
+        rc = scrape_token_read(&fresh, &token, err);
+    if (!rc)
+        rc = reload_certificate(w, &fresh, err);
+    if (rc)
+        return rc;
+    wire_set_scrape_token(w, &token);
+    scheduler_wake(w->scheduler, "check");
+    log_set_level((enum log_level)(LOG_LEVEL_ERROR + fresh.log_level));
+    signon_set_limits(w->signon, signon_limits_of(&fresh));
+    config_print_unreloadable(&w->config, &fresh, &unreloadable);
+    if (unreloadable.len)
+        log_event(LOG_LEVEL_NOTICE, "restart_needed", "options", unreloadable.data, NULL);
+    return 0;
+}
+
+int wire_reload(struct wire *w, struct err *err) {
+    struct err why = {0};
+    int rc = reload_all(w, &why);
+    (void)pthread_mutex_lock(&w->lock);
+    if (!rc || !w->not_reloaded.code)
+        w->not_reloaded_since_ms = clock_wall_ms();
+    w->not_reloaded = why;
+    (void)pthread_mutex_unlock(&w->lock);
+    *err = why;
+    return rc;
+}

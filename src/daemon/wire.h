@@ -1,0 +1,21 @@
+/* Builds the daemon out of its parts, in order, and takes it down in reverse. Layer 6 (daemon): the only place that knows all modules.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "daemon_config.h"
+#include "err.h"
+
+struct wire;
+
+/* Builds everything and starts to listen; background work begins. Takes the configuration over, also on failure. ERR_CONFIG, ERR_IO. */
+int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err);
+
+/* Makes /readyz say that this replica goes, and each answer end its connection; hands back for how many ms to go on serving so. */
+int64_t wire_drain(struct wire *wire);
+
+/* Stops listening, lets work under way end, logs out of vCenters, frees everything. NULL is allowed. */
+void wire_down(struct wire *wire);
+
+/* Takes over what may change while running: log level and server certificate. ERR_CONFIG leaves everything as it was; health tells of it
+ * until one succeeds. */
+int wire_reload(struct wire *wire, struct err *err);

@@ -1,0 +1,201 @@
+/* Readiness, health and metrics: asks each module, and tells changes in the log. Layer 6 (daemon).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "digest.h"
+#include "identity_health.h"
+#include "log.h"
+#include "metric.h"
+#include "platform_health.h"
+#include "secret.h"
+#include "str.h"
+#include "wire_private.h"
+
+int wire_check_ready(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    if (atomic_load(&wire->is_ready))
+        return 0;
+    (void)pthread_mutex_lock(&wire->lock);
+    if (err && !err->code) {
+        const int why = wire->not_ready.code;
+        *err = wire->not_ready;
+        err->code = why == ERR_SCHEMA || why == ERR_DATABASE || why == ERR_AUDIT_BEHIND ? why : ERR_UNAVAILABLE;
+        err->retry_after_s = 2;
+    }
+    (void)pthread_mutex_unlock(&wire->lock);
+    return err ? err->code : ERR_UNAVAILABLE;
+}
+
+int wire_check_database(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return store_check_answers(wire->store, err);
+}
+
+static void check_store(struct wire *wire, struct findings *out) {
+    struct finding f = {.step = "database"};
+    struct err why = {0};
+    switch (store_get_state(wire->store, &f.since_ms, &why)) {
+    case STORE_AWAY:
+        finding_say(&f, FINDING_FAILED, "%s",
+                    directory_as_of_ms(wire->directory)
+                        ? "the database does not answer; lists go on from memory, nothing can be changed"
+                        : "the database does not answer");
+        finding_advise(&f, "see that MariaDB runs and that the database section of the configuration is right");
+        break;
+    case STORE_REFUSES: finding_say_error(&f, FINDING_FAILED, &why); break;
+    case STORE_ANSWERS:
+    default: break;
+    }
+    findings_add(out, &f);
+}
+
+static void check_start(struct wire *wire, struct findings *out) {
+    struct finding f = {.step = "start", .since_ms = wire->started_at_ms};
+    struct err why = {0};
+    if (wire_check_ready(wire, &why))
+        finding_say_error(&f, FINDING_FAILED, &why);
+    findings_add(out, &f);
+}
+
+static void check_settings(struct wire *wire, struct findings *out) {
+    struct finding f = {.step = "settings", .since_ms = wire->started_at_ms};
+    if (!*wire->config.server_public_url) {
+        finding_say(&f, FINDING_WARNING, "server.public_url is not set: no vCenter can be registered");
+        finding_advise(&f, "set it to the https address of this service");
+    }
+    findings_add(out, &f);
+}
+
+/* Only after a reload that failed, until one succeeds. */
+static void check_reload(struct wire *wire, struct findings *out) {
+    struct finding f = {.step = "reload"};
+    struct err why;
+    (void)pthread_mutex_lock(&wire->lock);
+    why = wire->not_reloaded;
+    f.since_ms = wire->not_reloaded_since_ms;
+    (void)pthread_mutex_unlock(&wire->lock);
+    if (!why.code)
+        return;
+    finding_say_error(&f, FINDING_WARNING, &why);
+    if (!f.remedy[0])
+        finding_advise(&f, "what was in effect before goes on; mend it (kaasd --check-config), then: systemctl reload kaasd");
+    findings_add(out, &f);
+}
+
+/* By a session key, which others can see, somebody may sign in as its owner. */
+static void check_session_key(struct wire *wire, struct findings *out) {
+    struct finding f = {.step = "session_key", .since_ms = wire->started_at_ms};
+    if (!wire->config.auth_vcenter_session_key)
+        return;
+    finding_say(&f, FINDING_WARNING,
+                "auth.vcenter.session_key is \"allow\": whoever can list the sessions of a vCenter can sign in "
+                "as any person who is signed in there");
+    finding_advise(&f, "give programs a service account with --may-delegate, and set the option to \"services\"");
+    findings_add(out, &f);
+}
+
+void wire_check_health(void *arg, struct findings *out) {
+    struct wire *wire = arg;
+    _cleanup_(dir_snapshot_unref) struct dir_snapshot *snapshot = directory_get(wire->directory);
+    check_start(wire, out);
+    check_store(wire, out);
+    directory_check_health(wire->directory, wire->started_at_ms, out);
+    check_settings(wire, out);
+    check_reload(wire, out);
+    sealing_check_health(wire->sealing, wire->started_at_ms, out);
+    platform_check_health(wire->platform, wire->started_at_ms, out);
+    directories_check_health(wire->identity, out);
+    kerberos_check_health(wire->kerberos, wire->config.auth_kerberos_keytab, out);
+    check_session_key(wire, out);
+    if (!snapshot)
+        return;
+    services_check_health(snapshot->platform, out);
+    peers_check_health(wire->peers, snapshot->platform, out);
+}
+
+/* -- changes of it in the log -------------------------------------------------------------------------------------------- */
+
+/* The check as it was last time; one that was not there was well. NULL: no room for more. */
+static struct health_check *find_check(struct health_log *log, const char *name) {
+    for (size_t i = 0; i < log->count; i++)
+        if (str_eq(log->checks[i].name, name))
+            return &log->checks[i];
+    if (log->count == HEALTH_CHECKS_MAX || strlen(name) >= sizeof(log->checks[0].name))
+        return NULL;
+    log->checks[log->count] = (struct health_check){0};
+    (void)snprintf(log->checks[log->count].name, sizeof(log->checks[0].name), "%s", name);
+    return &log->checks[log->count++];
+}
+
+static void note_status(struct health_log *log, const struct finding *f) {
+    static const enum log_level levels[] = {LOG_LEVEL_NOTICE, LOG_LEVEL_WARNING, LOG_LEVEL_ERROR};
+    _cleanup_free_ char *name = str_format("%s%s%s", f->step, f->subject[0] ? ":" : "", f->subject);
+    struct health_check *known = name ? find_check(log, name) : NULL;
+    if (!known)
+        return;
+    known->round = log->round;
+    if (known->status == f->status)
+        return;
+    log_event(levels[f->status], "health_changed", "check", name, "status", finding_status_name(f->status), "was",
+              finding_status_name(known->status), "text", f->status ? f->text : NULL, "hint", f->remedy[0] ? f->remedy : NULL,
+              NULL);
+    known->status = f->status;
+}
+
+static void note_changes(struct health_log *log, const struct findings *checks) {
+    size_t kept = 0;
+    log->round++;
+    for (size_t i = 0; i < checks->count; i++)
+        note_status(log, &checks->items[i]);
+    for (size_t i = 0; i < log->count; i++)
+        if (log->checks[i].round == log->round)
+            log->checks[kept++] = log->checks[i];
+    log->count = kept;
+}
+
+void wire_log_health(struct wire *wire) {
+    struct findings checks = {0};
+    check_store(wire, &checks);
+    directories_check_health(wire->identity, &checks);
+    kerberos_check_health(wire->kerberos, wire->config.auth_kerberos_keytab, &checks);
+    note_changes(&wire->health_log, &checks);
+    findings_done(&checks);
+}
+
+/* -- metrics, and who may read them --------------------------------------------------------------------------------------- */
+
+void wire_set_scrape_token(struct wire *wire, const struct scrape_token *token) {
+    (void)pthread_mutex_lock(&wire->lock);
+    wire->scrape_token = *token;
+    (void)pthread_mutex_unlock(&wire->lock);
+}
+
+/* By digests, of one length whatever was sent. */
+bool wire_is_scrape_token(void *arg, const char *token) {
+    struct wire *wire = arg;
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    bool is_same;
+    digest_sha256(token, strlen(token), digest);
+    (void)pthread_mutex_lock(&wire->lock);
+    is_same = wire->scrape_token.is_set && secret_eq(digest, sizeof(digest), wire->scrape_token.digest, sizeof(digest));
+    (void)pthread_mutex_unlock(&wire->lock);
+    return is_same;
+}
+
+/* Root and the user the daemon runs as: whoever can read its key file is an administrator anyway. */
+bool wire_is_admin_uid(void *arg, unsigned uid) {
+    (void)arg;
+    return uid == 0 || uid == geteuid();
+}
+
+void wire_write_metrics(void *arg, struct strbuf *out) {
+    static const char up[] = "kaasd_database_up", help[] = "1 while the database answers and takes what is written";
+    const struct wire *wire = arg;
+    int64_t since_ms;
+    strbuf_addf(out, "# HELP %s %s\n# TYPE %s gauge\n", up, help, up);
+    strbuf_addf(out, "%s %d\n", up, store_get_state(wire->store, &since_ms, NULL) == STORE_ANSWERS);
+    platform_write_metrics(wire->platform, out);
+}

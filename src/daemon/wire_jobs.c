@@ -1,0 +1,365 @@
+/* The background jobs of the daemon, and the work of links. Layer 6 (daemon). When jobs run is the scheduler's affair.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "access.h"
+#include "audit_store.h"
+#include "change_store.h"
+#include "clock.h"
+#include "link_task.h"
+#include "replica_store.h"
+#include "log.h"
+#include "metric.h"
+#include "notify.h"
+#include "reconcile.h"
+#include "replica_store.h"
+#include "rotation.h"
+#include "store_prune.h"
+#include "store_schema.h"
+#include "watch_run.h"
+#include "wire_private.h"
+
+#define SECOND 1000
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
+
+/* -- start-up: everything that needs the database, tried until it works ------------------------------------------------------ */
+
+static int wire_register_replica(struct wire *wire, struct err *err) {
+    int64_t previous_age_ms = -1;
+    const bool is_first_try = !store_get_replica(wire->store);
+    unsigned id = 0;
+    int rc = replica_store_register(wire->store, wire->replica_name, &id, &previous_age_ms, err);
+    if (!rc && is_first_try && previous_age_ms >= 0 && previous_age_ms < 15 * SECOND)
+        log_event(LOG_LEVEL_NOTICE, "replica_seen_just_now", "name", wire->replica_name, "hint",
+                  "a replica of this name beat its heart seconds ago: a quick restart, or two daemons with one name", NULL);
+    return rc;
+}
+
+static void log_closed(unsigned deeds) {
+    if (deeds)
+        log_event(LOG_LEVEL_WARNING, "audit_deeds_closed", "deeds", log_fmt("%u", deeds), "hint",
+                  "how they ended is not known: the audit trail names them, with the result unknown", NULL);
+}
+
+/* What was begun outside and has no line that tells how it ended: before the start nobody of this replica works on it any more. */
+static int close_deeds(struct wire *wire, struct err *err) {
+    const int64_t now_ms = clock_wall_ms();
+    const struct deed_left left = {.replica_id = store_get_replica(wire->store), .begun_before_ms = now_ms + 1, .now_ms = now_ms};
+    unsigned closed = 0;
+    int rc = deed_store_close(wire->store, &left, &closed, err);
+    log_closed(closed);
+    return rc;
+}
+
+static int start_up(struct wire *wire, struct err *err) {
+    char installation[UUID_TEXT_BYTES];
+    int rc = store_check_schema(wire->store, store_schema_builtin(), err);
+    if (!rc)
+        rc = installation_store_load(wire->store, installation, err);
+    if (!rc)
+        rc = wire_register_replica(wire, err);
+    if (rc)
+        return rc;
+    platform_set_installation(wire->platform, installation);
+    rc = sealing_follow(wire->sealing, err);
+    if (!rc)
+        rc = audit_store_open_key(wire->store, wire->seal, err);
+    if (!rc)
+        rc = audit_store_start(wire->store, err);
+    if (!rc)
+        rc = close_deeds(wire, err);
+    if (rc)
+        return rc;
+    rc = directory_load(wire->directory, err); /* from here on the feed is followed: what is read below cannot miss a change */
+    if (!rc)
+        rc = signon_load(wire->signon, err);
+    if (!rc)
+        rc = identity_sync(wire->identity, err);
+    if (!rc)
+        rc = access_sync_names(wire->access, err);
+    return rc ? rc : platform_sync(wire->platform, err);
+}
+
+/* What kaasd waits for is told when it begins to, and when it waits for something else. */
+static void note_not_ready(struct wire *wire, const struct err *err) {
+    (void)pthread_mutex_lock(&wire->lock);
+    bool is_news = wire->not_ready.code != err->code;
+    wire->not_ready = *err;
+    (void)pthread_mutex_unlock(&wire->lock);
+    if (is_news)
+        log_error(LOG_LEVEL_WARNING, "waiting", err, "remedy", err->remedy[0] ? err->remedy : NULL, "hint",
+                  "kaasd goes on by itself as soon as it can", NULL);
+    notify_status(err->text);
+}
+
+static int job_start(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    int rc = start_up(wire, err);
+    if (rc) {
+        note_not_ready(wire, err);
+        return rc;
+    }
+    atomic_store(&wire->is_ready, true);
+    notify_status("ready");
+    log_event(LOG_LEVEL_NOTICE, "ready", "version", PACKAGE_VERSION, "installation", platform_installation(wire->platform), NULL);
+    scheduler_wake(wire->scheduler, "vcenters");
+    scheduler_wake(wire->scheduler, "prune");
+    return ERR_CANCELED; /* done for good */
+}
+
+/* -- while running ------------------------------------------------------------------------------------------------------------- */
+
+static bool is_ready(const struct wire *wire) {
+    return atomic_load(&wire->is_ready);
+}
+
+static int job_changes(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? directory_poll(wire->directory, err) : 0;
+}
+
+/* When clusters were last reported on: with the database, and so with the other replicas. */
+static int job_reports(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? directory_sync_reports(wire->directory, err) : 0;
+}
+
+/* The feed against everything that is stored. */
+static int job_check(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    unsigned long differences = 0;
+    return is_ready(wire) ? directory_check(wire->directory, &differences, err) : 0;
+}
+
+/* What a watched vCenter shows of nodes counts for the state of clusters, once it is stored, whichever replica stores it. */
+static void tell_watched(struct wire *wire, const struct link *link) {
+    struct watch_report report;
+    watch_get_report(link_watch(link), &report);
+    directory_set_watched(wire->directory, link_id(link),
+                          report.is_watching && (!report.is_saving || report.saved_at_ms >= report.since_ms));
+}
+
+static int job_vcenters(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    _cleanup_free_ struct link **links = NULL;
+    size_t count = 0;
+    (void)err;
+    if (!is_ready(wire))
+        return 0;
+    platform_tick(wire->platform);
+    links = platform_list(wire->platform, &count);
+    for (size_t i = 0; links && i < count; i++) {
+        tell_watched(wire, links[i]);
+        link_unref(links[i]);
+    }
+    return 0;
+}
+
+/* Which vCenters fetched the plug-in's manifest. */
+static int job_manifest(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? manifest_log_settle(wire->manifest_log, wire->platform, err) : 0;
+}
+
+/* Whether the database answers is known before somebody needs it: requests are refused by what this finds. */
+static int job_pulse(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? store_ping(wire->store, err) : 0;
+}
+
+static int job_heartbeat(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? replica_store_heartbeat(wire->store, err) : 0;
+}
+
+static int job_sessions(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? signon_purge(wire->signon, err) : 0;
+}
+
+static int job_keys(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? signon_keys_tick(wire->signon, err) : 0;
+}
+
+static int job_sealing(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? sealing_tick(wire->sealing, err) : 0;
+}
+
+/* People who are signed in, in the directories they came by. */
+static int job_people(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    (void)err;
+    if (is_ready(wire))
+        signon_check_directories(wire->signon);
+    return 0;
+}
+
+static int job_identity(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    (void)err;
+    if (is_ready(wire))
+        identity_tick(wire->identity);
+    if (wire->kerberos)
+        kerberos_tick(wire->kerberos);
+    wire_log_health(wire);
+    return 0;
+}
+
+/* Controllers of HX clusters, whether they let us in. */
+static int job_peers(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return is_ready(wire) ? peers_tick(wire->peers, err) : 0;
+}
+
+static int job_rights(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    (void)err;
+    signon_rights_tick(wire->signon);
+    return 0;
+}
+
+/* What could not be written to the audit trail is told where it can be: the log holds the requests themselves. */
+static void tell_lost_audit(struct wire *wire) {
+    const int64_t count = metric_value(audit_store_lost());
+    if (count != wire->audit_lost_told)
+        log_event(LOG_LEVEL_WARNING, "audit_lost", "lines", log_fmt("%" PRId64, count - wire->audit_lost_told), "hint",
+                  "the database did not take them; the requests are in this log by their request ids", NULL);
+    wire->audit_lost_told = count;
+}
+
+/* Apart from the questions, which must not wait for the database. */
+static int job_notes(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    int rc, save_rc;
+    tell_lost_audit(wire);
+    if (!is_ready(wire))
+        return 0;
+    save_rc = audit_store_save_head(wire->store, err); /* a full disk keeps no line out of the database */
+    signon_write_notes(wire->signon);
+    rc = audit_store_write_notes(wire->store, err);
+    if (!rc)
+        rc = audit_store_note_heads(wire->store, false, err);
+    return rc ? rc : save_rc;
+}
+
+/* Rows come with each sign-on, and each is of no use after some minutes. */
+static int job_used_proofs(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    return wire->kerberos && is_ready(wire) ? kerberos_purge(wire->kerberos, err) : 0;
+}
+
+static int job_prune(void *arg, struct err *err) {
+    struct wire *wire = arg;
+    unsigned closed = 0;
+    int rc = is_ready(wire) ? store_prune(wire->store, wire->config.audit_keep_ms, &closed, err) : 0;
+    log_closed(closed);
+    return rc;
+}
+
+/* -- work that links to vCenters do by themselves ------------------------------------------------------------------------------ */
+
+static int renew_login(struct link *link, struct err *err) {
+    struct link_certificates before, after;
+    int rc;
+    link_get_certificates(link, &before);
+    rc = rotation_renew(link, err);
+    link_get_certificates(link, &after);
+    if (!rc && before.login_not_after_ms && after.login_not_after_ms != before.login_not_after_ms)
+        log_event(LOG_LEVEL_NOTICE, "login_certificate_renewed", "vcenter", link_id(link), NULL);
+    if (rc && rc != ERR_BUSY && rc != ERR_CANCELED)
+        log_error(LOG_LEVEL_WARNING, "login_certificate_not_renewed", err, "vcenter", link_id(link), NULL);
+    return rc;
+}
+
+static void tell_record(const struct vcenter *vc, const struct reconcile_result *result) {
+    const struct record_note *note = &result->note;
+    if (result->was_repaired)
+        log_event(LOG_LEVEL_NOTICE, "vcenter_record_repaired", "vcenter", vc->name, "members", note->repaired, NULL);
+    if (!result->has_news)
+        return;
+    log_event(note->problem[0] ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "vcenter_record", "vcenter", vc->name, "record",
+              record_state_name(note->state), "reason", note->problem[0] ? note->problem : NULL, "remedy",
+              note->remedy[0] ? note->remedy : NULL, NULL);
+}
+
+static int reconcile_record(struct link *link, struct err *err) {
+    struct reconcile_result result = {0};
+    struct vcenter vc = {0};
+    int rc = reconcile_run(link, &result, err);
+    if (rc == ERR_NOT_REGISTERED)
+        return ERR_CANCELED;
+    if (!link_get_info(link, &vc, NULL))
+        tell_record(&vc, &result);
+    vcenter_done(&vc);
+    return rc;
+}
+
+void wire_plug_in_work(struct wire *wire) {
+    const struct link_work_kind kinds[] = {
+        {.bit = LINK_WORK_RECONCILE,
+         .name = "reconcile",
+         .run = reconcile_record,
+         .at_connect = true,
+         .period_ms = wire->config.vcenter_reconcile_interval_ms},
+        {.bit = LINK_WORK_RENEW,
+         .name = "renew",
+         .run = renew_login,
+         .at_connect = true,
+         .period_ms = 6LL * HOUR,
+         .is_for_health = true},
+        {.bit = LINK_WORK_SWEEP, .name = "sweep", .run = session_sweep_work},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
+        platform_set_work(wire->platform, &kinds[i]);
+}
+
+/* -- when ------------------------------------------------------------------------------------------------------------------------ */
+
+int wire_start_jobs(struct wire *wire, struct err *err) {
+    const struct backoff quick = {.first_ms = 250, .max_ms = 5000, .jitter_percent = 20};
+    const struct backoff steady = {.first_ms = 5000, .max_ms = 10000, .jitter_percent = 20}; /* health goes by its failures */
+    const struct backoff slow = {.first_ms = 5000, .max_ms = 60000, .jitter_percent = 20};
+    const int64_t people_ms = wire->config.auth_directory_live_check_ms / 4; /* who is due is asked about soon after */
+    const struct job jobs[] = {
+        {.name = "start", .period_ms = SECOND, .retry = quick, .run = job_start, .arg = wire},
+        {.name = "changes", .period_ms = 250, .retry = {.first_ms = 250, .max_ms = 1000}, .run = job_changes, .arg = wire},
+        {.name = "reports", .period_ms = 15 * SECOND, .jitter_percent = 20, .retry = slow, .run = job_reports, .arg = wire},
+        {.name = "vcenters", .period_ms = SECOND, .retry = quick, .run = job_vcenters, .arg = wire},
+        {.name = "manifest", .period_ms = 2 * SECOND, .retry = slow, .run = job_manifest, .arg = wire},
+        {.name = "rights", .period_ms = SIGNON_RIGHTS_TICK_MS, .retry = quick, .run = job_rights, .arg = wire},
+        {.name = "people",
+         .period_ms = people_ms < 5 * SECOND ? people_ms : 5 * SECOND,
+         .retry = quick,
+         .run = job_people,
+         .arg = wire},
+        {.name = "identity", .period_ms = SECOND, .retry = quick, .run = job_identity, .arg = wire},
+        {.name = "peers", .period_ms = 3 * SECOND, .retry = slow, .run = job_peers, .arg = wire},
+        {.name = "notes", .period_ms = SECOND, .retry = quick, .run = job_notes, .arg = wire},
+        {.name = "pulse", .period_ms = SECOND, .retry = {.first_ms = 250, .max_ms = 1000}, .run = job_pulse, .arg = wire},
+        {.name = "heartbeat", .period_ms = 10 * SECOND, .retry = steady, .run = job_heartbeat, .arg = wire},
+        {.name = "sessions", .period_ms = MINUTE, .jitter_percent = 20, .retry = slow, .run = job_sessions, .arg = wire},
+        {.name = "sealing", .period_ms = SECOND, .retry = quick, .run = job_sealing, .arg = wire},
+        {.name = "signing_keys", .period_ms = SECOND, .retry = slow, .run = job_keys, .arg = wire},
+        {.name = "check",
+         .period_ms = wire->config.directory_check_interval_ms,
+         .jitter_percent = 20,
+         .retry = slow,
+         .run = job_check,
+         .arg = wire},
+        {.name = "used_proofs",
+         .period_ms = 5 * MINUTE,
+         .jitter_percent = 20,
+         .retry = slow,
+         .run = job_used_proofs,
+         .arg = wire},
+        {.name = "prune", .period_ms = 10 * MINUTE, .jitter_percent = 20, .retry = slow, .run = job_prune, .arg = wire},
+    };
+    int rc = scheduler_new(jobs, sizeof(jobs) / sizeof(jobs[0]), store_thread_begin, store_thread_end, &wire->scheduler, err);
+    return rc ? rc : scheduler_start(wire->scheduler, err);
+}

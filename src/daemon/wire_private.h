@@ -1,0 +1,110 @@
+/* The daemon's parts. Layer 6 (daemon); private to this folder.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "api.h"
+#include "clusters.h"
+#include "daemon_config.h"
+#include "directory.h"
+#include "finding.h"
+#include "httpd.h"
+#include "identity.h"
+#include "kerberos.h"
+#include "lane.h"
+#include "manifest_log.h"
+#include "peers.h"
+#include "platform_links.h"
+#include "scheduler.h"
+#include "seal.h"
+#include "sealing.h"
+#include "setup_files.h"
+#include "signon.h"
+#include "store.h"
+
+/* The doors of the daemon, in the order in which they are opened. */
+enum wire_server { WIRE_TLS, WIRE_PROXY, WIRE_SERVICE, WIRE_ADMIN, WIRE_SERVERS };
+
+#define HEALTH_CHECKS_MAX 80U
+
+struct health_check {
+    char name[64];
+    enum finding_status status;
+    unsigned round; /* in which it was seen last */
+};
+
+/* Checks as the log was told of them last: for who watches lines, not a page. Zeroed at first; used by one thread at a time. */
+struct health_log {
+    struct health_check checks[HEALTH_CHECKS_MAX];
+    size_t count;
+    unsigned round;
+};
+
+struct wire {
+    struct config config;
+    char *config_path;
+    char *cert_pem, *key_pem; /* server certificate; the key is wiped on release */
+    char *public_url;
+    char replica_name[64];
+    struct seal *seal;
+    struct store *store;
+    struct lane *database, *hashing, *signons, *outside;
+    struct directory *directory;
+    struct manifest_log *manifest_log;
+    struct signon *signon;
+    struct sealing *sealing;
+    struct platform *platform;
+    struct clusters *clusters;
+    struct access *access;
+    struct identity *identity;
+    struct kerberos *kerberos; /* NULL: no keytab is configured, as is the next */
+    struct lane *kerberos_lane;
+    struct peers *peers;
+    struct api *api;
+    struct httpd *servers[WIRE_SERVERS];
+    struct scheduler *scheduler;
+    int64_t started_at_ms;
+    int64_t audit_lost_told;      /* lines already told of in the log; the job's own */
+    struct health_log health_log; /* likewise */
+
+    atomic_bool is_ready;
+    atomic_bool is_leaving;     /* SIGTERM has come; server.drain runs */
+    pthread_mutex_t lock;       /* guards all below */
+    struct err not_ready;       /* why start-up has not finished */
+    int64_t not_ready_since_ms; /* wall clock */
+    struct err not_reloaded;    /* why the last reload failed; code 0: it did not */
+    int64_t not_reloaded_since_ms;
+    struct scrape_token scrape_token;
+};
+
+/* Jobs of the daemon, and what links do by themselves (wire_jobs.c). */
+int wire_start_jobs(struct wire *wire, struct err *err);
+void wire_plug_in_work(struct wire *wire);
+
+/* What the api and the services need from their siblings, and what they tell (wire_glue.c). */
+struct signon_vcenter_ops wire_vcenter_ops(struct wire *wire);
+struct signon_directory_ops wire_directory_ops(struct wire *wire);
+bool wire_is_privileged(void *arg, const char *principal_id, const struct group_set *groups);
+bool wire_get_name(void *arg, const char *id, char *out);
+bool wire_get_size(void *arg, size_t *clusters, size_t *nodes);
+void wire_on_written(void *arg);
+void wire_on_published(void *arg);
+void wire_on_permissions(void *arg, const char *vcenter_id, const char *user);
+int wire_on_change(void *arg, const struct change *change);
+int wire_on_gap(void *arg);
+void wire_on_difference(void *arg, const struct directory_difference *difference);
+void wire_on_peer_news(void *arg, const struct hx_peer *peer);
+void wire_on_peer_set(void *arg);
+void wire_log_audit(void *arg, const struct audit_record *record);
+
+/* Readiness, health, metrics, and who may see them (wire_health.c). */
+int wire_check_ready(void *arg, struct err *err);
+int wire_check_database(void *arg, struct err *err);
+void wire_check_health(void *arg, struct findings *out);
+void wire_log_health(struct wire *wire); /* of the database and of what people sign in by, when it has changed */
+void wire_set_scrape_token(struct wire *wire, const struct scrape_token *token);
+bool wire_is_scrape_token(void *arg, const char *token);
+bool wire_is_admin_uid(void *arg, unsigned uid);
+void wire_write_metrics(void *arg, struct strbuf *out);

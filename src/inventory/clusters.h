@@ -1,0 +1,92 @@
+/* Cluster records and HX cluster attributes: changing them, one or many at once. Layer 3 (inventory). Reading them is the directory's.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cluster.h"
+#include "err.h"
+#include "platform.h"
+#include "principal.h"
+
+struct clusters;
+struct store;
+
+struct clusters_options {
+    struct store *store;
+    void (*on_written)(void *arg); /* after a write: bring it into the directory; may be NULL */
+    void *on_written_arg;
+    /* How many clusters and nodes the directory knows of; false: not known. Where it says that there is plenty of room, writers do not count.
+     * NULL: they always do. */
+    bool (*get_size)(void *arg, size_t *clusters, size_t *nodes);
+    void *get_size_arg;
+};
+
+int clusters_new(const struct clusters_options *options, struct clusters **out, struct err *err); /* ERR_NOMEM */
+void clusters_free(struct clusters *clusters);                                                    /* NULL is allowed */
+
+/* Stores a new record; the caller has filled in everything but id, times and version. *id (37 bytes) gets the new id. Blocks. ERR_EXISTS (name),
+ * ERR_CONFLICT (a vSphere cluster is not known), ERR_DIRECTORY_FULL, ERR_UNPROCESSABLE, errors of store.h. */
+int clusters_create(struct clusters *clusters, const struct actor *actor, struct cluster *record, char id[37], struct err *err);
+
+/* Changes a record in place and says which lists it replaced (bits of enum cluster_parts, cluster_store.h). May run more than once. */
+typedef int clusters_change_fn(void *arg, struct cluster *record, unsigned *parts, struct err *err);
+struct clusters_edit {
+    clusters_change_fn *fn;
+    void *arg;
+    const char *id;
+    int64_t version_no; /* 0: whatever it is now */
+};
+
+/* Reads the record, has it changed and writes it. With `version_no` only if the record still has that version (ERR_PRECONDITION); with 0 it
+ * is read and tried again when somebody else was faster. Blocks. ERR_NOT_FOUND, else as create. */
+int clusters_change(struct clusters *clusters, const struct actor *actor, const struct clusters_edit *edit, struct err *err);
+
+/* As clusters_change for the report of a provisioner: `fn` also sets the members reported_... . Nothing but the time is written, and no
+ * version rises, when the report says what the record said before; the audit trail learns of changes of the reported state only. Blocks.
+ * Errors as clusters_change. */
+int clusters_report(struct clusters *clusters, const struct actor *actor, const struct clusters_edit *edit, struct err *err);
+
+/* Removes a record; `version_no` as above. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION. */
+int clusters_remove(struct clusters *clusters, const struct actor *actor, const char *id, int64_t version_no, struct err *err);
+
+/* What an administrator says about an HX cluster. NULL gives the member back to discovery; unchanged members are told apart by the flags. */
+struct clusters_hx_change {
+    bool has_name, has_address;
+    const char *name, *address;
+};
+/* Blocks. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_UNPROCESSABLE. */
+int clusters_change_hx(struct clusters *clusters, const struct actor *actor, const char *id, int64_t version_no,
+                       const struct clusters_hx_change *change, struct err *err);
+
+/* -- many cluster records at once: adding and changing them -------------------------------------------------------- */
+
+/* One record of many. */
+struct clusters_line {
+    struct cluster *record; /* NULL: nothing to write. New ones get id and times; owned by the caller */
+    unsigned parts;         /* of a change: the lists it replaces (enum cluster_parts, cluster_store.h) */
+    bool is_change;         /* of a record that was loaded; else new */
+    bool is_unchanged;      /* a change that changes nothing: not written */
+    bool is_written;        /* outcome */
+    /* Why it was not written; may be set beforehand: then it is not tried. Neither: it was not tried for another line's sake, or since
+     * the directory was full before it. */
+    struct err err;
+};
+
+struct clusters_lines {
+    struct clusters_line *items;
+    size_t count;
+    bool is_atomic;                 /* all of them or none, in one transaction; else in bounded ones, each for itself */
+    bool (*is_given_up)(void *arg); /* nobody waits for the outcome any more: ends between two transactions; may be NULL */
+    void *arg;
+};
+
+/* Writes what can be written; one line of the audit trail for each that was. With is_atomic an error of any line, set beforehand or found, keeps
+ * all from being written. The first for which there is no room (ERR_DIRECTORY_FULL) ends it. Blocks. 0 also if lines have errors. Else
+ * nothing was written: errors of store.h. */
+int clusters_write_lines(struct clusters *clusters, const struct actor *actor, struct clusters_lines *lines, struct err *err);
+
+/* A record as it is stored, for a change by clusters_write_lines; freed by cluster_free. Blocks. ERR_NOT_FOUND. */
+int clusters_load(struct clusters *clusters, const char *id, struct cluster **out, struct err *err);

@@ -1,0 +1,660 @@
+/* The directory: loading, the change feed, publishing. Layer 3 (inventory). What a snapshot is: snapshot.h.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "directory.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "change_store.h"
+#include "clock.h"
+#include "cluster_store.h"
+#include "load.h"
+#include "metric.h"
+#include "store.h"
+#include "str.h"
+
+#define STALE_AFTER_MS 2000
+#define TICK_MS 1000         /* clusters are looked over for aged reports at most this often */
+#define RENEWED_AT_ONCE 2000 /* clusters made anew by one look: some 50 ms of work */
+#define CHECKED_AT_ONCE 1000 /* suspects that are looked at again: takes about a second, in which no change is applied */
+#define CLOCK_SLACK_MS 60000 /* by how far the clocks of replicas may differ */
+
+struct directory {
+    struct store *store;
+    directory_change_fn *on_change;
+    directory_gap_fn *on_gap;
+    directory_difference_fn *on_difference;
+    void *on_change_arg;
+    void (*on_published)(void *arg);
+    void *on_published_arg;
+
+    int64_t report_stale_after_ms;
+
+    pthread_mutex_t writer; /* one load or poll at a time; guards the six below */
+    struct change_positions positions;
+    int64_t looked_ms;    /* monotonic: the last look for clusters that are due */
+    int64_t next_due_ms;  /* wall clock: before it no report grows too old; 0: not known */
+    uint64_t seen_mark;   /* dir_watch_mark at the last look */
+    bool is_evidence_due; /* it has changed since then, and not all clusters were looked at */
+    bool is_more_due;     /* the last look met its limit */
+
+    pthread_mutex_t syncing; /* one exchange of report times at a time; guards the next */
+    int64_t synced_ms;       /* wall clock: the last one; 0: none */
+
+    pthread_mutex_t lock; /* guards the rest; held for a small copy only */
+    struct dir_watch watch;
+    struct dir_snapshot *current;
+    int64_t as_of_wall_ms;
+    int64_t as_of_mono_ms;
+    struct err trouble; /* of the last poll or load */
+};
+
+int directory_new(const struct directory_options *options, struct directory **out, struct err *err) {
+    struct directory *d = calloc(1, sizeof(*d));
+    if (!d)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    d->store = options->store;
+    d->on_change = options->on_change;
+    d->on_gap = options->on_gap;
+    d->on_difference = options->on_difference;
+    d->on_change_arg = options->on_change_arg;
+    d->on_published = options->on_published;
+    d->on_published_arg = options->on_published_arg;
+    d->report_stale_after_ms = options->report_stale_after_ms;
+    d->watch.started_ms = clock_mono_ms();
+    (void)pthread_mutex_init(&d->syncing, NULL);
+    (void)pthread_mutex_init(&d->writer, NULL);
+    (void)pthread_mutex_init(&d->lock, NULL);
+    *out = d;
+    return 0;
+}
+
+void directory_free(struct directory *d) {
+    if (!d)
+        return;
+    dir_snapshot_unref(d->current);
+    change_positions_done(&d->positions);
+    dir_watch_done(&d->watch);
+    (void)pthread_mutex_destroy(&d->syncing);
+    (void)pthread_mutex_destroy(&d->writer);
+    (void)pthread_mutex_destroy(&d->lock);
+    free(d);
+}
+
+struct dir_snapshot *directory_get(struct directory *d) {
+    struct dir_snapshot *snapshot;
+    (void)pthread_mutex_lock(&d->lock);
+    snapshot = d->current ? dir_snapshot_ref(d->current) : NULL;
+    (void)pthread_mutex_unlock(&d->lock);
+    return snapshot;
+}
+
+int64_t directory_as_of_ms(struct directory *d) {
+    int64_t as_of_ms;
+    (void)pthread_mutex_lock(&d->lock);
+    as_of_ms = d->as_of_wall_ms;
+    (void)pthread_mutex_unlock(&d->lock);
+    return as_of_ms;
+}
+
+static bool is_old(int64_t as_of_mono_ms) {
+    return !as_of_mono_ms || clock_mono_ms() - as_of_mono_ms > STALE_AFTER_MS;
+}
+
+bool directory_is_stale(struct directory *d) {
+    int64_t as_of_ms;
+    (void)pthread_mutex_lock(&d->lock);
+    as_of_ms = d->as_of_mono_ms;
+    (void)pthread_mutex_unlock(&d->lock);
+    return is_old(as_of_ms);
+}
+
+/* Takes the snapshot over; NULL: nothing changed, only the time did. `read_at` tells when was read; NULL: nothing was. */
+static void dir_publish(struct directory *d, struct dir_snapshot *snapshot, const struct dir_basis *read_at) {
+    struct dir_snapshot *old = NULL;
+    (void)pthread_mutex_lock(&d->lock);
+    if (snapshot) {
+        old = d->current;
+        d->current = snapshot;
+    }
+    if (read_at) {
+        d->as_of_wall_ms = read_at->wall_ms;
+        d->as_of_mono_ms = read_at->mono_ms;
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+    dir_snapshot_unref(old);
+    if (snapshot && d->on_published)
+        d->on_published(d->on_published_arg);
+}
+
+/* What a load works with: now, the vCenters being watched (a copy), the snapshot before. Given back by dir_end_loading. ERR_NOMEM. */
+static int dir_begin_loading(struct directory *d, struct dir_watch *watch, struct dir_loading *out, struct err *err) {
+    int rc;
+    (void)pthread_mutex_lock(&d->lock);
+    rc = dir_watch_copy(&d->watch, watch, err);
+    (void)pthread_mutex_unlock(&d->lock);
+    if (rc)
+        return rc;
+    *out = (struct dir_loading){
+        .store = d->store,
+        .basis = {.watch = watch,
+                  .wall_ms = clock_wall_ms(),
+                  .mono_ms = clock_mono_ms(),
+                  .stale_after_ms = d->report_stale_after_ms},
+        .old = directory_get(d),
+    };
+    return 0;
+}
+
+static void dir_end_loading(struct dir_watch *watch, struct dir_snapshot *old) {
+    dir_watch_done(watch);
+    dir_snapshot_unref(old);
+}
+
+static int load_snapshot(struct directory *d, struct err *err) {
+    struct dir_snapshot *snapshot = NULL;
+    struct dir_watch watch = {0};
+    struct dir_loading loading = {0};
+    int rc = dir_begin_loading(d, &watch, &loading, err);
+    if (rc)
+        return rc;
+    rc = dir_load_all(&loading, &snapshot, err);
+    if (!rc) {
+        dir_publish(d, snapshot, &loading.basis);
+        d->seen_mark = dir_watch_mark(&watch, loading.basis.mono_ms);
+        d->next_due_ms = 0;
+    }
+    dir_end_loading(&watch, loading.old);
+    return rc;
+}
+
+/* Positions first, then everything: a change in between is read twice rather than never. */
+static int load_from_now(struct directory *d, struct err *err) {
+    struct change_positions positions = {0};
+    int rc = change_store_load_positions(d->store, &positions, err);
+    if (!rc)
+        rc = load_snapshot(d, err);
+    if (rc) {
+        change_positions_done(&positions);
+        return rc;
+    }
+    change_positions_done(&d->positions);
+    d->positions = positions;
+    return 0;
+}
+
+/* Remembers why it failed, or that it did not. Hands rc and the reason on. */
+static int note_trouble(struct directory *d, int rc, const struct err *why, struct err *err) {
+    (void)pthread_mutex_lock(&d->lock);
+    d->trouble = *why;
+    d->trouble.code = rc;
+    (void)pthread_mutex_unlock(&d->lock);
+    return err_move(err, rc, why);
+}
+
+void directory_check_health(struct directory *d, int64_t started_at_ms, struct findings *out) {
+    struct finding f = {.step = "directory", .since_ms = directory_as_of_ms(d)};
+    struct err why;
+    (void)pthread_mutex_lock(&d->lock);
+    why = d->trouble;
+    (void)pthread_mutex_unlock(&d->lock);
+    if (!f.since_ms) {
+        f.since_ms = started_at_ms;
+        finding_say(&f, FINDING_FAILED, "not loaded yet");
+    } else if (directory_is_stale(d) && why.code) {
+        finding_say_error(&f, FINDING_WARNING, &why);
+    } else if (directory_is_stale(d)) {
+        finding_say(&f, FINDING_WARNING, "changes cannot be read at the moment");
+    }
+    findings_add(out, &f);
+}
+
+int directory_load(struct directory *d, struct err *err) {
+    struct err why = {0};
+    int rc;
+    (void)pthread_mutex_lock(&d->writer);
+    rc = d->positions.items ? load_snapshot(d, &why) : load_from_now(d, &why);
+    (void)pthread_mutex_unlock(&d->writer);
+    return note_trouble(d, rc, &why, err);
+}
+
+/* All but what the directory itself is made of. Clusters are for both: those who watch nodes must know which ones. */
+static bool is_for_others(enum change_kind kind) {
+    return kind != CHANGE_VSPHERE_CLUSTER && kind != CHANGE_HX_CLUSTER && kind != CHANGE_GRANT;
+}
+
+/* Tells those who follow the feed by this directory. All are told, whatever becomes of one of them; the first failure counts. */
+static int dir_tell_others(const struct directory *d, const struct change_list *changes) {
+    int first = 0;
+    if (changes->is_gap)
+        return d->on_gap ? d->on_gap(d->on_change_arg) : 0;
+    for (size_t i = 0; d->on_change && i < changes->count; i++) {
+        int rc = is_for_others(changes->items[i].kind) ? d->on_change(d->on_change_arg, &changes->items[i]) : 0;
+        first = first ? first : rc;
+    }
+    return first;
+}
+
+static int apply_batch(struct directory *d, const struct change_list *changes, struct err *err) {
+    struct dir_snapshot *fresh = NULL;
+    struct dir_watch watch = {0};
+    struct dir_loading loading = {0};
+    int rc = dir_begin_loading(d, &watch, &loading, err);
+    if (rc)
+        return rc;
+    if (changes->is_gap || !loading.old) {
+        dir_end_loading(&watch, loading.old);
+        return load_from_now(d, err);
+    }
+    rc = dir_load_changes(&loading, changes, &fresh, err);
+    d->next_due_ms = fresh ? 0 : d->next_due_ms;
+    if (!rc)
+        dir_publish(d, fresh, &loading.basis);
+    dir_end_loading(&watch, loading.old);
+    return rc;
+}
+
+static int dir_copy_positions(const struct change_positions *from, struct change_positions *out, struct err *err) {
+    out->items = calloc(from->count + 1, sizeof(*out->items));
+    if (!out->items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    memcpy(out->items, from->items, from->count * sizeof(*out->items));
+    out->count = from->count;
+    return 0;
+}
+
+/* Reads and applies one batch; a batch that failed is read again by the next poll. */
+static int poll_once(struct directory *d, bool *is_more, struct err *err) {
+    struct change_positions before = {0};
+    struct change_list changes = {0};
+    int rc = dir_copy_positions(&d->positions, &before, err);
+    if (!rc)
+        rc = change_store_load(d->store, &d->positions, &changes, err);
+    if (!rc)
+        rc = apply_batch(d, &changes, err);
+    if (!rc && dir_tell_others(d, &changes))
+        rc = err_set(err, ERR_UNAVAILABLE, "a change could not be applied; it is tried again");
+    if (rc && before.items) {
+        struct change_positions failed = d->positions;
+        d->positions = before;
+        before = failed;
+    }
+    *is_more = !rc && changes.is_more && !changes.is_gap;
+    change_positions_done(&before);
+    change_list_done(&changes);
+    return rc;
+}
+
+/* Applies what is new in the feed. Needs `writer`, as all that loads. */
+static int dir_poll_locked(struct directory *d, struct err *err) {
+    bool is_more = true;
+    int rc = 0;
+    if (!d->positions.items)
+        return load_from_now(d, err);
+    while (!rc && is_more)
+        rc = poll_once(d, &is_more, err);
+    return rc;
+}
+
+/* Looks for clusters whose state depends on the time that has passed. Without memory the next look does it. */
+static void look_over(struct directory *d, const struct dir_loading *loading) {
+    const uint64_t mark = dir_watch_mark(loading->basis.watch, loading->basis.mono_ms);
+    struct dir_due due = {.limit = RENEWED_AT_ONCE};
+    bool was_more;
+    struct dir_snapshot *fresh = NULL;
+    d->is_evidence_due = d->is_evidence_due || mark != d->seen_mark;
+    d->seen_mark = mark;
+    if (!d->is_evidence_due && loading->basis.wall_ms < d->next_due_ms)
+        return;
+    due.is_evidence_due = d->is_evidence_due;
+    if (dir_load_due(loading, &due, &fresh, NULL))
+        return;
+    was_more = d->is_more_due;
+    d->is_more_due = due.is_more;
+    d->is_evidence_due = d->is_evidence_due && due.is_more;
+    d->next_due_ms = due.is_more ? 0 : due.next_ms;
+    if (fresh)
+        dir_publish(d, fresh, NULL);
+    if (was_more &&
+        !due.is_more) /* all were made anew: what the old ones held lies in another thread's heap, and would stay there */
+        (void)malloc_trim(0);
+}
+
+static void directory_tick(struct directory *d) {
+    struct dir_watch watch = {0};
+    struct dir_loading loading = {0};
+    const int64_t now_ms = clock_mono_ms();
+    if (now_ms - d->looked_ms < TICK_MS && !d->is_more_due)
+        return;
+    d->looked_ms = now_ms;
+    if (dir_begin_loading(d, &watch, &loading, NULL))
+        return;
+    if (loading.old)
+        look_over(d, &loading);
+    dir_end_loading(&watch, loading.old);
+}
+
+int directory_poll(struct directory *d, struct err *err) {
+    struct err why = {0};
+    int rc;
+    (void)pthread_mutex_lock(&d->writer);
+    directory_tick(d); /* first: a database that hangs would hold it up */
+    rc = dir_poll_locked(d, &why);
+    (void)pthread_mutex_unlock(&d->writer);
+    return note_trouble(d, rc, &why, err);
+}
+
+void directory_set_watched(struct directory *d, const char *vcenter_id, bool is_watched) {
+    (void)pthread_mutex_lock(&d->lock);
+    (void)dir_watch_set(&d->watch, vcenter_id, is_watched, clock_mono_ms(), NULL);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+void directory_note_report(struct directory *d, const char *cluster_id, int64_t at_ms) {
+    struct dir_snapshot *snapshot = directory_get(d);
+    const struct dir_cluster *entry = snapshot ? dir_find_cluster(snapshot, cluster_id) : NULL;
+    if (entry)
+        dir_cluster_note_report(entry, at_ms);
+    dir_snapshot_unref(snapshot);
+}
+
+/* Report times that the database does not know of; the caller frees the items. */
+static int collect_times(const struct dir_snapshot *snapshot, struct report_times *out, struct err *err) {
+    out->items = calloc(snapshot->clusters_count + 1, sizeof(*out->items));
+    out->count = 0;
+    if (!out->items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < snapshot->clusters_count; i++) {
+        const struct dir_cluster *entry = snapshot->clusters[i];
+        const int64_t at_ms = atomic_load(&entry->times->reported_ms);
+        if (!entry->is_reported || at_ms <= atomic_load(&entry->times->saved_ms))
+            continue;
+        out->items[out->count].at_ms = at_ms;
+        (void)snprintf(out->items[out->count++].cluster_id, KAAS_UUID_BYTES, "%s", entry->record->id);
+    }
+    return 0;
+}
+
+static void apply_times(const struct dir_snapshot *snapshot, const struct report_times *times) {
+    for (size_t i = 0; i < times->count; i++) {
+        const struct dir_cluster *entry = dir_find_cluster(snapshot, times->items[i].cluster_id);
+        if (entry)
+            dir_cluster_note_saved(entry, times->items[i].at_ms);
+    }
+}
+
+static int sync_reports(struct directory *d, const struct dir_snapshot *snapshot, struct err *err) {
+    const int64_t now_ms = clock_wall_ms();
+    struct report_times mine = {0}, all = {0};
+    int rc = collect_times(snapshot, &mine, err);
+    if (!rc && mine.count)
+        rc = cluster_store_save_report_times(d->store, mine.items, mine.count, false, err);
+    if (!rc)
+        rc = cluster_store_list_report_times(d->store, d->synced_ms - CLOCK_SLACK_MS, &all, err);
+    if (!rc) {
+        apply_times(snapshot, &all);
+        d->synced_ms = now_ms;
+    }
+    free(mine.items);
+    report_times_done(&all);
+    return rc;
+}
+
+int directory_sync_reports(struct directory *d, struct err *err) {
+    struct dir_snapshot *snapshot = directory_get(d);
+    int rc;
+    if (!snapshot)
+        return 0;
+    (void)pthread_mutex_lock(&d->syncing);
+    rc = sync_reports(d, snapshot, err);
+    (void)pthread_mutex_unlock(&d->syncing);
+    dir_snapshot_unref(snapshot);
+    return rc;
+}
+
+/* -- the check of the feed ------------------------------------------------------------------------------------------------ */
+
+/* Everything that is stored against what the feed has made of it. The long comparison goes on beside the feed. What it finds is only
+ * suspected: it may have been changed meanwhile. So, with the feed brought up to date and held, each suspect is read once more, and what
+ * the feed names after that is let off. What remains is not there by the feed's doing, and never would be: a defect of ours, or somebody
+ * wrote into the database by hand. */
+
+/* Objects that are not in memory as they are stored, as changes, so that they take the way of all changes. */
+struct suspects {
+    struct change *items;
+    const char **members; /* of each what differs; static */
+    size_t count, room;
+    bool is_short; /* one found no memory */
+};
+
+static void suspects_done(struct suspects *s) {
+    free(s->items);
+    free(s->members);
+}
+#define _cleanup_suspects_ __attribute__((cleanup(suspects_done)))
+
+/* `member` NULL: nothing differs. */
+static void suspect(struct suspects *s, enum change_kind kind, const char *id, const char *member) {
+    if (!member || s->is_short)
+        return;
+    if (s->count == s->room) {
+        const size_t room = s->room ? s->room * 2 : 64;
+        struct change *items = reallocarray(s->items, room, sizeof(*items));
+        const char **members = items ? reallocarray(s->members, room, sizeof(char *)) : NULL;
+        s->items = items ? items : s->items;
+        s->members = members ? members : s->members;
+        s->is_short = !members;
+        if (s->is_short)
+            return;
+        s->room = room;
+    }
+    s->items[s->count] = (struct change){.kind = kind};
+    (void)snprintf(s->items[s->count].object_id, sizeof(s->items->object_id), "%s", id);
+    s->members[s->count++] = member;
+}
+
+static int suspects_check(const struct suspects *s, struct err *err) {
+    return s->is_short ? err_set(err, ERR_NOMEM, "out of memory") : 0;
+}
+
+static void suspect_vsphere(struct suspects *out, const struct object_ref *ref, const char *member) {
+    char id[GRANT_OBJECT_ID_BYTES];
+    grant_vsphere_id(ref, id);
+    suspect(out, CHANGE_VSPHERE_CLUSTER, id, member);
+}
+
+static int directory_compare_grants(const void *a, const void *b) {
+    return grant_compare(a, b);
+}
+
+static const struct grant *find_grant(const struct dir_platform *p, const struct grant *wanted) {
+    return p->grants_count ? bsearch(wanted, p->grants, p->grants_count, sizeof(*p->grants), directory_compare_grants) : NULL;
+}
+
+/* What lies below the clusters, one way: of what `from` has, `to` has it not (`absent` says so), or, if wanted, has it differently. */
+static void compare_below(const struct dir_platform *from, const struct dir_platform *to, const char *absent, bool with_members,
+                          struct suspects *out) {
+    for (size_t i = 0; i < from->vcenters_count; i++) {
+        const struct vcenter *a = &from->vcenters[i], *b = dir_find_vcenter(to, a->id);
+        suspect(out, CHANGE_VCENTER, a->id, !b ? absent : with_members ? vcenter_difference(a, b) : NULL);
+    }
+    for (size_t i = 0; i < from->vsphere_count; i++) {
+        const struct vsphere_cluster *a = &from->vsphere[i], *b = dir_find_vsphere(to, &a->ref);
+        suspect_vsphere(out, &a->ref, !b ? absent : with_members ? vsphere_cluster_difference(a, b) : NULL);
+    }
+    for (size_t i = 0; i < from->hx_count; i++) {
+        const struct hx_cluster *a = &from->hx[i], *b = dir_find_hx(to, a->id);
+        suspect(out, CHANGE_HX_CLUSTER, a->id, !b ? absent : with_members ? hx_cluster_difference(a, b) : NULL);
+    }
+    for (size_t i = 0; i < from->grants_count; i++) {
+        const struct grant *a = &from->grants[i], *b = find_grant(to, a);
+        suspect(out, CHANGE_GRANT, a->id, !b ? absent : with_members ? grant_difference(a, b) : NULL);
+    }
+    for (size_t i = 0; i < from->services_count; i++) {
+        const struct service_account *a = &from->services[i], *b = dir_find_service(to, a->id);
+        suspect(out, CHANGE_SERVICE_ACCOUNT, a->id, !b ? absent : with_members ? service_account_difference(a, b) : NULL);
+    }
+}
+
+/* What is stored below the clusters, and what is in memory of it. */
+static void compare_platforms(const struct dir_platform *old, const struct dir_platform *fresh, struct suspects *out) {
+    compare_below(fresh, old, DIRECTORY_NOT_IN_MEMORY, true, out);
+    compare_below(old, fresh, DIRECTORY_NOT_STORED, false, out);
+}
+
+static void compare_cluster(const struct dir_snapshot *old, const struct dir_snapshot *fresh, const char *id,
+                            struct suspects *out) {
+    const struct dir_cluster *was = dir_find_cluster(old, id), *is = dir_find_cluster(fresh, id);
+    if (was == is)
+        return;
+    suspect(out, CHANGE_CLUSTER, id,
+            !was  ? DIRECTORY_NOT_IN_MEMORY
+            : !is ? DIRECTORY_NOT_STORED
+                  : dir_cluster_difference(was, is));
+}
+
+/* The first, long comparison. */
+static int find_suspects(struct directory *d, struct suspects *out, struct err *err) {
+    _cleanup_(dir_platform_unref) struct dir_platform *platform = NULL;
+    _cleanup_(dir_snapshot_unref) struct dir_snapshot *fresh = NULL;
+    struct dir_watch watch = {0};
+    struct dir_loading loading = {0};
+    const struct dir_snapshot *old;
+    int rc = dir_begin_loading(d, &watch, &loading, err);
+    if (rc)
+        return rc;
+    old = loading.old;
+    if (!old)
+        goto out;
+    rc = dir_load_platform(d->store, &platform, err);
+    if (rc)
+        goto out;
+    compare_platforms(old->platform, platform, out);
+    loading.basis.platform = old->platform; /* clusters are shown with it: where it differs is known by now */
+    rc = dir_load_clusters(&loading, true, &fresh, err);
+    if (rc)
+        goto out;
+    for (size_t i = 0; i < fresh->clusters_count; i++)
+        compare_cluster(old, fresh, fresh->clusters[i]->record->id, out);
+    for (size_t i = 0; i < old->clusters_count; i++)
+        if (!dir_find_cluster(fresh, old->clusters[i]->record->id))
+            suspect(out, CHANGE_CLUSTER, old->clusters[i]->record->id, DIRECTORY_NOT_STORED);
+    rc = suspects_check(out, err);
+out:
+    dir_end_loading(&watch, loading.old);
+    return rc;
+}
+
+/* Whatever is not a cluster is loaded as one, and is what the text of clusters is made with. */
+static bool directory_is_named(const struct change_list *changes, const struct change *suspected, const char *member) {
+    const bool is_cluster = suspected->kind == CHANGE_CLUSTER;
+    if (changes->is_gap)
+        return true;
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct change *c = &changes->items[i];
+        if (is_cluster && c->kind == CHANGE_CLUSTER && str_eq(c->object_id, suspected->object_id))
+            return true;
+        if ((!is_cluster || str_eq(member, DIR_DIFFERS_IN_TEXT)) && dir_is_platform_change(c->kind))
+            return true;
+    }
+    return false;
+}
+
+/* Lets off what the feed names after the place that memory has come to. */
+static int let_off(struct directory *d, struct suspects *s, struct err *err) {
+    struct change_positions positions = {0};
+    bool is_more = true;
+    int rc = dir_copy_positions(&d->positions, &positions, err);
+    while (!rc && is_more && s->count) {
+        struct change_list changes = {0};
+        size_t kept = 0;
+        rc = change_store_load(d->store, &positions, &changes, err);
+        is_more = !rc && changes.is_more && !changes.is_gap;
+        for (size_t i = 0; !rc && i < s->count; i++) {
+            if (directory_is_named(&changes, &s->items[i], s->members[i]))
+                continue;
+            s->items[kept] = s->items[i];
+            s->members[kept++] = s->members[i];
+        }
+        s->count = rc ? s->count : kept;
+        change_list_done(&changes);
+    }
+    change_positions_done(&positions);
+    return rc;
+}
+
+/* Reads the suspects again; *fresh gets the snapshot that is as they are stored, *out what still differs. */
+static int directory_look_again(struct directory *d, const struct dir_loading *loading, const struct change_list *suspected,
+                                struct dir_snapshot **fresh, struct suspects *out, struct err *err) {
+    const struct dir_snapshot *old = loading->old;
+    int rc = dir_load_changes(loading, suspected, fresh, err);
+    if (rc)
+        return rc;
+    if ((*fresh)->platform != old->platform)
+        compare_platforms(old->platform, (*fresh)->platform, out);
+    for (size_t i = 0; i < suspected->count; i++)
+        if (suspected->items[i].kind == CHANGE_CLUSTER)
+            compare_cluster(old, *fresh, suspected->items[i].object_id, out);
+    rc = suspects_check(out, err);
+    return rc ? rc : let_off(d, out, err);
+}
+
+static void directory_tell_differences(const struct directory *d, const struct suspects *s) {
+    for (size_t i = 0; d->on_difference && i < s->count; i++) {
+        const struct directory_difference difference = {
+            .kind = s->items[i].kind, .object_id = s->items[i].object_id, .member = s->members[i]};
+        d->on_difference(d->on_change_arg, &difference);
+    }
+    metric_add(metric_get(METRIC_COUNTER, "kaasd_directory_differences_total",
+                          "Objects that were not in memory as they are stored; corrected", NULL, NULL),
+               (int64_t)s->count);
+}
+
+/* Needs `writer`. *found rises by the differences that were told and corrected. */
+static int directory_settle(struct directory *d, const struct change_list *suspected, unsigned long *found, struct err *err) {
+    _cleanup_(dir_snapshot_unref) struct dir_snapshot *fresh = NULL;
+    _cleanup_suspects_ struct suspects differ = {0};
+    struct dir_watch watch = {0};
+    struct dir_loading loading = {0};
+    int rc = dir_poll_locked(d, err);
+    if (!rc)
+        rc = dir_begin_loading(d, &watch, &loading, err);
+    if (rc)
+        return rc;
+    rc = directory_look_again(d, &loading, suspected, &fresh, &differ, err);
+    if (rc || !differ.count)
+        goto out;
+    directory_tell_differences(d, &differ);
+    dir_publish(d, STEAL(fresh), &loading.basis);
+    d->next_due_ms = 0;
+    *found += differ.count;
+    if (dir_tell_others(d, &(struct change_list){.items = differ.items, .count = differ.count}))
+        rc = err_set(err, ERR_UNAVAILABLE, "a difference could not be told to others; it is tried again");
+out:
+    dir_end_loading(&watch, loading.old);
+    return rc;
+}
+
+int directory_check(struct directory *d, unsigned long *differences, struct err *err) {
+    _cleanup_suspects_ struct suspects suspects = {0};
+    unsigned long found = 0;
+    int rc = find_suspects(d, &suspects, err);
+    for (size_t from = 0; !rc && from < suspects.count; from += CHECKED_AT_ONCE) {
+        const size_t left = suspects.count - from;
+        const struct change_list part = {.items = suspects.items + from,
+                                         .count = left < CHECKED_AT_ONCE ? left : CHECKED_AT_ONCE};
+        (void)pthread_mutex_lock(&d->writer);
+        rc = directory_settle(d, &part, &found, err);
+        (void)pthread_mutex_unlock(&d->writer);
+    }
+    if (rc)
+        return rc;
+    metric_add(metric_get(METRIC_COUNTER, "kaasd_directory_checks_total",
+                          "Comparisons of all that is in memory with the database", NULL, NULL),
+               1);
+    *differences = found;
+    return 0;
+}

@@ -1,0 +1,673 @@
+/* From database rows to a snapshot. Layer 3 (inventory).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster_store.h"
+#include "grant_store.h"
+#include "limits.h"
+#include "platform_store.h"
+#include "render.h"
+#include "rollup.h"
+#include "snapshot.h"
+#include "user_store.h"
+#include "str.h"
+#include "vcenter_store.h"
+
+static atomic_uint_least64_t last_number;
+
+int dir_load_platform(struct store *store, struct dir_platform **out, struct err *err) {
+    _cleanup_(dir_platform_unref) struct dir_platform *p = calloc(1, sizeof(*p));
+    struct vcenter_list vcenters = {0};
+    struct vsphere_cluster_list vsphere = {0};
+    struct hx_cluster_list hx = {0};
+    struct grant_list grants = {0};
+    struct service_list services = {0};
+    int rc;
+
+    if (!p)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    atomic_init(&p->refs, 1);
+    p->number = atomic_fetch_add(&last_number, 1) + 1;
+    rc = vcenter_store_list(store, &vcenters, err);
+    p->vcenters = vcenters.items;
+    p->vcenters_count = vcenters.count;
+    if (!rc)
+        rc = platform_store_list_vsphere(store, NULL, &vsphere, err);
+    p->vsphere = vsphere.items;
+    p->vsphere_count = vsphere.count;
+    if (!rc)
+        rc = platform_store_list_hx(store, NULL, &hx, err);
+    p->hx = hx.items;
+    p->hx_count = hx.count;
+    if (!rc)
+        rc = grant_store_list(store, &grants, err);
+    p->grants = grants.items;
+    p->grants_count = grants.count;
+    if (!rc)
+        rc = service_store_list(store, &services, err);
+    p->services = services.items;
+    p->services_count = services.count;
+    if (!rc)
+        rc = dir_platform_link(p, err);
+    if (rc)
+        return rc;
+    *out = STEAL(p);
+    return 0;
+}
+
+/* Entries under construction; each holds one reference. */
+struct entries {
+    struct dir_cluster **items;
+    size_t count;
+};
+
+static void entries_drop(struct entries *e) {
+    for (size_t i = 0; i < e->count; i++)
+        dir_cluster_unref(e->items[i]);
+    e->count = 0;
+}
+
+static void entries_done(struct entries *e) {
+    entries_drop(e);
+    free(e->items);
+    e->items = NULL;
+}
+
+/* Makes an entry of a record just read, which it takes over also on failure; a report that only memory knows of counts as well. */
+static int make_entry(const struct dir_loading *loading, struct cluster *record, struct dir_cluster **out, struct err *err) {
+    const struct dir_cluster *old = loading->old ? dir_find_cluster(loading->old, record->id) : NULL;
+    const int64_t saved_at_ms = record->reported_at_ms;
+    int rc;
+    if (old && cluster_is_reported(record) && atomic_load(&old->times->reported_ms) > saved_at_ms)
+        record->reported_at_ms = atomic_load(&old->times->reported_ms);
+    rc = dir_cluster_new(record, &loading->basis, out, err);
+    if (!rc)
+        atomic_store(&(*out)->times->saved_ms, saved_at_ms);
+    return rc;
+}
+
+/* -- everything ------------------------------------------------------------------------------------------------------------ */
+
+struct gathering {
+    const struct dir_loading *loading;
+    bool shares_due;
+    struct entries entries;
+    size_t room, nodes;
+};
+
+static void begin_gathering(void *arg) {
+    struct gathering *g = arg;
+    entries_drop(&g->entries);
+    g->nodes = 0;
+}
+
+int dir_check_size(size_t clusters, size_t nodes, struct err *err) {
+    if (clusters <= KAAS_CLUSTERS_COUNT_MAX && nodes <= KAAS_NODES_COUNT_MAX)
+        return 0;
+    (void)err_set(err, ERR_TOO_LARGE,
+                  "the database holds more than %d Kubernetes clusters or %d nodes: that is more than kaasd serves",
+                  KAAS_CLUSTERS_COUNT_MAX, KAAS_NODES_COUNT_MAX);
+    return err_remedy(err, "remove clusters that are no more; nothing is left out silently");
+}
+
+/* What is as it was is shared with the snapshot before: a second copy of everything would double the memory. */
+static struct dir_cluster *share(const struct gathering *g, struct dir_cluster *fresh) {
+    const struct dir_snapshot *old = g->loading->old;
+    const size_t position = old ? dir_find_position(old, fresh->record->id) : SIZE_MAX;
+    struct dir_cluster *was = position == SIZE_MAX ? NULL : old->clusters[position];
+    if (!was || dir_cluster_difference(was, fresh) || !(g->shares_due || dir_cluster_is_as_due(was, fresh)))
+        return fresh;
+    dir_cluster_unref(fresh);
+    return dir_cluster_ref(was);
+}
+
+static int gather(void *arg, struct cluster *record, struct err *err) {
+    struct gathering *g = arg;
+    struct dir_cluster *fresh = NULL;
+    int rc = dir_check_size(g->entries.count + 1, g->nodes += record->nodes_count, err);
+    if (rc) {
+        cluster_free(record);
+        return rc;
+    }
+    if (g->entries.count == g->room) {
+        size_t room = g->room ? g->room * 2 : 1024;
+        struct dir_cluster **items = reallocarray(g->entries.items, room, sizeof(struct dir_cluster *));
+        if (!items) {
+            cluster_free(record);
+            return err_set(err, ERR_NOMEM, "out of memory");
+        }
+        g->entries.items = items;
+        g->room = room;
+    }
+    rc = make_entry(g->loading, record, &fresh, err);
+    if (!rc)
+        g->entries.items[g->entries.count++] = share(g, fresh);
+    return rc;
+}
+
+int dir_load_clusters(const struct dir_loading *loading, bool shares_due, struct dir_snapshot **out, struct err *err) {
+    struct gathering g = {.loading = loading, .shares_due = shares_due};
+    const struct cluster_sink sink = {.begin = begin_gathering, .take = gather, .arg = &g};
+    int rc = cluster_store_each(loading->store, &sink, err);
+    if (!rc)
+        rc = dir_snapshot_new(loading->basis.platform, g.entries.items, g.entries.count, out, err);
+    entries_done(&g.entries);
+    return rc;
+}
+
+int dir_load_all(const struct dir_loading *given, struct dir_snapshot **out, struct err *err) {
+    _cleanup_(dir_platform_unref) struct dir_platform *platform = NULL;
+    struct dir_loading loading = *given;
+    int rc = dir_load_platform(loading.store, &platform, err);
+    if (rc)
+        return rc;
+    loading.basis.platform = platform;
+    return dir_load_clusters(&loading, false, out, err);
+}
+
+/* -- changes --------------------------------------------------------------------------------------------------------------- */
+
+bool dir_is_platform_change(enum change_kind kind) {
+    return kind == CHANGE_VCENTER || kind == CHANGE_VSPHERE_CLUSTER || kind == CHANGE_HX_CLUSTER || kind == CHANGE_GRANT ||
+           kind == CHANGE_SERVICE_ACCOUNT;
+}
+
+static int load_compare_ids(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The ids of changed clusters, sorted, borrowed from the change list. */
+struct changed {
+    const char **ids;
+    size_t count;
+    bool is_platform; /* something below the clusters changed, too */
+};
+
+static int find_changed(const struct change_list *changes, struct changed *out, struct err *err) {
+    out->ids = calloc(changes->count + 1, sizeof(char *));
+    if (!out->ids)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < changes->count; i++) {
+        out->is_platform = out->is_platform || dir_is_platform_change(changes->items[i].kind);
+        if (changes->items[i].kind == CHANGE_CLUSTER)
+            out->ids[out->count++] = changes->items[i].object_id;
+    }
+    if (out->count > 1)
+        qsort(out->ids, out->count, sizeof(*out->ids), load_compare_ids);
+    return 0;
+}
+
+/* The next snapshot in the making. */
+struct making {
+    const struct dir_loading *loading;
+    bool *is_removed;
+    struct entries added;
+};
+
+static int begin_making(const struct dir_loading *loading, size_t room, struct making *out, struct err *err) {
+    *out = (struct making){.loading = loading};
+    out->is_removed = calloc(loading->old->clusters_count + 1, sizeof(*out->is_removed));
+    out->added.items = calloc(room + 1, sizeof(struct dir_cluster *));
+    return out->is_removed && out->added.items ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static int end_making(const struct making *m, struct dir_snapshot **out, struct err *err) {
+    const struct dir_delta delta = {.is_removed = m->is_removed, .added = m->added.items, .added_count = m->added.count};
+    struct dir_snapshot *made = NULL;
+    int rc = dir_snapshot_next(m->loading->old, m->loading->basis.platform, &delta, &made, err);
+    if (!rc)
+        rc = dir_check_size(made->clusters_count, made->nodes_count, err);
+    if (rc)
+        dir_snapshot_unref(made);
+    else
+        *out = made;
+    return rc;
+}
+
+static void making_done(struct making *m) {
+    entries_done(&m->added);
+    free(m->is_removed);
+}
+
+static int renew_at(struct making *m, size_t position, struct err *err) {
+    int rc = dir_cluster_renew(m->loading->old->clusters[position], &m->loading->basis, &m->added.items[m->added.count], err);
+    if (rc)
+        return rc;
+    m->added.count++;
+    m->is_removed[position] = true;
+    return 0;
+}
+
+/* What a cluster shows of the HX cluster under it, or of none. */
+static bool hx_looks_the_same(const struct hx_cluster *a, const struct hx_cluster *b) {
+    const bool is_none = !a || a->is_gone;
+    if (is_none || !b || b->is_gone)
+        return is_none == (!b || b->is_gone);
+    return str_eq(a->id, b->id) && str_eq(a->name, b->name) && str_eq(a->hx_uuid, b->hx_uuid);
+}
+
+static bool looks_the_same(const struct dir_platform *old, const struct dir_platform *fresh, const struct object_ref *ref) {
+    const struct vsphere_cluster *a = dir_find_vsphere(old, ref), *b = dir_find_vsphere(fresh, ref);
+    if (!a || !b)
+        return a == b;
+    return str_eq(a->datacenter, b->datacenter) && str_eq(a->name, b->name) &&
+           hx_looks_the_same(dir_find_hx_on(old, ref), dir_find_hx_on(fresh, ref));
+}
+
+static bool looks_the_same_below(const struct dir_loading *loading, const struct dir_cluster *entry) {
+    const struct object_set *placed = &entry->record->placement;
+    for (size_t i = 0; i < placed->count; i++)
+        if (!looks_the_same(loading->old->platform, loading->basis.platform, &placed->items[i]))
+            return false;
+    return true;
+}
+
+/* Clusters that show something of what lies below them that was changed. */
+static int renew_above(struct making *m, struct err *err) {
+    const struct dir_snapshot *old = m->loading->old;
+    for (size_t i = 0; i < old->clusters_count; i++) {
+        int rc = m->is_removed[i] || looks_the_same_below(m->loading, old->clusters[i]) ? 0 : renew_at(m, i, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* Reads a changed cluster; one that is gone is left out. */
+static int read_changed(struct making *m, const char *id, struct err *err) {
+    const struct dir_snapshot *old = m->loading->old;
+    const size_t position = dir_find_position(old, id);
+    struct cluster *record = NULL;
+    struct err missing = {0};
+    int rc = cluster_store_load(m->loading->store, id, &record, &missing);
+    if (rc && rc != ERR_NOT_FOUND)
+        return err_move(err, rc, &missing);
+    if (position != SIZE_MAX)
+        m->is_removed[position] = true;
+    if (rc)
+        return 0;
+    rc = make_entry(m->loading, record, &m->added.items[m->added.count], err);
+    m->added.count += !rc;
+    return rc;
+}
+
+static int read_all_changed(struct making *m, const struct changed *changed, struct err *err) {
+    int rc = 0;
+    for (size_t i = 0; i < changed->count && !rc; i++)
+        if (!i || !str_eq(changed->ids[i], changed->ids[i - 1]))
+            rc = read_changed(m, changed->ids[i], err);
+    return rc;
+}
+
+static int join_changed(const struct dir_loading *loading, const struct changed *changed, struct dir_snapshot **out,
+                        struct err *err) {
+    const bool is_other_ground = loading->basis.platform != loading->old->platform;
+    const size_t room = changed->count + (is_other_ground ? loading->old->clusters_count : 0);
+    struct making making;
+    int rc = begin_making(loading, room, &making, err);
+    if (!rc)
+        rc = read_all_changed(&making, changed, err);
+    if (!rc && is_other_ground)
+        rc = renew_above(&making, err);
+    if (!rc)
+        rc = end_making(&making, out, err);
+    making_done(&making);
+    return rc;
+}
+
+int dir_load_changes(const struct dir_loading *given, const struct change_list *changes, struct dir_snapshot **out,
+                     struct err *err) {
+    _cleanup_(dir_platform_unref) struct dir_platform *fresh = NULL;
+    struct dir_loading loading = *given;
+    struct changed changed = {0};
+    int rc = find_changed(changes, &changed, err);
+    loading.basis.platform = given->old->platform;
+    if (!rc && changed.is_platform) {
+        rc = dir_load_platform(loading.store, &fresh, err);
+        loading.basis.platform = fresh;
+    }
+    if (!rc && (changed.is_platform || changed.count))
+        rc = join_changed(&loading, &changed, out, err);
+    free(changed.ids);
+    return rc;
+}
+
+/* -- what is due ------------------------------------------------------------------------------------------------------------ */
+
+/* Sets the time at which the first report grows too old, and tells whether any cluster is due now. */
+static bool find_next_due(const struct dir_loading *loading, struct dir_due *due) {
+    bool is_any = false;
+    due->next_ms = INT64_MAX;
+    for (size_t i = 0; i < loading->old->clusters_count; i++) {
+        const struct dir_cluster *entry = loading->old->clusters[i];
+        const int64_t stale_ms = dir_cluster_stale_ms(entry, &loading->basis);
+        if (!entry->is_stale && stale_ms < due->next_ms)
+            due->next_ms = stale_ms;
+        is_any = is_any || dir_cluster_is_due(entry, &loading->basis, due->is_evidence_due);
+    }
+    return is_any;
+}
+
+/* By id, as they were loaded: what becomes free lies together then, and can be given back. */
+static int renew_due(struct making *m, struct dir_due *due, struct err *err) {
+    const struct dir_snapshot *old = m->loading->old;
+    for (size_t i = 0; i < old->clusters_count && m->added.count < due->limit; i++) {
+        const size_t at = old->by_id[i];
+        const bool is_due = dir_cluster_is_due(old->clusters[at], &m->loading->basis, due->is_evidence_due);
+        int rc = is_due ? renew_at(m, at, err) : 0;
+        if (rc)
+            return rc;
+    }
+    due->is_more = m->added.count == due->limit;
+    return 0;
+}
+
+int dir_load_due(const struct dir_loading *given, struct dir_due *due, struct dir_snapshot **out, struct err *err) {
+    struct dir_loading loading = *given;
+    struct making making;
+    int rc;
+    loading.basis.platform = given->old->platform;
+    due->is_more = false;
+    if (!find_next_due(&loading, due))
+        return 0;
+    rc = begin_making(&loading, due->limit, &making, err);
+    if (!rc)
+        rc = renew_due(&making, due, err);
+    if (!rc)
+        rc = end_making(&making, out, err);
+    making_done(&making);
+    return rc;
+}
+
+/* -- one cluster of the list: from the record as stored to what everyone sees of it -------------------------------- */
+
+struct dir_cluster *dir_cluster_ref(struct dir_cluster *cluster) {
+    (void)atomic_fetch_add_explicit(&cluster->refs, 1, memory_order_relaxed);
+    return cluster;
+}
+
+static void stated_done(struct dir_stated *s) {
+    free(s->reason);
+    free(s->source);
+    free(s->placement_source);
+    object_set_done(&s->placement);
+}
+
+void dir_cluster_unref(struct dir_cluster *cluster) {
+    if (!cluster || atomic_fetch_sub_explicit(&cluster->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (size_t i = 0; i < cluster->fragments_count; i++)
+        free(cluster->fragments[i].json);
+    free(cluster->fragments);
+    free(cluster->reason_partial);
+    free(cluster->times);
+    stated_done(&cluster->stated);
+    cluster_free(cluster->record);
+    free(cluster);
+}
+
+static uint64_t mask_of(size_t placements) {
+    return placements >= 64 ? UINT64_MAX : (UINT64_C(1) << placements) - 1;
+}
+
+/* One fragment for all placements and, if there are several, one for each alone: what nearly all viewers see. */
+static int render_all(struct dir_cluster *entry, const struct dir_platform *platform, struct err *err) {
+    size_t placements = entry->record->placement.count;
+    size_t wanted = placements > 1 ? placements + 1 : 1;
+    entry->fragments = calloc(wanted, sizeof(*entry->fragments));
+    if (!entry->fragments)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < wanted; i++) {
+        uint64_t mask = i ? UINT64_C(1) << (i - 1) : entry->full_mask;
+        int rc = dir_render_cluster(entry, platform, mask, &entry->fragments[i], err);
+        if (rc)
+            return rc;
+        entry->fragments_count++;
+    }
+    return 0;
+}
+
+static bool evidence_counts(const void *arg, const char *vcenter_id) {
+    const struct dir_basis *basis = arg;
+    return !basis->watch || dir_watch_counts(basis->watch, vcenter_id, basis->mono_ms);
+}
+
+/* A number that changes with the set of nodes whose observation counts. */
+static uint64_t mark_evidence(const struct cluster *c, const struct dir_basis *basis) {
+    uint64_t mark = 0;
+    for (size_t i = 0; i < c->nodes_count; i++)
+        if (c->nodes[i].seen && evidence_counts(basis, c->nodes[i].seen->vcenter_id))
+            mark = (mark ^ (i + 1)) * UINT64_C(0x9E3779B97F4A7C15);
+    return mark;
+}
+
+/* Puts what follows into the record and what is stored aside. */
+static void load_adopt(struct dir_cluster *entry, struct rollup *r) {
+    struct cluster *c = entry->record;
+    entry->stated = (struct dir_stated){.state = c->state,
+                                        .reason = c->state_reason,
+                                        .source = c->state_source,
+                                        .placement_source = c->placement_source,
+                                        .placement = c->placement,
+                                        .observed_at_ms = c->observed_at_ms};
+    c->state = r->state;
+    c->state_reason = STEAL(r->reason);
+    c->state_source = STEAL(r->source);
+    c->placement_source = STEAL(r->placement_source);
+    c->placement = r->placement;
+    c->observed_at_ms = r->observed_at_ms;
+    r->placement = (struct object_set){0};
+    entry->reason_partial = STEAL(r->reason_partial);
+}
+
+static int roll_up(struct dir_cluster *entry, const struct dir_basis *basis, struct err *err) {
+    const struct rollup_input input = {.cluster = entry->record,
+                                       .now_ms = basis->wall_ms,
+                                       .report_stale_after_ms = basis->stale_after_ms,
+                                       .counts = evidence_counts,
+                                       .arg = basis};
+    struct rollup rolled;
+    int rc = rollup_make(&input, &rolled, err);
+    if (rc)
+        return rc;
+    entry->is_reported = cluster_is_reported(entry->record);
+    entry->is_stale = rolled.is_report_stale;
+    entry->evidence = mark_evidence(entry->record, basis);
+    load_adopt(entry, &rolled);
+    rollup_done(&rolled);
+    return 0;
+}
+
+int dir_cluster_new(struct cluster *record, const struct dir_basis *basis, struct dir_cluster **out, struct err *err) {
+    _cleanup_(dir_cluster_unref) struct dir_cluster *entry = calloc(1, sizeof(*entry));
+    int rc;
+    if (!entry) {
+        cluster_free(record);
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    atomic_init(&entry->refs, 1);
+    entry->record = record;
+    entry->times = calloc(1, sizeof(*entry->times));
+    if (!entry->times)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    atomic_init(&entry->times->reported_ms, record->reported_at_ms);
+    atomic_init(&entry->times->saved_ms, record->reported_at_ms);
+    rc = roll_up(entry, basis, err);
+    if (rc)
+        return rc;
+    entry->full_mask = mask_of(record->placement.count);
+    rc = render_all(entry, basis->platform, err);
+    if (rc)
+        return rc;
+    *out = STEAL(entry);
+    return 0;
+}
+
+/* Replaces what was rolled up in a copy of the record by copies of what is stored. */
+static int load_put_back(const struct dir_stated *from, struct cluster *c, struct err *err) {
+    struct object_set placement = {0};
+    int rc = object_set_copy(&from->placement, &placement, err);
+    if (rc)
+        return rc;
+    object_set_done(&c->placement);
+    c->placement = placement;
+    free(c->state_reason);
+    free(c->state_source);
+    free(c->placement_source);
+    c->state = from->state;
+    c->observed_at_ms = from->observed_at_ms;
+    c->state_reason = str_dup(from->reason);
+    c->state_source = str_dup(from->source);
+    c->placement_source = str_dup(from->placement_source);
+    if ((from->reason && !c->state_reason) || (from->source && !c->state_source) ||
+        (from->placement_source && !c->placement_source))
+        return err_set(err, ERR_NOMEM, "out of memory");
+    return 0;
+}
+
+int dir_cluster_stored(const struct dir_cluster *entry, struct cluster **out, struct err *err) {
+    struct cluster *record = calloc(1, sizeof(*record));
+    int rc = record ? cluster_copy(entry->record, record, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc)
+        rc = load_put_back(&entry->stated, record, err);
+    if (rc) {
+        cluster_free(record);
+        return rc;
+    }
+    if (entry->is_reported && record->reported_at_ms < atomic_load(&entry->times->reported_ms))
+        record->reported_at_ms = atomic_load(&entry->times->reported_ms);
+    *out = record;
+    return 0;
+}
+
+int dir_cluster_renew(const struct dir_cluster *entry, const struct dir_basis *basis, struct dir_cluster **out, struct err *err) {
+    struct cluster *record = NULL;
+    int rc = dir_cluster_stored(entry, &record, err);
+    if (!rc)
+        rc = dir_cluster_new(record, basis, out, err);
+    if (rc)
+        return rc;
+    atomic_store(&(*out)->times->saved_ms, atomic_load(&entry->times->saved_ms));
+    return 0;
+}
+
+/* The record as it is stored, all texts borrowed. */
+static struct cluster view_stored(const struct dir_cluster *entry) {
+    struct cluster view = *entry->record;
+    view.state = entry->stated.state;
+    view.state_reason = entry->stated.reason;
+    view.state_source = entry->stated.source;
+    view.placement_source = entry->stated.placement_source;
+    view.placement = entry->stated.placement;
+    view.observed_at_ms = entry->stated.observed_at_ms;
+    return view;
+}
+
+static bool is_same_text(const struct dir_cluster *a, const struct dir_cluster *b) {
+    if (a->fragments_count != b->fragments_count || !str_eq(a->reason_partial, b->reason_partial))
+        return false;
+    for (size_t i = 0; i < a->fragments_count; i++)
+        if (a->fragments[i].mask != b->fragments[i].mask || a->fragments[i].len != b->fragments[i].len ||
+            memcmp(a->fragments[i].json, b->fragments[i].json, a->fragments[i].len))
+            return false;
+    return true;
+}
+
+bool dir_cluster_is_as_due(const struct dir_cluster *a, const struct dir_cluster *b) {
+    return a->is_stale == b->is_stale && a->is_reported == b->is_reported && a->evidence == b->evidence;
+}
+
+const char *dir_cluster_difference(const struct dir_cluster *a, const struct dir_cluster *b) {
+    const struct cluster x = view_stored(a), y = view_stored(b);
+    const char *member = cluster_difference(&x, &y);
+    if (member)
+        return member;
+    return dir_cluster_is_as_due(a, b) && !is_same_text(a, b) ? DIR_DIFFERS_IN_TEXT : NULL;
+}
+
+int64_t dir_cluster_stale_ms(const struct dir_cluster *entry, const struct dir_basis *basis) {
+    if (!entry->is_reported || basis->stale_after_ms <= 0)
+        return INT64_MAX;
+    return atomic_load(&entry->times->reported_ms) + basis->stale_after_ms + 1;
+}
+
+bool dir_cluster_is_due(const struct dir_cluster *entry, const struct dir_basis *basis, bool with_evidence) {
+    const bool is_stale = basis->wall_ms >= dir_cluster_stale_ms(entry, basis);
+    return is_stale != entry->is_stale || (with_evidence && mark_evidence(entry->record, basis) != entry->evidence);
+}
+
+/* Moves a time forward, never back. */
+static void move_forward(atomic_llong *time, int64_t to_ms) {
+    long long was = atomic_load(time);
+    while (was < to_ms && !atomic_compare_exchange_weak(time, &was, to_ms))
+        continue;
+}
+
+void dir_cluster_note_report(const struct dir_cluster *entry, int64_t at_ms) {
+    move_forward(&entry->times->reported_ms, at_ms);
+}
+
+void dir_cluster_note_saved(const struct dir_cluster *entry, int64_t at_ms) {
+    move_forward(&entry->times->reported_ms, at_ms);
+    move_forward(&entry->times->saved_ms, at_ms);
+}
+
+/* -- which vCenters are being watched ------------------------------------------------------------------------------ */
+
+void dir_watch_done(struct dir_watch *watch) {
+    free(watch->items);
+    *watch = (struct dir_watch){0};
+}
+
+int dir_watch_copy(const struct dir_watch *from, struct dir_watch *out, struct err *err) {
+    struct dir_watch copy = *from;
+    copy.items = calloc(from->count + 1, sizeof(*copy.items));
+    if (!copy.items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    if (from->count)
+        memcpy(copy.items, from->items, from->count * sizeof(*copy.items));
+    *out = copy;
+    return 0;
+}
+
+static struct dir_watched *watched_find(const struct dir_watch *watch, const char *vcenter_id) {
+    for (size_t i = 0; i < watch->count; i++)
+        if (str_eq(watch->items[i].vcenter_id, vcenter_id))
+            return &watch->items[i];
+    return NULL;
+}
+
+int dir_watch_set(struct dir_watch *watch, const char *vcenter_id, bool is_watched, int64_t now_ms, struct err *err) {
+    struct dir_watched *item = watched_find(watch, vcenter_id);
+    if (!item) {
+        struct dir_watched *items = reallocarray(watch->items, watch->count + 1, sizeof(*items));
+        if (!items)
+            return err_set(err, ERR_NOMEM, "out of memory");
+        watch->items = items;
+        item = &items[watch->count++];
+        *item = (struct dir_watched){.since_ms = watch->started_ms};
+        (void)snprintf(item->vcenter_id, sizeof(item->vcenter_id), "%s", vcenter_id);
+    }
+    if (item->is_watched && !is_watched)
+        item->since_ms = now_ms;
+    item->is_watched = is_watched;
+    return 0;
+}
+
+bool dir_watch_counts(const struct dir_watch *watch, const char *vcenter_id, int64_t now_ms) {
+    const struct dir_watched *item = watched_find(watch, vcenter_id);
+    if (item && item->is_watched)
+        return true;
+    return now_ms - (item ? item->since_ms : watch->started_ms) <= KAAS_OBSERVED_EVIDENCE_MS;
+}
+
+uint64_t dir_watch_mark(const struct dir_watch *watch, int64_t now_ms) {
+    uint64_t mark = now_ms - watch->started_ms <= KAAS_OBSERVED_EVIDENCE_MS;
+    for (size_t i = 0; i < watch->count; i++)
+        mark = mark * 31 + 1 + dir_watch_counts(watch, watch->items[i].vcenter_id, now_ms);
+    return mark;
+}

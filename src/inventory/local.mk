@@ -1,0 +1,16 @@
+# The Kubernetes clusters in memory: snapshots, queries, the change feed; and writing their records.
+noinst_LIBRARIES += src/inventory/libinventory.a
+src_inventory_libinventory_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ADAPTERS) $(OWN_INVENTORY)
+src_inventory_libinventory_a_SOURCES = \
+    src/inventory/clusters.c \
+    src/inventory/clusters.h \
+    src/inventory/directory.c \
+    src/inventory/directory.h \
+    src/inventory/load.c \
+    src/inventory/load.h \
+    src/inventory/query.c \
+    src/inventory/query.h \
+    src/inventory/render.c \
+    src/inventory/render.h \
+    src/inventory/snapshot.c \
+    src/inventory/snapshot.h

@@ -1,0 +1,65 @@
+/* What `kaasctl init` does, step by step; each step may be repeated. Layer 4 (setup).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "daemon_config.h"
+#include "err.h"
+#include "setup_check.h"
+#include "store.h"
+
+/* What became of a file. */
+enum setup_file {
+    SETUP_KEPT,
+    SETUP_MADE,
+    SETUP_MENDED, /* it was there, and got the owner and mode that it would be made with */
+};
+
+/* Writes a configuration file with these settings if there is none. Root makes it for `user`, who may read it and no more, and mends owner and
+ * mode of one that is there, and of the folder if that is /etc/kaas. ERR_IO. */
+struct setup_config {
+    const char *path;
+    const char *database_socket; /* NULL: the default */
+    const char *database_host;   /* NULL: by the socket */
+    int database_port;           /* 0: the default */
+    const char *database_ca_file;
+    const char *public_url; /* NULL: none */
+    const char *listen;     /* NULL: the default */
+};
+int setup_write_config(const struct setup_config *settings, const struct setup_user *user, enum setup_file *became,
+                       struct err *err);
+
+/* Makes the master key file with 32 random bytes, mode 0600, if there is none, and none is missed: what is sealed in the database has to be sealed by
+ * keys of the file. Else ERR_CONFIG with the id of the missing key, and nothing is made. ERR_IO, errors of store.h. */
+int setup_make_master_key(struct store *store, const char *path, const struct setup_user *user, enum setup_file *became,
+                          struct err *err);
+
+/* How to reach the database as somebody who may create accounts. */
+struct setup_database_admin {
+    const char *socket;   /* NULL: that of the configuration */
+    const char *user;     /* NULL: the operating system's user */
+    const char *password; /* NULL: none */
+};
+/* Makes database, owner account and runtime account, with random passwords in files beside the configuration file unless those are
+ * there already. Errors of store.h. */
+int setup_make_database(const struct config *config, const char *config_path, const struct setup_database_admin *admin,
+                        const struct setup_user *user, struct err *err);
+
+/* How to migrate; all-zero is the usual case. */
+struct setup_migration {
+    const char *resolve_file;                     /* a half-applied file that a person has looked at, or NULL */
+    bool resolve_as_done;                         /* its statement took effect */
+    void (*on_step)(void *arg, const char *file); /* before each file; may be NULL */
+    void *on_step_arg;
+    struct err rights; /* out: why the rights of kaasd's account could not be set as they should be; code 0: they are */
+};
+
+/* Brings the schema up to this program; *applied is the number of files run. Errors of store_migrate. Then sets the rights of kaasd's account, as owner
+ * or, where that may not (set up by release 0.1), as the operating system's user, who may be a database administrator. */
+int setup_migrate(const struct config *config, const char *config_path, struct setup_migration *migration, unsigned *applied,
+                  struct err *err);
+
+/* Makes the local user with role admin, if there is no local user yet, which *is_made tells. With *password NULL a random one is made, which
+ * must be changed at the first use: a secret that is freed by secret_free. ERR_UNPROCESSABLE for a password that is not good enough. */
+int setup_make_first_admin(struct store *store, const char *name, char **password, bool *is_made, struct err *err);

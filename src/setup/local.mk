@@ -1,0 +1,12 @@
+# First set-up, files of the host, master keys.
+noinst_LIBRARIES += src/setup/libsetup.a
+src_setup_libsetup_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ADAPTERS) $(OWN_SETUP)
+src_setup_libsetup_a_SOURCES = \
+    src/setup/first_setup.c \
+    src/setup/first_setup.h \
+    src/setup/sealing.c \
+    src/setup/sealing.h \
+    src/setup/setup_check.c \
+    src/setup/setup_check.h \
+    src/setup/setup_files.c \
+    src/setup/setup_files.h

@@ -1,0 +1,211 @@
+/* Whether kaasd can start with its configuration and the files that this names; the user that it runs as. Layer 4 (setup).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "setup_check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "clock.h"
+#include "fsutil.h"
+#include "seal.h"
+#include "secret.h"
+#include "setup_files.h"
+#include "x509.h"
+
+int setup_find_user(const char *name, struct setup_user *out, struct err *err) {
+    const uid_t me = geteuid();
+    const struct passwd *entry = name ? getpwnam(name) : me ? NULL : getpwnam(SETUP_USER);
+    struct setup_user user;
+    if (name && !entry)
+        return err_set(err, ERR_NOT_FOUND, "there is no user \"%s\" on this machine", name);
+    if (!entry)
+        entry = getpwuid(me);
+    user = (struct setup_user){.uid = entry ? entry->pw_uid : me, .gid = entry ? entry->pw_gid : getegid()};
+    user.is_other = user.uid != me;
+    (void)snprintf(user.name, sizeof(user.name), "%s", entry ? entry->pw_name : "");
+    if (user.is_other && me)
+        return err_set(err, ERR_FORBIDDEN, "only root can do this for the user %s", user.name);
+    *out = user;
+    return 0;
+}
+
+int setup_become_user(const struct setup_user *user, struct err *err) {
+    if (initgroups(user->name, user->gid) || setgid(user->gid) || setuid(user->uid))
+        return err_set(err, ERR_IO, "cannot become the user %s: %m", user->name);
+    return 0;
+}
+
+/* -- whether kaasd can start with its configuration and the files that this names ---------------------------------- */
+
+#define PEM_BYTES_MAX (4U * 1024U * 1024U)
+#define NO_KEY_REMEDY \
+    "first set-up: run kaasctl init; else put the key file of another replica, or the one from the backup, in its place"
+
+static void check_master_key(const struct config *config, struct config_report *report) {
+    struct seal *seal = NULL;
+    struct err fault = {0};
+    int rc = seal_open_file(config->secrets_master_key_file, &seal, &fault);
+    seal_free(seal);
+    if (rc && rc != ERR_IO) /* which the look at all files tells better */
+        config_report_fault(report, "secrets.master_key_file", fault.text, rc == ERR_NOT_FOUND ? NO_KEY_REMEDY : fault.remedy);
+}
+
+/* When it begins and ends to be good. */
+static void check_validity(const struct server_cert_paths *paths, const struct x509_info *info, enum setup_check_for purpose,
+                           struct config_report *report) {
+    const char *option = paths->is_own ? "state_dir" : "server.tls_certificate";
+    const char *remedy = paths->is_own ? "take it and its key away and restart kaasd, which makes new ones"
+                                       : "put the new certificate and its key in place, then: systemctl reload kaasd";
+    const int64_t now_ms = clock_wall_ms();
+    char at[CLOCK_RFC3339_BYTES];
+    struct err fault = {0};
+    clock_format(now_ms < info->not_before_ms ? info->not_before_ms : info->not_after_ms, at);
+    if (now_ms < info->not_before_ms)
+        (void)err_set(&fault, ERR_CONFIG, "the certificate %s is not valid before %s", paths->cert, at);
+    else if (now_ms >= info->not_after_ms)
+        (void)err_set(&fault, ERR_CONFIG, "the certificate %s expired at %s", paths->cert, at);
+    if (fault.code && purpose == SETUP_CHECK_CHANGE) {
+        config_report_fault(report, option, fault.text, remedy);
+        return;
+    }
+    if (!fault.code && now_ms + X509_EXPIRY_WARNING_MS >= info->not_after_ms)
+        (void)err_set(&fault, ERR_CONFIG, "the certificate %s expires at %s", paths->cert, at);
+    if (fault.code)
+        config_report_warning(report, option, fault.text, remedy);
+}
+
+static void check_server_cert(const struct config *config, enum setup_check_for purpose, struct config_report *report) {
+    _cleanup_server_cert_paths_ struct server_cert_paths paths = {0};
+    _cleanup_free_ char *cert = NULL;
+    _cleanup_secret_ char *key = NULL;
+    struct x509_info info = {0};
+    struct err fault = {0};
+    if (server_cert_find(config, &paths, NULL) || (paths.is_own && !paths.is_there))
+        return; /* kaasd will make it */
+    if (server_cert_read(&paths, &cert, &key, NULL)) {
+        if (paths.is_own)
+            config_report_fault(report, "state_dir", "server.crt and server.key there cannot be read by this user", "");
+        return; /* configured ones are among the files that are looked at anyway */
+    }
+    if (x509_parse_pem(cert, &info, &fault))
+        config_report_fault(report, paths.is_own ? "state_dir" : "server.tls_certificate", fault.text, "give a PEM file");
+    else if (x509_check_key(cert, key, &fault))
+        config_report_fault(report, paths.is_own ? "state_dir" : "server.tls_key", fault.text, fault.remedy);
+    else
+        check_validity(&paths, &info, purpose, report);
+    x509_info_done(&info);
+}
+
+static void setup_check_ca(const char *option, const char *path, struct config_report *report) {
+    _cleanup_strbuf_ struct strbuf pem;
+    struct x509_info info = {0};
+    struct err fault = {0};
+    strbuf_init(&pem, PEM_BYTES_MAX);
+    if (!*path || fs_read(path, &pem, NULL) || !pem.len)
+        return;
+    if (x509_parse_pem(pem.data, &info, &fault))
+        config_report_fault(report, option, fault.text, "give a PEM file with CA certificates");
+    x509_info_done(&info);
+}
+
+static void check_database(const struct config *config, const char *config_path, struct config_report *report) {
+    struct store *store = NULL;
+    struct err fault = {0};
+    if (db_settings_open(config, config_path, DB_ACCOUNT_RUNTIME, &store, &fault))
+        config_report_fault(report, "database.password_file", fault.text, fault.remedy);
+    store_free(store);
+}
+
+static void check_scrape_token(const struct config *config, struct config_report *report) {
+    struct scrape_token token;
+    struct err fault = {0};
+    if (scrape_token_read(config, &token, &fault) == ERR_CONFIG)
+        config_report_fault(report, "metrics.token_file", fault.text, fault.remedy);
+}
+
+/* Not an error: it may come later, and health tells. */
+static void check_keytab(const char *path, struct config_report *report) {
+    struct err fault = {0};
+    if (!*path || !eaccess(path, R_OK))
+        return;
+    (void)err_set(&fault, ERR_CONFIG, "%s cannot be read by this user: %s", path, strerror(errno));
+    config_report_warning(report, "auth.kerberos.keytab", fault.text, "until it can nobody signs in by Kerberos");
+}
+
+int setup_check(const struct config *config, const char *config_path, enum setup_check_for purpose, struct config_report *report,
+                struct err *err) {
+    check_master_key(config, report);
+    (void)config_check_files(config, report, NULL);
+    check_server_cert(config, purpose, report);
+    setup_check_ca("server.client_ca_file", config->server_client_ca_file, report);
+    setup_check_ca("database.tls_ca_file", config->database_tls_ca_file, report);
+    check_database(config, config_path, report);
+    check_scrape_token(config, report);
+    check_keytab(config->auth_kerberos_keytab, report);
+    return config_report_finish(report, config_path, err);
+}
+
+static int check_here(const char *config_path, struct strbuf *told) {
+    _cleanup_config_report_ struct config_report report;
+    _cleanup_config_ struct config config = {0};
+    struct err err = {0};
+    config_report_init(&report);
+    int rc = config_load(config_path, &config, &report, &err);
+    if (rc && !report.error_count)
+        strbuf_addf(told, "%s%s%s\n", err.text, *err.remedy ? "; " : "", err.remedy);
+    rc = rc ? rc : setup_check(&config, config_path, SETUP_CHECK_CHANGE, &report, NULL);
+    strbuf_add(told, report.text.data, report.text.len);
+    strbuf_add(told, report.warnings.data, report.warnings.len);
+    return rc;
+}
+
+/* In the child. */
+static _Noreturn void check_as_other(const struct setup_user *user, const char *config_path, int to) {
+    _cleanup_strbuf_ struct strbuf told;
+    struct err err = {0};
+    strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);
+    int rc = setup_become_user(user, &err);
+    if (rc)
+        strbuf_addf(&told, "%s\n", err.text);
+    else
+        rc = check_here(config_path, &told);
+    for (size_t at = 0; at < told.len;) {
+        const ssize_t n = write(to, told.data + at, told.len - at);
+        if (n < 0)
+            break;
+        at += (size_t)n;
+    }
+    _exit(rc != 0);
+}
+
+int setup_check_as(const struct setup_user *user, const char *config_path, struct strbuf *told, struct err *err) {
+    _cleanup_close_ int from = -1;
+    int ends[2], status = 0;
+    ssize_t n;
+    char chunk[4096];
+    if (!user->is_other)
+        return check_here(config_path, told) ? err_set(err, ERR_CONFIG, "%s is not valid", config_path) : 0;
+    if (pipe2(ends, O_CLOEXEC))
+        return err_set(err, ERR_IO, "cannot check the configuration as the user %s: %m", user->name);
+    from = ends[0];
+    const pid_t child = fork();
+    if (!child)
+        check_as_other(user, config_path, ends[1]);
+    (void)close(ends[1]);
+    if (child < 0)
+        return err_set(err, ERR_IO, "cannot check the configuration as the user %s: %m", user->name);
+    while ((n = read(from, chunk, sizeof(chunk))) > 0)
+        strbuf_add(told, chunk, (size_t)n);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (status)
+        return err_set(err, ERR_CONFIG, "%s is not valid for the user %s", config_path, user->name);
+    return 0;
+}

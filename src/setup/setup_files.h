@@ -1,0 +1,70 @@
+/* Files of the host: server certificate, passwords of the database, master keys, token of the metrics. Layer 4 (setup).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon_config.h"
+#include "digest.h"
+#include "err.h"
+#include "seal.h"
+#include "store.h"
+
+struct server_cert_paths {
+    char *cert, *key;
+    bool is_own;   /* in state_dir: none is configured */
+    bool is_there; /* both files */
+};
+
+/* Where certificate and key are, or will be made. ERR_NOMEM. Freed by server_cert_paths_done. */
+int server_cert_find(const struct config *config, struct server_cert_paths *out, struct err *err);
+void server_cert_paths_done(struct server_cert_paths *paths); /* a zeroed struct is allowed */
+#define _cleanup_server_cert_paths_ __attribute__((cleanup(server_cert_paths_done)))
+
+/* Reads both. Texts are malloc'ed; the key is freed by secret_free. ERR_NOT_FOUND, ERR_IO, ERR_CONFIG (the key is open to others), naming the file. */
+int server_cert_read(const struct server_cert_paths *paths, char **cert_pem, char **key_pem, struct err *err);
+
+/* The same, after making a self-signed certificate where none is configured and none was made before. */
+int server_cert_load(const struct config *config, char **cert_pem, char **key_pem, struct err *err);
+
+/* -- from the configuration to database connections ---------------------------------------------------------------- */
+
+/* Names of the password files that `kaasctl init` makes beside the configuration file. */
+#define DB_PASSWORD_FILE "database.password"
+#define DB_OWNER_PASSWORD_FILE "database-owner.password"
+
+enum db_account { DB_ACCOUNT_RUNTIME, DB_ACCOUNT_OWNER };
+
+/* Makes the pool for one of the two accounts. The password is read from the file that the configuration names, else from the one that
+ * `kaasctl init` made beside the configuration file, if there is one; else the operating system's user is the proof. Connects to nothing
+ * yet. ERR_CONFIG, ERR_NOMEM. */
+int db_settings_open(const struct config *config, const char *config_path, enum db_account account, struct store **out,
+                     struct err *err);
+
+/* Path of a file beside the configuration file. Caller frees; NULL without memory. */
+char *db_settings_beside(const char *config_path, const char *name);
+
+/* -- the master key file as the administrator's tool changes it ---------------------------------------------------- */
+
+/* A change is a new file renamed over the old one, with its owner and mode: whoever reads meets either. */
+
+/* Which keys the file holds; the last one is the newest. ERR_NOT_FOUND, ERR_CONFIG. */
+int master_key_file_read(const char *path, struct seal_ids *out, struct err *err);
+
+/* Adds a new random key behind the others. ERR_CONFLICT when SEAL_KEYS_MAX are in it; ERR_CONFIG, ERR_IO. */
+int master_key_file_add(const char *path, char key_id[SEAL_KEY_ID_BYTES], struct err *err);
+
+/* Takes a key out. ERR_NOT_FOUND; ERR_CONFLICT if it is the only one. */
+int master_key_file_remove(const char *path, const char *key_id, struct err *err);
+
+/* -- the token by which a monitoring system reads the metrics ------------------------------------------------------ */
+
+/* The token itself is not kept. */
+struct scrape_token {
+    bool is_set;
+    uint8_t digest[DIGEST_SHA256_BYTES];
+};
+
+/* Reads the file of metrics.token_file, if one is configured. ERR_CONFIG with what to write into it; errors of fs_read_secret. */
+int scrape_token_read(const struct config *config, struct scrape_token *out, struct err *err);

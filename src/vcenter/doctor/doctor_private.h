@@ -1,0 +1,57 @@
+/* What the steps of the doctor share. Layer 4 (vcenter); private to the doctor*.c files.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "doctor.h"
+#include "link.h"
+#include "link_login.h"
+#include "net_addr.h"
+#include "platform_links.h"
+#include "vim.h"
+#include "vim_extension.h"
+#include "vim_session.h"
+#include "x509.h"
+
+/* One examination. */
+struct visit {
+    struct platform *platform;
+    const struct link_env *env;
+    struct link *link;
+    struct doctor_report *report;
+    const struct vcenter *vc;                  /* in the report */
+    int64_t deadline_ms;                       /* monotonic clock */
+    enum finding_status outcome[DOCTOR_STEPS]; /* worst finding of each step; FINDING_SKIPPED before it ran */
+    struct net_addresses addresses;            /* after DOCTOR_NAME */
+    const char *address;                       /* after DOCTOR_PORT: the one that answers, in `addresses` */
+    struct x509_info seen;                     /* after DOCTOR_TLS: certificate of the SDK port */
+    struct vim_client *client;                 /* our own, with short time limits */
+    struct vim_about about;                    /* after DOCTOR_API */
+    const char *ref; /* how people type this vCenter in a command: its name, or its id if that would need quotes */
+    struct login_material material;
+    struct err material_err;     /* why it could not be read */
+    struct vim_user_session own; /* after DOCTOR_LOGIN */
+    struct login_used used;
+    struct vim_extension *found; /* after DOCTOR_RECORD */
+};
+
+/* Judges; fills in status, text and remedy. */
+typedef void doctor_step_fn(struct visit *v, struct finding *f);
+
+/* doctor_net.c: without any login */
+doctor_step_fn doctor_look_name, doctor_look_port, doctor_look_tls, doctor_look_tunnel, doctor_look_direct, doctor_look_address;
+/* doctor_vcenter.c: talks to the vCenter; what we keep there, and how things go */
+doctor_step_fn doctor_look_api, doctor_look_ways, doctor_look_login, doctor_look_clock, doctor_look_privileges;
+doctor_step_fn doctor_look_record, doctor_look_manifest, doctor_look_sessions, doctor_look_watch;
+
+/* The title under which a step was told, or will be. */
+const char *doctor_title(const struct visit *v, enum doctor_step step);
+
+/* Time that a call may take: no more than `most_ms` nor than what is left. */
+long doctor_time_left_ms(const struct visit *v, long most_ms);
+
+#define DOCTOR_TIME_BYTES 24
+/* "2026-01-31 12:00:00 UTC"; gives `out`. */
+const char *doctor_time(int64_t wall_ms, char out[DOCTOR_TIME_BYTES]);
+
+/* How a validity end is to be judged, with words for it: ok, warning within 30 days, failed after the end. */
+enum finding_status doctor_judge_expiry(int64_t not_after_ms, char *words, size_t words_bytes);

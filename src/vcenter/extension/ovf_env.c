@@ -1,0 +1,141 @@
+/* The OVF environment that a vCenter gives to an appliance it deploys. Layer 4 (vcenter).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Property names: vSphere Client SDK, "Solution installation". Those of the list of vCenters (since 8.0 Update 2) are documented by what they tell
+ * only, so they are found by the end of their names. */
+#include "ovf_env.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "secret.h"
+#include "str.h"
+#include "strbuf.h"
+#include "xml.h"
+
+#define VALUE_BYTES_MAX 4096U
+#define HTTPS "https://"
+
+#define KEY "@*[local-name()='key']"
+#define VALUE_OF(test) "//*[local-name()='PropertySection']/*[local-name()='Property'][" test "]/@*[local-name()='value']"
+
+void ovf_env_done(struct ovf_env *env) {
+    if (!env)
+        return;
+    secret_free(env->token);
+    free(env->endpoint);
+    free(env->host);
+    free(env->guid);
+    free(env->hostname);
+    memset(env, 0, sizeof(*env));
+}
+
+/* The first value counts; more of them are released at once, as one may be a token. */
+static void take_value(void *arg, const struct xml_node *node) {
+    char **value = arg, *text;
+    if (*value)
+        return;
+    text = xml_node_text(node, "");
+    if (text && *text && strlen(text) <= VALUE_BYTES_MAX && !str_has_control(text))
+        *value = text;
+    else
+        secret_free(text);
+}
+
+static int read_value(struct xml_doc *doc, const char *xpath, char **out, struct err *err) {
+    int rc = xml_each(doc, xpath, take_value, out, err);
+    return rc < 0 ? rc : 0;
+}
+
+static int require(const char *value, const char *key, struct err *err) {
+    if (value)
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "the OVF environment has no usable property \"%s\"", key);
+    return err_remedy(err, "is this the environment of an appliance that the vSphere Client deployed as a solution?");
+}
+
+static int read_thumbprint(struct xml_doc *doc, struct ovf_env *env, struct err *err) {
+    _cleanup_free_ char *text = NULL;
+    int rc = read_value(doc, VALUE_OF(KEY "='solutionInstall.postDeployData.thumbprint'"), &text, err);
+    if (!rc)
+        rc = require(text, "solutionInstall.postDeployData.thumbprint", err);
+    if (rc || str_unhex(text, env->thumbprint, sizeof(env->thumbprint)))
+        return rc;
+    (void)err_set(err, ERR_UNPROCESSABLE, "the thumbprint in the OVF environment is not a SHA-256");
+    return err_remedy(err,
+                      "SHA-1 is not accepted: register with an account instead: kaasctl vcenter register VCENTER --user NAME");
+}
+
+static int refuse_endpoint(struct err *err) {
+    return err_set(err, ERR_UNPROCESSABLE,
+                   "the property \"solutionInstall.postDeployData.endpoint\" of the OVF environment is not an https address");
+}
+
+/* "https://host[:port]/path", also with an IPv6 address in brackets. */
+static int split_endpoint(struct ovf_env *env, struct err *err) {
+    const char *at = env->endpoint + strlen(HTTPS), *end;
+    int64_t port = 443;
+    size_t n;
+    if (!str_starts(env->endpoint, HTTPS))
+        return refuse_endpoint(err);
+    n = strcspn(at, "/?#");
+    end = *at == '[' ? memchr(at, ']', n) : memchr(at, ':', n);
+    if (memchr(at, '@', n) || !n || (*at == '[' && !end))
+        return refuse_endpoint(err);
+    env->host = *at == '[' ? str_format("%.*s", (int)(end - at - 1), at + 1)
+                           : str_format("%.*s", (int)(end ? (size_t)(end - at) : n), at);
+    if (*at == '[')
+        end = end[1] == ':' ? end + 1 : NULL;
+    if (end) {
+        _cleanup_free_ char *text = str_format("%.*s", (int)(at + n - end - 1), end + 1);
+        if (!text || !str_to_i64(text, 1, 65535, &port))
+            return refuse_endpoint(err);
+    }
+    env->port = (unsigned)port;
+    return env->host && *env->host ? 0 : refuse_endpoint(err);
+}
+
+static int read_all(struct xml_doc *doc, struct ovf_env *env, struct err *err) {
+    int rc = read_value(doc, VALUE_OF(KEY "='solutionInstall.token'"), &env->token, err);
+    if (!rc)
+        rc = require(env->token, "solutionInstall.token", err);
+    if (!rc)
+        rc = read_value(doc, VALUE_OF(KEY "='solutionInstall.postDeployData.endpoint'"), &env->endpoint, err);
+    if (!rc)
+        rc = require(env->endpoint, "solutionInstall.postDeployData.endpoint", err);
+    if (!rc)
+        rc = split_endpoint(env, err);
+    if (!rc)
+        rc = read_thumbprint(doc, env, err);
+    if (!rc)
+        rc = read_value(doc, VALUE_OF("starts-with(" KEY ",'solutionInstall.') and contains(" KEY ",'.guid')"), &env->guid, err);
+    if (!rc)
+        rc = read_value(doc, VALUE_OF("starts-with(" KEY ",'solutionInstall.') and contains(" KEY ",'.hostname')"),
+                        &env->hostname, err);
+    return rc;
+}
+
+static int parse_text(const char *text, size_t n, struct xml_doc **out, struct err *err) {
+    struct err why = {0};
+    int rc = xml_parse(text, n, out, &why);
+    if (rc == ERR_PROTOCOL || rc == ERR_TOO_LARGE)
+        return err_set(err, ERR_UNPROCESSABLE, "this is no OVF environment: %.200s", why.text);
+    return err_move(err, rc, &why);
+}
+
+int ovf_env_parse(const char *text, size_t n, struct ovf_env *out, struct err *err) {
+    struct xml_doc *doc = NULL;
+    struct ovf_env env = {0};
+    int rc = n > OVF_ENV_BYTES_MAX ? err_set(err, ERR_TOO_LARGE, "an OVF environment has at most %u bytes", OVF_ENV_BYTES_MAX)
+                                   : parse_text(text, n, &doc, err);
+    if (!rc)
+        rc = read_all(doc, &env, err);
+    xml_free(doc);
+    if (rc) {
+        ovf_env_done(&env);
+        return rc;
+    }
+    *out = env;
+    return 0;
+}

@@ -1,0 +1,90 @@
+/* Joining and leaving a vCenter. Layer 4 (vcenter). All block.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "extension_record.h"
+#include "link.h"
+#include "link_login.h"
+#include "principal.h"
+#include "x509.h"
+
+struct platform;
+
+/* A vCenter to be added. Trust: at most one of the two; none asks for the certificate. */
+struct vcenter_add {
+    struct actor actor;
+    const char *address;
+    unsigned port;             /* 443 */
+    const char *name;          /* NULL: the address */
+    const uint8_t *pin_sha256; /* 32 bytes */
+    const char *ca_pem;
+    unsigned tunnel_port, direct_port; /* 0: strategy off */
+};
+
+/* Adds a vCenter: with trust given it is asked for product, version and instance UUID (no login) and stored; *id gets the UUID (37 bytes).
+ * Without trust only a TLS handshake is made: ERR_CERT_UNCONFIRMED, and *seen describes the certificate; ERR_TLS fills it as well
+ * when the server shows another one. `seen` is zeroed or filled: x509_info_done in any case. ERR_EXISTS, errors of vim.h. */
+int registration_add(struct platform *platform, const struct vcenter_add *add, char id[37], struct x509_info *seen,
+                     struct err *err);
+
+/* Removes a vCenter from the database. ERR_CONFLICT while it is registered, is being registered, or Kubernetes clusters are placed on it;
+ * ERR_PRECONDITION. */
+int registration_remove(struct platform *platform, const char *id, const struct actor *actor, struct err *err);
+
+/* An account of the vCenter. The caller wipes the password. */
+struct vcenter_account {
+    const char *user, *password;
+};
+
+struct register_request {
+    struct actor actor;
+    struct vcenter_account account; /* signs in once; not kept */
+    bool take_over;                 /* overwrite the record of another installation */
+    bool dry_run;                   /* look and tell; change nothing, there or here */
+    const char *role_name;          /* make or update this role; NULL: no role */
+    bool with_provisioning;         /* the role also gets what provisioning needs */
+    struct vcenter_account login;   /* kept, to log in by where certificates cannot; user NULL: none. It gets the role */
+    enum credential_kind login_kind;
+};
+
+struct unregister_request {
+    struct actor actor;
+    struct vcenter_account account; /* user NULL: our own login, if it may */
+    bool dry_run;
+};
+
+struct report_texts {
+    char **items;
+    size_t count;
+};
+
+/* What was found, and done or would be done. All zero before; registration_report_done gives it back, filled or not. */
+struct registration_report {
+    char *account;            /* who did it at the vCenter, stored form */
+    char *key;                /* of the extension */
+    enum record_state record; /* as found before anything was done */
+    char *owner;              /* the installation it belonged to; NULL: none, or ours */
+    struct record_lines lines;
+    struct login_attempt attempts[LOGIN_STRATEGIES_MAX];
+    size_t attempts_count;
+    struct report_texts steps; /* in order, as sentences without end */
+    struct report_texts left;  /* unregister: what stays behind, or could not be looked at */
+};
+void registration_report_done(struct registration_report *report); /* NULL is allowed */
+
+/* Registers us: signs in as the account, checks privileges and login ways, writes the record, stores the login certificate last, logs
+ * in with it, reads the inventory. Safe to repeat: whatever step failed, a key that vCenter knows is in the database, and the next run goes
+ * on with it. Nothing is changed at the vCenter unless a way to log in works; a role that was asked for comes before an account is tried.
+ * ERR_CREDENTIALS, ERR_FORBIDDEN (privileges missing, named with their object), ERR_CONFLICT (record of another installation and no
+ * `take_over`; somebody else is at it), ERR_UPSTREAM (no login way works), errors of vim.h and store.h. */
+int registration_register(struct link *link, const struct register_request *request, struct registration_report *report,
+                          struct err *err);
+
+/* Removes exactly our record, the role we made, and the login certificate. ERR_NOT_REGISTERED if there is none, ERR_FORBIDDEN if the account,
+ * or our own login, may not, ERR_CONFLICT if another installation wrote it; else as above. */
+int registration_unregister(struct link *link, const struct unregister_request *request, struct registration_report *report,
+                            struct err *err);

@@ -1,0 +1,387 @@
+/* Adding, changing and removing vCenters. Layer 4 (vcenter). Joining one is registration.c.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "vcenter_set.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "link_task.h"
+#include "names.h"
+#include "platform_links.h"
+#include "registration.h"
+#include "str.h"
+#include "vcenter_store.h"
+#include "vim.h"
+
+static int check_request(const struct vcenter_add *add, struct err *err) {
+    int rc = name_check_host(add->address, "address", err);
+    if (!rc && add->name)
+        rc = name_check(add->name, "name", err);
+    if (!rc && (!add->port || add->port > 65535))
+        rc = err_set(err, ERR_UNPROCESSABLE, "the member \"port\" must be a number from 1 to 65535");
+    return rc;
+}
+
+static int ask_certificate(const struct platform_options *options, const struct vcenter_add *add, struct x509_info *seen,
+                           struct err *err) {
+    int rc = x509_lookup_server(add->address, add->port, options->connect_timeout_ms, seen, err);
+    if (rc)
+        return rc;
+    (void)err_set(err, ERR_CERT_UNCONFIRMED, "the certificate of %s:%u is not confirmed; nothing was sent", add->address,
+                  add->port);
+    return err_remedy(err,
+                      "compare the SHA-256 with the one the vCenter shows, then send the same request with thumbprint_sha256");
+}
+
+static int fill(const struct vcenter_add *add, const struct vim_about *about, struct vcenter *vc, struct err *err) {
+    vc->id = str_dup(about->instance_uuid);
+    vc->address = str_dup(add->address);
+    vc->port = add->port;
+    vc->name = str_dup(add->name ? add->name : add->address);
+    vc->ca_pem = str_dup(add->ca_pem);
+    vc->version = str_dup(about->version);
+    vc->build = str_dup(about->build);
+    vc->api_version = str_dup(about->api_version);
+    vc->has_pin = add->pin_sha256 != NULL;
+    if (add->pin_sha256)
+        memcpy(vc->pin_sha256, add->pin_sha256, sizeof(vc->pin_sha256));
+    vc->tunnel_port = add->tunnel_port;
+    vc->direct_port = add->direct_port;
+    vc->created_at_ms = clock_wall_ms();
+    return vc->id && vc->address && vc->name ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+/* The one we know already may have moved. */
+static int explain_known(struct platform *platform, const struct vcenter_add *add, const struct vim_about *about,
+                         struct err *err) {
+    struct vcenter *known = NULL;
+    if (vcenter_store_load(platform_options_of(platform)->store, about->instance_uuid, &known, NULL))
+        return ERR_EXISTS;
+    err_clear(err);
+    (void)err_set(err, ERR_EXISTS, "at %s:%u answers the vCenter %s (%s), which is configured already with the address %s:%u",
+                  add->address, add->port, known->name, known->id, known->address, known->port);
+    (void)err_remedy(err, "if it has moved, run: kaasctl vcenter set %s --address %s", known->name, add->address);
+    vcenter_free(known);
+    return ERR_EXISTS;
+}
+
+static struct audit_record make_line(struct platform *platform, const struct vcenter_add *add, const struct vcenter *vc) {
+    return platform_audit_make(
+        platform_env(platform), &add->actor,
+        &(struct audit_event){.action = "vcenter.add", .object_id = vc->id, .object_name = add->name ? add->name : add->address});
+}
+
+static int insert_row(struct platform *platform, const struct vcenter_add *add, const struct vim_about *about, struct vcenter *vc,
+                      struct err *err) {
+    struct audit_record line;
+    int rc = fill(add, about, vc, err);
+    if (rc)
+        return rc;
+    line = make_line(platform, add, vc);
+    rc = vcenter_store_insert(platform_options_of(platform)->store, vc, &line, err);
+    return rc == ERR_EXISTS ? explain_known(platform, add, about, err) : rc;
+}
+
+/* What was stored is in the trail already; and to look at a certificate is not to add anything. */
+static void note_refused(struct platform *platform, const struct vcenter_add *add, const struct vcenter *vc, int rc,
+                         const struct err *why) {
+    struct audit_record line = make_line(platform, add, vc);
+    if (!rc || rc == ERR_CERT_UNCONFIRMED)
+        return;
+    line.event.reason = why->text;
+    audit_store_append_outcome(platform_options_of(platform)->store, &line, rc);
+}
+
+static int ask_and_insert(struct platform *platform, const struct vcenter_add *add, struct vcenter *vc, struct x509_info *seen,
+                          struct err *err) {
+    char *name = (char *)(uintptr_t)(add->name ? add->name : add->address); /* borrowed for the look-up */
+    struct vcenter wanted = {
+        .address = (char *)(uintptr_t)add->address, .port = add->port, .name = name, .ca_pem = (char *)(uintptr_t)add->ca_pem};
+    struct vim_about about = {0};
+    int rc = check_request(add, err);
+    wanted.has_pin = add->pin_sha256 != NULL;
+    if (add->pin_sha256)
+        memcpy(wanted.pin_sha256, add->pin_sha256, sizeof(wanted.pin_sha256));
+    if (!rc)
+        rc = vcenter_check_unique(platform, &wanted, err);
+    if (!rc && !add->ca_pem && !add->pin_sha256)
+        rc = ask_certificate(platform_options_of(platform), add, seen, err);
+    if (!rc)
+        rc = vcenter_ask(platform, &wanted, &about, seen, err);
+    if (!rc)
+        rc = insert_row(platform, add, &about, vc, err);
+    vim_about_done(&about);
+    return rc;
+}
+
+int registration_add(struct platform *platform, const struct vcenter_add *add, char id[37], struct x509_info *seen,
+                     struct err *err) {
+    struct vcenter vc = {0};
+    struct err why = {0};
+    int rc = ask_and_insert(platform, add, &vc, seen, &why);
+    note_refused(platform, add, &vc, rc, &why);
+    if (!rc)
+        (void)snprintf(id, 37, "%s", vc.id);
+    if (!rc)
+        rc = platform_sync(platform, &why);
+    (void)err_move(err, rc, &why);
+    vcenter_done(&vc);
+    link_env_note_written(platform_env(platform));
+    return rc;
+}
+
+/* *is_removed: the row is gone, and the line in the trail. */
+static int remove_row(struct platform *platform, const struct audit_record *line, bool *is_removed, struct err *err) {
+    const struct platform_options *options = platform_options_of(platform);
+    const char *id = line->event.object_id;
+    const struct audit_record now = audit_record_now(line, 0);
+    struct vcenter *row = NULL;
+    int rc = vcenter_store_load(options->store, id, &row, err);
+    if (!rc && row->registered_at_ms) {
+        rc = err_set(err, ERR_CONFLICT, "we are still registered with vCenter %s", row->name);
+        (void)err_remedy(err, "run first: kaasctl vcenter unregister %s", row->name);
+    }
+    if (!rc)
+        rc = vcenter_store_delete(options->store, id, now.at_ms, &now, err);
+    *is_removed = !rc;
+    if (rc == ERR_CONFLICT)
+        (void)err_remedy(err, "remove or move the clusters that are placed on it first");
+    if (!rc)
+        rc = platform_sync(platform, err);
+    vcenter_free(row);
+    return rc;
+}
+
+/* Not while it is being registered: the record would be left there, and the key be gone. */
+int registration_remove(struct platform *platform, const char *id, const struct actor *actor, struct err *err) {
+    _cleanup_(link_unref) struct link *link = NULL;
+    struct admin_lease lease = {0};
+    struct vcenter vc = {0};
+    struct err why = {0};
+    struct audit_record line =
+        platform_audit_make(platform_env(platform), actor, &(struct audit_event){.action = "vcenter.remove", .object_id = id});
+    bool is_removed = false;
+    int rc = platform_find(platform, id, &link, &why);
+    if (!rc)
+        rc = link_get_info(link, &vc, &why);
+    line.event.object_name = vc.name;
+    if (!rc)
+        rc = admin_lease_await(link, &lease, &why);
+    if (!rc)
+        rc = remove_row(platform, &line, &is_removed, &why);
+    admin_lease_release(&lease);
+    line.event.reason = rc ? why.text : NULL;
+    if (!is_removed)
+        audit_store_append_outcome(platform_options_of(platform)->store, &line, rc);
+    vcenter_done(&vc);
+    link_env_note_written(platform_env(platform));
+    return err_move(err, rc, &why);
+}
+
+/* -- changing what is known of a vCenter: name, address, ports, trust ---------------------------------------------- */
+
+#define ASKED_MAX 16U /* more than the lane has threads */
+
+int vcenter_check_unique(struct platform *platform, const struct vcenter *vc, struct err *err) {
+    struct vcenter_list list = {0};
+    int rc = vcenter_store_list(platform_options_of(platform)->store, &list, err);
+    for (size_t i = 0; !rc && i < list.count; i++) {
+        const struct vcenter *other = &list.items[i];
+        if (vc->id && str_eq_nocase(other->id, vc->id))
+            continue;
+        if (str_eq_nocase(other->address, vc->address) && other->port == vc->port)
+            rc = err_set(err, ERR_EXISTS, "%s:%u is the vCenter %s, which is configured already", vc->address, vc->port,
+                         other->name);
+        else if (str_eq_nocase(other->name, vc->name))
+            rc = err_set(err, ERR_EXISTS, "a vCenter with the name \"%s\" is configured already", vc->name);
+    }
+    vcenter_list_done(&list);
+    return rc;
+}
+
+/* A certificate that does not fit is shown beside the error, so that a person can see what answered. */
+static int explain(struct platform *platform, const struct vcenter *where, struct x509_info *seen, int rc) {
+    if (rc == ERR_TLS)
+        (void)x509_lookup_server(where->address, where->port, platform_options_of(platform)->connect_timeout_ms, seen, NULL);
+    return rc;
+}
+
+/* One inquiry of an address at a time: somebody who answers slowly holds one thread of the lane, whoever asks however often. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list below */
+static const struct vcenter *asked[ASKED_MAX];
+
+static int begin_asking(const struct vcenter *where, struct err *err) {
+    const struct vcenter **place = NULL;
+    bool is_twice = false;
+    (void)pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < ASKED_MAX; i++) {
+        if (!asked[i])
+            place = &asked[i];
+        else if (asked[i]->port == where->port && str_eq_nocase(asked[i]->address, where->address))
+            is_twice = true;
+    }
+    if (place && !is_twice)
+        *place = where;
+    (void)pthread_mutex_unlock(&lock);
+    if (place && !is_twice)
+        return 0;
+    (void)err_set(err, ERR_BUSY, "%s:%u is being asked already, and has not answered yet", where->address, where->port);
+    return err_remedy(err, "wait until that has ended");
+}
+
+static void end_asking(const struct vcenter *where) {
+    (void)pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < ASKED_MAX; i++)
+        if (asked[i] == where)
+            asked[i] = NULL;
+    (void)pthread_mutex_unlock(&lock);
+}
+
+int vcenter_ask(struct platform *platform, const struct vcenter *where, struct vim_about *about, struct x509_info *seen,
+                struct err *err) {
+    _cleanup_free_ char *agent = session_agent(platform_env(platform), "inquiry");
+    struct vim_options options = link_env_client(platform_env(platform), where, agent);
+    struct vim_client *client = NULL;
+    int rc = begin_asking(where, err);
+    if (rc)
+        return rc;
+    options.instance_uuid = NULL; /* who it is is the question */
+    rc = platform_open_client(platform, &options, &client, err);
+    if (!rc)
+        rc = vim_connect(client, about, err);
+    (void)platform_close_client(platform, client);
+    end_asking(where);
+    return explain(platform, where, seen, rc);
+}
+
+static int replace_text(char **text, const char *with, struct err *err) {
+    char *copy;
+    if (!with)
+        return 0;
+    copy = str_dup(with);
+    if (!copy)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    free(*text);
+    *text = copy;
+    return 0;
+}
+
+static void replace_port(unsigned *port, const unsigned *with) {
+    if (with)
+        *port = *with;
+}
+
+static int replace_trust(struct vcenter *vc, const struct vcenter_change *change, struct err *err) {
+    if (!change->pin_sha256 && !change->ca_pem)
+        return 0;
+    vc->has_pin = change->pin_sha256 != NULL;
+    memset(vc->pin_sha256, 0, sizeof(vc->pin_sha256));
+    if (vc->has_pin) {
+        memcpy(vc->pin_sha256, change->pin_sha256, sizeof(vc->pin_sha256));
+        free(vc->ca_pem);
+        vc->ca_pem = NULL;
+    }
+    return replace_text(&vc->ca_pem, change->ca_pem, err);
+}
+
+/* A name that was made of the address moves with it. */
+static int lay_over(struct vcenter *vc, const struct vcenter_change *change, struct err *err) {
+    bool is_named_by_address = str_eq(vc->name, vc->address);
+    int rc = change->address ? name_check_host(change->address, "address", err) : 0;
+    if (!rc && change->name)
+        rc = name_check(change->name, "name", err);
+    if (!rc && change->port && (!*change->port || *change->port > 65535))
+        rc = err_set(err, ERR_UNPROCESSABLE, "the member \"port\" must be a number from 1 to 65535");
+    if (!rc)
+        rc = replace_text(&vc->address, change->address, err);
+    if (!rc)
+        rc = replace_text(&vc->name, is_named_by_address && !change->name ? change->address : change->name, err);
+    replace_port(&vc->port, change->port);
+    replace_port(&vc->tunnel_port, change->tunnel_port);
+    replace_port(&vc->direct_port, change->direct_port);
+    return rc ? rc : replace_trust(vc, change, err);
+}
+
+/* Nothing is stored for an address where another vCenter answers, or none. */
+static int check_identity(struct platform *platform, const struct vcenter *wanted, struct x509_info *seen, struct err *err) {
+    struct vim_about about = {0};
+    int rc = vcenter_ask(platform, wanted, &about, seen, err);
+    if (!rc && !str_eq_nocase(about.instance_uuid, wanted->id)) {
+        rc = err_set(err, ERR_CONFLICT, "at %s:%u answers the vCenter with instance UUID %s, but %s has %s; nothing was changed",
+                     wanted->address, wanted->port, about.instance_uuid, wanted->name, wanted->id);
+        (void)err_remedy(err, "check the address; another vCenter is added by: kaasctl vcenter add %s", wanted->address);
+    }
+    vim_about_done(&about);
+    return rc;
+}
+
+/* The new link makes its first contact now and not with the next tick. */
+static void hurry(struct platform *platform, const char *id) {
+    struct link *link = NULL;
+    if (platform_find(platform, id, &link, NULL))
+        return;
+    link_tick(link, clock_mono_ms());
+    link_unref(link);
+}
+
+static struct audit_record set_make_line(struct platform *platform, const char *id, const struct vcenter *row,
+                                         const struct vcenter_change *change) {
+    const bool is_trust = change->pin_sha256 || change->ca_pem;
+    return platform_audit_make(platform_env(platform), &change->actor,
+                               &(struct audit_event){.action = is_trust ? "vcenter.trust" : "vcenter.change",
+                                                     .object_id = id,
+                                                     .object_name = row ? row->name : NULL});
+}
+
+static int store_row(struct platform *platform, const struct vcenter *row, const struct vcenter_change *change, bool *is_stored,
+                     struct err *err) {
+    const struct audit_record line = set_make_line(platform, row->id, row, change);
+    int64_t version_no = 0;
+    int rc = vcenter_store_update(platform_options_of(platform)->store, row, &line, &version_no, err);
+    *is_stored = !rc;
+    if (!rc)
+        rc = platform_sync(platform, err);
+    link_env_note_written(platform_env(platform));
+    if (!rc)
+        hurry(platform, row->id);
+    return rc;
+}
+
+static int check_change(struct platform *platform, struct vcenter *row, const struct vcenter_change *change,
+                        struct x509_info *seen, struct err *err) {
+    bool asks_there = change->address || change->port || change->pin_sha256 || change->ca_pem;
+    int rc = 0;
+    if (change->version_no && change->version_no != row->version_no) {
+        rc = err_set(err, ERR_PRECONDITION, "the vCenter has been changed since it was read; nothing was done");
+        (void)err_remedy(err, "read it again and repeat the change");
+    }
+    if (!rc)
+        rc = lay_over(row, change, err);
+    if (!rc)
+        rc = vcenter_check_unique(platform, row, err);
+    if (!rc && asks_there)
+        rc = check_identity(platform, row, seen, err);
+    return rc;
+}
+
+int vcenter_change(struct platform *platform, const char *id, const struct vcenter_change *change, struct x509_info *seen,
+                   struct err *err) {
+    struct vcenter *row = NULL;
+    bool is_stored = false; /* then its line is, too */
+    struct err why = {0};
+    int rc = vcenter_store_load(platform_options_of(platform)->store, id, &row, &why);
+    if (!rc)
+        rc = check_change(platform, row, change, seen, &why);
+    if (!rc)
+        rc = store_row(platform, row, change, &is_stored, &why);
+    if (!is_stored) {
+        struct audit_record line = set_make_line(platform, id, row, change);
+        line.event.reason = why.text;
+        audit_store_append_outcome(platform_options_of(platform)->store, &line, rc);
+    }
+    (void)err_move(err, rc, &why);
+    vcenter_free(row);
+    return rc;
+}

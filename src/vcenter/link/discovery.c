@@ -1,0 +1,351 @@
+/* From clusters and extension keys to what the database holds: vSphere clusters and the HX clusters among them. Layer 4 (vcenter).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "discovery.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "platform_store.h"
+#include "str.h"
+#include "uuid.h"
+#include "vim_authorization.h"
+#include "vim_extension.h"
+#include "vim_inventory.h"
+#include "vim_session.h"
+#include "watch_mirror.h"
+#include "watch_run.h"
+
+/* HyperFlex registers one record per cluster below this key (HyperFlex admin guide 5.5, "Managing HX clusters"). */
+#define HX_KEY_BASE "com.springpath.sysmgmt"
+
+/* What was read, and what goes into the database. */
+struct run {
+    struct link *link;
+    const struct vim_cluster_list *seen;
+    const struct vim_key_list *keys;
+    struct vsphere_cluster *vsphere;
+    struct hx_cluster *hx;
+    size_t hx_count;
+    struct hx_cluster_list before;
+    struct discovery_result result;
+};
+
+void discovery_result_done(struct discovery_result *result) {
+    if (!result)
+        return;
+    for (size_t i = 0; i < result->ignored_count; i++)
+        free(result->ignored_keys[i]);
+    free(result->ignored_keys);
+    memset(result, 0, sizeof(*result));
+}
+
+static void run_done(struct run *run) {
+    for (size_t i = 0; run->vsphere && i < run->seen->count; i++)
+        vsphere_cluster_done(&run->vsphere[i]);
+    for (size_t i = 0; i < run->hx_count; i++)
+        hx_cluster_done(&run->hx[i]);
+    free(run->vsphere);
+    free(run->hx);
+    hx_cluster_list_done(&run->before);
+    discovery_result_done(&run->result);
+}
+
+static int convert_vsphere(struct run *run, struct err *err) {
+    run->vsphere = calloc(run->seen->count + 1, sizeof(*run->vsphere));
+    if (!run->vsphere)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < run->seen->count; i++) {
+        const struct vim_cluster *from = &run->seen->items[i];
+        struct vsphere_cluster *to = &run->vsphere[i];
+        int rc = object_ref_make(link_id(run->link), from->moref, &to->ref, err);
+        if (rc)
+            return rc;
+        to->name = str_dup(from->name);
+        to->datacenter = str_dup(from->datacenter);
+        if (!to->name)
+            return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    return 0;
+}
+
+static const struct vsphere_cluster *find_seen(const struct run *run, const char *moref) {
+    for (size_t i = 0; i < run->seen->count; i++)
+        if (str_eq(run->vsphere[i].ref.moref, moref))
+            return &run->vsphere[i];
+    return NULL;
+}
+
+static bool is_known_already(const struct run *run, const struct object_ref *ref) {
+    for (size_t i = 0; i < run->hx_count; i++)
+        if (object_ref_eq(&run->hx[i].vsphere_cluster, ref))
+            return true;
+    return false;
+}
+
+/* A key that names no cluster of this vCenter is reported, not acted on: often the record of a cluster that was removed. */
+static int ignore_key(struct run *run, const char *key, struct err *err) {
+    struct discovery_result *result = &run->result;
+    if (result->ignored_count == DISCOVERY_IGNORED_MAX)
+        return 0;
+    if (!result->ignored_keys)
+        result->ignored_keys = calloc(DISCOVERY_IGNORED_MAX, sizeof(char *));
+    if (!result->ignored_keys)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    result->ignored_keys[result->ignored_count] = str_dup(key);
+    if (!result->ignored_keys[result->ignored_count])
+        return err_set(err, ERR_NOMEM, "out of memory");
+    result->ignored_count++;
+    return 0;
+}
+
+static int add_hx(struct run *run, const char *key, const struct vsphere_cluster *on, struct err *err) {
+    struct hx_cluster *hx = &run->hx[run->hx_count];
+    char id[UUID_TEXT_BYTES];
+    if (is_known_already(run, &on->ref))
+        return 0; /* the .uuid. form beside the plain one */
+    uuid_new(id);
+    memset(hx, 0, sizeof(*hx));
+    hx->vsphere_cluster = on->ref;
+    hx->id = str_dup(id);
+    hx->name = str_dup(on->name);
+    hx->extension_key = str_dup(key);
+    hx->seen_at_ms = run->result.scanned_at_ms;
+    run->hx_count++;
+    return hx->id && hx->name && hx->extension_key ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static int choose_hx(struct run *run, struct err *err) {
+    run->hx = calloc(run->keys->count + 1, sizeof(*run->hx));
+    if (!run->hx)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < run->keys->count; i++) {
+        const char *key = run->keys->items[i];
+        const struct vsphere_cluster *on;
+        char moref[MOREF_BYTES];
+        int rc;
+        if (!hx_extension_key_parse(key, moref)) {
+            rc = str_starts(key, HX_KEY_BASE ".") ? ignore_key(run, key, err) : 0;
+        } else {
+            on = find_seen(run, moref);
+            rc = on ? add_hx(run, key, on, err) : ignore_key(run, key, err);
+        }
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static const struct hx_cluster *find_before(const struct run *run, const struct object_ref *ref) {
+    for (size_t i = 0; i < run->before.count; i++)
+        if (object_ref_eq(&run->before.items[i].vsphere_cluster, ref))
+            return &run->before.items[i];
+    return NULL;
+}
+
+static void count_differences(struct run *run) {
+    for (size_t i = 0; i < run->hx_count; i++) {
+        const struct hx_cluster *before = find_before(run, &run->hx[i].vsphere_cluster);
+        if (!before || before->is_gone)
+            run->result.added++;
+        else if (!before->is_name_set && !str_eq(before->name, run->hx[i].name))
+            run->result.changed++;
+    }
+    for (size_t i = 0; i < run->before.count; i++)
+        if (!run->before.items[i].is_gone && !is_known_already(run, &run->before.items[i].vsphere_cluster))
+            run->result.gone++;
+    run->result.vsphere_clusters = (unsigned)run->seen->count;
+    run->result.hx_clusters = (unsigned)run->hx_count;
+}
+
+int discovery_check_rights(struct link *link, struct err *err) {
+    static const char *const needed[] = {"System.View", "System.Read"};
+    struct vim_user_session own = {0};
+    bool granted[ARRAY_COUNT(needed)] = {false};
+    struct vim_root_query query = {.privileges = needed, .count = ARRAY_COUNT(needed)};
+    int rc = vim_get_own_session(link_client(link), &own, err);
+    query.subject.session_key = own.key;
+    if (!rc)
+        rc = vim_check_root_privileges(link_client(link), &query, granted, err);
+    vim_user_session_done(&own);
+    if (rc || (granted[0] && granted[1]))
+        return rc;
+    (void)err_set(err, ERR_UPSTREAM_DENIED,
+                  "our session sees nothing of this vCenter any more: it lacks System.View or System.Read on the root folder");
+    return err_remedy(err, "give the extension its rights back, or register again");
+}
+
+static bool has_present(const struct vsphere_cluster_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->items[i].is_gone)
+            return true;
+    return false;
+}
+
+/* No cluster at all, where there were some before: that may be true, or our session has lost its rights. The list must not
+ * lose everything over a permission. */
+static int check_plausible(struct run *run, struct store *store, struct err *err) {
+    struct vsphere_cluster_list before = {0};
+    int rc;
+    if (run->seen->count)
+        return 0;
+    rc = platform_store_list_vsphere(store, link_id(run->link), &before, err);
+    if (!rc && has_present(&before))
+        rc = discovery_check_rights(run->link, err);
+    vsphere_cluster_list_done(&before);
+    return rc;
+}
+
+static int save(struct run *run, struct err *err) {
+    struct store *store = link_env(run->link)->options.store;
+    struct platform_seen seen = {.vcenter_id = link_id(run->link), .is_complete = true, .now_ms = run->result.scanned_at_ms};
+    unsigned vsphere_changed = 0, hx_changed = 0;
+    int rc = check_plausible(run, store, err);
+    if (!rc)
+        rc = platform_store_list_hx(store, link_id(run->link), &run->before, err);
+    if (!rc)
+        rc = platform_store_save_vsphere(store, &seen, run->vsphere, run->seen->count, &vsphere_changed, err);
+    if (!rc)
+        rc = platform_store_save_hx(store, &seen, run->hx, run->hx_count, &hx_changed, err);
+    if (!rc && (vsphere_changed || hx_changed))
+        link_env_note_written(link_env(run->link));
+    return rc;
+}
+
+int discovery_save(struct link *link, const struct discovery_input *input, struct discovery_result *out, struct err *err) {
+    struct run run = {.link = link, .seen = input->clusters, .keys = input->keys, .result.scanned_at_ms = clock_wall_ms()};
+    int rc = convert_vsphere(&run, err);
+    if (!rc)
+        rc = choose_hx(&run, err);
+    if (!rc)
+        rc = save(&run, err);
+    if (!rc)
+        count_differences(&run);
+    if (!rc && out) {
+        *out = run.result;
+        memset(&run.result, 0, sizeof(run.result));
+    }
+    run_done(&run);
+    return rc;
+}
+
+/* -- a full read of the inventory, and whether the watch knows the same -------------------------------------------- */
+
+#define TRIES_COUNT 3
+#define PAUSE_MS 300 /* what changed between the two answers has been told by then */
+
+struct inventory {
+    struct vim_cluster_list clusters;
+    struct vim_key_list keys;
+};
+
+static void inventory_done(struct inventory *inventory) {
+    vim_cluster_list_done(&inventory->clusters);
+    vim_key_list_done(&inventory->keys);
+}
+
+static int by_moref(const void *a, const void *b) {
+    const struct vim_cluster *x = a, *y = b;
+    return strcmp(x->moref, y->moref);
+}
+
+/* The view that is read goes with its session, and the link may make itself a new one meanwhile: then once more. */
+static int read_clusters(struct link *link, struct vim_cluster_list *out, struct err *err) {
+    struct err why = {0};
+    int rc = vim_read_clusters(link_client(link), out, &why);
+    if (rc == ERR_NOT_FOUND) {
+        err_clear(&why);
+        rc = vim_read_clusters(link_client(link), out, &why);
+    }
+    return err_move(err, rc, &why);
+}
+
+static int read_inventory(struct link *link, struct inventory *out, struct err *err) {
+    const int64_t since_ms = clock_mono_ms();
+    struct inventory found = {{0}, {0}};
+    int rc = read_clusters(link, &found.clusters, err);
+    if (!rc)
+        rc = vim_list_extension_keys(link_client(link), &found.keys, err);
+    if (link_note(link, since_ms, rc, err)) {
+        inventory_done(&found);
+        return rc;
+    }
+    if (found.clusters.count)
+        qsort(found.clusters.items, found.clusters.count, sizeof(struct vim_cluster), by_moref);
+    watch_sort_keys(&found.keys);
+    inventory_done(out);
+    *out = found;
+    return 0;
+}
+
+static bool is_same(const struct inventory *a, const struct inventory *b) {
+    if (a->clusters.count != b->clusters.count || a->keys.count != b->keys.count)
+        return false;
+    for (size_t i = 0; i < a->clusters.count; i++) {
+        const struct vim_cluster *x = &a->clusters.items[i], *y = &b->clusters.items[i];
+        if (!str_eq(x->moref, y->moref) || !str_eq(x->name, y->name) || !str_eq(x->datacenter, y->datacenter))
+            return false;
+    }
+    for (size_t i = 0; i < a->keys.count; i++)
+        if (!str_eq(a->keys.items[i], b->keys.items[i]))
+            return false;
+    return true;
+}
+
+enum verdict { NOT_WATCHED, SAME, DIFFERENT };
+
+static enum verdict compare(struct link *link, const struct inventory *read) {
+    struct inventory known = {{0}, {0}};
+    enum verdict verdict = NOT_WATCHED;
+    if (!watch_get_inventory(link_watch(link), &known.clusters, &known.keys, NULL))
+        verdict = is_same(read, &known) ? SAME : DIFFERENT;
+    inventory_done(&known);
+    return verdict;
+}
+
+/* Reads until both agree, a few times: what changes just now is seen by one before the other. */
+static int read_and_compare(struct link *link, struct inventory *out, enum verdict *verdict, struct err *err) {
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
+    int rc = read_inventory(link, out, err);
+    if (rc)
+        return rc;
+    *verdict = compare(link, out);
+    for (int i = 1; !rc && *verdict == DIFFERENT && i < TRIES_COUNT; i++) {
+        (void)nanosleep(&pause, NULL);
+        rc = read_inventory(link, out, err);
+        if (!rc)
+            *verdict = compare(link, out);
+    }
+    return rc;
+}
+
+/* What the watch knows is never older than what it has saved; what was read here may be. */
+static int save_newest(struct link *link, struct inventory *read, enum verdict verdict, struct discovery_result *out,
+                       struct err *err) {
+    struct inventory known = {{0}, {0}};
+    const struct inventory *newest = read;
+    int rc;
+    watch_lock_saving(link_watch(link));
+    if (verdict == SAME && !watch_get_inventory(link_watch(link), &known.clusters, &known.keys, NULL))
+        newest = &known;
+    rc = discovery_save(link, &(struct discovery_input){.clusters = &newest->clusters, .keys = &newest->keys}, out, err);
+    watch_unlock_saving(link_watch(link));
+    inventory_done(&known);
+    return rc;
+}
+
+int discovery_run(struct link *link, struct discovery_result *out, struct err *err) {
+    struct inventory read = {{0}, {0}};
+    enum verdict verdict = NOT_WATCHED;
+    int rc = read_and_compare(link, &read, &verdict, err);
+    if (!rc)
+        rc = save_newest(link, &read, verdict, out, err);
+    inventory_done(&read);
+    if (!rc && verdict == DIFFERENT) {
+        if (out)
+            out->differs_from_watch = true;
+        watch_note_difference(link_watch(link));
+    }
+    return rc;
+}

@@ -1,0 +1,43 @@
+/* Reading what lies below: vSphere clusters and the HX clusters among them. Layer 4 (vcenter).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "link.h"
+#include "vim_extension.h"
+#include "vim_inventory.h"
+
+#define DISCOVERY_IGNORED_MAX 100
+
+/* What a run found. */
+struct discovery_result {
+    unsigned vsphere_clusters;
+    unsigned hx_clusters;          /* present now */
+    unsigned added, changed, gone; /* HX clusters */
+    char **ignored_keys;           /* look like HX but name no cluster that is there */
+    size_t ignored_count;
+    int64_t scanned_at_ms;
+    bool differs_from_watch; /* the full read showed something else than the watch knew: a defect, corrected by this run */
+};
+void discovery_result_done(struct discovery_result *result); /* NULL is allowed */
+
+/* What was read, by whomever. */
+struct discovery_input {
+    const struct vim_cluster_list *clusters;
+    const struct vim_key_list *keys;
+};
+
+/* Brings the database up to what was read. `out` may be NULL. ERR_UPSTREAM_DENIED: nothing was seen where there was something, and our session lacks
+ * the right to see; errors of vim.h and store.h. */
+int discovery_save(struct link *link, const struct discovery_input *input, struct discovery_result *out, struct err *err);
+
+/* Asks whether our session may see the inventory at all. ERR_UPSTREAM_DENIED if not. Blocks. */
+int discovery_check_rights(struct link *link, struct err *err);
+
+/* Reads vSphere clusters and extension keys of the vCenter, compares them with what the watch knows, and brings the database up to them.
+ * A difference that does not pass is counted (watch_note_difference) and told in the result. `out` may be NULL. Blocks; identical runs are not
+ * shared here. Errors of vim.h and store.h. */
+int discovery_run(struct link *link, struct discovery_result *out, struct err *err);

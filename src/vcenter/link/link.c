@@ -1,0 +1,707 @@
+/* The link to one vCenter: client, lane, state. Layer 4 (vcenter). Logging in is link_login.c.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "link.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backoff.h"
+#include "clock.h"
+#include "limits.h"
+#include "link_login.h"
+#include "link_work.h"
+#include "record_note.h"
+#include "str.h"
+#include "uuid.h"
+#include "vcenter_store.h"
+#include "vim.h"
+#include "vim_inventory.h"
+#include "watch_run.h"
+#include "x509.h"
+
+#define RETIRE_GRACE_MS 500
+#define RETIRE_LOGOUT_MS 3000 /* on a connection of its own: TCP, TLS, and the call */
+
+static lane_fn run_job;
+
+static const struct backoff retry = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 30};
+
+struct link {
+    const struct link_env *env;
+    char *id;
+    struct vim_client *client;
+    struct lane *lane;
+    struct link_queue queue;
+    atomic_uint refs;
+    atomic_bool is_busy; /* a connect or keep-alive job is queued or running */
+    struct watch *watch;
+    atomic_bool is_verified; /* the identity was checked since the watch last ended */
+    atomic_bool is_in_admin; /* a registration or unregistration runs */
+    atomic_uint tasks;       /* that have a session of their own */
+
+    /* what its own session is made with */
+    atomic_bool is_loaded;          /* false: the next login reads the credentials again */
+    atomic_bool is_identity_fresh;  /* link_connect has just compared it: the login that follows need not */
+    struct login_material material; /* touched by the login only, which the client's session lock serialises */
+
+    pthread_mutex_t lock; /* guards everything below */
+    struct vcenter info;
+    struct link_report report;
+    struct link_certificates certificates;
+    struct record_note record;
+    unsigned failures;
+    int64_t noted_since_ms; /* monotonic clock: when the newest call that was noted began */
+    int64_t next_try_ms;    /* monotonic clock */
+    bool is_retired;
+};
+
+const char *link_state_name(enum link_state state) {
+    static const char *const names[] = {
+        [LINK_NOT_REGISTERED] = "not_registered", [LINK_CONNECTING] = "connecting", [LINK_CONNECTED] = "connected",
+        [LINK_UNREACHABLE] = "unreachable",       [LINK_REFUSED] = "refused",
+    };
+    return names[state];
+}
+
+struct link *link_ref(struct link *link) {
+    (void)atomic_fetch_add(&link->refs, 1);
+    return link;
+}
+
+void link_unref(struct link *link) {
+    if (link)
+        (void)atomic_fetch_sub(&link->refs, 1);
+}
+
+const char *link_id(const struct link *link) {
+    return link->id;
+}
+
+struct lane *link_lane(const struct link *link) {
+    return link->lane;
+}
+
+struct vim_client *link_client(const struct link *link) {
+    return link->client;
+}
+
+const struct link_env *link_env(const struct link *link) {
+    return link->env;
+}
+
+struct watch *link_watch(const struct link *link) {
+    return link->watch;
+}
+
+enum link_state link_get_state(struct link *link) {
+    enum link_state state;
+    (void)pthread_mutex_lock(&link->lock);
+    state = link->report.state;
+    (void)pthread_mutex_unlock(&link->lock);
+    return state;
+}
+
+bool link_is_away(struct link *link) {
+    const enum link_state state = link_get_state(link);
+    return state == LINK_UNREACHABLE || state == LINK_REFUSED;
+}
+
+char *link_get_extension_key(struct link *link) {
+    char *key;
+    (void)pthread_mutex_lock(&link->lock);
+    key = str_dup(link->info.extension_key);
+    (void)pthread_mutex_unlock(&link->lock);
+    return key;
+}
+
+int link_get_info(struct link *link, struct vcenter *out, struct err *err) {
+    int rc;
+    (void)pthread_mutex_lock(&link->lock);
+    rc = vcenter_copy(&link->info, out, err);
+    (void)pthread_mutex_unlock(&link->lock);
+    return rc;
+}
+
+void link_get_report(struct link *link, struct link_report *out) {
+    (void)pthread_mutex_lock(&link->lock);
+    *out = link->report;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+void link_get_record(struct link *link, struct record_note *out) {
+    (void)pthread_mutex_lock(&link->lock);
+    *out = link->record;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+void link_note_record(struct link *link, const struct record_note *note) {
+    (void)pthread_mutex_lock(&link->lock);
+    link->record = *note;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+/* Needs the lock. */
+static void set_state(struct link *link, enum link_state state, const struct err *why) {
+    if (link->report.state != state)
+        link->report.state_since_ms = clock_wall_ms();
+    link->report.state = state;
+    (void)snprintf(link->report.reason, sizeof(link->report.reason), "%s", why ? why->text : "");
+    (void)snprintf(link->report.remedy, sizeof(link->report.remedy), "%s", why ? why->remedy : "");
+}
+
+/* Queues the one job that a link has at a time. What a running one has not seen any more, it sees before it ends. */
+static void kick(struct link *link) {
+    if (atomic_exchange(&link->is_busy, true))
+        return;
+    if (lane_submit(link->lane, run_job, link_ref(link), NULL)) {
+        atomic_store(&link->is_busy, false); /* the lane is full: link_tick tries again */
+        link_unref(link);
+    }
+}
+
+static bool can_work(struct link *link) {
+    bool can;
+    (void)pthread_mutex_lock(&link->lock);
+    can = link->report.state == LINK_CONNECTED && !link->is_retired;
+    (void)pthread_mutex_unlock(&link->lock);
+    return can;
+}
+
+void link_request(struct link *link, unsigned bits) {
+    link_queue_add(&link->queue, bits);
+    if (can_work(link))
+        kick(link);
+}
+
+size_t link_get_work(struct link *link, struct link_work_state out[LINK_WORK_COUNT]) {
+    return link_queue_get(&link->queue, out);
+}
+
+/* Needs the lock. */
+static void note_success(struct link *link) {
+    link->failures = 0;
+    if (link->report.state != LINK_CONNECTED)
+        link->next_try_ms = clock_mono_ms() + link->env->options.keepalive_ms;
+    set_state(link, link->info.registered_at_ms ? LINK_CONNECTED : LINK_NOT_REGISTERED, NULL);
+}
+
+/* Needs the lock. */
+static void note_failure(struct link *link, int rc, const struct err *err) {
+    if (rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS || rc == ERR_PROTOCOL)
+        set_state(link, LINK_UNREACHABLE, err);
+    else if (rc == ERR_UPSTREAM_DENIED || rc == ERR_CREDENTIALS || rc == ERR_CONFLICT || rc == ERR_CONFIG)
+        set_state(link, LINK_REFUSED, err);
+}
+
+/* Needs the lock. False for what comes too late: a call that began after this one has ended before. */
+static bool is_news(struct link *link, int64_t since_ms) {
+    if (since_ms < link->noted_since_ms)
+        return false;
+    link->noted_since_ms = since_ms;
+    return true;
+}
+
+/* One that was noted. */
+struct outcome {
+    int64_t since_ms;
+    int rc;
+    const struct err *err;
+    bool is_asked;
+};
+
+static void note(struct link *link, const struct outcome *o) {
+    bool was_connected;
+    (void)pthread_mutex_lock(&link->lock);
+    was_connected = link->report.state == LINK_CONNECTED;
+    if (!o->rc)
+        link->report.last_contact_ms = clock_wall_ms();
+    if (!is_news(link, o->since_ms)) {
+        (void)pthread_mutex_unlock(&link->lock);
+        return;
+    }
+    if (!o->rc)
+        note_success(link);
+    else if (o->is_asked || link->info.registered_at_ms)
+        note_failure(link, o->rc, o->err);
+    if (was_connected && link->report.state != LINK_CONNECTED)
+        link->next_try_ms = clock_mono_ms() + backoff_delay_ms(&retry, 1, random_u32());
+    (void)pthread_mutex_unlock(&link->lock);
+    if (was_connected != (link_get_state(link) == LINK_CONNECTED))
+        watch_note_link(link->watch, link_get_state(link) != LINK_NOT_REGISTERED);
+    if (!was_connected && can_work(link)) {
+        link_queue_add_at_connect(&link->queue);
+        if (link_queue_is_due(&link->queue, clock_mono_ms()))
+            kick(link);
+    }
+}
+
+int link_note(struct link *link, int64_t since_ms, int rc, const struct err *err) {
+    note(link, &(struct outcome){.since_ms = since_ms, .rc = rc, .err = err});
+    return rc;
+}
+
+void link_note_asked(struct link *link, int64_t since_ms, int rc, const struct err *err) {
+    note(link, &(struct outcome){.since_ms = since_ms, .rc = rc, .err = err, .is_asked = true});
+}
+
+void link_note_answer(struct link *link, int64_t since_ms) {
+    (void)pthread_mutex_lock(&link->lock);
+    link->report.last_contact_ms = clock_wall_ms();
+    if (is_news(link, since_ms) && link->report.state == LINK_UNREACHABLE) {
+        set_state(link, link->info.registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
+        link->next_try_ms = 0;
+    }
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+void link_get_certificates(struct link *link, struct link_certificates *out) {
+    (void)pthread_mutex_lock(&link->lock);
+    *out = link->certificates;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+void link_note_certificates(struct link *link, const struct link_certificates *seen) {
+    (void)pthread_mutex_lock(&link->lock);
+    if (seen->vcenter_not_after_ms)
+        link->certificates.vcenter_not_after_ms = seen->vcenter_not_after_ms;
+    if (seen->login_not_after_ms)
+        link->certificates.login_not_after_ms = seen->login_not_after_ms;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+void link_note_strategy(struct link *link, enum vim_strategy strategy) {
+    (void)pthread_mutex_lock(&link->lock);
+    link->report.has_strategy = true;
+    link->report.strategy = strategy;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+/* -- is it the vCenter we mean, with the certificate we trust ---------------------------------------------------------------- */
+
+#define DAY_CHARS 10 /* "2026-11-21" of RFC 3339 */
+
+/* The new certificate in a few words. */
+static void describe(const struct x509_info *seen, char *out, size_t n) {
+    char thumbprint[X509_THUMBPRINT_TEXT_BYTES], from[CLOCK_RFC3339_BYTES], until[CLOCK_RFC3339_BYTES];
+    x509_thumbprint_text(seen->sha256, thumbprint);
+    clock_format(seen->not_before_ms, from);
+    clock_format(seen->not_after_ms, until);
+    (void)snprintf(out, n, "seen SHA-256 %s, %.60s, names %.90s, valid %.*s to %.*s", thumbprint, seen->subject,
+                   seen->san[0] ? seen->san : "none", DAY_CHARS, from, DAY_CHARS, until);
+}
+
+static int explain_pin(const struct vcenter *vc, const char *seen, struct err *err) {
+    char trusted[X509_THUMBPRINT_TEXT_BYTES];
+    x509_thumbprint_text(vc->pin_sha256, trusted);
+    return err_set(err, ERR_TLS, "%s:%u shows another certificate: trusted SHA-256 %s; %s", vc->address, vc->port, trusted, seen);
+}
+
+/* After ERR_TLS: looks at the certificate that is shown now (a handshake, nothing else) and rewrites *err so that it names both, with validity,
+ * names and what to do. Leaves *err alone if the server cannot be asked. Blocks. */
+static void explain_trust(struct link *link, struct err *err) {
+    struct err why = *err;
+    struct x509_info info = {0};
+    struct vcenter vc = {0};
+    char seen[ERR_TEXT_BYTES];
+    long timeout_ms = link_env(link)->options.connect_timeout_ms;
+    if (link_get_info(link, &vc, NULL))
+        return;
+    if (x509_lookup_server(vc.address, vc.port, timeout_ms, &info, NULL)) {
+        vcenter_done(&vc);
+        return;
+    }
+    describe(&info, seen, sizeof(seen));
+    err_clear(err);
+    if (vc.has_pin)
+        (void)explain_pin(&vc, seen, err);
+    else
+        (void)err_set(err, ERR_TLS, "%.190s; %s", why.text, seen);
+    (void)err_remedy(
+        err, "nothing is sent to it; compare the SHA-256 with the one the vCenter shows, then run: kaasctl vcenter trust %s",
+        vc.name);
+    x509_info_done(&info);
+    vcenter_done(&vc);
+}
+
+int link_check_identity(const struct link *link, const struct vim_about *about, struct err *err) {
+    if (str_eq_nocase(about->instance_uuid, link_id(link)))
+        return 0;
+    (void)err_set(err, ERR_CONFLICT, "another vCenter (%s) answers at the address of vCenter %s", about->instance_uuid,
+                  link_id(link));
+    return err_remedy(err, "if the vCenter was replaced, remove it and add it again; if it moved, correct the address");
+}
+
+static int save_about(struct link *link, const struct vim_about *about, struct err *err) {
+    const struct platform_options *options = &link_env(link)->options;
+    struct vcenter info = {0};
+    int64_t version_no = 0;
+    int rc = link_get_info(link, &info, err);
+    if (rc)
+        return rc;
+    if (!str_eq(info.version, about->version) || !str_eq(info.build, about->build) ||
+        !str_eq(info.api_version, about->api_version)) {
+        free(info.version);
+        free(info.build);
+        free(info.api_version);
+        info.version = str_dup(about->version);
+        info.build = str_dup(about->build);
+        info.api_version = str_dup(about->api_version);
+        rc = vcenter_store_update(options->store, &info, NULL, &version_no, err);
+        link_env_note_written(link_env(link));
+        link_request(link, LINK_WORK_RECONCILE); /* another version may hold more of our record */
+    }
+    vcenter_done(&info);
+    return rc;
+}
+
+int link_read_about(struct link *link, struct err *err) {
+    struct vim_about about = {0};
+    int rc = vim_connect(link_client(link), &about, err);
+    if (rc == ERR_TLS && err)
+        explain_trust(link, err);
+    if (!rc)
+        rc = link_check_identity(link, &about, err);
+    if (!rc)
+        (void)save_about(link, &about, NULL); /* only shown: the database may be away */
+    vim_about_done(&about);
+    return rc;
+}
+
+/* -- its own session -------------------------------------------------------------------------------------------------------- */
+
+void link_forget_material(struct link *link) {
+    atomic_store(&link->is_loaded, false);
+}
+
+/* Loads credentials once; kept in memory so that a lost session can be renewed while the database is away. */
+static int load_material(struct link *link, struct err *err) {
+    const struct platform_options *options = &link->env->options;
+    struct login_material fresh = {0};
+    int rc;
+    atomic_store(&link->is_loaded, true); /* first: a change that comes while we read makes it false again */
+    rc = login_material_load(options->store, options->seal, link->id, &fresh, err);
+    if (rc) {
+        atomic_store(&link->is_loaded, false);
+        return rc;
+    }
+    memcpy(fresh.refused, link->material.refused, sizeof(fresh.refused));
+    login_material_done(&link->material);
+    link->material = fresh;
+    return 0;
+}
+
+/* Before any secret is sent: the address may have been given to another vCenter since the last login. */
+static int check_identity(struct link *link, struct vim_client *client, struct err *err) {
+    struct vim_about about = {0};
+    int rc;
+    if (atomic_exchange(&link->is_identity_fresh, false))
+        return 0;
+    rc = vim_connect(client, &about, err);
+    if (!rc)
+        rc = link_check_identity(link, &about, err);
+    vim_about_done(&about);
+    return rc;
+}
+
+static int try_material(struct link *link, struct vim_client *client, struct login_used *used, struct err *err) {
+    struct vcenter info = {0};
+    struct link_report report;
+    struct err why = {0};
+    int rc = atomic_load(&link->is_loaded) ? 0 : load_material(link, &why);
+    if (rc && !link->material.active.generation && !link->material.pending.generation)
+        return err_move(err, rc, &why); /* else what is in memory will do while the database is away */
+    rc = link_get_info(link, &info, err);
+    if (rc)
+        return rc;
+    link_get_report(link, &report);
+    rc = login_with_material(client, &info, &link->material, report.has_strategy ? &report.strategy : NULL, used, err);
+    vcenter_done(&info);
+    return rc;
+}
+
+static unsigned newest_generation(const struct login_material *m) {
+    return m->pending.generation > m->active.generation ? m->pending.generation : m->active.generation;
+}
+
+/* A pending credential that vCenter accepted is the one it knows now. If that cannot be written, the next login settles it. The login
+ * before this one may have left a session behind. */
+static void settle_login(struct link *link, const struct login_used *used) {
+    struct store *store = link->env->options.store;
+    link_note_strategy(link, used->strategy);
+    if (used->generation == link->material.pending.generation &&
+        !credential_store_promote(store, link->id, used->generation, NULL, NULL)) {
+        const struct audit_record line =
+            platform_audit_make(link->env, NULL, &(struct audit_event){.action = ROTATION_ACTION, .object_id = link->id});
+        link_forget_material(link);
+        platform_audit_finish(link->env, &line);
+    }
+    link_request(link, LINK_WORK_SWEEP);
+}
+
+/* vim_login_fn with a link. */
+static int log_in(struct vim_client *client, void *arg, struct err *err) {
+    struct link *link = arg;
+    struct login_used used = {0};
+    unsigned tried;
+    int rc;
+    if (link_is_retired(link)) /* its successor has a session of its own */
+        return err_set(err, ERR_CANCELED, "the connection to this vCenter is being replaced");
+    rc = check_identity(link, client, err);
+    if (rc)
+        return rc;
+    rc = try_material(link, client, &used, err);
+    tried = newest_generation(&link->material);
+    /* what is refused may have been replaced by another replica: it is read again, and tried if it is another one */
+    if ((rc == ERR_CREDENTIALS || rc == ERR_NOT_REGISTERED) && !load_material(link, NULL) &&
+        newest_generation(&link->material) != tried) {
+        err_clear(err);
+        rc = try_material(link, client, &used, err);
+    }
+    if (!rc)
+        settle_login(link, &used);
+    return rc;
+}
+
+void link_retry_login(struct link *link) {
+    link_forget_material(link);
+    vim_set_login(link->client, log_in, link); /* forgets the refusal */
+    (void)pthread_mutex_lock(&link->lock);
+    link->next_try_ms = 0;
+    (void)pthread_mutex_unlock(&link->lock);
+    kick(link);
+}
+
+static int make_client(struct link *link, const struct vcenter *vc, struct err *err) {
+    _cleanup_free_ char *agent = session_agent(link->env, NULL);
+    const struct vim_options options = link_env_client(link->env, vc, agent);
+    int rc = vim_client_new(&options, &link->client, err);
+    if (!rc)
+        vim_set_login(link->client, log_in, link);
+    return rc;
+}
+
+static int make_lane(struct link *link, const struct vcenter *vc, struct err *err) {
+    struct lane_options lane = {.name = vc->name,
+                                .threads = KAAS_VIM_CONTEXTS_COUNT,
+                                .queue_count = KAAS_VIM_QUEUE_COUNT_MAX,
+                                .thread_begin = store_thread_begin,
+                                .thread_end = store_thread_end};
+    return lane_new(&lane, &link->lane, err);
+}
+
+static void free_link(struct link *link) {
+    lane_free(link->lane);
+    watch_free(link->watch);
+    link_queue_done(&link->queue);
+    vim_client_free(link->client);
+    login_material_done(&link->material);
+    vcenter_done(&link->info);
+    (void)pthread_mutex_destroy(&link->lock);
+    free(link->id);
+    free(link);
+}
+
+int link_new(const struct link_env *env, const struct vcenter *vc, struct link **out, struct err *err) {
+    struct link *link = calloc(1, sizeof(*link));
+    int rc;
+    if (!link)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    link->env = env;
+    atomic_init(&link->refs, 1);
+    (void)pthread_mutex_init(&link->lock, NULL);
+    link_queue_init(&link->queue, env->work);
+    link->id = str_dup(vc->id);
+    link->report.state = vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED;
+    link->report.state_since_ms = clock_wall_ms();
+    rc = link->id ? vcenter_copy(vc, &link->info, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc)
+        rc = make_client(link, vc, err);
+    if (!rc)
+        rc = make_lane(link, vc, err);
+    if (!rc)
+        rc = watch_new(link, &link->watch, err);
+    if (rc) {
+        free_link(link);
+        return rc;
+    }
+    *out = link;
+    return 0;
+}
+
+static bool same_endpoint(const struct vcenter *a, const struct vcenter *b) {
+    return str_eq(a->address, b->address) && a->port == b->port && a->tunnel_port == b->tunnel_port &&
+           a->direct_port == b->direct_port && str_eq(a->ca_pem, b->ca_pem) && a->has_pin == b->has_pin &&
+           !memcmp(a->pin_sha256, b->pin_sha256, sizeof(a->pin_sha256));
+}
+
+void link_get_name(struct link *link, char out[LINK_NAME_BYTES]) {
+    (void)pthread_mutex_lock(&link->lock);
+    (void)snprintf(out, LINK_NAME_BYTES, "%s", link->info.name);
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+bool link_set_info(struct link *link, const struct vcenter *vc) {
+    struct vcenter copy = {0};
+    bool was_registered, needs_new;
+    if (vcenter_copy(vc, &copy, NULL))
+        return false;
+    (void)pthread_mutex_lock(&link->lock);
+    needs_new = !same_endpoint(&link->info, vc);
+    was_registered = link->info.registered_at_ms != 0;
+    vcenter_done(&link->info);
+    link->info = copy;
+    link_forget_material(link); /* a new credential is told as a change of its vCenter, too */
+    if (was_registered != (vc->registered_at_ms != 0)) {
+        link->next_try_ms = 0;
+        link->noted_since_ms = clock_mono_ms();
+        set_state(link, vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
+    }
+    (void)pthread_mutex_unlock(&link->lock);
+    watch_note_link(link->watch, link_get_state(link) != LINK_NOT_REGISTERED);
+    return needs_new;
+}
+
+int link_verify(struct link *link, struct err *err) {
+    if (atomic_exchange(&link->is_verified, false))
+        return 0;
+    return link_read_about(link, err);
+}
+
+void link_forget_verified(struct link *link) {
+    atomic_store(&link->is_verified, false);
+}
+
+int link_connect(struct link *link, struct err *err) {
+    const int64_t since_ms = clock_mono_ms();
+    struct link_report report;
+    int rc = link_read_about(link, err);
+    link_get_report(link, &report);
+    if (!rc && report.state != LINK_NOT_REGISTERED) {
+        atomic_store(&link->is_identity_fresh, true);
+        rc = vim_ensure_session(link->client, err);
+        atomic_store(&link->is_identity_fresh, false);
+        atomic_store(&link->is_verified, !rc);
+    }
+    return link_note(link, since_ms, rc, err);
+}
+
+/* Plans the next try after the outcome of a job. */
+static void plan(struct link *link, int rc) {
+    int64_t now_ms = clock_mono_ms();
+    (void)pthread_mutex_lock(&link->lock);
+    link->failures = rc ? link->failures + 1 : 0;
+    link->next_try_ms = now_ms + (rc ? backoff_delay_ms(&retry, link->failures, random_u32()) : link->env->options.keepalive_ms);
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+static bool is_due(struct link *link, int64_t now_ms) {
+    bool due;
+    (void)pthread_mutex_lock(&link->lock);
+    due = link->info.registered_at_ms && now_ms >= link->next_try_ms && !link->is_retired;
+    (void)pthread_mutex_unlock(&link->lock);
+    return due;
+}
+
+static void contact(struct link *link) {
+    const int64_t since_ms = clock_mono_ms();
+    struct link_report report;
+    struct err err = {0};
+    int rc;
+    link_get_report(link, &report);
+    rc = report.state == LINK_CONNECTED ? link_note(link, since_ms, vim_keepalive(link->client, &err), &err)
+                                        : link_connect(link, &err);
+    plan(link, rc);
+}
+
+static void work(struct link *link) {
+    const struct link_work_kind *kind;
+    while (can_work(link) && (kind = link_queue_take(&link->queue, clock_mono_ms()))) {
+        struct err err = {0};
+        int rc = kind->run(link, &err);
+        link_queue_note(&link->queue, kind, rc, &err);
+    }
+}
+
+static void run_job(void *arg, bool is_canceled) {
+    struct link *link = arg;
+    if (!is_canceled && is_due(link, clock_mono_ms()))
+        contact(link);
+    if (!is_canceled)
+        work(link);
+    atomic_store(&link->is_busy, false);
+    if (!is_canceled && can_work(link) && link_queue_is_due(&link->queue, clock_mono_ms()))
+        kick(link); /* asked for while this job was ending */
+    link_unref(link);
+}
+
+bool link_begin_admin(struct link *link) {
+    return !atomic_exchange(&link->is_in_admin, true);
+}
+
+void link_end_admin(struct link *link) {
+    atomic_store(&link->is_in_admin, false);
+}
+
+void link_begin_task(struct link *link) {
+    (void)atomic_fetch_add(&link->tasks, 1);
+}
+
+void link_end_task(struct link *link) {
+    (void)atomic_fetch_sub(&link->tasks, 1);
+}
+
+unsigned link_count_tasks(const struct link *link) {
+    return atomic_load(&link->tasks);
+}
+
+bool link_is_retired(struct link *link) {
+    bool is_retired;
+    (void)pthread_mutex_lock(&link->lock);
+    is_retired = link->is_retired;
+    (void)pthread_mutex_unlock(&link->lock);
+    return is_retired;
+}
+
+void link_tick(struct link *link, int64_t now_ms) {
+    if (can_work(link))
+        (void)watch_start(link->watch, NULL); /* without a thread now the next tick tries again */
+    if (vim_take_orphan_hint(link->client))
+        link_queue_add(&link->queue, LINK_WORK_SWEEP);
+    if (is_due(link, now_ms) || (can_work(link) && link_queue_is_due(&link->queue, now_ms)))
+        kick(link);
+}
+
+void link_note_retired(struct link *link) {
+    (void)pthread_mutex_lock(&link->lock);
+    link->is_retired = true;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+void link_begin_retire(struct link *link) {
+    link_note_retired(link);
+    watch_cancel(link->watch);
+}
+
+/* Calls that are under way get a moment to end by themselves; a vCenter that hangs is not waited for. */
+void link_retire(struct link *link) {
+    bool is_hopeless;
+    link_begin_retire(link);
+    is_hopeless = link_get_state(link) == LINK_UNREACHABLE;
+    if (!is_hopeless)
+        (void)lane_wait_idle(link->lane, RETIRE_GRACE_MS);
+    vim_client_cancel(link->client); /* the watch cleans nothing up: that is what the logout does */
+    lane_stop(link->lane);
+    watch_stop(link->watch);
+    if (!is_hopeless) /* else there is nobody to log out from */
+        (void)vim_logout_within(link->client, RETIRE_LOGOUT_MS, NULL);
+}
+
+bool link_try_free(struct link *link) {
+    if (atomic_load(&link->refs) > 1)
+        return false;
+    free_link(link);
+    return true;
+}

@@ -1,0 +1,139 @@
+/* The link to one vCenter: client, lane, state. Layer 4 (vcenter).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "err.h"
+#include "lane.h"
+#include "link_env.h"
+#include "link_work.h"
+#include "vcenter.h"
+#include "vim.h"
+
+struct link;
+struct record_note;
+
+enum link_state { LINK_NOT_REGISTERED, LINK_CONNECTING, LINK_CONNECTED, LINK_UNREACHABLE, LINK_REFUSED };
+/* "not_registered", ... as in docs/openapi.yaml; static. */
+const char *link_state_name(enum link_state state);
+
+/* How things stand, as a consistent copy. */
+struct link_report {
+    enum link_state state;
+    char reason[ERR_TEXT_BYTES]; /* why it is not connected; "" if there is nothing to say */
+    char remedy[ERR_REMEDY_BYTES];
+    int64_t last_contact_ms;    /* wall clock of the last good answer; 0: never */
+    int64_t state_since_ms;     /* wall clock */
+    bool has_strategy;          /* logged in at least once */
+    enum vim_strategy strategy; /* the one that worked last */
+};
+
+/* Makes a link with a lane of its own; copies `vc`. One reference. ERR_NOMEM, ERR_CONFIG. */
+int link_new(const struct link_env *env, const struct vcenter *vc, struct link **out, struct err *err);
+
+/* One more reference; returns the link. */
+struct link *link_ref(struct link *link);
+void link_unref(struct link *link); /* NULL is allowed; never frees: the platform does when it has retired the link */
+CLEANUP_DEFINE(struct link, link_unref);
+
+const char *link_id(const struct link *link);             /* instance UUID */
+struct lane *link_lane(const struct link *link);          /* lives as long as a reference is held */
+struct vim_client *link_client(const struct link *link);  /* blocks: use in the lane */
+const struct link_env *link_env(const struct link *link); /* outlives the link */
+struct watch *link_watch(const struct link *link);        /* watch_run.h; lives as long as the link */
+enum link_state link_get_state(struct link *link);
+bool link_is_away(struct link *link);            /* it cannot be reached, or does not let us in */
+char *link_get_extension_key(struct link *link); /* copy, free(); NULL: not known yet */
+
+/* Copies what the database says about the vCenter; vcenter_done gives it back. ERR_NOMEM. */
+int link_get_info(struct link *link, struct vcenter *out, struct err *err);
+#define LINK_NAME_BYTES 256 /* a host name, or KAAS_NAME_CHARS_MAX characters */
+/* The name by which people know the vCenter; vcenter_check_unique sees to it that no two have one. */
+void link_get_name(struct link *link, char out[LINK_NAME_BYTES]);
+/* Takes over changed attributes. True if they need another client (address, trust, ports): replace the link then. */
+bool link_set_info(struct link *link, const struct vcenter *vc);
+
+/* Copies state, reason and times as they are now; nothing to free. */
+void link_get_report(struct link *link, struct link_report *out);
+
+/* What is known of our record there (record_note.h): a consistent copy, and taking over what a comparison gave. */
+void link_get_record(struct link *link, struct record_note *out);
+void link_note_record(struct link *link, const struct record_note *note);
+
+/* Notes the outcome of a call to the vCenter with our own session (0 or ERR_* with `err`): moves the state. Returns rc. `since_ms` is when the call began
+ * (clock_mono_ms): what began before the call that was noted last says nothing new, however late it ends. Work that was under way while somebody
+ * unregistered fails, which says nothing about the vCenter: without a registration no failure is noted. */
+int link_note(struct link *link, int64_t since_ms, int rc, const struct err *err);
+
+/* Notes the outcome of what a person asked of the vCenter, also of one without a registration: moves the state. */
+void link_note_asked(struct link *link, int64_t since_ms, int rc, const struct err *err);
+
+/* Notes that the vCenter answered a call that was not made with our own session: it can be reached, no more. */
+void link_note_answer(struct link *link, int64_t since_ms);
+
+/* Notes the way by which the link's own session was made. */
+void link_note_strategy(struct link *link, enum vim_strategy strategy);
+
+/* The credentials in the database have changed: the next login reads them again. */
+void link_forget_material(struct link *link);
+
+/* What was refused may be accepted now (another password): tries at once. Does not block. */
+void link_retry_login(struct link *link);
+
+/* Until when certificates are valid, as far as it is known; wall clock, 0: unknown. */
+struct link_certificates {
+    int64_t vcenter_not_after_ms; /* the one vCenter shows */
+    int64_t login_not_after_ms;   /* the one we log in with */
+};
+void link_get_certificates(struct link *link, struct link_certificates *out);
+void link_note_certificates(struct link *link, const struct link_certificates *seen); /* what is 0 stays as it was */
+
+/* The identity is the instance UUID: another vCenter at the same address must not get our requests. ERR_CONFLICT if it is another one. */
+int link_check_identity(const struct link *link, const struct vim_about *about, struct err *err);
+
+/* Negotiates, checks the identity, saves what the vCenter says of its version; a new one asks for LINK_WORK_RECONCILE. Needs no login.
+ * Blocks. ERR_CONFLICT: it is another vCenter; errors of vim.h. */
+int link_read_about(struct link *link, struct err *err);
+
+/* For the watch, when it begins anew: link_read_about, unless link_connect has just done it. */
+int link_verify(struct link *link, struct err *err);
+void link_forget_verified(struct link *link);
+
+/* First contact or a new try: link_read_about, then logs in. Then the watch reads the inventory. Blocks. */
+int link_connect(struct link *link, struct err *err);
+
+/* One registration or unregistration at a time: false if another one runs. */
+bool link_begin_admin(struct link *link);
+void link_end_admin(struct link *link);
+
+/* Something with a session of its own at this vCenter begins, before it logs in, and has ended, after it has logged out: meanwhile its session is
+ * not taken for one that was left behind. */
+void link_begin_task(struct link *link);
+void link_end_task(struct link *link);
+unsigned link_count_tasks(const struct link *link);
+
+/* True once the link is on its way out: another one has taken its place, or the service stops. */
+bool link_is_retired(struct link *link);
+
+/* Asks for work (bits of enum link_work; link_work.h): done in the lane as soon as the link is connected and the work before it is done.
+ * Does not block; from any thread, also from a function of that work itself. */
+void link_request(struct link *link, unsigned bits);
+
+/* Copies how each kind of work stands; returns how many there are. */
+size_t link_get_work(struct link *link, struct link_work_state out[LINK_WORK_COUNT]);
+
+/* Queues link_connect, the keep-alive or other work if it is due. Does not block. */
+void link_tick(struct link *link, int64_t now_ms);
+
+/* From now on it logs in no more and starts no work: another link may take its place. Does not block. */
+void link_note_retired(struct link *link);
+
+/* Begins to end: nothing new is started, the watch is given up. Does not block. */
+void link_begin_retire(struct link *link);
+/* Ends lane and watch and logs out. Blocks, but no longer than about two seconds for the vCenter; not from the link's own lane. May be called twice. */
+void link_retire(struct link *link);
+/* Frees a retired link if the caller's is the only reference. */
+bool link_try_free(struct link *link);

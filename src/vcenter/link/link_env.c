@@ -1,0 +1,131 @@
+/* What links are given: who we are, the store and the seal, how we talk to vCenters, the audit trail. Layer 4 (vcenter).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "link_env.h"
+
+#include <stdlib.h>
+
+#include "metric.h"
+#include "store.h"
+#include "str.h"
+
+int link_env_init(struct link_env *env, const struct platform_options *from, struct err *err) {
+    struct platform_options *to = &env->options;
+    *to = *from;
+    to->version = str_dup(from->version);
+    to->extension_key = str_dup(from->extension_key);
+    to->public_url = str_dup(from->public_url);
+    to->server_cert_pem = str_dup(from->server_cert_pem);
+    to->admin_email = str_dup(from->admin_email);
+    to->view_privilege = str_dup(from->view_privilege);
+    if (to->version && to->extension_key && to->public_url && to->admin_email && to->view_privilege)
+        return 0;
+    return err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static void free_text(const char *text) {
+    free((void *)(uintptr_t)text);
+}
+
+void link_env_done(struct link_env *env) {
+    free_text(env->options.version);
+    free_text(env->options.extension_key);
+    free_text(env->options.public_url);
+    free_text(env->options.server_cert_pem);
+    free_text(env->options.admin_email);
+    free_text(env->options.view_privilege);
+}
+
+int link_env_set_server_cert(struct link_env *env, const char *cert_pem, bool *differs, struct err *err) {
+    char *copy = str_dup(cert_pem);
+    const char *old;
+    if (cert_pem && !copy)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    (void)pthread_mutex_lock(env->lock);
+    old = env->options.server_cert_pem;
+    *differs = !str_eq(old, copy);
+    env->options.server_cert_pem = copy;
+    (void)pthread_mutex_unlock(env->lock);
+    free_text(old);
+    return 0;
+}
+
+int link_env_get_server_cert(const struct link_env *env, char **out, struct err *err) {
+    char *copy;
+    bool is_known;
+    (void)pthread_mutex_lock(env->lock);
+    is_known = env->options.server_cert_pem != NULL;
+    copy = str_dup(env->options.server_cert_pem);
+    (void)pthread_mutex_unlock(env->lock);
+    if (is_known && !copy)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    *out = copy;
+    return 0;
+}
+
+struct vim_options link_env_client(const struct link_env *env, const struct vcenter *vc, const char *user_agent) {
+    return (struct vim_options){
+        .host = vc->address,
+        .port = vc->port,
+        .ca_pem = vc->ca_pem,
+        .pin_sha256 = vc->has_pin ? vc->pin_sha256 : NULL,
+        .instance_uuid = vc->id,
+        .user_agent = user_agent,
+        .tunnel_port = vc->tunnel_port,
+        .direct_port = vc->direct_port,
+        .connect_timeout_ms = env->options.connect_timeout_ms,
+        .call_timeout_ms = env->options.call_timeout_ms,
+    };
+}
+
+void link_env_note_written(const struct link_env *env) {
+    if (env->options.on_written)
+        env->options.on_written(env->options.on_written_arg);
+}
+
+char *session_agent(const struct link_env *env, const char *task) {
+    return str_format(SESSION_AGENT_PRODUCT "%s (%s; %s%s%s)", env->options.version, env->installation,
+                      store_replica_name(env->options.store), task ? "; " : "", task ? task : "");
+}
+
+/* -- the audit trail --------------------------------------------------------------------------------------------------------- */
+
+struct audit_record platform_audit_make(const struct link_env *env, const struct actor *actor, const struct audit_event *what) {
+    struct audit_event event = *what;
+    event.object_kind = "vcenter";
+    if (!actor)
+        event.principal_name = store_replica_name(env->options.store);
+    return audit_record_make(actor, &event);
+}
+
+int platform_audit_begin(const struct link_env *env, const struct audit_record *line, struct platform_begun *begun,
+                         struct err *err) {
+    const struct audit_record now = audit_record_now(line, 0);
+    struct store *store = env->options.store;
+    struct platform_begun new = {""};
+    int rc = 0;
+    if (str_eq(line->event.source, AUDIT_SOURCE_SYSTEM))
+        rc = deed_store_find(store, &line->event, new.id, err);
+    if (!rc && !new.id[0]) {
+        uuid_new(new.id);
+        rc = deed_store_begin(store, new.id, &now, err);
+    }
+    if (!rc)
+        *begun = new;
+    return rc;
+}
+
+void platform_audit_finish(const struct link_env *env, const struct audit_record *line) {
+    struct platform_begun begun = {""};
+    if (!deed_store_find(env->options.store, &line->event, begun.id, NULL) && begun.id[0])
+        platform_audit_end(env, line, 0, &begun);
+}
+
+void platform_audit_end(const struct link_env *env, const struct audit_record *line, int rc, const struct platform_begun *begun) {
+    struct store *store = env->options.store;
+    const struct audit_record now = audit_record_now(line, rc);
+    const struct deed_end end = {begun->id, &now};
+    if (!begun->id[0])
+        audit_store_append_outcome(store, line, rc);
+    else if (deed_store_end(store, &end, NULL))
+        metric_add(audit_store_lost(), 1);
+}

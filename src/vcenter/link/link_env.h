@@ -1,0 +1,91 @@
+/* What links are given: who we are, the store and the seal, how we talk to vCenters, the audit trail. Layer 4 (vcenter).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "audit_store.h"
+#include "err.h"
+#include "link_work.h"
+#include "principal.h"
+#include "uuid.h"
+#include "vcenter.h"
+#include "vim.h"
+
+#define ROTATION_ACTION "vcenter.rotate_certificate"
+
+struct manifest_log;
+struct platform;
+struct seal;
+struct store;
+
+/* All texts are copied. */
+struct platform_options {
+    struct store *store;
+    struct seal *seal;
+    const char *version;         /* of this program */
+    const char *extension_key;   /* "com.cisco.kaas" */
+    const char *public_url;      /* "https://kaas.example.com" without path: as vCenter and HX reach us */
+    const char *server_cert_pem; /* the certificate that public_url shows: named in the extension record; NULL if unknown */
+    const char *admin_email;
+    const char *view_privilege;        /* "System.Read" */
+    struct manifest_log *manifest_log; /* who fetched the plug-in's manifest; NULL: nobody notes it */
+    long connect_timeout_ms, call_timeout_ms;
+    int64_t keepalive_ms;
+    int login_certificate_days; /* how long a new login certificate is valid; 0: LOGIN_CERTIFICATE_DAYS */
+    int key_bits;               /* of its key; 0: X509_KEY_BITS */
+    /* The permissions of a user of this vCenter have changed; NULL: of anybody. From a thread of the watch; may be NULL. */
+    void (*on_permissions)(void *arg, const char *vcenter_id, const char *user);
+    void *on_permissions_arg;
+    void (*on_written)(void *arg); /* after own writes to the database: bring them into the directory; may be NULL */
+    void *on_written_arg;
+};
+
+/* One for all links, which outlives them. Everything but the certificate is set before there are links. */
+struct link_env {
+    struct platform *platform;                   /* whose links they are */
+    struct platform_options options;             /* with copied texts; the certificate: link_env_get_server_cert */
+    char installation[UUID_TEXT_BYTES];          /* owner mark of extension records; "": not known yet */
+    char plugin_version[32];                     /* "": there is no plug-in */
+    struct link_work_kind work[LINK_WORK_COUNT]; /* in the order of their bits; those without `run` are not there */
+    pthread_mutex_t *lock;                       /* the platform's: guards the certificate */
+};
+
+/* Copies the options; link_env_done gives them back in any case. ERR_NOMEM. */
+int link_env_init(struct link_env *env, const struct platform_options *options, struct err *err);
+void link_env_done(struct link_env *env);
+
+/* A copy of the certificate that public_url shows, for the caller to free. *out is NULL with 0 when it is unknown. ERR_NOMEM. */
+int link_env_get_server_cert(const struct link_env *env, char **out, struct err *err);
+/* Takes another one, NULL: unknown. *differs tells whether it was another one. ERR_NOMEM. */
+int link_env_set_server_cert(struct link_env *env, const char *cert_pem, bool *differs, struct err *err);
+
+/* How a client reaches this vCenter, with the time limits that are configured; for vim_client_new. Texts are borrowed. */
+struct vim_options link_env_client(const struct link_env *env, const struct vcenter *vc, const char *user_agent);
+
+/* Calls on_written. */
+void link_env_note_written(const struct link_env *env);
+
+#define SESSION_AGENT_PRODUCT "Harmony-KaaS/"
+/* "Harmony-KaaS/1.0 (<installation>; replica-3)"; the client of one task has its name behind: "...; replica-3; registration)". Caller
+ * frees; NULL without memory. */
+char *session_agent(const struct link_env *env, const char *task);
+
+/* -- the audit trail of what is done to vCenters ----------------------------------------------------------------------------- */
+
+/* The line that `actor` (NULL: this replica by itself) does `what` to a vCenter: action, object and reason as far as they are known. Texts are borrowed. */
+struct audit_record platform_audit_make(const struct link_env *env, const struct actor *actor, const struct audit_event *what);
+
+/* A deed under way: its id in deed_store.h; "": it has not begun. */
+struct platform_begun {
+    char id[UUID_TEXT_BYTES];
+};
+/* Writes that it begins, before anything is done at the vCenter: if that cannot be written nothing may be done. What this replica does by itself
+ * and tries again and again is one deed as long as it has not ended. Errors of store.h. */
+int platform_audit_begin(const struct link_env *env, const struct audit_record *line, struct platform_begun *begun,
+                         struct err *err);
+/* Ends, if it is open, what this replica had begun by itself and something else has completed. */
+void platform_audit_finish(const struct link_env *env, const struct audit_record *line);
+/* Writes how it ended, begun or not: 0 or ERR_*. If that cannot be written, what was begun is closed with an unknown outcome later. */
+void platform_audit_end(const struct link_env *env, const struct audit_record *line, int rc, const struct platform_begun *begun);

@@ -1,0 +1,79 @@
+/* How a link logs in: credentials and the ways to use them. Layer 4 (vcenter); private to this folder.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stddef.h>
+
+#include "err.h"
+#include "seal.h"
+#include "store.h"
+#include "vcenter.h"
+#include "vim.h"
+
+/* What we log in with, in memory. Texts malloc'ed; key and password are wiped on release. */
+struct login_credential {
+    unsigned generation; /* 0: none */
+    enum credential_kind kind;
+    char *cert_pem, *key_pem; /* CREDENTIAL_CERTIFICATE; with a generation of 0 a certificate may still be there, for probes */
+    char *user, *password;    /* the other kinds */
+    int64_t created_at_ms;    /* wall clock */
+};
+void login_credential_done(struct login_credential *c); /* NULL is allowed */
+
+/* What a link can log in with. Guarded by the link. */
+struct login_material {
+    struct login_credential active, pending;
+    unsigned refused[2]; /* generations of accounts whose password was refused: never sent again; accounts get locked by that */
+};
+void login_material_done(struct login_material *m);
+
+/* Reads active and pending credential of a vCenter. Both may be absent. Errors of store and seal. */
+int login_material_load(struct store *store, struct seal *seal, const char *vcenter_id, struct login_material *out,
+                        struct err *err);
+
+/* Stores a new pending credential with its sealed secret and sets its generation. An earlier pending one is retired first. */
+int login_credential_save_pending(struct store *store, struct seal *seal, const char *vcenter_id, struct login_credential *c,
+                                  struct err *err);
+
+#define LOGIN_CERTIFICATE_DAYS 730
+
+/* Makes a new login certificate for a vCenter: self-signed, named after its extension key, valid for these days (0:
+ * LOGIN_CERTIFICATE_DAYS), with a key of these bits (0: X509_KEY_BITS). ERR_NOMEM, ERR_INTERNAL. */
+int login_credential_make(const struct vcenter *vc, int valid_days, int key_bits, struct login_credential *out, struct err *err);
+
+/* Copies an account (never CREDENTIAL_CERTIFICATE). ERR_NOMEM. */
+int login_credential_take_account(enum credential_kind kind, const char *user, const char *password, struct login_credential *out,
+                                  struct err *err);
+
+/* Tells vCenter about a credential: stores the certificate, or ties the service account to our record; nothing for other accounts. The
+ * record must be there; `client` needs Extension.Update. Set last: writing the record may clear it. */
+int login_credential_tell(struct vim_client *client, const struct vcenter *vc, const struct login_credential *c, struct err *err);
+
+/* What came of one way. */
+struct login_attempt {
+    enum vim_strategy strategy;
+    bool works;
+    struct err err; /* why not */
+};
+#define LOGIN_STRATEGIES_MAX VIM_STRATEGY_COUNT
+
+/* The way of an account of this kind. */
+enum vim_strategy login_way_of_account(enum credential_kind kind);
+
+/* Probes each way in order of preference without changing anything at the vCenter: by certificate (any with its key will do), then by the
+ * account unless that is NULL; its password is sent once. Returns the number filled in. */
+size_t login_probe(struct vim_client *client, const struct vcenter *vc, const struct login_credential *certificate,
+                   const struct login_credential *account, struct login_attempt out[LOGIN_STRATEGIES_MAX]);
+
+/* Logs the client in by one way. Errors of vim_login_extension and vim_login_password. */
+int login_by(struct vim_client *client, const struct vcenter *vc, const struct login_credential *c, enum vim_strategy strategy,
+             struct err *err);
+
+/* Logs the client in with the first combination of credential and way that works; `first` (or NULL) is the way to begin with. *used
+ * tells which generation and way it was. ERR_CREDENTIALS, ERR_NOT_REGISTERED (there is none), and the errors of vim.h. */
+struct login_used {
+    enum vim_strategy strategy;
+    unsigned generation;
+};
+int login_with_material(struct vim_client *client, const struct vcenter *vc, struct login_material *material,
+                        const enum vim_strategy *first, struct login_used *used, struct err *err);

@@ -1,0 +1,123 @@
+/* What a link has been asked to do and has not done yet. Layer 4 (vcenter). SPDX-License-Identifier: GPL-3.0-or-later */
+#include "link_work.h"
+
+#include <string.h>
+
+#include "backoff.h"
+#include "clock.h"
+#include "metric.h"
+#include "uuid.h"
+
+static const struct backoff retry = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 30};
+
+void link_queue_init(struct link_queue *q, const struct link_work_kind *kinds) {
+    memset(q, 0, sizeof(*q));
+    q->kinds = kinds;
+    (void)pthread_mutex_init(&q->lock, NULL);
+}
+
+void link_queue_done(struct link_queue *q) {
+    (void)pthread_mutex_destroy(&q->lock);
+}
+
+void link_queue_add(struct link_queue *q, unsigned bits) {
+    (void)pthread_mutex_lock(&q->lock);
+    for (unsigned i = 0; i < LINK_WORK_COUNT; i++) {
+        if (!(bits & 1U << i) || !q->kinds[i].run)
+            continue;
+        q->slots[i].state.is_wanted = true;
+        q->slots[i].not_before_ms = 0;
+    }
+    (void)pthread_mutex_unlock(&q->lock);
+}
+
+void link_queue_add_at_connect(struct link_queue *q) {
+    unsigned bits = 0;
+    for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
+        bits |= q->kinds[i].at_connect ? 1U << i : 0;
+    link_queue_add(q, bits);
+}
+
+/* Needs the lock. */
+static bool is_due(const struct link_slot *slot, int64_t now_ms) {
+    if (slot->state.is_wanted)
+        return now_ms >= slot->not_before_ms;
+    return slot->next_ms && now_ms >= slot->next_ms;
+}
+
+bool link_queue_is_due(struct link_queue *q, int64_t now_ms) {
+    bool any = false;
+    (void)pthread_mutex_lock(&q->lock);
+    for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
+        any = any || is_due(&q->slots[i], now_ms);
+    (void)pthread_mutex_unlock(&q->lock);
+    return any;
+}
+
+const struct link_work_kind *link_queue_take(struct link_queue *q, int64_t now_ms) {
+    const struct link_work_kind *found = NULL;
+    (void)pthread_mutex_lock(&q->lock);
+    for (unsigned i = 0; !found && i < LINK_WORK_COUNT; i++) {
+        if (!is_due(&q->slots[i], now_ms))
+            continue;
+        q->slots[i].state.is_wanted = false;
+        q->slots[i].next_ms = 0;
+        found = &q->kinds[i];
+    }
+    (void)pthread_mutex_unlock(&q->lock);
+    return found;
+}
+
+static void count_run(const struct link_work_kind *kind, bool has_failed) {
+    metric_add(metric_get(METRIC_COUNTER, "kaasd_link_work_total", "Work done at vCenters", "work", kind->name), 1);
+    if (has_failed)
+        metric_add(metric_get(METRIC_COUNTER, "kaasd_link_work_failures_total", "Work at vCenters that failed and is tried again",
+                              "work", kind->name),
+                   1);
+}
+
+/* Needs the lock. */
+static void note_failure(struct link_slot *slot, int rc, const struct err *err) {
+    struct link_work_state *state = &slot->state;
+    if (!state->failures++)
+        state->failing_since_ms = clock_wall_ms();
+    state->err = *err;
+    state->err.code = rc;
+    slot->not_before_ms = clock_mono_ms() + backoff_delay_ms(&retry, state->failures, random_u32());
+    state->is_wanted = true;
+}
+
+/* Needs the lock. */
+static void note_success(struct link_slot *slot, const struct link_work_kind *kind) {
+    int64_t period_ms = kind->period_ms;
+    slot->state.done_at_ms = clock_wall_ms();
+    slot->state.failing_since_ms = 0;
+    slot->state.failures = 0;
+    memset(&slot->state.err, 0, sizeof(slot->state.err));
+    slot->next_ms = period_ms ? clock_mono_ms() + period_ms - (int64_t)(random_u32() % (uint32_t)(period_ms / 10 + 1)) : 0;
+}
+
+void link_queue_note(struct link_queue *q, const struct link_work_kind *kind, int rc, const struct err *err) {
+    struct link_slot *slot = &q->slots[kind - q->kinds];
+    bool has_failed = rc && rc != ERR_CANCELED;
+    (void)pthread_mutex_lock(&q->lock);
+    if (has_failed)
+        note_failure(slot, rc, err);
+    else
+        note_success(slot, kind);
+    (void)pthread_mutex_unlock(&q->lock);
+    count_run(kind, has_failed);
+}
+
+size_t link_queue_get(struct link_queue *q, struct link_work_state out[LINK_WORK_COUNT]) {
+    size_t n = 0;
+    (void)pthread_mutex_lock(&q->lock);
+    for (unsigned i = 0; i < LINK_WORK_COUNT; i++) {
+        if (!q->kinds[i].run)
+            continue;
+        out[n] = q->slots[i].state;
+        out[n++].name = q->kinds[i].name;
+    }
+    (void)pthread_mutex_unlock(&q->lock);
+    return n;
+}

@@ -1,0 +1,220 @@
+/* How the vCenters and what we have there stand: for health and metrics. Layer 4 (vcenter).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "platform_health.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "metric.h"
+#include "platform_links.h"
+#include "record_note.h"
+#include "str.h"
+#include "watch_run.h"
+#include "x509.h"
+
+/* One line for all vCenters that should be watched and are not, or whose news cannot be saved; the first one is named. */
+static void check_watches(struct platform *platform, int64_t started_at_ms, struct findings *out) {
+    struct finding f = {.step = "watch", .since_ms = started_at_ms};
+    size_t count = 0;
+    struct link **links = platform_list(platform, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct watch_report report;
+        watch_get_report(link_watch(links[i]), &report);
+        if (!f.status && report.reason[0] && link_get_state(links[i]) == LINK_CONNECTED) {
+            char label[LINK_NAME_BYTES];
+            link_get_name(links[i], label);
+            finding_say(&f, FINDING_WARNING, "changes at vCenter %s do not arrive: %s", label, report.reason);
+            finding_advise(&f, "it is tried again by itself; see 'kaasctl vcenter status'");
+        }
+        link_unref(links[i]);
+    }
+    free(links);
+    findings_add(out, &f);
+}
+
+static bool is_for_health(struct platform *platform, const char *name) {
+    const struct link_work_kind *kinds = platform_work_of(platform);
+    for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
+        if (kinds[i].run && str_eq(kinds[i].name, name))
+            return kinds[i].is_for_health;
+    return false;
+}
+
+/* Work of one link that fails again and again. */
+static void check_work(struct platform *platform, struct link *link, struct findings *out) {
+    struct link_work_state states[LINK_WORK_COUNT];
+    size_t count = link_get_work(link, states);
+    for (size_t i = 0; i < count; i++) {
+        struct finding f = {.since_ms = states[i].failing_since_ms};
+        if (states[i].failures < 2 || !is_for_health(platform, states[i].name))
+            continue;
+        (void)snprintf(f.step, sizeof(f.step), "vcenter_%s", states[i].name);
+        link_get_name(link, f.subject);
+        finding_say_error(&f, FINDING_WARNING, &states[i].err);
+        findings_add(out, &f);
+    }
+}
+
+static void check_works(struct platform *platform, struct findings *out) {
+    size_t count = 0;
+    struct link **links = platform_list(platform, &count);
+    for (size_t i = 0; i < count; i++) {
+        check_work(platform, links[i], out);
+        link_unref(links[i]);
+    }
+    free(links);
+}
+
+/* A record that is not as it should be breaks nothing today: a warning. */
+static void check_record(struct link *link, struct findings *out) {
+    struct vcenter vc = {0};
+    struct record_note note;
+    struct finding f = {.step = "vcenter_record"};
+    link_get_record(link, &note);
+    if (!note.problem[0] || link_get_info(link, &vc, NULL))
+        return;
+    link_get_name(link, f.subject);
+    f.since_ms = note.problem_since_ms;
+    finding_say(&f, FINDING_WARNING, "%s", note.problem);
+    finding_advise(&f, "%s", note.remedy);
+    if (vc.registered_at_ms)
+        findings_add(out, &f);
+    vcenter_done(&vc);
+}
+
+static void check_records(struct platform *platform, struct findings *out) {
+    size_t count = 0;
+    struct link **links = platform_list(platform, &count);
+    for (size_t i = 0; i < count; i++) {
+        check_record(links[i], out);
+        link_unref(links[i]);
+    }
+    free(links);
+}
+
+/* -- when certificates end ------------------------------------------------------------------------------------------------ */
+
+/* One certificate that somebody depends on. */
+struct expiry {
+    const char *what;    /* "login", "vcenter", "server" */
+    const char *vcenter; /* by its name for people; NULL for the server's */
+    int64_t not_after_ms;
+};
+typedef void expiry_fn(void *arg, const struct expiry *expiry);
+
+static void each_of_link(struct link *link, expiry_fn *fn, void *arg) {
+    struct link_certificates ends;
+    char label[LINK_NAME_BYTES];
+    struct vcenter vc = {0};
+    link_get_certificates(link, &ends);
+    if (link_get_info(link, &vc, NULL))
+        return;
+    link_get_name(link, label);
+    if (ends.login_not_after_ms && vc.registered_at_ms)
+        fn(arg, &(struct expiry){"login", label, ends.login_not_after_ms});
+    if (ends.vcenter_not_after_ms)
+        fn(arg, &(struct expiry){"vcenter", label, ends.vcenter_not_after_ms});
+    vcenter_done(&vc);
+}
+
+static void each_expiry(struct platform *platform, expiry_fn *fn, void *arg) {
+    _cleanup_free_ char *pem = NULL;
+    struct x509_info info = {0};
+    size_t count = 0;
+    struct link **links = platform_list(platform, &count);
+    if (!link_env_get_server_cert(platform_env(platform), &pem, NULL) && pem && !x509_parse_pem(pem, &info, NULL))
+        fn(arg, &(struct expiry){.what = "server", .not_after_ms = info.not_after_ms});
+    x509_info_done(&info);
+    for (size_t i = 0; i < count; i++) {
+        each_of_link(links[i], fn, arg);
+        link_unref(links[i]);
+    }
+    free(links);
+}
+
+static const char *remedy_of(const struct expiry *e) {
+    switch (e->what[0]) {
+    case 'l': return "it is renewed by itself while the vCenter can be reached; by hand: kaasctl vcenter rotate-certificate";
+    case 'v': return "renew it at the vCenter; if it is trusted by its SHA-256, then run: kaasctl vcenter trust";
+    default: return "replace the files of server.tls_certificate and server.tls_key, then reload kaasd (SIGHUP)";
+    }
+}
+
+static void check_expiry(void *arg, const struct expiry *e) {
+    int64_t left_ms = e->not_after_ms - clock_wall_ms();
+    struct finding f = {.is_elsewhere = e->vcenter,
+                        .since_ms = left_ms <= 0 ? e->not_after_ms : e->not_after_ms - X509_EXPIRY_WARNING_MS};
+    char until[CLOCK_RFC3339_BYTES];
+    if (left_ms > X509_EXPIRY_WARNING_MS)
+        return;
+    clock_format(e->not_after_ms, until);
+    (void)snprintf(f.step, sizeof(f.step), "%s_certificate", e->what);
+    (void)snprintf(f.subject, sizeof(f.subject), "%s", e->vcenter ? e->vcenter : "");
+    finding_say(&f, left_ms <= 0 ? FINDING_FAILED : FINDING_WARNING, "the %s certificate%s%s %s %.10s (%lld days %s)",
+                e->what[0] == 's'   ? "server"
+                : e->what[0] == 'l' ? "login"
+                                    : "server's own",
+                e->vcenter ? " of vCenter " : "", f.subject, left_ms <= 0 ? "ended on" : "ends on", until,
+                (long long)((left_ms <= 0 ? -left_ms : left_ms) / CLOCK_DAY_MS), left_ms <= 0 ? "ago" : "left");
+    finding_advise(&f, "%s", remedy_of(e));
+    findings_add(arg, &f);
+}
+
+void platform_check_health(struct platform *platform, int64_t started_at_ms, struct findings *out) {
+    check_watches(platform, started_at_ms, out);
+    check_works(platform, out);
+    check_records(platform, out);
+    each_expiry(platform, check_expiry, out);
+}
+
+/* -- metrics ---------------------------------------------------------------------------------------------------------------- */
+
+static void write_head(struct strbuf *out, const char *name, const char *help) {
+    strbuf_addf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+}
+
+static void write_expiry(void *arg, const struct expiry *e) {
+    struct strbuf *out = arg;
+    strbuf_adds(out, "kaasd_certificate_not_after_seconds{");
+    metric_write_label(out, "what", e->what);
+    if (e->vcenter) {
+        strbuf_addc(out, ',');
+        metric_write_label(out, "vcenter", e->vcenter);
+    }
+    strbuf_addf(out, "} %lld\n", (long long)(e->not_after_ms / 1000));
+}
+
+static void write_of_link(struct strbuf *out, const char *name, struct link *link, long long value) {
+    char label[LINK_NAME_BYTES];
+    link_get_name(link, label);
+    strbuf_addf(out, "%s{", name);
+    metric_write_label(out, "vcenter", label);
+    strbuf_addf(out, "} %lld\n", value);
+}
+
+/* Of the vCenters that there are now, under the names that they have now: a counter of the registry would keep those of before. */
+static void write_watches(struct platform *platform, struct strbuf *out) {
+    static const char up[] = "kaasd_watch_up", objects[] = "kaasd_watch_objects";
+    struct watch_report report;
+    size_t count = 0;
+    struct link **links = platform_list(platform, &count);
+    write_head(out, up, "1 while the vCenter is watched");
+    for (size_t i = 0; i < count; i++) {
+        watch_get_report(link_watch(links[i]), &report);
+        write_of_link(out, up, links[i], report.is_watching);
+    }
+    write_head(out, objects, "Objects of the vCenter that are watched");
+    for (size_t i = 0; i < count; i++) {
+        watch_get_report(link_watch(links[i]), &report);
+        write_of_link(out, objects, links[i], report.objects);
+        link_unref(links[i]);
+    }
+    free(links);
+}
+
+void platform_write_metrics(struct platform *platform, struct strbuf *out) {
+    write_head(out, "kaasd_certificate_not_after_seconds", "Unix time at which a certificate ends.");
+    each_expiry(platform, write_expiry, out);
+    write_watches(platform, out);
+}

@@ -1,0 +1,41 @@
+/* What a vCenter says about people: who somebody is, and what they may view. Layer 4 (vcenter). All block: in the link's lane.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "err.h"
+#include "link.h"
+#include "object_ref.h"
+#include "vim_authorization.h"
+#include "vim_session.h"
+
+enum vc_proof_kind {
+    VC_PROOF_COOKIE,
+    VC_PROOF_TICKET,
+    VC_PROOF_PASSWORD,
+    VC_PROOF_PLUGIN,
+    VC_PROOF_KEY,  /* nothing is proved but that there is such a session, and that it is this user's */
+    VC_PROOF_USER, /* nothing is proved but that there is such a user, who is a person */
+};
+
+/* A proof to check. Borrowed. */
+struct vc_proof {
+    enum vc_proof_kind kind;
+    const char *user;   /* with a password; with a key or a name: in stored form, "DOMAIN\\name" */
+    const char *secret; /* cookie, ticket, password, the session id that the vSphere Client gave to a plug-in, or a key */
+};
+
+/* Checks a proof. *is_program tells that the session belongs to an extension or another program.
+ * ERR_CREDENTIALS, ERR_UNPROCESSABLE (a session key where a cookie is needed), errors of vim.h. */
+int vc_people_check(struct link *link, const struct vc_proof *proof, struct vim_user_session *out, bool *is_program,
+                    struct err *err);
+
+/* Asks which of `objects` (vSphere clusters of this vCenter) the person may view: by session key if given, else by user name. The answer
+ * is added to `out`, an empty set. Needs our own session. Errors of vim.h. */
+int vc_people_ask_rights(struct link *link, const struct vim_user_session *who, const struct object_set *objects,
+                         struct object_set *out, struct err *err);
+
+/* Has the person one of these privileges on the root folder? Asked as above. *out is set. Errors of vim.h. */
+int vc_people_ask_root(struct link *link, const struct vim_user_session *who, const struct vim_root_query *privileges, bool *out,
+                       struct err *err);

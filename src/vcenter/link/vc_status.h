@@ -1,0 +1,48 @@
+/* How things stand at a vCenter, asked now. Layer 4 (vcenter).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "extension_record.h"
+#include "link.h"
+#include "link_login.h"
+#include "record_note.h"
+#include "vim.h"
+#include "watch_run.h"
+#include "x509.h"
+
+#define VC_PRIVILEGES_MAX 8
+
+struct vc_status {
+    struct vcenter vc;
+    struct link_report report;
+    struct vim_about about; /* texts NULL when it could not be asked */
+    enum record_state record;
+    char *record_version;                               /* NULL without record */
+    const char *differences[EXTENSION_DIFFERENCES_MAX]; /* static texts */
+    size_t differences_count;
+    struct login_attempt attempts[LOGIN_STRATEGIES_MAX];
+    size_t attempts_count;
+    bool has_certificate;
+    struct x509_info certificate;           /* the active login certificate */
+    enum credential_kind login_kind;        /* of what we log in with */
+    char *login_account;                    /* where that is an account; else NULL */
+    struct x509_info seen;                  /* the certificate vCenter shows now; `pem` NULL: it could not be asked */
+    bool is_trusted;                        /* that it is the one we trust */
+    const char *missing[VC_PRIVILEGES_MAX]; /* static texts: privileges our own session lacks on the root folder */
+    size_t missing_count;
+    struct record_note note; /* what the last comparison found and did */
+    const char
+        *limits[VC_PRIVILEGES_MAX]; /* static texts: what the registration cannot do by itself, and for want of which privilege */
+    size_t limits_count;
+    struct watch_report watch; /* how this replica watches it */
+    int64_t checked_at_ms;
+};
+
+/* Asks the vCenter. One that cannot be reached is an answer too: 0 with report.state. Blocks: in the link's lane. ERR_NOMEM, errors of store.h. */
+int vc_status_lookup(struct link *link, struct vc_status *out, struct err *err);
+void vc_status_done(struct vc_status *status); /* NULL is allowed */

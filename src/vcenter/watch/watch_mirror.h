@@ -1,0 +1,105 @@
+/* Which virtual machine is which node: pure. Layer 4 (vcenter).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A node's machine is the one with its instance UUID; if there is none, the one with its BIOS UUID; if there is none, the one with its VM
+ * name. Several machines that fit equally well are no answer: a copy of a machine keeps name and BIOS UUID. Templates are never nodes. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cluster.h"
+#include "err.h"
+#include "vim_extension.h"
+#include "vim_inventory.h"
+#include "vim_watch.h"
+
+/* What is known of a virtual machine. Texts are the owner's; NULL: unknown. */
+struct node_vm {
+    char *moref; /* never NULL */
+    char *name, *instance_uuid, *bios_uuid;
+    char *host_moref;
+    enum vm_power power;
+    enum vm_connection connection;
+    bool is_template;
+};
+
+/* What was found for one target. */
+struct node_found {
+    const struct node_vm *vm; /* NULL: none, or several */
+    enum vm_match match;      /* how; VM_MATCH_NONE without a machine */
+    bool is_ambiguous;        /* several machines fit equally well */
+};
+
+struct node_matcher;
+
+/* Makes a matcher over these targets, which must outlive it. ERR_NOMEM. */
+int node_matcher_new(const struct node_target *targets, size_t count, struct node_matcher **out, struct err *err);
+void node_matcher_free(struct node_matcher *matcher); /* NULL is allowed */
+
+/* Forgets what was looked at: begins a new round. */
+void node_matcher_reset(struct node_matcher *matcher);
+/* Looks at one machine, which must live until the round ends. Its cost grows with the logarithm of the number of targets. */
+void node_matcher_look(struct node_matcher *matcher, const struct node_vm *vm);
+/* The verdict on target `i` after all machines were looked at. */
+struct node_found node_matcher_get(const struct node_matcher *matcher, size_t i);
+
+/* -- what a watch knows of one vCenter: a mirror in memory --------------------------------------------------------- */
+
+/* Takes what vim_watch.h tells and answers what the database wants to know. No threads, no clock, no calls: the caller locks. */
+
+/* What has changed since the bits were last taken. */
+enum watch_change {
+    WATCH_CLUSTERS = 1U << 0, /* vSphere clusters, their names and datacenters, extension keys */
+    WATCH_NODES = 1U << 1,    /* virtual machines, their hosts, the hosts' clusters */
+    WATCH_RECORD = 1U << 2,   /* our own extension record differs from the one told before, or is gone */
+};
+
+struct watch_mirror {
+    void *clusters, *datacenters, *folders, *hosts, *vms; /* trees by moref (tsearch(3)) */
+    size_t count;                                         /* objects in them */
+    struct vim_key_list keys;
+    bool has_keys; /* the list of keys was told */
+    bool has_record;
+    uint64_t record_digest;
+    unsigned changed; /* bits of enum watch_change */
+};
+
+void watch_mirror_done(struct watch_mirror *m); /* NULL is allowed; leaves an empty one */
+
+/* Forgets the objects; all but our own record counts as changed. */
+void watch_mirror_clear(struct watch_mirror *m);
+
+/* Take over what was told. ERR_NOMEM; ERR_TOO_LARGE over KAAS_VIM_OBJECTS_COUNT_MAX objects. */
+int watch_mirror_put_cluster(struct watch_mirror *m, const struct vim_watch_cluster *told, struct err *err);
+int watch_mirror_put_datacenter(struct watch_mirror *m, const struct vim_watch_datacenter *told, struct err *err);
+int watch_mirror_put_folder(struct watch_mirror *m, const struct vim_watch_folder *told, struct err *err);
+int watch_mirror_put_host(struct watch_mirror *m, const struct vim_watch_host *told, struct err *err);
+int watch_mirror_put_vm(struct watch_mirror *m, const struct vim_watch_vm *told, struct err *err);
+int watch_mirror_put_extensions(struct watch_mirror *m, const struct vim_key_list *keys, const struct vim_extension *own,
+                                struct err *err);
+
+/* The order in which extension keys are to be given to discovery_save: of two forms of one key the first is taken. */
+void watch_sort_keys(struct vim_key_list *keys);
+
+/* The clusters with their datacenters, as vim_read_clusters gives them, by moref. *out (uninitialised) is given back by
+ * vim_cluster_list_done. ERR_NOMEM. */
+int watch_mirror_get_clusters(const struct watch_mirror *m, struct vim_cluster_list *out, struct err *err);
+/* The extension keys; given back by vim_key_list_done. ERR_NOMEM. */
+int watch_mirror_get_keys(const struct watch_mirror *m, struct vim_key_list *out, struct err *err);
+
+/* The nodes that are seen here. */
+struct watch_nodes {
+    struct node_observation *items;
+    size_t count;
+    unsigned ambiguous; /* targets that fit several machines */
+};
+void watch_nodes_done(struct watch_nodes *nodes); /* NULL is allowed */
+
+/* Finds the machines of the targets that `matcher` was made for. *out (uninitialised) is given back by watch_nodes_done. ERR_NOMEM. */
+int watch_mirror_get_nodes(const struct watch_mirror *m, struct node_matcher *matcher, const struct node_target *targets,
+                           size_t count, struct watch_nodes *out, struct err *err);
+
+/* True if no virtual machine is known. */
+bool watch_mirror_has_no_vm(const struct watch_mirror *m);

@@ -1,0 +1,200 @@
+/* The live watch of one vCenter: making, starting, ending, asking. Layer 4 (vcenter). SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "metric.h"
+#include "watch_mirror.h"
+#include "str.h"
+#include "watch_private.h"
+
+/* -- life ---------------------------------------------------------------------------------------------------------------------- */
+
+int watch_new(struct link *link, struct watch **out, struct err *err) {
+    struct watch *w = calloc(1, sizeof(*w));
+    pthread_condattr_t attr;
+    if (!w)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    w->link = link;
+    (void)pthread_mutex_init(&w->saving, NULL);
+    (void)pthread_mutex_init(&w->lock, NULL);
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&w->changed, &attr);
+    (void)pthread_condattr_destroy(&attr);
+    *out = w;
+    return 0;
+}
+
+void watch_free(struct watch *w) {
+    if (!w)
+        return;
+    watch_stop(w);
+    watch_mirror_done(&w->mirror);
+    node_target_list_done(&w->targets);
+    node_matcher_free(w->matcher);
+    watch_nodes_done(&w->saved);
+    (void)pthread_cond_destroy(&w->changed);
+    (void)pthread_mutex_destroy(&w->lock);
+    (void)pthread_mutex_destroy(&w->saving);
+    free(w);
+}
+
+/* Needs the lock. */
+static int start_locked(struct watch *w) {
+    int rc = pthread_create(&w->reader, NULL, watch_read_thread, w);
+    if (rc)
+        return rc;
+    rc = pthread_create(&w->saver, NULL, watch_save_thread, w);
+    if (!rc) {
+        (void)pthread_setname_np(w->reader, "watch");
+        (void)pthread_setname_np(w->saver, "watch-save");
+        w->has_threads = true;
+        return 0;
+    }
+    w->is_stopping = true;
+    (void)pthread_mutex_unlock(&w->lock);
+    (void)pthread_join(w->reader, NULL);
+    (void)pthread_mutex_lock(&w->lock);
+    w->is_stopping = false;
+    return rc;
+}
+
+/* Signals belong to the main thread. */
+int watch_start(struct watch *w, struct err *err) {
+    sigset_t all, before;
+    int rc = 0;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    (void)pthread_mutex_lock(&w->lock);
+    if (!w->has_threads && !w->is_stopping)
+        rc = start_locked(w);
+    (void)pthread_mutex_unlock(&w->lock);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc ? err_set(err, ERR_BUSY, "no thread could be started to watch the vCenter") : 0;
+}
+
+void watch_cancel(struct watch *w) {
+    (void)pthread_mutex_lock(&w->lock);
+    w->is_stopping = true;
+    if (w->current)
+        vim_watch_cancel(w->current);
+    (void)pthread_cond_broadcast(&w->changed);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+void watch_stop(struct watch *w) {
+    bool has_threads;
+    watch_cancel(w);
+    (void)pthread_mutex_lock(&w->lock);
+    has_threads = w->has_threads;
+    w->has_threads = false;
+    (void)pthread_mutex_unlock(&w->lock);
+    if (!has_threads)
+        return;
+    (void)pthread_join(w->reader, NULL);
+    (void)pthread_join(w->saver, NULL);
+}
+
+/* -- what others tell ---------------------------------------------------------------------------------------------------------- */
+
+void watch_wait(struct watch *w, int64_t ms) {
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)(ms / 1000);
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    (void)pthread_cond_timedwait(&w->changed, &w->lock, &until);
+}
+
+void watch_note_link(struct watch *w, bool is_registered) {
+    (void)pthread_mutex_lock(&w->lock);
+    if (w->current && !is_registered)
+        vim_watch_cancel(w->current);
+    (void)pthread_cond_broadcast(&w->changed);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+void watch_note_clusters(struct watch *w) {
+    (void)pthread_mutex_lock(&w->lock);
+    watch_plan_add(&w->plan, WATCH_SAVE_TARGETS | WATCH_SAVE_NODES);
+    (void)pthread_cond_broadcast(&w->changed);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+void watch_note_cluster(struct watch *w, const char *cluster_id) {
+    bool is_noted = false;
+    (void)pthread_mutex_lock(&w->lock);
+    for (size_t i = 0; i < w->noted.count; i++)
+        is_noted = is_noted || str_eq(w->noted.ids[i], cluster_id);
+    if (!is_noted && w->noted.count == WATCH_CLUSTERS_AT_ONCE)
+        watch_plan_add(&w->plan, WATCH_SAVE_TARGETS | WATCH_SAVE_NODES);
+    else if (!is_noted)
+        (void)snprintf(w->noted.ids[w->noted.count++], UUID_TEXT_BYTES, "%s", cluster_id);
+    watch_plan_add(&w->plan, WATCH_SAVE_PART);
+    (void)pthread_cond_broadcast(&w->changed);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+/* What is known is doubted: all is told again. Does not block. */
+static void watch_restart(struct watch *w) {
+    (void)pthread_mutex_lock(&w->lock);
+    if (w->current)
+        vim_watch_cancel(w->current);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+void watch_note_difference(struct watch *w) {
+    (void)pthread_mutex_lock(&w->lock);
+    w->report.differences++;
+    (void)pthread_mutex_unlock(&w->lock);
+    metric_add(metric_get(METRIC_COUNTER, "kaasd_watch_differences_total",
+                          "Full reads that differed from what the watch knew, which is a defect", NULL, NULL),
+               1);
+    watch_restart(w);
+}
+
+void watch_lock_saving(struct watch *w) {
+    (void)pthread_mutex_lock(&w->saving);
+}
+
+void watch_unlock_saving(struct watch *w) {
+    (void)pthread_mutex_unlock(&w->saving);
+}
+
+/* -- what others ask ----------------------------------------------------------------------------------------------------------- */
+
+void watch_get_report(struct watch *w, struct watch_report *out) {
+    (void)pthread_mutex_lock(&w->lock);
+    *out = w->report;
+    out->is_saving = clock_mono_ms() < w->plan.lease_until_ms;
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+/* Needs the lock. A picture that is being changed will be whole in a moment; one that was cleared may take long. */
+static bool wait_for_picture(struct watch *w) {
+    int64_t until_ms = clock_mono_ms() + 1000;
+    while (w->is_whole && w->is_in_update && !w->is_stopping && clock_mono_ms() < until_ms)
+        watch_wait(w, 50);
+    return watch_is_usable(w);
+}
+
+int watch_get_inventory(struct watch *w, struct vim_cluster_list *clusters, struct vim_key_list *keys, struct err *err) {
+    int rc;
+    (void)pthread_mutex_lock(&w->lock);
+    rc = wait_for_picture(w) ? watch_mirror_get_clusters(&w->mirror, clusters, err)
+                             : err_set(err, ERR_NOT_FOUND, "the vCenter is not watched at the moment");
+    if (!rc) {
+        rc = watch_mirror_get_keys(&w->mirror, keys, err);
+        if (rc)
+            vim_cluster_list_done(clusters);
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    return rc;
+}

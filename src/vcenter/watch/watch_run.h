@@ -1,0 +1,63 @@
+/* The live watch of one vCenter: its threads. Layer 4 (vcenter).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One thread waits for news of the vCenter and keeps a mirror in memory; another one saves what has changed. Neither is a thread of the
+ * link's lane: a pending call keeps nobody waiting. The watch runs while its link is connected; the link decides when that is. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "err.h"
+#include "vim_extension.h"
+#include "vim_inventory.h"
+
+struct link;
+struct watch;
+
+/* Makes the watch of this link, which owns it; no thread yet. ERR_NOMEM. */
+int watch_new(struct link *link, struct watch **out, struct err *err);
+
+/* Starts the threads if that has not been done. ERR_BUSY if the system gives none. */
+int watch_start(struct watch *watch, struct err *err);
+
+/* The state of the link has changed. Does not block. */
+void watch_note_link(struct watch *watch, bool is_registered);
+/* The nodes of clusters have changed: they are read again before the next save. Does not block. */
+void watch_note_clusters(struct watch *watch);
+/* As watch_note_clusters, of one cluster: only what concerns that is read, matched and saved. */
+void watch_note_cluster(struct watch *watch, const char *cluster_id);
+
+/* Ends what is pending, without waiting for it. */
+void watch_cancel(struct watch *watch);
+/* Ends the threads and waits for them; what waits for the vCenter must have been cancelled (vim_client_cancel) or end by itself. */
+void watch_stop(struct watch *watch);
+void watch_free(struct watch *watch); /* stops it; NULL is allowed */
+
+/* How the watch stands, as a consistent copy. */
+struct watch_report {
+    bool is_watching;            /* a whole picture was told and the watch goes on */
+    bool is_saving;              /* it is this replica that saves */
+    int64_t since_ms;            /* wall clock of the first whole picture since it went on; 0: it does not */
+    int64_t updated_at_ms;       /* wall clock of the last news; 0: none yet */
+    int64_t saved_at_ms;         /* wall clock of the last save; 0: none by this replica */
+    unsigned objects;            /* watched */
+    unsigned nodes;              /* of Kubernetes clusters, found here */
+    unsigned ambiguous;          /* nodes that fit several virtual machines */
+    unsigned long restarts;      /* times that all was told anew, the first time too */
+    unsigned long differences;   /* found by full reads */
+    char reason[ERR_TEXT_BYTES]; /* why it is not watching, or why it could not be saved; "": nothing to say */
+};
+void watch_get_report(struct watch *watch, struct watch_report *out);
+
+/* Copies of the clusters and extension keys as they are known; given back by vim_cluster_list_done and vim_key_list_done. ERR_NOT_FOUND while
+ * there is no whole picture, ERR_NOMEM. */
+int watch_get_inventory(struct watch *watch, struct vim_cluster_list *clusters, struct vim_key_list *keys, struct err *err);
+
+/* Held while clusters are saved, so that an older picture never follows a newer one. */
+void watch_lock_saving(struct watch *watch);
+void watch_unlock_saving(struct watch *watch);
+
+/* Notes that a full read differs from what is known: counted, and all is told again. */
+void watch_note_difference(struct watch *watch);

@@ -1,0 +1,621 @@
+/* The live watch of one vCenter: when what it knows is saved, by which replica, and the thread that does it. Layer 4 (vcenter).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backoff.h"
+#include "clock.h"
+#include "discovery.h"
+#include "replica_store.h"
+#include "link.h"
+#include "metric.h"
+#include "str.h"
+#include "uuid.h"
+#include "watch_private.h"
+
+static const struct backoff retry = {.first_ms = 500, .max_ms = 5000, .jitter_percent = 30};
+
+void watch_plan_add(struct watch_plan *plan, unsigned parts) {
+    plan->parts |= parts;
+}
+
+static bool is_mine(const struct watch_plan *plan, int64_t now_ms) {
+    return now_ms < plan->lease_until_ms;
+}
+
+static int64_t earlier(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+enum watch_step watch_plan_next(const struct watch_plan *plan, int64_t now_ms, bool is_whole, int64_t *wait_ms) {
+    int64_t until_ms = plan->ask_lease_at_ms;
+    *wait_ms = WATCH_FULL_MS;
+    if (!is_whole)
+        return WATCH_WAIT; /* the lease runs out: another replica may see more */
+    if (now_ms >= plan->ask_lease_at_ms)
+        return WATCH_TAKE_LEASE;
+    if (is_mine(plan, now_ms)) {
+        int64_t due_ms = plan->parts ? plan->not_before_ms : plan->full_at_ms;
+        if (now_ms >= due_ms)
+            return WATCH_SAVE;
+        until_ms = earlier(until_ms, due_ms);
+    }
+    *wait_ms = until_ms - now_ms;
+    return WATCH_WAIT;
+}
+
+void watch_plan_note_lease(struct watch_plan *plan, int64_t now_ms, int rc, bool is_ours) {
+    bool was_mine = is_mine(plan, now_ms);
+    plan->ask_lease_at_ms = now_ms + WATCH_LEASE_RENEW_MS;
+    if (rc) /* the database is away: what we hold we hold until it ends */
+        return;
+    plan->lease_until_ms = is_ours ? now_ms + WATCH_LEASE_MS - WATCH_SAVE_GAP_MS : 0;
+    if (is_ours && !was_mine) {
+        plan->parts |= WATCH_SAVE_ALL;
+        plan->not_before_ms = now_ms;
+    }
+}
+
+unsigned watch_plan_take(struct watch_plan *plan, int64_t now_ms) {
+    unsigned parts = plan->parts;
+    if (now_ms >= plan->full_at_ms)
+        parts = WATCH_SAVE_ALL;
+    if (parts & WATCH_SAVE_TARGETS)
+        parts &= ~(unsigned)WATCH_SAVE_PART;
+    if (parts == WATCH_SAVE_ALL)
+        plan->full_at_ms = now_ms + WATCH_FULL_MS;
+    plan->parts = 0;
+    plan->not_before_ms = now_ms + WATCH_SAVE_GAP_MS;
+    return parts;
+}
+
+void watch_plan_note_saved(struct watch_plan *plan, int64_t now_ms, unsigned parts, int rc, uint32_t random) {
+    plan->failures = rc ? plan->failures + 1 : 0;
+    if (!rc)
+        return;
+    plan->parts |= parts;
+    plan->not_before_ms = now_ms + backoff_delay_ms(&retry, plan->failures, random);
+}
+
+static struct store *store_of(const struct watch *w) {
+    return link_env(w->link)->options.store;
+}
+
+/* -- the lease ----------------------------------------------------------------------------------------------------------------- */
+
+static char *lease_name(const struct watch *w) {
+    return str_format("observe:%s", link_id(w->link));
+}
+
+static int ask_lease(const struct watch *w, bool *is_mine) {
+    _cleanup_free_ char *name = lease_name(w);
+    if (!name)
+        return ERR_NOMEM;
+    return lease_store_acquire(store_of(w), name, store_replica_name(store_of(w)), WATCH_LEASE_MS, is_mine, NULL);
+}
+
+/* The other replicas need not wait for its end. With the database away it ends by itself. */
+static void release_lease(struct watch *w) {
+    _cleanup_free_ char *name = NULL;
+    if (clock_mono_ms() >= w->plan.lease_until_ms || store_away_since_ms(store_of(w)))
+        return;
+    name = lease_name(w);
+    if (name)
+        (void)lease_store_release(store_of(w), name, store_replica_name(store_of(w)), NULL);
+}
+
+/* -- clusters ------------------------------------------------------------------------------------------------------------------ */
+
+static int save_clusters(struct watch *w, struct err *err) {
+    struct vim_cluster_list clusters = {0};
+    struct vim_key_list keys = {0};
+    int rc;
+    watch_lock_saving(w);
+    rc = watch_get_inventory(w, &clusters, &keys, err);
+    if (!rc)
+        rc = discovery_save(w->link, &(struct discovery_input){.clusters = &clusters, .keys = &keys}, NULL, err);
+    watch_unlock_saving(w);
+    vim_cluster_list_done(&clusters);
+    vim_key_list_done(&keys);
+    return rc;
+}
+
+/* -- nodes --------------------------------------------------------------------------------------------------------------------- */
+
+static int load_targets(struct watch *w, struct err *err) {
+    struct node_target_list list = {0};
+    struct node_matcher *matcher = NULL;
+    int rc = observation_store_list_nodes(store_of(w), link_id(w->link), &list, err);
+    if (rc)
+        return rc;
+    rc = node_matcher_new(list.items, list.count, &matcher, err);
+    if (rc) {
+        node_target_list_done(&list);
+        return rc;
+    }
+    node_matcher_free(w->matcher);
+    node_target_list_done(&w->targets);
+    w->matcher = matcher;
+    w->targets = list;
+    return 0;
+}
+
+int watch_find_nodes(struct watch *w, struct node_matcher *matcher, const struct node_target_list *targets,
+                     struct watch_nodes *out, struct err *err) {
+    int rc;
+    (void)pthread_mutex_lock(&w->lock);
+    while (w->is_whole && w->is_in_update && !w->is_stopping)
+        watch_wait(w, 1000);
+    w->has_no_vm = watch_mirror_has_no_vm(&w->mirror);
+    rc = watch_is_usable(w) ? watch_mirror_get_nodes(&w->mirror, matcher, targets->items, targets->count, out, err)
+                            : err_set(err, ERR_NOT_FOUND, "the vCenter is not watched at the moment");
+    if (!rc && matcher == w->matcher) {
+        w->report.nodes = (unsigned)out->count;
+        w->report.ambiguous = out->ambiguous;
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    return rc;
+}
+
+int watch_check_rights(struct watch *w, struct err *err) {
+    return w->has_no_vm && w->targets.count ? discovery_check_rights(w->link, err) : 0;
+}
+
+static int write_nodes(struct watch *w, const struct watch_nodes *nodes, struct err *err) {
+    struct observation_picture picture = {.vcenter_id = link_id(w->link),
+                                          .items = nodes->items,
+                                          .count = nodes->count,
+                                          .is_complete = true,
+                                          .now_ms = clock_wall_ms()};
+    unsigned changed = 0;
+    int rc = observation_store_save(store_of(w), &picture, &changed, err);
+    if (!rc && changed)
+        link_env_note_written(link_env(w->link));
+    return rc;
+}
+
+/* `is_forced`: what is stored may differ from what we saved last. */
+static int save_nodes(struct watch *w, bool is_forced, struct err *err) {
+    struct watch_nodes nodes = {0};
+    int rc = watch_find_nodes(w, w->matcher, &w->targets, &nodes, err);
+    if (rc)
+        return rc;
+    if (!is_forced && w->has_saved) {
+        rc = watch_save_news(w, &nodes, err);
+        if (rc)
+            watch_nodes_done(&nodes);
+        return rc;
+    }
+    rc = watch_check_rights(w, err);
+    if (!rc)
+        rc = write_nodes(w, &nodes, err);
+    if (rc) {
+        watch_nodes_done(&nodes);
+        return rc;
+    }
+    watch_nodes_done(&w->saved);
+    w->saved = nodes;
+    w->has_saved = true;
+    return 0;
+}
+
+/* -- the thread ---------------------------------------------------------------------------------------------------------------- */
+
+static int save(struct watch *w, unsigned parts, const struct watch_noted *noted, struct err *err) {
+    int rc = 0;
+    if (parts & WATCH_SAVE_PART && !(w->matcher && w->has_saved))
+        parts |= WATCH_SAVE_TARGETS;
+    if (parts & WATCH_SAVE_CLUSTERS)
+        rc = save_clusters(w, err);
+    if (!rc && (parts & WATCH_SAVE_TARGETS || !w->matcher))
+        rc = load_targets(w, err);
+    if (!rc && parts & WATCH_SAVE_PART && !(parts & WATCH_SAVE_TARGETS))
+        rc = watch_save_part(w, noted, err);
+    if (!rc && parts & (WATCH_SAVE_NODES | WATCH_SAVE_TARGETS))
+        rc = save_nodes(w, parts & WATCH_SAVE_TARGETS, err);
+    return rc;
+}
+
+/* Needs the lock, gives it back meanwhile. */
+static void save_now(struct watch *w) {
+    unsigned parts = watch_plan_take(&w->plan, clock_mono_ms());
+    struct watch_noted noted = w->noted;
+    struct err err = {0};
+    int rc;
+    w->noted.count = 0;
+    (void)pthread_mutex_unlock(&w->lock);
+    rc = save(w, parts, &noted, &err);
+    if (rc && parts & WATCH_SAVE_PART) /* which ones need not be remembered for this */
+        parts = (parts & ~(unsigned)WATCH_SAVE_PART) | WATCH_SAVE_TARGETS | WATCH_SAVE_NODES;
+    metric_add(metric_get(METRIC_COUNTER, "kaasd_watch_saves_total", "Savings of what watches told", NULL, NULL), 1);
+    if (rc)
+        metric_add(
+            metric_get(METRIC_COUNTER, "kaasd_watch_save_failures_total", "Savings that failed and are tried again", NULL, NULL),
+            1);
+    (void)pthread_mutex_lock(&w->lock);
+    watch_plan_note_saved(&w->plan, clock_mono_ms(), parts, rc, random_u32());
+    if (rc)
+        (void)snprintf(w->report.reason, sizeof(w->report.reason), "%s", err.text);
+    else
+        w->report.saved_at_ms = clock_wall_ms();
+    if (!rc && w->report.is_watching)
+        w->report.reason[0] = 0;
+}
+
+/* Needs the lock, gives it back meanwhile. */
+static void ask_lease_now(struct watch *w) {
+    bool is_mine = false;
+    int64_t now_ms = clock_mono_ms(); /* before the question: the answer may be late, never the end of the lease */
+    int rc;
+    (void)pthread_mutex_unlock(&w->lock);
+    rc = ask_lease(w, &is_mine);
+    (void)pthread_mutex_lock(&w->lock);
+    watch_plan_note_lease(&w->plan, now_ms, rc, is_mine);
+}
+
+void *watch_save_thread(void *arg) {
+    struct watch *w = arg;
+    store_thread_begin();
+    (void)pthread_mutex_lock(&w->lock);
+    while (!w->is_stopping) {
+        int64_t wait_ms = 0;
+        enum watch_step step = watch_plan_next(&w->plan, clock_mono_ms(), watch_is_usable(w), &wait_ms);
+        if (step == WATCH_TAKE_LEASE)
+            ask_lease_now(w);
+        else if (step == WATCH_SAVE)
+            save_now(w);
+        else
+            watch_wait(w, wait_ms);
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    release_lease(w);
+    store_thread_end();
+    return NULL;
+}
+
+/* -- a part of what is known of nodes ------------------------------------------------------------------------------ */
+
+/* A changed cluster or machine concerns few nodes: those, and the ones that fit the same machines, since which of them a machine belongs to
+ * may come out differently now. Saving the whole picture takes seconds when there are 100,000 nodes. */
+
+/* What is told to the store; everything is borrowed. */
+struct told {
+    struct node_observation *items;
+    size_t count;
+    const char **uuids; /* of the machines concerned, sorted once all are known */
+    size_t uuids_count;
+};
+
+static int told_init(struct told *t, size_t room, struct err *err) {
+    t->items = calloc(room + 1, sizeof(*t->items));
+    t->uuids = calloc(2 * room + 1, sizeof(char *));
+    return t->items && t->uuids ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static void told_done(struct told *t) {
+    free(t->items);
+    free(t->uuids);
+}
+
+static void add_uuid(struct told *t, const char *uuid) {
+    if (!str_empty(uuid))
+        t->uuids[t->uuids_count++] = uuid;
+}
+
+static void tell(struct told *t, const struct node_observation *seen) {
+    t->items[t->count++] = *seen;
+    add_uuid(t, seen->instance_uuid);
+}
+
+/* The node's id is borrowed. */
+static void tell_none(struct told *t, char *node_id) {
+    t->items[t->count++] = (struct node_observation){.node_id = node_id, .match = VM_MATCH_NONE};
+}
+
+static int compare_uuids(const void *a, const void *b) {
+    return strcasecmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int compare_items(const void *a, const void *b) {
+    return strcmp(((const struct node_observation *)a)->node_id, ((const struct node_observation *)b)->node_id);
+}
+
+static bool has_uuid(const struct told *t, const char *uuid) {
+    return !str_empty(uuid) && t->uuids_count && bsearch(&uuid, t->uuids, t->uuids_count, sizeof(char *), compare_uuids);
+}
+
+static bool has_item(const struct told *t, size_t count, const struct node_observation *seen) {
+    return count && bsearch(seen, t->items, count, sizeof(*t->items), compare_items);
+}
+
+/* Those of all nodes seen that fit a machine concerned and are not told yet. */
+static int add_rivals(struct told *t, const struct watch_nodes *nodes, struct err *err) {
+    const size_t count = t->count;
+    size_t rivals = 0;
+    struct node_observation *items;
+    if (t->uuids_count > 1)
+        qsort(t->uuids, t->uuids_count, sizeof(char *), compare_uuids);
+    if (count > 1)
+        qsort(t->items, count, sizeof(*t->items), compare_items);
+    for (size_t i = 0; i < nodes->count; i++)
+        rivals += has_uuid(t, nodes->items[i].instance_uuid);
+    items = reallocarray(t->items, count + rivals + 1, sizeof(*items));
+    if (!items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    t->items = items;
+    for (size_t i = 0; i < nodes->count; i++)
+        if (has_uuid(t, nodes->items[i].instance_uuid) && !has_item(t, count, &nodes->items[i]))
+            t->items[t->count++] = nodes->items[i];
+    return 0;
+}
+
+/* Twice if something changed: a node that let its machine go may have been judged after one that waits for it. */
+static int write_told(struct watch *w, const struct told *t, struct err *err) {
+    struct observation_picture picture = {
+        .vcenter_id = link_id(w->link), .items = t->items, .count = t->count, .now_ms = clock_wall_ms()};
+    unsigned changed = 0, total = 0;
+    int rc = t->count ? watch_check_rights(w, err) : 0;
+    for (int round = 0; !rc && t->count && round < 2 && (!round || changed); round++) {
+        rc = observation_store_save(store_of(w), &picture, &changed, err);
+        total += rc ? 0 : changed;
+    }
+    if (total)
+        link_env_note_written(link_env(w->link));
+    return rc;
+}
+
+/* -- machines have changed --------------------------------------------------------------------------------------------------- */
+
+/* Walks both pictures side by side, each in order of the node's id. */
+static void tell_news(struct told *t, const struct watch_nodes *was, const struct watch_nodes *is) {
+    size_t i = 0, j = 0;
+    while (i < was->count || j < is->count) {
+        const struct node_observation *a = i < was->count ? &was->items[i] : NULL, *b = j < is->count ? &is->items[j] : NULL;
+        const int order = !a ? 1 : !b ? -1 : strcmp(a->node_id, b->node_id);
+        i += order <= 0;
+        j += order >= 0;
+        if (!order && node_observation_same(a, b))
+            continue;
+        if (order <= 0)
+            add_uuid(t, a->instance_uuid);
+        if (order < 0)
+            tell_none(t, a->node_id);
+        else
+            tell(t, b);
+    }
+}
+
+int watch_save_news(struct watch *w, struct watch_nodes *nodes, struct err *err) {
+    struct told t = {0};
+    int rc = told_init(&t, w->saved.count + nodes->count, err);
+    if (!rc) {
+        tell_news(&t, &w->saved, nodes);
+        rc = t.count ? add_rivals(&t, nodes, err) : 0;
+    }
+    if (!rc)
+        rc = write_told(w, &t, err);
+    told_done(&t);
+    if (rc)
+        return rc;
+    watch_nodes_done(&w->saved);
+    w->saved = *nodes;
+    return 0;
+}
+
+/* -- clusters have changed ---------------------------------------------------------------------------------------------------- */
+
+static bool is_noted(const struct watch_noted *noted, const char *cluster_id) {
+    for (size_t i = 0; i < noted->count; i++)
+        if (str_eq(noted->ids[i], cluster_id))
+            return true;
+    return false;
+}
+
+static int compare_targets(const void *a, const void *b) {
+    return strcmp(((const struct node_target *)a)->node_id, ((const struct node_target *)b)->node_id);
+}
+
+static void sort_targets(struct node_target_list *list) {
+    if (list->count > 1)
+        qsort(list->items, list->count, sizeof(*list->items), compare_targets);
+}
+
+/* Ids of the nodes that the clusters have or had; borrowed from the targets. */
+struct concerned {
+    const char **ids;
+    size_t count;
+};
+
+static int compare_ids(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int find_concerned(const struct watch *w, const struct watch_noted *noted, const struct node_target_list *fresh,
+                          struct concerned *out, struct err *err) {
+    size_t room = fresh->count;
+    for (size_t i = 0; i < w->targets.count; i++)
+        room += is_noted(noted, w->targets.items[i].cluster_id);
+    out->ids = calloc(room + 1, sizeof(char *));
+    if (!out->ids)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < w->targets.count; i++)
+        if (is_noted(noted, w->targets.items[i].cluster_id))
+            out->ids[out->count++] = w->targets.items[i].node_id;
+    for (size_t i = 0; i < fresh->count; i++)
+        out->ids[out->count++] = fresh->items[i].node_id;
+    if (out->count > 1)
+        qsort(out->ids, out->count, sizeof(char *), compare_ids);
+    return 0;
+}
+
+static bool is_concerned(const struct concerned *c, const char *node_id) {
+    return c->count && bsearch(&node_id, c->ids, c->count, sizeof(char *), compare_ids);
+}
+
+/* Moves the items of `more` to the end of `list`; `more` is empty then. */
+static int append_targets(struct node_target_list *list, struct node_target_list *more, struct err *err) {
+    struct node_target *items = reallocarray(list->items, list->count + more->count + 1, sizeof(*items));
+    if (!items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    list->items = items;
+    if (more->count)
+        memcpy(items + list->count, more->items, more->count * sizeof(*items));
+    list->count += more->count;
+    more->count = 0;
+    return 0;
+}
+
+static int load_noted(struct watch *w, const struct watch_noted *noted, struct node_target_list *out, struct err *err) {
+    int rc = 0;
+    for (size_t i = 0; i < noted->count && !rc; i++) {
+        struct node_target_list some = {0};
+        rc = observation_store_list_cluster_nodes(store_of(w), link_id(w->link), noted->ids[i], &some, err);
+        if (!rc)
+            rc = append_targets(out, &some, err);
+        node_target_list_done(&some);
+    }
+    sort_targets(out);
+    return rc;
+}
+
+static int match(struct watch *w, const struct node_target_list *targets, struct watch_nodes *out, struct err *err) {
+    struct node_matcher *matcher = NULL;
+    int rc = node_matcher_new(targets->items, targets->count, &matcher, err);
+    if (!rc)
+        rc = watch_find_nodes(w, matcher, targets, out, err);
+    node_matcher_free(matcher);
+    return rc;
+}
+
+static bool is_same_target(const struct node_target *a, const struct node_target *b) {
+    return str_eq(a->node_id, b->node_id) && str_eq(a->cluster_id, b->cluster_id) && str_eq(a->vm_name, b->vm_name) &&
+           str_eq_nocase(a->vm_instance_uuid, b->vm_instance_uuid) && str_eq_nocase(a->vm_bios_uuid, b->vm_bios_uuid) &&
+           str_eq(a->vcenter_id, b->vcenter_id);
+}
+
+/* Are these the targets that the clusters had before? */
+static bool are_known(const struct watch *w, const struct watch_noted *noted, const struct node_target_list *fresh) {
+    size_t at = 0;
+    for (size_t i = 0; i < w->targets.count; i++) {
+        if (!is_noted(noted, w->targets.items[i].cluster_id))
+            continue;
+        if (at == fresh->count || !is_same_target(&w->targets.items[i], &fresh->items[at]))
+            return false;
+        at++;
+    }
+    return at == fresh->count;
+}
+
+/* Takes the fresh targets for those of the clusters. On failure everything is as it was, but for fresh targets that were moved. */
+static int replace_targets(struct watch *w, const struct watch_noted *noted, struct node_target_list *fresh, struct err *err) {
+    size_t kept = 0;
+    int rc = append_targets(&w->targets, &(struct node_target_list){0}, err); /* there is room for all that follows */
+    for (size_t i = 0; !rc && i < w->targets.count; i++) {
+        if (is_noted(noted, w->targets.items[i].cluster_id))
+            node_target_done(&w->targets.items[i]);
+        else
+            w->targets.items[kept++] = w->targets.items[i];
+    }
+    if (rc)
+        return rc;
+    w->targets.count = kept;
+    node_matcher_free(w->matcher); /* it points into the targets; without one the next save reads everything */
+    w->matcher = NULL;
+    rc = append_targets(&w->targets, fresh, err);
+    if (rc)
+        return rc;
+    sort_targets(&w->targets);
+    return node_matcher_new(w->targets.items, w->targets.count, &w->matcher, err);
+}
+
+/* Takes what was found now for what was saved of the nodes concerned. */
+static int replace_saved(struct watch *w, const struct concerned *concerned, struct watch_nodes *found, struct err *err) {
+    struct node_observation *items = calloc(w->saved.count + found->count + 1, sizeof(*items));
+    size_t count = 0;
+    if (!items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < w->saved.count; i++) {
+        if (is_concerned(concerned, w->saved.items[i].node_id))
+            node_observation_done(&w->saved.items[i]);
+        else
+            items[count++] = w->saved.items[i];
+    }
+    if (found->count)
+        memcpy(items + count, found->items, found->count * sizeof(*items));
+    count += found->count;
+    found->count = 0;
+    if (count > 1)
+        qsort(items, count, sizeof(*items), compare_items);
+    free(w->saved.items);
+    w->saved.items = items;
+    w->saved.count = count;
+    return 0;
+}
+
+static void tell_found(struct told *t, const struct node_target_list *fresh, const struct watch_nodes *found) {
+    size_t at = 0;
+    for (size_t i = 0; i < fresh->count; i++) {
+        const bool is_found = at < found->count && str_eq(found->items[at].node_id, fresh->items[i].node_id);
+        if (is_found)
+            tell(t, &found->items[at++]);
+        else
+            tell_none(t, fresh->items[i].node_id);
+    }
+}
+
+static int write_part(struct watch *w, const struct concerned *concerned, const struct node_target_list *fresh,
+                      const struct watch_nodes *found, struct err *err) {
+    struct told t = {0};
+    int rc = told_init(&t, fresh->count + w->saved.count, err);
+    if (!rc) {
+        tell_found(&t, fresh, found);
+        for (size_t i = 0; i < w->saved.count; i++)
+            if (is_concerned(concerned, w->saved.items[i].node_id))
+                add_uuid(&t, w->saved.items[i].instance_uuid);
+        rc = add_rivals(&t, &w->saved, err);
+    }
+    if (!rc)
+        rc = write_told(w, &t, err);
+    told_done(&t);
+    return rc;
+}
+
+/* How many nodes are seen, and whether any fits several machines: the latter is counted over all. */
+static int report(struct watch *w, unsigned ambiguous, struct err *err) {
+    struct watch_nodes all = {0};
+    bool is_any;
+    int rc = 0;
+    (void)pthread_mutex_lock(&w->lock);
+    w->report.nodes = (unsigned)w->saved.count;
+    is_any = ambiguous || w->report.ambiguous;
+    (void)pthread_mutex_unlock(&w->lock);
+    if (is_any)
+        rc = watch_find_nodes(w, w->matcher, &w->targets, &all, err);
+    if (is_any && !rc)
+        watch_nodes_done(&all);
+    return rc;
+}
+
+int watch_save_part(struct watch *w, const struct watch_noted *noted, struct err *err) {
+    struct node_target_list fresh = {0};
+    struct watch_nodes found = {0};
+    struct concerned concerned = {0};
+    int rc = load_noted(w, noted, &fresh, err);
+    if (!rc)
+        rc = match(w, &fresh, &found, err);
+    const unsigned ambiguous = found.ambiguous;
+    if (!rc)
+        rc = find_concerned(w, noted, &fresh, &concerned, err);
+    if (!rc)
+        rc = write_part(w, &concerned, &fresh, &found, err);
+    if (!rc)
+        rc = replace_saved(w, &concerned, &found, err);
+    free(concerned.ids); /* borrowed from targets that go now */
+    if (!rc && !are_known(w, noted, &fresh))
+        rc = replace_targets(w, noted, &fresh, err);
+    if (!rc)
+        rc = report(w, ambiguous, err);
+    watch_nodes_done(&found);
+    node_target_list_done(&fresh);
+    return rc;
+}
