@@ -3,7 +3,7 @@
  *
  * list_server -m bare|fresh|wrapper|slow [-f FILE | -b BYTES] [-H FILE] [-t (TLS) [-c CERT -k KEY] | -u SOCKET] [-T threads]
  *   bare: one response object for all; fresh: one per request; wrapper: httpd with a shared body and five headers; slow: the same through
- *   a lane. -H: lines "Name: value", sent by bare and fresh. bare and fresh start the library with the settings of src/httpd, so that a
+ *   a worker pool. -H: lines "Name: value", sent by bare and fresh. bare and fresh start the library with the settings of src/httpd, so that a
  *   difference is the product's own. Prints the port, serves until standard input ends, then prints "requests N cpu_us U" for itself. */
 #include <arpa/inet.h>
 #include <getopt.h>
@@ -172,10 +172,10 @@ static int wrapped_handler(struct http_request *req, struct http_response *resp,
     return 0;
 }
 
-static struct lane *lane; /* NULL: the server thread answers */
+static struct worker_pool *workers; /* NULL: the server thread answers */
 
 static int wrapped_list(struct http_request *req, struct http_response *resp, struct err *err) {
-    return lane ? http_request_go_slow(req, lane, wrapped_handler) : wrapped_handler(req, resp, err);
+    return workers ? http_request_go_slow(req, workers, wrapped_handler) : wrapped_handler(req, resp, err);
 }
 
 static void wrapped_error(struct http_request *req, const struct err *err, struct http_response *resp) {
@@ -184,7 +184,7 @@ static void wrapped_error(struct http_request *req, const struct err *err, struc
 }
 
 static void serve_wrapped(bool is_slow) {
-    struct lane_options lane_options = {.name = "bench", .threads = 8, .queue_count = 1000};
+    struct worker_pool_options worker_pool_options = {.name = "bench", .threads = 8, .queue_count = 1000};
     struct route routes[] = {{.method = HTTP_METHOD_GET, .pattern = "/v2/clusters", .handler = wrapped_list},
                              {.method = HTTP_METHOD_GET, .pattern = "/v2/clusters/{id}", .handler = wrapped_handler}};
     struct strbuf text;
@@ -202,7 +202,7 @@ static void serve_wrapped(bool is_slow) {
                               .routes_count = 2,
                               .hooks.on_error = wrapped_error,
                               .app = shared};
-    if ((is_slow && lane_new(&lane_options, &lane, &err) != 0) || httpd_start(&o, &httpd, &err) != 0) {
+    if ((is_slow && worker_pool_new(&worker_pool_options, &workers, &err) != 0) || httpd_start(&o, &httpd, &err) != 0) {
         (void)fprintf(stderr, "list_server: %s\n", err.text);
         exit(1);
     }
@@ -211,7 +211,7 @@ static void serve_wrapped(bool is_slow) {
     httpd_stop(httpd, 1000);
     httpd_get_stats(httpd, &stats);
     atomic_store(&requests, stats.requests);
-    lane_free(lane);
+    worker_pool_free(workers);
     httpd_free(httpd);
     http_shared_unref(shared);
 }

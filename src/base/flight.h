@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "lane.h"
+#include "worker_pool.h"
 
 #define FLIGHT_KEY_BYTES 32U
 
@@ -25,7 +25,8 @@ struct flight_options {
 
 /* Somebody who waits. Zeroed at its start; must live until run was called and flight_leave. */
 struct flight_seat {
-    lane_fn *run; /* called once, run(arg, false), by the thread that lands the call: must not block, unless it is the leader's */
+    worker_fn
+        *run; /* called once, run(arg, false), by the thread that lands the call: must not block, unless it is the leader's */
     void *arg;
     int code; /* set when run is called, as the next two */
     struct err err;

@@ -18,8 +18,8 @@ src_base_libbase_a_SOURCES = \
     src/base/fsutil.h \
     src/base/hashmap.c \
     src/base/hashmap.h \
-    src/base/lane.c \
-    src/base/lane.h \
+    src/base/worker_pool.c \
+    src/base/worker_pool.h \
     src/base/limits.h \
     src/base/log.c \
     src/base/log.h \

@@ -19,7 +19,7 @@ struct job {
     void *arg;
 };
 
-/* Makes a scheduler with one thread for each job, so that no job waits for another. `thread_begin/end` as in lane.h. The jobs are copied;
+/* Makes a scheduler with one thread for each job, so that no job waits for another. `thread_begin/end` as in worker_pool.h. The jobs are copied;
  * nothing runs yet. ERR_NOMEM. */
 int scheduler_new(const struct job *jobs, unsigned count, void (*thread_begin)(void), void (*thread_end)(void),
                   struct scheduler **out, struct err *err);

@@ -48,18 +48,18 @@ static void begin_hashing(void) {
     (void)setpriority(PRIO_PROCESS, me, getpriority(PRIO_PROCESS, me) + HASHING_NICE); /* Linux: of this thread alone */
 }
 
-static int wire_make_lane(const struct lane_options *wanted, struct lane **out, struct err *err) {
-    struct lane_options options = *wanted;
+static int wire_make_pool(const struct worker_pool_options *wanted, struct worker_pool **out, struct err *err) {
+    struct worker_pool_options options = *wanted;
     options.thread_begin = wanted->thread_begin ? wanted->thread_begin : store_thread_begin;
     options.thread_end = store_thread_end;
-    return lane_new(&options, out, err);
+    return worker_pool_new(&options, out, err);
 }
 
-static int make_lanes(struct wire *w, struct err *err) {
+static int make_pools(struct wire *w, struct err *err) {
     const struct {
-        struct lane_options options;
-        struct lane **out;
-    } lanes[] = {
+        struct worker_pool_options options;
+        struct worker_pool **out;
+    } pools[] = {
         {{.name = "database", .threads = DATABASE_THREADS, .queue_count = QUEUE_COUNT}, &w->database},
         {{.name = "hashing", .threads = HASHING_THREADS, .queue_count = QUEUE_COUNT, .thread_begin = begin_hashing}, &w->hashing},
         /* all who may wait for a vCenter's word may get it at a time */
@@ -67,8 +67,8 @@ static int make_lanes(struct wire *w, struct err *err) {
         {{.name = "outside", .threads = OUTSIDE_THREADS, .queue_count = QUEUE_COUNT}, &w->outside},
     };
     int rc = 0;
-    for (size_t i = 0; !rc && i < ARRAY_COUNT(lanes); i++)
-        rc = wire_make_lane(&lanes[i].options, lanes[i].out, err);
+    for (size_t i = 0; !rc && i < ARRAY_COUNT(pools); i++)
+        rc = wire_make_pool(&pools[i].options, pools[i].out, err);
     return rc;
 }
 
@@ -235,14 +235,15 @@ static int make_kerberos(struct wire *w, struct err *err) {
         .is_privileged = wire_is_privileged,
         .arg = w,
     };
-    const struct lane_options lane = {.name = "kerberos", .threads = KERBEROS_THREADS, .queue_count = KERBEROS_QUEUE_COUNT};
+    const struct worker_pool_options workers = {
+        .name = "kerberos", .threads = KERBEROS_THREADS, .queue_count = KERBEROS_QUEUE_COUNT};
     struct err folder_err = {0};
     int rc;
     if (!*config->auth_kerberos_keytab)
         return 0;
     if (make_folder_of(config->auth_kerberos_replay_cache, &folder_err)) /* no reason not to start: health tells of it */
         log_error(LOG_LEVEL_WARNING, "kerberos_folder", &folder_err, NULL);
-    rc = wire_make_lane(&lane, &w->kerberos_lane, err);
+    rc = wire_make_pool(&workers, &w->kerberos_pool, err);
     if (!rc)
         rc = kerberos_new(&options, &w->kerberos, err);
     if (!rc)
@@ -289,7 +290,7 @@ static int make_api(struct wire *w, struct err *err) {
         .kerberos = w->kerberos,
         .peers = w->peers,
         .allows_session_keys = w->config.auth_vcenter_session_key != 0,
-        .kerberos_lane = w->kerberos_lane,
+        .kerberos_pool = w->kerberos_pool,
         .kerberos_offer = (enum api_kerberos_offer)w->config.ui_kerberos,
         .manifest_log = w->manifest_log,
         .version = PACKAGE_VERSION,
@@ -444,7 +445,7 @@ static void set_starting(struct wire *w) {
 }
 
 int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
-    static part_fn *const parts[] = {make_secrets, make_public_url, make_store,    make_lanes,     make_directory, make_platform,
+    static part_fn *const parts[] = {make_secrets, make_public_url, make_store,    make_pools,     make_directory, make_platform,
                                      make_signon,  make_sealing,    make_clusters, make_access,    make_identity,  make_kerberos,
                                      make_peers,   make_api,        start_servers, wire_start_jobs};
     struct wire *w = calloc(1, sizeof(*w));
@@ -503,12 +504,12 @@ static void stop_waiting(struct wire *w) {
         platform_stop(w->platform);
 }
 
-static void stop_lanes(struct wire *w) {
-    struct lane *lanes[] = {w->kerberos_lane, w->database, w->hashing, w->signons, w->outside};
+static void stop_pools(struct wire *w) {
+    struct worker_pool *pools[] = {w->kerberos_pool, w->database, w->hashing, w->signons, w->outside};
     signon_stop(w->signon);
-    for (size_t i = 0; i < ARRAY_COUNT(lanes); i++)
-        if (lanes[i])
-            lane_stop(lanes[i]);
+    for (size_t i = 0; i < ARRAY_COUNT(pools); i++)
+        if (pools[i])
+            worker_pool_stop(pools[i]);
     platform_stop(w->platform);
 }
 
@@ -533,14 +534,14 @@ void wire_down(struct wire *w) {
     stop_waiting(w); /* first: requests that wait there would be waited for */
     stop_servers(w);
     scheduler_free(w->scheduler);
-    stop_lanes(w);
+    stop_pools(w);
     end_audit(w);
     for (size_t i = 0; i < WIRE_SERVERS; i++)
         httpd_free(w->servers[i]);
     api_free(w->api);
     peers_free(w->peers);
     kerberos_free(w->kerberos);
-    lane_free(w->kerberos_lane);
+    worker_pool_free(w->kerberos_pool);
     identity_free(w->identity);
     access_free(w->access);
     clusters_free(w->clusters);
@@ -549,10 +550,10 @@ void wire_down(struct wire *w) {
     platform_free(w->platform);
     manifest_log_free(w->manifest_log);
     directory_free(w->directory);
-    lane_free(w->database);
-    lane_free(w->hashing);
-    lane_free(w->signons);
-    lane_free(w->outside);
+    worker_pool_free(w->database);
+    worker_pool_free(w->hashing);
+    worker_pool_free(w->signons);
+    worker_pool_free(w->outside);
     store_free(w->store);
     seal_free(w->seal);
     free(w->cert_pem);

@@ -106,11 +106,11 @@ static uint64_t mark_of_interest(void *arg, const char *vcenter_id) {
     return mark ? mark : 1;
 }
 
-static int wire_submit(void *arg, const char *vcenter_id, uint64_t party, lane_fn *fn, void *fn_arg, struct err *err) {
+static int wire_submit(void *arg, const char *vcenter_id, uint64_t party, worker_fn *fn, void *fn_arg, struct err *err) {
     struct wire *wire = arg;
     _cleanup_(link_unref) struct link *link = NULL;
     int rc = platform_find(wire->platform, vcenter_id, &link, err);
-    return rc ? rc : lane_submit_for(link_lane(link), party, fn, fn_arg, err);
+    return rc ? rc : worker_pool_submit_for(link_pool(link), party, fn, fn_arg, err);
 }
 
 struct signon_vcenter_ops wire_vcenter_ops(struct wire *wire) {

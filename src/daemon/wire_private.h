@@ -13,7 +13,7 @@
 #include "httpd.h"
 #include "identity.h"
 #include "kerberos.h"
-#include "lane.h"
+#include "worker_pool.h"
 #include "manifest_log.h"
 #include "peers.h"
 #include "platform_links.h"
@@ -50,7 +50,7 @@ struct wire {
     char replica_name[64];
     struct seal *seal;
     struct store *store;
-    struct lane *database, *hashing, *signons, *outside;
+    struct worker_pool *database, *hashing, *signons, *outside;
     struct directory *directory;
     struct manifest_log *manifest_log;
     struct signon *signon;
@@ -60,7 +60,7 @@ struct wire {
     struct access *access;
     struct identity *identity;
     struct kerberos *kerberos; /* NULL: no keytab is configured, as is the next */
-    struct lane *kerberos_lane;
+    struct worker_pool *kerberos_pool;
     struct peers *peers;
     struct api *api;
     struct httpd *servers[WIRE_SERVERS];

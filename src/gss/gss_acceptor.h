@@ -102,7 +102,7 @@ struct gss_answer {
 };
 void gss_answer_done(struct gss_answer *answer); /* NULL is allowed */
 
-/* Accepts a token or says why not. Blocks for as long as the replay cache is written: to be called in a lane. *out is freed by gss_answer_done.
+/* Accepts a token or says why not. Blocks for as long as the replay cache is written: to be called in a worker. *out is freed by gss_answer_done.
  * ERR_NOMEM; everything else is a verdict. */
 int gss_acceptor_accept(struct gss_acceptor *acceptor, const struct gss_token *token, struct gss_answer *out, struct err *err);
 

@@ -246,14 +246,14 @@ int http_request_go_waiting(struct http_request *req, const struct http_wait *wa
 }
 
 /* What runs is the request (httpd_slow.c). */
-static int submit_to_lane(void *lane, lane_fn *run, void *run_arg, struct err *err) {
+static int submit_to_pool(void *workers, worker_fn *run, void *run_arg, struct err *err) {
     const struct http_request *req = run_arg;
-    return lane_submit_for(lane, net_party(req->client), run, run_arg, err);
+    return worker_pool_submit_for(workers, net_party(req->client), run, run_arg, err);
 }
 
-int http_request_go_slow(struct http_request *req, struct lane *lane, http_handler_fn *fn) {
-    assert(lane);
-    return http_request_go_slow_by(req, submit_to_lane, lane, fn);
+int http_request_go_slow(struct http_request *req, struct worker_pool *workers, http_handler_fn *fn) {
+    assert(workers);
+    return http_request_go_slow_by(req, submit_to_pool, workers, fn);
 }
 
 /* -- header fields: what may come in, and whether the message has one clear length --------------------------------- */

@@ -1,7 +1,7 @@
 /* One request as handlers see it. Layer 2 (httpd); knows nothing of libmicrohttpd in its interface.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A request is used by one thread at a time: first the server thread (hooks, fast handler), then, if it goes slow, a lane. All
+ * A request is used by one thread at a time: first the server thread (hooks, fast handler), then, if it goes slow, a worker pool. All
  * texts live as long as the request, are NUL-terminated, valid UTF-8 without control characters (headers: any bytes above 0x1F). */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "err.h"
-#include "lane.h"
+#include "worker_pool.h"
 #include "route.h"
 
 struct http_request;
@@ -66,13 +66,13 @@ bool http_request_is_abandoned(const struct http_request *req);
 void http_request_set_data(struct http_request *req, void *data, void (*destroy)(void *));
 void *http_request_data(const struct http_request *req);
 
-/* `return http_request_go_slow(req, lane, fn);` ends a handler and runs fn in the lane, where clients have their turns by party. A handler that runs in a lane may hand on to
+/* `return http_request_go_slow(req, worker pool, fn);` ends a handler and runs fn in the worker, where clients have their turns by party. A handler that runs in a worker may hand on to
  * another one the same way; the deadline stays. */
-int http_request_go_slow(struct http_request *req, struct lane *lane, http_handler_fn *fn);
+int http_request_go_slow(struct http_request *req, struct worker_pool *workers, http_handler_fn *fn);
 
 /* Sees to it that run(run_arg, false) is called once, by any thread and at any time (run(run_arg, true) if the work must be given up
  * instead), or returns an error and calls nothing. */
-typedef int http_submit_fn(void *arg, lane_fn *run, void *run_arg, struct err *err);
+typedef int http_submit_fn(void *arg, worker_fn *run, void *run_arg, struct err *err);
 
 /* As http_request_go_slow, for work that has no thread of its own while it waits: fn runs wherever `submit` has it run. */
 int http_request_go_slow_by(struct http_request *req, http_submit_fn *submit, void *arg, http_handler_fn *fn);

@@ -36,9 +36,9 @@ struct http_field {
 /* Life of slow work; changes only by compare-and-swap, so that exactly one side ends the wait. */
 enum slow_state {
     SLOW_NONE,
-    SLOW_WAITING, /* suspended: in the lane's queue or running */
-    SLOW_DONE,    /* the lane finished; the server thread will answer */
-    SLOW_EXPIRED, /* the deadline passed: the lane's result will be dropped */
+    SLOW_WAITING, /* suspended: in the worker's queue or running */
+    SLOW_DONE,    /* the worker pool finished; the server thread will answer */
+    SLOW_EXPIRED, /* the deadline passed: the worker pool's result will be dropped */
     SLOW_STOPPED, /* the server stops: likewise */
     SLOW_GONE,    /* the client closed while it waited for something to happen: likewise, and there is nobody to answer */
 };
@@ -78,7 +78,7 @@ struct http_request {
     struct httpd *httpd;
     void *app;
     struct http_conn *conn; /* NULL once the server side has ended */
-    _Atomic unsigned refs;  /* server side, lane */
+    _Atomic unsigned refs;  /* server side, worker pool */
     _Atomic int slow_state; /* enum slow_state */
     bool is_prepared;       /* the headers were looked at: it has an id, a client and will be in the access log */
     bool is_refused;        /* answered before all of it was read: the connection must end */

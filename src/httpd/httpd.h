@@ -11,7 +11,7 @@
 #include "err.h"
 #include "http_request.h"
 #include "http_response.h"
-#include "lane.h"
+#include "worker_pool.h"
 #include "route.h"
 
 struct httpd;
@@ -30,7 +30,7 @@ struct httpd_hooks {
      * request: on_error writes the answer and the body is not read. The place for authentication from memory. */
     int (*before)(struct http_request *req, struct err *err);
     /* Writes the answer for any error, from httpd (400 404 405 413 414 431 503 504) or from a handler. `resp` is reset; Allow and
-     * Retry-After are added by httpd. May run in a lane thread or the sweeper's. */
+     * Retry-After are added by httpd. May run in a worker thread or the sweeper's. */
     void (*on_error)(struct http_request *req, const struct err *err, struct http_response *resp);
     /* Every answer just before it goes out: common headers. Same threads as on_error. */
     void (*headers)(const struct http_request *req, struct http_response *resp);
@@ -94,7 +94,7 @@ unsigned httpd_port(const struct httpd *httpd);
 /* For tests and scripts/bench. */
 struct httpd_stats {
     unsigned connections;                         /* open now */
-    unsigned suspended;                           /* requests waiting for a lane now */
+    unsigned suspended;                           /* requests waiting for a worker pool now */
     unsigned parked;                              /* TLS handshakes waiting for the client now */
     unsigned long requests;                       /* started */
     unsigned long completed;                      /* ended, answered or not */
@@ -108,8 +108,8 @@ struct httpd_stats {
 void httpd_get_stats(struct httpd *httpd, struct httpd_stats *out);
 
 /* Stops: refuses new connections and slow work, waits up to grace_ms for requests under way, answers what is left with 503, ends
- * every connection. Slow handlers may still be running in their lanes when it returns. May be called once. */
+ * every connection. Slow handlers may still be running in their worker pools when it returns. May be called once. */
 void httpd_stop(struct httpd *httpd, int64_t grace_ms);
 
-/* Frees a stopped server. Stop the lanes first: no slow handler of this server may be running. NULL is allowed. */
+/* Frees a stopped server. Stop the worker pools first: no slow handler of this server may be running. NULL is allowed. */
 void httpd_free(struct httpd *httpd);

@@ -161,7 +161,7 @@ static void httpd_handle_finish(struct http_request *req, struct http_response *
         hooks->headers(req, resp);
 }
 
-/* After an expiry the lane may still be writing to req->resp and req->err: then the answer is made beside them. */
+/* After an expiry the worker pool may still be writing to req->resp and req->err: then the answer is made beside them. */
 static enum MHD_Result httpd_answer(struct http_request *req) {
     int state = atomic_load_explicit(&req->slow_state, memory_order_acquire);
     struct http_response own;

@@ -162,7 +162,7 @@ void httpd_slow_start(struct http_request *req);                  /* in the serv
 void httpd_slow_hold(struct http_request *req, int64_t ms);       /* in the server thread: suspends; the sweeper resumes */
 void httpd_slow_end(struct http_request *req);                    /* in the server thread: after the resume */
 unsigned httpd_slow_expire_all(struct httpd *httpd);              /* ends every wait; returns how many */
-bool httpd_slow_expire(struct http_conn *conn, bool is_stopping); /* lock held; false if the lane was quicker */
+bool httpd_slow_expire(struct http_conn *conn, bool is_stopping); /* lock held; false if the worker pool was quicker */
 void httpd_slow_gone(struct http_conn *conn);                     /* in the sweeper: the client has closed its side */
 
 /* httpd_handle.c: the library's callbacks */

@@ -1,9 +1,9 @@
-/* Slow work: suspend, run in a lane, resume. Layer 2 (httpd).
+/* Slow work: suspend, run in a worker, resume. Layer 2 (httpd).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * While suspended the library looks neither at the clock nor at the client, and stopping it then aborts the process. So every wait
- * has a deadline of ours, and ends exactly once: by the lane (SLOW_DONE), the sweeper (SLOW_EXPIRED, SLOW_GONE) or the stop (SLOW_STOPPED), whoever swaps
- * the state first. Only that one resumes. After an expiry the lane still uses the request, so the request holds all it needs itself. */
+ * has a deadline of ours, and ends exactly once: by the worker pool (SLOW_DONE), the sweeper (SLOW_EXPIRED, SLOW_GONE) or the stop (SLOW_STOPPED), whoever swaps
+ * the state first. Only that one resumes. After an expiry the worker pool still uses the request, so the request holds all it needs itself. */
 #include "clock.h"
 #include "httpd_private.h"
 
@@ -57,7 +57,7 @@ static int httpd_slow_submit(struct http_request *req) {
     return r;
 }
 
-/* In the lane. `err` and `resp` belong to the lane until the state is SLOW_DONE, and for good after SLOW_EXPIRED. */
+/* In the worker. `err` and `resp` belong to the worker pool until the state is SLOW_DONE, and for good after SLOW_EXPIRED. */
 static void slow_run(void *arg, bool is_canceled) {
     struct http_request *req = arg;
     struct httpd *httpd = req->httpd;

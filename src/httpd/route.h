@@ -27,7 +27,7 @@ enum http_method {
 
 /* Runs in a server thread: memory only, microseconds, may never block. Fills `resp` and returns 0, or returns a negative ERR_* with
  * `err` set (the error hook then writes the answer, whatever was put into `resp` before), or returns the value of http_request_go_slow,
- * which has another handler run in a lane while the connection is suspended. */
+ * which has another handler run in a worker while the connection is suspended. */
 typedef int http_handler_fn(struct http_request *req, struct http_response *resp, struct err *err);
 
 /* Bits of route.options, understood by httpd. */

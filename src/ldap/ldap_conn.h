@@ -1,7 +1,7 @@
 /* One connection to a directory server: TLS before anything else, every wait bounded. Layer 2 (ldap).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * All functions block, and are for the lane of one source. A connection belongs to one thread at a time. Common errors: ERR_TIMEOUT, ERR_UNREACHABLE (the
+ * All functions block, and are for the worker pool of one source. A connection belongs to one thread at a time. Common errors: ERR_TIMEOUT, ERR_UNREACHABLE (the
  * connection is lost or was refused), ERR_UPSTREAM (the server refuses the question), ERR_NOMEM. After ERR_TIMEOUT and ERR_UNREACHABLE the
  * connection is of no use any more. */
 #pragma once

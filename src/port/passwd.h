@@ -1,4 +1,4 @@
-/* Password hashing by yescrypt of libxcrypt. Layer 0 (port). Slow on purpose: call from a lane only.
+/* Password hashing by yescrypt of libxcrypt. Layer 0 (port). Slow on purpose: call from a worker pool only.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

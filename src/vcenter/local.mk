@@ -48,7 +48,7 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/link/vc_status.h \
     src/vcenter/watch/watch_mirror.c \
     src/vcenter/watch/watch_mirror.h \
-    src/vcenter/watch/watch_private.h \
+    src/vcenter/watch/watch_run_private.h \
     src/vcenter/watch/watch_read.c \
     src/vcenter/watch/watch_run.c \
     src/vcenter/watch/watch_run.h \

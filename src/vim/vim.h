@@ -4,7 +4,7 @@
  * What one can ask then: vim_session.h (other people's sessions), vim_privilege.h, vim_inventory.h, vim_extension.h, vim_role.h.
  *
  * A client holds one session cookie and up to KAAS_VIM_CONTEXTS_COUNT connections that share it. All functions but
- * vim_client_free may be called from several threads at once; each call blocks (lanes only). More than KAAS_VIM_QUEUE_COUNT_MAX
+ * vim_client_free may be called from several threads at once; each call blocks (worker pools only). More than KAAS_VIM_QUEUE_COUNT_MAX
  * waiting calls give ERR_BUSY. After three time-outs in a row calls fail at once with ERR_UNREACHABLE until a back-off has
  * passed; then one call is let through as a probe.
  *

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "httpd.h"
-#include "lane.h"
+#include "worker_pool.h"
 #include "tls_server.h"
 
 #define CLIENTS 12
@@ -32,7 +32,7 @@
 
 static struct world {
     struct httpd *plain, *tls;
-    struct lane *lanes[LANES];
+    struct worker_pool *pools[LANES];
     struct test_cert cert;
     SSL_CTX *ctx;
     _Atomic bool is_over;     /* clients leave */
@@ -81,12 +81,12 @@ static int h_slow(struct http_request *req, struct http_response *resp, struct e
 
 static int h_to_lane_0(struct http_request *req, struct http_response *resp, struct err *err) {
     (void)resp, (void)err;
-    return http_request_go_slow(req, w.lanes[0], h_slow);
+    return http_request_go_slow(req, w.pools[0], h_slow);
 }
 
 static int h_to_lane_1(struct http_request *req, struct http_response *resp, struct err *err) {
     (void)resp, (void)err;
-    return http_request_go_slow(req, w.lanes[1], h_slow);
+    return http_request_go_slow(req, w.pools[1], h_slow);
 }
 
 static int h_maybe(struct http_request *req, struct http_response *resp, struct err *err) {
@@ -237,7 +237,7 @@ static int read_reply(struct link *l, char *body) {
 static bool judge(int status, const char *body, const char *want) {
     if (status == 200 && !strcmp(body, want))
         return atomic_fetch_add(&w.right, 1) + 1;
-    if (status == 503) /* lane full or stopping */
+    if (status == 503) /* worker pool full or stopping */
         atomic_fetch_add(&w.refused, 1);
     else if (status == 504)
         atomic_fetch_add(&w.expired, 1);
@@ -415,17 +415,17 @@ static void check_server(struct httpd *httpd) {
     httpd_free(httpd);
 }
 
-static void make_lanes(void) {
+static void make_pools(void) {
     for (int i = 0; i < LANES; i++) {
-        struct lane_options o = {.name = "stress", .threads = 3, .queue_count = i ? 6 : 100};
-        if (lane_new(&o, &w.lanes[i], NULL) != 0)
+        struct worker_pool_options o = {.name = "stress", .threads = 3, .queue_count = i ? 6 : 100};
+        if (worker_pool_new(&o, &w.pools[i], NULL) != 0)
             die("no lane");
     }
 }
 
 static void run_round(unsigned seed, long ms) {
     struct client clients[CLIENTS];
-    make_lanes();
+    make_pools();
     w.plain = start(false);
     w.tls = start(true);
     atomic_store(&w.is_over, false);
@@ -447,7 +447,7 @@ static void run_round(unsigned seed, long ms) {
     for (unsigned i = 0; i < CLIENTS; i++)
         pthread_join(clients[i].thread, NULL);
     for (int i = 0; i < LANES; i++)
-        lane_free(w.lanes[i]);
+        worker_pool_free(w.pools[i]);
     check_server(w.plain);
     check_server(w.tls);
 }

@@ -113,12 +113,12 @@ static int h_slow(struct http_request *req, struct http_response *resp, struct e
     return answer_text(resp, text);
 }
 
-static int submit_busy(void *arg, lane_fn *run, void *run_arg, struct err *err) {
+static int submit_busy(void *arg, worker_fn *run, void *run_arg, struct err *err) {
     (void)arg, (void)run, (void)run_arg;
     return err_set(err, ERR_BUSY, "nobody takes it");
 }
 
-static int submit_parked(void *arg, lane_fn *run, void *run_arg, struct err *err) {
+static int submit_parked(void *arg, worker_fn *run, void *run_arg, struct err *err) {
     struct fixture *f = arg;
     (void)err;
     f->parked_arg = run_arg;
@@ -132,7 +132,7 @@ static int h_wait(struct http_request *req, struct http_response *resp, struct e
     return http_request_go_waiting(req, &(struct http_wait){submit_parked, fixture_of(req), h_slow, clock_mono_ms() + ms});
 }
 
-/* In the lane: hands on. */
+/* In the worker: hands on. */
 static int h_hand_on(struct http_request *req, struct http_response *resp, struct err *err) {
     struct fixture *f = fixture_of(req);
     (void)resp, (void)err;
@@ -140,20 +140,20 @@ static int h_hand_on(struct http_request *req, struct http_response *resp, struc
         return http_request_go_slow_by(req, submit_parked, f, h_slow);
     if (http_request_query(req, "refused"))
         return http_request_go_slow_by(req, submit_busy, f, h_slow);
-    return http_request_go_slow(req, f->lane, h_slow);
+    return http_request_go_slow(req, f->workers, h_slow);
 }
 
-static int h_to_lane(struct http_request *req, struct http_response *resp, struct err *err) {
+static int h_to_pool(struct http_request *req, struct http_response *resp, struct err *err) {
     (void)resp, (void)err;
-    return http_request_go_slow(req, fixture_of(req)->lane, h_slow);
+    return http_request_go_slow(req, fixture_of(req)->workers, h_slow);
 }
 
 static int h_maybe(struct http_request *req, struct http_response *resp, struct err *err) {
     (void)err;
     if (http_request_query(req, "slow"))
-        return h_to_lane(req, resp, err);
+        return h_to_pool(req, resp, err);
     if (http_request_query_count(req))
-        return http_request_go_slow(req, fixture_of(req)->lane, h_hand_on);
+        return http_request_go_slow(req, fixture_of(req)->workers, h_hand_on);
     return answer_text(resp, "fast after all");
 }
 
@@ -169,8 +169,8 @@ static const struct route routes[] = {
     {.method = HTTP_METHOD_GET, .pattern = "/who", .handler = h_who},
     {.method = HTTP_METHOD_GET, .pattern = "/big", .handler = h_big},
     {.method = HTTP_METHOD_GET, .pattern = "/broken", .handler = h_broken},
-    {.method = HTTP_METHOD_GET, .pattern = "/slow", .handler = h_to_lane},
-    {.method = HTTP_METHOD_POST, .pattern = "/slow", .handler = h_to_lane, .body_bytes_max = 100000},
+    {.method = HTTP_METHOD_GET, .pattern = "/slow", .handler = h_to_pool},
+    {.method = HTTP_METHOD_POST, .pattern = "/slow", .handler = h_to_pool, .body_bytes_max = 100000},
     {.method = HTTP_METHOD_GET, .pattern = "/maybe", .handler = h_maybe},
     {.method = HTTP_METHOD_GET, .pattern = "/wait", .handler = h_wait},
     {.method = HTTP_METHOD_POST, .pattern = "/things:count", .handler = h_fast},
@@ -221,12 +221,12 @@ static void on_notice(void *app, const char *kind, const char *text, unsigned lo
 }
 
 void fixture_init(struct fixture *f) {
-    struct lane_options lane = {.name = "test", .threads = 2, .queue_count = 8};
+    struct worker_pool_options workers = {.name = "test", .threads = 2, .queue_count = 8};
     memset(f, 0, sizeof(*f));
     pthread_mutex_init(&f->gate_lock, NULL);
     pthread_cond_init(&f->gate_wake, NULL);
     f->gate_open = true;
-    assert_int_equal(lane_new(&lane, &f->lane, NULL), 0);
+    assert_int_equal(worker_pool_new(&workers, &f->workers, NULL), 0);
     f->options = (struct httpd_options){
         .listen = "127.0.0.1:0",
         .threads = 2,
@@ -261,7 +261,7 @@ struct httpd_stats fixture_stats(struct fixture *f) {
 void fixture_stop(struct fixture *f) {
     httpd_stop(f->httpd, READ_LIMIT_MS);
     fixture_gate(f, true);
-    lane_free(f->lane);
+    worker_pool_free(f->workers);
     struct httpd_stats s = fixture_stats(f);
     assert_int_equal(s.connections, 0);
     assert_int_equal(s.suspended, 0);

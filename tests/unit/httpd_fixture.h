@@ -8,12 +8,12 @@
 #include <stddef.h>
 
 #include "httpd.h"
-#include "lane.h"
+#include "worker_pool.h"
 
 struct fixture {
     struct httpd_options options; /* change between fixture_init and fixture_start */
     struct httpd *httpd;
-    struct lane *lane;
+    struct worker_pool *workers;
     unsigned port;
     /* what the hooks saw */
     _Atomic unsigned before, after, errors, notices, delivered, abandoned;
@@ -24,14 +24,15 @@ struct fixture {
     pthread_cond_t gate_wake;
     bool gate_open;
     _Atomic unsigned slow_running, slow_finished, data_freed;
-    lane_fn *_Atomic parked; /* work without a thread: to be run with parked_arg */
+    worker_fn *_Atomic parked; /* work without a thread: to be run with parked_arg */
     void *parked_arg;
 };
 
-void fixture_init(struct fixture *f); /* 127.0.0.1, any port, two threads, one lane of 2 threads and 8 places, the gate open */
+void fixture_init(
+    struct fixture *f); /* 127.0.0.1, any port, two threads, one worker pool of 2 threads and 8 places, the gate open */
 void fixture_start(struct fixture *f);
 void fixture_gate(struct fixture *f, bool open);
-void fixture_stop(struct fixture *f); /* server, lane, all checks of the counts */
+void fixture_stop(struct fixture *f); /* server, worker pool, all checks of the counts */
 struct httpd_stats fixture_stats(struct fixture *f);
 
 struct reply {

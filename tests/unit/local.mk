@@ -79,7 +79,7 @@ UNIT_THREAD_TESTS = \
     tests/unit/test_httpd_tls \
     tests/unit/test_httpd_waiting \
     tests/unit/test_jobs_scheduler \
-    tests/unit/test_lane \
+    tests/unit/test_worker_pool \
     tests/unit/test_log \
     tests/unit/test_metric \
     tests/unit/test_net_look \

@@ -512,20 +512,20 @@ static uint64_t mark_of_interest(void *arg, const char *vcenter_id) {
     return atomic_load(&sw.interest) + 1;
 }
 
-/* -- lanes ------------------------------------------------------------------------------------------------------------------- */
+/* -- worker pools ------------------------------------------------------------------------------------------------------------------- */
 
 #define JOBS_MAX 64
 static struct {
-    lane_fn *fn;
+    worker_fn *fn;
     void *arg;
 } jobs[JOBS_MAX];
 static unsigned jobs_count;
 
-static int submit(void *arg, const char *vcenter_id, uint64_t party, lane_fn *fn, void *fn_arg, struct err *err) {
+static int submit(void *arg, const char *vcenter_id, uint64_t party, worker_fn *fn, void *fn_arg, struct err *err) {
     int rc = 0;
     (void)arg;
     (void)vcenter_id;
-    if (party != LANE_NO_PARTY)
+    if (party != WORKER_POOL_NO_PARTY)
         sw.party = party;
     if (sw.runs_at_once) {
         fn(fn_arg, false);
@@ -533,8 +533,8 @@ static int submit(void *arg, const char *vcenter_id, uint64_t party, lane_fn *fn
     }
     (void)pthread_mutex_lock(&lock);
     assert_true(jobs_count < JOBS_MAX);
-    if (sw.lane_code) {
-        rc = err_set(err, sw.lane_code, "as the test wants it");
+    if (sw.worker_pool_code) {
+        rc = err_set(err, sw.worker_pool_code, "as the test wants it");
     } else {
         jobs[jobs_count].fn = fn;
         jobs[jobs_count++].arg = fn_arg;
@@ -544,7 +544,7 @@ static int submit(void *arg, const char *vcenter_id, uint64_t party, lane_fn *fn
 }
 
 static bool run_first(bool is_canceled) {
-    lane_fn *fn = NULL;
+    worker_fn *fn = NULL;
     void *arg = NULL;
     (void)pthread_mutex_lock(&lock);
     if (jobs_count) {
@@ -558,19 +558,19 @@ static bool run_first(bool is_canceled) {
     return fn != NULL;
 }
 
-unsigned signon_world_run_lanes(void) {
+unsigned signon_world_run_pools(void) {
     unsigned done = 0;
     while (run_first(false))
         done++;
     return done;
 }
 
-void signon_world_end_lanes(void) {
+void signon_world_end_pools(void) {
     while (run_first(true))
         continue;
 }
 
-unsigned signon_world_in_lanes(void) {
+unsigned signon_world_in_pools(void) {
     return jobs_count;
 }
 
@@ -659,7 +659,7 @@ struct signon *signon_world_new(void) {
 
 void signon_world_free(struct signon *signon) {
     signon_stop(signon);
-    signon_world_end_lanes();
+    signon_world_end_pools();
     signon_free(signon);
     for (size_t i = 0; i < sw.sessions_count; i++)
         session_done(&sw.sessions[i]);

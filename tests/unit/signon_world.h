@@ -57,19 +57,19 @@ struct signon_world {
     atomic_uint checks, questions, at_gate;
     atomic_bool is_gate_closed;
     atomic_uint interest; /* mark of the vSphere clusters that matter, less one */
-    int lane_code;        /* != 0: nothing can be submitted */
+    int worker_pool_code; /* != 0: nothing can be submitted */
     bool runs_at_once;    /* what is submitted runs then and there */
     uint64_t party;       /* for whom a job was submitted last */
     atomic_bool was_asked_by_key;
 };
 extern struct signon_world sw;
 
-/* Runs what was submitted to the lanes of the vCenters, one job after the other, also what they submit meanwhile; returns the number. */
-unsigned signon_world_run_lanes(void);
-void signon_world_end_lanes(void);    /* gives up what waits there */
-unsigned signon_world_in_lanes(void); /* number of jobs that wait there */
+/* Runs what was submitted to the worker pools of the vCenters, one job after the other, also what they submit meanwhile; returns the number. */
+unsigned signon_world_run_pools(void);
+void signon_world_end_pools(void);    /* gives up what waits there */
+unsigned signon_world_in_pools(void); /* number of jobs that wait there */
 
-/* Has the proof checked at once, beside whatever waits in the lanes. What signon_check_new gives; *out is freed by signon_check_free. */
+/* Has the proof checked at once, beside whatever waits in the worker. What signon_check_new gives; *out is freed by signon_check_free. */
 int signon_world_check(struct signon *signon, const struct signon_proof *proof, struct signon_check **out, struct err *err);
 /* The same, and signs in. */
 int signon_world_log_in(struct signon *signon, const struct signon_proof *proof, struct signon_grant *out, struct err *err);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "flight.h"
-#include "lane.h"
+#include "worker_pool.h"
 
 #define SEATS_MAX 40U
 #define PER_CALL_MAX 30U
@@ -198,7 +198,7 @@ static void seats_are_bounded_for_one_answer_and_in_all(void **state) {
 
 /* -- many threads ------------------------------------------------------------------------------------------------------------ */
 
-static struct lane *lane;
+static struct worker_pool *workers;
 static atomic_uint called;
 
 struct passenger {
@@ -235,7 +235,7 @@ static bool board_one(const uint8_t *key) {
     if (!lead)
         return true;
     p->call = lead;
-    assert_int_equal(lane_submit(lane, land, p, NULL), 0);
+    assert_int_equal(worker_pool_submit(workers, land, p, NULL), 0);
     return true;
 }
 
@@ -248,16 +248,16 @@ static void *board_often(void *arg) {
 }
 
 static void crowds_leave_nothing_behind(void **state) {
-    const struct lane_options options = {.name = "land", .threads = 2, .queue_count = SEATS_MAX};
+    const struct worker_pool_options options = {.name = "land", .threads = 2, .queue_count = SEATS_MAX};
     pthread_t threads[THREADS];
     (void)state;
     atomic_store(&called, 0);
-    assert_int_equal(lane_new(&options, &lane, NULL), 0);
+    assert_int_equal(worker_pool_new(&options, &workers, NULL), 0);
     for (unsigned i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, board_often, NULL), 0);
     for (unsigned i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-    lane_free(lane);
+    worker_pool_free(workers);
     assert_int_equal(atomic_load(&called), THREADS * TURNS);
 }
 

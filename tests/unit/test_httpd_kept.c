@@ -33,7 +33,7 @@ static int h_fast(struct http_request *req, struct http_response *resp, struct e
     return http_request_query(req, "fail") ? err_set(err, ERR_UNAUTHENTICATED, "once more") : 0;
 }
 
-static int in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
+static int in_pool(struct http_request *req, struct http_response *resp, struct err *err) {
     char *taken = http_request_data(req);
     (void)err;
     exchange(req, resp, taken);
@@ -43,7 +43,7 @@ static int in_lane(struct http_request *req, struct http_response *resp, struct 
 static int h_slow(struct http_request *req, struct http_response *resp, struct err *err) {
     (void)resp, (void)err;
     http_request_set_data(req, http_request_take_kept(req), free);
-    return http_request_go_slow(req, fx.lane, in_lane);
+    return http_request_go_slow(req, fx.workers, in_pool);
 }
 
 static int h_plain(struct http_request *req, struct http_response *resp, struct err *err) {

@@ -30,7 +30,7 @@ static int tear_down(void **state) {
 
 /* After a stop of the test's own, for the tear-down. */
 static void begin_anew(void) {
-    lane_free(fx.lane);
+    worker_pool_free(fx.workers);
     httpd_free(fx.httpd);
     set_up(NULL);
     fixture_start(&fx);
@@ -98,7 +98,7 @@ static void test_idle_connections_are_closed(void **state) {
     close(fd);
 }
 
-/* The work takes as long as it likes; the client is answered at the deadline, and what the lane makes later is dropped. */
+/* The work takes as long as it likes; the client is answered at the deadline, and what the worker pool makes later is dropped. */
 static void test_slow_work_past_its_deadline(void **state) {
     struct reply r;
     (void)state;
@@ -112,7 +112,7 @@ static void test_slow_work_past_its_deadline(void **state) {
     assert_string_equal(reply_header(&r, "X-Common"), "yes");
     reply_done(&r);
     assert_int_equal(fixture_stats(&fx).abandoned, 1);
-    assert_int_equal(atomic_load(&fx.after), 0);              /* the lane still uses the request */
+    assert_int_equal(atomic_load(&fx.after), 0);              /* the worker pool still uses the request */
     client_send(fd, "GET /fast HTTP/1.1\r\nHost: t\r\n\r\n"); /* the connection lives on */
     client_read(fd, false, &r);
     assert_int_equal(r.status, 200);
@@ -163,7 +163,7 @@ static void test_stop_with_suspended_connections(void **state) {
         close(fds[i]);
     }
     fixture_gate(&fx, true);
-    lane_stop(fx.lane);
+    worker_pool_stop(fx.workers);
     assert_int_equal(atomic_load(&fx.after), 5);
     begin_anew();
 }

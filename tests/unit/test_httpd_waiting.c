@@ -31,7 +31,7 @@ static int ask_to_wait(void) {
 }
 
 static void run_parked(void) {
-    lane_fn *run = atomic_exchange(&fx.parked, NULL);
+    worker_fn *run = atomic_exchange(&fx.parked, NULL);
     run(fx.parked_arg, false);
 }
 
@@ -127,7 +127,7 @@ static void test_the_limit_of_slow_work_counts_from_the_end_of_the_wait(void **s
     fx.options.slow_timeout_ms = 50; /* the wait may last for a minute */
     fixture_start(&fx);
     int fd = ask_to_wait();
-    lane_fn *run = atomic_exchange(&fx.parked, NULL);
+    worker_fn *run = atomic_exchange(&fx.parked, NULL);
     void *arg = fx.parked_arg;
     for (unsigned i = 1; i <= 2; i++) { /* by the second one's end the round that ended the first is over */
         run_into_the_limit();
@@ -148,7 +148,7 @@ static void test_a_wait_that_is_not_ended_in_time(void **state) {
 static void test_many_clients_that_go_away(void **state) {
     enum { COUNT = 60 };
     int fds[COUNT];
-    lane_fn *runs[COUNT];
+    worker_fn *runs[COUNT];
     void *args[COUNT];
     (void)state;
     fixture_start(&fx);
@@ -176,7 +176,7 @@ static void test_stop_ends_waits(void **state) {
     reply_done(&r);
     run_parked();
     close(fd);
-    lane_free(fx.lane);
+    worker_pool_free(fx.workers);
     httpd_free(fx.httpd);
 }
 

@@ -106,8 +106,8 @@ static void what_comes_late_changes_nothing(void **state) {
 }
 
 static unsigned long jobs_done(void) {
-    struct lane_stats stats;
-    lane_get_stats(link_lane(a), &stats);
+    struct worker_pool_stats stats;
+    worker_pool_get_stats(link_pool(a), &stats);
     return stats.done;
 }
 
@@ -117,14 +117,14 @@ static void retries_back_off(void **state) {
     pw.unreachable = ERR_UNREACHABLE;
     make_registered();
     for (int i = 0; i < 4; i++) {
-        struct lane_stats stats;
+        struct worker_pool_stats stats;
         platform_tick(platform);
         tries++;
         UNIT_WAIT_FOR(jobs_done() == tries);
         assert_int_equal(atomic_load(&pw.connects), tries);
         clock_advance_ms(600); /* the first delay is 0.7 s at least */
         platform_tick(platform);
-        lane_get_stats(link_lane(a), &stats);
+        worker_pool_get_stats(link_pool(a), &stats);
         assert_int_equal(stats.done + stats.waiting + stats.running, tries);
         clock_advance_ms(60000);
     }

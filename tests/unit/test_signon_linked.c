@@ -99,7 +99,7 @@ static void pass_ms(int64_t ms) {
     for (int64_t t = 0; t < ms; t += SIGNON_RIGHTS_TICK_MS) {
         clock_advance_ms(SIGNON_RIGHTS_TICK_MS);
         signon_rights_tick(signon);
-        (void)signon_world_run_lanes();
+        (void)signon_world_run_pools();
     }
 }
 
@@ -306,7 +306,7 @@ static void other_replicas_follow(void **state) {
     signon_bearer_done(&there);
     signon_grant_done(&grant);
     signon_stop(other);
-    (void)signon_world_run_lanes();
+    (void)signon_world_run_pools();
     signon_free(other);
 }
 

@@ -425,14 +425,14 @@ static void name_and_secret_do_not_run_into_each_other(void **state) {
 struct guest {
     struct signon_check *check;
     unsigned called;
-    bool is_in_lane;
+    bool is_in_worker;
 };
 
 static void note_call(void *arg, bool is_canceled) {
     struct guest *guest = arg;
     assert_false(is_canceled);
     guest->called++;
-    guest->is_in_lane = signon_check_is_in_lane(guest->check);
+    guest->is_in_worker = signon_check_is_in_worker(guest->check);
 }
 
 static int come(struct guest *guest, enum signon_proof_kind kind, const char *user, const char *secret, struct err *err) {
@@ -446,7 +446,7 @@ static int come(struct guest *guest, enum signon_proof_kind kind, const char *us
 static unsigned come_together(struct guest *guests, size_t count, enum signon_proof_kind kind, const char *secret) {
     for (size_t i = 0; i < count; i++)
         assert_int_equal(come(&guests[i], kind, NULL, secret, NULL), 0);
-    return signon_world_in_lanes();
+    return signon_world_in_pools();
 }
 
 static int go_on(struct guest *guest, struct err *err) {
@@ -465,9 +465,9 @@ static void identical_sign_ons_share_one_check(void **state) {
     (void)state;
     assert_int_equal(come_together(guests, GUESTS, SIGNON_PROOF_COOKIE, sw.good_secret), 1);
     assert_int_equal(sw.party, net_party("192.0.2.7"));
-    assert_int_equal(signon_world_run_lanes(), 1);
+    assert_int_equal(signon_world_run_pools(), 1);
     for (size_t i = 0; i < GUESTS; i++) {
-        assert_int_equal(guests[i].is_in_lane, i == 0);
+        assert_int_equal(guests[i].is_in_worker, i == 0);
         assert_int_equal(go_on(&guests[i], NULL), 0);
     }
     assert_int_equal(atomic_load(&sw.checks), 1);
@@ -483,7 +483,7 @@ static void who_comes_after_the_answer_is_asked_about_anew(void **state) {
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(guests); i++) {
         assert_int_equal(come_together(&guests[i], 1, SIGNON_PROOF_COOKIE, sw.good_secret), 1);
-        (void)signon_world_run_lanes();
+        (void)signon_world_run_pools();
     }
     assert_int_equal(atomic_load(&sw.checks), 2);
     for (size_t i = 0; i < UNIT_COUNT(guests); i++)
@@ -495,7 +495,7 @@ static void tickets_are_never_shared(void **state) {
     struct guest guests[GUESTS];
     (void)state;
     assert_int_equal(come_together(guests, GUESTS, SIGNON_PROOF_TICKET, sw.good_secret), GUESTS);
-    (void)signon_world_run_lanes();
+    (void)signon_world_run_pools();
     assert_int_equal(atomic_load(&sw.checks), GUESTS);
     for (size_t i = 0; i < GUESTS; i++)
         assert_int_equal(go_on(&guests[i], NULL), 0);
@@ -508,7 +508,7 @@ static void secrets_of_one_user_are_never_mixed(void **state) {
         assert_int_equal(come(&good[i], SIGNON_PROOF_PASSWORD, "otto", sw.good_secret, NULL), 0);
         assert_int_equal(come(&bad[i], SIGNON_PROOF_PASSWORD, "otto", "no secret", NULL), 0);
     }
-    assert_int_equal(signon_world_run_lanes(), 2);
+    assert_int_equal(signon_world_run_pools(), 2);
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(go_on(&good[i], NULL), 0);
         assert_int_equal(go_on(&bad[i], NULL), ERR_CREDENTIALS);
@@ -521,7 +521,7 @@ static void a_shared_refusal_refuses_all(void **state) {
     static struct guest guests[300];
     (void)state;
     assert_int_equal(come_together(guests, UNIT_COUNT(guests), SIGNON_PROOF_COOKIE, "wrong-cookie"), 1);
-    (void)signon_world_run_lanes();
+    (void)signon_world_run_pools();
     for (size_t i = 0; i < UNIT_COUNT(guests); i++)
         assert_int_equal(go_on(&guests[i], NULL), ERR_CREDENTIALS);
     assert_int_equal(sw.sessions_count, 0);
@@ -540,7 +540,7 @@ static void different_guesses_do_not_pass_the_throttle_together(void **state) {
         (void)snprintf(secret[i], sizeof(secret[i]), "guess %zu", i);
         assert_int_equal(come(&guests[i], SIGNON_PROOF_PASSWORD, "otto", secret[i], NULL), 0);
     }
-    (void)signon_world_run_lanes();
+    (void)signon_world_run_pools();
     for (size_t i = 0; i < UNIT_COUNT(guests); i++)
         slowed += go_on(&guests[i], NULL) == ERR_TOO_MANY;
     assert_int_equal(atomic_load(&sw.checks), 6);
@@ -554,7 +554,7 @@ static void what_stops_the_first_stops_all(void **state) {
     for (size_t k = 0; k < UNIT_COUNT(codes); k++) {
         sw.check_code = codes[k];
         (void)come_together(guests, GUESTS, SIGNON_PROOF_COOKIE, sw.good_secret);
-        assert_int_equal(signon_world_run_lanes(), 1); /* and nobody tries again */
+        assert_int_equal(signon_world_run_pools(), 1); /* and nobody tries again */
         for (size_t i = 0; i < GUESTS; i++) {
             struct err err = {0};
             assert_int_equal(go_on(&guests[i], &err), codes[k]);
@@ -568,15 +568,15 @@ static void a_lane_that_is_full_or_ends_leaves_nobody_waiting(void **state) {
     struct guest guests[GUESTS];
     struct err err = {0};
     (void)state;
-    sw.lane_code = ERR_BUSY;
+    sw.worker_pool_code = ERR_BUSY;
     assert_int_equal(come_together(guests, 1, SIGNON_PROOF_COOKIE, sw.good_secret), 0);
-    assert_false(guests[0].is_in_lane);
+    assert_false(guests[0].is_in_worker);
     assert_int_equal(go_on(&guests[0], NULL), ERR_BUSY);
-    sw.lane_code = 0;
+    sw.worker_pool_code = 0;
     assert_int_equal(come_together(guests, GUESTS, SIGNON_PROOF_COOKIE, sw.good_secret), 1);
-    signon_world_end_lanes();
+    signon_world_end_pools();
     for (size_t i = 0; i < GUESTS; i++) {
-        assert_false(guests[i].is_in_lane);
+        assert_false(guests[i].is_in_worker);
         assert_int_equal(go_on(&guests[i], i ? NULL : &err), ERR_UNAVAILABLE);
     }
     assert_int_equal(err.retry_after_s, 1);
@@ -592,12 +592,12 @@ static void places_are_bounded(void **state) {
     signon_check_free(late.check);
     assert_int_equal(late.called, 0);
     assert_int_equal(come(&late, SIGNON_PROOF_COOKIE, NULL, "another one", NULL), 0);
-    (void)signon_world_run_lanes();
+    (void)signon_world_run_pools();
     assert_int_equal(go_on(&late, NULL), ERR_CREDENTIALS);
     for (size_t i = 0; i < UNIT_COUNT(guests); i++) /* who went away before going on */
         signon_check_free(guests[i].check);
     assert_int_equal(come_together(&late, 1, SIGNON_PROOF_COOKIE, sw.good_secret), 1);
-    (void)signon_world_run_lanes();
+    (void)signon_world_run_pools();
     assert_int_equal(go_on(&late, NULL), 0);
 }
 

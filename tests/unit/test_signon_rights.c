@@ -86,7 +86,7 @@ static void pass_ms(int64_t ms) {
     for (int64_t t = 0; t < ms; t += SIGNON_RIGHTS_TICK_MS) {
         clock_advance_ms(SIGNON_RIGHTS_TICK_MS);
         signon_rights_tick(signon);
-        (void)signon_world_run_lanes();
+        (void)signon_world_run_pools();
     }
 }
 
@@ -382,8 +382,8 @@ static void an_answer_that_crossed_an_event_is_no_answer(void **state) {
     signon_drop_rights(signon, VC_A, NULL);
     sw.viewable_of = drop_while_asked;
     assert_int_equal(begin_wait(&w, bearer.session, NULL), 0);
-    assert_int_equal(signon_world_in_lanes(), 1);
-    (void)signon_world_run_lanes();
+    assert_int_equal(signon_world_in_pools(), 1);
+    (void)signon_world_run_pools();
     assert_int_equal(w.called, 1);
     assert_int_equal(w.wait.rc, 0);
     assert_int_equal(look(bearer.session, READ).count, 2);
@@ -410,7 +410,7 @@ static void who_waits_for_the_same_person_shares_the_question(void **state) {
     signon_drop_rights(signon, VC_A, NULL);
     for (size_t i = 0; i < UNIT_COUNT(waiters); i++)
         assert_int_equal(begin_wait(&waiters[i], bearer.session, NULL), 0);
-    assert_int_equal(signon_world_run_lanes(), 1);
+    assert_int_equal(signon_world_run_pools(), 1);
     for (size_t i = 0; i < UNIT_COUNT(waiters); i++) {
         assert_int_equal(waiters[i].called, 1);
         assert_int_equal(waiters[i].wait.rc, 0);
@@ -422,7 +422,7 @@ static void a_wait_ends_at_its_deadline(void **state) {
     struct waiter w;
     (void)state;
     signon_drop_rights(signon, VC_A, NULL);
-    sw.lane_code = ERR_BUSY; /* the lane stays full */
+    sw.worker_pool_code = ERR_BUSY; /* the worker pool stays full */
     assert_int_equal(begin_wait(&w, bearer.session, NULL), 0);
     pass_ms(KAAS_RIGHTS_WAIT_MS - SIGNON_RIGHTS_TICK_MS);
     assert_int_equal(w.called, 0);
@@ -430,7 +430,7 @@ static void a_wait_ends_at_its_deadline(void **state) {
     assert_int_equal(w.called, 1);
     assert_int_equal(w.wait.rc, ERR_RIGHTS_UNKNOWN);
     assert_true(w.wait.err.retry_after_s > 0);
-    sw.lane_code = 0;
+    sw.worker_pool_code = 0;
     pass_ms(6000);
     assert_int_equal(look(bearer.session, READ).count, 2);
 }
@@ -442,7 +442,7 @@ static void a_refused_question_reaches_who_waits(void **state) {
     signon_drop_rights(signon, VC_A, NULL);
     sw.rights_code = ERR_UPSTREAM;
     assert_int_equal(begin_wait(&w, bearer.session, NULL), 0);
-    (void)signon_world_run_lanes();
+    (void)signon_world_run_pools();
     assert_int_equal(w.wait.rc, ERR_UPSTREAM);
     seen = look(bearer.session, &(struct signon_use){.is_read = true, .is_given_up = 1, .why = &w.wait.err});
     assert_int_equal(seen.rc, ERR_RIGHTS_UNKNOWN);
@@ -453,18 +453,18 @@ static void the_stop_ends_all_waits(void **state) {
     struct waiter w, late;
     (void)state;
     signon_drop_rights(signon, VC_A, NULL);
-    sw.lane_code = ERR_BUSY;
+    sw.worker_pool_code = ERR_BUSY;
     assert_int_equal(begin_wait(&w, bearer.session, NULL), 0);
     signon_stop(signon);
     assert_int_equal(w.called, 1);
     assert_true(w.is_canceled);
     assert_int_equal(begin_wait(&late, bearer.session, NULL), ERR_CANCELED);
-    sw.lane_code = 0;
+    sw.worker_pool_code = 0;
     pass_ms(1000);
     assert_int_equal(late.called, 0);
 }
 
-/* Questions in the background never fill the lane, and requests go before them. */
+/* Questions in the background never fill the worker pool, and requests go before them. */
 static void the_background_leaves_room(void **state) {
     struct waiter w;
     (void)state;
@@ -474,13 +474,13 @@ static void the_background_leaves_room(void **state) {
     clock_advance_ms(FRESH_MS);
     for (int i = 0; i < 10; i++) { /* nothing is answered meanwhile */
         signon_rights_tick(signon);
-        assert_true(signon_world_in_lanes() <= 2);
+        assert_true(signon_world_in_pools() <= 2);
         clock_advance_ms(400);
     }
     signon_drop_rights(signon, VC_A, "VSPHERE.LOCAL\\person-5");
     assert_int_equal(begin_wait(&w, people[5].session, NULL), 0);
-    assert_int_equal(signon_world_in_lanes(), 3);
-    (void)signon_world_run_lanes();
+    assert_int_equal(signon_world_in_pools(), 3);
+    (void)signon_world_run_pools();
     assert_int_equal(w.wait.rc, 0);
     sign_out_people(20);
 }
@@ -560,9 +560,9 @@ static void nobody_asks_a_vcenter_that_is_away(void **state) {
     (void)state;
     (void)look(bearer.session, READ);
     signon_drop_rights(signon, VC_A, NULL);
-    sw.lane_code = ERR_BUSY;
+    sw.worker_pool_code = ERR_BUSY;
     assert_int_equal(begin_wait(&w, bearer.session, NULL), 0);
-    sw.lane_code = 0;
+    sw.worker_pool_code = 0;
     atomic_store(&sw.is_away, true);
     pass_ms(60000);
     assert_int_equal(atomic_load(&sw.questions), before);
@@ -576,10 +576,10 @@ static void a_vcenter_that_hangs_is_away(void **state) {
     (void)look(bearer.session, READ);
     clock_advance_ms(FRESH_MS);
     signon_rights_tick(signon);
-    assert_int_equal(signon_world_in_lanes(), 1);
+    assert_int_equal(signon_world_in_pools(), 1);
     clock_advance_ms(KAAS_RIGHTS_HARD_MS);
     assert_int_equal(look(bearer.session, READ).state, SIGNON_PART_GRACE);
-    (void)signon_world_run_lanes(); /* it answers after all; what it says counts from when it was asked */
+    (void)signon_world_run_pools(); /* it answers after all; what it says counts from when it was asked */
     assert_int_equal(look(bearer.session, READ).count, 2);
 }
 

@@ -3,7 +3,7 @@
 
 #include "watch_mirror.h"
 #include "str.h"
-#include "watch_private.h"
+#include "watch_run_private.h"
 
 #define U1 "50010000-0000-4000-8000-000000000001"
 #define U2 "50010000-0000-4000-8000-000000000002"

@@ -39,7 +39,7 @@ static const struct route routes[] = {
 };
 
 static const struct api_endpoint endpoints[] = {
-#define ROUTE(m, p, h, l, perm, f, o, b) {.handler = h, .lane = l, .permission = PERMISSION_##perm, .flags = f},
+#define ROUTE(m, p, h, l, perm, f, o, b) {.handler = h, .workers = l, .permission = PERMISSION_##perm, .flags = f},
 #include "routes.def"
 #undef ROUTE
 };
@@ -49,9 +49,9 @@ static const struct api_endpoint *endpoint_of(const struct http_request *req) {
     return route ? &endpoints[route - routes] : NULL;
 }
 
-/* -- from the server thread into a lane ------------------------------------------------------------------------------ */
+/* -- from the server thread into a worker pool ------------------------------------------------------------------------------ */
 
-/* Its lane is not for those whom a database that is away would refuse anyway: a few calls that hang would hold up all of them. */
+/* Its worker pool is not for those whom a database that is away would refuse anyway: a few calls that hang would hold up all of them. */
 static int go_to_database(struct api_call *call, api_handler_fn *fn, struct err *err) {
     const struct api_options *options = &call->api->options;
     int rc = options->check_database(options->arg, err);
@@ -62,32 +62,32 @@ static int api_run(struct api_call *call, struct http_response *resp, struct err
     const struct api_options *options = &call->api->options;
     api_handler_fn *handler = call->endpoint->handler;
     int rc;
-    switch (call->endpoint->lane) {
+    switch (call->endpoint->workers) {
     case API_DATABASE: return go_to_database(call, handler, err);
     case API_HASHING: return api_go_slow(call, options->hashing, handler);
     case API_OUTSIDE: return api_go_slow(call, options->outside, handler);
     case API_VCENTER:
         rc = api_use_link(call, http_request_param(call->req, "id"), err);
-        return rc ? rc : api_go_slow(call, link_lane(call->link), handler);
+        return rc ? rc : api_go_slow(call, link_pool(call->link), handler);
     case API_FAST:
     default: return handler(call, resp, err);
     }
 }
 
-static int load_session_in_lane(struct api_call *call, struct http_response *resp, struct err *err);
+static int load_session_in_worker(struct api_call *call, struct http_response *resp, struct err *err);
 static int go_on_with_rights(struct http_request *req, struct http_response *resp, struct err *err);
 
 /* Gets what is missing, then runs the handler where it belongs. */
 static int proceed(struct api_call *call, enum authn_step step, struct http_response *resp, struct err *err) {
     switch (step) {
-    case AUTHN_NEEDS_DATABASE: return go_to_database(call, load_session_in_lane, err);
+    case AUTHN_NEEDS_DATABASE: return go_to_database(call, load_session_in_worker, err);
     case AUTHN_NEEDS_RIGHTS: return http_request_go_slow_by(call->req, authn_wait, call, go_on_with_rights);
     case AUTHN_DONE:
     default: return api_run(call, resp, err);
     }
 }
 
-static int load_session_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+static int load_session_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     enum authn_step step = AUTHN_DONE;
     int rc = authn_load_session(call, &step, err);
     return rc ? rc : proceed(call, step, resp, err);

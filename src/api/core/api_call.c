@@ -69,9 +69,9 @@ static int run_next(struct http_request *req, struct http_response *resp, struct
     return call->next(call, resp, err);
 }
 
-int api_go_slow(struct api_call *call, struct lane *lane, api_handler_fn *fn) {
+int api_go_slow(struct api_call *call, struct worker_pool *workers, api_handler_fn *fn) {
     call->next = fn;
-    return http_request_go_slow(call->req, lane, run_next);
+    return http_request_go_slow(call->req, workers, run_next);
 }
 
 void api_let_go(struct api_call *call) {

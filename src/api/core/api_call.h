@@ -55,7 +55,7 @@ struct api_call {
     enum api_door door;
     struct http_request *req;
     const struct api_endpoint *endpoint;
-    api_handler_fn *next;          /* what goes on in the lane */
+    api_handler_fn *next;          /* what goes on in the worker */
     struct signon_bearer bearer;   /* empty on the admin socket and on public endpoints */
     struct principal self;         /* the bearer's, with the role of now; its texts are the session's */
     const struct principal *who;   /* NULL on public endpoints, and with the token of metrics.token_file */
@@ -70,7 +70,7 @@ struct api_call {
     json_t *problem;               /* extra members of a problem answer; NULL: none */
     char *negotiate;               /* WWW-Authenticate behind this scheme: "" with a 401, a token always; NULL: not spoken here */
     struct api_part feature;       /* of sign-on, of a list that is followed */
-    struct api_part later;         /* an answer that is compressed in a lane */
+    struct api_part later;         /* an answer that is compressed in a worker */
     struct viewer_key viewer;
     struct grant_picks *picks; /* of viewer; NULL: none are needed */
     struct session_rights
@@ -79,12 +79,12 @@ struct api_call {
 };
 
 /* Where a handler runs. */
-enum api_lane {
+enum api_pool {
     API_FAST, /* in the server thread, memory only */
     API_DATABASE,
     API_HASHING,
     API_OUTSIDE,
-    API_VCENTER, /* lane of the vCenter {id}; call->link is set */
+    API_VCENTER, /* worker pool of the vCenter {id}; call->link is set */
 };
 
 enum api_flag {
@@ -101,7 +101,7 @@ enum api_flag {
 
 struct api_endpoint {
     api_handler_fn *handler;
-    enum api_lane lane;
+    enum api_pool workers;
     enum permission permission; /* unless API_PUBLIC */
     unsigned flags;
 };
@@ -112,8 +112,8 @@ struct api_call *api_call_of(struct http_request *req);
 /* Sets a part of a call, instead of what was there. */
 void api_set_part(struct api_part *part, void *data, void (*free)(void *data));
 
-/* Continues a call in a lane: runs `fn` there. For handlers that choose their lane themselves. */
-int api_go_slow(struct api_call *call, struct lane *lane, api_handler_fn *fn);
+/* Continues a call in a worker: runs `fn` there. For handlers that choose their worker pool themselves. */
+int api_go_slow(struct api_call *call, struct worker_pool *workers, api_handler_fn *fn);
 
 /* Gives back snapshot and rights, before a wait of any length. */
 void api_let_go(struct api_call *call);
@@ -147,7 +147,7 @@ int api_use_link(struct api_call *call, const char *vcenter_id, struct err *err)
 /* -- all handlers, made from the route table ----------------------------------------------------------------------- */
 
 /* One prototype per row of routes.def; each handler answers as docs/openapi.yaml says and returns as http_handler_fn. */
-#define ROUTE(method, pattern, handler, lane, permission, flags, options, body) \
+#define ROUTE(method, pattern, handler, workers, permission, flags, options, body) \
     int handler(struct api_call *call, struct http_response *resp, struct err *err);
 #include "routes.def"
 #undef ROUTE

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "lane.h"
+#include "worker_pool.h"
 #include "strbuf.h"
 
 struct access;
@@ -34,13 +34,13 @@ struct api_options {
     struct clusters *clusters;
     struct access *access;
     struct identity *identity;
-    struct lane *database;      /* writes and other short waits for the database */
-    struct lane *hashing;       /* password hashing */
-    struct lane *signons;       /* sessions of those who shared a vCenter's word; takes all that may wait for one */
-    struct lane *outside;       /* peers that are not configured yet */
-    struct kerberos *kerberos;  /* NULL: not set up */
-    struct lane *kerberos_lane; /* accepting tokens */
-    struct peers *peers;        /* controllers of HX clusters that kaasd signs in to */
+    struct worker_pool *database;      /* writes and other short waits for the database */
+    struct worker_pool *hashing;       /* password hashing */
+    struct worker_pool *signons;       /* sessions of those who shared a vCenter's word; takes all that may wait for one */
+    struct worker_pool *outside;       /* peers that are not configured yet */
+    struct kerberos *kerberos;         /* NULL: not set up */
+    struct worker_pool *kerberos_pool; /* accepting tokens */
+    struct peers *peers;               /* controllers of HX clusters that kaasd signs in to */
     enum api_kerberos_offer kerberos_offer;
     struct manifest_log *manifest_log; /* who fetched the plug-in's manifest */
     const char *version;               /* of the program; copied */
@@ -51,7 +51,7 @@ struct api_options {
     int (*check_ready)(void *arg, struct err *err);
     /* True when it will be stopped soon and clients should go elsewhere: /readyz says so, requests are still served. Does not block. */
     bool (*is_leaving)(void *arg);
-    /* 0 when the database is worth asking; else ERR_DATABASE at once, so that nobody waits in a lane for it. Does not block. */
+    /* 0 when the database is worth asking; else ERR_DATABASE at once, so that nobody waits in a worker for it. Does not block. */
     int (*check_database)(void *arg, struct err *err);
     /* Adds the health of the daemon itself (database, schema, ...). Does not block. */
     void (*check_health)(void *arg, struct findings *out);

@@ -231,7 +231,7 @@ int authn_load_session(struct api_call *call, enum authn_step *step, struct err 
 
 /* Whoever wakes the call may be done with it before this returns. Without a place in the line it goes on at once: what other vCenters
  * said may do. */
-int authn_wait(void *arg, lane_fn *run, void *run_arg, struct err *err) {
+int authn_wait(void *arg, worker_fn *run, void *run_arg, struct err *err) {
     struct api_call *call = arg;
     struct signon_wait *wait = call->wait;
     struct err why = {0};

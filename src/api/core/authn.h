@@ -7,7 +7,7 @@
 /* What is missing before the handler may run. */
 enum authn_step {
     AUTHN_DONE,
-    AUTHN_NEEDS_DATABASE, /* the session must be read first: authn_load_session in the database lane */
+    AUTHN_NEEDS_DATABASE, /* the session must be read first: authn_load_session in the database worker pool */
     AUTHN_NEEDS_RIGHTS,   /* a vCenter must be asked first: authn_wait, then authn_take_answer */
 };
 
@@ -19,7 +19,7 @@ int authn_check(struct api_call *call, enum authn_step *step, struct err *err);
 int authn_load_session(struct api_call *call, enum authn_step *step, struct err *err);
 
 /* Waits for the answer about rights that the call needs (http_submit_fn; `arg` is the call). Does not block and takes no thread. */
-int authn_wait(void *arg, lane_fn *run, void *run_arg, struct err *err);
+int authn_wait(void *arg, worker_fn *run, void *run_arg, struct err *err);
 
 /* Goes on when the wait is over, with what is known by then; *step may ask for another wait, if the caller is known to several vCenters. As
  * authn_check, and why nothing is known. */

@@ -305,14 +305,14 @@ static int send_form(struct http_response *resp, const struct reply_file *file, 
     return 0;
 }
 
-/* -- large ones are compressed in a lane, or not at all --------------------------------------------------------------------------- */
+/* -- large ones are compressed in a worker, or not at all --------------------------------------------------------------------------- */
 
 struct reply_later {
     struct reply_file file;
     char etag[REPLY_ETAG_BYTES];
-    struct lane *lane;
+    struct worker_pool *workers;
     uint64_t party;  /* of the client */
-    bool is_refused; /* by the lane: it goes as it is */
+    bool is_refused; /* by the worker pool: it goes as it is */
 };
 
 static void later_free(void *p) {
@@ -321,17 +321,17 @@ static void later_free(void *p) {
     free(later);
 }
 
-static int reply_submit(void *arg, lane_fn *run, void *run_arg, struct err *err) {
+static int reply_submit(void *arg, worker_fn *run, void *run_arg, struct err *err) {
     struct reply_later *later = arg;
     (void)err;
-    if (lane_submit_for(later->lane, later->party, run, run_arg, NULL) == 0)
+    if (worker_pool_submit_for(later->workers, later->party, run, run_arg, NULL) == 0)
         return 0; /* another thread has it now, and may be done with it */
     later->is_refused = true;
     run(run_arg, false);
     return 0;
 }
 
-static int gzip_in_lane(struct http_request *req, struct http_response *resp, struct err *err) {
+static int gzip_in_worker(struct http_request *req, struct http_response *resp, struct err *err) {
     const struct reply_later *later = api_call_of(req)->later.data;
     (void)err;
     return send_form(resp, &later->file, later->is_refused ? NULL : gzip_of(&later->file));
@@ -344,11 +344,11 @@ static int gzip_later(struct api_call *call, struct http_response *resp, const s
     later->file = *file;
     later->file.etag = later->etag;
     later->file.body = http_shared_ref(file->body);
-    later->lane = call->api->options.hashing;
+    later->workers = call->api->options.hashing;
     later->party = net_party(http_request_client(call->req));
     (void)snprintf(later->etag, sizeof(later->etag), "%s", file->etag);
     api_set_part(&call->later, later, later_free);
-    return http_request_go_slow_by(call->req, reply_submit, later, gzip_in_lane);
+    return http_request_go_slow_by(call->req, reply_submit, later, gzip_in_worker);
 }
 
 /* -- all of them ------------------------------------------------------------------------------------------------------------------- */

@@ -296,7 +296,7 @@ static void cluster_watch_queue(struct cluster_watch *room, struct cluster_waite
         (void)pthread_cond_signal(&room->wake);
 }
 
-int cluster_watch_wait(struct cluster_waiter *w, lane_fn *run, void *run_arg, struct err *err) {
+int cluster_watch_wait(struct cluster_waiter *w, worker_fn *run, void *run_arg, struct err *err) {
     struct cluster_watch *room = w->room;
     int rc = 0;
     (void)pthread_mutex_lock(&room->lock);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "lane.h"
+#include "worker_pool.h"
 #include "limits.h"
 
 struct cluster_watch;
@@ -39,7 +39,7 @@ struct cluster_waiter {
     bool is_waiting;
     bool is_called;  /* something has changed for this session since it began to look */
     int64_t look_ms; /* monotonic: looks again then, whatever happens */
-    lane_fn *run;
+    worker_fn *run;
     void *run_arg;
 };
 
@@ -65,7 +65,7 @@ void cluster_watch_leave(struct cluster_waiter *waiter);
 /* Waits: run(run_arg, false) is called once, by a thread of the room or the one that stops it, when something may have changed since
  * waiter->seen, when until_ms has come, when nobody waits any more, and every KAAS_WATCH_LOOK_MS. ERR_CANCELED after the stop: then run is
  * not called. A place must have been taken. */
-int cluster_watch_wait(struct cluster_waiter *waiter, lane_fn *run, void *run_arg, struct err *err);
+int cluster_watch_wait(struct cluster_waiter *waiter, worker_fn *run, void *run_arg, struct err *err);
 
 /* Something may have changed for everybody, or for this session only. Cheap enough for every change; callable from any thread. */
 void cluster_watch_wake(struct cluster_watch *room);

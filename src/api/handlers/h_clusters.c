@@ -380,7 +380,7 @@ static int clusters_read_version(struct api_call *call, const char *id, int64_t 
     return rc;
 }
 
-/* As read_version, in a lane: another replica may have made or changed it a moment ago, so the news are read before "no such cluster" or
+/* As read_version, in a worker: another replica may have made or changed it a moment ago, so the news are read before "no such cluster" or
  * "changed since" is said. */
 static int read_newest_version(struct api_call *call, const char *id, int64_t *version_no, struct err *err) {
     struct err why = {0};
@@ -436,7 +436,7 @@ static struct report clusters_report_of(const struct api_call *call) {
     return (struct report){.body = call->body, .by = {.principal_id = call->who->id, .at_ms = clock_wall_ms()}};
 }
 
-static int report_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+static int report_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct report report = clusters_report_of(call);
     const char *id = http_request_param(call->req, "id");
@@ -479,7 +479,7 @@ int h_clusters_status(struct api_call *call, struct http_response *resp, struct 
     if (rc == ERR_NOT_FOUND || rc == ERR_PRECONDITION) { /* for another look */
         err_clear(err);
         rc = cluster_input_check_status(call->body, err);
-        return rc ? rc : api_go_slow(call, call->api->options.database, report_in_lane);
+        return rc ? rc : api_go_slow(call, call->api->options.database, report_in_worker);
     }
     if (!rc)
         rc = cluster_input_check_status(call->body, err);
@@ -490,7 +490,7 @@ int h_clusters_status(struct api_call *call, struct http_response *resp, struct 
     if (rc)
         return rc;
     if (!is_known || directory_is_stale(call->api->options.directory))
-        return api_go_slow(call, call->api->options.database, report_in_lane);
+        return api_go_slow(call, call->api->options.database, report_in_worker);
     directory_note_report(call->api->options.directory, id, clock_wall_ms());
     return answer_with(call, resp, 200, id, err);
 }

@@ -47,7 +47,7 @@ struct subject {
     char barred[64]; /* why somebody may not sign in; "": they may */
 };
 
-/* Somebody by id or name: local users, programs, who is signed in; with call->link a person of that vCenter. In the lane database, or the vCenter's.
+/* Somebody by id or name: local users, programs, who is signed in; with call->link a person of that vCenter. In the worker database, or the vCenter's.
  * EXPLAIN_LOOK_UP when directories have to be asked; ERR_NOT_FOUND, errors of the store. */
 #define EXPLAIN_LOOK_UP 1
 
@@ -241,7 +241,7 @@ static bool is_signed_in(const struct api_call *call, struct subject *s) {
     return false;
 }
 
-/* Somebody who is not signed in, by id or name, as directories know them; in a lane where they may be waited for. What they do not say is not
+/* Somebody who is not signed in, by id or name, as directories know them; in a worker where they may be waited for. What they do not say is not
  * known, and s->note says so. ERR_NOT_FOUND, ERR_AMBIGUOUS for names; their errors for a name. */
 static int explain_look_up(struct api_call *call, const char *wanted, struct subject *s, struct err *err) {
     struct identity_person person = {0};
@@ -529,7 +529,7 @@ static int find_cluster(const struct api_call *call, struct subject *s, struct e
     return err_remedy(err, "see which there are: GET /v2/clusters");
 }
 
-/* Somebody who is not signed in, in a lane where directories may be waited for. */
+/* Somebody who is not signed in, in a worker where directories may be waited for. */
 static int explain_looked_up(struct api_call *call, struct http_response *resp, struct err *err) {
     struct subject s = {.call = call};
     int rc = find_cluster(call, &s, err);
@@ -542,9 +542,9 @@ static int explain_looked_up(struct api_call *call, struct http_response *resp, 
 }
 
 static int go_to_directory(struct api_call *call, struct err *err) {
-    struct lane *lane = NULL;
-    int rc = identity_lookup_lane(call->api->options.identity, NULL, &lane, err);
-    return rc ? rc : api_go_slow(call, lane ? lane : call->api->options.outside, explain_looked_up);
+    struct worker_pool *workers = NULL;
+    int rc = identity_lookup_pool(call->api->options.identity, NULL, &workers, err);
+    return rc ? rc : api_go_slow(call, workers ? workers : call->api->options.outside, explain_looked_up);
 }
 
 static int explain_other(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -560,7 +560,7 @@ static int explain_other(struct api_call *call, struct http_response *resp, stru
     return rc;
 }
 
-/* A person of a vCenter: in the lane of that one. */
+/* A person of a vCenter: in the worker pool of that one. */
 static int go_to_vcenter(struct api_call *call, const char *principal, struct err *err) {
     const char *colon = strchr(principal + 3, ':');
     char id[37];
@@ -571,7 +571,7 @@ static int go_to_vcenter(struct api_call *call, const char *principal, struct er
     memcpy(id, principal + 3, 36);
     id[36] = 0;
     rc = api_use_link(call, id, err);
-    return rc ? rc : api_go_slow(call, link_lane(call->link), explain_other);
+    return rc ? rc : api_go_slow(call, link_pool(call->link), explain_other);
 }
 
 static int explain_own(const struct api_call *call, struct subject *s, struct http_response *resp, struct err *err) {

@@ -126,7 +126,7 @@ static int read_object(struct api_call *call, struct filter *filter, struct err 
     return 0;
 }
 
-/* Of somebody who is named, in a lane where directories may be waited for. */
+/* Of somebody who is named, in a worker where directories may be waited for. */
 static int list_named(struct api_call *call, struct http_response *resp, struct err *err) {
     struct filter filter = {0};
     int rc = name_lookup_id(call, &filter.principal_id, err);

@@ -4,9 +4,9 @@
  * A sign-on through a vCenter, in its order:
  *
  *   1. h_login_vcenter        server thread: login_read_proof finds session or ticket in the body, or the header of the vSphere Client
- *   2. log_in_at_vcenter      server thread: login_use_vcenter finds the vCenter; strangers are refused in a worker (refuse_in_lane)
+ *   2. log_in_at_vcenter      server thread: login_use_vcenter finds the vCenter; strangers are refused in a worker (refuse_in_worker)
  *   3. login_check            suspended until the vCenter has said what it thinks of the proof
- *   4. login_vcenter_in_lane  worker: signon_login_vcenter opens the session
+ *   4. login_vcenter_in_worker  worker: signon_login_vcenter opens the session
  *   5. login_reply            answers with the token */
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ int h_login_ways(struct api_call *call, struct http_response *resp, struct err *
 /* -- session, ticket or plug-in of a vCenter ---------------------------------------------------------------------------- */
 
 /* Its place in the crowd is free for others as soon as the session is there. */
-static int login_vcenter_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+static int login_vcenter_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct signon_grant grant = {0};
     int rc = signon_login_vcenter(call->api->options.signon, &actor, login_of(call)->check, &grant, err);
@@ -81,7 +81,7 @@ static const char *vcenter_of(const struct api_call *call) {
 }
 
 /* The true reason is for log and audit trail. */
-static int refuse_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+static int refuse_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct signon_proof proof = login_proof(call, vcenter_of(call));
     struct err why = {0};
@@ -96,9 +96,9 @@ static int log_in_at_vcenter(struct api_call *call, struct err *err) {
     struct err why = {0};
     int rc = login_use_vcenter(call, vcenter_of(call), &why);
     if (!rc)
-        return login_check(call, login_vcenter_in_lane);
+        return login_check(call, login_vcenter_in_worker);
     if (!login_of(call)->service && (rc == ERR_NOT_FOUND || rc == ERR_AMBIGUOUS || rc == ERR_NOT_REGISTERED))
-        return api_go_slow(call, call->api->options.signons, refuse_in_lane);
+        return api_go_slow(call, call->api->options.signons, refuse_in_worker);
     return err_move(err, rc, &why);
 }
 
@@ -155,7 +155,7 @@ static int go_on_by_key(struct api_call *call, struct err *err) {
     return log_in_at_vcenter(call, err);
 }
 
-static int find_service_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+static int find_service_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     int rc = login_service_by_token(call, true, err);
     (void)resp;
     return rc ? rc : go_on_by_key(call, err);
@@ -168,7 +168,7 @@ static int login_by_key(struct api_call *call, struct err *err) {
         return rc;
     rc = find_service(call, &why);
     if (rc == ERR_NOT_FOUND)
-        return api_go_slow(call, call->api->options.database, find_service_in_lane);
+        return api_go_slow(call, call->api->options.database, find_service_in_worker);
     return rc ? err_move(err, rc, &why) : go_on_by_key(call, err);
 }
 
@@ -235,7 +235,7 @@ static int directory_log_in(struct api_call *call, const char *where, const char
     return rc;
 }
 
-static int directory_login_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+static int directory_login_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     const char *source = json_get_string(call->body, "source");
     _cleanup_free_ char *where = str_format("ldap:%s", source);
     _cleanup_free_ char *account =
@@ -245,14 +245,14 @@ static int directory_login_in_lane(struct api_call *call, struct http_response *
     return rc ? rc : login_reply(resp, &grant, err);
 }
 
-/* Goes on in the lane of the directory `source` and answers with a session. Why somebody is refused (no such account, disabled, wrong password, ...) is
+/* Goes on in the worker pool of the directory `source` and answers with a session. Why somebody is refused (no such account, disabled, wrong password, ...) is
  * told to the audit trail and the log, never to who asks. */
 static int login_directory(struct api_call *call, const char *source, struct err *err) {
-    struct lane *lane = NULL;
+    struct worker_pool *workers = NULL;
     struct err why = {0};
-    int rc = identity_lane(call->api->options.identity, source, &lane, &why);
+    int rc = identity_pool(call->api->options.identity, source, &workers, &why);
     if (!rc)
-        return api_go_slow(call, lane, directory_login_in_lane);
+        return api_go_slow(call, workers, directory_login_in_worker);
     if (rc == ERR_NOT_FOUND) {
         (void)err_set(err, ERR_UNPROCESSABLE, "the member \"source\" is \"%.60s\"", source);
         return err_remedy(err, "use local, vcenter:NAME, or the name of a directory");
@@ -269,7 +269,7 @@ static const struct json_member password_members[] = {
     {NULL, JSON_KIND_ANY, false, false},
 };
 
-static int login_local_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+static int login_local_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct signon_grant grant = {0};
     int rc = signon_login_local(call->api->options.signon, &actor, json_get_string(call->body, "username"),
@@ -302,7 +302,7 @@ int h_login_password(struct api_call *call, struct http_response *resp, struct e
         return rc;
     source = json_get_string(call->body, "source");
     if (!source || str_eq(source, "local"))
-        return api_go_slow(call, call->api->options.hashing, login_local_in_lane);
+        return api_go_slow(call, call->api->options.hashing, login_local_in_worker);
     if (!str_starts(source, VCENTER_SOURCE) || !source[strlen(VCENTER_SOURCE)])
         return login_directory(call, source, err);
     return log_in_at_vcenter(call, err);
@@ -351,7 +351,7 @@ static int login_peer(struct api_call *call, struct kerberos_peer *peer, struct 
     return rc;
 }
 
-static int kerberos_login_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+static int kerberos_login_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     struct signon_grant grant = {0};
     struct kerberos_peer peer = {0};
     int rc = login_negotiate_accept(call, &peer, err);
@@ -369,7 +369,7 @@ int h_login_kerberos(struct api_call *call, struct http_response *resp, struct e
     if (rc)
         return rc;
     login_of(call)->is_token_noted_later = true; /* with the session */
-    return api_go_slow(call, call->api->options.kerberos_lane, kerberos_login_in_lane);
+    return api_go_slow(call, call->api->options.kerberos_pool, kerberos_login_in_worker);
 }
 
 /* -- how it stands ----------------------------------------------------------------------------------------------------------- */
@@ -422,7 +422,7 @@ static int answer_unset(struct http_response *resp, struct err *err) {
     return reply_json(resp, 200, status_json(&status, false), err);
 }
 
-/* In a lane, since it looks at files. */
+/* In a worker, since it looks at files. */
 int h_kerberos_status(struct api_call *call, struct http_response *resp, struct err *err) {
     struct kerberos_status status;
     json_t *object;
@@ -464,7 +464,7 @@ static int service_log_in(struct api_call *call, struct signon_grant *grant, str
     return rc;
 }
 
-static int log_in_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+static int log_in_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     struct signon_grant grant = {0};
     int rc = service_log_in(call, &grant, err);
     return rc ? rc : login_reply(resp, &grant, err);
@@ -481,7 +481,7 @@ static int log_in_for(struct api_call *call, const json_t *person, struct err *e
     if (!login_service_may_delegate(call))
         return api_go_slow(call, call->api->options.database, login_service_refuse);
     rc = login_use_vcenter(call, json_get_string(person, "vcenter"), err);
-    return rc ? rc : login_check(call, login_vcenter_in_lane);
+    return rc ? rc : login_check(call, login_vcenter_in_worker);
 }
 
 /* -- who is it? ------------------------------------------------------------------------------------------------------------- */
@@ -497,7 +497,7 @@ static int go_on(struct api_call *call, struct err *err) {
     const json_t *person = json_object_get(call->body, "on_behalf_of");
     if (login_of(call)->service->refusal.code)
         return api_go_slow(call, call->api->options.database, login_service_refuse);
-    return person ? log_in_for(call, person, err) : api_go_slow(call, call->api->options.database, log_in_in_lane);
+    return person ? log_in_for(call, person, err) : api_go_slow(call, call->api->options.database, log_in_in_worker);
 }
 
 /* -- by Kerberos ------------------------------------------------------------------------------------------------------------ */
@@ -529,7 +529,7 @@ static int accept_ticket(struct api_call *call, struct err *err) {
     return rc;
 }
 
-static int accept_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+static int accept_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     int rc;
     (void)resp;
     rc = accept_ticket(call, err);
@@ -540,7 +540,7 @@ static int begin_ticket(struct api_call *call, struct err *err) {
     login_negotiate(call);
     login_of(call)->leg = http_request_take_kept(call->req);
     if (call->api->options.kerberos)
-        return api_go_slow(call, call->api->options.kerberos_lane, accept_in_lane);
+        return api_go_slow(call, call->api->options.kerberos_pool, accept_in_worker);
     (void)err_set(err, ERR_NOT_FOUND, "sign-on by Kerberos is not set up here");
     return err_remedy(err, "an administrator sets auth.kerberos.keytab; or use a client certificate");
 }

@@ -109,7 +109,7 @@ static int answer_linked(struct api_call *call, struct http_response *resp, stru
     return object ? reply_json(resp, 201, object, err) : err_set(err, ERR_CONFLICT, "the vCenter was taken away again meanwhile");
 }
 
-static int add_vcenter_in_lane(struct api_call *call, struct http_response *resp, struct err *err) {
+static int add_vcenter_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     int rc = login_of(call)->check ? 0 : login_make_check(call, err);
     if (!rc)
@@ -131,8 +131,8 @@ int h_session_vcenters_add(struct api_call *call, struct http_response *resp, st
         return rc;
     if (signon_is_first_vcenter(call->bearer.session,
                                 link_id(call->link))) /* refused unasked: a ticket would be used up for nothing */
-        return api_go_slow(call, call->api->options.signons, add_vcenter_in_lane);
-    return login_check(call, add_vcenter_in_lane);
+        return api_go_slow(call, call->api->options.signons, add_vcenter_in_worker);
+    return login_check(call, add_vcenter_in_worker);
 }
 
 int h_session_vcenters_remove(struct api_call *call, struct http_response *resp, struct err *err) {

@@ -414,7 +414,7 @@ static json_t *report_json(const struct doctor_report *report) {
     return object;
 }
 
-/* It runs in the lane `outside`, so that it answers while the lane of that vCenter is full of calls that hang. */
+/* It runs in the worker `outside`, so that it answers while the worker pool of that vCenter is full of calls that hang. */
 int h_vcenters_doctor(struct api_call *call, struct http_response *resp, struct err *err) {
     struct doctor_report report;
     int rc = api_check_no_query(call, err);

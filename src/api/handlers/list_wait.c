@@ -48,7 +48,7 @@ static bool is_gone(const void *req) {
     return http_request_is_abandoned(req);
 }
 
-static int go_and_wait(void *arg, lane_fn *run, void *run_arg, struct err *err) {
+static int go_and_wait(void *arg, worker_fn *run, void *run_arg, struct err *err) {
     return cluster_watch_wait(arg, run, run_arg, err);
 }
 

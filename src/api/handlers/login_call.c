@@ -153,22 +153,22 @@ int login_make_check(struct api_call *call, struct err *err) {
 }
 
 /* Not before the request is suspended: until then header fields are where the server reads the next ones to. */
-static int login_wait_for_check(void *arg, lane_fn *run, void *run_arg, struct err *err) {
+static int login_wait_for_check(void *arg, worker_fn *run, void *run_arg, struct err *err) {
     struct api_call *call = arg;
     int rc = login_make_check(call, err);
     return rc ? rc : signon_check_wait(login_of(call)->check, run, run_arg, err);
 }
 
-/* In the thread that brought the vCenter's word. The one for whom it was asked goes on there; whoever came along has a lane that takes a crowd. */
+/* In the thread that brought the vCenter's word. The one for whom it was asked goes on there; whoever came along has a worker pool that takes a crowd. */
 static int login_go_on_checked(struct http_request *req, struct http_response *resp, struct err *err) {
     struct api_call *call = api_call_of(req);
-    if (!signon_check_is_in_lane(login_of(call)->check))
+    if (!signon_check_is_in_worker(login_of(call)->check))
         return api_go_slow(call, call->api->options.signons, call->next);
     log_set_request_id(http_request_id(req));
     return call->next(call, resp, err);
 }
 
-/* Goes on with `next` in a lane when the vCenter has said what it thinks of the proof. Who goes away meanwhile gets no session. */
+/* Goes on with `next` in a worker when the vCenter has said what it thinks of the proof. Who goes away meanwhile gets no session. */
 int login_check(struct api_call *call, api_handler_fn *next) {
     call->next = next;
     return http_request_go_waiting(call->req,

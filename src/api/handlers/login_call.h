@@ -55,10 +55,10 @@ int login_use_vcenter(struct api_call *call, const char *reference, struct err *
 /* What the call has to show that vCenter. Borrowed from the call. */
 struct signon_proof login_proof(const struct api_call *call, const char *vcenter_id);
 
-/* Has the vCenter check it, and goes on with `next` in a lane when it has said what it thinks. Who goes away meanwhile gets no session.
+/* Has the vCenter check it, and goes on with `next` in a worker when it has said what it thinks. Who goes away meanwhile gets no session.
  * Returns as a handler. */
 int login_check(struct api_call *call, api_handler_fn *next);
-/* In a lane: a check that nobody is asked about. Errors of signon_check_new. */
+/* In a worker: a check that nobody is asked about. Errors of signon_check_new. */
 int login_make_check(struct api_call *call, struct err *err);
 
 /* -- by Kerberos --------------------------------------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ void login_negotiate(struct api_call *call);
  * for the scheme; ERR_NOT_FOUND without Kerberos; ERR_INVALID; as api_read_members. */
 int login_negotiate_read(struct api_call *call, struct err *err);
 
-/* In a lane: accepts the token, and writes log and audit trail if it is refused. Errors of kerberos_accept; ERR_UNAUTHENTICATED when another token has to follow. *peer
+/* In a worker: accepts the token, and writes log and audit trail if it is refused. Errors of kerberos_accept; ERR_UNAUTHENTICATED when another token has to follow. *peer
  * (uninitialised) is freed by kerberos_peer_done in any case. */
 int login_negotiate_accept(struct api_call *call, struct kerberos_peer *peer, struct err *err);
 
@@ -90,10 +90,10 @@ int login_service_by_certificate(struct api_call *call, struct err *err);
 int login_service_by_kerberos(struct api_call *call, const char *principal, int64_t ends_at_ms, struct err *err);
 
 /* The same for the bearer of a token: the session must be a program's own. ERR_UNAUTHENTICATED and the errors of signon_verify_from, with `may_block` (in the
- * lane database) of signon_verify_slow. */
+ * worker pool database) of signon_verify_slow. */
 int login_service_by_token(struct api_call *call, bool may_block, struct err *err);
 
-/* Ends a sign-on with the program's refusal, in a lane, with a line in the audit trail about `user_name` (NULL: the program itself). */
+/* Ends a sign-on with the program's refusal, in a worker, with a line in the audit trail about `user_name` (NULL: the program itself). */
 int login_service_refuse(struct api_call *call, struct http_response *resp, struct err *err);
 
 /* Is this the name of a user as vCenters store it? ERR_UNPROCESSABLE. */

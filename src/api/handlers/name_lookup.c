@@ -34,9 +34,9 @@ int name_lookup_check(const struct api_call *call, const char *id_member, bool *
 }
 
 int name_lookup_go(struct api_call *call, api_handler_fn *fn, struct err *err) {
-    struct lane *lane = NULL;
-    int rc = identity_lookup_lane(call->api->options.identity, given(call, "directory"), &lane, err);
-    return rc ? rc : api_go_slow(call, lane ? lane : call->api->options.outside, fn);
+    struct worker_pool *workers = NULL;
+    int rc = identity_lookup_pool(call->api->options.identity, given(call, "directory"), &workers, err);
+    return rc ? rc : api_go_slow(call, workers ? workers : call->api->options.outside, fn);
 }
 
 static json_t *candidate(const struct identity_match *match) {

@@ -14,10 +14,10 @@
  * read. *is_named: it is no id. ERR_UNPROCESSABLE, of a query ERR_INVALID. */
 int name_lookup_check(const struct api_call *call, const char *id_member, bool *is_named, struct err *err);
 
-/* Continues in a lane where directories may be waited for. */
+/* Continues in a worker where directories may be waited for. */
 int name_lookup_go(struct api_call *call, api_handler_fn *fn, struct err *err);
 
-/* The id of what is named, in such a lane; freed by the caller. ERR_AMBIGUOUS with the candidates in the problem; ERR_UNPROCESSABLE if there is none, or none that
+/* The id of what is named, in such a worker pool; freed by the caller. ERR_AMBIGUOUS with the candidates in the problem; ERR_UNPROCESSABLE if there is none, or none that
  * counts; 502, 503, 504 where a directory does not answer. */
 int name_lookup_id(struct api_call *call, char **id, struct err *err);
 /* The same for a name that came in another way. */

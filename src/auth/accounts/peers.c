@@ -15,29 +15,29 @@
 #include "gss_ticket.h"
 #include "http_client.h"
 #include "kerberos.h"
-#include "lane.h"
+#include "worker_pool.h"
 #include "limits.h"
 #include "replica_store.h"
 #include "peer_store.h"
 #include "str.h"
 
-#define LANE_THREADS 2U
-#define LANE_QUEUE_COUNT (PEERS_WAITING_MAX - LANE_THREADS)
+#define WORKER_POOL_THREADS 2U
+#define WORKER_POOL_QUEUE_COUNT (PEERS_WAITING_MAX - WORKER_POOL_THREADS)
 #define ASKING_MAX 2U
 #define LEASE_NAME "peers"
 #define LEASE_MS 30000
 
-#define PEERS_AT_ONCE 4U      /* sign-ins under way, of the lane and of those who ask */
-#define PEERS_WAITING_MAX 64U /* in the lane, those under way counted */
+#define PEERS_AT_ONCE 4U      /* sign-ins under way, of the worker pool and of those who ask */
+#define PEERS_WAITING_MAX 64U /* in the worker, those under way counted */
 
 struct peers {
     struct peers_options options;
     char *keytab;
-    struct lane *lane;
+    struct worker_pool *workers;
     atomic_uint asking;                         /* peers_test */
     pthread_mutex_t lock;                       /* guards what follows */
     struct hx_peer_list list;                   /* as of the last tick */
-    char *under_way[PEERS_WAITING_MAX];         /* ids of HX clusters in the lane */
+    char *under_way[PEERS_WAITING_MAX];         /* ids of HX clusters in the worker */
     struct http_client *clients[PEERS_AT_ONCE]; /* exchanges that peers_stop ends */
     bool is_stopped;
 };
@@ -394,11 +394,11 @@ static void peers_sign_in(struct peers *peers, const struct hx_peer *peer, struc
 /* -- life ------------------------------------------------------------------------------------------------------------------ */
 
 int peers_new(const struct peers_options *options, struct peers **out, struct err *err) {
-    const struct lane_options lane = {.name = "peers",
-                                      .threads = LANE_THREADS,
-                                      .queue_count = LANE_QUEUE_COUNT,
-                                      .thread_begin = options->thread_begin,
-                                      .thread_end = options->thread_end};
+    const struct worker_pool_options workers = {.name = "peers",
+                                                .threads = WORKER_POOL_THREADS,
+                                                .queue_count = WORKER_POOL_QUEUE_COUNT,
+                                                .thread_begin = options->thread_begin,
+                                                .thread_end = options->thread_end};
     struct peers *peers = calloc(1, sizeof(*peers));
     int rc;
     if (!peers)
@@ -406,7 +406,7 @@ int peers_new(const struct peers_options *options, struct peers **out, struct er
     peers->options = *options;
     (void)pthread_mutex_init(&peers->lock, NULL);
     peers->keytab = str_dup(options->keytab ? options->keytab : "");
-    rc = peers->keytab ? lane_new(&lane, &peers->lane, err) : err_set(err, ERR_NOMEM, "out of memory");
+    rc = peers->keytab ? worker_pool_new(&workers, &peers->workers, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (rc)
         peers_free(peers);
     else
@@ -423,15 +423,15 @@ void peers_stop(struct peers *peers) {
         if (peers->clients[i])
             http_client_cancel(peers->clients[i]);
     (void)pthread_mutex_unlock(&peers->lock);
-    if (peers->lane)
-        lane_stop(peers->lane);
+    if (peers->workers)
+        worker_pool_stop(peers->workers);
 }
 
 void peers_free(struct peers *peers) {
     if (!peers)
         return;
     peers_stop(peers);
-    lane_free(peers->lane);
+    worker_pool_free(peers->workers);
     for (size_t i = 0; i < PEERS_WAITING_MAX; i++)
         free(peers->under_way[i]);
     hx_peer_list_done(&peers->list);
@@ -563,7 +563,7 @@ static void run_errand(void *arg, bool is_canceled) {
     leave_place(errand->peers, errand->hx_id);
 }
 
-/* Takes a place in the lane. NULL if all are taken, or it is tried already. */
+/* Takes a place in the worker. NULL if all are taken, or it is tried already. */
 static char *take_place(struct peers *peers, const char *hx_id) {
     size_t place = PEERS_WAITING_MAX;
     char *taken = NULL;
@@ -585,7 +585,7 @@ static void send_off(struct peers *peers, const struct hx_peer *peer) {
     struct errand *errand = place ? calloc(1, sizeof(*errand)) : NULL;
     if (errand)
         *errand = (struct errand){peers, place};
-    if (errand && !lane_submit(peers->lane, run_errand, errand, NULL))
+    if (errand && !worker_pool_submit(peers->workers, run_errand, errand, NULL))
         return;
     free(errand);
     if (place)

@@ -21,7 +21,7 @@ struct peers_options {
     const char *keytab;        /* copied */
     long connect_timeout_ms, call_timeout_ms;
     int64_t check_every_ms;     /* 0: only when somebody asks */
-    void (*thread_begin)(void); /* of the lane; may be NULL */
+    void (*thread_begin)(void); /* of the worker pool; may be NULL */
     void (*thread_end)(void);
     void (*on_news)(void *arg, const struct hx_peer *peer); /* state or reason has changed; may be NULL */
     void *on_news_arg;
@@ -46,11 +46,11 @@ int peers_put(struct peers *peers, const struct actor *actor, struct hx_peer *wi
 /* `version_no` 0: whatever it is now. ERR_NOT_FOUND, ERR_PRECONDITION. */
 int peers_remove(struct peers *peers, const struct actor *actor, const char *hx_id, int64_t version_no, struct err *err);
 
-/* Signs in now; *out, freed by hx_peer_free, says what came of it, which is stored. Waits for KDC and peer: in the lane `outside`. ERR_NOT_FOUND; ERR_BUSY when too many are tried at
+/* Signs in now; *out, freed by hx_peer_free, says what came of it, which is stored. Waits for KDC and peer: in the worker `outside`. ERR_NOT_FOUND; ERR_BUSY when too many are tried at
  * once; what is wrong is an answer, not an error. */
 int peers_test(struct peers *peers, const struct actor *actor, const char *hx_id, struct hx_peer **out, struct err *err);
 
-/* Every few seconds: reads what is stored, and has those that are due tried, in a lane of its own. One replica at a time does that. */
+/* Every few seconds: reads what is stored, and has those that are due tried, in a worker pool of its own. One replica at a time does that. */
 int peers_tick(struct peers *peers, struct err *err);
 
 /* Calls fn for each peer as of the last tick. Does not block. */

@@ -1,7 +1,7 @@
 /* Proofs that vCenters check: sharing, refusals, and what becomes of a good one. Layer 4 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The first of several identical proofs has a job put into the lane of the vCenter; all of them wait for it in a flight, without thread. The
+ * The first of several identical proofs has a job put into the worker pool of the vCenter; all of them wait for it in a flight, without thread. The
  * job is no part of the first one's request: whether its client is still there makes no difference to the others. */
 #include "proof.h"
 
@@ -96,12 +96,12 @@ struct signon_check {
     struct flight_seat seat;
     struct flight_call *call; /* that it leads; NULL: another one asked */
     bool is_settled;          /* the seat holds the outcome */
-    bool is_in_lane;
-    lane_fn *run;
+    bool is_in_worker;
+    worker_fn *run;
     void *run_arg;
 };
 
-/* -- asking, in the lane of the vCenter ------------------------------------------------------------------------------- */
+/* -- asking, in the worker pool of the vCenter ------------------------------------------------------------------------------- */
 
 /* A session of ours (clone, password) is gone again: later questions go by name then. */
 static const char *proof_key(const struct signon_proof *proof, const struct signon_identity *identity) {
@@ -196,7 +196,7 @@ static void run_check(void *arg, bool is_canceled) {
     if (!o) {
         rc = err_set(&why, ERR_NOMEM, "out of memory");
     } else if (is_canceled) {
-        /* it gave way to another party's, or the lane ends: the service stops, or the vCenter got another address */
+        /* it gave way to another party's, or the worker pool ends: the service stops, or the vCenter got another address */
         rc = err_set(&why, ERR_UNAVAILABLE,
                      "too much of yours waits for the vCenter, or the link to it is being made anew; try again shortly");
         why.retry_after_s = 1;
@@ -205,7 +205,7 @@ static void run_check(void *arg, bool is_canceled) {
     }
     if (rc)
         outcome_unref(STEAL(o));
-    c->is_in_lane = !is_canceled;
+    c->is_in_worker = !is_canceled;
     flight_land(c->signon->checks, c->call, rc, o, &why);
 }
 
@@ -293,7 +293,7 @@ static int check_known(struct signon_check *c, struct err *err) {
     return refuse_proof(c->proof.kind, err);
 }
 
-int signon_check_wait(struct signon_check *c, lane_fn *run, void *arg, struct err *err) {
+int signon_check_wait(struct signon_check *c, worker_fn *run, void *arg, struct err *err) {
     const struct signon_vcenter_ops *ops = &c->signon->options.vcenter;
     struct flight_call *lead = NULL;
     struct err why = {0};
@@ -316,13 +316,13 @@ int signon_check_wait(struct signon_check *c, lane_fn *run, void *arg, struct er
         return rc;
     c->call = lead;
     rc = ops->submit(ops->arg, c->proof.vcenter_id, net_party(c->address), run_check, c, &why);
-    if (rc) /* no place is left in the lane: those who came to the same call meanwhile hear it as well; else it may be gone by now */
+    if (rc) /* no place is left in the worker: those who came to the same call meanwhile hear it as well; else it may be gone by now */
         flight_land(c->signon->checks, c->call, rc, NULL, &why);
     return 0;
 }
 
-bool signon_check_is_in_lane(const struct signon_check *c) {
-    return c->is_in_lane;
+bool signon_check_is_in_worker(const struct signon_check *c) {
+    return c->is_in_worker;
 }
 
 int signon_refuse_unasked(struct signon *s, const struct actor *actor, const struct signon_proof *proof, const char *reason,

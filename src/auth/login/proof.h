@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "lane.h"
+#include "worker_pool.h"
 #include "session.h"
 
 struct signon;
@@ -58,16 +58,16 @@ void signon_check_free(struct signon_check *check);
 /* Waits for the outcome: run(arg, false) is called once, by any thread, also by this one, whether the proof is good or not; then
  * signon_login_vcenter or signon_add_vcenter take what came out. To be called once. Does not block. ERR_BUSY (KAAS_SIGNONS_WAITING_MAX,
  * KAAS_SIGNONS_SHARED_MAX), ERR_NOMEM: then run is not called. */
-int signon_check_wait(struct signon_check *check, lane_fn *run, void *arg, struct err *err);
+int signon_check_wait(struct signon_check *check, worker_fn *run, void *arg, struct err *err);
 
 /* Refuses a proof for a vCenter that is not joined as if that had refused it: strangers are not told which there are. proof->vcenter_id is what was
  * given for it; `reason` is for the audit trail. Blocks (database). ERR_CREDENTIALS, ERR_TOO_MANY. */
 int signon_refuse_unasked(struct signon *signon, const struct actor *actor, const struct signon_proof *proof, const char *reason,
                           struct err *err);
 
-/* True, when run is called, in a thread of the vCenter's lane that has nothing else to do: work that blocks may be done there. False: others wait
+/* True, when run is called, in a thread of the vCenter's worker pool that has nothing else to do: work that blocks may be done there. False: others wait
  * for this thread. */
-bool signon_check_is_in_lane(const struct signon_check *check);
+bool signon_check_is_in_worker(const struct signon_check *check);
 
 /* Signs in by a proof whose check was waited for. Blocks (database). What the check ended with; extension sessions give ERR_FORBIDDEN. */
 int signon_login_vcenter(struct signon *signon, const struct actor *actor, struct signon_check *check, struct signon_grant *out,

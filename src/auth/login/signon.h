@@ -1,7 +1,7 @@
 /* Sign-on: proofs become sessions, sessions become tokens, tokens become principals. Layer 4 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Calls marked "blocks" run in lanes. */
+ * Calls marked "blocks" run in worker pools. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ int signon_new(const struct signon_options *options, struct signon **out, struct
 void signon_free(struct signon *signon); /* NULL is allowed */
 /* For sign-ons from now on; sessions that are too many end with the next one. */
 void signon_set_limits(struct signon *signon, struct signon_limits limits);
-/* Ends all waits for rights; nothing is asked about them any more. To be called before the lanes of the vCenters end. NULL is allowed. */
+/* Ends all waits for rights; nothing is asked about them any more. To be called before the worker pools of the vCenters end. NULL is allowed. */
 void signon_stop(struct signon *signon);
 
 /* Loads signing keys (making the first one) and as many live sessions as memory has room for; what has ended elsewhere ends here. Blocks. To be repeated until it succeeds,

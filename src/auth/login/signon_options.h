@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "lane.h"
+#include "worker_pool.h"
 
 struct group_set;
 struct object_set;
@@ -30,8 +30,8 @@ struct signon_vcenter_ops {
     bool (*is_unreachable)(void *arg, const char *vcenter_id);
     /* A number that is another one once other vSphere clusters of this vCenter matter. Does not block. */
     uint64_t (*mark_of_interest)(void *arg, const char *vcenter_id);
-    /* Has fn(fn_arg, false) run once in the lane of the vCenter, as lane_submit_for. Does not block. ERR_BUSY, ERR_NOT_FOUND. */
-    int (*submit)(void *arg, const char *vcenter_id, uint64_t party, lane_fn *fn, void *fn_arg, struct err *err);
+    /* Has fn(fn_arg, false) run once in the worker pool of the vCenter, as worker_pool_submit_for. Does not block. ERR_BUSY, ERR_NOT_FOUND. */
+    int (*submit)(void *arg, const char *vcenter_id, uint64_t party, worker_fn *fn, void *fn_arg, struct err *err);
 };
 
 /* Somebody who is signed in, as known so far. Borrowed. */

@@ -17,7 +17,7 @@
 #include "metric.h"
 #include "str.h"
 
-#define RIGHTS_IN_FLIGHT_MAX 3U  /* of the four threads of a vCenter's lane: sign-ons find one */
+#define RIGHTS_IN_FLIGHT_MAX 3U  /* of the four threads of a vCenter's worker pool: sign-ons find one */
 #define RIGHTS_BACKGROUND_MAX 2U /* of those */
 #define RIGHTS_BURST_S 1U        /* seconds' worth of questions that may go out at once after a pause */
 #define RIGHTS_RETRY_MS 5000     /* after a failed question in the background */
@@ -631,14 +631,14 @@ static int rights_ask(struct rights_subject *s, struct shared_objects **out, str
 /* Sends what may go out now. Without the lock. */
 static void rights_pump(struct rights_vcenter *vc);
 
-/* In the vCenter's lane. */
+/* In the vCenter's worker pool. */
 static void run_question(void *arg, bool is_canceled) {
     struct question *q = arg;
     struct rights_vcenter *vc = q->subject->vc;
     struct shared_objects *answer = NULL;
     struct err why = {0};
     int rc;
-    if (is_canceled) { /* the lane ends, as when the vCenter got another address */
+    if (is_canceled) { /* the worker pool ends, as when the vCenter got another address */
         rc = err_set(&why, ERR_RIGHTS_UNKNOWN, "what you may see is not known yet: the link to the vCenter is being made anew");
         why.retry_after_s = 1;
     } else {
@@ -669,7 +669,7 @@ static bool send_question(struct question *taken) {
     struct question *q = malloc(sizeof(*q));
     if (q)
         *q = *taken;
-    if (q && !ops->submit(ops->arg, taken->subject->vc->id, LANE_NO_PARTY, run_question, q, NULL))
+    if (q && !ops->submit(ops->arg, taken->subject->vc->id, WORKER_POOL_NO_PARTY, run_question, q, NULL))
         return true;
     free(q);
     rights_put_back(taken);

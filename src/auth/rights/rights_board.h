@@ -13,7 +13,7 @@
 
 #include "cleanup.h"
 #include "err.h"
-#include "lane.h"
+#include "worker_pool.h"
 #include "object_ref.h"
 #include "signon_options.h"
 
@@ -40,7 +40,7 @@ const struct object_set *shared_objects_get(const struct shared_objects *objects
 
 /* Somebody who waits for an answer. Must live until run was called. */
 struct signon_wait {
-    lane_fn *run; /* called once, by any thread: run(arg, is_canceled) */
+    worker_fn *run; /* called once, by any thread: run(arg, is_canceled) */
     void *arg;
     int64_t deadline_ms; /* monotonic; run is called soon after it at the latest */
     int rc;              /* set when run is called: 0, or the code in err */

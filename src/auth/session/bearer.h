@@ -20,7 +20,7 @@ struct signon_bearer {
 void signon_bearer_done(struct signon_bearer *bearer); /* NULL is allowed */
 
 /* Verifies a token and finds its session in memory. Does not block. ERR_UNAUTHENTICATED, ERR_TOKEN_EXPIRED, ERR_SESSION_ENDED; a session that
- * is not known here (another replica's, just made) gives ERR_NOT_FOUND: call signon_verify_slow in a lane then. What a flood of bad tokens from an
+ * is not known here (another replica's, just made) gives ERR_NOT_FOUND: call signon_verify_slow in a worker then. What a flood of bad tokens from an
  * address may cost is bounded: ERR_TOO_MANY with retry_after_s. NULL, in tests: no address, no bound. */
 int signon_verify_from(struct signon *signon, const char *address, const char *token, struct signon_bearer *out, struct err *err);
 int signon_verify_slow(struct signon *signon, const char *token, struct signon_bearer *out, struct err *err);

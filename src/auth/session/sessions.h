@@ -36,7 +36,7 @@ void signon_handle_of(const char *sid, char out[SIGNON_HANDLE_BYTES]);
 int signon_list_sessions(struct signon *signon, const struct session_query *query, struct session_list *out, struct err *err);
 
 /* Asks a vCenter what somebody may view there, by user name, whether signed in or not; `principal_id` is "vc:<vcenter_id>:<name>". Blocks: in the
- * lane of that vCenter. *out is given back by object_set_done. ERR_NOT_FOUND (form), and the errors of asking. */
+ * worker pool of that vCenter. *out is given back by object_set_done. ERR_NOT_FOUND (form), and the errors of asking. */
 int signon_lookup_rights(struct signon *signon, const char *vcenter_id, const char *principal_id, struct object_set *out,
                          struct err *err);
 

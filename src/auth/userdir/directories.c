@@ -1,4 +1,4 @@
-/* The configured directories: following the database, finding them, their lanes. Layer 4 (auth).
+/* The configured directories: following the database, finding them, their worker pools. Layer 4 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "directories.h"
 
@@ -12,8 +12,8 @@
 #include "secret.h"
 #include "str.h"
 
-#define LANE_THREADS 4U
-#define LANE_QUEUE_COUNT 64U
+#define WORKER_POOL_THREADS 4U
+#define WORKER_POOL_QUEUE_COUNT 64U
 #define PROBE_EVERY_MS 30000
 
 const char *directory_state_name(enum directory_state state) {
@@ -47,11 +47,11 @@ void identity_stop(struct identity *identity) {
     if (!identity)
         return;
     (void)pthread_mutex_lock(&identity->lock);
-    identity->is_stopped = true; /* no further lanes from here on */
+    identity->is_stopped = true; /* no further worker pools from here on */
     (void)pthread_mutex_unlock(&identity->lock);
     gss_ticket_stop();
-    for (size_t i = 0; i < identity->lanes_count; i++)
-        lane_stop(identity->lanes[i].lane);
+    for (size_t i = 0; i < identity->pools_count; i++)
+        worker_pool_stop(identity->pools[i].workers);
 }
 
 bool identity_has_left_waiting(void) {
@@ -62,10 +62,10 @@ void identity_free(struct identity *identity) {
     if (!identity)
         return;
     identity_stop(identity);
-    for (size_t i = 0; i < identity->lanes_count; i++)
-        lane_free(identity->lanes[i].lane);
-    for (size_t i = 0; i < SOURCE_LANES_MAX; i++)
-        lane_free(identity->ended[i]);
+    for (size_t i = 0; i < identity->pools_count; i++)
+        worker_pool_free(identity->pools[i].workers);
+    for (size_t i = 0; i < SOURCE_POOLS_MAX; i++)
+        worker_pool_free(identity->ended[i]);
     for (size_t i = 0; i < identity->count; i++)
         source_unref(identity->sources[i]);
     free(identity->sources);
@@ -234,41 +234,41 @@ bool identity_source_of(struct identity *identity, const struct identity_princip
     return is_found;
 }
 
-/* -- lanes ----------------------------------------------------------------------------------------------------------------- */
+/* -- worker pools ----------------------------------------------------------------------------------------------------------------- */
 
-static int add_lane_locked(struct identity *identity, const char *name, struct lane **out, struct err *err) {
+static int add_pool_locked(struct identity *identity, const char *name, struct worker_pool **out, struct err *err) {
     _cleanup_free_ char *title = str_format("ldap:%s", name);
-    const struct lane_options options = {.name = title,
-                                         .threads = LANE_THREADS,
-                                         .queue_count = LANE_QUEUE_COUNT,
-                                         .thread_begin = identity->options.thread_begin,
-                                         .thread_end = identity->options.thread_end};
-    struct source_lane *slot = &identity->lanes[identity->lanes_count];
+    const struct worker_pool_options options = {.name = title,
+                                                .threads = WORKER_POOL_THREADS,
+                                                .queue_count = WORKER_POOL_QUEUE_COUNT,
+                                                .thread_begin = identity->options.thread_begin,
+                                                .thread_end = identity->options.thread_end};
+    struct source_pool *slot = &identity->pools[identity->pools_count];
     int rc = title ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc && identity->is_stopped)
         rc = err_set(err, ERR_CANCELED, "the service is stopping");
-    if (!rc && identity->lanes_count == SOURCE_LANES_MAX)
+    if (!rc && identity->pools_count == SOURCE_POOLS_MAX)
         rc = err_set(err, ERR_BUSY, "too many directories come and go: try again shortly");
-    rc = rc ? rc : lane_new(&options, &slot->lane, err);
+    rc = rc ? rc : worker_pool_new(&options, &slot->workers, err);
     if (rc)
         return rc;
     (void)snprintf(slot->name, sizeof(slot->name), "%s", name);
-    identity->lanes_count++;
-    *out = slot->lane;
+    identity->pools_count++;
+    *out = slot->workers;
     return 0;
 }
 
-int identity_lane(struct identity *identity, const char *name, struct lane **out, struct err *err) {
+int identity_pool(struct identity *identity, const char *name, struct worker_pool **out, struct err *err) {
     _cleanup_(source_unref) struct dir_source *source = NULL;
     int rc = identity_find_source(identity, name, &source, err);
-    struct lane *found = NULL;
+    struct worker_pool *found = NULL;
     if (rc)
         return rc;
     (void)pthread_mutex_lock(&identity->lock);
-    for (size_t i = 0; !found && i < identity->lanes_count; i++)
-        if (str_eq(identity->lanes[i].name, name))
-            found = identity->lanes[i].lane;
-    rc = found ? 0 : add_lane_locked(identity, name, &found, err);
+    for (size_t i = 0; !found && i < identity->pools_count; i++)
+        if (str_eq(identity->pools[i].name, name))
+            found = identity->pools[i].workers;
+    rc = found ? 0 : add_pool_locked(identity, name, &found, err);
     (void)pthread_mutex_unlock(&identity->lock);
     if (!rc)
         *out = found;
@@ -276,35 +276,35 @@ int identity_lane(struct identity *identity, const char *name, struct lane **out
 }
 
 /* Nobody asks for it any more: its directory is gone or disabled, and nothing is left to do. */
-static bool is_over_locked(struct identity *identity, const struct source_lane *slot) {
+static bool is_over_locked(struct identity *identity, const struct source_pool *slot) {
     const struct dir_source *source = directories_find_locked(identity, slot->name);
-    struct lane_stats stats;
+    struct worker_pool_stats stats;
     if (source && !source->row.source.is_disabled)
         return false;
-    lane_get_stats(slot->lane, &stats);
+    worker_pool_get_stats(slot->workers, &stats);
     return !stats.waiting && !stats.running;
 }
 
-static struct lane *take_over_lane(struct identity *identity) {
-    struct lane *lane = NULL;
+static struct worker_pool *take_over_pool(struct identity *identity) {
+    struct worker_pool *workers = NULL;
     (void)pthread_mutex_lock(&identity->lock);
-    for (size_t i = 0; !lane && !identity->is_stopped && i < identity->lanes_count; i++)
-        if (is_over_locked(identity, &identity->lanes[i])) {
-            lane = identity->lanes[i].lane;
-            identity->lanes[i] = identity->lanes[--identity->lanes_count];
+    for (size_t i = 0; !workers && !identity->is_stopped && i < identity->pools_count; i++)
+        if (is_over_locked(identity, &identity->pools[i])) {
+            workers = identity->pools[i].workers;
+            identity->pools[i] = identity->pools[--identity->pools_count];
         }
     (void)pthread_mutex_unlock(&identity->lock);
-    return lane;
+    return workers;
 }
 
-/* Somebody may have asked for the lane a moment ago, and is refused then. So the lane itself, without threads, stays until as many others have ended. */
-static void end_lanes(struct identity *identity) {
-    struct lane *lane;
-    while ((lane = take_over_lane(identity))) {
-        struct lane **place = &identity->ended[identity->ended_count++ % SOURCE_LANES_MAX];
-        lane_stop(lane);
-        lane_free(*place);
-        *place = lane;
+/* Somebody may have asked for the worker pool a moment ago, and is refused then. So the worker pool itself, without threads, stays until as many others have ended. */
+static void end_pools(struct identity *identity) {
+    struct worker_pool *workers;
+    while ((workers = take_over_pool(identity))) {
+        struct worker_pool **place = &identity->ended[identity->ended_count++ % SOURCE_POOLS_MAX];
+        worker_pool_stop(workers);
+        worker_pool_free(*place);
+        *place = workers;
     }
 }
 
@@ -320,13 +320,13 @@ static void directories_look_after(void *arg, bool is_canceled) {
     source_unref(source);
 }
 
-/* One look at a time: with a server that hangs they would pile up in its lane, before those who sign on, and each would count as a failure. */
+/* One look at a time: with a server that hangs they would pile up in its worker, before those who sign on, and each would count as a failure. */
 static void begin_look(struct identity *identity, struct dir_source *source) {
-    struct lane *lane = NULL;
-    if (identity_lane(identity, source->row.source.name, &lane, NULL))
+    struct worker_pool *workers = NULL;
+    if (identity_pool(identity, source->row.source.name, &workers, NULL))
         return;
     atomic_store(&source->is_looked_after, true);
-    if (!lane_submit(lane, directories_look_after, source_ref(source), NULL))
+    if (!worker_pool_submit(workers, directories_look_after, source_ref(source), NULL))
         return;
     atomic_store(&source->is_looked_after, false);
     source_unref(source);
@@ -349,7 +349,7 @@ void identity_tick(struct identity *identity) {
         if (!atomic_load(&all[i]->is_looked_after) && (directories_is_due(all[i]) || names_has_work(identity->names, all[i])))
             begin_look(identity, all[i]);
     identity_sources_free(all);
-    end_lanes(identity);
+    end_pools(identity);
 }
 
 /* -- reports --------------------------------------------------------------------------------------------------------------- */

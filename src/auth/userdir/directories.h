@@ -66,6 +66,6 @@ struct directory_test_wish {
     const char *user;                     /* who is looked for; NULL: nobody */
     const struct kerberos_status *tokens; /* whose accounts are looked at, if they are of its realms; NULL: none */
 };
-/* Walks to each server of a stored source; connections are its own. Blocks: in the lane `outside`. ERR_NOT_FOUND, ERR_NOMEM; what is wrong is an answer, not an error. */
+/* Walks to each server of a stored source; connections are its own. Blocks: in the worker `outside`. ERR_NOT_FOUND, ERR_NOMEM; what is wrong is an answer, not an error. */
 int directories_test(struct identity *identity, const struct directory_test_wish *wish, struct directory_test *out,
                      struct err *err);

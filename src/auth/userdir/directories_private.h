@@ -6,13 +6,13 @@
 #include "directory_names.h"
 #include "directory_pool.h"
 #include "identity.h"
-#include "lane.h"
+#include "worker_pool.h"
 
-#define SOURCE_LANES_MAX 64U
+#define SOURCE_POOLS_MAX 64U
 
-struct source_lane {
+struct source_pool {
     char name[LDAP_SOURCE_NAME_CHARS_MAX + 1];
-    struct lane *lane;
+    struct worker_pool *workers;
 };
 
 struct identity {
@@ -20,10 +20,10 @@ struct identity {
     pthread_mutex_t lock; /* guards the next four */
     struct dir_source **sources;
     size_t count;
-    struct source_lane lanes[SOURCE_LANES_MAX];
-    size_t lanes_count;
-    struct lane
-        *ended[SOURCE_LANES_MAX]; /* of directories that are gone, in turn; identity_tick alone uses them, and identity_free */
+    struct source_pool pools[SOURCE_POOLS_MAX];
+    size_t pools_count;
+    struct worker_pool
+        *ended[SOURCE_POOLS_MAX]; /* of directories that are gone, in turn; identity_tick alone uses them, and identity_free */
     size_t ended_count;
     atomic_bool is_stopped;
     pthread_mutex_t sync_lock; /* one reads the database at a time */

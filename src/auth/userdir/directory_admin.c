@@ -146,7 +146,7 @@ int directories_remove(struct identity *identity, const struct actor *actor, con
 
 /* -- looking for what is wrong ------------------------------------------------------------------------------------------------ */
 
-/* A test uses connections of its own and looks at each server, so it answers while the lane of the directory is full of questions that hang. It changes
+/* A test uses connections of its own and looks at each server, so it answers while the worker pool of the directory is full of questions that hang. It changes
  * nothing. */
 
 void directory_test_done(struct directory_test *test) {

@@ -467,9 +467,9 @@ int identity_lookup(struct identity *identity, const struct identity_reference *
     return rc ? rc : lookup_judge(identity, reference, out, powerless, err);
 }
 
-/* -- the lane --------------------------------------------------------------------------------------------------------------- */
+/* -- the worker pool --------------------------------------------------------------------------------------------------------------- */
 
-int identity_lookup_lane(struct identity *identity, const char *source, struct lane **out, struct err *err) {
+int identity_lookup_pool(struct identity *identity, const char *source, struct worker_pool **out, struct err *err) {
     struct dir_source **all = source ? NULL : identity_all_sources(identity);
     struct err why = {0};
     int rc = 0;
@@ -479,7 +479,7 @@ int identity_lookup_lane(struct identity *identity, const char *source, struct l
     if (!source && all[0] && !all[1])
         source = all[0]->row.source.name;
     if (source)
-        rc = identity_lane(identity, source, out, &why);
+        rc = identity_pool(identity, source, out, &why);
     identity_sources_free(all);
     if (rc == ERR_NOT_FOUND)
         return 0; /* whoever looks up finds that out */

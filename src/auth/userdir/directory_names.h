@@ -10,7 +10,7 @@ int names_new(struct names **out, struct err *err);
 void names_free(struct names *names); /* NULL is allowed */
 /* Somebody has found out this name. */
 void names_learn(struct names *names, const char *id, const char *text);
-/* Resolves what is wanted of a source's; in its lane. */
+/* Resolves what is wanted of a source's; in its worker. */
 void names_resolve(struct names *names, struct dir_source *source);
 /* Is there anything that this source has not been asked about? */
 bool names_has_work(struct names *names, struct dir_source *source);

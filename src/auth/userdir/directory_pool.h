@@ -32,7 +32,7 @@ struct source_idle {
 /* A directory as it is configured now; a change makes a new one. */
 struct dir_source {
     atomic_uint refs;
-    atomic_bool is_looked_after;            /* a look waits in its lane or is under way */
+    atomic_bool is_looked_after;            /* a look waits in its worker or is under way */
     const struct identity_options *options; /* this and the next two: those of the whole */
     const atomic_bool *is_stopped;
     struct names *names;

@@ -12,7 +12,7 @@
 #include "principal.h"
 
 struct identity;
-struct lane;
+struct worker_pool;
 struct seal;
 struct store;
 
@@ -21,7 +21,7 @@ struct identity_options {
     struct seal *seal;
     long connect_timeout_ms;    /* to one server of a directory; TLS as long again */
     long call_timeout_ms;       /* one question to it */
-    void (*thread_begin)(void); /* of lanes; may be NULL */
+    void (*thread_begin)(void); /* of worker pools; may be NULL */
     void (*thread_end)(void);
     void (*on_written)(void *arg); /* after a write: bring it to where it counts; may be NULL */
     void *on_written_arg;
@@ -38,7 +38,7 @@ void identity_free(struct identity *identity); /* NULL is allowed */
 /* Follows the configured directories: at start, and when the change feed says so. Blocks (database). */
 int identity_sync(struct identity *identity, struct err *err);
 
-/* Once a second: looks after directories, resolves names that were asked for, ends lanes of directories that are gone. Does not block. */
+/* Once a second: looks after directories, resolves names that were asked for, ends worker pools of directories that are gone. Does not block. */
 void identity_tick(struct identity *identity);
 
 /* -- people, by directories ------------------------------------------------------------------------------------------------- */
@@ -60,9 +60,9 @@ void identity_person_done(struct identity_person *person); /* NULL is allowed */
 enum directory_state { DIRECTORY_UNKNOWN, DIRECTORY_OK, DIRECTORY_FAILING, DIRECTORY_DISABLED };
 const char *directory_state_name(enum directory_state state); /* "unknown", "ok", "failing", "disabled"; static */
 
-/* The lane of a source, where the functions below are best called: they wait for its servers. To be used at once: it
+/* The worker pool of a source, where the functions below are best called: they wait for its servers. To be used at once: it
  * ends when the source is gone. ERR_NOT_FOUND (no such source, or a disabled one). */
-int identity_lane(struct identity *identity, const char *source, struct lane **out, struct err *err);
+int identity_pool(struct identity *identity, const char *source, struct worker_pool **out, struct err *err);
 
 /* Name and password. Unknown, disabled, locked or expired accounts and wrong passwords are all ERR_CREDENTIALS, in the same text and by the same work;
  * err->detail tells them apart, for log and audit trail only. ERR_UNREACHABLE, ERR_TIMEOUT, ERR_TLS, ERR_UPSTREAM when no server could say. */
@@ -135,6 +135,6 @@ int identity_lookup(struct identity *identity, const struct identity_reference *
 /* The person of an id, also one who may not sign in: out->refusal tells why. Waits for directories. *out is set on success. ERR_NOT_FOUND when all that could
  * know the id do not; errors of asking. */
 int identity_lookup_person(struct identity *identity, const char *id, struct identity_person *out, struct err *err);
-/* Where looking up in this source, NULL: in all, is best done: *out NULL says that it is no single source, so any lane will do in which others
+/* Where looking up in this source, NULL: in all, is best done: *out NULL says that it is no single source, so any worker pool will do in which others
  * than those sources' sign-ons wait. */
-int identity_lookup_lane(struct identity *identity, const char *source, struct lane **out, struct err *err);
+int identity_lookup_pool(struct identity *identity, const char *source, struct worker_pool **out, struct err *err);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * All SQL lives in this folder and in sql/. Every function here and in the *_store.h headers blocks on the network: call
- * from lanes only, never from a handler that must be fast. All are safe to call from several threads at once.
+ * from worker pools only, never from a handler that must be fast. All are safe to call from several threads at once.
  *
  * Common errors, not repeated at each prototype: ERR_DATABASE (away, or refused the account; retry_after_s is set while
  * the pool waits before it tries again), ERR_BUSY (no connection free in time, or a conflict that outlived all retries),
@@ -61,7 +61,7 @@ enum store_state {
  * only. */
 enum store_state store_get_state(struct store *store, int64_t *since_ms, struct err *why);
 
-/* For lane_options.thread_begin and thread_end of every thread that calls into the store. */
+/* For worker_pool_options.thread_begin and thread_end of every thread that calls into the store. */
 void store_thread_begin(void);
 void store_thread_end(void);
 

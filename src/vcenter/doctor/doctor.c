@@ -16,7 +16,7 @@
 #define LEAST_MS 200           /* with less time left a step is not begun */
 #define CONNECT_LIMIT_MS 5000L /* each connection */
 #define CALL_LIMIT_MS 8000L    /* each call */
-#define EXAMINATIONS_MAX 2     /* at the same time: the lane has other work, too */
+#define EXAMINATIONS_MAX 2     /* at the same time: the worker pool has other work, too */
 
 /* -- words ------------------------------------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Unlike vc_status.h, which asks through the link, the doctor goes the whole way anew with a client and a session of its own: it works
- * while the link's lane is full or the vCenter hangs, and goes on behind a step that failed wherever it can. It changes nothing at
+ * while the link's worker pool is full or the vCenter hangs, and goes on behind a step that failed wherever it can. It changes nothing at
  * the vCenter; its session is ended before it returns. */
 #pragma once
 
@@ -45,7 +45,7 @@ void doctor_report_done(struct doctor_report *report); /* NULL is allowed */
 
 #define DOCTOR_LIMIT_MS 40000
 
-/* Examines one vCenter, registered or only added. Blocks, not much longer than DOCTOR_LIMIT_MS: in the lane `outside`, never in the
+/* Examines one vCenter, registered or only added. Blocks, not much longer than DOCTOR_LIMIT_MS: in the worker `outside`, never in the
  * vCenter's own. What is wrong at the vCenter is an answer, not an error. ERR_NOT_FOUND, ERR_BUSY (this vCenter is being examined already,
  * or too many are), ERR_NOMEM, errors of store.h. */
 int doctor_examine(struct platform *platform, const char *vcenter_id, struct doctor_report *out, struct err *err);

@@ -21,7 +21,7 @@ struct reconcile_result {
     bool has_news;           /* state, problem or repair differ from the last run: worth a log line */
 };
 
-/* Compares and repairs with the link's own session; blocks: in the link's lane. A record that may not or cannot be repaired is a result (0 with
+/* Compares and repairs with the link's own session; blocks: in the link's worker pool. A record that may not or cannot be repaired is a result (0 with
  * note.problem), not a failure: everything else goes on. ERR_NOT_REGISTERED (nothing to do; state is not touched), ERR_BUSY (a registration
  * runs: ask again), errors of vim.h (record unknown) and ERR_NOMEM. *out is filled but for errors before the first look. */
 int reconcile_run(struct link *link, struct reconcile_result *out, struct err *err);

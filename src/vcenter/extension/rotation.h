@@ -13,7 +13,7 @@
 #include "link.h"
 #include "principal.h"
 
-/* Makes a new login certificate and moves to it; in the link's lane, blocks. ERR_NOT_REGISTERED, ERR_CONFLICT (we log in by an account;
+/* Makes a new login certificate and moves to it; in the link's worker pool, blocks. ERR_NOT_REGISTERED, ERR_CONFLICT (we log in by an account;
  * or a registration runs), ERR_UPSTREAM_DENIED (our session lacks Extension.Update), errors of vim.h and store.h: after one that left
  * the outcome open LINK_WORK_RENEW finishes it. */
 int rotation_rotate(struct link *link, const struct actor *actor, struct err *err);

@@ -182,7 +182,7 @@ int registration_remove(struct platform *platform, const char *id, const struct 
 
 /* -- changing what is known of a vCenter: name, address, ports, trust ---------------------------------------------- */
 
-#define ASKED_MAX 16U /* more than the lane has threads */
+#define ASKED_MAX 16U /* more than the worker pool has threads */
 
 int vcenter_check_unique(struct platform *platform, const struct vcenter *vc, struct err *err) {
     struct vcenter_list list = {0};
@@ -208,7 +208,7 @@ static int explain(struct platform *platform, const struct vcenter *where, struc
     return rc;
 }
 
-/* One inquiry of an address at a time: somebody who answers slowly holds one thread of the lane, whoever asks however often. */
+/* One inquiry of an address at a time: somebody who answers slowly holds one thread of the worker pool, whoever asks however often. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list below */
 static const struct vcenter *asked[ASKED_MAX];
 

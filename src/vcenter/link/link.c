@@ -1,4 +1,4 @@
-/* The link to one vCenter: client, lane, state. Layer 4 (vcenter). Logging in is link_login.c.
+/* The link to one vCenter: client, worker pool, state. Layer 4 (vcenter). Logging in is link_login.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "link.h"
 
@@ -25,7 +25,7 @@
 #define RETIRE_GRACE_MS 500
 #define RETIRE_LOGOUT_MS 3000 /* on a connection of its own: TCP, TLS, and the call */
 
-static lane_fn run_job;
+static worker_fn run_job;
 
 static const struct backoff retry = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 30};
 
@@ -33,7 +33,7 @@ struct link {
     const struct link_env *env;
     char *id;
     struct vim_client *client;
-    struct lane *lane;
+    struct worker_pool *workers;
     struct link_queue queue;
     atomic_uint refs;
     atomic_bool is_busy; /* a connect or keep-alive job is queued or running */
@@ -80,8 +80,8 @@ const char *link_id(const struct link *link) {
     return link->id;
 }
 
-struct lane *link_lane(const struct link *link) {
-    return link->lane;
+struct worker_pool *link_pool(const struct link *link) {
+    return link->workers;
 }
 
 struct vim_client *link_client(const struct link *link) {
@@ -156,8 +156,8 @@ static void set_state(struct link *link, enum link_state state, const struct err
 static void kick(struct link *link) {
     if (atomic_exchange(&link->is_busy, true))
         return;
-    if (lane_submit(link->lane, run_job, link_ref(link), NULL)) {
-        atomic_store(&link->is_busy, false); /* the lane is full: link_tick tries again */
+    if (worker_pool_submit(link->workers, run_job, link_ref(link), NULL)) {
+        atomic_store(&link->is_busy, false); /* the worker pool is full: link_tick tries again */
         link_unref(link);
     }
 }
@@ -483,17 +483,17 @@ static int make_client(struct link *link, const struct vcenter *vc, struct err *
     return rc;
 }
 
-static int make_lane(struct link *link, const struct vcenter *vc, struct err *err) {
-    struct lane_options lane = {.name = vc->name,
-                                .threads = KAAS_VIM_CONTEXTS_COUNT,
-                                .queue_count = KAAS_VIM_QUEUE_COUNT_MAX,
-                                .thread_begin = store_thread_begin,
-                                .thread_end = store_thread_end};
-    return lane_new(&lane, &link->lane, err);
+static int make_pool(struct link *link, const struct vcenter *vc, struct err *err) {
+    struct worker_pool_options workers = {.name = vc->name,
+                                          .threads = KAAS_VIM_CONTEXTS_COUNT,
+                                          .queue_count = KAAS_VIM_QUEUE_COUNT_MAX,
+                                          .thread_begin = store_thread_begin,
+                                          .thread_end = store_thread_end};
+    return worker_pool_new(&workers, &link->workers, err);
 }
 
 static void free_link(struct link *link) {
-    lane_free(link->lane);
+    worker_pool_free(link->workers);
     watch_free(link->watch);
     link_queue_done(&link->queue);
     vim_client_free(link->client);
@@ -520,7 +520,7 @@ int link_new(const struct link_env *env, const struct vcenter *vc, struct link *
     if (!rc)
         rc = make_client(link, vc, err);
     if (!rc)
-        rc = make_lane(link, vc, err);
+        rc = make_pool(link, vc, err);
     if (!rc)
         rc = watch_new(link, &link->watch, err);
     if (rc) {
@@ -691,9 +691,9 @@ void link_retire(struct link *link) {
     link_begin_retire(link);
     is_hopeless = link_get_state(link) == LINK_UNREACHABLE;
     if (!is_hopeless)
-        (void)lane_wait_idle(link->lane, RETIRE_GRACE_MS);
+        (void)worker_pool_wait_idle(link->workers, RETIRE_GRACE_MS);
     vim_client_cancel(link->client); /* the watch cleans nothing up: that is what the logout does */
-    lane_stop(link->lane);
+    worker_pool_stop(link->workers);
     watch_stop(link->watch);
     if (!is_hopeless) /* else there is nobody to log out from */
         (void)vim_logout_within(link->client, RETIRE_LOGOUT_MS, NULL);

@@ -1,4 +1,4 @@
-/* The link to one vCenter: client, lane, state. Layer 4 (vcenter).
+/* The link to one vCenter: client, worker pool, state. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include "cleanup.h"
 #include "err.h"
-#include "lane.h"
+#include "worker_pool.h"
 #include "link_env.h"
 #include "link_work.h"
 #include "vcenter.h"
@@ -31,7 +31,7 @@ struct link_report {
     enum vim_strategy strategy; /* the one that worked last */
 };
 
-/* Makes a link with a lane of its own; copies `vc`. One reference. ERR_NOMEM, ERR_CONFIG. */
+/* Makes a link with a worker pool of its own; copies `vc`. One reference. ERR_NOMEM, ERR_CONFIG. */
 int link_new(const struct link_env *env, const struct vcenter *vc, struct link **out, struct err *err);
 
 /* One more reference; returns the link. */
@@ -40,8 +40,8 @@ void link_unref(struct link *link); /* NULL is allowed; never frees: the platfor
 CLEANUP_DEFINE(struct link, link_unref);
 
 const char *link_id(const struct link *link);             /* instance UUID */
-struct lane *link_lane(const struct link *link);          /* lives as long as a reference is held */
-struct vim_client *link_client(const struct link *link);  /* blocks: use in the lane */
+struct worker_pool *link_pool(const struct link *link);   /* lives as long as a reference is held */
+struct vim_client *link_client(const struct link *link);  /* blocks: use in the worker */
 const struct link_env *link_env(const struct link *link); /* outlives the link */
 struct watch *link_watch(const struct link *link);        /* watch_run.h; lives as long as the link */
 enum link_state link_get_state(struct link *link);
@@ -118,7 +118,7 @@ unsigned link_count_tasks(const struct link *link);
 /* True once the link is on its way out: another one has taken its place, or the service stops. */
 bool link_is_retired(struct link *link);
 
-/* Asks for work (bits of enum link_work; link_work.h): done in the lane as soon as the link is connected and the work before it is done.
+/* Asks for work (bits of enum link_work; link_work.h): done in the worker as soon as the link is connected and the work before it is done.
  * Does not block; from any thread, also from a function of that work itself. */
 void link_request(struct link *link, unsigned bits);
 
@@ -133,7 +133,7 @@ void link_note_retired(struct link *link);
 
 /* Begins to end: nothing new is started, the watch is given up. Does not block. */
 void link_begin_retire(struct link *link);
-/* Ends lane and watch and logs out. Blocks, but no longer than about two seconds for the vCenter; not from the link's own lane. May be called twice. */
+/* Ends worker pool and watch and logs out. Blocks, but no longer than about two seconds for the vCenter; not from the link's own worker pool. May be called twice. */
 void link_retire(struct link *link);
 /* Frees a retired link if the caller's is the only reference. */
 bool link_try_free(struct link *link);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A piece of work is a bit: asked for twice before it runs, it is done once. Functions are plugged in per kind (platform_set_work), asked
- * for with link_request, and run one after the other in the link's lane, only while the link is connected; what is asked for earlier waits.
+ * for with link_request, and run one after the other in the link's worker pool, only while the link is connected; what is asked for earlier waits.
  * A run that fails is tried again with back-off (1 s to 60 s) until it succeeds. */
 #pragma once
 
@@ -24,7 +24,7 @@ enum link_work {
 };
 #define LINK_WORK_COUNT 5
 
-/* Runs in the link's lane and may block. 0: done. ERR_CANCELED: nothing to do any more (the vCenter was unregistered): not tried again.
+/* Runs in the link's worker pool and may block. 0: done. ERR_CANCELED: nothing to do any more (the vCenter was unregistered): not tried again.
  * Other errors: tried again; `err` is shown in the vCenter's status and in health. It must call link_begin_admin itself where it must
  * not meet a registration, and return ERR_BUSY when that says no. */
 typedef int link_work_fn(struct link *link, struct err *err);

@@ -1,7 +1,7 @@
 /* The vCenters we are joined to, one link each. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The database says which vCenters there are; platform_sync makes links of them. A link owns the vCenter client and the lane in which
+ * The database says which vCenters there are; platform_sync makes links of them. A link owns the vCenter client and the worker pool in which
  * everything that may wait for that vCenter runs. */
 #pragma once
 
@@ -18,7 +18,7 @@ struct platform;
 /* Makes the room without links. ERR_NOMEM. */
 int platform_new(const struct platform_options *options, struct platform **out, struct err *err);
 
-/* Ends the lanes and watches of all links and logs out of every vCenter, all at the same time; the clients of platform_open_client have a moment
+/* Ends the worker pools and watches of all links and logs out of every vCenter, all at the same time; the clients of platform_open_client have a moment
  * to end by themselves. Blocks, about six seconds at most when vCenters hang. Later calls of platform_sync make no links. NULL is allowed. */
 void platform_stop(struct platform *platform);
 
@@ -62,8 +62,8 @@ const struct link_work_kind *platform_work_of(const struct platform *platform);
  * CHANGE_VCENTER. Errors of the store. */
 int platform_sync(struct platform *platform, struct err *err);
 
-/* Queues what is due in each link's lane (first contact, retries with back-off, keep-alive) and clears away retired links. Call
- * about once a second from a thread that is not a lane of ours; it may wait for a retired lane's last job. */
+/* Queues what is due in each link's worker pool (first contact, retries with back-off, keep-alive) and clears away retired links. Call
+ * about once a second from a thread that is not a worker pool of ours; it may wait for a retired worker pool's last job. */
 void platform_tick(struct platform *platform);
 
 /* The link of a vCenter with one reference for the caller. ERR_NOT_FOUND. Does not block. */

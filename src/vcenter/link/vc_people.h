@@ -1,4 +1,4 @@
-/* What a vCenter says about people: who somebody is, and what they may view. Layer 4 (vcenter). All block: in the link's lane.
+/* What a vCenter says about people: who somebody is, and what they may view. Layer 4 (vcenter). All block: in the link's worker pool.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

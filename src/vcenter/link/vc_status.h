@@ -43,6 +43,6 @@ struct vc_status {
     int64_t checked_at_ms;
 };
 
-/* Asks the vCenter. One that cannot be reached is an answer too: 0 with report.state. Blocks: in the link's lane. ERR_NOMEM, errors of store.h. */
+/* Asks the vCenter. One that cannot be reached is an answer too: 0 with report.state. Blocks: in the link's worker pool. ERR_NOMEM, errors of store.h. */
 int vc_status_lookup(struct link *link, struct vc_status *out, struct err *err);
 void vc_status_done(struct vc_status *status); /* NULL is allowed */

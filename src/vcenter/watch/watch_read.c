@@ -10,7 +10,7 @@
 #include "link.h"
 #include "metric.h"
 #include "uuid.h"
-#include "watch_private.h"
+#include "watch_run_private.h"
 
 #define LASTED_MS 5000       /* a watch that held so long was no failure to begin with */
 #define FAILURES_AFTER_ALL 2 /* one that got as far as the whole picture is tried again soon */

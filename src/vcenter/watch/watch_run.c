@@ -9,7 +9,7 @@
 #include "metric.h"
 #include "watch_mirror.h"
 #include "str.h"
-#include "watch_private.h"
+#include "watch_run_private.h"
 
 /* -- life ---------------------------------------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * One thread waits for news of the vCenter and keeps a mirror in memory; another one saves what has changed. Neither is a thread of the
- * link's lane: a pending call keeps nobody waiting. The watch runs while its link is connected; the link decides when that is. */
+ * link's worker pool: a pending call keeps nobody waiting. The watch runs while its link is connected; the link decides when that is. */
 #pragma once
 
 #include <stdbool.h>

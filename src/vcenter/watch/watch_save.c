@@ -11,7 +11,7 @@
 #include "metric.h"
 #include "str.h"
 #include "uuid.h"
-#include "watch_private.h"
+#include "watch_run_private.h"
 
 static const struct backoff retry = {.first_ms = 500, .max_ms = 5000, .jitter_percent = 30};
 
