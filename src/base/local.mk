@@ -12,8 +12,8 @@ src_base_libbase_a_SOURCES = \
     src/base/err_codes.def \
     src/base/finding.c \
     src/base/finding.h \
-    src/base/flight.c \
-    src/base/flight.h \
+    src/base/singleflight.c \
+    src/base/singleflight.h \
     src/base/fsutil.c \
     src/base/fsutil.h \
     src/base/hashmap.c \

@@ -71,7 +71,7 @@ UNIT_TESTS = \
 # those that start threads
 UNIT_THREAD_TESTS = \
     tests/unit/test_dir_feed \
-    tests/unit/test_flight \
+    tests/unit/test_singleflight \
     tests/unit/test_http_client \
     tests/unit/test_httpd_kept \
     tests/unit/test_httpd_limits \

@@ -418,7 +418,7 @@ static void name_and_secret_do_not_run_into_each_other(void **state) {
     assert_int_equal(atomic_load(&sw.checks), 5);
 }
 
-/* -- in flight together ---------------------------------------------------------------------------------------------------- */
+/* -- in singleflight together ---------------------------------------------------------------------------------------------------- */
 
 #define GUESTS 8U
 

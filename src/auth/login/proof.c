@@ -1,7 +1,7 @@
 /* Proofs that vCenters check: sharing, refusals, and what becomes of a good one. Layer 4 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The first of several identical proofs has a job put into the worker pool of the vCenter; all of them wait for it in a flight, without thread. The
+ * The first of several identical proofs has a job put into the worker pool of the vCenter; all of them wait for it by a singleflight, without thread. The
  * job is no part of the first one's request: whether its client is still there makes no difference to the others. */
 #include "proof.h"
 
@@ -13,7 +13,7 @@
 
 #include "clock.h"
 #include "digest.h"
-#include "flight.h"
+#include "singleflight.h"
 #include "limits.h"
 #include "log.h"
 #include "metric.h"
@@ -30,7 +30,7 @@
 #define PROOF_BYTES_MAX 4096U /* vCenter, user name and secret together */
 #define SIGNON_REFUSAL_MS 2000
 
-/* What a vCenter said about a proof, shared by identical sign-ons that were in flight together. */
+/* What a vCenter said about a proof, shared by identical sign-ons that were in singleflight together. */
 struct outcome {
     atomic_uint refs;
     struct signon_identity identity;
@@ -78,13 +78,13 @@ static void outcome_unref(void *p) {
     free(o);
 }
 
-struct flight *signon_checks_new(void) {
-    static const struct flight_options options = {.result_ref = outcome_ref,
-                                                  .result_unref = outcome_unref,
-                                                  .seats_max = KAAS_SIGNONS_WAITING_MAX,
-                                                  .seats_per_call_max = KAAS_SIGNONS_SHARED_MAX};
-    _Static_assert(DIGEST_SHA256_BYTES == FLIGHT_KEY_BYTES, "a digest is a key");
-    return flight_new(&options);
+struct singleflight *signon_checks_new(void) {
+    static const struct singleflight_options options = {.result_ref = outcome_ref,
+                                                        .result_unref = outcome_unref,
+                                                        .waiters_max = KAAS_SIGNONS_WAITING_MAX,
+                                                        .waiters_per_call_max = KAAS_SIGNONS_SHARED_MAX};
+    _Static_assert(DIGEST_SHA256_BYTES == SINGLEFLIGHT_KEY_BYTES, "a digest is a key");
+    return singleflight_new(&options);
 }
 
 struct signon_check {
@@ -93,9 +93,9 @@ struct signon_check {
     const char *address, *request_id;
     uint8_t digest[DIGEST_SHA256_BYTES]; /* of vCenter, user and secret */
     struct gate gate;
-    struct flight_seat seat;
-    struct flight_call *call; /* that it leads; NULL: another one asked */
-    bool is_settled;          /* the seat holds the outcome */
+    struct singleflight_waiter waiter;
+    struct singleflight_call *call; /* that it leads; NULL: another one asked */
+    bool is_settled;                /* the waiter holds the outcome */
     bool is_in_worker;
     worker_fn *run;
     void *run_arg;
@@ -206,7 +206,7 @@ static void run_check(void *arg, bool is_canceled) {
     if (rc)
         outcome_unref(STEAL(o));
     c->is_in_worker = !is_canceled;
-    flight_land(c->signon->checks, c->call, rc, o, &why);
+    singleflight_complete(c->signon->checks, c->call, rc, o, &why);
 }
 
 /* -- waiting ------------------------------------------------------------------------------------------------------------ */
@@ -249,7 +249,7 @@ int signon_check_new(struct signon *s, const struct actor *actor, const struct s
 void signon_check_free(struct signon_check *c) {
     if (!c)
         return;
-    flight_leave(c->signon->checks, &c->seat);
+    singleflight_leave(c->signon->checks, &c->waiter);
     gate_done(&c->gate);
     free(c);
 }
@@ -259,11 +259,11 @@ static void count_waiting(int64_t n) {
 }
 
 /* One answer is one guess, or one success, for the throttle, however many share it. */
-static void on_landed(void *arg, bool is_canceled) {
+static void on_completed(void *arg, bool is_canceled) {
     struct signon_check *c = arg;
     count_waiting(-1);
     if (c->call)
-        gate_note(&c->gate, c->seat.code);
+        gate_note(&c->gate, c->waiter.code);
     c->is_settled = true;
     c->run(c->run_arg, is_canceled);
 }
@@ -295,21 +295,21 @@ static int check_known(struct signon_check *c, struct err *err) {
 
 int signon_check_wait(struct signon_check *c, worker_fn *run, void *arg, struct err *err) {
     const struct signon_vcenter_ops *ops = &c->signon->options.vcenter;
-    struct flight_call *lead = NULL;
+    struct singleflight_call *lead = NULL;
     struct err why = {0};
     int rc;
     c->run = run;
     c->run_arg = arg;
-    c->seat.run = on_landed;
-    c->seat.arg = c;
-    c->seat.code = check_known(c, &c->seat.err);
-    if (c->seat.code) {
+    c->waiter.run = on_completed;
+    c->waiter.arg = c;
+    c->waiter.code = check_known(c, &c->waiter.err);
+    if (c->waiter.code) {
         c->is_settled = true;
         run(arg, false);
         return 0;
     }
     count_waiting(1);
-    rc = flight_board(c->signon->checks, is_shared(c) ? c->digest : NULL, &c->seat, &lead, err);
+    rc = singleflight_join(c->signon->checks, is_shared(c) ? c->digest : NULL, &c->waiter, &lead, err);
     if (rc)
         count_waiting(-1);
     if (!lead) /* then it may be gone by now */
@@ -317,7 +317,7 @@ int signon_check_wait(struct signon_check *c, worker_fn *run, void *arg, struct 
     c->call = lead;
     rc = ops->submit(ops->arg, c->proof.vcenter_id, net_party(c->address), run_check, c, &why);
     if (rc) /* no place is left in the worker: those who came to the same call meanwhile hear it as well; else it may be gone by now */
-        flight_land(c->signon->checks, c->call, rc, NULL, &why);
+        singleflight_complete(c->signon->checks, c->call, rc, NULL, &why);
     return 0;
 }
 
@@ -344,11 +344,11 @@ int signon_refuse_unasked(struct signon *s, const struct actor *actor, const str
 /* -- signing in -------------------------------------------------------------------------------------------------------- */
 
 static int check_take(struct signon_check *c, struct outcome **out, struct err *err) {
-    if (!c->is_settled || (!c->seat.code && !c->seat.result))
+    if (!c->is_settled || (!c->waiter.code && !c->waiter.result))
         return err_set(err, ERR_INTERNAL, "the check gave no result");
-    if (!c->seat.code)
-        *out = outcome_ref(c->seat.result);
-    return err_move(err, c->seat.code, &c->seat.err);
+    if (!c->waiter.code)
+        *out = outcome_ref(c->waiter.result);
+    return err_move(err, c->waiter.code, &c->waiter.err);
 }
 
 /* *who gets texts of the outcome and an id of its own, which the caller frees: it stays alive for the audit trail. */

@@ -90,5 +90,5 @@ int signon_remove_vcenter(struct signon *signon, const struct actor *actor, stru
 
 /* -- for the files of this folder -------------------------------------------------------------------------------------- */
 
-/* A flight whose results are outcomes of proofs. NULL without memory. */
-struct flight *signon_checks_new(void);
+/* A singleflight whose results are outcomes of proofs. NULL without memory. */
+struct singleflight *signon_checks_new(void);

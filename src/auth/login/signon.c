@@ -8,7 +8,7 @@
 
 #include "audit_store.h"
 #include "clock.h"
-#include "flight.h"
+#include "singleflight.h"
 #include "secret.h"
 #include "session_store.h"
 #include "signon_state.h"
@@ -70,7 +70,7 @@ void signon_free(struct signon *s) {
     throttle_free(s->known);
     throttle_free(s->bad_tokens);
     throttle_free(s->pace);
-    flight_free(s->checks);
+    singleflight_free(s->checks);
     free((void *)(uintptr_t)s->options.issuer);
     (void)pthread_mutex_destroy(&s->lock);
     (void)pthread_mutex_destroy(&s->keys_lock);

@@ -12,7 +12,7 @@
 #define SIGNON_REFUSALS_COUNT 1024U
 #define SIGNON_STRIPES 16U /* sessions by the end of their sid */
 
-struct flight;
+struct singleflight;
 struct grace_note;
 struct role_rules;
 struct throttle;
@@ -36,7 +36,7 @@ struct signon {
     struct rights_board *board;
     struct role_rules *roles;
     struct live_shared shared;                    /* the board again, and the groups */
-    struct flight *checks;                        /* identical proofs in flight */
+    struct singleflight *checks;                  /* identical proofs in singleflight */
     uint8_t secret[32];                           /* keys the digests of proofs; made anew at each start */
     pthread_mutex_t reload_locks[SIGNON_STRIPES]; /* rows reach memory in the order they were read */
     atomic_uint told[SIGNON_STRIPES];             /* how often something was told of sessions (sessions.c) */

@@ -1,4 +1,4 @@
-/* Single flight: one question, everybody who came in time gets its answer without a thread.
+/* Single singleflight: one question, everybody who came in time gets its answer without a thread.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "flight.h"
+#include "singleflight.h"
 #include "worker_pool.h"
 
 #define SEATS_MAX 40U
@@ -21,8 +21,8 @@ struct result {
 };
 
 static atomic_uint live_results;
-static struct flight *flight;
-static const uint8_t key_a[FLIGHT_KEY_BYTES] = {7, 1}, key_b[FLIGHT_KEY_BYTES] = {7, 2};
+static struct singleflight *singleflight;
+static const uint8_t key_a[SINGLEFLIGHT_KEY_BYTES] = {7, 1}, key_b[SINGLEFLIGHT_KEY_BYTES] = {7, 2};
 
 static void *result_ref(void *p) {
     (void)atomic_fetch_add(&((struct result *)p)->refs, 1);
@@ -47,16 +47,16 @@ static struct result *result_new(int value) {
 }
 
 static int set_up(void **state) {
-    const struct flight_options options = {result_ref, result_unref, SEATS_MAX, PER_CALL_MAX};
+    const struct singleflight_options options = {result_ref, result_unref, SEATS_MAX, PER_CALL_MAX};
     (void)state;
     atomic_store(&live_results, 0);
-    flight = flight_new(&options);
-    return flight ? 0 : -1;
+    singleflight = singleflight_new(&options);
+    return singleflight ? 0 : -1;
 }
 
 static int tear_down(void **state) {
     (void)state;
-    flight_free(flight);
+    singleflight_free(singleflight);
     return atomic_load(&live_results) ? -1 : 0;
 }
 
@@ -65,7 +65,7 @@ static int tear_down(void **state) {
 static unsigned order;
 
 struct guest {
-    struct flight_seat seat;
+    struct singleflight_waiter waiter;
     unsigned came; /* place in the order of calls; 0: not called */
 };
 
@@ -76,108 +76,108 @@ static void note(void *arg, bool is_canceled) {
     guest->came = ++order;
 }
 
-static struct flight_call *come(struct guest *guest, const uint8_t *key) {
-    struct flight_call *lead = NULL;
-    *guest = (struct guest){.seat = {.run = note, .arg = guest}};
-    assert_int_equal(flight_board(flight, key, &guest->seat, &lead, NULL), 0);
+static struct singleflight_call *come(struct guest *guest, const uint8_t *key) {
+    struct singleflight_call *lead = NULL;
+    *guest = (struct guest){.waiter = {.run = note, .arg = guest}};
+    assert_int_equal(singleflight_join(singleflight, key, &guest->waiter, &lead, NULL), 0);
     return lead;
 }
 
 static void everybody_gets_the_one_answer_and_the_leader_last(void **state) {
     struct guest guests[GUESTS];
-    struct flight_call *call = come(&guests[0], key_a);
+    struct singleflight_call *call = come(&guests[0], key_a);
     (void)state;
     order = 0;
     assert_non_null(call);
     for (unsigned i = 1; i < GUESTS; i++)
         assert_null(come(&guests[i], key_a));
-    flight_land(flight, call, 0, result_new(5), NULL);
+    singleflight_complete(singleflight, call, 0, result_new(5), NULL);
     assert_int_equal(guests[0].came, GUESTS);
     for (unsigned i = 0; i < GUESTS; i++) {
         assert_int_equal(guests[i].came, i ? i : GUESTS);
-        assert_int_equal(guests[i].seat.code, 0);
-        assert_int_equal(((struct result *)guests[i].seat.result)->value, 5);
-        flight_leave(flight, &guests[i].seat);
-        flight_leave(flight, &guests[i].seat);
+        assert_int_equal(guests[i].waiter.code, 0);
+        assert_int_equal(((struct result *)guests[i].waiter.result)->value, 5);
+        singleflight_leave(singleflight, &guests[i].waiter);
+        singleflight_leave(singleflight, &guests[i].waiter);
     }
 }
 
 static void everybody_gets_the_one_failure(void **state) {
     struct guest guests[3];
-    struct flight_call *call = come(&guests[0], key_a);
+    struct singleflight_call *call = come(&guests[0], key_a);
     struct err why = {0};
     (void)state;
     assert_null(come(&guests[1], key_a));
     assert_null(come(&guests[2], key_a));
     (void)err_set(&why, ERR_TIMEOUT, "no answer");
-    flight_land(flight, call, ERR_TIMEOUT, NULL, &why);
+    singleflight_complete(singleflight, call, ERR_TIMEOUT, NULL, &why);
     for (unsigned i = 0; i < UNIT_COUNT(guests); i++) {
-        assert_int_equal(guests[i].seat.code, ERR_TIMEOUT);
-        assert_string_equal(guests[i].seat.err.text, "no answer");
-        assert_null(guests[i].seat.result);
-        flight_leave(flight, &guests[i].seat);
+        assert_int_equal(guests[i].waiter.code, ERR_TIMEOUT);
+        assert_string_equal(guests[i].waiter.err.text, "no answer");
+        assert_null(guests[i].waiter.result);
+        singleflight_leave(singleflight, &guests[i].waiter);
     }
 }
 
 static void who_comes_after_the_answer_begins_anew(void **state) {
     struct guest first, second;
-    struct flight_call *call = come(&first, key_a);
+    struct singleflight_call *call = come(&first, key_a);
     (void)state;
-    flight_land(flight, call, 0, result_new(1), NULL);
+    singleflight_complete(singleflight, call, 0, result_new(1), NULL);
     call = come(&second, key_a);
     assert_non_null(call);
-    flight_land(flight, call, 0, result_new(2), NULL);
-    assert_int_equal(((struct result *)second.seat.result)->value, 2);
-    flight_leave(flight, &first.seat);
-    flight_leave(flight, &second.seat);
+    singleflight_complete(singleflight, call, 0, result_new(2), NULL);
+    assert_int_equal(((struct result *)second.waiter.result)->value, 2);
+    singleflight_leave(singleflight, &first.waiter);
+    singleflight_leave(singleflight, &second.waiter);
 }
 
 static void keys_are_never_mixed(void **state) {
     struct guest a, b, a2;
-    struct flight_call *call_a = come(&a, key_a), *call_b = come(&b, key_b);
+    struct singleflight_call *call_a = come(&a, key_a), *call_b = come(&b, key_b);
     (void)state;
     assert_non_null(call_a);
     assert_non_null(call_b);
     assert_null(come(&a2, key_a));
-    flight_land(flight, call_b, 0, result_new(2), NULL);
+    singleflight_complete(singleflight, call_b, 0, result_new(2), NULL);
     assert_int_equal(a.came, 0);
-    flight_land(flight, call_a, 0, result_new(1), NULL);
-    assert_int_equal(((struct result *)a2.seat.result)->value, 1);
-    assert_int_equal(((struct result *)b.seat.result)->value, 2);
-    flight_leave(flight, &a.seat);
-    flight_leave(flight, &a2.seat);
-    flight_leave(flight, &b.seat);
+    singleflight_complete(singleflight, call_a, 0, result_new(1), NULL);
+    assert_int_equal(((struct result *)a2.waiter.result)->value, 1);
+    assert_int_equal(((struct result *)b.waiter.result)->value, 2);
+    singleflight_leave(singleflight, &a.waiter);
+    singleflight_leave(singleflight, &a2.waiter);
+    singleflight_leave(singleflight, &b.waiter);
 }
 
 static void without_a_key_nothing_is_shared(void **state) {
-    static const uint8_t zeros[FLIGHT_KEY_BYTES];
+    static const uint8_t zeros[SINGLEFLIGHT_KEY_BYTES];
     struct guest guests[3];
-    struct flight_call *calls[3];
+    struct singleflight_call *calls[3];
     (void)state;
     for (unsigned i = 0; i < 3; i++) {
         calls[i] = come(&guests[i], i < 2 ? NULL : zeros);
         assert_non_null(calls[i]);
     }
     for (unsigned i = 0; i < 3; i++) {
-        flight_land(flight, calls[i], 0, result_new((int)i), NULL);
-        assert_int_equal(((struct result *)guests[i].seat.result)->value, i);
-        flight_leave(flight, &guests[i].seat);
+        singleflight_complete(singleflight, calls[i], 0, result_new((int)i), NULL);
+        assert_int_equal(((struct result *)guests[i].waiter.result)->value, i);
+        singleflight_leave(singleflight, &guests[i].waiter);
     }
 }
 
 static int try_to_come(const uint8_t *key, struct err *err) {
-    struct guest late = {.seat = {.run = note, .arg = NULL}};
-    struct flight_call *lead = NULL;
-    int rc = flight_board(flight, key, &late.seat, &lead, err);
+    struct guest late = {.waiter = {.run = note, .arg = NULL}};
+    struct singleflight_call *lead = NULL;
+    int rc = singleflight_join(singleflight, key, &late.waiter, &lead, err);
     assert_null(lead);
-    flight_leave(flight, &late.seat);
+    singleflight_leave(singleflight, &late.waiter);
     return rc;
 }
 
-/* A seat is taken from the coming until it is given back, not only until the answer. */
+/* A waiter is taken from the coming until it is given back, not only until the answer. */
 static void seats_are_bounded_for_one_answer_and_in_all(void **state) {
     struct guest guests[SEATS_MAX];
-    struct flight_call *calls[SEATS_MAX - PER_CALL_MAX + 1] = {come(&guests[0], key_a)};
+    struct singleflight_call *calls[SEATS_MAX - PER_CALL_MAX + 1] = {come(&guests[0], key_a)};
     struct err err = {0};
     (void)state;
     for (unsigned i = 1; i < PER_CALL_MAX; i++)
@@ -187,13 +187,13 @@ static void seats_are_bounded_for_one_answer_and_in_all(void **state) {
         calls[i - PER_CALL_MAX + 1] = come(&guests[i], NULL);
     assert_int_equal(try_to_come(key_b, NULL), ERR_BUSY);
     for (unsigned i = 0; i < UNIT_COUNT(calls); i++)
-        flight_land(flight, calls[i], 0, result_new(1), NULL);
+        singleflight_complete(singleflight, calls[i], 0, result_new(1), NULL);
     assert_int_equal(try_to_come(key_b, NULL), ERR_BUSY);
     for (unsigned i = 0; i < SEATS_MAX; i++)
-        flight_leave(flight, &guests[i].seat);
+        singleflight_leave(singleflight, &guests[i].waiter);
     calls[0] = come(&guests[0], key_b);
-    flight_land(flight, calls[0], 0, result_new(1), NULL);
-    flight_leave(flight, &guests[0].seat);
+    singleflight_complete(singleflight, calls[0], 0, result_new(1), NULL);
+    singleflight_leave(singleflight, &guests[0].waiter);
 }
 
 /* -- many threads ------------------------------------------------------------------------------------------------------------ */
@@ -202,33 +202,33 @@ static struct worker_pool *workers;
 static atomic_uint called;
 
 struct passenger {
-    struct flight_seat seat;
-    struct flight_call *call;
+    struct singleflight_waiter waiter;
+    struct singleflight_call *call;
 };
 
 /* Gone the moment it has its answer. */
 static void get_off(void *arg, bool is_canceled) {
     struct passenger *p = arg;
     (void)is_canceled;
-    assert_int_equal(p->seat.code, 0);
-    assert_int_equal(((struct result *)p->seat.result)->value, 3);
-    flight_leave(flight, &p->seat);
+    assert_int_equal(p->waiter.code, 0);
+    assert_int_equal(((struct result *)p->waiter.result)->value, 3);
+    singleflight_leave(singleflight, &p->waiter);
     free(p);
     (void)atomic_fetch_add(&called, 1);
 }
 
 static void land(void *arg, bool is_canceled) {
     (void)is_canceled;
-    flight_land(flight, ((struct passenger *)arg)->call, 0, result_new(3), NULL);
+    singleflight_complete(singleflight, ((struct passenger *)arg)->call, 0, result_new(3), NULL);
 }
 
 static bool board_one(const uint8_t *key) {
     struct passenger *p = calloc(1, sizeof(*p));
-    struct flight_call *lead = NULL;
+    struct singleflight_call *lead = NULL;
     assert_non_null(p);
-    p->seat.run = get_off;
-    p->seat.arg = p;
-    if (flight_board(flight, key, &p->seat, &lead, NULL)) {
+    p->waiter.run = get_off;
+    p->waiter.arg = p;
+    if (singleflight_join(singleflight, key, &p->waiter, &lead, NULL)) {
         free(p);
         return false;
     }
@@ -273,6 +273,6 @@ int main(void) {
         TEST(seats_are_bounded_for_one_answer_and_in_all),
         TEST(crowds_leave_nothing_behind),
     };
-    flight_free(NULL);
+    singleflight_free(NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

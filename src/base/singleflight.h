@@ -1,0 +1,56 @@
+/* Single singleflight: identical questions under way share one answer. Layer 0 (base).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The singleflight asks nothing and has no thread: whoever comes first is told to have the question asked, whoever comes with the same key until the
+ * answer is there waits beside it. A waiter is a record of the one who waits, so waiting costs neither a thread nor a place in a queue. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "worker_pool.h"
+
+#define SINGLEFLIGHT_KEY_BYTES 32U
+
+struct singleflight;
+struct singleflight_call;
+
+struct singleflight_options {
+    void *(*result_ref)(void *);   /* one more reference to a result */
+    void (*result_unref)(void *);  /* gives one back */
+    unsigned waiters_max;          /* in all */
+    unsigned waiters_per_call_max; /* so that one crowd leaves waiters for others */
+};
+
+/* Somebody who waits. Zeroed at its start; must live until run was called and singleflight_leave. */
+struct singleflight_waiter {
+    worker_fn
+        *run; /* called once, run(arg, false), by the thread that completes the call: must not block, unless it is the leader's */
+    void *arg;
+    int code; /* set when run is called, as the next two */
+    struct err err;
+    void *result;                     /* one reference of the waiter's; NULL on failure */
+    struct singleflight_waiter *next; /* of the singleflight, as the next */
+    bool has_place;
+};
+
+/* NULL without memory. Freed by singleflight_free. */
+struct singleflight *singleflight_new(const struct singleflight_options *options);
+
+/* Takes a waiter in the call for `key` that is under way. If there is none, one begins: then *lead is set, and the caller must see to it that
+ * singleflight_complete is called for it once; else NULL. A `key` of NULL is shared with nobody. Keys are compared in constant time and should be keyed
+ * digests. Never blocks. ERR_BUSY (no waiter is left), ERR_NOMEM: then nothing was taken. */
+int singleflight_join(struct singleflight *singleflight, const uint8_t *key, struct singleflight_waiter *waiter,
+                      struct singleflight_call **lead, struct err *err);
+
+/* The outcome is there: `code` 0 with a result, of which one reference is taken over, or an ERR_* described in `why`. Everybody in the call gets
+ * it and is called; who comes later begins anew. The leader is called last, so that it may go on in this thread, and blocks nobody. */
+void singleflight_complete(struct singleflight *singleflight, struct singleflight_call *call, int code, void *result,
+                           const struct err *why);
+
+/* Gives the waiter back, with its result. Not between singleflight_join and its run. Nothing if it was never taken. */
+void singleflight_leave(struct singleflight *singleflight, struct singleflight_waiter *waiter);
+
+/* Frees the singleflight; no call may be under way and no waiter taken. NULL is allowed. */
+void singleflight_free(struct singleflight *singleflight);
