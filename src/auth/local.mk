@@ -25,8 +25,8 @@ src_auth_libauth_a_SOURCES = \
     src/auth/rights/group_pool.h \
     src/auth/rights/rights.c \
     src/auth/rights/rights.h \
-    src/auth/rights/rights_board.c \
-    src/auth/rights/rights_board.h \
+    src/auth/rights/rights_cache.c \
+    src/auth/rights/rights_cache.h \
     src/auth/rights/role_rules.c \
     src/auth/rights/role_rules.h \
     src/auth/session/bearer.c \

@@ -6,7 +6,7 @@
 #include "clock.h"
 #include "group_pool.h"
 #include "limits.h"
-#include "rights_board.h"
+#include "rights_cache.h"
 #include "str.h"
 
 #define NO_UID UINT32_MAX
@@ -188,9 +188,9 @@ static int set_up(void **state) {
     memset(&said, 0, sizeof(said));
     said.wait_for = -1;
     clock_fake(1000000, NOW_MS);
-    shared.board = rights_board_new(&(struct signon_vcenter_ops){0}, &(struct rights_pace){1000, 1});
+    shared.cache = rights_cache_new(&(struct signon_vcenter_ops){0}, &(struct rights_pace){1000, 1});
     shared.pool = group_pool_new();
-    assert_true(shared.board && shared.pool);
+    assert_true(shared.cache && shared.pool);
     account = (struct service_account){.id = id_service, .hx_clusters = hx_clusters, .hx_clusters_count = 1};
     platform = (struct dir_platform){
         .number = 1, .grants = grants, .grants_count = UNIT_COUNT(grants), .services = &account, .services_count = 1};
@@ -212,7 +212,7 @@ static int tear_down(void **state) {
         shared_objects_unref(said.parts[i].objects);
     live_session_unref(said.session);
     group_pool_free(shared.pool);
-    rights_board_free(shared.board);
+    rights_cache_free(shared.cache);
     clock_unfake();
     return 0;
 }

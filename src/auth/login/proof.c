@@ -18,7 +18,7 @@
 #include "log.h"
 #include "metric.h"
 #include "net_addr.h"
-#include "rights_board.h"
+#include "rights_cache.h"
 #include "secret.h"
 #include "session_store.h"
 #include "sessions.h"
@@ -428,7 +428,7 @@ static int link_vcenter(struct signon *s, const char *sid, const struct signon_p
         rc = signon_apply_session_change(s, sid, err);
     if (rc)
         return rc;
-    subject = rights_subject_get(s->board, &person);
+    subject = rights_subject_get(s->cache, &person);
     if (subject) /* what was asked along with the proof need not be asked again */
         rights_subject_offer(subject, shared_objects_ref(o->rights));
     return 0;

@@ -45,11 +45,11 @@ int signon_new(const struct signon_options *options, struct signon **out, struct
     s->bad_tokens = throttle_new();
     s->pace = throttle_new();
     s->checks = signon_checks_new();
-    s->board = rights_board_new(&s->options.vcenter, &pace);
+    s->cache = rights_cache_new(&s->options.vcenter, &pace);
     s->roles = role_rules_new();
-    s->shared = (struct live_shared){.board = s->board, .pool = group_pool_new()};
+    s->shared = (struct live_shared){.cache = s->cache, .pool = group_pool_new()};
     if (!s->options.issuer || !s->roles || !s->shared.pool || !s->table || !s->throttle || !s->known || !s->bad_tokens ||
-        !s->pace || !s->checks || !s->board || signing_keys_new(s, err)) {
+        !s->pace || !s->checks || !s->cache || signing_keys_new(s, err)) {
         signon_free(s);
         return err_set(err, ERR_NOMEM, "out of memory");
     }
@@ -63,7 +63,7 @@ void signon_free(struct signon *s) {
     token_set_free(s->tokens);
     signon_free_notes(s);
     session_table_free(s->table);
-    rights_board_free(s->board);
+    rights_cache_free(s->cache);
     role_rules_free(s->roles);
     group_pool_free(s->shared.pool);
     throttle_free(s->throttle);
@@ -103,5 +103,5 @@ int signon_purge(struct signon *s, struct err *err) {
 
 void signon_stop(struct signon *s) {
     if (s)
-        rights_board_stop(s->board);
+        rights_cache_stop(s->cache);
 }

@@ -33,9 +33,9 @@ struct signon {
     struct throttle *bad_tokens;     /* bearer.c */
     struct throttle *pace;           /* of good sign-ons: apart for the same reason */
     atomic_uint sessions_max, per_s; /* struct signon_limits */
-    struct rights_board *board;
+    struct rights_cache *cache;
     struct role_rules *roles;
-    struct live_shared shared;                    /* the board again, and the groups */
+    struct live_shared shared;                    /* the cache again, and the groups */
     struct singleflight *checks;                  /* identical proofs in singleflight */
     uint8_t secret[32];                           /* keys the digests of proofs; made anew at each start */
     pthread_mutex_t reload_locks[SIGNON_STRIPES]; /* rows reach memory in the order they were read */

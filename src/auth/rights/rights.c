@@ -1,5 +1,5 @@
 /* Rights of the person behind a session: the union of what each of its vCenters says, and how old that may be. Layer 4 (auth).
- * What the vCenters said and asking them again: rights_board.h.
+ * What the vCenters said and asking them again: rights_cache.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "rights.h"
 
@@ -253,9 +253,9 @@ int signon_wait_rights(struct signon *s, struct live_session *live, const char *
 }
 
 void signon_drop_rights(struct signon *s, const char *vcenter_id, const char *user_name) {
-    rights_board_drop(s->board, vcenter_id, user_name);
+    rights_cache_drop(s->cache, vcenter_id, user_name);
 }
 
 void signon_rights_tick(struct signon *s) {
-    rights_board_tick(s->board);
+    rights_cache_tick(s->cache);
 }

@@ -119,7 +119,7 @@ static bool has_mapping(const struct role_mapping_list *list, const struct role_
 static void drop_missing(struct signon *s, const struct role_mapping_list *from, const struct role_mapping_list *in) {
     for (size_t i = 0; i < from->count; i++)
         if (from->items[i].kind == ROLE_MAPPING_PRIVILEGE && !has_mapping(in, &from->items[i]))
-            rights_board_drop(s->board, from->items[i].subject_id, NULL);
+            rights_cache_drop(s->cache, from->items[i].subject_id, NULL);
 }
 
 /* What a vCenter said about its people was an answer to another question. Without memory the usual age of rights ends it. */

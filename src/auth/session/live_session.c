@@ -64,25 +64,25 @@ struct parts {
     size_t count;
 };
 
-static int live_add_part(struct parts *parts, struct rights_board *board, struct live_part part,
+static int live_add_part(struct parts *parts, struct rights_cache *cache, struct live_part part,
                          const struct rights_person *person, struct err *err) {
-    part.subject = rights_subject_get(board, person);
+    part.subject = rights_subject_get(cache, person);
     if (!part.subject)
         return err_set(err, ERR_NOMEM, "out of memory");
     parts->items[parts->count++] = part;
     return 0;
 }
 
-static int make_parts(const struct session *row, struct rights_board *board, struct parts *out, struct err *err) {
+static int make_parts(const struct session *row, struct rights_cache *cache, struct parts *out, struct err *err) {
     struct parts parts = {.items = calloc(row->vcenters_count + 1, sizeof(*parts.items))};
     int rc = parts.items ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc && source_is_vcenter(row->who.source) && row->who.vcenter_id && row->who.vc_user)
-        rc = live_add_part(&parts, board,
+        rc = live_add_part(&parts, cache,
                            (struct live_part){.is_first = true, .source = row->who.source, .added_at_ms = row->created_at_ms},
                            &(struct rights_person){row->who.vcenter_id, row->who.vc_user, row->who.vc_session_key}, err);
     for (size_t i = 0; !rc && i < row->vcenters_count; i++) {
         const struct session_vcenter *v = &row->vcenters[i];
-        rc = live_add_part(&parts, board, (struct live_part){.source = v->source, .added_at_ms = v->added_at_ms},
+        rc = live_add_part(&parts, cache, (struct live_part){.source = v->source, .added_at_ms = v->added_at_ms},
                            &(struct rights_person){v->vcenter_id, v->user_name, v->session_key}, err);
     }
     if (rc)
@@ -141,7 +141,7 @@ bool live_session_fits(struct live_session *live, const struct session *row) {
 }
 
 /* The further vCenters of the row into memory; what was there is given back without the lock. */
-static int change_vcenters(struct live_session *live, struct rights_board *board, const struct session *row, struct err *err) {
+static int change_vcenters(struct live_session *live, struct rights_cache *cache, const struct session *row, struct err *err) {
     struct session copy, old = {0};
     struct parts parts = {0};
     size_t old_count;
@@ -149,7 +149,7 @@ static int change_vcenters(struct live_session *live, struct rights_board *board
     int rc = session_copy(row, &copy, err);
     if (rc)
         return rc;
-    rc = make_parts(&copy, board, &parts, err);
+    rc = make_parts(&copy, cache, &parts, err);
     if (rc) {
         session_done(&copy);
         return rc;
@@ -235,7 +235,7 @@ int live_session_new(struct session *row, const struct live_shared *shared, stru
     struct parts parts = {0};
     int rc = live ? group_pool_get(shared->pool, &row->groups, &groups, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
-        rc = make_parts(row, shared->board, &parts, err);
+        rc = make_parts(row, shared->cache, &parts, err);
     if (rc) {
         live_groups_unref(groups);
         session_free(row);
@@ -324,7 +324,7 @@ static bool live_session_is_held(const struct live_session *live) {
 }
 
 int live_session_update(struct live_session *live, const struct live_shared *shared, const struct session *row, struct err *err) {
-    int rc = fits_vcenters(live, row) ? 0 : change_vcenters(live, shared->board, row, err);
+    int rc = fits_vcenters(live, row) ? 0 : change_vcenters(live, shared->cache, row, err);
     if (!rc && !fits_groups(live, row))
         rc = change_groups(live, shared->pool, row, err);
     atomic_store(&live->role, (int)row->who.role);

@@ -10,7 +10,7 @@
 #include "err.h"
 #include "grant.h"
 #include "group_pool.h"
-#include "rights_board.h"
+#include "rights_cache.h"
 #include "session.h"
 
 struct live_session;
@@ -21,7 +21,7 @@ CLEANUP_DEFINE(struct live_session, live_session_unref);
 
 /* What sessions have in common in memory. */
 struct live_shared {
-    struct rights_board *board;
+    struct rights_cache *cache;
     struct group_pool *pool;
 };
 /* Makes one from a row, which it takes over also on failure. One reference. ERR_NOMEM. */

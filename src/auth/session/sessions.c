@@ -13,7 +13,7 @@
 #include "metric.h"
 #include "net_addr.h"
 #include "rights.h"
-#include "rights_board.h"
+#include "rights_cache.h"
 #include "role_rules.h"
 #include "secret.h"
 #include "session_store.h"

@@ -1,9 +1,9 @@
-/* The board of rights: subjects, their answers, events; and the line in which vCenters are asked: who is next, how fast, who waits. Layer 4 (auth).
+/* The cache of rights: subjects, their answers, events; and the line in which vCenters are asked: who is next, how fast, who waits. Layer 4 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The rate is a token bucket per vCenter. It holds one second's worth, so in any t seconds at most rate * (t + 1) questions go out. The
  * background leaves half of it to requests that must wait; among those, first come, first served. */
-#include "rights_board.h"
+#include "rights_cache.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -45,10 +45,10 @@ struct rights_subject {
     struct signon_wait *waits;
 };
 
-/* What belongs to one vCenter. Lives as long as the board: there are only as many as were ever configured. */
+/* What belongs to one vCenter. Lives as long as the cache: there are only as many as were ever configured. */
 struct rights_vcenter {
     struct rights_vcenter *next;
-    struct rights_board *board;
+    struct rights_cache *cache;
     char id[37];
     pthread_mutex_t lock; /* guards everything below, and the subjects; no call goes out while it is held */
     struct hashmap subjects;
@@ -65,7 +65,7 @@ struct rights_vcenter {
     int64_t outage_ms;                       /* 0: it can be asked */
 };
 
-struct rights_board {
+struct rights_cache {
     const struct signon_vcenter_ops *ops;
     struct rights_pace pace;
     atomic_bool is_stopped;
@@ -120,26 +120,26 @@ const struct object_set *shared_objects_get(const struct shared_objects *objects
 
 /* -- life -------------------------------------------------------------------------------------------------------------- */
 
-struct rights_board *rights_board_new(const struct signon_vcenter_ops *ops, const struct rights_pace *pace) {
-    struct rights_board *board = calloc(1, sizeof(*board));
-    if (!board)
+struct rights_cache *rights_cache_new(const struct signon_vcenter_ops *ops, const struct rights_pace *pace) {
+    struct rights_cache *cache = calloc(1, sizeof(*cache));
+    if (!cache)
         return NULL;
-    board->ops = ops;
-    board->pace = *pace;
-    (void)pthread_mutex_init(&board->lock, NULL);
-    board->asked_behind =
+    cache->ops = ops;
+    cache->pace = *pace;
+    (void)pthread_mutex_init(&cache->lock, NULL);
+    cache->asked_behind =
         metric_get(METRIC_COUNTER, "kaas_rights_questions_total",
                    "Questions to vCenters about the rights of people, by who needed the answer", "for", "background");
-    board->asked_before =
+    cache->asked_before =
         metric_get(METRIC_COUNTER, "kaas_rights_questions_total",
                    "Questions to vCenters about the rights of people, by who needed the answer", "for", "request");
-    board->shared = metric_get(METRIC_COUNTER, "kaas_rights_shared_total",
+    cache->shared = metric_get(METRIC_COUNTER, "kaas_rights_shared_total",
                                "Requests that waited for a question about rights that was on its way already", NULL, NULL);
-    board->dropped = metric_get(METRIC_COUNTER, "kaas_rights_dropped_total",
+    cache->dropped = metric_get(METRIC_COUNTER, "kaas_rights_dropped_total",
                                 "Events after which known rights were not used any more", NULL, NULL);
-    board->refused = metric_get(METRIC_COUNTER, "kaas_rights_refused_total",
+    cache->refused = metric_get(METRIC_COUNTER, "kaas_rights_refused_total",
                                 "Requests turned away because too many questions about rights were waiting", NULL, NULL);
-    return board;
+    return cache;
 }
 
 static void free_subject(struct rights_subject *subject) {
@@ -149,11 +149,11 @@ static void free_subject(struct rights_subject *subject) {
     free(subject);
 }
 
-void rights_board_free(struct rights_board *board) {
-    if (!board)
+void rights_cache_free(struct rights_cache *cache) {
+    if (!cache)
         return;
-    while (board->vcenters) {
-        struct rights_vcenter *vc = board->vcenters;
+    while (cache->vcenters) {
+        struct rights_vcenter *vc = cache->vcenters;
         struct rights_subject *next;
         for (struct rights_subject *s = hashmap_first(&vc->subjects, 0); s; s = next) {
             next = hashmap_next(&vc->subjects, &s->node);
@@ -161,11 +161,11 @@ void rights_board_free(struct rights_board *board) {
         }
         hashmap_done(&vc->subjects);
         (void)pthread_mutex_destroy(&vc->lock);
-        board->vcenters = vc->next;
+        cache->vcenters = vc->next;
         free(vc);
     }
-    (void)pthread_mutex_destroy(&board->lock);
-    free(board);
+    (void)pthread_mutex_destroy(&cache->lock);
+    free(cache);
 }
 
 /* -- activity: all need the lock ------------------------------------------------------------------------------------------------------------ */
@@ -197,28 +197,28 @@ static void rights_forget_active(struct rights_subject *s) {
 
 /* -- finding ------------------------------------------------------------------------------------------------------------- */
 
-static struct rights_vcenter *make_vcenter(struct rights_board *board, const char *id) {
+static struct rights_vcenter *make_vcenter(struct rights_cache *cache, const char *id) {
     struct rights_vcenter *vc = calloc(1, sizeof(*vc));
     if (!vc)
         return NULL;
-    vc->board = board;
+    vc->cache = cache;
     (void)snprintf(vc->id, sizeof(vc->id), "%s", id);
     (void)pthread_mutex_init(&vc->lock, NULL);
     vc->refilled_ms = clock_mono_ms();
-    vc->milli_tokens = 1000LL * RIGHTS_BURST_S * board->pace.per_s;
-    vc->next = board->vcenters;
-    board->vcenters = vc;
+    vc->milli_tokens = 1000LL * RIGHTS_BURST_S * cache->pace.per_s;
+    vc->next = cache->vcenters;
+    cache->vcenters = vc;
     return vc;
 }
 
-static struct rights_vcenter *get_vcenter(struct rights_board *board, const char *id) {
+static struct rights_vcenter *get_vcenter(struct rights_cache *cache, const char *id) {
     struct rights_vcenter *vc;
-    (void)pthread_mutex_lock(&board->lock);
-    for (vc = board->vcenters; vc && !str_eq_nocase(vc->id, id); vc = vc->next)
+    (void)pthread_mutex_lock(&cache->lock);
+    for (vc = cache->vcenters; vc && !str_eq_nocase(vc->id, id); vc = vc->next)
         continue;
     if (!vc)
-        vc = make_vcenter(board, id);
-    (void)pthread_mutex_unlock(&board->lock);
+        vc = make_vcenter(cache, id);
+    (void)pthread_mutex_unlock(&cache->lock);
     return vc;
 }
 
@@ -272,8 +272,8 @@ static struct rights_subject *make_subject(struct rights_vcenter *vc, const stru
     return s;
 }
 
-struct rights_subject *rights_subject_get(struct rights_board *board, const struct rights_person *person) {
-    struct rights_vcenter *vc = get_vcenter(board, person->vcenter_id);
+struct rights_subject *rights_subject_get(struct rights_cache *cache, const struct rights_person *person) {
+    struct rights_vcenter *vc = get_vcenter(cache, person->vcenter_id);
     const uint64_t hash = rights_hash(person->session_key ? person->session_key : person->user_name);
     struct rights_subject *s;
     if (!vc)
@@ -364,7 +364,7 @@ static bool rights_note_away(struct rights_vcenter *vc, bool is_unreachable) {
 }
 
 void rights_subject_read(struct rights_subject *s, bool is_used, struct rights_known *out) {
-    const struct signon_vcenter_ops *ops = s->vc->board->ops;
+    const struct signon_vcenter_ops *ops = s->vc->cache->ops;
     bool is_unreachable = ops->is_unreachable(ops->arg, s->vc->id);
     *out = (struct rights_known){.age_ms = -1};
     (void)pthread_mutex_lock(&s->vc->lock);
@@ -384,8 +384,8 @@ void rights_subject_read(struct rights_subject *s, bool is_used, struct rights_k
 
 /* -- events -------------------------------------------------------------------------------------------------------------- */
 
-void rights_board_drop(struct rights_board *board, const char *vcenter_id, const char *user_name) {
-    struct rights_vcenter *vc = get_vcenter(board, vcenter_id);
+void rights_cache_drop(struct rights_cache *cache, const char *vcenter_id, const char *user_name) {
+    struct rights_vcenter *vc = get_vcenter(cache, vcenter_id);
     uint64_t wanted = rights_hash_name(user_name);
     uint64_t order = asked_now().order;
     if (!vc)
@@ -399,17 +399,17 @@ void rights_board_drop(struct rights_board *board, const char *vcenter_id, const
         if (!s->name_hash || s->name_hash == wanted)
             s->dropped = order;
     (void)pthread_mutex_unlock(&vc->lock);
-    metric_add(board->dropped, 1);
+    metric_add(cache->dropped, 1);
 }
 
 /* -- the rate: all need the lock ----------------------------------------------------------------------------------------------- */
 
 static int64_t burst_of(const struct rights_vcenter *vc) {
-    return 1000LL * RIGHTS_BURST_S * vc->board->pace.per_s;
+    return 1000LL * RIGHTS_BURST_S * vc->cache->pace.per_s;
 }
 
 static void rights_refill(struct rights_vcenter *vc, int64_t now_ms) {
-    vc->milli_tokens += (now_ms - vc->refilled_ms) * vc->board->pace.per_s;
+    vc->milli_tokens += (now_ms - vc->refilled_ms) * vc->cache->pace.per_s;
     vc->refilled_ms = now_ms;
     if (vc->milli_tokens > burst_of(vc))
         vc->milli_tokens = burst_of(vc);
@@ -418,7 +418,7 @@ static void rights_refill(struct rights_vcenter *vc, int64_t now_ms) {
 static bool may_ask_behind(const struct rights_vcenter *vc) {
     int64_t burst = burst_of(vc), needed = burst / 2 + 1000;
     int64_t brim = burst - (int64_t)SIGNON_RIGHTS_TICK_MS *
-                               vc->board->pace.per_s; /* above it, the bucket would overflow between two ticks */
+                               vc->cache->pace.per_s; /* above it, the bucket would overflow between two ticks */
     if (needed > brim)
         needed = brim > 1000 ? brim : 1000;
     return vc->in_flight < RIGHTS_BACKGROUND_MAX && vc->milli_tokens >= needed;
@@ -467,7 +467,7 @@ static bool rights_is_due(const struct rights_subject *s, int64_t now_ms) {
     if (!rights_is_usable(s) || s->objects->asked.order < s->vc->widened)
         return true;
     return now_ms - answer_ms(s) >=
-           s->vc->board->pace.fresh_ms * 2 / 3; /* before it gets old, so that nobody meets an old answer */
+           s->vc->cache->pace.fresh_ms * 2 / 3; /* before it gets old, so that nobody meets an old answer */
 }
 
 /* The active one with the oldest answer, if it is due. Who was not seen for two fresh times is active no more. */
@@ -475,7 +475,7 @@ static struct rights_subject *oldest_due(struct rights_vcenter *vc, int64_t now_
     struct rights_subject *oldest = NULL;
     for (struct rights_subject *s = vc->active; s;) {
         struct rights_subject *next = s->active_next;
-        if (!s->waits && now_ms - s->used_ms > 2 * vc->board->pace.fresh_ms)
+        if (!s->waits && now_ms - s->used_ms > 2 * vc->cache->pace.fresh_ms)
             rights_forget_active(s);
         else if (rights_is_due(s, now_ms) && (!oldest || answer_ms(s) < answer_ms(oldest)))
             oldest = s;
@@ -500,11 +500,11 @@ static struct rights_subject *next_subject(struct rights_vcenter *vc, int64_t no
     if (vc->line_first) {
         s = vc->line_first;
         rights_leave_line(s);
-        metric_add(vc->board->asked_before, 1);
+        metric_add(vc->cache->asked_before, 1);
     } else if (may_ask_behind(vc)) {
         s = oldest_due(vc, now_ms);
         if (s)
-            metric_add(vc->board->asked_behind, 1);
+            metric_add(vc->cache->asked_behind, 1);
     }
     if (s)
         vc->milli_tokens -= 1000;
@@ -516,7 +516,7 @@ static bool next_question(struct rights_vcenter *vc, bool is_unreachable, struct
     int64_t now_ms = clock_mono_ms();
     struct rights_subject *s = NULL;
     (void)pthread_mutex_lock(&vc->lock);
-    if (!atomic_load(&vc->board->is_stopped) && !is_unreachable)
+    if (!atomic_load(&vc->cache->is_stopped) && !is_unreachable)
         s = next_subject(vc, now_ms);
     if (s) {
         size_t slot = 0;
@@ -576,11 +576,11 @@ static void rights_finish(struct question *q, int rc, struct shared_objects *ans
 
 /* A further question for the same answer: one like any other, so the bucket may go below zero. */
 static int ask_further(struct rights_subject *s, const char *session_key, struct object_set *out, struct err *err) {
-    const struct signon_vcenter_ops *ops = s->vc->board->ops;
+    const struct signon_vcenter_ops *ops = s->vc->cache->ops;
     (void)pthread_mutex_lock(&s->vc->lock);
     s->vc->milli_tokens -= 1000;
     (void)pthread_mutex_unlock(&s->vc->lock);
-    metric_add(s->vc->board->asked_behind, 1);
+    metric_add(s->vc->cache->asked_behind, 1);
     return ops->ask_rights(ops->arg, s->vc->id, session_key, s->user_name, out, err);
 }
 
@@ -614,7 +614,7 @@ static int look_behind_nothing(struct rights_subject *s, struct object_set *out,
 }
 
 static int rights_ask(struct rights_subject *s, struct shared_objects **out, struct err *err) {
-    const struct signon_vcenter_ops *ops = s->vc->board->ops;
+    const struct signon_vcenter_ops *ops = s->vc->cache->ops;
     struct asked_at asked = asked_now();
     struct object_set set = {0};
     int rc = ops->ask_rights(ops->arg, s->vc->id, s->session_key, s->user_name, &set, err);
@@ -665,7 +665,7 @@ static void rights_put_back(struct question *q) {
 }
 
 static bool send_question(struct question *taken) {
-    const struct signon_vcenter_ops *ops = taken->subject->vc->board->ops;
+    const struct signon_vcenter_ops *ops = taken->subject->vc->cache->ops;
     struct question *q = malloc(sizeof(*q));
     if (q)
         *q = *taken;
@@ -677,7 +677,7 @@ static bool send_question(struct question *taken) {
 }
 
 static void rights_pump(struct rights_vcenter *vc) {
-    const struct signon_vcenter_ops *ops = vc->board->ops;
+    const struct signon_vcenter_ops *ops = vc->cache->ops;
     bool is_unreachable = ops->is_unreachable(ops->arg, vc->id);
     struct question q;
     while (next_question(vc, is_unreachable, &q))
@@ -692,24 +692,24 @@ static int64_t wait_ms(struct rights_vcenter *vc) {
     int64_t ahead = 1000LL * vc->line_count;
     rights_refill(vc, clock_mono_ms());
     ahead -= vc->milli_tokens;
-    return ahead > 0 ? ahead / vc->board->pace.per_s : 0;
+    return ahead > 0 ? ahead / vc->cache->pace.per_s : 0;
 }
 
 /* Needs the lock. */
 static int rights_join(struct rights_subject *s, struct signon_wait *wait, struct err *err) {
     int64_t ms = s->is_in_line || s->is_in_flight ? 0 : wait_ms(s->vc);
-    if (atomic_load(&s->vc->board->is_stopped))
+    if (atomic_load(&s->vc->cache->is_stopped))
         return err_set(err, ERR_CANCELED, "the service is stopping");
     rights_touch(s);
     if (ms > KAAS_RIGHTS_WAIT_MS) {
-        metric_add(s->vc->board->refused, 1);
+        metric_add(s->vc->cache->refused, 1);
         (void)err_set(err, ERR_RIGHTS_UNKNOWN, "what you may see is not known yet: the vCenter is being asked about many people");
         if (err)
             err->retry_after_s = (unsigned)(ms / 1000 + 1);
         return ERR_RIGHTS_UNKNOWN;
     }
     if (s->is_in_line || s->is_in_flight)
-        metric_add(s->vc->board->shared, 1);
+        metric_add(s->vc->cache->shared, 1);
     else
         rights_join_line(s, false);
     wait->subject = s;
@@ -759,7 +759,7 @@ static struct signon_wait *take_over(struct rights_vcenter *vc, int64_t now_ms) 
 }
 
 static void rights_tick_vcenter(struct rights_vcenter *vc) {
-    const struct signon_vcenter_ops *ops = vc->board->ops;
+    const struct signon_vcenter_ops *ops = vc->cache->ops;
     uint64_t mark = ops->mark_of_interest(ops->arg, vc->id);
     bool is_unreachable = ops->is_unreachable(ops->arg, vc->id);
     struct err why = {0};
@@ -782,23 +782,23 @@ static void rights_tick_vcenter(struct rights_vcenter *vc) {
 }
 
 /* The list only grows at its head, so what was read of it stays right without the lock. */
-static struct rights_vcenter *first_vcenter(struct rights_board *board) {
+static struct rights_vcenter *first_vcenter(struct rights_cache *cache) {
     struct rights_vcenter *first;
-    (void)pthread_mutex_lock(&board->lock);
-    first = board->vcenters;
-    (void)pthread_mutex_unlock(&board->lock);
+    (void)pthread_mutex_lock(&cache->lock);
+    first = cache->vcenters;
+    (void)pthread_mutex_unlock(&cache->lock);
     return first;
 }
 
-void rights_board_tick(struct rights_board *board) {
-    for (struct rights_vcenter *vc = first_vcenter(board); vc; vc = vc->next)
+void rights_cache_tick(struct rights_cache *cache) {
+    for (struct rights_vcenter *vc = first_vcenter(cache); vc; vc = vc->next)
         rights_tick_vcenter(vc);
 }
 
-void rights_board_stop(struct rights_board *board) {
+void rights_cache_stop(struct rights_cache *cache) {
     struct err why = {0};
     (void)err_set(&why, ERR_CANCELED, "the service is stopping");
-    atomic_store(&board->is_stopped, true);
-    for (struct rights_vcenter *vc = first_vcenter(board); vc; vc = vc->next)
+    atomic_store(&cache->is_stopped, true);
+    for (struct rights_vcenter *vc = first_vcenter(cache); vc; vc = vc->next)
         rights_wake(take_over(vc, INT64_MAX), ERR_CANCELED, &why);
 }

@@ -17,7 +17,7 @@
 #include "object_ref.h"
 #include "signon_options.h"
 
-struct rights_board;
+struct rights_cache;
 struct rights_subject;
 
 #define SIGNON_RIGHTS_TICK_MS 200 /* see signon_rights_tick */
@@ -55,8 +55,8 @@ struct rights_pace {
 };
 
 /* Makes an empty board. `ops` is borrowed. NULL without memory. */
-struct rights_board *rights_board_new(const struct signon_vcenter_ops *ops, const struct rights_pace *pace);
-void rights_board_free(struct rights_board *board); /* all subjects must have been given back; NULL is allowed */
+struct rights_cache *rights_cache_new(const struct signon_vcenter_ops *ops, const struct rights_pace *pace);
+void rights_cache_free(struct rights_cache *cache); /* all subjects must have been given back; NULL is allowed */
 
 /* A person at a vCenter. Borrowed. */
 struct rights_person {
@@ -65,7 +65,7 @@ struct rights_person {
     const char *session_key; /* NULL: questions go by user name */
 };
 /* The subject for it, made if there is none, with one reference for the caller. NULL without memory. */
-struct rights_subject *rights_subject_get(struct rights_board *board, const struct rights_person *person);
+struct rights_subject *rights_subject_get(struct rights_cache *cache, const struct rights_person *person);
 void rights_subject_ref(struct rights_subject *subject);
 void rights_subject_unref(struct rights_subject *subject); /* NULL is allowed */
 CLEANUP_DEFINE(struct rights_subject, rights_subject_unref);
@@ -93,10 +93,10 @@ void rights_subject_offer(struct rights_subject *subject, struct shared_objects 
 int rights_subject_wait(struct rights_subject *subject, struct signon_wait *wait, struct err *err);
 
 /* Makes all answers about these people that were asked for until now unusable. See signon_drop_rights. */
-void rights_board_drop(struct rights_board *board, const char *vcenter_id, const char *user_name);
+void rights_cache_drop(struct rights_cache *cache, const char *vcenter_id, const char *user_name);
 
 /* Sends questions that are due and ends waits that took too long. To be called every RIGHTS_TICK_MS or so. Does not block. */
-void rights_board_tick(struct rights_board *board);
+void rights_cache_tick(struct rights_cache *cache);
 
 /* Ends all waits; nothing is asked from then on. */
-void rights_board_stop(struct rights_board *board);
+void rights_cache_stop(struct rights_cache *cache);
