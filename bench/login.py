@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whole sign-ons by Kerberos (PAC, role, session and its line in the audit trail) beside Apache with mod_auth_gssapi, which hands out a
+"""Whole sign-ons by Kerberos (PAC, role, session and its line in the audit log) beside Apache with mod_auth_gssapi, which hands out a
 file: alone, and with mod_session_dbd, which keeps a session for each in the same database; in turns.
 
 All get the same tokens of a Samba domain, made ahead, over TLS with the same certificate and cipher, on 4 kept connections, with a replay

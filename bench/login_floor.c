@@ -1,5 +1,5 @@
 /* The least that a sign-on by SPNEGO can be with these libraries: TLS and HTTP by libmicrohttpd with a thread for each connection, the token accepted by
- * libkrb5, and, with a socket of the database, one row in a durable transaction: of its own, or shared with those that come at the same time. No person, role, session or audit trail: what the product
+ * libkrb5, and, with a socket of the database, one row in a durable transaction: of its own, or shared with those that come at the same time. No person, role, session or audit log: what the product
  * does besides comes on top. Run by bench/login.py --floor; no measurement by itself. Not part of the product.
  *
  * login_floor CERT KEY KEYTAB RCACHE [DATABASE-SOCKET [shared]]: prints the port, serves until standard input ends.

@@ -248,7 +248,7 @@ int wire_on_gap(void *arg) {
 
 /* -- the log ---------------------------------------------------------------------------------------------------------------- */
 
-/* A line of the audit trail. */
+/* A line of the audit log. */
 void wire_log_audit(void *arg, const struct audit_record *record) {
     const struct audit_event *e = &record->event;
     char at[CLOCK_RFC3339_BYTES];

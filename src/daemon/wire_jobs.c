@@ -42,7 +42,7 @@ static int wire_register_replica(struct wire *wire, struct err *err) {
 static void log_closed(unsigned deeds) {
     if (deeds)
         log_event(LOG_LEVEL_WARNING, "audit_deeds_closed", "deeds", log_fmt("%u", deeds), "hint",
-                  "how they ended is not known: the audit trail names them, with the result unknown", NULL);
+                  "how they ended is not known: the audit log names them, with the result unknown", NULL);
 }
 
 /* What was begun outside and has no line that tells how it ended: before the start nobody of this replica works on it any more. */
@@ -224,7 +224,7 @@ static int job_rights(void *arg, struct err *err) {
     return 0;
 }
 
-/* What could not be written to the audit trail is told where it can be: the log holds the requests themselves. */
+/* What could not be written to the audit log is told where it can be: the log holds the requests themselves. */
 static void tell_lost_audit(struct wire *wire) {
     const int64_t count = metric_value(audit_store_lost());
     if (count != wire->audit_lost_told)

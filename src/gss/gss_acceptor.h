@@ -53,7 +53,7 @@ enum gss_verdict {
     GSS_UNAVAILABLE, /* no token can be accepted now: keytab or replay cache */
 };
 
-/* Why it was not accepted: for log and audit trail, never for the client. */
+/* Why it was not accepted: for log and audit log, never for the client. */
 enum gss_reason {
     GSS_REASON_NONE,
     GSS_REASON_MALFORMED,

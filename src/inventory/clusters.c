@@ -51,7 +51,7 @@ static const struct cluster_room *clusters_room(const struct clusters *c, size_t
     return is_close(known_clusters, clusters, caps.clusters_max) || is_close(known_nodes, nodes, caps.nodes_max) ? &caps : NULL;
 }
 
-/* Every write ends here. What was made is in the trail already, by the same transaction; what was refused gets its line now. */
+/* Every write ends here. What was made is in the audit log already, by the same transaction; what was refused gets its line now. */
 static int clusters_finish(struct clusters *c, const struct audit_record *line, int rc) {
     if (rc)
         audit_store_append_outcome(c->options.store, line, rc);
@@ -154,7 +154,7 @@ static int save_time(struct clusters *c, const struct cluster *record, struct er
     return cluster_store_save_report_times(c->options.store, &time, 1, true, err);
 }
 
-/* One who says what was said before is not in the trail. */
+/* One who says what was said before is not in the audit log. */
 static int save_report(struct clusters *c, const struct cluster *before, struct report *report, struct cluster *record,
                        struct err *err) {
     bool is_news = !cluster_is_reported(before) || before->reported_state != record->reported_state;

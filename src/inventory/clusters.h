@@ -45,7 +45,7 @@ struct clusters_edit {
 int clusters_change(struct clusters *clusters, const struct actor *actor, const struct clusters_edit *edit, struct err *err);
 
 /* As clusters_change for the report of a provisioner: `fn` also sets the members reported_... . Nothing but the time is written, and no
- * version rises, when the report says what the record said before; the audit trail learns of changes of the reported state only. Blocks.
+ * version rises, when the report says what the record said before; the audit log learns of changes of the reported state only. Blocks.
  * Errors as clusters_change. */
 int clusters_report(struct clusters *clusters, const struct actor *actor, const struct clusters_edit *edit, struct err *err);
 
@@ -83,7 +83,7 @@ struct clusters_lines {
     void *arg;
 };
 
-/* Writes what can be written; one line of the audit trail for each that was. With is_atomic an error of any line, set beforehand or found, keeps
+/* Writes what can be written; one line of the audit log for each that was. With is_atomic an error of any line, set beforehand or found, keeps
  * all from being written. The first for which there is no room (ERR_DIRECTORY_FULL) ends it. Blocks. 0 also if lines have errors. Else
  * nothing was written: errors of store.h. */
 int clusters_write_lines(struct clusters *clusters, const struct actor *actor, struct clusters_lines *lines, struct err *err);

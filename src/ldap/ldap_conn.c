@@ -325,7 +325,7 @@ int64_t ldap_conn_cert_ends_ms(const struct ldap_conn *conn) {
 #define SEAL "minssf=128,maxssf=2147483647" /* at least AES */
 #define LEAST_SSF 128
 
-/* What Active Directory says behind "data" when it refuses (MS-ERREF; the codes of LogonUser). For the log and the trail only. */
+/* What Active Directory says behind "data" when it refuses (MS-ERREF; the codes of LogonUser). For the log and the audit log only. */
 static const struct reason {
     const char *code, *text;
 } reasons[] = {

@@ -1,4 +1,4 @@
-/* Makes lines of the audit trail. Layer 1 (model).
+/* Makes lines of the audit log. Layer 1 (model).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "audit.h"
 

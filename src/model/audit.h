@@ -1,4 +1,4 @@
-/* One line of the audit trail. Layer 1 (model).
+/* One line of the audit log. Layer 1 (model).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -134,7 +134,7 @@ int policy_require_managing(const struct viewer_key *viewer, struct err *err);
 enum policy_rights {
     POLICY_RIGHTS_FRESH,   /* use them */
     POLICY_RIGHTS_RECHECK, /* use them and have them asked again */
-    POLICY_RIGHTS_GRACE,   /* use them for this read only, say so in the answer and in the audit trail */
+    POLICY_RIGHTS_GRACE,   /* use them for this read only, say so in the answer and in the audit log */
     POLICY_RIGHTS_EXPIRED  /* do not use them: ask first */
 };
 

@@ -70,7 +70,7 @@ char *principal_vc_id(const char *instance_uuid, const char *user_name);
  * principal is not asked. *out is freed by the caller. ERR_UNPROCESSABLE, ERR_NOMEM. */
 int principal_id_read(const char *text, char **out, struct err *err);
 
-/* Who does something, and by which request: for the audit trail, and where it is throttled. All borrowed. */
+/* Who does something, and by which request: for the audit log, and where it is throttled. All borrowed. */
 struct actor {
     const struct principal *principal; /* NULL: nobody is signed in */
     const char *address;               /* of the client */

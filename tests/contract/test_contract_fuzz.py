@@ -116,7 +116,7 @@ class Run:
         return f"Bearer {token}" if token else fuzzed.proof
 
     def note(self, response: Response) -> None:
-        """What the audit trail must tell of."""
+        """What the audit log must tell of."""
         request_id = response.headers["kaas-request-id"][0]
         if response.status_code < 300 and response.request.method == self.operation.method.upper() and self.changes:
             self.changed.add(request_id)
@@ -194,7 +194,7 @@ def test_whatever_is_asked_the_answer_is_in_the_contract(place: Place, wires: di
     assert run.done >= min(CASES // 30, LEAST_DONE.get(name, CASES)), f"hardly any request was done, so little was tried: {counts}"
     shut = [way for way in WAYS.get(name, ()) if not run.ways[way]]
     assert not shut, f"nobody came in by {', '.join(shut)}: {counts}"
-    assert not run.unwritten(), "the audit trail does not tell of these requests"
+    assert not run.unwritten(), "the audit log does not tell of these requests"
 
 
 def test_every_operation_that_gives_a_token_has_its_ways_in() -> None:

@@ -311,7 +311,7 @@ static void test_proof_that_works_once(void **state) {
     session_done(&second);
 }
 
-/* Session, line of the trail and change: all or none, numbered without a gap. */
+/* Session, line of the audit log and change: all or none, numbered without a gap. */
 static void test_session_with_its_line(void **state) {
     struct session *read = NULL;
     struct err err = {0};

@@ -1,4 +1,4 @@
-"""The audit trail: order, pages, filters, who may read it, and how long it is kept."""
+"""The audit log: order, pages, filters, who may read it, and how long it is kept."""
 
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations

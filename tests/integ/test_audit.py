@@ -1,4 +1,4 @@
-"""The audit trail: what must be in it and what must never be, that it is one chain at each replica, and who notices when it is not."""
+"""The audit log: what must be in it and what must never be, that it is one chain at each replica, and who notices when it is not."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 

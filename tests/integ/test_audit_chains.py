@@ -1,5 +1,5 @@
 """Somebody with the whole database, but neither the master key nor a replica's host, strips, empties, restarts or sets back the chains of
-the audit trail: each is found, and the replica named."""
+the audit log: each is found, and the replica named."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 

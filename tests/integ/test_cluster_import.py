@@ -1,4 +1,4 @@
-"""Bulk import: what becomes of each line, all or nothing, changing what is there, limits, the audit trail."""
+"""Bulk import: what becomes of each line, all or nothing, changing what is there, limits, the audit log."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A deed at a vCenter never goes without a line in the audit trail: it is there before anything is done, and how it ended is there
+"""A deed at a vCenter never goes without a line in the audit log: it is there before anything is done, and how it ended is there
 after it, also when kaasd or the database was killed between."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations

@@ -94,7 +94,7 @@ NOBODIES = {"none": "", "mallory": "", "svc-kaas": "client", "svc-hx-east": "hx-
 
 @pytest.mark.parametrize("name", sorted(NOBODIES))
 def test_ticket_and_directory_agree_on_the_groups_of_those_without_a_role(ad: AdWorld, joined: World, name: str) -> None:
-    """They are known, not let in, and the audit trail names the same groups whatever way they came."""
+    """They are known, not let in, and the audit log names the same groups whatever way they came."""
     keytab, api = NOBODIES[name], joined.kaasd.api()
     cache = ad.kinit(name, keytab=ad.keytab(keytab)) if keytab else ad.kinit(name)
     answers = [post_token(api, ad.kerberos.token(cache)), post_token(api, ad.kerberos.token(cache), in_body=True),

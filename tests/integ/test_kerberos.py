@@ -87,7 +87,7 @@ class Place:
         return self.one.api(answer.json()["access_token"])
 
     def refused(self, token: bytes, reason: str, *, status: int = 401, **more: Any) -> requests.Response:
-        """The answer says nothing; the audit trail says why."""
+        """The answer says nothing; the audit log says why."""
         answer = self.post(token, **more)
         assert answer.status_code == status, answer.text
         if status == 401:

@@ -81,7 +81,7 @@ class Place:
         return any(self.try_login(name, password, source).status_code == 200 for _ in range(3))
 
     def refused(self, name: str, password: str, source: str) -> str:
-        """Why, as the audit trail tells; the one who asks learns nothing."""
+        """Why, as the audit log tells; the one who asks learns nothing."""
         answer = self.try_login(name, password, source)
         assert answer.status_code == 401, answer.text
         problem = answer.json()

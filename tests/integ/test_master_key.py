@@ -287,7 +287,7 @@ def test_a_rotation_without_trouble(place: Place) -> None:
     assert set(place.sealed_by()) == {key_id(after)} and key_id(before) in done[-1]
     place.check_all_readable()
     assert not any(key.hex() in text or repr(key) in text for key in keys_in(place.file) for text in done)
-    place.first.ctl.ok("audit", "verify")  # the key of the trail is another one, which was sealed anew
+    place.first.ctl.ok("audit", "verify")  # the key of the audit log is another one, which was sealed anew
 
 
 def why_not_ready(daemon: Kaasd) -> str:

@@ -57,7 +57,7 @@ def test_grace_in_an_outage(outage: tuple[World, Clock]) -> None:
     assert "rights" in stale(viewer)
     assert viewer.get("/v2/whoami")["vcenters"][0]["rights"] == "grace"
     viewer.refused(503, "rights_unknown", "POST", "/v2/token/refresh")
-    until(lambda: noted(world), "the line in the audit trail")
+    until(lambda: noted(world), "the line in the audit log")
     assert "rights" in stale(viewer)
     come_back(world, clock)
     until(lambda: stale(viewer) == [""], "the vCenter again")

@@ -150,7 +150,7 @@ def test_the_trail_names_the_client_and_not_the_balancer(pair: Pair, balancer: H
                            verify=str(pair.both[0].tls.ca_file), headers={"X-KaaS": "1", "X-Forwarded-For": "203.0.113.9"})
     assert answer.status_code == 401
     wanted = "SELECT address FROM audit WHERE principal_name LIKE 'unknown name #%' AND result = 'invalid_credentials'"
-    rows = until(lambda: pair.world.db.query(wanted, database="kaas"), "the line of the trail")
+    rows = until(lambda: pair.world.db.query(wanted, database="kaas"), "the line of the audit log")
     assert "203.0.113.9" not in str(rows)
 
 

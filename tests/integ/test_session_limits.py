@@ -145,7 +145,7 @@ def test_good_sign_ons_are_paced_and_a_reload_changes_that(pair: Pair) -> None:
             pass
         assert (refused.status_code, refused.json()["code"]) == (429, "too_many_requests")
         assert int(refused.headers["Retry-After"]) == 1 and refused.json()["remedy"]
-        until(lambda: reasons_of(pair, "login", "too_many_requests"), "the line in the audit trail")
+        until(lambda: reasons_of(pair, "login", "too_many_requests"), "the line in the audit log")
         assert all("auth.signon_rate" in reason for reason in reasons_of(pair, "login", "too_many_requests"))
         assert try_on(paced, vcenter, pair.cookie("viewer-east")).status_code == 200  # somebody else
         assert try_on(pair.both[0], vcenter, cookie).status_code == 200  # each replica counts by itself

@@ -1,4 +1,4 @@
-"""The deeds of the audit trail: the list in the code is what the code writes, what the contract takes as a filter, what the page tells."""
+"""The deeds of the audit log: the list in the code is what the code writes, what the contract takes as a filter, what the page tells."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 

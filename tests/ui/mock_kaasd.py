@@ -168,7 +168,7 @@ class Handler(BaseHTTPRequestHandler):
         role = self.world.users.get(("kerberos", self.world.ticket), (None, None))[1]
         if role is None:
             raise Refusal(403, "forbidden", "you are known, but no role is mapped to you or to one of your 9 groups",
-                          "ask an administrator of this service for a role; the audit trail shows which groups were seen")
+                          "ask an administrator of this service for a role; the audit log shows which groups were seen")
         end = datetime.now(UTC) + timedelta(seconds=self.world.session_s)
         return self.issue({"id": secrets.token_hex(8), "name": self.world.ticket, "source": "kerberos", "role": role, "end": end})
 

@@ -105,7 +105,7 @@ STORE_TESTS = \
     tests/integ/store_platform_test \
     tests/integ/store_schema_test \
     tests/integ/store_test \
-    tests/integ/store_trail_test \
+    tests/integ/store_audit_log_test \
     tests/integ/store_tx_test
 check_PROGRAMS += $(UNIT_TESTS) $(UNIT_THREAD_TESTS) $(STORE_TESTS)
 TESTS += $(UNIT_TESTS) $(UNIT_THREAD_TESTS)

@@ -27,7 +27,7 @@ struct signon_world {
     char last_action[40], last_result[40], last_principal[200], last_reason[1100];
     struct role_mapping mappings[8]; /* texts are the test's */
     size_t mappings_count;
-    unsigned audited;             /* lines of the audit trail */
+    unsigned audited;             /* lines of the audit log */
     unsigned noted;               /* of them, those that were left to be written together */
     int trail_code;               /* != 0: a session together with its line is refused with it */
     void (*before_session)(void); /* what happens just before a session is written; NULL: nothing */

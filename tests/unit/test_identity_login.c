@@ -137,7 +137,7 @@ static int log_in(const char *source, const char *user, const char *password, st
 static const struct {
     const char *source, *user, *password;
     int code;
-    const char *told; /* the id, or what log and audit trail are told */
+    const char *told; /* the id, or what log and audit log are told */
 } logins[] = {
     {"ad", "anna", PASSWORD, 0, "sid:" SID "1001"},
     {"ad", "ANNA", PASSWORD, 0, "sid:" SID "1001"},

@@ -1,4 +1,4 @@
-/* Small rules of the model: principal ids, HX extension keys, order of grants, judgement of sessions, lines of the audit trail.
+/* Small rules of the model: principal ids, HX extension keys, order of grants, judgement of sessions, lines of the audit log.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 

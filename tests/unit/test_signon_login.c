@@ -283,7 +283,7 @@ static void what_nobody_can_guess_is_not_counted(void **state) {
     assert_int_equal(from_vcenter(SIGNON_PROOF_KEY, "erna", sw.good_secret, NULL), 0);
 }
 
-/* Nobody fills the audit trail by being refused: what comes too fast is left to be counted. */
+/* Nobody fills the audit log by being refused: what comes too fast is left to be counted. */
 static void refusals_in_the_trail_are_bounded(void **state) {
     char made_up[20];
     (void)state;

@@ -305,7 +305,7 @@ static void a_stale_row_gives_nothing_back(void **state) {
 static void the_trail_does_not_stand_in_the_way(void **state) {
     const unsigned audited = sw.audited;
     (void)state;
-    sw.trail_code = ERR_SCHEMA; /* as without the table of the trail */
+    sw.trail_code = ERR_SCHEMA; /* as without the table of the audit log */
     sign_in(SIGNON_PROOF_COOKIE);
     assert_int_equal(verify(signon, grant.token), 0);
     assert_int_equal(sw.audited, audited);

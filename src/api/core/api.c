@@ -155,7 +155,7 @@ static int admit_bulk(struct http_request *req, struct err *err) {
         rc = authn_check(call, &step, err);
     if (!rc)
         rc = take_bulk(call, err);
-    if (call && !rc) /* who was refused stays known for the audit trail */
+    if (call && !rc) /* who was refused stays known for the audit log */
         api_forget(call);
     return rc;
 }

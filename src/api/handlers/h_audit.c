@@ -181,7 +181,7 @@ int h_audit_list(struct api_call *call, struct http_response *resp, struct err *
 
 /* -- the place where a part ends ----------------------------------------------------------------------------------------------- */
 
-static json_t *trail_cursor_json(const struct access_trail_place *place) {
+static json_t *verify_cursor_json(const struct access_audit_place *place) {
     _cleanup_strbuf_ struct strbuf text;
     char plain[CURSOR_BYTES];
     (void)snprintf(plain, sizeof(plain), "%u.%" PRIu64, place->replica_id, place->after_seq);
@@ -190,7 +190,7 @@ static json_t *trail_cursor_json(const struct access_trail_place *place) {
     return json_string(text.data);
 }
 
-static bool trail_parse_cursor(const char *text, struct access_trail_place *out) {
+static bool verify_parse_cursor(const char *text, struct access_audit_place *out) {
     char plain[CURSOR_BYTES] = "", *dot;
     int64_t replica_id = 0, seq = 0;
     long n = str_unbase64url(text, strlen(text), (uint8_t *)plain, sizeof(plain) - 1);
@@ -200,15 +200,15 @@ static bool trail_parse_cursor(const char *text, struct access_trail_place *out)
     *dot = '\0';
     if (!str_to_i64(plain, 0, UINT16_MAX, &replica_id) || !str_to_i64(dot + 1, 0, INT64_MAX, &seq))
         return false;
-    *out = (struct access_trail_place){(unsigned)replica_id, (uint64_t)seq};
+    *out = (struct access_audit_place){(unsigned)replica_id, (uint64_t)seq};
     return true;
 }
 
-static int read_place(struct api_call *call, struct access_trail_place *out, struct err *err) {
+static int read_place(struct api_call *call, struct access_audit_place *out, struct err *err) {
     static const char *const known[] = {"cursor", NULL};
     const char *cursor = http_request_query(call->req, "cursor");
     int rc = http_request_check_query(call->req, known, err);
-    if (rc || !cursor || trail_parse_cursor(cursor, out))
+    if (rc || !cursor || verify_parse_cursor(cursor, out))
         return rc;
     return problem_parameter(call, "cursor", "is not one that this verification gave", err);
 }
@@ -236,7 +236,7 @@ static json_t *fault_view(const struct audit_verification *v) {
     return object;
 }
 
-static json_t *part_view(const struct access_trail_part *part) {
+static json_t *part_view(const struct access_audit_part *part) {
     const struct audit_verification *v = &part->v;
     json_t *object = json_object();
     json_put_int(object, "replica", v->replica_id);
@@ -249,26 +249,26 @@ static json_t *part_view(const struct access_trail_part *part) {
     return object;
 }
 
-static json_t *trail_view(const struct access_trail *trail) {
+static json_t *verify_view(const struct access_audit *found) {
     json_t *object = json_object(), *items = json_array();
-    for (size_t i = 0; i < trail->count; i++)
-        (void)json_array_append_new(items, part_view(&trail->items[i]));
+    for (size_t i = 0; i < found->count; i++)
+        (void)json_array_append_new(items, part_view(&found->items[i]));
     (void)json_object_set_new(object, "items", items);
-    (void)json_object_set_new(object, "next_cursor", trail->has_more ? trail_cursor_json(&trail->next) : json_null());
+    (void)json_object_set_new(object, "next_cursor", found->has_more ? verify_cursor_json(&found->next) : json_null());
     return object;
 }
 
 int h_audit_verify(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct access_trail_place place = {0};
-    struct access_trail trail = {0};
+    struct access_audit_place place = {0};
+    struct access_audit found = {0};
     json_t *object;
     int rc = read_place(call, &place, err);
     if (!rc)
-        rc = access_verify_audit(call->api->options.access, &place, LINES_AT_ONCE, &trail, err);
+        rc = access_verify_audit(call->api->options.access, &place, LINES_AT_ONCE, &found, err);
     if (rc)
         return rc;
-    object = trail_view(&trail);
-    access_trail_done(&trail);
+    object = verify_view(&found);
+    access_audit_done(&found);
     return reply_json(resp, 200, object, err);
 }
 

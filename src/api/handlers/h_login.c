@@ -80,7 +80,7 @@ static const char *vcenter_of(const struct api_call *call) {
     return source ? source + strlen(VCENTER_SOURCE) : json_get_string(call->body, "vcenter");
 }
 
-/* The true reason is for log and audit trail. */
+/* The true reason is for log and audit log. */
 static int refuse_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
     struct signon_proof proof = login_proof(call, vcenter_of(call));
@@ -246,7 +246,7 @@ static int directory_login_in_worker(struct api_call *call, struct http_response
 }
 
 /* Goes on in the worker pool of the directory `source` and answers with a session. Why somebody is refused (no such account, disabled, wrong password, ...) is
- * told to the audit trail and the log, never to who asks. */
+ * told to the audit log and the log, never to who asks. */
 static int login_directory(struct api_call *call, const char *source, struct err *err) {
     struct worker_pool *workers = NULL;
     struct err why = {0};

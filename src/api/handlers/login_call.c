@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * HTTP Negotiate (RFC 4559): the client asks without a token first and is told the scheme, which is no failed attempt. A negotiation of two legs belongs to its
- * connection. Why a token was refused stands in log and audit trail; the client is told no more than that it was. */
+ * connection. Why a token was refused stands in log and audit log; the client is told no more than that it was. */
 #include "login_call.h"
 
 #include <pthread.h>

@@ -23,7 +23,7 @@ struct service_caller {
     struct service_certificate certificate; /* that it showed; sha256 "" if none */
     bool is_end_news;                       /* until when the certificate is good is not stored yet */
     struct err refusal;                     /* code 0: none; else this is nobody we know, and only `shown` is set */
-    char shown[96];                         /* what it came with, for the audit trail */
+    char shown[96];                         /* what it came with, for the audit log */
 };
 
 /* The feature of a call that signs on. */
@@ -70,14 +70,14 @@ void login_negotiate(struct api_call *call);
  * for the scheme; ERR_NOT_FOUND without Kerberos; ERR_INVALID; as api_read_members. */
 int login_negotiate_read(struct api_call *call, struct err *err);
 
-/* In a worker: accepts the token, and writes log and audit trail if it is refused. Errors of kerberos_accept; ERR_UNAUTHENTICATED when another token has to follow. *peer
+/* In a worker: accepts the token, and writes log and audit log if it is refused. Errors of kerberos_accept; ERR_UNAUTHENTICATED when another token has to follow. *peer
  * (uninitialised) is freed by kerberos_peer_done in any case. */
 int login_negotiate_accept(struct api_call *call, struct kerberos_peer *peer, struct err *err);
 
-/* The reason of a refusal that comes after the token was accepted, for log and audit trail. */
+/* The reason of a refusal that comes after the token was accepted, for log and audit log. */
 void login_negotiate_refuse(struct api_call *call, struct kerberos_peer *peer, const char *reason, int rc);
 
-/* The same where the audit trail has its line already. */
+/* The same where the audit log has its line already. */
 void login_negotiate_tell(struct api_call *call, struct kerberos_peer *peer, const char *reason);
 
 /* -- programs ------------------------------------------------------------------------------------------------------------ */
@@ -93,7 +93,7 @@ int login_service_by_kerberos(struct api_call *call, const char *principal, int6
  * worker pool database) of signon_verify_slow. */
 int login_service_by_token(struct api_call *call, bool may_block, struct err *err);
 
-/* Ends a sign-on with the program's refusal, in a worker, with a line in the audit trail about `user_name` (NULL: the program itself). */
+/* Ends a sign-on with the program's refusal, in a worker, with a line in the audit log about `user_name` (NULL: the program itself). */
 int login_service_refuse(struct api_call *call, struct http_response *resp, struct err *err);
 
 /* Is this the name of a user as vCenters store it? ERR_UNPROCESSABLE. */

@@ -1,4 +1,4 @@
-/* Local users and their passwords, grants, role mappings, the audit trail. Layer 4 (auth).
+/* Local users and their passwords, grants, role mappings, the audit log. Layer 4 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Which passwords are good enough is model/password.c, hashing port/passwd.c, proving one service/signon. */
@@ -538,7 +538,7 @@ int access_get_role_mapping(struct access *access, const char *id, struct role_m
     return role_mapping_store_load(access->options.store, id, out, err);
 }
 
-/* -- the audit trail: reading, noting refusals, verifying ---------------------------------------------------------- */
+/* -- the audit log: reading, noting refusals, verifying ---------------------------------------------------------- */
 
 int access_list_audit(struct access *access, const struct audit_query *query, struct audit_page *out, struct err *err) {
     return audit_store_list(access->options.store, query, out, err);
@@ -548,17 +548,17 @@ void access_note_refusal(struct access *access, const struct audit_event *event)
     audit_store_note(access->options.store, event);
 }
 
-void access_trail_done(struct access_trail *trail) {
-    if (!trail)
+void access_audit_done(struct access_audit *found) {
+    if (!found)
         return;
-    free(trail->items);
-    *trail = (struct access_trail){0};
+    free(found->items);
+    *found = (struct access_audit){0};
 }
 
 /* One part of one replica; *left is what may still be looked at. */
-static int access_verify_part(struct access *access, struct access_trail *trail, const struct audit_chain_name *chain,
-                              const struct access_trail_place *place, unsigned *left, struct err *err) {
-    struct access_trail_part *part = &trail->items[trail->count];
+static int access_verify_part(struct access *access, struct access_audit *found, const struct audit_chain_name *chain,
+                              const struct access_audit_place *place, unsigned *left, struct err *err) {
+    struct access_audit_part *part = &found->items[found->count];
     int rc;
     part->v = (struct audit_verification){.replica_id = chain->replica_id, .limit = *left};
     if (chain->replica_id == place->replica_id)
@@ -567,39 +567,39 @@ static int access_verify_part(struct access *access, struct access_trail *trail,
     rc = audit_store_verify(access->options.store, &part->v, err);
     if (rc)
         return rc;
-    trail->count++;
+    found->count++;
     *left = part->v.lines < *left ? *left - (unsigned)part->v.lines : 0;
     if (part->v.is_complete)
         return 0;
-    trail->has_more = true;
-    trail->next = (struct access_trail_place){chain->replica_id, part->v.after_seq};
+    found->has_more = true;
+    found->next = (struct access_audit_place){chain->replica_id, part->v.after_seq};
     return 0;
 }
 
-int access_verify_audit(struct access *access, const struct access_trail_place *place, unsigned limit, struct access_trail *out,
+int access_verify_audit(struct access *access, const struct access_audit_place *place, unsigned limit, struct access_audit *out,
                         struct err *err) {
     struct audit_chain_list chains = {0};
-    struct access_trail trail = {0};
+    struct access_audit found = {0};
     int rc = audit_store_list_chains(access->options.store, &chains, err);
     if (!rc) {
-        trail.items = calloc(chains.count + 1, sizeof(*trail.items));
-        rc = trail.items ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+        found.items = calloc(chains.count + 1, sizeof(*found.items));
+        rc = found.items ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     }
-    for (size_t i = 0; i < chains.count && !rc && !trail.has_more; i++) {
+    for (size_t i = 0; i < chains.count && !rc && !found.has_more; i++) {
         if (chains.items[i].replica_id < place->replica_id)
             continue;
         if (limit) {
-            rc = access_verify_part(access, &trail, &chains.items[i], place, &limit, err);
+            rc = access_verify_part(access, &found, &chains.items[i], place, &limit, err);
         } else {
-            trail.has_more = true;
-            trail.next = (struct access_trail_place){.replica_id = chains.items[i].replica_id};
+            found.has_more = true;
+            found.next = (struct access_audit_place){.replica_id = chains.items[i].replica_id};
         }
     }
     audit_chain_list_done(&chains);
     if (rc)
-        access_trail_done(&trail);
+        access_audit_done(&found);
     else
-        *out = trail;
+        *out = found;
     return rc;
 }
 

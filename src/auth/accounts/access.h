@@ -1,8 +1,8 @@
-/* Local users, grants and the audit trail: who may come in, who may see what, and who did what. Layer 4 (auth).
+/* Local users, grants and the audit log: who may come in, who may see what, and who did what. Layer 4 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Not here: proving who one is (service/signon), deciding what is visible (policy/), reading grants (the directory has them in memory).
- * Every change and its line in the audit trail are one transaction; what was refused is noted, too. All functions block. */
+ * Every change and its line in the audit log are one transaction; what was refused is noted, too. All functions block. */
 #pragma once
 
 #include <stdbool.h>
@@ -98,7 +98,7 @@ int access_change_role_mapping(struct access *access, const struct actor *actor,
 int access_remove_role_mapping(struct access *access, const struct actor *actor, const char *id, int64_t version_no,
                                struct err *err);
 
-/* -- audit trail ------------------------------------------------------------------------------------------------------------ */
+/* -- audit log ------------------------------------------------------------------------------------------------------------ */
 
 /* One page, newest first (audit_store.h). *out is given back by audit_page_done. ERR_UNPROCESSABLE. */
 int access_list_audit(struct access *access, const struct audit_query *query, struct audit_page *out, struct err *err);
@@ -107,23 +107,23 @@ int access_list_audit(struct access *access, const struct audit_query *query, st
 void access_note_refusal(struct access *access, const struct audit_event *event);
 
 /* Verifies the chain of lines of each replica, about `limit` lines in all, from `place` on (audit_store_verify). */
-struct access_trail_place {
+struct access_audit_place {
     unsigned replica_id;
     uint64_t after_seq; /* 0: from the beginning of this replica's */
 };
-struct access_trail_part {
+struct access_audit_part {
     char name[101]; /* of the replica; "": it is not known */
     struct audit_verification v;
 };
-struct access_trail {
-    struct access_trail_part *items;
+struct access_audit {
+    struct access_audit_part *items;
     size_t count;
     bool has_more;
-    struct access_trail_place next;
+    struct access_audit_place next;
 };
-void access_trail_done(struct access_trail *trail); /* NULL is allowed */
-/* *out (uninitialised) is given back by access_trail_done. */
-int access_verify_audit(struct access *access, const struct access_trail_place *place, unsigned limit, struct access_trail *out,
+void access_audit_done(struct access_audit *found); /* NULL is allowed */
+/* *out (uninitialised) is given back by access_audit_done. */
+int access_verify_audit(struct access *access, const struct access_audit_place *place, unsigned limit, struct access_audit *out,
                         struct err *err);
 
 /* This replica goes on from what the database says, though that lacks lines it has written. Errors of audit_store_accept. */

@@ -25,7 +25,7 @@ static int accounts_finish(struct identity *identity, const struct audit_record 
     return rc;
 }
 
-/* -- what is said about it in the audit trail --------------------------------------------------------------------------------- */
+/* -- what is said about it in the audit log --------------------------------------------------------------------------------- */
 
 static void accounts_describe_text(struct strbuf *reason, const char *what, const char *before, const char *after) {
     if (!str_eq(before, after))

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Reading goes by the directory's snapshot, which follows each change within a second on every replica: what an account may do is looked up there
- * with each request, never remembered from the sign-on. Every change and its line in the audit trail are one transaction. */
+ * with each request, never remembered from the sign-on. Every change and its line in the audit log are one transaction. */
 #pragma once
 
 #include <stdbool.h>
@@ -46,7 +46,7 @@ struct accounts_proof {
     bool is_revoked;                     /* by a revocation list, or the list is out of date */
 };
 /* The account that signs in by this certificate: pinned, or by its subject under a configured CA. ERR_CREDENTIALS, the same text whatever is wrong;
- * err->detail says what, for log and audit trail. *out is borrowed from the platform. */
+ * err->detail says what, for log and audit log. *out is borrowed from the platform. */
 int accounts_find_by_certificate(const struct dir_platform *platform, const struct accounts_proof *proof, int64_t now_ms,
                                  const struct service_account **out, struct err *err);
 /* The same for a Kerberos principal, "name@REALM". */

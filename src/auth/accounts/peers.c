@@ -440,7 +440,7 @@ void peers_free(struct peers *peers) {
     free(peers);
 }
 
-/* -- audit trail ----------------------------------------------------------------------------------------------------------- */
+/* -- audit log ----------------------------------------------------------------------------------------------------------- */
 
 /* `actor` NULL: kaasd by itself. */
 static struct audit_record peers_make_line(const struct peers *peers, const struct actor *actor, const struct audit_event *what) {

@@ -69,7 +69,7 @@ struct kerberos_peer {
     int64_t ends_at_ms;        /* of the ticket; wall clock */
     char *reply;               /* base64, for the client, whatever came of it; NULL: none */
     struct kerberos_leg *kept; /* the client has to send another token on the same connection */
-    const char *reason;        /* word for log and audit trail ("replay"); NULL: accepted. Static */
+    const char *reason;        /* word for log and audit log ("replay"); NULL: accepted. Static */
     char why[256];             /* in the library's words, for the log */
     bool is_alarming;          /* an operator should look at it: altered PAC, keytab that is out of date */
     int enctype;               /* of the ticket; 0: not known */

@@ -29,7 +29,7 @@ static int login_refuse_password(struct err *err) {
     return err_set(err, ERR_CREDENTIALS, "the user name or the password is wrong");
 }
 
-/* What was typed as a name, and belongs to nobody, may be a password that went into the wrong field: in the trail stands a mark by which
+/* What was typed as a name, and belongs to nobody, may be a password that went into the wrong field: in the audit log stands a mark by which
  * lines with the same text are told to be so as long as this process runs, and nothing can be guessed from it. */
 struct typed_name {
     char mark[40];
@@ -42,7 +42,7 @@ static const char *mark_name(const struct signon *s, const char *name, struct ty
     return out->mark;
 }
 
-/* Why, for the trail only: the answer is the same for all. *known stays NULL for a name that nobody has. */
+/* Why, for the audit log only: the answer is the same for all. *known stays NULL for a name that nobody has. */
 struct local_check {
     const char *name, *password;
     const char *reason;
@@ -217,7 +217,7 @@ static struct principal principal_of(const struct signon_person *p) {
                               .service_id = login_lend(p->service_id)};
 }
 
-/* Which groups would have to be mapped is for the administrator, who reads the audit trail. */
+/* Which groups would have to be mapped is for the administrator, who reads the audit log. */
 static char *describe_groups(const struct group_set *groups) {
     struct strbuf text;
     strbuf_init(&text, REASON_BYTES_MAX);
@@ -235,7 +235,7 @@ static int check_role(struct signon *s, const struct signon_person *p, const str
     else
         (void)err_set(err, ERR_FORBIDDEN, "you are known, but no role is mapped to you or to one of your %zu groups",
                       groups->count);
-    return err_remedy(err, "ask an administrator of this service for a role; the audit trail shows which groups were seen");
+    return err_remedy(err, "ask an administrator of this service for a role; the audit log shows which groups were seen");
 }
 
 static int64_t login_lifetime_ms(const struct signon *s, const struct signon_person *p) {

@@ -36,7 +36,7 @@ struct signon_person {
     int64_t ends_at_ms;     /* wall clock; 0: the usual lifetime of a session, which it never exceeds */
 };
 
-/* Makes the session of somebody whose proof was good, with the groups, and its first token; the line in the audit trail goes with it. The role is
+/* Makes the session of somebody whose proof was good, with the groups, and its first token; the line in the audit log goes with it. The role is
  * the best of role_at_least and the role mappings that match now. Blocks (database). ERR_FORBIDDEN when there is no role at all (the audit
  * trail gets the groups that were seen); ERR_CREDENTIALS when ends_at_ms has passed, or the proof was used before. */
 int signon_login_person(struct signon *signon, const struct actor *actor, const struct signon_person *person,
@@ -45,18 +45,18 @@ int signon_login_person(struct signon *signon, const struct actor *actor, const 
 /* A password that somebody else checks. Borrowed. */
 struct signon_password {
     const char *where;   /* "ldap:corp" */
-    const char *user;    /* as it was given, for the audit trail */
+    const char *user;    /* as it was given, for the audit log */
     const char *account; /* the same in one spelling but for case and blanks, for the throttle */
 };
-/* May somebody try a password now? Delays after failures, docs/admin/identity.md; nobody is locked out. A refusal is written into the audit trail:
+/* May somebody try a password now? Delays after failures, docs/admin/identity.md; nobody is locked out. A refusal is written into the audit log:
  * blocks only then (database). ERR_TOO_MANY with retry_after_s. */
 int signon_admit_password(struct signon *signon, const struct actor *actor, const struct signon_password *given, struct err *err);
-/* What came of it: only ERR_CREDENTIALS counts as a guess. Any code but 0 is a refusal and is written into the audit trail with the reason (NULL: none):
+/* What came of it: only ERR_CREDENTIALS counts as a guess. Any code but 0 is a refusal and is written into the audit log with the reason (NULL: none):
  * blocks then (database). To be called once for each try that was admitted, before signon_login_person. */
 void signon_note_password(struct signon *signon, const struct actor *actor, const struct signon_password *given, int rc,
                           const char *reason);
 
-/* Writes a refused sign-on by what nobody can guess (ticket, certificate) into the audit trail: nothing is slowed down by it. Blocks (database). */
+/* Writes a refused sign-on by what nobody can guess (ticket, certificate) into the audit log: nothing is slowed down by it. Blocks (database). */
 struct signon_refusal {
     const char *where;     /* "<way>" or "<way>:<which>": "kerberos", "service" */
     const char *user;      /* as it was given; NULL: none was */

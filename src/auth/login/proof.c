@@ -351,7 +351,7 @@ static int check_take(struct signon_check *c, struct outcome **out, struct err *
     return err_move(err, c->waiter.code, &c->waiter.err);
 }
 
-/* *who gets texts of the outcome and an id of its own, which the caller frees: it stays alive for the audit trail. */
+/* *who gets texts of the outcome and an id of its own, which the caller frees: it stays alive for the audit log. */
 static int name_person(const struct signon_proof *proof, struct outcome *o, struct principal *who, struct err *err) {
     who->id = principal_vc_id(proof->vcenter_id, o->identity.user_name);
     who->name = o->identity.user_name;

@@ -61,7 +61,7 @@ void signon_check_free(struct signon_check *check);
 int signon_check_wait(struct signon_check *check, worker_fn *run, void *arg, struct err *err);
 
 /* Refuses a proof for a vCenter that is not joined as if that had refused it: strangers are not told which there are. proof->vcenter_id is what was
- * given for it; `reason` is for the audit trail. Blocks (database). ERR_CREDENTIALS, ERR_TOO_MANY. */
+ * given for it; `reason` is for the audit log. Blocks (database). ERR_CREDENTIALS, ERR_TOO_MANY. */
 int signon_refuse_unasked(struct signon *signon, const struct actor *actor, const struct signon_proof *proof, const char *reason,
                           struct err *err);
 

@@ -15,7 +15,7 @@
 #include "signon_state.h"
 #include "str.h"
 
-/* A use of grace that is to be written into the audit trail. */
+/* A use of grace that is to be written into the audit log. */
 #define SIGNON_NOTES_MAX 4096U
 struct grace_note {
     struct grace_note *next;

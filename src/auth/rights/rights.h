@@ -51,7 +51,7 @@ struct signon_use {
     bool is_read;          /* a read by somebody signed in already; see policy_rights_age */
     uint16_t is_given_up;  /* bit i: part i was waited for in vain */
     const struct err *why; /* what became of the last wait; NULL: none */
-    const char *address;   /* for the audit trail, which gets one line per session and outage when grace is used */
+    const char *address;   /* for the audit log, which gets one line per session and outage when grace is used */
     const char *request_id;
 };
 
@@ -70,7 +70,7 @@ int signon_wait_rights(struct signon *signon, struct live_session *live, const c
 /* Sends questions that are due and ends waits that took too long. To be called every SIGNON_RIGHTS_TICK_MS. Does not block. */
 void signon_rights_tick(struct signon *signon);
 
-/* Writes what requests could not write themselves, as they do not wait for the database: the use of grace, into the audit trail. To be called
+/* Writes what requests could not write themselves, as they do not wait for the database: the use of grace, into the audit log. To be called
  * every second or so. Blocks. */
 void signon_write_notes(struct signon *signon);
 

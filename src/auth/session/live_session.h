@@ -74,7 +74,7 @@ struct live_part {
     bool is_first;                  /* the one the person came from */
     enum source source;
     int64_t added_at_ms;
-    int64_t noted_outage_ms; /* the outage whose grace was noted in the audit trail last */
+    int64_t noted_outage_ms; /* the outage whose grace was noted in the audit log last */
 };
 /* The vCenters it speaks for, the first one first; at most SESSION_VCENTERS_MAX. Returns the number; each is given back by live_part_done. */
 size_t live_session_parts(struct live_session *live, struct live_part *out);

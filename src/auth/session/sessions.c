@@ -224,7 +224,7 @@ struct audit_record signon_make_line(const struct actor *actor, const struct pri
     return audit_record_make(&as, what);
 }
 
-/* The trail must not: a database that took neither for the line's sake gets what it is about alone. Where it is away or busy nothing is tried
+/* The audit log must not: a database that took neither for the line's sake gets what it is about alone. Where it is away or busy nothing is tried
  * again. */
 static bool line_stands_in_the_way(int rc) {
     return rc == ERR_SCHEMA || rc == ERR_EXISTS || rc == ERR_INTERNAL || rc == ERR_UNPROCESSABLE;
@@ -317,7 +317,7 @@ static bool has_line(struct signon *s, const char *address) {
     return true;
 }
 
-/* The trail must not stand in the way of the thing it describes: what cannot be written is counted. Attempts that come too fast are noted, without a
+/* The audit log must not stand in the way of the thing it describes: what cannot be written is counted. Attempts that come too fast are noted, without a
  * transaction for each. */
 void signon_audit(struct signon *s, const struct audit_record *line, int rc) {
     const struct audit_record now = audit_record_now(line, rc);

@@ -55,7 +55,7 @@ void signon_linked_done(struct signon_linked *items, size_t count);
  * (uninitialised) is given back by session_done. Blocks. ERR_NOT_FOUND. */
 int signon_find_known(struct signon *signon, const char *principal, struct session *out, struct err *err);
 
-/* Ends a session here and, through the change feed, on every replica; noted in the audit trail. Blocks. ERR_NOT_FOUND. */
+/* Ends a session here and, through the change feed, on every replica; noted in the audit log. Blocks. ERR_NOT_FOUND. */
 int signon_end_session(struct signon *signon, const struct actor *actor, const char *handle, struct err *err);
 
 /* The local user `user_id` was changed or removed: role, disabling and the duty to change the password reach the sessions under way. Blocks. */
@@ -77,7 +77,7 @@ int signon_write_end(struct signon *signon, const char *sid, const struct audit_
  * that nobody can use up what others may. ERR_TOO_MANY, and then the line has it as its reason. */
 int signon_check_pace(struct signon *signon, const struct principal *who, struct audit_record *line, struct err *err);
 
-/* Makes the session row, its line in the audit trail (of success) and its first token for a principal, which is copied. */
+/* Makes the session row, its line in the audit log (of success) and its first token for a principal, which is copied. */
 struct signon_new_session {
     const struct principal *who;
     int64_t lifetime_ms;

@@ -43,7 +43,7 @@ struct signon_key_rotation {
     bool is_immediate; /* publish for a moment only: those who keep copies may refuse tokens until they read again */
     bool drops_old;    /* tokens of the old key end with it: for a key that others know; implies is_immediate */
 };
-/* Publishes a new key; one that is published already is taken instead. Noted in the audit trail. Blocks. *out is the key that comes,
+/* Publishes a new key; one that is published already is taken instead. Noted in the audit log. Blocks. *out is the key that comes,
  * in whatever state it is by then. */
 int signon_rotate_keys(struct signon *signon, const struct actor *actor, const struct signon_key_rotation *rotation,
                        struct signon_key *out, struct err *err);

@@ -65,7 +65,7 @@ const char *directory_state_name(enum directory_state state); /* "unknown", "ok"
 int identity_pool(struct identity *identity, const char *source, struct worker_pool **out, struct err *err);
 
 /* Name and password. Unknown, disabled, locked or expired accounts and wrong passwords are all ERR_CREDENTIALS, in the same text and by the same work;
- * err->detail tells them apart, for log and audit trail only. ERR_UNREACHABLE, ERR_TIMEOUT, ERR_TLS, ERR_UPSTREAM when no server could say. */
+ * err->detail tells them apart, for log and audit log only. ERR_UNREACHABLE, ERR_TIMEOUT, ERR_TLS, ERR_UPSTREAM when no server could say. */
 struct identity_password {
     const char *source, *user, *password;
 };

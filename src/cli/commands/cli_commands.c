@@ -659,7 +659,7 @@ const struct cli_command cli_commands[] = {
     {"audit", "accept-restore", "", "let this replica go on with a database that is older than its audit lines",
      .call = "POST /v2/audit/accept-restore",
      .question =
-         "What was written since the database was copied is lost for good then, and the audit trail will tell who accepted that. Type yes: ",
+         "What was written since the database was copied is lost for good then, and the audit log will tell who accepted that. Type yes: ",
      .says = "accepted; kaasd goes on within some seconds. Do the same on the host of each other replica that does not start",
      .run = cmd_audit_accept},
     {"access", "explain", "PRINCIPAL CLUSTER", "say why somebody sees a cluster, or does not", .of = &cli_clusters,

@@ -113,7 +113,7 @@ int cmd_audit_verify(struct cli *cli, struct err *err) {
     if (rc)
         return rc;
     faults = cmd_audit_tell_faults(cli, items);
-    return faults ? err_set(err, ERR_CONFLICT, "the audit trail is not what was written, at %zu of %zu replicas", faults,
+    return faults ? err_set(err, ERR_CONFLICT, "the audit log is not what was written, at %zu of %zu replicas", faults,
                             json_array_size(items))
                   : 0;
 }

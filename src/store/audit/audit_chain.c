@@ -62,7 +62,7 @@ int audit_chain_take(struct audit_chain *chain, int64_t wait_ms, struct err *err
     chain->is_taken = true;
     (void)pthread_mutex_unlock(&chain->lock);
     if (!is_mine)
-        return err_set(err, ERR_BUSY, "other lines of the audit trail are still being written; try again shortly");
+        return err_set(err, ERR_BUSY, "other lines of the audit log are still being written; try again shortly");
     chain->next = chain->known;
     return 0;
 }

@@ -1,4 +1,4 @@
-/* What a store holds for the audit trail: the chain, those who write at the same time, notes, the state folder, the listener. Layer 2 (store), internal.
+/* What a store holds for the audit log: the chain, those who write at the same time, notes, the state folder, the listener. Layer 2 (store), internal.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

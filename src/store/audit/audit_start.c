@@ -34,7 +34,7 @@ static int audit_key_take(const struct db_row *row, void *arg, struct err *err) 
 
 static int audit_key_read(struct store *store, struct strbuf *sealed, struct err *err) {
     return store_query_one(store, "SELECT sealed FROM audit_keys WHERE id = ?", DB_ARGS(db_text(AUDIT_KEY_ID)), "b",
-                           audit_key_take, sealed, "there is no key of the audit trail", err);
+                           audit_key_take, sealed, "there is no key of the audit log", err);
 }
 
 /* Two replicas may make one at the same time: the first one's counts. */
@@ -60,7 +60,7 @@ static int use_key(struct store *store, struct seal *seal, const struct strbuf *
     strbuf_init_secret(&plain, AUDIT_KEY_BYTES);
     rc = seal_unseal(seal, AUDIT_KEY_PURPOSE, sealed->data, sealed->len, &plain, err);
     if (!rc && plain.len != AUDIT_KEY_BYTES)
-        rc = err_set(err, ERR_CONFIG, "the key of the audit trail has another length than it was made with");
+        rc = err_set(err, ERR_CONFIG, "the key of the audit log has another length than it was made with");
     if (!rc)
         audit_chain_set_key(store_audit_side(store)->chain, (const uint8_t *)plain.data);
     return rc;
@@ -209,7 +209,7 @@ static int read_both(struct store *store, struct start_comparing *c, struct err 
     int rc;
     c->replica_id = store_get_replica(store);
     if (!audit_chain_peek(store_audit_side(store)->chain, &sure, c->key))
-        return err_set(err, ERR_UNAVAILABLE, "kaasd has not come to the audit trail yet");
+        return err_set(err, ERR_UNAVAILABLE, "kaasd has not come to the audit log yet");
     rc = start_load_file(store, c->key, &c->file, err);
     return rc ? rc : store_read(store, read_database, c, err);
 }

@@ -1,4 +1,4 @@
-/* The tables of audit lines and open deeds: writing, reading, shortening the trail from its old end. Layer 2 (store).
+/* The tables of audit lines and open deeds: writing, reading, shortening the audit log from its old end. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "audit_store.h"
 

@@ -1,4 +1,4 @@
-/* The audit trail. Layer 2 (store). Common errors: store.h.
+/* The audit log. Layer 2 (store). Common errors: store.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -161,7 +161,7 @@ int audit_store_sign_new(struct store *store, struct err *err);
 
 /* They are noted without waiting for the database, and so that a flood of them fills neither memory nor disk. */
 
-/* The first of a kind (same deed, person, object, outcome, and address by party, net_addr.h) becomes a line of the audit trail within a second or so. Those like it within the
+/* The first of a kind (same deed, person, object, outcome, and address by party, net_addr.h) becomes a line of the audit log within a second or so. Those like it within the
  * next minute are counted, and one more line tells how many there were. What finds no room among 128 kinds is counted together. */
 
 /* Notes it. Copies the texts; asks memory only. */

@@ -43,7 +43,7 @@ struct audit_texts audit_texts_of(const struct audit_event *e) {
 
 /* -- its part in a transaction ------------------------------------------------------------------------------------------------- */
 
-/* What one attempt of a transaction has to do with the audit trail. */
+/* What one attempt of a transaction has to do with the audit log. */
 struct audit_part {
     const struct audit_side *side;
     bool has_chain, has_sent;

@@ -205,7 +205,7 @@ int audit_store_sign_new(struct store *store, struct err *err) {
     struct audit_state sure;
     int rc = audit_chain_peek(store_audit_side(store)->chain, &sure, rows.key)
                  ? store_tx(store, sign_rows, &rows, err)
-                 : err_set(err, ERR_UNAVAILABLE, "the key of the audit trail has not been read yet");
+                 : err_set(err, ERR_UNAVAILABLE, "the key of the audit log has not been read yet");
     free(rows.ids);
     secret_wipe(rows.key, sizeof(rows.key));
     return rc;
@@ -564,7 +564,7 @@ static int look_at_chain(struct store *store, struct verifying *call, struct err
     struct audit_state sure;
     struct audit_end end;
     if (!audit_chain_peek(store_audit_side(store)->chain, &sure, call->key))
-        return err_set(err, ERR_UNAVAILABLE, "the key of the audit trail has not been read yet");
+        return err_set(err, ERR_UNAVAILABLE, "the key of the audit log has not been read yet");
     if (!sure.has_head || !audit_mac_check(&owner, sure.head, sizeof(sure.head), &end))
         return 0;
     call->own = (struct audit_noted){.replica_id = owner.replica_id, .by_replica = owner.replica_id, .seq = end.seq};

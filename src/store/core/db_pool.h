@@ -8,7 +8,7 @@
 
 struct audit_side;
 
-/* store_new without the audit trail; `audit` is the caller's, also after db_pool_free. */
+/* store_new without the audit log; `audit` is the caller's, also after db_pool_free. */
 int db_pool_new(const struct store_options *options, struct audit_side *audit, struct store **out, struct err *err);
 void db_pool_free(struct store *store); /* NULL is allowed */
 CLEANUP_DEFINE(struct store, db_pool_free);

@@ -69,7 +69,7 @@ void store_thread_end(void);
  * row of the command line tools. Set once, before other threads write. */
 void store_set_replica(struct store *store, unsigned replica_id);
 unsigned store_get_replica(const struct store *store);
-/* "replica-7": how it is named in leases, and in lines of the audit trail about what it does by itself. Good until this thread asks again. */
+/* "replica-7": how it is named in leases, and in lines of the audit log about what it does by itself. Good until this thread asks again. */
 const char *store_replica_name(const struct store *store);
 
 /* Frees what Connector/C keeps for the process. Call once at the very end, after every store_free. */

@@ -1,4 +1,4 @@
-/* Puts a store together: the pool, and what it holds for the audit trail. Layer 2 (store).
+/* Puts a store together: the pool, and what it holds for the audit log. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 

@@ -41,7 +41,7 @@ struct cluster_room {
 
 /* What goes with a write to a cluster, in the same transaction. A NULL pointer, to this or in it: without. */
 struct cluster_writing {
-    const struct audit_record *audit; /* line of the audit trail: written with the change or not at all */
+    const struct audit_record *audit; /* line of the audit log: written with the change or not at all */
     const struct cluster_room
         *room; /* ERR_DIRECTORY_FULL if it would be exceeded. Takes some milliseconds: for those who know it is close */
 };
@@ -88,7 +88,7 @@ struct cluster_batch_item {
     const struct cluster *cluster; /* borrowed */
     unsigned parts;                /* of a change: enum cluster_parts */
     bool is_change;                /* of what is stored with cluster->version_no; else new */
-    struct audit_record audit;     /* line of the audit trail if it is written; texts borrowed */
+    struct audit_record audit;     /* line of the audit log if it is written; texts borrowed */
     struct err err;                /* what stands against it; all-zero: written */
     bool is_skipped;               /* not tried, since the directory was full before */
 };
@@ -100,7 +100,7 @@ struct cluster_batch {
     const struct cluster_room *room; /* as in struct cluster_writing */
 };
 
-/* Writes them in their order, as cluster_store_insert and cluster_store_update do, in one transaction, and their lines of the audit trail. An item that cannot be written (errors of
+/* Writes them in their order, as cluster_store_insert and cluster_store_update do, in one transaction, and their lines of the audit log. An item that cannot be written (errors of
  * those two) leaves nothing behind but its error; with is_atomic nothing at all is written then, and the items behind it are not tried. Behind one for which
  * there was no room (ERR_DIRECTORY_FULL) none is tried either way: each would be counted in vain.
  * 0 also if items have errors. Else nothing was written: errors of store.h. */

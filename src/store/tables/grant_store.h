@@ -22,7 +22,7 @@ int grant_store_list(struct store *store, struct grant_list *out, struct err *er
 /* Reads one into *out (uninitialised), given back by grant_done. ERR_NOT_FOUND. */
 int grant_store_load(struct store *store, const char *id, struct grant *out, struct err *err);
 
-/* Writes a new grant, and its line in the audit trail (may be NULL) with it. ERR_EXISTS if the principal has one on this object;
+/* Writes a new grant, and its line in the audit log (may be NULL) with it. ERR_EXISTS if the principal has one on this object;
  * ERR_CONFLICT if there is no such object; ERR_UNPROCESSABLE for an object id of the wrong form. Notes CHANGE_GRANT with the grant's id. */
 int grant_store_insert(struct store *store, const struct grant *g, int64_t now_ms, const struct audit_record *audit,
                        struct err *err);
@@ -43,7 +43,7 @@ int role_mapping_store_list(struct store *store, struct role_mapping_list *out, 
 /* Reads one into *out (uninitialised), given back by role_mapping_done. ERR_NOT_FOUND. */
 int role_mapping_store_load(struct store *store, const char *id, struct role_mapping *out, struct err *err);
 
-/* Writes a new one, and its line in the audit trail (may be NULL) with it. ERR_EXISTS if the subject has one already; ERR_CONFLICT when
+/* Writes a new one, and its line in the audit log (may be NULL) with it. ERR_EXISTS if the subject has one already; ERR_CONFLICT when
  * ROLE_MAPPINGS_MAX are there. */
 int role_mapping_store_insert(struct store *store, const struct role_mapping *m, const struct audit_record *audit,
                               struct err *err);

@@ -29,7 +29,7 @@ int ldap_store_list(struct store *store, struct ldap_row_list *out, struct err *
 /* Reads one; freed by ldap_row_free. ERR_NOT_FOUND. */
 int ldap_store_load(struct store *store, const char *name, struct ldap_row **out, struct err *err);
 
-/* The writes below append the line `audit` to the trail in the same transaction, and note CHANGE_LDAP. */
+/* The writes below append the line `audit` to the audit log in the same transaction, and note CHANGE_LDAP. */
 
 /* version_no starts at 1 whatever the row says. ERR_EXISTS. */
 int ldap_store_insert(struct store *store, const struct ldap_row *row, const struct audit_record *audit, struct err *err);

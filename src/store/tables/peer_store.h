@@ -14,7 +14,7 @@ int peer_store_list(struct store *store, struct hx_peer_list *out, struct err *e
 /* Reads one; freed by hx_peer_free. ERR_NOT_FOUND. */
 int peer_store_load(struct store *store, const char *hx_id, struct hx_peer **out, struct err *err);
 
-/* The writes below append the line `audit` to the trail in the same transaction. */
+/* The writes below append the line `audit` to the audit log in the same transaction. */
 
 /* Writes a new one (version_no 0), or replaces that which has peer->version_no; what came of it before is forgotten. ERR_EXISTS if there is one
  * already; ERR_PRECONDITION if it was changed, ERR_NOT_FOUND if it is gone, ERR_CONFLICT if the HX cluster is. */

@@ -52,7 +52,7 @@ int platform_store_save_vsphere(struct store *store, const struct platform_seen 
 int platform_store_save_hx(struct store *store, const struct platform_seen *seen, const struct hx_cluster *items, size_t count,
                            unsigned *changed, struct err *err);
 
-/* With the line of the audit trail in the same transaction (NULL: none), writes name, is_name_set, hx_uuid and address if the row still has hx->version_no; *version_no is the new one.
+/* With the line of the audit log in the same transaction (NULL: none), writes name, is_name_set, hx_uuid and address if the row still has hx->version_no; *version_no is the new one.
  * ERR_PRECONDITION if it changed, ERR_NOT_FOUND. Notes CHANGE_HX_CLUSTER. */
 int platform_store_update_hx(struct store *store, const struct hx_cluster *hx, const struct audit_record *audit,
                              int64_t *version_no, struct err *err);

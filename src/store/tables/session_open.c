@@ -1,4 +1,4 @@
-/* New sessions with their lines in the audit trail: one transaction of two round trips, which several share when they come at once. Layer 2 (store).
+/* New sessions with their lines in the audit log: one transaction of two round trips, which several share when they come at once. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Statement by statement it would be nine round trips for each, which cost more than all else that a sign-on does. A compound statement is prepared like any

@@ -1,4 +1,4 @@
-/* Rows of new sessions and their lines in the audit trail: one statement for several of them. Layer 2 (store), internal.
+/* Rows of new sessions and their lines in the audit log: one statement for several of them. Layer 2 (store), internal.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

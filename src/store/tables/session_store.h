@@ -32,7 +32,7 @@ struct session_opening {
     unsigned live_max;               /* sessions that the principal may have; 0: any number */
 };
 
-/* Writes a new session and its line of the audit trail in one transaction (session_open.c). Of a principal that has live_max sessions already, those end
+/* Writes a new session and its line of the audit log in one transaction (session_open.c). Of a principal that has live_max sessions already, those end
  * that a token was made for longest ago, each with a line; sessions through a program that acts for the person are counted apart, for each program, and so are
  * those by the key of a vCenter session. Sign-ons that other replicas write at the same moment may not be seen: the next one ends what is too many.
  * ERR_EXISTS if the sid is taken, or the proof was used before, here or at another replica. */

@@ -24,7 +24,7 @@ int vcenter_store_list(struct store *store, struct vcenter_list *out, struct err
 /* Reads one; freed by vcenter_free. ERR_NOT_FOUND. */
 int vcenter_store_load(struct store *store, const char *id, struct vcenter **out, struct err *err);
 
-/* The writes below append the line `audit` to the trail in the same transaction: both or neither. NULL: none. */
+/* The writes below append the line `audit` to the audit log in the same transaction: both or neither. NULL: none. */
 
 /* Writes a new row; version_no starts at 1 whatever vc says. ERR_EXISTS if the instance UUID is known. Notes CHANGE_VCENTER. */
 int vcenter_store_insert(struct store *store, const struct vcenter *vc, const struct audit_record *audit, struct err *err);

@@ -32,7 +32,7 @@ struct registration_work {
     const struct actor *actor;
     const struct vcenter_account *account;
     struct registration_report *report;
-    const char *action; /* for the audit trail: "vcenter.register" */
+    const char *action; /* for the audit log: "vcenter.register" */
     struct platform_begun begun;
     bool take_over, dry_run;
     bool is_over; /* the dry run has seen what there is to see */
@@ -246,8 +246,8 @@ static int step_begin_deed(struct registration_work *w, struct err *err) {
     return platform_audit_begin(w->env, &line, &w->begun, err);
 }
 
-/* Whose record was overwritten is in the trail, too. */
-static void note_in_trail(const struct registration_work *w, int rc, const struct err *err) {
+/* Whose record was overwritten is in the audit log, too. */
+static void note_in_audit(const struct registration_work *w, int rc, const struct err *err) {
     struct audit_record line = make_line(w);
     _cleanup_free_ char *taken =
         w->report->record == RECORD_FOREIGN && w->take_over
@@ -278,7 +278,7 @@ static int run_registration(struct registration_work *w, registration_step *cons
         return rc;
     rc = run_steps(w, steps, count, &why);
     if (!w->dry_run)
-        note_in_trail(w, rc, &why);
+        note_in_audit(w, rc, &why);
     (void)err_move(err, rc, &why);
     work_done(w);
     return rc;

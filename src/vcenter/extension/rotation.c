@@ -161,7 +161,7 @@ static int refuse_account(const struct work *w, struct err *err) {
     return err_remedy(err, "change its password at the vCenter, then run: kaasctl vcenter set-password %s", w->vc.name);
 }
 
-static void note_in_trail(struct work *w, int rc, const struct err *why) {
+static void note_in_audit(struct work *w, int rc, const struct err *why) {
     w->line.event.reason = rc ? why->text : NULL;
     if (!w->is_noted)
         platform_audit_end(link_env(w->link), &w->line, rc, &w->begun);
@@ -186,7 +186,7 @@ int rotation_rotate(struct link *link, const struct actor *actor, struct err *er
         rc = refuse_account(&w, &why);
     if (!rc)
         rc = replace(&w, &why);
-    note_in_trail(&w, rc, &why);
+    note_in_audit(&w, rc, &why);
     work_done(&w);
     return err_move(err, rc, &why);
 }
@@ -223,7 +223,7 @@ int rotation_set_password(struct link *link, const char *password, const struct 
     }
     if (!rc)
         link_retry_login(link);
-    note_in_trail(&w, rc, &why);
+    note_in_audit(&w, rc, &why);
     work_done(&w);
     return err_move(err, rc, &why);
 }

@@ -84,7 +84,7 @@ static int insert_row(struct platform *platform, const struct vcenter_add *add, 
     return rc == ERR_EXISTS ? explain_known(platform, add, about, err) : rc;
 }
 
-/* What was stored is in the trail already; and to look at a certificate is not to add anything. */
+/* What was stored is in the audit log already; and to look at a certificate is not to add anything. */
 static void note_refused(struct platform *platform, const struct vcenter_add *add, const struct vcenter *vc, int rc,
                          const struct err *why) {
     struct audit_record line = make_line(platform, add, vc);
@@ -132,7 +132,7 @@ int registration_add(struct platform *platform, const struct vcenter_add *add, c
     return rc;
 }
 
-/* *is_removed: the row is gone, and the line in the trail. */
+/* *is_removed: the row is gone, and the line in the audit log. */
 static int remove_row(struct platform *platform, const struct audit_record *line, bool *is_removed, struct err *err) {
     const struct platform_options *options = platform_options_of(platform);
     const char *id = line->event.object_id;

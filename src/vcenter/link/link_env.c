@@ -1,4 +1,4 @@
-/* What links are given: who we are, the store and the seal, how we talk to vCenters, the audit trail. Layer 4 (vcenter).
+/* What links are given: who we are, the store and the seal, how we talk to vCenters, the audit log. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "link_env.h"
 
@@ -87,7 +87,7 @@ char *session_agent(const struct link_env *env, const char *task) {
                       store_replica_name(env->options.store), task ? "; " : "", task ? task : "");
 }
 
-/* -- the audit trail --------------------------------------------------------------------------------------------------------- */
+/* -- the audit log --------------------------------------------------------------------------------------------------------- */
 
 struct audit_record platform_audit_make(const struct link_env *env, const struct actor *actor, const struct audit_event *what) {
     struct audit_event event = *what;

@@ -1,4 +1,4 @@
-/* What links are given: who we are, the store and the seal, how we talk to vCenters, the audit trail. Layer 4 (vcenter).
+/* What links are given: who we are, the store and the seal, how we talk to vCenters, the audit log. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -72,7 +72,7 @@ void link_env_note_written(const struct link_env *env);
  * frees; NULL without memory. */
 char *session_agent(const struct link_env *env, const char *task);
 
-/* -- the audit trail of what is done to vCenters ----------------------------------------------------------------------------- */
+/* -- the audit log of what is done to vCenters ----------------------------------------------------------------------------- */
 
 /* The line that `actor` (NULL: this replica by itself) does `what` to a vCenter: action, object and reason as far as they are known. Texts are borrowed. */
 struct audit_record platform_audit_make(const struct link_env *env, const struct actor *actor, const struct audit_event *what);

@@ -1,4 +1,4 @@
-/* A change and its line in the audit trail against a real server: both or neither. And the caps of the directory.
+/* A change and its line in the audit log against a real server: both or neither. And the caps of the directory.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store_fixture.h"
 
