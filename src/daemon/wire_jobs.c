@@ -39,18 +39,19 @@ static int wire_register_replica(struct wire *wire, struct err *err) {
     return rc;
 }
 
-static void log_closed(unsigned deeds) {
-    if (deeds)
-        log_event(LOG_LEVEL_WARNING, "audit_deeds_closed", "deeds", log_fmt("%u", deeds), "hint",
+static void log_closed(unsigned operations) {
+    if (operations)
+        log_event(LOG_LEVEL_WARNING, "audit_operations_closed", "operations", log_fmt("%u", operations), "hint",
                   "how they ended is not known: the audit log names them, with the result unknown", NULL);
 }
 
 /* What was begun outside and has no line that tells how it ended: before the start nobody of this replica works on it any more. */
-static int close_deeds(struct wire *wire, struct err *err) {
+static int close_operations(struct wire *wire, struct err *err) {
     const int64_t now_ms = clock_wall_ms();
-    const struct deed_left left = {.replica_id = store_get_replica(wire->store), .begun_before_ms = now_ms + 1, .now_ms = now_ms};
+    const struct operation_left left = {
+        .replica_id = store_get_replica(wire->store), .begun_before_ms = now_ms + 1, .now_ms = now_ms};
     unsigned closed = 0;
-    int rc = deed_store_close(wire->store, &left, &closed, err);
+    int rc = operation_store_close(wire->store, &left, &closed, err);
     log_closed(closed);
     return rc;
 }
@@ -71,7 +72,7 @@ static int start_up(struct wire *wire, struct err *err) {
     if (!rc)
         rc = audit_store_start(wire->store, err);
     if (!rc)
-        rc = close_deeds(wire, err);
+        rc = close_operations(wire, err);
     if (rc)
         return rc;
     rc = directory_load(wire->directory, err); /* from here on the feed is followed: what is read below cannot miss a change */

@@ -21,7 +21,7 @@ Line = tuple[str, str, str]
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    with World("deeds", options=FAST) as made:
+    with World("operations", options=FAST) as made:
         add_vcenter(made.kaasd, made.vcenter)
         yield made
         made.vcenter.control.clear_faults()

@@ -28,5 +28,5 @@ def test_the_contract_lists_them() -> None:
 
 
 def test_the_page_lists_them() -> None:
-    section = (TOP / "docs/admin/audit.md").read_text().split("\n## Deeds\n")[1].split("\n## ")[0]
+    section = (TOP / "docs/admin/audit.md").read_text().split("\n## Actions\n")[1].split("\n## ")[0]
     assert re.findall(r"^\| `([\w.]+)` \| ([^|]+) \|$", section, re.M) == LISTED

@@ -246,7 +246,7 @@ void vcenter_credential_free(struct vcenter_credential *c) {
     free(c);
 }
 
-int credential_store_promote(struct store *store, const char *vcenter_id, unsigned generation, const struct deed_end *done,
+int credential_store_promote(struct store *store, const char *vcenter_id, unsigned generation, const struct operation_end *done,
                              struct err *err) {
     int rc = begin("promote", true, err);
     struct credential_row *active;

@@ -158,7 +158,7 @@ struct metric *audit_store_lost(void) {
     return metric_get(METRIC_COUNTER, "lost", "of the test", NULL, NULL);
 }
 
-int deed_store_begin(struct store *store, const char *id, const struct audit_record *record, struct err *err) {
+int operation_store_begin(struct store *store, const char *id, const struct audit_record *record, struct err *err) {
     (void)store;
     (void)record;
     (void)err;
@@ -167,11 +167,11 @@ int deed_store_begin(struct store *store, const char *id, const struct audit_rec
     return 0;
 }
 
-int deed_store_end(struct store *store, const struct deed_end *done, struct err *err) {
+int operation_store_end(struct store *store, const struct operation_end *done, struct err *err) {
     return audit_store_append(store, done->record, err);
 }
 
-int deed_store_find(struct store *store, const struct audit_event *like, char id[UUID_TEXT_BYTES], struct err *err) {
+int operation_store_find(struct store *store, const struct audit_event *like, char id[UUID_TEXT_BYTES], struct err *err) {
     (void)store;
     (void)like;
     (void)err;

@@ -654,7 +654,7 @@ const struct cli_command cli_commands[] = {
      .run = cmd_ldap_remove},
     {"audit", "list", "", "list who did what, newest first", .options = audit_list_options, .call = "GET /v2/audit",
      .list = audit_list, .lines = 100},
-    {"audit", "actions", "", "list the kinds of deeds that are written down", .run = cmd_audit_actions},
+    {"audit", "actions", "", "list the actions that are written down", .run = cmd_audit_actions},
     {"audit", "verify", "", "find out whether lines were removed, changed or put in", .run = cmd_audit_verify},
     {"audit", "accept-restore", "", "let this replica go on with a database that is older than its audit lines",
      .call = "POST /v2/audit/accept-restore",

@@ -1,4 +1,4 @@
-/* The tables of audit lines and open deeds: writing, reading, shortening the audit log from its old end. Layer 2 (store).
+/* The tables of audit lines and open operations: writing, reading, shortening the audit log from its old end. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "audit_store.h"
 
@@ -253,7 +253,7 @@ int audit_store_prune(struct store *store, const struct audit_pruning *wanted, u
     return err_move(err, rc, &why);
 }
 
-/* -- deeds outside of the database --------------------------------------------------------------------------------- */
+/* -- operations outside of the database --------------------------------------------------------------------------------- */
 
 #define CLOSE_BATCH 100U
 #define WHY_UNKNOWN \
@@ -261,12 +261,12 @@ int audit_store_prune(struct store *store, const struct audit_pruning *wanted, u
 
 /* -- begin and end ------------------------------------------------------------------------------------------------------------ */
 
-struct deed_begin {
+struct operation_begin {
     const char *id;
     const struct audit_record *record;
 };
 
-static int deed_insert_row(struct store_tx *tx, const struct deed_begin *begin, struct err *err) {
+static int operation_insert_row(struct store_tx *tx, const struct operation_begin *begin, struct err *err) {
     const struct audit_texts texts = audit_texts_of(&begin->record->event);
     const struct db_arg *t = texts.items;
     return db_run(
@@ -279,53 +279,53 @@ static int deed_insert_row(struct store_tx *tx, const struct deed_begin *begin, 
         NULL, err);
 }
 
-static int deed_begin(struct store_tx *tx, void *arg, struct err *err) {
-    const struct deed_begin *begin = arg;
-    int rc = deed_insert_row(tx, begin, err);
+static int operation_begin(struct store_tx *tx, void *arg, struct err *err) {
+    const struct operation_begin *begin = arg;
+    int rc = operation_insert_row(tx, begin, err);
     return rc ? rc : audit_tx_append(tx, begin->record, 1, err);
 }
 
-int deed_store_begin(struct store *store, const char *id, const struct audit_record *record, struct err *err) {
+int operation_store_begin(struct store *store, const char *id, const struct audit_record *record, struct err *err) {
     struct audit_record line = *record;
-    struct deed_begin begin = {id, &line};
-    line.event.result = DEED_PENDING;
-    return store_tx(store, deed_begin, &begin, err);
+    struct operation_begin begin = {id, &line};
+    line.event.result = OPERATION_PENDING;
+    return store_tx(store, operation_begin, &begin, err);
 }
 
-static int deed_remove_row(struct store_tx *tx, const char *id, uint64_t *met, struct err *err) {
+static int operation_remove_row(struct store_tx *tx, const char *id, uint64_t *met, struct err *err) {
     return db_run(store_tx_conn(tx), "DELETE FROM audit_deeds WHERE id = ?", DB_ARGS(db_text(id)), met, err);
 }
 
-int deed_tx_end(struct store_tx *tx, const struct deed_end *end, struct err *err) {
-    int rc = end ? deed_remove_row(tx, end->id, NULL, err) : 0;
+int operation_tx_end(struct store_tx *tx, const struct operation_end *end, struct err *err) {
+    int rc = end ? operation_remove_row(tx, end->id, NULL, err) : 0;
     return rc || !end ? rc : audit_tx_append(tx, end->record, 1, err);
 }
 
-static int end_deed(struct store_tx *tx, void *arg, struct err *err) {
-    return deed_tx_end(tx, arg, err);
+static int end_operation(struct store_tx *tx, void *arg, struct err *err) {
+    return operation_tx_end(tx, arg, err);
 }
 
-int deed_store_end(struct store *store, const struct deed_end *end, struct err *err) {
-    struct deed_end copy = *end;
-    return store_tx(store, end_deed, &copy, err);
+int operation_store_end(struct store *store, const struct operation_end *end, struct err *err) {
+    struct operation_end copy = *end;
+    return store_tx(store, end_operation, &copy, err);
 }
 
 /* -- an open one ---------------------------------------------------------------------------------------------------------------- */
 
-static int deed_take_id(const struct db_row *row, void *arg, struct err *err) {
+static int operation_take_id(const struct db_row *row, void *arg, struct err *err) {
     (void)err;
     db_row_copy(row, 0, arg, UUID_TEXT_BYTES);
     return 0;
 }
 
-int deed_store_find(struct store *store, const struct audit_event *like, char id[UUID_TEXT_BYTES], struct err *err) {
+int operation_store_find(struct store *store, const struct audit_event *like, char id[UUID_TEXT_BYTES], struct err *err) {
     id[0] = '\0';
     return store_query(
         store,
         "SELECT id FROM audit_deeds WHERE replica_id = ? AND action = ? AND source = ?"
         " AND object_id = ? ORDER BY begun_at_ms DESC, id LIMIT 1",
         DB_ARGS(db_number(store_get_replica(store)), db_text(like->action), db_text(like->source), db_text(like->object_id)), "t",
-        deed_take_id, id, err);
+        operation_take_id, id, err);
 }
 
 /* -- those that nobody works on --------------------------------------------------------------------------------------------------- */
@@ -350,7 +350,7 @@ struct left_one {
 };
 
 struct left_list {
-    const struct deed_left *wanted;
+    const struct operation_left *wanted;
     struct left_one *items;
     size_t count;
 };
@@ -376,7 +376,7 @@ static int add_left(const struct db_row *row, void *arg, struct err *err) {
 
 static int list_left(struct db_conn *conn, void *arg, struct err *err) {
     struct left_list *list = arg;
-    const struct deed_left *w = list->wanted;
+    const struct operation_left *w = list->wanted;
     list_done(list);
     return db_query(
         conn,
@@ -389,9 +389,9 @@ static int list_left(struct db_conn *conn, void *arg, struct err *err) {
 
 /* Another replica, or whoever worked on it after all, may be quicker: then there is nothing to say. */
 static int close_one(struct store_tx *tx, void *arg, struct err *err) {
-    const struct deed_end *end = arg;
+    const struct operation_end *end = arg;
     uint64_t met = 0;
-    int rc = deed_remove_row(tx, end->id, &met, err);
+    int rc = operation_remove_row(tx, end->id, &met, err);
     return rc || !met ? rc : audit_tx_append(tx, end->record, 1, err);
 }
 
@@ -408,13 +408,13 @@ static int close_left(struct store *store, const struct left_one *one, int64_t n
                                                   .object_name = t[OBJECT_NAME],
                                                   .address = t[ADDRESS],
                                                   .request_id = t[REQUEST_ID],
-                                                  .result = DEED_UNKNOWN,
+                                                  .result = OPERATION_UNKNOWN,
                                                   .reason = WHY_UNKNOWN}};
-    struct deed_end end = {t[ID], &record};
+    struct operation_end end = {t[ID], &record};
     return store_tx(store, close_one, &end, err);
 }
 
-int deed_store_close(struct store *store, const struct deed_left *left, unsigned *closed, struct err *err) {
+int operation_store_close(struct store *store, const struct operation_left *left, unsigned *closed, struct err *err) {
     struct left_list list = {.wanted = left};
     int rc;
     *closed = 0;

@@ -161,7 +161,7 @@ int audit_store_sign_new(struct store *store, struct err *err);
 
 /* They are noted without waiting for the database, and so that a flood of them fills neither memory nor disk. */
 
-/* The first of a kind (same deed, person, object, outcome, and address by party, net_addr.h) becomes a line of the audit log within a second or so. Those like it within the
+/* The first of a kind (same operation, person, object, outcome, and address by party, net_addr.h) becomes a line of the audit log within a second or so. Those like it within the
  * next minute are counted, and one more line tells how many there were. What finds no room among 128 kinds is counted together. */
 
 /* Notes it. Copies the texts; asks memory only. */
@@ -170,39 +170,39 @@ void audit_store_note(struct store *store, const struct audit_event *event);
 /* Writes what is due, in one transaction. Blocks. What could not be written stays noted. */
 int audit_store_write_notes(struct store *store, struct err *err);
 
-/* -- deeds outside of the database --------------------------------------------------------------------------------- */
+/* -- operations outside of the database --------------------------------------------------------------------------------- */
 
 /* A line when they begin and one when they have ended. */
 
-/* What is done at a vCenter cannot be one transaction with its line. So the line that it begins (result DEED_PENDING) is committed before, with a row
- * that goes with the line that says how it ended. A row that nobody closes any more (a kill, a database that was away) is closed as DEED_UNKNOWN. */
+/* What is done at a vCenter cannot be one transaction with its line. So the line that it begins (result OPERATION_PENDING) is committed before, with a row
+ * that goes with the line that says how it ended. A row that nobody closes any more (a kill, a database that was away) is closed as OPERATION_UNKNOWN. */
 
-#define DEED_PENDING "pending"
-#define DEED_UNKNOWN "unknown"
+#define OPERATION_PENDING "pending"
+#define OPERATION_UNKNOWN "unknown"
 
-/* Writes the line with the result DEED_PENDING, whatever the record says, and the row under this new id. */
-int deed_store_begin(struct store *store, const char *id, const struct audit_record *record, struct err *err);
+/* Writes the line with the result OPERATION_PENDING, whatever the record says, and the row under this new id. */
+int operation_store_begin(struct store *store, const char *id, const struct audit_record *record, struct err *err);
 
-/* How a deed ended. All borrowed. */
-struct deed_end {
+/* How a operation ended. All borrowed. */
+struct operation_end {
     const char *id;
     const struct audit_record *record;
 };
 /* Writes the line and removes the row. If the row is gone (it was closed) the line is written all the same. */
-int deed_store_end(struct store *store, const struct deed_end *end, struct err *err);
+int operation_store_end(struct store *store, const struct operation_end *end, struct err *err);
 
-/* The newest open deed of this replica with this action, source and object; *id (37 bytes) is "" with 0 if there is none. */
-int deed_store_find(struct store *store, const struct audit_event *like, char id[UUID_TEXT_BYTES], struct err *err);
+/* The newest open operation of this replica with this action, source and object; *id (37 bytes) is "" with 0 if there is none. */
+int operation_store_find(struct store *store, const struct audit_event *like, char id[UUID_TEXT_BYTES], struct err *err);
 
 /* What nobody works on any more. */
-struct deed_left {
+struct operation_left {
     unsigned replica_id;     /* 0: of any replica */
     int64_t begun_before_ms; /* wall clock */
     int64_t now_ms;
 };
-/* Closes each with a line whose result is DEED_UNKNOWN; *closed counts them. */
-int deed_store_close(struct store *store, const struct deed_left *left, unsigned *closed, struct err *err);
+/* Closes each with a line whose result is OPERATION_UNKNOWN; *closed counts them. */
+int operation_store_close(struct store *store, const struct operation_left *left, unsigned *closed, struct err *err);
 
 struct store_tx;
-/* deed_store_end as the last part of a greater transaction: the change and its line. A NULL end does nothing. */
-int deed_tx_end(struct store_tx *tx, const struct deed_end *end, struct err *err);
+/* operation_store_end as the last part of a greater transaction: the change and its line. A NULL end does nothing. */
+int operation_tx_end(struct store_tx *tx, const struct operation_end *end, struct err *err);

@@ -10,7 +10,7 @@
 #define HOUR_MS (3600 * INT64_C(1000))
 #define LEASE_MS (600 * INT64_C(1000))
 #define CHANGES_KEPT_MS (6 * HOUR_MS)
-#define DEEDS_LAST_MS (24 * HOUR_MS) /* what is tried again and again is one deed; of other replicas nobody knows */
+#define OPERATION_LAST_MS (24 * HOUR_MS) /* what is tried again and again is one operation; of other replicas nobody knows */
 #define BATCH 5000U
 
 static int prune_audit(struct store *store, int64_t older_than_ms, struct err *err) {
@@ -27,19 +27,19 @@ static int prune_audit(struct store *store, int64_t older_than_ms, struct err *e
     return rc;
 }
 
-int store_prune(struct store *store, int64_t audit_keep_ms, unsigned *deeds_closed, struct err *err) {
+int store_prune(struct store *store, int64_t audit_keep_ms, unsigned *operations_closed, struct err *err) {
     const int64_t now_ms = clock_wall_ms();
-    const struct deed_left left = {.begun_before_ms = now_ms - DEEDS_LAST_MS + 1, .now_ms = now_ms};
+    const struct operation_left left = {.begun_before_ms = now_ms - OPERATION_LAST_MS + 1, .now_ms = now_ms};
     unsigned long deleted = BATCH;
     bool is_mine = false;
     int rc = lease_store_acquire(store, "prune", store_replica_name(store), LEASE_MS, &is_mine, err);
-    *deeds_closed = 0;
+    *operations_closed = 0;
     if (rc || !is_mine)
         return rc;
     while (!rc && deleted == BATCH)
         rc = change_store_prune(store, clock_wall_ms() - CHANGES_KEPT_MS, BATCH, &deleted, err);
     if (!rc)
-        rc = deed_store_close(store, &left, deeds_closed, err);
+        rc = operation_store_close(store, &left, operations_closed, err);
     if (rc || !audit_keep_ms)
         return rc;
     return prune_audit(store, now_ms - audit_keep_ms, err);

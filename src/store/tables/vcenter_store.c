@@ -148,7 +148,7 @@ struct credential_call {
     const char *vcenter_id;
     enum credential_state state;
     int64_t generation;
-    const struct deed_end *end;
+    const struct operation_end *end;
     struct vcenter_credential *found;
 };
 
@@ -229,10 +229,10 @@ static int credential_promote(struct store_tx *tx, void *arg, struct err *err) {
         return err_set(err, ERR_CONFLICT, "login credential %lld of this vCenter is retired", (long long)call->generation);
     if (!rc && state != CREDENTIAL_ACTIVE)
         rc = credential_make_active(tx, call, err);
-    return rc ? rc : deed_tx_end(tx, call->end, err);
+    return rc ? rc : operation_tx_end(tx, call->end, err);
 }
 
-int credential_store_promote(struct store *store, const char *vcenter_id, unsigned generation, const struct deed_end *end,
+int credential_store_promote(struct store *store, const char *vcenter_id, unsigned generation, const struct operation_end *end,
                              struct err *err) {
     struct credential_call call = {.vcenter_id = vcenter_id, .generation = generation, .end = end};
     return store_tx(store, credential_promote, &call, err);

@@ -63,9 +63,9 @@ CLEANUP_DEFINE(struct vcenter_credential, vcenter_credential_free);
 int credential_store_add_pending(struct store *store, const struct vcenter_credential *c, unsigned *generation, struct err *err);
 
 /* In one transaction: the active one, if any, is retired and its sealed part deleted; this pending one becomes active. Promoting
- * the active one again changes nothing. With it the deed ends that this completes (NULL: none). ERR_NOT_FOUND, ERR_CONFLICT if it is
+ * the active one again changes nothing. With it the operation ends that this completes (NULL: none). ERR_NOT_FOUND, ERR_CONFLICT if it is
  * retired. Notes CHANGE_VCENTER. */
-int credential_store_promote(struct store *store, const char *vcenter_id, unsigned generation, const struct deed_end *end,
+int credential_store_promote(struct store *store, const char *vcenter_id, unsigned generation, const struct operation_end *end,
                              struct err *err);
 
 /* Retires this one and deletes its sealed part. ERR_NOT_FOUND. Notes CHANGE_VCENTER. */

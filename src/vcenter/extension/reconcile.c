@@ -202,8 +202,8 @@ static struct audit_record make_line(const struct work *w, const char *reason) {
         &(struct audit_event){.action = "vcenter.repair", .object_id = w->vc.id, .object_name = w->vc.name, .reason = reason});
 }
 
-/* What fails is tried again and again, as one deed. */
-static int begin_deed(struct work *w, struct err *err) {
+/* What fails is tried again and again, as one operation. */
+static int begin_operation(struct work *w, struct err *err) {
     const struct audit_record line = make_line(w, NULL);
     if (w->note->state == RECORD_MISSING)
         (void)snprintf(w->note->begun, sizeof(w->note->begun), "%s", WHOLE_RECORD);
@@ -221,7 +221,7 @@ static int register_again(struct work *w, struct err *err) {
         tell_lacking(w, "Extension.Register");
         return 0;
     }
-    rc = begin_deed(w, err);
+    rc = begin_operation(w, err);
     if (!rc && !row_says_certificate_is_due(w)) /* else counted by the try before */
         rc = count_registration(w, err);
     if (!rc)
@@ -254,7 +254,7 @@ static int write_update(struct work *w, struct err *err) {
 }
 
 static int update(struct work *w, struct err *err) {
-    int rc = begin_deed(w, err);
+    int rc = begin_operation(w, err);
     if (!rc && w->has_record_differences)
         rc = write_update(w, err);
     if (rc == ERR_UPSTREAM_DENIED) { /* an extension may update its own record; an account needs the privilege */

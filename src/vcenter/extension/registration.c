@@ -241,7 +241,7 @@ static struct audit_record make_line(const struct registration_work *w) {
                                &(struct audit_event){.action = w->action, .object_id = w->vc.id, .object_name = w->vc.name});
 }
 
-static int step_begin_deed(struct registration_work *w, struct err *err) {
+static int step_begin_operation(struct registration_work *w, struct err *err) {
     const struct audit_record line = make_line(w);
     return platform_audit_begin(w->env, &line, &w->begun, err);
 }
@@ -655,7 +655,7 @@ int registration_register(struct link *link, const struct register_request *requ
         step_make_certificate,
         step_probe_certificate,
         step_describe_joining,
-        step_begin_deed,
+        step_begin_operation,
         step_make_role,
         step_probe_account,
         step_save_pending,
@@ -811,8 +811,8 @@ static int step_look_back(struct registration_work *w, struct err *err) {
 int registration_unregister(struct link *link, const struct unregister_request *request, struct registration_report *report,
                             struct err *err) {
     static registration_step *const steps[] = {
-        step_load,          step_sign_in,          step_find_record, step_require_record, step_check_owner,
-        step_check_leaving, step_describe_leaving, step_begin_deed,  step_note_leaving,   step_remove_record,
+        step_load,          step_sign_in,          step_find_record,     step_require_record, step_check_owner,
+        step_check_leaving, step_describe_leaving, step_begin_operation, step_note_leaving,   step_remove_record,
         step_remove_role,   step_forget,           step_look_back,
     };
     struct registration_report unused = {0};

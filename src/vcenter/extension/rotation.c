@@ -33,7 +33,7 @@ struct work {
     struct login_credential fresh;
     const struct actor *actor;   /* NULL: we by ourselves */
     struct audit_record line;    /* without an end */
-    struct platform_begun begun; /* its deed */
+    struct platform_begun begun; /* its operation */
     bool is_first_part;          /* the next promotion does not end it */
     bool is_noted;               /* how it ended is written */
 };
@@ -92,15 +92,15 @@ static int prove(struct work *w, const struct login_credential *c, struct err *e
 }
 
 /* Before anything is told to vCenter, or stored of a password. */
-static int begin_deed(struct work *w, struct err *err) {
+static int begin_operation(struct work *w, struct err *err) {
     w->line.event.object_name = w->vc.name;
     return platform_audit_begin(link_env(w->link), &w->line, &w->begun, err);
 }
 
-/* How the deed ended is written with it, unless there is more to do. */
+/* How the operation ended is written with it, unless there is more to do. */
 static int promote(struct work *w, const struct login_credential *c, struct err *err) {
     const struct audit_record line = audit_record_now(&w->line, 0);
-    const struct deed_end end = {w->begun.id, &line};
+    const struct operation_end end = {w->begun.id, &line};
     int rc = credential_store_promote(w->options->store, w->vc.id, c->generation, w->is_first_part ? NULL : &end, err);
     link_forget_material(w->link);
     if (rc)
@@ -169,7 +169,7 @@ static void note_in_audit(struct work *w, int rc, const struct err *why) {
 
 /* A pending one is finished first. */
 static int replace(struct work *w, struct err *err) {
-    int rc = begin_deed(w, err);
+    int rc = begin_operation(w, err);
     if (!rc && w->have.pending.generation) {
         w->is_first_part = true;
         rc = carry_through(w, &w->have.pending, err);
@@ -204,7 +204,7 @@ static int take_password(struct work *w, const char *password, struct err *err) 
     if (!rc)
         rc = prove(w, &w->fresh, err);
     if (!rc)
-        rc = begin_deed(w, err);
+        rc = begin_operation(w, err);
     if (!rc)
         rc = login_credential_save_pending(w->options->store, w->options->seal, w->vc.id, &w->fresh, err);
     return rc ? rc : promote(w, &w->fresh, err);
@@ -260,8 +260,8 @@ static int finish_or_rotate(struct link *link, struct err *err) {
     int rc = work_begin(&w, ROTATION_ACTION, &why);
     is_pending = !rc && w.have.pending.generation;
     is_old = !rc && !is_pending && is_due(&w.vc, &w.have.active);
-    if (is_pending || is_old) /* failures are tried again by the minute, as one deed: log and health tell them */
-        rc = begin_deed(&w, &why);
+    if (is_pending || is_old) /* failures are tried again by the minute, as one operation: log and health tell them */
+        rc = begin_operation(&w, &why);
     if (!rc && is_pending)
         rc = carry_through(&w, &w.have.pending, &why);
     else if (!rc && is_old)

@@ -104,10 +104,10 @@ int platform_audit_begin(const struct link_env *env, const struct audit_record *
     struct platform_begun new = {""};
     int rc = 0;
     if (str_eq(line->event.source, AUDIT_SOURCE_SYSTEM))
-        rc = deed_store_find(store, &line->event, new.id, err);
+        rc = operation_store_find(store, &line->event, new.id, err);
     if (!rc && !new.id[0]) {
         uuid_new(new.id);
-        rc = deed_store_begin(store, new.id, &now, err);
+        rc = operation_store_begin(store, new.id, &now, err);
     }
     if (!rc)
         *begun = new;
@@ -116,16 +116,16 @@ int platform_audit_begin(const struct link_env *env, const struct audit_record *
 
 void platform_audit_finish(const struct link_env *env, const struct audit_record *line) {
     struct platform_begun begun = {""};
-    if (!deed_store_find(env->options.store, &line->event, begun.id, NULL) && begun.id[0])
+    if (!operation_store_find(env->options.store, &line->event, begun.id, NULL) && begun.id[0])
         platform_audit_end(env, line, 0, &begun);
 }
 
 void platform_audit_end(const struct link_env *env, const struct audit_record *line, int rc, const struct platform_begun *begun) {
     struct store *store = env->options.store;
     const struct audit_record now = audit_record_now(line, rc);
-    const struct deed_end end = {begun->id, &now};
+    const struct operation_end end = {begun->id, &now};
     if (!begun->id[0])
         audit_store_append_outcome(store, line, rc);
-    else if (deed_store_end(store, &end, NULL))
+    else if (operation_store_end(store, &end, NULL))
         metric_add(audit_store_lost(), 1);
 }

@@ -77,12 +77,12 @@ char *session_agent(const struct link_env *env, const char *task);
 /* The line that `actor` (NULL: this replica by itself) does `what` to a vCenter: action, object and reason as far as they are known. Texts are borrowed. */
 struct audit_record platform_audit_make(const struct link_env *env, const struct actor *actor, const struct audit_event *what);
 
-/* A deed under way: its id in deed_store.h; "": it has not begun. */
+/* A operation under way: its id in operation_store.h; "": it has not begun. */
 struct platform_begun {
     char id[UUID_TEXT_BYTES];
 };
 /* Writes that it begins, before anything is done at the vCenter: if that cannot be written nothing may be done. What this replica does by itself
- * and tries again and again is one deed as long as it has not ended. Errors of store.h. */
+ * and tries again and again is one operation as long as it has not ended. Errors of store.h. */
 int platform_audit_begin(const struct link_env *env, const struct audit_record *line, struct platform_begun *begun,
                          struct err *err);
 /* Ends, if it is open, what this replica had begun by itself and something else has completed. */
