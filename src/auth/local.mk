@@ -13,8 +13,8 @@ src_auth_libauth_a_SOURCES = \
     src/auth/login/kerberos_private.h \
     src/auth/login/login.c \
     src/auth/login/login.h \
-    src/auth/login/proof.c \
-    src/auth/login/proof.h \
+    src/auth/login/signon_vcenter.c \
+    src/auth/login/signon_vcenter.h \
     src/auth/login/signon.c \
     src/auth/login/signon.h \
     src/auth/login/signon_options.h \

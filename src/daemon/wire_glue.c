@@ -15,27 +15,27 @@
 
 /* -- sign-on asks vCenters ------------------------------------------------------------------------------------------------ */
 
-static enum vc_proof_kind wire_proof_of(enum signon_proof_kind proof) {
-    switch (proof) {
-    case SIGNON_PROOF_COOKIE: return VC_PROOF_COOKIE;
-    case SIGNON_PROOF_TICKET: return VC_PROOF_TICKET;
-    case SIGNON_PROOF_PLUGIN: return VC_PROOF_PLUGIN;
-    case SIGNON_PROOF_KEY: return VC_PROOF_KEY;
-    case SIGNON_PROOF_USER: return VC_PROOF_USER;
-    case SIGNON_PROOF_PASSWORD:
-    default: return VC_PROOF_PASSWORD;
+static enum vc_credential_kind wire_credential_of(enum signon_credential_kind credential) {
+    switch (credential) {
+    case SIGNON_CREDENTIAL_COOKIE: return VC_CREDENTIAL_COOKIE;
+    case SIGNON_CREDENTIAL_TICKET: return VC_CREDENTIAL_TICKET;
+    case SIGNON_CREDENTIAL_PLUGIN: return VC_CREDENTIAL_PLUGIN;
+    case SIGNON_CREDENTIAL_KEY: return VC_CREDENTIAL_KEY;
+    case SIGNON_CREDENTIAL_USER: return VC_CREDENTIAL_USER;
+    case SIGNON_CREDENTIAL_PASSWORD:
+    default: return VC_CREDENTIAL_PASSWORD;
     }
 }
 
-static int check_proof(void *arg, const struct signon_proof *given, struct signon_identity *out, struct err *err) {
-    struct vc_proof proof = {.kind = wire_proof_of(given->kind), .user = given->user, .secret = given->secret};
+static int check_credential(void *arg, const struct signon_credential *given, struct signon_identity *out, struct err *err) {
+    struct vc_credential credential = {.kind = wire_credential_of(given->kind), .user = given->user, .secret = given->secret};
     struct wire *wire = arg;
     _cleanup_(link_unref) struct link *link = NULL;
     struct vim_user_session who = {0};
     bool is_program = false;
     int rc = platform_find(wire->platform, given->vcenter_id, &link, err);
     if (!rc)
-        rc = vc_people_check(link, &proof, &who, &is_program, err);
+        rc = vc_people_check(link, &credential, &who, &is_program, err);
     if (rc)
         return rc;
     out->user_name = STEAL(who.user_name);
@@ -115,7 +115,7 @@ static int wire_submit(void *arg, const char *vcenter_id, uint64_t party, worker
 
 struct signon_vcenter_ops wire_vcenter_ops(struct wire *wire) {
     struct signon_vcenter_ops ops = {.arg = wire,
-                                     .check = check_proof,
+                                     .check = check_credential,
                                      .ask_rights = ask_rights,
                                      .is_unreachable = is_unreachable,
                                      .mark_of_interest = mark_of_interest,

@@ -267,7 +267,7 @@ static struct audit_record make_line(const struct session *s, const char *reason
                                            .reason = reason}};
 }
 
-#define PROOF_ENDS_MS INT64_C(1700000000000)
+#define CREDENTIAL_ENDS_MS INT64_C(1700000000000)
 
 /* Its end and the line of it are written together, or neither is. */
 static void test_end_with_its_line(void **state) {
@@ -285,9 +285,9 @@ static void test_end_with_its_line(void **state) {
 }
 
 /* A proof works once, whoever notes it: with a session, or by itself. */
-static void test_proof_that_works_once(void **state) {
+static void test_credential_that_works_once(void **state) {
     const uint8_t digests[3][REPLAY_DIGEST_BYTES] = {{1}, {2}, {3}};
-    struct session_once once = {.digest = digests[0], .until_ms = PROOF_ENDS_MS + 1000};
+    struct session_once once = {.digest = digests[0], .until_ms = CREDENTIAL_ENDS_MS + 1000};
     struct session first = make_session(601, "sid:S-1-5-21-1-2-3-600"), second = make_session(602, "sid:S-1-5-21-1-2-3-600");
     const struct audit_record line = make_line(&first, NULL);
     unsigned long deleted = 0;
@@ -296,15 +296,15 @@ static void test_proof_that_works_once(void **state) {
     ASSERT_OK(open_session(&first, &line, &once, 0, &err), &err);
     ASSERT_CODE(open_session(&second, &line, &once, 0, &err), ERR_EXISTS, &err);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM sessions WHERE principal_id = 'sid:S-1-5-21-1-2-3-600'"), 1);
-    ASSERT_CODE(replay_store_note(store, digests[0], PROOF_ENDS_MS, &err), ERR_EXISTS, &err);
-    ASSERT_OK(replay_store_note(store, digests[1], PROOF_ENDS_MS + 2000, &err), &err);
+    ASSERT_CODE(replay_store_note(store, digests[0], CREDENTIAL_ENDS_MS, &err), ERR_EXISTS, &err);
+    ASSERT_OK(replay_store_note(store, digests[1], CREDENTIAL_ENDS_MS + 2000, &err), &err);
     once.digest = digests[1];
     ASSERT_CODE(open_session(&second, &line, &once, 0, &err), ERR_EXISTS, &err);
-    once = (struct session_once){.digest = digests[2], .until_ms = PROOF_ENDS_MS + 3000};
+    once = (struct session_once){.digest = digests[2], .until_ms = CREDENTIAL_ENDS_MS + 3000};
     ASSERT_OK(open_session(&second, &line, &once, 0, &err), &err);
-    ASSERT_OK(replay_store_purge(store, PROOF_ENDS_MS + 2500, 1, &deleted, &err), &err);
+    ASSERT_OK(replay_store_purge(store, CREDENTIAL_ENDS_MS + 2500, 1, &deleted, &err), &err);
     assert_int_equal(deleted, 1); /* the oldest */
-    ASSERT_OK(replay_store_purge(store, PROOF_ENDS_MS + 2500, 10, &deleted, &err), &err);
+    ASSERT_OK(replay_store_purge(store, CREDENTIAL_ENDS_MS + 2500, 10, &deleted, &err), &err);
     assert_int_equal(deleted, 1);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM used_proofs"), 1);
     session_done(&first);
@@ -757,7 +757,7 @@ int main(void) {
         EACH(test_grants),
         EACH(test_session_with_its_line),
         EACH(test_end_with_its_line),
-        EACH(test_proof_that_works_once),
+        EACH(test_credential_that_works_once),
         EACH(test_one_more_ends_the_one_used_longest_ago),
         EACH(test_sessions_through_programs_are_counted_apart),
         EACH(test_a_smaller_number_ends_all_that_are_too_many),

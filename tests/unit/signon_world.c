@@ -464,14 +464,14 @@ static void pass_gate(void) {
         (void)nanosleep(&pause, NULL);
 }
 
-static int check(void *arg, const struct signon_proof *proof, struct signon_identity *out, struct err *err) {
+static int check(void *arg, const struct signon_credential *credential, struct signon_identity *out, struct err *err) {
     (void)arg;
-    assert_true(str_eq(proof->vcenter_id, VC_A) || str_eq(proof->vcenter_id, VC_B));
+    assert_true(str_eq(credential->vcenter_id, VC_A) || str_eq(credential->vcenter_id, VC_B));
     (void)atomic_fetch_add(&sw.checks, 1);
     pass_gate();
     if (sw.check_code)
         return err_set(err, sw.check_code, "as the test wants it");
-    if (!str_eq(proof->secret, sw.good_secret))
+    if (!str_eq(credential->secret, sw.good_secret))
         return err_set(err, ERR_CREDENTIALS, "no such session");
     out->user_name = str_dup(sw.user_name);
     out->full_name = str_dup("A Person");
@@ -579,9 +579,10 @@ static void note_outcome(void *arg, bool is_canceled) {
     *(bool *)arg = true;
 }
 
-int signon_world_check(struct signon *signon, const struct signon_proof *proof, struct signon_check **out, struct err *err) {
+int signon_world_check(struct signon *signon, const struct signon_credential *credential, struct signon_check **out,
+                       struct err *err) {
     bool is_there = false;
-    int rc = signon_check_new(signon, ACTOR, proof, out, err);
+    int rc = signon_check_new(signon, ACTOR, credential, out, err);
     if (rc)
         return rc;
     sw.runs_at_once = true;
@@ -591,20 +592,22 @@ int signon_world_check(struct signon *signon, const struct signon_proof *proof, 
     return 0;
 }
 
-int signon_world_log_in(struct signon *signon, const struct signon_proof *proof, struct signon_grant *out, struct err *err) {
+int signon_world_log_in(struct signon *signon, const struct signon_credential *credential, struct signon_grant *out,
+                        struct err *err) {
     struct signon_check *check = NULL;
-    int rc = signon_world_check(signon, proof, &check, err);
+    int rc = signon_world_check(signon, credential, &check, err);
     if (!rc)
         rc = signon_login_vcenter(signon, ACTOR, check, out, err);
     signon_check_free(check);
     return rc;
 }
 
-void signon_world_sign_in(struct signon *signon, enum signon_proof_kind kind, const char *user_name, struct signon_bearer *out) {
-    const struct signon_proof proof = {.kind = kind, .vcenter_id = VC_A, .secret = sw.good_secret};
+void signon_world_sign_in(struct signon *signon, enum signon_credential_kind kind, const char *user_name,
+                          struct signon_bearer *out) {
+    const struct signon_credential credential = {.kind = kind, .vcenter_id = VC_A, .secret = sw.good_secret};
     struct signon_grant grant = {0};
     sw.user_name = user_name;
-    assert_int_equal(signon_world_log_in(signon, &proof, &grant, NULL), 0);
+    assert_int_equal(signon_world_log_in(signon, &credential, &grant, NULL), 0);
     assert_int_equal(signon_verify_from(signon, NULL, grant.token, out, NULL), 0);
     signon_grant_done(&grant);
 }

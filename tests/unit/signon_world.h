@@ -70,9 +70,11 @@ void signon_world_end_pools(void);    /* gives up what waits there */
 unsigned signon_world_in_pools(void); /* number of jobs that wait there */
 
 /* Has the proof checked at once, beside whatever waits in the worker. What signon_check_new gives; *out is freed by signon_check_free. */
-int signon_world_check(struct signon *signon, const struct signon_proof *proof, struct signon_check **out, struct err *err);
+int signon_world_check(struct signon *signon, const struct signon_credential *credential, struct signon_check **out,
+                       struct err *err);
 /* The same, and signs in. */
-int signon_world_log_in(struct signon *signon, const struct signon_proof *proof, struct signon_grant *out, struct err *err);
+int signon_world_log_in(struct signon *signon, const struct signon_credential *credential, struct signon_grant *out,
+                        struct err *err);
 
 /* An empty world with user "Anna" (password "right horse", role admin), a signed-in vCenter user and a fresh room. */
 struct signon *signon_world_new(void);
@@ -81,7 +83,8 @@ struct signon *signon_world_replica(void);
 void signon_world_free(struct signon *signon);
 
 /* Signs in by a clone ticket (asked by name) or a cookie (asked by key) as this user; the bearer is given back by signon_bearer_done. */
-void signon_world_sign_in(struct signon *signon, enum signon_proof_kind kind, const char *user_name, struct signon_bearer *out);
+void signon_world_sign_in(struct signon *signon, enum signon_credential_kind kind, const char *user_name,
+                          struct signon_bearer *out);
 
 size_t signon_world_live(void); /* sessions in the database that are not revoked */
 struct session *signon_world_session(size_t i);

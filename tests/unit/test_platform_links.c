@@ -366,15 +366,15 @@ static void rights_come_back_for_what_was_asked(void **state) {
     object_set_done(&objects);
 }
 
-static void a_wrong_proof_says_nothing_about_the_link(void **state) {
+static void a_wrong_credential_says_nothing_about_the_link(void **state) {
     struct vim_user_session who = {0};
     bool is_program = true;
     (void)state;
     make_registered();
-    assert_int_equal(vc_people_check(a, &(struct vc_proof){VC_PROOF_COOKIE, NULL, "bad"}, &who, &is_program, NULL),
+    assert_int_equal(vc_people_check(a, &(struct vc_credential){VC_CREDENTIAL_COOKIE, NULL, "bad"}, &who, &is_program, NULL),
                      ERR_CREDENTIALS);
     assert_int_equal(state_of(a), LINK_CONNECTING);
-    assert_int_equal(vc_people_check(a, &(struct vc_proof){VC_PROOF_COOKIE, NULL, "good"}, &who, &is_program, NULL), 0);
+    assert_int_equal(vc_people_check(a, &(struct vc_credential){VC_CREDENTIAL_COOKIE, NULL, "good"}, &who, &is_program, NULL), 0);
     assert_false(is_program);
     assert_string_equal(who.user_name, "VSPHERE.LOCAL\\viewer");
     vim_user_session_done(&who);
@@ -514,7 +514,7 @@ int main(void) {
         TEST(every_step_of_a_run_may_fail),
         TEST(a_read_that_lost_its_view_is_made_again),
         TEST(rights_come_back_for_what_was_asked),
-        TEST(a_wrong_proof_says_nothing_about_the_link),
+        TEST(a_wrong_credential_says_nothing_about_the_link),
         TEST(each_member_that_differs_is_named),
         TEST(equal_records_and_order_do_not_differ),
         TEST(certificates_count_where_they_can_be_stored),

@@ -243,7 +243,7 @@ static void admins_of_a_vcenter(void **state) {
     assert_false(policy_may_manage_grants(&viewer, GRANT_VSPHERE_CLUSTER, places[1]));
 }
 
-static void a_key_is_no_proof(void **state) {
+static void a_key_is_no_credential(void **state) {
     struct principal who = {.id = people[0], .role = ROLE_USER, .source = SOURCE_VC_KEY};
     struct viewer_key viewer;
     (void)state;
@@ -258,7 +258,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_and_people_agree_with_the_model),
         cmocka_unit_test(admins_of_a_cluster_manage_its_grants_only),
-        cmocka_unit_test(a_key_is_no_proof),
+        cmocka_unit_test(a_key_is_no_credential),
         cmocka_unit_test(admins_of_a_vcenter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,7 +134,7 @@ static void a_key_in_place_of_a_certificate_is_not_repeated(void **state) {
     assert_non_null(strstr(err.text, "certificate"));
 }
 
-static void an_account_needs_a_proof(void **state) {
+static void an_account_needs_a_credential(void **state) {
     static char name[] = "x", kerberos[] = "x@R", blank[] = " x";
     (void)state;
     assert_int_equal(service_account_check(&(struct service_account){.name = name}, NULL), ERR_UNPROCESSABLE);
@@ -156,7 +156,7 @@ static const struct dir_platform platform = {.services = accounts, .services_cou
 static void certificates_belong_to_accounts(void **state) {
     static const struct {
         const char *name;
-        struct accounts_proof proof;
+        struct accounts_credential credential;
         const char *wanted; /* NULL: refused */
     } cases[] = {
         {"pinned", {PIN, "CN=whoever", 1, NOW_MS + 1, false, false}, ID_A},
@@ -177,7 +177,7 @@ static void certificates_belong_to_accounts(void **state) {
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
         const struct service_account *found = NULL;
         struct err err = {0};
-        int rc = accounts_find_by_certificate(&platform, &cases[i].proof, NOW_MS, &found, &err);
+        int rc = accounts_find_by_certificate(&platform, &cases[i].credential, NOW_MS, &found, &err);
         if ((rc == 0) != (cases[i].wanted != NULL))
             print_error("%s: %s\n", cases[i].name, err.detail);
         assert_int_equal(rc, cases[i].wanted ? 0 : ERR_CREDENTIALS);
@@ -226,16 +226,11 @@ static void sessions_follow_their_account(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_stay_in_order_and_whole),
-        cmocka_unit_test(lists_have_an_end),
-        cmocka_unit_test(subjects_have_one_spelling),
-        cmocka_unit_test(principals_have_a_realm),
-        cmocka_unit_test(fingerprints_are_read_in_any_form),
-        cmocka_unit_test(a_key_in_place_of_a_certificate_is_not_repeated),
-        cmocka_unit_test(an_account_needs_a_proof),
-        cmocka_unit_test(certificates_belong_to_accounts),
-        cmocka_unit_test(a_disabled_account_sounds_like_none),
-        cmocka_unit_test(sessions_follow_their_account),
+        cmocka_unit_test(lists_stay_in_order_and_whole),       cmocka_unit_test(lists_have_an_end),
+        cmocka_unit_test(subjects_have_one_spelling),          cmocka_unit_test(principals_have_a_realm),
+        cmocka_unit_test(fingerprints_are_read_in_any_form),   cmocka_unit_test(a_key_in_place_of_a_certificate_is_not_repeated),
+        cmocka_unit_test(an_account_needs_a_credential),       cmocka_unit_test(certificates_belong_to_accounts),
+        cmocka_unit_test(a_disabled_account_sounds_like_none), cmocka_unit_test(sessions_follow_their_account),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,8 +46,8 @@ static struct signon_grant *next_grant(void) {
 
 /* A user of the vCenter; the number of the session. */
 static size_t sign_in(void) {
-    const struct signon_proof proof = {.kind = SIGNON_PROOF_COOKIE, .vcenter_id = VC_A, .secret = sw.good_secret};
-    assert_int_equal(signon_world_log_in(signon, &proof, next_grant(), NULL), 0);
+    const struct signon_credential credential = {.kind = SIGNON_CREDENTIAL_COOKIE, .vcenter_id = VC_A, .secret = sw.good_secret};
+    assert_int_equal(signon_world_log_in(signon, &credential, next_grant(), NULL), 0);
     return grants_count - 1;
 }
 

@@ -112,7 +112,7 @@ static void without_a_role_nobody_comes_in(void **state) {
     group_set_done(&groups);
 }
 
-static void a_proof_that_ends_ends_the_session(void **state) {
+static void a_credential_that_ends_ends_the_session(void **state) {
     struct group_set groups = groups_of(USERS, NULL);
     struct signon_person person = anna(&groups);
     struct signon_grant grant = {0};
@@ -215,7 +215,7 @@ static void another_replica_counts_groups_and_mappings(void **state) {
 static void a_user_of_a_vcenter_stays_one(void **state) {
     struct signon_bearer bearer = {0};
     (void)state;
-    signon_world_sign_in(signon, SIGNON_PROOF_TICKET, "VSPHERE.LOCAL\\Viewer-East", &bearer);
+    signon_world_sign_in(signon, SIGNON_CREDENTIAL_TICKET, "VSPHERE.LOCAL\\Viewer-East", &bearer);
     map(ADMINS, ROLE_ADMIN);
     unmap_all();
     assert_int_equal(live_session_role(bearer.session), ROLE_USER);
@@ -379,7 +379,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_mapped_group_gives_its_role, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_role_nobody_comes_in, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_proof_that_ends_ends_the_session, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_credential_that_ends_ends_the_session, set_up, tear_down),
         cmocka_unit_test_setup_teardown(programs_bring_their_role, set_up, tear_down),
         cmocka_unit_test_setup_teardown(guesses_are_slowed_down, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refused_tickets_are_noted_and_not_counted, set_up, tear_down),

@@ -3,9 +3,9 @@
  *
  * A sign-on through a vCenter, in its order:
  *
- *   1. h_login_vcenter        server thread: login_read_proof finds session or ticket in the body, or the header of the vSphere Client
+ *   1. h_login_vcenter        server thread: login_read_credential finds session or ticket in the body, or the header of the vSphere Client
  *   2. log_in_at_vcenter      server thread: login_use_vcenter finds the vCenter; strangers are refused in a worker (refuse_in_worker)
- *   3. login_check            suspended until the vCenter has said what it thinks of the proof
+ *   3. login_check            suspended until the vCenter has said what it thinks of the credential
  *   4. login_vcenter_in_worker  worker: signon_login_vcenter opens the session
  *   5. login_reply            answers with the token */
 #include <stdio.h>
@@ -83,12 +83,12 @@ static const char *vcenter_of(const struct api_call *call) {
 /* The true reason is for log and audit log. */
 static int refuse_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
-    struct signon_proof proof = login_proof(call, vcenter_of(call));
+    struct signon_credential credential = login_credential(call, vcenter_of(call));
     struct err why = {0};
     (void)resp;
-    (void)login_use_vcenter(call, proof.vcenter_id, &why);
+    (void)login_use_vcenter(call, credential.vcenter_id, &why);
     log_error(LOG_LEVEL_INFO, "vcenter_login_refused", &why, NULL);
-    return signon_refuse_unasked(call->api->options.signon, &actor, &proof, why.text, err);
+    return signon_refuse_unasked(call->api->options.signon, &actor, &credential, why.text, err);
 }
 
 /* A program that has proved itself may know. */
@@ -181,7 +181,7 @@ int h_login_vcenter(struct api_call *call, struct http_response *resp, struct er
         return rc;
     if (json_is_object(call->body) && json_object_get(call->body, "user_name"))
         return login_by_key(call, err);
-    rc = login_read_proof(call, err);
+    rc = login_read_credential(call, err);
     return rc ? rc : log_in_at_vcenter(call, err);
 }
 
@@ -326,8 +326,8 @@ static int kerberos_open_session(struct api_call *call, const struct identity_pe
                                       .directory_mark = person->mark,
                                       .source = SOURCE_KERBEROS,
                                       .groups = &person->groups,
-                                      .proof_digest = peer->digest,
-                                      .proof_until_ms = peer->digest_until_ms,
+                                      .credential_digest = peer->digest,
+                                      .credential_until_ms = peer->digest_until_ms,
                                       .ends_at_ms = end_of(person, peer)};
     struct err why = {0};
     int rc = signon_login_person(call->api->options.signon, &actor, &who, grant, &why);

@@ -190,16 +190,16 @@ static int read_hx_clusters(const struct api_call *call, const struct service_ac
     return 0;
 }
 
-/* What the body says of a proof, in its one spelling; "" is none. */
-static int services_read_proof(const json_t *body, const char *name, int (*read)(const char *text, char **out, struct err *err),
-                               char **out, struct err *err) {
+/* What the body says of a credential, in its one spelling; "" is none. */
+static int services_read_credential(const json_t *body, const char *name,
+                                    int (*read)(const char *text, char **out, struct err *err), char **out, struct err *err) {
     const char *text = json_get_string(body, name);
-    char *proof = NULL;
-    int rc = str_empty(text) ? 0 : read(text, &proof, err);
+    char *credential = NULL;
+    int rc = str_empty(text) ? 0 : read(text, &credential, err);
     if (rc || !json_object_get(body, name))
         return rc;
     free(*out);
-    *out = proof;
+    *out = credential;
     return 0;
 }
 
@@ -234,9 +234,9 @@ static int services_read_account(void *arg, struct service_account *a, struct er
     if (!rc && a->description && !*a->description)
         rc = str_replace(&a->description, NULL, err);
     if (!rc)
-        rc = services_read_proof(call->body, "kerberos", service_kerberos_read, &a->kerberos, err);
+        rc = services_read_credential(call->body, "kerberos", service_kerberos_read, &a->kerberos, err);
     if (!rc)
-        rc = services_read_proof(call->body, "subject", service_subject_read, &a->subject, err);
+        rc = services_read_credential(call->body, "subject", service_subject_read, &a->subject, err);
     return rc ? rc : read_lists(call, a, err);
 }
 

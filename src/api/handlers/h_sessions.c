@@ -124,7 +124,7 @@ int h_session_vcenters_add(struct api_call *call, struct http_response *resp, st
     if (!rc)
         rc = login_begin(call, err);
     if (!rc)
-        rc = login_read_proof(call, err);
+        rc = login_read_credential(call, err);
     if (!rc)
         rc = login_use_vcenter(call, json_get_string(call->body, "vcenter"), err);
     if (rc)

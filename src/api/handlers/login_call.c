@@ -52,7 +52,7 @@ struct login *login_of(const struct api_call *call) {
     return call->feature.data;
 }
 
-/* -- proofs for a vCenter ----------------------------------------------------------------------------------------------- */
+/* -- credentials for a vCenter ----------------------------------------------------------------------------------------------- */
 
 static const struct json_member session_members[] = {{"vcenter", JSON_KIND_STRING, true, false},
                                                      {"session_id", JSON_KIND_STRING, true, false},
@@ -65,33 +65,34 @@ static const struct json_member plugin_members[] = {{"vcenter", JSON_KIND_STRING
                                                     {NULL, JSON_KIND_ANY, false, false}};
 
 /* What somebody says of a user: by the key of a session, or by the name alone. */
-static struct signon_proof word_of(const struct api_call *call, const char *vcenter_id) {
-    struct signon_proof proof = {.vcenter_id = vcenter_id, .user = login_of(call)->user_name};
-    proof.kind = login_of(call)->secret_member ? SIGNON_PROOF_KEY : SIGNON_PROOF_USER;
-    proof.secret = login_of(call)->secret_member ? json_get_string(call->body, login_of(call)->secret_member) : "";
+static struct signon_credential word_of(const struct api_call *call, const char *vcenter_id) {
+    struct signon_credential credential = {.vcenter_id = vcenter_id, .user = login_of(call)->user_name};
+    credential.kind = login_of(call)->secret_member ? SIGNON_CREDENTIAL_KEY : SIGNON_CREDENTIAL_USER;
+    credential.secret = login_of(call)->secret_member ? json_get_string(call->body, login_of(call)->secret_member) : "";
     if (!login_of(call)->service)
-        return proof;
-    proof.acting_id = login_of(call)->service->principal_id;
-    proof.service_id = login_of(call)->service->id;
-    proof.ends_at_ms = login_of(call)->service->ends_at_ms;
-    return proof;
+        return credential;
+    credential.acting_id = login_of(call)->service->principal_id;
+    credential.service_id = login_of(call)->service->id;
+    credential.ends_at_ms = login_of(call)->service->ends_at_ms;
+    return credential;
 }
 
-struct signon_proof login_proof(const struct api_call *call, const char *vcenter_id) {
-    struct signon_proof proof = {.kind = SIGNON_PROOF_PLUGIN, .vcenter_id = vcenter_id};
+struct signon_credential login_credential(const struct api_call *call, const char *vcenter_id) {
+    struct signon_credential credential = {.kind = SIGNON_CREDENTIAL_PLUGIN, .vcenter_id = vcenter_id};
     if (login_of(call)->user_name)
         return word_of(call, vcenter_id);
     if (!login_of(call)->secret_member) {
-        proof.secret = http_request_header(call->req, PLUGIN_HEADER);
-        return proof;
+        credential.secret = http_request_header(call->req, PLUGIN_HEADER);
+        return credential;
     }
-    proof.secret = json_get_string(call->body, login_of(call)->secret_member);
-    proof.user = json_get_string(call->body, "username"); /* with a password */
-    if (proof.user)
-        proof.kind = SIGNON_PROOF_PASSWORD;
+    credential.secret = json_get_string(call->body, login_of(call)->secret_member);
+    credential.user = json_get_string(call->body, "username"); /* with a password */
+    if (credential.user)
+        credential.kind = SIGNON_CREDENTIAL_PASSWORD;
     else
-        proof.kind = str_eq(login_of(call)->secret_member, "clone_ticket") ? SIGNON_PROOF_TICKET : SIGNON_PROOF_COOKIE;
-    return proof;
+        credential.kind =
+            str_eq(login_of(call)->secret_member, "clone_ticket") ? SIGNON_CREDENTIAL_TICKET : SIGNON_CREDENTIAL_COOKIE;
+    return credential;
 }
 
 /* `name` is the member or header that the secret came in. */
@@ -105,15 +106,15 @@ static int check_secret_text(const char *text, size_t max, const char *name, str
     return 0;
 }
 
-static int read_plugin_proof(struct api_call *call, struct err *err) {
+static int read_plugin_credential(struct api_call *call, struct err *err) {
     int rc = 0;
     if (json_object_get(call->body, "clone_ticket") || json_object_get(call->body, "session_id"))
-        return err_set(err, ERR_UNPROCESSABLE, "give either the header %s or a proof in the body, not both", PLUGIN_HEADER);
+        return err_set(err, ERR_UNPROCESSABLE, "give either the header %s or a credential in the body, not both", PLUGIN_HEADER);
     rc = json_check(call->body, plugin_members, NULL, err);
     return rc ? rc : check_secret_text(http_request_header(call->req, PLUGIN_HEADER), COOKIE_CHARS_MAX, PLUGIN_HEADER, err);
 }
 
-static int read_body_proof(struct api_call *call, struct err *err) {
+static int read_body_credential(struct api_call *call, struct err *err) {
     bool is_ticket = json_object_get(call->body, "clone_ticket") != NULL;
     int rc;
     login_of(call)->secret_member = is_ticket ? "clone_ticket" : "session_id";
@@ -125,12 +126,12 @@ static int read_body_proof(struct api_call *call, struct err *err) {
                                   is_ticket ? TICKET_CHARS_MAX : COOKIE_CHARS_MAX, login_of(call)->secret_member, err);
 }
 
-int login_read_proof(struct api_call *call, struct err *err) {
+int login_read_credential(struct api_call *call, struct err *err) {
     int rc = api_check_no_query(call, err);
     if (!rc)
         rc = api_read_body(call, "application/json", err);
     if (!rc)
-        rc = http_request_header(call->req, PLUGIN_HEADER) ? read_plugin_proof(call, err) : read_body_proof(call, err);
+        rc = http_request_header(call->req, PLUGIN_HEADER) ? read_plugin_credential(call, err) : read_body_credential(call, err);
     return rc;
 }
 
@@ -148,8 +149,8 @@ int login_use_vcenter(struct api_call *call, const char *reference, struct err *
 
 int login_make_check(struct api_call *call, struct err *err) {
     const struct actor actor = api_actor(call);
-    struct signon_proof proof = login_proof(call, link_id(call->link));
-    return signon_check_new(call->api->options.signon, &actor, &proof, &login_of(call)->check, err);
+    struct signon_credential credential = login_credential(call, link_id(call->link));
+    return signon_check_new(call->api->options.signon, &actor, &credential, &login_of(call)->check, err);
 }
 
 /* Not before the request is suspended: until then header fields are where the server reads the next ones to. */
@@ -168,7 +169,7 @@ static int login_go_on_checked(struct http_request *req, struct http_response *r
     return call->next(call, resp, err);
 }
 
-/* Goes on with `next` in a worker when the vCenter has said what it thinks of the proof. Who goes away meanwhile gets no session. */
+/* Goes on with `next` in a worker when the vCenter has said what it thinks of the credential. Who goes away meanwhile gets no session. */
 int login_check(struct api_call *call, api_handler_fn *next) {
     call->next = next;
     return http_request_go_waiting(call->req,
@@ -339,7 +340,7 @@ static void caller_note_certificate(struct service_caller *service, const struct
 int login_service_by_certificate(struct api_call *call, struct err *err) {
     const struct service_account *found = NULL;
     struct http_peer peer;
-    struct accounts_proof proof;
+    struct accounts_credential credential;
     int rc;
     if (!http_request_peer(call->req, &peer)) {
         (void)err_set(err, ERR_UNAUTHENTICATED, "there is no client certificate in the connection");
@@ -348,13 +349,13 @@ int login_service_by_certificate(struct api_call *call, struct err *err) {
     rc = caller_make(call, peer.subject[0] ? peer.subject : peer.sha256, err);
     if (rc)
         return rc;
-    proof = (struct accounts_proof){.sha256 = peer.sha256,
-                                    .subject = peer.subject,
-                                    .not_before_ms = peer.not_before_ms,
-                                    .not_after_ms = peer.not_after_ms,
-                                    .is_trusted = peer.chain == HTTP_CHAIN_GOOD,
-                                    .is_revoked = peer.chain == HTTP_CHAIN_REVOKED};
-    if (accounts_find_by_certificate(call->snapshot->platform, &proof, clock_wall_ms(), &found,
+    credential = (struct accounts_credential){.sha256 = peer.sha256,
+                                              .subject = peer.subject,
+                                              .not_before_ms = peer.not_before_ms,
+                                              .not_after_ms = peer.not_after_ms,
+                                              .is_trusted = peer.chain == HTTP_CHAIN_GOOD,
+                                              .is_revoked = peer.chain == HTTP_CHAIN_REVOKED};
+    if (accounts_find_by_certificate(call->snapshot->platform, &credential, clock_wall_ms(), &found,
                                      &login_of(call)->service->refusal))
         return 0;
     caller_take(login_of(call)->service, found, peer.not_after_ms);

@@ -1,4 +1,4 @@
-/* What the ways to sign on share: the proof, the word of a vCenter, Kerberos, programs, the token. Layer 5 (api); private to this folder.
+/* What the ways to sign on share: the credential, the word of a vCenter, Kerberos, programs, the token. Layer 5 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -19,7 +19,7 @@ struct service_caller {
     char principal_id[SERVICE_PRINCIPAL_BYTES]; /* "svc:<id>" */
     char name[KAAS_NAME_CHARS_MAX * 4 + 1];
     bool may_delegate;
-    int64_t ends_at_ms;                     /* of the proof; wall clock */
+    int64_t ends_at_ms;                     /* of the credential; wall clock */
     struct service_certificate certificate; /* that it showed; sha256 "" if none */
     bool is_end_news;                       /* until when the certificate is good is not stored yet */
     struct err refusal;                     /* code 0: none; else this is nobody we know, and only `shown` is set */
@@ -28,7 +28,7 @@ struct service_caller {
 
 /* The feature of a call that signs on. */
 struct login {
-    const char *secret_member;      /* of the body, the proof; NULL: it came in a header, or there is none */
+    const char *secret_member;      /* of the body, the credential; NULL: it came in a header, or there is none */
     const char *user_name;          /* of whom a program speaks; NULL: of nobody */
     struct service_caller *service; /* NULL: no program */
     struct signon_check *check;     /* by a vCenter */
@@ -47,13 +47,13 @@ int login_reply(struct http_response *resp, struct signon_grant *grant, struct e
 /* -- through a vCenter --------------------------------------------------------------------------------------------------- */
 
 /* Reads the session or ticket of the body, or the header of the vSphere Client. Errors as api_read_members. */
-int login_read_proof(struct api_call *call, struct err *err);
+int login_read_credential(struct api_call *call, struct err *err);
 
 /* Sets call->link to a vCenter that is joined. ERR_NOT_FOUND, ERR_AMBIGUOUS, ERR_NOT_REGISTERED. */
 int login_use_vcenter(struct api_call *call, const char *reference, struct err *err);
 
 /* What the call has to show that vCenter. Borrowed from the call. */
-struct signon_proof login_proof(const struct api_call *call, const char *vcenter_id);
+struct signon_credential login_credential(const struct api_call *call, const char *vcenter_id);
 
 /* Has the vCenter check it, and goes on with `next` in a worker when it has said what it thinks. Who goes away meanwhile gets no session.
  * Returns as a handler. */

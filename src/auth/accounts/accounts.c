@@ -83,7 +83,7 @@ int accounts_add(struct identity *identity, const struct actor *actor, struct se
         return err_set(err, ERR_NOMEM, "out of memory");
     rc = service_store_insert(identity->options.store, wanted, &line, err);
     if (rc == ERR_EXISTS)
-        (void)err_remedy(err, "a name and a proof belong to one account; see: kaasctl service list, or GET /v2/services");
+        (void)err_remedy(err, "a name and a credential belong to one account; see: kaasctl service list, or GET /v2/services");
     return accounts_finish(identity, &line, rc);
 }
 
@@ -97,7 +97,7 @@ static void keep_ends(const struct service_account *before, struct service_accou
                 a->certificates[i].not_after_ms = before->certificates[j].not_after_ms;
 }
 
-static bool has_lost_a_proof(const struct service_account *before, const struct service_account *after) {
+static bool has_lost_a_credential(const struct service_account *before, const struct service_account *after) {
     bool is_lost = (before->subject && !str_eq(before->subject, after->subject)) ||
                    (before->kerberos && !str_eq(before->kerberos, after->kerberos));
     for (size_t i = 0; !is_lost && i < before->certificates_count; i++) {
@@ -117,7 +117,7 @@ static int accounts_write_changed(struct identity *identity, const struct actor 
                                                                                     .object_id = a->id,
                                                                                     .object_name = a->name,
                                                                                     .reason = reason});
-    struct service_change change = {.audit = &line, .ends_own = a->is_disabled || has_lost_a_proof(before, a)};
+    struct service_change change = {.audit = &line, .ends_own = a->is_disabled || has_lost_a_credential(before, a)};
     int64_t next = 0;
     if (!reason || !*reason) /* nothing new is no change */
         return reason ? 0 : err_set(err, ERR_NOMEM, "out of memory");
@@ -184,7 +184,7 @@ void accounts_note_certificate(struct identity *identity, const char *id, const 
     (void)service_store_note_certificate(identity->options.store, id, certificate, &ignored);
 }
 
-/* -- service accounts: whose a proof is, and what a session of one may still do. In memory only -------------------- */
+/* -- service accounts: whose a credential is, and what a session of one may still do. In memory only -------------------- */
 
 /* An account that is disabled, and one that there is not, sound the same to whoever asks. */
 static int accounts_refuse(const char *why, struct err *err) {
@@ -224,26 +224,26 @@ static const struct service_account *find_subject(const struct dir_platform *p, 
     return NULL;
 }
 
-static const char *what_is_wrong(const struct accounts_proof *proof, int64_t now_ms) {
-    if (proof->is_revoked)
+static const char *what_is_wrong(const struct accounts_credential *credential, int64_t now_ms) {
+    if (credential->is_revoked)
         return "the certificate was revoked, or the revocation list is out of date";
-    if (now_ms < proof->not_before_ms)
+    if (now_ms < credential->not_before_ms)
         return "the certificate is not valid yet";
-    return now_ms >= proof->not_after_ms ? "the certificate has expired" : NULL;
+    return now_ms >= credential->not_after_ms ? "the certificate has expired" : NULL;
 }
 
-int accounts_find_by_certificate(const struct dir_platform *p, const struct accounts_proof *proof, int64_t now_ms,
+int accounts_find_by_certificate(const struct dir_platform *p, const struct accounts_credential *credential, int64_t now_ms,
                                  const struct service_account **out, struct err *err) {
-    const char *wrong = what_is_wrong(proof, now_ms);
-    const struct service_account *found = find_pinned(p, proof->sha256);
+    const char *wrong = what_is_wrong(credential, now_ms);
+    const struct service_account *found = find_pinned(p, credential->sha256);
     if (wrong)
         return accounts_refuse(wrong, err);
     if (found)
         return accounts_take(found, out, err);
-    if (!proof->is_trusted)
+    if (!credential->is_trusted)
         return accounts_refuse("the certificate is pinned to no account, and its chain is not good under server.client_ca_file",
                                err);
-    found = find_subject(p, proof->subject);
+    found = find_subject(p, credential->subject);
     return found ? accounts_take(found, out, err) : accounts_refuse("no account has the certificate's subject", err);
 }
 

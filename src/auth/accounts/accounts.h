@@ -1,4 +1,4 @@
-/* Service accounts: changing them, and whose a proof is. Layer 4 (auth).
+/* Service accounts: changing them, and whose a credential is. Layer 4 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Reading goes by the directory's snapshot, which follows each change within a second on every replica: what an account may do is looked up there
@@ -15,7 +15,7 @@
 
 struct identity;
 
-/* Stores a new account: name, proofs and limits of `wanted` are given; id and times are set in it. Blocks (database). ERR_UNPROCESSABLE, ERR_EXISTS,
+/* Stores a new account: name, credentials and limits of `wanted` are given; id and times are set in it. Blocks (database). ERR_UNPROCESSABLE, ERR_EXISTS,
  * ERR_CONFLICT. */
 int accounts_add(struct identity *identity, const struct actor *actor, struct service_account *wanted, struct err *err);
 
@@ -25,7 +25,7 @@ struct account_edit {
     int (*fn)(void *arg, struct service_account *account, struct err *err); /* changes the record; may be called several times */
     void *arg;
 };
-/* Disabling, and taking a proof away, ends the account's sessions; so does taking the delegation away for those in which it acts for somebody. Fewer HX
+/* Disabling, and taking a credential away, ends the account's sessions; so does taking the delegation away for those in which it acts for somebody. Fewer HX
  * clusters count in running sessions at once. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_EXISTS, ERR_UNPROCESSABLE. */
 int accounts_change(struct identity *identity, const struct actor *actor, const struct account_edit *edit, struct err *err);
 
@@ -38,7 +38,7 @@ void accounts_note_certificate(struct identity *identity, const char *id, const 
 /* -- whose is it? In memory, without waiting ------------------------------------------------------------------------------------ */
 
 /* A client certificate whose key the client has proved to hold. */
-struct accounts_proof {
+struct accounts_credential {
     const char *sha256;                  /* lower-case hex */
     const char *subject;                 /* RFC 4514; "" if there is none to go by */
     int64_t not_before_ms, not_after_ms; /* wall clock */
@@ -47,8 +47,8 @@ struct accounts_proof {
 };
 /* The account that signs in by this certificate: pinned, or by its subject under a configured CA. ERR_CREDENTIALS, the same text whatever is wrong;
  * err->detail says what, for log and audit log. *out is borrowed from the platform. */
-int accounts_find_by_certificate(const struct dir_platform *platform, const struct accounts_proof *proof, int64_t now_ms,
-                                 const struct service_account **out, struct err *err);
+int accounts_find_by_certificate(const struct dir_platform *platform, const struct accounts_credential *credential,
+                                 int64_t now_ms, const struct service_account **out, struct err *err);
 /* The same for a Kerberos principal, "name@REALM". */
 int accounts_find_by_kerberos(const struct dir_platform *platform, const char *principal, const struct service_account **out,
                               struct err *err);

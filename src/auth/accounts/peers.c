@@ -44,7 +44,7 @@ struct peers {
 
 /* -- signing in to a peer by HTTP Negotiate (RFC 4559), step by step, and what to do when it fails ----------------- */
 
-/* The first request goes without any proof: only a peer that asks for Negotiate, behind a certificate that is trusted, gets a token. The peer has to prove itself in turn: an
+/* The first request goes without any credential: only a peer that asks for Negotiate, behind a certificate that is trusted, gets a token. The peer has to prove itself in turn: an
  * answer that grants everything and proves nothing is a failure. */
 
 #define ROUNDS_MAX 4U
@@ -129,7 +129,7 @@ static void on_header(void *arg, const char *line, size_t n) {
     challenge_read(arg, line, n);
 }
 
-/* One request; `authorization` NULL: without proof. Sets status and challenge. */
+/* One request; `authorization` NULL: without credential. Sets status and challenge. */
 static bool peers_ask(struct visit *v, const char *authorization) {
     const char *const headers[] = {"Accept: */*", authorization, NULL};
     const int64_t left_ms = v->deadline_ms - clock_mono_ms();

@@ -1,5 +1,5 @@
-/* Local users, and people and programs whose proof was checked elsewhere, become sessions; directories are asked again about them. Layer 4 (auth).
- * How they are asked is the affair of service/identity. Proofs that vCenters check are proof.c.
+/* Local users, and people and programs whose credential was checked elsewhere, become sessions; directories are asked again about them. Layer 4 (auth).
+ * How they are asked is the affair of service/identity. Credentials that vCenters check are signon_vcenter.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "login.h"
 
@@ -250,7 +250,7 @@ int signon_login_person(struct signon *s, const struct actor *actor, const struc
     const struct group_set *groups = person->groups ? person->groups : &nothing;
     const struct principal who = principal_of(person);
     _cleanup_free_ char *reason = NULL;
-    const struct session_once once = {.digest = person->proof_digest, .until_ms = person->proof_until_ms};
+    const struct session_once once = {.digest = person->credential_digest, .until_ms = person->credential_until_ms};
     struct audit_record line = signon_make_line(actor, &who, &(struct audit_event){.action = "login"});
     const struct signon_new_session wanted = {.who = &who,
                                               .lifetime_ms = login_lifetime_ms(s, person),

@@ -1,4 +1,4 @@
-/* Signing in by name and password, and people and programs whose proof was checked elsewhere: by a directory, by Kerberos, by a certificate. Layer 4 (auth).
+/* Signing in by name and password, and people and programs whose credential was checked elsewhere: by a directory, by Kerberos, by a certificate. Layer 4 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -30,15 +30,15 @@ struct signon_person {
     enum source source;
     const struct group_set *groups; /* sealed; NULL: none */
     enum role role_at_least;        /* service accounts: ROLE_SERVICE; people of a directory: ROLE_NONE, their role is mapped */
-    const uint8_t
-        *proof_digest;      /* 32 bytes that stand for a proof which works once, at all replicas; NULL: it may be used again */
-    int64_t proof_until_ms; /* wall clock; with a digest: when nobody takes the proof any more */
-    int64_t ends_at_ms;     /* wall clock; 0: the usual lifetime of a session, which it never exceeds */
+    const uint8_t *
+        credential_digest; /* 32 bytes that stand for a credential which works once, at all replicas; NULL: it may be used again */
+    int64_t credential_until_ms; /* wall clock; with a digest: when nobody takes the credential any more */
+    int64_t ends_at_ms;          /* wall clock; 0: the usual lifetime of a session, which it never exceeds */
 };
 
-/* Makes the session of somebody whose proof was good, with the groups, and its first token; the line in the audit log goes with it. The role is
+/* Makes the session of somebody whose credential was good, with the groups, and its first token; the line in the audit log goes with it. The role is
  * the best of role_at_least and the role mappings that match now. Blocks (database). ERR_FORBIDDEN when there is no role at all (the audit
- * trail gets the groups that were seen); ERR_CREDENTIALS when ends_at_ms has passed, or the proof was used before. */
+ * trail gets the groups that were seen); ERR_CREDENTIALS when ends_at_ms has passed, or the credential was used before. */
 int signon_login_person(struct signon *signon, const struct actor *actor, const struct signon_person *person,
                         struct signon_grant *out, struct err *err);
 

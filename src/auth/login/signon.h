@@ -1,4 +1,4 @@
-/* Sign-on: proofs become sessions, sessions become tokens, tokens become principals. Layer 4 (auth).
+/* Sign-on: credentials become sessions, sessions become tokens, tokens become principals. Layer 4 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Calls marked "blocks" run in worker pools. */
@@ -12,7 +12,7 @@
 #include "live_session.h"
 #include "login.h"
 #include "policy.h"
-#include "proof.h"
+#include "signon_vcenter.h"
 #include "rights.h"
 #include "role_rules.h"
 #include "session.h"

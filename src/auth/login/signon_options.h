@@ -15,14 +15,14 @@ struct object_set;
 struct principal;
 struct seal;
 struct signon_identity;
-struct signon_proof;
+struct signon_credential;
 struct store;
 
 /* What sign-on needs from vCenters; provided by main/wire.c. They block unless they say otherwise. */
 struct signon_vcenter_ops {
     void *arg;
-    /* Checks a proof at the vCenter. ERR_CREDENTIALS and the errors of vim.h. */
-    int (*check)(void *arg, const struct signon_proof *proof, struct signon_identity *out, struct err *err);
+    /* Checks a credential at the vCenter. ERR_CREDENTIALS and the errors of vim.h. */
+    int (*check)(void *arg, const struct signon_credential *credential, struct signon_identity *out, struct err *err);
     /* Which of the vSphere clusters that matter may this person view? By session key if `session_key` is given, else by user name. */
     int (*ask_rights)(void *arg, const char *vcenter_id, const char *session_key, const char *user_name, struct object_set *out,
                       struct err *err);

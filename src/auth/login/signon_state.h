@@ -36,8 +36,8 @@ struct signon {
     struct rights_cache *cache;
     struct role_rules *roles;
     struct live_shared shared;                    /* the cache again, and the groups */
-    struct singleflight *checks;                  /* identical proofs in singleflight */
-    uint8_t secret[32];                           /* keys the digests of proofs; made anew at each start */
+    struct singleflight *checks;                  /* identical credentials in singleflight */
+    uint8_t secret[32];                           /* keys the digests of credentials; made anew at each start */
     pthread_mutex_t reload_locks[SIGNON_STRIPES]; /* rows reach memory in the order they were read */
     atomic_uint told[SIGNON_STRIPES];             /* how often something was told of sessions (sessions.c) */
 

@@ -52,7 +52,7 @@ bool throttle_is_marked(struct throttle *throttle, const struct throttle_key *ke
 #define SIGNON_FREE_TRIES 5U        /* failed tries in a row without delay, of one party at one name */
 #define SIGNON_FREE_TRIES_PARTY 50U /* of one party at any names: many people may share an address */
 
-/* Throttling of one try of a password. Zeroed it is open, and notes nothing: for proofs that nobody can guess. */
+/* Throttling of one try of a password. Zeroed it is open, and notes nothing: for credentials that nobody can guess. */
 struct gate {
     struct signon *signon;
     char *name;

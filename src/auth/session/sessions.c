@@ -1,4 +1,4 @@
-/* Sessions: made, read, ended; and as administrators see them. Layer 4 (auth). Proofs are proof.c and login.c, rights are rights.c, presented tokens bearer.c.
+/* Sessions: made, read, ended; and as administrators see them. Layer 4 (auth). Credentials are signon_vcenter.c and login.c, rights are rights.c, presented tokens bearer.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sessions.h"
 
@@ -247,7 +247,7 @@ static int write_session(struct signon *s, const struct session *row, const stru
         .session = row, .line = &line, .once = once, .live_max = atomic_load(&s->sessions_max)};
     int rc = session_store_open(s->options.store, &opening, &why);
     if (rc == ERR_EXISTS && once) /* an id of a session never is there twice */
-        return err_set(err, ERR_CREDENTIALS, "this proof was used before");
+        return err_set(err, ERR_CREDENTIALS, "this credential was used before");
     if (line_stands_in_the_way(rc))
         return write_session_alone(s, row, once, err);
     return err_move(err, rc, &why);

@@ -86,7 +86,7 @@ struct signon_new_session {
     struct audit_record *line;      /* written with the session; gets a reason where there is one that is not for the answer */
     const struct group_set *groups; /* sealed; NULL: none */
     const char *directory_mark;
-    const struct session_once *once; /* the proof works once only; NULL: it may be used again */
+    const struct session_once *once; /* the credential works once only; NULL: it may be used again */
     int (*look_again)(struct signon *s, const void *arg, struct err *err); /* when it is there; an error ends it */
     const void *look_again_arg;
 };

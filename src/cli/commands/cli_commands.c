@@ -329,7 +329,7 @@ COLUMNS user_columns[] = {
 };
 /* clang-format on */
 
-#define SERVICE_PROOFS                                                                                                   \
+#define SERVICE_CREDENTIALS                                                                                              \
     ROW("description", "TEXT", "free text", OPT_TEXT_OR_NULL, "description"),                                            \
         ROW("subject", "DN", "of certificates of server.client_ca_file, such as CN=hx-east,O=Example", OPT_TEXT_OR_NULL, \
             "subject"),                                                                                                  \
@@ -339,7 +339,7 @@ OPTIONS service_add_options[] = {
     {"certificate", "FILE|SHA256", "client certificate that is trusted by itself; may be repeated", OPT_OWN, NULL, 0, true},
     {"hx-cluster", "HX", "HX cluster that it is for; may be repeated; without any it sees nothing", OPT_OWN, NULL, 0, true},
     {"may-delegate", NULL, "it may sign in for users of vCenters", OPT_TRUE, "may_delegate"},
-    SERVICE_PROOFS,
+    SERVICE_CREDENTIALS,
     END,
 };
 
@@ -353,7 +353,7 @@ OPTIONS service_set_options[] = {
     {"no-delegate", NULL, "it may not: sessions in which it acts for somebody end", OPT_FALSE, "may_delegate"},
     {"disable", NULL, "nobody signs in by it: its sessions end", OPT_TRUE, "disabled"},
     {"enable", NULL, "it may sign in again", OPT_FALSE, "disabled"},
-    SERVICE_PROOFS,
+    SERVICE_CREDENTIALS,
     END,
 };
 

@@ -21,15 +21,15 @@
 #include "strbuf.h"
 
 #define TEXT_BYTES_MAX 4096U
-#define KINDS 4U /* with a proof or without, beginning the transaction or not */
+#define KINDS 4U /* with a credential or without, beginning the transaction or not */
 #define ROOM_ARGS 5U
-#define PROOF_ARGS 2U
+#define CREDENTIAL_ARGS 2U
 #define SESSION_ARGS 22U
 #define REPLICA_ARGS 5U
 #define CHANGE_ARGS 5U
 #define AUDIT_ARGS 16U
 #define SESSION_ROWS_ARGS_MAX \
-    (REPLICA_ARGS + SESSION_ROWS_MAX * (ROOM_ARGS + PROOF_ARGS + SESSION_ARGS + CHANGE_ARGS + AUDIT_ARGS))
+    (REPLICA_ARGS + SESSION_ROWS_MAX * (ROOM_ARGS + CREDENTIAL_ARGS + SESSION_ARGS + CHANGE_ARGS + AUDIT_ARGS))
 
 _Static_assert(SESSION_ROWS_ARGS_MAX <= DB_ARGS_MAX, "a statement takes as many");
 
@@ -67,12 +67,12 @@ static void add_condition(struct strbuf *out, size_t rows) {
 }
 
 /* The row of the replica is written late, since it is locked from then on, and only if it is as it was known. */
-static void session_rows_write_text(struct strbuf *out, size_t rows, bool has_proof, bool begins) {
+static void session_rows_write_text(struct strbuf *out, size_t rows, bool has_credential, bool begins) {
     strbuf_adds(out, begins ? "BEGIN NOT ATOMIC START TRANSACTION; " : "BEGIN NOT ATOMIC ");
     add_condition(out, rows);
-    if (has_proof) {
+    if (has_credential) {
         strbuf_adds(out, "INSERT INTO used_proofs (digest, until_ms) VALUES ");
-        add_rows(out, rows, PROOF_ARGS);
+        add_rows(out, rows, CREDENTIAL_ARGS);
     }
     strbuf_adds(out, "INSERT INTO sessions (sid, principal_id, principal_name, full_name, role, source, vcenter_id, vc_user,"
                      " vc_session_key, jti, old_jti, rotated_at_ms, created_at_ms, ends_at_ms, revoked_at_ms,"
@@ -101,9 +101,9 @@ static void make_texts(void) {
     }
 }
 
-static const char *session_rows_text(size_t rows, bool has_proof, bool begins) {
+static const char *session_rows_text(size_t rows, bool has_credential, bool begins) {
     (void)pthread_once(&texts_once, make_texts);
-    return texts[rows - 1][(has_proof ? 1 : 0) + (begins ? 2 : 0)];
+    return texts[rows - 1][(has_credential ? 1 : 0) + (begins ? 2 : 0)];
 }
 
 /* -- the arguments ------------------------------------------------------------------------------------------------------------ */
@@ -141,7 +141,7 @@ static int add_room(struct arguments *to, const struct session_new *items, size_
     return 0;
 }
 
-static void add_proof(struct arguments *to, const struct session_once *once) {
+static void add_credential(struct arguments *to, const struct session_once *once) {
     ADD(to, db_bytes(once->digest, SESSION_ONCE_BYTES), db_number(once->until_ms));
 }
 
@@ -188,7 +188,7 @@ static int session_rows_add_all(struct arguments *to, struct store_tx *tx, const
         if (add_room(to, rows->items, rows->count, i))
             return SESSION_ROWS_FULL;
     for (size_t i = 0; i < rows->count && rows->items[0].opening.once; i++)
-        add_proof(to, rows->items[i].opening.once);
+        add_credential(to, rows->items[i].opening.once);
     for (size_t i = 0; i < rows->count; i++)
         session_rows_add_one(to, &rows->items[i]);
     ADD(to, last->new_seq, last->new_head, db_number(store_tx_replica(tx)), first->old_seq, first->old_head);
@@ -206,8 +206,8 @@ static int tell_lines(struct store_tx *tx, const struct rows *rows, struct err *
 }
 
 int session_rows_write(struct store_tx *tx, const struct session_new *items, size_t count, bool begins, struct err *err) {
-    const bool has_proof = items[0].opening.once != NULL;
-    const size_t wanted = 1 + count * (has_proof ? 4 : 3);
+    const bool has_credential = items[0].opening.once != NULL;
+    const size_t wanted = 1 + count * (has_credential ? 4 : 3);
     struct rows rows = {.items = items, .count = count};
     const struct audit_record *lines[SESSION_ROWS_MAX];
     struct arguments args;
@@ -219,7 +219,7 @@ int session_rows_write(struct store_tx *tx, const struct session_new *items, siz
     if (!rc)
         rc = session_rows_add_all(&args, tx, &rows);
     if (!rc)
-        rc = db_run(store_tx_conn(tx), session_rows_text(count, has_proof, begins), (struct db_args){args.items, args.count},
+        rc = db_run(store_tx_conn(tx), session_rows_text(count, has_credential, begins), (struct db_args){args.items, args.count},
                     &written, err);
     if (!rc && !written)
         return SESSION_ROWS_FULL;

@@ -1,4 +1,4 @@
-/* Sessions, their further vCenters, and proofs that work once. New ones at sign-on are written by session_open.c. Layer 2 (store).
+/* Sessions, their further vCenters, and credentials that work once. New ones at sign-on are written by session_open.c. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "session_store.h"
 
@@ -476,7 +476,7 @@ int session_tx_forget_vcenter(struct store_tx *tx, const char *vcenter_id, struc
                        err);
 }
 
-/* -- proofs that work once ----------------------------------------------------------------------------------------- */
+/* -- credentials that work once ----------------------------------------------------------------------------------------- */
 
 /* The key of the table decides: of two replicas that write the same digest one is refused, on a Galera cluster at its COMMIT, which is then run again and meets
  * the row. */
@@ -484,7 +484,7 @@ int session_tx_forget_vcenter(struct store_tx *tx, const char *vcenter_id, struc
 int replay_store_note(struct store *store, const uint8_t digest[REPLAY_DIGEST_BYTES], int64_t until_ms, struct err *err) {
     int rc = store_run(store, "INSERT INTO used_proofs (digest, until_ms) VALUES (?, ?)",
                        DB_ARGS(db_bytes(digest, REPLAY_DIGEST_BYTES), db_number(until_ms)), NULL, err);
-    return db_explain(rc, ERR_EXISTS, err, "this proof was used before");
+    return db_explain(rc, ERR_EXISTS, err, "this credential was used before");
 }
 
 int replay_store_purge(struct store *store, int64_t now_ms, unsigned limit, unsigned long *deleted, struct err *err) {

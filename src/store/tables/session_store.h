@@ -17,28 +17,28 @@ struct session_list {
 void session_list_done(struct session_list *list); /* NULL is allowed */
 #define _cleanup_session_list_ __attribute__((cleanup(session_list_done)))
 
-/* A proof that works once: its digest is noted with the session (replay_store_note). */
+/* A credential that works once: its digest is noted with the session (replay_store_note). */
 #define SESSION_ONCE_BYTES 32U
 struct session_once {
     const uint8_t *digest; /* SESSION_ONCE_BYTES of them */
-    int64_t until_ms;      /* wall clock; nobody takes the proof any more then */
+    int64_t until_ms;      /* wall clock; nobody takes the credential any more then */
 };
 
 /* A session to be opened. Borrowed. */
 struct session_opening {
     const struct session *session;
     const struct audit_record *line; /* written with it */
-    const struct session_once *once; /* NULL: the proof may be used again */
+    const struct session_once *once; /* NULL: the credential may be used again */
     unsigned live_max;               /* sessions that the principal may have; 0: any number */
 };
 
 /* Writes a new session and its line of the audit log in one transaction (session_open.c). Of a principal that has live_max sessions already, those end
  * that a token was made for longest ago, each with a line; sessions through a program that acts for the person are counted apart, for each program, and so are
  * those by the key of a vCenter session. Sign-ons that other replicas write at the same moment may not be seen: the next one ends what is too many.
- * ERR_EXISTS if the sid is taken, or the proof was used before, here or at another replica. */
+ * ERR_EXISTS if the sid is taken, or the credential was used before, here or at another replica. */
 int session_store_open(struct store *store, const struct session_opening *opening, struct err *err);
 
-/* The same without lines and proof. */
+/* The same without lines and credential. */
 int session_store_insert(struct store *store, const struct session *s, unsigned live_max, struct err *err);
 
 /* Reads one, revoked or ended ones too; freed by session_free. ERR_NOT_FOUND. */
@@ -84,7 +84,7 @@ int session_store_update_person(struct store *store, const struct session_news *
  * ERR_NOT_FOUND. */
 int session_store_revoke(struct store *store, const char *sid, int64_t now_ms, const struct audit_record *line, struct err *err);
 
-/* Adds a further vCenter to a live session, or replaces the proof for it; the session ends no later than `ends_at_ms` from then on.
+/* Adds a further vCenter to a live session, or replaces the credential for it; the session ends no later than `ends_at_ms` from then on.
  * ERR_SESSION_ENDED if the session is unknown, revoked or past its end; ERR_CONFLICT when SESSION_VCENTERS_MAX are there. */
 struct session_addition {
     const char *sid;
@@ -99,11 +99,11 @@ int session_store_remove_vcenter(struct store *store, const char *sid, const cha
 /* Deletes up to `limit` sessions that ended or were revoked before this wall-clock time; *deleted is their number. */
 int session_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err);
 
-/* -- proofs that work once, for all replicas ----------------------------------------------- */
+/* -- credentials that work once, for all replicas ----------------------------------------------- */
 
 #define REPLAY_DIGEST_BYTES 32U
 
-/* Notes that a proof was used. ERR_EXISTS if it was used before, here or at another replica. `until_ms` (wall clock) is when nobody takes it any more. */
+/* Notes that a credential was used. ERR_EXISTS if it was used before, here or at another replica. `until_ms` (wall clock) is when nobody takes it any more. */
 int replay_store_note(struct store *store, const uint8_t digest[REPLAY_DIGEST_BYTES], int64_t until_ms, struct err *err);
 
 /* Forgets up to `limit` of those that nobody takes any more; *deleted is their number. */

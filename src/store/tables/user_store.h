@@ -94,7 +94,7 @@ int service_store_list(struct store *store, struct service_list *out, struct err
 /* Reads one; freed by service_account_free. ERR_NOT_FOUND. */
 int service_store_load(struct store *store, const char *id, struct service_account **out, struct err *err);
 
-/* Writes a new account, and its line in the audit log (may be NULL) with it; version_no starts at 1. ERR_EXISTS if name or proof belong to another
+/* Writes a new account, and its line in the audit log (may be NULL) with it; version_no starts at 1. ERR_EXISTS if name or credential belong to another
  * account; ERR_CONFLICT beyond SERVICE_ACCOUNTS_COUNT_MAX. Notes CHANGE_SERVICE_ACCOUNT. */
 int service_store_insert(struct store *store, const struct service_account *a, const struct audit_record *audit, struct err *err);
 

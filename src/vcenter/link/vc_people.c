@@ -49,11 +49,12 @@ static int check_identity(struct link *link, struct err *err) {
 }
 
 /* vCenter lets nobody in who has no permission anywhere: that is the person's affair, not a fault of the vCenter. */
-static int check_password(struct link *link, const struct vc_proof *proof, struct vim_user_session *out, struct err *err) {
+static int check_password(struct link *link, const struct vc_credential *credential, struct vim_user_session *out,
+                          struct err *err) {
     struct err why = {0};
     int rc = check_identity(link, &why);
     if (!rc)
-        rc = vim_check_password(link_client(link), proof->user, proof->secret, out, &why);
+        rc = vim_check_password(link_client(link), credential->user, credential->secret, out, &why);
     if (rc == ERR_UPSTREAM_DENIED) {
         (void)err_set(err, ERR_FORBIDDEN, "this account has no permission at the vCenter");
         return err_remedy(err, "an administrator of the vCenter gives it a role on the vSphere clusters it shall see");
@@ -71,12 +72,12 @@ static int check_plugin(struct link *link, const char *session_id, struct vim_us
 /* -- what a trusted program says of somebody --------------------------------------------------------------------------------- */
 
 /* The list is what administrators see; the name must be the one in it, and vCenter itself says that the session is alive. */
-static int check_key(struct link *link, const struct vc_proof *proof, struct vim_user_session *out, struct err *err) {
+static int check_key(struct link *link, const struct vc_credential *credential, struct vim_user_session *out, struct err *err) {
     struct vim_user_session found = {0};
     struct err why = {0};
     bool is_active = false;
-    int rc = vim_lookup_session(link_client(link), proof->secret, &found, &why);
-    if (rc == ERR_NOT_FOUND || (!rc && !str_eq_nocase(found.user_name, proof->user)))
+    int rc = vim_lookup_session(link_client(link), credential->secret, &found, &why);
+    if (rc == ERR_NOT_FOUND || (!rc && !str_eq_nocase(found.user_name, credential->user)))
         rc = err_set(&why, ERR_CREDENTIALS, "there is no such session of this user");
     if (!rc)
         rc = vim_session_is_active(link_client(link), found.key, found.user_name, &is_active, &why);
@@ -100,30 +101,30 @@ static int name_user(const char *user, struct vim_user_session *out, struct err 
 }
 
 /* The question serves to hear whether there is such a user; what they may do is asked for the vSphere clusters that matter. */
-static int check_user(struct link *link, const struct vc_proof *proof, struct vim_user_session *out, struct err *err) {
+static int check_user(struct link *link, const struct vc_credential *credential, struct vim_user_session *out, struct err *err) {
     const char *const privileges[] = {link_env(link)->options.view_privilege};
-    const struct vim_root_query query = {.subject = {.user_name = proof->user}, .privileges = privileges, .count = 1};
+    const struct vim_root_query query = {.subject = {.user_name = credential->user}, .privileges = privileges, .count = 1};
     struct err why = {0};
     bool granted = false;
     int rc = vim_check_root_privileges(link_client(link), &query, &granted, &why);
     if (rc == ERR_NOT_FOUND)
         return err_set(err, ERR_CREDENTIALS, "the vCenter does not know this user");
-    return rc ? err_move(err, rc, &why) : name_user(proof->user, out, err);
+    return rc ? err_move(err, rc, &why) : name_user(credential->user, out, err);
 }
 
-int vc_people_check(struct link *link, const struct vc_proof *proof, struct vim_user_session *out, bool *is_program,
+int vc_people_check(struct link *link, const struct vc_credential *credential, struct vim_user_session *out, bool *is_program,
                     struct err *err) {
     const int64_t since_ms = clock_mono_ms();
     struct vim_client *client = link_client(link);
     struct vim_user_session who = {0};
     int rc = ERR_INTERNAL;
-    switch (proof->kind) {
-    case VC_PROOF_COOKIE: rc = vim_peek_session(client, proof->secret, &who, err); break;
-    case VC_PROOF_PLUGIN: rc = check_plugin(link, proof->secret, &who, err); break;
-    case VC_PROOF_TICKET: rc = vim_clone_session(client, proof->secret, &who, err); break;
-    case VC_PROOF_PASSWORD: rc = check_password(link, proof, &who, err); break;
-    case VC_PROOF_KEY: rc = check_key(link, proof, &who, err); break;
-    case VC_PROOF_USER: rc = check_user(link, proof, &who, err); break;
+    switch (credential->kind) {
+    case VC_CREDENTIAL_COOKIE: rc = vim_peek_session(client, credential->secret, &who, err); break;
+    case VC_CREDENTIAL_PLUGIN: rc = check_plugin(link, credential->secret, &who, err); break;
+    case VC_CREDENTIAL_TICKET: rc = vim_clone_session(client, credential->secret, &who, err); break;
+    case VC_CREDENTIAL_PASSWORD: rc = check_password(link, credential, &who, err); break;
+    case VC_CREDENTIAL_KEY: rc = check_key(link, credential, &who, err); break;
+    case VC_CREDENTIAL_USER: rc = check_user(link, credential, &who, err); break;
     }
     /* somebody else's credentials say nothing about our own session */
     if (!rc)

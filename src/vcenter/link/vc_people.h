@@ -10,25 +10,25 @@
 #include "vim_authorization.h"
 #include "vim_session.h"
 
-enum vc_proof_kind {
-    VC_PROOF_COOKIE,
-    VC_PROOF_TICKET,
-    VC_PROOF_PASSWORD,
-    VC_PROOF_PLUGIN,
-    VC_PROOF_KEY,  /* nothing is proved but that there is such a session, and that it is this user's */
-    VC_PROOF_USER, /* nothing is proved but that there is such a user, who is a person */
+enum vc_credential_kind {
+    VC_CREDENTIAL_COOKIE,
+    VC_CREDENTIAL_TICKET,
+    VC_CREDENTIAL_PASSWORD,
+    VC_CREDENTIAL_PLUGIN,
+    VC_CREDENTIAL_KEY,  /* nothing is proved but that there is such a session, and that it is this user's */
+    VC_CREDENTIAL_USER, /* nothing is proved but that there is such a user, who is a person */
 };
 
-/* A proof to check. Borrowed. */
-struct vc_proof {
-    enum vc_proof_kind kind;
+/* A credential to check. Borrowed. */
+struct vc_credential {
+    enum vc_credential_kind kind;
     const char *user;   /* with a password; with a key or a name: in stored form, "DOMAIN\\name" */
     const char *secret; /* cookie, ticket, password, the session id that the vSphere Client gave to a plug-in, or a key */
 };
 
-/* Checks a proof. *is_program tells that the session belongs to an extension or another program.
+/* Checks a credential. *is_program tells that the session belongs to an extension or another program.
  * ERR_CREDENTIALS, ERR_UNPROCESSABLE (a session key where a cookie is needed), errors of vim.h. */
-int vc_people_check(struct link *link, const struct vc_proof *proof, struct vim_user_session *out, bool *is_program,
+int vc_people_check(struct link *link, const struct vc_credential *credential, struct vim_user_session *out, bool *is_program,
                     struct err *err);
 
 /* Asks which of `objects` (vSphere clusters of this vCenter) the person may view: by session key if given, else by user name. The answer

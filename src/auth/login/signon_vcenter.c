@@ -1,9 +1,9 @@
-/* Proofs that vCenters check: sharing, refusals, and what becomes of a good one. Layer 4 (auth).
+/* Credentials that vCenters check: sharing, refusals, and what becomes of a good one. Layer 4 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The first of several identical proofs has a job put into the worker pool of the vCenter; all of them wait for it by a singleflight, without thread. The
+ * The first of several identical credentials has a job put into the worker pool of the vCenter; all of them wait for it by a singleflight, without thread. The
  * job is no part of the first one's request: whether its client is still there makes no difference to the others. */
-#include "proof.h"
+#include "signon_vcenter.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,10 +27,10 @@
 #include "strbuf.h"
 #include "throttle.h"
 
-#define PROOF_BYTES_MAX 4096U /* vCenter, user name and secret together */
+#define CREDENTIAL_BYTES_MAX 4096U /* vCenter, user name and secret together */
 #define SIGNON_REFUSAL_MS 2000
 
-/* What a vCenter said about a proof, shared by identical sign-ons that were in singleflight together. */
+/* What a vCenter said about a credential, shared by identical sign-ons that were in singleflight together. */
 struct outcome {
     atomic_uint refs;
     struct signon_identity identity;
@@ -46,21 +46,21 @@ void signon_identity_done(struct signon_identity *identity) {
     memset(identity, 0, sizeof(*identity));
 }
 
-static enum source proof_source(enum signon_proof_kind kind) {
+static enum source credential_source(enum signon_credential_kind kind) {
     switch (kind) {
-    case SIGNON_PROOF_COOKIE: return SOURCE_VC_SESSION;
-    case SIGNON_PROOF_TICKET:
-    case SIGNON_PROOF_PLUGIN: return SOURCE_VC_TICKET; /* the plug-in's session id becomes a ticket */
-    case SIGNON_PROOF_KEY: return SOURCE_VC_KEY;
-    case SIGNON_PROOF_USER: return SOURCE_VC_SERVICE;
-    case SIGNON_PROOF_PASSWORD:
+    case SIGNON_CREDENTIAL_COOKIE: return SOURCE_VC_SESSION;
+    case SIGNON_CREDENTIAL_TICKET:
+    case SIGNON_CREDENTIAL_PLUGIN: return SOURCE_VC_TICKET; /* the plug-in's session id becomes a ticket */
+    case SIGNON_CREDENTIAL_KEY: return SOURCE_VC_KEY;
+    case SIGNON_CREDENTIAL_USER: return SOURCE_VC_SERVICE;
+    case SIGNON_CREDENTIAL_PASSWORD:
     default: return SOURCE_VC_PASSWORD;
     }
 }
 
-static int64_t proof_lifetime_ms(const struct signon *s, enum signon_proof_kind kind) {
+static int64_t credential_lifetime_ms(const struct signon *s, enum signon_credential_kind kind) {
     const bool is_own =
-        kind == SIGNON_PROOF_COOKIE || kind == SIGNON_PROOF_PASSWORD; /* else the person did not come by themself */
+        kind == SIGNON_CREDENTIAL_COOKIE || kind == SIGNON_CREDENTIAL_PASSWORD; /* else the person did not come by themself */
     return is_own ? s->options.session_lifetime_ms : s->options.ticket_session_lifetime_ms;
 }
 
@@ -89,7 +89,7 @@ struct singleflight *signon_checks_new(void) {
 
 struct signon_check {
     struct signon *signon;
-    struct signon_proof proof; /* texts borrowed, as the two next */
+    struct signon_credential credential; /* texts borrowed, as the two next */
     const char *address, *request_id;
     uint8_t digest[DIGEST_SHA256_BYTES]; /* of vCenter, user and secret */
     struct gate gate;
@@ -104,22 +104,24 @@ struct signon_check {
 /* -- asking, in the worker pool of the vCenter ------------------------------------------------------------------------------- */
 
 /* A session of ours (clone, password) is gone again: later questions go by name then. */
-static const char *proof_key(const struct signon_proof *proof, const struct signon_identity *identity) {
-    return proof->kind == SIGNON_PROOF_COOKIE || proof->kind == SIGNON_PROOF_KEY ? identity->session_key : NULL;
+static const char *credential_key(const struct signon_credential *credential, const struct signon_identity *identity) {
+    return credential->kind == SIGNON_CREDENTIAL_COOKIE || credential->kind == SIGNON_CREDENTIAL_KEY ? identity->session_key
+                                                                                                     : NULL;
 }
 
 static int ask_vcenter(struct signon_check *c, struct outcome *o, struct err *err) {
     const struct signon_vcenter_ops *ops = &c->signon->options.vcenter;
     struct asked_at asked = asked_now();
     struct object_set set = {0};
-    int rc = ops->check(ops->arg, &c->proof, &o->identity, err);
+    int rc = ops->check(ops->arg, &c->credential, &o->identity, err);
     if (rc)
         return rc;
     if (o->identity.is_extension) { /* a program's standing session carries rights that no person has */
         (void)err_set(err, ERR_FORBIDDEN, "this is the session of an extension, not of a person");
         return err_remedy(err, "hand over the session or a clone ticket of the person who is signed in");
     }
-    rc = ops->ask_rights(ops->arg, c->proof.vcenter_id, proof_key(&c->proof, &o->identity), o->identity.user_name, &set, err);
+    rc = ops->ask_rights(ops->arg, c->credential.vcenter_id, credential_key(&c->credential, &o->identity), o->identity.user_name,
+                         &set, err);
     if (rc) {
         object_set_done(&set);
         return rc;
@@ -143,7 +145,7 @@ static bool was_refused_just_now(const struct signon_check *c) {
     return hit;
 }
 
-static void proof_note_refusal(const struct signon_check *c) {
+static void credential_note_refusal(const struct signon_check *c) {
     struct refusal *r = refusal_of(c);
     (void)pthread_mutex_lock(&c->signon->lock);
     memcpy(r->digest, c->digest, sizeof(r->digest));
@@ -152,24 +154,25 @@ static void proof_note_refusal(const struct signon_check *c) {
 }
 
 /* A vCenter that is not joined sounds the same (signon_refuse_unasked), so the remedy must fit both. */
-static int refuse_proof(enum signon_proof_kind proof, struct err *err) {
+static int refuse_credential(enum signon_credential_kind credential, struct err *err) {
     static const char *const texts[] = {
-        [SIGNON_PROOF_COOKIE] = "the vCenter does not know this session; it may have ended",
-        [SIGNON_PROOF_TICKET] = "the vCenter does not accept this clone ticket; it works once and for a short time",
-        [SIGNON_PROOF_PLUGIN] = "the vCenter does not accept this session id of a plug-in; it may have ended",
-        [SIGNON_PROOF_PASSWORD] = "the vCenter does not accept this user name and password",
-        [SIGNON_PROOF_KEY] = "the vCenter has no live session with this key of this user",
-        [SIGNON_PROOF_USER] = "the vCenter does not know this user",
+        [SIGNON_CREDENTIAL_COOKIE] = "the vCenter does not know this session; it may have ended",
+        [SIGNON_CREDENTIAL_TICKET] = "the vCenter does not accept this clone ticket; it works once and for a short time",
+        [SIGNON_CREDENTIAL_PLUGIN] = "the vCenter does not accept this session id of a plug-in; it may have ended",
+        [SIGNON_CREDENTIAL_PASSWORD] = "the vCenter does not accept this user name and password",
+        [SIGNON_CREDENTIAL_KEY] = "the vCenter has no live session with this key of this user",
+        [SIGNON_CREDENTIAL_USER] = "the vCenter does not know this user",
     };
-    (void)err_set(err, ERR_CREDENTIALS, "%s", texts[proof]);
-    if (proof == SIGNON_PROOF_PASSWORD)
+    (void)err_set(err, ERR_CREDENTIALS, "%s", texts[credential]);
+    if (credential == SIGNON_CREDENTIAL_PASSWORD)
         return err_remedy(err, "check vCenter, user name and password");
-    return err_remedy(err, proof == SIGNON_PROOF_USER ? "check the user name" : "check that it is of the vCenter that is named");
+    return err_remedy(err, credential == SIGNON_CREDENTIAL_USER ? "check the user name"
+                                                                : "check that it is of the vCenter that is named");
 }
 
 /* A ticket works only once, so it is never shared and never kept. */
 static bool is_shared(const struct signon_check *c) {
-    return c->proof.kind != SIGNON_PROOF_TICKET;
+    return c->credential.kind != SIGNON_CREDENTIAL_TICKET;
 }
 
 /* The throttle once more: guesses that were all there before the first was refused do not pass it together. */
@@ -179,9 +182,9 @@ static int check_now(struct signon_check *c, struct outcome *o, struct err *err)
     if (!rc)
         rc = ask_vcenter(c, o, &why);
     if (rc == ERR_CREDENTIALS && is_shared(c))
-        proof_note_refusal(c);
+        credential_note_refusal(c);
     if (rc == ERR_CREDENTIALS)
-        return refuse_proof(c->proof.kind, err);
+        return refuse_credential(c->credential.kind, err);
     return err_move(err, rc, &why);
 }
 
@@ -212,33 +215,33 @@ static void run_check(void *arg, bool is_canceled) {
 /* -- waiting ------------------------------------------------------------------------------------------------------------ */
 
 /* With the lengths in front nobody can move bytes between name and secret. A text that did not fit must not be digested in part: two
- * different secrets would be one proof. */
-static int digest_proof(struct signon_check *c, struct err *err) {
-    const struct signon_proof *proof = &c->proof;
-    const char *user = proof->user ? proof->user : "";
+ * different secrets would be one credential. */
+static int digest_credential(struct signon_check *c, struct err *err) {
+    const struct signon_credential *credential = &c->credential;
+    const char *user = credential->user ? credential->user : "";
     _cleanup_strbuf_ struct strbuf text;
     int rc;
-    strbuf_init_secret(&text, PROOF_BYTES_MAX);
-    strbuf_addf(&text, "%s %d %zu %zu ", proof->vcenter_id, (int)proof->kind, strlen(user), strlen(proof->secret));
+    strbuf_init_secret(&text, CREDENTIAL_BYTES_MAX);
+    strbuf_addf(&text, "%s %d %zu %zu ", credential->vcenter_id, (int)credential->kind, strlen(user), strlen(credential->secret));
     strbuf_adds(&text, user);
-    strbuf_adds(&text, proof->secret);
+    strbuf_adds(&text, credential->secret);
     rc = strbuf_check(&text, "user name and password", err);
     if (!rc)
         digest_hmac_sha256(c->signon->secret, sizeof(c->signon->secret), text.data, text.len, c->digest);
     return rc;
 }
 
-int signon_check_new(struct signon *s, const struct actor *actor, const struct signon_proof *proof, struct signon_check **out,
-                     struct err *err) {
+int signon_check_new(struct signon *s, const struct actor *actor, const struct signon_credential *credential,
+                     struct signon_check **out, struct err *err) {
     struct signon_check *c = calloc(1, sizeof(*c));
     int rc;
     if (!c)
         return err_set(err, ERR_NOMEM, "out of memory");
     c->signon = s;
-    c->proof = *proof;
+    c->credential = *credential;
     c->address = actor->address;
     c->request_id = actor->request_id;
-    rc = digest_proof(c, err);
+    rc = digest_credential(c, err);
     if (rc)
         free(c);
     else
@@ -269,28 +272,28 @@ static void on_completed(void *arg, bool is_canceled) {
 }
 
 /* CORP\anna is anna@CORP: both are one name at the throttle. */
-static char *proof_account(const char *user) {
+static char *credential_account(const char *user) {
     const char *slash = strchr(user, '\\');
     return slash ? str_format("%s@%.*s", slash + 1, (int)(slash - user), user) : str_dup(user);
 }
 
 /* Only passwords can be guessed. */
-static int open_gate(struct gate *gate, struct signon *s, const struct actor *actor, const struct signon_proof *proof,
+static int open_gate(struct gate *gate, struct signon *s, const struct actor *actor, const struct signon_credential *credential,
                      struct err *err) {
-    _cleanup_free_ char *account = proof->kind == SIGNON_PROOF_PASSWORD ? proof_account(proof->user) : NULL;
-    if (proof->kind != SIGNON_PROOF_PASSWORD)
+    _cleanup_free_ char *account = credential->kind == SIGNON_CREDENTIAL_PASSWORD ? credential_account(credential->user) : NULL;
+    if (credential->kind != SIGNON_CREDENTIAL_PASSWORD)
         return 0;
-    return account ? gate_open(gate, s, actor, proof->vcenter_id, account, err) : err_set(err, ERR_NOMEM, "out of memory");
+    return account ? gate_open(gate, s, actor, credential->vcenter_id, account, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 /* Refuses what can be refused without asking. */
 static int check_known(struct signon_check *c, struct err *err) {
     const struct actor actor = {.address = c->address, .request_id = c->request_id};
-    int rc = open_gate(&c->gate, c->signon, &actor, &c->proof, err);
+    int rc = open_gate(&c->gate, c->signon, &actor, &c->credential, err);
     if (rc || !is_shared(c) || !was_refused_just_now(c))
         return rc;
     gate_note(&c->gate, ERR_CREDENTIALS);
-    return refuse_proof(c->proof.kind, err);
+    return refuse_credential(c->credential.kind, err);
 }
 
 int signon_check_wait(struct signon_check *c, worker_fn *run, void *arg, struct err *err) {
@@ -315,7 +318,7 @@ int signon_check_wait(struct signon_check *c, worker_fn *run, void *arg, struct 
     if (!lead) /* then it may be gone by now */
         return rc;
     c->call = lead;
-    rc = ops->submit(ops->arg, c->proof.vcenter_id, net_party(c->address), run_check, c, &why);
+    rc = ops->submit(ops->arg, c->credential.vcenter_id, net_party(c->address), run_check, c, &why);
     if (rc) /* no place is left in the worker: those who came to the same call meanwhile hear it as well; else it may be gone by now */
         singleflight_complete(c->signon->checks, c->call, rc, NULL, &why);
     return 0;
@@ -325,15 +328,17 @@ bool signon_check_is_in_worker(const struct signon_check *c) {
     return c->is_in_worker;
 }
 
-int signon_refuse_unasked(struct signon *s, const struct actor *actor, const struct signon_proof *proof, const char *reason,
-                          struct err *err) {
-    const struct audit_event event = {
-        .action = "login", .principal_name = proof->user, .source = source_name(proof_source(proof->kind)), .reason = reason};
+int signon_refuse_unasked(struct signon *s, const struct actor *actor, const struct signon_credential *credential,
+                          const char *reason, struct err *err) {
+    const struct audit_event event = {.action = "login",
+                                      .principal_name = credential->user,
+                                      .source = source_name(credential_source(credential->kind)),
+                                      .reason = reason};
     const struct audit_record line = signon_make_line(actor, NULL, &event);
     struct gate gate = {0};
-    int rc = open_gate(&gate, s, actor, proof, err);
+    int rc = open_gate(&gate, s, actor, credential, err);
     if (!rc) {
-        rc = refuse_proof(proof->kind, err);
+        rc = refuse_credential(credential->kind, err);
         gate_note(&gate, rc);
     }
     gate_done(&gate);
@@ -352,40 +357,40 @@ static int check_take(struct signon_check *c, struct outcome **out, struct err *
 }
 
 /* *who gets texts of the outcome and an id of its own, which the caller frees: it stays alive for the audit log. */
-static int name_person(const struct signon_proof *proof, struct outcome *o, struct principal *who, struct err *err) {
-    who->id = principal_vc_id(proof->vcenter_id, o->identity.user_name);
+static int name_person(const struct signon_credential *credential, struct outcome *o, struct principal *who, struct err *err) {
+    who->id = principal_vc_id(credential->vcenter_id, o->identity.user_name);
     who->name = o->identity.user_name;
     who->full_name = o->identity.full_name;
     who->role = ROLE_USER;
-    who->source = proof_source(proof->kind);
-    who->vcenter_id = (char *)(uintptr_t)proof->vcenter_id;
+    who->source = credential_source(credential->kind);
+    who->vcenter_id = (char *)(uintptr_t)credential->vcenter_id;
     who->vc_user = o->identity.user_name;
-    who->vc_session_key = (char *)(uintptr_t)proof_key(proof, &o->identity);
-    who->acting_id = (char *)(uintptr_t)proof->acting_id;
-    who->service_id = (char *)(uintptr_t)proof->service_id;
+    who->vc_session_key = (char *)(uintptr_t)credential_key(credential, &o->identity);
+    who->acting_id = (char *)(uintptr_t)credential->acting_id;
+    who->service_id = (char *)(uintptr_t)credential->service_id;
     return who->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 int signon_login_vcenter(struct signon *s, const struct actor *actor, struct signon_check *check, struct signon_grant *out,
                          struct err *err) {
-    const struct signon_proof *proof = &check->proof;
+    const struct signon_credential *credential = &check->credential;
     const struct audit_event event = {.action = "login",
-                                      .principal_name = proof->user,
-                                      .acting_id = proof->acting_id,
-                                      .source = source_name(proof_source(proof->kind)),
+                                      .principal_name = credential->user,
+                                      .acting_id = credential->acting_id,
+                                      .source = source_name(credential_source(credential->kind)),
                                       .object_kind = "vcenter",
-                                      .object_id = proof->vcenter_id};
+                                      .object_id = credential->vcenter_id};
     struct audit_record line = signon_make_line(actor, NULL, &event);
     struct outcome *outcome = NULL;
-    struct principal who = {0}; /* texts of proof and outcome, but for the id */
+    struct principal who = {0}; /* texts of credential and outcome, but for the id */
     int rc = check_take(check, &outcome, err);
     if (!rc && outcome) {
-        rc = name_person(proof, outcome, &who, err);
+        rc = name_person(credential, outcome, &who, err);
         line = signon_make_line(actor, &who, &event);
     }
     if (!rc && outcome) {
-        const int64_t usual_ms = proof_lifetime_ms(s, proof->kind);
-        const int64_t left_ms = proof->ends_at_ms ? proof->ends_at_ms - clock_wall_ms() : usual_ms;
+        const int64_t usual_ms = credential_lifetime_ms(s, credential->kind);
+        const int64_t left_ms = credential->ends_at_ms ? credential->ends_at_ms - clock_wall_ms() : usual_ms;
         const struct signon_new_session wanted = {
             .who = &who, .lifetime_ms = left_ms < usual_ms ? left_ms : usual_ms, .rights = outcome->rights, .line = &line};
         rc = signon_open_session(s, &wanted, out, err);
@@ -408,48 +413,48 @@ static int refuse_first(struct live_session *live, const char *vcenter_id, struc
     if (!signon_is_first_vcenter(live, vcenter_id))
         return 0;
     (void)err_set(err, ERR_CONFLICT, "this is the vCenter by which you signed in");
-    return err_remedy(err, "to leave it, or to come by another proof, sign out and sign in again");
+    return err_remedy(err, "to leave it, or to come by another credential, sign out and sign in again");
 }
 
-static int link_vcenter(struct signon *s, const char *sid, const struct signon_proof *proof, const struct outcome *o,
+static int link_vcenter(struct signon *s, const char *sid, const struct signon_credential *credential, const struct outcome *o,
                         struct err *err) {
-    const struct rights_person person = {proof->vcenter_id, o->identity.user_name, proof_key(proof, &o->identity)};
+    const struct rights_person person = {credential->vcenter_id, o->identity.user_name, credential_key(credential, &o->identity)};
     _cleanup_(rights_subject_unref) struct rights_subject *subject = NULL;
-    struct session_vcenter v = {.source = proof_source(proof->kind),
+    struct session_vcenter v = {.source = credential_source(credential->kind),
                                 .user_name = o->identity.user_name,
                                 .session_key = (char *)(uintptr_t)person.session_key,
                                 .added_at_ms = clock_wall_ms()};
     const struct session_addition addition = {
-        .sid = sid, .vcenter = &v, .ends_at_ms = v.added_at_ms + proof_lifetime_ms(s, proof->kind)};
+        .sid = sid, .vcenter = &v, .ends_at_ms = v.added_at_ms + credential_lifetime_ms(s, credential->kind)};
     int rc;
-    (void)snprintf(v.vcenter_id, sizeof(v.vcenter_id), "%s", proof->vcenter_id);
+    (void)snprintf(v.vcenter_id, sizeof(v.vcenter_id), "%s", credential->vcenter_id);
     rc = session_store_add_vcenter(s->options.store, &addition, err);
     if (!rc)
         rc = signon_apply_session_change(s, sid, err);
     if (rc)
         return rc;
     subject = rights_subject_get(s->cache, &person);
-    if (subject) /* what was asked along with the proof need not be asked again */
+    if (subject) /* what was asked along with the credential need not be asked again */
         rights_subject_offer(subject, shared_objects_ref(o->rights));
     return 0;
 }
 
 int signon_add_vcenter(struct signon *s, const struct actor *actor, struct live_session *live, struct signon_check *check,
                        struct err *err) {
-    const struct signon_proof *proof = &check->proof;
+    const struct signon_credential *credential = &check->credential;
     struct audit_record line = signon_make_line(actor, live_session_who(live),
                                                 &(struct audit_event){.action = "session.vcenter.add",
-                                                                      .source = source_name(proof_source(proof->kind)),
+                                                                      .source = source_name(credential_source(credential->kind)),
                                                                       .object_kind = "vcenter",
-                                                                      .object_id = proof->vcenter_id});
+                                                                      .object_id = credential->vcenter_id});
     struct outcome *outcome = NULL;
-    int rc = refuse_first(live, proof->vcenter_id, err);
+    int rc = refuse_first(live, credential->vcenter_id, err);
     if (!rc)
         rc = check_take(check, &outcome, err);
     if (!rc && outcome)
         rc = signon_check_pace(s, live_session_who(live), &line, err);
     if (!rc && outcome)
-        rc = link_vcenter(s, live_session_sid(live), proof, outcome, err);
+        rc = link_vcenter(s, live_session_sid(live), credential, outcome, err);
     signon_audit(s, &line, rc);
     outcome_unref(outcome);
     return rc;

@@ -1,7 +1,7 @@
-/* Having a vCenter check a proof, without a thread while waiting; and signing in by it. Layer 4 (auth).
+/* Having a vCenter check a credential, without a thread while waiting; and signing in by it. Layer 4 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Identical proofs (same vCenter, kind, user and secret) whose checks are under way at a time share one: what the vCenter said to the first, be it a
+ * Identical credentials (same vCenter, kind, user and secret) whose checks are under way at a time share one: what the vCenter said to the first, be it a
  * refusal or that it cannot be reached, is said to all. Nobody tries again by itself: a crowd that did would be one at a vCenter in distress. A
  * clone ticket works once, so it is shared with nobody. */
 #pragma once
@@ -19,18 +19,18 @@ struct signon_check;
 struct live_session;
 struct signon_grant;
 
-enum signon_proof_kind {
-    SIGNON_PROOF_COOKIE,
-    SIGNON_PROOF_TICKET,
-    SIGNON_PROOF_PASSWORD,
-    SIGNON_PROOF_PLUGIN, /* the session id that the vSphere Client gives to a plug-in; the vCenter makes a clone ticket of it */
-    SIGNON_PROOF_KEY,    /* the key of a session and whose it is said to be: no proof, but what a trusted program says */
-    SIGNON_PROOF_USER,   /* a user's name: likewise, and nothing is known of a session */
+enum signon_credential_kind {
+    SIGNON_CREDENTIAL_COOKIE,
+    SIGNON_CREDENTIAL_TICKET,
+    SIGNON_CREDENTIAL_PASSWORD,
+    SIGNON_CREDENTIAL_PLUGIN, /* the session id that the vSphere Client gives to a plug-in; the vCenter makes a clone ticket of it */
+    SIGNON_CREDENTIAL_KEY,  /* the key of a session and whose it is said to be: no credential, but what a trusted program says */
+    SIGNON_CREDENTIAL_USER, /* a user's name: likewise, and nothing is known of a session */
 };
 
-/* A proof that a vCenter checks. Borrowed. */
-struct signon_proof {
-    enum signon_proof_kind kind;
+/* A credential that a vCenter checks. Borrowed. */
+struct signon_credential {
+    enum signon_credential_kind kind;
     const char *vcenter_id;
     const char *user;       /* with a password, a key or a name, else NULL */
     const char *secret;     /* cookie, ticket, password or key; "" with a name; wiped by whoever owns it */
@@ -39,7 +39,7 @@ struct signon_proof {
     int64_t ends_at_ms;     /* of what the program proved itself by, and so of the session; wall clock; 0: does not matter */
 };
 
-/* What a vCenter said about the bearer of a proof. Texts malloc'ed. */
+/* What a vCenter said about the bearer of a credential. Texts malloc'ed. */
 struct signon_identity {
     char *user_name;   /* vCenter's stored form */
     char *full_name;   /* may be NULL */
@@ -48,34 +48,34 @@ struct signon_identity {
 };
 void signon_identity_done(struct signon_identity *identity); /* NULL is allowed */
 
-/* Makes a check of this proof, not begun. The texts of caller and proof are borrowed and must live as long. *out is freed by signon_check_free.
+/* Makes a check of this credential, not begun. The texts of caller and credential are borrowed and must live as long. *out is freed by signon_check_free.
  * Does not block. ERR_NOMEM, ERR_TOO_LARGE. */
-int signon_check_new(struct signon *signon, const struct actor *actor, const struct signon_proof *proof,
+int signon_check_new(struct signon *signon, const struct actor *actor, const struct signon_credential *credential,
                      struct signon_check **out, struct err *err);
 /* Not between signon_check_wait and its run. NULL is allowed. */
 void signon_check_free(struct signon_check *check);
 
-/* Waits for the outcome: run(arg, false) is called once, by any thread, also by this one, whether the proof is good or not; then
+/* Waits for the outcome: run(arg, false) is called once, by any thread, also by this one, whether the credential is good or not; then
  * signon_login_vcenter or signon_add_vcenter take what came out. To be called once. Does not block. ERR_BUSY (KAAS_SIGNONS_WAITING_MAX,
  * KAAS_SIGNONS_SHARED_MAX), ERR_NOMEM: then run is not called. */
 int signon_check_wait(struct signon_check *check, worker_fn *run, void *arg, struct err *err);
 
-/* Refuses a proof for a vCenter that is not joined as if that had refused it: strangers are not told which there are. proof->vcenter_id is what was
+/* Refuses a credential for a vCenter that is not joined as if that had refused it: strangers are not told which there are. credential->vcenter_id is what was
  * given for it; `reason` is for the audit log. Blocks (database). ERR_CREDENTIALS, ERR_TOO_MANY. */
-int signon_refuse_unasked(struct signon *signon, const struct actor *actor, const struct signon_proof *proof, const char *reason,
-                          struct err *err);
+int signon_refuse_unasked(struct signon *signon, const struct actor *actor, const struct signon_credential *credential,
+                          const char *reason, struct err *err);
 
 /* True, when run is called, in a thread of the vCenter's worker pool that has nothing else to do: work that blocks may be done there. False: others wait
  * for this thread. */
 bool signon_check_is_in_worker(const struct signon_check *check);
 
-/* Signs in by a proof whose check was waited for. Blocks (database). What the check ended with; extension sessions give ERR_FORBIDDEN. */
+/* Signs in by a credential whose check was waited for. Blocks (database). What the check ended with; extension sessions give ERR_FORBIDDEN. */
 int signon_login_vcenter(struct signon *signon, const struct actor *actor, struct signon_check *check, struct signon_grant *out,
                          struct err *err);
 
 /* -- one person over several vCenters ----------------------------------------------------------------------------------- */
 
-/* Adds a further vCenter to a live session, by a proof whose check was waited for; an earlier proof for it is replaced. The person stays who signed
+/* Adds a further vCenter to a live session, by a credential whose check was waited for; an earlier credential for it is replaced. The person stays who signed
  * in, the role stays what it was, and the session ends at the earliest end of all. Blocks (database). As signon_login_vcenter;
  * ERR_CONFLICT for the vCenter the person came from (the check need not have been waited for then) and beyond SESSION_VCENTERS_MAX;
  * ERR_SESSION_ENDED. */
@@ -90,5 +90,5 @@ int signon_remove_vcenter(struct signon *signon, const struct actor *actor, stru
 
 /* -- for the files of this folder -------------------------------------------------------------------------------------- */
 
-/* A singleflight whose results are outcomes of proofs. NULL without memory. */
+/* A singleflight whose results are outcomes of credentials. NULL without memory. */
 struct singleflight *signon_checks_new(void);
