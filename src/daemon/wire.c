@@ -91,7 +91,7 @@ static int make_public_url(struct wire *w, struct err *err) {
 }
 
 static int make_directory(struct wire *w, struct err *err) {
-    struct directory_options options = {
+    struct inventory_options options = {
         .store = w->store,
         .on_change = wire_on_change,
         .on_gap = wire_on_gap,
@@ -101,7 +101,7 @@ static int make_directory(struct wire *w, struct err *err) {
         .on_published_arg = w,
         .report_stale_after_ms = w->config.clusters_report_stale_after_ms,
     };
-    return directory_new(&options, &w->directory, err);
+    return inventory_new(&options, &w->inventory, err);
 }
 
 static int make_platform(struct wire *w, struct err *err) {
@@ -276,7 +276,7 @@ static bool is_leaving(void *arg) {
 
 static int make_api(struct wire *w, struct err *err) {
     struct api_options options = {
-        .directory = w->directory,
+        .inventory = w->inventory,
         .signon = w->signon,
         .sealing = w->sealing,
         .platform = w->platform,
@@ -549,7 +549,7 @@ void wire_down(struct wire *w) {
     sealing_free(w->sealing);
     platform_free(w->platform);
     manifest_log_free(w->manifest_log);
-    directory_free(w->directory);
+    inventory_free(w->inventory);
     worker_pool_free(w->database);
     worker_pool_free(w->hashing);
     worker_pool_free(w->signons);

@@ -65,15 +65,15 @@ static int ask_rights(void *arg, const char *vcenter_id, const char *session_key
                       struct err *err) {
     struct wire *wire = arg;
     _cleanup_(link_unref) struct link *link = NULL;
-    _cleanup_(dir_snapshot_unref) struct dir_snapshot *snapshot = directory_get(wire->directory);
+    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(wire->inventory);
     _cleanup_free_ char *key = str_dup(session_key), *user = str_dup(user_name);
     struct vim_user_session who = {.key = key, .user_name = user};
     struct object_set objects = {0};
-    int rc = snapshot ? 0 : err_set(err, ERR_UNAVAILABLE, "the directory is not loaded yet");
+    int rc = snapshot ? 0 : err_set(err, ERR_UNAVAILABLE, "the inventory is not loaded yet");
     if (!rc)
         rc = platform_find(wire->platform, vcenter_id, &link, err);
     if (!rc)
-        rc = dir_objects_of_interest(snapshot, vcenter_id, &objects, err);
+        rc = inventory_objects_of_interest(snapshot, vcenter_id, &objects, err);
     if (!rc)
         rc = vc_people_ask_rights(link, &who, &objects, out, err);
     if (!rc)
@@ -95,11 +95,11 @@ static bool is_unreachable(void *arg, const char *vcenter_id) {
 /* A hash of what matters; never 0. Without memory the mark changes, and people are asked once more. */
 static uint64_t mark_of_interest(void *arg, const char *vcenter_id) {
     struct wire *wire = arg;
-    _cleanup_(dir_snapshot_unref) struct dir_snapshot *snapshot = directory_get(wire->directory);
+    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(wire->inventory);
     struct object_set objects = {0};
     uint64_t mark = 0;
     if (snapshot)
-        (void)dir_objects_of_interest(snapshot, vcenter_id, &objects, NULL);
+        (void)inventory_objects_of_interest(snapshot, vcenter_id, &objects, NULL);
     for (size_t i = 0; i < objects.count; i++)
         mark = hash64_text(mark, objects.items[i].moref);
     object_set_done(&objects);
@@ -153,18 +153,18 @@ bool wire_is_privileged(void *arg, const char *principal_id, const struct group_
 void wire_on_written(void *arg) {
     struct wire *wire = arg;
     struct err err = {0};
-    if (directory_poll(wire->directory, &err))
+    if (inventory_poll(wire->inventory, &err))
         log_error(LOG_LEVEL_DEBUG, "poll_after_write_failed", &err, NULL);
 }
 
 bool wire_get_size(void *arg, size_t *clusters, size_t *nodes) {
     const struct wire *wire = arg;
-    struct dir_snapshot *snapshot = directory_get(wire->directory);
+    struct inventory_snapshot *snapshot = inventory_get(wire->inventory);
     if (!snapshot)
         return false;
     *clusters = snapshot->clusters_count;
     *nodes = snapshot->nodes_count;
-    dir_snapshot_unref(snapshot);
+    inventory_snapshot_unref(snapshot);
     return true;
 }
 
@@ -223,9 +223,9 @@ int wire_on_change(void *arg, const struct change *change) {
     return tell_again(rc, &err, change_kind_name(change->kind));
 }
 
-void wire_on_difference(void *arg, const struct directory_difference *difference) {
+void wire_on_difference(void *arg, const struct inventory_difference *difference) {
     (void)arg;
-    log_event(LOG_LEVEL_ERROR, "directory_difference", "kind", change_kind_name(difference->kind), "object",
+    log_event(LOG_LEVEL_ERROR, "inventory_difference", "kind", change_kind_name(difference->kind), "object",
               difference->object_id, "member", difference->member, "hint",
               "not told by the change feed: written by hand, or a defect of kaasd; memory is corrected", NULL);
 }

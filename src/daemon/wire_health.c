@@ -40,7 +40,7 @@ static void check_store(struct wire *wire, struct findings *out) {
     switch (store_get_state(wire->store, &f.since_ms, &why)) {
     case STORE_AWAY:
         finding_say(&f, FINDING_FAILED, "%s",
-                    directory_as_of_ms(wire->directory)
+                    inventory_as_of_ms(wire->inventory)
                         ? "the database does not answer; lists go on from memory, nothing can be changed"
                         : "the database does not answer");
         finding_advise(&f, "see that MariaDB runs and that the database section of the configuration is right");
@@ -99,10 +99,10 @@ static void check_session_key(struct wire *wire, struct findings *out) {
 
 void wire_check_health(void *arg, struct findings *out) {
     struct wire *wire = arg;
-    _cleanup_(dir_snapshot_unref) struct dir_snapshot *snapshot = directory_get(wire->directory);
+    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(wire->inventory);
     check_start(wire, out);
     check_store(wire, out);
-    directory_check_health(wire->directory, wire->started_at_ms, out);
+    inventory_check_health(wire->inventory, wire->started_at_ms, out);
     check_settings(wire, out);
     check_reload(wire, out);
     sealing_check_health(wire->sealing, wire->started_at_ms, out);

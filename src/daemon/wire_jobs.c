@@ -75,7 +75,7 @@ static int start_up(struct wire *wire, struct err *err) {
         rc = close_operations(wire, err);
     if (rc)
         return rc;
-    rc = directory_load(wire->directory, err); /* from here on the feed is followed: what is read below cannot miss a change */
+    rc = inventory_load(wire->inventory, err); /* from here on the feed is followed: what is read below cannot miss a change */
     if (!rc)
         rc = signon_load(wire->signon, err);
     if (!rc)
@@ -120,27 +120,27 @@ static bool is_ready(const struct wire *wire) {
 
 static int job_changes(void *arg, struct err *err) {
     struct wire *wire = arg;
-    return is_ready(wire) ? directory_poll(wire->directory, err) : 0;
+    return is_ready(wire) ? inventory_poll(wire->inventory, err) : 0;
 }
 
 /* When clusters were last reported on: with the database, and so with the other replicas. */
 static int job_reports(void *arg, struct err *err) {
     struct wire *wire = arg;
-    return is_ready(wire) ? directory_sync_reports(wire->directory, err) : 0;
+    return is_ready(wire) ? inventory_sync_reports(wire->inventory, err) : 0;
 }
 
 /* The feed against everything that is stored. */
 static int job_check(void *arg, struct err *err) {
     struct wire *wire = arg;
     unsigned long differences = 0;
-    return is_ready(wire) ? directory_check(wire->directory, &differences, err) : 0;
+    return is_ready(wire) ? inventory_check(wire->inventory, &differences, err) : 0;
 }
 
 /* What a watched vCenter shows of nodes counts for the state of clusters, once it is stored, whichever replica stores it. */
 static void tell_watched(struct wire *wire, const struct link *link) {
     struct watch_report report;
     watch_get_report(link_watch(link), &report);
-    directory_set_watched(wire->directory, link_id(link),
+    inventory_set_watched(wire->inventory, link_id(link),
                           report.is_watching && (!report.is_saving || report.saved_at_ms >= report.since_ms));
 }
 

@@ -8,7 +8,7 @@
 #include "api.h"
 #include "clusters.h"
 #include "daemon_config.h"
-#include "directory.h"
+#include "inventory.h"
 #include "finding.h"
 #include "httpd.h"
 #include "identity.h"
@@ -51,7 +51,7 @@ struct wire {
     struct seal *seal;
     struct store *store;
     struct worker_pool *database, *hashing, *signons, *outside;
-    struct directory *directory;
+    struct inventory *inventory;
     struct manifest_log *manifest_log;
     struct signon *signon;
     struct sealing *sealing;
@@ -94,7 +94,7 @@ void wire_on_published(void *arg);
 void wire_on_permissions(void *arg, const char *vcenter_id, const char *user);
 int wire_on_change(void *arg, const struct change *change);
 int wire_on_gap(void *arg);
-void wire_on_difference(void *arg, const struct directory_difference *difference);
+void wire_on_difference(void *arg, const struct inventory_difference *difference);
 void wire_on_peer_news(void *arg, const struct hx_peer *peer);
 void wire_on_peer_set(void *arg);
 void wire_log_audit(void *arg, const struct audit_record *record);

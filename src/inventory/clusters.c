@@ -37,7 +37,7 @@ void clusters_free(struct clusters *clusters) {
     free(clusters);
 }
 
-/* Counting is for the last fifth: the directory may be a second behind, and others write, too. */
+/* Counting is for the last fifth: the inventory may be a second behind, and others write, too. */
 static bool is_close(size_t known, size_t added, size_t most) {
     return known + added > most - most / 5;
 }

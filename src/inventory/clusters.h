@@ -1,4 +1,4 @@
-/* Cluster records and HX cluster attributes: changing them, one or many at once. Layer 3 (inventory). Reading them is the directory's.
+/* Cluster records and HX cluster attributes: changing them, one or many at once. Layer 3 (inventory). Reading them is the inventory's.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -16,9 +16,9 @@ struct store;
 
 struct clusters_options {
     struct store *store;
-    void (*on_written)(void *arg); /* after a write: bring it into the directory; may be NULL */
+    void (*on_written)(void *arg); /* after a write: bring it into the inventory; may be NULL */
     void *on_written_arg;
-    /* How many clusters and nodes the directory knows of; false: not known. Where it says that there is plenty of room, writers do not count.
+    /* How many clusters and nodes the inventory knows of; false: not known. Where it says that there is plenty of room, writers do not count.
      * NULL: they always do. */
     bool (*get_size)(void *arg, size_t *clusters, size_t *nodes);
     void *get_size_arg;
@@ -71,7 +71,7 @@ struct clusters_line {
     bool is_unchanged;      /* a change that changes nothing: not written */
     bool is_written;        /* outcome */
     /* Why it was not written; may be set beforehand: then it is not tried. Neither: it was not tried for another line's sake, or since
-     * the directory was full before it. */
+     * the inventory was full before it. */
     struct err err;
 };
 

@@ -19,8 +19,8 @@
 
 static atomic_uint_least64_t last_number;
 
-int dir_load_platform(struct store *store, struct dir_platform **out, struct err *err) {
-    _cleanup_(dir_platform_unref) struct dir_platform *p = calloc(1, sizeof(*p));
+int inventory_load_platform(struct store *store, struct inventory_platform **out, struct err *err) {
+    _cleanup_(inventory_platform_unref) struct inventory_platform *p = calloc(1, sizeof(*p));
     struct vcenter_list vcenters = {0};
     struct vsphere_cluster_list vsphere = {0};
     struct hx_cluster_list hx = {0};
@@ -52,7 +52,7 @@ int dir_load_platform(struct store *store, struct dir_platform **out, struct err
     p->services = services.items;
     p->services_count = services.count;
     if (!rc)
-        rc = dir_platform_link(p, err);
+        rc = inventory_platform_link(p, err);
     if (rc)
         return rc;
     *out = STEAL(p);
@@ -61,13 +61,13 @@ int dir_load_platform(struct store *store, struct dir_platform **out, struct err
 
 /* Entries under construction; each holds one reference. */
 struct entries {
-    struct dir_cluster **items;
+    struct inventory_cluster **items;
     size_t count;
 };
 
 static void entries_drop(struct entries *e) {
     for (size_t i = 0; i < e->count; i++)
-        dir_cluster_unref(e->items[i]);
+        inventory_cluster_unref(e->items[i]);
     e->count = 0;
 }
 
@@ -78,13 +78,14 @@ static void entries_done(struct entries *e) {
 }
 
 /* Makes an entry of a record just read, which it takes over also on failure; a report that only memory knows of counts as well. */
-static int make_entry(const struct dir_loading *loading, struct cluster *record, struct dir_cluster **out, struct err *err) {
-    const struct dir_cluster *old = loading->old ? dir_find_cluster(loading->old, record->id) : NULL;
+static int make_entry(const struct inventory_loading *loading, struct cluster *record, struct inventory_cluster **out,
+                      struct err *err) {
+    const struct inventory_cluster *old = loading->old ? inventory_find_cluster(loading->old, record->id) : NULL;
     const int64_t saved_at_ms = record->reported_at_ms;
     int rc;
     if (old && cluster_is_reported(record) && atomic_load(&old->times->reported_ms) > saved_at_ms)
         record->reported_at_ms = atomic_load(&old->times->reported_ms);
-    rc = dir_cluster_new(record, &loading->basis, out, err);
+    rc = inventory_cluster_new(record, &loading->basis, out, err);
     if (!rc)
         atomic_store(&(*out)->times->saved_ms, saved_at_ms);
     return rc;
@@ -93,7 +94,7 @@ static int make_entry(const struct dir_loading *loading, struct cluster *record,
 /* -- everything ------------------------------------------------------------------------------------------------------------ */
 
 struct gathering {
-    const struct dir_loading *loading;
+    const struct inventory_loading *loading;
     bool shares_due;
     struct entries entries;
     size_t room, nodes;
@@ -105,7 +106,7 @@ static void begin_gathering(void *arg) {
     g->nodes = 0;
 }
 
-int dir_check_size(size_t clusters, size_t nodes, struct err *err) {
+int inventory_check_size(size_t clusters, size_t nodes, struct err *err) {
     if (clusters <= KAAS_CLUSTERS_COUNT_MAX && nodes <= KAAS_NODES_COUNT_MAX)
         return 0;
     (void)err_set(err, ERR_TOO_LARGE,
@@ -115,27 +116,27 @@ int dir_check_size(size_t clusters, size_t nodes, struct err *err) {
 }
 
 /* What is as it was is shared with the snapshot before: a second copy of everything would double the memory. */
-static struct dir_cluster *share(const struct gathering *g, struct dir_cluster *fresh) {
-    const struct dir_snapshot *old = g->loading->old;
-    const size_t position = old ? dir_find_position(old, fresh->record->id) : SIZE_MAX;
-    struct dir_cluster *was = position == SIZE_MAX ? NULL : old->clusters[position];
-    if (!was || dir_cluster_difference(was, fresh) || !(g->shares_due || dir_cluster_is_as_due(was, fresh)))
+static struct inventory_cluster *share(const struct gathering *g, struct inventory_cluster *fresh) {
+    const struct inventory_snapshot *old = g->loading->old;
+    const size_t position = old ? inventory_find_position(old, fresh->record->id) : SIZE_MAX;
+    struct inventory_cluster *was = position == SIZE_MAX ? NULL : old->clusters[position];
+    if (!was || inventory_cluster_difference(was, fresh) || !(g->shares_due || inventory_cluster_is_as_due(was, fresh)))
         return fresh;
-    dir_cluster_unref(fresh);
-    return dir_cluster_ref(was);
+    inventory_cluster_unref(fresh);
+    return inventory_cluster_ref(was);
 }
 
 static int gather(void *arg, struct cluster *record, struct err *err) {
     struct gathering *g = arg;
-    struct dir_cluster *fresh = NULL;
-    int rc = dir_check_size(g->entries.count + 1, g->nodes += record->nodes_count, err);
+    struct inventory_cluster *fresh = NULL;
+    int rc = inventory_check_size(g->entries.count + 1, g->nodes += record->nodes_count, err);
     if (rc) {
         cluster_free(record);
         return rc;
     }
     if (g->entries.count == g->room) {
         size_t room = g->room ? g->room * 2 : 1024;
-        struct dir_cluster **items = reallocarray(g->entries.items, room, sizeof(struct dir_cluster *));
+        struct inventory_cluster **items = reallocarray(g->entries.items, room, sizeof(struct inventory_cluster *));
         if (!items) {
             cluster_free(record);
             return err_set(err, ERR_NOMEM, "out of memory");
@@ -149,29 +150,30 @@ static int gather(void *arg, struct cluster *record, struct err *err) {
     return rc;
 }
 
-int dir_load_clusters(const struct dir_loading *loading, bool shares_due, struct dir_snapshot **out, struct err *err) {
+int inventory_load_clusters(const struct inventory_loading *loading, bool shares_due, struct inventory_snapshot **out,
+                            struct err *err) {
     struct gathering g = {.loading = loading, .shares_due = shares_due};
     const struct cluster_sink sink = {.begin = begin_gathering, .take = gather, .arg = &g};
     int rc = cluster_store_each(loading->store, &sink, err);
     if (!rc)
-        rc = dir_snapshot_new(loading->basis.platform, g.entries.items, g.entries.count, out, err);
+        rc = inventory_snapshot_new(loading->basis.platform, g.entries.items, g.entries.count, out, err);
     entries_done(&g.entries);
     return rc;
 }
 
-int dir_load_all(const struct dir_loading *given, struct dir_snapshot **out, struct err *err) {
-    _cleanup_(dir_platform_unref) struct dir_platform *platform = NULL;
-    struct dir_loading loading = *given;
-    int rc = dir_load_platform(loading.store, &platform, err);
+int inventory_load_all(const struct inventory_loading *given, struct inventory_snapshot **out, struct err *err) {
+    _cleanup_(inventory_platform_unref) struct inventory_platform *platform = NULL;
+    struct inventory_loading loading = *given;
+    int rc = inventory_load_platform(loading.store, &platform, err);
     if (rc)
         return rc;
     loading.basis.platform = platform;
-    return dir_load_clusters(&loading, false, out, err);
+    return inventory_load_clusters(&loading, false, out, err);
 }
 
 /* -- changes --------------------------------------------------------------------------------------------------------------- */
 
-bool dir_is_platform_change(enum change_kind kind) {
+bool inventory_is_platform_change(enum change_kind kind) {
     return kind == CHANGE_VCENTER || kind == CHANGE_VSPHERE_CLUSTER || kind == CHANGE_HX_CLUSTER || kind == CHANGE_GRANT ||
            kind == CHANGE_SERVICE_ACCOUNT;
 }
@@ -192,7 +194,7 @@ static int find_changed(const struct change_list *changes, struct changed *out, 
     if (!out->ids)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < changes->count; i++) {
-        out->is_platform = out->is_platform || dir_is_platform_change(changes->items[i].kind);
+        out->is_platform = out->is_platform || inventory_is_platform_change(changes->items[i].kind);
         if (changes->items[i].kind == CHANGE_CLUSTER)
             out->ids[out->count++] = changes->items[i].object_id;
     }
@@ -203,26 +205,26 @@ static int find_changed(const struct change_list *changes, struct changed *out, 
 
 /* The next snapshot in the making. */
 struct making {
-    const struct dir_loading *loading;
+    const struct inventory_loading *loading;
     bool *is_removed;
     struct entries added;
 };
 
-static int begin_making(const struct dir_loading *loading, size_t room, struct making *out, struct err *err) {
+static int begin_making(const struct inventory_loading *loading, size_t room, struct making *out, struct err *err) {
     *out = (struct making){.loading = loading};
     out->is_removed = calloc(loading->old->clusters_count + 1, sizeof(*out->is_removed));
-    out->added.items = calloc(room + 1, sizeof(struct dir_cluster *));
+    out->added.items = calloc(room + 1, sizeof(struct inventory_cluster *));
     return out->is_removed && out->added.items ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static int end_making(const struct making *m, struct dir_snapshot **out, struct err *err) {
-    const struct dir_delta delta = {.is_removed = m->is_removed, .added = m->added.items, .added_count = m->added.count};
-    struct dir_snapshot *made = NULL;
-    int rc = dir_snapshot_next(m->loading->old, m->loading->basis.platform, &delta, &made, err);
+static int end_making(const struct making *m, struct inventory_snapshot **out, struct err *err) {
+    const struct inventory_delta delta = {.is_removed = m->is_removed, .added = m->added.items, .added_count = m->added.count};
+    struct inventory_snapshot *made = NULL;
+    int rc = inventory_snapshot_next(m->loading->old, m->loading->basis.platform, &delta, &made, err);
     if (!rc)
-        rc = dir_check_size(made->clusters_count, made->nodes_count, err);
+        rc = inventory_check_size(made->clusters_count, made->nodes_count, err);
     if (rc)
-        dir_snapshot_unref(made);
+        inventory_snapshot_unref(made);
     else
         *out = made;
     return rc;
@@ -234,7 +236,8 @@ static void making_done(struct making *m) {
 }
 
 static int renew_at(struct making *m, size_t position, struct err *err) {
-    int rc = dir_cluster_renew(m->loading->old->clusters[position], &m->loading->basis, &m->added.items[m->added.count], err);
+    int rc =
+        inventory_cluster_renew(m->loading->old->clusters[position], &m->loading->basis, &m->added.items[m->added.count], err);
     if (rc)
         return rc;
     m->added.count++;
@@ -250,15 +253,16 @@ static bool hx_looks_the_same(const struct hx_cluster *a, const struct hx_cluste
     return str_eq(a->id, b->id) && str_eq(a->name, b->name) && str_eq(a->hx_uuid, b->hx_uuid);
 }
 
-static bool looks_the_same(const struct dir_platform *old, const struct dir_platform *fresh, const struct object_ref *ref) {
-    const struct vsphere_cluster *a = dir_find_vsphere(old, ref), *b = dir_find_vsphere(fresh, ref);
+static bool looks_the_same(const struct inventory_platform *old, const struct inventory_platform *fresh,
+                           const struct object_ref *ref) {
+    const struct vsphere_cluster *a = inventory_find_vsphere(old, ref), *b = inventory_find_vsphere(fresh, ref);
     if (!a || !b)
         return a == b;
     return str_eq(a->datacenter, b->datacenter) && str_eq(a->name, b->name) &&
-           hx_looks_the_same(dir_find_hx_on(old, ref), dir_find_hx_on(fresh, ref));
+           hx_looks_the_same(inventory_find_hx_on(old, ref), inventory_find_hx_on(fresh, ref));
 }
 
-static bool looks_the_same_below(const struct dir_loading *loading, const struct dir_cluster *entry) {
+static bool looks_the_same_below(const struct inventory_loading *loading, const struct inventory_cluster *entry) {
     const struct object_set *placed = &entry->record->placement;
     for (size_t i = 0; i < placed->count; i++)
         if (!looks_the_same(loading->old->platform, loading->basis.platform, &placed->items[i]))
@@ -268,7 +272,7 @@ static bool looks_the_same_below(const struct dir_loading *loading, const struct
 
 /* Clusters that show something of what lies below them that was changed. */
 static int renew_above(struct making *m, struct err *err) {
-    const struct dir_snapshot *old = m->loading->old;
+    const struct inventory_snapshot *old = m->loading->old;
     for (size_t i = 0; i < old->clusters_count; i++) {
         int rc = m->is_removed[i] || looks_the_same_below(m->loading, old->clusters[i]) ? 0 : renew_at(m, i, err);
         if (rc)
@@ -279,8 +283,8 @@ static int renew_above(struct making *m, struct err *err) {
 
 /* Reads a changed cluster; one that is gone is left out. */
 static int read_changed(struct making *m, const char *id, struct err *err) {
-    const struct dir_snapshot *old = m->loading->old;
-    const size_t position = dir_find_position(old, id);
+    const struct inventory_snapshot *old = m->loading->old;
+    const size_t position = inventory_find_position(old, id);
     struct cluster *record = NULL;
     struct err missing = {0};
     int rc = cluster_store_load(m->loading->store, id, &record, &missing);
@@ -303,7 +307,7 @@ static int read_all_changed(struct making *m, const struct changed *changed, str
     return rc;
 }
 
-static int join_changed(const struct dir_loading *loading, const struct changed *changed, struct dir_snapshot **out,
+static int join_changed(const struct inventory_loading *loading, const struct changed *changed, struct inventory_snapshot **out,
                         struct err *err) {
     const bool is_other_ground = loading->basis.platform != loading->old->platform;
     const size_t room = changed->count + (is_other_ground ? loading->old->clusters_count : 0);
@@ -319,15 +323,15 @@ static int join_changed(const struct dir_loading *loading, const struct changed 
     return rc;
 }
 
-int dir_load_changes(const struct dir_loading *given, const struct change_list *changes, struct dir_snapshot **out,
-                     struct err *err) {
-    _cleanup_(dir_platform_unref) struct dir_platform *fresh = NULL;
-    struct dir_loading loading = *given;
+int inventory_load_changes(const struct inventory_loading *given, const struct change_list *changes,
+                           struct inventory_snapshot **out, struct err *err) {
+    _cleanup_(inventory_platform_unref) struct inventory_platform *fresh = NULL;
+    struct inventory_loading loading = *given;
     struct changed changed = {0};
     int rc = find_changed(changes, &changed, err);
     loading.basis.platform = given->old->platform;
     if (!rc && changed.is_platform) {
-        rc = dir_load_platform(loading.store, &fresh, err);
+        rc = inventory_load_platform(loading.store, &fresh, err);
         loading.basis.platform = fresh;
     }
     if (!rc && (changed.is_platform || changed.count))
@@ -339,25 +343,25 @@ int dir_load_changes(const struct dir_loading *given, const struct change_list *
 /* -- what is due ------------------------------------------------------------------------------------------------------------ */
 
 /* Sets the time at which the first report grows too old, and tells whether any cluster is due now. */
-static bool find_next_due(const struct dir_loading *loading, struct dir_due *due) {
+static bool find_next_due(const struct inventory_loading *loading, struct inventory_due *due) {
     bool is_any = false;
     due->next_ms = INT64_MAX;
     for (size_t i = 0; i < loading->old->clusters_count; i++) {
-        const struct dir_cluster *entry = loading->old->clusters[i];
-        const int64_t stale_ms = dir_cluster_stale_ms(entry, &loading->basis);
+        const struct inventory_cluster *entry = loading->old->clusters[i];
+        const int64_t stale_ms = inventory_cluster_stale_ms(entry, &loading->basis);
         if (!entry->is_stale && stale_ms < due->next_ms)
             due->next_ms = stale_ms;
-        is_any = is_any || dir_cluster_is_due(entry, &loading->basis, due->is_evidence_due);
+        is_any = is_any || inventory_cluster_is_due(entry, &loading->basis, due->is_evidence_due);
     }
     return is_any;
 }
 
 /* By id, as they were loaded: what becomes free lies together then, and can be given back. */
-static int renew_due(struct making *m, struct dir_due *due, struct err *err) {
-    const struct dir_snapshot *old = m->loading->old;
+static int renew_due(struct making *m, struct inventory_due *due, struct err *err) {
+    const struct inventory_snapshot *old = m->loading->old;
     for (size_t i = 0; i < old->clusters_count && m->added.count < due->limit; i++) {
         const size_t at = old->by_id[i];
-        const bool is_due = dir_cluster_is_due(old->clusters[at], &m->loading->basis, due->is_evidence_due);
+        const bool is_due = inventory_cluster_is_due(old->clusters[at], &m->loading->basis, due->is_evidence_due);
         int rc = is_due ? renew_at(m, at, err) : 0;
         if (rc)
             return rc;
@@ -366,8 +370,9 @@ static int renew_due(struct making *m, struct dir_due *due, struct err *err) {
     return 0;
 }
 
-int dir_load_due(const struct dir_loading *given, struct dir_due *due, struct dir_snapshot **out, struct err *err) {
-    struct dir_loading loading = *given;
+int inventory_load_due(const struct inventory_loading *given, struct inventory_due *due, struct inventory_snapshot **out,
+                       struct err *err) {
+    struct inventory_loading loading = *given;
     struct making making;
     int rc;
     loading.basis.platform = given->old->platform;
@@ -385,19 +390,19 @@ int dir_load_due(const struct dir_loading *given, struct dir_due *due, struct di
 
 /* -- one cluster of the list: from the record as stored to what everyone sees of it -------------------------------- */
 
-struct dir_cluster *dir_cluster_ref(struct dir_cluster *cluster) {
+struct inventory_cluster *inventory_cluster_ref(struct inventory_cluster *cluster) {
     (void)atomic_fetch_add_explicit(&cluster->refs, 1, memory_order_relaxed);
     return cluster;
 }
 
-static void stated_done(struct dir_stated *s) {
+static void stated_done(struct inventory_stated *s) {
     free(s->reason);
     free(s->source);
     free(s->placement_source);
     object_set_done(&s->placement);
 }
 
-void dir_cluster_unref(struct dir_cluster *cluster) {
+void inventory_cluster_unref(struct inventory_cluster *cluster) {
     if (!cluster || atomic_fetch_sub_explicit(&cluster->refs, 1, memory_order_acq_rel) != 1)
         return;
     for (size_t i = 0; i < cluster->fragments_count; i++)
@@ -415,7 +420,7 @@ static uint64_t mask_of(size_t placements) {
 }
 
 /* One fragment for all placements and, if there are several, one for each alone: what nearly all viewers see. */
-static int render_all(struct dir_cluster *entry, const struct dir_platform *platform, struct err *err) {
+static int render_all(struct inventory_cluster *entry, const struct inventory_platform *platform, struct err *err) {
     size_t placements = entry->record->placement.count;
     size_t wanted = placements > 1 ? placements + 1 : 1;
     entry->fragments = calloc(wanted, sizeof(*entry->fragments));
@@ -423,7 +428,7 @@ static int render_all(struct dir_cluster *entry, const struct dir_platform *plat
         return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < wanted; i++) {
         uint64_t mask = i ? UINT64_C(1) << (i - 1) : entry->full_mask;
-        int rc = dir_render_cluster(entry, platform, mask, &entry->fragments[i], err);
+        int rc = inventory_render_cluster(entry, platform, mask, &entry->fragments[i], err);
         if (rc)
             return rc;
         entry->fragments_count++;
@@ -432,12 +437,12 @@ static int render_all(struct dir_cluster *entry, const struct dir_platform *plat
 }
 
 static bool evidence_counts(const void *arg, const char *vcenter_id) {
-    const struct dir_basis *basis = arg;
-    return !basis->watch || dir_watch_counts(basis->watch, vcenter_id, basis->mono_ms);
+    const struct inventory_basis *basis = arg;
+    return !basis->watch || inventory_watch_counts(basis->watch, vcenter_id, basis->mono_ms);
 }
 
 /* A number that changes with the set of nodes whose observation counts. */
-static uint64_t mark_evidence(const struct cluster *c, const struct dir_basis *basis) {
+static uint64_t mark_evidence(const struct cluster *c, const struct inventory_basis *basis) {
     uint64_t mark = 0;
     for (size_t i = 0; i < c->nodes_count; i++)
         if (c->nodes[i].seen && evidence_counts(basis, c->nodes[i].seen->vcenter_id))
@@ -446,14 +451,14 @@ static uint64_t mark_evidence(const struct cluster *c, const struct dir_basis *b
 }
 
 /* Puts what follows into the record and what is stored aside. */
-static void load_adopt(struct dir_cluster *entry, struct rollup *r) {
+static void load_adopt(struct inventory_cluster *entry, struct rollup *r) {
     struct cluster *c = entry->record;
-    entry->stated = (struct dir_stated){.state = c->state,
-                                        .reason = c->state_reason,
-                                        .source = c->state_source,
-                                        .placement_source = c->placement_source,
-                                        .placement = c->placement,
-                                        .observed_at_ms = c->observed_at_ms};
+    entry->stated = (struct inventory_stated){.state = c->state,
+                                              .reason = c->state_reason,
+                                              .source = c->state_source,
+                                              .placement_source = c->placement_source,
+                                              .placement = c->placement,
+                                              .observed_at_ms = c->observed_at_ms};
     c->state = r->state;
     c->state_reason = STEAL(r->reason);
     c->state_source = STEAL(r->source);
@@ -464,7 +469,7 @@ static void load_adopt(struct dir_cluster *entry, struct rollup *r) {
     entry->reason_partial = STEAL(r->reason_partial);
 }
 
-static int roll_up(struct dir_cluster *entry, const struct dir_basis *basis, struct err *err) {
+static int roll_up(struct inventory_cluster *entry, const struct inventory_basis *basis, struct err *err) {
     const struct rollup_input input = {.cluster = entry->record,
                                        .now_ms = basis->wall_ms,
                                        .report_stale_after_ms = basis->stale_after_ms,
@@ -482,8 +487,9 @@ static int roll_up(struct dir_cluster *entry, const struct dir_basis *basis, str
     return 0;
 }
 
-int dir_cluster_new(struct cluster *record, const struct dir_basis *basis, struct dir_cluster **out, struct err *err) {
-    _cleanup_(dir_cluster_unref) struct dir_cluster *entry = calloc(1, sizeof(*entry));
+int inventory_cluster_new(struct cluster *record, const struct inventory_basis *basis, struct inventory_cluster **out,
+                          struct err *err) {
+    _cleanup_(inventory_cluster_unref) struct inventory_cluster *entry = calloc(1, sizeof(*entry));
     int rc;
     if (!entry) {
         cluster_free(record);
@@ -508,7 +514,7 @@ int dir_cluster_new(struct cluster *record, const struct dir_basis *basis, struc
 }
 
 /* Replaces what was rolled up in a copy of the record by copies of what is stored. */
-static int load_put_back(const struct dir_stated *from, struct cluster *c, struct err *err) {
+static int load_put_back(const struct inventory_stated *from, struct cluster *c, struct err *err) {
     struct object_set placement = {0};
     int rc = object_set_copy(&from->placement, &placement, err);
     if (rc)
@@ -529,7 +535,7 @@ static int load_put_back(const struct dir_stated *from, struct cluster *c, struc
     return 0;
 }
 
-int dir_cluster_stored(const struct dir_cluster *entry, struct cluster **out, struct err *err) {
+int inventory_cluster_stored(const struct inventory_cluster *entry, struct cluster **out, struct err *err) {
     struct cluster *record = calloc(1, sizeof(*record));
     int rc = record ? cluster_copy(entry->record, record, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
@@ -544,11 +550,12 @@ int dir_cluster_stored(const struct dir_cluster *entry, struct cluster **out, st
     return 0;
 }
 
-int dir_cluster_renew(const struct dir_cluster *entry, const struct dir_basis *basis, struct dir_cluster **out, struct err *err) {
+int inventory_cluster_renew(const struct inventory_cluster *entry, const struct inventory_basis *basis,
+                            struct inventory_cluster **out, struct err *err) {
     struct cluster *record = NULL;
-    int rc = dir_cluster_stored(entry, &record, err);
+    int rc = inventory_cluster_stored(entry, &record, err);
     if (!rc)
-        rc = dir_cluster_new(record, basis, out, err);
+        rc = inventory_cluster_new(record, basis, out, err);
     if (rc)
         return rc;
     atomic_store(&(*out)->times->saved_ms, atomic_load(&entry->times->saved_ms));
@@ -556,7 +563,7 @@ int dir_cluster_renew(const struct dir_cluster *entry, const struct dir_basis *b
 }
 
 /* The record as it is stored, all texts borrowed. */
-static struct cluster view_stored(const struct dir_cluster *entry) {
+static struct cluster view_stored(const struct inventory_cluster *entry) {
     struct cluster view = *entry->record;
     view.state = entry->stated.state;
     view.state_reason = entry->stated.reason;
@@ -567,7 +574,7 @@ static struct cluster view_stored(const struct dir_cluster *entry) {
     return view;
 }
 
-static bool is_same_text(const struct dir_cluster *a, const struct dir_cluster *b) {
+static bool is_same_text(const struct inventory_cluster *a, const struct inventory_cluster *b) {
     if (a->fragments_count != b->fragments_count || !str_eq(a->reason_partial, b->reason_partial))
         return false;
     for (size_t i = 0; i < a->fragments_count; i++)
@@ -577,26 +584,26 @@ static bool is_same_text(const struct dir_cluster *a, const struct dir_cluster *
     return true;
 }
 
-bool dir_cluster_is_as_due(const struct dir_cluster *a, const struct dir_cluster *b) {
+bool inventory_cluster_is_as_due(const struct inventory_cluster *a, const struct inventory_cluster *b) {
     return a->is_stale == b->is_stale && a->is_reported == b->is_reported && a->evidence == b->evidence;
 }
 
-const char *dir_cluster_difference(const struct dir_cluster *a, const struct dir_cluster *b) {
+const char *inventory_cluster_difference(const struct inventory_cluster *a, const struct inventory_cluster *b) {
     const struct cluster x = view_stored(a), y = view_stored(b);
     const char *member = cluster_difference(&x, &y);
     if (member)
         return member;
-    return dir_cluster_is_as_due(a, b) && !is_same_text(a, b) ? DIR_DIFFERS_IN_TEXT : NULL;
+    return inventory_cluster_is_as_due(a, b) && !is_same_text(a, b) ? INVENTORY_DIFFERS_IN_TEXT : NULL;
 }
 
-int64_t dir_cluster_stale_ms(const struct dir_cluster *entry, const struct dir_basis *basis) {
+int64_t inventory_cluster_stale_ms(const struct inventory_cluster *entry, const struct inventory_basis *basis) {
     if (!entry->is_reported || basis->stale_after_ms <= 0)
         return INT64_MAX;
     return atomic_load(&entry->times->reported_ms) + basis->stale_after_ms + 1;
 }
 
-bool dir_cluster_is_due(const struct dir_cluster *entry, const struct dir_basis *basis, bool with_evidence) {
-    const bool is_stale = basis->wall_ms >= dir_cluster_stale_ms(entry, basis);
+bool inventory_cluster_is_due(const struct inventory_cluster *entry, const struct inventory_basis *basis, bool with_evidence) {
+    const bool is_stale = basis->wall_ms >= inventory_cluster_stale_ms(entry, basis);
     return is_stale != entry->is_stale || (with_evidence && mark_evidence(entry->record, basis) != entry->evidence);
 }
 
@@ -607,24 +614,24 @@ static void move_forward(atomic_llong *time, int64_t to_ms) {
         continue;
 }
 
-void dir_cluster_note_report(const struct dir_cluster *entry, int64_t at_ms) {
+void inventory_cluster_note_report(const struct inventory_cluster *entry, int64_t at_ms) {
     move_forward(&entry->times->reported_ms, at_ms);
 }
 
-void dir_cluster_note_saved(const struct dir_cluster *entry, int64_t at_ms) {
+void inventory_cluster_note_saved(const struct inventory_cluster *entry, int64_t at_ms) {
     move_forward(&entry->times->reported_ms, at_ms);
     move_forward(&entry->times->saved_ms, at_ms);
 }
 
 /* -- which vCenters are being watched ------------------------------------------------------------------------------ */
 
-void dir_watch_done(struct dir_watch *watch) {
+void inventory_watch_done(struct inventory_watch *watch) {
     free(watch->items);
-    *watch = (struct dir_watch){0};
+    *watch = (struct inventory_watch){0};
 }
 
-int dir_watch_copy(const struct dir_watch *from, struct dir_watch *out, struct err *err) {
-    struct dir_watch copy = *from;
+int inventory_watch_copy(const struct inventory_watch *from, struct inventory_watch *out, struct err *err) {
+    struct inventory_watch copy = *from;
     copy.items = calloc(from->count + 1, sizeof(*copy.items));
     if (!copy.items)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -634,22 +641,22 @@ int dir_watch_copy(const struct dir_watch *from, struct dir_watch *out, struct e
     return 0;
 }
 
-static struct dir_watched *watched_find(const struct dir_watch *watch, const char *vcenter_id) {
+static struct inventory_watched *watched_find(const struct inventory_watch *watch, const char *vcenter_id) {
     for (size_t i = 0; i < watch->count; i++)
         if (str_eq(watch->items[i].vcenter_id, vcenter_id))
             return &watch->items[i];
     return NULL;
 }
 
-int dir_watch_set(struct dir_watch *watch, const char *vcenter_id, bool is_watched, int64_t now_ms, struct err *err) {
-    struct dir_watched *item = watched_find(watch, vcenter_id);
+int inventory_watch_set(struct inventory_watch *watch, const char *vcenter_id, bool is_watched, int64_t now_ms, struct err *err) {
+    struct inventory_watched *item = watched_find(watch, vcenter_id);
     if (!item) {
-        struct dir_watched *items = reallocarray(watch->items, watch->count + 1, sizeof(*items));
+        struct inventory_watched *items = reallocarray(watch->items, watch->count + 1, sizeof(*items));
         if (!items)
             return err_set(err, ERR_NOMEM, "out of memory");
         watch->items = items;
         item = &items[watch->count++];
-        *item = (struct dir_watched){.since_ms = watch->started_ms};
+        *item = (struct inventory_watched){.since_ms = watch->started_ms};
         (void)snprintf(item->vcenter_id, sizeof(item->vcenter_id), "%s", vcenter_id);
     }
     if (item->is_watched && !is_watched)
@@ -658,16 +665,16 @@ int dir_watch_set(struct dir_watch *watch, const char *vcenter_id, bool is_watch
     return 0;
 }
 
-bool dir_watch_counts(const struct dir_watch *watch, const char *vcenter_id, int64_t now_ms) {
-    const struct dir_watched *item = watched_find(watch, vcenter_id);
+bool inventory_watch_counts(const struct inventory_watch *watch, const char *vcenter_id, int64_t now_ms) {
+    const struct inventory_watched *item = watched_find(watch, vcenter_id);
     if (item && item->is_watched)
         return true;
     return now_ms - (item ? item->since_ms : watch->started_ms) <= KAAS_OBSERVED_EVIDENCE_MS;
 }
 
-uint64_t dir_watch_mark(const struct dir_watch *watch, int64_t now_ms) {
+uint64_t inventory_watch_mark(const struct inventory_watch *watch, int64_t now_ms) {
     uint64_t mark = now_ms - watch->started_ms <= KAAS_OBSERVED_EVIDENCE_MS;
     for (size_t i = 0; i < watch->count; i++)
-        mark = mark * 31 + 1 + dir_watch_counts(watch, watch->items[i].vcenter_id, now_ms);
+        mark = mark * 31 + 1 + inventory_watch_counts(watch, watch->items[i].vcenter_id, now_ms);
     return mark;
 }

@@ -16,109 +16,113 @@
 /* What a vCenter showed goes on counting for KAAS_OBSERVED_EVIDENCE_MS after it was last watched, and after the start for those that
  * nobody has told about yet: a short break must not turn states over. */
 
-struct dir_watched {
+struct inventory_watched {
     char vcenter_id[KAAS_UUID_BYTES];
     bool is_watched;
     int64_t since_ms; /* monotonic: not watched since */
 };
 
-struct dir_watch {
+struct inventory_watch {
     int64_t started_ms; /* monotonic */
-    struct dir_watched *items;
+    struct inventory_watched *items;
     size_t count;
 };
-void dir_watch_done(struct dir_watch *watch);
+void inventory_watch_done(struct inventory_watch *watch);
 
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */
-int dir_watch_copy(const struct dir_watch *from, struct dir_watch *out, struct err *err);
+int inventory_watch_copy(const struct inventory_watch *from, struct inventory_watch *out, struct err *err);
 
 /* Notes that a vCenter is watched from now on, or no more. ERR_NOMEM. */
-int dir_watch_set(struct dir_watch *watch, const char *vcenter_id, bool is_watched, int64_t now_ms, struct err *err);
+int inventory_watch_set(struct inventory_watch *watch, const char *vcenter_id, bool is_watched, int64_t now_ms, struct err *err);
 
 /* Does what this vCenter shows count at this monotonic time? */
-bool dir_watch_counts(const struct dir_watch *watch, const char *vcenter_id, int64_t now_ms);
+bool inventory_watch_counts(const struct inventory_watch *watch, const char *vcenter_id, int64_t now_ms);
 
-/* Changes with the answers of dir_watch_counts. */
-uint64_t dir_watch_mark(const struct dir_watch *watch, int64_t now_ms);
+/* Changes with the answers of inventory_watch_counts. */
+uint64_t inventory_watch_mark(const struct inventory_watch *watch, int64_t now_ms);
 
 /* -- one cluster of the list: made from the record as stored, kept up to date by time ------------------------------ */
 
-/* What an entry is made of is struct dir_cluster of snapshot.h. */
+/* What an entry is made of is struct inventory_cluster of snapshot.h. */
 
 /* What an entry is made with. Borrowed. */
-struct dir_basis {
-    struct dir_platform *platform;
-    const struct dir_watch *watch; /* NULL: whatever was observed counts */
-    int64_t wall_ms, mono_ms;      /* now */
-    int64_t stale_after_ms;        /* age at which reports no longer count; 0: never */
+struct inventory_basis {
+    struct inventory_platform *platform;
+    const struct inventory_watch *watch; /* NULL: whatever was observed counts */
+    int64_t wall_ms, mono_ms;            /* now */
+    int64_t stale_after_ms;              /* age at which reports no longer count; 0: never */
 };
 
 /* Makes an entry from a record as stored, which it takes over also on failure: rolls up its state and placement and renders it with the
  * names in basis->platform. One reference. ERR_NOMEM. */
-int dir_cluster_new(struct cluster *record, const struct dir_basis *basis, struct dir_cluster **out, struct err *err);
+int inventory_cluster_new(struct cluster *record, const struct inventory_basis *basis, struct inventory_cluster **out,
+                          struct err *err);
 
 /* The record as it is stored, a copy freed by cluster_free, with the last report that is known. ERR_NOMEM. */
-int dir_cluster_stored(const struct dir_cluster *entry, struct cluster **out, struct err *err);
+int inventory_cluster_stored(const struct inventory_cluster *entry, struct cluster **out, struct err *err);
 
 /* Makes an entry from the same record anew. One reference. ERR_NOMEM. */
-int dir_cluster_renew(const struct dir_cluster *entry, const struct dir_basis *basis, struct dir_cluster **out, struct err *err);
+int inventory_cluster_renew(const struct inventory_cluster *entry, const struct inventory_basis *basis,
+                            struct inventory_cluster **out, struct err *err);
 
 /* Would the entry come out differently now: has a report aged (or come in), or, if that is to be looked at, other evidence to count? */
-bool dir_cluster_is_due(const struct dir_cluster *entry, const struct dir_basis *basis, bool with_evidence);
+bool inventory_cluster_is_due(const struct inventory_cluster *entry, const struct inventory_basis *basis, bool with_evidence);
 
-#define DIR_DIFFERS_IN_TEXT "text"
-/* In what do two entries of one cluster differ: a member of the record as stored, or DIR_DIFFERS_IN_TEXT if just what is shown does; NULL: in nothing.
- * What depends on the time at which they were made (dir_cluster_is_as_due) is not looked at where that differs. */
-const char *dir_cluster_difference(const struct dir_cluster *a, const struct dir_cluster *b);
+#define INVENTORY_DIFFERS_IN_TEXT "text"
+/* In what do two entries of one cluster differ: a member of the record as stored, or INVENTORY_DIFFERS_IN_TEXT if just what is shown does; NULL: in nothing.
+ * What depends on the time at which they were made (inventory_cluster_is_as_due) is not looked at where that differs. */
+const char *inventory_cluster_difference(const struct inventory_cluster *a, const struct inventory_cluster *b);
 /* Were they made with the same evidence and reports? */
-bool dir_cluster_is_as_due(const struct dir_cluster *a, const struct dir_cluster *b);
+bool inventory_cluster_is_as_due(const struct inventory_cluster *a, const struct inventory_cluster *b);
 
 /* Wall-clock time at which its last report grows too old; INT64_MAX: never. */
-int64_t dir_cluster_stale_ms(const struct dir_cluster *entry, const struct dir_basis *basis);
+int64_t inventory_cluster_stale_ms(const struct inventory_cluster *entry, const struct inventory_basis *basis);
 
 /* Notes a report at this time, that only memory knows of; or one that the database knows of. The one thing about an entry that changes. */
-void dir_cluster_note_report(const struct dir_cluster *entry, int64_t at_ms);
-void dir_cluster_note_saved(const struct dir_cluster *entry, int64_t at_ms);
+void inventory_cluster_note_report(const struct inventory_cluster *entry, int64_t at_ms);
+void inventory_cluster_note_saved(const struct inventory_cluster *entry, int64_t at_ms);
 
 /* -- from database rows to a snapshot ------------------------------------------------------------------------------ */
 
 struct store;
 
 /* What a load works with. Borrowed. */
-struct dir_loading {
+struct inventory_loading {
     struct store *store;
-    struct dir_basis basis;   /* its platform is set by the load */
-    struct dir_snapshot *old; /* the snapshot before; NULL: none */
+    struct inventory_basis basis;   /* its platform is set by the load */
+    struct inventory_snapshot *old; /* the snapshot before; NULL: none */
 };
 
 /* Reads what lies below the clusters. *out has one reference. Errors of the store. */
-int dir_load_platform(struct store *store, struct dir_platform **out, struct err *err);
+int inventory_load_platform(struct store *store, struct inventory_platform **out, struct err *err);
 
 /* ERR_TOO_LARGE if so many are more than a snapshot may hold. */
-int dir_check_size(size_t clusters, size_t nodes, struct err *err);
+int inventory_check_size(size_t clusters, size_t nodes, struct err *err);
 
 /* Reads everything, some hundred clusters at once, and shares with loading->old what is the same. *out has one reference. Errors of the
  * store; ERR_TOO_LARGE over KAAS_CLUSTERS_COUNT_MAX and KAAS_NODES_COUNT_MAX. */
-int dir_load_all(const struct dir_loading *loading, struct dir_snapshot **out, struct err *err);
+int inventory_load_all(const struct inventory_loading *loading, struct inventory_snapshot **out, struct err *err);
 
-/* As dir_load_all, of the clusters alone, with loading->basis.platform. With `shares_due`, what differs by the time at which it was made
- * (dir_cluster_is_as_due) is shared as well. */
-int dir_load_clusters(const struct dir_loading *loading, bool shares_due, struct dir_snapshot **out, struct err *err);
+/* As inventory_load_all, of the clusters alone, with loading->basis.platform. With `shares_due`, what differs by the time at which it was made
+ * (inventory_cluster_is_as_due) is shared as well. */
+int inventory_load_clusters(const struct inventory_loading *loading, bool shares_due, struct inventory_snapshot **out,
+                            struct err *err);
 
-/* Is the object one of those that dir_load_platform reads? */
-bool dir_is_platform_change(enum change_kind kind);
+/* Is the object one of those that inventory_load_platform reads? */
+bool inventory_is_platform_change(enum change_kind kind);
 
 /* Makes the snapshot that follows loading->old by reading just what `changes` name. *out stays NULL with result 0 if nothing here changed. */
-int dir_load_changes(const struct dir_loading *loading, const struct change_list *changes, struct dir_snapshot **out,
-                     struct err *err);
+int inventory_load_changes(const struct inventory_loading *loading, const struct change_list *changes,
+                           struct inventory_snapshot **out, struct err *err);
 
 /* One look for clusters that are due: in and out. */
-struct dir_due {
+struct inventory_due {
     size_t limit;         /* make at most this many anew */
     bool is_evidence_due; /* other vCenters are watched than before, not just later */
     bool is_more;         /* out: the limit was met */
     int64_t next_ms;      /* out: wall clock before which no report grows too old */
 };
 
-/* Makes clusters that are due (dir_cluster_is_due) anew, without the database. *out stays NULL with result 0 if there is none. */
-int dir_load_due(const struct dir_loading *loading, struct dir_due *due, struct dir_snapshot **out, struct err *err);
+/* Makes clusters that are due (inventory_cluster_is_due) anew, without the database. *out stays NULL with result 0 if there is none. */
+int inventory_load_due(const struct inventory_loading *loading, struct inventory_due *due, struct inventory_snapshot **out,
+                       struct err *err);

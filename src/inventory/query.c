@@ -15,13 +15,16 @@
 
 static const struct {
     const char *word;
-    enum dir_sort sort;
+    enum inventory_sort sort;
 } sorts[] = {
-    {"name", DIR_SORT_NAME},          {"state", DIR_SORT_STATE},        {"kubernetes_version", DIR_SORT_KUBERNETES_VERSION},
-    {"created_at", DIR_SORT_CREATED}, {"updated_at", DIR_SORT_UPDATED},
+    {"name", INVENTORY_SORT_NAME},
+    {"state", INVENTORY_SORT_STATE},
+    {"kubernetes_version", INVENTORY_SORT_KUBERNETES_VERSION},
+    {"created_at", INVENTORY_SORT_CREATED},
+    {"updated_at", INVENTORY_SORT_UPDATED},
 };
 
-bool dir_sort_parse(const char *word, enum dir_sort *out, bool *is_descending) {
+bool inventory_sort_parse(const char *word, enum inventory_sort *out, bool *is_descending) {
     bool descending = *word == '-';
     for (size_t i = 0; i < ARRAY_COUNT(sorts); i++) {
         if (!str_eq(sorts[i].word, word + descending))
@@ -45,37 +48,38 @@ struct cursor {
 };
 
 /* The sort key as a text that compares like the value: what the cursor carries. `out` needs KEY_BYTES_MAX. */
-static const char *key_of(const struct dir_cluster_query *query, const struct cluster *c, char *out) {
-    int64_t time_ms = query->sort == DIR_SORT_CREATED ? c->created_at_ms : c->updated_at_ms;
+static const char *key_of(const struct inventory_cluster_query *query, const struct cluster *c, char *out) {
+    int64_t time_ms = query->sort == INVENTORY_SORT_CREATED ? c->created_at_ms : c->updated_at_ms;
     switch (query->sort) {
-    case DIR_SORT_NAME: return c->name;
-    case DIR_SORT_KUBERNETES_VERSION: return c->kubernetes_version;
-    case DIR_SORT_STATE: (void)snprintf(out, KEY_BYTES_MAX, "%02d", (int)c->state); return out;
-    case DIR_SORT_CREATED:
-    case DIR_SORT_UPDATED:
+    case INVENTORY_SORT_NAME: return c->name;
+    case INVENTORY_SORT_KUBERNETES_VERSION: return c->kubernetes_version;
+    case INVENTORY_SORT_STATE: (void)snprintf(out, KEY_BYTES_MAX, "%02d", (int)c->state); return out;
+    case INVENTORY_SORT_CREATED:
+    case INVENTORY_SORT_UPDATED:
     default: (void)snprintf(out, KEY_BYTES_MAX, "%020" PRId64, time_ms); return out;
     }
 }
 
 /* Versions order by number ("1.9" before "1.31"), everything else byte by byte. */
-static int compare_keys(const struct dir_cluster_query *query, const char *a, const char *b) {
-    int order = query->sort == DIR_SORT_KUBERNETES_VERSION ? strverscmp(a, b) : strcmp(a, b);
+static int compare_keys(const struct inventory_cluster_query *query, const char *a, const char *b) {
+    int order = query->sort == INVENTORY_SORT_KUBERNETES_VERSION ? strverscmp(a, b) : strcmp(a, b);
     return query->is_descending ? -order : order;
 }
 
-static int query_compare_ids(const struct dir_cluster_query *query, const char *a, const char *b) {
+static int query_compare_ids(const struct inventory_cluster_query *query, const char *a, const char *b) {
     return query->is_descending ? -strcmp(a, b) : strcmp(a, b);
 }
 
 /* Order of two clusters in this query's list, ties by id; direction applied. */
-static int cursor_compare(const struct dir_cluster_query *query, const struct cluster *a, const struct cluster *b) {
+static int cursor_compare(const struct inventory_cluster_query *query, const struct cluster *a, const struct cluster *b) {
     char a_key[KEY_BYTES_MAX], b_key[KEY_BYTES_MAX];
     int order = compare_keys(query, key_of(query, a, a_key), key_of(query, b, b_key));
     return order ? order : query_compare_ids(query, a->id, b->id);
 }
 
 /* True if the cluster comes behind the cursor in this query's list. */
-static bool cursor_before(const struct cursor *cursor, const struct dir_cluster_query *query, const struct cluster *cluster) {
+static bool cursor_before(const struct cursor *cursor, const struct inventory_cluster_query *query,
+                          const struct cluster *cluster) {
     char key[KEY_BYTES_MAX];
     int order = compare_keys(query, cursor->key, key_of(query, cluster, key));
     return order ? order < 0 : query_compare_ids(query, cursor->id, cluster->id) < 0;
@@ -87,7 +91,7 @@ static void query_add_part(struct strbuf *text, const char *part) {
 }
 
 /* A cursor fits only the query it came from: same filters and order, any limit. */
-static void digest_query(const struct dir_cluster_query *query, uint8_t out[DIGEST_SHA256_BYTES]) {
+static void digest_query(const struct inventory_cluster_query *query, uint8_t out[DIGEST_SHA256_BYTES]) {
     _cleanup_strbuf_ struct strbuf text;
     strbuf_init(&text, 16384);
     query_add_part(&text, query->hx_cluster);
@@ -100,7 +104,7 @@ static void digest_query(const struct dir_cluster_query *query, uint8_t out[DIGE
 }
 
 /* Appends the cursor text for a page that ends with `last`: base64url of a digest of the query, sort key and id. */
-static void cursor_write(const struct dir_cluster_query *query, const struct cluster *last, struct strbuf *out) {
+static void cursor_write(const struct inventory_cluster_query *query, const struct cluster *last, struct strbuf *out) {
     _cleanup_strbuf_ struct strbuf raw;
     uint8_t digest[DIGEST_SHA256_BYTES];
     char key[KEY_BYTES_MAX];
@@ -119,7 +123,7 @@ static int bad_cursor(struct err *err) {
 }
 
 /* Reads query->cursor. ERR_INVALID if it is malformed or belongs to another query. */
-static int cursor_parse(const struct dir_cluster_query *query, struct cursor *out, struct err *err) {
+static int cursor_parse(const struct inventory_cluster_query *query, struct cursor *out, struct err *err) {
     uint8_t raw[CURSOR_BYTES_MAX + 1], digest[DIGEST_SHA256_BYTES];
     long n = str_unbase64url(query->cursor, strlen(query->cursor), raw, CURSOR_BYTES_MAX);
     const char *key, *id, *end;
@@ -149,27 +153,29 @@ static void cursor_done(struct cursor *cursor) {
 #define ADDRESS_BYTES 300
 
 static const char *find_hx_id(const void *arg, const struct object_ref *ref) {
-    const struct hx_cluster *hx = dir_find_hx_on(arg, ref);
+    const struct hx_cluster *hx = inventory_find_hx_on(arg, ref);
     return hx ? hx->id : NULL;
 }
 
-bool dir_view_cluster(const struct dir_platform *platform, const struct viewer_key *viewer, const struct cluster *cluster,
-                      struct policy_view *out) {
+bool inventory_view_cluster(const struct inventory_platform *platform, const struct viewer_key *viewer,
+                            const struct cluster *cluster, struct policy_view *out) {
     struct policy_hx_lookup hx = {.find_hx_id = find_hx_id, .arg = platform};
     return policy_cluster_visible(viewer, cluster, &hx, out);
 }
 
-unsigned dir_vsphere_rules(const struct dir_platform *platform, const struct viewer_key *viewer, const struct object_ref *ref) {
+unsigned inventory_vsphere_rules(const struct inventory_platform *platform, const struct viewer_key *viewer,
+                                 const struct object_ref *ref) {
     struct policy_hx_lookup hx = {.find_hx_id = find_hx_id, .arg = platform};
     return policy_vsphere_rules(viewer, ref, &hx);
 }
 
-bool dir_sees_vsphere(const struct dir_platform *platform, const struct viewer_key *viewer, const struct object_ref *ref) {
-    return dir_vsphere_rules(platform, viewer, ref) != 0;
+bool inventory_sees_vsphere(const struct inventory_platform *platform, const struct viewer_key *viewer,
+                            const struct object_ref *ref) {
+    return inventory_vsphere_rules(platform, viewer, ref) != 0;
 }
 
 /* The vSphere clusters of one vCenter are neighbours; the first of them, or where it would be. */
-static size_t first_vsphere(const struct dir_platform *platform, const char *vcenter_id) {
+static size_t first_vsphere(const struct inventory_platform *platform, const char *vcenter_id) {
     size_t low = 0, high = platform->vsphere_count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -191,20 +197,20 @@ static bool vcenter_fits(const struct vcenter *vc, const char *reference) {
 }
 
 /* A NULL viewer sees everything. */
-static bool sees_vcenter(const struct dir_platform *platform, const struct viewer_key *viewer, const struct vcenter *vc) {
+static bool sees_vcenter(const struct inventory_platform *platform, const struct viewer_key *viewer, const struct vcenter *vc) {
     if (!viewer || policy_sees_all(viewer) || policy_viewer_is_of(viewer, vc->id))
         return true;
     for (size_t i = first_vsphere(platform, vc->id); i < platform->vsphere_count; i++) {
         if (!str_eq(platform->vsphere[i].ref.vcenter_id, vc->id))
             break;
-        if (dir_sees_vsphere(platform, viewer, &platform->vsphere[i].ref))
+        if (inventory_sees_vsphere(platform, viewer, &platform->vsphere[i].ref))
             return true;
     }
     return false;
 }
 
-int dir_resolve_visible_vcenter(const struct dir_platform *platform, const struct viewer_key *viewer, const char *reference,
-                                const struct vcenter **out, struct err *err) {
+int inventory_resolve_visible_vcenter(const struct inventory_platform *platform, const struct viewer_key *viewer,
+                                      const char *reference, const struct vcenter **out, struct err *err) {
     const struct vcenter *found = NULL;
     for (size_t i = 0; i < platform->vcenters_count; i++) {
         const struct vcenter *vc = &platform->vcenters[i];
@@ -224,8 +230,9 @@ int dir_resolve_visible_vcenter(const struct dir_platform *platform, const struc
     return 0;
 }
 
-int dir_resolve_vcenter(const struct dir_platform *platform, const char *reference, const struct vcenter **out, struct err *err) {
-    return dir_resolve_visible_vcenter(platform, NULL, reference, out, err);
+int inventory_resolve_vcenter(const struct inventory_platform *platform, const char *reference, const struct vcenter **out,
+                              struct err *err) {
+    return inventory_resolve_visible_vcenter(platform, NULL, reference, out, err);
 }
 
 static bool vsphere_fits(const struct vsphere_cluster *c, const char *reference) {
@@ -237,16 +244,16 @@ static bool vsphere_fits(const struct vsphere_cluster *c, const char *reference)
 }
 
 /* Present, on this vCenter, of this name and visible? */
-static bool is_vsphere_meant(const struct dir_platform *platform, const struct viewer_key *viewer, const struct vcenter *vcenter,
-                             const char *reference, const struct vsphere_cluster *c) {
+static bool is_vsphere_meant(const struct inventory_platform *platform, const struct viewer_key *viewer,
+                             const struct vcenter *vcenter, const char *reference, const struct vsphere_cluster *c) {
     if (c->is_gone || !str_eq(c->ref.vcenter_id, vcenter->id) || !vsphere_fits(c, reference))
         return false;
-    return !viewer || dir_sees_vsphere(platform, viewer, &c->ref);
+    return !viewer || inventory_sees_vsphere(platform, viewer, &c->ref);
 }
 
-int dir_resolve_visible_vsphere(const struct dir_platform *platform, const struct viewer_key *viewer,
-                                const struct vcenter *vcenter, const char *reference, const struct vsphere_cluster **out,
-                                struct err *err) {
+int inventory_resolve_visible_vsphere(const struct inventory_platform *platform, const struct viewer_key *viewer,
+                                      const struct vcenter *vcenter, const char *reference, const struct vsphere_cluster **out,
+                                      struct err *err) {
     const struct vsphere_cluster *found = NULL;
     for (size_t i = first_vsphere(platform, vcenter->id); i < platform->vsphere_count; i++) {
         const struct vsphere_cluster *c = &platform->vsphere[i];
@@ -269,9 +276,9 @@ int dir_resolve_visible_vsphere(const struct dir_platform *platform, const struc
     return 0;
 }
 
-int dir_resolve_vsphere(const struct dir_platform *platform, const struct vcenter *vcenter, const char *reference,
-                        const struct vsphere_cluster **out, struct err *err) {
-    return dir_resolve_visible_vsphere(platform, NULL, vcenter, reference, out, err);
+int inventory_resolve_vsphere(const struct inventory_platform *platform, const struct vcenter *vcenter, const char *reference,
+                              const struct vsphere_cluster **out, struct err *err) {
+    return inventory_resolve_visible_vsphere(platform, NULL, vcenter, reference, out, err);
 }
 
 /* -- lists ----------------------------------------------------------------------------------------------------------------- */
@@ -284,9 +291,9 @@ struct candidates {
 
 /* One page in the making. */
 struct page {
-    const struct dir_snapshot *snapshot;
+    const struct inventory_snapshot *snapshot;
     const struct viewer_key *viewer;
-    const struct dir_cluster_query *query;
+    const struct inventory_cluster_query *query;
     struct candidates from;
     const char *vcenter_id; /* NULL: any */
     struct cursor cursor;
@@ -297,13 +304,13 @@ struct page {
     bool is_full; /* there was one more, which belongs to the next page */
 };
 
-static void all_clusters(const struct dir_snapshot *s, struct candidates *out) {
+static void all_clusters(const struct inventory_snapshot *s, struct candidates *out) {
     out->positions = NULL;
     out->count = s->clusters_count;
 }
 
-static void clusters_on(const struct dir_snapshot *s, const struct vsphere_cluster *on, struct candidates *out) {
-    const struct dir_index *index = &s->by_vsphere[on - s->platform->vsphere];
+static void clusters_on(const struct inventory_snapshot *s, const struct vsphere_cluster *on, struct candidates *out) {
+    const struct inventory_index *index = &s->by_vsphere[on - s->platform->vsphere];
     out->positions = index->positions;
     out->count = index->count;
 }
@@ -312,25 +319,25 @@ static bool hx_fits(const struct page *page, const struct hx_cluster *hx) {
     const char *vcenter_id = page->vcenter_id;
     if (vcenter_id && !str_eq(hx->vsphere_cluster.vcenter_id, vcenter_id))
         return false;
-    return !hx->is_gone && dir_sees_vsphere(page->snapshot->platform, page->viewer, &hx->vsphere_cluster);
+    return !hx->is_gone && inventory_sees_vsphere(page->snapshot->platform, page->viewer, &hx->vsphere_cluster);
 }
 
-static int hx_not_found(const struct dir_cluster_query *q, struct err *err) {
+static int hx_not_found(const struct inventory_cluster_query *q, struct err *err) {
     (void)err_set(err, ERR_NOT_FOUND, "there is no HX cluster \"%s\", or you may not see it",
                   q->hx_cluster_id ? q->hx_cluster_id : q->hx_cluster);
     return err_remedy(err, "compare with GET /v2/hx-clusters");
 }
 
-static void query_find_hx(const struct page *page, struct dir_candidates *out) {
-    const struct dir_platform *p = page->snapshot->platform;
-    const struct dir_cluster_query *q = page->query;
-    const struct hx_cluster *one = q->hx_cluster_id ? dir_find_hx(p, q->hx_cluster_id) : NULL;
+static void query_find_hx(const struct page *page, struct inventory_candidates *out) {
+    const struct inventory_platform *p = page->snapshot->platform;
+    const struct inventory_cluster_query *q = page->query;
+    const struct hx_cluster *one = q->hx_cluster_id ? inventory_find_hx(p, q->hx_cluster_id) : NULL;
     out->count = 0;
     if (one && hx_fits(page, one))
         out->items[out->count++] = one;
     if (q->hx_cluster_id)
         return;
-    for (size_t i = dir_first_hx(p, q->hx_cluster); i < p->hx_count && out->count < DIR_CANDIDATES_MAX; i++) {
+    for (size_t i = inventory_first_hx(p, q->hx_cluster); i < p->hx_count && out->count < INVENTORY_CANDIDATES_MAX; i++) {
         if (!str_eq(p->hx[i].name, q->hx_cluster))
             break;
         if (hx_fits(page, &p->hx[i]))
@@ -339,8 +346,8 @@ static void query_find_hx(const struct page *page, struct dir_candidates *out) {
 }
 
 /* Finds the HX cluster that the query names among those the viewer may see. */
-static int query_choose_hx(struct page *page, struct dir_candidates *candidates, struct err *err) {
-    const struct dir_snapshot *s = page->snapshot;
+static int query_choose_hx(struct page *page, struct inventory_candidates *candidates, struct err *err) {
+    const struct inventory_snapshot *s = page->snapshot;
     const struct vsphere_cluster *on;
     query_find_hx(page, candidates);
     if (candidates->count == 0)
@@ -349,7 +356,7 @@ static int query_choose_hx(struct page *page, struct dir_candidates *candidates,
         (void)err_set(err, ERR_AMBIGUOUS, "the name \"%s\" fits %zu HX clusters", page->query->hx_cluster, candidates->count);
         return err_remedy(err, "ask again with hx_cluster_id");
     }
-    on = dir_find_vsphere(s->platform, &candidates->items[0]->vsphere_cluster);
+    on = inventory_find_vsphere(s->platform, &candidates->items[0]->vsphere_cluster);
     if (!on)
         return hx_not_found(page->query, err);
     clusters_on(s, on, &page->from);
@@ -361,18 +368,18 @@ static int choose_vsphere(struct page *page, const struct vcenter *vc, struct er
     int rc;
     if (!vc)
         return err_set(err, ERR_INVALID, "the query parameter \"vsphere_cluster\" needs \"vcenter\" beside it");
-    rc = dir_resolve_visible_vsphere(page->snapshot->platform, page->viewer, vc, page->query->vsphere_cluster, &on, err);
+    rc = inventory_resolve_visible_vsphere(page->snapshot->platform, page->viewer, vc, page->query->vsphere_cluster, &on, err);
     if (!rc)
         clusters_on(page->snapshot, on, &page->from);
     return rc;
 }
 
-static int query_choose(struct page *page, struct dir_candidates *candidates, struct err *err) {
-    const struct dir_cluster_query *q = page->query;
+static int query_choose(struct page *page, struct inventory_candidates *candidates, struct err *err) {
+    const struct inventory_cluster_query *q = page->query;
     const struct vcenter *vc = NULL;
     all_clusters(page->snapshot, &page->from);
     if (q->vcenter) {
-        int rc = dir_resolve_visible_vcenter(page->snapshot->platform, page->viewer, q->vcenter, &vc, err);
+        int rc = inventory_resolve_visible_vcenter(page->snapshot->platform, page->viewer, q->vcenter, &vc, err);
         if (rc)
             return rc;
         page->vcenter_id = vc->id;
@@ -388,20 +395,20 @@ static bool contains_nocase(const char *text, const char *part) {
 
 static bool is_on_vcenter(const struct cluster *c, const char *vcenter_id, uint64_t mask) {
     for (size_t i = 0; i < c->placement.count; i++)
-        if (dir_mask_has(mask, i) && str_eq(c->placement.items[i].vcenter_id, vcenter_id))
+        if (inventory_mask_has(mask, i) && str_eq(c->placement.items[i].vcenter_id, vcenter_id))
             return true;
     return false;
 }
 
-bool dir_sees_clusters_on(const struct dir_snapshot *s, const struct viewer_key *viewer, const char *vcenter_id) {
+bool inventory_sees_clusters_on(const struct inventory_snapshot *s, const struct viewer_key *viewer, const char *vcenter_id) {
     for (size_t i = 0; i < s->platform->vsphere_count; i++) {
         const struct object_ref *ref = &s->platform->vsphere[i].ref;
-        if (s->by_vsphere[i].count && str_eq(ref->vcenter_id, vcenter_id) && dir_sees_vsphere(s->platform, viewer, ref))
+        if (s->by_vsphere[i].count && str_eq(ref->vcenter_id, vcenter_id) && inventory_sees_vsphere(s->platform, viewer, ref))
             return true;
     }
     for (size_t i = 0; i < viewer->grants_count; i++) {
         const struct grant *grant = policy_grant_at(viewer, i);
-        const struct dir_cluster *c = grant->object == GRANT_CLUSTER ? dir_find_cluster(s, grant->object_id) : NULL;
+        const struct inventory_cluster *c = grant->object == GRANT_CLUSTER ? inventory_find_cluster(s, grant->object_id) : NULL;
         if (c && is_on_vcenter(c->record, vcenter_id, UINT64_MAX))
             return true;
     }
@@ -409,7 +416,7 @@ bool dir_sees_clusters_on(const struct dir_snapshot *s, const struct viewer_key 
 }
 
 static bool filters_fit(const struct page *page, const struct cluster *c, uint64_t mask) {
-    const struct dir_cluster_query *q = page->query;
+    const struct inventory_cluster_query *q = page->query;
     if (q->state_mask && !(q->state_mask >> c->state & 1U))
         return false;
     if (q->text && !contains_nocase(c->name, q->text) && !contains_nocase(c->description, q->text))
@@ -417,13 +424,13 @@ static bool filters_fit(const struct page *page, const struct cluster *c, uint64
     return !page->vcenter_id || is_on_vcenter(c, page->vcenter_id, mask);
 }
 
-static const struct dir_cluster *entry_at(const struct page *page, size_t i) {
+static const struct inventory_cluster *entry_at(const struct page *page, size_t i) {
     return page->snapshot->clusters[page->from.positions ? page->from.positions[i] : i];
 }
 
 /* The fragment for this mask; rare combinations of placements are rendered now, into `made`, whose text the caller frees. */
-static int get_fragment(const struct page *page, const struct dir_cluster *entry, uint64_t mask, struct dir_fragment *made,
-                        const struct dir_fragment **out, struct err *err) {
+static int get_fragment(const struct page *page, const struct inventory_cluster *entry, uint64_t mask,
+                        struct inventory_fragment *made, const struct inventory_fragment **out, struct err *err) {
     for (size_t i = 0; i < entry->fragments_count; i++) {
         if (entry->fragments[i].mask != mask)
             continue;
@@ -431,13 +438,13 @@ static int get_fragment(const struct page *page, const struct dir_cluster *entry
         return 0;
     }
     *out = made;
-    return dir_render_cluster(entry, page->snapshot->platform, mask, made, err);
+    return inventory_render_cluster(entry, page->snapshot->platform, mask, made, err);
 }
 
 /* Adds it, or finds that the page is full: of as many as were asked for, or, with large ones, of bytes. One always fits. */
-static int add_fragment(struct page *page, const struct dir_cluster *entry, uint64_t mask, struct err *err) {
-    struct dir_fragment made = {0};
-    const struct dir_fragment *fragment = NULL;
+static int add_fragment(struct page *page, const struct inventory_cluster *entry, uint64_t mask, struct err *err) {
+    struct inventory_fragment made = {0};
+    const struct inventory_fragment *fragment = NULL;
     int rc;
     page->is_full = page->query && page->written == page->query->limit;
     if (page->is_full)
@@ -457,9 +464,9 @@ static int add_fragment(struct page *page, const struct dir_cluster *entry, uint
 }
 
 /* Visible, wanted and behind the cursor? */
-static bool query_is_wanted(const struct page *page, const struct dir_cluster *entry, uint64_t *mask) {
+static bool query_is_wanted(const struct page *page, const struct inventory_cluster *entry, uint64_t *mask) {
     struct policy_view view;
-    if (!dir_view_cluster(page->snapshot->platform, page->viewer, entry->record, &view))
+    if (!inventory_view_cluster(page->snapshot->platform, page->viewer, entry->record, &view))
         return false;
     *mask = view.parts;
     if (!filters_fit(page, entry->record, *mask))
@@ -469,12 +476,12 @@ static bool query_is_wanted(const struct page *page, const struct dir_cluster *e
 
 /* A list item waiting for its turn when the order is not by name. */
 struct chosen {
-    const struct dir_cluster *entry;
+    const struct inventory_cluster *entry;
     uint64_t mask;
 };
 
 static int compare_chosen(const void *a, const void *b, void *arg) {
-    const struct dir_cluster_query *q = arg;
+    const struct inventory_cluster_query *q = arg;
     return cursor_compare(q, ((const struct chosen *)a)->entry->record, ((const struct chosen *)b)->entry->record);
 }
 
@@ -497,7 +504,7 @@ static int list_by_name(struct page *page, struct err *err) {
     const struct cluster *last = NULL;
     const bool backwards = page->query->is_descending;
     for (size_t n = 0; n < page->from.count && !page->is_full; n++) {
-        const struct dir_cluster *entry = entry_at(page, backwards ? page->from.count - 1 - n : n);
+        const struct inventory_cluster *entry = entry_at(page, backwards ? page->from.count - 1 - n : n);
         uint64_t mask;
         int rc;
         if (!query_is_wanted(page, entry, &mask))
@@ -513,7 +520,7 @@ static int list_by_name(struct page *page, struct err *err) {
 
 static int list_sorted(struct page *page, struct err *err) {
     _cleanup_free_ struct chosen *chosen = calloc(page->from.count + 1, sizeof(*chosen));
-    struct dir_cluster_query query = *page->query;
+    struct inventory_cluster_query query = *page->query;
     size_t count = 0;
     if (!chosen)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -532,8 +539,8 @@ static int list_sorted(struct page *page, struct err *err) {
     return end_page(page, page->written ? chosen[page->written - 1].entry->record : NULL, err);
 }
 
-int dir_list_clusters(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const struct dir_cluster_query *query,
-                      struct dir_page *out, struct err *err) {
+int inventory_list_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
+                            const struct inventory_cluster_query *query, struct inventory_page *out, struct err *err) {
     struct page page = {.snapshot = snapshot, .viewer = viewer, .query = query, .out = out->text};
     int rc = query_choose(&page, &out->candidates, err);
     if (!rc && query->cursor) {
@@ -542,7 +549,7 @@ int dir_list_clusters(const struct dir_snapshot *snapshot, const struct viewer_k
     }
     if (!rc) {
         strbuf_adds(out->text, "{\"items\":[");
-        rc = query->sort == DIR_SORT_NAME ? list_by_name(&page, err) : list_sorted(&page, err);
+        rc = query->sort == INVENTORY_SORT_NAME ? list_by_name(&page, err) : list_sorted(&page, err);
     }
     if (!rc)
         out->etag_hash = page.etag;
@@ -550,16 +557,16 @@ int dir_list_clusters(const struct dir_snapshot *snapshot, const struct viewer_k
     return rc;
 }
 
-int dir_digest_clusters(const struct dir_snapshot *snapshot, const struct viewer_key *viewer,
-                        const struct dir_cluster_query *query, struct dir_candidates *candidates, uint64_t *digest,
-                        struct err *err) {
+int inventory_digest_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
+                              const struct inventory_cluster_query *query, struct inventory_candidates *candidates,
+                              uint64_t *digest, struct err *err) {
     struct page page = {.snapshot = snapshot, .viewer = viewer, .query = query};
     uint64_t sum = 0;
     int rc = query_choose(&page, candidates, err);
     for (size_t n = 0; !rc && n < page.from.count; n++) {
-        const struct dir_cluster *entry = entry_at(&page, n);
-        const struct dir_fragment *fragment = NULL;
-        struct dir_fragment made = {0};
+        const struct inventory_cluster *entry = entry_at(&page, n);
+        const struct inventory_fragment *fragment = NULL;
+        struct inventory_fragment made = {0};
         uint64_t mask;
         if (!query_is_wanted(&page, entry, &mask))
             continue;
@@ -573,11 +580,11 @@ int dir_digest_clusters(const struct dir_snapshot *snapshot, const struct viewer
     return rc;
 }
 
-int dir_get_visible_cluster(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
-                            const struct dir_cluster **out, uint64_t *mask, struct err *err) {
-    const struct dir_cluster *entry = dir_find_cluster(snapshot, id);
+int inventory_get_visible_cluster(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
+                                  const struct inventory_cluster **out, uint64_t *mask, struct err *err) {
+    const struct inventory_cluster *entry = inventory_find_cluster(snapshot, id);
     struct policy_view view;
-    if (!entry || !dir_view_cluster(snapshot->platform, viewer, entry->record, &view)) {
+    if (!entry || !inventory_view_cluster(snapshot->platform, viewer, entry->record, &view)) {
         (void)err_set(err, ERR_NOT_FOUND, "there is no cluster %s, or you may not see it", id);
         return err_remedy(err, "compare with GET /v2/clusters");
     }
@@ -586,12 +593,12 @@ int dir_get_visible_cluster(const struct dir_snapshot *snapshot, const struct vi
     return 0;
 }
 
-int dir_show_cluster(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *id, struct strbuf *out,
-                     uint64_t *etag_hash, struct err *err) {
+int inventory_show_cluster(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
+                           struct strbuf *out, uint64_t *etag_hash, struct err *err) {
     struct page page = {.snapshot = snapshot, .viewer = viewer, .out = out};
-    const struct dir_cluster *entry = NULL;
+    const struct inventory_cluster *entry = NULL;
     uint64_t mask = 0;
-    int rc = dir_get_visible_cluster(snapshot, viewer, id, &entry, &mask, err);
+    int rc = inventory_get_visible_cluster(snapshot, viewer, id, &entry, &mask, err);
     if (!rc)
         rc = add_fragment(&page, entry, mask, err);
     if (!rc)
@@ -601,9 +608,9 @@ int dir_show_cluster(const struct dir_snapshot *snapshot, const struct viewer_ke
     return rc;
 }
 
-int dir_objects_of_interest(const struct dir_snapshot *snapshot, const char *vcenter_id, struct object_set *out,
-                            struct err *err) {
-    const struct dir_platform *p = snapshot->platform;
+int inventory_objects_of_interest(const struct inventory_snapshot *snapshot, const char *vcenter_id, struct object_set *out,
+                                  struct err *err) {
+    const struct inventory_platform *p = snapshot->platform;
     for (size_t i = 0; i < p->vsphere_count; i++) {
         bool matters = snapshot->by_vsphere[i].count || p->hx_of_vsphere[i] != SIZE_MAX;
         int rc = 0;

@@ -14,84 +14,95 @@
 #include "snapshot.h"
 #include "strbuf.h"
 
-enum dir_sort { DIR_SORT_NAME, DIR_SORT_STATE, DIR_SORT_KUBERNETES_VERSION, DIR_SORT_CREATED, DIR_SORT_UPDATED };
+enum inventory_sort {
+    INVENTORY_SORT_NAME,
+    INVENTORY_SORT_STATE,
+    INVENTORY_SORT_KUBERNETES_VERSION,
+    INVENTORY_SORT_CREATED,
+    INVENTORY_SORT_UPDATED
+};
 
 /* Word of the query ("name", "-state"); false if unknown. */
-bool dir_sort_parse(const char *word, enum dir_sort *out, bool *is_descending);
+bool inventory_sort_parse(const char *word, enum inventory_sort *out, bool *is_descending);
 
-struct dir_cluster_query {
+struct inventory_cluster_query {
     const char *hx_cluster;      /* name, or NULL */
     const char *hx_cluster_id;   /* or NULL */
     const char *vcenter;         /* reference, or NULL */
     const char *vsphere_cluster; /* reference within `vcenter`, or NULL */
     unsigned state_mask;         /* bit per enum cluster_state; 0: all */
     const char *text;            /* part of name or description, ASCII letters without case; or NULL */
-    enum dir_sort sort;
+    enum inventory_sort sort;
     bool is_descending;
     unsigned limit;     /* 1 to KAAS_PAGE_MAX_COUNT */
     const char *cursor; /* next_cursor of the page before, or NULL */
 };
 
 /* A name that fits several things the viewer may see. */
-#define DIR_CANDIDATES_MAX 20
-struct dir_candidates {
-    const struct hx_cluster *items[DIR_CANDIDATES_MAX];
+#define INVENTORY_CANDIDATES_MAX 20
+struct inventory_candidates {
+    const struct hx_cluster *items[INVENTORY_CANDIDATES_MAX];
     size_t count;
 };
 
 /* The answer to a list query. */
-struct dir_page {
-    struct strbuf *text;              /* given by the caller, appended to */
-    uint64_t etag_hash;               /* over the items of the page */
-    struct dir_candidates candidates; /* with ERR_AMBIGUOUS: the HX clusters that fit, borrowed from the snapshot */
+struct inventory_page {
+    struct strbuf *text;                    /* given by the caller, appended to */
+    uint64_t etag_hash;                     /* over the items of the page */
+    struct inventory_candidates candidates; /* with ERR_AMBIGUOUS: the HX clusters that fit, borrowed from the snapshot */
 };
 
 /* Appends {"items":[...],"next_cursor":...} for this viewer. ERR_AMBIGUOUS, ERR_NOT_FOUND (unknown or invisible HX cluster or
  * vCenter alike), ERR_INVALID (bad cursor), ERR_NOMEM. */
-int dir_list_clusters(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const struct dir_cluster_query *query,
-                      struct dir_page *out, struct err *err);
+int inventory_list_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
+                            const struct inventory_cluster_query *query, struct inventory_page *out, struct err *err);
 
-/* A digest of all that dir_list_clusters says on all pages of this query, whatever its sort, limit and cursor: the same on every replica. Errors
- * as there; *candidates as dir_page.candidates. */
-int dir_digest_clusters(const struct dir_snapshot *snapshot, const struct viewer_key *viewer,
-                        const struct dir_cluster_query *query, struct dir_candidates *candidates, uint64_t *digest,
-                        struct err *err);
+/* A digest of all that inventory_list_clusters says on all pages of this query, whatever its sort, limit and cursor: the same on every replica. Errors
+ * as there; *candidates as inventory_page.candidates. */
+int inventory_digest_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
+                              const struct inventory_cluster_query *query, struct inventory_candidates *candidates,
+                              uint64_t *digest, struct err *err);
 
 /* Which rules show this vSphere cluster, as policy_vsphere_rules. */
-unsigned dir_vsphere_rules(const struct dir_platform *platform, const struct viewer_key *viewer, const struct object_ref *ref);
+unsigned inventory_vsphere_rules(const struct inventory_platform *platform, const struct viewer_key *viewer,
+                                 const struct object_ref *ref);
 /* As policy_cluster_visible, over what the snapshot knows. */
-bool dir_view_cluster(const struct dir_platform *platform, const struct viewer_key *viewer, const struct cluster *cluster,
-                      struct policy_view *out);
+bool inventory_view_cluster(const struct inventory_platform *platform, const struct viewer_key *viewer,
+                            const struct cluster *cluster, struct policy_view *out);
 
 /* Appends the cluster's JSON. ERR_NOT_FOUND if unknown or invisible. */
-int dir_show_cluster(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *id, struct strbuf *out,
-                     uint64_t *etag_hash, struct err *err);
+int inventory_show_cluster(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
+                           struct strbuf *out, uint64_t *etag_hash, struct err *err);
 
 /* The record of a visible cluster; *mask gets the placements the viewer may see. ERR_NOT_FOUND if unknown or invisible. */
-int dir_get_visible_cluster(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
-                            const struct dir_cluster **out, uint64_t *mask, struct err *err);
+int inventory_get_visible_cluster(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
+                                  const struct inventory_cluster **out, uint64_t *mask, struct err *err);
 
 /* True if the viewer may see this vSphere cluster, and so the HX cluster on it. */
-bool dir_sees_vsphere(const struct dir_platform *platform, const struct viewer_key *viewer, const struct object_ref *ref);
+bool inventory_sees_vsphere(const struct inventory_platform *platform, const struct viewer_key *viewer,
+                            const struct object_ref *ref);
 
 /* True if a cluster that the viewer may see runs on this vCenter. Costs as much as there are vSphere clusters and grants, however many clusters there are. */
-bool dir_sees_clusters_on(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *vcenter_id);
+bool inventory_sees_clusters_on(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
+                                const char *vcenter_id);
 
 /* Finds a vCenter by instance UUID, address, name, or address and port ("vc.example.com:443", "[2001:db8::1]:443"), case-insensitively.
  * ERR_NOT_FOUND, ERR_AMBIGUOUS. */
-int dir_resolve_vcenter(const struct dir_platform *platform, const char *reference, const struct vcenter **out, struct err *err);
+int inventory_resolve_vcenter(const struct inventory_platform *platform, const char *reference, const struct vcenter **out,
+                              struct err *err);
 
 /* Finds a vSphere cluster of a vCenter by "datacenter/cluster" or managed object id. ERR_NOT_FOUND, ERR_AMBIGUOUS. */
-int dir_resolve_vsphere(const struct dir_platform *platform, const struct vcenter *vcenter, const char *reference,
-                        const struct vsphere_cluster **out, struct err *err);
+int inventory_resolve_vsphere(const struct inventory_platform *platform, const struct vcenter *vcenter, const char *reference,
+                              const struct vsphere_cluster **out, struct err *err);
 
-/* As dir_resolve_vcenter and dir_resolve_vsphere, among what the viewer may see: what it may not see is neither found nor makes a name
+/* As inventory_resolve_vcenter and inventory_resolve_vsphere, among what the viewer may see: what it may not see is neither found nor makes a name
  * ambiguous. A vCenter is seen by those who came from it or see one of its vSphere clusters. */
-int dir_resolve_visible_vcenter(const struct dir_platform *platform, const struct viewer_key *viewer, const char *reference,
-                                const struct vcenter **out, struct err *err);
-int dir_resolve_visible_vsphere(const struct dir_platform *platform, const struct viewer_key *viewer,
-                                const struct vcenter *vcenter, const char *reference, const struct vsphere_cluster **out,
-                                struct err *err);
+int inventory_resolve_visible_vcenter(const struct inventory_platform *platform, const struct viewer_key *viewer,
+                                      const char *reference, const struct vcenter **out, struct err *err);
+int inventory_resolve_visible_vsphere(const struct inventory_platform *platform, const struct viewer_key *viewer,
+                                      const struct vcenter *vcenter, const char *reference, const struct vsphere_cluster **out,
+                                      struct err *err);
 
 /* All vSphere clusters of a vCenter that carry Kubernetes or HX clusters: the objects rights are asked about. Fills `out`. */
-int dir_objects_of_interest(const struct dir_snapshot *snapshot, const char *vcenter_id, struct object_set *out, struct err *err);
+int inventory_objects_of_interest(const struct inventory_snapshot *snapshot, const char *vcenter_id, struct object_set *out,
+                                  struct err *err);

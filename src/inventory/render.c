@@ -82,8 +82,8 @@ static void put_replicas(struct strbuf *out, int ready, int desired) {
     strbuf_addc(out, '}');
 }
 
-static void put_placed_vsphere(struct strbuf *out, const struct dir_platform *platform, const struct object_ref *ref) {
-    const struct vsphere_cluster *found = dir_find_vsphere(platform, ref);
+static void put_placed_vsphere(struct strbuf *out, const struct inventory_platform *platform, const struct object_ref *ref) {
+    const struct vsphere_cluster *found = inventory_find_vsphere(platform, ref);
     render_put_text(out, "{\"vcenter_id\":", ref->vcenter_id);
     put_text_or_null(out, ",\"datacenter\":", found ? found->datacenter : NULL);
     render_put_text(out, ",\"moref\":", ref->moref);
@@ -98,10 +98,10 @@ static void put_placed_hx(struct strbuf *out, const struct hx_cluster *hx) {
     strbuf_addc(out, '}');
 }
 
-static void put_placed(struct strbuf *out, const struct cluster *c, const struct dir_platform *platform, uint64_t mask) {
+static void put_placed(struct strbuf *out, const struct cluster *c, const struct inventory_platform *platform, uint64_t mask) {
     bool is_first = true;
     for (size_t i = 0; i < c->placement.count; i++) {
-        if (!dir_mask_has(mask, i))
+        if (!inventory_mask_has(mask, i))
             continue;
         if (!is_first)
             strbuf_addc(out, ',');
@@ -110,10 +110,10 @@ static void put_placed(struct strbuf *out, const struct cluster *c, const struct
     }
 }
 
-static void put_hx(struct strbuf *out, const struct cluster *c, const struct dir_platform *platform, uint64_t mask) {
+static void put_hx(struct strbuf *out, const struct cluster *c, const struct inventory_platform *platform, uint64_t mask) {
     bool is_first = true;
     for (size_t i = 0; i < c->placement.count; i++) {
-        const struct hx_cluster *hx = dir_mask_has(mask, i) ? dir_find_hx_on(platform, &c->placement.items[i]) : NULL;
+        const struct hx_cluster *hx = inventory_mask_has(mask, i) ? inventory_find_hx_on(platform, &c->placement.items[i]) : NULL;
         if (!hx || hx->is_gone)
             continue;
         if (!is_first)
@@ -126,11 +126,11 @@ static void put_hx(struct strbuf *out, const struct cluster *c, const struct dir
 static size_t count_hidden(const struct cluster *c, uint64_t mask) {
     size_t hidden = 0;
     for (size_t i = 0; i < c->placement.count; i++)
-        hidden += !dir_mask_has(mask, i);
+        hidden += !inventory_mask_has(mask, i);
     return hidden;
 }
 
-static void put_placement(struct strbuf *out, const struct dir_cluster *entry, const struct dir_platform *platform,
+static void put_placement(struct strbuf *out, const struct inventory_cluster *entry, const struct inventory_platform *platform,
                           uint64_t mask) {
     const struct cluster *c = entry->record;
     render_put_text(out, "{\"source\":", c->placement_source);
@@ -155,12 +155,12 @@ static void put_labels(struct strbuf *out, const struct cluster *c) {
 }
 
 /* Names of virtual machines and hosts are for those who see every part. */
-static char *reason(const struct dir_cluster *entry, uint64_t mask) {
+static char *reason(const struct inventory_cluster *entry, uint64_t mask) {
     return mask == entry->full_mask ? entry->record->state_reason : entry->reason_partial;
 }
 
-static void put_part(struct strbuf *out, const char *name, const struct dir_cluster *entry, const struct dir_platform *platform,
-                     uint64_t mask) {
+static void put_part(struct strbuf *out, const char *name, const struct inventory_cluster *entry,
+                     const struct inventory_platform *platform, uint64_t mask) {
     const struct cluster *c = entry->record;
     if (str_eq(name, "control_plane"))
         put_replicas(out, c->control_plane_ready, c->control_plane_desired);
@@ -187,7 +187,8 @@ static void put_value(struct strbuf *out, const struct member *m, const struct c
     }
 }
 
-static void put_cluster(struct strbuf *out, const struct dir_cluster *entry, const struct dir_platform *platform, uint64_t mask) {
+static void put_cluster(struct strbuf *out, const struct inventory_cluster *entry, const struct inventory_platform *platform,
+                        uint64_t mask) {
     struct cluster shown = *entry->record;
     char before = '{';
     shown.state_reason = reason(entry, mask);
@@ -207,8 +208,8 @@ static void put_cluster(struct strbuf *out, const struct dir_cluster *entry, con
     strbuf_addc(out, '}');
 }
 
-int dir_render_cluster(const struct dir_cluster *entry, const struct dir_platform *platform, uint64_t mask,
-                       struct dir_fragment *out, struct err *err) {
+int inventory_render_cluster(const struct inventory_cluster *entry, const struct inventory_platform *platform, uint64_t mask,
+                             struct inventory_fragment *out, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
     uint8_t digest[DIGEST_SHA256_BYTES];
     int rc;

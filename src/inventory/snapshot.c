@@ -7,12 +7,12 @@
 
 #include "str.h"
 
-struct dir_snapshot *dir_snapshot_ref(struct dir_snapshot *snapshot) {
+struct inventory_snapshot *inventory_snapshot_ref(struct inventory_snapshot *snapshot) {
     (void)atomic_fetch_add_explicit(&snapshot->refs, 1, memory_order_relaxed);
     return snapshot;
 }
 
-static struct dir_platform *dir_platform_ref(struct dir_platform *platform) {
+static struct inventory_platform *inventory_platform_ref(struct inventory_platform *platform) {
     (void)atomic_fetch_add_explicit(&platform->refs, 1, memory_order_relaxed);
     return platform;
 }
@@ -22,7 +22,7 @@ static bool snapshot_drop(atomic_uint *refs) {
     return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
 }
 
-void dir_platform_unref(struct dir_platform *platform) {
+void inventory_platform_unref(struct inventory_platform *platform) {
     if (!platform || !snapshot_drop(&platform->refs))
         return;
     for (size_t i = 0; i < platform->vcenters_count; i++)
@@ -45,12 +45,12 @@ void dir_platform_unref(struct dir_platform *platform) {
     free(platform);
 }
 
-void dir_snapshot_unref(struct dir_snapshot *snapshot) {
+void inventory_snapshot_unref(struct inventory_snapshot *snapshot) {
     if (!snapshot || !snapshot_drop(&snapshot->refs))
         return;
     for (size_t i = 0; i < snapshot->clusters_count; i++)
-        dir_cluster_unref(snapshot->clusters[i]);
-    dir_platform_unref(snapshot->platform);
+        inventory_cluster_unref(snapshot->clusters[i]);
+    inventory_platform_unref(snapshot->platform);
     free(snapshot->clusters);
     free(snapshot->by_vsphere);
     free(snapshot->by_id);
@@ -83,11 +83,11 @@ static void sort(void *items, size_t count, size_t size, int (*compare)(const vo
 }
 
 static int compare_hx_ids(const void *a, const void *b, void *arg) {
-    const struct dir_platform *p = arg;
+    const struct inventory_platform *p = arg;
     return strcmp(p->hx[*(const size_t *)a].id, p->hx[*(const size_t *)b].id);
 }
 
-static int index_hx(struct dir_platform *p, struct err *err) {
+static int index_hx(struct inventory_platform *p, struct err *err) {
     p->hx_by_id = calloc(p->hx_count + 1, sizeof(*p->hx_by_id));
     if (!p->hx_by_id)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -98,7 +98,7 @@ static int index_hx(struct dir_platform *p, struct err *err) {
     return 0;
 }
 
-int dir_platform_link(struct dir_platform *p, struct err *err) {
+int inventory_platform_link(struct inventory_platform *p, struct err *err) {
     sort(p->vcenters, p->vcenters_count, sizeof(*p->vcenters), snapshot_compare_vcenters);
     sort(p->vsphere, p->vsphere_count, sizeof(*p->vsphere), snapshot_compare_vsphere);
     sort(p->hx, p->hx_count, sizeof(*p->hx), compare_hx);
@@ -109,7 +109,7 @@ int dir_platform_link(struct dir_platform *p, struct err *err) {
     for (size_t i = 0; i < p->vsphere_count; i++)
         p->hx_of_vsphere[i] = SIZE_MAX;
     for (size_t i = 0; i < p->hx_count; i++) {
-        const struct vsphere_cluster *on = dir_find_vsphere(p, &p->hx[i].vsphere_cluster);
+        const struct vsphere_cluster *on = inventory_find_vsphere(p, &p->hx[i].vsphere_cluster);
         if (on)
             p->hx_of_vsphere[on - p->vsphere] = i;
     }
@@ -118,24 +118,25 @@ int dir_platform_link(struct dir_platform *p, struct err *err) {
 
 /* The order of clusters[]. */
 static int compare_by_name(const void *a, const void *b) {
-    const struct cluster *x = (*(struct dir_cluster *const *)a)->record, *y = (*(struct dir_cluster *const *)b)->record;
+    const struct cluster *x = (*(struct inventory_cluster *const *)a)->record,
+                         *y = (*(struct inventory_cluster *const *)b)->record;
     int by_name = strcmp(x->name, y->name);
     return by_name ? by_name : strcmp(x->id, y->id);
 }
 
 /* A snapshot without clusters that has room for `count` of them; one reference, of the platform too. NULL: out of memory. */
-static struct dir_snapshot *snapshot_begin(struct dir_platform *platform, size_t count) {
+static struct inventory_snapshot *snapshot_begin(struct inventory_platform *platform, size_t count) {
     static atomic_ullong generations;
-    struct dir_snapshot *s = calloc(1, sizeof(*s));
+    struct inventory_snapshot *s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;
     atomic_init(&s->refs, 1);
     s->generation = atomic_fetch_add(&generations, 1) + 1;
-    s->platform = dir_platform_ref(platform);
-    s->clusters = calloc(count + 1, sizeof(struct dir_cluster *));
+    s->platform = inventory_platform_ref(platform);
+    s->clusters = calloc(count + 1, sizeof(struct inventory_cluster *));
     if (s->clusters)
         return s;
-    dir_snapshot_unref(s);
+    inventory_snapshot_unref(s);
     return NULL;
 }
 
@@ -147,7 +148,7 @@ static struct dir_snapshot *snapshot_begin(struct dir_platform *platform, size_t
 
 /* An added entry on its way: where it goes in the orders by name and by id, and its place in the new one. */
 struct arrival {
-    struct dir_cluster *entry;
+    struct inventory_cluster *entry;
     size_t before;     /* it goes before this position of the old order */
     uint32_t position; /* in the new order by name */
 };
@@ -159,9 +160,9 @@ struct landing {
 };
 
 struct merge {
-    const struct dir_snapshot *old;
-    const struct dir_delta *delta;
-    struct dir_snapshot *made;
+    const struct inventory_snapshot *old;
+    const struct inventory_delta *delta;
+    struct inventory_snapshot *made;
     uint32_t *moved_to; /* for each old position the new one, or GONE */
     struct arrival *arrivals;
     struct landing *landings; /* in order of vSphere cluster, then position */
@@ -172,7 +173,7 @@ static void merge_done(struct merge *m) {
     free(m->moved_to);
     free(m->arrivals);
     free(m->landings);
-    dir_snapshot_unref(m->made);
+    inventory_snapshot_unref(m->made);
 }
 
 static int compare_arrival_names(const void *a, const void *b) {
@@ -191,7 +192,7 @@ static int compare_landings(const void *a, const void *b) {
 }
 
 /* The first old position whose cluster comes after this one by name. */
-static size_t find_by_name(const struct dir_snapshot *old, struct dir_cluster *entry) {
+static size_t find_by_name(const struct inventory_snapshot *old, struct inventory_cluster *entry) {
     size_t low = 0, high = old->clusters_count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -203,7 +204,7 @@ static size_t find_by_name(const struct dir_snapshot *old, struct dir_cluster *e
     return low;
 }
 
-static size_t find_by_id(const struct dir_snapshot *old, const struct dir_cluster *entry) {
+static size_t find_by_id(const struct inventory_snapshot *old, const struct inventory_cluster *entry) {
     size_t low = 0, high = old->clusters_count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -217,11 +218,11 @@ static size_t find_by_id(const struct dir_snapshot *old, const struct dir_cluste
 
 static void land(struct merge *m, struct arrival *a) {
     a->position = (uint32_t)m->made->clusters_count;
-    m->made->clusters[m->made->clusters_count++] = dir_cluster_ref(a->entry);
+    m->made->clusters[m->made->clusters_count++] = inventory_cluster_ref(a->entry);
 }
 
 static void join_names(struct merge *m) {
-    const struct dir_snapshot *old = m->old;
+    const struct inventory_snapshot *old = m->old;
     size_t next = 0;
     for (size_t i = 0; i < m->delta->added_count; i++)
         m->arrivals[i].before = find_by_name(old, m->arrivals[i].entry);
@@ -230,7 +231,7 @@ static void join_names(struct merge *m) {
             land(m, &m->arrivals[next++]);
         m->moved_to[i] = m->delta->is_removed[i] ? GONE : (uint32_t)m->made->clusters_count;
         if (!m->delta->is_removed[i])
-            m->made->clusters[m->made->clusters_count++] = dir_cluster_ref(old->clusters[i]);
+            m->made->clusters[m->made->clusters_count++] = inventory_cluster_ref(old->clusters[i]);
     }
     while (next < m->delta->added_count)
         land(m, &m->arrivals[next++]);
@@ -238,7 +239,7 @@ static void join_names(struct merge *m) {
 
 /* The arrivals must be in order of id. */
 static void join_ids(struct merge *m) {
-    const struct dir_snapshot *old = m->old;
+    const struct inventory_snapshot *old = m->old;
     size_t next = 0, at = 0;
     for (size_t i = 0; i < m->delta->added_count; i++)
         m->arrivals[i].before = find_by_id(old, m->arrivals[i].entry);
@@ -255,7 +256,7 @@ static void join_ids(struct merge *m) {
 
 /* Where the arrivals are placed. */
 static int find_landings(struct merge *m, struct err *err) {
-    const struct dir_platform *p = m->made->platform;
+    const struct inventory_platform *p = m->made->platform;
     size_t room = 0;
     for (size_t i = 0; i < m->delta->added_count; i++)
         room += m->arrivals[i].entry->record->placement.count;
@@ -265,7 +266,7 @@ static int find_landings(struct merge *m, struct err *err) {
     for (size_t i = 0; i < m->delta->added_count; i++) {
         const struct object_set *placed = &m->arrivals[i].entry->record->placement;
         for (size_t j = 0; j < placed->count; j++) {
-            const struct vsphere_cluster *on = dir_find_vsphere(p, &placed->items[j]);
+            const struct vsphere_cluster *on = inventory_find_vsphere(p, &placed->items[j]);
             if (on)
                 m->landings[m->landings_count++] = (struct landing){(size_t)(on - p->vsphere), m->arrivals[i].position};
         }
@@ -276,8 +277,8 @@ static int find_landings(struct merge *m, struct err *err) {
 
 /* One vSphere cluster: the old positions, moved, and those that landed there; both are in order. Returns the next landing. */
 static size_t join_placed(struct merge *m, size_t vsphere, uint32_t *out, size_t next) {
-    const struct dir_index was = m->old->clusters_count ? m->old->by_vsphere[vsphere] : (struct dir_index){0};
-    struct dir_index *is = &m->made->by_vsphere[vsphere];
+    const struct inventory_index was = m->old->clusters_count ? m->old->by_vsphere[vsphere] : (struct inventory_index){0};
+    struct inventory_index *is = &m->made->by_vsphere[vsphere];
     is->positions = out;
     for (size_t i = 0; i < was.count; i++) {
         const uint32_t position = m->moved_to[was.positions[i]];
@@ -346,8 +347,8 @@ static int merge_into(struct merge *m, struct err *err) {
 }
 
 /* The vSphere clusters of `platform` must be those of the old one, unless that is empty. */
-static int snapshot_merge(const struct dir_snapshot *old, struct dir_platform *platform, const struct dir_delta *delta,
-                          struct dir_snapshot **out, struct err *err) {
+static int snapshot_merge(const struct inventory_snapshot *old, struct inventory_platform *platform,
+                          const struct inventory_delta *delta, struct inventory_snapshot **out, struct err *err) {
     struct merge m = {.old = old, .delta = delta, .made = snapshot_begin(platform, old->clusters_count + delta->added_count)};
     int rc = merge_into(&m, err);
     if (!rc)
@@ -356,14 +357,14 @@ static int snapshot_merge(const struct dir_snapshot *old, struct dir_platform *p
     return rc;
 }
 
-int dir_snapshot_new(struct dir_platform *platform, struct dir_cluster *const *entries, size_t count, struct dir_snapshot **out,
-                     struct err *err) {
-    static const struct dir_snapshot empty;
-    return snapshot_merge(&empty, platform, &(struct dir_delta){.added = entries, .added_count = count}, out, err);
+int inventory_snapshot_new(struct inventory_platform *platform, struct inventory_cluster *const *entries, size_t count,
+                           struct inventory_snapshot **out, struct err *err) {
+    static const struct inventory_snapshot empty;
+    return snapshot_merge(&empty, platform, &(struct inventory_delta){.added = entries, .added_count = count}, out, err);
 }
 
 /* Do positions in vsphere[] mean the same? */
-static bool is_same_ground(const struct dir_platform *a, const struct dir_platform *b) {
+static bool is_same_ground(const struct inventory_platform *a, const struct inventory_platform *b) {
     if (a == b)
         return true;
     if (a->vsphere_count != b->vsphere_count)
@@ -375,10 +376,10 @@ static bool is_same_ground(const struct dir_platform *a, const struct dir_platfo
 }
 
 /* All entries of the delta and of what is kept, sorted and looked up anew. */
-static int build_anew(const struct dir_snapshot *old, struct dir_platform *platform, const struct dir_delta *delta,
-                      struct dir_snapshot **out, struct err *err) {
-    _cleanup_free_ struct dir_cluster **entries =
-        calloc(old->clusters_count + delta->added_count + 1, sizeof(struct dir_cluster *));
+static int build_anew(const struct inventory_snapshot *old, struct inventory_platform *platform,
+                      const struct inventory_delta *delta, struct inventory_snapshot **out, struct err *err) {
+    _cleanup_free_ struct inventory_cluster **entries =
+        calloc(old->clusters_count + delta->added_count + 1, sizeof(struct inventory_cluster *));
     size_t count = 0;
     if (!entries)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -387,11 +388,11 @@ static int build_anew(const struct dir_snapshot *old, struct dir_platform *platf
             entries[count++] = old->clusters[i];
     for (size_t i = 0; i < delta->added_count; i++)
         entries[count++] = delta->added[i];
-    return dir_snapshot_new(platform, entries, count, out, err);
+    return inventory_snapshot_new(platform, entries, count, out, err);
 }
 
-int dir_snapshot_next(const struct dir_snapshot *old, struct dir_platform *platform, const struct dir_delta *delta,
-                      struct dir_snapshot **out, struct err *err) {
+int inventory_snapshot_next(const struct inventory_snapshot *old, struct inventory_platform *platform,
+                            const struct inventory_delta *delta, struct inventory_snapshot **out, struct err *err) {
     if (!is_same_ground(old->platform, platform))
         return build_anew(old, platform, delta, out, err);
     return snapshot_merge(old, platform, delta, out, err);
@@ -399,7 +400,7 @@ int dir_snapshot_next(const struct dir_snapshot *old, struct dir_platform *platf
 
 /* -- look-ups: by id, by name -------------------------------------------------------------------------------------- */
 
-size_t dir_find_position(const struct dir_snapshot *s, const char *id) {
+size_t inventory_find_position(const struct inventory_snapshot *s, const char *id) {
     size_t low = 0, high = s->clusters_count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -414,12 +415,12 @@ size_t dir_find_position(const struct dir_snapshot *s, const char *id) {
     return SIZE_MAX;
 }
 
-const struct dir_cluster *dir_find_cluster(const struct dir_snapshot *s, const char *id) {
-    const size_t position = dir_find_position(s, id);
+const struct inventory_cluster *inventory_find_cluster(const struct inventory_snapshot *s, const char *id) {
+    const size_t position = inventory_find_position(s, id);
     return position == SIZE_MAX ? NULL : s->clusters[position];
 }
 
-const struct dir_cluster *dir_find_cluster_by_name(const struct dir_snapshot *s, const char *name) {
+const struct inventory_cluster *inventory_find_cluster_by_name(const struct inventory_snapshot *s, const char *name) {
     size_t low = 0, high = s->clusters_count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -434,14 +435,14 @@ const struct dir_cluster *dir_find_cluster_by_name(const struct dir_snapshot *s,
     return NULL;
 }
 
-const struct vcenter *dir_find_vcenter(const struct dir_platform *platform, const char *id) {
+const struct vcenter *inventory_find_vcenter(const struct inventory_platform *platform, const char *id) {
     for (size_t i = 0; i < platform->vcenters_count; i++)
         if (str_eq(platform->vcenters[i].id, id))
             return &platform->vcenters[i];
     return NULL;
 }
 
-const struct vsphere_cluster *dir_find_vsphere(const struct dir_platform *platform, const struct object_ref *ref) {
+const struct vsphere_cluster *inventory_find_vsphere(const struct inventory_platform *platform, const struct object_ref *ref) {
     size_t low = 0, high = platform->vsphere_count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -456,7 +457,7 @@ const struct vsphere_cluster *dir_find_vsphere(const struct dir_platform *platfo
     return NULL;
 }
 
-const struct hx_cluster *dir_find_hx(const struct dir_platform *platform, const char *id) {
+const struct hx_cluster *inventory_find_hx(const struct inventory_platform *platform, const char *id) {
     size_t low = 0, high = platform->hx_count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -472,7 +473,7 @@ const struct hx_cluster *dir_find_hx(const struct dir_platform *platform, const 
     return NULL;
 }
 
-const struct service_account *dir_find_service(const struct dir_platform *platform, const char *id) {
+const struct service_account *inventory_find_service(const struct inventory_platform *platform, const char *id) {
     size_t low = 0, high = platform->services_count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -487,7 +488,7 @@ const struct service_account *dir_find_service(const struct dir_platform *platfo
     return NULL;
 }
 
-size_t dir_first_hx(const struct dir_platform *platform, const char *name) {
+size_t inventory_first_hx(const struct inventory_platform *platform, const char *name) {
     size_t low = 0, high = platform->hx_count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -499,8 +500,8 @@ size_t dir_first_hx(const struct dir_platform *platform, const char *name) {
     return low;
 }
 
-const struct hx_cluster *dir_find_hx_on(const struct dir_platform *platform, const struct object_ref *ref) {
-    const struct vsphere_cluster *on = dir_find_vsphere(platform, ref);
+const struct hx_cluster *inventory_find_hx_on(const struct inventory_platform *platform, const struct object_ref *ref) {
+    const struct vsphere_cluster *on = inventory_find_vsphere(platform, ref);
     size_t index = on ? platform->hx_of_vsphere[on - platform->vsphere] : SIZE_MAX;
     return index == SIZE_MAX ? NULL : &platform->hx[index];
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A snapshot is never changed after it was published; readers hold a reference while they read. Cluster entries and
- * the platform part are shared between snapshots. Queries are in query.h, changes in directory.h. */
+ * the platform part are shared between snapshots. Queries are in query.h, changes in inventory.h. */
 #pragma once
 
 #include <stdatomic.h>
@@ -17,7 +17,7 @@
 #include "vcenter.h"
 
 /* JSON text of a cluster as seen by someone who may see the placements in `mask` (bit i: placement.items[i]). */
-struct dir_fragment {
+struct inventory_fragment {
     uint64_t mask;
     uint64_t hash; /* of the text */
     size_t len;
@@ -25,7 +25,7 @@ struct dir_fragment {
 };
 
 /* What the database holds where the record shows what follows from it (rollup.h). */
-struct dir_stated {
+struct inventory_stated {
     enum cluster_state state;
     char *reason, *source, *placement_source;
     struct object_set placement;
@@ -33,27 +33,27 @@ struct dir_stated {
 };
 
 /* When a cluster was last reported on; wall clock. */
-struct dir_times {
+struct inventory_times {
     atomic_llong reported_ms; /* as far as this process knows: runs ahead of the record */
     atomic_llong saved_ms;    /* as far as the database knows */
 };
 
 /* One cluster with its rendered answers. Shared; freed with the last reference. */
-struct dir_cluster {
+struct inventory_cluster {
     atomic_uint refs;
     struct cluster *record; /* state, placement and observed_at_ms as everyone sees them: rolled up */
-    struct dir_stated stated;
-    char *reason_partial;           /* the reason for those who see a part of the placement only; NULL: none */
-    bool is_reported, is_stale;     /* rests on a report; which was too old when it was rolled up */
-    uint64_t evidence;              /* of which nodes what is seen counted then */
-    struct dir_times *times;        /* of reports; the one thing here that changes */
-    uint64_t full_mask;             /* all placements */
-    struct dir_fragment *fragments; /* [0] for full_mask, then one for each single placement if there are several */
+    struct inventory_stated stated;
+    char *reason_partial;                 /* the reason for those who see a part of the placement only; NULL: none */
+    bool is_reported, is_stale;           /* rests on a report; which was too old when it was rolled up */
+    uint64_t evidence;                    /* of which nodes what is seen counted then */
+    struct inventory_times *times;        /* of reports; the one thing here that changes */
+    uint64_t full_mask;                   /* all placements */
+    struct inventory_fragment *fragments; /* [0] for full_mask, then one for each single placement if there are several */
     size_t fragments_count;
 };
 
 /* An inventory of what lies below the clusters. Small; replaced as a whole. */
-struct dir_platform {
+struct inventory_platform {
     atomic_uint refs;
     uint64_t number;          /* of this process, never used again; 0: none was given */
     struct vcenter *vcenters; /* by id */
@@ -71,68 +71,68 @@ struct dir_platform {
 };
 
 /* Cluster positions that are placed on one vSphere cluster, in name order. */
-struct dir_index {
+struct inventory_index {
     uint32_t *positions;
     size_t count;
 };
 
-struct dir_snapshot {
+struct inventory_snapshot {
     atomic_uint refs;
     uint64_t generation; /* rises with each snapshot of this process */
-    struct dir_platform *platform;
-    struct dir_cluster **clusters; /* by name, then id */
+    struct inventory_platform *platform;
+    struct inventory_cluster **clusters; /* by name, then id */
     size_t clusters_count;
-    size_t nodes_count;           /* of all of them */
-    struct dir_index *by_vsphere; /* one for each of platform->vsphere */
-    uint32_t *by_id;              /* positions ordered by cluster id */
-    uint32_t *positions;          /* storage behind by_vsphere */
+    size_t nodes_count;                 /* of all of them */
+    struct inventory_index *by_vsphere; /* one for each of platform->vsphere */
+    uint32_t *by_id;                    /* positions ordered by cluster id */
+    uint32_t *positions;                /* storage behind by_vsphere */
 };
 
 /* Is placement i in the mask? Rows with more placements than bits show the rest to nobody. */
-static inline bool dir_mask_has(uint64_t mask, size_t i) {
+static inline bool inventory_mask_has(uint64_t mask, size_t i) {
     return i < 64 && mask >> i & 1;
 }
 
 /* One more reference / one less; the last one frees. NULL is allowed in unref. */
-struct dir_snapshot *dir_snapshot_ref(struct dir_snapshot *snapshot);
-void dir_snapshot_unref(struct dir_snapshot *snapshot);
-struct dir_cluster *dir_cluster_ref(struct dir_cluster *cluster);
-void dir_cluster_unref(struct dir_cluster *cluster);
-void dir_platform_unref(struct dir_platform *platform);
-CLEANUP_DEFINE(struct dir_snapshot, dir_snapshot_unref);
-CLEANUP_DEFINE(struct dir_cluster, dir_cluster_unref);
-CLEANUP_DEFINE(struct dir_platform, dir_platform_unref);
+struct inventory_snapshot *inventory_snapshot_ref(struct inventory_snapshot *snapshot);
+void inventory_snapshot_unref(struct inventory_snapshot *snapshot);
+struct inventory_cluster *inventory_cluster_ref(struct inventory_cluster *cluster);
+void inventory_cluster_unref(struct inventory_cluster *cluster);
+void inventory_platform_unref(struct inventory_platform *platform);
+CLEANUP_DEFINE(struct inventory_snapshot, inventory_snapshot_unref);
+CLEANUP_DEFINE(struct inventory_cluster, inventory_cluster_unref);
+CLEANUP_DEFINE(struct inventory_platform, inventory_platform_unref);
 
 /* Sorts and links a platform whose arrays have been filled in. Takes nothing. ERR_NOMEM. */
-int dir_platform_link(struct dir_platform *platform, struct err *err);
+int inventory_platform_link(struct inventory_platform *platform, struct err *err);
 
 /* Makes a snapshot of `platform` (one more reference is taken) and `count` entries (the array is copied, each entry gets one
  * more reference; any order). One reference. ERR_NOMEM. */
-int dir_snapshot_new(struct dir_platform *platform, struct dir_cluster *const *entries, size_t count, struct dir_snapshot **out,
-                     struct err *err);
+int inventory_snapshot_new(struct inventory_platform *platform, struct inventory_cluster *const *entries, size_t count,
+                           struct inventory_snapshot **out, struct err *err);
 
 /* What is different in the snapshot that follows another one. */
-struct dir_delta {
-    bool *is_removed;                 /* for each position of the old snapshot: it is not there any more, or comes anew */
-    struct dir_cluster *const *added; /* any order */
+struct inventory_delta {
+    bool *is_removed;                       /* for each position of the old snapshot: it is not there any more, or comes anew */
+    struct inventory_cluster *const *added; /* any order */
     size_t added_count;
 };
 
-/* As dir_snapshot_new, out of the snapshot before: a few changes cost no more than copying its arrays. The platform may be another one. */
-int dir_snapshot_next(const struct dir_snapshot *old, struct dir_platform *platform, const struct dir_delta *delta,
-                      struct dir_snapshot **out, struct err *err);
+/* As inventory_snapshot_new, out of the snapshot before: a few changes cost no more than copying its arrays. The platform may be another one. */
+int inventory_snapshot_next(const struct inventory_snapshot *old, struct inventory_platform *platform,
+                            const struct inventory_delta *delta, struct inventory_snapshot **out, struct err *err);
 
 /* Position of a cluster in clusters[]; SIZE_MAX if absent. */
-size_t dir_find_position(const struct dir_snapshot *snapshot, const char *id);
+size_t inventory_find_position(const struct inventory_snapshot *snapshot, const char *id);
 /* First entry of hx[] with this name or one after it: those of one name are neighbours. */
-size_t dir_first_hx(const struct dir_platform *platform, const char *name);
+size_t inventory_first_hx(const struct inventory_platform *platform, const char *name);
 
 /* Look-ups in memory; borrowed from the snapshot; NULL if absent. */
-const struct dir_cluster *dir_find_cluster(const struct dir_snapshot *snapshot, const char *id);
-const struct dir_cluster *dir_find_cluster_by_name(const struct dir_snapshot *snapshot, const char *name);
-const struct vcenter *dir_find_vcenter(const struct dir_platform *platform, const char *id);
-const struct vsphere_cluster *dir_find_vsphere(const struct dir_platform *platform, const struct object_ref *ref);
-const struct hx_cluster *dir_find_hx(const struct dir_platform *platform, const char *id);
-const struct service_account *dir_find_service(const struct dir_platform *platform, const char *id);
+const struct inventory_cluster *inventory_find_cluster(const struct inventory_snapshot *snapshot, const char *id);
+const struct inventory_cluster *inventory_find_cluster_by_name(const struct inventory_snapshot *snapshot, const char *name);
+const struct vcenter *inventory_find_vcenter(const struct inventory_platform *platform, const char *id);
+const struct vsphere_cluster *inventory_find_vsphere(const struct inventory_platform *platform, const struct object_ref *ref);
+const struct hx_cluster *inventory_find_hx(const struct inventory_platform *platform, const char *id);
+const struct service_account *inventory_find_service(const struct inventory_platform *platform, const char *id);
 /* HX cluster on a vSphere cluster, whether present or gone; NULL if none. */
-const struct hx_cluster *dir_find_hx_on(const struct dir_platform *platform, const struct object_ref *ref);
+const struct hx_cluster *inventory_find_hx_on(const struct inventory_platform *platform, const struct object_ref *ref);

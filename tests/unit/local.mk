@@ -15,11 +15,11 @@ UNIT_TESTS = \
     tests/unit/test_cluster \
     tests/unit/test_config \
     tests/unit/test_copies \
-    tests/unit/test_dir_check \
-    tests/unit/test_dir_list \
-    tests/unit/test_dir_next \
-    tests/unit/test_dir_snapshot \
-    tests/unit/test_dir_state \
+    tests/unit/test_inventory_check \
+    tests/unit/test_inventory_list \
+    tests/unit/test_inventory_next \
+    tests/unit/test_inventory_snapshot \
+    tests/unit/test_inventory_state \
     tests/unit/test_err \
     tests/unit/test_finding \
     tests/unit/test_fsutil \
@@ -70,7 +70,7 @@ UNIT_TESTS = \
     tests/unit/test_xml
 # those that start threads
 UNIT_THREAD_TESTS = \
-    tests/unit/test_dir_feed \
+    tests/unit/test_inventory_feed \
     tests/unit/test_singleflight \
     tests/unit/test_http_client \
     tests/unit/test_httpd_kept \
@@ -138,18 +138,18 @@ tests_unit_libhelpers_a_SOURCES = \
     tests/unit/vim_watch_world.h
 
 # Worlds stand for the folders below the one under test: a database, directories and a vCenter in memory.
-DIR_WORLD = tests/unit/dir_world.c tests/unit/dir_world.h
+DIR_WORLD = tests/unit/inventory_world.c tests/unit/inventory_world.h
 IDENTITY_WORLD = tests/unit/identity_world.c tests/unit/identity_world.h
 PLATFORM_WORLD = tests/unit/platform_world.c tests/unit/platform_world.h tests/unit/platform_world_reg.c tests/unit/platform_world_reg.h \
     tests/unit/platform_world_watch.c tests/unit/platform_world_watch.h
 SIGNON_WORLD = tests/unit/signon_world.c tests/unit/signon_world.h
 tests_unit_test_api_input_SOURCES = tests/unit/test_api_input.c $(DIR_WORLD)
-tests_unit_test_dir_check_SOURCES = tests/unit/test_dir_check.c $(DIR_WORLD)
-tests_unit_test_dir_feed_SOURCES = tests/unit/test_dir_feed.c $(DIR_WORLD)
-tests_unit_test_dir_list_SOURCES = tests/unit/test_dir_list.c $(DIR_WORLD)
-tests_unit_test_dir_next_SOURCES = tests/unit/test_dir_next.c $(DIR_WORLD)
-tests_unit_test_dir_snapshot_SOURCES = tests/unit/test_dir_snapshot.c $(DIR_WORLD)
-tests_unit_test_dir_state_SOURCES = tests/unit/test_dir_state.c $(DIR_WORLD)
+tests_unit_test_inventory_check_SOURCES = tests/unit/test_inventory_check.c $(DIR_WORLD)
+tests_unit_test_inventory_feed_SOURCES = tests/unit/test_inventory_feed.c $(DIR_WORLD)
+tests_unit_test_inventory_list_SOURCES = tests/unit/test_inventory_list.c $(DIR_WORLD)
+tests_unit_test_inventory_next_SOURCES = tests/unit/test_inventory_next.c $(DIR_WORLD)
+tests_unit_test_inventory_snapshot_SOURCES = tests/unit/test_inventory_snapshot.c $(DIR_WORLD)
+tests_unit_test_inventory_state_SOURCES = tests/unit/test_inventory_state.c $(DIR_WORLD)
 tests_unit_test_identity_groups_SOURCES = tests/unit/test_identity_groups.c $(IDENTITY_WORLD)
 tests_unit_test_identity_login_SOURCES = tests/unit/test_identity_login.c $(IDENTITY_WORLD)
 tests_unit_test_identity_servers_SOURCES = tests/unit/test_identity_servers.c $(IDENTITY_WORLD)

@@ -145,8 +145,8 @@ static struct grant grants[] = {
     {.principal_id = (char[]){"local:bert"}, .object = GRANT_CLUSTER, .object_id = (char[]){"c"}, .role = (char[]){"admin"}},
     {.principal_id = (char[]){GROUP}, .object = GRANT_CLUSTER, .object_id = (char[]){"d"}, .role = (char[]){"viewer"}},
 };
-static struct dir_platform platform;
-static struct dir_snapshot snapshot;
+static struct inventory_platform platform;
+static struct inventory_snapshot snapshot;
 static struct http_request request;
 static struct api_endpoint endpoint;
 static struct api api;
@@ -192,9 +192,9 @@ static int set_up(void **state) {
     shared.pool = group_pool_new();
     assert_true(shared.cache && shared.pool);
     account = (struct service_account){.id = id_service, .hx_clusters = hx_clusters, .hx_clusters_count = 1};
-    platform = (struct dir_platform){
+    platform = (struct inventory_platform){
         .number = 1, .grants = grants, .grants_count = UNIT_COUNT(grants), .services = &account, .services_count = 1};
-    snapshot = (struct dir_snapshot){.platform = &platform};
+    snapshot = (struct inventory_snapshot){.platform = &platform};
     api = (struct api){.options = {.is_admin_uid = is_root, .is_scrape_token = is_token}};
     request = (struct http_request){.method = HTTP_METHOD_GET, .authorization = "Bearer x", .uid = NO_UID};
     endpoint = (struct api_endpoint){.permission = PERMISSION_CLUSTERS_READ};

@@ -4,11 +4,11 @@
 
 #include "cluster_input.h"
 #include "cluster_store.h"
-#include "dir_world.h"
+#include "inventory_world.h"
 #include "limits.h"
 #include "str.h"
 
-static struct dir_snapshot *snapshot;
+static struct inventory_snapshot *snapshot;
 
 static int set_up(void **state) {
     (void)state;
@@ -19,7 +19,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     (void)state;
-    dir_snapshot_unref(snapshot);
+    inventory_snapshot_unref(snapshot);
     world_reset();
     return 0;
 }
@@ -178,7 +178,7 @@ static void an_ambiguous_place_stays_ambiguous(void **state) {
     struct err err = {0};
     (void)state;
     (void)world_add_vsphere(VC_A, "domain-c71", "DC0", "HX-East");
-    dir_snapshot_unref(snapshot);
+    inventory_snapshot_unref(snapshot);
     snapshot = world_snapshot();
     assert_int_equal(create("{\"name\":\"x\"," LEAST "}", NULL, &err), ERR_AMBIGUOUS);
     assert_non_null(strstr(err.remedy, "domain-c71"));

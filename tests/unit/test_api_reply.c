@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "directory.h"
+#include "inventory.h"
 #include "openapi_text.h"
 #include "problem.h"
 #include "platform_links.h"
@@ -146,12 +146,12 @@ void http_response_set_text(struct http_response *resp, const char *type, struct
     resp->body = strbuf_steal(body);
 }
 
-int64_t directory_as_of_ms(struct directory *directory) {
+int64_t inventory_as_of_ms(struct inventory *directory) {
     (void)directory;
     return 1700000000000;
 }
 
-bool directory_is_stale(struct directory *directory) {
+bool inventory_is_stale(struct inventory *directory) {
     (void)directory;
     return is_database_away;
 }
@@ -162,7 +162,8 @@ bool platform_is_away(struct platform *platform, const char *vcenter_id) {
     return is_vcenter_away;
 }
 
-bool dir_sees_clusters_on(const struct dir_snapshot *snapshot, const struct viewer_key *viewer, const char *vcenter_id) {
+bool inventory_sees_clusters_on(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
+                                const char *vcenter_id) {
     (void)snapshot;
     (void)viewer;
     return sees_clusters && str_eq(vcenter_id, "b");
@@ -431,8 +432,8 @@ static void staleness_is_told(void **state) {
 static void a_vcenter_under_ones_clusters_is_told(void **state) {
     static const struct api_endpoint list = {.flags = API_RIGHTS}, users = {.flags = 0};
     struct vcenter vcenters[] = {{.id = (char[]){"a"}}, {.id = (char[]){"b"}}};
-    struct dir_platform platform = {.vcenters = vcenters, .vcenters_count = UNIT_COUNT(vcenters)};
-    struct dir_snapshot snapshot = {.platform = &platform};
+    struct inventory_platform platform = {.vcenters = vcenters, .vcenters_count = UNIT_COUNT(vcenters)};
+    struct inventory_snapshot snapshot = {.platform = &platform};
     (void)state;
     call.endpoint = &list;
     call.snapshot = &snapshot;

@@ -151,7 +151,7 @@ static struct service_account accounts[] = {
     {.id = id_a, .certificates = &pin, .certificates_count = 1},
     {.id = id_b, .subject = subject, .kerberos = kerberos},
 };
-static const struct dir_platform platform = {.services = accounts, .services_count = 2};
+static const struct inventory_platform platform = {.services = accounts, .services_count = 2};
 
 static void certificates_belong_to_accounts(void **state) {
     static const struct {

@@ -12,7 +12,7 @@
 #include "authn.h"
 #include "cluster_watch.h"
 #include "digest.h"
-#include "directory.h"
+#include "inventory.h"
 #include "limits.h"
 #include "list_memo.h"
 #include "log.h"
@@ -116,7 +116,7 @@ static int api_prepare(struct api_call *call, struct err *err) {
     int rc = 0;
     call->endpoint = endpoint_of(call->req);
     call->list_mark = cluster_watch_mark(call->api->list_watch); /* before the look: a change in between is looked at again */
-    call->snapshot = directory_get(options->directory);
+    call->snapshot = inventory_get(options->inventory);
     if (!(call->endpoint->flags & API_ALWAYS))
         rc = options->check_ready(options->arg, err);
     if (!rc)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "directory.h"
+#include "inventory.h"
 #include "log.h"
 #include "platform_links.h"
 #include "route.h"
@@ -33,7 +33,7 @@ static void free_call(void *p) {
     signon_bearer_done(&call->bearer);
     session_rights_done(&call->rights);
     grant_picks_unref(call->picks);
-    dir_snapshot_unref(call->snapshot);
+    inventory_snapshot_unref(call->snapshot);
     link_unref(call->link);
     free(call->host_user);
     free(call->wait);
@@ -79,7 +79,7 @@ void api_let_go(struct api_call *call) {
     call->rights.is_less_than_due = false;
     memset(&call->viewer, 0, sizeof(call->viewer));
     grant_picks_unref(STEAL(call->picks));
-    dir_snapshot_unref(call->snapshot);
+    inventory_snapshot_unref(call->snapshot);
     call->snapshot = NULL;
 }
 
@@ -147,8 +147,8 @@ struct actor api_actor(const struct api_call *call) {
 }
 
 void api_renew_snapshot(struct api_call *call) {
-    dir_snapshot_unref(call->snapshot);
-    call->snapshot = directory_get(call->api->options.directory);
+    inventory_snapshot_unref(call->snapshot);
+    call->snapshot = inventory_get(call->api->options.inventory);
 }
 
 int api_use_link(struct api_call *call, const char *vcenter_id, struct err *err) {

@@ -55,22 +55,22 @@ struct api_call {
     enum api_door door;
     struct http_request *req;
     const struct api_endpoint *endpoint;
-    api_handler_fn *next;          /* what goes on in the worker */
-    struct signon_bearer bearer;   /* empty on the admin socket and on public endpoints */
-    struct principal self;         /* the bearer's, with the role of now; its texts are the session's */
-    const struct principal *who;   /* NULL on public endpoints, and with the token of metrics.token_file */
-    char *host_user;               /* the name of self on the admin socket */
-    struct signon_wait *wait;      /* for an answer about rights; NULL: none was needed */
-    uint16_t rights_given_up;      /* bit i: part i was waited for in vain */
-    bool is_bulk;                  /* counted in api->bulks */
-    uint64_t list_mark;            /* of changes, before the call looked at anything */
-    struct dir_snapshot *snapshot; /* NULL before the first load */
-    struct link *link;             /* endpoints of one vCenter, sign-on through one */
-    json_t *body;                  /* parsed request body; NULL before; its texts are wiped at the end */
-    json_t *problem;               /* extra members of a problem answer; NULL: none */
-    char *negotiate;               /* WWW-Authenticate behind this scheme: "" with a 401, a token always; NULL: not spoken here */
-    struct api_part feature;       /* of sign-on, of a list that is followed */
-    struct api_part later;         /* an answer that is compressed in a worker */
+    api_handler_fn *next;                /* what goes on in the worker */
+    struct signon_bearer bearer;         /* empty on the admin socket and on public endpoints */
+    struct principal self;               /* the bearer's, with the role of now; its texts are the session's */
+    const struct principal *who;         /* NULL on public endpoints, and with the token of metrics.token_file */
+    char *host_user;                     /* the name of self on the admin socket */
+    struct signon_wait *wait;            /* for an answer about rights; NULL: none was needed */
+    uint16_t rights_given_up;            /* bit i: part i was waited for in vain */
+    bool is_bulk;                        /* counted in api->bulks */
+    uint64_t list_mark;                  /* of changes, before the call looked at anything */
+    struct inventory_snapshot *snapshot; /* NULL before the first load */
+    struct link *link;                   /* endpoints of one vCenter, sign-on through one */
+    json_t *body;                        /* parsed request body; NULL before; its texts are wiped at the end */
+    json_t *problem;                     /* extra members of a problem answer; NULL: none */
+    char *negotiate;         /* WWW-Authenticate behind this scheme: "" with a 401, a token always; NULL: not spoken here */
+    struct api_part feature; /* of sign-on, of a list that is followed */
+    struct api_part later;   /* an answer that is compressed in a worker */
     struct viewer_key viewer;
     struct grant_picks *picks; /* of viewer; NULL: none are needed */
     struct session_rights

@@ -12,7 +12,7 @@
 
 struct access;
 struct clusters;
-struct directory;
+struct inventory;
 struct findings;
 struct identity;
 struct kerberos;
@@ -27,7 +27,7 @@ enum api_kerberos_offer { API_KERBEROS_OFF, API_KERBEROS_BUTTON, API_KERBEROS_AU
 
 #define API_NAME_BYTES 257
 struct api_options {
-    struct directory *directory;
+    struct inventory *inventory;
     struct signon *signon;
     struct sealing *sealing;
     struct platform *platform;

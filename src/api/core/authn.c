@@ -138,7 +138,7 @@ static void add_rights(struct api_call *call) {
 }
 
 /* Those to the groups of the bearer too. */
-static int authn_pick_grants(struct api_call *call, const struct dir_platform *platform, struct err *err) {
+static int authn_pick_grants(struct api_call *call, const struct inventory_platform *platform, struct err *err) {
     const struct grant_pile pile = {platform->grants, platform->grants_count, platform->number};
     int rc;
     grant_picks_unref(STEAL(call->picks));
@@ -152,7 +152,7 @@ static int authn_pick_grants(struct api_call *call, const struct dir_platform *p
 }
 
 static int authn_add_grants(struct api_call *call, struct err *err) {
-    const struct dir_platform *platform = call->snapshot->platform;
+    const struct inventory_platform *platform = call->snapshot->platform;
     if (call->bearer.session && live_session_groups_mark(call->bearer.session))
         return authn_pick_grants(call, platform, err);
     call->viewer.grants = policy_grants_of(platform->grants, platform->grants_count, call->who->id, &call->viewer.grants_count);

@@ -8,7 +8,7 @@
 
 #include "clock.h"
 #include "digest.h"
-#include "directory.h"
+#include "inventory.h"
 #include "gzip.h"
 #include "limits.h"
 #include "net_addr.h"
@@ -46,7 +46,7 @@ static bool misses_vcenter_of_clusters(const struct api_call *call) {
         return false;
     for (size_t i = 0; i < call->snapshot->platform->vcenters_count; i++) {
         const char *id = call->snapshot->platform->vcenters[i].id;
-        if (platform_is_away(call->api->options.platform, id) && dir_sees_clusters_on(call->snapshot, &call->viewer, id))
+        if (platform_is_away(call->api->options.platform, id) && inventory_sees_clusters_on(call->snapshot, &call->viewer, id))
             return true;
     }
     return false;
@@ -65,7 +65,7 @@ void reply_location(struct http_response *resp, const char *below, const char *i
 
 void reply_format_stale(struct api_call *call, char out[REPLY_STALE_BYTES]) {
     out[0] = 0;
-    if (directory_is_stale(call->api->options.directory))
+    if (inventory_is_stale(call->api->options.inventory))
         add_reason(out, "database");
     if (misses_vcenter(call->api, &call->rights) || misses_vcenter_of_clusters(call))
         add_reason(out, "vcenter");
@@ -75,7 +75,7 @@ void reply_format_stale(struct api_call *call, char out[REPLY_STALE_BYTES]) {
 
 void reply_freshness(struct api_call *call, struct http_response *resp) {
     char as_of[CLOCK_RFC3339_BYTES], stale[REPLY_STALE_BYTES];
-    clock_format(directory_as_of_ms(call->api->options.directory), as_of);
+    clock_format(inventory_as_of_ms(call->api->options.inventory), as_of);
     http_response_set_header(resp, "KaaS-As-Of", as_of);
     reply_format_stale(call, stale);
     if (stale[0])

@@ -30,22 +30,22 @@ static int as_value_error(const char *where, const struct err *why, struct err *
     return err_remedy(err, "%s", why->remedy);
 }
 
-static int input_resolve(json_t *item, const char *where, const struct dir_platform *platform, const struct vsphere_cluster **out,
-                         struct err *err) {
+static int input_resolve(json_t *item, const char *where, const struct inventory_platform *platform,
+                         const struct vsphere_cluster **out, struct err *err) {
     bool is_by_path = json_object_get(item, "path") || json_object_get(item, "vcenter");
     int rc = json_check(item, is_by_path ? ref_by_path : ref_by_id, where, err);
     const struct vcenter *vc = NULL;
     struct err why = {0};
     if (rc)
         return rc;
-    rc = dir_resolve_vcenter(platform, json_get_string(item, is_by_path ? "vcenter" : "vcenter_id"), &vc, &why);
+    rc = inventory_resolve_vcenter(platform, json_get_string(item, is_by_path ? "vcenter" : "vcenter_id"), &vc, &why);
     if (!rc)
-        rc = dir_resolve_vsphere(platform, vc, json_get_string(item, is_by_path ? "path" : "moref"), out, &why);
+        rc = inventory_resolve_vsphere(platform, vc, json_get_string(item, is_by_path ? "path" : "moref"), out, &why);
     return rc ? as_value_error(where, &why, err) : 0;
 }
 
 /* Replaces the placement by an array of VsphereClusterRef. ERR_UNPROCESSABLE naming the item, ERR_AMBIGUOUS. */
-static int cluster_lists_placement(json_t *array, const struct dir_platform *platform, struct cluster *c, struct err *err) {
+static int cluster_lists_placement(json_t *array, const struct inventory_platform *platform, struct cluster *c, struct err *err) {
     struct object_set placed = {0};
     char where[WHERE_BYTES];
     int rc = 0;
@@ -320,7 +320,8 @@ static int take_scalars(json_t *body, bool is_patch, struct cluster *c, struct e
     return rc ? rc : input_take_counts(body, is_patch, c, err);
 }
 
-static int take_lists(json_t *body, const struct dir_platform *platform, struct cluster *c, unsigned *parts, struct err *err) {
+static int take_lists(json_t *body, const struct inventory_platform *platform, struct cluster *c, unsigned *parts,
+                      struct err *err) {
     int rc = 0;
     if (json_object_get(body, "vsphere_clusters")) {
         *parts |= CLUSTER_PART_PLACEMENT;
@@ -347,7 +348,7 @@ static int check_new_labels(json_t *labels, struct err *err) {
     return 0;
 }
 
-int cluster_input_create(json_t *body, const struct dir_platform *platform, struct cluster **out, struct err *err) {
+int cluster_input_create(json_t *body, const struct inventory_platform *platform, struct cluster **out, struct err *err) {
     _cleanup_(cluster_free) struct cluster *c = calloc(1, sizeof(*c));
     unsigned parts = 0;
     int rc = c ? member_json_check(body, &create_body, NULL, err) : err_set(err, ERR_NOMEM, "out of memory");
@@ -379,7 +380,7 @@ int cluster_input_check_patch(json_t *body, struct err *err) {
     return rc;
 }
 
-int cluster_input_patch(json_t *body, const struct dir_platform *platform, struct cluster *record, unsigned *parts,
+int cluster_input_patch(json_t *body, const struct inventory_platform *platform, struct cluster *record, unsigned *parts,
                         struct err *err) {
     int rc = take_scalars(body, true, record, err);
     return rc ? rc : take_lists(body, platform, record, parts, err);

@@ -9,13 +9,13 @@
 
 /* Builds a record (without id, times and version) from a ClusterCreate body; vSphere clusters are resolved in `platform`. *out is
  * freed by cluster_free. ERR_UNPROCESSABLE naming the member, ERR_AMBIGUOUS, ERR_NOMEM. */
-int cluster_input_create(json_t *body, const struct dir_platform *platform, struct cluster **out, struct err *err);
+int cluster_input_create(json_t *body, const struct inventory_platform *platform, struct cluster **out, struct err *err);
 
 /* Checks a ClusterPatch body: closed, right kinds, at least one member. ERR_UNPROCESSABLE. */
 int cluster_input_check_patch(json_t *body, struct err *err);
 
 /* Applies a merge patch (RFC 7396) that passed the check; *parts tells which lists it replaced (enum cluster_parts). Errors as create. */
-int cluster_input_patch(json_t *body, const struct dir_platform *platform, struct cluster *record, unsigned *parts,
+int cluster_input_patch(json_t *body, const struct inventory_platform *platform, struct cluster *record, unsigned *parts,
                         struct err *err);
 
 /* Checks a ClusterStatus body: closed, right kinds. ERR_UNPROCESSABLE. */

@@ -10,7 +10,7 @@
 #include "cluster.h"
 #include "cluster_input.h"
 #include "clusters.h"
-#include "directory.h"
+#include "inventory.h"
 #include "load.h"
 #include "json.h"
 #include "limits.h"
@@ -29,9 +29,9 @@
 
 /* One who looks at the nodes of a cluster, and the placements (bits) that it may see. */
 struct node_onlooker {
-    const struct dir_platform *platform;
+    const struct inventory_platform *platform;
     const struct viewer_key *viewer;
-    const struct dir_cluster *entry;
+    const struct inventory_cluster *entry;
     uint64_t mask;
 };
 
@@ -67,13 +67,13 @@ static bool node_find_place(const struct node *node, struct object_ref *out) {
     return seen && seen->cluster_moref && !object_ref_make(seen->vcenter_id, seen->cluster_moref, out, NULL);
 }
 
-static json_t *vsphere_cluster(const struct dir_platform *platform, const struct node *node) {
+static json_t *vsphere_cluster(const struct inventory_platform *platform, const struct node *node) {
     const struct vsphere_cluster *found;
     struct object_ref ref;
     json_t *object;
     if (!node_find_place(node, &ref))
         return json_null();
-    found = dir_find_vsphere(platform, &ref);
+    found = inventory_find_vsphere(platform, &ref);
     object = json_object();
     json_put_string(object, "vcenter_id", ref.vcenter_id);
     view_put_text(object, "datacenter", found ? found->datacenter : NULL);
@@ -83,7 +83,7 @@ static json_t *vsphere_cluster(const struct dir_platform *platform, const struct
 }
 
 /* Node of docs/openapi.yaml. A new reference; a lack of memory shows when the JSON is written. */
-static json_t *view_node(const struct dir_platform *platform, const struct node *node) {
+static json_t *view_node(const struct inventory_platform *platform, const struct node *node) {
     json_t *object = member_json_show(node_members, node);
     json_put_string(object, "state", rollup_is_down(node->seen) ? "not_ready" : "unknown");
     (void)json_object_set_new(object, "vm", vm(node->seen));
@@ -102,8 +102,8 @@ static bool view_node_is_visible(const struct node_onlooker *by, const struct no
         return by->mask == by->entry->full_mask;
     for (size_t i = 0; i < placement->count; i++)
         if (object_ref_eq(&placement->items[i], &ref))
-            return dir_mask_has(by->mask, i);
-    return dir_sees_vsphere(by->platform, by->viewer, &ref); /* another's machine in the node's place */
+            return inventory_mask_has(by->mask, i);
+    return inventory_sees_vsphere(by->platform, by->viewer, &ref); /* another's machine in the node's place */
 }
 
 /* -- reading ------------------------------------------------------------------------------------------------------------ */
@@ -132,10 +132,10 @@ static int read_states(struct api_call *call, unsigned *mask, struct err *err) {
     return 0;
 }
 
-static int read_sort(struct api_call *call, struct dir_cluster_query *q, struct err *err) {
+static int read_sort(struct api_call *call, struct inventory_cluster_query *q, struct err *err) {
     const char *word = http_request_query(call->req, "sort");
-    q->sort = DIR_SORT_NAME;
-    if (!word || dir_sort_parse(word, &q->sort, &q->is_descending))
+    q->sort = INVENTORY_SORT_NAME;
+    if (!word || inventory_sort_parse(word, &q->sort, &q->is_descending))
         return 0;
     return problem_parameter(
         call, "sort", "must be name, state, kubernetes_version, created_at or updated_at, with or without a leading -", err);
@@ -152,7 +152,7 @@ static int check_names(struct api_call *call, struct err *err) {
     return 0;
 }
 
-static int check_combination(struct api_call *call, const struct dir_cluster_query *q, struct err *err) {
+static int check_combination(struct api_call *call, const struct inventory_cluster_query *q, struct err *err) {
     if (q->hx_cluster && q->hx_cluster_id)
         return problem_parameter(call, "hx_cluster", "cannot be combined with hx_cluster_id", err);
     if (q->vsphere_cluster && !q->vcenter)
@@ -166,7 +166,7 @@ static int check_combination(struct api_call *call, const struct dir_cluster_que
     return 0;
 }
 
-static int clusters_read_query(struct api_call *call, struct dir_cluster_query *q, struct err *err) {
+static int clusters_read_query(struct api_call *call, struct inventory_cluster_query *q, struct err *err) {
     static const char *const known[] = {"hx_cluster", "hx_cluster_id", "vcenter", "vsphere_cluster", "state", "q",
                                         "sort",       "limit",         "cursor",  "watch",           "wait",  NULL};
     int rc = http_request_check_query(call->req, known, err);
@@ -188,7 +188,7 @@ static int clusters_read_query(struct api_call *call, struct dir_cluster_query *
     return rc ? rc : check_combination(call, q, err);
 }
 
-static void add_candidates(struct api_call *call, const struct dir_candidates *candidates) {
+static void add_candidates(struct api_call *call, const struct inventory_candidates *candidates) {
     json_t *list = json_array();
     for (size_t i = 0; i < candidates->count; i++)
         (void)json_array_append_new(list, view_hx_candidate(call->snapshot->platform, candidates->items[i]));
@@ -198,8 +198,8 @@ static void add_candidates(struct api_call *call, const struct dir_candidates *c
 /* Without a body: the wait for a change is not over, or `resp` is the answer already. */
 static int make_list(struct api_call *call, struct http_response *resp, struct list_answer *out, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
-    struct dir_page page = {.text = &text};
-    struct dir_cluster_query query;
+    struct inventory_page page = {.text = &text};
+    struct inventory_cluster_query query;
     struct list_wait wait = {0};
     int rc = clusters_read_query(call, &query, err);
 
@@ -209,7 +209,7 @@ static int make_list(struct api_call *call, struct http_response *resp, struct l
     if (!rc && wait.cursor)
         rc = list_wait_look(call, &wait, &query, &page.candidates, resp, err);
     if (!rc && wait.is_changed)
-        rc = dir_list_clusters(call->snapshot, &call->viewer, &query, &page, err);
+        rc = inventory_list_clusters(call->snapshot, &call->viewer, &query, &page, err);
     if (rc == ERR_AMBIGUOUS && page.candidates.count > 1)
         add_candidates(call, &page.candidates);
     if (rc || !wait.is_changed)
@@ -249,7 +249,7 @@ int h_clusters_show(struct api_call *call, struct http_response *resp, struct er
     int rc = api_check_no_query(call, err);
     strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
     if (!rc)
-        rc = dir_show_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &text, &hash, err);
+        rc = inventory_show_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &text, &hash, err);
     if (rc)
         return rc;
     reply_freshness(call, resp);
@@ -259,7 +259,7 @@ int h_clusters_show(struct api_call *call, struct http_response *resp, struct er
 
 /* Nodes of one answer, in their order. */
 struct node_page {
-    const struct dir_platform *platform;
+    const struct inventory_platform *platform;
     const struct node **nodes;
 };
 
@@ -294,8 +294,8 @@ int h_clusters_nodes(struct api_call *call, struct http_response *resp, struct e
     struct reply_list list = {.key = node_key, .item = node_item, .arg = &page};
     int rc = http_request_check_query(call->req, known, err);
     if (!rc)
-        rc =
-            dir_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &by.entry, &by.mask, err);
+        rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &by.entry,
+                                           &by.mask, err);
     if (rc)
         return rc;
     nodes = calloc(by.entry->record->nodes_count + 1, sizeof(*nodes));
@@ -314,12 +314,12 @@ int h_clusters_nodes(struct api_call *call, struct http_response *resp, struct e
  * after it, and then "no such cluster" would be wrong. */
 static int clusters_look_again(struct api_call *call, const char *id, struct strbuf *text, uint64_t *hash, struct err *err) {
     err_clear(err);
-    if (directory_poll(call->api->options.directory, NULL)) {
+    if (inventory_poll(call->api->options.inventory, NULL)) {
         (void)err_set(err, ERR_DATABASE, "the change was made, but the database went away before it could be read back");
         return err_remedy(err, "read it again instead of repeating the change");
     }
     api_renew_snapshot(call);
-    return dir_show_cluster(call->snapshot, &call->viewer, id, text, hash, err);
+    return inventory_show_cluster(call->snapshot, &call->viewer, id, text, hash, err);
 }
 
 static int answer_with(struct api_call *call, struct http_response *resp, int status, const char *id, struct err *err) {
@@ -329,7 +329,7 @@ static int answer_with(struct api_call *call, struct http_response *resp, int st
     int rc;
     strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
     api_renew_snapshot(call);
-    rc = dir_show_cluster(call->snapshot, &call->viewer, id, &text, &hash, err);
+    rc = inventory_show_cluster(call->snapshot, &call->viewer, id, &text, &hash, err);
     if (rc == ERR_NOT_FOUND)
         rc = clusters_look_again(call, id, &text, &hash, err);
     if (rc)
@@ -361,16 +361,16 @@ int h_clusters_create(struct api_call *call, struct http_response *resp, struct 
 /* The version that an If-Match speaks of; 0 if there is none. */
 static int clusters_read_version(struct api_call *call, const char *id, int64_t *version_no, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
-    const struct dir_cluster *entry = NULL;
+    const struct inventory_cluster *entry = NULL;
     char etag[REPLY_ETAG_BYTES];
     uint64_t hash = 0, mask = 0;
     bool is_given = false;
     int rc;
     strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
     *version_no = 0;
-    rc = dir_show_cluster(call->snapshot, &call->viewer, id, &text, &hash, err);
+    rc = inventory_show_cluster(call->snapshot, &call->viewer, id, &text, &hash, err);
     if (!rc)
-        rc = dir_get_visible_cluster(call->snapshot, &call->viewer, id, &entry, &mask, err);
+        rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, id, &entry, &mask, err);
     if (rc)
         return rc;
     reply_format_etag(hash, false, etag);
@@ -385,7 +385,7 @@ static int clusters_read_version(struct api_call *call, const char *id, int64_t 
 static int read_newest_version(struct api_call *call, const char *id, int64_t *version_no, struct err *err) {
     struct err why = {0};
     int rc = clusters_read_version(call, id, version_no, &why);
-    if ((rc == ERR_NOT_FOUND || rc == ERR_PRECONDITION) && !directory_poll(call->api->options.directory, NULL)) {
+    if ((rc == ERR_NOT_FOUND || rc == ERR_PRECONDITION) && !inventory_poll(call->api->options.inventory, NULL)) {
         api_renew_snapshot(call);
         return clusters_read_version(call, id, version_no, err);
     }
@@ -394,7 +394,7 @@ static int read_newest_version(struct api_call *call, const char *id, int64_t *v
 
 struct patch {
     json_t *body;
-    const struct dir_platform *platform;
+    const struct inventory_platform *platform;
 };
 
 static int clusters_apply_patch(void *arg, struct cluster *record, unsigned *parts, struct err *err) {
@@ -448,14 +448,14 @@ static int report_in_worker(struct api_call *call, struct http_response *resp, s
 }
 
 /* Does the report say what is known already, of a cluster that is not silent? Then its time is all there is to note. */
-static int compare_report(struct api_call *call, const struct dir_cluster *entry, bool *is_known, struct err *err) {
+static int compare_report(struct api_call *call, const struct inventory_cluster *entry, bool *is_known, struct err *err) {
     _cleanup_(cluster_free) struct cluster *before = NULL;
     _cleanup_(cluster_free) struct cluster *after = NULL;
     struct report report = clusters_report_of(call);
     unsigned parts = 0;
-    int rc = dir_cluster_stored(entry, &before, err);
+    int rc = inventory_cluster_stored(entry, &before, err);
     if (!rc)
-        rc = dir_cluster_stored(entry, &after, err);
+        rc = inventory_cluster_stored(entry, &after, err);
     if (!rc)
         rc = apply_report(&report, after, &parts, err);
     if (!rc)
@@ -464,10 +464,10 @@ static int compare_report(struct api_call *call, const struct dir_cluster *entry
     return rc;
 }
 
-/* A provisioner reports every minute on thousands of clusters: with nothing new, a report stays in memory (directory_note_report). */
+/* A provisioner reports every minute on thousands of clusters: with nothing new, a report stays in memory (inventory_note_report). */
 int h_clusters_status(struct api_call *call, struct http_response *resp, struct err *err) {
     const char *id = http_request_param(call->req, "id");
-    const struct dir_cluster *entry = NULL;
+    const struct inventory_cluster *entry = NULL;
     bool is_known = false;
     int64_t version_no = 0;
     uint64_t mask = 0;
@@ -484,14 +484,14 @@ int h_clusters_status(struct api_call *call, struct http_response *resp, struct 
     if (!rc)
         rc = cluster_input_check_status(call->body, err);
     if (!rc)
-        rc = dir_get_visible_cluster(call->snapshot, &call->viewer, id, &entry, &mask, err);
+        rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, id, &entry, &mask, err);
     if (!rc)
         rc = compare_report(call, entry, &is_known, err);
     if (rc)
         return rc;
-    if (!is_known || directory_is_stale(call->api->options.directory))
+    if (!is_known || inventory_is_stale(call->api->options.inventory))
         return api_go_slow(call, call->api->options.database, report_in_worker);
-    directory_note_report(call->api->options.directory, id, clock_wall_ms());
+    inventory_note_report(call->api->options.inventory, id, clock_wall_ms());
     return answer_with(call, resp, 200, id, err);
 }
 

@@ -68,14 +68,14 @@ static int note_name(struct import *im, const char *name, struct err *err) {
 }
 
 /* The cluster of this name, if the caller may see it: what one may not see is a name that is taken. */
-static const struct dir_cluster *find_visible(const struct api_call *call, const char *name) {
-    const struct dir_cluster *entry = dir_find_cluster_by_name(call->snapshot, name);
+static const struct inventory_cluster *find_visible(const struct api_call *call, const char *name) {
+    const struct inventory_cluster *entry = inventory_find_cluster_by_name(call->snapshot, name);
     struct policy_view view;
-    return entry && dir_view_cluster(call->snapshot->platform, &call->viewer, entry->record, &view) ? entry : NULL;
+    return entry && inventory_view_cluster(call->snapshot->platform, &call->viewer, entry->record, &view) ? entry : NULL;
 }
 
 static int read_change(struct import *im, const char *id, json_t *body, struct clusters_line *line) {
-    const struct dir_platform *platform = im->call->snapshot->platform;
+    const struct inventory_platform *platform = im->call->snapshot->platform;
     struct cluster before = {0};
     int rc = cluster_input_check_patch(body, &line->err);
     line->is_change = true;
@@ -93,7 +93,7 @@ static int read_change(struct import *im, const char *id, json_t *body, struct c
 
 static int read_record(struct import *im, json_t *body, struct clusters_line *line) {
     const char *name = json_get_string(body, "name");
-    const struct dir_cluster *there;
+    const struct inventory_cluster *there;
     int rc = name ? note_name(im, name, &line->err) : 0;
     if (rc)
         return rc;

@@ -27,7 +27,7 @@ enum explain_basis {
 /* Somebody, before the rules. */
 struct subject {
     const struct api_call *call; /* who asks */
-    const struct dir_platform *platform;
+    const struct inventory_platform *platform;
     const struct cluster *cluster;
     struct viewer_key viewer;
     char *principal_id;                            /* owned */
@@ -87,7 +87,7 @@ static void take_links(const struct api_call *call, struct subject *s) {
     s->viewer.linked_count = s->links_count;
 }
 
-static int subject_pick_grants(const struct dir_platform *platform, struct subject *s, struct err *err) {
+static int subject_pick_grants(const struct inventory_platform *platform, struct subject *s, struct err *err) {
     static const struct group_set none;
     const struct policy_grantee who = {s->principal_id, s->groups ? s->groups : &none};
     int rc = policy_pick_grants(platform->grants, platform->grants_count, &who, &s->picked, &s->viewer.grants_count, err);
@@ -127,7 +127,7 @@ static int take_user(const struct api_call *call, const char *wanted, struct sub
 /* A program: what its account says. */
 static bool subject_take_service(const struct api_call *call, const char *wanted, struct subject *s) {
     const struct service_account *account =
-        str_starts(wanted, "svc:") ? dir_find_service(call->snapshot->platform, wanted + 4) : NULL;
+        str_starts(wanted, "svc:") ? inventory_find_service(call->snapshot->platform, wanted + 4) : NULL;
     if (!account)
         return false;
     s->principal_id = str_dup(wanted);
@@ -451,9 +451,9 @@ static void add_vcenter_admin(const struct subject *s, const struct row *place, 
 }
 
 static void add_part_rules(const struct subject *s, const struct object_ref *ref, json_t *list) {
-    const struct vsphere_cluster *place = dir_find_vsphere(s->platform, ref);
-    const struct hx_cluster *hx = dir_find_hx_on(s->platform, ref);
-    unsigned rules = dir_vsphere_rules(s->platform, &s->viewer, ref);
+    const struct vsphere_cluster *place = inventory_find_vsphere(s->platform, ref);
+    const struct hx_cluster *hx = inventory_find_hx_on(s->platform, ref);
+    unsigned rules = inventory_vsphere_rules(s->platform, &s->viewer, ref);
     char id[GRANT_OBJECT_ID_BYTES];
     struct row row = {.object_type = "vsphere_cluster", .object_id = id, .object_name = place ? place->name : NULL};
     grant_vsphere_id(ref, id);
@@ -479,7 +479,7 @@ static void add_part_rules(const struct subject *s, const struct object_ref *ref
 static json_t *explain_rules(const struct api_call *call, const struct subject *s, unsigned whole, unsigned *hidden) {
     json_t *list = json_array();
     struct policy_view mine;
-    (void)dir_view_cluster(s->platform, &call->viewer, s->cluster, &mine);
+    (void)inventory_view_cluster(s->platform, &call->viewer, s->cluster, &mine);
     add_whole_rules(s, whole, list);
     *hidden = 0;
     for (size_t i = 0; i < s->cluster->placement.count; i++) {
@@ -500,7 +500,7 @@ static bool has_unknown(const json_t *rules) {
 
 static int explain_answer(const struct api_call *call, const struct subject *s, struct http_response *resp, struct err *err) {
     struct policy_view view;
-    bool is_visible = dir_view_cluster(s->platform, &s->viewer, s->cluster, &view);
+    bool is_visible = inventory_view_cluster(s->platform, &s->viewer, s->cluster, &view);
     unsigned hidden = 0;
     json_t *object = json_object(), *rules = explain_rules(call, s, view.rules, &hidden);
     json_put_string(object, "cluster_id", s->cluster->id);
@@ -519,11 +519,11 @@ static int explain_answer(const struct api_call *call, const struct subject *s, 
 
 static int find_cluster(const struct api_call *call, struct subject *s, struct err *err) {
     const char *id = http_request_param(call->req, "id");
-    const struct dir_cluster *found = dir_find_cluster(call->snapshot, id);
+    const struct inventory_cluster *found = inventory_find_cluster(call->snapshot, id);
     struct policy_view view;
     s->platform = call->snapshot->platform;
     s->cluster = found ? found->record : NULL;
-    if (s->cluster && dir_view_cluster(s->platform, &call->viewer, s->cluster, &view))
+    if (s->cluster && inventory_view_cluster(s->platform, &call->viewer, s->cluster, &view))
         return 0;
     (void)err_set(err, ERR_NOT_FOUND, "there is no cluster %.64s, or you may not see it", id);
     return err_remedy(err, "see which there are: GET /v2/clusters");

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "access.h"
-#include "directory.h"
+#include "inventory.h"
 #include "grant.h"
 #include "api_call.h"
 #include "log.h"
@@ -18,7 +18,7 @@
 #include "views.h"
 
 /* Without the name of whom it is for. */
-static json_t *grant_view_bare(const struct dir_snapshot *snapshot, const struct grant *g) {
+static json_t *grant_view_bare(const struct inventory_snapshot *snapshot, const struct grant *g) {
     _cleanup_free_ char *name = view_grant_object_name(snapshot, g);
     json_t *object = member_json_show(grant_members, g);
     view_put_text(object, "object_name", name);
@@ -64,13 +64,13 @@ static json_t *grant_item(const void *arg, size_t i) {
     return grant_view(page->call, page->items[i]);
 }
 
-static bool is_under(const struct dir_platform *platform, const struct cluster *cluster, const struct grant *g) {
+static bool is_under(const struct inventory_platform *platform, const struct cluster *cluster, const struct grant *g) {
     char id[GRANT_OBJECT_ID_BYTES];
     if (g->object == GRANT_CLUSTER)
         return str_eq(g->object_id, cluster->id);
     for (size_t i = 0; i < cluster->placement.count; i++) {
         const struct object_ref *ref = &cluster->placement.items[i];
-        const struct hx_cluster *hx = g->object == GRANT_HX_CLUSTER ? dir_find_hx_on(platform, ref) : NULL;
+        const struct hx_cluster *hx = g->object == GRANT_HX_CLUSTER ? inventory_find_hx_on(platform, ref) : NULL;
         grant_vsphere_id(ref, id);
         if (g->object == GRANT_HX_CLUSTER ? hx && str_eq(hx->id, g->object_id) : str_eq(id, g->object_id))
             return true;
@@ -91,7 +91,7 @@ static bool grants_is_wanted(const struct api_call *call, const struct filter *f
 }
 
 static int grants_answer_list(struct api_call *call, struct http_response *resp, const struct filter *filter, struct err *err) {
-    const struct dir_platform *platform = call->snapshot->platform;
+    const struct inventory_platform *platform = call->snapshot->platform;
     _cleanup_free_ const struct grant **items = calloc(platform->grants_count + 1, sizeof(*items));
     struct grant_page page = {.call = call, .items = items};
     struct reply_list list = {.key = grant_key, .item = grant_item, .arg = &page};
@@ -166,14 +166,15 @@ int h_grants_list(struct api_call *call, struct http_response *resp, struct err 
 
 int h_clusters_grants(struct api_call *call, struct http_response *resp, struct err *err) {
     static const char *const known[] = {"limit", "cursor", NULL};
-    const struct dir_cluster *entry = NULL;
+    const struct inventory_cluster *entry = NULL;
     struct filter filter = {0};
     uint64_t mask = 0;
     int rc = http_request_check_query(call->req, known, err);
     if (!rc)
         rc = policy_require_managing(&call->viewer, err);
     if (!rc)
-        rc = dir_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &entry, &mask, err);
+        rc =
+            inventory_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &entry, &mask, err);
     if (rc)
         return rc;
     filter.cluster = entry->record;
@@ -187,7 +188,7 @@ static int answer_grant(struct api_call *call, struct http_response *resp, int s
 }
 
 static int find_grant(const struct api_call *call, const struct grant **out, struct err *err) {
-    const struct dir_platform *platform = call->snapshot->platform;
+    const struct inventory_platform *platform = call->snapshot->platform;
     const char *id = http_request_param(call->req, "id");
     int rc = policy_require_managing(&call->viewer, err);
     if (rc)

@@ -6,7 +6,7 @@
 
 #include "api_call.h"
 #include "clusters.h"
-#include "directory.h"
+#include "inventory.h"
 #include "member_json.h"
 #include "peers.h"
 #include "query.h"
@@ -16,7 +16,7 @@
 #include "x509.h"
 
 struct hx_page {
-    const struct dir_platform *platform;
+    const struct inventory_platform *platform;
     const struct hx_cluster **items;
 };
 
@@ -36,20 +36,20 @@ static bool hx_is_wanted(const struct api_call *call, const struct hx_cluster *h
         return false;
     if (vcenter_id && !str_eq(hx->vsphere_cluster.vcenter_id, vcenter_id))
         return false;
-    return dir_sees_vsphere(call->snapshot->platform, &call->viewer, &hx->vsphere_cluster);
+    return inventory_sees_vsphere(call->snapshot->platform, &call->viewer, &hx->vsphere_cluster);
 }
 
 static int read_vcenter(struct api_call *call, const char **vcenter_id, struct err *err) {
     const char *reference = http_request_query(call->req, "vcenter");
     const struct vcenter *vc = NULL;
-    int rc = reference ? dir_resolve_visible_vcenter(call->snapshot->platform, &call->viewer, reference, &vc, err) : 0;
+    int rc = reference ? inventory_resolve_visible_vcenter(call->snapshot->platform, &call->viewer, reference, &vc, err) : 0;
     *vcenter_id = vc ? vc->id : NULL;
     return rc;
 }
 
 int h_hx_list(struct api_call *call, struct http_response *resp, struct err *err) {
     static const char *const known[] = {"name", "vcenter", "limit", "cursor", NULL};
-    const struct dir_platform *platform = call->snapshot->platform;
+    const struct inventory_platform *platform = call->snapshot->platform;
     _cleanup_free_ const struct hx_cluster **items = calloc(platform->hx_count + 1, sizeof(*items));
     struct hx_page page = {.platform = platform, .items = items};
     struct reply_list list = {.key = hx_key, .item = hx_item, .arg = &page};
@@ -69,8 +69,8 @@ int h_hx_list(struct api_call *call, struct http_response *resp, struct err *err
 
 static int hx_find_hx(struct api_call *call, const struct hx_cluster **out, struct err *err) {
     const char *id = http_request_param(call->req, "id");
-    const struct hx_cluster *hx = dir_find_hx(call->snapshot->platform, id);
-    if (hx && dir_sees_vsphere(call->snapshot->platform, &call->viewer, &hx->vsphere_cluster)) {
+    const struct hx_cluster *hx = inventory_find_hx(call->snapshot->platform, id);
+    if (hx && inventory_sees_vsphere(call->snapshot->platform, &call->viewer, &hx->vsphere_cluster)) {
         *out = hx;
         return 0;
     }
@@ -135,8 +135,8 @@ static void put_sha256(json_t *object, const char *hex) {
 }
 
 /* What is configured, and nothing that changes by itself. */
-static json_t *peers_bare_view(const struct dir_platform *platform, const struct hx_peer *peer) {
-    const struct hx_cluster *hx = dir_find_hx(platform, peer->hx_id);
+static json_t *peers_bare_view(const struct inventory_platform *platform, const struct hx_peer *peer) {
+    const struct hx_cluster *hx = inventory_find_hx(platform, peer->hx_id);
     _cleanup_free_ char *spn = hx_peer_spn(peer);
     json_t *object = member_json_show(hx_peer_members, peer), *cluster = json_object();
     json_put_string(cluster, "id", peer->hx_id);
@@ -147,7 +147,7 @@ static json_t *peers_bare_view(const struct dir_platform *platform, const struct
     return object;
 }
 
-static json_t *peers_full_view(const struct dir_platform *platform, const struct hx_peer *peer) {
+static json_t *peers_full_view(const struct inventory_platform *platform, const struct hx_peer *peer) {
     const struct hx_peer_result *r = &peer->result;
     const bool is_failing = r->state == HX_PEER_FAILING;
     json_t *object = peers_bare_view(platform, peer), *status = json_object();
@@ -166,7 +166,7 @@ static json_t *peers_full_view(const struct dir_platform *platform, const struct
 /* -- reading controllers ------------------------------------------------------------------------------------------------ */
 
 struct peer_page {
-    const struct dir_platform *platform;
+    const struct inventory_platform *platform;
     struct hx_peer_list list;
 };
 
@@ -205,7 +205,7 @@ static int no_peer(struct api_call *call, int rc, struct err *err) {
 }
 
 static int peers_answer(struct api_call *call, struct http_response *resp, int status, struct err *err) {
-    const struct dir_platform *platform = call->snapshot->platform;
+    const struct inventory_platform *platform = call->snapshot->platform;
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
     int rc = peers_load(call->api->options.peers, http_request_param(call->req, "id"), &peer, err);
     if (rc)
@@ -242,7 +242,7 @@ static int peers_read_current(struct api_call *call, int64_t *version_no, bool *
 
 static int peers_check_hx(struct api_call *call, struct err *err) {
     const char *id = http_request_param(call->req, "id");
-    if (dir_find_hx(call->snapshot->platform, id))
+    if (inventory_find_hx(call->snapshot->platform, id))
         return 0;
     (void)err_set(err, ERR_NOT_FOUND, "there is no HX cluster %s", id);
     return err_remedy(err, "compare with GET /v2/hx-clusters");

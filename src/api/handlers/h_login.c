@@ -51,7 +51,7 @@ static const char *kerberos_word(const struct api_options *options) {
 
 int h_login_ways(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct api_options *options = &call->api->options;
-    const struct dir_platform *platform = call->snapshot ? call->snapshot->platform : NULL;
+    const struct inventory_platform *platform = call->snapshot ? call->snapshot->platform : NULL;
     json_t *object;
     int rc = api_check_no_query(call, err);
     if (rc)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "directory.h"
+#include "inventory.h"
 #include "api_call.h"
 #include "metric.h"
 #include "pages.h"

@@ -6,7 +6,7 @@
 
 #include "accounts.h"
 #include "clock.h"
-#include "directory.h"
+#include "inventory.h"
 #include "api_call.h"
 #include "member_json.h"
 #include "problem.h"
@@ -31,10 +31,10 @@ static json_t *certificates_view(const struct service_account *a) {
     return array;
 }
 
-static json_t *hx_clusters_view(const struct dir_platform *platform, const struct service_account *a) {
+static json_t *hx_clusters_view(const struct inventory_platform *platform, const struct service_account *a) {
     json_t *array = json_array();
     for (size_t i = 0; i < a->hx_clusters_count; i++) {
-        const struct hx_cluster *hx = dir_find_hx(platform, a->hx_clusters[i]);
+        const struct hx_cluster *hx = inventory_find_hx(platform, a->hx_clusters[i]);
         json_t *object = json_object();
         json_put_string(object, "id", a->hx_clusters[i]);
         view_put_text(object, "name", hx ? hx->name : NULL);
@@ -43,7 +43,7 @@ static json_t *hx_clusters_view(const struct dir_platform *platform, const struc
     return array;
 }
 
-static json_t *account_view(const struct dir_platform *platform, const struct service_account *a) {
+static json_t *account_view(const struct inventory_platform *platform, const struct service_account *a) {
     _cleanup_free_ char *principal_id = service_principal_id(a->id);
     json_t *object = member_json_show(service_account_members, a);
     json_put_string(object, "principal_id", principal_id);
@@ -53,7 +53,7 @@ static json_t *account_view(const struct dir_platform *platform, const struct se
 }
 
 struct account_page {
-    const struct dir_platform *platform;
+    const struct inventory_platform *platform;
     const struct service_account **items;
 };
 
@@ -74,7 +74,7 @@ static int services_compare_names(const void *a, const void *b) {
 
 int h_services_list(struct api_call *call, struct http_response *resp, struct err *err) {
     static const char *const known[] = {"name", "limit", "cursor", NULL};
-    const struct dir_platform *platform = call->snapshot->platform;
+    const struct inventory_platform *platform = call->snapshot->platform;
     const char *name = http_request_query(call->req, "name");
     _cleanup_free_ const struct service_account **items = calloc(platform->services_count + 1, sizeof(*items));
     struct account_page page = {platform, items};
@@ -92,13 +92,13 @@ int h_services_list(struct api_call *call, struct http_response *resp, struct er
     return reply_list(call, resp, &list, err);
 }
 
-static int services_find_account(const struct dir_platform *platform, const char *id, const struct service_account **out,
+static int services_find_account(const struct inventory_platform *platform, const char *id, const struct service_account **out,
                                  struct err *err) {
     char lower[UUID_TEXT_BYTES] = "";
     if (uuid_is_valid(id))
         memcpy(lower, id, sizeof(lower));
     str_lower(lower);
-    *out = dir_find_service(platform, lower);
+    *out = inventory_find_service(platform, lower);
     if (*out)
         return 0;
     (void)err_set(err, ERR_NOT_FOUND, "there is no service account %s", id);
@@ -161,12 +161,13 @@ static int read_certificates(const json_t *body, struct service_account *out, st
     return 0;
 }
 
-static int read_hx_cluster(const struct dir_platform *platform, const char *text, struct service_account *out, struct err *err) {
+static int read_hx_cluster(const struct inventory_platform *platform, const char *text, struct service_account *out,
+                           struct err *err) {
     char id[UUID_TEXT_BYTES] = "";
     if (text && uuid_is_valid(text))
         memcpy(id, text, sizeof(id));
     str_lower(id);
-    if (dir_find_hx(platform, id))
+    if (inventory_find_hx(platform, id))
         return service_account_add_hx_cluster(out, id, err);
     (void)err_set(err, ERR_UNPROCESSABLE, "\"hx_clusters\" names \"%.60s\", which is the id of no HX cluster", text ? text : "");
     return err_remedy(err, "compare with GET /v2/hx-clusters");
@@ -271,7 +272,7 @@ int h_services_add(struct api_call *call, struct http_response *resp, struct err
 
 /* The account {id} of the path, and the version that an If-Match speaks of (0: none). */
 static int find_version(struct api_call *call, const struct service_account **a, int64_t *version_no, struct err *err) {
-    const struct dir_platform *platform = call->snapshot->platform;
+    const struct inventory_platform *platform = call->snapshot->platform;
     int rc = services_find_account(platform, http_request_param(call->req, "id"), a, err);
     return rc ? rc : reply_check_version(call, account_view(platform, *a), (*a)->version_no, version_no, err);
 }

@@ -35,7 +35,7 @@ static const char *session_view_method(enum source source) {
     }
 }
 
-static const char *name_of(const struct dir_platform *platform, const char *vcenter_id) {
+static const char *name_of(const struct inventory_platform *platform, const char *vcenter_id) {
     for (size_t i = 0; i < platform->vcenters_count; i++)
         if (str_eq_nocase(platform->vcenters[i].id, vcenter_id))
             return platform->vcenters[i].name;
@@ -43,7 +43,7 @@ static const char *name_of(const struct dir_platform *platform, const char *vcen
 }
 
 /* A vCenter that a session speaks for: a new reference, or NULL without memory. */
-static json_t *session_view_vcenter(const struct dir_platform *platform, const struct signon_part *part) {
+static json_t *session_view_vcenter(const struct inventory_platform *platform, const struct signon_part *part) {
     json_t *object = json_object();
     json_put_string(object, "id", part->vcenter_id);
     view_put_text(object, "name", name_of(platform, part->vcenter_id));
@@ -211,7 +211,7 @@ static void add_vcenter_rules(const struct api_call *call, const struct signon_p
             (void)json_array_append_new(rules, rule("vcenter_admin", "all", NULL, NULL));
             continue;
         }
-        const struct vsphere_cluster *c = dir_find_vsphere(call->snapshot->platform, &set->items[i]);
+        const struct vsphere_cluster *c = inventory_find_vsphere(call->snapshot->platform, &set->items[i]);
         _cleanup_free_ char *id = str_format("%s/%s", set->items[i].vcenter_id, set->items[i].moref);
         json_t *object = rule("vcenter_privilege", "vsphere_cluster", id, c ? c->name : NULL);
         json_put_string(object, "privilege", platform_options_of(call->api->options.platform)->view_privilege);
@@ -224,7 +224,7 @@ static void add_vcenter_rules(const struct api_call *call, const struct signon_p
 static void add_service_rules(const struct api_call *call, json_t *rules) {
     const struct service_account *account = call->viewer.role == ROLE_SERVICE ? call->viewer.limits : NULL;
     for (size_t i = 0; account && i < account->hx_clusters_count; i++) {
-        const struct hx_cluster *hx = dir_find_hx(call->snapshot->platform, account->hx_clusters[i]);
+        const struct hx_cluster *hx = inventory_find_hx(call->snapshot->platform, account->hx_clusters[i]);
         (void)json_array_append_new(rules, rule("service_account", "hx_cluster", account->hx_clusters[i], hx ? hx->name : NULL));
     }
 }
@@ -337,7 +337,7 @@ static void put_rules(const struct api_call *call, const struct live_groups *gro
 /* The program that acts for the caller. */
 static json_t *acting_of(const struct api_call *call) {
     const char *id = call->who->acting_id;
-    const struct service_account *account = id ? dir_find_service(call->snapshot->platform, id + strlen("svc:")) : NULL;
+    const struct service_account *account = id ? inventory_find_service(call->snapshot->platform, id + strlen("svc:")) : NULL;
     json_t *object = id ? json_object() : json_null();
     if (!id)
         return object;

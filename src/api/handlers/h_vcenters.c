@@ -6,7 +6,7 @@
 
 #include "api_call.h"
 #include "digest.h"
-#include "directory.h"
+#include "inventory.h"
 #include "limits.h"
 #include "log.h"
 #include "member_json.h"
@@ -27,7 +27,7 @@
 /* The vCenter {id} of the path, borrowed from the snapshot. ERR_NOT_FOUND. */
 static int vcenter_find(struct api_call *call, const struct vcenter **out, struct err *err) {
     const char *id = http_request_param(call->req, "id");
-    *out = dir_find_vcenter(call->snapshot->platform, id);
+    *out = inventory_find_vcenter(call->snapshot->platform, id);
     if (*out)
         return 0;
     (void)err_set(err, ERR_NOT_FOUND, "there is no vCenter %s here", id);
@@ -107,7 +107,7 @@ static int vcenter_answer(struct api_call *call, struct http_response *resp, int
 static int vcenter_answer_fresh(struct api_call *call, struct http_response *resp, int status, const char *id, struct err *err) {
     const struct vcenter *vc;
     api_renew_snapshot(call);
-    vc = dir_find_vcenter(call->snapshot->platform, id);
+    vc = inventory_find_vcenter(call->snapshot->platform, id);
     if (!vc)
         return err_set(err, ERR_NOT_FOUND, "the vCenter %s is gone again", id);
     return vcenter_answer(call, resp, status, vc, err);
@@ -208,7 +208,7 @@ static int vcenters_compare(const void *a, const void *b) {
 }
 
 int h_vcenters_list(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct dir_platform *platform = call->snapshot->platform;
+    const struct inventory_platform *platform = call->snapshot->platform;
     _cleanup_free_ const struct vcenter **items = calloc(platform->vcenters_count + 1, sizeof(*items));
     struct vcenter_page page = {.call = call, .items = items};
     struct reply_list list = {.count = platform->vcenters_count, .key = vcenter_key, .item = vcenter_item, .arg = &page};
@@ -297,7 +297,7 @@ int h_vcenters_delete(struct api_call *call, struct http_response *resp, struct 
 }
 
 struct vsphere_page {
-    const struct dir_platform *platform;
+    const struct inventory_platform *platform;
     const struct vsphere_cluster **items; /* by path */
 };
 
@@ -320,7 +320,7 @@ static int vcenters_compare_vsphere(const void *a, const void *b) {
 }
 
 int h_vcenters_vsphere_clusters(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct dir_platform *platform = call->snapshot->platform;
+    const struct inventory_platform *platform = call->snapshot->platform;
     _cleanup_free_ const struct vsphere_cluster **items = calloc(platform->vsphere_count + 1, sizeof(*items));
     struct vsphere_page page = {.platform = platform, .items = items};
     struct reply_list list = {.key = vsphere_key, .item = vsphere_item, .arg = &page};
@@ -498,7 +498,7 @@ static json_t *result_json(struct api_call *call, const struct ovf_install_resul
     const struct vcenter *vc;
     json_t *object = json_object();
     api_renew_snapshot(call);
-    vc = dir_find_vcenter(call->snapshot->platform, result->vcenter_id);
+    vc = inventory_find_vcenter(call->snapshot->platform, result->vcenter_id);
     json_put_string(object, "vcenter_id", result->vcenter_id);
     (void)json_object_set_new(object, "vcenter", vc ? vcenter_json(call, vc) : json_null());
     json_put_bool(object, "added", result->was_added);

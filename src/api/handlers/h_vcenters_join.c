@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api_call.h"
-#include "directory.h"
+#include "inventory.h"
 #include "discovery.h"
 #include "doctor.h"
 #include "json.h"
@@ -116,7 +116,7 @@ static json_t *view_watch(const struct watch_report *w) {
     return object;
 }
 
-static json_t *view_status(const struct vc_status *s, const struct dir_platform *platform) {
+static json_t *view_status(const struct vc_status *s, const struct inventory_platform *platform) {
     json_t *object = json_object(), *missing = json_array(), *hx = json_array();
     for (size_t i = 0; i < s->missing_count; i++)
         (void)json_array_append_new(missing, json_string(s->missing[i]));
@@ -239,12 +239,12 @@ static int register_read_account(const json_t *object, struct vcenter_account *o
 }
 
 static int answer_status(struct api_call *call, struct http_response *resp, struct err *err) {
-    _cleanup_(dir_snapshot_unref) struct dir_snapshot *snapshot = NULL;
+    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = NULL;
     struct vc_status status = {0};
     int rc = vc_status_lookup(call->link, &status, err);
     if (rc)
         return rc;
-    snapshot = directory_get(call->api->options.directory);
+    snapshot = inventory_get(call->api->options.inventory);
     rc = reply_json(resp, 200, view_status(&status, snapshot ? snapshot->platform : NULL), err);
     vc_status_done(&status);
     return rc;

@@ -106,8 +106,8 @@ static void answer_unchanged(struct api_call *call, const char *cursor, struct h
     reply_freshness(call, resp);
 }
 
-int list_wait_look(struct api_call *call, struct list_wait *wait, const struct dir_cluster_query *query,
-                   struct dir_candidates *candidates, struct http_response *resp, struct err *err) {
+int list_wait_look(struct api_call *call, struct list_wait *wait, const struct inventory_cluster_query *query,
+                   struct inventory_candidates *candidates, struct http_response *resp, struct err *err) {
     struct cluster_waiter *waiter = list_waiter(call, wait->wait_s);
     char cursor[CURSOR_BYTES];
     uint64_t digest = 0;
@@ -121,7 +121,7 @@ int list_wait_look(struct api_call *call, struct list_wait *wait, const struct d
         answer_unchanged(call, wait->cursor, resp);
         return 0;
     }
-    rc = dir_digest_clusters(call->snapshot, &call->viewer, query, candidates, &digest, err);
+    rc = inventory_digest_clusters(call->snapshot, &call->viewer, query, candidates, &digest, err);
     if (rc)
         return rc;
     format_cursor(call, digest, cursor);

@@ -19,6 +19,6 @@ int list_wait_read(struct api_call *call, struct list_wait *out, struct err *err
 
 /* Looks whether the list is another one now. 0: wait->is_changed tells; if so, the cursor of the new one is in `resp`, where the list is still to be
  * put; if not, the wait is over and `resp` is the answer. HTTP_GO_SLOW's value: it waits, and the handler will be run again, with rights and
- * snapshot of that time. Errors of dir_digest_clusters, with their candidates; ERR_TOO_MANY, ERR_BUSY. */
-int list_wait_look(struct api_call *call, struct list_wait *wait, const struct dir_cluster_query *query,
-                   struct dir_candidates *candidates, struct http_response *resp, struct err *err);
+ * snapshot of that time. Errors of inventory_digest_clusters, with their candidates; ERR_TOO_MANY, ERR_BUSY. */
+int list_wait_look(struct api_call *call, struct list_wait *wait, const struct inventory_cluster_query *query,
+                   struct inventory_candidates *candidates, struct http_response *resp, struct err *err);

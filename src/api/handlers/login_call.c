@@ -137,7 +137,7 @@ int login_read_credential(struct api_call *call, struct err *err) {
 
 int login_use_vcenter(struct api_call *call, const char *reference, struct err *err) {
     const struct vcenter *vc = NULL;
-    int rc = dir_resolve_vcenter(call->snapshot->platform, reference, &vc, err);
+    int rc = inventory_resolve_vcenter(call->snapshot->platform, reference, &vc, err);
     if (!rc && !vc->registered_at_ms) {
         (void)err_set(err, ERR_NOT_REGISTERED, "vCenter %s is configured, but not joined yet", vc->name);
         rc = err_remedy(err, "an administrator runs: kaasctl vcenter register %s", vc->name);

@@ -1,4 +1,4 @@
-/* Model to JSON, one function per type of docs/openapi.yaml. Layer 5 (api). Clusters are rendered by the directory.
+/* Model to JSON, one function per type of docs/openapi.yaml. Layer 5 (api). Clusters are rendered by the inventory.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "views.h"
 
@@ -22,8 +22,8 @@ void view_put_time(json_t *object, const char *name, int64_t wall_ms) {
         (void)json_object_set_new(object, name, json_null());
 }
 
-static json_t *placed(const struct dir_platform *platform, const struct object_ref *ref) {
-    const struct vsphere_cluster *found = dir_find_vsphere(platform, ref);
+static json_t *placed(const struct inventory_platform *platform, const struct object_ref *ref) {
+    const struct vsphere_cluster *found = inventory_find_vsphere(platform, ref);
     json_t *object = json_object();
     json_put_string(object, "vcenter_id", ref->vcenter_id);
     view_put_text(object, "datacenter", found ? found->datacenter : NULL);
@@ -32,7 +32,7 @@ static json_t *placed(const struct dir_platform *platform, const struct object_r
     return object;
 }
 
-json_t *view_hx_cluster(const struct dir_platform *platform, const struct hx_cluster *hx) {
+json_t *view_hx_cluster(const struct inventory_platform *platform, const struct hx_cluster *hx) {
     json_t *object = member_json_show(hx_cluster_members, hx);
     json_put_string(object, "name_source", hx->is_name_set ? "admin" : "discovered");
     (void)json_object_set_new(object, "vsphere_cluster", placed(platform, &hx->vsphere_cluster));
@@ -46,8 +46,8 @@ static void put_path(json_t *object, const struct vsphere_cluster *c) {
     json_put_string(object, "path", path);
 }
 
-json_t *view_hx_candidate(const struct dir_platform *platform, const struct hx_cluster *hx) {
-    const struct vsphere_cluster *on = dir_find_vsphere(platform, &hx->vsphere_cluster);
+json_t *view_hx_candidate(const struct inventory_platform *platform, const struct hx_cluster *hx) {
+    const struct vsphere_cluster *on = inventory_find_vsphere(platform, &hx->vsphere_cluster);
     json_t *object = json_object();
     json_put_string(object, "id", hx->id);
     json_put_string(object, "name", hx->name);
@@ -58,8 +58,8 @@ json_t *view_hx_candidate(const struct dir_platform *platform, const struct hx_c
     return object;
 }
 
-json_t *view_vsphere_cluster(const struct dir_platform *platform, const struct vsphere_cluster *c) {
-    const struct hx_cluster *hx = dir_find_hx_on(platform, &c->ref);
+json_t *view_vsphere_cluster(const struct inventory_platform *platform, const struct vsphere_cluster *c) {
+    const struct hx_cluster *hx = inventory_find_hx_on(platform, &c->ref);
     json_t *object = json_object();
     json_put_string(object, "vcenter_id", c->ref.vcenter_id);
     json_put_string(object, "moref", c->ref.moref);
@@ -107,27 +107,27 @@ void view_put_name(const struct api_call *call, json_t *object, const char *memb
     const struct api_options *options = &call->api->options;
     char name[API_NAME_BYTES];
     const struct service_account *account =
-        str_starts(id, "svc:") && call->snapshot ? dir_find_service(call->snapshot->platform, id + strlen("svc:")) : NULL;
+        str_starts(id, "svc:") && call->snapshot ? inventory_find_service(call->snapshot->platform, id + strlen("svc:")) : NULL;
     bool is_known = !account && options->get_name && options->get_name(options->arg, id, name);
     view_put_text(object, member, account ? account->name : is_known ? name : NULL);
 }
 
-char *view_grant_object_name(const struct dir_snapshot *snapshot, const struct grant *g) {
-    const struct dir_cluster *cluster;
+char *view_grant_object_name(const struct inventory_snapshot *snapshot, const struct grant *g) {
+    const struct inventory_cluster *cluster;
     const struct vsphere_cluster *vsphere;
     const struct hx_cluster *hx;
     struct object_ref ref;
     switch (g->object) {
     case GRANT_CLUSTER:
-        cluster = dir_find_cluster(snapshot, g->object_id);
+        cluster = inventory_find_cluster(snapshot, g->object_id);
         return cluster ? str_dup(cluster->record->name) : NULL;
-    case GRANT_HX_CLUSTER: hx = dir_find_hx(snapshot->platform, g->object_id); return hx ? str_dup(hx->name) : NULL;
+    case GRANT_HX_CLUSTER: hx = inventory_find_hx(snapshot->platform, g->object_id); return hx ? str_dup(hx->name) : NULL;
     case GRANT_VSPHERE_CLUSTER:
     default: break;
     }
     if (grant_vsphere_ref(g->object_id, &ref, NULL))
         return NULL;
-    vsphere = dir_find_vsphere(snapshot->platform, &ref);
+    vsphere = inventory_find_vsphere(snapshot->platform, &ref);
     if (!vsphere || !vsphere->name)
         return NULL;
     return vsphere->datacenter ? str_format("%s/%s", vsphere->datacenter, vsphere->name) : str_dup(vsphere->name);

@@ -23,12 +23,12 @@ void view_put_state(json_t *object, const struct link_report *report);
 void view_put_strategy(json_t *object, const char *name, const struct link_report *report);
 
 /* Objects as docs/openapi.yaml shows them. Each is a new reference for the caller, or NULL without memory. */
-json_t *view_hx_cluster(const struct dir_platform *platform, const struct hx_cluster *hx);
-json_t *view_hx_candidate(const struct dir_platform *platform, const struct hx_cluster *hx);
-json_t *view_vsphere_cluster(const struct dir_platform *platform, const struct vsphere_cluster *cluster);
+json_t *view_hx_cluster(const struct inventory_platform *platform, const struct hx_cluster *hx);
+json_t *view_hx_candidate(const struct inventory_platform *platform, const struct hx_cluster *hx);
+json_t *view_vsphere_cluster(const struct inventory_platform *platform, const struct vsphere_cluster *cluster);
 json_t *view_findings(const struct findings *findings);
 
 /* Puts the name under which an id is known as a member, or null: names are looked up in the background, and may be there the next time. */
 void view_put_name(const struct api_call *call, json_t *object, const char *member, const char *id);
 /* The name of what a grant is on, malloc'ed; NULL if it is not known, or not any more. */
-char *view_grant_object_name(const struct dir_snapshot *snapshot, const struct grant *g);
+char *view_grant_object_name(const struct inventory_snapshot *snapshot, const struct grant *g);

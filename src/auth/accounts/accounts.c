@@ -207,14 +207,14 @@ static bool is_pinned(const struct service_account *a, const char *sha256) {
     return false;
 }
 
-static const struct service_account *find_pinned(const struct dir_platform *p, const char *sha256) {
+static const struct service_account *find_pinned(const struct inventory_platform *p, const char *sha256) {
     for (size_t i = 0; i < p->services_count; i++)
         if (is_pinned(&p->services[i], sha256))
             return &p->services[i];
     return NULL;
 }
 
-static const struct service_account *find_subject(const struct dir_platform *p, const char *subject) {
+static const struct service_account *find_subject(const struct inventory_platform *p, const char *subject) {
     _cleanup_free_ char *text = NULL;
     if (!*subject || service_subject_read(subject, &text, NULL))
         return NULL;
@@ -232,7 +232,7 @@ static const char *what_is_wrong(const struct accounts_credential *credential, i
     return now_ms >= credential->not_after_ms ? "the certificate has expired" : NULL;
 }
 
-int accounts_find_by_certificate(const struct dir_platform *p, const struct accounts_credential *credential, int64_t now_ms,
+int accounts_find_by_certificate(const struct inventory_platform *p, const struct accounts_credential *credential, int64_t now_ms,
                                  const struct service_account **out, struct err *err) {
     const char *wrong = what_is_wrong(credential, now_ms);
     const struct service_account *found = find_pinned(p, credential->sha256);
@@ -247,7 +247,7 @@ int accounts_find_by_certificate(const struct dir_platform *p, const struct acco
     return found ? accounts_take(found, out, err) : accounts_refuse("no account has the certificate's subject", err);
 }
 
-int accounts_find_by_kerberos(const struct dir_platform *p, const char *principal, const struct service_account **out,
+int accounts_find_by_kerberos(const struct inventory_platform *p, const char *principal, const struct service_account **out,
                               struct err *err) {
     for (size_t i = 0; i < p->services_count; i++)
         if (p->services[i].kerberos && str_eq(p->services[i].kerberos, principal))
@@ -255,13 +255,13 @@ int accounts_find_by_kerberos(const struct dir_platform *p, const char *principa
     return accounts_refuse("no account has this Kerberos principal", err);
 }
 
-int accounts_check_session(const struct dir_platform *p, const struct principal *who, const struct service_account **out,
+int accounts_check_session(const struct inventory_platform *p, const struct principal *who, const struct service_account **out,
                            struct err *err) {
     const struct service_account *a;
     *out = NULL;
     if (!who->service_id && !who->acting_id)
         return 0;
-    a = who->service_id ? dir_find_service(p, who->service_id) : NULL;
+    a = who->service_id ? inventory_find_service(p, who->service_id) : NULL;
     if (!a || a->is_disabled)
         return err_set(err, ERR_SESSION_ENDED, "the service account of this session was removed or disabled");
     if (who->acting_id && !a->may_delegate)

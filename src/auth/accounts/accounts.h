@@ -47,13 +47,13 @@ struct accounts_credential {
 };
 /* The account that signs in by this certificate: pinned, or by its subject under a configured CA. ERR_CREDENTIALS, the same text whatever is wrong;
  * err->detail says what, for log and audit log. *out is borrowed from the platform. */
-int accounts_find_by_certificate(const struct dir_platform *platform, const struct accounts_credential *credential,
+int accounts_find_by_certificate(const struct inventory_platform *platform, const struct accounts_credential *credential,
                                  int64_t now_ms, const struct service_account **out, struct err *err);
 /* The same for a Kerberos principal, "name@REALM". */
-int accounts_find_by_kerberos(const struct dir_platform *platform, const char *principal, const struct service_account **out,
-                              struct err *err);
+int accounts_find_by_kerberos(const struct inventory_platform *platform, const char *principal,
+                              const struct service_account **out, struct err *err);
 
 /* Is this session still what its account allows? 0 for sessions without one, and then *out is NULL; else *out are the limits. ERR_SESSION_ENDED when
  * the account is gone or disabled, or may not act for people any more. */
-int accounts_check_session(const struct dir_platform *platform, const struct principal *who, const struct service_account **out,
-                           struct err *err);
+int accounts_check_session(const struct inventory_platform *platform, const struct principal *who,
+                           const struct service_account **out, struct err *err);

@@ -89,7 +89,7 @@ void identity_person_done(struct identity_person *person) {
 
 /* -- following the database ------------------------------------------------------------------------------------------------ */
 
-static struct dir_source *directories_find_locked(struct identity *identity, const char *name) {
+static struct inventory_source *directories_find_locked(struct identity *identity, const char *name) {
     for (size_t i = 0; i < identity->count; i++)
         if (str_eq(identity->sources[i]->row.source.name, name))
             return identity->sources[i];
@@ -97,8 +97,8 @@ static struct dir_source *directories_find_locked(struct identity *identity, con
 }
 
 /* What has not changed goes on with its connections and its state. */
-static int directories_take_row(struct identity *identity, struct ldap_row *row, struct dir_source **out, struct err *err) {
-    struct dir_source *known;
+static int directories_take_row(struct identity *identity, struct ldap_row *row, struct inventory_source **out, struct err *err) {
+    struct inventory_source *known;
     bool is_same;
     int rc;
     (void)pthread_mutex_lock(&identity->lock);
@@ -120,8 +120,8 @@ static int directories_take_row(struct identity *identity, struct ldap_row *row,
     return 0;
 }
 
-static void directories_exchange(struct identity *identity, struct dir_source **fresh, size_t count) {
-    struct dir_source **old;
+static void directories_exchange(struct identity *identity, struct inventory_source **fresh, size_t count) {
+    struct inventory_source **old;
     size_t old_count;
     (void)pthread_mutex_lock(&identity->lock);
     old = identity->sources;
@@ -136,12 +136,12 @@ static void directories_exchange(struct identity *identity, struct dir_source **
 
 static int directories_sync_locked(struct identity *identity, struct err *err) {
     struct ldap_row_list list = {0};
-    struct dir_source **fresh;
+    struct inventory_source **fresh;
     size_t count = 0;
     int rc = ldap_store_list(identity->options.store, &list, err);
     if (rc)
         return rc;
-    fresh = calloc(list.count + 1, sizeof(struct dir_source *));
+    fresh = calloc(list.count + 1, sizeof(struct inventory_source *));
     if (!fresh)
         rc = err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; !rc && i < list.count; i++) {
@@ -170,8 +170,8 @@ int identity_sync(struct identity *identity, struct err *err) {
 
 /* -- finding --------------------------------------------------------------------------------------------------------------- */
 
-int identity_find_source(struct identity *identity, const char *name, struct dir_source **out, struct err *err) {
-    struct dir_source *found;
+int identity_find_source(struct identity *identity, const char *name, struct inventory_source **out, struct err *err) {
+    struct inventory_source *found;
     (void)pthread_mutex_lock(&identity->lock);
     found = directories_find_locked(identity, name);
     if (found && found->row.source.is_disabled)
@@ -199,11 +199,11 @@ size_t directories_get_names(struct identity *identity, char (*out)[LDAP_SOURCE_
     return count;
 }
 
-struct dir_source **identity_all_sources(struct identity *identity) {
-    struct dir_source **list;
+struct inventory_source **identity_all_sources(struct identity *identity) {
+    struct inventory_source **list;
     size_t n = 0;
     (void)pthread_mutex_lock(&identity->lock);
-    list = calloc(identity->count + 1, sizeof(struct dir_source *));
+    list = calloc(identity->count + 1, sizeof(struct inventory_source *));
     for (size_t i = 0; list && i < identity->count; i++)
         if (!identity->sources[i]->row.source.is_disabled)
             list[n++] = source_ref(identity->sources[i]);
@@ -211,7 +211,7 @@ struct dir_source **identity_all_sources(struct identity *identity) {
     return list;
 }
 
-void identity_sources_free(struct dir_source **sources) {
+void identity_sources_free(struct inventory_source **sources) {
     for (size_t i = 0; sources && sources[i]; i++)
         source_unref(sources[i]);
     free(sources);
@@ -259,7 +259,7 @@ static int add_pool_locked(struct identity *identity, const char *name, struct w
 }
 
 int identity_pool(struct identity *identity, const char *name, struct worker_pool **out, struct err *err) {
-    _cleanup_(source_unref) struct dir_source *source = NULL;
+    _cleanup_(source_unref) struct inventory_source *source = NULL;
     int rc = identity_find_source(identity, name, &source, err);
     struct worker_pool *found = NULL;
     if (rc)
@@ -277,7 +277,7 @@ int identity_pool(struct identity *identity, const char *name, struct worker_poo
 
 /* Nobody asks for it any more: its directory is gone or disabled, and nothing is left to do. */
 static bool is_over_locked(struct identity *identity, const struct source_pool *slot) {
-    const struct dir_source *source = directories_find_locked(identity, slot->name);
+    const struct inventory_source *source = directories_find_locked(identity, slot->name);
     struct worker_pool_stats stats;
     if (source && !source->row.source.is_disabled)
         return false;
@@ -311,7 +311,7 @@ static void end_pools(struct identity *identity) {
 /* -- looking after them ---------------------------------------------------------------------------------------------------- */
 
 static void directories_look_after(void *arg, bool is_canceled) {
-    struct dir_source *source = arg;
+    struct inventory_source *source = arg;
     if (!is_canceled) {
         source_probe(source);
         names_resolve(source->names, source);
@@ -321,7 +321,7 @@ static void directories_look_after(void *arg, bool is_canceled) {
 }
 
 /* One look at a time: with a server that hangs they would pile up in its worker, before those who sign on, and each would count as a failure. */
-static void begin_look(struct identity *identity, struct dir_source *source) {
+static void begin_look(struct identity *identity, struct inventory_source *source) {
     struct worker_pool *workers = NULL;
     if (identity_pool(identity, source->row.source.name, &workers, NULL))
         return;
@@ -332,7 +332,7 @@ static void begin_look(struct identity *identity, struct dir_source *source) {
     source_unref(source);
 }
 
-static bool directories_is_due(struct dir_source *source) {
+static bool directories_is_due(struct inventory_source *source) {
     const int64_t now_ms = clock_mono_ms();
     bool directories_is_due;
     (void)pthread_mutex_lock(&source->lock);
@@ -344,7 +344,7 @@ static bool directories_is_due(struct dir_source *source) {
 }
 
 void identity_tick(struct identity *identity) {
-    struct dir_source **all = identity_all_sources(identity);
+    struct inventory_source **all = identity_all_sources(identity);
     for (size_t i = 0; all && all[i]; i++)
         if (!atomic_load(&all[i]->is_looked_after) && (directories_is_due(all[i]) || names_has_work(identity->names, all[i])))
             begin_look(identity, all[i]);
@@ -363,7 +363,7 @@ void directory_report_list_done(struct directory_report_list *list) {
     *list = (struct directory_report_list){0};
 }
 
-static int directories_report(struct dir_source *source, struct directory_report *out, struct err *err) {
+static int directories_report(struct inventory_source *source, struct directory_report *out, struct err *err) {
     int rc = ldap_source_copy(&source->row.source, &out->source, err);
     if (rc)
         return rc;

@@ -18,7 +18,7 @@ struct source_pool {
 struct identity {
     struct identity_options options;
     pthread_mutex_t lock; /* guards the next four */
-    struct dir_source **sources;
+    struct inventory_source **sources;
     size_t count;
     struct source_pool pools[SOURCE_POOLS_MAX];
     size_t pools_count;
@@ -31,7 +31,7 @@ struct identity {
 };
 
 /* A new reference. ERR_NOT_FOUND also for a disabled one. */
-int identity_find_source(struct identity *identity, const char *name, struct dir_source **out, struct err *err);
+int identity_find_source(struct identity *identity, const char *name, struct inventory_source **out, struct err *err);
 /* All that are not disabled, each with a reference; ended by NULL. NULL without memory. */
-struct dir_source **identity_all_sources(struct identity *identity);
-void identity_sources_free(struct dir_source **sources); /* NULL is allowed */
+struct inventory_source **identity_all_sources(struct identity *identity);
+void identity_sources_free(struct inventory_source **sources); /* NULL is allowed */

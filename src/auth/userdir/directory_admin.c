@@ -159,7 +159,7 @@ void directory_test_done(struct directory_test *test) {
 /* -- steps ----------------------------------------------------------------------------------------------------------------- */
 
 struct visit {
-    struct dir_source *source;
+    struct inventory_source *source;
     struct directory_test *test;
     const struct ldap_url *url;
     const struct directory_test_wish *wish;
@@ -415,8 +415,8 @@ static void test_walk(struct visit *v) {
 }
 
 /* Also a source that is disabled: so it can be looked at before it is used. */
-static struct dir_source *find_any(struct identity *identity, const char *name) {
-    struct dir_source *found = NULL;
+static struct inventory_source *find_any(struct identity *identity, const char *name) {
+    struct inventory_source *found = NULL;
     (void)pthread_mutex_lock(&identity->lock);
     for (size_t i = 0; !found && i < identity->count; i++)
         if (str_eq(identity->sources[i]->row.source.name, name))
@@ -427,7 +427,7 @@ static struct dir_source *find_any(struct identity *identity, const char *name) 
 
 int directories_test(struct identity *identity, const struct directory_test_wish *wish, struct directory_test *out,
                      struct err *err) {
-    _cleanup_(source_unref) struct dir_source *source = find_any(identity, wish->name);
+    _cleanup_(source_unref) struct inventory_source *source = find_any(identity, wish->name);
     struct directory_test test = {.checked_at_ms = clock_wall_ms()};
     const int64_t begin_ms = clock_mono_ms();
     if (!source)

@@ -23,7 +23,7 @@ static int login_refuse(struct err *err, const char *reason) {
 }
 
 /* Makes a person of an account and its groups, taking over both. */
-static int account_take_person(const struct dir_source *source, struct account *account, struct group_set *groups,
+static int account_take_person(const struct inventory_source *source, struct account *account, struct group_set *groups,
                                struct identity_person *out, struct err *err) {
     struct identity_person person = {.directory = str_dup(source->row.source.name)};
     if (!person.directory || !account->name) {
@@ -44,7 +44,7 @@ static int account_take_person(const struct dir_source *source, struct account *
 /* -- name and password ----------------------------------------------------------------------------------------------------- */
 
 struct login {
-    struct dir_source *source;
+    struct inventory_source *source;
     const char *name, *password;
     const char *dn; /* that the password is tried with */
     struct account account;
@@ -93,7 +93,7 @@ static int login_prove(struct login *login, struct err *err) {
 
 int identity_check_password(struct identity *identity, const struct identity_password *given, struct identity_person *out,
                             struct err *err) {
-    _cleanup_(source_unref) struct dir_source *source = NULL;
+    _cleanup_(source_unref) struct inventory_source *source = NULL;
     struct login login = {.password = given->password};
     int rc = identity_find_source(identity, given->source, &source, err);
     if (rc)
@@ -116,7 +116,7 @@ int identity_check_password(struct identity *identity, const struct identity_pas
 
 /* A domain that is not the directory's is refused before a password is tried, so there is none to tell apart. */
 char *identity_account_name(struct identity *identity, const char *source_name, const char *user) {
-    _cleanup_(source_unref) struct dir_source *source = NULL;
+    _cleanup_(source_unref) struct inventory_source *source = NULL;
     const char *slash = strchr(user, '\\'), *name = slash ? slash + 1 : user, *at = strrchr(name, '@');
     bool is_ours = at && at > name && !identity_find_source(identity, source_name, &source, NULL) &&
                    ldap_source_is_domain(&source->row.source, at + 1);
@@ -130,7 +130,7 @@ char *identity_account_name(struct identity *identity, const char *source_name, 
 
 /* What is known of an id. */
 struct again {
-    struct dir_source *source;
+    struct inventory_source *source;
     const char *id;
     struct account account;
     struct group_set groups;
@@ -204,7 +204,7 @@ static int keep_foreign(const struct identity_known *known, struct group_set *gr
 }
 
 /* A replica may know a session before the directory that it is by, so the database is asked before one is ended for that. */
-static int again_find_source(struct identity *identity, const char *name, struct dir_source **out, struct err *err) {
+static int again_find_source(struct identity *identity, const char *name, struct inventory_source **out, struct err *err) {
     int rc;
     if (!name)
         return again_ended(err, NOT_USED);
@@ -218,7 +218,7 @@ static int again_find_source(struct identity *identity, const char *name, struct
 
 int identity_check_person(struct identity *identity, const struct identity_known *known, struct group_set *groups_out,
                           struct err *err) {
-    _cleanup_(source_unref) struct dir_source *source = NULL;
+    _cleanup_(source_unref) struct inventory_source *source = NULL;
     struct again again = {.id = known->who->id};
     int rc = again_find_source(identity, known->who->directory, &source, err);
     if (rc)
@@ -240,11 +240,11 @@ int identity_check_person(struct identity *identity, const struct identity_known
 /* -- people of a realm ----------------------------------------------------------------------------------------------------- */
 
 /* A directory finds names in any case, a KDC other than Active Directory's does not: there, the two may be two people. */
-static bool is_other_case(const struct dir_source *source, const char *wanted, const char *found) {
+static bool is_other_case(const struct inventory_source *source, const char *wanted, const char *found) {
     return source->row.source.kind != LDAP_KIND_AD && str_eq_nocase(wanted, found) && !str_eq(wanted, found);
 }
 
-static int look_for(struct dir_source *source, const struct identity_principal *who, struct again *out, struct err *err) {
+static int look_for(struct inventory_source *source, const struct identity_principal *who, struct again *out, struct err *err) {
     struct login login = {.name = who->name, .source = source};
     int rc;
     out->source = source;
@@ -265,7 +265,7 @@ static int look_for(struct dir_source *source, const struct identity_principal *
 int identity_lookup_principal(struct identity *identity, const struct identity_principal *who, struct identity_person *out,
                               struct err *err) {
     char which[IDENTITY_SOURCE_BYTES];
-    _cleanup_(source_unref) struct dir_source *source = NULL;
+    _cleanup_(source_unref) struct inventory_source *source = NULL;
     struct again found = {0};
     int rc;
     if (!identity_source_of(identity, who, which))
@@ -301,7 +301,7 @@ void identity_matches_done(struct identity_matches *matches) {
 /* -- ids of a name --------------------------------------------------------------------------------------------------------- */
 
 struct look_up {
-    struct dir_source *source;
+    struct inventory_source *source;
     const struct identity_reference *reference;
     const char *name; /* of it, without a domain before it */
     struct identity_matches found;
@@ -435,7 +435,7 @@ static int lookup_judge(struct identity *identity, const struct identity_referen
     return err_remedy(err, "compare with the directory: what counts is its name there, or its DN, below the search base");
 }
 
-static int lookup_no_source(struct dir_source *const *all, const struct identity_reference *reference, struct err *err) {
+static int lookup_no_source(struct inventory_source *const *all, const struct identity_reference *reference, struct err *err) {
     _cleanup_strbuf_ struct strbuf known;
     strbuf_init(&known, NAMES_BYTES_MAX);
     for (size_t i = 0; all[i]; i++)
@@ -450,7 +450,7 @@ static int lookup_no_source(struct dir_source *const *all, const struct identity
 
 int identity_lookup(struct identity *identity, const struct identity_reference *reference, struct identity_matches *out,
                     struct err *err) {
-    struct dir_source **all = identity_all_sources(identity);
+    struct inventory_source **all = identity_all_sources(identity);
     unsigned powerless = 0, asked = 0;
     int rc = all ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     out->count = 0;
@@ -470,7 +470,7 @@ int identity_lookup(struct identity *identity, const struct identity_reference *
 /* -- the worker pool --------------------------------------------------------------------------------------------------------------- */
 
 int identity_lookup_pool(struct identity *identity, const char *source, struct worker_pool **out, struct err *err) {
-    struct dir_source **all = source ? NULL : identity_all_sources(identity);
+    struct inventory_source **all = source ? NULL : identity_all_sources(identity);
     struct err why = {0};
     int rc = 0;
     *out = NULL;
@@ -488,7 +488,7 @@ int identity_lookup_pool(struct identity *identity, const char *source, struct w
 
 /* -- somebody who is not signed in ------------------------------------------------------------------------------------------- */
 
-static int lookup_person_in(struct dir_source *source, const char *id, struct identity_person *out, struct err *err) {
+static int lookup_person_in(struct inventory_source *source, const char *id, struct identity_person *out, struct err *err) {
     struct again look = {.source = source, .id = id};
     int rc = source_ask(source, again_look, &look, err);
     if (!rc && !look.account.dn)
@@ -500,7 +500,7 @@ static int lookup_person_in(struct dir_source *source, const char *id, struct id
 }
 
 int identity_lookup_person(struct identity *identity, const char *id, struct identity_person *out, struct err *err) {
-    struct dir_source **all = identity_all_sources(identity);
+    struct inventory_source **all = identity_all_sources(identity);
     struct err why = {0};
     int rc = all ? ERR_NOT_FOUND : err_set(&why, ERR_NOMEM, "out of memory");
     for (size_t i = 0; rc && all && all[i]; i++) {

@@ -129,7 +129,7 @@ void names_learn(struct names *names, const char *id, const char *text) {
     free(copy);
 }
 
-bool names_has_work(struct names *names, struct dir_source *source) {
+bool names_has_work(struct names *names, struct inventory_source *source) {
     bool has_work;
     (void)pthread_mutex_lock(&names->lock);
     has_work = source->names_read < names->asked;
@@ -140,7 +140,7 @@ bool names_has_work(struct names *names, struct dir_source *source) {
 /* -- asking about ids ------------------------------------------------------------------------------------------------------ */
 
 struct batch {
-    struct dir_source *source;
+    struct inventory_source *source;
     char *ids[BATCH_COUNT];
     size_t count;
     const char *id; /* the one under way */
@@ -215,7 +215,7 @@ static int ask_names(struct ldap_conn *conn, void *arg, struct err *err) {
     return rc;
 }
 
-void names_resolve(struct names *names, struct dir_source *source) {
+void names_resolve(struct names *names, struct inventory_source *source) {
     struct batch batch = {.source = source};
     take_wanted(names, &batch);
     if (batch.count)

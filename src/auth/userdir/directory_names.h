@@ -11,8 +11,8 @@ void names_free(struct names *names); /* NULL is allowed */
 /* Somebody has found out this name. */
 void names_learn(struct names *names, const char *id, const char *text);
 /* Resolves what is wanted of a source's; in its worker. */
-void names_resolve(struct names *names, struct dir_source *source);
+void names_resolve(struct names *names, struct inventory_source *source);
 /* Is there anything that this source has not been asked about? */
-bool names_has_work(struct names *names, struct dir_source *source);
+bool names_has_work(struct names *names, struct inventory_source *source);
 /* As identity_get_name. */
 bool names_get(struct names *names, const char *id, char out[IDENTITY_NAME_BYTES]);

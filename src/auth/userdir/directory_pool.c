@@ -28,8 +28,8 @@ static const struct backoff server_rest = {.first_ms = 1000, .max_ms = 60000, .j
 
 /* -- life ------------------------------------------------------------------------------------------------------------------ */
 
-int source_new(struct ldap_row *row, struct dir_source **out, struct err *err) {
-    struct dir_source *source = calloc(1, sizeof(*source));
+int source_new(struct ldap_row *row, struct inventory_source **out, struct err *err) {
+    struct inventory_source *source = calloc(1, sizeof(*source));
     const char *urls;
     if (!source)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -47,12 +47,12 @@ int source_new(struct ldap_row *row, struct dir_source **out, struct err *err) {
     return 0;
 }
 
-struct dir_source *source_ref(struct dir_source *source) {
+struct inventory_source *source_ref(struct inventory_source *source) {
     atomic_fetch_add(&source->refs, 1);
     return source;
 }
 
-void source_unref(struct dir_source *source) {
+void source_unref(struct inventory_source *source) {
     if (!source || atomic_fetch_sub(&source->refs, 1) != 1)
         return;
     for (size_t i = 0; i < source->idle_count; i++)
@@ -72,14 +72,14 @@ struct choice {
     bool is_resting;
 };
 
-static struct choice choice_of_locked(const struct dir_source *source, size_t server) {
+static struct choice choice_of_locked(const struct inventory_source *source, size_t server) {
     return (struct choice){.server = server,
                            .failures = source->servers[server].failures,
                            .is_resting = source->servers[server].retry_at_ms > clock_mono_ms()};
 }
 
 /* `tried`: those that this question has tried already, one bit each. A server that rests is chosen if it has failed no more than `failures_max` times. */
-static bool choose_locked(struct dir_source *source, unsigned tried, unsigned failures_max, struct choice *out) {
+static bool choose_locked(struct inventory_source *source, unsigned tried, unsigned failures_max, struct choice *out) {
     for (size_t i = 0; i < source->servers_count; i++) {
         const struct choice choice = choice_of_locked(source, i);
         if ((tried & 1U << i) || (choice.is_resting && choice.failures > failures_max))
@@ -92,7 +92,7 @@ static bool choose_locked(struct dir_source *source, unsigned tried, unsigned fa
     return false;
 }
 
-static int source_choose(struct dir_source *source, unsigned tried, struct choice *out, struct err *err) {
+static int source_choose(struct inventory_source *source, unsigned tried, struct choice *out, struct err *err) {
     int64_t soonest_ms = INT64_MAX;
     bool is_found;
     if (atomic_load(source->is_stopped))
@@ -114,13 +114,13 @@ static int source_choose(struct dir_source *source, unsigned tried, struct choic
     return ERR_UNREACHABLE;
 }
 
-static void set_state_locked(struct dir_source *source, enum directory_state state) {
+static void set_state_locked(struct inventory_source *source, enum directory_state state) {
     if (source->state != state)
         source->since_ms = clock_wall_ms();
     source->state = state;
 }
 
-static void source_note_good(struct dir_source *source, size_t i, const struct ldap_conn *conn) {
+static void source_note_good(struct inventory_source *source, size_t i, const struct ldap_conn *conn) {
     const struct ldap_url *url = &source->servers[i].url;
     (void)pthread_mutex_lock(&source->lock);
     source->servers[i].failures = 0;
@@ -132,7 +132,7 @@ static void source_note_good(struct dir_source *source, size_t i, const struct l
     (void)pthread_mutex_unlock(&source->lock);
 }
 
-static bool is_any_good_locked(const struct dir_source *source) {
+static bool is_any_good_locked(const struct inventory_source *source) {
     for (size_t i = 0; i < source->servers_count; i++)
         if (!source->servers[i].failures)
             return true;
@@ -140,7 +140,7 @@ static bool is_any_good_locked(const struct dir_source *source) {
 }
 
 /* Takes out the connections to a server that failed: they would make the next ones wait for nothing. */
-static size_t purge_idle_locked(struct dir_source *source, size_t server, struct ldap_conn *out[SOURCE_IDLE_MAX]) {
+static size_t purge_idle_locked(struct inventory_source *source, size_t server, struct ldap_conn *out[SOURCE_IDLE_MAX]) {
     size_t kept = 0, count = 0;
     for (size_t i = 0; i < source->idle_count; i++)
         if (source->idle[i].server == server)
@@ -152,7 +152,7 @@ static size_t purge_idle_locked(struct dir_source *source, size_t server, struct
 }
 
 /* Questions that meet the same failure count it once, whether they were under way or came during the rest. */
-static void source_note_bad(struct dir_source *source, const struct choice *choice, const struct err *why) {
+static void source_note_bad(struct inventory_source *source, const struct choice *choice, const struct err *why) {
     struct source_server *server = &source->servers[choice->server];
     const uint32_t random_number = random_u32();
     struct ldap_conn *old[SOURCE_IDLE_MAX];
@@ -174,7 +174,7 @@ static void source_note_bad(struct dir_source *source, const struct choice *choi
 
 /* -- connections ----------------------------------------------------------------------------------------------------------- */
 
-struct ldap_target source_target(const struct dir_source *source, const struct ldap_url *url) {
+struct ldap_target source_target(const struct inventory_source *source, const struct ldap_url *url) {
     return (struct ldap_target){.url = url,
                                 .ca_file = source->row.source.ca_file,
                                 .ca_pem = source->row.source.ca_pem,
@@ -182,7 +182,7 @@ struct ldap_target source_target(const struct dir_source *source, const struct l
                                 .call_timeout_ms = source->options->call_timeout_ms};
 }
 
-static int bind_password(struct dir_source *source, struct ldap_conn *conn, struct err *err) {
+static int bind_password(struct inventory_source *source, struct ldap_conn *conn, struct err *err) {
     const struct ldap_row *row = &source->row;
     _cleanup_free_ char *purpose = str_format("ldap-bind:%s", row->source.name);
     struct strbuf plain;
@@ -198,7 +198,7 @@ static int bind_password(struct dir_source *source, struct ldap_conn *conn, stru
 }
 
 /* With the server's ticket in the cache the library need not ask a KDC, whose silence it would wait for. What else is wrong, the bind tells. */
-static int bind_keytab(struct dir_source *source, const struct ldap_url *url, struct ldap_conn *conn, struct err *err) {
+static int bind_keytab(struct inventory_source *source, const struct ldap_url *url, struct ldap_conn *conn, struct err *err) {
     const struct gss_account account = {source->row.source.keytab, source->row.source.principal,
                                         source->options->call_timeout_ms};
     _cleanup_(gss_ticket_free) struct gss_ticket *ticket = NULL;
@@ -215,7 +215,7 @@ static int bind_keytab(struct dir_source *source, const struct ldap_url *url, st
 }
 
 /* Some servers take Kerberos only where it seals the connection itself, instead of TLS. */
-static int bind_sealed(struct dir_source *source, const struct ldap_url *url, struct ldap_conn **conn, struct err *err) {
+static int bind_sealed(struct inventory_source *source, const struct ldap_url *url, struct ldap_conn **conn, struct err *err) {
     struct ldap_target target = source_target(source, url);
     ldap_conn_free(STEAL(*conn));
     target.is_for_kerberos = true;
@@ -223,7 +223,7 @@ static int bind_sealed(struct dir_source *source, const struct ldap_url *url, st
     return rc ? rc : bind_keytab(source, url, *conn, err);
 }
 
-int source_bind(struct dir_source *source, const struct ldap_url *url, struct ldap_conn **conn, struct err *err) {
+int source_bind(struct inventory_source *source, const struct ldap_url *url, struct ldap_conn **conn, struct err *err) {
     struct err why = {0};
     int rc;
     if (source->row.source.bind == LDAP_BIND_PASSWORD)
@@ -235,7 +235,7 @@ int source_bind(struct dir_source *source, const struct ldap_url *url, struct ld
 }
 
 /* One that is bound and was used lately; the others of its age are closed. */
-static struct ldap_conn *source_take_idle(struct dir_source *source, struct choice *out) {
+static struct ldap_conn *source_take_idle(struct inventory_source *source, struct choice *out) {
     const int64_t oldest_ms = clock_mono_ms() - IDLE_MS;
     struct ldap_conn *found = NULL, *old[SOURCE_IDLE_MAX];
     size_t old_count = 0;
@@ -255,7 +255,7 @@ static struct ldap_conn *source_take_idle(struct dir_source *source, struct choi
     return found;
 }
 
-static void source_give_idle(struct dir_source *source, struct ldap_conn *conn, size_t server) {
+static void source_give_idle(struct inventory_source *source, struct ldap_conn *conn, size_t server) {
     (void)pthread_mutex_lock(&source->lock);
     if (source->idle_count < SOURCE_IDLE_MAX)
         source->idle[source->idle_count++] =
@@ -278,7 +278,7 @@ struct question {
 };
 
 /* A wrong password of ours is not the fault of who asks, and must not be taken for theirs. */
-static int ours(struct dir_source *source, int rc, struct err *err) {
+static int ours(struct inventory_source *source, int rc, struct err *err) {
     if (rc != ERR_CREDENTIALS)
         return rc;
     if (err) {
@@ -293,7 +293,7 @@ static int ours(struct dir_source *source, int rc, struct err *err) {
 }
 
 /* On a new connection to one server. */
-static int source_ask_server(struct dir_source *source, const struct choice *choice, const struct question *question,
+static int source_ask_server(struct inventory_source *source, const struct choice *choice, const struct question *question,
                              bool *is_asked, struct err *err) {
     const struct ldap_url *url = &source->servers[choice->server].url;
     const struct ldap_target target = source_target(source, url);
@@ -317,7 +317,7 @@ static int source_ask_server(struct dir_source *source, const struct choice *cho
 }
 
 /* On a connection that is there already; *is_done is false if there was none, or what there was is lost. */
-static int source_ask_idle(struct dir_source *source, const struct question *question, bool *is_done, struct err *err) {
+static int source_ask_idle(struct inventory_source *source, const struct question *question, bool *is_done, struct err *err) {
     struct choice choice = {0};
     struct ldap_conn *conn;
     *is_done = false;
@@ -336,7 +336,7 @@ static int source_ask_idle(struct dir_source *source, const struct question *que
     return 0;
 }
 
-static int source_ask_any(struct dir_source *source, const struct question *question, struct err *err) {
+static int source_ask_any(struct inventory_source *source, const struct question *question, struct err *err) {
     const int64_t until_ms = clock_mono_ms() + ASK_MS;
     unsigned tried = 0;
     struct err why = {0};
@@ -359,11 +359,11 @@ static int source_ask_any(struct dir_source *source, const struct question *ques
     return err_move(err, rc, &why);
 }
 
-int source_ask(struct dir_source *source, source_fn *fn, void *arg, struct err *err) {
+int source_ask(struct inventory_source *source, source_fn *fn, void *arg, struct err *err) {
     return source_ask_any(source, &(struct question){.fn = fn, .arg = arg, .is_bound = true}, err);
 }
 
-int source_ask_fresh(struct dir_source *source, source_fn *fn, void *arg, struct err *err) {
+int source_ask_fresh(struct inventory_source *source, source_fn *fn, void *arg, struct err *err) {
     return source_ask_any(source, &(struct question){.fn = fn, .arg = arg}, err);
 }
 
@@ -379,7 +379,7 @@ static int ignore(void *arg, const struct ldap_entry *entry, struct err *err) {
 /* The entry below which people are looked for: readable by those who may look for them. */
 static int source_look(struct ldap_conn *conn, void *arg, struct err *err) {
     static const char *const attrs[] = {"1.1", NULL}; /* none: RFC 4511 4.5.1.8 */
-    const struct dir_source *source = arg;
+    const struct inventory_source *source = arg;
     const struct ldap_query query = {.base = source->row.source.search_base,
                                      .scope = LDAP_SEARCH_BASE,
                                      .filter = "(objectClass=*)",
@@ -388,7 +388,7 @@ static int source_look(struct ldap_conn *conn, void *arg, struct err *err) {
     return ldap_conn_search(conn, &query, ignore, NULL, err);
 }
 
-void source_probe(struct dir_source *source) {
+void source_probe(struct inventory_source *source) {
     struct err err = {0};
     if (source_ask(source, source_look, source, &err))
         log_error(LOG_LEVEL_DEBUG, "directory_probe_failed", &err, "directory", source->row.source.name, NULL);
@@ -444,7 +444,7 @@ static int ask_partition(struct ldap_conn *conn, const char *configuration, cons
 }
 
 static int ask_domain(struct ldap_conn *conn, void *arg, struct err *err) {
-    struct dir_source *source = arg;
+    struct inventory_source *source = arg;
     _cleanup_free_ char *configuration = NULL, *domain = NULL, *name = NULL;
     int rc = source_ask_root(conn, "configurationNamingContext", &configuration, err);
     if (!rc)
@@ -459,7 +459,7 @@ static int ask_domain(struct ldap_conn *conn, void *arg, struct err *err) {
     return 0;
 }
 
-static bool is_known_domain(struct dir_source *source, const char *domain) {
+static bool is_known_domain(struct inventory_source *source, const char *domain) {
     bool is_known;
     (void)pthread_mutex_lock(&source->lock);
     is_known = str_eq_nocase(source->domain, domain);
@@ -468,7 +468,7 @@ static bool is_known_domain(struct dir_source *source, const char *domain) {
 }
 
 /* By its NetBIOS name, or by its DNS name, where that is a realm that the directory serves. */
-static int is_domain(struct dir_source *source, const char *domain, bool *out, struct err *err) {
+static int is_domain(struct inventory_source *source, const char *domain, bool *out, struct err *err) {
     bool is_asked;
     *out = ldap_source_serves(&source->row.source, domain) || is_known_domain(source, domain);
     (void)pthread_mutex_lock(&source->lock);
@@ -481,7 +481,7 @@ static int is_domain(struct dir_source *source, const char *domain, bool *out, s
     return rc;
 }
 
-int source_skip_domain(struct dir_source *source, const char *name, const char **rest, struct err *err) {
+int source_skip_domain(struct inventory_source *source, const char *name, const char **rest, struct err *err) {
     const char *end = strchr(name, '\\');
     _cleanup_free_ char *domain = end ? strndup(name, (size_t)(end - name)) : NULL;
     bool is_ours = false;

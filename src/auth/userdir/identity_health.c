@@ -75,7 +75,7 @@ struct ending {
 };
 
 /* What ends next among accounts that are in use. */
-static struct ending find_ending(const struct dir_platform *platform, int64_t before_ms) {
+static struct ending find_ending(const struct inventory_platform *platform, int64_t before_ms) {
     struct ending found = {.at_ms = INT64_MAX};
     for (size_t i = 0; i < platform->services_count; i++) {
         const struct service_account *a = &platform->services[i];
@@ -93,7 +93,7 @@ static struct ending find_ending(const struct dir_platform *platform, int64_t be
     return found;
 }
 
-void services_check_health(const struct dir_platform *platform, struct findings *out) {
+void services_check_health(const struct inventory_platform *platform, struct findings *out) {
     const int64_t now_ms = clock_wall_ms();
     const struct ending found = find_ending(platform, now_ms + X509_EXPIRY_WARNING_MS);
     char at[CLOCK_RFC3339_BYTES];
@@ -111,13 +111,13 @@ void services_check_health(const struct dir_platform *platform, struct findings 
 }
 
 struct sink {
-    const struct dir_platform *platform;
+    const struct inventory_platform *platform;
     struct findings *out;
 };
 
 static void check_peer(void *arg, const struct hx_peer *peer) {
     const struct sink *sink = arg;
-    const struct hx_cluster *hx = dir_find_hx(sink->platform, peer->hx_id);
+    const struct hx_cluster *hx = inventory_find_hx(sink->platform, peer->hx_id);
     struct finding f = {.step = "hx_peer", .since_ms = peer->since_ms};
     (void)snprintf(f.subject, sizeof(f.subject), "%s", peer->hx_id);
     if (peer->result.state == HX_PEER_FAILING) {
@@ -127,6 +127,6 @@ static void check_peer(void *arg, const struct hx_peer *peer) {
     findings_add(sink->out, &f);
 }
 
-void peers_check_health(struct peers *peers, const struct dir_platform *platform, struct findings *out) {
+void peers_check_health(struct peers *peers, const struct inventory_platform *platform, struct findings *out) {
     peers_each(peers, check_peer, &(struct sink){platform, out});
 }

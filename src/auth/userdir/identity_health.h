@@ -16,7 +16,7 @@ void directories_check_health(struct identity *identity, struct findings *out);
 void kerberos_check_health(struct kerberos *kerberos, const char *keytab, struct findings *out);
 
 /* Client certificates of service accounts that end soon. */
-void services_check_health(const struct dir_platform *platform, struct findings *out);
+void services_check_health(const struct inventory_platform *platform, struct findings *out);
 
 /* Each controller of an HX cluster that kaasd signs in to. */
-void peers_check_health(struct peers *peers, const struct dir_platform *platform, struct findings *out);
+void peers_check_health(struct peers *peers, const struct inventory_platform *platform, struct findings *out);

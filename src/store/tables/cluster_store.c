@@ -362,7 +362,7 @@ static bool has_room(const struct room_count *count) {
 
 static int room_refuse(const struct room_count *count, struct err *err) {
     const bool is_nodes = count->clusters <= (int64_t)count->room->clusters_max;
-    (void)err_set(err, ERR_DIRECTORY_FULL, "the directory is full: it holds at most %zu %s",
+    (void)err_set(err, ERR_DIRECTORY_FULL, "the inventory is full: it holds at most %zu %s",
                   is_nodes ? count->room->nodes_max : count->room->clusters_max, is_nodes ? "nodes" : "Kubernetes clusters");
     return err_remedy(err, "remove clusters that are no more");
 }

@@ -47,7 +47,7 @@ struct observation_picture {
 /* Stores what differs from what is stored; *changed counts the rows written or removed. Rows of nodes that exist no more are removed; a
  * bound node without a virtual machine keeps its row, as VM_MATCH_NONE; one that was never bound and is not told has no row. Items of
  * unknown nodes and of nodes bound on another vCenter are left out silently. A virtual machine that another node is bound to, or that is
- * declared another's, becomes a mismatch. Each cluster touched is noted as CHANGE_CLUSTER once per transaction: call directory_poll
+ * declared another's, becomes a mismatch. Each cluster touched is noted as CHANGE_CLUSTER once per transaction: call inventory_poll
  * afterwards. No version of a cluster rises.
  * One transaction for up to 1,000 nodes, more for more; nothing is locked or written when nothing differs. Two replicas that watch the
  * same vCenter may both call it; the later one wins, so save the complete picture after each (re)connect and every few minutes.

@@ -1,4 +1,4 @@
-/* The directory: holds the current snapshot and brings in changes. Layer 3 (inventory).
+/* The inventory: holds the current snapshot and brings in changes. Layer 3 (inventory).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -11,79 +11,79 @@
 #include "snapshot.h"
 
 struct store;
-struct directory;
+struct inventory;
 
-/* Told about changes that are not the directory's own (sessions, users, signing keys, vCenters) and about clusters, in the order they were made. Runs in
- * the thread of directory_poll, which it must not call. 0, or an error when it must be told again: then the next poll repeats the whole
+/* Told about changes that are not the inventory's own (sessions, users, signing keys, vCenters) and about clusters, in the order they were made. Runs in
+ * the thread of inventory_poll, which it must not call. 0, or an error when it must be told again: then the next poll repeats the whole
  * batch, so applying a change twice must do no harm. */
-typedef int directory_change_fn(void *arg, const struct change *change);
+typedef int inventory_change_fn(void *arg, const struct change *change);
 
-/* Told that changes may have been missed (a gap in the feed): whatever directory_change_fn keeps up must be read anew. As above. */
-typedef int directory_gap_fn(void *arg);
+/* Told that changes may have been missed (a gap in the feed): whatever inventory_change_fn keeps up must be read anew. As above. */
+typedef int inventory_gap_fn(void *arg);
 
 /* Something that was not in memory as it is stored. */
-struct directory_difference {
+struct inventory_difference {
     enum change_kind kind;
     const char *object_id;
-    const char *member; /* what differed: a member of the record, or one of these, or DIR_DIFFERS_IN_TEXT */
+    const char *member; /* what differed: a member of the record, or one of these, or INVENTORY_DIFFERS_IN_TEXT */
 };
-#define DIRECTORY_NOT_IN_MEMORY "not in memory"
-#define DIRECTORY_NOT_STORED "not in the database"
-/* Told of each difference that directory_check has found, before it is corrected. Must not block. */
-typedef void directory_difference_fn(void *arg, const struct directory_difference *difference);
+#define INVENTORY_NOT_IN_MEMORY "not in memory"
+#define INVENTORY_NOT_STORED "not in the database"
+/* Told of each difference that inventory_check has found, before it is corrected. Must not block. */
+typedef void inventory_difference_fn(void *arg, const struct inventory_difference *difference);
 
-struct directory_options {
+struct inventory_options {
     struct store *store;
-    directory_change_fn *on_change;         /* may be NULL */
-    directory_gap_fn *on_gap;               /* may be NULL */
-    directory_difference_fn *on_difference; /* may be NULL */
+    inventory_change_fn *on_change;         /* may be NULL */
+    inventory_gap_fn *on_gap;               /* may be NULL */
+    inventory_difference_fn *on_difference; /* may be NULL */
     void *on_change_arg;                    /* of these three */
     void (*on_published)(void *arg);        /* told after each new snapshot; must not block; may be NULL */
     void *on_published_arg;
     int64_t report_stale_after_ms; /* a cluster without a report for this long is `unknown`; 0: never */
 };
 
-/* Makes an empty directory (not loaded). ERR_NOMEM. Freed by directory_free, when no reader is left. */
-int directory_new(const struct directory_options *options, struct directory **out, struct err *err);
-void directory_free(struct directory *directory); /* NULL is allowed */
+/* Makes an empty inventory (not loaded). ERR_NOMEM. Freed by inventory_free, when no reader is left. */
+int inventory_new(const struct inventory_options *options, struct inventory **out, struct err *err);
+void inventory_free(struct inventory *inventory); /* NULL is allowed */
 
 /* Reads everything from the database and publishes it. Blocks. Errors of the store; the old snapshot stays then. The place in the change
  * feed does not move, so that no change is kept from on_change. */
-int directory_load(struct directory *directory, struct err *err);
+int inventory_load(struct inventory *inventory, struct err *err);
 
 /* Reads what changed since the last call from the change feed and publishes it; a gap leads to a full load and on_gap. On failure the
  * old snapshot stays and the next call reads the same changes again. Also makes those clusters anew whose state depends on the time that
  * has passed (an aged report, a vCenter that is no longer watched): up to a second later, a bounded number at once, and whether the
  * database answers or not. Blocks.
  * To be called every 250 ms; also right after an own write, so that the writer sees it. */
-int directory_poll(struct directory *directory, struct err *err);
+int inventory_poll(struct inventory *inventory, struct err *err);
 
 /* Compares everything in memory with everything stored: per object, by content, in both directions. A difference that the feed does not
  * account for is a defect, or was written by hand: it is told to on_difference, counted and corrected; *differences gets their number. Beside
  * the snapshot a few hundred clusters are held in memory, and changes go on being applied. Blocks. Errors of the store; ERR_TOO_LARGE if there is
  * more than a snapshot may hold. */
-int directory_check(struct directory *directory, unsigned long *differences, struct err *err);
+int inventory_check(struct inventory *inventory, unsigned long *differences, struct err *err);
 
 /* The current snapshot with one reference for the caller; NULL before the first load. Cheap: callable from any thread. */
-struct dir_snapshot *directory_get(struct directory *directory);
+struct inventory_snapshot *inventory_get(struct inventory *inventory);
 
 /* Wall-clock time of the last successful load or poll in ms; 0 before the first. */
-int64_t directory_as_of_ms(struct directory *directory);
+int64_t inventory_as_of_ms(struct inventory *inventory);
 
 /* Changes could not be read for more than 2 s: answers carry KaaS-Stale: database. */
-bool directory_is_stale(struct directory *directory);
+bool inventory_is_stale(struct inventory *inventory);
 
 /* Adds how the list stands: not loaded yet since `started_at_ms` (wall clock), or not kept up to date, and why. Does not block. */
-void directory_check_health(struct directory *directory, int64_t started_at_ms, struct findings *out);
+void inventory_check_health(struct inventory *inventory, int64_t started_at_ms, struct findings *out);
 
 /* Tells that a vCenter is being watched from now on, so that what it shows of nodes is up to date, or no more: then its word goes on
  * counting for KAAS_OBSERVED_EVIDENCE_MS. To be called when a watch holds a complete picture that has been saved, and when it has lost
  * its connection. The next poll acts on it. Cheap: callable from any thread. Without memory nothing changes. */
-void directory_set_watched(struct directory *directory, const char *vcenter_id, bool is_watched);
+void inventory_set_watched(struct inventory *inventory, const char *vcenter_id, bool is_watched);
 
 /* Notes in memory that a cluster was reported on at this wall-clock time, with nothing new. Cheap: callable from any thread. */
-void directory_note_report(struct directory *directory, const char *cluster_id, int64_t at_ms);
+void inventory_note_report(struct inventory *inventory, const char *cluster_id, int64_t at_ms);
 
 /* Writes report times that only memory knows into the database, and reads those that other replicas have written. Blocks. To be called
  * every few seconds: so far may a replica be behind. Errors of the store; then the next call does it. */
-int directory_sync_reports(struct directory *directory, struct err *err);
+int inventory_sync_reports(struct inventory *inventory, struct err *err);

@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "dir_world.h"
+#include "inventory_world.h"
 #include "json.h"
 #include "limits.h"
 #include "query.h"
 #include "str.h"
 
-static struct dir_snapshot *snapshot;
+static struct inventory_snapshot *snapshot;
 static struct viewer_key admin;
 
 static int set_up(void **state) {
@@ -21,13 +21,13 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     (void)state;
-    dir_snapshot_unref(snapshot);
+    inventory_snapshot_unref(snapshot);
     world_reset();
     return 0;
 }
 
 static void renew(void) {
-    dir_snapshot_unref(snapshot);
+    inventory_snapshot_unref(snapshot);
     snapshot = world_snapshot();
 }
 
@@ -35,19 +35,19 @@ struct answer {
     int rc;
     json_t *json; /* NULL on failure */
     uint64_t etag;
-    struct dir_candidates candidates;
+    struct inventory_candidates candidates;
     struct err err;
 };
 
-static struct answer ask(const struct viewer_key *viewer, const struct dir_cluster_query *query) {
+static struct answer ask(const struct viewer_key *viewer, const struct inventory_cluster_query *query) {
     struct answer a = {0};
     _cleanup_strbuf_ struct strbuf text;
-    struct dir_cluster_query q = *query;
+    struct inventory_cluster_query q = *query;
     if (!q.limit)
         q.limit = 100;
     strbuf_init(&text, 1U << 24);
-    struct dir_page page = {.text = &text};
-    a.rc = dir_list_clusters(snapshot, viewer, &q, &page, &a.err);
+    struct inventory_page page = {.text = &text};
+    a.rc = inventory_list_clusters(snapshot, viewer, &q, &page, &a.err);
     a.etag = page.etag_hash;
     a.candidates = page.candidates;
     if (!a.rc)
@@ -65,7 +65,7 @@ static void names_of(const struct answer *a, char *out, size_t n) {
                        json_get_string(json_array_get(items, i), "name"));
 }
 
-static void expect(const struct viewer_key *viewer, const struct dir_cluster_query *query, const char *names) {
+static void expect(const struct viewer_key *viewer, const struct inventory_cluster_query *query, const char *names) {
     struct answer a = ask(viewer, query);
     char got[200];
     names_of(&a, got, sizeof(got));
@@ -73,7 +73,7 @@ static void expect(const struct viewer_key *viewer, const struct dir_cluster_que
     json_decref(a.json);
 }
 
-#define QUERY(...) (&(struct dir_cluster_query){__VA_ARGS__})
+#define QUERY(...) (&(struct inventory_cluster_query){__VA_ARGS__})
 
 static void filters(void **state) {
     (void)state;
@@ -175,8 +175,8 @@ static void fill_many(void) {
     renew();
 }
 
-static void walk(enum dir_sort sort, bool is_descending, unsigned limit) {
-    struct dir_cluster_query whole = {.sort = sort, .is_descending = is_descending, .limit = 500}, page = whole;
+static void walk(enum inventory_sort sort, bool is_descending, unsigned limit) {
+    struct inventory_cluster_query whole = {.sort = sort, .is_descending = is_descending, .limit = 500}, page = whole;
     struct answer all = ask(&admin, &whole);
     const json_t *expected = json_object_get(all.json, "items");
     _cleanup_free_ char *cursor = NULL;
@@ -208,10 +208,10 @@ static void pages_neither_repeat_nor_omit(void **state) {
     static const unsigned limits[] = {1, 7, 30, 59, 60, 61};
     (void)state;
     fill_many();
-    for (int sort = DIR_SORT_NAME; sort <= DIR_SORT_UPDATED; sort++)
+    for (int sort = INVENTORY_SORT_NAME; sort <= INVENTORY_SORT_UPDATED; sort++)
         for (size_t i = 0; i < UNIT_COUNT(limits); i++) {
-            walk((enum dir_sort)sort, false, limits[i]);
-            walk((enum dir_sort)sort, true, limits[i]);
+            walk((enum inventory_sort)sort, false, limits[i]);
+            walk((enum inventory_sort)sort, true, limits[i]);
         }
 }
 
@@ -220,7 +220,7 @@ static void pages_neither_repeat_nor_omit(void **state) {
 
 /* A page of large records ends early, whatever was asked for: answers have a largest size. */
 static void pages_of_large_records_end_early(void **state) {
-    struct dir_cluster_query query = {.limit = 500};
+    struct inventory_cluster_query query = {.limit = 500};
     (void)state;
     world_reset();
     for (unsigned n = 0; n < LARGE; n++) {
@@ -237,17 +237,17 @@ static void pages_of_large_records_end_early(void **state) {
     for (unsigned kind = 0; kind < 4; kind++) {
         _cleanup_free_ char *cursor = NULL;
         unsigned seen = 0;
-        query.sort = kind & 1 ? DIR_SORT_CREATED : DIR_SORT_NAME;
+        query.sort = kind & 1 ? INVENTORY_SORT_CREATED : INVENTORY_SORT_NAME;
         query.is_descending = kind & 2;
         do {
             _cleanup_strbuf_ struct strbuf text;
             _cleanup_json_ json_t *json = NULL;
-            struct dir_page page = {.text = &text};
+            struct inventory_page page = {.text = &text};
             struct err err = {0};
             const json_t *items;
             strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
             query.cursor = cursor;
-            assert_int_equal(dir_list_clusters(snapshot, &admin, &query, &page, &err), 0);
+            assert_int_equal(inventory_list_clusters(snapshot, &admin, &query, &page, &err), 0);
             assert_true(text.len < KAAS_PAGE_BYTES_MAX + 200);
             assert_int_equal(json_parse(text.data, text.len, &json, NULL), 0);
             items = json_object_get(json, "items");
@@ -274,7 +274,7 @@ static void versions_order_by_number(void **state) {
         c->kubernetes_version = str_dup(versions[n]);
     }
     renew();
-    a = ask(&admin, QUERY(.sort = DIR_SORT_KUBERNETES_VERSION));
+    a = ask(&admin, QUERY(.sort = INVENTORY_SORT_KUBERNETES_VERSION));
     for (size_t i = 0; i < 4; i++)
         assert_string_equal(json_get_string(json_array_get(json_object_get(a.json, "items"), i), "kubernetes_version"),
                             wanted[i]);
@@ -303,7 +303,7 @@ static void cursors_of_other_queries_are_refused(void **state) {
     assert_non_null(cut);
     assert_int_equal(ask(&admin, QUERY(.cursor = cursor)).rc, ERR_INVALID);
     assert_int_equal(ask(&admin, QUERY(.text = "a", .cursor = cursor, .is_descending = true)).rc, ERR_INVALID);
-    assert_int_equal(ask(&admin, QUERY(.text = "a", .cursor = cursor, .sort = DIR_SORT_STATE)).rc, ERR_INVALID);
+    assert_int_equal(ask(&admin, QUERY(.text = "a", .cursor = cursor, .sort = INVENTORY_SORT_STATE)).rc, ERR_INVALID);
     assert_int_equal(ask(&admin, QUERY(.text = "b", .cursor = cursor)).rc, ERR_INVALID);
     cut[14] = 0;
     assert_int_equal(ask(&admin, QUERY(.text = "a", .cursor = cut)).rc, ERR_INVALID);
@@ -316,7 +316,7 @@ static void cursors_of_other_queries_are_refused(void **state) {
     json_decref(first.json);
 }
 
-static uint64_t etag_of(const struct viewer_key *viewer, const struct dir_cluster_query *query) {
+static uint64_t etag_of(const struct viewer_key *viewer, const struct inventory_cluster_query *query) {
     struct answer a = ask(viewer, query);
     assert_int_equal(a.rc, 0);
     json_decref(a.json);
@@ -324,7 +324,7 @@ static uint64_t etag_of(const struct viewer_key *viewer, const struct dir_cluste
 }
 
 static void the_tag_changes_with_the_page_and_only_then(void **state) {
-    const struct dir_cluster_query *q = QUERY(.limit = 2);
+    const struct inventory_cluster_query *q = QUERY(.limit = 2);
     uint64_t before = etag_of(&admin, q);
     struct object_set set = {0};
     struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
@@ -363,24 +363,24 @@ static void a_hidden_change_leaves_the_tag(void **state) {
 }
 
 static void sort_words(void **state) {
-    enum dir_sort sort = DIR_SORT_NAME;
+    enum inventory_sort sort = INVENTORY_SORT_NAME;
     bool is_descending = false;
     (void)state;
-    assert_true(dir_sort_parse("-created_at", &sort, &is_descending));
-    assert_int_equal(sort, DIR_SORT_CREATED);
+    assert_true(inventory_sort_parse("-created_at", &sort, &is_descending));
+    assert_int_equal(sort, INVENTORY_SORT_CREATED);
     assert_true(is_descending);
-    assert_true(dir_sort_parse("kubernetes_version", &sort, &is_descending));
+    assert_true(inventory_sort_parse("kubernetes_version", &sort, &is_descending));
     assert_false(is_descending);
-    assert_false(dir_sort_parse("", &sort, &is_descending));
-    assert_false(dir_sort_parse("-", &sort, &is_descending));
-    assert_false(dir_sort_parse("--name", &sort, &is_descending));
-    assert_false(dir_sort_parse("names", &sort, &is_descending));
+    assert_false(inventory_sort_parse("", &sort, &is_descending));
+    assert_false(inventory_sort_parse("-", &sort, &is_descending));
+    assert_false(inventory_sort_parse("--name", &sort, &is_descending));
+    assert_false(inventory_sort_parse("names", &sort, &is_descending));
 }
 
 static void two_thousand_clusters(void **state) {
     struct object_set set = {0};
     struct viewer_key viewer = world_viewer(VC_A, "domain-c70", &set);
-    struct dir_cluster_query query = {.hx_cluster = "HX-West", .limit = 500};
+    struct inventory_cluster_query query = {.hx_cluster = "HX-West", .limit = 500};
     _cleanup_free_ char *cursor = NULL;
     size_t seen = 0, pages = 0;
     (void)state;

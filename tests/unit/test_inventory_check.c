@@ -3,8 +3,8 @@
 #include "unit.h"
 
 #include "clock.h"
-#include "dir_world.h"
-#include "directory.h"
+#include "inventory_world.h"
+#include "inventory.h"
 #include "limits.h"
 #include "load.h"
 #include "metric.h"
@@ -12,14 +12,14 @@
 
 #define KNOWN_AT_ONCE 1000 /* so many suspects are looked at again at once */
 
-static struct directory *directory;
+static struct inventory *directory;
 static unsigned told_count, changes_told;
 static struct {
     enum change_kind kind;
     char object_id[129], member[40];
 } told[8];
 
-static void on_difference(void *arg, const struct directory_difference *difference) {
+static void on_difference(void *arg, const struct inventory_difference *difference) {
     (void)arg;
     if (told_count++ >= UNIT_COUNT(told))
         return;
@@ -36,18 +36,18 @@ static int on_change(void *arg, const struct change *change) {
 }
 
 static int set_up(void **state) {
-    const struct directory_options options = {.on_difference = on_difference, .on_change = on_change};
+    const struct inventory_options options = {.on_difference = on_difference, .on_change = on_change};
     (void)state;
     told_count = changes_told = 0;
     world_fill();
     clock_fake(1000, 1700000000000);
-    assert_int_equal(directory_new(&options, &directory, NULL), 0);
-    return directory_load(directory, NULL);
+    assert_int_equal(inventory_new(&options, &directory, NULL), 0);
+    return inventory_load(directory, NULL);
 }
 
 static int tear_down(void **state) {
     (void)state;
-    directory_free(directory);
+    inventory_free(directory);
     clock_unfake();
     world_reset();
     return 0;
@@ -55,7 +55,7 @@ static int tear_down(void **state) {
 
 static unsigned long check(void) {
     unsigned long differences = 999;
-    assert_int_equal(directory_check(directory, &differences, NULL), 0);
+    assert_int_equal(inventory_check(directory, &differences, NULL), 0);
     return differences;
 }
 
@@ -69,23 +69,23 @@ static void assert_told(unsigned i, enum change_kind kind, const char *id, const
 static void nothing_to_find(void **state) {
     const struct metric *checks = metric_get(METRIC_COUNTER, "kaasd_directory_checks_total", "", NULL, NULL);
     const int64_t checks_before = metric_value(checks);
-    struct dir_snapshot *before = directory_get(directory), *after;
+    struct inventory_snapshot *before = inventory_get(directory), *after;
     (void)state;
     world_add_grant("local:a", GRANT_HX_CLUSTER, HX_A7);
     world_note(CHANGE_GRANT, "grant-1");
     world.clusters[1].workers_desired = 8;
     world_note(CHANGE_CLUSTER, world.clusters[1].id);
-    assert_int_equal(directory_poll(directory, NULL), 0);
-    dir_snapshot_unref(before);
-    before = directory_get(directory);
+    assert_int_equal(inventory_poll(directory, NULL), 0);
+    inventory_snapshot_unref(before);
+    before = inventory_get(directory);
     world.is_interrupted = true;
     assert_int_equal(check(), 0);
-    after = directory_get(directory);
+    after = inventory_get(directory);
     assert_ptr_equal(before, after);
     assert_int_equal(told_count, 0);
     assert_int_equal(metric_value(checks), checks_before + 1);
-    dir_snapshot_unref(before);
-    dir_snapshot_unref(after);
+    inventory_snapshot_unref(before);
+    inventory_snapshot_unref(after);
 }
 
 static void a_member_changed_behind_the_feed(void **state) {
@@ -112,8 +112,8 @@ static void both_directions(void **state) {
     (void)world_add_cluster(6, "zeta");
     world_remove_cluster(world_cluster_id(2));
     assert_int_equal(check(), 2);
-    assert_told(0, CHANGE_CLUSTER, world_cluster_id(6), DIRECTORY_NOT_IN_MEMORY);
-    assert_told(1, CHANGE_CLUSTER, world_cluster_id(2), DIRECTORY_NOT_STORED);
+    assert_told(0, CHANGE_CLUSTER, world_cluster_id(6), INVENTORY_NOT_IN_MEMORY);
+    assert_told(1, CHANGE_CLUSTER, world_cluster_id(2), INVENTORY_NOT_STORED);
     assert_true(world_shows(directory, 6, "zeta"));
     assert_false(world_shows(directory, 2, "beta"));
     assert_int_equal(check(), 0);
@@ -147,13 +147,13 @@ static void what_lies_below(void **state) {
     assert_told(0, CHANGE_VCENTER, VC_B, "port");
     assert_told(1, CHANGE_VSPHERE_CLUSTER, VC_B "/domain-c9", "name");
     assert_told(2, CHANGE_HX_CLUSTER, HX_A7, "name");
-    assert_told(3, CHANGE_GRANT, "grant-1", DIRECTORY_NOT_IN_MEMORY);
+    assert_told(3, CHANGE_GRANT, "grant-1", INVENTORY_NOT_IN_MEMORY);
     assert_true(world_shows(directory, 1, "HX-Renamed"));
     assert_true(world_shows(directory, 5, "Plainer"));
     assert_int_equal(check(), 0);
     grant_done(&world.grants[--world.grants_count]);
     assert_int_equal(check(), 1);
-    assert_told(4, CHANGE_GRANT, "grant-1", DIRECTORY_NOT_STORED);
+    assert_told(4, CHANGE_GRANT, "grant-1", INVENTORY_NOT_STORED);
 }
 
 /* Somebody else changes a cluster, adds one and renames what lies below, just after the check has read all. */
@@ -200,7 +200,7 @@ static void a_change_during_the_second_look(void **state) {
     world.between_singles = note_late;
     assert_int_equal(check(), 0);
     assert_int_equal(told_count, 0);
-    assert_int_equal(directory_poll(directory, NULL), 0);
+    assert_int_equal(inventory_poll(directory, NULL), 0);
     assert_true(world_shows(directory, 3, "\"desired\":61"));
 }
 
@@ -257,7 +257,7 @@ static void what_was_read_before_an_interruption_does_not_count(void **state) {
     world.is_interrupted = true;
     world.interrupted = remove_the_first;
     assert_int_equal(check(), 1);
-    assert_told(0, CHANGE_CLUSTER, world_cluster_id(1), DIRECTORY_NOT_STORED);
+    assert_told(0, CHANGE_CLUSTER, world_cluster_id(1), INVENTORY_NOT_STORED);
     for (unsigned i = 0; i < many; i++) {
         struct cluster *c = world_add_cluster(100 + i, ""); /* with the half before, too many */
         c->nodes_count = KAAS_NODES_PER_CLUSTER_MAX;
@@ -276,7 +276,7 @@ static void a_second_look_that_fails_is_no_difference(void **state) {
     (void)state;
     world.clusters[0].description = str_dup("by hand");
     world.during = fail_the_second_look;
-    assert_int_equal(directory_check(directory, &differences, NULL), ERR_DATABASE);
+    assert_int_equal(inventory_check(directory, &differences, NULL), ERR_DATABASE);
     assert_int_equal(differences, 7);
     assert_int_equal(told_count, 0);
     world.fail_code = 0;
@@ -284,12 +284,12 @@ static void a_second_look_that_fails_is_no_difference(void **state) {
 }
 
 static void a_text_that_does_not_fit_its_record(void **state) {
-    struct dir_snapshot *snapshot = directory_get(directory);
-    const struct dir_cluster *entry = dir_find_cluster(snapshot, world_cluster_id(1));
+    struct inventory_snapshot *snapshot = inventory_get(directory);
+    const struct inventory_cluster *entry = inventory_find_cluster(snapshot, world_cluster_id(1));
     char *at = strstr(entry->fragments[0].json, "alpha");
     (void)state;
     *at = 'A';
-    dir_snapshot_unref(snapshot);
+    inventory_snapshot_unref(snapshot);
     assert_int_equal(check(), 1);
     assert_told(0, CHANGE_CLUSTER, world_cluster_id(1), "text");
     assert_true(world_shows(directory, 1, "alpha"));
@@ -302,10 +302,10 @@ static void note_one_below(void) {
 
 /* Texts show names of what lies below: the feed still names that. */
 static void a_text_is_let_off_by_what_lies_below(void **state) {
-    struct dir_snapshot *snapshot = directory_get(directory);
+    struct inventory_snapshot *snapshot = inventory_get(directory);
     (void)state;
-    *strstr(dir_find_cluster(snapshot, world_cluster_id(1))->fragments[0].json, "alpha") = 'A';
-    dir_snapshot_unref(snapshot);
+    *strstr(inventory_find_cluster(snapshot, world_cluster_id(1))->fragments[0].json, "alpha") = 'A';
+    inventory_snapshot_unref(snapshot);
     world.between_singles = note_one_below;
     assert_int_equal(check(), 0);
     assert_int_equal(told_count, 0);
@@ -320,7 +320,7 @@ static void a_database_that_fails(void **state) {
     for (int after = 0; after < 12; after++) {
         world.fail_code = ERR_DATABASE;
         world.fail_after = after;
-        const int rc = directory_check(directory, &differences, NULL);
+        const int rc = inventory_check(directory, &differences, NULL);
         world.fail_code = 0;
         if (!rc)
             break;
@@ -343,48 +343,48 @@ static void more_than_are_looked_at_at_once(void **state) {
 }
 
 static void before_the_first_load(void **state) {
-    struct directory *empty;
+    struct inventory *empty;
     unsigned long differences = 7;
-    const struct directory_options options = {.on_difference = on_difference};
+    const struct inventory_options options = {.on_difference = on_difference};
     (void)state;
-    assert_int_equal(directory_new(&options, &empty, NULL), 0);
-    assert_int_equal(directory_check(empty, &differences, NULL), 0);
+    assert_int_equal(inventory_new(&options, &empty, NULL), 0);
+    assert_int_equal(inventory_check(empty, &differences, NULL), 0);
     assert_int_equal(differences, 0);
-    directory_free(empty);
+    inventory_free(empty);
 }
 
 /* -- full loads ------------------------------------------------------------------------------------------------------------- */
 
 static void a_full_load_shares_what_is_the_same(void **state) {
-    struct dir_snapshot *before = directory_get(directory), *after;
+    struct inventory_snapshot *before = inventory_get(directory), *after;
     (void)state;
     world.clusters[1].workers_desired = 9;
-    assert_int_equal(directory_load(directory, NULL), 0);
-    after = directory_get(directory);
-    assert_ptr_equal(dir_find_cluster(before, world_cluster_id(1)), dir_find_cluster(after, world_cluster_id(1)));
-    assert_ptr_not_equal(dir_find_cluster(before, world_cluster_id(2)), dir_find_cluster(after, world_cluster_id(2)));
-    dir_snapshot_unref(before);
-    dir_snapshot_unref(after);
+    assert_int_equal(inventory_load(directory, NULL), 0);
+    after = inventory_get(directory);
+    assert_ptr_equal(inventory_find_cluster(before, world_cluster_id(1)), inventory_find_cluster(after, world_cluster_id(1)));
+    assert_ptr_not_equal(inventory_find_cluster(before, world_cluster_id(2)), inventory_find_cluster(after, world_cluster_id(2)));
+    inventory_snapshot_unref(before);
+    inventory_snapshot_unref(after);
 }
 
 static void more_than_may_be_held(void **state) {
     struct err err = {0};
     (void)state;
-    assert_int_equal(dir_check_size(KAAS_CLUSTERS_COUNT_MAX, KAAS_NODES_COUNT_MAX, NULL), 0);
-    assert_int_equal(dir_check_size(KAAS_CLUSTERS_COUNT_MAX + 1, 0, NULL), ERR_TOO_LARGE);
+    assert_int_equal(inventory_check_size(KAAS_CLUSTERS_COUNT_MAX, KAAS_NODES_COUNT_MAX, NULL), 0);
+    assert_int_equal(inventory_check_size(KAAS_CLUSTERS_COUNT_MAX + 1, 0, NULL), ERR_TOO_LARGE);
     for (unsigned i = 0; i <= KAAS_NODES_COUNT_MAX / KAAS_NODES_PER_CLUSTER_MAX; i++) {
         struct cluster *c = world_add_cluster(100 + i, "");
         c->nodes_count = KAAS_NODES_PER_CLUSTER_MAX;
         c->nodes = calloc(c->nodes_count, sizeof(*c->nodes));
     }
-    assert_int_equal(directory_load(directory, &err), ERR_TOO_LARGE);
+    assert_int_equal(inventory_load(directory, &err), ERR_TOO_LARGE);
     assert_non_null(strstr(err.text, "250000 nodes"));
     assert_true(world_shows(directory, 1, "alpha")); /* what was there stays */
     world_note(CHANGE_CLUSTER, world_cluster_id(1));
-    assert_int_equal(directory_poll(directory, NULL), 0);
+    assert_int_equal(inventory_poll(directory, NULL), 0);
     for (unsigned i = 0; i <= 10; i++)
         world_note(CHANGE_CLUSTER, world_cluster_id(100 + i));
-    assert_int_equal(directory_poll(directory, NULL), 0); /* 11,000 nodes are few */
+    assert_int_equal(inventory_poll(directory, NULL), 0); /* 11,000 nodes are few */
 }
 
 int main(void) {

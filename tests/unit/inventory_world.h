@@ -69,11 +69,11 @@ void world_fill(void);
 #define HX_B7 "hxb00007-0000-4000-8000-000000000007"
 
 /* A snapshot of the world as it is; one reference. */
-struct dir_snapshot *world_snapshot(void);
+struct inventory_snapshot *world_snapshot(void);
 
-struct directory;
+struct inventory;
 /* The first fragment of the cluster n, as the directory shows it now, contains the text. */
-bool world_shows(struct directory *directory, unsigned n, const char *text);
+bool world_shows(struct inventory *directory, unsigned n, const char *text);
 
 /* Somebody who came from `vcenter_id` and may view these vSphere clusters of it ("domain-c7 domain-c70"); the set belongs to the caller. */
 struct viewer_key world_viewer(const char *vcenter_id, const char *morefs, struct object_set *set);

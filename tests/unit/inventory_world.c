@@ -2,8 +2,8 @@
 #include "unit.h"
 
 #include "cluster_store.h"
-#include "dir_world.h"
-#include "directory.h"
+#include "inventory_world.h"
+#include "inventory.h"
 #include "grant_store.h"
 #include "load.h"
 #include "platform_store.h"
@@ -150,18 +150,18 @@ void world_fill(void) {
     world_place(c, VC_B, "domain-c9");
 }
 
-struct dir_snapshot *world_snapshot(void) {
-    const struct dir_loading loading = {.basis = {.wall_ms = 1, .mono_ms = 1}};
-    struct dir_snapshot *snapshot = NULL;
-    assert_int_equal(dir_load_all(&loading, &snapshot, NULL), 0);
+struct inventory_snapshot *world_snapshot(void) {
+    const struct inventory_loading loading = {.basis = {.wall_ms = 1, .mono_ms = 1}};
+    struct inventory_snapshot *snapshot = NULL;
+    assert_int_equal(inventory_load_all(&loading, &snapshot, NULL), 0);
     return snapshot;
 }
 
-bool world_shows(struct directory *directory, unsigned n, const char *text) {
-    struct dir_snapshot *snapshot = directory_get(directory);
-    const struct dir_cluster *entry = dir_find_cluster(snapshot, world_cluster_id(n));
+bool world_shows(struct inventory *directory, unsigned n, const char *text) {
+    struct inventory_snapshot *snapshot = inventory_get(directory);
+    const struct inventory_cluster *entry = inventory_find_cluster(snapshot, world_cluster_id(n));
     const bool is_shown = entry && strstr(entry->fragments[0].json, text);
-    dir_snapshot_unref(snapshot);
+    inventory_snapshot_unref(snapshot);
     return is_shown;
 }
 

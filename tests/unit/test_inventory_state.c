@@ -3,8 +3,8 @@
 #include "unit.h"
 
 #include "clock.h"
-#include "dir_world.h"
-#include "directory.h"
+#include "inventory_world.h"
+#include "inventory.h"
 #include "limits.h"
 #include "load.h"
 #include "query.h"
@@ -13,19 +13,19 @@
 #define NOW 1700000000000
 #define LIMIT 900000
 
-static struct directory *directory;
+static struct inventory *directory;
 
 static int set_up(void **state) {
-    const struct directory_options options = {.report_stale_after_ms = LIMIT};
+    const struct inventory_options options = {.report_stale_after_ms = LIMIT};
     (void)state;
     world_fill();
     clock_fake(1000, NOW);
-    return directory_new(&options, &directory, NULL);
+    return inventory_new(&options, &directory, NULL);
 }
 
 static int tear_down(void **state) {
     (void)state;
-    directory_free(directory);
+    inventory_free(directory);
     clock_unfake();
     world_reset();
     return 0;
@@ -62,21 +62,21 @@ static struct node_observation *add_node(struct cluster *c, const char *vcenter_
 
 /* The state of cluster n as everyone sees it. */
 static enum cluster_state state_of(unsigned n) {
-    struct dir_snapshot *snapshot = directory_get(directory);
-    enum cluster_state found = dir_find_cluster(snapshot, world_cluster_id(n))->record->state;
-    dir_snapshot_unref(snapshot);
+    struct inventory_snapshot *snapshot = inventory_get(directory);
+    enum cluster_state found = inventory_find_cluster(snapshot, world_cluster_id(n))->record->state;
+    inventory_snapshot_unref(snapshot);
     return found;
 }
 
 static void pass(int64_t ms) {
     clock_advance_ms(ms);
-    (void)directory_poll(directory, NULL);
+    (void)inventory_poll(directory, NULL);
 }
 
 static void a_report_ages_without_the_database(void **state) {
     (void)state;
     report(&world.clusters[0], NOW);
-    assert_int_equal(directory_load(directory, NULL), 0);
+    assert_int_equal(inventory_load(directory, NULL), 0);
     world.fail_code = ERR_DATABASE;
     pass(LIMIT);
     assert_int_equal(state_of(1), CLUSTER_READY);
@@ -90,9 +90,9 @@ static void a_report_ages_without_the_database(void **state) {
 static void a_report_in_memory_keeps_a_cluster_fresh(void **state) {
     (void)state;
     report(&world.clusters[0], NOW);
-    assert_int_equal(directory_load(directory, NULL), 0);
+    assert_int_equal(inventory_load(directory, NULL), 0);
     pass(LIMIT - 1000);
-    directory_note_report(directory, world_cluster_id(1), clock_wall_ms());
+    inventory_note_report(directory, world_cluster_id(1), clock_wall_ms());
     pass(2000);
     assert_int_equal(state_of(1), CLUSTER_READY);
     world_note(CHANGE_CLUSTER, world_cluster_id(1)); /* read anew: the row's own time is old, what memory knows counts */
@@ -104,26 +104,26 @@ static void a_report_in_memory_keeps_a_cluster_fresh(void **state) {
 }
 
 static void report_times_are_exchanged_with_the_database(void **state) {
-    struct dir_snapshot *before, *after;
+    struct inventory_snapshot *before, *after;
     (void)state;
     report(&world.clusters[0], NOW);
     report(&world.clusters[1], NOW);
-    assert_int_equal(directory_load(directory, NULL), 0);
-    before = directory_get(directory);
+    assert_int_equal(inventory_load(directory, NULL), 0);
+    before = inventory_get(directory);
     pass(LIMIT - 1000);
-    directory_note_report(directory, world_cluster_id(1), clock_wall_ms());
+    inventory_note_report(directory, world_cluster_id(1), clock_wall_ms());
     world.clusters[1].reported_at_ms = clock_wall_ms(); /* by another replica */
     world.fail_code = ERR_DATABASE;
-    assert_int_equal(directory_sync_reports(directory, NULL), ERR_DATABASE);
+    assert_int_equal(inventory_sync_reports(directory, NULL), ERR_DATABASE);
     world.fail_code = 0;
-    assert_int_equal(directory_sync_reports(directory, NULL), 0);
-    assert_int_equal(directory_sync_reports(directory, NULL), 0);
+    assert_int_equal(inventory_sync_reports(directory, NULL), 0);
+    assert_int_equal(inventory_sync_reports(directory, NULL), 0);
     assert_int_equal(world.times_saved, 1);
     assert_int_equal(world.clusters[0].reported_at_ms, clock_wall_ms());
-    after = directory_get(directory);
+    after = inventory_get(directory);
     assert_ptr_equal(before, after); /* nothing was rendered anew */
-    dir_snapshot_unref(before);
-    dir_snapshot_unref(after);
+    inventory_snapshot_unref(before);
+    inventory_snapshot_unref(after);
     pass(2000);
     assert_int_equal(state_of(1), CLUSTER_READY);
     assert_int_equal(state_of(2), CLUSTER_READY);
@@ -137,7 +137,7 @@ static void many_clusters_age_bit_by_bit(void **state) {
     (void)state;
     for (unsigned n = 6; n <= WORLD_CLUSTERS_MAX; n++)
         report(world_add_cluster(n, world_cluster_id(n)), NOW);
-    assert_int_equal(directory_load(directory, NULL), 0);
+    assert_int_equal(inventory_load(directory, NULL), 0);
     for (int polls = 0; polls < 3; polls++)
         pass(polls ? 250 : LIMIT + 1000);
     for (unsigned n = 6; n <= WORLD_CLUSTERS_MAX; n++)
@@ -148,44 +148,44 @@ static void many_clusters_age_bit_by_bit(void **state) {
 static void a_vcenter_that_is_not_watched_stops_counting(void **state) {
     (void)state;
     add_node(&world.clusters[0], VC_A, "domain-c7")->power = VM_POWER_OFF;
-    assert_int_equal(directory_load(directory, NULL), 0);
+    assert_int_equal(inventory_load(directory, NULL), 0);
     assert_int_equal(state_of(1), CLUSTER_UNREACHABLE); /* after a start, what was seen before goes on counting */
     pass(KAAS_OBSERVED_EVIDENCE_MS + 1000);
     assert_int_equal(state_of(1), CLUSTER_READY);
-    directory_set_watched(directory, VC_B, true);
+    inventory_set_watched(directory, VC_B, true);
     pass(1000);
     assert_int_equal(state_of(1), CLUSTER_READY);
-    directory_set_watched(directory, VC_A, true);
+    inventory_set_watched(directory, VC_A, true);
     pass(1000);
     assert_int_equal(state_of(1), CLUSTER_UNREACHABLE);
     pass(10 * KAAS_OBSERVED_EVIDENCE_MS);
     assert_int_equal(state_of(1), CLUSTER_UNREACHABLE);
-    directory_set_watched(directory, VC_A, false); /* a short break turns nothing over */
+    inventory_set_watched(directory, VC_A, false); /* a short break turns nothing over */
     pass(KAAS_OBSERVED_EVIDENCE_MS - 1000);
     assert_int_equal(state_of(1), CLUSTER_UNREACHABLE);
-    directory_set_watched(directory, VC_A, false); /* said twice is no new beginning */
+    inventory_set_watched(directory, VC_A, false); /* said twice is no new beginning */
     pass(3000);
     assert_int_equal(state_of(1), CLUSTER_READY);
 }
 
 static bool sees(const struct viewer_key *viewer, unsigned n, uint64_t *mask) {
-    struct dir_snapshot *snapshot = directory_get(directory);
-    const struct dir_cluster *entry;
-    bool found = !dir_get_visible_cluster(snapshot, viewer, world_cluster_id(n), &entry, mask, NULL);
-    dir_snapshot_unref(snapshot);
+    struct inventory_snapshot *snapshot = inventory_get(directory);
+    const struct inventory_cluster *entry;
+    bool found = !inventory_get_visible_cluster(snapshot, viewer, world_cluster_id(n), &entry, mask, NULL);
+    inventory_snapshot_unref(snapshot);
     return found;
 }
 
 static void what_is_seen_follows_the_nodes(void **state) {
     struct object_set set = {0}, other = {0}, interest = {0};
     struct viewer_key east = world_viewer(VC_A, "domain-c7", &set), plain = world_viewer(VC_B, "domain-c9", &other);
-    struct dir_snapshot *snapshot;
+    struct inventory_snapshot *snapshot;
     struct node_observation *seen;
     uint64_t mask = 0;
     (void)state;
     world.clusters_count = 1; /* only "alpha", declared on A/c7 */
     seen = add_node(&world.clusters[0], VC_A, "domain-c7");
-    assert_int_equal(directory_load(directory, NULL), 0);
+    assert_int_equal(inventory_load(directory, NULL), 0);
     assert_true(sees(&east, 1, &mask));
     assert_false(sees(&plain, 1, &mask));
     set_text(&seen->vcenter_id, VC_B);
@@ -194,10 +194,10 @@ static void what_is_seen_follows_the_nodes(void **state) {
     pass(250);
     assert_false(sees(&east, 1, &mask));
     assert_true(sees(&plain, 1, &mask));
-    snapshot = directory_get(directory);
-    assert_int_equal(dir_objects_of_interest(snapshot, VC_B, &interest, NULL), 0);
+    snapshot = inventory_get(directory);
+    assert_int_equal(inventory_objects_of_interest(snapshot, VC_B, &interest, NULL), 0);
     assert_int_equal(interest.count, 2); /* c7 with its HX cluster, and c9 for the node */
-    dir_snapshot_unref(snapshot);
+    inventory_snapshot_unref(snapshot);
     object_set_done(&set);
     object_set_done(&other);
     object_set_done(&interest);
@@ -205,36 +205,36 @@ static void what_is_seen_follows_the_nodes(void **state) {
 }
 
 static void names_are_left_out_for_those_who_see_a_part(void **state) {
-    struct dir_snapshot *snapshot;
-    const struct dir_cluster *gamma;
+    struct inventory_snapshot *snapshot;
+    const struct inventory_cluster *gamma;
     (void)state;
     add_node(&world.clusters[2], VC_A, "domain-c7");
     add_node(&world.clusters[2], VC_A, "domain-c70")->power = VM_POWER_OFF;
-    assert_int_equal(directory_load(directory, NULL), 0);
-    snapshot = directory_get(directory);
-    gamma = dir_find_cluster(snapshot, world_cluster_id(3));
+    assert_int_equal(inventory_load(directory, NULL), 0);
+    snapshot = inventory_get(directory);
+    gamma = inventory_find_cluster(snapshot, world_cluster_id(3));
     assert_int_equal(gamma->fragments_count, 3);
     assert_non_null(strstr(gamma->fragments[0].json, "VM cp-2 is powered off"));
     assert_null(strstr(gamma->fragments[1].json, "cp-2"));
     assert_non_null(strstr(gamma->fragments[1].json, "some of its virtual machines are not running"));
-    dir_snapshot_unref(snapshot);
+    inventory_snapshot_unref(snapshot);
 }
 
 /* What people and programs write goes by what is stored, not by what follows from it. */
 static void the_stored_record_can_be_had_again(void **state) {
-    struct dir_snapshot *snapshot;
+    struct inventory_snapshot *snapshot;
     struct cluster *stored = NULL;
     (void)state;
     report(&world.clusters[0], NOW);
     add_node(&world.clusters[0], VC_B, "domain-c9")->power = VM_POWER_OFF;
-    assert_int_equal(directory_load(directory, NULL), 0);
+    assert_int_equal(inventory_load(directory, NULL), 0);
     assert_int_equal(state_of(1), CLUSTER_UNREACHABLE);
-    snapshot = directory_get(directory);
-    assert_int_equal(dir_cluster_stored(dir_find_cluster(snapshot, world_cluster_id(1)), &stored, NULL), 0);
+    snapshot = inventory_get(directory);
+    assert_int_equal(inventory_cluster_stored(inventory_find_cluster(snapshot, world_cluster_id(1)), &stored, NULL), 0);
     assert_true(cluster_same(stored, &world.clusters[0]));
     assert_int_equal(stored->reported_at_ms, NOW);
     cluster_free(stored);
-    dir_snapshot_unref(snapshot);
+    inventory_snapshot_unref(snapshot);
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)

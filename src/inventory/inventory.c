@@ -1,6 +1,6 @@
-/* The directory: loading, the change feed, publishing. Layer 3 (inventory). What a snapshot is: snapshot.h.
+/* The inventory: loading, the change feed, publishing. Layer 3 (inventory). What a snapshot is: snapshot.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "directory.h"
+#include "inventory.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -22,11 +22,11 @@
 #define CHECKED_AT_ONCE 1000 /* suspects that are looked at again: takes about a second, in which no change is applied */
 #define CLOCK_SLACK_MS 60000 /* by how far the clocks of replicas may differ */
 
-struct directory {
+struct inventory {
     struct store *store;
-    directory_change_fn *on_change;
-    directory_gap_fn *on_gap;
-    directory_difference_fn *on_difference;
+    inventory_change_fn *on_change;
+    inventory_gap_fn *on_gap;
+    inventory_difference_fn *on_difference;
     void *on_change_arg;
     void (*on_published)(void *arg);
     void *on_published_arg;
@@ -37,7 +37,7 @@ struct directory {
     struct change_positions positions;
     int64_t looked_ms;    /* monotonic: the last look for clusters that are due */
     int64_t next_due_ms;  /* wall clock: before it no report grows too old; 0: not known */
-    uint64_t seen_mark;   /* dir_watch_mark at the last look */
+    uint64_t seen_mark;   /* inventory_watch_mark at the last look */
     bool is_evidence_due; /* it has changed since then, and not all clusters were looked at */
     bool is_more_due;     /* the last look met its limit */
 
@@ -45,15 +45,15 @@ struct directory {
     int64_t synced_ms;       /* wall clock: the last one; 0: none */
 
     pthread_mutex_t lock; /* guards the rest; held for a small copy only */
-    struct dir_watch watch;
-    struct dir_snapshot *current;
+    struct inventory_watch watch;
+    struct inventory_snapshot *current;
     int64_t as_of_wall_ms;
     int64_t as_of_mono_ms;
     struct err trouble; /* of the last poll or load */
 };
 
-int directory_new(const struct directory_options *options, struct directory **out, struct err *err) {
-    struct directory *d = calloc(1, sizeof(*d));
+int inventory_new(const struct inventory_options *options, struct inventory **out, struct err *err) {
+    struct inventory *d = calloc(1, sizeof(*d));
     if (!d)
         return err_set(err, ERR_NOMEM, "out of memory");
     d->store = options->store;
@@ -72,27 +72,27 @@ int directory_new(const struct directory_options *options, struct directory **ou
     return 0;
 }
 
-void directory_free(struct directory *d) {
+void inventory_free(struct inventory *d) {
     if (!d)
         return;
-    dir_snapshot_unref(d->current);
+    inventory_snapshot_unref(d->current);
     change_positions_done(&d->positions);
-    dir_watch_done(&d->watch);
+    inventory_watch_done(&d->watch);
     (void)pthread_mutex_destroy(&d->syncing);
     (void)pthread_mutex_destroy(&d->writer);
     (void)pthread_mutex_destroy(&d->lock);
     free(d);
 }
 
-struct dir_snapshot *directory_get(struct directory *d) {
-    struct dir_snapshot *snapshot;
+struct inventory_snapshot *inventory_get(struct inventory *d) {
+    struct inventory_snapshot *snapshot;
     (void)pthread_mutex_lock(&d->lock);
-    snapshot = d->current ? dir_snapshot_ref(d->current) : NULL;
+    snapshot = d->current ? inventory_snapshot_ref(d->current) : NULL;
     (void)pthread_mutex_unlock(&d->lock);
     return snapshot;
 }
 
-int64_t directory_as_of_ms(struct directory *d) {
+int64_t inventory_as_of_ms(struct inventory *d) {
     int64_t as_of_ms;
     (void)pthread_mutex_lock(&d->lock);
     as_of_ms = d->as_of_wall_ms;
@@ -104,7 +104,7 @@ static bool is_old(int64_t as_of_mono_ms) {
     return !as_of_mono_ms || clock_mono_ms() - as_of_mono_ms > STALE_AFTER_MS;
 }
 
-bool directory_is_stale(struct directory *d) {
+bool inventory_is_stale(struct inventory *d) {
     int64_t as_of_ms;
     (void)pthread_mutex_lock(&d->lock);
     as_of_ms = d->as_of_mono_ms;
@@ -113,8 +113,8 @@ bool directory_is_stale(struct directory *d) {
 }
 
 /* Takes the snapshot over; NULL: nothing changed, only the time did. `read_at` tells when was read; NULL: nothing was. */
-static void dir_publish(struct directory *d, struct dir_snapshot *snapshot, const struct dir_basis *read_at) {
-    struct dir_snapshot *old = NULL;
+static void inventory_publish(struct inventory *d, struct inventory_snapshot *snapshot, const struct inventory_basis *read_at) {
+    struct inventory_snapshot *old = NULL;
     (void)pthread_mutex_lock(&d->lock);
     if (snapshot) {
         old = d->current;
@@ -125,54 +125,55 @@ static void dir_publish(struct directory *d, struct dir_snapshot *snapshot, cons
         d->as_of_mono_ms = read_at->mono_ms;
     }
     (void)pthread_mutex_unlock(&d->lock);
-    dir_snapshot_unref(old);
+    inventory_snapshot_unref(old);
     if (snapshot && d->on_published)
         d->on_published(d->on_published_arg);
 }
 
-/* What a load works with: now, the vCenters being watched (a copy), the snapshot before. Given back by dir_end_loading. ERR_NOMEM. */
-static int dir_begin_loading(struct directory *d, struct dir_watch *watch, struct dir_loading *out, struct err *err) {
+/* What a load works with: now, the vCenters being watched (a copy), the snapshot before. Given back by inventory_end_loading. ERR_NOMEM. */
+static int inventory_begin_loading(struct inventory *d, struct inventory_watch *watch, struct inventory_loading *out,
+                                   struct err *err) {
     int rc;
     (void)pthread_mutex_lock(&d->lock);
-    rc = dir_watch_copy(&d->watch, watch, err);
+    rc = inventory_watch_copy(&d->watch, watch, err);
     (void)pthread_mutex_unlock(&d->lock);
     if (rc)
         return rc;
-    *out = (struct dir_loading){
+    *out = (struct inventory_loading){
         .store = d->store,
         .basis = {.watch = watch,
                   .wall_ms = clock_wall_ms(),
                   .mono_ms = clock_mono_ms(),
                   .stale_after_ms = d->report_stale_after_ms},
-        .old = directory_get(d),
+        .old = inventory_get(d),
     };
     return 0;
 }
 
-static void dir_end_loading(struct dir_watch *watch, struct dir_snapshot *old) {
-    dir_watch_done(watch);
-    dir_snapshot_unref(old);
+static void inventory_end_loading(struct inventory_watch *watch, struct inventory_snapshot *old) {
+    inventory_watch_done(watch);
+    inventory_snapshot_unref(old);
 }
 
-static int load_snapshot(struct directory *d, struct err *err) {
-    struct dir_snapshot *snapshot = NULL;
-    struct dir_watch watch = {0};
-    struct dir_loading loading = {0};
-    int rc = dir_begin_loading(d, &watch, &loading, err);
+static int load_snapshot(struct inventory *d, struct err *err) {
+    struct inventory_snapshot *snapshot = NULL;
+    struct inventory_watch watch = {0};
+    struct inventory_loading loading = {0};
+    int rc = inventory_begin_loading(d, &watch, &loading, err);
     if (rc)
         return rc;
-    rc = dir_load_all(&loading, &snapshot, err);
+    rc = inventory_load_all(&loading, &snapshot, err);
     if (!rc) {
-        dir_publish(d, snapshot, &loading.basis);
-        d->seen_mark = dir_watch_mark(&watch, loading.basis.mono_ms);
+        inventory_publish(d, snapshot, &loading.basis);
+        d->seen_mark = inventory_watch_mark(&watch, loading.basis.mono_ms);
         d->next_due_ms = 0;
     }
-    dir_end_loading(&watch, loading.old);
+    inventory_end_loading(&watch, loading.old);
     return rc;
 }
 
 /* Positions first, then everything: a change in between is read twice rather than never. */
-static int load_from_now(struct directory *d, struct err *err) {
+static int load_from_now(struct inventory *d, struct err *err) {
     struct change_positions positions = {0};
     int rc = change_store_load_positions(d->store, &positions, err);
     if (!rc)
@@ -187,7 +188,7 @@ static int load_from_now(struct directory *d, struct err *err) {
 }
 
 /* Remembers why it failed, or that it did not. Hands rc and the reason on. */
-static int note_trouble(struct directory *d, int rc, const struct err *why, struct err *err) {
+static int note_trouble(struct inventory *d, int rc, const struct err *why, struct err *err) {
     (void)pthread_mutex_lock(&d->lock);
     d->trouble = *why;
     d->trouble.code = rc;
@@ -195,8 +196,8 @@ static int note_trouble(struct directory *d, int rc, const struct err *why, stru
     return err_move(err, rc, why);
 }
 
-void directory_check_health(struct directory *d, int64_t started_at_ms, struct findings *out) {
-    struct finding f = {.step = "directory", .since_ms = directory_as_of_ms(d)};
+void inventory_check_health(struct inventory *d, int64_t started_at_ms, struct findings *out) {
+    struct finding f = {.step = "inventory", .since_ms = inventory_as_of_ms(d)};
     struct err why;
     (void)pthread_mutex_lock(&d->lock);
     why = d->trouble;
@@ -204,15 +205,15 @@ void directory_check_health(struct directory *d, int64_t started_at_ms, struct f
     if (!f.since_ms) {
         f.since_ms = started_at_ms;
         finding_say(&f, FINDING_FAILED, "not loaded yet");
-    } else if (directory_is_stale(d) && why.code) {
+    } else if (inventory_is_stale(d) && why.code) {
         finding_say_error(&f, FINDING_WARNING, &why);
-    } else if (directory_is_stale(d)) {
+    } else if (inventory_is_stale(d)) {
         finding_say(&f, FINDING_WARNING, "changes cannot be read at the moment");
     }
     findings_add(out, &f);
 }
 
-int directory_load(struct directory *d, struct err *err) {
+int inventory_load(struct inventory *d, struct err *err) {
     struct err why = {0};
     int rc;
     (void)pthread_mutex_lock(&d->writer);
@@ -221,13 +222,13 @@ int directory_load(struct directory *d, struct err *err) {
     return note_trouble(d, rc, &why, err);
 }
 
-/* All but what the directory itself is made of. Clusters are for both: those who watch nodes must know which ones. */
+/* All but what the inventory itself is made of. Clusters are for both: those who watch nodes must know which ones. */
 static bool is_for_others(enum change_kind kind) {
     return kind != CHANGE_VSPHERE_CLUSTER && kind != CHANGE_HX_CLUSTER && kind != CHANGE_GRANT;
 }
 
-/* Tells those who follow the feed by this directory. All are told, whatever becomes of one of them; the first failure counts. */
-static int dir_tell_others(const struct directory *d, const struct change_list *changes) {
+/* Tells those who follow the feed by this inventory. All are told, whatever becomes of one of them; the first failure counts. */
+static int inventory_tell_others(const struct inventory *d, const struct change_list *changes) {
     int first = 0;
     if (changes->is_gap)
         return d->on_gap ? d->on_gap(d->on_change_arg) : 0;
@@ -238,26 +239,26 @@ static int dir_tell_others(const struct directory *d, const struct change_list *
     return first;
 }
 
-static int apply_batch(struct directory *d, const struct change_list *changes, struct err *err) {
-    struct dir_snapshot *fresh = NULL;
-    struct dir_watch watch = {0};
-    struct dir_loading loading = {0};
-    int rc = dir_begin_loading(d, &watch, &loading, err);
+static int apply_batch(struct inventory *d, const struct change_list *changes, struct err *err) {
+    struct inventory_snapshot *fresh = NULL;
+    struct inventory_watch watch = {0};
+    struct inventory_loading loading = {0};
+    int rc = inventory_begin_loading(d, &watch, &loading, err);
     if (rc)
         return rc;
     if (changes->is_gap || !loading.old) {
-        dir_end_loading(&watch, loading.old);
+        inventory_end_loading(&watch, loading.old);
         return load_from_now(d, err);
     }
-    rc = dir_load_changes(&loading, changes, &fresh, err);
+    rc = inventory_load_changes(&loading, changes, &fresh, err);
     d->next_due_ms = fresh ? 0 : d->next_due_ms;
     if (!rc)
-        dir_publish(d, fresh, &loading.basis);
-    dir_end_loading(&watch, loading.old);
+        inventory_publish(d, fresh, &loading.basis);
+    inventory_end_loading(&watch, loading.old);
     return rc;
 }
 
-static int dir_copy_positions(const struct change_positions *from, struct change_positions *out, struct err *err) {
+static int inventory_copy_positions(const struct change_positions *from, struct change_positions *out, struct err *err) {
     out->items = calloc(from->count + 1, sizeof(*out->items));
     if (!out->items)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -267,15 +268,15 @@ static int dir_copy_positions(const struct change_positions *from, struct change
 }
 
 /* Reads and applies one batch; a batch that failed is read again by the next poll. */
-static int poll_once(struct directory *d, bool *is_more, struct err *err) {
+static int poll_once(struct inventory *d, bool *is_more, struct err *err) {
     struct change_positions before = {0};
     struct change_list changes = {0};
-    int rc = dir_copy_positions(&d->positions, &before, err);
+    int rc = inventory_copy_positions(&d->positions, &before, err);
     if (!rc)
         rc = change_store_load(d->store, &d->positions, &changes, err);
     if (!rc)
         rc = apply_batch(d, &changes, err);
-    if (!rc && dir_tell_others(d, &changes))
+    if (!rc && inventory_tell_others(d, &changes))
         rc = err_set(err, ERR_UNAVAILABLE, "a change could not be applied; it is tried again");
     if (rc && before.items) {
         struct change_positions failed = d->positions;
@@ -289,7 +290,7 @@ static int poll_once(struct directory *d, bool *is_more, struct err *err) {
 }
 
 /* Applies what is new in the feed. Needs `writer`, as all that loads. */
-static int dir_poll_locked(struct directory *d, struct err *err) {
+static int inventory_poll_locked(struct inventory *d, struct err *err) {
     bool is_more = true;
     int rc = 0;
     if (!d->positions.items)
@@ -300,75 +301,75 @@ static int dir_poll_locked(struct directory *d, struct err *err) {
 }
 
 /* Looks for clusters whose state depends on the time that has passed. Without memory the next look does it. */
-static void look_over(struct directory *d, const struct dir_loading *loading) {
-    const uint64_t mark = dir_watch_mark(loading->basis.watch, loading->basis.mono_ms);
-    struct dir_due due = {.limit = RENEWED_AT_ONCE};
+static void look_over(struct inventory *d, const struct inventory_loading *loading) {
+    const uint64_t mark = inventory_watch_mark(loading->basis.watch, loading->basis.mono_ms);
+    struct inventory_due due = {.limit = RENEWED_AT_ONCE};
     bool was_more;
-    struct dir_snapshot *fresh = NULL;
+    struct inventory_snapshot *fresh = NULL;
     d->is_evidence_due = d->is_evidence_due || mark != d->seen_mark;
     d->seen_mark = mark;
     if (!d->is_evidence_due && loading->basis.wall_ms < d->next_due_ms)
         return;
     due.is_evidence_due = d->is_evidence_due;
-    if (dir_load_due(loading, &due, &fresh, NULL))
+    if (inventory_load_due(loading, &due, &fresh, NULL))
         return;
     was_more = d->is_more_due;
     d->is_more_due = due.is_more;
     d->is_evidence_due = d->is_evidence_due && due.is_more;
     d->next_due_ms = due.is_more ? 0 : due.next_ms;
     if (fresh)
-        dir_publish(d, fresh, NULL);
+        inventory_publish(d, fresh, NULL);
     if (was_more &&
         !due.is_more) /* all were made anew: what the old ones held lies in another thread's heap, and would stay there */
         (void)malloc_trim(0);
 }
 
-static void directory_tick(struct directory *d) {
-    struct dir_watch watch = {0};
-    struct dir_loading loading = {0};
+static void inventory_tick(struct inventory *d) {
+    struct inventory_watch watch = {0};
+    struct inventory_loading loading = {0};
     const int64_t now_ms = clock_mono_ms();
     if (now_ms - d->looked_ms < TICK_MS && !d->is_more_due)
         return;
     d->looked_ms = now_ms;
-    if (dir_begin_loading(d, &watch, &loading, NULL))
+    if (inventory_begin_loading(d, &watch, &loading, NULL))
         return;
     if (loading.old)
         look_over(d, &loading);
-    dir_end_loading(&watch, loading.old);
+    inventory_end_loading(&watch, loading.old);
 }
 
-int directory_poll(struct directory *d, struct err *err) {
+int inventory_poll(struct inventory *d, struct err *err) {
     struct err why = {0};
     int rc;
     (void)pthread_mutex_lock(&d->writer);
-    directory_tick(d); /* first: a database that hangs would hold it up */
-    rc = dir_poll_locked(d, &why);
+    inventory_tick(d); /* first: a database that hangs would hold it up */
+    rc = inventory_poll_locked(d, &why);
     (void)pthread_mutex_unlock(&d->writer);
     return note_trouble(d, rc, &why, err);
 }
 
-void directory_set_watched(struct directory *d, const char *vcenter_id, bool is_watched) {
+void inventory_set_watched(struct inventory *d, const char *vcenter_id, bool is_watched) {
     (void)pthread_mutex_lock(&d->lock);
-    (void)dir_watch_set(&d->watch, vcenter_id, is_watched, clock_mono_ms(), NULL);
+    (void)inventory_watch_set(&d->watch, vcenter_id, is_watched, clock_mono_ms(), NULL);
     (void)pthread_mutex_unlock(&d->lock);
 }
 
-void directory_note_report(struct directory *d, const char *cluster_id, int64_t at_ms) {
-    struct dir_snapshot *snapshot = directory_get(d);
-    const struct dir_cluster *entry = snapshot ? dir_find_cluster(snapshot, cluster_id) : NULL;
+void inventory_note_report(struct inventory *d, const char *cluster_id, int64_t at_ms) {
+    struct inventory_snapshot *snapshot = inventory_get(d);
+    const struct inventory_cluster *entry = snapshot ? inventory_find_cluster(snapshot, cluster_id) : NULL;
     if (entry)
-        dir_cluster_note_report(entry, at_ms);
-    dir_snapshot_unref(snapshot);
+        inventory_cluster_note_report(entry, at_ms);
+    inventory_snapshot_unref(snapshot);
 }
 
 /* Report times that the database does not know of; the caller frees the items. */
-static int collect_times(const struct dir_snapshot *snapshot, struct report_times *out, struct err *err) {
+static int collect_times(const struct inventory_snapshot *snapshot, struct report_times *out, struct err *err) {
     out->items = calloc(snapshot->clusters_count + 1, sizeof(*out->items));
     out->count = 0;
     if (!out->items)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < snapshot->clusters_count; i++) {
-        const struct dir_cluster *entry = snapshot->clusters[i];
+        const struct inventory_cluster *entry = snapshot->clusters[i];
         const int64_t at_ms = atomic_load(&entry->times->reported_ms);
         if (!entry->is_reported || at_ms <= atomic_load(&entry->times->saved_ms))
             continue;
@@ -378,15 +379,15 @@ static int collect_times(const struct dir_snapshot *snapshot, struct report_time
     return 0;
 }
 
-static void apply_times(const struct dir_snapshot *snapshot, const struct report_times *times) {
+static void apply_times(const struct inventory_snapshot *snapshot, const struct report_times *times) {
     for (size_t i = 0; i < times->count; i++) {
-        const struct dir_cluster *entry = dir_find_cluster(snapshot, times->items[i].cluster_id);
+        const struct inventory_cluster *entry = inventory_find_cluster(snapshot, times->items[i].cluster_id);
         if (entry)
-            dir_cluster_note_saved(entry, times->items[i].at_ms);
+            inventory_cluster_note_saved(entry, times->items[i].at_ms);
     }
 }
 
-static int sync_reports(struct directory *d, const struct dir_snapshot *snapshot, struct err *err) {
+static int sync_reports(struct inventory *d, const struct inventory_snapshot *snapshot, struct err *err) {
     const int64_t now_ms = clock_wall_ms();
     struct report_times mine = {0}, all = {0};
     int rc = collect_times(snapshot, &mine, err);
@@ -403,15 +404,15 @@ static int sync_reports(struct directory *d, const struct dir_snapshot *snapshot
     return rc;
 }
 
-int directory_sync_reports(struct directory *d, struct err *err) {
-    struct dir_snapshot *snapshot = directory_get(d);
+int inventory_sync_reports(struct inventory *d, struct err *err) {
+    struct inventory_snapshot *snapshot = inventory_get(d);
     int rc;
     if (!snapshot)
         return 0;
     (void)pthread_mutex_lock(&d->syncing);
     rc = sync_reports(d, snapshot, err);
     (void)pthread_mutex_unlock(&d->syncing);
-    dir_snapshot_unref(snapshot);
+    inventory_snapshot_unref(snapshot);
     return rc;
 }
 
@@ -466,27 +467,27 @@ static void suspect_vsphere(struct suspects *out, const struct object_ref *ref, 
     suspect(out, CHANGE_VSPHERE_CLUSTER, id, member);
 }
 
-static int directory_compare_grants(const void *a, const void *b) {
+static int inventory_compare_grants(const void *a, const void *b) {
     return grant_compare(a, b);
 }
 
-static const struct grant *find_grant(const struct dir_platform *p, const struct grant *wanted) {
-    return p->grants_count ? bsearch(wanted, p->grants, p->grants_count, sizeof(*p->grants), directory_compare_grants) : NULL;
+static const struct grant *find_grant(const struct inventory_platform *p, const struct grant *wanted) {
+    return p->grants_count ? bsearch(wanted, p->grants, p->grants_count, sizeof(*p->grants), inventory_compare_grants) : NULL;
 }
 
 /* What lies below the clusters, one way: of what `from` has, `to` has it not (`absent` says so), or, if wanted, has it differently. */
-static void compare_below(const struct dir_platform *from, const struct dir_platform *to, const char *absent, bool with_members,
-                          struct suspects *out) {
+static void compare_below(const struct inventory_platform *from, const struct inventory_platform *to, const char *absent,
+                          bool with_members, struct suspects *out) {
     for (size_t i = 0; i < from->vcenters_count; i++) {
-        const struct vcenter *a = &from->vcenters[i], *b = dir_find_vcenter(to, a->id);
+        const struct vcenter *a = &from->vcenters[i], *b = inventory_find_vcenter(to, a->id);
         suspect(out, CHANGE_VCENTER, a->id, !b ? absent : with_members ? vcenter_difference(a, b) : NULL);
     }
     for (size_t i = 0; i < from->vsphere_count; i++) {
-        const struct vsphere_cluster *a = &from->vsphere[i], *b = dir_find_vsphere(to, &a->ref);
+        const struct vsphere_cluster *a = &from->vsphere[i], *b = inventory_find_vsphere(to, &a->ref);
         suspect_vsphere(out, &a->ref, !b ? absent : with_members ? vsphere_cluster_difference(a, b) : NULL);
     }
     for (size_t i = 0; i < from->hx_count; i++) {
-        const struct hx_cluster *a = &from->hx[i], *b = dir_find_hx(to, a->id);
+        const struct hx_cluster *a = &from->hx[i], *b = inventory_find_hx(to, a->id);
         suspect(out, CHANGE_HX_CLUSTER, a->id, !b ? absent : with_members ? hx_cluster_difference(a, b) : NULL);
     }
     for (size_t i = 0; i < from->grants_count; i++) {
@@ -494,62 +495,63 @@ static void compare_below(const struct dir_platform *from, const struct dir_plat
         suspect(out, CHANGE_GRANT, a->id, !b ? absent : with_members ? grant_difference(a, b) : NULL);
     }
     for (size_t i = 0; i < from->services_count; i++) {
-        const struct service_account *a = &from->services[i], *b = dir_find_service(to, a->id);
+        const struct service_account *a = &from->services[i], *b = inventory_find_service(to, a->id);
         suspect(out, CHANGE_SERVICE_ACCOUNT, a->id, !b ? absent : with_members ? service_account_difference(a, b) : NULL);
     }
 }
 
 /* What is stored below the clusters, and what is in memory of it. */
-static void compare_platforms(const struct dir_platform *old, const struct dir_platform *fresh, struct suspects *out) {
-    compare_below(fresh, old, DIRECTORY_NOT_IN_MEMORY, true, out);
-    compare_below(old, fresh, DIRECTORY_NOT_STORED, false, out);
+static void compare_platforms(const struct inventory_platform *old, const struct inventory_platform *fresh,
+                              struct suspects *out) {
+    compare_below(fresh, old, INVENTORY_NOT_IN_MEMORY, true, out);
+    compare_below(old, fresh, INVENTORY_NOT_STORED, false, out);
 }
 
-static void compare_cluster(const struct dir_snapshot *old, const struct dir_snapshot *fresh, const char *id,
+static void compare_cluster(const struct inventory_snapshot *old, const struct inventory_snapshot *fresh, const char *id,
                             struct suspects *out) {
-    const struct dir_cluster *was = dir_find_cluster(old, id), *is = dir_find_cluster(fresh, id);
+    const struct inventory_cluster *was = inventory_find_cluster(old, id), *is = inventory_find_cluster(fresh, id);
     if (was == is)
         return;
     suspect(out, CHANGE_CLUSTER, id,
-            !was  ? DIRECTORY_NOT_IN_MEMORY
-            : !is ? DIRECTORY_NOT_STORED
-                  : dir_cluster_difference(was, is));
+            !was  ? INVENTORY_NOT_IN_MEMORY
+            : !is ? INVENTORY_NOT_STORED
+                  : inventory_cluster_difference(was, is));
 }
 
 /* The first, long comparison. */
-static int find_suspects(struct directory *d, struct suspects *out, struct err *err) {
-    _cleanup_(dir_platform_unref) struct dir_platform *platform = NULL;
-    _cleanup_(dir_snapshot_unref) struct dir_snapshot *fresh = NULL;
-    struct dir_watch watch = {0};
-    struct dir_loading loading = {0};
-    const struct dir_snapshot *old;
-    int rc = dir_begin_loading(d, &watch, &loading, err);
+static int find_suspects(struct inventory *d, struct suspects *out, struct err *err) {
+    _cleanup_(inventory_platform_unref) struct inventory_platform *platform = NULL;
+    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *fresh = NULL;
+    struct inventory_watch watch = {0};
+    struct inventory_loading loading = {0};
+    const struct inventory_snapshot *old;
+    int rc = inventory_begin_loading(d, &watch, &loading, err);
     if (rc)
         return rc;
     old = loading.old;
     if (!old)
         goto out;
-    rc = dir_load_platform(d->store, &platform, err);
+    rc = inventory_load_platform(d->store, &platform, err);
     if (rc)
         goto out;
     compare_platforms(old->platform, platform, out);
     loading.basis.platform = old->platform; /* clusters are shown with it: where it differs is known by now */
-    rc = dir_load_clusters(&loading, true, &fresh, err);
+    rc = inventory_load_clusters(&loading, true, &fresh, err);
     if (rc)
         goto out;
     for (size_t i = 0; i < fresh->clusters_count; i++)
         compare_cluster(old, fresh, fresh->clusters[i]->record->id, out);
     for (size_t i = 0; i < old->clusters_count; i++)
-        if (!dir_find_cluster(fresh, old->clusters[i]->record->id))
-            suspect(out, CHANGE_CLUSTER, old->clusters[i]->record->id, DIRECTORY_NOT_STORED);
+        if (!inventory_find_cluster(fresh, old->clusters[i]->record->id))
+            suspect(out, CHANGE_CLUSTER, old->clusters[i]->record->id, INVENTORY_NOT_STORED);
     rc = suspects_check(out, err);
 out:
-    dir_end_loading(&watch, loading.old);
+    inventory_end_loading(&watch, loading.old);
     return rc;
 }
 
 /* Whatever is not a cluster is loaded as one, and is what the text of clusters is made with. */
-static bool directory_is_named(const struct change_list *changes, const struct change *suspected, const char *member) {
+static bool inventory_is_named(const struct change_list *changes, const struct change *suspected, const char *member) {
     const bool is_cluster = suspected->kind == CHANGE_CLUSTER;
     if (changes->is_gap)
         return true;
@@ -557,24 +559,24 @@ static bool directory_is_named(const struct change_list *changes, const struct c
         const struct change *c = &changes->items[i];
         if (is_cluster && c->kind == CHANGE_CLUSTER && str_eq(c->object_id, suspected->object_id))
             return true;
-        if ((!is_cluster || str_eq(member, DIR_DIFFERS_IN_TEXT)) && dir_is_platform_change(c->kind))
+        if ((!is_cluster || str_eq(member, INVENTORY_DIFFERS_IN_TEXT)) && inventory_is_platform_change(c->kind))
             return true;
     }
     return false;
 }
 
 /* Lets off what the feed names after the place that memory has come to. */
-static int let_off(struct directory *d, struct suspects *s, struct err *err) {
+static int let_off(struct inventory *d, struct suspects *s, struct err *err) {
     struct change_positions positions = {0};
     bool is_more = true;
-    int rc = dir_copy_positions(&d->positions, &positions, err);
+    int rc = inventory_copy_positions(&d->positions, &positions, err);
     while (!rc && is_more && s->count) {
         struct change_list changes = {0};
         size_t kept = 0;
         rc = change_store_load(d->store, &positions, &changes, err);
         is_more = !rc && changes.is_more && !changes.is_gap;
         for (size_t i = 0; !rc && i < s->count; i++) {
-            if (directory_is_named(&changes, &s->items[i], s->members[i]))
+            if (inventory_is_named(&changes, &s->items[i], s->members[i]))
                 continue;
             s->items[kept] = s->items[i];
             s->members[kept++] = s->members[i];
@@ -587,10 +589,10 @@ static int let_off(struct directory *d, struct suspects *s, struct err *err) {
 }
 
 /* Reads the suspects again; *fresh gets the snapshot that is as they are stored, *out what still differs. */
-static int directory_look_again(struct directory *d, const struct dir_loading *loading, const struct change_list *suspected,
-                                struct dir_snapshot **fresh, struct suspects *out, struct err *err) {
-    const struct dir_snapshot *old = loading->old;
-    int rc = dir_load_changes(loading, suspected, fresh, err);
+static int inventory_look_again(struct inventory *d, const struct inventory_loading *loading, const struct change_list *suspected,
+                                struct inventory_snapshot **fresh, struct suspects *out, struct err *err) {
+    const struct inventory_snapshot *old = loading->old;
+    int rc = inventory_load_changes(loading, suspected, fresh, err);
     if (rc)
         return rc;
     if ((*fresh)->platform != old->platform)
@@ -602,9 +604,9 @@ static int directory_look_again(struct directory *d, const struct dir_loading *l
     return rc ? rc : let_off(d, out, err);
 }
 
-static void directory_tell_differences(const struct directory *d, const struct suspects *s) {
+static void inventory_tell_differences(const struct inventory *d, const struct suspects *s) {
     for (size_t i = 0; d->on_difference && i < s->count; i++) {
-        const struct directory_difference difference = {
+        const struct inventory_difference difference = {
             .kind = s->items[i].kind, .object_id = s->items[i].object_id, .member = s->members[i]};
         d->on_difference(d->on_change_arg, &difference);
     }
@@ -614,31 +616,31 @@ static void directory_tell_differences(const struct directory *d, const struct s
 }
 
 /* Needs `writer`. *found rises by the differences that were told and corrected. */
-static int directory_settle(struct directory *d, const struct change_list *suspected, unsigned long *found, struct err *err) {
-    _cleanup_(dir_snapshot_unref) struct dir_snapshot *fresh = NULL;
+static int inventory_settle(struct inventory *d, const struct change_list *suspected, unsigned long *found, struct err *err) {
+    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *fresh = NULL;
     _cleanup_suspects_ struct suspects differ = {0};
-    struct dir_watch watch = {0};
-    struct dir_loading loading = {0};
-    int rc = dir_poll_locked(d, err);
+    struct inventory_watch watch = {0};
+    struct inventory_loading loading = {0};
+    int rc = inventory_poll_locked(d, err);
     if (!rc)
-        rc = dir_begin_loading(d, &watch, &loading, err);
+        rc = inventory_begin_loading(d, &watch, &loading, err);
     if (rc)
         return rc;
-    rc = directory_look_again(d, &loading, suspected, &fresh, &differ, err);
+    rc = inventory_look_again(d, &loading, suspected, &fresh, &differ, err);
     if (rc || !differ.count)
         goto out;
-    directory_tell_differences(d, &differ);
-    dir_publish(d, STEAL(fresh), &loading.basis);
+    inventory_tell_differences(d, &differ);
+    inventory_publish(d, STEAL(fresh), &loading.basis);
     d->next_due_ms = 0;
     *found += differ.count;
-    if (dir_tell_others(d, &(struct change_list){.items = differ.items, .count = differ.count}))
+    if (inventory_tell_others(d, &(struct change_list){.items = differ.items, .count = differ.count}))
         rc = err_set(err, ERR_UNAVAILABLE, "a difference could not be told to others; it is tried again");
 out:
-    dir_end_loading(&watch, loading.old);
+    inventory_end_loading(&watch, loading.old);
     return rc;
 }
 
-int directory_check(struct directory *d, unsigned long *differences, struct err *err) {
+int inventory_check(struct inventory *d, unsigned long *differences, struct err *err) {
     _cleanup_suspects_ struct suspects suspects = {0};
     unsigned long found = 0;
     int rc = find_suspects(d, &suspects, err);
@@ -647,7 +649,7 @@ int directory_check(struct directory *d, unsigned long *differences, struct err 
         const struct change_list part = {.items = suspects.items + from,
                                          .count = left < CHECKED_AT_ONCE ? left : CHECKED_AT_ONCE};
         (void)pthread_mutex_lock(&d->writer);
-        rc = directory_settle(d, &part, &found, err);
+        rc = inventory_settle(d, &part, &found, err);
         (void)pthread_mutex_unlock(&d->writer);
     }
     if (rc)

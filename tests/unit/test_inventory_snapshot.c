@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "dir_world.h"
+#include "inventory_world.h"
 #include "json.h"
 #include "limits.h"
 #include "query.h"
 #include "str.h"
 
-static struct dir_snapshot *snapshot;
+static struct inventory_snapshot *snapshot;
 
 static int set_up(void **state) {
     (void)state;
@@ -19,7 +19,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     (void)state;
-    dir_snapshot_unref(snapshot);
+    inventory_snapshot_unref(snapshot);
     world_reset();
     return 0;
 }
@@ -27,35 +27,35 @@ static int tear_down(void **state) {
 static void finds_clusters(void **state) {
     (void)state;
     for (unsigned n = 1; n <= 5; n++)
-        assert_string_equal(dir_find_cluster(snapshot, world_cluster_id(n))->record->id, world_cluster_id(n));
-    assert_null(dir_find_cluster(snapshot, world_cluster_id(0)));
-    assert_null(dir_find_cluster(snapshot, world_cluster_id(6)));
-    assert_null(dir_find_cluster(snapshot, ""));
-    assert_string_equal(dir_find_cluster_by_name(snapshot, "gamma")->record->id, world_cluster_id(3));
-    assert_null(dir_find_cluster_by_name(snapshot, "gam"));
-    assert_null(dir_find_cluster_by_name(snapshot, "gammas"));
+        assert_string_equal(inventory_find_cluster(snapshot, world_cluster_id(n))->record->id, world_cluster_id(n));
+    assert_null(inventory_find_cluster(snapshot, world_cluster_id(0)));
+    assert_null(inventory_find_cluster(snapshot, world_cluster_id(6)));
+    assert_null(inventory_find_cluster(snapshot, ""));
+    assert_string_equal(inventory_find_cluster_by_name(snapshot, "gamma")->record->id, world_cluster_id(3));
+    assert_null(inventory_find_cluster_by_name(snapshot, "gam"));
+    assert_null(inventory_find_cluster_by_name(snapshot, "gammas"));
 }
 
 static void an_empty_world_is_fine(void **state) {
-    struct dir_snapshot *empty;
+    struct inventory_snapshot *empty;
     (void)state;
     world_reset();
     empty = world_snapshot();
-    assert_null(dir_find_cluster(empty, world_cluster_id(1)));
-    assert_null(dir_find_cluster_by_name(empty, "alpha"));
-    assert_null(dir_find_vcenter(empty->platform, VC_A));
-    dir_snapshot_unref(empty);
+    assert_null(inventory_find_cluster(empty, world_cluster_id(1)));
+    assert_null(inventory_find_cluster_by_name(empty, "alpha"));
+    assert_null(inventory_find_vcenter(empty->platform, VC_A));
+    inventory_snapshot_unref(empty);
 }
 
 static void finds_hx_by_whole_reference(void **state) {
     struct object_ref c7 = {VC_A, "domain-c7"}, c70 = {VC_A, "domain-c70"}, c9 = {VC_B, "domain-c9"}, none = {VC_A, "domain-c"};
     (void)state;
-    assert_string_equal(dir_find_hx_on(snapshot->platform, &c7)->id, HX_A7);
-    assert_string_equal(dir_find_hx_on(snapshot->platform, &c70)->id, HX_A70);
-    assert_null(dir_find_hx_on(snapshot->platform, &c9));
-    assert_null(dir_find_hx_on(snapshot->platform, &none));
-    assert_string_equal(dir_find_hx(snapshot->platform, HX_B7)->name, "HX-East");
-    assert_null(dir_find_hx(snapshot->platform, "hx"));
+    assert_string_equal(inventory_find_hx_on(snapshot->platform, &c7)->id, HX_A7);
+    assert_string_equal(inventory_find_hx_on(snapshot->platform, &c70)->id, HX_A70);
+    assert_null(inventory_find_hx_on(snapshot->platform, &c9));
+    assert_null(inventory_find_hx_on(snapshot->platform, &none));
+    assert_string_equal(inventory_find_hx(snapshot->platform, HX_B7)->name, "HX-East");
+    assert_null(inventory_find_hx(snapshot->platform, "hx"));
 }
 
 static void resolves_vcenters(void **state) {
@@ -64,14 +64,15 @@ static void resolves_vcenters(void **state) {
     struct err err = {0};
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(a_words); i++) {
-        assert_int_equal(dir_resolve_vcenter(snapshot->platform, a_words[i], &vc, &err), 0);
+        assert_int_equal(inventory_resolve_vcenter(snapshot->platform, a_words[i], &vc, &err), 0);
         assert_string_equal(vc->id, VC_A);
     }
-    assert_int_equal(dir_resolve_vcenter(snapshot->platform, "vc-", &vc, &err), ERR_NOT_FOUND);
+    assert_int_equal(inventory_resolve_vcenter(snapshot->platform, "vc-", &vc, &err), ERR_NOT_FOUND);
     assert_true(err.remedy[0]);
-    assert_int_equal(dir_resolve_vcenter(snapshot->platform, "vc-", &vc, NULL), ERR_NOT_FOUND);
-    assert_int_equal(dir_resolve_vcenter(snapshot->platform, "vc-a.example.com:44", &vc, NULL), ERR_NOT_FOUND);
-    assert_int_equal(dir_resolve_vcenter(snapshot->platform, "vc-a:443", &vc, NULL), ERR_NOT_FOUND); /* a name has no port */
+    assert_int_equal(inventory_resolve_vcenter(snapshot->platform, "vc-", &vc, NULL), ERR_NOT_FOUND);
+    assert_int_equal(inventory_resolve_vcenter(snapshot->platform, "vc-a.example.com:44", &vc, NULL), ERR_NOT_FOUND);
+    assert_int_equal(inventory_resolve_vcenter(snapshot->platform, "vc-a:443", &vc, NULL),
+                     ERR_NOT_FOUND); /* a name has no port */
 }
 
 static void the_port_tells_vcenters_of_one_host_apart(void **state) {
@@ -80,91 +81,92 @@ static void the_port_tells_vcenters_of_one_host_apart(void **state) {
         unsigned port;
     } more[] = {{"d0", "::1", 443}, {"d1", "::1", 8443}, {"d2", "vc-a.example.com", 8443}};
     const struct vcenter *vc = NULL;
-    struct dir_snapshot *s;
+    struct inventory_snapshot *s;
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(more); i++) {
         world_add_vcenter(more[i].id, more[i].address, more[i].address);
         world.vcenters[world.vcenters_count - 1].port = more[i].port;
     }
     s = world_snapshot();
-    assert_int_equal(dir_resolve_vcenter(s->platform, "vc-a.example.com", &vc, NULL), ERR_AMBIGUOUS);
-    assert_int_equal(dir_resolve_vcenter(s->platform, "::1", &vc, NULL), ERR_AMBIGUOUS);
-    assert_int_equal(dir_resolve_vcenter(s->platform, "vc-a.example.com:8443", &vc, NULL), 0);
+    assert_int_equal(inventory_resolve_vcenter(s->platform, "vc-a.example.com", &vc, NULL), ERR_AMBIGUOUS);
+    assert_int_equal(inventory_resolve_vcenter(s->platform, "::1", &vc, NULL), ERR_AMBIGUOUS);
+    assert_int_equal(inventory_resolve_vcenter(s->platform, "vc-a.example.com:8443", &vc, NULL), 0);
     assert_string_equal(vc->id, "d2");
-    assert_int_equal(dir_resolve_vcenter(s->platform, "vc-a.example.com:443", &vc, NULL), 0);
+    assert_int_equal(inventory_resolve_vcenter(s->platform, "vc-a.example.com:443", &vc, NULL), 0);
     assert_string_equal(vc->id, VC_A);
-    assert_int_equal(dir_resolve_vcenter(s->platform, "[::1]:443", &vc, NULL), 0);
+    assert_int_equal(inventory_resolve_vcenter(s->platform, "[::1]:443", &vc, NULL), 0);
     assert_string_equal(vc->id, "d0");
-    assert_int_equal(dir_resolve_vcenter(s->platform, "[::1]:8443", &vc, NULL), 0);
+    assert_int_equal(inventory_resolve_vcenter(s->platform, "[::1]:8443", &vc, NULL), 0);
     assert_string_equal(vc->id, "d1");
-    assert_int_equal(dir_resolve_vcenter(s->platform, "::1:8443", &vc, NULL), ERR_NOT_FOUND);
-    dir_snapshot_unref(s);
+    assert_int_equal(inventory_resolve_vcenter(s->platform, "::1:8443", &vc, NULL), ERR_NOT_FOUND);
+    inventory_snapshot_unref(s);
 }
 
 static void one_word_for_two_vcenters_is_ambiguous(void **state) {
     const struct vcenter *vc = NULL;
     struct object_set set = {0};
     struct viewer_key viewer;
-    struct dir_snapshot *more;
+    struct inventory_snapshot *more;
     (void)state;
     world_add_vcenter("dddddddd-0a53-4a8e-8a54-2f1f9f3f6f10", "vc-d", "VC-A.example.com");
     more = world_snapshot();
-    assert_int_equal(dir_resolve_vcenter(more->platform, "vc-a.example.com", &vc, NULL), ERR_AMBIGUOUS);
+    assert_int_equal(inventory_resolve_vcenter(more->platform, "vc-a.example.com", &vc, NULL), ERR_AMBIGUOUS);
     viewer = world_viewer(VC_A, "", &set);
-    assert_int_equal(dir_resolve_visible_vcenter(more->platform, &viewer, "vc-a.example.com", &vc, NULL), 0);
+    assert_int_equal(inventory_resolve_visible_vcenter(more->platform, &viewer, "vc-a.example.com", &vc, NULL), 0);
     assert_string_equal(vc->id, VC_A);
-    dir_snapshot_unref(more);
+    inventory_snapshot_unref(more);
 }
 
 static void resolves_vsphere_clusters(void **state) {
-    const struct vcenter *vc = dir_find_vcenter(snapshot->platform, VC_A);
+    const struct vcenter *vc = inventory_find_vcenter(snapshot->platform, VC_A);
     const struct vsphere_cluster *found = NULL;
     (void)state;
-    assert_int_equal(dir_resolve_vsphere(snapshot->platform, vc, "DC0/HX-East", &found, NULL), 0);
+    assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "DC0/HX-East", &found, NULL), 0);
     assert_string_equal(found->ref.moref, "domain-c7");
-    assert_int_equal(dir_resolve_vsphere(snapshot->platform, vc, "domain-c70", &found, NULL), 0);
+    assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "domain-c70", &found, NULL), 0);
     assert_string_equal(found->ref.moref, "domain-c70");
-    assert_int_equal(dir_resolve_vsphere(snapshot->platform, vc, "domain-c", &found, NULL), ERR_NOT_FOUND);
-    assert_int_equal(dir_resolve_vsphere(snapshot->platform, vc, "HX-East", &found, NULL), ERR_NOT_FOUND);
-    assert_int_equal(dir_resolve_vsphere(snapshot->platform, vc, "DC1/HX-East", &found, NULL), ERR_NOT_FOUND);
-    assert_int_equal(dir_resolve_vsphere(snapshot->platform, vc, "domain-c9", &found, NULL), ERR_NOT_FOUND);
+    assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "domain-c", &found, NULL), ERR_NOT_FOUND);
+    assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "HX-East", &found, NULL), ERR_NOT_FOUND);
+    assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "DC1/HX-East", &found, NULL), ERR_NOT_FOUND);
+    assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "domain-c9", &found, NULL), ERR_NOT_FOUND);
 }
 
 static void invisible_namesakes_do_not_make_a_name_ambiguous(void **state) {
     const struct vsphere_cluster *found = NULL;
     const struct vcenter *vc;
-    struct dir_snapshot *more;
+    struct inventory_snapshot *more;
     struct object_set set = {0};
     struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
     struct err err = {0};
     (void)state;
     (void)world_add_vsphere(VC_A, "domain-c71", "DC0", "HX-East");
     more = world_snapshot();
-    vc = dir_find_vcenter(more->platform, VC_A);
-    assert_int_equal(dir_resolve_vsphere(more->platform, vc, "DC0/HX-East", &found, &err), ERR_AMBIGUOUS);
+    vc = inventory_find_vcenter(more->platform, VC_A);
+    assert_int_equal(inventory_resolve_vsphere(more->platform, vc, "DC0/HX-East", &found, &err), ERR_AMBIGUOUS);
     assert_non_null(strstr(err.remedy, "domain-c71"));
-    assert_int_equal(dir_resolve_visible_vsphere(more->platform, &viewer, vc, "DC0/HX-East", &found, NULL), 0);
+    assert_int_equal(inventory_resolve_visible_vsphere(more->platform, &viewer, vc, "DC0/HX-East", &found, NULL), 0);
     assert_string_equal(found->ref.moref, "domain-c7");
-    dir_snapshot_unref(more);
+    inventory_snapshot_unref(more);
     object_set_done(&set);
 }
 
 static void gone_vsphere_clusters_are_not_resolved(void **state) {
     const struct vsphere_cluster *found = NULL;
-    struct dir_snapshot *other;
+    struct inventory_snapshot *other;
     (void)state;
     world.vsphere[0].is_gone = true;
     other = world_snapshot();
-    assert_int_equal(dir_resolve_vsphere(other->platform, dir_find_vcenter(other->platform, VC_A), "domain-c7", &found, NULL),
-                     ERR_NOT_FOUND);
-    dir_snapshot_unref(other);
+    assert_int_equal(
+        inventory_resolve_vsphere(other->platform, inventory_find_vcenter(other->platform, VC_A), "domain-c7", &found, NULL),
+        ERR_NOT_FOUND);
+    inventory_snapshot_unref(other);
 }
 
 /* -- who sees what ----------------------------------------------------------------------------------------------------- */
 
-static struct policy_view view_of(const struct dir_snapshot *of, const struct viewer_key *viewer, unsigned n) {
+static struct policy_view view_of(const struct inventory_snapshot *of, const struct viewer_key *viewer, unsigned n) {
     struct policy_view view;
-    (void)dir_view_cluster(of->platform, viewer, dir_find_cluster(of, world_cluster_id(n))->record, &view);
+    (void)inventory_view_cluster(of->platform, viewer, inventory_find_cluster(of, world_cluster_id(n))->record, &view);
     return view;
 }
 
@@ -185,7 +187,7 @@ static void a_vcenter_counts_for_its_own_objects(void **state) {
 }
 
 static void an_hx_grant_shows_its_part(void **state) {
-    struct dir_snapshot *granted;
+    struct inventory_snapshot *granted;
     struct viewer_key viewer = {.principal_id = "local:me", .role = ROLE_USER};
     (void)state;
     world_add_grant("local:me", GRANT_HX_CLUSTER, HX_A70);
@@ -197,7 +199,7 @@ static void an_hx_grant_shows_its_part(void **state) {
     assert_int_equal(view_of(granted, &viewer, 3).parts, 2);
     assert_true(view_of(granted, &viewer, 3).is_visible);
     assert_false(view_of(granted, &viewer, 1).is_visible);
-    dir_snapshot_unref(granted);
+    inventory_snapshot_unref(granted);
 }
 
 static void clusters_on_a_vcenter_are_seen_by_role_rights_and_grants(void **state) {
@@ -205,7 +207,7 @@ static void clusters_on_a_vcenter_are_seen_by_role_rights_and_grants(void **stat
     struct viewer_key admin = world_admin(), of_a = world_viewer(VC_A, "domain-c7", &set);
     struct viewer_key granted = {.principal_id = "local:me", .role = ROLE_USER};
     const char *const empty = "dddddddd-0a53-4a8e-8a54-2f1f9f3f6f10";
-    struct dir_snapshot *s;
+    struct inventory_snapshot *s;
     (void)state;
     world_add_vcenter(empty, "vc-d", "vc-d.example.com");
     (void)world_add_vsphere(empty, "domain-c7", "DC0", "bare");
@@ -213,19 +215,19 @@ static void clusters_on_a_vcenter_are_seen_by_role_rights_and_grants(void **stat
     world_add_grant("local:me", GRANT_CLUSTER, world_cluster_id(9)); /* gone meanwhile */
     world_add_grant("local:other", GRANT_HX_CLUSTER, HX_B7);
     s = world_snapshot();
-    assert_true(dir_sees_clusters_on(s, &admin, VC_A));
-    assert_true(dir_sees_clusters_on(s, &admin, VC_B));
-    assert_false(dir_sees_clusters_on(s, &admin, empty));
-    assert_true(dir_sees_clusters_on(s, &of_a, VC_A));
-    assert_false(dir_sees_clusters_on(s, &of_a, VC_B));
-    assert_false(dir_sees_clusters_on(s, &granted, VC_A));
+    assert_true(inventory_sees_clusters_on(s, &admin, VC_A));
+    assert_true(inventory_sees_clusters_on(s, &admin, VC_B));
+    assert_false(inventory_sees_clusters_on(s, &admin, empty));
+    assert_true(inventory_sees_clusters_on(s, &of_a, VC_A));
+    assert_false(inventory_sees_clusters_on(s, &of_a, VC_B));
+    assert_false(inventory_sees_clusters_on(s, &granted, VC_A));
     granted.grants = policy_grants_of(s->platform->grants, s->platform->grants_count, "local:me", &granted.grants_count);
-    assert_true(dir_sees_clusters_on(s, &granted, VC_A));
-    assert_true(dir_sees_clusters_on(s, &granted, VC_B));
+    assert_true(inventory_sees_clusters_on(s, &granted, VC_A));
+    assert_true(inventory_sees_clusters_on(s, &granted, VC_B));
     granted.grants = policy_grants_of(s->platform->grants, s->platform->grants_count, "local:other", &granted.grants_count);
-    assert_false(dir_sees_clusters_on(s, &granted, VC_A));
-    assert_true(dir_sees_clusters_on(s, &granted, VC_B));
-    dir_snapshot_unref(s);
+    assert_false(inventory_sees_clusters_on(s, &granted, VC_A));
+    assert_true(inventory_sees_clusters_on(s, &granted, VC_B));
+    inventory_snapshot_unref(s);
     object_set_done(&set);
 }
 
@@ -234,7 +236,7 @@ static json_t *show(const struct viewer_key *viewer, unsigned n) {
     json_t *json = NULL;
     uint64_t etag = 0;
     strbuf_init(&text, 1U << 20);
-    assert_int_equal(dir_show_cluster(snapshot, viewer, world_cluster_id(n), &text, &etag, NULL), 0);
+    assert_int_equal(inventory_show_cluster(snapshot, viewer, world_cluster_id(n), &text, &etag, NULL), 0);
     assert_int_equal(json_parse(text.data, text.len, &json, NULL), 0);
     return json;
 }
@@ -277,8 +279,8 @@ static void invisible_and_unknown_answer_alike(void **state) {
     uint64_t etag = 0;
     (void)state;
     strbuf_init(&text, 1U << 20);
-    assert_int_equal(dir_show_cluster(snapshot, &viewer, world_cluster_id(2), &text, &etag, &invisible), ERR_NOT_FOUND);
-    assert_int_equal(dir_show_cluster(snapshot, &viewer, world_cluster_id(9), &text, &etag, &unknown), ERR_NOT_FOUND);
+    assert_int_equal(inventory_show_cluster(snapshot, &viewer, world_cluster_id(2), &text, &etag, &invisible), ERR_NOT_FOUND);
+    assert_int_equal(inventory_show_cluster(snapshot, &viewer, world_cluster_id(9), &text, &etag, &unknown), ERR_NOT_FOUND);
     at = strstr(unknown.text, "000000000009");
     assert_non_null(at);
     at[11] = '2';
@@ -293,7 +295,7 @@ static void any_combination_of_parts_can_be_shown(void **state) {
     struct object_set set = {0};
     struct viewer_key viewer = world_viewer(VC_A, "domain-c1 domain-c3", &set);
     struct cluster *c = world_add_cluster(6, "wide");
-    struct dir_snapshot *before = snapshot;
+    struct inventory_snapshot *before = snapshot;
     json_t *placement;
     (void)state;
     for (int i = 1; i <= 4; i++) {
@@ -307,7 +309,7 @@ static void any_combination_of_parts_can_be_shown(void **state) {
     placement = json_object_get(json, "placement");
     assert_int_equal(json_array_size(json_object_get(placement, "vsphere_clusters")), 2);
     assert_int_equal(json_get_int(placement, "hidden", -1), 2);
-    dir_snapshot_unref(before);
+    inventory_snapshot_unref(before);
     object_set_done(&set);
 }
 
@@ -325,7 +327,7 @@ static char *repeat(const char *unit, size_t count) {
 static void the_largest_record_can_be_rendered(void **state) {
     struct cluster *c = world_add_cluster(6, "large");
     struct viewer_key admin = world_admin();
-    struct dir_snapshot *before = snapshot;
+    struct inventory_snapshot *before = snapshot;
     (void)state;
     c->description = repeat("\x01", KAAS_DESCRIPTION_CHARS_MAX); /* six bytes each in JSON */
     c->state_reason = repeat("\x01", KAAS_DESCRIPTION_CHARS_MAX);
@@ -345,36 +347,36 @@ static void the_largest_record_can_be_rendered(void **state) {
     _cleanup_json_ json_t *json = show(&admin, 6);
     assert_int_equal(json_array_size(json_object_get(json_object_get(json, "placement"), "vsphere_clusters")),
                      KAAS_PLACEMENTS_PER_CLUSTER_MAX);
-    dir_snapshot_unref(before);
+    inventory_snapshot_unref(before);
 }
 
 static void objects_of_interest_carry_something(void **state) {
     struct object_set set = {0};
-    struct dir_snapshot *other;
+    struct inventory_snapshot *other;
     (void)state;
     (void)world_add_vsphere(VC_A, "domain-c99", "DC0", "empty");
     world.vsphere[1].is_gone = true; /* domain-c70 */
     other = world_snapshot();
-    assert_int_equal(dir_objects_of_interest(other, VC_A, &set, NULL), 0);
+    assert_int_equal(inventory_objects_of_interest(other, VC_A, &set, NULL), 0);
     assert_int_equal(set.count, 1);
     assert_string_equal(set.items[0].moref, "domain-c7");
     object_set_done(&set);
-    assert_int_equal(dir_objects_of_interest(other, VC_B, &set, NULL), 0);
+    assert_int_equal(inventory_objects_of_interest(other, VC_B, &set, NULL), 0);
     assert_int_equal(set.count, 2); /* one with an HX cluster, one with a Kubernetes cluster only */
     object_set_done(&set);
-    dir_snapshot_unref(other);
+    inventory_snapshot_unref(other);
 }
 
 static void a_gone_hx_cluster_is_not_shown_with_clusters(void **state) {
     struct viewer_key admin = world_admin();
-    struct dir_snapshot *before = snapshot;
+    struct inventory_snapshot *before = snapshot;
     (void)state;
     world.hx[0].is_gone = true;
     snapshot = world_snapshot();
     _cleanup_json_ json_t *json = show(&admin, 1);
     assert_int_equal(json_array_size(json_object_get(json_object_get(json, "placement"), "hx_clusters")), 0);
     assert_int_equal(json_array_size(json_object_get(json_object_get(json, "placement"), "vsphere_clusters")), 1);
-    dir_snapshot_unref(before);
+    inventory_snapshot_unref(before);
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)

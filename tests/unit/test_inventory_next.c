@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "dir_world.h"
+#include "inventory_world.h"
 #include "load.h"
 #include "str.h"
 
@@ -29,7 +29,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static void assert_same_index(const struct dir_snapshot *a, const struct dir_snapshot *b) {
+static void assert_same_index(const struct inventory_snapshot *a, const struct inventory_snapshot *b) {
     assert_int_equal(a->platform->vsphere_count, b->platform->vsphere_count);
     for (size_t v = 0; v < a->platform->vsphere_count; v++) {
         assert_int_equal(a->by_vsphere[v].count, b->by_vsphere[v].count);
@@ -38,11 +38,11 @@ static void assert_same_index(const struct dir_snapshot *a, const struct dir_sna
     }
 }
 
-static void assert_same(const struct dir_snapshot *a, const struct dir_snapshot *b) {
+static void assert_same(const struct inventory_snapshot *a, const struct inventory_snapshot *b) {
     assert_int_equal(a->clusters_count, b->clusters_count);
     assert_int_equal(a->nodes_count, b->nodes_count);
     for (size_t i = 0; i < a->clusters_count; i++) {
-        assert_null(dir_cluster_difference(a->clusters[i], b->clusters[i]));
+        assert_null(inventory_cluster_difference(a->clusters[i], b->clusters[i]));
         assert_int_equal(a->by_id[i], b->by_id[i]);
     }
     assert_same_index(a, b);
@@ -105,82 +105,83 @@ static void change_below(struct change *change) {
 }
 
 static void as_made_anew(void **state) {
-    struct dir_loading loading = {.basis = {.wall_ms = 1, .mono_ms = 1}};
+    struct inventory_loading loading = {.basis = {.wall_ms = 1, .mono_ms = 1}};
     struct change items[4];
     (void)state;
     loading.old = world_snapshot();
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct change_list changes = {.items = items, .count = 1 + draw(3)};
-        struct dir_snapshot *next = NULL, *anew;
+        struct inventory_snapshot *next = NULL, *anew;
         memset(items, 0, sizeof(items));
         for (size_t i = 0; i < changes.count; i++)
             change_one(&items[i]);
         if (draw(4) == 0)
             change_below(&items[changes.count++]);
-        assert_int_equal(dir_load_changes(&loading, &changes, &next, NULL), 0);
+        assert_int_equal(inventory_load_changes(&loading, &changes, &next, NULL), 0);
         anew = world_snapshot();
         assert_same(next, anew);
-        dir_snapshot_unref(anew);
-        dir_snapshot_unref(loading.old);
+        inventory_snapshot_unref(anew);
+        inventory_snapshot_unref(loading.old);
         loading.old = next;
     }
-    dir_snapshot_unref(loading.old);
+    inventory_snapshot_unref(loading.old);
 }
 
 static void a_grant_makes_no_cluster_anew(void **state) {
-    struct dir_loading loading = {.basis = {.wall_ms = 1, .mono_ms = 1}};
+    struct inventory_loading loading = {.basis = {.wall_ms = 1, .mono_ms = 1}};
     struct change change = {.kind = CHANGE_GRANT, .object_id = "grant-1"};
     const struct change_list changes = {.items = &change, .count = 1};
-    struct dir_snapshot *next = NULL;
+    struct inventory_snapshot *next = NULL;
     (void)state;
     loading.old = world_snapshot();
     world_add_grant("local:a", GRANT_HX_CLUSTER, HX_A7);
-    assert_int_equal(dir_load_changes(&loading, &changes, &next, NULL), 0);
+    assert_int_equal(inventory_load_changes(&loading, &changes, &next, NULL), 0);
     assert_int_equal(next->platform->grants_count, 1);
     for (size_t i = 0; i < next->clusters_count; i++)
         assert_ptr_equal(next->clusters[i], loading.old->clusters[i]);
-    dir_snapshot_unref(next);
-    dir_snapshot_unref(loading.old);
+    inventory_snapshot_unref(next);
+    inventory_snapshot_unref(loading.old);
 }
 
 /* Of clusters 1, 3 and 5 on it a part is shown under another name; 2 and 4 are elsewhere. */
 static void a_renamed_ground_makes_anew_what_shows_it(void **state) {
-    struct dir_loading loading = {.basis = {.wall_ms = 1, .mono_ms = 1}};
+    struct inventory_loading loading = {.basis = {.wall_ms = 1, .mono_ms = 1}};
     struct change change = {.kind = CHANGE_VSPHERE_CLUSTER, .object_id = VC_A "/domain-c7"};
     const struct change_list changes = {.items = &change, .count = 1};
-    struct dir_snapshot *next = NULL;
+    struct inventory_snapshot *next = NULL;
     (void)state;
     loading.old = world_snapshot();
     free(world.vsphere[0].name);
     world.vsphere[0].name = str_dup("Renamed");
-    assert_int_equal(dir_load_changes(&loading, &changes, &next, NULL), 0);
+    assert_int_equal(inventory_load_changes(&loading, &changes, &next, NULL), 0);
     for (unsigned n = 1; n <= 5; n++) {
-        const bool is_kept = dir_find_cluster(next, world_cluster_id(n)) == dir_find_cluster(loading.old, world_cluster_id(n));
+        const bool is_kept =
+            inventory_find_cluster(next, world_cluster_id(n)) == inventory_find_cluster(loading.old, world_cluster_id(n));
         assert_int_equal(is_kept, n == 2 || n == 4);
     }
-    assert_non_null(strstr(dir_find_cluster(next, world_cluster_id(1))->fragments[0].json, "Renamed"));
-    dir_snapshot_unref(next);
-    dir_snapshot_unref(loading.old);
+    assert_non_null(strstr(inventory_find_cluster(next, world_cluster_id(1))->fragments[0].json, "Renamed"));
+    inventory_snapshot_unref(next);
+    inventory_snapshot_unref(loading.old);
 }
 
 /* As many vSphere clusters as before, but not the same: positions among them mean others now. */
 static void an_exchanged_ground_is_looked_up_anew(void **state) {
-    struct dir_loading loading = {.basis = {.wall_ms = 1, .mono_ms = 1}};
+    struct inventory_loading loading = {.basis = {.wall_ms = 1, .mono_ms = 1}};
     struct change items[] = {{.kind = CHANGE_VSPHERE_CLUSTER, .object_id = VC_B "/domain-c9"},
                              {.kind = CHANGE_VSPHERE_CLUSTER, .object_id = VC_A "/domain-c1"}};
     const struct change_list changes = {.items = items, .count = UNIT_COUNT(items)};
-    struct dir_snapshot *next = NULL, *anew;
+    struct inventory_snapshot *next = NULL, *anew;
     (void)state;
     loading.old = world_snapshot();
     vsphere_cluster_done(&world.vsphere[--world.vsphere_count]);
     memset(&world.vsphere[world.vsphere_count], 0, sizeof(world.vsphere[0]));
     (void)world_add_vsphere(VC_A, "domain-c1", "DC0", "More");
-    assert_int_equal(dir_load_changes(&loading, &changes, &next, NULL), 0);
+    assert_int_equal(inventory_load_changes(&loading, &changes, &next, NULL), 0);
     anew = world_snapshot();
     assert_same(next, anew);
-    dir_snapshot_unref(anew);
-    dir_snapshot_unref(next);
-    dir_snapshot_unref(loading.old);
+    inventory_snapshot_unref(anew);
+    inventory_snapshot_unref(next);
+    inventory_snapshot_unref(loading.old);
 }
 
 int main(void) {
