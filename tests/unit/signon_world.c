@@ -592,7 +592,7 @@ int signon_world_check(struct signon *signon, const struct signon_credential *cr
     return 0;
 }
 
-int signon_world_log_in(struct signon *signon, const struct signon_credential *credential, struct signon_grant *out,
+int signon_world_log_in(struct signon *signon, const struct signon_credential *credential, struct signon_issued *out,
                         struct err *err) {
     struct signon_check *check = NULL;
     int rc = signon_world_check(signon, credential, &check, err);
@@ -605,11 +605,11 @@ int signon_world_log_in(struct signon *signon, const struct signon_credential *c
 void signon_world_sign_in(struct signon *signon, enum signon_credential_kind kind, const char *user_name,
                           struct signon_bearer *out) {
     const struct signon_credential credential = {.kind = kind, .vcenter_id = VC_A, .secret = sw.good_secret};
-    struct signon_grant grant = {0};
+    struct signon_issued issued = {0};
     sw.user_name = user_name;
-    assert_int_equal(signon_world_log_in(signon, &credential, &grant, NULL), 0);
-    assert_int_equal(signon_verify_from(signon, NULL, grant.token, out, NULL), 0);
-    signon_grant_done(&grant);
+    assert_int_equal(signon_world_log_in(signon, &credential, &issued, NULL), 0);
+    assert_int_equal(signon_verify_from(signon, NULL, issued.token, out, NULL), 0);
+    signon_issued_done(&issued);
 }
 
 /* -- life -------------------------------------------------------------------------------------------------------------------- */

@@ -73,7 +73,7 @@ unsigned signon_world_in_pools(void); /* number of jobs that wait there */
 int signon_world_check(struct signon *signon, const struct signon_credential *credential, struct signon_check **out,
                        struct err *err);
 /* The same, and signs in. */
-int signon_world_log_in(struct signon *signon, const struct signon_credential *credential, struct signon_grant *out,
+int signon_world_log_in(struct signon *signon, const struct signon_credential *credential, struct signon_issued *out,
                         struct err *err);
 
 /* An empty world with user "Anna" (password "right horse", role admin), a signed-in vCenter user and a fresh room. */

@@ -266,12 +266,12 @@ static void the_end_of_one_credential_is_not_the_end(void **state) {
 }
 
 static void local_people_may_add_vcenters_too(void **state) {
-    struct signon_grant grant = {0};
+    struct signon_issued issued = {0};
     struct seen seen;
     (void)state;
     signon_bearer_done(&bearer);
-    assert_int_equal(signon_login_local(signon, ACTOR, "anna", "right horse", &grant, NULL), 0);
-    assert_int_equal(signon_verify_from(signon, NULL, grant.token, &bearer, NULL), 0);
+    assert_int_equal(signon_login_local(signon, ACTOR, "anna", "right horse", &issued, NULL), 0);
+    assert_int_equal(signon_verify_from(signon, NULL, issued.token, &bearer, NULL), 0);
     assert_int_equal(look().parts, 0);
     assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), 0);
     seen = look();
@@ -282,20 +282,20 @@ static void local_people_may_add_vcenters_too(void **state) {
     seen = look();
     assert_int_equal(seen.rc, 0); /* who did not come from it does not depend on it */
     assert_true(seen.is_less);
-    signon_grant_done(&grant);
+    signon_issued_done(&issued);
 }
 
 static void other_replicas_follow(void **state) {
     struct signon *other = signon_world_replica();
     struct signon_bearer there = {0};
-    struct signon_grant grant = {0};
+    struct signon_issued issued = {0};
     const char *sid = live_session_sid(bearer.session);
     struct seen seen;
     (void)state;
-    assert_int_equal(signon_refresh(signon, sid, bearer.jti, &grant, NULL), 0);
+    assert_int_equal(signon_refresh(signon, sid, bearer.jti, &issued, NULL), 0);
     assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), 0);
     assert_int_equal(signon_apply_session_change(other, sid, NULL), 0); /* by the feed */
-    assert_int_equal(signon_verify_from(other, NULL, grant.token, &there, NULL), 0);
+    assert_int_equal(signon_verify_from(other, NULL, issued.token, &there, NULL), 0);
     seen = look_at(other, there.session, READ);
     assert_int_equal(seen.parts, 2);
     assert_int_equal(seen.wait_for, 0); /* it asks for itself */
@@ -304,7 +304,7 @@ static void other_replicas_follow(void **state) {
     assert_int_equal(signon_load(other, NULL), 0); /* or after a gap */
     assert_int_equal(look_at(other, there.session, READ).parts, 1);
     signon_bearer_done(&there);
-    signon_grant_done(&grant);
+    signon_issued_done(&issued);
     signon_stop(other);
     (void)signon_world_run_pools();
     signon_free(other);

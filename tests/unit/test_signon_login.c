@@ -26,19 +26,19 @@ static int tear_down(void **state) {
 }
 
 static int local(const char *user, const char *password, struct err *err) {
-    struct signon_grant grant = {0};
-    int rc = signon_login_local(signon, ACTOR, user, password, &grant, err);
-    assert_int_equal(rc == 0, grant.token != NULL);
-    signon_grant_done(&grant);
+    struct signon_issued issued = {0};
+    int rc = signon_login_local(signon, ACTOR, user, password, &issued, err);
+    assert_int_equal(rc == 0, issued.token != NULL);
+    signon_issued_done(&issued);
     return rc;
 }
 
 static int from_vcenter(enum signon_credential_kind kind, const char *user, const char *secret, struct err *err) {
     struct signon_credential credential = {.kind = kind, .vcenter_id = VC_A, .user = user, .secret = secret};
-    struct signon_grant grant = {0};
-    int rc = signon_world_log_in(signon, &credential, &grant, err);
-    assert_int_equal(rc == 0, grant.token != NULL);
-    signon_grant_done(&grant);
+    struct signon_issued issued = {0};
+    int rc = signon_world_log_in(signon, &credential, &issued, err);
+    assert_int_equal(rc == 0, issued.token != NULL);
+    signon_issued_done(&issued);
     return rc;
 }
 
@@ -322,13 +322,13 @@ static void no_step_leaves_anything_half_done(void **state) {
 
 /* Without a key no token can be issued: the session that was made for it must not stay. */
 static void a_session_without_token_is_ended(void **state) {
-    struct signon_grant grant = {0};
+    struct signon_issued issued = {0};
     struct signon *keyless = NULL;
     const struct signon_options options = {.issuer = "x", .token_lifetime_ms = 900000, .session_lifetime_ms = 3600000};
     (void)state;
     assert_int_equal(signon_new(&options, &keyless, NULL), 0);
-    assert_int_equal(signon_login_local(keyless, ACTOR, "anna", "right horse", &grant, NULL), ERR_UNAVAILABLE);
-    assert_null(grant.token);
+    assert_int_equal(signon_login_local(keyless, ACTOR, "anna", "right horse", &issued, NULL), ERR_UNAVAILABLE);
+    assert_null(issued.token);
     assert_int_equal(sw.sessions_count, 1);
     assert_int_equal(signon_world_live(), 0);
     signon_free(keyless);
@@ -450,12 +450,12 @@ static unsigned come_together(struct guest *guests, size_t count, enum signon_cr
 }
 
 static int go_on(struct guest *guest, struct err *err) {
-    struct signon_grant grant = {0};
+    struct signon_issued issued = {0};
     int rc;
     assert_int_equal(guest->called, 1);
-    rc = signon_login_vcenter(signon, ACTOR, guest->check, &grant, err);
-    assert_int_equal(rc == 0, grant.token != NULL);
-    signon_grant_done(&grant);
+    rc = signon_login_vcenter(signon, ACTOR, guest->check, &issued, err);
+    assert_int_equal(rc == 0, issued.token != NULL);
+    signon_issued_done(&issued);
     signon_check_free(guest->check);
     return rc;
 }
@@ -739,9 +739,9 @@ static unsigned count_until_paced(const struct signon_credential *credential) {
     int rc = 0;
     sw.good_secret = credential->secret;
     for (; !rc; count += !rc) {
-        struct signon_grant grant = {0};
-        rc = signon_world_log_in(signon, credential, &grant, NULL);
-        signon_grant_done(&grant);
+        struct signon_issued issued = {0};
+        rc = signon_world_log_in(signon, credential, &issued, NULL);
+        signon_issued_done(&issued);
     }
     assert_int_equal(rc, ERR_TOO_MANY);
     return count;

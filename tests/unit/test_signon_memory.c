@@ -18,7 +18,7 @@
 
 static char users[] = USERS, guests[] = GUESTS; /* subjects of mappings */
 static struct signon *signon;
-static struct signon_grant grants[16];
+static struct signon_issued grants[16];
 static size_t grants_count;
 
 static int set_up(void **state) {
@@ -32,13 +32,13 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     while (grants_count)
-        signon_grant_done(&grants[--grants_count]);
+        signon_issued_done(&grants[--grants_count]);
     signon_world_free(signon);
     return 0;
 }
 
 /* Time goes on with each sign-on, so that it is known who was here before whom. */
-static struct signon_grant *next_grant(void) {
+static struct signon_issued *next_grant(void) {
     assert_true(grants_count < UNIT_COUNT(grants));
     clock_advance_ms(10);
     return &grants[grants_count++];
@@ -358,12 +358,12 @@ static void rights_are_asked_anew(void **state) {
 }
 
 static void a_refresh_needs_no_place_in_memory(void **state) {
-    struct signon_grant fresh = {0};
+    struct signon_issued fresh = {0};
     size_t user = sign_in();
     (void)state;
     push_out(user);
     assert_int_equal(signon_refresh(signon, signon_world_session(user)->sid, signon_world_session(user)->jti, &fresh, NULL), 0);
-    signon_grant_done(&fresh);
+    signon_issued_done(&fresh);
 }
 
 /* -- the start ------------------------------------------------------------------------------------------------------------------- */

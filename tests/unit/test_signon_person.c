@@ -60,19 +60,19 @@ static struct group_set groups_of(const char *first, const char *second) {
 static void sign_in(const char *first, const char *second, struct signon_bearer *out) {
     struct group_set groups = groups_of(first, second);
     const struct signon_person person = anna(&groups);
-    struct signon_grant grant = {0};
-    assert_int_equal(signon_login_person(signon, ACTOR, &person, &grant, NULL), 0);
-    assert_int_equal(signon_verify_from(signon, NULL, grant.token, out, NULL), 0);
-    signon_grant_done(&grant);
+    struct signon_issued issued = {0};
+    assert_int_equal(signon_login_person(signon, ACTOR, &person, &issued, NULL), 0);
+    assert_int_equal(signon_verify_from(signon, NULL, issued.token, out, NULL), 0);
+    signon_issued_done(&issued);
     group_set_done(&groups);
 }
 
 static int refresh(const struct signon_bearer *bearer) {
-    struct signon_grant grant = {0};
+    struct signon_issued issued = {0};
     struct err err = {0};
-    int rc = signon_refresh(signon, live_session_sid(bearer->session), bearer->jti, &grant, &err);
+    int rc = signon_refresh(signon, live_session_sid(bearer->session), bearer->jti, &issued, &err);
     assert_int_equal(err.code, rc);
-    signon_grant_done(&grant);
+    signon_issued_done(&issued);
     return rc;
 }
 
@@ -96,12 +96,12 @@ static void a_mapped_group_gives_its_role(void **state) {
 static void without_a_role_nobody_comes_in(void **state) {
     struct group_set groups = groups_of(USERS, "sid:S-1-5-21-1-2-3-999");
     const struct signon_person person = anna(&groups);
-    struct signon_grant grant = {0};
+    struct signon_issued issued = {0};
     struct err err = {0};
     (void)state;
     map(ADMINS, ROLE_ADMIN);
-    assert_int_equal(signon_login_person(signon, ACTOR, &person, &grant, &err), ERR_FORBIDDEN);
-    assert_null(grant.token);
+    assert_int_equal(signon_login_person(signon, ACTOR, &person, &issued, &err), ERR_FORBIDDEN);
+    assert_null(issued.token);
     assert_int_equal(sw.sessions_count, 0);
     assert_non_null(strstr(err.remedy, "ask an administrator"));
     assert_null(strstr(err.text, USERS)); /* which groups were seen is for administrators */
@@ -115,19 +115,19 @@ static void without_a_role_nobody_comes_in(void **state) {
 static void a_credential_that_ends_ends_the_session(void **state) {
     struct group_set groups = groups_of(USERS, NULL);
     struct signon_person person = anna(&groups);
-    struct signon_grant grant = {0};
+    struct signon_issued issued = {0};
     (void)state;
     map(USERS, ROLE_USER);
     person.ends_at_ms = clock_wall_ms() + 600000;
-    assert_int_equal(signon_login_person(signon, ACTOR, &person, &grant, NULL), 0);
+    assert_int_equal(signon_login_person(signon, ACTOR, &person, &issued, NULL), 0);
     assert_int_equal(sw.sessions[0].ends_at_ms, person.ends_at_ms);
-    signon_grant_done(&grant);
+    signon_issued_done(&issued);
     person.ends_at_ms = clock_wall_ms() + 48LL * 3600 * 1000;
-    assert_int_equal(signon_login_person(signon, ACTOR, &person, &grant, NULL), 0);
+    assert_int_equal(signon_login_person(signon, ACTOR, &person, &issued, NULL), 0);
     assert_int_equal(sw.sessions[1].ends_at_ms, clock_wall_ms() + 8LL * 3600 * 1000);
-    signon_grant_done(&grant);
+    signon_issued_done(&issued);
     person.ends_at_ms = clock_wall_ms();
-    assert_int_equal(signon_login_person(signon, ACTOR, &person, &grant, NULL), ERR_CREDENTIALS);
+    assert_int_equal(signon_login_person(signon, ACTOR, &person, &issued, NULL), ERR_CREDENTIALS);
     group_set_done(&groups);
 }
 
@@ -137,12 +137,12 @@ static void programs_bring_their_role(void **state) {
                                          .service_id = "5f1f7c52-9c0c-4a1e-8f5c-0d9e7c6b5a41",
                                          .source = SOURCE_SERVICE,
                                          .role_at_least = ROLE_SERVICE};
-    struct signon_grant grant = {0};
+    struct signon_issued issued = {0};
     (void)state;
-    assert_int_equal(signon_login_person(signon, ACTOR, &person, &grant, NULL), 0);
+    assert_int_equal(signon_login_person(signon, ACTOR, &person, &issued, NULL), 0);
     assert_int_equal(sw.sessions[0].who.role, ROLE_SERVICE);
     assert_string_equal(sw.sessions[0].who.service_id, person.service_id);
-    signon_grant_done(&grant);
+    signon_issued_done(&issued);
 }
 
 static void guesses_are_slowed_down(void **state) {

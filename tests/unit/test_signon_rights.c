@@ -180,18 +180,18 @@ static void sessions_of_one_person_share_the_question(void **state) {
 
 static void local_people_need_no_vcenter(void **state) {
     struct signon_bearer anna = {0};
-    struct signon_grant grant = {0};
+    struct signon_issued issued = {0};
     struct seen seen;
     (void)state;
-    assert_int_equal(signon_login_local(signon, ACTOR, "anna", "right horse", &grant, NULL), 0);
-    assert_int_equal(signon_verify_from(signon, NULL, grant.token, &anna, NULL), 0);
+    assert_int_equal(signon_login_local(signon, ACTOR, "anna", "right horse", &issued, NULL), 0);
+    assert_int_equal(signon_verify_from(signon, NULL, issued.token, &anna, NULL), 0);
     clock_advance_ms(KAAS_RIGHTS_GRACE_MS);
     seen = look(anna.session, WRITE);
     assert_int_equal(seen.rc, 0);
     assert_int_equal(seen.wait_for, -1);
     assert_false(seen.is_less);
     signon_bearer_done(&anna);
-    signon_grant_done(&grant);
+    signon_issued_done(&issued);
 }
 
 /* -- many ------------------------------------------------------------------------------------------------------------------- */
@@ -538,20 +538,20 @@ static void grace_never_revives_what_was_dropped(void **state) {
 }
 
 static void no_refresh_in_grace(void **state) {
-    struct signon_grant next = {0};
+    struct signon_issued next = {0};
     const char *sid = live_session_sid(bearer.session);
     char jti[37];
     (void)state;
     atomic_store(&sw.is_away, true);
     clock_advance_ms(KAAS_RIGHTS_HARD_MS);
     assert_int_equal(signon_refresh(signon, sid, bearer.jti, &next, NULL), 0);
-    signon_grant_done(&next);
+    signon_issued_done(&next);
     clock_advance_ms(1);
     (void)snprintf(jti, sizeof(jti), "%s", sw.sessions[0].jti);
     assert_int_equal(signon_refresh(signon, sid, jti, &next, NULL), ERR_RIGHTS_UNKNOWN);
     atomic_store(&sw.is_away, false);
     assert_int_equal(signon_refresh(signon, sid, jti, &next, NULL), 0); /* nothing is asked for it */
-    signon_grant_done(&next);
+    signon_issued_done(&next);
 }
 
 static void nobody_asks_a_vcenter_that_is_away(void **state) {
@@ -594,7 +594,7 @@ static unsigned by_key_or_name(const char *vcenter_id, const char *session_key, 
 
 static void after_a_cookie_the_end_of_the_session_there_is_told(void **state) {
     struct signon_bearer cookie = {0};
-    struct signon_grant next = {0};
+    struct signon_issued next = {0};
     struct seen seen;
     (void)state;
     keyed = named = 2;

@@ -11,12 +11,12 @@
 #include "uuid.h"
 
 static struct signon *signon;
-static struct signon_grant grant;
+static struct signon_issued issued;
 
 static void sign_in(enum signon_credential_kind kind) {
     struct signon_credential credential = {.kind = kind, .vcenter_id = VC_A, .secret = sw.good_secret};
-    signon_grant_done(&grant);
-    assert_int_equal(signon_world_log_in(signon, &credential, &grant, NULL), 0);
+    signon_issued_done(&issued);
+    assert_int_equal(signon_world_log_in(signon, &credential, &issued, NULL), 0);
 }
 
 static int set_up(void **state) {
@@ -28,7 +28,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     (void)state;
-    signon_grant_done(&grant);
+    signon_issued_done(&issued);
     signon_world_free(signon);
     return 0;
 }
@@ -58,8 +58,8 @@ static void read_token(const char *token, char sid[37], char jti[37]) {
     signon_bearer_done(&bearer);
 }
 
-static int refresh(struct signon *s, const char *sid, const char *jti, char next[37], struct signon_grant *out) {
-    struct signon_grant fresh = {0};
+static int refresh(struct signon *s, const char *sid, const char *jti, char next[37], struct signon_issued *out) {
+    struct signon_issued fresh = {0};
     struct err err = {0};
     int rc = signon_refresh(s, sid, jti, &fresh, &err);
     assert_int_equal(err.code, rc);
@@ -71,7 +71,7 @@ static int refresh(struct signon *s, const char *sid, const char *jti, char next
     if (out)
         *out = fresh;
     else
-        signon_grant_done(&fresh);
+        signon_issued_done(&fresh);
     return rc;
 }
 
@@ -80,7 +80,7 @@ static int refresh(struct signon *s, const char *sid, const char *jti, char next
 static void a_token_is_known_at_once(void **state) {
     struct signon_bearer bearer = {0};
     (void)state;
-    assert_int_equal(signon_verify_from(signon, NULL, grant.token, &bearer, NULL), 0);
+    assert_int_equal(signon_verify_from(signon, NULL, issued.token, &bearer, NULL), 0);
     assert_string_equal(live_session_who(bearer.session)->name, "VSPHERE.LOCAL\\Viewer-East");
     assert_int_equal(bearer.token_expires_at_ms, 1700000000000 + 900000);
     signon_bearer_done(&bearer);
@@ -93,10 +93,10 @@ static void tokens_expire_and_sessions_end(void **state) {
     (void)state;
     sign_in(SIGNON_CREDENTIAL_TICKET);
     clock_advance_ms(900000);
-    assert_int_equal(verify(signon, grant.token), ERR_TOKEN_EXPIRED);
+    assert_int_equal(verify(signon, issued.token), ERR_TOKEN_EXPIRED);
     clock_advance_ms(3600 * 1000 - 900000 - 60000); /* a minute before the end of the ticket's session */
     char sid[37], jti[37], next[37];
-    struct signon_grant last = {0};
+    struct signon_issued last = {0};
     (void)snprintf(sid, sizeof(sid), "%s", sw.sessions[1].sid);
     (void)snprintf(jti, sizeof(jti), "%s", sw.sessions[1].jti);
     assert_int_equal(refresh(signon, sid, jti, next, &last), 0);
@@ -104,59 +104,59 @@ static void tokens_expire_and_sessions_end(void **state) {
     clock_advance_ms(60000);
     assert_int_not_equal(verify(signon, last.token), 0);
     assert_int_equal(refresh(signon, sid, next, jti, NULL), ERR_SESSION_ENDED);
-    signon_grant_done(&last);
+    signon_issued_done(&last);
 }
 
 static void refresh_rotates_and_repeats(void **state) {
     char sid[37], first[37], second[37], again[37], third[37];
-    struct signon_grant fresh = {0};
+    struct signon_issued fresh = {0};
     (void)state;
-    read_token(grant.token, sid, first);
+    read_token(issued.token, sid, first);
     assert_int_equal(refresh(signon, sid, first, second, &fresh), 0);
     assert_string_not_equal(first, second);
     clock_advance_ms(SESSION_OLD_JTI_GRACE_MS);
     assert_int_equal(refresh(signon, sid, first, again, NULL), 0); /* the answer was lost */
     assert_string_equal(again, second);
-    assert_int_equal(verify(signon, grant.token), 0);
+    assert_int_equal(verify(signon, issued.token), 0);
     assert_int_equal(refresh(signon, sid, second, third, NULL), 0);
     assert_string_not_equal(second, third);
-    signon_grant_done(&fresh);
+    signon_issued_done(&fresh);
 }
 
 static void reuse_after_the_grace_ends_the_session(void **state) {
     char sid[37], first[37], second[37];
-    struct signon_grant fresh = {0};
+    struct signon_issued fresh = {0};
     (void)state;
-    read_token(grant.token, sid, first);
+    read_token(issued.token, sid, first);
     assert_int_equal(refresh(signon, sid, first, second, &fresh), 0);
     clock_advance_ms(SESSION_OLD_JTI_GRACE_MS + 1);
-    assert_int_equal(verify(signon, grant.token), ERR_NOT_FOUND); /* memory alone does not condemn */
-    assert_int_equal(verify_slow(signon, grant.token), ERR_SESSION_ENDED);
+    assert_int_equal(verify(signon, issued.token), ERR_NOT_FOUND); /* memory alone does not condemn */
+    assert_int_equal(verify_slow(signon, issued.token), ERR_SESSION_ENDED);
     assert_string_equal(sw.last_action, "session.reuse");
     assert_int_not_equal(sw.sessions[0].revoked_at_ms, 0);
     assert_int_equal(verify(signon, fresh.token), ERR_SESSION_ENDED);
     assert_int_equal(refresh(signon, sid, second, first, NULL), ERR_SESSION_ENDED);
-    signon_grant_done(&fresh);
+    signon_issued_done(&fresh);
 }
 
 /* A thief's old token ends the session here even while the database cannot be told. */
 static void reuse_counts_while_the_database_is_away(void **state) {
     char sid[37], first[37], second[37];
     (void)state;
-    read_token(grant.token, sid, first);
+    read_token(issued.token, sid, first);
     assert_int_equal(refresh(signon, sid, first, second, NULL), 0);
     clock_advance_ms(SESSION_OLD_JTI_GRACE_MS + 1);
     sw.fail_code = ERR_DATABASE;
     sw.fail_after = 1;
-    assert_int_equal(verify_slow(signon, grant.token), ERR_SESSION_ENDED);
+    assert_int_equal(verify_slow(signon, issued.token), ERR_SESSION_ENDED);
     sw.fail_code = 0;
-    assert_int_equal(verify_slow(signon, grant.token), ERR_SESSION_ENDED);
+    assert_int_equal(verify_slow(signon, issued.token), ERR_SESSION_ENDED);
 }
 
 static void of_two_refreshes_both_get_the_same(void **state) {
     char sid[37], first[37], next[37];
     (void)state;
-    read_token(grant.token, sid, first);
+    read_token(issued.token, sid, first);
     sw.rotates_for_another = true;
     assert_int_equal(refresh(signon, sid, first, next, NULL), 0);
     assert_string_equal(next, "99999999-0000-4000-8000-000000000000");
@@ -165,39 +165,39 @@ static void of_two_refreshes_both_get_the_same(void **state) {
 static void every_failing_step_of_a_refresh_can_be_repeated(void **state) {
     char sid[37], first[37], next[37];
     (void)state;
-    read_token(grant.token, sid, first);
+    read_token(issued.token, sid, first);
     for (int works = 0; works < 2; works++) {
         sw.fail_code = ERR_DATABASE;
         sw.fail_after = works;
         assert_int_equal(refresh(signon, sid, first, next, NULL), ERR_DATABASE);
         sw.fail_code = 0;
-        assert_int_equal(verify(signon, grant.token), 0);
+        assert_int_equal(verify(signon, issued.token), 0);
     }
     sw.fail_code = ERR_DATABASE; /* exchanged, but not read back */
     sw.fail_after = 2;
-    struct signon_grant fresh = {0};
+    struct signon_issued fresh = {0};
     assert_int_equal(signon_refresh(signon, sid, first, &fresh, NULL), 0);
     sw.fail_code = 0;
     assert_int_equal(verify_slow(signon, fresh.token), 0);
     assert_int_equal(refresh(signon, sid, first, next, NULL), 0);
-    signon_grant_done(&fresh);
+    signon_issued_done(&fresh);
 }
 
 static void logout_ends_it_at_once(void **state) {
     char sid[37], jti[37];
     (void)state;
-    read_token(grant.token, sid, jti);
+    read_token(issued.token, sid, jti);
     sw.fail_code = ERR_DATABASE;
     assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), ERR_DATABASE);
     sw.fail_code = 0;
-    assert_int_equal(verify(signon, grant.token), 0);
+    assert_int_equal(verify(signon, issued.token), 0);
     assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), 0);
     assert_string_equal(sw.last_action, "logout");
-    assert_int_equal(verify(signon, grant.token), ERR_SESSION_ENDED);
+    assert_int_equal(verify(signon, issued.token), ERR_SESSION_ENDED);
     assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), 0);
     assert_int_equal(signon_purge(signon, NULL), 0);
-    assert_int_equal(verify(signon, grant.token), ERR_NOT_FOUND);
-    assert_int_equal(verify_slow(signon, grant.token), ERR_SESSION_ENDED);
+    assert_int_equal(verify(signon, issued.token), ERR_NOT_FOUND);
+    assert_int_equal(verify_slow(signon, issued.token), ERR_SESSION_ENDED);
 }
 
 /* -- replicas ---------------------------------------------------------------------------------------------------------------- */
@@ -205,11 +205,11 @@ static void logout_ends_it_at_once(void **state) {
 static void another_replica_knows_old_sessions_and_reads_new_ones(void **state) {
     struct signon *other = signon_world_replica();
     (void)state;
-    assert_int_equal(verify(other, grant.token), 0);
+    assert_int_equal(verify(other, issued.token), 0);
     sign_in(SIGNON_CREDENTIAL_COOKIE);
-    assert_int_equal(verify(other, grant.token), ERR_NOT_FOUND);
-    assert_int_equal(verify_slow(other, grant.token), 0);
-    assert_int_equal(verify(other, grant.token), 0);
+    assert_int_equal(verify(other, issued.token), ERR_NOT_FOUND);
+    assert_int_equal(verify_slow(other, issued.token), 0);
+    assert_int_equal(verify(other, issued.token), 0);
     signon_free(other);
 }
 
@@ -217,14 +217,14 @@ static void another_replica_knows_old_sessions_and_reads_new_ones(void **state) 
 static void a_refresh_elsewhere_is_no_reuse(void **state) {
     struct signon *other = signon_world_replica();
     char sid[37], first[37], second[37], third[37];
-    struct signon_grant fresh = {0};
+    struct signon_issued fresh = {0};
     (void)state;
-    read_token(grant.token, sid, first);
+    read_token(issued.token, sid, first);
     assert_int_equal(refresh(signon, sid, first, second, &fresh), 0);
     assert_int_equal(refresh(other, sid, second, third, NULL), 0);
     assert_int_equal(verify(other, fresh.token), 0);
     assert_int_equal(signon_world_live(), 1);
-    signon_grant_done(&fresh);
+    signon_issued_done(&fresh);
     signon_free(other);
 }
 
@@ -232,20 +232,20 @@ static void a_logout_elsewhere_arrives_by_the_feed_or_the_reload(void **state) {
     struct signon *other = signon_world_replica();
     char sid[37], jti[37];
     (void)state;
-    read_token(grant.token, sid, jti);
+    read_token(issued.token, sid, jti);
     assert_int_equal(signon_logout(other, ACTOR, sid, NULL), 0);
-    assert_int_equal(verify(signon, grant.token), 0); /* not told yet */
+    assert_int_equal(verify(signon, issued.token), 0); /* not told yet */
     assert_int_equal(signon_apply_session_change(signon, sid, NULL), 0);
-    assert_int_equal(verify(signon, grant.token), ERR_SESSION_ENDED);
+    assert_int_equal(verify(signon, issued.token), ERR_SESSION_ENDED);
     signon_free(other);
     other = signon_world_replica();
     sign_in(SIGNON_CREDENTIAL_COOKIE);
-    read_token(grant.token, sid, jti);
-    assert_int_equal(verify_slow(other, grant.token), 0);
+    read_token(issued.token, sid, jti);
+    assert_int_equal(verify_slow(other, issued.token), 0);
     assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), 0);
     assert_int_equal(signon_load(other, NULL), 0); /* after a gap in the feed */
-    assert_int_equal(verify(other, grant.token), ERR_NOT_FOUND);
-    assert_int_equal(verify_slow(other, grant.token), ERR_SESSION_ENDED);
+    assert_int_equal(verify(other, issued.token), ERR_NOT_FOUND);
+    assert_int_equal(verify_slow(other, issued.token), ERR_SESSION_ENDED);
     signon_free(other);
 }
 
@@ -254,7 +254,7 @@ static void a_reload_keeps_rights(void **state) {
     struct session_rights rights = {0};
     (void)state;
     assert_int_equal(signon_load(signon, NULL), 0);
-    assert_int_equal(signon_verify_from(signon, NULL, grant.token, &bearer, NULL), 0);
+    assert_int_equal(signon_verify_from(signon, NULL, issued.token, &bearer, NULL), 0);
     assert_int_equal(signon_get_rights(signon, bearer.session, &(struct signon_use){.is_read = true}, &rights, NULL), 0);
     assert_int_equal(rights.parts[0].state, SIGNON_PART_FRESH);
     session_rights_done(&rights);
@@ -285,7 +285,7 @@ static void a_stale_row_gives_nothing_back(void **state) {
         struct session *row;
         int64_t now_ms = clock_wall_ms();
         sign_in(SIGNON_CREDENTIAL_COOKIE);
-        assert_int_equal(signon_verify_from(signon, NULL, grant.token, &bearer, NULL), 0);
+        assert_int_equal(signon_verify_from(signon, NULL, issued.token, &bearer, NULL), 0);
         row = signon_world_session(i + 1);
         row->ends_at_ms = now_ms + rows[i].known_ends;
         assert_int_equal(live_session_update(bearer.session, &same, row, NULL), 0);
@@ -307,13 +307,13 @@ static void the_trail_does_not_stand_in_the_way(void **state) {
     (void)state;
     sw.trail_code = ERR_SCHEMA; /* as without the table of the audit log */
     sign_in(SIGNON_CREDENTIAL_COOKIE);
-    assert_int_equal(verify(signon, grant.token), 0);
+    assert_int_equal(verify(signon, issued.token), 0);
     assert_int_equal(sw.audited, audited);
     assert_int_equal(signon_world_live(), 2);
     char sid[37], jti[37];
-    read_token(grant.token, sid, jti);
+    read_token(issued.token, sid, jti);
     assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), 0);
-    assert_int_equal(verify(signon, grant.token), ERR_SESSION_ENDED);
+    assert_int_equal(verify(signon, issued.token), ERR_SESSION_ENDED);
     assert_int_equal(sw.audited, audited);
     sw.trail_code = 0;
 }
@@ -336,20 +336,20 @@ static void replicas_agree_on_the_first_key(void **state) {
 
 static void the_slower_replica_takes_the_faster_ones_key(void **state) {
     (void)state;
-    signon_grant_done(&grant);
+    signon_issued_done(&issued);
     signon_world_free(signon);
     sw.loses_key_race = true;
     signon = signon_world_new();
     sign_in(SIGNON_CREDENTIAL_COOKIE);
-    assert_int_equal(verify(signon, grant.token), 0);
+    assert_int_equal(verify(signon, issued.token), 0);
 }
 
 /* Tokens from one address with the ids of the granted one and signatures that are wrong. How many were not even checked? */
 static size_t flood(const char *address, int first, int count) {
     struct signon_bearer bearer = {0};
     char bad[4096];
-    size_t refused = 0, n = strlen(grant.token);
-    (void)snprintf(bad, sizeof(bad), "%s", grant.token);
+    size_t refused = 0, n = strlen(issued.token);
+    (void)snprintf(bad, sizeof(bad), "%s", issued.token);
     for (int i = first; i < first + count; i++) {
         struct err err = {0};
         int rc;
@@ -365,7 +365,7 @@ static size_t flood(const char *address, int first, int count) {
 
 static int verify_from(const char *address) {
     struct signon_bearer bearer = {0};
-    int rc = signon_verify_from(signon, address, grant.token, &bearer, NULL);
+    int rc = signon_verify_from(signon, address, issued.token, &bearer, NULL);
     signon_bearer_done(&bearer);
     return rc;
 }
@@ -374,7 +374,7 @@ static int verify_from(const char *address) {
 static void a_flood_of_bad_tokens_is_bounded(void **state) {
     char sid[37], jti[37];
     (void)state;
-    read_token(grant.token, sid, jti);
+    read_token(issued.token, sid, jti);
     assert_int_equal(flood("192.0.2.1", 0, 600), 400); /* whoever knows the ids of a live session may try more often */
     assert_int_equal(verify_from("192.0.2.1"), 0);     /* its own token was seen before */
     assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), 0);
@@ -388,7 +388,7 @@ static void a_flood_from_many_addresses_is_bounded_together(void **state) {
     size_t refused = 0;
     char address[40], sid[37], jti[37];
     (void)state;
-    read_token(grant.token, sid, jti);
+    read_token(issued.token, sid, jti);
     assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), 0); /* they name nobody who is signed in */
     for (unsigned i = 0; i < 90; i++) {
         (void)snprintf(address, sizeof(address), "2001:db8:1:2::%x", i + 1);

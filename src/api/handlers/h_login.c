@@ -68,10 +68,10 @@ int h_login_ways(struct api_call *call, struct http_response *resp, struct err *
 /* Its place in the crowd is free for others as soon as the session is there. */
 static int login_vcenter_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
-    struct signon_grant grant = {0};
-    int rc = signon_login_vcenter(call->api->options.signon, &actor, login_of(call)->check, &grant, err);
+    struct signon_issued issued = {0};
+    int rc = signon_login_vcenter(call->api->options.signon, &actor, login_of(call)->check, &issued, err);
     signon_check_free(STEAL(login_of(call)->check));
-    return rc ? rc : login_reply(resp, &grant, err);
+    return rc ? rc : login_reply(resp, &issued, err);
 }
 
 /* "vcenter" of a session or ticket, or behind "vcenter:" in the source of a password. */
@@ -188,7 +188,7 @@ int h_login_vcenter(struct api_call *call, struct http_response *resp, struct er
 /* -- name and password of a directory ----------------------------------------------------------------------------------- */
 
 static int directory_open_session(struct api_call *call, const struct actor *actor, const struct identity_person *person,
-                                  struct signon_grant *grant, struct err *err) {
+                                  struct signon_issued *issued, struct err *err) {
     const struct signon_person who = {.principal_id = person->principal_id,
                                       .name = person->name,
                                       .full_name = person->full_name,
@@ -196,7 +196,7 @@ static int directory_open_session(struct api_call *call, const struct actor *act
                                       .directory_mark = person->mark,
                                       .source = SOURCE_LDAP,
                                       .groups = &person->groups};
-    return signon_login_person(call->api->options.signon, actor, &who, grant, err);
+    return signon_login_person(call->api->options.signon, actor, &who, issued, err);
 }
 
 /* Which servers there are and what ails them is not for somebody who is not signed in. */
@@ -213,7 +213,7 @@ static int hide(int rc, const char *source, const struct err *why, struct err *e
     return rc;
 }
 
-static int directory_log_in(struct api_call *call, const char *where, const char *account, struct signon_grant *grant,
+static int directory_log_in(struct api_call *call, const char *where, const char *account, struct signon_issued *issued,
                             struct err *err) {
     struct signon *signon = call->api->options.signon;
     const struct actor actor = api_actor(call);
@@ -230,7 +230,7 @@ static int directory_log_in(struct api_call *call, const char *where, const char
     signon_note_password(signon, &actor, &password, rc, why.detail[0] ? why.detail : why.text);
     if (rc)
         log_error(LOG_LEVEL_INFO, "directory_login_refused", &why, "where", where, NULL);
-    rc = rc ? hide(rc, given.source, &why, err) : directory_open_session(call, &actor, &person, grant, err);
+    rc = rc ? hide(rc, given.source, &why, err) : directory_open_session(call, &actor, &person, issued, err);
     identity_person_done(&person);
     return rc;
 }
@@ -240,9 +240,9 @@ static int directory_login_in_worker(struct api_call *call, struct http_response
     _cleanup_free_ char *where = str_format("ldap:%s", source);
     _cleanup_free_ char *account =
         identity_account_name(call->api->options.identity, source, json_get_string(call->body, "username"));
-    struct signon_grant grant = {0};
-    int rc = where && account ? directory_log_in(call, where, account, &grant, err) : err_set(err, ERR_NOMEM, "out of memory");
-    return rc ? rc : login_reply(resp, &grant, err);
+    struct signon_issued issued = {0};
+    int rc = where && account ? directory_log_in(call, where, account, &issued, err) : err_set(err, ERR_NOMEM, "out of memory");
+    return rc ? rc : login_reply(resp, &issued, err);
 }
 
 /* Goes on in the worker pool of the directory `source` and answers with a session. Why somebody is refused (no such account, disabled, wrong password, ...) is
@@ -271,10 +271,10 @@ static const struct json_member password_members[] = {
 
 static int login_local_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct actor actor = api_actor(call);
-    struct signon_grant grant = {0};
+    struct signon_issued issued = {0};
     int rc = signon_login_local(call->api->options.signon, &actor, json_get_string(call->body, "username"),
-                                json_get_string(call->body, "password"), &grant, err);
-    return rc ? rc : login_reply(resp, &grant, err);
+                                json_get_string(call->body, "password"), &issued, err);
+    return rc ? rc : login_reply(resp, &issued, err);
 }
 
 static int read_login_password(struct api_call *call, struct err *err) {
@@ -317,7 +317,7 @@ static int64_t end_of(const struct identity_person *person, const struct kerbero
 }
 
 static int kerberos_open_session(struct api_call *call, const struct identity_person *person, struct kerberos_peer *peer,
-                                 struct signon_grant *grant, struct err *err) {
+                                 struct signon_issued *issued, struct err *err) {
     const struct actor actor = api_actor(call);
     const struct signon_person who = {.principal_id = person->principal_id,
                                       .name = person->name,
@@ -330,7 +330,7 @@ static int kerberos_open_session(struct api_call *call, const struct identity_pe
                                       .credential_until_ms = peer->digest_until_ms,
                                       .ends_at_ms = end_of(person, peer)};
     struct err why = {0};
-    int rc = signon_login_person(call->api->options.signon, &actor, &who, grant, &why);
+    int rc = signon_login_person(call->api->options.signon, &actor, &who, issued, &why);
     if (rc == ERR_CREDENTIALS) {
         login_negotiate_tell(call, peer, "replay");
         return kerberos_refuse(err);
@@ -339,26 +339,26 @@ static int kerberos_open_session(struct api_call *call, const struct identity_pe
 }
 
 /* The ticket proves the name; who that is, in groups, it says itself or the directory does. */
-static int login_peer(struct api_call *call, struct kerberos_peer *peer, struct signon_grant *grant, struct err *err) {
+static int login_peer(struct api_call *call, struct kerberos_peer *peer, struct signon_issued *issued, struct err *err) {
     struct identity_person person = {0};
     int rc = kerberos_find_person(call->api->options.kerberos, peer, &person, err);
     if (rc) {
         login_negotiate_refuse(call, peer, rc == ERR_FORBIDDEN ? "no_groups" : "directory", rc);
         return rc;
     }
-    rc = kerberos_open_session(call, &person, peer, grant, err);
+    rc = kerberos_open_session(call, &person, peer, issued, err);
     identity_person_done(&person);
     return rc;
 }
 
 static int kerberos_login_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct signon_grant grant = {0};
+    struct signon_issued issued = {0};
     struct kerberos_peer peer = {0};
     int rc = login_negotiate_accept(call, &peer, err);
     if (!rc)
-        rc = login_peer(call, &peer, &grant, err);
+        rc = login_peer(call, &peer, &issued, err);
     kerberos_peer_done(&peer);
-    return rc ? rc : login_reply(resp, &grant, err);
+    return rc ? rc : login_reply(resp, &issued, err);
 }
 
 int h_login_kerberos(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -448,7 +448,7 @@ static const struct json_member person_members[] = {{"vcenter", JSON_KIND_STRING
 
 /* -- for itself ------------------------------------------------------------------------------------------------------------- */
 
-static int service_log_in(struct api_call *call, struct signon_grant *grant, struct err *err) {
+static int service_log_in(struct api_call *call, struct signon_issued *issued, struct err *err) {
     const struct service_caller *service = login_of(call)->service;
     struct signon *signon = call->api->options.signon;
     const struct actor actor = api_actor(call);
@@ -458,16 +458,16 @@ static int service_log_in(struct api_call *call, struct signon_grant *grant, str
                                          .source = SOURCE_SERVICE,
                                          .role_at_least = ROLE_SERVICE,
                                          .ends_at_ms = service->ends_at_ms};
-    int rc = signon_login_person(signon, &actor, &person, grant, err);
+    int rc = signon_login_person(signon, &actor, &person, issued, err);
     if (!rc && service->is_end_news)
         accounts_note_certificate(call->api->options.identity, service->id, &service->certificate);
     return rc;
 }
 
 static int log_in_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct signon_grant grant = {0};
-    int rc = service_log_in(call, &grant, err);
-    return rc ? rc : login_reply(resp, &grant, err);
+    struct signon_issued issued = {0};
+    int rc = service_log_in(call, &issued, err);
+    return rc ? rc : login_reply(resp, &issued, err);
 }
 
 /* -- for a person ----------------------------------------------------------------------------------------------------------- */

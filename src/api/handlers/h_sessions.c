@@ -66,13 +66,13 @@ static int require_session(const struct api_call *call, struct err *err) {
 }
 
 int h_token_refresh(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct signon_grant grant = {0};
+    struct signon_issued issued = {0};
     int rc = api_check_no_query(call, err);
     if (!rc)
         rc = require_session(call, err);
     if (!rc)
-        rc = signon_refresh(call->api->options.signon, live_session_sid(call->bearer.session), call->bearer.jti, &grant, err);
-    return rc ? rc : login_reply(resp, &grant, err);
+        rc = signon_refresh(call->api->options.signon, live_session_sid(call->bearer.session), call->bearer.jti, &issued, err);
+    return rc ? rc : login_reply(resp, &issued, err);
 }
 
 int h_logout(struct api_call *call, struct http_response *resp, struct err *err) {

@@ -444,20 +444,20 @@ int login_service_check_user(const char *name, struct err *err) {
 /* -- the token ---------------------------------------------------------------------------------------------------------- */
 
 /* The token's JSON is written by hand into a wiped buffer: it is a secret. */
-int login_reply(struct http_response *resp, struct signon_grant *grant, struct err *err) {
+int login_reply(struct http_response *resp, struct signon_issued *issued, struct err *err) {
     _cleanup_json_ json_t *object = json_object();
     struct strbuf text;
     int rc;
     strbuf_init_secret(&text, 16384);
-    json_put_string(object, "access_token", grant->token);
+    json_put_string(object, "access_token", issued->token);
     json_put_string(object, "token_type", "Bearer");
-    json_put_int(object, "expires_in", grant->token_lifetime_ms / 1000);
-    json_put_time(object, "session_expires_at", grant->session_ends_at_ms);
+    json_put_int(object, "expires_in", issued->token_lifetime_ms / 1000);
+    json_put_time(object, "session_expires_at", issued->session_ends_at_ms);
     rc = json_write(object, &text, err);
     json_wipe_string(json_object_get(object, "access_token"));
     if (!rc)
         http_response_set_text(resp, "application/json", &text);
     strbuf_done(&text);
-    signon_grant_done(grant);
+    signon_issued_done(issued);
     return rc;
 }

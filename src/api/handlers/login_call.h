@@ -42,7 +42,7 @@ int login_begin(struct api_call *call, struct err *err);
 struct login *login_of(const struct api_call *call);
 
 /* Answers with the token, which is wiped; `grant` is empty afterwards, also on failure. ERR_NOMEM. */
-int login_reply(struct http_response *resp, struct signon_grant *grant, struct err *err);
+int login_reply(struct http_response *resp, struct signon_issued *issued, struct err *err);
 
 /* -- through a vCenter --------------------------------------------------------------------------------------------------- */
 

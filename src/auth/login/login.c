@@ -89,7 +89,7 @@ static int login_look_again(struct signon *s, const void *arg, struct err *err) 
 }
 
 /* Opens the session of a local user with this id of a principal. */
-static int open_local(struct signon *s, const struct user *user, char *id, struct audit_record *line, struct signon_grant *out,
+static int open_local(struct signon *s, const struct user *user, char *id, struct audit_record *line, struct signon_issued *out,
                       struct err *err) {
     const struct principal who = {
         .id = id, .name = user->name, .full_name = user->full_name, .role = user->role, .source = SOURCE_LOCAL};
@@ -103,7 +103,7 @@ static int open_local(struct signon *s, const struct user *user, char *id, struc
 }
 
 int signon_login_local(struct signon *s, const struct actor *actor, const char *name, const char *password,
-                       struct signon_grant *out, struct err *err) {
+                       struct signon_issued *out, struct err *err) {
     struct typed_name typed;
     _cleanup_free_ char *id = NULL;
     struct audit_record line = signon_make_line(actor, NULL,
@@ -244,8 +244,8 @@ static int64_t login_lifetime_ms(const struct signon *s, const struct signon_per
     return left_ms < usual_ms ? left_ms : usual_ms;
 }
 
-int signon_login_person(struct signon *s, const struct actor *actor, const struct signon_person *person, struct signon_grant *out,
-                        struct err *err) {
+int signon_login_person(struct signon *s, const struct actor *actor, const struct signon_person *person,
+                        struct signon_issued *out, struct err *err) {
     static const struct group_set nothing;
     const struct group_set *groups = person->groups ? person->groups : &nothing;
     const struct principal who = principal_of(person);

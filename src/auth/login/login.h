@@ -9,11 +9,11 @@
 
 struct live_session;
 struct signon;
-struct signon_grant;
+struct signon_issued;
 
 /* Name and password of a local user. Blocks (hashing). ERR_CREDENTIALS, ERR_TOO_MANY (with retry_after_s), ERR_FORBIDDEN. */
 int signon_login_local(struct signon *signon, const struct actor *actor, const char *user, const char *password,
-                       struct signon_grant *out, struct err *err);
+                       struct signon_issued *out, struct err *err);
 
 /* Does the signed-in local user know the password? Slowed down as a sign-on. Blocks (hashing). ERR_CREDENTIALS, ERR_TOO_MANY. */
 int signon_prove_local(struct signon *signon, const struct actor *actor, const char *password, struct err *err);
@@ -40,7 +40,7 @@ struct signon_person {
  * the best of role_at_least and the role mappings that match now. Blocks (database). ERR_FORBIDDEN when there is no role at all (the audit
  * trail gets the groups that were seen); ERR_CREDENTIALS when ends_at_ms has passed, or the credential was used before. */
 int signon_login_person(struct signon *signon, const struct actor *actor, const struct signon_person *person,
-                        struct signon_grant *out, struct err *err);
+                        struct signon_issued *out, struct err *err);
 
 /* A password that somebody else checks. Borrowed. */
 struct signon_password {

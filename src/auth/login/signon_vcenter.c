@@ -371,7 +371,7 @@ static int name_person(const struct signon_credential *credential, struct outcom
     return who->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-int signon_login_vcenter(struct signon *s, const struct actor *actor, struct signon_check *check, struct signon_grant *out,
+int signon_login_vcenter(struct signon *s, const struct actor *actor, struct signon_check *check, struct signon_issued *out,
                          struct err *err) {
     const struct signon_credential *credential = &check->credential;
     const struct audit_event event = {.action = "login",

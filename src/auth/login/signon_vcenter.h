@@ -17,7 +17,7 @@ struct signon;
 struct actor;
 struct signon_check;
 struct live_session;
-struct signon_grant;
+struct signon_issued;
 
 enum signon_credential_kind {
     SIGNON_CREDENTIAL_COOKIE,
@@ -70,7 +70,7 @@ int signon_refuse_unasked(struct signon *signon, const struct actor *actor, cons
 bool signon_check_is_in_worker(const struct signon_check *check);
 
 /* Signs in by a credential whose check was waited for. Blocks (database). What the check ended with; extension sessions give ERR_FORBIDDEN. */
-int signon_login_vcenter(struct signon *signon, const struct actor *actor, struct signon_check *check, struct signon_grant *out,
+int signon_login_vcenter(struct signon *signon, const struct actor *actor, struct signon_check *check, struct signon_issued *out,
                          struct err *err);
 
 /* -- one person over several vCenters ----------------------------------------------------------------------------------- */

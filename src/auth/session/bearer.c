@@ -174,7 +174,7 @@ static int bearer_rotate(struct signon *s, const char *sid, const char *jti, cha
 }
 
 /* Repeating a refresh within the grace of the old token gives another token with the same jti, so that a lost answer costs nothing. */
-int signon_refresh(struct signon *s, const char *sid, const char *jti, struct signon_grant *out, struct err *err) {
+int signon_refresh(struct signon *s, const char *sid, const char *jti, struct signon_issued *out, struct err *err) {
     _cleanup_(live_session_unref) struct live_session *live = NULL;
     _cleanup_(session_free) struct session *row = NULL;
     char next[UUID_TEXT_BYTES];

@@ -9,7 +9,7 @@
 #include "token.h"
 
 struct signon;
-struct signon_grant;
+struct signon_issued;
 
 /* What a presented token stands for. */
 struct signon_bearer {
@@ -28,4 +28,4 @@ int signon_verify_slow(struct signon *signon, const char *token, struct signon_b
 /* The next token of the session. `jti` is the one of the presented token. Blocks. ERR_SESSION_ENDED when the token was used after
  * its grace: the whole session is revoked then; also when the vCenter session behind it has ended. ERR_RIGHTS_UNKNOWN when only grace
  * would be left of the rights. */
-int signon_refresh(struct signon *signon, const char *sid, const char *jti, struct signon_grant *out, struct err *err);
+int signon_refresh(struct signon *signon, const char *sid, const char *jti, struct signon_issued *out, struct err *err);

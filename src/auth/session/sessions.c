@@ -27,11 +27,11 @@
 #define KNOWN_MAX 500      /* sessions of people of one name that are looked at */
 #define SIGNON_BURST_S 30U /* so much of what may be signed on is there at once, after a pause */
 
-void signon_grant_done(struct signon_grant *grant) {
-    if (!grant)
+void signon_issued_done(struct signon_issued *issued) {
+    if (!issued)
         return;
-    secret_free(grant->token);
-    memset(grant, 0, sizeof(*grant));
+    secret_free(issued->token);
+    memset(issued, 0, sizeof(*issued));
 }
 
 /* The last digits of a sid are random. */
@@ -148,7 +148,7 @@ int signon_load_sessions(struct signon *s, struct err *err) {
     return rc;
 }
 
-int signon_issue(struct signon *s, struct live_session *live, const char *jti, struct signon_grant *out, struct err *err) {
+int signon_issue(struct signon *s, struct live_session *live, const char *jti, struct signon_issued *out, struct err *err) {
     const struct principal *who = live_session_who(live);
     int64_t now_ms = clock_wall_ms(), left_ms = live_session_ends_ms(live) - now_ms;
     int64_t lifetime_ms = s->options.token_lifetime_ms < left_ms ? s->options.token_lifetime_ms : left_ms;
@@ -201,7 +201,7 @@ static void sessions_offer_rights(struct live_session *live, struct shared_objec
 
 /* `told` is told_of from before the row was written. */
 static int enter_session(struct signon *s, struct session *row, unsigned told, const struct signon_new_session *wanted,
-                         struct signon_grant *out, struct err *err) {
+                         struct signon_issued *out, struct err *err) {
     _cleanup_(live_session_unref) struct live_session *live = NULL;
     char jti[sizeof(row->jti)];
     int rc;
@@ -279,7 +279,7 @@ int signon_check_pace(struct signon *s, const struct principal *who, struct audi
 
 /* First the database, then memory, then the token: nobody holds a token of a session that does not exist. A session that gets no token
  * is ended again. */
-int signon_open_session(struct signon *s, const struct signon_new_session *wanted, struct signon_grant *out, struct err *err) {
+int signon_open_session(struct signon *s, const struct signon_new_session *wanted, struct signon_issued *out, struct err *err) {
     struct session *row = NULL;
     char sid[sizeof(row->sid)];
     unsigned told;
@@ -298,7 +298,7 @@ int signon_open_session(struct signon *s, const struct signon_new_session *wante
     if (!rc && wanted->look_again)
         rc = wanted->look_again(s, wanted->look_again_arg, err);
     if (rc) {
-        signon_grant_done(out);
+        signon_issued_done(out);
         session_table_remove(s->table, sid);
         (void)session_store_revoke(s->options.store, sid, clock_wall_ms(), NULL, NULL);
     }

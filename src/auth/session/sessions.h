@@ -15,12 +15,12 @@ struct group_set;
 struct signon;
 
 /* A signed-in session with its first token. */
-struct signon_grant {
-    char *token; /* JWT; a secret, freed by signon_grant_done */
+struct signon_issued {
+    char *token; /* JWT; a secret, freed by signon_issued_done */
     int64_t token_lifetime_ms;
     int64_t session_ends_at_ms; /* wall clock */
 };
-void signon_grant_done(struct signon_grant *grant); /* NULL is allowed */
+void signon_issued_done(struct signon_issued *issued); /* NULL is allowed */
 
 /* Ends a session here and, through the change feed, on every replica. Blocks. */
 int signon_logout(struct signon *signon, const struct actor *actor, const char *sid, struct err *err);
@@ -90,7 +90,7 @@ struct signon_new_session {
     int (*look_again)(struct signon *s, const void *arg, struct err *err); /* when it is there; an error ends it */
     const void *look_again_arg;
 };
-int signon_open_session(struct signon *signon, const struct signon_new_session *wanted, struct signon_grant *out,
+int signon_open_session(struct signon *signon, const struct signon_new_session *wanted, struct signon_issued *out,
                         struct err *err);
 
 /* Reads a session's row anew and lets memory follow. *row (NULL if there is none any more) is freed by session_free, *live (NULL if it is
@@ -103,7 +103,7 @@ int signon_reload_session(struct signon *signon, const char *sid, struct session
 void signon_tell_all(struct signon *s);
 
 /* Signs a token for the session with this jti. */
-int signon_issue(struct signon *signon, struct live_session *live, const char *jti, struct signon_grant *out, struct err *err);
+int signon_issue(struct signon *signon, struct live_session *live, const char *jti, struct signon_issued *out, struct err *err);
 
 /* Loads as many live sessions as memory has room for; what has ended elsewhere ends here. Blocks. */
 int signon_load_sessions(struct signon *signon, struct err *err);
