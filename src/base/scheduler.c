@@ -1,4 +1,4 @@
-/* Runs jobs periodically: period, jitter, back-off, one run of a job at a time. Layer 0 (base).
+/* Runs periodic work periodically: period, jitter, back-off, one run of a periodic work at a time. Layer 0 (base).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "scheduler.h"
 
@@ -17,7 +17,7 @@
 
 struct worker {
     struct scheduler *scheduler;
-    struct job job;
+    struct periodic periodic;
     pthread_t thread;
     bool is_started;
     bool is_woken;     /* guarded by the scheduler's lock */
@@ -35,7 +35,7 @@ struct scheduler {
     struct worker workers[];
 };
 
-int scheduler_new(const struct job *jobs, unsigned count, void (*thread_begin)(void), void (*thread_end)(void),
+int scheduler_new(const struct periodic *table, unsigned count, void (*thread_begin)(void), void (*thread_end)(void),
                   struct scheduler **out, struct err *err) {
     struct scheduler *s = calloc(1, sizeof(*s) + count * sizeof(struct worker));
     pthread_condattr_t attr;
@@ -51,7 +51,7 @@ int scheduler_new(const struct job *jobs, unsigned count, void (*thread_begin)(v
     s->count = count;
     for (unsigned i = 0; i < count; i++) {
         s->workers[i].scheduler = s;
-        s->workers[i].job = jobs[i];
+        s->workers[i].periodic = table[i];
     }
     *out = s;
     return 0;
@@ -60,9 +60,10 @@ int scheduler_new(const struct job *jobs, unsigned count, void (*thread_begin)(v
 static void scheduler_report(struct worker *w, int rc, const struct err *err) {
     unsigned long suppressed = 0;
     if (!rc && w->failures)
-        log_event(LOG_LEVEL_NOTICE, "job_recovered", "job", w->job.name, "failures", log_fmt("%u", w->failures), NULL);
+        log_event(LOG_LEVEL_NOTICE, "periodic_recovered", "periodic", w->periodic.name, "failures", log_fmt("%u", w->failures),
+                  NULL);
     if (rc && log_limit_pass(&w->limit, FAILURE_LOG_INTERVAL_MS, rc, &suppressed))
-        log_error(LOG_LEVEL_WARNING, "job_failed", err, "job", w->job.name, "suppressed",
+        log_error(LOG_LEVEL_WARNING, "periodic_failed", err, "periodic", w->periodic.name, "suppressed",
                   suppressed ? log_fmt("%lu", suppressed) : NULL, NULL);
 }
 
@@ -70,19 +71,19 @@ static void scheduler_report(struct worker *w, int rc, const struct err *err) {
 static int64_t run_once(struct worker *w) {
     struct err err = {0};
     char id[UUID_TEXT_BYTES];
-    int64_t spread_ms = w->job.period_ms * w->job.jitter_percent / 100;
+    int64_t spread_ms = w->periodic.period_ms * w->periodic.jitter_percent / 100;
     int rc;
     uuid_new(id);
     id[8] = 0; /* enough to tell runs apart in the log */
     log_set_request_id(id);
-    rc = w->job.run(w->job.arg, &err);
+    rc = w->periodic.run(w->periodic.arg, &err);
     if (rc == ERR_CANCELED)
         return -1;
     scheduler_report(w, rc, &err);
     w->failures = rc ? w->failures + 1 : 0;
     if (rc)
-        return backoff_delay_ms(&w->job.retry, w->failures, random_u32());
-    return w->job.period_ms - (spread_ms ? random_u32() % spread_ms : 0);
+        return backoff_delay_ms(&w->periodic.retry, w->failures, random_u32());
+    return w->periodic.period_ms - (spread_ms ? random_u32() % spread_ms : 0);
 }
 
 static struct timespec deadline_in(int64_t ms) {
@@ -97,7 +98,7 @@ static struct timespec deadline_in(int64_t ms) {
     return at;
 }
 
-/* Waits until the delay has passed, the job is woken or the scheduler stops; false for the latter. */
+/* Waits until the delay has passed, the periodic work is woken or the scheduler stops; false for the latter. */
 static bool scheduler_wait_for_turn(struct worker *w, int64_t delay_ms) {
     struct scheduler *s = w->scheduler;
     struct timespec until = deadline_in(delay_ms);
@@ -127,7 +128,7 @@ static void *scheduler_work(void *arg) {
 int scheduler_start(struct scheduler *s, struct err *err) {
     for (unsigned i = 0; i < s->count; i++) {
         if (pthread_create(&s->workers[i].thread, NULL, scheduler_work, &s->workers[i]))
-            return err_set(err, ERR_INTERNAL, "cannot start the thread of job %s", s->workers[i].job.name);
+            return err_set(err, ERR_INTERNAL, "cannot start the thread of job %s", s->workers[i].periodic.name);
         s->workers[i].is_started = true;
     }
     return 0;
@@ -136,7 +137,7 @@ int scheduler_start(struct scheduler *s, struct err *err) {
 void scheduler_wake(struct scheduler *s, const char *name) {
     (void)pthread_mutex_lock(&s->lock);
     for (unsigned i = 0; i < s->count; i++)
-        if (str_eq(s->workers[i].job.name, name))
+        if (str_eq(s->workers[i].periodic.name, name))
             s->workers[i].is_woken = true;
     (void)pthread_cond_broadcast(&s->changed);
     (void)pthread_mutex_unlock(&s->lock);

@@ -9,7 +9,7 @@ src_daemon_kaasd_SOURCES = \
     src/daemon/wire.h \
     src/daemon/wire_glue.c \
     src/daemon/wire_health.c \
-    src/daemon/wire_jobs.c \
+    src/daemon/wire_periodic.c \
     src/daemon/wire_private.h
 LIBS_ADAPTERS = src/store/libstore.a src/ldap/libldap-kaas.a src/gss/libgss.a src/vim/libvim.a src/vim/libvim25.a
 LIBS_FOREIGN = $(MARIADB_LIBS) $(GSOAP_LIBS) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) $(XML_LIBS) $(CRYPT_LIBS) $(UUID_LIBS) \

@@ -445,9 +445,10 @@ static void set_starting(struct wire *w) {
 }
 
 int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
-    static part_fn *const parts[] = {make_secrets, make_public_url, make_store,    make_pools,     make_directory, make_platform,
-                                     make_signon,  make_sealing,    make_clusters, make_access,    make_identity,  make_kerberos,
-                                     make_peers,   make_api,        start_servers, wire_start_jobs};
+    static part_fn *const parts[] = {make_secrets,   make_public_url, make_store,    make_pools,
+                                     make_directory, make_platform,   make_signon,   make_sealing,
+                                     make_clusters,  make_access,     make_identity, make_kerberos,
+                                     make_peers,     make_api,        start_servers, wire_start_periodic};
     struct wire *w = calloc(1, sizeof(*w));
     int rc = 0;
     if (!w) {

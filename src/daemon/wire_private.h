@@ -66,7 +66,7 @@ struct wire {
     struct httpd *servers[WIRE_SERVERS];
     struct scheduler *scheduler;
     int64_t started_at_ms;
-    int64_t audit_lost_told;      /* lines already told of in the log; the job's own */
+    int64_t audit_lost_told;      /* lines already told of in the log; the periodic work's own */
     struct health_log health_log; /* likewise */
 
     atomic_bool is_ready;
@@ -79,8 +79,8 @@ struct wire {
     struct scrape_token scrape_token;
 };
 
-/* Jobs of the daemon, and what links do by themselves (wire_jobs.c). */
-int wire_start_jobs(struct wire *wire, struct err *err);
+/* Jobs of the daemon, and what links do by themselves (wire_periodic.c). */
+int wire_start_periodic(struct wire *wire, struct err *err);
 void wire_plug_in_work(struct wire *wire);
 
 /* What the api and the services need from their siblings, and what they tell (wire_glue.c). */

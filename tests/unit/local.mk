@@ -78,7 +78,7 @@ UNIT_THREAD_TESTS = \
     tests/unit/test_httpd_server \
     tests/unit/test_httpd_tls \
     tests/unit/test_httpd_waiting \
-    tests/unit/test_jobs_scheduler \
+    tests/unit/test_scheduler \
     tests/unit/test_worker_pool \
     tests/unit/test_log \
     tests/unit/test_metric \

@@ -25,7 +25,7 @@
 #define RETIRE_GRACE_MS 500
 #define RETIRE_LOGOUT_MS 3000 /* on a connection of its own: TCP, TLS, and the call */
 
-static worker_fn run_job;
+static worker_fn link_serve;
 
 static const struct backoff retry = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 30};
 
@@ -156,7 +156,7 @@ static void set_state(struct link *link, enum link_state state, const struct err
 static void kick(struct link *link) {
     if (atomic_exchange(&link->is_busy, true))
         return;
-    if (worker_pool_submit(link->workers, run_job, link_ref(link), NULL)) {
+    if (worker_pool_submit(link->workers, link_serve, link_ref(link), NULL)) {
         atomic_store(&link->is_busy, false); /* the worker pool is full: link_tick tries again */
         link_unref(link);
     }
@@ -625,7 +625,7 @@ static void work(struct link *link) {
     }
 }
 
-static void run_job(void *arg, bool is_canceled) {
+static void link_serve(void *arg, bool is_canceled) {
     struct link *link = arg;
     if (!is_canceled && is_due(link, clock_mono_ms()))
         contact(link);

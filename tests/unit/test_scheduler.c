@@ -1,4 +1,4 @@
-/* The scheduler: first run, period, back-off, waking, stopping, jobs that are done for good.
+/* The scheduler: first run, period, back-off, waking, stopping, periodic work that are done for good.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
@@ -56,14 +56,14 @@ static int set_up(void **state) {
     return 0;
 }
 
-static struct scheduler *start(const struct job *jobs, unsigned count) {
+static struct scheduler *start(const struct periodic *table, unsigned count) {
     struct scheduler *scheduler = NULL;
-    assert_int_equal(scheduler_new(jobs, count, thread_begin, thread_end, &scheduler, NULL), 0);
+    assert_int_equal(scheduler_new(table, count, thread_begin, thread_end, &scheduler, NULL), 0);
     assert_int_equal(scheduler_start(scheduler, NULL), 0);
     return scheduler;
 }
 
-static const struct job rare = {
+static const struct periodic rare = {
     .name = "rare", .period_ms = NEVER_MS, .retry = {.first_ms = NEVER_MS, .max_ms = NEVER_MS}, .run = work};
 
 static void nothing_runs_before_the_start(void **state) {
@@ -76,8 +76,8 @@ static void nothing_runs_before_the_start(void **state) {
 }
 
 static void every_job_is_due_at_once(void **state) {
-    const struct job jobs[] = {rare, rare, rare};
-    struct scheduler *scheduler = start(jobs, 3);
+    const struct periodic table[] = {rare, rare, rare};
+    struct scheduler *scheduler = start(table, 3);
     (void)state;
     UNIT_WAIT_FOR(atomic_load(&runs) == 3);
     scheduler_free(scheduler);
@@ -87,8 +87,8 @@ static void every_job_is_due_at_once(void **state) {
 }
 
 static void a_job_runs_again_after_its_period(void **state) {
-    const struct job job = {.name = "often", .period_ms = 20, .run = work};
-    struct scheduler *scheduler = start(&job, 1);
+    const struct periodic periodic = {.name = "often", .period_ms = 20, .run = work};
+    struct scheduler *scheduler = start(&periodic, 1);
     (void)state;
     UNIT_WAIT_FOR(atomic_load(&runs) >= 5);
     scheduler_free(scheduler);
@@ -97,8 +97,8 @@ static void a_job_runs_again_after_its_period(void **state) {
 }
 
 static void jitter_only_shortens(void **state) {
-    const struct job job = {.name = "often", .period_ms = 40, .jitter_percent = 50, .run = work};
-    struct scheduler *scheduler = start(&job, 1);
+    const struct periodic periodic = {.name = "often", .period_ms = 40, .jitter_percent = 50, .run = work};
+    struct scheduler *scheduler = start(&periodic, 1);
     (void)state;
     UNIT_WAIT_FOR(atomic_load(&runs) >= 5);
     scheduler_free(scheduler);
@@ -106,11 +106,12 @@ static void jitter_only_shortens(void **state) {
 }
 
 static void a_failed_job_waits_for_its_back_off(void **state) {
-    const struct job job = {.name = "fails", .period_ms = 1, .retry = {.first_ms = NEVER_MS, .max_ms = NEVER_MS}, .run = work};
+    const struct periodic periodic = {
+        .name = "fails", .period_ms = 1, .retry = {.first_ms = NEVER_MS, .max_ms = NEVER_MS}, .run = work};
     struct scheduler *scheduler;
     (void)state;
     atomic_store(&result, ERR_DATABASE);
-    scheduler = start(&job, 1);
+    scheduler = start(&periodic, 1);
     UNIT_WAIT_FOR(atomic_load(&runs) == 1);
     atomic_store(&result, 0);
     scheduler_wake(scheduler, "other");
@@ -120,11 +121,11 @@ static void a_failed_job_waits_for_its_back_off(void **state) {
 }
 
 static void a_failed_job_is_tried_again(void **state) {
-    const struct job job = {.name = "fails", .period_ms = NEVER_MS, .retry = {.first_ms = 1, .max_ms = 4}, .run = work};
+    const struct periodic periodic = {.name = "fails", .period_ms = NEVER_MS, .retry = {.first_ms = 1, .max_ms = 4}, .run = work};
     struct scheduler *scheduler;
     (void)state;
     atomic_store(&result, ERR_DATABASE);
-    scheduler = start(&job, 1);
+    scheduler = start(&periodic, 1);
     UNIT_WAIT_FOR(atomic_load(&runs) >= 6);
     scheduler_free(scheduler);
 }
@@ -144,11 +145,11 @@ static void waking_during_a_run_leads_to_another_one(void **state) {
 }
 
 static void canceled_means_never_again(void **state) {
-    const struct job job = {.name = "once", .period_ms = 1, .run = work};
+    const struct periodic periodic = {.name = "once", .period_ms = 1, .run = work};
     struct scheduler *scheduler;
     (void)state;
     atomic_store(&result, ERR_CANCELED);
-    scheduler = start(&job, 1);
+    scheduler = start(&periodic, 1);
     UNIT_WAIT_FOR(atomic_load(&ended) == 1);
     scheduler_wake(scheduler, "once");
     scheduler_free(scheduler);
@@ -156,13 +157,13 @@ static void canceled_means_never_again(void **state) {
 }
 
 static void stopping_under_load_waits_for_running_jobs(void **state) {
-    struct job jobs[8];
+    struct periodic table[8];
     (void)state;
     for (int round = 0; round < 20; round++) {
         struct scheduler *scheduler;
-        for (size_t i = 0; i < UNIT_COUNT(jobs); i++)
-            jobs[i] = (struct job){.name = "busy", .period_ms = 1, .run = work};
-        scheduler = start(jobs, UNIT_COUNT(jobs));
+        for (size_t i = 0; i < UNIT_COUNT(table); i++)
+            table[i] = (struct periodic){.name = "busy", .period_ms = 1, .run = work};
+        scheduler = start(table, UNIT_COUNT(table));
         for (int i = 0; i < 50; i++)
             scheduler_wake(scheduler, "busy");
         scheduler_free(scheduler);

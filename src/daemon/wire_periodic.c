@@ -1,4 +1,4 @@
-/* The background jobs of the daemon, and the work of links. Layer 6 (daemon). When jobs run is the scheduler's affair.
+/* The background periodic work of the daemon, and the work of links. Layer 6 (daemon). When periodic work run is the scheduler's affair.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 #include <inttypes.h>
@@ -97,7 +97,7 @@ static void note_not_ready(struct wire *wire, const struct err *err) {
     notify_status(err->text);
 }
 
-static int job_start(void *arg, struct err *err) {
+static int periodic_start(void *arg, struct err *err) {
     struct wire *wire = arg;
     int rc = start_up(wire, err);
     if (rc) {
@@ -118,19 +118,19 @@ static bool is_ready(const struct wire *wire) {
     return atomic_load(&wire->is_ready);
 }
 
-static int job_changes(void *arg, struct err *err) {
+static int periodic_changes(void *arg, struct err *err) {
     struct wire *wire = arg;
     return is_ready(wire) ? inventory_poll(wire->inventory, err) : 0;
 }
 
 /* When clusters were last reported on: with the database, and so with the other replicas. */
-static int job_reports(void *arg, struct err *err) {
+static int periodic_reports(void *arg, struct err *err) {
     struct wire *wire = arg;
     return is_ready(wire) ? inventory_sync_reports(wire->inventory, err) : 0;
 }
 
 /* The feed against everything that is stored. */
-static int job_check(void *arg, struct err *err) {
+static int periodic_check(void *arg, struct err *err) {
     struct wire *wire = arg;
     unsigned long differences = 0;
     return is_ready(wire) ? inventory_check(wire->inventory, &differences, err) : 0;
@@ -144,7 +144,7 @@ static void tell_watched(struct wire *wire, const struct link *link) {
                           report.is_watching && (!report.is_saving || report.saved_at_ms >= report.since_ms));
 }
 
-static int job_vcenters(void *arg, struct err *err) {
+static int periodic_vcenters(void *arg, struct err *err) {
     struct wire *wire = arg;
     _cleanup_free_ struct link **links = NULL;
     size_t count = 0;
@@ -161,39 +161,39 @@ static int job_vcenters(void *arg, struct err *err) {
 }
 
 /* Which vCenters fetched the plug-in's manifest. */
-static int job_manifest(void *arg, struct err *err) {
+static int periodic_manifest(void *arg, struct err *err) {
     struct wire *wire = arg;
     return is_ready(wire) ? manifest_log_settle(wire->manifest_log, wire->platform, err) : 0;
 }
 
 /* Whether the database answers is known before somebody needs it: requests are refused by what this finds. */
-static int job_pulse(void *arg, struct err *err) {
+static int periodic_pulse(void *arg, struct err *err) {
     struct wire *wire = arg;
     return is_ready(wire) ? store_ping(wire->store, err) : 0;
 }
 
-static int job_heartbeat(void *arg, struct err *err) {
+static int periodic_heartbeat(void *arg, struct err *err) {
     struct wire *wire = arg;
     return is_ready(wire) ? replica_store_heartbeat(wire->store, err) : 0;
 }
 
-static int job_sessions(void *arg, struct err *err) {
+static int periodic_sessions(void *arg, struct err *err) {
     struct wire *wire = arg;
     return is_ready(wire) ? signon_purge(wire->signon, err) : 0;
 }
 
-static int job_keys(void *arg, struct err *err) {
+static int periodic_keys(void *arg, struct err *err) {
     struct wire *wire = arg;
     return is_ready(wire) ? signon_keys_tick(wire->signon, err) : 0;
 }
 
-static int job_sealing(void *arg, struct err *err) {
+static int periodic_sealing(void *arg, struct err *err) {
     struct wire *wire = arg;
     return is_ready(wire) ? sealing_tick(wire->sealing, err) : 0;
 }
 
 /* People who are signed in, in the directories they came by. */
-static int job_people(void *arg, struct err *err) {
+static int periodic_people(void *arg, struct err *err) {
     struct wire *wire = arg;
     (void)err;
     if (is_ready(wire))
@@ -201,7 +201,7 @@ static int job_people(void *arg, struct err *err) {
     return 0;
 }
 
-static int job_identity(void *arg, struct err *err) {
+static int periodic_identity(void *arg, struct err *err) {
     struct wire *wire = arg;
     (void)err;
     if (is_ready(wire))
@@ -213,12 +213,12 @@ static int job_identity(void *arg, struct err *err) {
 }
 
 /* Controllers of HX clusters, whether they let us in. */
-static int job_peers(void *arg, struct err *err) {
+static int periodic_peers(void *arg, struct err *err) {
     struct wire *wire = arg;
     return is_ready(wire) ? peers_tick(wire->peers, err) : 0;
 }
 
-static int job_rights(void *arg, struct err *err) {
+static int periodic_rights(void *arg, struct err *err) {
     struct wire *wire = arg;
     (void)err;
     signon_rights_tick(wire->signon);
@@ -235,7 +235,7 @@ static void tell_lost_audit(struct wire *wire) {
 }
 
 /* Apart from the questions, which must not wait for the database. */
-static int job_notes(void *arg, struct err *err) {
+static int periodic_notes(void *arg, struct err *err) {
     struct wire *wire = arg;
     int rc, save_rc;
     tell_lost_audit(wire);
@@ -250,12 +250,12 @@ static int job_notes(void *arg, struct err *err) {
 }
 
 /* Rows come with each sign-on, and each is of no use after some minutes. */
-static int job_used_proofs(void *arg, struct err *err) {
+static int periodic_used_proofs(void *arg, struct err *err) {
     struct wire *wire = arg;
     return wire->kerberos && is_ready(wire) ? kerberos_purge(wire->kerberos, err) : 0;
 }
 
-static int job_prune(void *arg, struct err *err) {
+static int periodic_prune(void *arg, struct err *err) {
     struct wire *wire = arg;
     unsigned closed = 0;
     int rc = is_ready(wire) ? store_prune(wire->store, wire->config.audit_keep_ms, &closed, err) : 0;
@@ -322,45 +322,45 @@ void wire_plug_in_work(struct wire *wire) {
 
 /* -- when ------------------------------------------------------------------------------------------------------------------------ */
 
-int wire_start_jobs(struct wire *wire, struct err *err) {
+int wire_start_periodic(struct wire *wire, struct err *err) {
     const struct backoff quick = {.first_ms = 250, .max_ms = 5000, .jitter_percent = 20};
     const struct backoff steady = {.first_ms = 5000, .max_ms = 10000, .jitter_percent = 20}; /* health goes by its failures */
     const struct backoff slow = {.first_ms = 5000, .max_ms = 60000, .jitter_percent = 20};
     const int64_t people_ms = wire->config.auth_directory_live_check_ms / 4; /* who is due is asked about soon after */
-    const struct job jobs[] = {
-        {.name = "start", .period_ms = SECOND, .retry = quick, .run = job_start, .arg = wire},
-        {.name = "changes", .period_ms = 250, .retry = {.first_ms = 250, .max_ms = 1000}, .run = job_changes, .arg = wire},
-        {.name = "reports", .period_ms = 15 * SECOND, .jitter_percent = 20, .retry = slow, .run = job_reports, .arg = wire},
-        {.name = "vcenters", .period_ms = SECOND, .retry = quick, .run = job_vcenters, .arg = wire},
-        {.name = "manifest", .period_ms = 2 * SECOND, .retry = slow, .run = job_manifest, .arg = wire},
-        {.name = "rights", .period_ms = SIGNON_RIGHTS_TICK_MS, .retry = quick, .run = job_rights, .arg = wire},
+    const struct periodic table[] = {
+        {.name = "start", .period_ms = SECOND, .retry = quick, .run = periodic_start, .arg = wire},
+        {.name = "changes", .period_ms = 250, .retry = {.first_ms = 250, .max_ms = 1000}, .run = periodic_changes, .arg = wire},
+        {.name = "reports", .period_ms = 15 * SECOND, .jitter_percent = 20, .retry = slow, .run = periodic_reports, .arg = wire},
+        {.name = "vcenters", .period_ms = SECOND, .retry = quick, .run = periodic_vcenters, .arg = wire},
+        {.name = "manifest", .period_ms = 2 * SECOND, .retry = slow, .run = periodic_manifest, .arg = wire},
+        {.name = "rights", .period_ms = SIGNON_RIGHTS_TICK_MS, .retry = quick, .run = periodic_rights, .arg = wire},
         {.name = "people",
          .period_ms = people_ms < 5 * SECOND ? people_ms : 5 * SECOND,
          .retry = quick,
-         .run = job_people,
+         .run = periodic_people,
          .arg = wire},
-        {.name = "identity", .period_ms = SECOND, .retry = quick, .run = job_identity, .arg = wire},
-        {.name = "peers", .period_ms = 3 * SECOND, .retry = slow, .run = job_peers, .arg = wire},
-        {.name = "notes", .period_ms = SECOND, .retry = quick, .run = job_notes, .arg = wire},
-        {.name = "pulse", .period_ms = SECOND, .retry = {.first_ms = 250, .max_ms = 1000}, .run = job_pulse, .arg = wire},
-        {.name = "heartbeat", .period_ms = 10 * SECOND, .retry = steady, .run = job_heartbeat, .arg = wire},
-        {.name = "sessions", .period_ms = MINUTE, .jitter_percent = 20, .retry = slow, .run = job_sessions, .arg = wire},
-        {.name = "sealing", .period_ms = SECOND, .retry = quick, .run = job_sealing, .arg = wire},
-        {.name = "signing_keys", .period_ms = SECOND, .retry = slow, .run = job_keys, .arg = wire},
+        {.name = "identity", .period_ms = SECOND, .retry = quick, .run = periodic_identity, .arg = wire},
+        {.name = "peers", .period_ms = 3 * SECOND, .retry = slow, .run = periodic_peers, .arg = wire},
+        {.name = "notes", .period_ms = SECOND, .retry = quick, .run = periodic_notes, .arg = wire},
+        {.name = "pulse", .period_ms = SECOND, .retry = {.first_ms = 250, .max_ms = 1000}, .run = periodic_pulse, .arg = wire},
+        {.name = "heartbeat", .period_ms = 10 * SECOND, .retry = steady, .run = periodic_heartbeat, .arg = wire},
+        {.name = "sessions", .period_ms = MINUTE, .jitter_percent = 20, .retry = slow, .run = periodic_sessions, .arg = wire},
+        {.name = "sealing", .period_ms = SECOND, .retry = quick, .run = periodic_sealing, .arg = wire},
+        {.name = "signing_keys", .period_ms = SECOND, .retry = slow, .run = periodic_keys, .arg = wire},
         {.name = "check",
          .period_ms = wire->config.directory_check_interval_ms,
          .jitter_percent = 20,
          .retry = slow,
-         .run = job_check,
+         .run = periodic_check,
          .arg = wire},
         {.name = "used_proofs",
          .period_ms = 5 * MINUTE,
          .jitter_percent = 20,
          .retry = slow,
-         .run = job_used_proofs,
+         .run = periodic_used_proofs,
          .arg = wire},
-        {.name = "prune", .period_ms = 10 * MINUTE, .jitter_percent = 20, .retry = slow, .run = job_prune, .arg = wire},
+        {.name = "prune", .period_ms = 10 * MINUTE, .jitter_percent = 20, .retry = slow, .run = periodic_prune, .arg = wire},
     };
-    int rc = scheduler_new(jobs, sizeof(jobs) / sizeof(jobs[0]), store_thread_begin, store_thread_end, &wire->scheduler, err);
+    int rc = scheduler_new(table, ARRAY_COUNT(table), store_thread_begin, store_thread_end, &wire->scheduler, err);
     return rc ? rc : scheduler_start(wire->scheduler, err);
 }
