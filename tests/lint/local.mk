@@ -1,14 +1,14 @@
 # Rules of the house that need nothing but a shell and the compiler. The others are pytest files beside this one, run by scripts/check.
 LINT_TESTS = \
     tests/lint/headers.sh \
-    tests/lint/storeys.sh \
+    tests/lint/layers.sh \
     tests/lint/foreign.sh \
     tests/lint/banned.sh \
     tests/lint/hardening.sh
 TESTS += $(LINT_TESTS)
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)
-EXTRA_DIST += $(LINT_TESTS) tests/lint/common.sh tests/FLAKY tests/lint/foreign.txt tests/lint/storeys.txt
+EXTRA_DIST += $(LINT_TESTS) tests/lint/common.sh tests/FLAKY tests/lint/foreign.txt tests/lint/layers.txt
 
 # The rules alone, and everything but the rules: for scripts/check, which counts them apart.
 check-lint: all $(check_DATA)

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/common.sh"
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
-table=$here/storeys.txt
+table=$here/layers.txt
 
 # a_header FOLDER: the first header of that folder, not of its sub-folders.
 a_header() { (cd "$top/$1" && for h in *.h; do [ -f "$h" ] && echo "$h" && break; done); }
@@ -15,7 +15,7 @@ top_of() { echo "$1" | cut -d/ -f2; }
 
 for folder in $(folders); do
     allowed=$(sed -n "s|^$(top_of "$folder")  *||p" "$table")
-    [ -n "$allowed" ] || { fail "$(top_of "$folder") has no line in tests/lint/storeys.txt"; continue; }
+    [ -n "$allowed" ] || { fail "$(top_of "$folder") has no line in tests/lint/layers.txt"; continue; }
     [ -n "$(value_of "$folder")" ] || { fail "$folder has no compile flags in tests/lint/local.mk"; continue; }
     for other in $(folders); do
         header=$(a_header "$other")
