@@ -77,11 +77,11 @@ def main() -> None:
         for i in range(50):
             time.sleep(0.5)  # so that no save has just been made
             rounds["rename, alone"].append(rename(f"Alone-{i}"))
-        before = metric(world.admin, "kaasd_watch_updates_total")
+        before = metric(world.admin, "kaas_watch_updates_total")
         control.forget_calls()
         time.sleep(60)
         idle = [call["op"] for call in control.calls() if "Harmony-KaaS" in call["user_agent"]]
-        news = metric(world.admin, "kaasd_watch_updates_total") - before
+        news = metric(world.admin, "kaas_watch_updates_total") - before
     for what, taken in rounds.items():
         ordered = sorted(taken)
         print(f"{what:22} {len(taken):5} changes: median {statistics.median(taken):7.1f} ms, "

@@ -192,7 +192,7 @@ bool wire_is_admin_uid(void *arg, unsigned uid) {
 }
 
 void wire_write_metrics(void *arg, struct strbuf *out) {
-    static const char up[] = "kaasd_database_up", help[] = "1 while the database answers and takes what is written";
+    static const char up[] = "kaas_database_up", help[] = "1 while the database answers and takes what is written";
     const struct wire *wire = arg;
     int64_t since_ms;
     strbuf_addf(out, "# HELP %s %s\n# TYPE %s gauge\n", up, help, up);

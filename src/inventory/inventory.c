@@ -610,7 +610,7 @@ static void inventory_tell_differences(const struct inventory *d, const struct s
             .kind = s->items[i].kind, .object_id = s->items[i].object_id, .member = s->members[i]};
         d->on_difference(d->on_change_arg, &difference);
     }
-    metric_add(metric_get(METRIC_COUNTER, "kaasd_directory_differences_total",
+    metric_add(metric_get(METRIC_COUNTER, "kaas_inventory_differences_total",
                           "Objects that were not in memory as they are stored; corrected", NULL, NULL),
                (int64_t)s->count);
 }
@@ -654,8 +654,8 @@ int inventory_check(struct inventory *d, unsigned long *differences, struct err 
     }
     if (rc)
         return rc;
-    metric_add(metric_get(METRIC_COUNTER, "kaasd_directory_checks_total",
-                          "Comparisons of all that is in memory with the database", NULL, NULL),
+    metric_add(metric_get(METRIC_COUNTER, "kaas_inventory_checks_total", "Comparisons of all that is in memory with the database",
+                          NULL, NULL),
                1);
     *differences = found;
     return 0;

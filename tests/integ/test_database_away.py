@@ -101,13 +101,13 @@ def test_the_log_tells_once_that_it_goes_and_once_that_it_comes_back(joined: Wor
     try:
         until(lambda: told(kaasd)[before:], "a word in the log")
         gone = database_check(admin)
-        assert (gone["status"], samples(admin, "kaasd_database_up")) == ("failed", {"": 0})
+        assert (gone["status"], samples(admin, "kaas_database_up")) == ("failed", {"": 0})
     finally:
         joined.db.start()
     until(lambda: len(told(kaasd)) > before + 1, "another word in the log")
     assert told(kaasd)[before:] == ["ok>failed", "failed>ok"]
     well = database_check(admin)
-    assert (well["status"], samples(admin, "kaasd_database_up")) == ("ok", {"": 1})
+    assert (well["status"], samples(admin, "kaas_database_up")) == ("ok", {"": 1})
     assert gone["since"] < well["since"]
 
 

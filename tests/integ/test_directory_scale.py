@@ -34,11 +34,11 @@ class Stage:
 
     @property
     def checks(self) -> int:
-        return self.metric("kaasd_directory_checks_total")
+        return self.metric("kaas_inventory_checks_total")
 
     @property
     def differences(self) -> int:
-        return self.metric("kaasd_directory_differences_total")
+        return self.metric("kaas_inventory_differences_total")
 
     def run_check(self) -> None:
         """Asks for a check and waits for the end of one."""

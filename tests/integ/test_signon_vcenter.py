@@ -295,10 +295,10 @@ def test_a_session_that_an_administrator_ends_there_ends_here(own: tuple[World, 
     made = world.vcenter.control.login("viewer-east@vsphere.local")
     viewer = world.kaasd.api().login_session(world.vcenter.instance_uuid, made["cookie"])
     assert viewer.names() == ["prod-1", "prod-2", "stretched"]
-    before = metric(world.admin, "kaasd_watch_permissions_total")
+    before = metric(world.admin, "kaas_watch_permissions_total")
     with vimclient.session(world.vcenter, world.vcenter.admin) as instance:
         instance.RetrieveContent().sessionManager.TerminateSession([made["key"]])
-    until(lambda: metric(world.admin, "kaasd_watch_permissions_total") > before, "the event")
+    until(lambda: metric(world.admin, "kaas_watch_permissions_total") > before, "the event")
     until(lambda: viewer.call("GET", "/v2/clusters").status_code == 401, "the end of the session")
     viewer.refused(401, "session_ended", "GET", "/v2/whoami")
 

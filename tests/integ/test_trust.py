@@ -206,7 +206,7 @@ def test_a_change_that_cannot_be_is_refused(joined: World, body: dict[str, Any])
 
 
 def metrics(world: World) -> dict[str, float]:
-    ends = samples(world.admin, "kaasd_certificate_not_after_seconds")
+    ends = samples(world.admin, "kaas_certificate_not_after_seconds")
     return {labels.split('what="', 1)[1].split('"', 1)[0]: float(value) for labels, value in ends.items()}
 
 

@@ -176,7 +176,7 @@ def test_a_vcenter_that_hangs_holds_up_no_other(healthy: Pair) -> None:
 def named(pair: Pair) -> tuple[set[str], set[str]]:
     """The vCenters as health names them, and as the labels of a metric do."""
     checks = {check["name"] for check in pair.world.admin.get("/v2/health")["checks"]}
-    return {name.removeprefix("vcenter:") for name in checks if name.startswith("vcenter:")}, {*samples(pair.world.admin, "kaasd_watch_up")}
+    return {name.removeprefix("vcenter:") for name in checks if name.startswith("vcenter:")}, {*samples(pair.world.admin, "kaas_watch_up")}
 
 
 def test_health_and_metrics_name_vcenters_as_people_do(healthy: Pair) -> None:
@@ -185,7 +185,7 @@ def test_health_and_metrics_name_vcenters_as_people_do(healthy: Pair) -> None:
     assert named(healthy) == ({"hurt", 'a "well" \\ one'}, {'{vcenter="hurt"}', '{vcenter="a \\"well\\" \\\\ one"}'})
     text = healthy.world.admin.call("GET", "/metrics").text
     assert not [vcenter for vcenter in (healthy.vcenter, healthy.other) if vcenter.instance_uuid in text]
-    assert 'vcenter=""' not in text and 'kaasd_certificate_not_after_seconds{what="server"} ' in text
+    assert 'vcenter=""' not in text and 'kaas_certificate_not_after_seconds{what="server"} ' in text
     healthy.world.kaasd.ctl.ok("vcenter", "set", healthy.other.instance_uuid, "--name", "well")
 
 

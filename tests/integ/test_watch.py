@@ -230,21 +230,21 @@ def test_a_full_read_finds_nothing_else(place: World) -> None:
 
 def test_a_flood_of_changes_is_few_saves_and_ends_right(place: World) -> None:
     began = time.monotonic()
-    before = metric(place.admin, "kaasd_watch_saves_total")
+    before = metric(place.admin, "kaas_watch_saves_total")
     for i in range(300):
         place.vcenter.control.object("rename", id=PLAIN, name=f"Flood-{i}")
     until(lambda: vsphere(place)[PLAIN][0] == "Flood-299", "the last name")
-    assert metric(place.admin, "kaasd_watch_saves_total") - before <= 2 + (time.monotonic() - began) / SAVE_GAP_S
+    assert metric(place.admin, "kaas_watch_saves_total") - before <= 2 + (time.monotonic() - began) / SAVE_GAP_S
 
 
 def test_machines_that_are_no_nodes_cost_the_database_nothing(place: World, shop: str) -> None:
     """What moves elsewhere is taken over in memory only."""
     question = "SELECT MAX(observed_at_ms) FROM node_observations WHERE vm_moref IN ('vm-101', 'vm-102')"
     first = place.db.query(question, database="kaas")
-    updates = metric(place.admin, "kaasd_watch_updates_total")
+    updates = metric(place.admin, "kaas_watch_updates_total")
     for i in range(20):
         place.vcenter.control.object("migrate", id="vm-171", to=(PLAIN_HOST, WEST_HOST)[i % 2])
-    until(lambda: metric(place.admin, "kaasd_watch_updates_total") > updates, "news")
+    until(lambda: metric(place.admin, "kaas_watch_updates_total") > updates, "news")
     rename_shows(place, "After-Moves")
     assert place.db.query(question, database="kaas") == first
 
@@ -302,7 +302,7 @@ def two_replicas(world: World, clock: Clock) -> None:
         assert watch_of(world)["saving"]
         world.vcenter.control.object("rename", id=PLAIN, name="Both-See-It")
         until(lambda: vsphere(world)[PLAIN][0] == vsphere(world, api)[PLAIN][0] == "Both-See-It", "the name on both")
-        assert metric(api, "kaasd_watch_saves_total") == 0
+        assert metric(api, "kaas_watch_saves_total") == 0
         world.kaasd.kill()
         world.db.query("UPDATE leases SET expires_at_ms = 0", database="kaas")  # by the database's clock, which cannot be put forward
         world.vcenter.control.object("rename", id=PLAIN, name="Second-Took-Over")
@@ -319,7 +319,7 @@ def test_what_changed_while_the_database_was_away_is_saved(fresh_world: World) -
     until(lambda: watch_of(world, api)["saving"], "the lease")
     world.db.kill()  # at once: an orderly stop may outlast the lease on a busy machine, and without it nothing is saved, so nothing fails
     world.vcenter.control.object("rename", id=PLAIN, name="Meanwhile")
-    until(lambda: metric(api, "kaasd_watch_save_failures_total"), "a save that failed")
+    until(lambda: metric(api, "kaas_watch_save_failures_total"), "a save that failed")
     world.db.start()
     until(lambda: vsphere(world, api)[PLAIN][0] == "Meanwhile", "the new name")
     until(lambda: not watch_of(world, api)["reason"], "the end of the trouble")

@@ -176,7 +176,7 @@ static void write_head(struct strbuf *out, const char *name, const char *help) {
 
 static void write_expiry(void *arg, const struct expiry *e) {
     struct strbuf *out = arg;
-    strbuf_adds(out, "kaasd_certificate_not_after_seconds{");
+    strbuf_adds(out, "kaas_certificate_not_after_seconds{");
     metric_write_label(out, "what", e->what);
     if (e->vcenter) {
         strbuf_addc(out, ',');
@@ -195,7 +195,7 @@ static void write_of_link(struct strbuf *out, const char *name, struct link *lin
 
 /* Of the vCenters that there are now, under the names that they have now: a counter of the registry would keep those of before. */
 static void write_watches(struct platform *platform, struct strbuf *out) {
-    static const char up[] = "kaasd_watch_up", objects[] = "kaasd_watch_objects";
+    static const char up[] = "kaas_watch_up", objects[] = "kaas_watch_objects";
     struct watch_report report;
     size_t count = 0;
     struct link **links = platform_list(platform, &count);
@@ -214,7 +214,7 @@ static void write_watches(struct platform *platform, struct strbuf *out) {
 }
 
 void platform_write_metrics(struct platform *platform, struct strbuf *out) {
-    write_head(out, "kaasd_certificate_not_after_seconds", "Unix time at which a certificate ends.");
+    write_head(out, "kaas_certificate_not_after_seconds", "Unix time at which a certificate ends.");
     each_expiry(platform, write_expiry, out);
     write_watches(platform, out);
 }

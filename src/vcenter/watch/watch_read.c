@@ -45,7 +45,7 @@ static int on_restarted(void *arg, struct err *err) {
     w->report.restarts++;
     set_watching(w, false);
     (void)pthread_mutex_unlock(&w->lock);
-    count("kaasd_watch_restarts_total", "Times that a watch began anew");
+    count("kaas_watch_restarts_total", "Times that a watch began anew");
     tell_permissions(w, NULL); /* what happened meanwhile was not told */
     return link_verify(w->link, err);
 }
@@ -88,7 +88,7 @@ static int on_extensions(void *arg, const struct vim_key_list *keys, const struc
 
 static int on_permissions(void *arg, const char *user, struct err *err) {
     (void)err;
-    count("kaasd_watch_permissions_total", "Changes of permissions, and sessions that were ended, told by vCenters");
+    count("kaas_watch_permissions_total", "Changes of permissions, and sessions that were ended, told by vCenters");
     tell_permissions(arg, user);
     return 0;
 }
@@ -119,7 +119,7 @@ static int on_settled(void *arg, struct err *err) {
     has_record_changed = take_changes(w);
     (void)pthread_cond_broadcast(&w->changed);
     (void)pthread_mutex_unlock(&w->lock);
-    count("kaasd_watch_updates_total", "News taken over from vCenters");
+    count("kaas_watch_updates_total", "News taken over from vCenters");
     if (has_record_changed)
         link_request(w->link, LINK_WORK_RECONCILE);
     return 0;
@@ -212,7 +212,7 @@ static void watch_once(struct watch *w) {
     rc = watch_on(w, &err);
     link_forget_verified(w->link);
     if (rc != ERR_CANCELED) {
-        count("kaasd_watch_failures_total", "Watches that ended with an error");
+        count("kaas_watch_failures_total", "Watches that ended with an error");
         (void)link_note(w->link, clock_mono_ms() - (rc == ERR_TIMEOUT ? KAAS_VIM_WATCH_MARGIN_MS : 0), rc, &err);
     }
     (void)pthread_mutex_lock(&w->lock);
