@@ -20,7 +20,7 @@
 #include "bench_util.h"
 
 #define TEXT_BYTES_MAX 65536U
-#define ROW_BYTES 200U  /* of a session or a line of the trail */
+#define ROW_BYTES 200U  /* of a session or a line of the audit log */
 #define BODY_BYTES 595U /* as long as the product's answer */
 #define WORD "Negotiate "
 #define WORD_BYTES (sizeof(WORD) - 1)

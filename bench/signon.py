@@ -45,9 +45,9 @@ class Front:
         self._session.trust_env = False  # a bundle named there would go first
         self._session.verify = str(world.kaasd.tls.ca_file)
 
-    def sign_on(self, member: str, proof: str) -> None:
+    def sign_on(self, member: str, credential: str) -> None:
         answer = self._session.post(self._world.kaasd.url + "/v2/login/vcenter", headers=HEADERS, timeout=60,
-                                    json={"vcenter": self._world.vcenter.instance_uuid, member: proof})
+                                    json={"vcenter": self._world.vcenter.instance_uuid, member: credential})
         if answer.status_code != 200:
             raise SystemExit(f"a sign-on is answered by {answer.status_code}: {answer.text[:300]}")
 
@@ -83,8 +83,8 @@ def one_round(world: World, front: Front, kind: str, count: int) -> dict[str, di
     pids = [world.kaasd.process.pid]
     world.vcenter.control.forget_calls()
     began = cpu_ns(pids)
-    for proof in mine:
-        front.sign_on(member, proof)
+    for credential in mine:
+        front.sign_on(member, credential)
     used_us = (cpu_ns(pids) - began) / 1000
     asked = operations(world)
     if any(asked.get(op, 0) < count for op in OF_KIND[kind]):
@@ -103,7 +103,7 @@ def sets_of_calls(world: World) -> int:
 
 def crowd(world: World) -> dict[str, float]:
     """How many answers were good, and what the vCenter was asked; it says nothing before all of them wait for it."""
-    body, made = world.scratch.path / "proof.json", world.vcenter.control.login(VIEWER)
+    body, made = world.scratch.path / "credential.json", world.vcenter.control.login(VIEWER)
     body.write_text(json.dumps({"vcenter": world.vcenter.instance_uuid, "session_id": made["cookie"]}))
     control = world.vcenter.control
     control.forget_calls()

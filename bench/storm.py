@@ -31,7 +31,7 @@ GOOD_PER_S = 1000
 BASE_KB, CONNECTION_KB = 60 * 1024, 48
 CLUSTERS = 300
 LIMIT_S = 60
-# kind, how many at a time, deeds per second of all together; the largest crowd last: memory that was used once stays
+# kind, how many at a time, actions per second of all together; the largest crowd last: memory that was used once stays
 STORMS = (
     ("lists", 64, 250000), ("bad_tokens", 64, 2000), ("signons", 64, 500), ("churn", 64, 300), ("pipeline", 8, 8), ("big_header", 64, 300),
     ("fat_body", 200, 1000), ("slow_body", 1000, 1000), ("slow_header", 1000, 1000), ("slow_reader", 500, 1000), ("idle", 10000, 1000),

@@ -1,4 +1,4 @@
-/* Service accounts: memory, limits, comparison, and the spelling of their proofs. Layer 1 (model); pure.
+/* Service accounts: memory, limits, comparison, and the spelling of their credentials. Layer 1 (model); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "service_account.h"
 

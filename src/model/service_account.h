@@ -72,13 +72,13 @@ void service_account_clear_hx_clusters(struct service_account *a);
 /* Is it limited to a set that holds this HX cluster? */
 bool service_account_has_hx_cluster(const struct service_account *a, const char *hx_cluster_id);
 
-/* Name, description, and that there is a proof. ERR_UNPROCESSABLE naming the member. */
+/* Name, description, and that there is a credential. ERR_UNPROCESSABLE naming the member. */
 int service_account_check(const struct service_account *a, struct err *err);
 
 /* The name of the first member in which two records of one account differ, version and times included; NULL: none. Static. */
 const char *service_account_difference(const struct service_account *a, const struct service_account *b);
 
-/* -- proofs as people write them, and the one spelling that is stored and compared whole ------------------------------------- */
+/* -- credentials as people write them, and the one spelling that is stored and compared whole ------------------------------------- */
 
 /* A SHA-256 in hex, with or without colons, in either case. ERR_UNPROCESSABLE. */
 int service_fingerprint_read(const char *text, char out[SERVICE_FINGERPRINT_BYTES], struct err *err);

@@ -70,7 +70,7 @@ def run(seed: int, count: int, *, look_every: int = 25, pause_s: float = 0.15, l
         if complaints:
             raise Broken("; ".join(complaints))
         return {"faults": count, "seconds": round(time.monotonic() - started), "longest_recovery_s": round(longest, 1),
-                "answers_watched": watcher.answers, **samples[-1], "operations": trio.deeds}
+                "answers_watched": watcher.answers, **samples[-1], "operations": trio.actions}
 
 
 def main() -> int:
@@ -81,8 +81,8 @@ def main() -> int:
     except (Broken, WorldError) as error:
         print(f"FAILED with seed {options.seed}: {error}", file=sys.stderr)
         return 1
-    deeds = figures.pop("operations")
-    print("an administrator " + (", ".join(f"{what} {n} times" for what, n in deeds.items()) or "did nothing"))
+    actions = figures.pop("operations")
+    print("an administrator " + (", ".join(f"{what} {n} times" for what, n in actions.items()) or "did nothing"))
     print(f"kept: {report(figures)}")
     return 0
 

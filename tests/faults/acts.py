@@ -136,7 +136,7 @@ def _certificate(trio: Trio, site: Site, values: dict[str, Any]) -> None:
         return trio.kaasd.ctl.run("vcenter", "trust", site.id, "--sha256", _sha256_shown(site)).returncode == 0
 
     site.vcenter.process.wait_until(is_trusted, "trust in its certificate")
-    trio.deeds["trusted a vCenter's new certificate"] += 1
+    trio.actions["trusted a vCenter's new certificate"] += 1
 
 
 def _rotate(trio: Trio, site: Site, values: dict[str, Any]) -> None:

@@ -63,7 +63,7 @@ class Trio:
         self.db: Mariadb
         self.kaasd: Kaasd
         self.sites: list[Site] = []
-        self.deeds: Counter[str] = Counter()  # what only an administrator may do, and did during the run
+        self.actions: Counter[str] = Counter()  # what only an administrator may do, and did during the run
         self._admin: Api | None = None
 
     def __enter__(self) -> Trio:

@@ -419,7 +419,7 @@ static void make_pools(void) {
     for (int i = 0; i < LANES; i++) {
         struct worker_pool_options o = {.name = "stress", .threads = 3, .queue_count = i ? 6 : 100};
         if (worker_pool_new(&o, &w.pools[i], NULL) != 0)
-            die("no lane");
+            die("no worker");
     }
 }
 

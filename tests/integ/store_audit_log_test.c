@@ -16,7 +16,7 @@
 #define HAVE_ROOM 3U
 
 static struct store *store;
-static const struct audit_record line = {.at_ms = NOW_MS, .event = {.action = "trail.test"}};
+static const struct audit_record line = {.at_ms = NOW_MS, .event = {.action = "audit.test"}};
 static const struct cluster_writing with_line = {.audit = &line};
 
 static void insert_hx(void) {

@@ -84,7 +84,7 @@ static int end_test(void **state) {
 
 static void append_to(struct store *to, unsigned n, int64_t at_ms) {
     const struct audit_record record = {.at_ms = at_ms,
-                                        .event = {.action = "trail.test",
+                                        .event = {.action = "audit.test",
                                                   .principal_id = "local:a",
                                                   .principal_name = "Zo\xC3\xAB",
                                                   .acting_id = "svc:one",
@@ -158,7 +158,7 @@ static const struct tampering tamperings[] = {
     {AUDIT_FAULT_REMOVED, 11, {"DELETE FROM audit WHERE seq = 11"}},
     {AUDIT_FAULT_REMOVED, 1, {"DELETE FROM audit"}},
     {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET at_ms = at_ms + 1 WHERE seq = 5"}},
-    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET action = 'trail.tess' WHERE seq = 5"}},
+    {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET action = 'audit.tess' WHERE seq = 5"}},
     {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET principal_id = 'local:b' WHERE seq = 5"}},
     {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET principal_name = NULL WHERE seq = 5"}},
     {AUDIT_FAULT_CHANGED, 5, {"UPDATE audit SET source = 'LOCAL' WHERE seq = 5"}},
@@ -232,7 +232,7 @@ static void test_an_older_copy_is_noticed(void **state) {
 
 /* As long as the line about it cannot be written, what is known stays what was written. */
 static void test_an_older_copy_that_takes_no_lines(void **state) {
-    const struct audit_record record = {.at_ms = NOW_MS, .event = {.action = "trail.test", .result = "ok"}};
+    const struct audit_record record = {.at_ms = NOW_MS, .event = {.action = "audit.test", .result = "ok"}};
     struct err err = {0};
     (void)state;
     append(4, NOW_MS);
@@ -617,7 +617,7 @@ static void test_age_of_everything(void **state) {
 static atomic_uint opened, refused, other;
 static atomic_bool is_over;
 
-/* Every third by a proof that works once. */
+/* Every third by a credential that works once. */
 static void open_one(unsigned n) {
     uint8_t digest[SESSION_ONCE_BYTES] = {0};
     struct session s = {.created_at_ms = NOW_MS, .ends_at_ms = NOW_MS + 1};

@@ -284,7 +284,7 @@ static void test_end_with_its_line(void **state) {
     session_done(&s);
 }
 
-/* A proof works once, whoever notes it: with a session, or by itself. */
+/* A credential works once, whoever notes it: with a session, or by itself. */
 static void test_credential_that_works_once(void **state) {
     const uint8_t digests[3][REPLAY_DIGEST_BYTES] = {{1}, {2}, {3}};
     struct session_once once = {.digest = digests[0], .until_ms = CREDENTIAL_ENDS_MS + 1000};
@@ -629,7 +629,7 @@ static void test_further_vcenters_of_sessions(void **state) {
     before = fixture_number("SELECT COUNT(*) FROM change_log WHERE kind = 'session'");
     add_vcenter(s.sid, VC_TWO, s.ends_at_ms + 1, 0);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM change_log WHERE kind = 'session'") - before, 1);
-    add_vcenter(s.sid, VC_TWO, s.ends_at_ms - 1, 0); /* again: the newer proof stays */
+    add_vcenter(s.sid, VC_TWO, s.ends_at_ms - 1, 0); /* again: the newer credential stays */
     read = load_session(1);
     assert_int_equal(read->vcenters_count, 1);
     assert_string_equal(read->vcenters[0].vcenter_id, VC_TWO);

@@ -97,11 +97,11 @@ class Place:
         assert self.last_reason() == reason
         return answer
 
-    def trail(self) -> list[dict[str, Any]]:
+    def audit_lines(self) -> list[dict[str, Any]]:
         return [line for line in self.admin.get("/v2/audit")["items"] if line["source"] == "kerberos"]
 
     def last_reason(self) -> Any:
-        return self.trail()[0]["reason"]
+        return self.audit_lines()[0]["reason"]
 
     def map(self, subject: str, role: str = "user") -> str:
         made: str = self.admin.expect(201, "POST", "/v2/role-mappings", json={"subject_id": subject, "role": role})["id"]
@@ -159,7 +159,7 @@ def test_a_ticket_in_the_header_signs_in_and_the_server_proves_itself(place: Pla
     assert place.ad.kerberos.answer("mutual", base64.b64decode(text)) == (b"", True)
     me = place.one.api(answer.json()["access_token"]).get("/v2/whoami")
     assert (me["id"], me["name"], me["method"], me["role"]) == (place.ad.user("alice").id, "alice@AD.TEST", "kerberos", "user")
-    line = place.trail()[0]
+    line = place.audit_lines()[0]
     assert (line["principal_id"], line["result"]) == (me["id"], "ok")
 
 
@@ -177,7 +177,7 @@ def test_the_role_is_the_best_of_the_groups(place: Place) -> None:
 def test_who_has_no_group_with_a_role_is_known_and_not_let_in(place: Place, name: str) -> None:
     answer = place.post(place.token(name))
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
-    assert place.trail()[0]["principal_id"] == place.ad.user(name).id
+    assert place.audit_lines()[0]["principal_id"] == place.ad.user(name).id
     assert "no role is mapped" in place.last_reason()
 
 
@@ -212,12 +212,12 @@ def test_the_session_ends_with_the_ticket(place: Place) -> None:
 
 
 def test_without_a_token_the_scheme_is_told_and_nobody_has_failed(place: Place) -> None:
-    before = place.trail()
+    before = place.audit_lines()
     for headers in ({}, {"Authorization": "Bearer abc"}, {"Authorization": "Basic YTpi"}):
         answer = place.post(None, headers=headers)
         assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Negotiate")
         assert answer.json()["code"] == "unauthenticated"
-    assert place.trail() == before
+    assert place.audit_lines() == before
 
 
 def test_what_is_no_token(place: Place) -> None:
@@ -254,11 +254,11 @@ def second_leg(place: Place) -> bytes:
 
 
 def begin(place: Place, client: requests.Session) -> None:
-    before = place.trail()
+    before = place.audit_lines()
     answer = place.post(FIRST_LEG, client=client)
     assert answer.status_code == 401
     assert len(answer.headers["WWW-Authenticate"]) > len("Negotiate ")
-    assert place.trail() == before  # half of a sign-on
+    assert place.audit_lines() == before  # half of a sign-on
 
 
 def test_two_legs_on_one_connection(place: Place) -> None:
@@ -369,7 +369,7 @@ def test_a_realm_that_is_not_allowed(place: Place) -> None:
     cache = place.mit.kinit("alice")
     answer = place.refused(place.mit.kerberos.token(cache, "HTTP/localhost@MIT.TEST"), "realm", status=403)
     assert answer.json()["code"] == "forbidden"
-    assert place.trail()[0]["principal_name"] == "alice@MIT.TEST"
+    assert place.audit_lines()[0]["principal_name"] == "alice@MIT.TEST"
 
 
 def test_an_altered_pac_is_refused_and_alarms(place: Place) -> None:

@@ -1,4 +1,4 @@
-"""One person over several vCenters: a proof for each, the union of what each says, and what happens when one is away."""
+"""One person over several vCenters: a credential for each, the union of what each says, and what happens when one is away."""
 
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
@@ -57,8 +57,8 @@ def viewer(many: Many, east: StrictVcenter) -> Api:
     return many.sign_in(east)
 
 
-def add(api: Api, vcenter: StrictVcenter, **proof: str) -> Any:
-    return api.call("POST", "/v2/session/vcenters", json={"vcenter": vcenter.instance_uuid, **proof}, headers={"X-KaaS": "1"})
+def add(api: Api, vcenter: StrictVcenter, **credential: str) -> Any:
+    return api.call("POST", "/v2/session/vcenters", json={"vcenter": vcenter.instance_uuid, **credential}, headers={"X-KaaS": "1"})
 
 
 def add_by_cookie(api: Api, vcenter: StrictVcenter, user: str = "viewer-east@vsphere.local") -> dict[str, Any]:
@@ -104,8 +104,8 @@ def test_each_part_is_asked_again_at_its_own_vcenter(viewer: Api, west: StrictVc
 
 def test_a_wrong_proof_adds_nothing(viewer: Api, east: StrictVcenter, west: StrictVcenter) -> None:
     foreign = east.control.login("viewer-east@vsphere.local")["cookie"]  # good, but at the other one
-    for proof in ({"session_id": foreign}, {"clone_ticket": "cst-VCT-not-a-ticket"}):
-        answer = add(viewer, west, **proof)
+    for credential in ({"session_id": foreign}, {"clone_ticket": "cst-VCT-not-a-ticket"}):
+        answer = add(viewer, west, **credential)
         assert (answer.status_code, answer.json()["code"]) == (401, "invalid_credentials")
     assert viewer.names() == ["vc0-east"]
 
@@ -147,7 +147,7 @@ def test_the_end_of_one_session_leaves_the_other_part(viewer: Api, east: StrictV
     until(lambda: rights(viewer).get(west.instance_uuid) == "ended", "the end of the session")
     assert viewer.names() == ["vc0-east"]
     assert rights(viewer)[east.instance_uuid] in {"fresh", "aging"}
-    add_by_cookie(viewer, west)  # a new proof takes its place
+    add_by_cookie(viewer, west)  # a new credential takes its place
     assert viewer.names() == ["vc0-east", "vc1-east"]
 
 

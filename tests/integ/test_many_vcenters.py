@@ -74,7 +74,7 @@ def test_they_recover_alone(many: Many) -> None:
 
 
 def threads_for(daemon: psutil.Process) -> int:
-    """Of the guest's lane, and of all watches. Other lanes grow when there is work for them."""
+    """Of the guest's worker pool, and of all watches. Other pools grow when there is work for them."""
     paths = Path(f"/proc/{daemon.pid}/task").glob("*/comm")
     names = []
     for path in paths:

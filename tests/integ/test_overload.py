@@ -66,7 +66,7 @@ def site() -> Iterator[Site]:
 
 
 # Those with few connections first: memory that was used once stays with the process.
-# kind, how many at a time, deeds per second of all together, what may be answered
+# kind, how many at a time, actions per second of all together, what may be answered
 STORMS = [
     ("signons", 50, 500, {"401", "429", "503"}),
     ("lists", 50, 5000, {"200", "429", "503"}),

@@ -71,7 +71,7 @@ class Place:
         """What kaasd found out by itself after a change."""
         return until(lambda: (got := self.admin.get(self.at()))["status"]["state"] != "unknown" and got, "a try of kaasd's own")
 
-    def trail(self) -> list[dict[str, Any]]:
+    def audit_lines(self) -> list[dict[str, Any]]:
         return [line for line in self.admin.get("/v2/audit")["items"] if line["object_id"] == self.east]
 
 
@@ -148,7 +148,7 @@ def test_kaasd_signs_in_by_itself_and_both_sides_are_proved(place: Place) -> Non
     assert got["hx_cluster"]["id"] == place.east
     assert (got["status"]["state"], got["status"]["signed_in_as"], got["status"]["reason"]) == ("ok", ACCOUNT, None)
     assert set(place.peer.names) == {ACCOUNT}  # bound to the channel, nothing delegated: else the stand-in refuses
-    state, *rest = place.trail()
+    state, *rest = place.audit_lines()
     assert (state["action"], state["source"], state["result"], state["reason"]) == ("hx_peer.state", "system", "ok", ACCOUNT)
     assert rest[0]["action"] == "hx_peer.set"
     assert place.world.kaasd.ctl.json("peer", "list")[0]["url"]
@@ -167,7 +167,7 @@ def test_what_changes_is_noticed_in_time_and_told(strict: Place) -> None:
     strict.peer.be("forbidden")
     strict.world.db.query("UPDATE hx_peers SET checked_at_ms = 1 WHERE hx_cluster_id = %s", strict.east, database="kaas")
     until(lambda: strict.admin.get(strict.at())["status"]["state"] == "failing", "the next try")
-    line = strict.trail()[0]
+    line = strict.audit_lines()[0]
     assert (line["action"], line["source"], line["result"], line["reason"]) == ("hx_peer.state", "system", "upstream_error", "forbidden")
 
     def told() -> bool:
@@ -175,9 +175,9 @@ def test_what_changes_is_noticed_in_time_and_told(strict: Place) -> None:
         return checks.get(f"hx_peer:{strict.east}", {}).get("status") == "warning"
 
     until(told, "health that tells of it")
-    before = len(strict.trail())
+    before = len(strict.audit_lines())
     strict.fails("forbidden")
-    assert len(strict.trail()) == before  # nothing new
+    assert len(strict.audit_lines()) == before  # nothing new
 
 
 # -- answers that prove nothing --------------------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ def test_reads_do_not_wait_for_a_vcenter_that_hangs(hanging: World) -> None:
 
 
 def test_a_hanging_vcenter_holds_no_thread_of_the_database(hanging: World, slow: tuple[World, Clock]) -> None:
-    """Sessions of another replica whose rights must be asked: more of them than the database lane has threads."""
+    """Sessions of another replica whose rights must be asked: more of them than the database pool has threads."""
     viewers = [hanging.by_ticket(name) for name in ("viewer-east", "viewer-dc", "no-rights")]
     second = hanging.kaasd.beside("second")
     second.start()

@@ -80,10 +80,10 @@ def test_a_rotation_leaves_one_certificate_that_vcenter_knows(joined: World) -> 
     assert answer["vcenter_id"] == joined.vcenter.instance_uuid
     assert stored_certificate(joined) == active_certificate(joined) != old
     assert (old_bits, stored_key_bits(joined)) == (KEY_BITS, KEY_BITS)
-    trail = joined.db.query("SELECT action, result, source FROM audit WHERE action IN ('vcenter.add', 'vcenter.rotate_certificate')"
+    lines = joined.db.query("SELECT action, result, source FROM audit WHERE action IN ('vcenter.add', 'vcenter.rotate_certificate')"
                             " ORDER BY seq", database="kaas")
     rotate = "vcenter.rotate_certificate"
-    assert trail == [("vcenter.add", "ok", "socket"), (rotate, "pending", "local"), (rotate, "ok", "local")]
+    assert lines == [("vcenter.add", "ok", "socket"), (rotate, "pending", "local"), (rotate, "ok", "local")]
     assert [row["key"] for row in ours(joined)] == [session["key"]]  # what runs over our session is not disturbed
     assert [kind for _, kind, _ in credentials(joined)] == ["certificate"] * 2
     check_settled(joined)
@@ -204,8 +204,8 @@ def test_a_certificate_at_two_thirds_of_its_life_is_replaced_by_itself(joined: W
     until(lambda: stored_certificate(joined) != old, "the new certificate")
     check_settled(joined)
     assert states(joined) == ["retired", "active"]
-    trail = joined.db.query("SELECT result, source FROM audit WHERE action = 'vcenter.rotate_certificate' ORDER BY seq", database="kaas")
-    assert trail == [("pending", "system"), ("ok", "system")]
+    lines = joined.db.query("SELECT result, source FROM audit WHERE action = 'vcenter.rotate_certificate' ORDER BY seq", database="kaas")
+    assert lines == [("pending", "system"), ("ok", "system")]
 
 
 def test_a_certificate_before_two_thirds_of_its_life_is_left_alone(joined: World) -> None:

@@ -357,8 +357,8 @@ def test_accounts_are_checked_and_each_proof_is_one_accounts(place: Place) -> No
     refuse(412, "precondition_failed", "PATCH", f"/v2/services/{account['id']}", json={"disabled": True},
            headers={**MERGE, "If-Match": tag})
     refuse(422, "unprocessable", "PATCH", f"/v2/services/{account['id']}", json={"certificates": []}, headers=MERGE)
-    deeds = [line["action"] for line in place.admin.items("/v2/audit", object_id=account["id"])]
-    assert deeds.count("service_account.create") == 1 and deeds.count("service_account.change") >= 1
+    actions = [line["action"] for line in place.admin.items("/v2/audit", object_id=account["id"])]
+    assert actions.count("service_account.create") == 1 and actions.count("service_account.change") >= 1
 
 
 def test_the_contract_of_the_controller_is_strict(place: Place) -> None:

@@ -299,8 +299,8 @@ def test_another_vcenter_at_a_known_address_is_refused(fresh_world: World, make_
     first.stop()
     impostor = make_vcenter("impostor", world=with_uuid(tmp_path, OTHER_UUID), flags=(*flags, "--listen", first.address))
     viewer = first.users["viewer-east"]
-    proof = {"username": viewer.login, "password": viewer.password, "source": f"vcenter:{first.instance_uuid}"}
-    answer = world.kaasd.api().post_login("password", proof)
+    credential = {"username": viewer.login, "password": viewer.password, "source": f"vcenter:{first.instance_uuid}"}
+    answer = world.kaasd.api().post_login("password", credential)
     assert answer.status_code >= 400
     assert impostor.control.calls(op="Login") == []  # nobody's password goes there
     status = world.admin.get(f"{PATH}/{first.instance_uuid}/status")

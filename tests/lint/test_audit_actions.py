@@ -1,4 +1,4 @@
-"""The deeds of the audit log: the list in the code is what the code writes, what the contract takes as a filter, what the page tells."""
+"""The actions of the audit log: the list in the code is what the code writes, what the contract takes as a filter, what the page tells."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from csource import TOP
 
 LISTED = re.findall(r'^AUDIT_ACTION\("([\w.]+)", "([^"]+)"\)', (TOP / "src/model/audit_actions.def").read_text(), re.M)
 WORDS = [word for word, _ in LISTED]
-# A deed's word stands behind a member or macro of that name, or is handed to a function that makes the line.
+# A action's word stands behind a member or macro of that name, or is handed to a function that makes the line.
 WRITTEN = re.compile(r'(?:\.action = (?:\w+ \? "([\w.]+)" : )?|_ACTION(?:_\w+)? |make_line\(actor, )"([\w.]+)"')
 
 

@@ -272,7 +272,7 @@ int session_store_purge(struct store *store, int64_t before_ms, unsigned limit, 
     return end(0);
 }
 
-/* -- keys, users, trail ------------------------------------------------------------------------------------------------- */
+/* -- keys, users, audit log ------------------------------------------------------------------------------------------------- */
 
 static void copy_key(const struct signing_key *from, struct signing_key *to) {
     *to = *from;
@@ -381,7 +381,7 @@ void audit_store_note(struct store *store, const struct audit_event *event) {
     note_line(&record);
 }
 
-/* Which proofs were used, and which sessions are too many, is a matter of the database: tests/integ. */
+/* Which credentials were used, and which sessions are too many, is a matter of the database: tests/integ. */
 int session_store_open(struct store *store, const struct session_opening *opening, struct err *err) {
     int rc;
     if (sw.before_session)

@@ -69,7 +69,7 @@ unsigned signon_world_run_pools(void);
 void signon_world_end_pools(void);    /* gives up what waits there */
 unsigned signon_world_in_pools(void); /* number of jobs that wait there */
 
-/* Has the proof checked at once, beside whatever waits in the worker. What signon_check_new gives; *out is freed by signon_check_free. */
+/* Has the credential checked at once, beside whatever waits in the worker. What signon_check_new gives; *out is freed by signon_check_free. */
 int signon_world_check(struct signon *signon, const struct signon_credential *credential, struct signon_check **out,
                        struct err *err);
 /* The same, and signs in. */

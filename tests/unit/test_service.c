@@ -1,4 +1,4 @@
-/* Service accounts: limits, the spelling of proofs, and whose a proof is. SPDX-License-Identifier: GPL-3.0-or-later */
+/* Service accounts: limits, the spelling of credentials, and whose a credential is. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
 #include <stdlib.h>

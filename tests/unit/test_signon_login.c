@@ -1,4 +1,4 @@
-/* Sign-on by name and password and by proofs that a vCenter checks; throttling; what failures leave behind.
+/* Sign-on by name and password and by credentials that a vCenter checks; throttling; what failures leave behind.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
@@ -262,7 +262,7 @@ static void two_ways_to_write_an_account_are_one_name(void **state) {
     assert_int_equal(guess_from("192.0.2.66", "otto@lab", 1), 1); /* somebody else */
 }
 
-/* Proofs that nobody can guess and passwords do not count for each other, and a good proof passes whatever came before. */
+/* Credentials that nobody can guess and passwords do not count for each other, and a good credential passes whatever came before. */
 static void what_nobody_can_guess_is_not_counted(void **state) {
     static const enum signon_credential_kind kinds[] = {SIGNON_CREDENTIAL_COOKIE, SIGNON_CREDENTIAL_TICKET,
                                                         SIGNON_CREDENTIAL_PLUGIN, SIGNON_CREDENTIAL_KEY};
@@ -395,7 +395,7 @@ static void an_unreachable_vcenter_is_no_refusal(void **state) {
     assert_int_equal(cookie(sw.good_secret), 0);
 }
 
-/* Texts that do not fit are refused, not cut: cut ones would look like the same proof. */
+/* Texts that do not fit are refused, not cut: cut ones would look like the same credential. */
 static void credentials_that_are_too_long_are_refused(void **state) {
     char *secret = malloc(6000);
     (void)state;

@@ -55,7 +55,7 @@ static void wait_at_gate(void *arg, bool is_canceled) {
 static struct worker_pool *make(unsigned threads, unsigned queue_count) {
     struct worker_pool *workers = NULL;
     const struct worker_pool_options options = {
-        .name = "a lane with a long name",
+        .name = "a pool with a long name",
         .threads = threads,
         .queue_count = queue_count,
         .thread_begin = thread_begin,
@@ -117,7 +117,7 @@ static void full_queue_refuses(void **state) {
     for (int i = 0; i < 3; i++)
         assert_int_equal(worker_pool_submit(workers, count, NULL, NULL), 0);
     assert_int_equal(worker_pool_submit(workers, count, NULL, &err), ERR_BUSY);
-    assert_non_null(strstr(err.text, "a lane with a long name"));
+    assert_non_null(strstr(err.text, "a pool with a long name"));
     open_gate();
     UNIT_WAIT_FOR(ran == 4);
     for (int i = 0; i < 50; i++) { /* the ring wraps */

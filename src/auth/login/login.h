@@ -38,7 +38,7 @@ struct signon_person {
 
 /* Makes the session of somebody whose credential was good, with the groups, and its first token; the line in the audit log goes with it. The role is
  * the best of role_at_least and the role mappings that match now. Blocks (database). ERR_FORBIDDEN when there is no role at all (the audit
- * trail gets the groups that were seen); ERR_CREDENTIALS when ends_at_ms has passed, or the credential was used before. */
+ * log gets the groups that were seen); ERR_CREDENTIALS when ends_at_ms has passed, or the credential was used before. */
 int signon_login_person(struct signon *signon, const struct actor *actor, const struct signon_person *person,
                         struct signon_issued *out, struct err *err);
 

@@ -402,7 +402,7 @@ int signon_login_vcenter(struct signon *s, const struct actor *actor, struct sig
     return rc;
 }
 
-/* -- one person over several vCenters: each knows the person by a proof of its own ------------------------------------- */
+/* -- one person over several vCenters: each knows the person by a credential of its own ------------------------------------- */
 
 bool signon_is_first_vcenter(struct live_session *live, const char *vcenter_id) {
     const struct principal *who = live_session_who(live);

@@ -54,7 +54,7 @@ struct rights_pace {
     unsigned per_s;   /* questions to one vCenter; RIGHTS_BURST_S seconds' worth may go out at once after a pause */
 };
 
-/* Makes an empty board. `ops` is borrowed. NULL without memory. */
+/* Makes an empty cache. `ops` is borrowed. NULL without memory. */
 struct rights_cache *rights_cache_new(const struct signon_vcenter_ops *ops, const struct rights_pace *pace);
 void rights_cache_free(struct rights_cache *cache); /* all subjects must have been given back; NULL is allowed */
 

@@ -73,7 +73,7 @@ void signon_audit(struct signon *signon, const struct audit_record *line, int rc
  * caller's to end. Errors of session_store_revoke. */
 int signon_write_end(struct signon *signon, const char *sid, const struct audit_record *line, int result, struct err *err);
 
-/* Lets a good proof of somebody pass, or not so fast (struct signon_limits); counted as session_store_open counts sessions. To be asked when it was found good, so
+/* Lets a good credential of somebody pass, or not so fast (struct signon_limits); counted as session_store_open counts sessions. To be asked when it was found good, so
  * that nobody can use up what others may. ERR_TOO_MANY, and then the line has it as its reason. */
 int signon_check_pace(struct signon *signon, const struct principal *who, struct audit_record *line, struct err *err);
 

@@ -1,4 +1,4 @@
-"""A deed at a vCenter never goes without a line in the audit log: it is there before anything is done, and how it ended is there
+"""A action at a vCenter never goes without a line in the audit log: it is there before anything is done, and how it ended is there
 after it, also when kaasd or the database was killed between."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
@@ -40,11 +40,11 @@ def open_deeds(world: World) -> list[tuple[str, ...]]:
 class Meanwhile(threading.Thread):
     """A command that somebody gives, and who is killed meanwhile."""
 
-    def __init__(self, world: World, deed: str) -> None:
+    def __init__(self, world: World, action: str) -> None:
         super().__init__(daemon=True)
-        self.api, self.path = world.admin, f"/v2/vcenters/{world.vcenter.instance_uuid}/{deed}"
+        self.api, self.path = world.admin, f"/v2/vcenters/{world.vcenter.instance_uuid}/{action}"
         admin = world.vcenter.admin
-        self.body = {"username": admin.login, "password": admin.password} if deed in ("register", "unregister") else None
+        self.body = {"username": admin.login, "password": admin.password} if action in ("register", "unregister") else None
         self.start()
 
     def run(self) -> None:
