@@ -3,7 +3,7 @@
  *
  * When stderr is the journal (JOURNAL_STREAM names it) a line starts with "<N>", the priority, and has no time of its own;
  * elsewhere it starts with time=. Both carry level= and event=. Lines end at 4,096 bytes, then with cut=yes.
- * Only api/, jobs/, main/ and cli/ log above debug. Values are escaped so that one event is always one line.
+ * Only api/, daemon/ and cli/ log above debug. Values are escaped so that one event is always one line.
  * Never pass a password, token, ticket, cookie, key or SOAP body. */
 #pragma once
 

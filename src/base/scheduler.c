@@ -1,4 +1,4 @@
-/* Runs periodic work periodically: period, jitter, back-off, one run of a periodic work at a time. Layer 0 (base).
+/* Runs periodic work: period, jitter, back-off, one run of each at a time. Layer 0 (base).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "scheduler.h"
 
@@ -98,7 +98,7 @@ static struct timespec deadline_in(int64_t ms) {
     return at;
 }
 
-/* Waits until the delay has passed, the periodic work is woken or the scheduler stops; false for the latter. */
+/* Waits until the delay has passed, it is woken or the scheduler stops; false for the latter. */
 static bool scheduler_wait_for_turn(struct worker *w, int64_t delay_ms) {
     struct scheduler *s = w->scheduler;
     struct timespec until = deadline_in(delay_ms);

@@ -1,4 +1,4 @@
-/* Single singleflight: identical questions under way share one answer. Layer 0 (base).
+/* Singleflight: identical questions under way share one answer. Layer 0 (base).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "singleflight.h"
 

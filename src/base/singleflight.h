@@ -1,8 +1,8 @@
-/* Single singleflight: identical questions under way share one answer. Layer 0 (base).
+/* Singleflight: identical questions under way share one answer. Layer 0 (base).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The singleflight asks nothing and has no thread: whoever comes first is told to have the question asked, whoever comes with the same key until the
- * answer is there waits beside it. A waiter is a record of the one who waits, so waiting costs neither a thread nor a place in a queue. */
+ * It asks nothing and has no thread: whoever comes first leads and is told to have the question asked; whoever comes with the same key until
+ * the answer is there waits. A waiter is a record of the caller's, so waiting costs neither a thread nor a place in a queue. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,13 +20,13 @@ struct singleflight_options {
     void *(*result_ref)(void *);   /* one more reference to a result */
     void (*result_unref)(void *);  /* gives one back */
     unsigned waiters_max;          /* in all */
-    unsigned waiters_per_call_max; /* so that one crowd leaves waiters for others */
+    unsigned waiters_per_call_max; /* so that one crowd leaves room for others */
 };
 
 /* Somebody who waits. Zeroed at its start; must live until run was called and singleflight_leave. */
 struct singleflight_waiter {
-    worker_fn
-        *run; /* called once, run(arg, false), by the thread that completes the call: must not block, unless it is the leader's */
+    /* Called once, run(arg, false), by the thread that completes the call: must not block, unless it is the leader's. */
+    worker_fn *run;
     void *arg;
     int code; /* set when run is called, as the next two */
     struct err err;
@@ -38,9 +38,9 @@ struct singleflight_waiter {
 /* NULL without memory. Freed by singleflight_free. */
 struct singleflight *singleflight_new(const struct singleflight_options *options);
 
-/* Takes a waiter in the call for `key` that is under way. If there is none, one begins: then *lead is set, and the caller must see to it that
+/* Joins the call for `key` that is under way. If there is none, one begins: then *lead is set, and the caller must see to it that
  * singleflight_complete is called for it once; else NULL. A `key` of NULL is shared with nobody. Keys are compared in constant time and should be keyed
- * digests. Never blocks. ERR_BUSY (no waiter is left), ERR_NOMEM: then nothing was taken. */
+ * digests. Never blocks. ERR_BUSY (too many wait), ERR_NOMEM: then nobody has joined. */
 int singleflight_join(struct singleflight *singleflight, const uint8_t *key, struct singleflight_waiter *waiter,
                       struct singleflight_call **lead, struct err *err);
 
@@ -49,8 +49,8 @@ int singleflight_join(struct singleflight *singleflight, const uint8_t *key, str
 void singleflight_complete(struct singleflight *singleflight, struct singleflight_call *call, int code, void *result,
                            const struct err *why);
 
-/* Gives the waiter back, with its result. Not between singleflight_join and its run. Nothing if it was never taken. */
+/* Gives up waiting, or gives the result back. Not between singleflight_join and its run. Nothing if it has never joined. */
 void singleflight_leave(struct singleflight *singleflight, struct singleflight_waiter *waiter);
 
-/* Frees the singleflight; no call may be under way and no waiter taken. NULL is allowed. */
+/* Frees the singleflight; no call may be under way and nobody waiting. NULL is allowed. */
 void singleflight_free(struct singleflight *singleflight);

@@ -32,8 +32,8 @@ int worker_pool_new(const struct worker_pool_options *options, struct worker_poo
 int worker_pool_submit(struct worker_pool *workers, worker_fn *fn, void *arg, struct err *err);
 
 /* The same for somebody (net_addr.h). Parties that wait are served in turn, each first come, first served, so who has much waiting delays nobody but
- * themself. A queue that is full refuses whoever has most waiting: that may be this work item, or the newest of that party, which is canceled. Jobs of nobody
- * are ours: each counts as a party of its own and never gives way. */
+ * themself. A queue that is full refuses whoever has most waiting: that may be this work item, or the newest of that party, which is canceled. Work of nobody
+ * is ours: each counts as a party of its own and never gives way. */
 #define WORKER_POOL_NO_PARTY 0U
 int worker_pool_submit_for(struct worker_pool *workers, uint64_t party, worker_fn *fn, void *arg, struct err *err);
 

@@ -1,4 +1,4 @@
-/* kaasd: options, configuration check, signals. Layer 6 (daemon). What the daemon is made of is wire.c.
+/* kaasd: options, configuration check, signals. Layer 7 (daemon). What the daemon is made of is wire.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Telling the service manager how we are. Layer 6 (daemon).
+/* Telling the service manager how we are. Layer 7 (daemon).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "notify.h"
 

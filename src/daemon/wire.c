@@ -1,4 +1,4 @@
-/* Builds the daemon out of its parts, in order, and takes it down in reverse. Layer 6 (daemon).
+/* Builds the daemon out of its parts, in order, and takes it down in reverse. Layer 7 (daemon).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wire.h"
 

@@ -1,4 +1,4 @@
-/* Builds the daemon out of its parts, in order, and takes it down in reverse. Layer 6 (daemon): the only place that knows all modules.
+/* Builds the daemon out of its parts, in order, and takes it down in reverse. Layer 7 (daemon): the only place that knows all modules.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Readiness, health and metrics: asks each module, and tells changes in the log. Layer 6 (daemon).
+/* Readiness, health and metrics: asks each module, and tells changes in the log. Layer 7 (daemon).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The background periodic work of the daemon, and the work of links. Layer 6 (daemon). When periodic work run is the scheduler's affair.
+/* What the daemon does from time to time, and the work of links. Layer 7 (daemon). When it runs is the scheduler's affair.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 #include <inttypes.h>

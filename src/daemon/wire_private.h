@@ -1,4 +1,4 @@
-/* The daemon's parts. Layer 6 (daemon); private to this folder.
+/* The daemon's parts. Layer 7 (daemon); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -79,7 +79,7 @@ struct wire {
     struct scrape_token scrape_token;
 };
 
-/* Jobs of the daemon, and what links do by themselves (wire_periodic.c). */
+/* Periodic work of the daemon, and what links do by themselves (wire_periodic.c). */
 int wire_start_periodic(struct wire *wire, struct err *err);
 void wire_plug_in_work(struct wire *wire);
 

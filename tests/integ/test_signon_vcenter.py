@@ -210,7 +210,8 @@ def test_a_clone_ticket_works_once(world: World) -> None:
     with vimclient.session(world.vcenter, world.vcenter.users["viewer-east"]) as instance:
         credential = {"vcenter": world.vcenter.instance_uuid, "clone_ticket": vimclient.clone_ticket(instance)}
         assert world.kaasd.api().post_login("vcenter", credential).status_code == 200
-        problem = world.kaasd.api().refused(401, "invalid_credentials", "POST", "/v2/login/vcenter", json=credential, headers={"X-KaaS": "1"})
+        problem = world.kaasd.api().refused(401, "invalid_credentials", "POST", "/v2/login/vcenter", json=credential,
+                                            headers={"X-KaaS": "1"})
     assert "ticket" in problem["detail"]
 
 

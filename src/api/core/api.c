@@ -1,4 +1,4 @@
-/* The HTTP interface: how a request finds its handler. Layer 5 (api). The table is routes.def.
+/* The HTTP interface: how a request finds its handler. Layer 6 (api). The table is routes.def.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api.h"
 

@@ -1,4 +1,4 @@
-/* The HTTP interface of docs/openapi.yaml: what it needs and how it is plugged into the server. Layer 5 (api).
+/* The HTTP interface of docs/openapi.yaml: what it needs and how it is plugged into the server. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* One call of the interface: its life, its body. Layer 5 (api). Who asks is authn.c.
+/* One call of the interface: its life, its body. Layer 6 (api). Who asks is authn.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api_call.h"
 

@@ -1,4 +1,4 @@
-/* One call of the interface: who asks, with which rights, over which data. Layer 5 (api); private to this folder.
+/* One call of the interface: who asks, with which rights, over which data. Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* What the HTTP interface needs of the services below. Layer 5 (api).
+/* What the HTTP interface needs of the services below. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Who asks, and with which rights, before any handler runs. Layer 5 (api).
+/* Who asks, and with which rights, before any handler runs. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "authn.h"
 

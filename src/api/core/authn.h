@@ -1,4 +1,4 @@
-/* Who asks, and with which rights, before any handler runs. Layer 5 (api); private to this folder.
+/* Who asks, and with which rights, before any handler runs. Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* docs/openapi.yaml as part of the program; the constant is made at build time. Layer 5 (api); private to this folder.
+/* docs/openapi.yaml as part of the program; the constant is made at build time. Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* The web page: files read into memory at start. Layer 5 (api).
+/* The web page: files read into memory at start. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "pages.h"
 

@@ -1,4 +1,4 @@
-/* The web page: files read into memory at start. Layer 5 (api); private to this folder.
+/* The web page: files read into memory at start. Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

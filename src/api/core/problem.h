@@ -1,4 +1,4 @@
-/* Errors as application/problem+json (RFC 9457). Layer 5 (api); private to this folder.
+/* Errors as application/problem+json (RFC 9457). Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

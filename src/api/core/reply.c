@@ -1,4 +1,4 @@
-/* Answers: JSON bodies, entity tags, freshness, pages of small lists, shared texts. Layer 5 (api).
+/* Answers: JSON bodies, entity tags, freshness, pages of small lists, shared texts. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "reply.h"
 

@@ -1,4 +1,4 @@
-/* Answers: JSON bodies, entity tags, freshness, pages of small lists. Layer 5 (api); private to this folder.
+/* Answers: JSON bodies, entity tags, freshness, pages of small lists. Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* JSON to cluster records: create bodies, merge patches, reports. Layer 5 (api).
+/* JSON to cluster records: create bodies, merge patches, reports. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cluster_input.h"
 

@@ -1,4 +1,4 @@
-/* JSON to cluster records: create bodies and merge patches. Layer 5 (api); private to this folder.
+/* JSON to cluster records: create bodies and merge patches. Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* The waiting room of list requests. Layer 5 (api).
+/* The waiting room of list requests. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Two queues: those who have to look, and those who have looked. A change puts the second behind the first, and who comes back with an old

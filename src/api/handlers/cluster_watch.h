@@ -1,4 +1,4 @@
-/* The waiting room of list requests: who waits there holds no thread, and looks again when something may have changed. Layer 5 (api);
+/* The waiting room of list requests: who waits there holds no thread, and looks again when something may have changed. Layer 6 (api);
  * private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *

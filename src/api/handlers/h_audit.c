@@ -1,4 +1,4 @@
-/* Handlers of /v2/audit. Layer 5 (api).
+/* Handlers of /v2/audit. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Handlers of /v2/clusters and their nodes. Layer 5 (api). The import is h_clusters_import.c.
+/* Handlers of /v2/clusters and their nodes. Layer 6 (api). The import is h_clusters_import.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* POST /v2/clusters:import: many cluster records, one JSON object a line. Layer 5 (api).
+/* POST /v2/clusters:import: many cluster records, one JSON object a line. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A line that cannot be imported is told of in the answer and disturbs no other, unless all or nothing was asked for. */

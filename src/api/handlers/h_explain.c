@@ -1,4 +1,4 @@
-/* Handler of /v2/clusters/{id}/explain: why somebody sees a cluster, or does not. Layer 5 (api). The decisions are policy's.
+/* Handler of /v2/clusters/{id}/explain: why somebody sees a cluster, or does not. Layer 6 (api). The decisions are policy's.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Handlers of /v2/grants, and the grants by which a cluster is seen. Layer 5 (api). Reading is from memory.
+/* Handlers of /v2/grants, and the grants by which a cluster is seen. Layer 6 (api). Reading is from memory.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Handlers of /v2/hx-clusters, and of /v2/hx-peers: controllers of HX clusters that kaasd signs in to. Layer 5 (api).
+/* Handlers of /v2/hx-clusters, and of /v2/hx-peers: controllers of HX clusters that kaasd signs in to. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <stdlib.h>

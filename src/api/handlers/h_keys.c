@@ -1,4 +1,4 @@
-/* Handlers of /v2/keys. Layer 5 (api).
+/* Handlers of /v2/keys. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 

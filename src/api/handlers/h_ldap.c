@@ -1,4 +1,4 @@
-/* Handlers of /v2/ldap: the directories that people sign in by. Layer 5 (api).
+/* Handlers of /v2/ldap: the directories that people sign in by. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <stdlib.h>

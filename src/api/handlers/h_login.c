@@ -1,4 +1,4 @@
-/* Handlers of /v2/login, and of /v2/kerberos. Layer 5 (api). What they share is login_call.h.
+/* Handlers of /v2/login, and of /v2/kerberos. Layer 6 (api). What they share is login_call.h.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A sign-on through a vCenter, in its order:

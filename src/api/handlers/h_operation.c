@@ -1,4 +1,4 @@
-/* Handlers of health, version, probes, metrics, keys, contract and page. Layer 5 (api).
+/* Handlers of health, version, probes, metrics, keys, contract and page. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 

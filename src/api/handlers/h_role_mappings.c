@@ -1,4 +1,4 @@
-/* Handlers of /v2/role-mappings. Layer 5 (api).
+/* Handlers of /v2/role-mappings. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <stdlib.h>

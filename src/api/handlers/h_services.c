@@ -1,4 +1,4 @@
-/* Handlers of /v2/services: service accounts. Layer 5 (api). Signing in as one is h_login.c. Reading is from memory.
+/* Handlers of /v2/services: service accounts. Layer 6 (api). Signing in as one is h_login.c. Reading is from memory.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <stdlib.h>

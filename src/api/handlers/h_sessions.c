@@ -1,4 +1,4 @@
-/* Handlers of sessions: whoami, refresh, logout, the vCenters of the own one, and who is signed in. Layer 5 (api).
+/* Handlers of sessions: whoami, refresh, logout, the vCenters of the own one, and who is signed in. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <string.h>

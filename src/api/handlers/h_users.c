@@ -1,4 +1,4 @@
-/* Handlers of /v2/users and of the own password. Layer 5 (api).
+/* Handlers of /v2/users and of the own password. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Handlers of /v2/vcenters and /v2/solution-installs. How one is joined and how it stands is h_vcenters_join.c. Layer 5 (api).
+/* Handlers of /v2/vcenters and /v2/solution-installs. How one is joined and how it stands is h_vcenters_join.c. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdint.h>
 #include <stdio.h>

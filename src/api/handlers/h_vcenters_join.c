@@ -1,4 +1,4 @@
-/* Handlers of /v2/vcenters/{id}: joining and leaving one, what we log in with, how it stands. Layer 5 (api).
+/* Handlers of /v2/vcenters/{id}: joining and leaving one, what we log in with, how it stands. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdbool.h>
 #include <string.h>

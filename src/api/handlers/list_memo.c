@@ -1,4 +1,4 @@
-/* Answers to list queries that were given before. Layer 5 (api).
+/* Answers to list queries that were given before. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "list_memo.h"
 

@@ -1,4 +1,4 @@
-/* Answers to list queries that were given before. Layer 5 (api); private to this folder. SPDX-License-Identifier: GPL-3.0-or-later
+/* Answers to list queries that were given before. Layer 6 (api); private to this folder. SPDX-License-Identifier: GPL-3.0-or-later
  *
  * An answer follows from the snapshot, from who asks with which rights, and from the query; as long as none of them has changed it
  * is the same bytes. Most requests repeat the one before (clients poll), so a few answers are kept: finding one costs less than joining

@@ -1,4 +1,4 @@
-/* GET /v2/clusters?watch=CURSOR: answers when the list is another one than the caller holds. Layer 5 (api).
+/* GET /v2/clusters?watch=CURSOR: answers when the list is another one than the caller holds. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "list_wait.h"
 

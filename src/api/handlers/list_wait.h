@@ -1,4 +1,4 @@
-/* GET /v2/clusters?watch=CURSOR: answers when the list is another one than the caller holds. Layer 5 (api); private to this folder.
+/* GET /v2/clusters?watch=CURSOR: answers when the list is another one than the caller holds. Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The cursor is a digest of what this caller may see of this query, with what is said about its freshness. It names no place in a history:

@@ -1,4 +1,4 @@
-/* What the ways to sign on share. Layer 5 (api).
+/* What the ways to sign on share. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * HTTP Negotiate (RFC 4559): the client asks without a token first and is told the scheme, which is no failed attempt. A negotiation of two legs belongs to its

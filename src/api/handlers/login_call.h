@@ -1,4 +1,4 @@
-/* What the ways to sign on share: the credential, the word of a vCenter, Kerberos, programs, the token. Layer 5 (api); private to this folder.
+/* What the ways to sign on share: the credential, the word of a vCenter, Kerberos, programs, the token. Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

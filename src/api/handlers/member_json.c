@@ -1,4 +1,4 @@
-/* Bodies and answers by the table of a record's members. Layer 5 (api).
+/* Bodies and answers by the table of a record's members. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "member_json.h"
 

@@ -1,4 +1,4 @@
-/* Bodies and answers by the table of a record's members (member.h). Layer 5 (api); private to this folder.
+/* Bodies and answers by the table of a record's members (member.h). Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

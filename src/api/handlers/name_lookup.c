@@ -1,4 +1,4 @@
-/* People and groups given by name in a body or a query, in place of an id. Layer 5 (api).
+/* People and groups given by name in a body or a query, in place of an id. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "name_lookup.h"
 

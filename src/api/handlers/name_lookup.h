@@ -1,4 +1,4 @@
-/* People and groups given by name in a body or a query, in place of an id. Layer 5 (api); private to this folder.
+/* People and groups given by name in a body or a query, in place of an id. Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

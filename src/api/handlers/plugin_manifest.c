@@ -1,4 +1,4 @@
-/* The manifest of our plug-in for the vSphere Client. Layer 5 (api).
+/* The manifest of our plug-in for the vSphere Client. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The schema is VMware's (remote plug-in manifest, 7.0 and later): it refuses members that it does not know, and a name must have a text for

@@ -1,4 +1,4 @@
-/* The manifest of our plug-in for the vSphere Client. Layer 5 (api); private to this folder.
+/* The manifest of our plug-in for the vSphere Client. Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Model to JSON, one function per type of docs/openapi.yaml. Layer 5 (api). Clusters are rendered by the inventory.
+/* Model to JSON, one function per type of docs/openapi.yaml. Layer 6 (api). Clusters are rendered by the inventory.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "views.h"
 

@@ -1,4 +1,4 @@
-/* Model to JSON, one function per type of docs/openapi.yaml. Layer 5 (api); private to this folder.
+/* Model to JSON, one function per type of docs/openapi.yaml. Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Each gives a new reference; a lack of memory shows when the JSON is written. */

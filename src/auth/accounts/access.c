@@ -1,4 +1,4 @@
-/* Local users and their passwords, grants, role mappings, the audit log. Layer 4 (auth).
+/* Local users and their passwords, grants, role mappings, the audit log. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Which passwords are good enough is model/password.c, hashing port/passwd.c, proving one service/signon. */

@@ -1,4 +1,4 @@
-/* Local users, grants and the audit log: who may come in, who may see what, and who did what. Layer 4 (auth).
+/* Local users, grants and the audit log: who may come in, who may see what, and who did what. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Not here: proving who one is (service/signon), deciding what is visible (policy/), reading grants (the directory has them in memory).

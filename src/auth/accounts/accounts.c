@@ -1,4 +1,4 @@
-/* Service accounts: adding, changing, removing. Layer 4 (auth).
+/* Service accounts: adding, changing, removing. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "accounts.h"
 

@@ -1,4 +1,4 @@
-/* Service accounts: changing them, and whose a credential is. Layer 4 (auth).
+/* Service accounts: changing them, and whose a credential is. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Reading goes by the directory's snapshot, which follows each change within a second on every replica: what an account may do is looked up there

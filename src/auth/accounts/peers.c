@@ -1,4 +1,4 @@
-/* Peers: what is stored, who is tried when, and how. Layer 4 (auth).
+/* Peers: what is stored, who is tried when, and how. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "peers.h"
 

@@ -1,4 +1,4 @@
-/* The controllers of HX clusters as services that kaasd signs in to by its own Kerberos account. Layer 4 (auth). The other direction, programs that sign in here, is
+/* The controllers of HX clusters as services that kaasd signs in to by its own Kerberos account. Layer 5 (auth). The other direction, programs that sign in here, is
  * accounts.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once

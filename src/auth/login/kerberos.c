@@ -1,4 +1,4 @@
-/* Accepting tokens of Kerberos, whom they make of somebody, and how it stands with the keytab. Layer 4 (auth).
+/* Accepting tokens of Kerberos, whom they make of somebody, and how it stands with the keytab. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kerberos.h"
 

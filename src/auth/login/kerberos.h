@@ -1,4 +1,4 @@
-/* Kerberos: tokens of clients become people and programs. Layer 4 (auth). Sessions are not made here.
+/* Kerberos: tokens of clients become people and programs. Layer 5 (auth). Sessions are not made here.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Active Directory says in the ticket who somebody is and in which groups (PAC), signed by the KDC; so no directory need be there. Tickets without a PAC go by

@@ -1,4 +1,4 @@
-/* What the files about Kerberos share. Layer 4 (auth); private to this folder.
+/* What the files about Kerberos share. Layer 5 (auth); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Local users, and people and programs whose credential was checked elsewhere, become sessions; directories are asked again about them. Layer 4 (auth).
+/* Local users, and people and programs whose credential was checked elsewhere, become sessions; directories are asked again about them. Layer 5 (auth).
  * How they are asked is the affair of service/identity. Credentials that vCenters check are signon_vcenter.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "login.h"

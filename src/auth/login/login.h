@@ -1,4 +1,4 @@
-/* Signing in by name and password, and people and programs whose credential was checked elsewhere: by a directory, by Kerberos, by a certificate. Layer 4 (auth).
+/* Signing in by name and password, and people and programs whose credential was checked elsewhere: by a directory, by Kerberos, by a certificate. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

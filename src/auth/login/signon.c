@@ -1,4 +1,4 @@
-/* Sign-on as a whole. Layer 4 (auth).
+/* Sign-on as a whole. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "signon.h"
 

@@ -1,4 +1,4 @@
-/* Sign-on: credentials become sessions, sessions become tokens, tokens become principals. Layer 4 (auth).
+/* Sign-on: credentials become sessions, sessions become tokens, tokens become principals. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Calls marked "blocks" run in worker pools. */

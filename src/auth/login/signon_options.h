@@ -1,4 +1,4 @@
-/* What sign-on is made of, and what it needs from vCenters and directories. Layer 4 (auth).
+/* What sign-on is made of, and what it needs from vCenters and directories. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What belongs to vCenter is handed in as functions (struct signon_vcenter_ops), since the rooms of this layer do not include each other. */

@@ -1,8 +1,8 @@
-/* Credentials that vCenters check: sharing, refusals, and what becomes of a good one. Layer 4 (auth).
+/* Credentials that vCenters check: sharing, refusals, and what becomes of a good one. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The first of several identical credentials has a job put into the worker pool of the vCenter; all of them wait for it by a singleflight, without thread. The
- * job is no part of the first one's request: whether its client is still there makes no difference to the others. */
+ * The first of several identical credentials has work put into the vCenter's worker pool; all of them wait for it by a singleflight, without a thread. That
+ * work is no part of the first one's request: whether its client is still there makes no difference to the others. */
 #include "signon_vcenter.h"
 
 #include <pthread.h>
@@ -30,7 +30,7 @@
 #define CREDENTIAL_BYTES_MAX 4096U /* vCenter, user name and secret together */
 #define SIGNON_REFUSAL_MS 2000
 
-/* What a vCenter said about a credential, shared by identical sign-ons that were in singleflight together. */
+/* What a vCenter said about a credential, shared by identical sign-ons that joined one singleflight. */
 struct outcome {
     atomic_uint refs;
     struct signon_identity identity;

@@ -1,4 +1,4 @@
-/* Having a vCenter check a credential, without a thread while waiting; and signing in by it. Layer 4 (auth).
+/* Having a vCenter check a credential, without a thread while waiting; and signing in by it. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Identical credentials (same vCenter, kind, user and secret) whose checks are under way at a time share one: what the vCenter said to the first, be it a

@@ -1,4 +1,4 @@
-/* Slowing down guesses. Layer 4 (auth).
+/* Slowing down guesses. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "throttle.h"
 

@@ -1,4 +1,4 @@
-/* Slowing down guesses: counts by keys, in a table of fixed size; and the gate that passwords pass. Layer 4 (auth).
+/* Slowing down guesses: counts by keys, in a table of fixed size; and the gate that passwords pass. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A flood of keys evicts the counts that were touched longest ago, and costs no memory. Each key is used in one of the three ways below. */

@@ -1,4 +1,4 @@
-/* Groups of people who are signed in, each equal thing once. Layer 4 (auth).
+/* Groups of people who are signed in, each equal thing once. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "group_pool.h"
 

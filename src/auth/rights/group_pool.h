@@ -1,4 +1,4 @@
-/* Groups of people who are signed in: equal sets, and equal ids in different sets, are in memory once. Layer 4 (auth); private to this folder.
+/* Groups of people who are signed in: equal sets, and equal ids in different sets, are in memory once. Layer 5 (auth); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A person in 300 groups has 14 KB of ids, but colleagues are in much the same groups: with both shared, a set of its own costs 8 bytes for each

@@ -1,4 +1,4 @@
-/* Rights of the person behind a session: the union of what each of its vCenters says, and how old that may be. Layer 4 (auth).
+/* Rights of the person behind a session: the union of what each of its vCenters says, and how old that may be. Layer 5 (auth).
  * What the vCenters said and asking them again: rights_cache.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "rights.h"

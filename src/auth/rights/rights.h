@@ -1,4 +1,4 @@
-/* The rights of signed-in people, as their vCenters state them: reading, waiting, events. Layer 4 (auth).
+/* The rights of signed-in people, as their vCenters state them: reading, waiting, events. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

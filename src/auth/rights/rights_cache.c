@@ -1,4 +1,4 @@
-/* The cache of rights: subjects, their answers, events; and the line in which vCenters are asked: who is next, how fast, who waits. Layer 4 (auth).
+/* The cache of rights: subjects, their answers, events; and the line in which vCenters are asked: who is next, how fast, who waits. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The rate is a token bucket per vCenter. It holds one second's worth, so in any t seconds at most rate * (t + 1) questions go out. The

@@ -1,5 +1,5 @@
 /* Who is asked about at which vCenter: one record per (vCenter, person), shared by all sessions of that person; what the vCenter said last;
- * and the line in which it is asked again. Layer 4 (auth); private to this folder.
+ * and the line in which it is asked again. Layer 5 (auth); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A *subject* is a person as a vCenter is asked about it: by session key after a cookie, by user name else. Subjects used a moment ago are

@@ -1,4 +1,4 @@
-/* The role mappings in memory, and what they mean for sessions. Layer 4 (auth).
+/* The role mappings in memory, and what they mean for sessions. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "role_rules.h"
 

@@ -1,4 +1,4 @@
-/* The role mappings in memory. Layer 4 (auth).
+/* The role mappings in memory. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

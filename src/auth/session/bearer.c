@@ -1,4 +1,4 @@
-/* Presented tokens: verifying, refreshing. Layer 4 (auth).
+/* Presented tokens: verifying, refreshing. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Checking a signature costs about 85 us, and everybody can make any number of tokens that look good until then. So checks that failed are counted, by party

@@ -1,4 +1,4 @@
-/* Presented tokens. Layer 4 (auth).
+/* Presented tokens. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

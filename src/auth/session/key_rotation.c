@@ -1,4 +1,4 @@
-/* Signing keys over time: rotated by age or on request, published before they sign, deleted after their last token. Layer 4 (auth).
+/* Signing keys over time: rotated by age or on request, published before they sign, deleted after their last token. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <string.h>

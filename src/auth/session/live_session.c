@@ -1,4 +1,4 @@
-/* Sessions in memory, with the rights that vCenter gave them; the table of them by sid: hash maps with a lock each. Layer 4 (auth).
+/* Sessions in memory, with the rights that vCenter gave them; the table of them by sid: hash maps with a lock each. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The table is a cache of the database: what is not in it is read when its token comes. What a request holds stays in it, so that whoever holds a session hears of its

@@ -1,4 +1,4 @@
-/* Sessions in memory, with the rights that vCenter gave them. Layer 4 (auth).
+/* Sessions in memory, with the rights that vCenter gave them. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Sessions: made, read, ended; and as administrators see them. Layer 4 (auth). Credentials are signon_vcenter.c and login.c, rights are rights.c, presented tokens bearer.c.
+/* Sessions: made, read, ended; and as administrators see them. Layer 5 (auth). Credentials are signon_vcenter.c and login.c, rights are rights.c, presented tokens bearer.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sessions.h"
 

@@ -1,4 +1,4 @@
-/* Sessions: made, read, ended; and as administrators see them: who is signed in. Layer 4 (auth).
+/* Sessions: made, read, ended; and as administrators see them: who is signed in. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Signing keys: from the database into memory, the first one made when there is none. Layer 4 (auth).
+/* Signing keys: from the database into memory, the first one made when there is none. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "signing_keys.h"
 

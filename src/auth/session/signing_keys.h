@@ -1,4 +1,4 @@
-/* The keys that sign tokens: publishing, rotating, retiring. Layer 4 (auth).
+/* The keys that sign tokens: publishing, rotating, retiring. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A new key is published for `signing_key_publish_ms` before it signs, so that whoever keeps a copy of the published keys knows it in time. The

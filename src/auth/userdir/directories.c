@@ -1,4 +1,4 @@
-/* The configured directories: following the database, finding them, their worker pools. Layer 4 (auth).
+/* The configured directories: following the database, finding them, their worker pools. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "directories.h"
 

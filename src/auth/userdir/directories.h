@@ -1,4 +1,4 @@
-/* Directories as administrators see them: what is configured, how it is. Layer 4 (auth). Asking them about people is identity.h.
+/* Directories as administrators see them: what is configured, how it is. Layer 5 (auth). Asking them about people is identity.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* All configured directories, in memory. Layer 4 (auth); private to this folder.
+/* All configured directories, in memory. Layer 5 (auth); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

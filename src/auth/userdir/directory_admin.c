@@ -1,4 +1,4 @@
-/* Directories as administrators have them: adding, changing, removing, and looking for what is wrong. Layer 4 (auth).
+/* Directories as administrators have them: adding, changing, removing, and looking for what is wrong. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Asking directories about people: their password, whether they are still there, their groups; and what a name or an id means. Layer 4 (auth).
+/* Asking directories about people: their password, whether they are still there, their groups; and what a name or an id means. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Names of ids. Layer 4 (auth).
+/* Names of ids. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Names are for people to read: what is asked for is taken from a bounded memory, and looked up in the background when it is not there or has grown old. */

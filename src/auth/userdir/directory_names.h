@@ -1,4 +1,4 @@
-/* Names of ids, from memory. Layer 4 (auth); private to this folder.
+/* Names of ids, from memory. Layer 5 (auth); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

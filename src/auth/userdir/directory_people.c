@@ -1,4 +1,4 @@
-/* What an entry of a directory says about an account, and in which groups it is. Layer 4 (auth).
+/* What an entry of a directory says about an account, and in which groups it is. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "directory_people.h"
 

@@ -1,4 +1,4 @@
-/* What the entries of a directory say about people and groups. Layer 4 (auth); private to this folder.
+/* What the entries of a directory say about people and groups. Layer 5 (auth); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

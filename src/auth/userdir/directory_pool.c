@@ -1,4 +1,4 @@
-/* Asking a directory: which server, whose connection, what happens when one is lost, and which domain it is. Layer 4 (auth).
+/* Asking a directory: which server, whose connection, what happens when one is lost, and which domain it is. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Servers are asked in the order in which they are configured. One that failed is given a rest, growing from one second to a minute, as long as another is

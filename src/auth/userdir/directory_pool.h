@@ -1,4 +1,4 @@
-/* One configured directory: its servers, its connections, and asking it. Layer 4 (auth); private to this folder.
+/* One configured directory: its servers, its connections, and asking it. Layer 5 (auth); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

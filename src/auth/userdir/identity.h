@@ -1,4 +1,4 @@
-/* Who people and programs are, asked from those who know it: directories, Kerberos, service accounts. Layer 4 (auth).
+/* Who people and programs are, asked from those who know it: directories, Kerberos, service accounts. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Not here: sessions and what they may do (service/signon). What the room needs of that is handed in by src/daemon. */

@@ -1,4 +1,4 @@
-/* How those stand who know people, and what signs in by them: for health. Layer 4 (auth). Each adds findings and does not block.
+/* How those stand who know people, and what signs in by them: for health. Layer 5 (auth). Each adds findings and does not block.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

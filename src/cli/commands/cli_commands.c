@@ -1,4 +1,4 @@
-/* THE table of commands of kaasctl: what each takes, calls and shows. Layer 6 (cli). Help and completion are made from it, too. A new
+/* THE table of commands of kaasctl: what each takes, calls and shows. Layer 7 (cli). Help and completion are made from it, too. A new
  * command that is a plain call is one entry here, with its options and columns above.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_command.h"

@@ -1,4 +1,4 @@
-/* kaasctl grant, role-mapping and access: who may see and do what. Layer 6 (cli).
+/* kaasctl grant, role-mapping and access: who may see and do what. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 

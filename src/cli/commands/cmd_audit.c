@@ -1,4 +1,4 @@
-/* kaasctl audit: who did what, and whether that is all of it. Layer 6 (cli).
+/* kaasctl audit: who did what, and whether that is all of it. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* kaasctl cluster: what the options of add, set and list mean, and the list that is watched. Layer 6 (cli). Import is cmd_cluster_import.c.
+/* kaasctl cluster: what the options of add, set and list mean, and the list that is watched. Layer 7 (cli). Import is cmd_cluster_import.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* kaasctl cluster import: a file with one record a line, in parts that the server takes, and what became of each line. Layer 6 (cli).
+/* kaasctl cluster import: a file with one record a line, in parts that the server takes, and what became of each line. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* kaasctl doctor, health, version and kerberos: whether all is well, and a remedy where it is not. Layer 6 (cli). The steps of a vCenter are kaasd's.
+/* kaasctl doctor, health, version and kerberos: whether all is well, and a remedy where it is not. Layer 7 (cli). The steps of a vCenter are kaasd's.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Findings are JSON objects as those of POST /v2/vcenters/{id}/doctor. */

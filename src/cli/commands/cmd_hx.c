@@ -1,4 +1,4 @@
-/* kaasctl hx and peer: HX clusters, and their controllers that kaasd signs in to. Layer 6 (cli).
+/* kaasctl hx and peer: HX clusters, and their controllers that kaasd signs in to. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_command.h"
 #include "str.h"

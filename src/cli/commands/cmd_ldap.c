@@ -1,4 +1,4 @@
-/* kaasctl ldap: the directories that people sign in by. Layer 6 (cli).
+/* kaasctl ldap: the directories that people sign in by. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_command.h"
 #include "cli_prompt.h"

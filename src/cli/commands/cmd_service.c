@@ -1,4 +1,4 @@
-/* kaasctl service: programs that sign in. Layer 6 (cli).
+/* kaasctl service: programs that sign in. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 

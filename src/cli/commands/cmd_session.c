@@ -1,4 +1,4 @@
-/* kaasctl session and whoami: who is signed in, and ending that. Layer 6 (cli).
+/* kaasctl session and whoami: who is signed in, and ending that. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_command.h"
 #include "str.h"

@@ -1,4 +1,4 @@
-/* kaasctl init, db and config: everything that must be there before kaasd starts, step by step, and whether it is. Layer 6 (cli).
+/* kaasctl init, db and config: everything that must be there before kaasd starts, step by step, and whether it is. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Each step of init tells what it made or kept, at once, so that a failure half-way leaves no doubt; all may be repeated. */

@@ -1,4 +1,4 @@
-/* kaasctl user: passwords of local users. Layer 6 (cli).
+/* kaasctl user: passwords of local users. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_command.h"
 #include "cli_prompt.h"

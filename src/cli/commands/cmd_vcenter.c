@@ -1,4 +1,4 @@
-/* kaasctl vcenter: what needs trust in a certificate (add, set, trust), and the password of kaasd's account. Layer 6 (cli). Registering is
+/* kaasctl vcenter: what needs trust in a certificate (add, set, trust), and the password of kaasd's account. Layer 7 (cli). Registering is
  * cmd_vcenter_register.c, status is cmd_vcenter_status.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>

@@ -1,5 +1,5 @@
 /* kaasctl vcenter register and unregister: with an account of the vCenter that is used once, or with the one-time token of a solution install.
- * Layer 6 (cli).
+ * Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* kaasctl vcenter status: how things stand at the vCenters, laid out for people. Layer 6 (cli).
+/* kaasctl vcenter status: how things stand at the vCenters, laid out for people. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_command.h"
 #include "cli_table.h"

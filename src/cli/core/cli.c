@@ -1,4 +1,4 @@
-/* What all commands of kaasctl share. Layer 6 (cli).
+/* What all commands of kaasctl share. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli.h"
 

@@ -1,4 +1,4 @@
-/* What all commands of kaasctl share: the run under way, its options, connection and output. Layer 6 (cli).
+/* What all commands of kaasctl share: the run under way, its options, connection and output. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Small notations of arguments. Layer 6 (cli); pure.
+/* Small notations of arguments. Layer 7 (cli); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_address.h"
 

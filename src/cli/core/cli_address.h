@@ -1,4 +1,4 @@
-/* Small notations of arguments: addresses with ports, counts, labels, nodes. Layer 6 (cli); pure.
+/* Small notations of arguments: addresses with ports, counts, labels, nodes. Layer 7 (cli); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

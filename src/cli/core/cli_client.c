@@ -1,4 +1,4 @@
-/* The REST interface of kaasd as kaasctl uses it. Layer 6 (cli).
+/* The REST interface of kaasd as kaasctl uses it. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_client.h"
 

@@ -1,4 +1,4 @@
-/* The REST interface of kaasd as kaasctl uses it: over the admin socket, or by https with a sign-on. Layer 6 (cli).
+/* The REST interface of kaasd as kaasctl uses it: over the admin socket, or by https with a sign-on. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* The steps in which a command of kaasctl runs. Layer 6 (cli).
+/* The steps in which a command of kaasctl runs. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_command.h"
 

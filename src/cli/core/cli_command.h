@@ -1,4 +1,4 @@
-/* What a command of kaasctl is, and the steps in which it runs. Layer 6 (cli). The table of all of them is cli_commands.c.
+/* What a command of kaasctl is, and the steps in which it runs. Layer 7 (cli). The table of all of them is cli_commands.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

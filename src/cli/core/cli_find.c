@@ -1,4 +1,4 @@
-/* From what a person types to the object at kaasd. Layer 6 (cli).
+/* From what a person types to the object at kaasd. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_find.h"
 

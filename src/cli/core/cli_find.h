@@ -1,4 +1,4 @@
-/* From what a person types to the object at kaasd: vCenters, clusters, HX clusters by name or id. Layer 6 (cli).
+/* From what a person types to the object at kaasd: vCenters, clusters, HX clusters by name or id. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Command line options, read by tables. Layer 6 (cli).
+/* Command line options, read by tables. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_opt.h"
 

@@ -1,4 +1,4 @@
-/* Command line options, read by tables. Layer 6 (cli). What becomes of a value is said by its kind, see cli_command.h.
+/* Command line options, read by tables. Layer 7 (cli). What becomes of a value is said by its kind, see cli_command.h.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Not getopt_long: options of a command and those of the program may bear the same name (--user), wrong ones get a "did you mean", and a

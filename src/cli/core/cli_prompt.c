@@ -1,4 +1,4 @@
-/* Asking the person. Layer 6 (cli).
+/* Asking the person. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_prompt.h"
 

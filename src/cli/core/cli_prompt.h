@@ -1,4 +1,4 @@
-/* Asking the person: passwords without echo, confirmation; secrets from files. Layer 6 (cli).
+/* Asking the person: passwords without echo, confirmation; secrets from files. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Answers of kaasd for people. Layer 6 (cli).
+/* Answers of kaasd for people. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_show.h"
 

@@ -1,4 +1,4 @@
-/* Answers of kaasd for people: which members stand in which column, and JSON as it came. Layer 6 (cli).
+/* Answers of kaasd for people: which members stand in which column, and JSON as it came. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

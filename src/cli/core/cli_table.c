@@ -1,4 +1,4 @@
-/* Tables for the terminal. Layer 6 (cli).
+/* Tables for the terminal. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_table.h"
 

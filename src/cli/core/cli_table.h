@@ -1,4 +1,4 @@
-/* Tables for the terminal: columns aligned by display width, texts from outside made harmless. Layer 6 (cli).
+/* Tables for the terminal: columns aligned by display width, texts from outside made harmless. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* kaasctl: the administrator's command line. Layer 6 (cli). Commands are in cmd_*.c.
+/* kaasctl: the administrator's command line. Layer 7 (cli). Commands are in cmd_*.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <signal.h>
 #include <stdio.h>
