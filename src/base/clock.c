@@ -92,7 +92,7 @@ void clock_format(int64_t wall_ms, char *out) {
 }
 
 /* Exactly `digits` digits, with a value up to max; *text moves behind them. */
-static bool take_number(const char **text, int digits, int max, int *out) {
+static bool clock_take_number(const char **text, int digits, int max, int *out) {
     *out = 0;
     for (int i = 0; i < digits; i++, (*text)++) {
         if (**text < '0' || **text > '9')
@@ -110,8 +110,9 @@ static bool take_char(const char **text, char c) {
 }
 
 static bool clock_take_date(const char **text, struct tm *tm) {
-    bool is_good = take_number(text, 4, 9999, &tm->tm_year) && take_char(text, '-') && take_number(text, 2, 12, &tm->tm_mon) &&
-                   take_char(text, '-') && take_number(text, 2, 31, &tm->tm_mday) && take_char(text, 'T');
+    bool is_good = clock_take_number(text, 4, 9999, &tm->tm_year) && take_char(text, '-') &&
+                   clock_take_number(text, 2, 12, &tm->tm_mon) && take_char(text, '-') &&
+                   clock_take_number(text, 2, 31, &tm->tm_mday) && take_char(text, 'T');
     tm->tm_year -= 1900;
     tm->tm_mon -= 1;
     return is_good && tm->tm_mon >= 0 && tm->tm_mday > 0;
@@ -120,8 +121,8 @@ static bool clock_take_date(const char **text, struct tm *tm) {
 static bool take_time(const char **text, struct tm *tm, int *ms) {
     int scale = 100;
     *ms = 0;
-    if (!take_number(text, 2, 23, &tm->tm_hour) || !take_char(text, ':') || !take_number(text, 2, 59, &tm->tm_min) ||
-        !take_char(text, ':') || !take_number(text, 2, 60, &tm->tm_sec))
+    if (!clock_take_number(text, 2, 23, &tm->tm_hour) || !take_char(text, ':') || !clock_take_number(text, 2, 59, &tm->tm_min) ||
+        !take_char(text, ':') || !clock_take_number(text, 2, 60, &tm->tm_sec))
         return false;
     if (!take_char(text, '.'))
         return true;
@@ -139,7 +140,7 @@ static bool take_zone(const char **text, int *minutes) {
         return true;
     if (!take_char(text, '+') && !take_char(text, '-'))
         return false;
-    if (!take_number(text, 2, 23, &hours) || !take_char(text, ':') || !take_number(text, 2, 59, &rest))
+    if (!clock_take_number(text, 2, 23, &hours) || !take_char(text, ':') || !clock_take_number(text, 2, 59, &rest))
         return false;
     *minutes = sign * (hours * 60 + rest);
     return true;

@@ -16,7 +16,7 @@ static const struct err_row rows[] = {
 #undef ERR
 };
 
-static const struct err_row *find_row(int code) {
+static const struct err_row *err_find_row(int code) {
     size_t index = (size_t)-code - 1;
     if (code >= 0 || index >= sizeof(rows) / sizeof(rows[0]))
         return NULL;
@@ -84,21 +84,21 @@ void err_clear(struct err *err) {
 }
 
 const char *err_slug(int code) {
-    const struct err_row *row = find_row(code);
+    const struct err_row *row = err_find_row(code);
     if (!code)
         return "ok";
     return row ? row->slug : "internal";
 }
 
 const char *err_default_text(int code) {
-    const struct err_row *row = find_row(code);
+    const struct err_row *row = err_find_row(code);
     if (!code)
         return "no error";
     return row ? row->text : "internal error";
 }
 
 int err_http_status(int code) {
-    const struct err_row *row = find_row(code);
+    const struct err_row *row = err_find_row(code);
     if (!code)
         return 200;
     return row ? row->status : 500;

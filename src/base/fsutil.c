@@ -18,7 +18,7 @@
 #define CHUNK_BYTES 4096
 
 /* O_NONBLOCK: a pipe in place of a file must not hang the start; it is refused later. */
-static int open_to_read(const char *path, struct err *err) {
+static int fs_open_to_read(const char *path, struct err *err) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd >= 0)
         return fd;
@@ -56,7 +56,7 @@ static int fsutil_read_all(int fd, const char *path, struct strbuf *out, struct 
 int fs_read(const char *path, struct strbuf *out, struct err *err) {
     struct stat st;
     int rc;
-    _cleanup_close_ int fd = open_to_read(path, err);
+    _cleanup_close_ int fd = fs_open_to_read(path, err);
     if (fd < 0)
         return fd;
     rc = require_regular(fd, path, ERR_IO, &st, err);
@@ -82,7 +82,7 @@ static int require_private(const struct stat *st, const char *path, struct err *
 int fs_read_secret(const char *path, struct strbuf *out, struct err *err) {
     struct stat st;
     int rc;
-    _cleanup_close_ int fd = open_to_read(path, err);
+    _cleanup_close_ int fd = fs_open_to_read(path, err);
     if (fd < 0)
         return fd;
     /* Checked on the open file, so that nobody can swap it in between. */
@@ -92,7 +92,7 @@ int fs_read_secret(const char *path, struct strbuf *out, struct err *err) {
     return rc ? rc : fsutil_read_all(fd, path, out, err);
 }
 
-static bool write_all(int fd, const void *bytes, size_t n) {
+static bool fs_write_all(int fd, const void *bytes, size_t n) {
     const char *at = bytes;
     while (n) {
         ssize_t wrote = write(fd, at, n);
@@ -108,7 +108,7 @@ static bool write_all(int fd, const void *bytes, size_t n) {
 
 /* fchmod, since the umask has a say in the mode given to open. */
 static bool fsutil_fill(int fd, const void *bytes, size_t n, mode_t mode) {
-    return fchmod(fd, mode) == 0 && write_all(fd, bytes, n) && fsync(fd) == 0;
+    return fchmod(fd, mode) == 0 && fs_write_all(fd, bytes, n) && fsync(fd) == 0;
 }
 
 /* Not dirname(3), which may answer from shared memory. */

@@ -28,15 +28,15 @@ static struct {
 /* Takes the counts that find no memory; never printed. */
 static struct metric spare;
 
-static int compare_text(const char *a, const char *b) {
+static int metric_compare_text(const char *a, const char *b) {
     return strcmp(a ? a : "", b ? b : "");
 }
 
 static int metric_compare(const struct metric *m, const char *name, const char *label, const char *value) {
     int order = strcmp(m->name, name);
     if (!order)
-        order = compare_text(m->label, label);
-    return order ? order : compare_text(m->label_value, value);
+        order = metric_compare_text(m->label, label);
+    return order ? order : metric_compare_text(m->label_value, value);
 }
 
 /* Where the metric is or belongs. */

@@ -39,12 +39,12 @@ static uint64_t singleflight_hash_of(const uint8_t *key) {
     return hash64(hash_seed(), key, SINGLEFLIGHT_KEY_BYTES);
 }
 
-static bool has_key(const void *call, const void *key) {
+static bool singleflight_has_key(const void *call, const void *key) {
     return secret_eq(((const struct singleflight_call *)call)->key, SINGLEFLIGHT_KEY_BYTES, key, SINGLEFLIGHT_KEY_BYTES);
 }
 
 /* Needs the lock, as all down to singleflight_join. */
-static struct singleflight_call *begin_call(struct singleflight *singleflight, const uint8_t *key) {
+static struct singleflight_call *singleflight_begin_call(struct singleflight *singleflight, const uint8_t *key) {
     struct singleflight_call *call = calloc(1, sizeof(*call));
     if (!call || !key)
         return call;
@@ -74,14 +74,15 @@ static void add_waiter(struct singleflight *singleflight, struct singleflight_ca
     singleflight->waiters_count++;
 }
 
-static int join(struct singleflight *singleflight, const uint8_t *key, struct singleflight_waiter *waiter,
-                struct singleflight_call **lead, struct err *err) {
-    struct singleflight_call *call = key ? hashmap_find(&singleflight->calls, singleflight_hash_of(key), has_key, key) : NULL;
+static int singleflight_join_waiter(struct singleflight *singleflight, const uint8_t *key, struct singleflight_waiter *waiter,
+                                    struct singleflight_call **lead, struct err *err) {
+    struct singleflight_call *call =
+        key ? hashmap_find(&singleflight->calls, singleflight_hash_of(key), singleflight_has_key, key) : NULL;
     int rc = check_seats(singleflight, call, err);
     if (rc)
         return rc;
     if (!call) {
-        call = begin_call(singleflight, key);
+        call = singleflight_begin_call(singleflight, key);
         if (!call)
             return err_set(err, ERR_NOMEM, "out of memory");
         *lead = call;
@@ -95,13 +96,13 @@ int singleflight_join(struct singleflight *singleflight, const uint8_t *key, str
     int rc;
     *lead = NULL;
     (void)pthread_mutex_lock(&singleflight->lock);
-    rc = join(singleflight, key, waiter, lead, err);
+    rc = singleflight_join_waiter(singleflight, key, waiter, lead, err);
     (void)pthread_mutex_unlock(&singleflight->lock);
     return rc; /* `waiter` may be gone by now, unless it leads */
 }
 
 /* From here on nobody can take a waiter in it: its list is the caller's alone. */
-static void remove_call(struct singleflight *singleflight, struct singleflight_call *call) {
+static void singleflight_remove_call(struct singleflight *singleflight, struct singleflight_call *call) {
     (void)pthread_mutex_lock(&singleflight->lock);
     if (call->is_shared)
         hashmap_remove(&singleflight->calls, &call->node);
@@ -112,7 +113,7 @@ void singleflight_complete(struct singleflight *singleflight, struct singlefligh
                            const struct err *why) {
     const struct singleflight_options *options = &singleflight->options;
     struct singleflight_waiter *leader = call->first, *next;
-    remove_call(singleflight, call);
+    singleflight_remove_call(singleflight, call);
     for (struct singleflight_waiter *waiter = leader->next; waiter; waiter = next) {
         next = waiter->next;
         waiter->code = code;

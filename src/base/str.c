@@ -18,7 +18,7 @@ bool str_eq(const char *a, const char *b) {
     return strcmp(a, b) == 0;
 }
 
-static char lower(char c) {
+static char str_lower_char(char c) {
     if (c >= 'A' && c <= 'Z')
         c = (char)(c - 'A' + 'a');
     return c;
@@ -30,11 +30,11 @@ bool str_eq_nocase(const char *a, const char *b) {
         return a == b;
     if (!strcmp(a, b)) /* nearly always, when they are equal at all */
         return true;
-    while (*a && lower(*a) == lower(*b)) {
+    while (*a && str_lower_char(*a) == str_lower_char(*b)) {
         a++;
         b++;
     }
-    return lower(*a) == lower(*b);
+    return str_lower_char(*a) == str_lower_char(*b);
 }
 
 bool str_starts(const char *s, const char *prefix) {
@@ -144,7 +144,7 @@ bool str_has_control(const char *s) {
 
 void str_lower(char *s) {
     for (; *s; s++)
-        *s = lower(*s);
+        *s = str_lower_char(*s);
 }
 
 void str_hex(const uint8_t *bytes, size_t n, char *out) {
@@ -159,7 +159,7 @@ void str_hex(const uint8_t *bytes, size_t n, char *out) {
 int str_hex_value(char c) {
     if (c >= '0' && c <= '9')
         return c - '0';
-    c = lower(c);
+    c = str_lower_char(c);
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 

@@ -172,7 +172,7 @@ static bool worker_pool_make_room(struct worker_pool *workers, uint64_t round, s
 }
 
 /* Needs the lock. A queue that is full, or that no thread could serve, refuses. `displaced` has a function if that work item gave way. */
-static int admit(struct worker_pool *workers, uint64_t round, struct work *displaced, struct err *err) {
+static int worker_pool_admit(struct worker_pool *workers, uint64_t round, struct work *displaced, struct err *err) {
     if (workers->is_stopping)
         return err_set(err, ERR_CANCELED, "the service is stopping");
     if (!workers->unused && !worker_pool_make_room(workers, round, displaced))
@@ -188,7 +188,7 @@ int worker_pool_submit_for(struct worker_pool *workers, uint64_t party, worker_f
     int rc;
     (void)pthread_mutex_lock(&workers->lock);
     work.round = next_round(workers, party);
-    rc = admit(workers, work.round, &displaced, err);
+    rc = worker_pool_admit(workers, work.round, &displaced, err);
     if (!rc) {
         worker_pool_put(workers, work);
         (void)pthread_cond_signal(&workers->has_work);

@@ -23,7 +23,8 @@ int config_key_bits(const struct config *config) {
 }
 
 /* Reports a clash at the line where the file sets the option. */
-static void clash(const struct config *c, const char *name, int index, struct config_report *report, const char *text) {
+static void config_load_clash(const struct config *c, const char *name, int index, struct config_report *report,
+                              const char *text) {
     const struct config_place place = {name, c->lines[index], 1};
     config_report_add(report, &place, text, "");
 }
@@ -31,27 +32,32 @@ static void clash(const struct config *c, const char *name, int index, struct co
 /* Each option may be fine by itself, and yet two contradict each other. */
 static void check_together(const struct config *c, const char *name, struct config_report *report) {
     if (!*c->server_listen && !*c->server_unix_socket)
-        clash(c, name, CONFIG_INDEX_server_listen, report,
-              "server.listen and server.unix_socket are both empty: nobody could connect");
+        config_load_clash(c, name, CONFIG_INDEX_server_listen, report,
+                          "server.listen and server.unix_socket are both empty: nobody could connect");
     if (!*c->server_tls_certificate != !*c->server_tls_key)
-        clash(c, name, *c->server_tls_key ? CONFIG_INDEX_server_tls_key : CONFIG_INDEX_server_tls_certificate, report,
-              "server.tls_certificate and server.tls_key belong together: give both or neither");
+        config_load_clash(c, name, *c->server_tls_key ? CONFIG_INDEX_server_tls_key : CONFIG_INDEX_server_tls_certificate, report,
+                          "server.tls_certificate and server.tls_key belong together: give both or neither");
     if (c->lines[CONFIG_INDEX_database_socket] && *c->database_socket && *c->database_host)
-        clash(c, name, CONFIG_INDEX_database_host, report, "database.socket and database.host are both given: remove one");
+        config_load_clash(c, name, CONFIG_INDEX_database_host, report,
+                          "database.socket and database.host are both given: remove one");
     if (!*c->database_socket && !*c->database_host)
-        clash(c, name, CONFIG_INDEX_database_socket, report, "database.socket and database.host are both empty: give one");
+        config_load_clash(c, name, CONFIG_INDEX_database_socket, report,
+                          "database.socket and database.host are both empty: give one");
     if (*c->database_host && !*c->database_tls_ca_file)
-        clash(c, name, CONFIG_INDEX_database_host, report,
-              "database.host needs database.tls_ca_file: connections by TCP are made with TLS only, also on this machine, where "
-              "database.socket needs none");
+        config_load_clash(
+            c, name, CONFIG_INDEX_database_host, report,
+            "database.host needs database.tls_ca_file: connections by TCP are made with TLS only, also on this machine, where "
+            "database.socket needs none");
     if (*c->server_client_crl_file && !*c->server_client_ca_file)
-        clash(c, name, CONFIG_INDEX_server_client_crl_file, report,
-              "server.client_crl_file is set, but server.client_ca_file is not: name the CA whose revocation lists these are");
+        config_load_clash(
+            c, name, CONFIG_INDEX_server_client_crl_file, report,
+            "server.client_crl_file is set, but server.client_ca_file is not: name the CA whose revocation lists these are");
     if (c->auth_token_lifetime_ms > c->auth_session_lifetime_ms)
-        clash(c, name, CONFIG_INDEX_auth_token_lifetime_ms, report, "auth.token_lifetime is longer than auth.session_lifetime");
+        config_load_clash(c, name, CONFIG_INDEX_auth_token_lifetime_ms, report,
+                          "auth.token_lifetime is longer than auth.session_lifetime");
     if (c->vcenter_connect_timeout_ms > c->vcenter_call_timeout_ms)
-        clash(c, name, CONFIG_INDEX_vcenter_connect_timeout_ms, report,
-              "vcenter.connect_timeout is longer than vcenter.call_timeout");
+        config_load_clash(c, name, CONFIG_INDEX_vcenter_connect_timeout_ms, report,
+                          "vcenter.connect_timeout is longer than vcenter.call_timeout");
 }
 
 int config_parse(const char *name, const char *text, size_t n, struct config *out, struct config_report *report,

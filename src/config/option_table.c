@@ -45,7 +45,7 @@ static unsigned distance_in_place(const char *key, size_t prefix_len, const char
     return str_distance(part, name);
 }
 
-static const char *last_part(const char *key) {
+static const char *option_table_last_part(const char *key) {
     const char *dot = strrchr(key, '.');
     return dot ? dot + 1 : key;
 }
@@ -67,10 +67,10 @@ const char *option_nearest(const struct option_table *table, const char *prefix,
     }
     /* a right word in the wrong place, or one that says the whole beside more ("password" for "password_file") */
     for (size_t i = 0; i < table->count && !nearest; i++)
-        if (str_eq(last_part(table->rows[i].key), name))
+        if (str_eq(option_table_last_part(table->rows[i].key), name))
             nearest = table->rows[i].key;
     for (size_t i = 0; i < table->count && !nearest && len >= 4; i++)
-        if (str_starts(table->rows[i].key, prefix) && str_starts(last_part(table->rows[i].key), name))
+        if (str_starts(table->rows[i].key, prefix) && str_starts(option_table_last_part(table->rows[i].key), name))
             nearest = table->rows[i].key;
     return nearest;
 }

@@ -22,7 +22,7 @@ static const struct unit *units_of(const struct option *o) {
     return o->kind == OPTION_DURATION ? durations : sizes;
 }
 
-static void *member(const struct option *o, void *target) {
+static void *option_value_member(const struct option *o, void *target) {
     return (char *)target + o->offset;
 }
 
@@ -113,19 +113,20 @@ int option_parse(const struct option *o, const char *text, bool is_quoted, void 
     }
     switch (o->kind) {
     case OPTION_STRING:
-    case OPTION_PATH: return option_value_parse_text(o, text, member(o, target), err);
-    case OPTION_BOOL: return parse_bool(o, text, member(o, target), err);
-    case OPTION_INTEGER: return str_to_i64(text, o->min, o->max, member(o, target)) ? 0 : option_value_refuse(o, err);
+    case OPTION_PATH: return option_value_parse_text(o, text, option_value_member(o, target), err);
+    case OPTION_BOOL: return parse_bool(o, text, option_value_member(o, target), err);
+    case OPTION_INTEGER:
+        return str_to_i64(text, o->min, o->max, option_value_member(o, target)) ? 0 : option_value_refuse(o, err);
     case OPTION_DURATION:
-    case OPTION_SIZE: return parse_measure(o, text, member(o, target), err);
-    case OPTION_ENUM: return parse_word(o, text, member(o, target), err);
+    case OPTION_SIZE: return parse_measure(o, text, option_value_member(o, target), err);
+    case OPTION_ENUM: return parse_word(o, text, option_value_member(o, target), err);
     case OPTION_LIST: break;
     }
     return option_value_refuse(o, err);
 }
 
 int option_add_item(const struct option *o, const char *text, void *target, struct err *err) {
-    struct config_list *list = member(o, target);
+    struct config_list *list = option_value_member(o, target);
     if ((int64_t)list->count >= o->max)
         return option_value_refuse(o, err);
     if (!*text || strlen(text) > ITEM_BYTES_MAX || str_has_control(text))
@@ -147,11 +148,11 @@ int option_add_item(const struct option *o, const char *text, void *target, stru
 
 void option_done(const struct option *o, void *target) {
     if (o->kind == OPTION_STRING || o->kind == OPTION_PATH) {
-        char **text = member(o, target);
+        char **text = option_value_member(o, target);
         free(*text);
         *text = NULL;
     } else if (o->kind == OPTION_LIST) {
-        struct config_list *list = member(o, target);
+        struct config_list *list = option_value_member(o, target);
         for (size_t i = 0; i < list->count; i++)
             free(list->items[i]);
         free(list->items);
@@ -177,7 +178,7 @@ static void write_measure(const struct option *o, int64_t number, struct strbuf 
     strbuf_addf(out, "%lld%s", (long long)(number / best->factor), best->name);
 }
 
-static void write_list(const struct config_list *list, struct strbuf *out) {
+static void option_value_write_list(const struct config_list *list, struct strbuf *out) {
     strbuf_addc(out, '[');
     for (size_t i = 0; i < list->count; i++) {
         strbuf_adds(out, i ? ", " : "");
@@ -202,7 +203,7 @@ void option_write(const struct option *o, const void *target, struct strbuf *out
     case OPTION_DURATION:
     case OPTION_SIZE: write_measure(o, *(const int64_t *)place, out); return;
     case OPTION_ENUM: write_word(o->words, *(const int *)place, out); return;
-    case OPTION_LIST: write_list(place, out); return;
+    case OPTION_LIST: option_value_write_list(place, out); return;
     }
 }
 

@@ -138,7 +138,7 @@ static int daemon_check_start(const struct config *config, const char *path) {
     return rc;
 }
 
-static int print_text(void (*write_text)(const struct config *, struct strbuf *), const struct config *config) {
+static int daemon_print_text(void (*write_text)(const struct config *, struct strbuf *), const struct config *config) {
     _cleanup_strbuf_ struct strbuf text;
     strbuf_init(&text, 1U << 20);
     if (config)
@@ -176,7 +176,7 @@ static void serve_signals(struct wire *wire, const sigset_t *set) {
 }
 
 /* Goes on serving while balancers and clients turn away; any further signal ends the wait. */
-static void drain(struct wire *wire, const sigset_t *set) {
+static void daemon_drain(struct wire *wire, const sigset_t *set) {
     const int64_t ms = wire_drain(wire);
     const struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
     if (ms)
@@ -226,7 +226,7 @@ static int daemon_run(struct config *config, const char *path) {
         return rc == ERR_CONFIG || rc == ERR_NOT_FOUND ? STATUS_CONFIG : STATUS_FAILED;
     }
     serve_signals(wire, &set);
-    drain(wire, &set);
+    daemon_drain(wire, &set);
     end_in_time();
     wire_down(wire);
     store_global_done();
@@ -248,12 +248,12 @@ int main(int argc, char **argv) {
     if (options.action == ACTION_VERSION)
         return printf("kaasd %s\n", PACKAGE_VERSION) < 0;
     if (options.action == ACTION_REFERENCE)
-        return print_text(NULL, NULL);
+        return daemon_print_text(NULL, NULL);
     if (options.action == ACTION_CHECK)
         return check_config(&options);
     if (load_config(options.config_path, &config, &err))
         return STATUS_CONFIG;
     if (options.action == ACTION_PRINT)
-        return print_text(config_print, &config);
+        return daemon_print_text(config_print, &config);
     return daemon_check_start(&config, options.config_path) ? STATUS_CONFIG : daemon_run(&config, options.config_path);
 }

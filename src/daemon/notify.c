@@ -12,7 +12,7 @@
 
 #include "cleanup.h"
 
-static void send_state(const char *state) {
+static void notify_send_state(const char *state) {
     const char *path = getenv("NOTIFY_SOCKET");
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     _cleanup_close_ int fd = -1;
@@ -29,15 +29,15 @@ static void send_state(const char *state) {
 }
 
 void notify_ready(void) {
-    send_state("READY=1");
+    notify_send_state("READY=1");
 }
 
 void notify_stopping(void) {
-    send_state("STOPPING=1");
+    notify_send_state("STOPPING=1");
 }
 
 void notify_status(const char *text) {
     char line[600];
     (void)snprintf(line, sizeof(line), "STATUS=%.500s", text);
-    send_state(line);
+    notify_send_state(line);
 }

@@ -430,7 +430,7 @@ static void name_replica(struct wire *w) {
         (void)gethostname(w->replica_name, sizeof(w->replica_name) - 1);
 }
 
-static int make_store(struct wire *w, struct err *err) {
+static int wire_make_store(struct wire *w, struct err *err) {
     int rc = db_settings_open(&w->config, w->config_path, DB_ACCOUNT_RUNTIME, &w->store, err);
     if (rc)
         return rc;
@@ -445,10 +445,10 @@ static void set_starting(struct wire *w) {
 }
 
 int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
-    static part_fn *const parts[] = {make_secrets,   make_public_url, make_store,    make_pools,
-                                     make_directory, make_platform,   make_signon,   make_sealing,
-                                     make_clusters,  make_access,     make_identity, make_kerberos,
-                                     make_peers,     make_api,        start_servers, wire_start_periodic};
+    static part_fn *const parts[] = {make_secrets,   make_public_url, wire_make_store, make_pools,
+                                     make_directory, make_platform,   make_signon,     make_sealing,
+                                     make_clusters,  make_access,     make_identity,   make_kerberos,
+                                     make_peers,     make_api,        start_servers,   wire_start_periodic};
     struct wire *w = calloc(1, sizeof(*w));
     int rc = 0;
     if (!w) {

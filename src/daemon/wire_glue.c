@@ -188,7 +188,7 @@ static void tell_waiting(struct wire *wire, const struct change *change) {
 }
 
 /* What failed for want of the database is told again; anything else would fail again. */
-static int tell_again(int rc, const struct err *err, const char *kind) {
+static int wire_glue_tell_again(int rc, const struct err *err, const char *kind) {
     if (rc)
         log_error(LOG_LEVEL_WARNING, "change_not_applied", err, "kind", kind, NULL);
     return rc == ERR_DATABASE || rc == ERR_BUSY || rc == ERR_NOMEM ? rc : 0;
@@ -220,7 +220,7 @@ int wire_on_change(void *arg, const struct change *change) {
     else if (change->kind == CHANGE_CLUSTER)
         platform_note_cluster_changed(wire->platform, change->object_id);
     tell_waiting(wire, change);
-    return tell_again(rc, &err, change_kind_name(change->kind));
+    return wire_glue_tell_again(rc, &err, change_kind_name(change->kind));
 }
 
 void wire_on_difference(void *arg, const struct inventory_difference *difference) {
@@ -243,7 +243,7 @@ int wire_on_gap(void *arg) {
     if (!rc)
         rc = platform_sync(wire->platform, &err);
     platform_note_clusters_changed(wire->platform);
-    return tell_again(rc, &err, "gap");
+    return wire_glue_tell_again(rc, &err, "gap");
 }
 
 /* -- the log ---------------------------------------------------------------------------------------------------------------- */

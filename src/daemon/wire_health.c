@@ -34,7 +34,7 @@ int wire_check_database(void *arg, struct err *err) {
     return store_check_answers(wire->store, err);
 }
 
-static void check_store(struct wire *wire, struct findings *out) {
+static void wire_health_check_store(struct wire *wire, struct findings *out) {
     struct finding f = {.step = "database"};
     struct err why = {0};
     switch (store_get_state(wire->store, &f.since_ms, &why)) {
@@ -52,7 +52,7 @@ static void check_store(struct wire *wire, struct findings *out) {
     findings_add(out, &f);
 }
 
-static void check_start(struct wire *wire, struct findings *out) {
+static void wire_health_check_start(struct wire *wire, struct findings *out) {
     struct finding f = {.step = "start", .since_ms = wire->started_at_ms};
     struct err why = {0};
     if (wire_check_ready(wire, &why))
@@ -100,8 +100,8 @@ static void check_session_key(struct wire *wire, struct findings *out) {
 void wire_check_health(void *arg, struct findings *out) {
     struct wire *wire = arg;
     _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(wire->inventory);
-    check_start(wire, out);
-    check_store(wire, out);
+    wire_health_check_start(wire, out);
+    wire_health_check_store(wire, out);
     inventory_check_health(wire->inventory, wire->started_at_ms, out);
     check_settings(wire, out);
     check_reload(wire, out);
@@ -119,7 +119,7 @@ void wire_check_health(void *arg, struct findings *out) {
 /* -- changes of it in the log -------------------------------------------------------------------------------------------- */
 
 /* The check as it was last time; one that was not there was well. NULL: no room for more. */
-static struct health_check *find_check(struct health_log *log, const char *name) {
+static struct health_check *wire_health_find_check(struct health_log *log, const char *name) {
     for (size_t i = 0; i < log->count; i++)
         if (str_eq(log->checks[i].name, name))
             return &log->checks[i];
@@ -133,7 +133,7 @@ static struct health_check *find_check(struct health_log *log, const char *name)
 static void note_status(struct health_log *log, const struct finding *f) {
     static const enum log_level levels[] = {LOG_LEVEL_NOTICE, LOG_LEVEL_WARNING, LOG_LEVEL_ERROR};
     _cleanup_free_ char *name = str_format("%s%s%s", f->step, f->subject[0] ? ":" : "", f->subject);
-    struct health_check *known = name ? find_check(log, name) : NULL;
+    struct health_check *known = name ? wire_health_find_check(log, name) : NULL;
     if (!known)
         return;
     known->round = log->round;
@@ -158,7 +158,7 @@ static void note_changes(struct health_log *log, const struct findings *checks) 
 
 void wire_log_health(struct wire *wire) {
     struct findings checks = {0};
-    check_store(wire, &checks);
+    wire_health_check_store(wire, &checks);
     directories_check_health(wire->identity, &checks);
     kerberos_check_health(wire->kerberos, wire->config.auth_kerberos_keytab, &checks);
     note_changes(&wire->health_log, &checks);

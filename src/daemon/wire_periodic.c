@@ -86,7 +86,7 @@ static int start_up(struct wire *wire, struct err *err) {
 }
 
 /* What kaasd waits for is told when it begins to, and when it waits for something else. */
-static void note_not_ready(struct wire *wire, const struct err *err) {
+static void wire_periodic_note_not_ready(struct wire *wire, const struct err *err) {
     (void)pthread_mutex_lock(&wire->lock);
     bool is_news = wire->not_ready.code != err->code;
     wire->not_ready = *err;
@@ -101,7 +101,7 @@ static int periodic_start(void *arg, struct err *err) {
     struct wire *wire = arg;
     int rc = start_up(wire, err);
     if (rc) {
-        note_not_ready(wire, err);
+        wire_periodic_note_not_ready(wire, err);
         return rc;
     }
     atomic_store(&wire->is_ready, true);
@@ -114,26 +114,26 @@ static int periodic_start(void *arg, struct err *err) {
 
 /* -- while running ------------------------------------------------------------------------------------------------------------- */
 
-static bool is_ready(const struct wire *wire) {
+static bool wire_periodic_is_ready(const struct wire *wire) {
     return atomic_load(&wire->is_ready);
 }
 
 static int periodic_changes(void *arg, struct err *err) {
     struct wire *wire = arg;
-    return is_ready(wire) ? inventory_poll(wire->inventory, err) : 0;
+    return wire_periodic_is_ready(wire) ? inventory_poll(wire->inventory, err) : 0;
 }
 
 /* When clusters were last reported on: with the database, and so with the other replicas. */
 static int periodic_reports(void *arg, struct err *err) {
     struct wire *wire = arg;
-    return is_ready(wire) ? inventory_sync_reports(wire->inventory, err) : 0;
+    return wire_periodic_is_ready(wire) ? inventory_sync_reports(wire->inventory, err) : 0;
 }
 
 /* The feed against everything that is stored. */
 static int periodic_check(void *arg, struct err *err) {
     struct wire *wire = arg;
     unsigned long differences = 0;
-    return is_ready(wire) ? inventory_check(wire->inventory, &differences, err) : 0;
+    return wire_periodic_is_ready(wire) ? inventory_check(wire->inventory, &differences, err) : 0;
 }
 
 /* What a watched vCenter shows of nodes counts for the state of clusters, once it is stored, whichever replica stores it. */
@@ -149,7 +149,7 @@ static int periodic_vcenters(void *arg, struct err *err) {
     _cleanup_free_ struct link **links = NULL;
     size_t count = 0;
     (void)err;
-    if (!is_ready(wire))
+    if (!wire_periodic_is_ready(wire))
         return 0;
     platform_tick(wire->platform);
     links = platform_list(wire->platform, &count);
@@ -163,40 +163,40 @@ static int periodic_vcenters(void *arg, struct err *err) {
 /* Which vCenters fetched the plug-in's manifest. */
 static int periodic_manifest(void *arg, struct err *err) {
     struct wire *wire = arg;
-    return is_ready(wire) ? manifest_log_settle(wire->manifest_log, wire->platform, err) : 0;
+    return wire_periodic_is_ready(wire) ? manifest_log_settle(wire->manifest_log, wire->platform, err) : 0;
 }
 
 /* Whether the database answers is known before somebody needs it: requests are refused by what this finds. */
 static int periodic_pulse(void *arg, struct err *err) {
     struct wire *wire = arg;
-    return is_ready(wire) ? store_ping(wire->store, err) : 0;
+    return wire_periodic_is_ready(wire) ? store_ping(wire->store, err) : 0;
 }
 
 static int periodic_heartbeat(void *arg, struct err *err) {
     struct wire *wire = arg;
-    return is_ready(wire) ? replica_store_heartbeat(wire->store, err) : 0;
+    return wire_periodic_is_ready(wire) ? replica_store_heartbeat(wire->store, err) : 0;
 }
 
 static int periodic_sessions(void *arg, struct err *err) {
     struct wire *wire = arg;
-    return is_ready(wire) ? signon_purge(wire->signon, err) : 0;
+    return wire_periodic_is_ready(wire) ? signon_purge(wire->signon, err) : 0;
 }
 
 static int periodic_keys(void *arg, struct err *err) {
     struct wire *wire = arg;
-    return is_ready(wire) ? signon_keys_tick(wire->signon, err) : 0;
+    return wire_periodic_is_ready(wire) ? signon_keys_tick(wire->signon, err) : 0;
 }
 
 static int periodic_sealing(void *arg, struct err *err) {
     struct wire *wire = arg;
-    return is_ready(wire) ? sealing_tick(wire->sealing, err) : 0;
+    return wire_periodic_is_ready(wire) ? sealing_tick(wire->sealing, err) : 0;
 }
 
 /* People who are signed in, in the directories they came by. */
 static int periodic_people(void *arg, struct err *err) {
     struct wire *wire = arg;
     (void)err;
-    if (is_ready(wire))
+    if (wire_periodic_is_ready(wire))
         signon_check_directories(wire->signon);
     return 0;
 }
@@ -204,7 +204,7 @@ static int periodic_people(void *arg, struct err *err) {
 static int periodic_identity(void *arg, struct err *err) {
     struct wire *wire = arg;
     (void)err;
-    if (is_ready(wire))
+    if (wire_periodic_is_ready(wire))
         identity_tick(wire->identity);
     if (wire->kerberos)
         kerberos_tick(wire->kerberos);
@@ -215,7 +215,7 @@ static int periodic_identity(void *arg, struct err *err) {
 /* Controllers of HX clusters, whether they let us in. */
 static int periodic_peers(void *arg, struct err *err) {
     struct wire *wire = arg;
-    return is_ready(wire) ? peers_tick(wire->peers, err) : 0;
+    return wire_periodic_is_ready(wire) ? peers_tick(wire->peers, err) : 0;
 }
 
 static int periodic_rights(void *arg, struct err *err) {
@@ -239,7 +239,7 @@ static int periodic_notes(void *arg, struct err *err) {
     struct wire *wire = arg;
     int rc, save_rc;
     tell_lost_audit(wire);
-    if (!is_ready(wire))
+    if (!wire_periodic_is_ready(wire))
         return 0;
     save_rc = audit_store_save_head(wire->store, err); /* a full disk keeps no line out of the database */
     signon_write_notes(wire->signon);
@@ -252,13 +252,13 @@ static int periodic_notes(void *arg, struct err *err) {
 /* Rows come with each sign-on, and each is of no use after some minutes. */
 static int periodic_used_proofs(void *arg, struct err *err) {
     struct wire *wire = arg;
-    return wire->kerberos && is_ready(wire) ? kerberos_purge(wire->kerberos, err) : 0;
+    return wire->kerberos && wire_periodic_is_ready(wire) ? kerberos_purge(wire->kerberos, err) : 0;
 }
 
 static int periodic_prune(void *arg, struct err *err) {
     struct wire *wire = arg;
     unsigned closed = 0;
-    int rc = is_ready(wire) ? store_prune(wire->store, wire->config.audit_keep_ms, &closed, err) : 0;
+    int rc = wire_periodic_is_ready(wire) ? store_prune(wire->store, wire->config.audit_keep_ms, &closed, err) : 0;
     log_closed(closed);
     return rc;
 }

@@ -249,7 +249,7 @@ static const char *find_realm(const char *principal) {
     return realm;
 }
 
-static bool copy_name(gss_name_t name, struct gss_answer *out) {
+static bool gss_accept_copy_name(gss_name_t name, struct gss_answer *out) {
     gss_buffer_desc text = GSS_C_EMPTY_BUFFER;
     OM_uint32 minor, major = gss_display_name(&minor, name, &text, NULL);
     if (!GSS_ERROR(major) && text.length && !memchr(text.value, 0, text.length))
@@ -262,7 +262,7 @@ static bool copy_name(gss_name_t name, struct gss_answer *out) {
 
 /* Who the context was made with. False if the name is none that can be written. */
 static bool gss_peer_read(gss_name_t name, struct gss_answer *out) {
-    if (!copy_name(name, out))
+    if (!gss_accept_copy_name(name, out))
         return false;
     out->pac = read_pac(name, out);
     return true;
@@ -280,7 +280,7 @@ static void note_ap_req(struct gss_negotiation *negotiation, const struct negoti
 }
 
 /* An RC4 ticket, or one whose session key is for RC4, is refused by what it says of itself: said otherwise it cannot be opened. */
-static bool passes(const struct gss_acceptor *acceptor, const struct negotiate_token *seen, struct gss_answer *out) {
+static bool gss_accept_passes(const struct gss_acceptor *acceptor, const struct negotiate_token *seen, struct gss_answer *out) {
     if (seen->kind == NEGOTIATE_MALFORMED)
         gss_accept_refuse(out, GSS_MALFORMED, GSS_REASON_MALFORMED, "not a token of SPNEGO or Kerberos");
     else if (seen->kind == NEGOTIATE_NTLM || (seen->kind == NEGOTIATE_SPNEGO && seen->offers_ntlm && !seen->offers_krb5))
@@ -448,7 +448,7 @@ static int accept_bytes(struct gss_acceptor *acceptor, const struct gss_token *t
     _cleanup_(gss_negotiation_free) struct gss_negotiation *negotiation = gss_accept_begin(token, seen);
     if (!negotiation)
         return err_set(err, ERR_NOMEM, "out of memory");
-    if (!passes(acceptor, seen, out))
+    if (!gss_accept_passes(acceptor, seen, out))
         return 0;
     if (seen->kind == NEGOTIATE_SPNEGO_NEXT && !negotiation->context) {
         gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_MALFORMED, "nothing was begun on this connection");

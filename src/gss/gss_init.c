@@ -21,7 +21,7 @@ struct gss_initiator {
     bool is_over;
 };
 
-static gss_OID oid(const gss_OID_desc *constant) {
+static gss_OID gss_init_oid(const gss_OID_desc *constant) {
     return (gss_OID)(uintptr_t)constant;
 }
 
@@ -56,7 +56,7 @@ int gss_initiator_new(const struct gss_target *target, struct gss_initiator **ou
     }
     if (GSS_ERROR(gss_init_take_credential(initiator)))
         return err_set(err, ERR_CREDENTIALS, "this thread has no ticket");
-    if (GSS_ERROR(gss_import_name(&minor, &name, oid(GSS_KRB5_NT_PRINCIPAL_NAME), &initiator->service)))
+    if (GSS_ERROR(gss_import_name(&minor, &name, gss_init_oid(GSS_KRB5_NT_PRINCIPAL_NAME), &initiator->service)))
         return err_set(err, ERR_CREDENTIALS, "%s is no name of a principal", target->service);
     *out = STEAL(initiator);
     return 0;
@@ -111,7 +111,7 @@ static void gss_init_call_library(struct gss_initiator *initiator, const uint8_t
     gss_buffer_desc in = {n, (void *)(uintptr_t)token};
     struct gss_channel_bindings_struct binding = {.application_data = {initiator->binding_bytes, initiator->binding}};
     call->major = gss_init_sec_context(&call->minor, initiator->cred, &initiator->context, initiator->service,
-                                       oid(&gss_oid_spnego), GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG, GSS_C_INDEFINITE,
+                                       gss_init_oid(&gss_oid_spnego), GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG, GSS_C_INDEFINITE,
                                        initiator->binding_bytes ? &binding : GSS_C_NO_CHANNEL_BINDINGS,
                                        token ? &in : GSS_C_NO_BUFFER, &call->mech, &call->token, &call->flags, NULL);
 }

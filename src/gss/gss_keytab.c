@@ -38,7 +38,7 @@ int gss_enctype_parse(const char *name) {
     return krb5_string_to_enctype(text, &enctype) ? 0 : enctype;
 }
 
-static void say(struct gss_acceptor *acceptor, krb5_error_code code) {
+static void gss_keytab_say(struct gss_acceptor *acceptor, krb5_error_code code) {
     const char *text = krb5_get_error_message(acceptor->context, code);
     (void)snprintf(acceptor->why, sizeof(acceptor->why), "%s", text);
     krb5_free_error_message(acceptor->context, text);
@@ -53,7 +53,7 @@ void gss_keytab_drop(struct gss_acceptor *acceptor) {
 
 /* -- one entry ----------------------------------------------------------------------------------------------------------- */
 
-static bool note_key(struct gss_acceptor *acceptor, const krb5_keytab_entry *entry) {
+static bool gss_keytab_note_key(struct gss_acceptor *acceptor, const krb5_keytab_entry *entry) {
     struct gss_keys *list = &acceptor->list;
     struct gss_key *items, key = {.kvno = entry->vno, .enctype = entry->key.enctype, .made_at_ms = 1000LL * entry->timestamp};
     char *principal = NULL;
@@ -75,10 +75,10 @@ static bool note_key(struct gss_acceptor *acceptor, const krb5_keytab_entry *ent
     return key.principal != NULL;
 }
 
-static krb5_error_code take_entry(struct gss_acceptor *acceptor, krb5_keytab memory, krb5_keytab_entry *entry) {
+static krb5_error_code gss_keytab_take_entry(struct gss_acceptor *acceptor, krb5_keytab memory, krb5_keytab_entry *entry) {
     if (acceptor->list.count >= GSS_KEYS_MAX)
         return 0;
-    if (!note_key(acceptor, entry))
+    if (!gss_keytab_note_key(acceptor, entry))
         return ENOMEM;
     return gss_takes_enctype(acceptor, entry->key.enctype) ? krb5_kt_add_entry(acceptor->context, memory, entry) : 0;
 }
@@ -94,7 +94,7 @@ static krb5_error_code copy_entries(struct gss_acceptor *acceptor, krb5_keytab f
         code = krb5_kt_next_entry(context, file, &entry, &cursor);
         if (code)
             break;
-        code = take_entry(acceptor, memory, &entry);
+        code = gss_keytab_take_entry(acceptor, memory, &entry);
         (void)krb5_free_keytab_entry_contents(context, &entry);
     }
     (void)krb5_kt_end_seq_get(context, file, &cursor);
@@ -115,7 +115,7 @@ static krb5_error_code open_keytabs(struct gss_acceptor *acceptor, krb5_keytab *
     return code;
 }
 
-static bool has_used_key(const struct gss_keys *list) {
+static bool gss_keytab_has_used_key(const struct gss_keys *list) {
     for (size_t i = 0; i < list->count; i++)
         if (list->items[i].is_used)
             return true;
@@ -126,17 +126,17 @@ static void gss_keytab_read_file(struct gss_acceptor *acceptor) {
     krb5_keytab file, memory;
     krb5_error_code code = open_keytabs(acceptor, &file, &memory);
     if (code) {
-        say(acceptor, code);
+        gss_keytab_say(acceptor, code);
         return;
     }
     code = copy_entries(acceptor, file, memory);
     (void)krb5_kt_close(acceptor->context, file);
-    if (!code && has_used_key(&acceptor->list)) {
+    if (!code && gss_keytab_has_used_key(&acceptor->list)) {
         acceptor->keys = memory;
         return;
     }
     if (code)
-        say(acceptor, code);
+        gss_keytab_say(acceptor, code);
     else
         (void)snprintf(acceptor->why, sizeof(acceptor->why), "none of its %zu keys has an encryption type that is accepted",
                        acceptor->list.count);

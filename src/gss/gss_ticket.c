@@ -32,7 +32,7 @@ struct gss_ticket {
     gss_cred_id_t credential; /* GSS_C_NO_CREDENTIAL until somebody asks for it */
 };
 
-static void unref(struct gss_ticket *ticket) {
+static void gss_ticket_unref(struct gss_ticket *ticket) {
     if (atomic_fetch_sub(&ticket->refs, 1) > 1)
         return;
     if (ticket->cache)
@@ -55,7 +55,7 @@ void gss_ticket_free(struct gss_ticket *ticket) {
         return;
     (void)gss_release_cred(&minor, &ticket->credential);
     (void)gss_krb5_ccache_name(&minor, NULL, NULL); /* of this thread */
-    unref(ticket);
+    gss_ticket_unref(ticket);
 }
 
 /* -- what is wrong --------------------------------------------------------------------------------------------------------- */
@@ -91,7 +91,7 @@ static int code_of(enum gss_ticket_fault fault) {
     }
 }
 
-static const char *remedy_for(enum gss_ticket_fault fault) {
+static const char *gss_remedy_for(enum gss_ticket_fault fault) {
     switch (fault) {
     case GSS_TICKET_FAULT_KDC:
         return "see that krb5.conf names a KDC of the realm, or that DNS does, and that it can be reached from here";
@@ -108,12 +108,12 @@ static const char *remedy_for(enum gss_ticket_fault fault) {
     }
 }
 
-static int failed(const struct gss_ticket *ticket, krb5_error_code code, enum gss_ticket_fault fault, const char *what,
-                  struct err *err) {
+static int gss_ticket_failed(const struct gss_ticket *ticket, krb5_error_code code, enum gss_ticket_fault fault, const char *what,
+                             struct err *err) {
     const char *text = krb5_get_error_message(ticket->context, code);
     int rc = err_set(err, code_of(fault), "no ticket for %s: %s", what, text);
     krb5_free_error_message(ticket->context, text);
-    (void)err_remedy(err, "%s", remedy_for(fault));
+    (void)err_remedy(err, "%s", gss_remedy_for(fault));
     return rc;
 }
 
@@ -158,7 +158,7 @@ bool gss_ticket_is_waiting(void) {
 static void exchange_free(struct exchange *x) {
     if (x->service)
         krb5_free_principal(x->ticket->context, x->service);
-    unref(x->ticket);
+    gss_ticket_unref(x->ticket);
     free(x->name);
     free(x);
 }
@@ -208,7 +208,7 @@ static int gss_ticket_give_up(const struct gss_ticket *ticket, enum gss_ticket_f
         return err_set(err, ERR_CANCELED, "the service is stopping");
     *fault = GSS_TICKET_FAULT_KDC;
     (void)err_set(err, ERR_UNREACHABLE, "no ticket for %s: no KDC has answered within %ld ms", account, timeout_ms);
-    return err_remedy(err, "%s", remedy_for(GSS_TICKET_FAULT_KDC));
+    return err_remedy(err, "%s", gss_remedy_for(GSS_TICKET_FAULT_KDC));
 }
 
 /* Runs it. Not 0: it never began, or was left behind; *x is not ours any more. */
@@ -267,7 +267,7 @@ static int gss_ticket_refuse_account(const struct gss_ticket *ticket, krb5_error
     *fault = fault_of(code);
     if (*fault == GSS_TICKET_FAULT_OTHER || *fault == GSS_TICKET_FAULT_SERVICE)
         *fault = GSS_TICKET_FAULT_KEYTAB;
-    return failed(ticket, code, *fault, what ? what : account->principal, err);
+    return gss_ticket_failed(ticket, code, *fault, what ? what : account->principal, err);
 }
 
 static struct gss_ticket *ticket_new(const struct gss_account *account) {
@@ -284,7 +284,7 @@ static struct gss_ticket *ticket_new(const struct gss_account *account) {
     ticket->until_ms = clock_mono_ms() + account->timeout_ms;
     if (ticket->keytab && ticket->account && ticket->cache_name)
         return ticket;
-    unref(ticket);
+    gss_ticket_unref(ticket);
     return NULL;
 }
 
@@ -360,7 +360,7 @@ int gss_ticket_get_service(struct gss_ticket *ticket, const char *service, char 
     if (rc)
         return rc;
     *fault = x->code ? fault_of(x->code) : GSS_TICKET_FAULT_NONE;
-    rc = x->code ? failed(ticket, x->code, *fault, service, err) : 0;
+    rc = x->code ? gss_ticket_failed(ticket, x->code, *fault, service, err) : 0;
     if (!rc)
         *name = STEAL(x->name);
     exchange_free(x);

@@ -78,13 +78,13 @@ static size_t take_length(struct slice *in) {
     return length;
 }
 
-static bool is_next(const struct slice *in, uint8_t tag) {
+static bool negotiate_is_next(const struct slice *in, uint8_t tag) {
     return in->left && *in->at == tag;
 }
 
 /* The contents of a value that must be there. */
 static struct slice negotiate_take_value(struct slice *in, uint8_t tag) {
-    if (!is_next(in, tag)) {
+    if (!negotiate_is_next(in, tag)) {
         *in = bad_slice();
         return *in;
     }
@@ -94,8 +94,8 @@ static struct slice negotiate_take_value(struct slice *in, uint8_t tag) {
 
 /* The contents of [i], which is there or not; an absent one is empty. */
 static struct slice take_optional(struct slice *in, unsigned i) {
-    return is_next(in, (uint8_t)TAG_CHOICE(i)) ? negotiate_take_value(in, (uint8_t)TAG_CHOICE(i))
-                                               : (struct slice){.is_bad = in->is_bad};
+    return negotiate_is_next(in, (uint8_t)TAG_CHOICE(i)) ? negotiate_take_value(in, (uint8_t)TAG_CHOICE(i))
+                                                         : (struct slice){.is_bad = in->is_bad};
 }
 
 /* [i] with one value of this kind in it. */
@@ -104,7 +104,7 @@ static struct slice take_member(struct slice *in, unsigned i, uint8_t tag) {
     return negotiate_take_value(&outer, tag);
 }
 
-static long to_number(struct slice in) {
+static long negotiate_to_number(struct slice in) {
     long value = 0;
     if (in.is_bad || !in.left || in.left > 5)
         return -1;
@@ -133,10 +133,10 @@ static struct sealed negotiate_take_sealed(struct slice *in, unsigned i) {
     struct slice body = take_member(in, i, TAG_SEQUENCE);
     struct sealed sealed = {.kvno = -1};
     struct slice kvno;
-    sealed.enctype = to_number(take_member(&body, 0, TAG_INTEGER));
+    sealed.enctype = negotiate_to_number(take_member(&body, 0, TAG_INTEGER));
     kvno = take_optional(&body, 1);
     if (kvno.left)
-        sealed.kvno = to_number(negotiate_take_value(&kvno, TAG_INTEGER));
+        sealed.kvno = negotiate_to_number(negotiate_take_value(&kvno, TAG_INTEGER));
     sealed.cipher = take_member(&body, 2, TAG_OCTETS);
     if (body.is_bad)
         *in = bad_slice();
@@ -202,7 +202,7 @@ static bool read_mech_token(struct slice in, struct negotiate_token *out) {
     struct slice token = negotiate_take_value(&in, TAG_OCTETS);
     if (in.is_bad || in.left)
         return false;
-    return !is_next(&token, TAG_GSS) || read_krb5(token, out);
+    return !negotiate_is_next(&token, TAG_GSS) || read_krb5(token, out);
 }
 
 /* libkrb5 (1.20) reads on inside such a part, behind its first value, for what comes next. What it may find there is not what we see: so there must
@@ -213,7 +213,7 @@ static void skip_single(struct slice *in, unsigned i, uint8_t tag, size_t most) 
         *in = bad_slice();
 }
 
-static bool read_init(struct slice in, struct negotiate_token *out) {
+static bool negotiate_read_init(struct slice in, struct negotiate_token *out) {
     struct slice choice = negotiate_take_value(&in, (uint8_t)TAG_CHOICE(0));
     struct slice body = negotiate_take_value(&choice, TAG_SEQUENCE);
     struct slice mechs = take_optional(&body, 0), token;
@@ -243,24 +243,24 @@ static enum negotiate_kind read_gss(struct slice in, struct negotiate_token *out
     if (outer.is_bad || outer.left || body.is_bad)
         return NEGOTIATE_MALFORMED;
     if (is_oid(oid, oid_spnego, sizeof(oid_spnego)))
-        return read_init(body, out) ? NEGOTIATE_SPNEGO : NEGOTIATE_MALFORMED;
+        return negotiate_read_init(body, out) ? NEGOTIATE_SPNEGO : NEGOTIATE_MALFORMED;
     return is_krb5(oid) && read_krb5_body(body, out) ? NEGOTIATE_KRB5 : NEGOTIATE_MALFORMED;
 }
 
-static enum negotiate_kind read_kind(struct slice in, struct negotiate_token *out) {
+static enum negotiate_kind negotiate_read_kind(struct slice in, struct negotiate_token *out) {
     static const char ntlm[] = "NTLMSSP"; /* with its NUL */
     if (in.left >= sizeof(ntlm) && memcmp(in.at, ntlm, sizeof(ntlm)) == 0)
         return NEGOTIATE_NTLM;
-    if (is_next(&in, TAG_GSS))
+    if (negotiate_is_next(&in, TAG_GSS))
         return read_gss(in, out);
-    if (is_next(&in, (uint8_t)TAG_CHOICE(1)))
+    if (negotiate_is_next(&in, (uint8_t)TAG_CHOICE(1)))
         return negotiate_read_next(in, out) ? NEGOTIATE_SPNEGO_NEXT : NEGOTIATE_MALFORMED;
     return read_ap_req(in, out) ? NEGOTIATE_AP_REQ : NEGOTIATE_MALFORMED;
 }
 
 void negotiate_read(const uint8_t *token, size_t n, struct negotiate_token *out) {
     struct negotiate_token found = {.ticket_kvno = -1};
-    found.kind = read_kind((struct slice){.at = token, .left = n}, &found);
+    found.kind = negotiate_read_kind((struct slice){.at = token, .left = n}, &found);
     *out = found.kind == NEGOTIATE_MALFORMED ? (struct negotiate_token){.ticket_kvno = -1} : found;
 }
 
@@ -366,7 +366,7 @@ static struct span negotiate_trim(struct span s) {
 }
 
 /* Up to the next comma that is in no quoted string. */
-static struct span take_part(struct span *rest) {
+static struct span negotiate_take_part(struct span *rest) {
     struct span part = {rest->at, 0};
     bool is_quoted = false;
     for (; part.n < rest->n && (is_quoted || rest->at[part.n] != ','); part.n++) {
@@ -428,7 +428,7 @@ void challenge_read(struct challenge *challenge, const char *line, size_t n) {
         return;
     rest = (struct span){line + head, n - head};
     while (rest.n) {
-        struct span part = take_part(&rest);
+        struct span part = negotiate_take_part(&rest);
         if (part.n && !is_parameter(part))
             take_challenge(challenge, part);
     }

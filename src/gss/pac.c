@@ -62,13 +62,13 @@ struct reading {
 
 /* -- cursor --------------------------------------------------------------------------------------------------------------- */
 
-static size_t left(const struct cursor *in) {
+static size_t pac_left(const struct cursor *in) {
     return in->is_bad ? 0 : (size_t)(in->end - in->at);
 }
 
-static const uint8_t *take(struct cursor *in, size_t n) {
+static const uint8_t *pac_take(struct cursor *in, size_t n) {
     const uint8_t *from = in->at;
-    if (left(in) < n) {
+    if (pac_left(in) < n) {
         in->is_bad = true;
         return NULL;
     }
@@ -76,24 +76,24 @@ static const uint8_t *take(struct cursor *in, size_t n) {
     return from;
 }
 
-static void align(struct cursor *in) {
-    (void)take(in, (size_t)(4 - (in->at - in->start) % 4) % 4);
+static void pac_align(struct cursor *in) {
+    (void)pac_take(in, (size_t)(4 - (in->at - in->start) % 4) % 4);
 }
 
 static uint16_t take_u16(struct cursor *in) {
-    const uint8_t *p = take(in, 2);
+    const uint8_t *p = pac_take(in, 2);
     return p ? (uint16_t)((uint32_t)p[0] | (uint32_t)p[1] << 8) : 0;
 }
 
 static uint32_t take_u32(struct cursor *in) {
-    const uint8_t *p = take(in, 4);
+    const uint8_t *p = pac_take(in, 4);
     return p ? (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24 : 0;
 }
 
 /* A count of items of so many bytes each, as it stands before them; it must be the one that was announced. */
 static bool pac_take_count(struct cursor *in, uint32_t wanted, size_t item_bytes) {
-    align(in);
-    if (take_u32(in) != wanted || wanted > KAAS_GROUPS_MAX || left(in) / item_bytes < wanted)
+    pac_align(in);
+    if (take_u32(in) != wanted || wanted > KAAS_GROUPS_MAX || pac_left(in) / item_bytes < wanted)
         in->is_bad = true;
     return !in->is_bad;
 }
@@ -135,14 +135,14 @@ static uint32_t take_point(struct cursor *in) {
 
 /* The words of one text; NULL when it is empty or no text that may be shown. */
 static char *take_words(struct reading *r, size_t units) {
-    const uint8_t *bytes = take(&r->in, units * 2);
+    const uint8_t *bytes = pac_take(&r->in, units * 2);
     struct cursor words = {.at = bytes, .end = bytes ? bytes + units * 2 : NULL, .start = bytes, .is_bad = !bytes};
     char *text = units && bytes ? malloc(units * 3 + 1) : NULL, *at = text;
     if (!text) {
         r->rc = units && bytes ? ERR_NOMEM : r->rc;
         return NULL;
     }
-    while (left(&words))
+    while (pac_left(&words))
         at += put_utf8(take_point(&words), at);
     *at = '\0';
     r->in.is_bad |= words.is_bad;
@@ -158,12 +158,12 @@ static char *take_body(struct reading *r, const struct text *text, bool is_wante
     size_t units = text->bytes / 2U;
     if (!text->is_there)
         return NULL;
-    align(in);
+    pac_align(in);
     if (take_u32(in) != text->max_bytes / 2U || take_u32(in) != 0 || take_u32(in) != units)
         in->is_bad = true;
     if (is_wanted && units <= NAME_UNITS_MAX)
         return take_words(r, units);
-    (void)take(in, units * 2);
+    (void)pac_take(in, units * 2);
     return NULL;
 }
 
@@ -172,9 +172,9 @@ static char *take_body(struct reading *r, const struct text *text, bool is_wante
 static void pac_take_sid(struct cursor *in, struct sid *out) {
     uint32_t wanted;
     const uint8_t *head;
-    align(in);
+    pac_align(in);
     wanted = take_u32(in);
-    head = take(in, 8);
+    head = pac_take(in, 8);
     if (!head || head[0] != 1 || head[1] != wanted || !wanted || wanted > SUBS_MAX) {
         in->is_bad = true;
         return;
@@ -222,24 +222,24 @@ static bool pac_counts(uint32_t attributes) {
 
 /* -- the parts, in their order ------------------------------------------------------------------------------------------------ */
 
-static void take_fixed(struct cursor *in, struct fixed *out) {
-    (void)take(in, 24);
+static void pac_take_fixed(struct cursor *in, struct fixed *out) {
+    (void)pac_take(in, 24);
     out->password_set_at = take_u32(in);
     out->password_set_at |= (uint64_t)take_u32(in) << 32;
-    (void)take(in, 16);
+    (void)pac_take(in, 16);
     for (unsigned i = 0; i < TEXT_SERVER; i++)
         out->texts[i] = pac_take_text(in);
-    (void)take(in, 4);
+    (void)pac_take(in, 4);
     out->user = take_u32(in);
     out->primary = take_u32(in);
     out->groups = take_u32(in);
     out->has_groups = take_u32(in) != 0;
     out->flags = take_u32(in);
-    (void)take(in, 16);
+    (void)pac_take(in, 16);
     out->texts[TEXT_SERVER] = pac_take_text(in);
     out->texts[TEXT_DOMAIN] = pac_take_text(in);
     out->has_domain = take_u32(in) != 0;
-    (void)take(in, 40);
+    (void)pac_take(in, 40);
     out->sids = take_u32(in);
     out->has_sids = take_u32(in) != 0;
     out->has_resource_domain = take_u32(in) != 0;
@@ -253,12 +253,12 @@ static void take_fixed(struct cursor *in, struct fixed *out) {
 static const uint8_t *take_rids(struct cursor *in, bool is_there, uint32_t count) {
     if (!is_there || !pac_take_count(in, count, 8))
         return NULL;
-    return take(in, (size_t)count * 8);
+    return pac_take(in, (size_t)count * 8);
 }
 
 static void add_rids(struct reading *r, const struct sid *domain, const uint8_t *rids, uint32_t count) {
     struct cursor list = {.at = rids, .end = rids ? rids + (size_t)count * 8 : NULL, .start = rids, .is_bad = !rids};
-    while (left(&list)) {
+    while (pac_left(&list)) {
         uint32_t rid = take_u32(&list), attributes = take_u32(&list);
         struct sid sid = sid_below(domain, rid);
         if (pac_counts(attributes))
@@ -289,7 +289,7 @@ static void take_extra_sids(struct reading *r) {
     const uint8_t *heads = take_rids(&r->in, r->fixed.has_sids, r->fixed.sids);
     struct cursor list = {.at = heads, .end = heads ? heads + (size_t)r->fixed.sids * 8 : NULL, .start = heads, .is_bad = !heads};
     bool is_user = !r->fixed.user;
-    while (left(&list) && !r->in.is_bad) {
+    while (pac_left(&list) && !r->in.is_bad) {
         struct sid sid = {0};
         bool is_there = take_u32(&list) != 0;
         uint32_t attributes = take_u32(&list);
@@ -329,9 +329,9 @@ static void take_domain_groups(struct reading *r, const uint8_t *rids) {
         set_user(r, &user);
 }
 
-static void take_all(struct reading *r) {
+static void pac_take_all(struct reading *r) {
     const uint8_t *rids;
-    take_fixed(&r->in, &r->fixed);
+    pac_take_fixed(&r->in, &r->fixed);
     r->out->password_set_at = (int64_t)r->fixed.password_set_at;
     r->out->account = take_body(r, &r->fixed.texts[TEXT_ACCOUNT], true);
     r->out->full_name = take_body(r, &r->fixed.texts[TEXT_FULL_NAME], true);
@@ -348,10 +348,10 @@ static void take_all(struct reading *r) {
 /* The two headers that stand before anything packed this way, and the pointer to the whole. */
 static void take_headers(struct cursor *in) {
     static const uint8_t common[4] = {1, 0x10, 8, 0}; /* version, little endian, length of this header */
-    const uint8_t *head = take(in, 8);
+    const uint8_t *head = pac_take(in, 8);
     uint32_t object_bytes = take_u32(in);
-    (void)take(in, 4);
-    if (in->is_bad || memcmp(head, common, sizeof(common)) != 0 || object_bytes > left(in)) {
+    (void)pac_take(in, 4);
+    if (in->is_bad || memcmp(head, common, sizeof(common)) != 0 || object_bytes > pac_left(in)) {
         in->is_bad = true;
         return;
     }
@@ -387,7 +387,7 @@ int pac_read_logon(const uint8_t *bytes, size_t n, struct pac_person *out, struc
     struct reading r = {.in = {.at = bytes, .end = n ? bytes + n : bytes, .start = bytes}, .out = &person};
     int rc;
     take_headers(&r.in);
-    take_all(&r);
+    pac_take_all(&r);
     rc = pac_judge(&r, err);
     if (rc) {
         pac_person_done(&person);

@@ -13,7 +13,7 @@ struct weights {
     int gzip, identity, any;
 };
 
-static const char *skip_blanks(const char *p) {
+static const char *http_coding_skip_blanks(const char *p) {
     return p + strspn(p, " \t");
 }
 
@@ -38,14 +38,14 @@ static int read_qvalue(const char **p) {
 /* OWS [ ";" OWS "q=" qvalue ] OWS up to the comma or the end; -1 if malformed. */
 static int read_weight(const char **p) {
     int value = WEIGHT_MAX;
-    *p = skip_blanks(*p);
+    *p = http_coding_skip_blanks(*p);
     if (**p == ';') {
-        *p = skip_blanks(*p + 1);
+        *p = http_coding_skip_blanks(*p + 1);
         if (strncasecmp(*p, "q=", 2) != 0)
             return -1;
         *p += 2;
         value = read_qvalue(p);
-        *p = skip_blanks(*p);
+        *p = http_coding_skip_blanks(*p);
     }
     return **p && **p != ',' ? -1 : value;
 }

@@ -75,7 +75,7 @@ static size_t fields_bytes(const struct http_request *req) {
     return n;
 }
 
-static const char *keep_text(char **at, const char *text, size_t len) {
+static const char *http_request_keep_text(char **at, const char *text, size_t len) {
     char *copy = *at;
     memcpy(copy, text, len);
     copy[len] = '\0';
@@ -90,11 +90,11 @@ int http_request_keep_fields(struct http_request *req) {
         return ERR_NOMEM;
     req->fields_text = at;
     req->fields_text_bytes = n;
-    req->method_name = keep_text(&at, req->method_name, strlen(req->method_name));
+    req->method_name = http_request_keep_text(&at, req->method_name, strlen(req->method_name));
     for (unsigned i = 0; i < req->fields_count; i++) {
         struct http_field *field = &req->fields[i];
-        field->name = keep_text(&at, field->name, field->name_len);
-        field->value = keep_text(&at, field->value, field->value_len);
+        field->name = http_request_keep_text(&at, field->name, field->name_len);
+        field->value = http_request_keep_text(&at, field->value, field->value_len);
     }
     return 0;
 }
@@ -289,7 +289,7 @@ static bool is_negotiate(const struct http_field *field, int single) {
            strncasecmp(field->value, scheme, sizeof(scheme) - 1) == 0;
 }
 
-static int check_size(size_t bytes, size_t token_bytes, struct err *err) {
+static int http_request_check_size(size_t bytes, size_t token_bytes, struct err *err) {
     if (bytes > KAAS_HTTP_HEADER_BYTES_MAX)
         return err_set(err, ERR_HEADERS_TOO_LARGE, "the header fields have more than %u bytes", KAAS_HTTP_HEADER_BYTES_MAX);
     if (token_bytes <= KAAS_HTTP_NEGOTIATE_BYTES_MAX)
@@ -299,7 +299,7 @@ static int check_size(size_t bytes, size_t token_bytes, struct err *err) {
 }
 
 /* Notes the value of each single field in `found`. */
-static int check_each(const struct http_request *req, const char *found[SINGLES], struct err *err) {
+static int http_request_check_each(const struct http_request *req, const char *found[SINGLES], struct err *err) {
     size_t bytes = 0, token_bytes = 0;
     for (unsigned i = 0; i < req->fields_count; i++) {
         const struct http_field *field = &req->fields[i];
@@ -312,7 +312,7 @@ static int check_each(const struct http_request *req, const char *found[SINGLES]
             found[single] = field->value;
         *(is_negotiate(field, single) ? &token_bytes : &bytes) += field->name_len + field->value_len + 4;
     }
-    return check_size(bytes, token_bytes, err);
+    return http_request_check_size(bytes, token_bytes, err);
 }
 
 /* RFC 9112 3.2: a Host that is no host of RFC 3986 3.2.2, with or without port, must be refused. */
@@ -327,7 +327,7 @@ static int check_host(const char *host, bool is_http10, struct err *err) {
 
 int http_fields_check(const struct http_request *req, bool *has_body, int64_t *body_bytes, struct err *err) {
     const char *found[SINGLES] = {NULL};
-    int r = check_each(req, found, err);
+    int r = http_request_check_each(req, found, err);
     const char *length = found[SINGLE_LENGTH], *coding = found[SINGLE_CODING];
     int64_t n = 0;
     r = r ? r : check_host(found[SINGLE_HOST], req->is_http10, err);
@@ -392,7 +392,7 @@ static int add_pair(struct http_request *req, char *name, struct err *err) {
     return 0;
 }
 
-static int parse_query(struct http_request *req, struct err *err) {
+static int http_request_parse_query(struct http_request *req, struct err *err) {
     char *rest = req->query_text;
     while (rest && *rest) {
         char *pair = strsep(&rest, "&");
@@ -433,7 +433,7 @@ int http_target_parse(struct http_request *req, const struct route_table *table,
     if (has_query)
         req->query_text = text + path_len + 1;
     int r = match_path(req, table, err);
-    return r ? r : parse_query(req, err);
+    return r ? r : http_request_parse_query(req, err);
 }
 
 /* -- who the client is when trusted proxies stand between ---------------------------------------------------------- */

@@ -126,7 +126,7 @@ static unsigned http_response_add_text(struct http_response *resp, const char *t
     return (unsigned)at;
 }
 
-static void set_value(struct http_response *resp, struct http_header *field, const char *value) {
+static void http_response_set_value(struct http_response *resp, struct http_header *field, const char *value) {
     size_t n = strlen(value);
     if (n == field->value_len)
         memcpy(resp->text.data + field->value, value, n);
@@ -155,11 +155,11 @@ void http_response_set_header(struct http_response *resp, const char *name, cons
     if (i == resp->fields_count)
         add_field(resp, name, value);
     else
-        set_value(resp, &resp->fields[i], value);
+        http_response_set_value(resp, &resp->fields[i], value);
     resp->is_broken |= resp->text.failed != 0;
 }
 
-static void set_kind(struct http_response *resp, enum http_body_kind kind, const char *type) {
+static void http_response_set_kind(struct http_response *resp, enum http_body_kind kind, const char *type) {
     drop_body(resp);
     resp->kind = kind;
     if (type)
@@ -167,7 +167,7 @@ static void set_kind(struct http_response *resp, enum http_body_kind kind, const
 }
 
 void http_response_set_text(struct http_response *resp, const char *type, struct strbuf *body) {
-    set_kind(resp, HTTP_BODY_TEXT, type);
+    http_response_set_kind(resp, HTTP_BODY_TEXT, type);
     resp->is_broken |= body->failed != 0;
     resp->body = *body;
     if (body->is_secret)
@@ -178,12 +178,12 @@ void http_response_set_text(struct http_response *resp, const char *type, struct
 
 void http_response_set_shared(struct http_response *resp, const char *type, struct http_shared *body) {
     http_shared_ref(body); /* first: it may be the one that is set already */
-    set_kind(resp, HTTP_BODY_SHARED, type);
+    http_response_set_kind(resp, HTTP_BODY_SHARED, type);
     resp->shared = body;
 }
 
 void http_response_set_static(struct http_response *resp, const char *type, const void *bytes, size_t n) {
-    set_kind(resp, HTTP_BODY_STATIC, type);
+    http_response_set_kind(resp, HTTP_BODY_STATIC, type);
     resp->bytes = bytes;
     resp->bytes_count = n;
 }

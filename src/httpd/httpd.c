@@ -82,7 +82,7 @@ static size_t keep_escapes(void *cls, struct MHD_Connection *mhd, char *s) {
 }
 
 /* Nobody new once the stop has begun: see end_connections. */
-static enum MHD_Result accepts(void *cls, const struct sockaddr *addr, socklen_t len) {
+static enum MHD_Result httpd_accepts(void *cls, const struct sockaddr *addr, socklen_t len) {
     const struct httpd *httpd = cls;
     (void)addr, (void)len;
     return atomic_load(&httpd->is_stopping) ? MHD_NO : MHD_YES;
@@ -98,7 +98,7 @@ static int start_library(struct httpd *httpd, struct err *err) {
                                    {MHD_OPTION_END, 0, NULL}};
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
     httpd->mhd = MHD_start_daemon(
-        flags, 0, accepts, httpd, httpd_handle_request, httpd, MHD_OPTION_EXTERNAL_LOGGER, httpd_notice_log,
+        flags, 0, httpd_accepts, httpd, httpd_handle_request, httpd, MHD_OPTION_EXTERNAL_LOGGER, httpd_notice_log,
         httpd, /* first, so that it gets every message */
         MHD_OPTION_LISTEN_SOCKET, httpd->listen_fd, MHD_OPTION_ARRAY, o->threads > 1 ? pool : none, MHD_OPTION_ARRAY,
         httpd->is_tls ? tls : none, MHD_OPTION_CONNECTION_LIMIT, o->connections_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,

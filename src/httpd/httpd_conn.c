@@ -58,7 +58,7 @@ void httpd_handshake_ready(struct http_conn *conn) {
 }
 
 /* In a server thread, inside the library's call of gnutls_handshake. */
-static void park(struct http_conn *conn) {
+static void httpd_conn_park(struct http_conn *conn) {
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLONESHOT, .data.ptr = conn};
     MHD_suspend_connection(conn->mhd);
     atomic_fetch_add(&conn->httpd->parked, 1);
@@ -80,12 +80,12 @@ static bool is_endless(struct http_conn *conn, size_t more) {
     return true;
 }
 
-static ssize_t pull(gnutls_transport_ptr_t ptr, void *data, size_t n) {
+static ssize_t httpd_conn_pull(gnutls_transport_ptr_t ptr, void *data, size_t n) {
     struct http_conn *conn = ptr;
     ssize_t got = recv(conn->fd, data, n, 0);
     if (got < 0 && errno == EAGAIN && conn->is_handshaking) {
         if (!atomic_load(&conn->is_parked))
-            park(conn);
+            httpd_conn_park(conn);
         errno = EAGAIN;
     }
     if (got > 0 && is_endless(conn, (size_t)got)) {
@@ -114,7 +114,7 @@ static void httpd_handshake_begin(struct http_conn *conn) {
     if (conn->httpd->options.asks_client_certificate)
         gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST); /* see httpd_tls.c */
     gnutls_transport_set_ptr2(session, conn, (gnutls_transport_ptr_t)(intptr_t)conn->fd);
-    gnutls_transport_set_pull_function(session, pull);
+    gnutls_transport_set_pull_function(session, httpd_conn_pull);
 }
 
 void httpd_handshake_resume_all(struct httpd *httpd) {

@@ -58,7 +58,7 @@ static struct MHD_Response *from_bytes(const void *bytes, size_t n) {
     return MHD_create_response_from_buffer(n, (void *)(uintptr_t)bytes, MHD_RESPMEM_PERSISTENT);
 }
 
-static struct MHD_Response *from_text(struct http_response *resp, size_t *n) {
+static struct MHD_Response *httpd_handle_from_text(struct http_response *resp, size_t *n) {
     *n = resp->body.len;
     bool is_secret = resp->body.is_secret;
     char *data = *n ? strbuf_steal(&resp->body) : NULL;
@@ -89,7 +89,7 @@ static struct MHD_Response *from_shared(struct http_response *resp, size_t *n) {
 static struct MHD_Response *make_body(struct http_response *resp, size_t *n) {
     *n = 0;
     if (resp->kind == HTTP_BODY_TEXT)
-        return from_text(resp, n);
+        return httpd_handle_from_text(resp, n);
     if (resp->kind == HTTP_BODY_SHARED && resp->status != MHD_HTTP_NOT_MODIFIED)
         return from_shared(resp, n);
     if (resp->kind != HTTP_BODY_STATIC)
@@ -264,7 +264,7 @@ static void make_id(char out[HTTP_REQUEST_ID_BYTES]) {
     out[ID_PREFIX_BYTES + 9] = '\0';
 }
 
-static void identify(struct http_request *req) {
+static void httpd_handle_identify(struct http_request *req) {
     const struct http_conn *conn = req->conn;
     const char *id = conn->is_proxy || conn->httpd->is_unix ? http_request_header(req, "X-Request-ID") : NULL;
     const char *forwarded = conn->is_proxy ? http_request_header(req, "X-Forwarded-For") : NULL;
@@ -309,7 +309,7 @@ static int accept_request(struct http_request *req, bool has_body, int64_t body_
 }
 
 /* A result must be described, whatever a handler forgot. */
-static void set_result(struct http_request *req, int r) {
+static void httpd_handle_set_result(struct http_request *req, int r) {
     req->result = r;
     if (r && !req->err.code)
         (void)err_set(&req->err, r, "%s", err_default_text(r));
@@ -322,14 +322,14 @@ static enum MHD_Result handle_headers(struct http_request *req, const char *meth
     req->is_http10 = str_eq(version, "HTTP/1.0");
     http_request_set_method(req, method);
     collect_head(req, method, url, version);
-    identify(req);
+    httpd_handle_identify(req);
     if (!req->result)
-        set_result(req, http_target_check(req, &req->err));
+        httpd_handle_set_result(req, http_target_check(req, &req->err));
     if (!req->result)
-        set_result(req, http_fields_check(req, &has_body, &body_bytes, &req->err));
+        httpd_handle_set_result(req, http_fields_check(req, &has_body, &body_bytes, &req->err));
     bool is_doubtful = req->result != 0; /* where this request ends is not certain */
     if (!req->result)
-        set_result(req, accept_request(req, has_body, body_bytes));
+        httpd_handle_set_result(req, accept_request(req, has_body, body_bytes));
     httpd_conn_enter(req->conn, has_body ? CONN_BODY : CONN_WORK);
     if (!req->result || (!has_body && !is_doubtful))
         return MHD_YES;
@@ -339,16 +339,16 @@ static enum MHD_Result handle_headers(struct http_request *req, const char *meth
 }
 
 /* Too much: the rest is read and dropped, within reason, because the library takes no answer in the middle of a body. */
-static enum MHD_Result drop_part(struct http_request *req, size_t n) {
+static enum MHD_Result httpd_handle_drop_part(struct http_request *req, size_t n) {
     req->body_dropped_bytes += n;
     return req->body_dropped_bytes <= HTTP_DISCARD_BYTES_MAX ? MHD_YES : MHD_NO;
 }
 
-static enum MHD_Result handle_part(struct http_request *req, const char *part, size_t *n) {
+static enum MHD_Result httpd_handle_part(struct http_request *req, const char *part, size_t *n) {
     enum MHD_Result ok = MHD_YES;
     size_t got = *n;
     if (!req->result && !httpd_press_hold(req, req->body.len + got)) {
-        set_result(req, err_set(&req->err, ERR_BUSY, "too many large requests at a time; try again shortly"));
+        httpd_handle_set_result(req, err_set(&req->err, ERR_BUSY, "too many large requests at a time; try again shortly"));
         strbuf_done(&req->body);
     }
     if (!req->result)
@@ -358,12 +358,13 @@ static enum MHD_Result handle_part(struct http_request *req, const char *part, s
         secret_wipe((void *)(uintptr_t)part, got);
     *n = 0;
     if (req->result)
-        return drop_part(req, got);
+        return httpd_handle_drop_part(req, got);
     if (req->body.failed == ERR_TOO_LARGE) {
-        set_result(req, err_set(&req->err, ERR_TOO_LARGE, "the request body is larger than %zu bytes", req->body.max_bytes));
-        ok = drop_part(req, got);
+        httpd_handle_set_result(
+            req, err_set(&req->err, ERR_TOO_LARGE, "the request body is larger than %zu bytes", req->body.max_bytes));
+        ok = httpd_handle_drop_part(req, got);
     } else if (req->body.failed) {
-        set_result(req, err_set(&req->err, ERR_NOMEM, "out of memory"));
+        httpd_handle_set_result(req, err_set(&req->err, ERR_NOMEM, "out of memory"));
     }
     return ok;
 }
@@ -387,7 +388,7 @@ static bool run_fast(struct http_request *req) {
     log_set_request_id(NULL);
     if (r == HTTP_GO_SLOW && req->slow_fn)
         return true;
-    set_result(req, r > 0 ? ERR_INTERNAL : r);
+    httpd_handle_set_result(req, r > 0 ? ERR_INTERNAL : r);
     return false;
 }
 
@@ -397,14 +398,14 @@ static void hold_back(struct http_request *req) {
     atomic_fetch_add(&httpd->paced, 1);
     httpd_notice_note(httpd, NOTICE_ADDRESS_RATE);
     if (!req->result) {
-        set_result(req, err_set(&req->err, ERR_TOO_MANY, "more than %u requests a second come from this address",
-                                httpd->options.requests_per_client_max));
+        httpd_handle_set_result(req, err_set(&req->err, ERR_TOO_MANY, "more than %u requests a second come from this address",
+                                             httpd->options.requests_per_client_max));
         err_remedy(&req->err, "ask less often; to wait for a change of the list use watch=");
     }
     httpd_slow_hold(req, HOLD_MS);
 }
 
-static enum MHD_Result handle_end(struct http_request *req) {
+static enum MHD_Result httpd_handle_end(struct http_request *req) {
     if (atomic_load_explicit(&req->slow_state, memory_order_acquire) != SLOW_NONE) {
         httpd_slow_end(req);
         return atomic_load(&req->slow_state) == SLOW_GONE ? MHD_NO : httpd_answer(req);
@@ -430,8 +431,8 @@ enum MHD_Result httpd_handle_request(void *cls, struct MHD_Connection *mhd, cons
     if (!req->is_prepared)
         return handle_headers(req, method, url, version);
     if (*upload_bytes)
-        return handle_part(req, upload, upload_bytes);
-    return handle_end(req);
+        return httpd_handle_part(req, upload, upload_bytes);
+    return httpd_handle_end(req);
 }
 
 void httpd_request_release(struct http_request *req) {

@@ -48,7 +48,7 @@ static const struct {
     {"Not enough memory in pool", NOTICE_BAD_REQUEST},
 };
 
-static enum notice_kind find_kind(const char *fmt) {
+static enum notice_kind httpd_notice_find_kind(const char *fmt) {
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (str_starts(fmt, known[i].start))
             return known[i].kind;
@@ -69,7 +69,7 @@ void httpd_notice_note(struct httpd *httpd, enum notice_kind kind) {
 }
 
 void httpd_notice_log(void *cls, const char *fmt, va_list args) {
-    enum notice_kind kind = find_kind(fmt);
+    enum notice_kind kind = httpd_notice_find_kind(fmt);
     char raw[NOTICE_TEXT_BYTES];
     if (kinds[kind].text) {
         httpd_notice_tell(cls, kind, kinds[kind].text);

@@ -7,13 +7,13 @@
 #include "clock.h"
 #include "httpd_private.h"
 
-static bool end_wait(struct http_request *req, int to) {
+static bool httpd_slow_end_wait(struct http_request *req, int to) {
     int from = SLOW_WAITING;
     return atomic_compare_exchange_strong_explicit(&req->slow_state, &from, to, memory_order_acq_rel, memory_order_acquire);
 }
 
 /* The count goes down last: the stop waits for it, since the library may not be stopped before the call has returned. */
-static void resume(struct httpd *httpd, struct http_conn *conn) {
+static void httpd_slow_resume(struct httpd *httpd, struct http_conn *conn) {
     MHD_resume_connection(conn->mhd);
     atomic_fetch_sub(&httpd->suspended, 1);
 }
@@ -70,8 +70,8 @@ static void slow_run(void *arg, bool is_canceled) {
             return;
     }
     req->result = r;
-    if (end_wait(req, SLOW_DONE))
-        resume(httpd, req->conn);
+    if (httpd_slow_end_wait(req, SLOW_DONE))
+        httpd_slow_resume(httpd, req->conn);
     httpd_request_release(req);
 }
 
@@ -86,12 +86,12 @@ static void set_waiting(struct http_request *req, struct http_request *waiting) 
 /* Nothing was queued: the wait ends at once, with an error. */
 static void httpd_slow_give_up(struct http_request *req, int result) {
     req->result = result;
-    if (end_wait(req, SLOW_DONE))
-        resume(req->httpd, req->conn);
+    if (httpd_slow_end_wait(req, SLOW_DONE))
+        httpd_slow_resume(req->httpd, req->conn);
     httpd_request_release(req);
 }
 
-static void suspend(struct http_request *req, int64_t ms) {
+static void httpd_slow_suspend(struct http_request *req, int64_t ms) {
     req->deadline_ms = clock_mono_ms() + ms;
     atomic_store(&req->slow_state, SLOW_WAITING);
     atomic_fetch_add(&req->httpd->slow_started, 1);
@@ -104,7 +104,7 @@ static void suspend(struct http_request *req, int64_t ms) {
 void httpd_slow_start(struct http_request *req) {
     struct httpd *httpd = req->httpd;
     http_request_ref(req);
-    suspend(req, httpd->options.slow_timeout_ms);
+    httpd_slow_suspend(req, httpd->options.slow_timeout_ms);
     if (http_request_keep_fields(req) != 0)
         httpd_slow_give_up(req, err_set(&req->err, ERR_NOMEM, "out of memory"));
     else if (atomic_load(&httpd->is_stopping))
@@ -120,9 +120,9 @@ void httpd_slow_start(struct http_request *req) {
 void httpd_slow_hold(struct http_request *req, int64_t ms) {
     struct httpd *httpd = req->httpd;
     req->is_held = true;
-    suspend(req, ms);
-    if (atomic_load(&httpd->is_stopping) && end_wait(req, SLOW_STOPPED)) /* or the stop did not see it any more */
-        resume(httpd, req->conn);
+    httpd_slow_suspend(req, ms);
+    if (atomic_load(&httpd->is_stopping) && httpd_slow_end_wait(req, SLOW_STOPPED)) /* or the stop did not see it any more */
+        httpd_slow_resume(httpd, req->conn);
 }
 
 void httpd_slow_end(struct http_request *req) {
@@ -136,19 +136,19 @@ bool httpd_slow_expire(struct http_conn *conn, bool is_stopping) {
     if (!req)
         return false;
     const bool is_over = req->is_held && !is_stopping; /* as it should be */
-    if (!end_wait(req, is_over ? SLOW_DONE : is_stopping ? SLOW_STOPPED : SLOW_EXPIRED))
+    if (!httpd_slow_end_wait(req, is_over ? SLOW_DONE : is_stopping ? SLOW_STOPPED : SLOW_EXPIRED))
         return false;
     atomic_fetch_add(&conn->httpd->abandoned, is_over ? 0 : 1);
-    resume(conn->httpd, conn);
+    httpd_slow_resume(conn->httpd, conn);
     return true;
 }
 
 void httpd_slow_gone(struct http_conn *conn) {
     struct httpd *httpd = conn->httpd;
     pthread_mutex_lock(&httpd->lock);
-    if (conn->waiting && conn->is_watched && end_wait(conn->waiting, SLOW_GONE)) {
+    if (conn->waiting && conn->is_watched && httpd_slow_end_wait(conn->waiting, SLOW_GONE)) {
         atomic_fetch_add(&httpd->gone, 1);
-        resume(httpd, conn);
+        httpd_slow_resume(httpd, conn);
     }
     pthread_mutex_unlock(&httpd->lock);
 }

@@ -84,7 +84,7 @@ static void free_ended(struct httpd *httpd) {
     }
 }
 
-static void count_cut(struct httpd *httpd, int phase) {
+static void httpd_sweep_count_cut(struct httpd *httpd, int phase) {
     if (phase == CONN_HEADER)
         atomic_fetch_add(&httpd->cut_header, 1);
     else if (phase == CONN_BODY)
@@ -107,20 +107,22 @@ static void sweep_conn(struct http_conn *conn, int64_t now_ms) {
     if (is_early)
         httpd_notice_note(conn->httpd, NOTICE_PRESSURE);
     atomic_store_explicit(&conn->deadline_ms, CONN_NO_DEADLINE, memory_order_relaxed);
-    count_cut(conn->httpd, phase);
+    httpd_sweep_count_cut(conn->httpd, phase);
     (void)shutdown(conn->fd, SHUT_RDWR);
 }
 
-static int64_t least(int64_t a, int64_t b) {
+static int64_t httpd_sweep_least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
 static int64_t interval_ms(const struct httpd_options *o) {
-    int64_t n = least(least(o->header_timeout_ms, o->body_timeout_ms), least(o->slow_timeout_ms, o->send_timeout_ms)) / 4;
-    return n < INTERVAL_MIN_MS ? INTERVAL_MIN_MS : least(n, INTERVAL_MAX_MS);
+    int64_t n = httpd_sweep_least(httpd_sweep_least(o->header_timeout_ms, o->body_timeout_ms),
+                                  httpd_sweep_least(o->slow_timeout_ms, o->send_timeout_ms)) /
+                4;
+    return n < INTERVAL_MIN_MS ? INTERVAL_MIN_MS : httpd_sweep_least(n, INTERVAL_MAX_MS);
 }
 
-static void sweep(struct httpd *httpd, int64_t now_ms) {
+static void httpd_sweep_all(struct httpd *httpd, int64_t now_ms) {
     pthread_mutex_lock(&httpd->lock);
     for (struct http_conn *conn = httpd->conns; conn; conn = conn->next)
         sweep_conn(conn, now_ms);
@@ -151,7 +153,7 @@ static void *httpd_sweep_run(void *arg) {
         int64_t now_ms = clock_mono_ms();
         free_ended(httpd);
         if (now_ms >= next_ms) {
-            sweep(httpd, now_ms);
+            httpd_sweep_all(httpd, now_ms);
             next_ms = now_ms + step_ms;
         }
         goes_on = wait_events(httpd, next_ms - now_ms);

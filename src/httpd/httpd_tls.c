@@ -26,7 +26,7 @@ static void wipe_freed_records(void) {
     gnutls_free = free_wiped;
 }
 
-static void identity_free(struct tls_identity *id) {
+static void httpd_tls_identity_free(struct tls_identity *id) {
     if (!id)
         return;
     for (unsigned i = 0; i < id->chain_count; i++)
@@ -89,7 +89,7 @@ static int check_pair(const struct tls_identity *id, struct err *err) {
 }
 
 /* Twice the header limit and a minute after it was replaced, no handshake can still be using an identity. */
-static void drop_old(struct httpd *httpd) {
+static void httpd_tls_drop_old(struct httpd *httpd) {
     int64_t limit_ms = clock_mono_ms() - 2 * httpd->options.header_timeout_ms - 60000;
     struct tls_identity **at = &httpd->identity->older;
     while (*at && (*at)->retired_ms > limit_ms)
@@ -97,7 +97,7 @@ static void drop_old(struct httpd *httpd) {
     while (*at) {
         struct tls_identity *old = *at;
         *at = old->older;
-        identity_free(old);
+        httpd_tls_identity_free(old);
     }
 }
 
@@ -111,7 +111,7 @@ int httpd_tls_load(struct httpd *httpd, const char *cert_pem, const char *key_pe
     r = r ? r : httpd_tls_load_key(id, key_pem, err);
     r = r ? r : check_pair(id, err);
     if (r) {
-        identity_free(id);
+        httpd_tls_identity_free(id);
         return r;
     }
     pthread_mutex_lock(&httpd->lock);
@@ -119,7 +119,7 @@ int httpd_tls_load(struct httpd *httpd, const char *cert_pem, const char *key_pe
     if (id->older)
         id->older->retired_ms = clock_mono_ms();
     httpd->identity = id;
-    drop_old(httpd);
+    httpd_tls_drop_old(httpd);
     pthread_mutex_unlock(&httpd->lock);
     return 0;
 }
@@ -128,7 +128,7 @@ void httpd_tls_done(struct httpd *httpd) {
     while (httpd->identity) {
         struct tls_identity *id = httpd->identity;
         httpd->identity = id->older;
-        identity_free(id);
+        httpd_tls_identity_free(id);
     }
 }
 
@@ -142,8 +142,9 @@ int httpd_tls_check_priority(const char *priority, struct err *err) {
     return 0;
 }
 
-static int retrieve(gnutls_session_t session, const gnutls_datum_t *req_ca, int req_ca_count, const gnutls_pk_algorithm_t *algos,
-                    int algos_count, gnutls_pcert_st **chain, unsigned *chain_count, gnutls_privkey_t *key) {
+static int httpd_tls_on_retrieve(gnutls_session_t session, const gnutls_datum_t *req_ca, int req_ca_count,
+                                 const gnutls_pk_algorithm_t *algos, int algos_count, gnutls_pcert_st **chain,
+                                 unsigned *chain_count, gnutls_privkey_t *key) {
     struct http_conn *conn = httpd_conn_of(gnutls_session_get_ptr(session)); /* the library sets it to its connection */
     (void)req_ca, (void)req_ca_count, (void)algos, (void)algos_count;
     if (!conn)
@@ -157,7 +158,7 @@ static int retrieve(gnutls_session_t session, const gnutls_datum_t *req_ca, int 
     return 0;
 }
 
-gnutls_certificate_retrieve_function2 *const httpd_tls_retrieve = retrieve;
+gnutls_certificate_retrieve_function2 *const httpd_tls_retrieve = httpd_tls_on_retrieve;
 
 /* -- client certificates: asking for them, and looking at them when somebody wants to know ------------------------- */
 

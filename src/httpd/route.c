@@ -201,13 +201,13 @@ static bool route_fits(const struct node *node, const struct route_path *path, u
     return (*s || i + 1 < path->count) && !(path->slashes >> i);
 }
 
-static const struct node *find_node(const struct node *parent, const struct route_path *path, unsigned i) {
+static const struct node *route_find_node(const struct node *parent, const struct route_path *path, unsigned i) {
     if (i == path->count)
         return parent->methods ? parent : NULL;
     for (const struct node *node = parent->child; node; node = node->sibling) {
         if (!route_fits(node, path, i))
             continue;
-        const struct node *found = find_node(node, path, node->kind == NODE_REST ? path->count : i + 1);
+        const struct node *found = route_find_node(node, path, node->kind == NODE_REST ? path->count : i + 1);
         if (found)
             return found;
     }
@@ -236,7 +236,7 @@ static void take_params(struct route_match *out, const struct route_path *path) 
 
 void route_find(const struct route_table *table, enum http_method method, const struct route_path *path,
                 struct route_match *out) {
-    const struct node *node = path->count ? find_node(&table->root, path, 0) : NULL;
+    const struct node *node = path->count ? route_find_node(&table->root, path, 0) : NULL;
     *out = (struct route_match){0};
     if (!node)
         return;

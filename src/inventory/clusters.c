@@ -38,7 +38,7 @@ void clusters_free(struct clusters *clusters) {
 }
 
 /* Counting is for the last fifth: the inventory may be a second behind, and others write, too. */
-static bool is_close(size_t known, size_t added, size_t most) {
+static bool clusters_is_close(size_t known, size_t added, size_t most) {
     return known + added > most - most / 5;
 }
 
@@ -48,7 +48,9 @@ static const struct cluster_room *clusters_room(const struct clusters *c, size_t
     size_t known_clusters = 0, known_nodes = 0;
     if (!c->options.get_size || !c->options.get_size(c->options.get_size_arg, &known_clusters, &known_nodes))
         return &caps;
-    return is_close(known_clusters, clusters, caps.clusters_max) || is_close(known_nodes, nodes, caps.nodes_max) ? &caps : NULL;
+    return clusters_is_close(known_clusters, clusters, caps.clusters_max) || clusters_is_close(known_nodes, nodes, caps.nodes_max)
+               ? &caps
+               : NULL;
 }
 
 /* Every write ends here. What was made is in the audit log already, by the same transaction; what was refused gets its line now. */
@@ -116,7 +118,7 @@ static int clusters_change_once(struct clusters *c, const struct clusters_edit *
 
 /* Somebody else was quicker, and the caller has made no condition: once more after a moment, or all who write to one record at several
  * replicas would meet again. Never 412 for a request that asked for nothing of the kind. */
-static bool try_again(int *rc, int64_t version_no, unsigned attempt, struct err *why) {
+static bool clusters_try_again(int *rc, int64_t version_no, unsigned attempt, struct err *why) {
     const int64_t ms = backoff_delay_ms(&between_tries, attempt, random_u32());
     const struct timespec pause = {.tv_nsec = ms * 1000000};
     if (*rc != ERR_PRECONDITION || version_no)
@@ -138,7 +140,7 @@ int clusters_change(struct clusters *c, const struct actor *actor, const struct 
     int rc;
     do
         rc = clusters_change_once(c, edit, &line, &why);
-    while (try_again(&rc, edit->version_no, ++attempt, &why));
+    while (clusters_try_again(&rc, edit->version_no, ++attempt, &why));
     return clusters_finish(c, &line, err_move(err, rc, &why));
 }
 
@@ -155,8 +157,8 @@ static int save_time(struct clusters *c, const struct cluster *record, struct er
 }
 
 /* One who says what was said before is not in the audit log. */
-static int save_report(struct clusters *c, const struct cluster *before, struct report *report, struct cluster *record,
-                       struct err *err) {
+static int clusters_save_report(struct clusters *c, const struct cluster *before, struct report *report, struct cluster *record,
+                                struct err *err) {
     bool is_news = !cluster_is_reported(before) || before->reported_state != record->reported_state;
     int rc;
     if (cluster_same(before, record))
@@ -177,7 +179,7 @@ static int report_once(struct clusters *c, const struct clusters_edit *edit, str
     if (!rc)
         rc = edit->fn(edit->arg, record, &report->parts, err);
     if (!rc)
-        rc = save_report(c, &before, report, record, err);
+        rc = clusters_save_report(c, &before, report, record, err);
     cluster_done(&before);
     return rc;
 }
@@ -191,7 +193,7 @@ int clusters_report(struct clusters *c, const struct actor *actor, const struct 
     do {
         struct report report = {.audit = &line};
         rc = report_once(c, edit, &report, &why);
-    } while (try_again(&rc, edit->version_no, ++attempt, &why));
+    } while (clusters_try_again(&rc, edit->version_no, ++attempt, &why));
     if (!rc && c->options.on_written)
         c->options.on_written(c->options.on_written_arg);
     return err_move(err, rc, &why);
@@ -207,7 +209,7 @@ int clusters_remove(struct clusters *c, const struct actor *actor, const char *i
 }
 
 /* The name that discovery gives is that of the vSphere cluster below. */
-static int give_name_back(struct clusters *c, struct hx_cluster *hx, struct err *err) {
+static int clusters_give_name_back(struct clusters *c, struct hx_cluster *hx, struct err *err) {
     struct vsphere_cluster on = {0};
     int rc = platform_store_load_vsphere(c->options.store, &hx->vsphere_cluster, &on, err);
     if (!rc)
@@ -226,7 +228,7 @@ static int apply_hx(struct clusters *c, const struct clusters_hx_change *change,
         return rc;
     if (change->has_name) {
         hx->is_name_set = change->name != NULL;
-        rc = change->name ? str_replace(&hx->name, change->name, err) : give_name_back(c, hx, err);
+        rc = change->name ? str_replace(&hx->name, change->name, err) : clusters_give_name_back(c, hx, err);
     }
     if (!rc && change->has_address)
         rc = str_replace(&hx->address, change->address, err);
@@ -264,7 +266,7 @@ int clusters_change_hx(struct clusters *c, const struct actor *actor, const char
     int rc;
     do
         rc = change_hx_once(c, &edit, &why);
-    while (try_again(&rc, version_no, ++attempt, &why));
+    while (clusters_try_again(&rc, version_no, ++attempt, &why));
     return clusters_finish(c, &line, err_move(err, rc, &why));
 }
 
@@ -276,7 +278,7 @@ int clusters_load(struct clusters *c, const char *id, struct cluster **out, stru
     return cluster_store_load(c->options.store, id, out, err);
 }
 
-static bool is_to_write(const struct clusters_line *line) {
+static bool clusters_is_to_write(const struct clusters_line *line) {
     return line->record && !line->err.code && !line->is_unchanged && !line->is_written;
 }
 
@@ -298,7 +300,7 @@ static bool prepare_lines(struct clusters_lines *lines) {
     bool has_error = false;
     for (size_t i = 0; i < lines->count; i++) {
         struct clusters_line *line = &lines->items[i];
-        if (is_to_write(line))
+        if (clusters_is_to_write(line))
             (void)prepare_record(line, &line->err);
         has_error |= line->err.code != 0;
     }
@@ -313,7 +315,7 @@ struct chunk {
     size_t added, nodes; /* new clusters, and nodes of all */
 };
 
-static void add_item(struct chunk *chunk, const struct actor *actor, struct clusters_line *line) {
+static void clusters_add_item(struct chunk *chunk, const struct actor *actor, struct clusters_line *line) {
     const struct audit_event what = {.action = line->is_change ? "cluster.change" : "cluster.create",
                                      .object_kind = "cluster",
                                      .object_id = line->record->id,
@@ -359,7 +361,7 @@ static int write_chunk(struct clusters *c, struct chunk *chunk, bool is_atomic, 
 /* After the first chunk an error belongs to the lines that were not tried. */
 static void set_rest(struct clusters_lines *lines, size_t from, const struct err *why) {
     for (size_t i = from; i < lines->count; i++)
-        if (is_to_write(&lines->items[i]))
+        if (clusters_is_to_write(&lines->items[i]))
             lines->items[i].err = *why;
 }
 
@@ -371,8 +373,8 @@ static int write_chunks(struct clusters *c, const struct actor *actor, struct cl
         struct err why = {0};
         chunk->count = chunk->added = chunk->nodes = 0;
         for (; at < lines->count && chunk->count < most; at++)
-            if (is_to_write(&lines->items[at]))
-                add_item(chunk, actor, &lines->items[at]);
+            if (clusters_is_to_write(&lines->items[at]))
+                clusters_add_item(chunk, actor, &lines->items[at]);
         if (lines->is_given_up && lines->is_given_up(lines->arg))
             (void)err_set(&why, ERR_CANCELED, "nobody waited for it any more");
         else

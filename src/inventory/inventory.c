@@ -100,7 +100,7 @@ int64_t inventory_as_of_ms(struct inventory *d) {
     return as_of_ms;
 }
 
-static bool is_old(int64_t as_of_mono_ms) {
+static bool inventory_is_old(int64_t as_of_mono_ms) {
     return !as_of_mono_ms || clock_mono_ms() - as_of_mono_ms > STALE_AFTER_MS;
 }
 
@@ -109,7 +109,7 @@ bool inventory_is_stale(struct inventory *d) {
     (void)pthread_mutex_lock(&d->lock);
     as_of_ms = d->as_of_mono_ms;
     (void)pthread_mutex_unlock(&d->lock);
-    return is_old(as_of_ms);
+    return inventory_is_old(as_of_ms);
 }
 
 /* Takes the snapshot over; NULL: nothing changed, only the time did. `read_at` tells when was read; NULL: nothing was. */
@@ -173,7 +173,7 @@ static int load_snapshot(struct inventory *d, struct err *err) {
 }
 
 /* Positions first, then everything: a change in between is read twice rather than never. */
-static int load_from_now(struct inventory *d, struct err *err) {
+static int inventory_load_from_now(struct inventory *d, struct err *err) {
     struct change_positions positions = {0};
     int rc = change_store_load_positions(d->store, &positions, err);
     if (!rc)
@@ -217,7 +217,7 @@ int inventory_load(struct inventory *d, struct err *err) {
     struct err why = {0};
     int rc;
     (void)pthread_mutex_lock(&d->writer);
-    rc = d->positions.items ? load_snapshot(d, &why) : load_from_now(d, &why);
+    rc = d->positions.items ? load_snapshot(d, &why) : inventory_load_from_now(d, &why);
     (void)pthread_mutex_unlock(&d->writer);
     return note_trouble(d, rc, &why, err);
 }
@@ -248,7 +248,7 @@ static int apply_batch(struct inventory *d, const struct change_list *changes, s
         return rc;
     if (changes->is_gap || !loading.old) {
         inventory_end_loading(&watch, loading.old);
-        return load_from_now(d, err);
+        return inventory_load_from_now(d, err);
     }
     rc = inventory_load_changes(&loading, changes, &fresh, err);
     d->next_due_ms = fresh ? 0 : d->next_due_ms;
@@ -294,14 +294,14 @@ static int inventory_poll_locked(struct inventory *d, struct err *err) {
     bool is_more = true;
     int rc = 0;
     if (!d->positions.items)
-        return load_from_now(d, err);
+        return inventory_load_from_now(d, err);
     while (!rc && is_more)
         rc = poll_once(d, &is_more, err);
     return rc;
 }
 
 /* Looks for clusters whose state depends on the time that has passed. Without memory the next look does it. */
-static void look_over(struct inventory *d, const struct inventory_loading *loading) {
+static void inventory_look_over(struct inventory *d, const struct inventory_loading *loading) {
     const uint64_t mark = inventory_watch_mark(loading->basis.watch, loading->basis.mono_ms);
     struct inventory_due due = {.limit = RENEWED_AT_ONCE};
     bool was_more;
@@ -334,7 +334,7 @@ static void inventory_tick(struct inventory *d) {
     if (inventory_begin_loading(d, &watch, &loading, NULL))
         return;
     if (loading.old)
-        look_over(d, &loading);
+        inventory_look_over(d, &loading);
     inventory_end_loading(&watch, loading.old);
 }
 
@@ -438,7 +438,7 @@ static void suspects_done(struct suspects *s) {
 #define _cleanup_suspects_ __attribute__((cleanup(suspects_done)))
 
 /* `member` NULL: nothing differs. */
-static void suspect(struct suspects *s, enum change_kind kind, const char *id, const char *member) {
+static void inventory_suspect(struct suspects *s, enum change_kind kind, const char *id, const char *member) {
     if (!member || s->is_short)
         return;
     if (s->count == s->room) {
@@ -464,14 +464,14 @@ static int suspects_check(const struct suspects *s, struct err *err) {
 static void suspect_vsphere(struct suspects *out, const struct object_ref *ref, const char *member) {
     char id[GRANT_OBJECT_ID_BYTES];
     grant_vsphere_id(ref, id);
-    suspect(out, CHANGE_VSPHERE_CLUSTER, id, member);
+    inventory_suspect(out, CHANGE_VSPHERE_CLUSTER, id, member);
 }
 
 static int inventory_compare_grants(const void *a, const void *b) {
     return grant_compare(a, b);
 }
 
-static const struct grant *find_grant(const struct inventory_platform *p, const struct grant *wanted) {
+static const struct grant *inventory_find_grant(const struct inventory_platform *p, const struct grant *wanted) {
     return p->grants_count ? bsearch(wanted, p->grants, p->grants_count, sizeof(*p->grants), inventory_compare_grants) : NULL;
 }
 
@@ -480,7 +480,7 @@ static void compare_below(const struct inventory_platform *from, const struct in
                           bool with_members, struct suspects *out) {
     for (size_t i = 0; i < from->vcenters_count; i++) {
         const struct vcenter *a = &from->vcenters[i], *b = inventory_find_vcenter(to, a->id);
-        suspect(out, CHANGE_VCENTER, a->id, !b ? absent : with_members ? vcenter_difference(a, b) : NULL);
+        inventory_suspect(out, CHANGE_VCENTER, a->id, !b ? absent : with_members ? vcenter_difference(a, b) : NULL);
     }
     for (size_t i = 0; i < from->vsphere_count; i++) {
         const struct vsphere_cluster *a = &from->vsphere[i], *b = inventory_find_vsphere(to, &a->ref);
@@ -488,15 +488,18 @@ static void compare_below(const struct inventory_platform *from, const struct in
     }
     for (size_t i = 0; i < from->hx_count; i++) {
         const struct hx_cluster *a = &from->hx[i], *b = inventory_find_hx(to, a->id);
-        suspect(out, CHANGE_HX_CLUSTER, a->id, !b ? absent : with_members ? hx_cluster_difference(a, b) : NULL);
+        inventory_suspect(out, CHANGE_HX_CLUSTER, a->id, !b ? absent : with_members ? hx_cluster_difference(a, b) : NULL);
     }
     for (size_t i = 0; i < from->grants_count; i++) {
-        const struct grant *a = &from->grants[i], *b = find_grant(to, a);
-        suspect(out, CHANGE_GRANT, a->id, !b ? absent : with_members ? grant_difference(a, b) : NULL);
+        const struct grant *a = &from->grants[i], *b = inventory_find_grant(to, a);
+        inventory_suspect(out, CHANGE_GRANT, a->id, !b ? absent : with_members ? grant_difference(a, b) : NULL);
     }
     for (size_t i = 0; i < from->services_count; i++) {
         const struct service_account *a = &from->services[i], *b = inventory_find_service(to, a->id);
-        suspect(out, CHANGE_SERVICE_ACCOUNT, a->id, !b ? absent : with_members ? service_account_difference(a, b) : NULL);
+        inventory_suspect(out, CHANGE_SERVICE_ACCOUNT, a->id,
+                          !b             ? absent
+                          : with_members ? service_account_difference(a, b)
+                                         : NULL);
     }
 }
 
@@ -512,10 +515,10 @@ static void compare_cluster(const struct inventory_snapshot *old, const struct i
     const struct inventory_cluster *was = inventory_find_cluster(old, id), *is = inventory_find_cluster(fresh, id);
     if (was == is)
         return;
-    suspect(out, CHANGE_CLUSTER, id,
-            !was  ? INVENTORY_NOT_IN_MEMORY
-            : !is ? INVENTORY_NOT_STORED
-                  : inventory_cluster_difference(was, is));
+    inventory_suspect(out, CHANGE_CLUSTER, id,
+                      !was  ? INVENTORY_NOT_IN_MEMORY
+                      : !is ? INVENTORY_NOT_STORED
+                            : inventory_cluster_difference(was, is));
 }
 
 /* The first, long comparison. */
@@ -543,7 +546,7 @@ static int find_suspects(struct inventory *d, struct suspects *out, struct err *
         compare_cluster(old, fresh, fresh->clusters[i]->record->id, out);
     for (size_t i = 0; i < old->clusters_count; i++)
         if (!inventory_find_cluster(fresh, old->clusters[i]->record->id))
-            suspect(out, CHANGE_CLUSTER, old->clusters[i]->record->id, INVENTORY_NOT_STORED);
+            inventory_suspect(out, CHANGE_CLUSTER, old->clusters[i]->record->id, INVENTORY_NOT_STORED);
     rc = suspects_check(out, err);
 out:
     inventory_end_loading(&watch, loading.old);
@@ -566,7 +569,7 @@ static bool inventory_is_named(const struct change_list *changes, const struct c
 }
 
 /* Lets off what the feed names after the place that memory has come to. */
-static int let_off(struct inventory *d, struct suspects *s, struct err *err) {
+static int inventory_let_off(struct inventory *d, struct suspects *s, struct err *err) {
     struct change_positions positions = {0};
     bool is_more = true;
     int rc = inventory_copy_positions(&d->positions, &positions, err);
@@ -601,7 +604,7 @@ static int inventory_look_again(struct inventory *d, const struct inventory_load
         if (suspected->items[i].kind == CHANGE_CLUSTER)
             compare_cluster(old, *fresh, suspected->items[i].object_id, out);
     rc = suspects_check(out, err);
-    return rc ? rc : let_off(d, out, err);
+    return rc ? rc : inventory_let_off(d, out, err);
 }
 
 static void inventory_tell_differences(const struct inventory *d, const struct suspects *s) {

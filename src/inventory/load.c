@@ -78,8 +78,8 @@ static void entries_done(struct entries *e) {
 }
 
 /* Makes an entry of a record just read, which it takes over also on failure; a report that only memory knows of counts as well. */
-static int make_entry(const struct inventory_loading *loading, struct cluster *record, struct inventory_cluster **out,
-                      struct err *err) {
+static int inventory_load_make_entry(const struct inventory_loading *loading, struct cluster *record,
+                                     struct inventory_cluster **out, struct err *err) {
     const struct inventory_cluster *old = loading->old ? inventory_find_cluster(loading->old, record->id) : NULL;
     const int64_t saved_at_ms = record->reported_at_ms;
     int rc;
@@ -116,7 +116,7 @@ int inventory_check_size(size_t clusters, size_t nodes, struct err *err) {
 }
 
 /* What is as it was is shared with the snapshot before: a second copy of everything would double the memory. */
-static struct inventory_cluster *share(const struct gathering *g, struct inventory_cluster *fresh) {
+static struct inventory_cluster *inventory_load_share(const struct gathering *g, struct inventory_cluster *fresh) {
     const struct inventory_snapshot *old = g->loading->old;
     const size_t position = old ? inventory_find_position(old, fresh->record->id) : SIZE_MAX;
     struct inventory_cluster *was = position == SIZE_MAX ? NULL : old->clusters[position];
@@ -126,7 +126,7 @@ static struct inventory_cluster *share(const struct gathering *g, struct invento
     return inventory_cluster_ref(was);
 }
 
-static int gather(void *arg, struct cluster *record, struct err *err) {
+static int inventory_load_gather(void *arg, struct cluster *record, struct err *err) {
     struct gathering *g = arg;
     struct inventory_cluster *fresh = NULL;
     int rc = inventory_check_size(g->entries.count + 1, g->nodes += record->nodes_count, err);
@@ -144,16 +144,16 @@ static int gather(void *arg, struct cluster *record, struct err *err) {
         g->entries.items = items;
         g->room = room;
     }
-    rc = make_entry(g->loading, record, &fresh, err);
+    rc = inventory_load_make_entry(g->loading, record, &fresh, err);
     if (!rc)
-        g->entries.items[g->entries.count++] = share(g, fresh);
+        g->entries.items[g->entries.count++] = inventory_load_share(g, fresh);
     return rc;
 }
 
 int inventory_load_clusters(const struct inventory_loading *loading, bool shares_due, struct inventory_snapshot **out,
                             struct err *err) {
     struct gathering g = {.loading = loading, .shares_due = shares_due};
-    const struct cluster_sink sink = {.begin = begin_gathering, .take = gather, .arg = &g};
+    const struct cluster_sink sink = {.begin = begin_gathering, .take = inventory_load_gather, .arg = &g};
     int rc = cluster_store_each(loading->store, &sink, err);
     if (!rc)
         rc = inventory_snapshot_new(loading->basis.platform, g.entries.items, g.entries.count, out, err);
@@ -210,14 +210,15 @@ struct making {
     struct entries added;
 };
 
-static int begin_making(const struct inventory_loading *loading, size_t room, struct making *out, struct err *err) {
+static int inventory_load_begin_making(const struct inventory_loading *loading, size_t room, struct making *out,
+                                       struct err *err) {
     *out = (struct making){.loading = loading};
     out->is_removed = calloc(loading->old->clusters_count + 1, sizeof(*out->is_removed));
     out->added.items = calloc(room + 1, sizeof(struct inventory_cluster *));
     return out->is_removed && out->added.items ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static int end_making(const struct making *m, struct inventory_snapshot **out, struct err *err) {
+static int inventory_load_end_making(const struct making *m, struct inventory_snapshot **out, struct err *err) {
     const struct inventory_delta delta = {.is_removed = m->is_removed, .added = m->added.items, .added_count = m->added.count};
     struct inventory_snapshot *made = NULL;
     int rc = inventory_snapshot_next(m->loading->old, m->loading->basis.platform, &delta, &made, err);
@@ -230,7 +231,7 @@ static int end_making(const struct making *m, struct inventory_snapshot **out, s
     return rc;
 }
 
-static void making_done(struct making *m) {
+static void inventory_load_making_done(struct making *m) {
     entries_done(&m->added);
     free(m->is_removed);
 }
@@ -294,7 +295,7 @@ static int read_changed(struct making *m, const char *id, struct err *err) {
         m->is_removed[position] = true;
     if (rc)
         return 0;
-    rc = make_entry(m->loading, record, &m->added.items[m->added.count], err);
+    rc = inventory_load_make_entry(m->loading, record, &m->added.items[m->added.count], err);
     m->added.count += !rc;
     return rc;
 }
@@ -312,14 +313,14 @@ static int join_changed(const struct inventory_loading *loading, const struct ch
     const bool is_other_ground = loading->basis.platform != loading->old->platform;
     const size_t room = changed->count + (is_other_ground ? loading->old->clusters_count : 0);
     struct making making;
-    int rc = begin_making(loading, room, &making, err);
+    int rc = inventory_load_begin_making(loading, room, &making, err);
     if (!rc)
         rc = read_all_changed(&making, changed, err);
     if (!rc && is_other_ground)
         rc = renew_above(&making, err);
     if (!rc)
-        rc = end_making(&making, out, err);
-    making_done(&making);
+        rc = inventory_load_end_making(&making, out, err);
+    inventory_load_making_done(&making);
     return rc;
 }
 
@@ -379,12 +380,12 @@ int inventory_load_due(const struct inventory_loading *given, struct inventory_d
     due->is_more = false;
     if (!find_next_due(&loading, due))
         return 0;
-    rc = begin_making(&loading, due->limit, &making, err);
+    rc = inventory_load_begin_making(&loading, due->limit, &making, err);
     if (!rc)
         rc = renew_due(&making, due, err);
     if (!rc)
-        rc = end_making(&making, out, err);
-    making_done(&making);
+        rc = inventory_load_end_making(&making, out, err);
+    inventory_load_making_done(&making);
     return rc;
 }
 
@@ -420,7 +421,8 @@ static uint64_t mask_of(size_t placements) {
 }
 
 /* One fragment for all placements and, if there are several, one for each alone: what nearly all viewers see. */
-static int render_all(struct inventory_cluster *entry, const struct inventory_platform *platform, struct err *err) {
+static int inventory_load_render_all(struct inventory_cluster *entry, const struct inventory_platform *platform,
+                                     struct err *err) {
     size_t placements = entry->record->placement.count;
     size_t wanted = placements > 1 ? placements + 1 : 1;
     entry->fragments = calloc(wanted, sizeof(*entry->fragments));
@@ -506,7 +508,7 @@ int inventory_cluster_new(struct cluster *record, const struct inventory_basis *
     if (rc)
         return rc;
     entry->full_mask = mask_of(record->placement.count);
-    rc = render_all(entry, basis->platform, err);
+    rc = inventory_load_render_all(entry, basis->platform, err);
     if (rc)
         return rc;
     *out = STEAL(entry);
@@ -574,7 +576,7 @@ static struct cluster view_stored(const struct inventory_cluster *entry) {
     return view;
 }
 
-static bool is_same_text(const struct inventory_cluster *a, const struct inventory_cluster *b) {
+static bool inventory_load_is_same_text(const struct inventory_cluster *a, const struct inventory_cluster *b) {
     if (a->fragments_count != b->fragments_count || !str_eq(a->reason_partial, b->reason_partial))
         return false;
     for (size_t i = 0; i < a->fragments_count; i++)
@@ -593,7 +595,7 @@ const char *inventory_cluster_difference(const struct inventory_cluster *a, cons
     const char *member = cluster_difference(&x, &y);
     if (member)
         return member;
-    return inventory_cluster_is_as_due(a, b) && !is_same_text(a, b) ? INVENTORY_DIFFERS_IN_TEXT : NULL;
+    return inventory_cluster_is_as_due(a, b) && !inventory_load_is_same_text(a, b) ? INVENTORY_DIFFERS_IN_TEXT : NULL;
 }
 
 int64_t inventory_cluster_stale_ms(const struct inventory_cluster *entry, const struct inventory_basis *basis) {

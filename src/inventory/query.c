@@ -48,7 +48,7 @@ struct cursor {
 };
 
 /* The sort key as a text that compares like the value: what the cursor carries. `out` needs KEY_BYTES_MAX. */
-static const char *key_of(const struct inventory_cluster_query *query, const struct cluster *c, char *out) {
+static const char *inventory_query_key_of(const struct inventory_cluster_query *query, const struct cluster *c, char *out) {
     int64_t time_ms = query->sort == INVENTORY_SORT_CREATED ? c->created_at_ms : c->updated_at_ms;
     switch (query->sort) {
     case INVENTORY_SORT_NAME: return c->name;
@@ -73,7 +73,7 @@ static int query_compare_ids(const struct inventory_cluster_query *query, const 
 /* Order of two clusters in this query's list, ties by id; direction applied. */
 static int cursor_compare(const struct inventory_cluster_query *query, const struct cluster *a, const struct cluster *b) {
     char a_key[KEY_BYTES_MAX], b_key[KEY_BYTES_MAX];
-    int order = compare_keys(query, key_of(query, a, a_key), key_of(query, b, b_key));
+    int order = compare_keys(query, inventory_query_key_of(query, a, a_key), inventory_query_key_of(query, b, b_key));
     return order ? order : query_compare_ids(query, a->id, b->id);
 }
 
@@ -81,7 +81,7 @@ static int cursor_compare(const struct inventory_cluster_query *query, const str
 static bool cursor_before(const struct cursor *cursor, const struct inventory_cluster_query *query,
                           const struct cluster *cluster) {
     char key[KEY_BYTES_MAX];
-    int order = compare_keys(query, cursor->key, key_of(query, cluster, key));
+    int order = compare_keys(query, cursor->key, inventory_query_key_of(query, cluster, key));
     return order ? order < 0 : query_compare_ids(query, cursor->id, cluster->id) < 0;
 }
 
@@ -111,7 +111,7 @@ static void cursor_write(const struct inventory_cluster_query *query, const stru
     strbuf_init(&raw, CURSOR_BYTES_MAX);
     digest_query(query, digest);
     strbuf_add(&raw, digest, DIGEST_BYTES);
-    strbuf_adds(&raw, key_of(query, last, key));
+    strbuf_adds(&raw, inventory_query_key_of(query, last, key));
     strbuf_addc(&raw, '\0');
     strbuf_adds(&raw, last->id);
     str_base64url(out, (const uint8_t *)raw.data, raw.len);
@@ -424,7 +424,7 @@ static bool filters_fit(const struct page *page, const struct cluster *c, uint64
     return !page->vcenter_id || is_on_vcenter(c, page->vcenter_id, mask);
 }
 
-static const struct inventory_cluster *entry_at(const struct page *page, size_t i) {
+static const struct inventory_cluster *inventory_query_entry_at(const struct page *page, size_t i) {
     return page->snapshot->clusters[page->from.positions ? page->from.positions[i] : i];
 }
 
@@ -500,11 +500,11 @@ static int end_page(struct page *page, const struct cluster *last, struct err *e
 }
 
 /* Name order is the snapshot's own order: stop as soon as the page is full. */
-static int list_by_name(struct page *page, struct err *err) {
+static int inventory_query_list_by_name(struct page *page, struct err *err) {
     const struct cluster *last = NULL;
     const bool backwards = page->query->is_descending;
     for (size_t n = 0; n < page->from.count && !page->is_full; n++) {
-        const struct inventory_cluster *entry = entry_at(page, backwards ? page->from.count - 1 - n : n);
+        const struct inventory_cluster *entry = inventory_query_entry_at(page, backwards ? page->from.count - 1 - n : n);
         uint64_t mask;
         int rc;
         if (!query_is_wanted(page, entry, &mask))
@@ -525,7 +525,7 @@ static int list_sorted(struct page *page, struct err *err) {
     if (!chosen)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t n = 0; n < page->from.count; n++) {
-        chosen[count].entry = entry_at(page, n);
+        chosen[count].entry = inventory_query_entry_at(page, n);
         if (query_is_wanted(page, chosen[count].entry, &chosen[count].mask))
             count++;
     }
@@ -549,7 +549,7 @@ int inventory_list_clusters(const struct inventory_snapshot *snapshot, const str
     }
     if (!rc) {
         strbuf_adds(out->text, "{\"items\":[");
-        rc = query->sort == INVENTORY_SORT_NAME ? list_by_name(&page, err) : list_sorted(&page, err);
+        rc = query->sort == INVENTORY_SORT_NAME ? inventory_query_list_by_name(&page, err) : list_sorted(&page, err);
     }
     if (!rc)
         out->etag_hash = page.etag;
@@ -564,7 +564,7 @@ int inventory_digest_clusters(const struct inventory_snapshot *snapshot, const s
     uint64_t sum = 0;
     int rc = query_choose(&page, candidates, err);
     for (size_t n = 0; !rc && n < page.from.count; n++) {
-        const struct inventory_cluster *entry = entry_at(&page, n);
+        const struct inventory_cluster *entry = inventory_query_entry_at(&page, n);
         const struct inventory_fragment *fragment = NULL;
         struct inventory_fragment made = {0};
         uint64_t mask;

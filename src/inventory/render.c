@@ -155,12 +155,12 @@ static void put_labels(struct strbuf *out, const struct cluster *c) {
 }
 
 /* Names of virtual machines and hosts are for those who see every part. */
-static char *reason(const struct inventory_cluster *entry, uint64_t mask) {
+static char *inventory_render_reason(const struct inventory_cluster *entry, uint64_t mask) {
     return mask == entry->full_mask ? entry->record->state_reason : entry->reason_partial;
 }
 
-static void put_part(struct strbuf *out, const char *name, const struct inventory_cluster *entry,
-                     const struct inventory_platform *platform, uint64_t mask) {
+static void inventory_render_put_part(struct strbuf *out, const char *name, const struct inventory_cluster *entry,
+                                      const struct inventory_platform *platform, uint64_t mask) {
     const struct cluster *c = entry->record;
     if (str_eq(name, "control_plane"))
         put_replicas(out, c->control_plane_ready, c->control_plane_desired);
@@ -172,7 +172,7 @@ static void put_part(struct strbuf *out, const char *name, const struct inventor
         put_labels(out, c);
 }
 
-static void put_value(struct strbuf *out, const struct member *m, const struct cluster *c) {
+static void inventory_render_put_value(struct strbuf *out, const struct member *m, const struct cluster *c) {
     const char *text = member_text(m, c);
     char time[CLOCK_RFC3339_BYTES];
     if (m->kind == MEMBER_LONG) {
@@ -191,7 +191,7 @@ static void put_cluster(struct strbuf *out, const struct inventory_cluster *entr
                         uint64_t mask) {
     struct cluster shown = *entry->record;
     char before = '{';
-    shown.state_reason = reason(entry, mask);
+    shown.state_reason = inventory_render_reason(entry, mask);
     for (const struct member *m = cluster_members; m->name; m++) {
         if (!m->json || m->flags & MEMBER_HIDDEN)
             continue;
@@ -200,9 +200,9 @@ static void put_cluster(struct strbuf *out, const struct inventory_cluster *entr
         strbuf_adds(out, m->json);
         strbuf_adds(out, "\":");
         if (m->kind == MEMBER_PART)
-            put_part(out, m->json, entry, platform, mask);
+            inventory_render_put_part(out, m->json, entry, platform, mask);
         else
-            put_value(out, m, &shown);
+            inventory_render_put_value(out, m, &shown);
         before = ',';
     }
     strbuf_addc(out, '}');

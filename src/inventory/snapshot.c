@@ -77,7 +77,7 @@ static int compare_grants(const void *a, const void *b) {
 }
 
 /* qsort must not get a NULL array, which an empty one is. */
-static void sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *)) {
+static void snapshot_sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *)) {
     if (count > 1)
         qsort(items, count, size, compare);
 }
@@ -99,10 +99,10 @@ static int index_hx(struct inventory_platform *p, struct err *err) {
 }
 
 int inventory_platform_link(struct inventory_platform *p, struct err *err) {
-    sort(p->vcenters, p->vcenters_count, sizeof(*p->vcenters), snapshot_compare_vcenters);
-    sort(p->vsphere, p->vsphere_count, sizeof(*p->vsphere), snapshot_compare_vsphere);
-    sort(p->hx, p->hx_count, sizeof(*p->hx), compare_hx);
-    sort(p->grants, p->grants_count, sizeof(*p->grants), compare_grants);
+    snapshot_sort(p->vcenters, p->vcenters_count, sizeof(*p->vcenters), snapshot_compare_vcenters);
+    snapshot_sort(p->vsphere, p->vsphere_count, sizeof(*p->vsphere), snapshot_compare_vsphere);
+    snapshot_sort(p->hx, p->hx_count, sizeof(*p->hx), compare_hx);
+    snapshot_sort(p->grants, p->grants_count, sizeof(*p->grants), compare_grants);
     p->hx_of_vsphere = calloc(p->vsphere_count + 1, sizeof(*p->hx_of_vsphere));
     if (!p->hx_of_vsphere)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -117,7 +117,7 @@ int inventory_platform_link(struct inventory_platform *p, struct err *err) {
 }
 
 /* The order of clusters[]. */
-static int compare_by_name(const void *a, const void *b) {
+static int snapshot_compare_by_name(const void *a, const void *b) {
     const struct cluster *x = (*(struct inventory_cluster *const *)a)->record,
                          *y = (*(struct inventory_cluster *const *)b)->record;
     int by_name = strcmp(x->name, y->name);
@@ -169,7 +169,7 @@ struct merge {
     size_t landings_count;
 };
 
-static void merge_done(struct merge *m) {
+static void snapshot_merge_done(struct merge *m) {
     free(m->moved_to);
     free(m->arrivals);
     free(m->landings);
@@ -177,7 +177,7 @@ static void merge_done(struct merge *m) {
 }
 
 static int compare_arrival_names(const void *a, const void *b) {
-    return compare_by_name(&((const struct arrival *)a)->entry, &((const struct arrival *)b)->entry);
+    return snapshot_compare_by_name(&((const struct arrival *)a)->entry, &((const struct arrival *)b)->entry);
 }
 
 static int compare_arrival_ids(const void *a, const void *b) {
@@ -192,11 +192,11 @@ static int compare_landings(const void *a, const void *b) {
 }
 
 /* The first old position whose cluster comes after this one by name. */
-static size_t find_by_name(const struct inventory_snapshot *old, struct inventory_cluster *entry) {
+static size_t snapshot_find_by_name(const struct inventory_snapshot *old, struct inventory_cluster *entry) {
     size_t low = 0, high = old->clusters_count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (compare_by_name(&old->clusters[mid], &entry) < 0)
+        if (snapshot_compare_by_name(&old->clusters[mid], &entry) < 0)
             low = mid + 1;
         else
             high = mid;
@@ -216,7 +216,7 @@ static size_t find_by_id(const struct inventory_snapshot *old, const struct inve
     return low;
 }
 
-static void land(struct merge *m, struct arrival *a) {
+static void snapshot_land(struct merge *m, struct arrival *a) {
     a->position = (uint32_t)m->made->clusters_count;
     m->made->clusters[m->made->clusters_count++] = inventory_cluster_ref(a->entry);
 }
@@ -225,16 +225,16 @@ static void join_names(struct merge *m) {
     const struct inventory_snapshot *old = m->old;
     size_t next = 0;
     for (size_t i = 0; i < m->delta->added_count; i++)
-        m->arrivals[i].before = find_by_name(old, m->arrivals[i].entry);
+        m->arrivals[i].before = snapshot_find_by_name(old, m->arrivals[i].entry);
     for (size_t i = 0; i < old->clusters_count; i++) {
         while (next < m->delta->added_count && m->arrivals[next].before <= i)
-            land(m, &m->arrivals[next++]);
+            snapshot_land(m, &m->arrivals[next++]);
         m->moved_to[i] = m->delta->is_removed[i] ? GONE : (uint32_t)m->made->clusters_count;
         if (!m->delta->is_removed[i])
             m->made->clusters[m->made->clusters_count++] = inventory_cluster_ref(old->clusters[i]);
     }
     while (next < m->delta->added_count)
-        land(m, &m->arrivals[next++]);
+        snapshot_land(m, &m->arrivals[next++]);
 }
 
 /* The arrivals must be in order of id. */
@@ -271,7 +271,7 @@ static int find_landings(struct merge *m, struct err *err) {
                 m->landings[m->landings_count++] = (struct landing){(size_t)(on - p->vsphere), m->arrivals[i].position};
         }
     }
-    sort(m->landings, m->landings_count, sizeof(*m->landings), compare_landings);
+    snapshot_sort(m->landings, m->landings_count, sizeof(*m->landings), compare_landings);
     return 0;
 }
 
@@ -334,13 +334,13 @@ static void count_nodes(struct merge *m) {
         m->made->nodes_count += m->delta->added[i]->record->nodes_count;
 }
 
-static int merge_into(struct merge *m, struct err *err) {
+static int snapshot_merge_into(struct merge *m, struct err *err) {
     int rc = snapshot_prepare(m, err);
     if (rc)
         return rc;
-    sort(m->arrivals, m->delta->added_count, sizeof(*m->arrivals), compare_arrival_names);
+    snapshot_sort(m->arrivals, m->delta->added_count, sizeof(*m->arrivals), compare_arrival_names);
     join_names(m);
-    sort(m->arrivals, m->delta->added_count, sizeof(*m->arrivals), compare_arrival_ids);
+    snapshot_sort(m->arrivals, m->delta->added_count, sizeof(*m->arrivals), compare_arrival_ids);
     join_ids(m);
     count_nodes(m);
     return join_placements(m, err);
@@ -350,10 +350,10 @@ static int merge_into(struct merge *m, struct err *err) {
 static int snapshot_merge(const struct inventory_snapshot *old, struct inventory_platform *platform,
                           const struct inventory_delta *delta, struct inventory_snapshot **out, struct err *err) {
     struct merge m = {.old = old, .delta = delta, .made = snapshot_begin(platform, old->clusters_count + delta->added_count)};
-    int rc = merge_into(&m, err);
+    int rc = snapshot_merge_into(&m, err);
     if (!rc)
         *out = STEAL(m.made);
-    merge_done(&m);
+    snapshot_merge_done(&m);
     return rc;
 }
 

@@ -141,7 +141,7 @@ static void set_limits(int fd, long call_timeout_ms) {
 }
 
 /* The first address that answers. */
-static int reach(const struct ldap_target *target, int *out, struct err *err) {
+static int ldap_conn_reach(const struct ldap_target *target, int *out, struct err *err) {
     const struct ldap_url *url = target->url;
     const int64_t until_ms = clock_mono_ms() + target->connect_timeout_ms;
     struct net_addresses found = {.count = 0};
@@ -258,7 +258,7 @@ static int shake_hands(struct ldap_conn *conn, const struct ldap_target *target,
     return 0;
 }
 
-static int secure(struct ldap_conn *conn, const struct ldap_target *target, struct err *err) {
+static int ldap_conn_secure(struct ldap_conn *conn, const struct ldap_target *target, struct err *err) {
     int code = LDAP_SUCCESS, rc = set_trust(conn, target, err);
     if (!rc)
         rc = shake_hands(conn, target, &code, err);
@@ -293,14 +293,14 @@ static int take_socket(struct ldap_conn *conn, const struct ldap_target *target,
 int ldap_conn_open(const struct ldap_target *target, struct ldap_conn **out, struct err *err) {
     _cleanup_(ldap_conn_free) struct ldap_conn *conn = calloc(1, sizeof(*conn));
     _cleanup_close_ int fd = -1;
-    int rc = conn ? reach(target, &fd, err) : err_set(err, ERR_NOMEM, "out of memory");
+    int rc = conn ? ldap_conn_reach(target, &fd, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (rc)
         return rc;
     conn->call_timeout_ms = target->call_timeout_ms;
     conn->is_for_kerberos = target->is_for_kerberos;
     rc = take_socket(conn, target, &fd, err);
     if (!rc && !conn->is_for_kerberos)
-        rc = secure(conn, target, err);
+        rc = ldap_conn_secure(conn, target, err);
     if (!rc)
         *out = STEAL(conn);
     return rc;
@@ -335,7 +335,7 @@ static const struct reason {
     {"775", "the account is locked"},
 };
 
-static const char *reason_of(const char *diagnostic) {
+static const char *ldap_conn_reason_of(const char *diagnostic) {
     const char *at = diagnostic ? strstr(diagnostic, "data ") : NULL;
     for (size_t i = 0; at && i < ARRAY_COUNT(reasons); i++)
         if (!strncmp(at + 5, reasons[i].code, 3) && (at[8] == ',' || !at[8] || at[8] == ' '))
@@ -349,11 +349,11 @@ static bool ldap_conn_is_refusal(int code) {
            code == LDAP_UNWILLING_TO_PERFORM;
 }
 
-static int refused(struct ldap_conn *conn, int code, struct err *err) {
+static int ldap_conn_refused(struct ldap_conn *conn, int code, struct err *err) {
     char *diagnostic = NULL;
     const char *reason;
     (void)ldap_get_option(conn->ld, LDAP_OPT_DIAGNOSTIC_MESSAGE, &diagnostic);
-    reason = reason_of(diagnostic);
+    reason = ldap_conn_reason_of(diagnostic);
     (void)err_set(err, ERR_CREDENTIALS, REFUSED);
     (void)err_detail(err, "%s: %s", reason ? reason : ldap_err2string(code), diagnostic ? diagnostic : "");
     ldap_memfree(diagnostic);
@@ -371,7 +371,7 @@ int ldap_conn_bind_password(struct ldap_conn *conn, const char *dn, const char *
     }
     rc = ldap_sasl_bind_s(conn->ld, dn, LDAP_SASL_SIMPLE, &secret, NULL, NULL, NULL);
     if (ldap_conn_is_refusal(rc))
-        return refused(conn, rc, err);
+        return ldap_conn_refused(conn, rc, err);
     return rc ? ldap_failed(conn, rc, "bind", err) : 0;
 }
 
@@ -449,7 +449,7 @@ struct reading {
     void *arg;
 };
 
-static int each(struct ldap_conn *conn, LDAPMessage *answer, const struct reading *reading, struct err *err) {
+static int ldap_conn_each(struct ldap_conn *conn, LDAPMessage *answer, const struct reading *reading, struct err *err) {
     unsigned count = 0;
     int rc = 0;
     for (LDAPMessage *m = ldap_first_entry(conn->ld, answer); !rc && m; m = ldap_next_entry(conn->ld, m)) {
@@ -472,7 +472,7 @@ int ldap_conn_search(struct ldap_conn *conn, const struct ldap_query *query, lda
     rc = ldap_search_ext_s(conn->ld, query->base, scope, query->filter, (char **)(uintptr_t)query->attrs, 0, NULL, NULL, &limit,
                            (int)query->entries_max + 1, &answer);
     if (rc == LDAP_SUCCESS || rc == LDAP_REFERRAL || rc == LDAP_PARTIAL_RESULTS)
-        rc = answer ? each(conn, answer, &(struct reading){query, fn, arg}, err) : 0;
+        rc = answer ? ldap_conn_each(conn, answer, &(struct reading){query, fn, arg}, err) : 0;
     else if (rc == LDAP_SIZELIMIT_EXCEEDED)
         rc = err_set(err, ERR_TOO_LARGE, "%s has more entries for one question than it or we allow", conn->place);
     else
@@ -491,7 +491,7 @@ char *ldap_entry_dn(const struct ldap_entry *entry) {
     return copy;
 }
 
-static char *text_of(const struct berval *value) {
+static char *ldap_conn_text_of(const struct berval *value) {
     if (value->bv_len > TEXT_BYTES_MAX || memchr(value->bv_val, 0, value->bv_len) ||
         str_utf8_chars(value->bv_val, value->bv_len) < 0)
         return NULL;
@@ -500,7 +500,7 @@ static char *text_of(const struct berval *value) {
 
 char *ldap_entry_text(const struct ldap_entry *entry, const char *attr) {
     struct berval **values = ldap_get_values_len(entry->ld, entry->message, attr);
-    char *text = values && values[0] ? text_of(values[0]) : NULL;
+    char *text = values && values[0] ? ldap_conn_text_of(values[0]) : NULL;
     ldap_value_free_len(values);
     return text;
 }

@@ -315,7 +315,7 @@ int node_copy(const struct node *from, struct node *out, struct err *err) {
     return 0;
 }
 
-static char **text_at(void *object, size_t offset) {
+static char **cluster_text_at(void *object, size_t offset) {
     void *at = (char *)object + offset;
     return at;
 }
@@ -324,8 +324,8 @@ static char **text_at(void *object, size_t offset) {
 static unsigned part_twins(struct node *n, struct node_observation *seen) {
     unsigned parted = 0;
     for (size_t i = 0; i < ARRAY_COUNT(twins); i++) {
-        char **text = text_at(seen, twins[i].seen);
-        if (!*text || !str_eq(*text, *text_at(n, twins[i].node)))
+        char **text = cluster_text_at(seen, twins[i].seen);
+        if (!*text || !str_eq(*text, *cluster_text_at(n, twins[i].node)))
             continue;
         *text = NULL;
         parted |= 1U << i;
@@ -336,7 +336,7 @@ static unsigned part_twins(struct node *n, struct node_observation *seen) {
 static void join_twins(struct node *n, unsigned parted) {
     for (size_t i = 0; i < ARRAY_COUNT(twins); i++)
         if (parted >> i & 1)
-            *text_at(n->seen, twins[i].seen) = *text_at(n, twins[i].node);
+            *cluster_text_at(n->seen, twins[i].seen) = *cluster_text_at(n, twins[i].node);
 }
 
 void node_share(const struct node *from, struct node *out) {

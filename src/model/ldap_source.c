@@ -212,7 +212,7 @@ static int check_dn(const char *dn, const char *what, struct err *err) {
     return err_remedy(err, "write it as DC=example,DC=com or ou=people,dc=example,dc=com");
 }
 
-static int check_search(const struct ldap_source *source, struct err *err) {
+static int ldap_source_check_search(const struct ldap_source *source, struct err *err) {
     int rc = 0;
     if (str_empty(source->search_base))
         return err_set(err, ERR_UNPROCESSABLE, "search_base must be given: below which DN people are looked for");
@@ -262,7 +262,7 @@ int ldap_source_check(const struct ldap_source *source, struct err *err) {
     if (!rc)
         rc = ldap_source_check_trust(source, err);
     if (!rc)
-        rc = check_search(source, err);
+        rc = ldap_source_check_search(source, err);
     if (!rc)
         rc = check_bind(source, err);
     return rc ? rc : check_realms(source->realms, err);

@@ -32,7 +32,7 @@ bool words_find(const char *const *words, const char *word, unsigned *out) {
 
 /* -- one member ------------------------------------------------------------------------------------------------------------ */
 
-static const void *at(const struct member *m, const void *record) {
+static const void *member_at(const struct member *m, const void *record) {
     return (const char *)record + m->offset;
 }
 
@@ -51,19 +51,19 @@ char *member_chars_at(const struct member *m, void *record) {
 const char *member_text(const struct member *m, const void *record) {
     const char *chars;
     if (m->kind == MEMBER_TEXT)
-        return *(char *const *)at(m, record);
+        return *(char *const *)member_at(m, record);
     if (m->kind == MEMBER_UNSIGNED && m->words)
-        return words_get(m->words, *(const unsigned *)at(m, record), NULL);
-    chars = m->kind == MEMBER_CHARS ? at(m, record) : NULL;
+        return words_get(m->words, *(const unsigned *)member_at(m, record), NULL);
+    chars = m->kind == MEMBER_CHARS ? member_at(m, record) : NULL;
     return chars && *chars ? chars : NULL;
 }
 
 int64_t member_number(const struct member *m, const void *record) {
     switch (m->kind) {
-    case MEMBER_INT: return *(const int *)at(m, record);
-    case MEMBER_UNSIGNED: return *(const unsigned *)at(m, record);
-    case MEMBER_LONG: return *(const int64_t *)at(m, record);
-    case MEMBER_BOOL: return *(const bool *)at(m, record);
+    case MEMBER_INT: return *(const int *)member_at(m, record);
+    case MEMBER_UNSIGNED: return *(const unsigned *)member_at(m, record);
+    case MEMBER_LONG: return *(const int64_t *)member_at(m, record);
+    case MEMBER_BOOL: return *(const bool *)member_at(m, record);
     case MEMBER_TEXT:
     case MEMBER_CHARS:
     case MEMBER_PART: break;
@@ -170,7 +170,7 @@ const char *members_difference(const struct member *members, const void *a, cons
     return NULL;
 }
 
-static const char *shown(const struct member *m, const void *record) {
+static const char *member_shown(const struct member *m, const void *record) {
     const char *text = member_text(m, record);
     if (m->kind == MEMBER_BOOL)
         return member_number(m, record) ? "yes" : "no";
@@ -180,7 +180,7 @@ static const char *shown(const struct member *m, const void *record) {
 void members_describe(const struct member *members, const void *before, const void *after, struct strbuf *out) {
     for (const struct member *m = members; m->name; m++)
         if (m->writers & BY_ADMIN && !member_is_same(m, before, after))
-            strbuf_addf(out, "%s%s: %s -> %s", out->len ? "; " : "", m->json, shown(m, before), shown(m, after));
+            strbuf_addf(out, "%s%s: %s -> %s", out->len ? "; " : "", m->json, member_shown(m, before), member_shown(m, after));
 }
 
 /* -- rules ----------------------------------------------------------------------------------------------------------------- */

@@ -80,7 +80,7 @@ int name_check_script(const char *name, const char *what, struct err *err) {
     return 0;
 }
 
-static const char *skip_number(const char *text) {
+static const char *names_skip_number(const char *text) {
     size_t n = strspn(text, DIGITS);
     return n ? text + n : NULL;
 }
@@ -90,7 +90,7 @@ static bool is_kubernetes_version(const char *text) {
     for (int i = 0; i < 3; i++) {
         if (i && *text++ != '.')
             return false;
-        text = skip_number(text);
+        text = names_skip_number(text);
         if (!text)
             return false;
     }
@@ -250,7 +250,7 @@ int name_check_uuid(const char *id, const char *what, struct err *err) {
 #define DIFFERENT_MIN 5
 
 /* Different bytes are enough to tell "aaaaaaaaaaaa" and "121212121212" from a phrase. */
-static unsigned count_different(const char *text) {
+static unsigned names_count_different(const char *text) {
     bool seen[256] = {false};
     unsigned count = 0;
     for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
@@ -271,7 +271,7 @@ int password_check(const char *password, const char *user_name, struct err *err)
     }
     if (bytes > PASSWORD_BYTES_MAX)
         return err_set(err, ERR_UNPROCESSABLE, "the password is too long: at most %d bytes", PASSWORD_BYTES_MAX);
-    if (count_different(password) < DIFFERENT_MIN)
+    if (names_count_different(password) < DIFFERENT_MIN)
         return err_set(err, ERR_UNPROCESSABLE, "the password repeats a few characters only");
     if (name_bytes && !strncasecmp(password, user_name, name_bytes) && bytes < name_bytes + DIFFERENT_MIN)
         return err_set(err, ERR_UNPROCESSABLE, "the password is little more than the name of the user");

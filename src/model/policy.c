@@ -102,7 +102,7 @@ struct picking {
     size_t picked, room;
 };
 
-static int pick_of(struct picking *p, const char *principal_id, struct err *err) {
+static int policy_pick_of(struct picking *p, const char *principal_id, struct err *err) {
     size_t count = 0;
     const struct grant *first = policy_grants_of(p->all, p->count, principal_id, &count);
     if (p->picked + count > p->room) {
@@ -129,9 +129,9 @@ static int compare_places(const void *a, const void *b, void *all) {
 int policy_pick_grants(const struct grant *all, size_t count, const struct policy_grantee *who, uint32_t **out, size_t *out_count,
                        struct err *err) {
     struct picking p = {.all = all, .count = count};
-    int rc = pick_of(&p, who->principal_id, err);
+    int rc = policy_pick_of(&p, who->principal_id, err);
     for (size_t i = 0; !rc && i < who->groups->count; i++)
-        rc = pick_of(&p, who->groups->ids[i], err);
+        rc = policy_pick_of(&p, who->groups->ids[i], err);
     if (rc) {
         free(p.items);
         return rc;

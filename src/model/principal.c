@@ -289,7 +289,7 @@ int group_set_pack(const struct group_set *set, char **out, struct err *err) {
     return packed ? 0 : err_set(err, ERR_TOO_LARGE, "the names of the groups take too much room");
 }
 
-static int malformed(struct err *err) {
+static int principal_malformed(struct err *err) {
     return err_set(err, ERR_UNPROCESSABLE, "the groups of a session are not of the form in which they were written");
 }
 
@@ -300,10 +300,10 @@ static int unpack_line(char *line, struct group_set *set, struct err *err) {
     _cleanup_free_ char *id = NULL;
     int64_t shared;
     if (!rest)
-        return malformed(err);
+        return principal_malformed(err);
     *rest++ = '\0';
     if (!str_to_i64(line, 0, (int64_t)strlen(before), &shared) || !(shared || *rest))
-        return malformed(err);
+        return principal_malformed(err);
     id = str_format("%.*s%s", (int)shared, before, rest);
     return id ? group_set_add(set, id, err) : no_memory(err);
 }
@@ -314,7 +314,7 @@ int group_set_unpack(const char *text, struct group_set *out, struct err *err) {
     int rc = copy ? 0 : no_memory(err);
     for (char *line = copy; !rc && *line;) {
         char *end = strchr(line, '\n');
-        rc = end ? 0 : malformed(err);
+        rc = end ? 0 : principal_malformed(err);
         if (rc)
             break;
         *end = '\0';

@@ -138,7 +138,7 @@ static void say_stale(const struct cluster *c, struct saying *s) {
     s->is_stale = true;
 }
 
-static void listen(const struct rollup_input *in, struct saying *s) {
+static void rollup_listen(const struct rollup_input *in, struct saying *s) {
     const struct cluster *c = in->cluster;
     const bool is_reported = cluster_is_reported(c);
     strbuf_init(&s->made, REASON_BYTES_MAX);
@@ -152,18 +152,18 @@ static void listen(const struct rollup_input *in, struct saying *s) {
 /* -- both together ------------------------------------------------------------------------------------------------------- */
 
 /* States that tell of work under way or its end: virtual machines may well be off then. */
-static bool is_kept(enum cluster_state said, enum cluster_state seen) {
+static bool rollup_is_kept(enum cluster_state said, enum cluster_state seen) {
     if (said == CLUSTER_UPDATING)
         return seen != CLUSTER_UNREACHABLE;
     return said == CLUSTER_CREATING || said == CLUSTER_DELETING || said == CLUSTER_FAILED;
 }
 
-static int badness(enum cluster_state state) {
+static int rollup_badness(enum cluster_state state) {
     return state == CLUSTER_UNREACHABLE ? 2 : state == CLUSTER_DEGRADED ? 1 : 0;
 }
 
 /* Cut between characters: continuation bytes of UTF-8 are 10xxxxxx (RFC 3629). */
-static void add_cut(struct strbuf *out, const char *text, size_t chars_max) {
+static void rollup_add_cut(struct strbuf *out, const char *text, size_t chars_max) {
     size_t n = 0, chars = 0;
     for (; text[n]; n++) {
         if ((text[n] & 0xC0) != 0x80 && chars++ == chars_max)
@@ -178,11 +178,11 @@ static char *rollup_join(const char *first, const char *second, struct err *err)
     _cleanup_strbuf_ struct strbuf out;
     strbuf_init(&out, REASON_BYTES_MAX);
     if (first)
-        add_cut(&out, first, second ? KEPT_REASON_CHARS : KAAS_DESCRIPTION_CHARS_MAX);
+        rollup_add_cut(&out, first, second ? KEPT_REASON_CHARS : KAAS_DESCRIPTION_CHARS_MAX);
     if (first && second)
         strbuf_adds(&out, "; ");
     if (second)
-        add_cut(&out, second, first ? KAAS_DESCRIPTION_CHARS_MAX - KEPT_REASON_CHARS - 8 : KAAS_DESCRIPTION_CHARS_MAX - 3);
+        rollup_add_cut(&out, second, first ? KAAS_DESCRIPTION_CHARS_MAX - KEPT_REASON_CHARS - 8 : KAAS_DESCRIPTION_CHARS_MAX - 3);
     return strbuf_check(&out, "reason", err) ? NULL : strbuf_steal(&out);
 }
 
@@ -196,9 +196,9 @@ static int set_reasons(struct rollup *out, const char *first, const char *second
     return 0;
 }
 
-static int combine(const struct saying *s, const struct evidence *e, struct rollup *out, struct err *err) {
+static int rollup_combine(const struct saying *s, const struct evidence *e, struct rollup *out, struct err *err) {
     const char *seen = e->down ? e->text.data : NULL;
-    const bool is_worse = badness(e->state) > badness(s->state) && !is_kept(s->state, e->state);
+    const bool is_worse = rollup_badness(e->state) > rollup_badness(s->state) && !rollup_is_kept(s->state, e->state);
     out->state = is_worse ? e->state : s->state;
     out->source = str_dup(is_worse ? "observed" : s->source);
     out->is_report_stale = s->is_stale;
@@ -208,7 +208,7 @@ static int combine(const struct saying *s, const struct evidence *e, struct roll
     return set_reasons(out, is_worse && !s->is_stale ? NULL : s->reason, seen, e->partial, err);
 }
 
-static int place(const struct rollup_input *in, struct rollup *out, struct err *err) {
+static int rollup_place(const struct rollup_input *in, struct rollup *out, struct err *err) {
     const struct cluster *c = in->cluster;
     struct object_ref ref;
     bool is_seen = false;
@@ -229,7 +229,7 @@ static int place(const struct rollup_input *in, struct rollup *out, struct err *
     return out->placement_source ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static int64_t newest(const struct cluster *c) {
+static int64_t rollup_newest(const struct cluster *c) {
     int64_t at_ms = c->observed_at_ms;
     for (size_t i = 0; i < c->nodes_count; i++)
         if (c->nodes[i].seen && c->nodes[i].seen->observed_at_ms > at_ms)
@@ -238,15 +238,15 @@ static int64_t newest(const struct cluster *c) {
 }
 
 int rollup_make(const struct rollup_input *input, struct rollup *out, struct err *err) {
-    struct rollup made = {.observed_at_ms = newest(input->cluster)};
+    struct rollup made = {.observed_at_ms = rollup_newest(input->cluster)};
     struct evidence evidence = {0};
     struct saying saying = {0};
     int rc;
     rollup_look(input, &evidence);
-    listen(input, &saying);
-    rc = combine(&saying, &evidence, &made, err);
+    rollup_listen(input, &saying);
+    rc = rollup_combine(&saying, &evidence, &made, err);
     if (!rc)
-        rc = place(input, &made, err);
+        rc = rollup_place(input, &made, err);
     strbuf_done(&evidence.text);
     strbuf_done(&saying.made);
     if (rc)

@@ -169,7 +169,7 @@ int service_fingerprint_read(const char *text, char out[SERVICE_FINGERPRINT_BYTE
         err, "give the 64 hexadecimal digits that `openssl x509 -fingerprint -sha256` prints, or the certificate itself");
 }
 
-static const char *skip_blanks(const char *p) {
+static const char *service_account_skip_blanks(const char *p) {
     while (*p == ' ')
         p++;
     return p;
@@ -180,21 +180,21 @@ static bool is_type_char(char c) {
 }
 
 /* "cn =" to "CN="; NULL if it is none. Returns what follows. */
-static const char *copy_type(const char *p, struct strbuf *out) {
-    const char *begin = p = skip_blanks(p);
+static const char *service_account_copy_type(const char *p, struct strbuf *out) {
+    const char *begin = p = service_account_skip_blanks(p);
     for (; is_type_char(*p); p++) {
         const char upper = *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p;
         strbuf_add(out, &upper, 1);
     }
     if (p == begin)
         return NULL;
-    p = skip_blanks(p);
+    p = service_account_skip_blanks(p);
     strbuf_adds(out, "=");
-    return *p == '=' ? skip_blanks(p + 1) : NULL;
+    return *p == '=' ? service_account_skip_blanks(p + 1) : NULL;
 }
 
 /* Up to the next separator that is not escaped; blanks before it do not count unless escaped (RFC 4514 section 2.4). */
-static const char *copy_value(const char *p, struct strbuf *out) {
+static const char *service_account_copy_value(const char *p, struct strbuf *out) {
     const char *begin = p, *end = p;
     for (; *p && *p != ',' && *p != '+'; p++) {
         if (strchr("\";<>", *p)) /* must be escaped */
@@ -213,8 +213,8 @@ static const char *copy_value(const char *p, struct strbuf *out) {
 static bool copy_subject(const char *text, struct strbuf *out) {
     const char *p = text;
     for (;;) {
-        p = copy_type(p, out);
-        p = p ? copy_value(p, out) : NULL;
+        p = service_account_copy_type(p, out);
+        p = p ? service_account_copy_value(p, out) : NULL;
         if (!p || !*p)
             return p != NULL;
         strbuf_add(out, p++, 1);

@@ -9,7 +9,7 @@
 #define WINDOW_GZIP (15 + 16) /* zlib.h: the greatest window, with a gzip header instead of zlib's own */
 #define MEMORY_LEVEL 8
 
-static int pack(z_stream *z, struct strbuf *out, struct err *err) {
+static int gzip_deflate(z_stream *z, struct strbuf *out, struct err *err) {
     Bytef part[16384];
     int rc = Z_OK;
     while (rc == Z_OK && !out->failed) {
@@ -30,7 +30,7 @@ int gzip_pack(const void *data, size_t n, int level, struct strbuf *out, struct 
         return err_set(err, ERR_TOO_LARGE, "the text is too large to be compressed");
     if (deflateInit2(&z, level, Z_DEFLATED, WINDOW_GZIP, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
         return err_set(err, ERR_NOMEM, "out of memory");
-    int rc = pack(&z, out, err);
+    int rc = gzip_deflate(&z, out, err);
     (void)deflateEnd(&z);
     return rc;
 }

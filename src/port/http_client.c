@@ -39,7 +39,7 @@ CLEANUP_DEFINE(BIO, BIO_free_all);
  * nor client certificate, reaches a peer that was refused. */
 
 /* Reads all certificates of a PEM text; NULL if there is none or one is malformed. */
-static STACK_OF(X509) * read_certificates(const char *pem) {
+static STACK_OF(X509) * http_client_read_certificates(const char *pem) {
     _cleanup_(BIO_free_all) BIO *bio = BIO_new_mem_buf(pem, -1);
     STACK_OF(X509) *list = sk_X509_new_null();
     X509 *cert;
@@ -55,8 +55,8 @@ static STACK_OF(X509) * read_certificates(const char *pem) {
     return NULL;
 }
 
-static int init_store(struct http_tls *tls, const char *ca_pem, struct err *err) {
-    STACK_OF(X509) *list = read_certificates(ca_pem);
+static int http_client_init_store(struct http_tls *tls, const char *ca_pem, struct err *err) {
+    STACK_OF(X509) *list = http_client_read_certificates(ca_pem);
     if (!list)
         return err_set(err, ERR_CONFIG, "the CA certificates are not valid PEM");
     tls->store = X509_STORE_new();
@@ -79,7 +79,7 @@ static int no_passphrase(char *buffer, int size, int is_writing, void *arg) {
 static int init_client_cert(struct http_tls *tls, const char *cert_pem, const char *key_pem, struct err *err) {
     if (!key_pem)
         return err_set(err, ERR_CONFIG, "the client certificate comes without its key");
-    tls->chain = read_certificates(cert_pem);
+    tls->chain = http_client_read_certificates(cert_pem);
     if (!tls->chain)
         return err_set(err, ERR_CONFIG, "the client certificate is not valid PEM");
     tls->cert = sk_X509_shift(tls->chain);
@@ -103,7 +103,7 @@ static int init_trust(struct http_tls *tls, const struct http_trust *trust, bool
         memcpy(tls->pin, trust->pin_sha256, sizeof(tls->pin));
         tls->has_pin = true;
     }
-    return trust->ca_pem ? init_store(tls, trust->ca_pem, err) : 0;
+    return trust->ca_pem ? http_client_init_store(tls, trust->ca_pem, err) : 0;
 }
 
 static void http_tls_done(struct http_tls *tls) {
@@ -220,7 +220,7 @@ static CURLcode http_tls_setup(CURL *curl, void *ssl_ctx, void *arg) {
     return CURLE_OK;
 }
 
-static const char *remedy_for(int verify_error) {
+static const char *http_client_remedy_for(int verify_error) {
     switch (verify_error) {
     case X509_V_ERR_CERT_HAS_EXPIRED: return "renew the server's certificate, or correct this machine's clock";
     case X509_V_ERR_CERT_NOT_YET_VALID: return "correct this machine's clock, or the server's";
@@ -247,7 +247,7 @@ static int http_tls_error(const struct http_tls *tls, struct err *err) {
     }
     rc = err_set(err, ERR_TLS, "the certificate of %s is not trusted: %s (SHA-256 %s)", tls->host,
                  X509_verify_cert_error_string(tls->verify_error), seen);
-    (void)err_remedy(err, "%s", remedy_for(tls->verify_error));
+    (void)err_remedy(err, "%s", http_client_remedy_for(tls->verify_error));
     return rc;
 }
 

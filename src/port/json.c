@@ -32,7 +32,7 @@ static unsigned measure_depth(const char *text, size_t n) {
 }
 
 /* jansson's own texts quote the input, which may hold a password; these do not. */
-static const char *describe_fault(enum json_error_code code) {
+static const char *json_describe_fault(enum json_error_code code) {
     switch ((int)code) {
     case json_error_premature_end_of_input: return "the text ends too early";
     case json_error_end_of_input_expected: return "there is text behind the value";
@@ -59,7 +59,7 @@ int json_parse(const char *text, size_t n, json_t **out, struct err *err) {
         return err_set(err, ERR_NOMEM, "out of memory while reading JSON");
     if (code == json_error_stack_overflow)
         return err_set(err, ERR_TOO_LARGE, "the JSON text is nested too deeply");
-    return err_set(err, ERR_JSON, "the text is not valid JSON: %s (line %d, column %d)", describe_fault(code),
+    return err_set(err, ERR_JSON, "the text is not valid JSON: %s (line %d, column %d)", json_describe_fault(code),
                    fault.line > 0 ? fault.line : 1, fault.column > 0 ? fault.column : 1);
 }
 
@@ -88,7 +88,7 @@ void json_wipe_string(json_t *value) {
 #define NAME_SHOWN_BYTES 64          /* of a member name that was not expected */
 #define WHOLE_MAX 9007199254740992.0 /* 2^53 */
 
-static const char *kind_text(enum json_kind kind) {
+static const char *json_kind_text(enum json_kind kind) {
     switch (kind) {
     case JSON_KIND_STRING: return "a string";
     case JSON_KIND_INTEGER: return "an integer";
@@ -111,7 +111,7 @@ static int make_whole(json_t *object, const char *name, struct err *err) {
     return 0;
 }
 
-static bool is_of_kind(const json_t *value, enum json_kind kind) {
+static bool json_is_of_kind(const json_t *value, enum json_kind kind) {
     switch (kind) {
     case JSON_KIND_STRING: return json_is_string(value);
     case JSON_KIND_INTEGER: return json_is_integer(value);
@@ -166,9 +166,9 @@ static int refuse_unknown(const struct json_member *members, const char *name, c
 static int check_present(const struct json_member *m, const json_t *value, const char *prefix, const char *dot, struct err *err) {
     if (!value)
         return m->is_required ? err_set(err, ERR_UNPROCESSABLE, "member \"%s%s%s\" is missing", prefix, dot, m->name) : 0;
-    if (json_is_null(value) ? m->may_be_null : is_of_kind(value, m->kind))
+    if (json_is_null(value) ? m->may_be_null : json_is_of_kind(value, m->kind))
         return 0;
-    return err_set(err, ERR_UNPROCESSABLE, "member \"%s%s%s\" must be %s%s", prefix, dot, m->name, kind_text(m->kind),
+    return err_set(err, ERR_UNPROCESSABLE, "member \"%s%s%s\" must be %s%s", prefix, dot, m->name, json_kind_text(m->kind),
                    m->may_be_null ? " or null" : "");
 }
 

@@ -70,7 +70,7 @@ struct name_look {
     struct net_addresses found;
 };
 
-static void look_free(struct name_look *look) {
+static void net_addr_look_free(struct name_look *look) {
     (void)pthread_mutex_destroy(&look->lock);
     (void)pthread_cond_destroy(&look->ended);
     free(look->host);
@@ -101,11 +101,11 @@ static void *look_up(void *arg) {
     (void)pthread_cond_signal(&look->ended);
     (void)pthread_mutex_unlock(&look->lock);
     if (is_mine)
-        look_free(look);
+        net_addr_look_free(look);
     return NULL;
 }
 
-static int look_new(const char *host, struct name_look **out) {
+static int net_addr_look_new(const char *host, struct name_look **out) {
     struct name_look *look = calloc(1, sizeof(*look));
     if (!look)
         return ERR_NOMEM;
@@ -113,7 +113,7 @@ static int look_new(const char *host, struct name_look **out) {
     clock_init_cond(&look->ended);
     look->host = str_dup(host);
     if (!look->host) {
-        look_free(look);
+        net_addr_look_free(look);
         return ERR_NOMEM;
     }
     *out = look;
@@ -132,7 +132,7 @@ static int net_addr_start_thread(struct name_look *look) {
 }
 
 /* False if the time was up: the thread then frees the look. */
-static bool wait_for(struct name_look *look, long timeout_ms) {
+static bool net_addr_wait_for(struct name_look *look, long timeout_ms) {
     const struct timespec until = clock_deadline(timeout_ms);
     bool is_done;
     (void)pthread_mutex_lock(&look->lock);
@@ -158,20 +158,20 @@ static int net_addr_describe(int result, const char *host, struct err *err) {
 int net_lookup_name(const char *host, long timeout_ms, struct net_addresses *out, struct err *err) {
     struct name_look *look = NULL;
     int rc;
-    if (look_new(host, &look))
+    if (net_addr_look_new(host, &look))
         return err_set(err, ERR_NOMEM, "out of memory");
     if (net_addr_start_thread(look)) {
-        look_free(look);
+        net_addr_look_free(look);
         return err_set(err, ERR_NOMEM, "no thread for a name look-up");
     }
-    if (!wait_for(look, timeout_ms))
+    if (!net_addr_wait_for(look, timeout_ms))
         return err_set(err, ERR_TIMEOUT, "no name server answered the question for %s within %ld ms", host, timeout_ms);
     rc = net_addr_describe(look->result, host, err);
     if (!rc && !look->found.count)
         rc = err_set(err, ERR_NOT_FOUND, "the name %s has no address", host);
     if (!rc)
         *out = look->found;
-    look_free(look);
+    net_addr_look_free(look);
     return rc;
 }
 

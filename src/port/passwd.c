@@ -46,7 +46,7 @@ int passwd_hash(const char *password, char **out, struct err *err) {
 }
 
 /* The work of a comparison, for nothing. */
-static void burn(void) {
+static void passwd_burn(void) {
     static const uint8_t salt[SALT_BYTES];
     _cleanup_free_ char *setting = make_setting(salt);
     if (setting)
@@ -56,7 +56,7 @@ static void burn(void) {
 bool passwd_verify(const char *password, const char *hash) {
     bool is_usable = str_starts(hash, PREFIX) && strlen(password) < CRYPT_MAX_PASSPHRASE_SIZE;
     if (!is_usable) {
-        burn();
+        passwd_burn();
         return false;
     }
     _cleanup_secret_ char *made = hash_with(password, hash);

@@ -39,7 +39,7 @@ struct seal {
 
 CLEANUP_DEFINE(EVP_CIPHER_CTX, EVP_CIPHER_CTX_free);
 
-static void set_key(struct key *key, const uint8_t *bytes) {
+static void seal_set_key(struct key *key, const uint8_t *bytes) {
     uint8_t id[DIGEST_SHA256_BYTES];
     memcpy(key->bytes, bytes, SEAL_KEY_BYTES);
     digest_sha256(bytes, SEAL_KEY_BYTES, id);
@@ -68,7 +68,7 @@ int seal_open_key(const uint8_t key[SEAL_KEY_BYTES], struct seal **out, struct e
     int rc = seal_new(out, err);
     if (rc)
         return rc;
-    set_key(&(*out)->keys[0], key);
+    seal_set_key(&(*out)->keys[0], key);
     (*out)->count = 1;
     return 0;
 }
@@ -88,7 +88,7 @@ static int seal_take_keys(struct seal *seal, const char *path, const struct strb
     }
     while (seal->count < bytes->len / SEAL_KEY_BYTES) {
         struct key *key = &seal->keys[seal->count];
-        set_key(key, (const uint8_t *)bytes->data + seal->count * SEAL_KEY_BYTES);
+        seal_set_key(key, (const uint8_t *)bytes->data + seal->count * SEAL_KEY_BYTES);
         if (find_id(seal, key->id) < seal->count)
             return err_set(err, ERR_CONFIG, "master key file %s holds a key twice", path);
         seal->count++;

@@ -52,7 +52,7 @@ static char *bio_text(BIO *bio) {
     return n < 0 || n > (long)TEXT_BYTES_MAX ? NULL : str_format("%.*s", (int)n, n ? data : "");
 }
 
-static char *name_text(const X509_NAME *name) {
+static char *x509_name_text(const X509_NAME *name) {
     _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_mem());
     /* RFC 2253 with UTF-8 left readable; control characters are escaped */
     if (!bio || X509_NAME_print_ex(bio, name, 0, (XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB)) < 0)
@@ -107,8 +107,8 @@ static int64_t time_ms(const ASN1_TIME *at) {
 
 int x509_describe(X509 *cert, struct x509_info *out, struct err *err) {
     struct x509_info info = {
-        .subject = name_text(X509_get_subject_name(cert)),
-        .issuer = name_text(X509_get_issuer_name(cert)),
+        .subject = x509_name_text(X509_get_subject_name(cert)),
+        .issuer = x509_name_text(X509_get_issuer_name(cert)),
         .san = san_text(cert),
         .pem = pem_text(cert),
         .not_before_ms = time_ms(X509_get0_notBefore(cert)),
@@ -273,7 +273,7 @@ static char *x509_take_text(BIO *bio) {
     return text;
 }
 
-static char *write_key(EVP_PKEY *key) {
+static char *x509_write_key(EVP_PKEY *key) {
     _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_secmem());
     return bio && PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1 ? x509_take_text(bio) : NULL;
 }
@@ -286,7 +286,7 @@ int x509_make_self_signed(const struct x509_request *request, char **cert_pem, c
     if (!is_made)
         return err_set(err, ERR_INTERNAL, "a certificate for \"%s\" could not be made", request->common_name);
     _cleanup_free_ char *cert_text = pem_text(cert);
-    _cleanup_secret_ char *key_text = write_key(key);
+    _cleanup_secret_ char *key_text = x509_write_key(key);
     if (!cert_text || !key_text)
         return err_set(err, ERR_NOMEM, "out of memory");
     *cert_pem = STEAL(cert_text);

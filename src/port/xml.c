@@ -64,11 +64,11 @@ static int check_characters(struct scan *scan, struct err *err) {
     return 0;
 }
 
-static const char *find(const struct scan *scan, const char *mark) {
+static const char *xml_find(const struct scan *scan, const char *mark) {
     return memmem(scan->at, (size_t)(scan->end - scan->at), mark, strlen(mark));
 }
 
-static bool begins(const struct scan *scan, const char *mark) {
+static bool xml_begins(const struct scan *scan, const char *mark) {
     return (size_t)(scan->end - scan->at) >= strlen(mark) && !memcmp(scan->at, mark, strlen(mark));
 }
 
@@ -76,8 +76,8 @@ static bool begins(const struct scan *scan, const char *mark) {
 static int xml_pass(struct scan *scan, const char *open, const char *close, const char *bad, struct err *err) {
     const char *stop, *wrong;
     scan->at += strlen(open);
-    stop = find(scan, close);
-    wrong = find(scan, bad);
+    stop = xml_find(scan, close);
+    wrong = xml_find(scan, bad);
     if (!stop || (wrong && wrong < stop))
         return xml_refuse(scan, "a comment, CDATA section or instruction has no end", err);
     scan->at = stop + strlen(close);
@@ -103,17 +103,17 @@ static int pass_tag(struct scan *scan, struct err *err) {
     return xml_refuse(scan, "a tag has no end", err);
 }
 
-static int scan_text(const char *text, size_t n, struct err *err) {
+static int xml_scan_text(const char *text, size_t n, struct err *err) {
     struct scan scan = {text, text, text + n};
     int rc = check_characters(&scan, err);
-    while (!rc && (scan.at = find(&scan, "<"))) {
-        if (begins(&scan, "<!--"))
+    while (!rc && (scan.at = xml_find(&scan, "<"))) {
+        if (xml_begins(&scan, "<!--"))
             rc = xml_pass(&scan, "<!--", "-->", "--", err);
-        else if (begins(&scan, "<![CDATA["))
+        else if (xml_begins(&scan, "<![CDATA["))
             rc = xml_pass(&scan, "<![CDATA[", "]]>", "]]>", err);
-        else if (begins(&scan, "<?"))
+        else if (xml_begins(&scan, "<?"))
             rc = xml_pass(&scan, "<?", "?>", "<", err);
-        else if (begins(&scan, "<!"))
+        else if (xml_begins(&scan, "<!"))
             rc = err_set(err, ERR_PROTOCOL, "the XML text has a document type declaration, which is not accepted");
         else
             rc = pass_tag(&scan, err);
@@ -123,7 +123,7 @@ static int scan_text(const char *text, size_t n, struct err *err) {
 
 /* -- the parser ------------------------------------------------------------------------------------------------------------ */
 
-static int describe_fault(xmlParserCtxt *ctx, struct err *err) {
+static int xml_describe_fault(xmlParserCtxt *ctx, struct err *err) {
     const xmlError *fault = xmlCtxtGetLastError(ctx);
     const char *text = fault && fault->message ? fault->message : "syntax error";
     if (fault && fault->code == XML_ERR_NO_MEMORY)
@@ -142,12 +142,12 @@ int xml_parse(const char *text, size_t n, struct xml_doc **out, struct err *err)
     _cleanup_free_ struct xml_doc *doc = calloc(1, sizeof(*doc));
     if (!ctx || !doc)
         return err_set(err, ERR_NOMEM, "out of memory while reading XML");
-    int rc = scan_text(text, n, err);
+    int rc = xml_scan_text(text, n, err);
     if (rc)
         return rc;
     doc->tree = xmlCtxtReadMemory(ctx, text, (int)n, NULL, NULL, PARSE_FLAGS);
     if (!doc->tree)
-        return describe_fault(ctx, err);
+        return xml_describe_fault(ctx, err);
     *out = STEAL(doc);
     return 0;
 }

@@ -124,7 +124,7 @@ static int sealing_note_held(struct sealing *s, struct err *err) {
     return rc;
 }
 
-static int missing(const struct sealing *s, const char *key_id, const char *what, struct err *err) {
+static int sealing_missing(const struct sealing *s, const char *key_id, const char *what, struct err *err) {
     (void)err_set(err, ERR_CONFIG, "the master key file %s does not hold key %s, %s", s->key_file, key_id, what);
     return err_remedy(err,
                       "put the master key file of another replica, or the one from the backup, in its place and restart kaasd");
@@ -140,7 +140,7 @@ static int check_counts(struct sealing *s, struct err *err) {
         for (size_t k = 0; k < ids.count; k++)
             is_held = is_held || str_eq(ids.items[k], counts.items[i].key_id);
         if (!is_held)
-            rc = missing(s, counts.items[i].key_id, "which sealed secrets in the database", err);
+            rc = sealing_missing(s, counts.items[i].key_id, "which sealed secrets in the database", err);
     }
     return rc;
 }
@@ -151,7 +151,7 @@ int sealing_follow(struct sealing *s, struct err *err) {
     if (rc)
         return rc;
     if (*chosen && seal_choose(s->options.seal, chosen, NULL))
-        return missing(s, chosen, "which seals in this installation", err);
+        return sealing_missing(s, chosen, "which seals in this installation", err);
     rc = check_counts(s, err);
     if (!rc)
         rc = sealing_note_held(s, err);
@@ -242,7 +242,7 @@ static int reseal_all(struct sealing *s, const char *holder, struct err *err) {
 }
 
 /* Another replica does it: what is left is looked at all the same, for health. */
-static int look_on(struct sealing *s, struct err *err) {
+static int sealing_look_on(struct sealing *s, struct err *err) {
     struct seal_counts counts;
     struct seal_ids ids;
     return sealing_count_all(s, &counts, &ids, err);
@@ -256,7 +256,7 @@ int sealing_tick(struct sealing *s, struct err *err) {
         return rc;
     rc = lease_store_acquire(s->options.store, LEASE, holder, LEASE_MS, &is_mine, err);
     if (rc || !is_mine)
-        return rc ? rc : look_on(s, err);
+        return rc ? rc : sealing_look_on(s, err);
     rc = reseal_all(s, holder, err);
     (void)lease_store_release(s->options.store, LEASE, holder, NULL);
     if (!rc) /* again later: a replica that was slow to follow may have used the old key meanwhile */

@@ -167,7 +167,7 @@ static int check_here(const char *config_path, struct strbuf *told) {
 }
 
 /* In the child. */
-static _Noreturn void check_as_other(const struct setup_user *user, const char *config_path, int to) {
+static _Noreturn void setup_check_as_other(const struct setup_user *user, const char *config_path, int to) {
     _cleanup_strbuf_ struct strbuf told;
     struct err err = {0};
     strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);
@@ -197,7 +197,7 @@ int setup_check_as(const struct setup_user *user, const char *config_path, struc
     from = ends[0];
     const pid_t child = fork();
     if (!child)
-        check_as_other(user, config_path, ends[1]);
+        setup_check_as_other(user, config_path, ends[1]);
     (void)close(ends[1]);
     if (child < 0)
         return err_set(err, ERR_IO, "cannot check the configuration as the user %s: %m", user->name);

@@ -182,7 +182,7 @@ static int setup_load(const char *path, struct strbuf *bytes, struct stat *owner
     return rc ? rc : fs_read_secret(path, bytes, err);
 }
 
-static int store(const char *path, const struct strbuf *bytes, const struct stat *owner, struct err *err) {
+static int setup_files_store(const char *path, const struct strbuf *bytes, const struct stat *owner, struct err *err) {
     int rc = fs_write_atomic(path, bytes->data, bytes->len, FILE_MODE, err);
     if (!rc && (owner->st_uid != geteuid() || owner->st_gid != getegid()) && chown(path, owner->st_uid, owner->st_gid))
         rc = err_set(err, ERR_IO, "cannot give %s to its owner of before", path);
@@ -206,7 +206,7 @@ int master_key_file_add(const char *path, char key_id[SEAL_KEY_ID_BYTES], struct
     seal_id_of_key(key, key_id);
     strbuf_add(&bytes, key, sizeof(key));
     secret_wipe(key, sizeof(key));
-    return store(path, &bytes, &owner, err);
+    return setup_files_store(path, &bytes, &owner, err);
 }
 
 int master_key_file_remove(const char *path, const char *key_id, struct err *err) {
@@ -228,7 +228,7 @@ int master_key_file_remove(const char *path, const char *key_id, struct err *err
         return err_set(err, ERR_NOT_FOUND, "master key file %s holds no key %.16s", path, key_id);
     if (!kept.len)
         return err_set(err, ERR_CONFLICT, "%s is the only key in %s", key_id, path);
-    return store(path, &kept, &owner, err);
+    return setup_files_store(path, &kept, &owner, err);
 }
 
 /* -- the token by which a monitoring system reads the metrics ------------------------------------------------------ */

@@ -96,7 +96,7 @@ uint64_t token_cache_generation(const struct token_cache *cache) {
     return atomic_load(&cache->generation);
 }
 
-static void copy_out(const struct entry *e, struct token_claims *out) {
+static void token_cache_copy_out(const struct entry *e, struct token_claims *out) {
     const size_t sub_bytes = strlen(e->texts) + 1;
     memcpy(out->sub, e->texts, sub_bytes);
     memcpy(out->act, e->texts + sub_bytes, strlen(e->texts + sub_bytes) + 1);
@@ -120,13 +120,13 @@ bool token_cache_find(struct token_cache *cache, const uint8_t digest[DIGEST_SHA
     if (e) {
         unlink_entry(s, e);
         link_newest(s, e);
-        copy_out(e, out);
+        token_cache_copy_out(e, out);
     }
     pthread_mutex_unlock(&s->lock);
     return e;
 }
 
-static struct entry *new_entry(const uint8_t *digest, const struct token_claims *claims, int64_t until_s) {
+static struct entry *token_cache_new_entry(const uint8_t *digest, const struct token_claims *claims, int64_t until_s) {
     size_t sub_bytes = strlen(claims->sub) + 1, act_bytes = strlen(claims->act) + 1;
     struct entry *e = calloc(1, sizeof(*e) + sub_bytes + act_bytes);
     if (!e)
@@ -148,7 +148,7 @@ void token_cache_put(struct token_cache *cache, const struct token_verdict *verd
     const uint8_t *digest = verdict->digest;
     const uint64_t hash = token_cache_hash_of(digest);
     struct shard *s = shard_of(cache, digest);
-    struct entry *e = new_entry(digest, verdict->claims, verdict->until_s);
+    struct entry *e = token_cache_new_entry(digest, verdict->claims, verdict->until_s);
     if (!e)
         return;
     pthread_mutex_lock(&s->lock);

@@ -34,7 +34,7 @@ static int token_verify_refuse(struct err *err, const char *reason) {
 }
 
 /* RFC 7515 7.1: three parts between two dots. */
-static int split(struct check *c, struct err *err) {
+static int token_verify_split(struct check *c, struct err *err) {
     const char *end = c->text + c->n;
     const char *first = memchr(c->text, '.', c->n);
     const char *second = first ? memchr(first + 1, '.', (size_t)(end - first - 1)) : NULL;
@@ -177,7 +177,7 @@ static int verify_afresh(struct token_set *set, struct check *c, int64_t now_s, 
     static const struct token_claims nothing;
     struct token_claims ignored;
     uint64_t bad_generation = token_cache_generation(set->bad);
-    int rc = split(c, err);
+    int rc = token_verify_split(c, err);
     if (!rc)
         rc = check_header(c, err);
     if (rc)

@@ -89,7 +89,7 @@ static int vim_authorization_ask(struct vim_context *ctx, const struct question 
     return q->subject->session_key ? ask_by_session(ctx, q, err) : ask_by_user(ctx, q, err);
 }
 
-static size_t count_left(const struct question *q) {
+static size_t vim_authorization_count_left(const struct question *q) {
     size_t left = 0;
     for (size_t i = 0; i < q->count; i++)
         left += !q->is_dropped[i];
@@ -125,7 +125,7 @@ static int ask_halves(struct vim_context *ctx, const struct question *q, struct 
 static int ask_dropping(struct vim_context *ctx, const struct question *q, struct err *err) {
     for (int attempt = 0; attempt <= REPEATS_MAX; attempt++) {
         struct err reason = {0};
-        int ret = count_left(q) ? vim_authorization_ask(ctx, q, &reason) : 0;
+        int ret = vim_authorization_count_left(q) ? vim_authorization_ask(ctx, q, &reason) : 0;
         if (!ret)
             return 0;
         if (!vim_authorization_drop_named(q, &ctx->fault))

@@ -149,7 +149,7 @@ static struct vim_context *find_idle(struct vim_client *c) {
     return NULL;
 }
 
-static int wait_for_change(struct vim_client *c, const struct timespec *until, struct err *err) {
+static int vim_client_wait_for_change(struct vim_client *c, const struct timespec *until, struct err *err) {
     int rc;
     if (c->waiting >= KAAS_VIM_QUEUE_COUNT_MAX)
         return err_set(err, ERR_BUSY, "too many calls wait for vCenter %s", c->peer);
@@ -170,7 +170,7 @@ static int take_context(struct vim_client *c, struct vim_context **out, struct e
             ret = vim_context_new(&c->route, &c->contexts[c->context_count], err);
             c->context_count += !ret;
         } else {
-            ret = wait_for_change(c, &until, err);
+            ret = vim_client_wait_for_change(c, &until, err);
         }
     }
     return ret ? ret : vim_client_fail_canceled(err);
@@ -234,8 +234,8 @@ struct attempt {
     bool lost_session;
 };
 
-static int run_on(struct vim_client *c, struct vim_context *ctx, const struct vim_run *run, struct attempt *attempt,
-                  struct err *err) {
+static int vim_client_run_attempt(struct vim_client *c, struct vim_context *ctx, const struct vim_run *run,
+                                  struct attempt *attempt, struct err *err) {
     int ret = dress_context(c, ctx, run, &attempt->session_no, err);
     memset(&ctx->fault, 0, sizeof(ctx->fault));
     if (!ret)
@@ -253,7 +253,7 @@ int vim_client_run_on(struct vim_client *client, struct vim_context *ctx, const 
     int ret;
     if (!run->is_before_connect && (ret = vim_client_need_content(client, err)))
         return ret;
-    return run_on(client, ctx, run, &attempt, err);
+    return vim_client_run_attempt(client, ctx, run, &attempt, err);
 }
 
 static int run_pooled(struct vim_client *c, const struct vim_run *run, struct attempt *attempt, struct err *err) {
@@ -261,7 +261,7 @@ static int run_pooled(struct vim_client *c, const struct vim_run *run, struct at
     int ret = borrow_context(c, &ctx, err);
     if (ret)
         return ret;
-    ret = run_on(c, ctx, run, attempt, err);
+    ret = vim_client_run_attempt(c, ctx, run, attempt, err);
     return_context(c, ctx, ret);
     return ret;
 }

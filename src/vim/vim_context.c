@@ -97,7 +97,7 @@ static bool has_word(const char *text, const char *word) {
     return false;
 }
 
-static int advise(struct vim_context *ctx) {
+static int vim_context_advise(struct vim_context *ctx) {
     return err_remedy(&ctx->err,
                       "check that this is the address and port of a vCenter, and not of a proxy or another web server");
 }
@@ -112,7 +112,7 @@ static int check_reply(struct vim_context *ctx, long status) {
     }
     if (status != 200 && status != 500) {
         err_set(&ctx->err, ERR_PROTOCOL, "%s answers HTTP %ld instead of SOAP", peer, status);
-        return advise(ctx);
+        return vim_context_advise(ctx);
     }
     if (has_word(body, "Envelope"))
         return 0;
@@ -121,7 +121,7 @@ static int check_reply(struct vim_context *ctx, long status) {
     else
         err_set(&ctx->err, ERR_PROTOCOL, "%s answers with %s (HTTP %ld) instead of SOAP", peer,
                 ctx->reply.len ? "something else" : "nothing", status);
-    return advise(ctx);
+    return vim_context_advise(ctx);
 }
 
 /* A login that arrived twice would leave a session that nobody knows of; a clone ticket is good once. */
@@ -166,7 +166,7 @@ static int post_request(struct vim_context *ctx) {
     if (!ret)
         ret = vim_context_run_exchange(ctx, &x, &status);
     ret = count_failure(ret ? ret : check_reply(ctx, status));
-    return ret == ERR_PROTOCOL ? advise(ctx) : ret;
+    return ret == ERR_PROTOCOL ? vim_context_advise(ctx) : ret;
 }
 
 /* ---- gSOAP hooks: the context is soap->user ---- */
@@ -188,14 +188,14 @@ static int hook_post(struct soap *soap, const char *endpoint, const char *host, 
 }
 
 /* How much of gSOAP's buffer has held something: it is handed over from its beginning. */
-static void note_used(struct vim_context *ctx, size_t n) {
+static void vim_context_note_used(struct vim_context *ctx, size_t n) {
     if (n > ctx->buf_used)
         ctx->buf_used = n;
 }
 
 static int hook_send(struct soap *soap, const char *bytes, size_t n) {
     struct vim_context *ctx = soap->user;
-    note_used(ctx, n);
+    vim_context_note_used(ctx, n);
     strbuf_add(&ctx->request, bytes, n);
     return SOAP_OK;
 }
@@ -221,7 +221,7 @@ static int check_decoding(struct vim_context *ctx) {
         return 0;
     err_set(&ctx->err, ERR_PROTOCOL, "the answer of %s to %s has more attributes or namespaces than any vCenter sends",
             route->peer, ctx->operation);
-    return advise(ctx);
+    return vim_context_advise(ctx);
 }
 
 static size_t hook_recv(struct soap *soap, char *out, size_t max) {
@@ -233,7 +233,7 @@ static size_t hook_recv(struct soap *soap, char *out, size_t max) {
         n = max;
     if (n > KAAS_VIM_DECODE_STEP_BYTES)
         n = KAAS_VIM_DECODE_STEP_BYTES;
-    note_used(ctx, n);
+    vim_context_note_used(ctx, n);
     memcpy(out, ctx->reply.data + ctx->reply_at, n);
     ctx->reply_at += n;
     return n;
@@ -298,8 +298,8 @@ static void wipe_buffers(struct vim_context *ctx) {
     if (ctx->reply.alloc > REPLY_KEEP_BYTES)
         strbuf_done(&ctx->reply);
     strbuf_reset(&ctx->reply);
-    note_used(ctx, ctx->soap->bufidx); /* what was written and could not be sent */
-    note_used(ctx, ctx->soap->buflen);
+    vim_context_note_used(ctx, ctx->soap->bufidx); /* what was written and could not be sent */
+    vim_context_note_used(ctx, ctx->soap->buflen);
     secret_wipe(ctx->soap->buf, ctx->buf_used < sizeof(ctx->soap->buf) ? ctx->buf_used : sizeof(ctx->soap->buf));
     ctx->buf_used = 0;
 }
@@ -431,7 +431,7 @@ static bool is_fit(struct vim_context *ctx, const char *text, const char *what, 
     return !ctx->err.code;
 }
 
-static char *copy_in(struct vim_context *ctx, const char *text) {
+static char *vim_context_copy_in(struct vim_context *ctx, const char *text) {
     char *copy = soap_strdup(ctx->soap, text);
     if (!copy)
         err_set(&ctx->err, ERR_NOMEM, "out of memory");
@@ -439,11 +439,11 @@ static char *copy_in(struct vim_context *ctx, const char *text) {
 }
 
 char *vim_in_text(struct vim_context *ctx, const char *text, const char *what) {
-    return is_fit(ctx, text, what, false) ? copy_in(ctx, text) : NULL;
+    return is_fit(ctx, text, what, false) ? vim_context_copy_in(ctx, text) : NULL;
 }
 
 char *vim_in_lines(struct vim_context *ctx, const char *text, const char *what) {
-    return is_fit(ctx, text, what, true) ? copy_in(ctx, text) : NULL;
+    return is_fit(ctx, text, what, true) ? vim_context_copy_in(ctx, text) : NULL;
 }
 
 char *vim_in_optional(struct vim_context *ctx, const char *text, const char *what) {

@@ -137,7 +137,7 @@ static int op_set_certificate(struct vim_context *ctx, void *arg, struct err *er
 }
 
 /* Says which extension is not there. */
-static int run_on_key(struct vim_client *client, vim_op_fn *fn, struct write *write, struct err *err) {
+static int vim_extension_run_on_key(struct vim_client *client, vim_op_fn *fn, struct write *write, struct err *err) {
     struct err reason = {0};
     int ret = vim_client_run_as_us(client, fn, write, &reason);
     if (ret == ERR_NOT_FOUND)
@@ -161,12 +161,12 @@ int vim_register_extension(struct vim_client *client, const struct vim_extension
 
 int vim_update_extension(struct vim_client *client, const struct vim_extension *extension, struct err *err) {
     struct write write = {.extension = extension, .key = extension->key};
-    return run_on_key(client, vim_extension_op_update, &write, err);
+    return vim_extension_run_on_key(client, vim_extension_op_update, &write, err);
 }
 
 int vim_unregister_extension(struct vim_client *client, const char *key, struct err *err) {
     struct write write = {.key = key};
-    return run_on_key(client, op_unregister, &write, err);
+    return vim_extension_run_on_key(client, op_unregister, &write, err);
 }
 
 /* vCenter is picky about the form of the text: 64 columns, LF, one certificate; so it is written anew from what was read. */
@@ -177,7 +177,7 @@ int vim_set_extension_certificate(struct vim_client *client, const char *key, co
     if (ret)
         return ret;
     write.pem = info.pem;
-    ret = run_on_key(client, op_set_certificate, &write, err);
+    ret = vim_extension_run_on_key(client, op_set_certificate, &write, err);
     x509_info_done(&info);
     return ret;
 }
@@ -199,7 +199,7 @@ static int op_set_account(struct vim_context *ctx, void *arg, struct err *err) {
 
 int vim_set_service_account(struct vim_client *client, const char *key, const char *account, struct err *err) {
     struct write write = {.key = key, .account = account};
-    return run_on_key(client, op_set_account, &write, err);
+    return vim_extension_run_on_key(client, op_set_account, &write, err);
 }
 
 /* -- extension records: from our structs to the codec's ------------------------------------------------------------ */

@@ -7,12 +7,12 @@
 #include "vim_extension_private.h"
 
 /* A negative size cannot come from the codec; it is still not trusted. */
-static size_t count_of(int n, const void *items) {
+static size_t vim_extension_out_count_of(int n, const void *items) {
     return items && n > 0 ? (size_t)n : 0;
 }
 
 static struct vim_texts take_texts(struct vim_arena *a, char *const *from, int n) {
-    struct vim_texts to = {.count = count_of(n, from)};
+    struct vim_texts to = {.count = vim_extension_out_count_of(n, from)};
     const char **items = vim_arena_alloc(a, to.count, sizeof(*items));
     for (size_t i = 0; items && i < to.count; i++)
         items[i] = vim_arena_text(a, from[i]);
@@ -30,7 +30,7 @@ static struct vim_description take_description(struct vim_arena *a, const struct
 }
 
 static void take_servers(struct vim_arena *a, const struct vim25__Extension *from, struct vim_extension *to) {
-    size_t n = count_of(from->__sizeserver, from->server);
+    size_t n = vim_extension_out_count_of(from->__sizeserver, from->server);
     struct vim_ext_server *items = vim_arena_alloc(a, n, sizeof(*items));
     for (size_t i = 0; items && i < n; i++) {
         const struct vim25__ExtensionServerInfo *s = &from->server[i];
@@ -49,7 +49,7 @@ static void take_servers(struct vim_arena *a, const struct vim25__Extension *fro
 }
 
 static void take_clients(struct vim_arena *a, const struct vim25__Extension *from, struct vim_extension *to) {
-    size_t n = count_of(from->__sizeclient, from->client);
+    size_t n = vim_extension_out_count_of(from->__sizeclient, from->client);
     struct vim_ext_client *items = vim_arena_alloc(a, n, sizeof(*items));
     for (size_t i = 0; items && i < n; i++) {
         const struct vim25__ExtensionClientInfo *c = &from->client[i];
@@ -66,7 +66,8 @@ static void take_clients(struct vim_arena *a, const struct vim25__Extension *fro
 }
 
 static void take_ids(struct vim_arena *a, const struct vim25__Extension *from, struct vim_extension *to) {
-    size_t tasks = count_of(from->__sizetaskList, from->taskList), faults = count_of(from->__sizefaultList, from->faultList);
+    size_t tasks = vim_extension_out_count_of(from->__sizetaskList, from->taskList),
+           faults = vim_extension_out_count_of(from->__sizefaultList, from->faultList);
     const char **task = vim_arena_alloc(a, tasks, sizeof(*task)), **fault = vim_arena_alloc(a, faults, sizeof(*fault));
     for (size_t i = 0; task && i < tasks; i++)
         task[i] = vim_arena_text(a, from->taskList[i].taskID);
@@ -77,7 +78,7 @@ static void take_ids(struct vim_arena *a, const struct vim25__Extension *from, s
 }
 
 static void take_events(struct vim_arena *a, const struct vim25__Extension *from, struct vim_extension *to) {
-    size_t n = count_of(from->__sizeeventList, from->eventList);
+    size_t n = vim_extension_out_count_of(from->__sizeeventList, from->eventList);
     struct vim_ext_event *items = vim_arena_alloc(a, n, sizeof(*items));
     for (size_t i = 0; items && i < n; i++) {
         items[i].id = vim_arena_text(a, from->eventList[i].eventID);
@@ -88,7 +89,7 @@ static void take_events(struct vim_arena *a, const struct vim25__Extension *from
 }
 
 static void take_privileges(struct vim_arena *a, const struct vim25__Extension *from, struct vim_extension *to) {
-    size_t n = count_of(from->__sizeprivilegeList, from->privilegeList);
+    size_t n = vim_extension_out_count_of(from->__sizeprivilegeList, from->privilegeList);
     struct vim_ext_privilege *items = vim_arena_alloc(a, n, sizeof(*items));
     for (size_t i = 0; items && i < n; i++) {
         items[i].id = vim_arena_text(a, from->privilegeList[i].privID);
@@ -99,7 +100,7 @@ static void take_privileges(struct vim_arena *a, const struct vim25__Extension *
 }
 
 static void take_resource(struct vim_arena *a, const struct vim25__ExtensionResourceInfo *from, struct vim_ext_resource *to) {
-    size_t n = count_of(from->__sizedata, from->data);
+    size_t n = vim_extension_out_count_of(from->__sizedata, from->data);
     struct vim_key_value *data = vim_arena_alloc(a, n, sizeof(*data));
     for (size_t i = 0; data && i < n; i++) {
         data[i].key = vim_arena_text(a, from->data[i].key);
@@ -112,7 +113,7 @@ static void take_resource(struct vim_arena *a, const struct vim25__ExtensionReso
 }
 
 static void take_resources(struct vim_arena *a, const struct vim25__Extension *from, struct vim_extension *to) {
-    size_t n = count_of(from->__sizeresourceList, from->resourceList);
+    size_t n = vim_extension_out_count_of(from->__sizeresourceList, from->resourceList);
     struct vim_ext_resource *items = vim_arena_alloc(a, n, sizeof(*items));
     for (size_t i = 0; items && i < n; i++)
         take_resource(a, &from->resourceList[i], &items[i]);
@@ -134,7 +135,7 @@ static void take_product(struct vim_arena *a, const struct vim25__ExtExtendedPro
 }
 
 static void take_managed(struct vim_arena *a, const struct vim25__Extension *from, struct vim_extension *to) {
-    size_t n = count_of(from->__sizemanagedEntityInfo, from->managedEntityInfo);
+    size_t n = vim_extension_out_count_of(from->__sizemanagedEntityInfo, from->managedEntityInfo);
     struct vim_ext_managed *items = vim_arena_alloc(a, n, sizeof(*items));
     for (size_t i = 0; items && i < n; i++) {
         const struct vim25__ExtManagedEntityInfo *m = &from->managedEntityInfo[i];
@@ -148,7 +149,7 @@ static void take_managed(struct vim_arena *a, const struct vim25__Extension *fro
 }
 
 static void take_solution(struct vim_arena *a, const struct vim25__ExtSolutionManagerInfo *from, struct vim_extension *to) {
-    size_t n = from ? count_of(from->__sizetab, from->tab) : 0;
+    size_t n = from ? vim_extension_out_count_of(from->__sizetab, from->tab) : 0;
     struct vim_ext_tab *tabs = vim_arena_alloc(a, n, sizeof(*tabs));
     to->has_solution_manager = from;
     for (size_t i = 0; tabs && i < n; i++) {

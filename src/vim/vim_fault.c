@@ -152,7 +152,7 @@ void vim_fault_read(const struct vim_fault_source *source, struct vim_fault *out
     take_members(source->type, source->value, out);
 }
 
-static void report_kind(const struct vim_fault *f, const char *operation, struct err *err) {
+static void vim_fault_report_kind(const struct vim_fault *f, const char *operation, struct err *err) {
     switch (f->kind) {
     case VIM_FAULT_INVALID_LOGIN: err_set(err, f->code, "vCenter did not accept the credentials"); return;
     case VIM_FAULT_NOT_AUTHENTICATED: err_set(err, f->code, "vCenter knows no such session, or it has ended"); return;
@@ -178,7 +178,7 @@ static void report_kind(const struct vim_fault *f, const char *operation, struct
 }
 
 int vim_fault_report(const struct vim_fault *fault, const char *operation, struct err *err) {
-    report_kind(fault, operation, err);
+    vim_fault_report_kind(fault, operation, err);
     if (str_eq(fault->name, "NoClientCertificate"))
         err_remedy(
             err,

@@ -41,7 +41,7 @@ struct forest {
     size_t clusters;
 };
 
-static void node_done(struct node *node) {
+static void vim_inventory_node_done(struct node *node) {
     free(node->id);
     free(node->name);
     free(node->parent);
@@ -50,12 +50,12 @@ static void node_done(struct node *node) {
 
 static void forest_done(struct forest *forest) {
     for (size_t i = 0; i < forest->count; i++)
-        node_done(&forest->nodes[i]);
+        vim_inventory_node_done(&forest->nodes[i]);
     free(forest->nodes);
     memset(forest, 0, sizeof(*forest));
 }
 
-static bool kind_of(const char *type, enum node_kind *out) {
+static bool vim_inventory_kind_of(const char *type, enum node_kind *out) {
     static const char *const types[] = {
         [NODE_CLUSTER] = "ClusterComputeResource", [NODE_FOLDER] = "Folder", [NODE_DATACENTER] = "Datacenter"};
     for (size_t i = 0; i < ARRAY_COUNT(types); i++)
@@ -107,7 +107,7 @@ static int take_object(struct vim_context *ctx, const struct vim25__ObjectConten
     enum node_kind kind;
     struct node *node;
     int ret;
-    if (!object->obj || str_empty(object->obj->__item) || !kind_of(object->obj->type, &kind))
+    if (!object->obj || str_empty(object->obj->__item) || !vim_inventory_kind_of(object->obj->type, &kind))
         return 0;
     node = vim_inventory_grow(forest);
     if (!node)
@@ -115,7 +115,7 @@ static int take_object(struct vim_context *ctx, const struct vim25__ObjectConten
     node->kind = kind;
     ret = fill_node(ctx, object, node, err);
     if (!ret && kind == NODE_CLUSTER && !node->name) { /* not ours to see */
-        node_done(node);
+        vim_inventory_node_done(node);
         forest->count--;
     }
     return ret;
@@ -127,22 +127,22 @@ static int vim_inventory_compare_nodes(const void *a, const void *b) {
     return strcmp(((const struct node *)a)->id, ((const struct node *)b)->id);
 }
 
-static const struct node *find_node(const struct forest *forest, char *id) {
+static const struct node *vim_inventory_find_node(const struct forest *forest, char *id) {
     struct node key = {.id = id};
     return id && forest->count ? bsearch(&key, forest->nodes, forest->count, sizeof(key), vim_inventory_compare_nodes) : NULL;
 }
 
-static const char *datacenter_of(const struct forest *forest, const struct node *cluster) {
-    const struct node *node = find_node(forest, cluster->parent);
+static const char *vim_inventory_datacenter_of(const struct forest *forest, const struct node *cluster) {
+    const struct node *node = vim_inventory_find_node(forest, cluster->parent);
     for (int i = 0; node && node->kind != NODE_DATACENTER && i < ANCESTORS_COUNT_MAX; i++)
-        node = find_node(forest, node->parent);
+        node = vim_inventory_find_node(forest, node->parent);
     return node && node->kind == NODE_DATACENTER ? node->name : NULL;
 }
 
 static int vim_inventory_add_cluster(const struct forest *forest, struct node *node, struct vim_cluster_list *list,
                                      struct err *err) {
     struct vim_cluster *cluster = &list->items[list->count];
-    const char *datacenter = datacenter_of(forest, node);
+    const char *datacenter = vim_inventory_datacenter_of(forest, node);
     cluster->datacenter = str_dup(datacenter);
     if (datacenter && !cluster->datacenter)
         return err_set(err, ERR_NOMEM, "out of memory");

@@ -4,7 +4,7 @@
 
 #include "str.h"
 
-static const struct vim25__DynamicProperty *find_value(const struct vim25__ObjectContent *object, const char *name) {
+static const struct vim25__DynamicProperty *vim_property_find_value(const struct vim25__ObjectContent *object, const char *name) {
     for (int i = 0; i < object->__sizepropSet; i++)
         if (str_eq(object->propSet[i].name, name))
             return &object->propSet[i];
@@ -52,7 +52,7 @@ static int report_absent(struct vim_context *ctx, const struct vim25__ObjectCont
 
 int vim_property_get(struct vim_context *ctx, const struct vim25__ObjectContent *object, const struct vim_property *property,
                      const void **out, struct err *err) {
-    const struct vim25__DynamicProperty *found = find_value(object, property->name);
+    const struct vim25__DynamicProperty *found = vim_property_find_value(object, property->name);
     int ret;
     if (found && found->val && found->__type == property->type) {
         *out = found->val;

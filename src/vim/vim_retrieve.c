@@ -61,7 +61,8 @@ static int take_page(struct vim_context *ctx, const struct vim25__RetrieveResult
     return ret;
 }
 
-static int read_first(struct vim_context *ctx, struct vim25__PropertyFilterSpec *spec, struct reader *reader, struct err *err) {
+static int vim_retrieve_read_first(struct vim_context *ctx, struct vim25__PropertyFilterSpec *spec, struct reader *reader,
+                                   struct err *err) {
     struct vim25__RetrieveOptions options = {0};
     struct _vim25__RetrievePropertiesEx request = {.__sizespecSet = 1, .specSet = spec, .options = &options};
     struct _vim25__RetrievePropertiesExResponse response;
@@ -100,7 +101,7 @@ int vim_retrieve(struct vim_context *ctx, struct vim25__PropertyFilterSpec *spec
     int ret;
     if (!spec)
         return err_set(err, ERR_NOMEM, "out of memory");
-    ret = read_first(ctx, spec, &reader, err);
+    ret = vim_retrieve_read_first(ctx, spec, &reader, err);
     while (!ret && reader.token)
         ret = vim_retrieve_read_next(ctx, &reader, err);
     if (reader.token)

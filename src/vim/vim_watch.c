@@ -170,7 +170,7 @@ static int tell_settled(struct vim_watch *w, const struct vim_watch_answer *answ
     return answer->events->settled ? answer->events->settled(answer->events->arg, err) : 0;
 }
 
-static int try_next(struct vim_watch *w, const struct vim_watch_events *events, struct err *err) {
+static int vim_watch_try_next(struct vim_watch *w, const struct vim_watch_events *events, struct err *err) {
     struct vim_watch_answer answer = {.watch = w, .events = events};
     int ret;
     memset(&w->ctx->fault, 0, sizeof(w->ctx->fault)); /* of the call before */
@@ -194,13 +194,13 @@ static bool vim_watch_is_lost(const struct vim_watch *w) {
 
 int vim_watch_next(struct vim_watch *w, const struct vim_watch_events *events, struct err *err) {
     struct err first = {0};
-    int ret = try_next(w, events, &first);
+    int ret = vim_watch_try_next(w, events, &first);
     if (ret && vim_watch_is_lost(w)) {
         w->is_made = false;
         ret =
             w->ctx->fault.kind == VIM_FAULT_NOT_AUTHENTICATED ? vim_client_renew_session(w->client, w->site.session_no, err) : 0;
         if (!ret)
-            ret = try_next(w, events, err);
+            ret = vim_watch_try_next(w, events, err);
     } else {
         (void)err_move(err, ret, &first);
     }

@@ -56,7 +56,7 @@ static bool is_id(const char *id) {
 }
 
 /* The text of a value, brought into our form in place; NULL if it has none that we take. */
-static const char *read_text(enum kind kind, int type, void *val) {
+static const char *vim_watch_decode_read_text(enum kind kind, int type, void *val) {
     char *text;
     if (kind == IS_ID) {
         struct vim25__ManagedObjectReference *ref = type == SOAP_TYPE_vim25__ManagedObjectReference ? val : NULL;
@@ -80,7 +80,7 @@ static void vim_watch_decode_take_value(struct told *told, enum member m, int ty
         told->has_flag[m] = val && type == SOAP_TYPE_xsd__boolean;
         told->flag[m] = told->has_flag[m] && *(const enum xsd__boolean *)val == xsd__boolean__true_;
     } else {
-        told->text[m] = read_text(members[m].kind, type, val);
+        told->text[m] = vim_watch_decode_read_text(members[m].kind, type, val);
     }
     if (!told->text[m] && !told->has_flag[m])
         told->unset |= 1U << m;
@@ -613,13 +613,13 @@ static bool read_single(int type, const void *val, struct vim25__AnyEvent *out) 
     }
 }
 
-static void keep_key(struct vim_watch *watch, const struct vim25__AnyEvent *event) {
+static void vim_watch_decode_keep_key(struct vim_watch *watch, const struct vim25__AnyEvent *event) {
     if (event->key && *event->key > watch->last_event)
         watch->last_event = *event->key;
 }
 
 /* An event without key cannot be told from one that was told: better once too often. */
-static bool is_new(const struct vim25__AnyEvent *event, int last) {
+static bool vim_watch_decode_is_new(const struct vim25__AnyEvent *event, int last) {
     return !event->key || *event->key > last;
 }
 
@@ -627,13 +627,13 @@ static int tell_page(const struct vim_watch_answer *answer, const struct vim25__
     struct vim_watch *watch = answer->watch;
     int last = watch->last_event, fresh = 0, ret = 0;
     for (int i = 0; i < page->__sizeEvent; i++) {
-        fresh += is_new(&page->Event[i], last);
-        keep_key(watch, &page->Event[i]);
+        fresh += vim_watch_decode_is_new(&page->Event[i], last);
+        vim_watch_decode_keep_key(watch, &page->Event[i]);
     }
     if (fresh == page->__sizeEvent && (last ? fresh > 0 : fresh >= PAGE_COUNT_LEAST))
         return vim_watch_decode_tell(answer, NULL, err);
     for (int i = 0; !ret && i < page->__sizeEvent; i++)
-        if (is_new(&page->Event[i], last) && is_ours(&page->Event[i]))
+        if (vim_watch_decode_is_new(&page->Event[i], last) && is_ours(&page->Event[i]))
             ret = vim_watch_decode_tell(answer, user_of(&page->Event[i]), err);
     return ret;
 }
@@ -645,9 +645,9 @@ int vim_watch_tell_events(const struct vim_watch_answer *answer, const struct vi
         return 0;
     if (str_eq(change->name, "latestPage") && change->__type == SOAP_TYPE_vim25__ArrayOfEvent)
         return tell_page(answer, change->val, err);
-    if (!read_single(change->__type, change->val, &event) || !is_new(&event, watch->last_event))
+    if (!read_single(change->__type, change->val, &event) || !vim_watch_decode_is_new(&event, watch->last_event))
         return 0;
-    keep_key(watch, &event);
+    vim_watch_decode_keep_key(watch, &event);
     return vim_watch_decode_tell(answer, user_of(&event), err);
 }
 
@@ -655,7 +655,7 @@ void vim_watch_skip_events(struct vim_watch *watch, int type, const void *value)
     const struct vim25__ArrayOfEvent *page = value;
     struct vim25__AnyEvent event;
     if (read_single(type, value, &event))
-        keep_key(watch, &event);
+        vim_watch_decode_keep_key(watch, &event);
     for (int i = 0; value && type == SOAP_TYPE_vim25__ArrayOfEvent && i < page->__sizeEvent; i++)
-        keep_key(watch, &page->Event[i]);
+        vim_watch_decode_keep_key(watch, &page->Event[i]);
 }

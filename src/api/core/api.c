@@ -78,7 +78,7 @@ static int load_session_in_worker(struct api_call *call, struct http_response *r
 static int go_on_with_rights(struct http_request *req, struct http_response *resp, struct err *err);
 
 /* Gets what is missing, then runs the handler where it belongs. */
-static int proceed(struct api_call *call, enum authn_step step, struct http_response *resp, struct err *err) {
+static int api_proceed(struct api_call *call, enum authn_step step, struct http_response *resp, struct err *err) {
     switch (step) {
     case AUTHN_NEEDS_DATABASE: return go_to_database(call, load_session_in_worker, err);
     case AUTHN_NEEDS_RIGHTS: return http_request_go_slow_by(call->req, authn_wait, call, go_on_with_rights);
@@ -90,7 +90,7 @@ static int proceed(struct api_call *call, enum authn_step step, struct http_resp
 static int load_session_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     enum authn_step step = AUTHN_DONE;
     int rc = authn_load_session(call, &step, err);
-    return rc ? rc : proceed(call, step, resp, err);
+    return rc ? rc : api_proceed(call, step, resp, err);
 }
 
 /* In the thread that brought the answer. */
@@ -100,7 +100,7 @@ static int go_on_with_rights(struct http_request *req, struct http_response *res
     int rc;
     log_set_request_id(http_request_id(req));
     rc = authn_take_answer(call, &step, err);
-    return rc ? rc : proceed(call, step, resp, err);
+    return rc ? rc : api_proceed(call, step, resp, err);
 }
 
 /* A header that a foreign web page cannot send keeps sign-on our own clients' affair. */
@@ -133,7 +133,7 @@ static int api_entry(struct http_request *req, struct http_response *resp, struc
     int rc = call ? api_prepare(call, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
         rc = authn_check(call, &step, err);
-    return rc ? rc : proceed(call, step, resp, err);
+    return rc ? rc : api_proceed(call, step, resp, err);
 }
 
 /* -- hooks ------------------------------------------------------------------------------------------------------------ */
@@ -160,7 +160,7 @@ static int admit_bulk(struct http_request *req, struct err *err) {
     return rc;
 }
 
-static int before(struct http_request *req, struct err *err) {
+static int api_before(struct http_request *req, struct err *err) {
     const struct api_endpoint *endpoint = endpoint_of(req);
     log_set_request_id(http_request_id(req));
     return endpoint && (endpoint->flags & API_BULK) ? admit_bulk(req, err) : 0;
@@ -183,7 +183,7 @@ static void negotiate_header(const struct api_call *call, struct http_response *
         http_response_set_header(resp, "WWW-Authenticate", challenge);
 }
 
-static void headers(const struct http_request *req, struct http_response *resp) {
+static void api_headers(const struct http_request *req, struct http_response *resp) {
     const struct api_endpoint *endpoint = endpoint_of(req);
     const struct api_entrance *entrance = http_request_app(req);
     if (entrance->api->options.is_leaving(entrance->api->options.arg))
@@ -216,7 +216,7 @@ static void count_request(int status) {
 }
 
 /* Which permission the role lacks; with the permission it is the object that was refused. */
-static const char *reason_of(const struct api_call *call) {
+static const char *api_reason_of(const struct api_call *call) {
     if (call->who && policy_may(call->who->role, call->endpoint->permission))
         return "not this object";
     return log_fmt("role %s lacks %s", call->who ? role_name(call->who->role) : "none",
@@ -245,7 +245,7 @@ static void denial_note(const struct api_call *call, const struct err *err) {
     if (!call || !call->endpoint || err->code != ERR_FORBIDDEN || (call->endpoint->flags & API_PUBLIC))
         return;
     if (call->who)
-        denial_write(call, call->who->name, reason_of(call));
+        denial_write(call, call->who->name, api_reason_of(call));
     else if (call->door == API_DOOR_ADMIN && http_request_peer_uid(call->req, &uid))
         denial_write(call, log_fmt("user id %u", (unsigned)uid), "not an administrator of this host");
 }
@@ -255,7 +255,7 @@ static void api_fail(struct http_request *req, const struct err *err, struct htt
     problem_write(req, err, resp);
 }
 
-static void after(struct http_request *req, const struct httpd_outcome *outcome) {
+static void api_after(struct http_request *req, const struct httpd_outcome *outcome) {
     const struct api_call *call = http_request_data(req);
     enum log_level level = outcome->status >= 500 ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO;
     if (call && call->endpoint && call->endpoint->handler == h_clusters_list &&
@@ -272,7 +272,7 @@ static void after(struct http_request *req, const struct httpd_outcome *outcome)
     log_set_request_id(NULL);
 }
 
-static void notice(void *app, const char *kind, const char *text, unsigned long suppressed) {
+static void api_notice(void *app, const char *kind, const char *text, unsigned long suppressed) {
     (void)app;
     log_event(LOG_LEVEL_NOTICE, "http_notice", "kind", kind, "text", text, "suppressed",
               suppressed ? log_fmt("%lu", suppressed) : NULL, NULL);
@@ -350,8 +350,8 @@ const char *api_plugin_version(const struct api *api) {
 void api_plug_in(struct api *api, enum api_door door, struct httpd_options *httpd) {
     httpd->routes = routes;
     httpd->routes_count = sizeof(routes) / sizeof(routes[0]);
-    httpd->hooks =
-        (struct httpd_hooks){.before = before, .on_error = api_fail, .headers = headers, .after = after, .notice = notice};
+    httpd->hooks = (struct httpd_hooks){
+        .before = api_before, .on_error = api_fail, .headers = api_headers, .after = api_after, .notice = api_notice};
     api->entrances[door] = (struct api_entrance){.api = api, .door = door};
     httpd->app = &api->entrances[door];
 }

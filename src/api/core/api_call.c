@@ -20,7 +20,7 @@ static void wipe_body(json_t *body) {
         json_wipe_string(value);
 }
 
-static void free_call(void *p) {
+static void api_call_free(void *p) {
     struct api_call *call = p;
     api_set_part(&call->feature, NULL, NULL);
     api_set_part(&call->later, NULL, NULL);
@@ -53,7 +53,7 @@ struct api_call *api_call_of(struct http_request *req) {
     call->api = entrance->api;
     call->door = entrance->door;
     call->req = req;
-    http_request_set_data(req, call, free_call);
+    http_request_set_data(req, call, api_call_free);
     return call;
 }
 
@@ -63,7 +63,7 @@ void api_set_part(struct api_part *part, void *data, void (*free)(void *data)) {
     *part = (struct api_part){data, free};
 }
 
-static int run_next(struct http_request *req, struct http_response *resp, struct err *err) {
+static int api_call_run_next(struct http_request *req, struct http_response *resp, struct err *err) {
     struct api_call *call = api_call_of(req);
     log_set_request_id(http_request_id(req));
     return call->next(call, resp, err);
@@ -71,7 +71,7 @@ static int run_next(struct http_request *req, struct http_response *resp, struct
 
 int api_go_slow(struct api_call *call, struct worker_pool *workers, api_handler_fn *fn) {
     call->next = fn;
-    return http_request_go_slow(call->req, workers, run_next);
+    return http_request_go_slow(call->req, workers, api_call_run_next);
 }
 
 void api_let_go(struct api_call *call) {

@@ -105,13 +105,13 @@ static bool needs_rights(const struct api_call *call) {
     return (call->endpoint->flags & API_RIGHTS) && call->bearer.session;
 }
 
-static bool is_read(const struct api_call *call) {
+static bool authn_is_read(const struct api_call *call) {
     enum http_method method = http_request_method(call->req);
     return method == HTTP_METHOD_GET || method == HTTP_METHOD_HEAD;
 }
 
 static int take_rights(struct api_call *call, enum authn_step *step, struct err *err) {
-    const struct signon_use use = {.is_read = is_read(call),
+    const struct signon_use use = {.is_read = authn_is_read(call),
                                    .is_given_up = call->rights_given_up,
                                    .why = call->wait ? &call->wait->err : NULL,
                                    .address = http_request_client(call->req),

@@ -34,7 +34,7 @@ static const struct {
     {".woff2", "font/woff2"},
 };
 
-static const char *type_of(const char *name) {
+static const char *pages_type_of(const char *name) {
     for (size_t i = 0; i < ARRAY_COUNT(types); i++)
         if (str_ends(name, types[i].ending))
             return types[i].type;
@@ -73,7 +73,7 @@ static int pages_load_file(struct pages *pages, const char *folder, const char *
         return rc;
     page->etag = pages_etag(&text);
     page->name = str_dup(name);
-    page->type = type_of(name);
+    page->type = pages_type_of(name);
     page->body = http_shared_new(&text);
     pages->count++;
     return page->etag && page->name && page->body ? 0 : err_set(err, ERR_NOMEM, "out of memory");
@@ -83,7 +83,7 @@ static int load_folder(struct pages *pages, const char *folder, DIR *dir, struct
     const struct dirent *entry;
     int rc = 0;
     while (!rc && (entry = readdir(dir))) {
-        if (!type_of(entry->d_name) || entry->d_name[0] == '.')
+        if (!pages_type_of(entry->d_name) || entry->d_name[0] == '.')
             continue;
         if (pages->count == PAGES_MAX)
             return err_set(err, ERR_CONFIG, "the page folder %s holds more than %u files", folder, PAGES_MAX);

@@ -132,7 +132,7 @@ static const struct json_member node_more[] = {{"role", JSON_KIND_STRING, true, 
 static const struct member_body declared_node = {node_members, BY_ADMIN, true, node_more};
 static const struct member_body reported_node = {node_members, BY_REPORT, true, node_more};
 
-static const struct node *find_node(const struct cluster *c, const char *name) {
+static const struct node *cluster_input_find_node(const struct cluster *c, const char *name) {
     for (size_t i = 0; i < c->nodes_count; i++)
         if (str_eq(c->nodes[i].name, name))
             return &c->nodes[i];
@@ -176,7 +176,7 @@ static int read_node(json_t *item, const char *where, const struct nodes_input *
     enum node_role role = NODE_WORKER;
     int rc = check_node(item, where, in->is_report, &role, err);
     if (!rc)
-        rc = keep_node(find_node(in->before, json_get_string(item, "name")), in->is_report, out, err);
+        rc = keep_node(cluster_input_find_node(in->before, json_get_string(item, "name")), in->is_report, out, err);
     if (rc)
         return rc;
     out->role = role;
@@ -261,7 +261,7 @@ static const struct member_body create_body = {cluster_members, BY_ADMIN, true, 
 static const struct member_body patch_body = {cluster_members, BY_ADMIN, false, patch_more};
 static const struct member_body status_body = {cluster_members, BY_REPORT, false, status_more};
 
-static int read_state(json_t *body, enum cluster_state *out, struct err *err) {
+static int cluster_input_read_state(json_t *body, enum cluster_state *out, struct err *err) {
     const char *word = json_get_string(body, "state");
     if (cluster_state_parse(word, out))
         return 0;
@@ -274,7 +274,7 @@ static int input_take_state(json_t *body, struct cluster *c, struct err *err) {
     int rc;
     if (!json_get_string(body, "state"))
         return 0;
-    rc = read_state(body, &c->state, err);
+    rc = cluster_input_read_state(body, &c->state, err);
     return rc ? rc : str_replace(&c->state_source, "declared", err);
 }
 
@@ -391,8 +391,8 @@ int cluster_input_check_status(json_t *body, struct err *err) {
 }
 
 /* The state columns say the same, for programs of the version before. */
-static int take_report(json_t *body, const struct cluster_reporter *by, struct cluster *c, struct err *err) {
-    int rc = read_state(body, &c->reported_state, err);
+static int cluster_input_take_report(json_t *body, const struct cluster_reporter *by, struct cluster *c, struct err *err) {
+    int rc = cluster_input_read_state(body, &c->reported_state, err);
     if (!rc)
         rc = str_replace(&c->reported_reason, json_get_string(body, "reason"), err);
     if (!rc)
@@ -408,7 +408,7 @@ static int take_report(json_t *body, const struct cluster_reporter *by, struct c
 
 int cluster_input_status(json_t *body, const struct cluster_reporter *by, struct cluster *record, unsigned *parts,
                          struct err *err) {
-    int rc = take_report(body, by, record, err);
+    int rc = cluster_input_take_report(body, by, record, err);
     if (!rc)
         rc = input_take_counts(body, true, record, err);
     if (!rc)

@@ -81,7 +81,7 @@ static struct cluster_waiter *member_of(struct watch_link *in) {
 
 /* -- the threads; lock held ---------------------------------------------------------------------------------------------------- */
 
-static void make_look(struct cluster_watch *room, struct cluster_waiter *w) {
+static void cluster_watch_make_look(struct cluster_watch *room, struct cluster_waiter *w) {
     ring_remove(&w->queued);
     ring_append(&room->to_look, &w->queued);
 }
@@ -96,12 +96,12 @@ static void cluster_watch_tick(struct cluster_watch *room, int64_t now_ms) {
     for (struct watch_link *link = room->have_looked.next; link != &room->have_looked; link = next) {
         next = link->next;
         if (cluster_watch_is_due(waiter_of(link), now_ms))
-            make_look(room, waiter_of(link));
+            cluster_watch_make_look(room, waiter_of(link));
     }
 }
 
 /* Without anybody waiting there is nothing to find out. */
-static void wait_for_work(struct cluster_watch *room) {
+static void cluster_watch_wait_for_work(struct cluster_watch *room) {
     struct timespec until = {.tv_sec = room->tick_ms / 1000, .tv_nsec = room->tick_ms % 1000 * 1000000};
     if (ring_is_empty(&room->have_looked))
         (void)pthread_cond_wait(&room->wake, &room->lock);
@@ -109,7 +109,7 @@ static void wait_for_work(struct cluster_watch *room) {
         (void)pthread_cond_timedwait(&room->wake, &room->lock, &until);
 }
 
-static struct cluster_waiter *take_first(struct watch_link *ring) {
+static struct cluster_waiter *cluster_watch_take_first(struct watch_link *ring) {
     struct cluster_waiter *w = waiter_of(ring->next);
     ring_remove(&w->queued);
     w->is_waiting = w->is_called = false;
@@ -117,21 +117,21 @@ static struct cluster_waiter *take_first(struct watch_link *ring) {
 }
 
 static void cluster_watch_run_first(struct cluster_watch *room) {
-    struct cluster_waiter *w = take_first(&room->to_look);
+    struct cluster_waiter *w = cluster_watch_take_first(&room->to_look);
     (void)pthread_mutex_unlock(&room->lock);
     w->run(w->run_arg, false);
     (void)pthread_mutex_lock(&room->lock);
 }
 
 /* As long as the work has taken: the server's own threads shall have the processors. */
-static void rest(struct cluster_watch *room) {
+static void cluster_watch_rest(struct cluster_watch *room) {
     const struct timespec pause = {.tv_nsec = WORK_MS * 1000000L};
     (void)pthread_mutex_unlock(&room->lock);
     (void)nanosleep(&pause, NULL);
     (void)pthread_mutex_lock(&room->lock);
 }
 
-static void *serve(void *arg) {
+static void *cluster_watch_serve(void *arg) {
     struct cluster_watch *room = arg;
     int64_t began_ms = 0;
     (void)pthread_mutex_lock(&room->lock);
@@ -140,10 +140,10 @@ static void *serve(void *arg) {
         if (now_ms >= room->tick_ms)
             cluster_watch_tick(room, now_ms);
         if (ring_is_empty(&room->to_look)) {
-            wait_for_work(room);
+            cluster_watch_wait_for_work(room);
             began_ms = 0;
         } else if (began_ms && now_ms - began_ms >= WORK_MS) {
-            rest(room);
+            cluster_watch_rest(room);
             began_ms = 0;
         } else {
             began_ms = began_ms ? began_ms : now_ms;
@@ -170,7 +170,7 @@ int cluster_watch_new(struct cluster_watch **out, struct err *err) {
     (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&room->wake, &attr);
     (void)pthread_condattr_destroy(&attr);
-    while (room->threads_count < THREADS && !pthread_create(&room->threads[room->threads_count], NULL, serve, room))
+    while (room->threads_count < THREADS && !pthread_create(&room->threads[room->threads_count], NULL, cluster_watch_serve, room))
         room->threads_count++;
     if (!room->threads_count) {
         cluster_watch_free(room);
@@ -196,7 +196,7 @@ void cluster_watch_stop(struct cluster_watch *room) {
     (void)pthread_mutex_lock(&room->lock);
     ring_move_all(&room->to_look, &room->have_looked);
     while (!ring_is_empty(&room->to_look)) {
-        struct cluster_waiter *w = take_first(&room->to_look);
+        struct cluster_waiter *w = cluster_watch_take_first(&room->to_look);
         (void)pthread_mutex_unlock(&room->lock);
         w->run(w->run_arg, true);
         (void)pthread_mutex_lock(&room->lock);
@@ -326,7 +326,7 @@ void cluster_watch_wake_session(struct cluster_watch *room, uint64_t session) {
         const bool is_it = w->owner.session == session;
         w->is_called |= is_it;
         if (is_it && w->is_waiting)
-            make_look(room, w);
+            cluster_watch_make_look(room, w);
     }
     (void)pthread_cond_broadcast(&room->wake);
     (void)pthread_mutex_unlock(&room->lock);

@@ -215,7 +215,7 @@ static int read_place(struct api_call *call, struct access_audit_place *out, str
 
 /* -- the answer ---------------------------------------------------------------------------------------------------------------- */
 
-static const char *state_of(const struct audit_verification *v) {
+static const char *h_audit_state_of(const struct audit_verification *v) {
     if (v->fault)
         return "broken";
     return v->is_complete ? "intact" : "partly";
@@ -241,7 +241,7 @@ static json_t *part_view(const struct access_audit_part *part) {
     json_t *object = json_object();
     json_put_int(object, "replica", v->replica_id);
     view_put_text(object, "name", part->name[0] ? part->name : NULL);
-    json_put_string(object, "state", state_of(v));
+    json_put_string(object, "state", h_audit_state_of(v));
     json_put_int(object, "lines", (int64_t)v->lines);
     json_put_int(object, "head_line", (int64_t)v->head_seq);
     view_put_text(object, "head", v->head[0] ? v->head : NULL);

@@ -35,7 +35,7 @@ struct node_onlooker {
     uint64_t mask;
 };
 
-static json_t *vm(const struct node_observation *seen) {
+static json_t *h_clusters_vm(const struct node_observation *seen) {
     json_t *object;
     if (!seen)
         return json_null();
@@ -51,7 +51,7 @@ static json_t *vm(const struct node_observation *seen) {
     return object;
 }
 
-static json_t *host(const struct node_observation *seen) {
+static json_t *h_clusters_host(const struct node_observation *seen) {
     json_t *object;
     if (!seen || !seen->host_moref)
         return json_null();
@@ -86,8 +86,8 @@ static json_t *vsphere_cluster(const struct inventory_platform *platform, const 
 static json_t *view_node(const struct inventory_platform *platform, const struct node *node) {
     json_t *object = member_json_show(node_members, node);
     json_put_string(object, "state", rollup_is_down(node->seen) ? "not_ready" : "unknown");
-    (void)json_object_set_new(object, "vm", vm(node->seen));
-    (void)json_object_set_new(object, "host", host(node->seen));
+    (void)json_object_set_new(object, "vm", h_clusters_vm(node->seen));
+    (void)json_object_set_new(object, "host", h_clusters_host(node->seen));
     (void)json_object_set_new(object, "vsphere_cluster", vsphere_cluster(platform, node));
     view_put_time(object, "observed_at", node->seen ? node->seen->observed_at_ms : 0);
     return object;
@@ -132,7 +132,7 @@ static int read_states(struct api_call *call, unsigned *mask, struct err *err) {
     return 0;
 }
 
-static int read_sort(struct api_call *call, struct inventory_cluster_query *q, struct err *err) {
+static int h_clusters_read_sort(struct api_call *call, struct inventory_cluster_query *q, struct err *err) {
     const char *word = http_request_query(call->req, "sort");
     q->sort = INVENTORY_SORT_NAME;
     if (!word || inventory_sort_parse(word, &q->sort, &q->is_descending))
@@ -182,7 +182,7 @@ static int clusters_read_query(struct api_call *call, struct inventory_cluster_q
     if (!rc)
         rc = read_states(call, &q->state_mask, err);
     if (!rc)
-        rc = read_sort(call, q, err);
+        rc = h_clusters_read_sort(call, q, err);
     if (!rc)
         rc = reply_read_limit(call, &q->limit, err);
     return rc ? rc : check_combination(call, q, err);
@@ -196,7 +196,7 @@ static void add_candidates(struct api_call *call, const struct inventory_candida
 }
 
 /* Without a body: the wait for a change is not over, or `resp` is the answer already. */
-static int make_list(struct api_call *call, struct http_response *resp, struct list_answer *out, struct err *err) {
+static int h_clusters_make_list(struct api_call *call, struct http_response *resp, struct list_answer *out, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
     struct inventory_page page = {.text = &text};
     struct inventory_cluster_query query;
@@ -219,7 +219,7 @@ static int make_list(struct api_call *call, struct http_response *resp, struct l
     return out->body ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static int send_list(struct api_call *call, struct http_response *resp, const struct list_answer *answer) {
+static int h_clusters_send_list(struct api_call *call, struct http_response *resp, const struct list_answer *answer) {
     const struct reply_file file = {.type = "application/json", .etag = answer->etag, .body = answer->body};
     reply_freshness(call, resp);
     return reply_shared(call, resp, &file);
@@ -232,12 +232,12 @@ int h_clusters_list(struct api_call *call, struct http_response *resp, struct er
     int rc = 0;
     list_memo_key(call, &key);
     if (!list_memo_find(call->api->list_memo, call->snapshot ? call->snapshot->generation : 0, &key, &answer)) {
-        rc = make_list(call, resp, &answer, err);
+        rc = h_clusters_make_list(call, resp, &answer, err);
         if (!rc && answer.body)
             list_memo_put(call->api->list_memo, call, &key, &answer);
     }
     if (!rc && answer.body)
-        rc = send_list(call, resp, &answer);
+        rc = h_clusters_send_list(call, resp, &answer);
     http_shared_unref(answer.body);
     return rc;
 }
@@ -427,7 +427,7 @@ struct report {
     struct cluster_reporter by;
 };
 
-static int apply_report(void *arg, struct cluster *record, unsigned *parts, struct err *err) {
+static int h_clusters_apply_report(void *arg, struct cluster *record, unsigned *parts, struct err *err) {
     struct report *report = arg;
     return cluster_input_status(report->body, &report->by, record, parts, err);
 }
@@ -440,7 +440,7 @@ static int report_in_worker(struct api_call *call, struct http_response *resp, s
     const struct actor actor = api_actor(call);
     struct report report = clusters_report_of(call);
     const char *id = http_request_param(call->req, "id");
-    struct clusters_edit edit = {.fn = apply_report, .arg = &report, .id = id};
+    struct clusters_edit edit = {.fn = h_clusters_apply_report, .arg = &report, .id = id};
     int rc = read_newest_version(call, id, &edit.version_no, err);
     if (!rc)
         rc = clusters_report(call->api->options.clusters, &actor, &edit, err);
@@ -448,7 +448,8 @@ static int report_in_worker(struct api_call *call, struct http_response *resp, s
 }
 
 /* Does the report say what is known already, of a cluster that is not silent? Then its time is all there is to note. */
-static int compare_report(struct api_call *call, const struct inventory_cluster *entry, bool *is_known, struct err *err) {
+static int h_clusters_compare_report(struct api_call *call, const struct inventory_cluster *entry, bool *is_known,
+                                     struct err *err) {
     _cleanup_(cluster_free) struct cluster *before = NULL;
     _cleanup_(cluster_free) struct cluster *after = NULL;
     struct report report = clusters_report_of(call);
@@ -457,7 +458,7 @@ static int compare_report(struct api_call *call, const struct inventory_cluster 
     if (!rc)
         rc = inventory_cluster_stored(entry, &after, err);
     if (!rc)
-        rc = apply_report(&report, after, &parts, err);
+        rc = h_clusters_apply_report(&report, after, &parts, err);
     if (!rc)
         rc = cluster_check(after, err);
     *is_known = !rc && entry->is_reported && !entry->is_stale && cluster_same(before, after);
@@ -486,7 +487,7 @@ int h_clusters_status(struct api_call *call, struct http_response *resp, struct 
     if (!rc)
         rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, id, &entry, &mask, err);
     if (!rc)
-        rc = compare_report(call, entry, &is_known, err);
+        rc = h_clusters_compare_report(call, entry, &is_known, err);
     if (rc)
         return rc;
     if (!is_known || inventory_is_stale(call->api->options.inventory))

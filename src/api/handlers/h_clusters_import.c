@@ -57,7 +57,7 @@ static bool import_is_blank(const char *text, size_t n) {
 }
 
 /* Two lines of one name would depend on each other's outcome. */
-static int note_name(struct import *im, const char *name, struct err *err) {
+static int h_clusters_import_note_name(struct import *im, const char *name, struct err *err) {
     json_t *before = json_object_get(im->seen, name);
     if (before)
         return err_set(err, ERR_UNPROCESSABLE, "the name \"%s\" stands in line %lld already", name,
@@ -74,7 +74,7 @@ static const struct inventory_cluster *find_visible(const struct api_call *call,
     return entry && inventory_view_cluster(call->snapshot->platform, &call->viewer, entry->record, &view) ? entry : NULL;
 }
 
-static int read_change(struct import *im, const char *id, json_t *body, struct clusters_line *line) {
+static int h_clusters_import_read_change(struct import *im, const char *id, json_t *body, struct clusters_line *line) {
     const struct inventory_platform *platform = im->call->snapshot->platform;
     struct cluster before = {0};
     int rc = cluster_input_check_patch(body, &line->err);
@@ -94,12 +94,12 @@ static int read_change(struct import *im, const char *id, json_t *body, struct c
 static int read_record(struct import *im, json_t *body, struct clusters_line *line) {
     const char *name = json_get_string(body, "name");
     const struct inventory_cluster *there;
-    int rc = name ? note_name(im, name, &line->err) : 0;
+    int rc = name ? h_clusters_import_note_name(im, name, &line->err) : 0;
     if (rc)
         return rc;
     there = name && im->is_update ? find_visible(im->call, name) : NULL;
     if (there)
-        return read_change(im, there->record->id, body, line);
+        return h_clusters_import_read_change(im, there->record->id, body, line);
     return cluster_input_create(body, im->call->snapshot->platform, &line->record, &line->err);
 }
 
@@ -142,7 +142,7 @@ static int read_lines(struct import *im, struct err *err) {
 
 /* -- the answer ---------------------------------------------------------------------------------------------------------------- */
 
-static const char *result_of(const struct import *im, size_t i) {
+static const char *h_clusters_import_result_of(const struct import *im, size_t i) {
     const struct clusters_line *line = &im->lines[i];
     if (line->err.code)
         return line->err.code == ERR_EXISTS ? "exists" : "failed";
@@ -156,7 +156,7 @@ static json_t *view_line(const struct import *im, size_t i) {
     json_t *item = json_object();
     const bool has_id = line->record && (line->is_written || line->is_change);
     json_put_int(item, "line", (int64_t)im->numbers[i]);
-    json_put_string(item, "result", result_of(im, i));
+    json_put_string(item, "result", h_clusters_import_result_of(im, i));
     (void)json_object_set_new(item, "id", has_id ? json_string(line->record->id) : json_null());
     (void)json_object_set_new(item, "name", line->record && line->record->name ? json_string(line->record->name) : json_null());
     if (!line->err.code)
@@ -174,7 +174,7 @@ static json_t *view_counts(const struct import *im) {
     for (size_t k = 0; k < ARRAY_COUNT(results); k++) {
         int64_t n = 0;
         for (size_t i = 0; i < im->count; i++)
-            n += str_eq(result_of(im, i), results[k]);
+            n += str_eq(h_clusters_import_result_of(im, i), results[k]);
         json_put_int(counts, results[k], n);
     }
     return counts;
@@ -203,7 +203,7 @@ static int import_write_lines(struct import *im, struct err *err) {
     return clusters_write_lines(im->call->api->options.clusters, &actor, &lines, err);
 }
 
-static void done(struct import *im) {
+static void h_clusters_import_done(struct import *im) {
     for (size_t i = 0; im->lines && i < im->count; i++)
         cluster_free(im->lines[i].record);
     free(im->lines);
@@ -227,6 +227,6 @@ int h_clusters_import(struct api_call *call, struct http_response *resp, struct 
         rc = import_write_lines(&im, err);
     if (!rc)
         rc = import_answer(&im, resp, err);
-    done(&im);
+    h_clusters_import_done(&im);
     return rc;
 }

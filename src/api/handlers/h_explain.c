@@ -143,7 +143,7 @@ static bool is_bare_name(const struct principal *who, const char *wanted) {
     return explain_is_of_directory(who->id) && !str_eq_nocase(who->id, wanted) && !strchr(wanted, '@');
 }
 
-static bool take_known(const struct api_call *call, const char *wanted, struct subject *s) {
+static bool h_explain_take_known(const struct api_call *call, const char *wanted, struct subject *s) {
     struct session known = {.sid = ""};
     if (signon_find_known(call->api->options.signon, wanted, &known, NULL))
         return false;
@@ -164,7 +164,7 @@ static bool take_known(const struct api_call *call, const char *wanted, struct s
 /* A local user goes before somebody else of that name. */
 static int take_user_or_person(const struct api_call *call, const char *wanted, struct subject *s, struct err *err) {
     int rc = explain_is_of_directory(wanted) ? 0 : take_user(call, wanted, s, err);
-    if (rc || s->principal_id || take_known(call, wanted, s))
+    if (rc || s->principal_id || h_explain_take_known(call, wanted, s))
         return rc;
     return EXPLAIN_LOOK_UP;
 }
@@ -200,7 +200,7 @@ static int explain_take(const struct api_call *call, const char *wanted, struct 
 
 /* -- who is not signed in ----------------------------------------------------------------------------------------------------- */
 
-static int nobody(const char *wanted, struct err *err) {
+static int h_explain_nobody(const char *wanted, struct err *err) {
     (void)err_set(err, ERR_NOT_FOUND,
                   "there is no local user \"%.100s\", nobody of that name is signed in, and no directory knows it", wanted);
     return err_remedy(err, "give an id: vc:<instance uuid of the vCenter>:<user name>, sid:S-1-5-... or ldap:<source>:<uuid>");
@@ -212,11 +212,11 @@ static int read_id(struct api_call *call, const char *wanted, struct subject *s,
     struct err why = {0};
     int rc = principal_id_read(wanted, &s->principal_id, NULL);
     if (!rc && !explain_is_of_directory(s->principal_id))
-        return nobody(wanted, err);
+        return h_explain_nobody(wanted, err);
     if (rc == ERR_UNPROCESSABLE)
         rc = name_lookup_find(call, &reference, &s->principal_id, &why);
     if (rc == ERR_UNPROCESSABLE)
-        return nobody(wanted, err);
+        return h_explain_nobody(wanted, err);
     return err_move(err, rc, &why);
 }
 
@@ -235,7 +235,7 @@ static void subject_take_person(struct subject *s, struct identity_person *perso
 /* By the id that was found for a name. */
 static bool is_signed_in(const struct api_call *call, struct subject *s) {
     _cleanup_free_ char *id = STEAL(s->principal_id);
-    if (take_known(call, id, s))
+    if (h_explain_take_known(call, id, s))
         return true;
     s->principal_id = STEAL(id);
     return false;

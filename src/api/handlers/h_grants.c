@@ -187,7 +187,7 @@ static int answer_grant(struct api_call *call, struct http_response *resp, int s
     return reply_named(call, resp, status, (struct reply_named){grant_view(call, g), grant_view_bare(call->snapshot, g)}, err);
 }
 
-static int find_grant(const struct api_call *call, const struct grant **out, struct err *err) {
+static int h_grants_find(const struct api_call *call, const struct grant **out, struct err *err) {
     const struct inventory_platform *platform = call->snapshot->platform;
     const char *id = http_request_param(call->req, "id");
     int rc = policy_require_managing(&call->viewer, err);
@@ -208,7 +208,7 @@ int h_grants_show(struct api_call *call, struct http_response *resp, struct err 
     const struct grant *g = NULL;
     int rc = api_check_no_query(call, err);
     if (!rc)
-        rc = find_grant(call, &g, err);
+        rc = h_grants_find(call, &g, err);
     if (rc)
         return rc;
     reply_freshness(call, resp);
@@ -288,7 +288,7 @@ int h_grants_remove(struct api_call *call, struct http_response *resp, struct er
     int64_t version_no = 0;
     int rc = api_check_no_query(call, err);
     if (!rc)
-        rc = find_grant(call, &g, err);
+        rc = h_grants_find(call, &g, err);
     if (!rc)
         rc = reply_check_version(call, grant_view_bare(call->snapshot, g), 0, &version_no, err);
     if (!rc)

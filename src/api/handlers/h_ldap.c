@@ -52,20 +52,20 @@ static json_t *ldap_full_view(const struct directory_report *report) {
 
 /* -- reading --------------------------------------------------------------------------------------------------------------- */
 
-static const char *list_key(const void *arg, size_t i, char *buffer, size_t n) {
+static const char *h_ldap_list_key(const void *arg, size_t i, char *buffer, size_t n) {
     (void)buffer;
     (void)n;
     return ((const struct directory_report_list *)arg)->items[i].source.name;
 }
 
-static json_t *list_item(const void *arg, size_t i) {
+static json_t *h_ldap_list_item(const void *arg, size_t i) {
     return ldap_full_view(&((const struct directory_report_list *)arg)->items[i]);
 }
 
 int h_ldap_list(struct api_call *call, struct http_response *resp, struct err *err) {
     static const char *const known[] = {"limit", "cursor", NULL};
     struct directory_report_list all = {0};
-    struct reply_list list = {.key = list_key, .item = list_item, .arg = &all};
+    struct reply_list list = {.key = h_ldap_list_key, .item = h_ldap_list_item, .arg = &all};
     int rc = http_request_check_query(call->req, known, err);
     if (!rc)
         rc = directories_list(call->api->options.identity, &all, err);

@@ -126,7 +126,7 @@ static int find_service(struct api_call *call, struct err *err) {
     return call->api->options.allows_session_keys ? 0 : login_refuse_key(err);
 }
 
-static int read_key(struct api_call *call, struct err *err) {
+static int h_login_read_key(struct api_call *call, struct err *err) {
     const char *key;
     int rc = api_check_no_query(call, err);
     if (!rc)
@@ -149,7 +149,7 @@ static int read_key(struct api_call *call, struct err *err) {
 }
 
 /* Who it is is known. */
-static int go_on_by_key(struct api_call *call, struct err *err) {
+static int h_login_go_on_by_key(struct api_call *call, struct err *err) {
     if (login_of(call)->service && !login_service_may_delegate(call))
         return api_go_slow(call, call->api->options.database, login_service_refuse);
     return log_in_at_vcenter(call, err);
@@ -158,18 +158,18 @@ static int go_on_by_key(struct api_call *call, struct err *err) {
 static int find_service_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     int rc = login_service_by_token(call, true, err);
     (void)resp;
-    return rc ? rc : go_on_by_key(call, err);
+    return rc ? rc : h_login_go_on_by_key(call, err);
 }
 
 static int login_by_key(struct api_call *call, struct err *err) {
     struct err why = {0};
-    int rc = read_key(call, err);
+    int rc = h_login_read_key(call, err);
     if (rc)
         return rc;
     rc = find_service(call, &why);
     if (rc == ERR_NOT_FOUND)
         return api_go_slow(call, call->api->options.database, find_service_in_worker);
-    return rc ? err_move(err, rc, &why) : go_on_by_key(call, err);
+    return rc ? err_move(err, rc, &why) : h_login_go_on_by_key(call, err);
 }
 
 int h_login_vcenter(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -200,7 +200,7 @@ static int directory_open_session(struct api_call *call, const struct actor *act
 }
 
 /* Which servers there are and what ails them is not for somebody who is not signed in. */
-static int hide(int rc, const char *source, const struct err *why, struct err *err) {
+static int h_login_hide(int rc, const char *source, const struct err *why, struct err *err) {
     const bool is_loss = rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS;
     if (rc == ERR_CREDENTIALS || rc == ERR_UNPROCESSABLE || rc == ERR_BUSY || rc == ERR_CANCELED || rc == ERR_NOMEM)
         return err_move(err, rc, why);
@@ -230,7 +230,7 @@ static int directory_log_in(struct api_call *call, const char *where, const char
     signon_note_password(signon, &actor, &password, rc, why.detail[0] ? why.detail : why.text);
     if (rc)
         log_error(LOG_LEVEL_INFO, "directory_login_refused", &why, "where", where, NULL);
-    rc = rc ? hide(rc, given.source, &why, err) : directory_open_session(call, &actor, &person, issued, err);
+    rc = rc ? h_login_hide(rc, given.source, &why, err) : directory_open_session(call, &actor, &person, issued, err);
     identity_person_done(&person);
     return rc;
 }
@@ -311,7 +311,7 @@ int h_login_password(struct api_call *call, struct http_response *resp, struct e
 /* -- signing in ------------------------------------------------------------------------------------------------------------ */
 
 /* Who may do more than others, and whose directory does not answer, signs in for a quarter of an hour at a time. */
-static int64_t end_of(const struct identity_person *person, const struct kerberos_peer *peer) {
+static int64_t h_login_end_of(const struct identity_person *person, const struct kerberos_peer *peer) {
     const int64_t soon_ms = clock_wall_ms() + KAAS_UNASKED_SESSION_MS;
     return person->is_unasked && (!peer->ends_at_ms || peer->ends_at_ms > soon_ms) ? soon_ms : peer->ends_at_ms;
 }
@@ -328,7 +328,7 @@ static int kerberos_open_session(struct api_call *call, const struct identity_pe
                                       .groups = &person->groups,
                                       .credential_digest = peer->digest,
                                       .credential_until_ms = peer->digest_until_ms,
-                                      .ends_at_ms = end_of(person, peer)};
+                                      .ends_at_ms = h_login_end_of(person, peer)};
     struct err why = {0};
     int rc = signon_login_person(call->api->options.signon, &actor, &who, issued, &why);
     if (rc == ERR_CREDENTIALS) {
@@ -493,7 +493,7 @@ static int service_read_body(struct api_call *call, struct err *err) {
 }
 
 /* Who it is is known. */
-static int go_on(struct api_call *call, struct err *err) {
+static int h_login_go_on(struct api_call *call, struct err *err) {
     const json_t *person = json_object_get(call->body, "on_behalf_of");
     if (login_of(call)->service->refusal.code)
         return api_go_slow(call, call->api->options.database, login_service_refuse);
@@ -533,7 +533,7 @@ static int accept_in_worker(struct api_call *call, struct http_response *resp, s
     int rc;
     (void)resp;
     rc = accept_ticket(call, err);
-    return rc ? rc : go_on(call, err);
+    return rc ? rc : h_login_go_on(call, err);
 }
 
 static int begin_ticket(struct api_call *call, struct err *err) {
@@ -556,5 +556,5 @@ int h_login_service(struct api_call *call, struct http_response *resp, struct er
         rc = login_service_by_certificate(call, err);
     if (rc == ERR_UNAUTHENTICATED && call->api->options.kerberos)
         login_negotiate(call);
-    return rc ? rc : go_on(call, err);
+    return rc ? rc : h_login_go_on(call, err);
 }

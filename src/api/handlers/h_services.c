@@ -143,7 +143,7 @@ static int services_check_count(const json_t *body, const char *name, unsigned m
     return err_set(err, ERR_UNPROCESSABLE, "\"%s\" may have %u entries", name, max);
 }
 
-static int read_certificates(const json_t *body, struct service_account *out, struct err *err) {
+static int h_services_read_certificates(const json_t *body, struct service_account *out, struct err *err) {
     const json_t *item, *array = json_object_get(body, "certificates");
     size_t i;
     json_array_foreach (array, i, item) {
@@ -209,7 +209,7 @@ static int read_lists(const struct api_call *call, struct service_account *a, st
     struct service_account given = {.id = NULL}, before = *a;
     int rc = services_check_count(call->body, "certificates", SERVICE_CERTIFICATES_COUNT_MAX, err);
     if (!rc)
-        rc = read_certificates(call->body, &given, err);
+        rc = h_services_read_certificates(call->body, &given, err);
     if (!rc)
         rc = read_hx_clusters(call, a, &given, err);
     if (!rc && json_object_get(call->body, "certificates")) {

@@ -35,7 +35,7 @@ static const char *session_view_method(enum source source) {
     }
 }
 
-static const char *name_of(const struct inventory_platform *platform, const char *vcenter_id) {
+static const char *h_sessions_name_of(const struct inventory_platform *platform, const char *vcenter_id) {
     for (size_t i = 0; i < platform->vcenters_count; i++)
         if (str_eq_nocase(platform->vcenters[i].id, vcenter_id))
             return platform->vcenters[i].name;
@@ -46,7 +46,7 @@ static const char *name_of(const struct inventory_platform *platform, const char
 static json_t *session_view_vcenter(const struct inventory_platform *platform, const struct signon_part *part) {
     json_t *object = json_object();
     json_put_string(object, "id", part->vcenter_id);
-    view_put_text(object, "name", name_of(platform, part->vcenter_id));
+    view_put_text(object, "name", h_sessions_name_of(platform, part->vcenter_id));
     json_put_string(object, "user_name", signon_part_user(part));
     json_put_string(object, "method", session_view_method(part->source));
     json_put_bool(object, "is_first", part->is_first);
@@ -160,7 +160,7 @@ static const char *source_word(enum source source) {
     return source == SOURCE_SOCKET ? "socket" : "local";
 }
 
-static json_t *rule(const char *kind, const char *object_type, const char *id, const char *name) {
+static json_t *h_sessions_rule(const char *kind, const char *object_type, const char *id, const char *name) {
     json_t *object = json_object();
     json_put_string(object, "kind", kind);
     json_put_string(object, "object_type", object_type);
@@ -183,7 +183,7 @@ static void add_whom(const struct api_call *call, json_t *object, const char *pr
 
 static json_t *grant_rule(const struct api_call *call, const struct grant *g) {
     _cleanup_free_ char *name = view_grant_object_name(call->snapshot, g);
-    json_t *object = rule("grant", grant_object_name(g->object), g->object_id, name);
+    json_t *object = h_sessions_rule("grant", grant_object_name(g->object), g->object_id, name);
     add_whom(call, object, g->principal_id, g->role);
     return object;
 }
@@ -194,8 +194,9 @@ static void add_mapping_rules(const struct api_call *call, const struct live_gro
         return;
     for (size_t i = 0; i < all.count; i++) {
         const struct role_mapping *m = &all.items[i];
-        json_t *object =
-            role_mapping_fits(m, call->who->id, live_groups_get(groups)) ? rule("role_mapping", "all", m->id, NULL) : NULL;
+        json_t *object = role_mapping_fits(m, call->who->id, live_groups_get(groups))
+                             ? h_sessions_rule("role_mapping", "all", m->id, NULL)
+                             : NULL;
         if (!object)
             continue;
         add_whom(call, object, m->subject_id, role_name(m->role));
@@ -208,12 +209,12 @@ static void add_vcenter_rules(const struct api_call *call, const struct signon_p
     const struct object_set *set = part->objects ? shared_objects_get(part->objects) : NULL;
     for (size_t i = 0; set && i < set->count; i++) {
         if (str_eq(set->items[i].moref, POLICY_VCENTER_ADMIN_MOREF)) {
-            (void)json_array_append_new(rules, rule("vcenter_admin", "all", NULL, NULL));
+            (void)json_array_append_new(rules, h_sessions_rule("vcenter_admin", "all", NULL, NULL));
             continue;
         }
         const struct vsphere_cluster *c = inventory_find_vsphere(call->snapshot->platform, &set->items[i]);
         _cleanup_free_ char *id = str_format("%s/%s", set->items[i].vcenter_id, set->items[i].moref);
-        json_t *object = rule("vcenter_privilege", "vsphere_cluster", id, c ? c->name : NULL);
+        json_t *object = h_sessions_rule("vcenter_privilege", "vsphere_cluster", id, c ? c->name : NULL);
         json_put_string(object, "privilege", platform_options_of(call->api->options.platform)->view_privilege);
         json_put_time(object, "checked_at", part->as_of_ms);
         (void)json_array_append_new(rules, object);
@@ -225,14 +226,15 @@ static void add_service_rules(const struct api_call *call, json_t *rules) {
     const struct service_account *account = call->viewer.role == ROLE_SERVICE ? call->viewer.limits : NULL;
     for (size_t i = 0; account && i < account->hx_clusters_count; i++) {
         const struct hx_cluster *hx = inventory_find_hx(call->snapshot->platform, account->hx_clusters[i]);
-        (void)json_array_append_new(rules, rule("service_account", "hx_cluster", account->hx_clusters[i], hx ? hx->name : NULL));
+        (void)json_array_append_new(
+            rules, h_sessions_rule("service_account", "hx_cluster", account->hx_clusters[i], hx ? hx->name : NULL));
     }
 }
 
 static json_t *whoami_rules(const struct api_call *call, const struct live_groups *groups) {
     json_t *rules = json_array();
     if (policy_sees_all(&call->viewer))
-        (void)json_array_append_new(rules, rule("role", "all", NULL, NULL));
+        (void)json_array_append_new(rules, h_sessions_rule("role", "all", NULL, NULL));
     if (groups)
         add_mapping_rules(call, groups, rules);
     for (size_t i = 0; i < call->viewer.grants_count; i++)

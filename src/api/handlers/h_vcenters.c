@@ -242,7 +242,7 @@ static const struct json_member add_members[] = {
     {"direct_port", JSON_KIND_INTEGER, false, false}, {NULL, JSON_KIND_ANY, false, false},
 };
 
-static int read_add(json_t *body, struct vcenter_add *add, struct vcenter_trust *trust, struct err *err) {
+static int h_vcenters_read_add(json_t *body, struct vcenter_add *add, struct vcenter_trust *trust, struct err *err) {
     static const struct vcenter_port port = {"port", 443, 1}, tunnel = {"tunnel_port", 80, 0}, direct = {"direct_port", 0, 0};
     int rc = json_check(body, add_members, NULL, err);
     if (rc)
@@ -270,7 +270,7 @@ int h_vcenters_add(struct api_call *call, struct http_response *resp, struct err
     if (!rc)
         rc = api_read_body(call, "application/json", err);
     if (!rc)
-        rc = read_add(call->body, &add, &trust, err);
+        rc = h_vcenters_read_add(call->body, &add, &trust, err);
     if (!rc)
         rc = registration_add(call->api->options.platform, &add, id, &seen, err);
     vcenter_add_seen(call, &seen);
@@ -391,8 +391,8 @@ static int vcenters_read_patch(json_t *body, struct patch *p, struct err *err) {
 }
 
 /* Changes and answers with what is stored then; what was met where trust failed goes into the problem. */
-static int change(struct api_call *call, struct http_response *resp, const struct vcenter *vc,
-                  const struct vcenter_change *wanted, struct err *err) {
+static int h_vcenters_change(struct api_call *call, struct http_response *resp, const struct vcenter *vc,
+                             const struct vcenter_change *wanted, struct err *err) {
     _cleanup_free_ char *id = str_dup(vc->id);
     struct x509_info seen = {0};
     int rc = id ? vcenter_change(call->api->options.platform, id, wanted, &seen, err) : err_set(err, ERR_NOMEM, "out of memory");
@@ -412,7 +412,7 @@ int h_vcenters_patch(struct api_call *call, struct http_response *resp, struct e
         rc = vcenter_check_version(call, vc, &patch.change.version_no, err);
     if (!rc)
         rc = vcenters_read_patch(call->body, &patch, err);
-    return rc ? rc : change(call, resp, vc, &patch.change, err);
+    return rc ? rc : h_vcenters_change(call, resp, vc, &patch.change, err);
 }
 
 /* Nothing was confirmed: shows what is trusted and what is met, unless that is the same. */
@@ -456,7 +456,7 @@ int h_vcenters_trust(struct api_call *call, struct http_response *resp, struct e
         return rc;
     wanted.pin_sha256 = trust.pin_sha256;
     wanted.ca_pem = trust.ca_pem;
-    return trust.pin_sha256 || trust.ca_pem ? change(call, resp, vc, &wanted, err) : ask_trust(call, resp, vc, err);
+    return trust.pin_sha256 || trust.ca_pem ? h_vcenters_change(call, resp, vc, &wanted, err) : ask_trust(call, resp, vc, err);
 }
 
 /* -- registering with the one-time token of an OVF environment ---------------------------------------------------------- */
@@ -481,7 +481,7 @@ static int read_request(struct api_call *call, struct ovf_install_request *out, 
 }
 
 /* A token registers the record and nothing else. */
-static json_t *remaining(const char *name) {
+static json_t *h_vcenters_remaining(const char *name) {
     _cleanup_free_ char *sign_in =
         str_format("the login: it takes one sign-in, kaasctl vcenter register %s --user NAME; until then no"
                    " inventory is read and nobody signs in through this vCenter",
@@ -505,7 +505,7 @@ static json_t *result_json(struct api_call *call, const struct ovf_install_resul
     (void)json_object_set_new(object, "works",
                               json_pack("[s, s]", "the plug-in of the vSphere Client, as soon as the vCenter has fetched it",
                                         "HX Connect finds this service by its extension record"));
-    (void)json_object_set_new(object, "remaining", remaining(vc ? vc->name : "VCENTER"));
+    (void)json_object_set_new(object, "remaining", h_vcenters_remaining(vc ? vc->name : "VCENTER"));
     return object;
 }
 

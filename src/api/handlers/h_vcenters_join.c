@@ -25,7 +25,7 @@
 
 /* -- how it stands ------------------------------------------------------------------------------------------------------ */
 
-static json_t *product(const struct vc_status *s) {
+static json_t *h_vcenters_join_product(const struct vc_status *s) {
     json_t *object = json_object();
     view_put_text(object, "name", s->about.instance_uuid ? "VMware vCenter Server" : NULL);
     view_put_text(object, "full_name", s->about.full_name);
@@ -47,7 +47,7 @@ static void put_reconciliation(json_t *object, const struct vc_status *s) {
     (void)json_object_set_new(object, "limits", limits);
 }
 
-static json_t *extension(const struct vc_status *s) {
+static json_t *h_vcenters_join_extension(const struct vc_status *s) {
     json_t *object = json_object(), *differences = json_array();
     for (size_t i = 0; i < s->differences_count; i++)
         (void)json_array_append_new(differences, json_string(s->differences[i]));
@@ -59,7 +59,7 @@ static json_t *extension(const struct vc_status *s) {
     return object;
 }
 
-static json_t *attempt(const struct login_attempt *a) {
+static json_t *h_vcenters_join_attempt(const struct login_attempt *a) {
     json_t *object = json_object();
     json_put_string(object, "name", vim_strategy_name(a->strategy));
     json_put_bool(object, "works", a->works);
@@ -67,7 +67,7 @@ static json_t *attempt(const struct login_attempt *a) {
     return object;
 }
 
-static json_t *certificate(const struct vc_status *s) {
+static json_t *h_vcenters_join_certificate(const struct vc_status *s) {
     char thumbprint[X509_THUMBPRINT_TEXT_BYTES];
     json_t *object;
     if (!s->has_certificate)
@@ -90,13 +90,13 @@ static json_t *shown_certificate(const struct vc_status *s) {
     return object;
 }
 
-static json_t *login(const struct vc_status *s) {
+static json_t *h_vcenters_join_login(const struct vc_status *s) {
     json_t *object = json_object(), *attempts = json_array();
     for (size_t i = 0; i < s->attempts_count; i++)
-        (void)json_array_append_new(attempts, attempt(&s->attempts[i]));
+        (void)json_array_append_new(attempts, h_vcenters_join_attempt(&s->attempts[i]));
     view_put_strategy(object, "strategy", &s->report);
     (void)json_object_set_new(object, "strategies", attempts);
-    (void)json_object_set_new(object, "certificate", certificate(s));
+    (void)json_object_set_new(object, "certificate", h_vcenters_join_certificate(s));
     view_put_text(object, "account", s->login_account);
     return object;
 }
@@ -127,9 +127,9 @@ static json_t *view_status(const struct vc_status *s, const struct inventory_pla
     json_put_string(object, "name", s->vc.name);
     json_put_string(object, "address", s->vc.address);
     view_put_state(object, &s->report);
-    (void)json_object_set_new(object, "product", product(s));
-    (void)json_object_set_new(object, "extension", extension(s));
-    (void)json_object_set_new(object, "login", login(s));
+    (void)json_object_set_new(object, "product", h_vcenters_join_product(s));
+    (void)json_object_set_new(object, "extension", h_vcenters_join_extension(s));
+    (void)json_object_set_new(object, "login", h_vcenters_join_login(s));
     (void)json_object_set_new(object, "vcenter_certificate", shown_certificate(s));
     (void)json_object_set_new(object, "missing_privileges", missing);
     (void)json_object_set_new(object, "hx_clusters", hx);

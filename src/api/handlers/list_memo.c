@@ -42,7 +42,7 @@ int list_memo_new(struct list_memo **out, struct err *err) {
     return 0;
 }
 
-static void empty(struct list_memo *memo, struct slot *slot) {
+static void list_memo_empty(struct list_memo *memo, struct slot *slot) {
     for (unsigned i = 0; i < slot->parts; i++)
         shared_objects_unref(slot->objects[i]);
     http_shared_unref(slot->answer.body);
@@ -55,7 +55,7 @@ void list_memo_free(struct list_memo *memo) {
     if (!memo)
         return;
     for (size_t i = 0; i < SLOTS; i++)
-        empty(memo, &memo->slots[i]);
+        list_memo_empty(memo, &memo->slots[i]);
     for (size_t i = 0; i < LOCKS; i++)
         (void)pthread_mutex_destroy(&memo->locks[i]);
     free(memo);
@@ -71,7 +71,7 @@ static bool list_memo_add_text(struct list_key *key, const char *text) {
     return true;
 }
 
-static bool add_query(const struct http_request *req, struct list_key *key) {
+static bool list_memo_add_query(const struct http_request *req, struct list_key *key) {
     bool fits = true;
     for (unsigned i = 0; fits && i < http_request_query_count(req); i++) {
         const char *name, *value;
@@ -87,13 +87,13 @@ void list_memo_key(const struct api_call *call, struct list_key *out) {
     if (!call->who || !call->snapshot || http_request_query(call->req, "watch"))
         return;
     out->len = call->rights.count <= PARTS_MAX ? policy_viewer_bytes(&call->viewer, out->bytes, sizeof(out->bytes)) : 0;
-    if (!out->len || !add_query(call->req, out))
+    if (!out->len || !list_memo_add_query(call->req, out))
         out->len = 0;
     else
         out->hash = hash64(hash_seed(), out->bytes, out->len);
 }
 
-static bool is_it(const struct slot *slot, uint64_t generation, const struct list_key *key) {
+static bool list_memo_is_it(const struct slot *slot, uint64_t generation, const struct list_key *key) {
     return slot->hash == key->hash && slot->generation == generation && slot->key_len == key->len &&
            memcmp(slot->key, key->bytes, key->len) == 0;
 }
@@ -105,7 +105,7 @@ bool list_memo_find(struct list_memo *memo, uint64_t generation, const struct li
     if (!key->len)
         return false;
     (void)pthread_mutex_lock(lock);
-    is_found = slot->answer.body && is_it(slot, generation, key);
+    is_found = slot->answer.body && list_memo_is_it(slot, generation, key);
     if (is_found) {
         *out = slot->answer;
         (void)http_shared_ref(out->body);
@@ -137,7 +137,7 @@ void list_memo_put(struct list_memo *memo, const struct api_call *call, const st
         return;
     memcpy(copy, key->bytes, key->len);
     (void)pthread_mutex_lock(lock);
-    empty(memo, slot);
+    list_memo_empty(memo, slot);
     if (atomic_fetch_add(&memo->bytes, bytes) + bytes > BYTES_MAX) {
         atomic_fetch_sub(&memo->bytes, bytes);
         free(copy);

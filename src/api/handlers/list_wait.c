@@ -48,7 +48,7 @@ static bool is_gone(const void *req) {
     return http_request_is_abandoned(req);
 }
 
-static int go_and_wait(void *arg, worker_fn *run, void *run_arg, struct err *err) {
+static int list_wait_go_and_wait(void *arg, worker_fn *run, void *run_arg, struct err *err) {
     return cluster_watch_wait(arg, run, run_arg, err);
 }
 
@@ -87,7 +87,7 @@ static struct watch_owner owner_of(const struct api_call *call) {
 }
 
 /* Nothing that may grow old is held meanwhile, least of all a snapshot. */
-static int wait_on(struct api_call *call, struct cluster_waiter *waiter, struct err *err) {
+static int list_wait_on(struct api_call *call, struct cluster_waiter *waiter, struct err *err) {
     const struct watch_owner owner = owner_of(call);
     int rc = cluster_watch_enter(call->api->list_watch, waiter, &owner, err);
     if (rc)
@@ -96,7 +96,8 @@ static int wait_on(struct api_call *call, struct cluster_waiter *waiter, struct 
     waiter->is_gone = is_gone;
     waiter->is_gone_arg = call->req;
     api_let_go(call);
-    return http_request_go_waiting(call->req, &(struct http_wait){go_and_wait, waiter, api_look_again, waiter->until_ms});
+    return http_request_go_waiting(call->req,
+                                   &(struct http_wait){list_wait_go_and_wait, waiter, api_look_again, waiter->until_ms});
 }
 
 /* Nothing differs from what the caller has. */
@@ -131,6 +132,6 @@ int list_wait_look(struct api_call *call, struct list_wait *wait, const struct i
     else if (is_over)
         answer_unchanged(call, cursor, resp);
     else
-        return wait_on(call, waiter, err);
+        return list_wait_on(call, waiter, err);
     return 0;
 }

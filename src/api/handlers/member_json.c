@@ -11,7 +11,7 @@ static bool is_string(const struct member *m) {
     return m->kind == MEMBER_TEXT || m->kind == MEMBER_CHARS || m->words;
 }
 
-static struct json_member expect(const struct member *m, bool is_new) {
+static struct json_member member_json_expect_one(const struct member *m, bool is_new) {
     const bool is_optional = m->flags & MEMBER_OPTIONAL;
     const enum json_kind kind = is_string(m) ? JSON_KIND_STRING : m->kind == MEMBER_BOOL ? JSON_KIND_BOOLEAN : JSON_KIND_INTEGER;
     return (struct json_member){m->json, kind, is_new && !is_optional, is_optional && m->kind == MEMBER_TEXT};
@@ -21,7 +21,7 @@ void member_json_expect(const struct member_body *body, struct json_member out[M
     size_t count = 0;
     for (const struct member *m = body->members; m->name && count < MEMBER_JSON_MAX - 1; m++)
         if (m->writers & body->writer)
-            out[count++] = expect(m, body->is_new);
+            out[count++] = member_json_expect_one(m, body->is_new);
     for (const struct json_member *m = body->more; m->name && count < MEMBER_JSON_MAX - 1; m++)
         out[count++] = *m;
     out[count] = (struct json_member){.name = NULL};
@@ -63,7 +63,7 @@ int member_json_read(const json_t *object, const struct member *members, enum me
     return 0;
 }
 
-static void show_member(json_t *object, const struct member *m, const void *record) {
+static void member_json_show_member(json_t *object, const struct member *m, const void *record) {
     const char *text = member_text(m, record);
     const int64_t number = member_number(m, record);
     if (text)
@@ -82,6 +82,6 @@ json_t *member_json_show(const struct member *members, const void *record) {
     json_t *object = json_object();
     for (const struct member *m = members; m->name; m++)
         if (m->json && !(m->flags & MEMBER_HIDDEN))
-            show_member(object, m, record);
+            member_json_show_member(object, m, record);
     return object;
 }

@@ -13,18 +13,19 @@
 #define NAME_BYTES_MAX 1000U
 
 /* A member of the body, or a parameter of the query where there is no body. */
-static const char *given(const struct api_call *call, const char *name) {
+static const char *name_lookup_given(const struct api_call *call, const char *name) {
     return call->body ? json_get_string(call->body, name) : http_request_query(call->req, name);
 }
 
 int name_lookup_check(const struct api_call *call, const char *id_member, bool *is_named, struct err *err) {
-    const char *id = given(call, id_member), *group = given(call, "group"), *person = given(call, "person");
+    const char *id = name_lookup_given(call, id_member), *group = name_lookup_given(call, "group"),
+               *person = name_lookup_given(call, "person");
     const char *name = group ? group : person, *kind = call->body ? "member" : "query parameter";
     *is_named = !id;
     if ((id != NULL) + (group != NULL) + (person != NULL) != 1)
         return err_set(err, ERR_UNPROCESSABLE, "give one of the %ss \"%s\", \"group\" and \"person\"", kind, id_member);
     if (id)
-        return given(call, "directory")
+        return name_lookup_given(call, "directory")
                    ? err_set(err, ERR_UNPROCESSABLE, "the %s \"directory\" goes with \"group\" or \"person\"", kind)
                    : 0;
     if (!*name || strlen(name) > NAME_BYTES_MAX)
@@ -35,11 +36,11 @@ int name_lookup_check(const struct api_call *call, const char *id_member, bool *
 
 int name_lookup_go(struct api_call *call, api_handler_fn *fn, struct err *err) {
     struct worker_pool *workers = NULL;
-    int rc = identity_lookup_pool(call->api->options.identity, given(call, "directory"), &workers, err);
+    int rc = identity_lookup_pool(call->api->options.identity, name_lookup_given(call, "directory"), &workers, err);
     return rc ? rc : api_go_slow(call, workers ? workers : call->api->options.outside, fn);
 }
 
-static json_t *candidate(const struct identity_match *match) {
+static json_t *name_lookup_candidate(const struct identity_match *match) {
     json_t *object = json_object();
     json_put_string(object, "id", match->id);
     json_put_string(object, "name", match->name ? match->name : match->dn);
@@ -56,7 +57,7 @@ int name_lookup_find(struct api_call *call, const struct identity_reference *ref
     } else if (rc == ERR_AMBIGUOUS && found.count) {
         json_t *list = json_array();
         for (size_t i = 0; i < found.count; i++)
-            (void)json_array_append_new(list, candidate(&found.items[i]));
+            (void)json_array_append_new(list, name_lookup_candidate(&found.items[i]));
         problem_add(call, "candidates", list);
     }
     identity_matches_done(&found);
@@ -64,9 +65,9 @@ int name_lookup_find(struct api_call *call, const struct identity_reference *ref
 }
 
 int name_lookup_id(struct api_call *call, char **id, struct err *err) {
-    const char *group = given(call, "group");
-    const struct identity_reference reference = {.source = given(call, "directory"),
+    const char *group = name_lookup_given(call, "group");
+    const struct identity_reference reference = {.source = name_lookup_given(call, "directory"),
                                                  .kind = group ? IDENTITY_GROUP : IDENTITY_PERSON,
-                                                 .name = group ? group : given(call, "person")};
+                                                 .name = group ? group : name_lookup_given(call, "person")};
     return name_lookup_find(call, &reference, id, err);
 }

@@ -22,13 +22,13 @@
 #define PAGE "index.html"
 #define NUMBER_END 100000U
 
-static json_t *one(const char *name, json_t *value) {
+static json_t *plugin_manifest_one(const char *name, json_t *value) {
     json_t *object = json_object();
     (void)json_object_set_new(object, name, value);
     return object;
 }
 
-static json_t *requirements(void) {
+static json_t *plugin_manifest_requirements(void) {
     json_t *object = json_object(), *vcenter = json_object(), *environments = json_array();
     (void)json_array_append_new(environments, json_string("onprem"));
     json_put_string(vcenter, "version", "[7.0,)");
@@ -38,10 +38,10 @@ static json_t *requirements(void) {
     return object;
 }
 
-static json_t *configuration(void) {
+static json_t *plugin_manifest_configuration(void) {
     json_t *object = json_object();
     json_put_string(object, "nameKey", "plugin.name");
-    (void)json_object_set_new(object, "icon", one("name", json_string("kaas")));
+    (void)json_object_set_new(object, "icon", plugin_manifest_one("name", json_string("kaas")));
     return object;
 }
 
@@ -50,7 +50,7 @@ static json_t *global_view(void) {
     json_put_string(view, "navigationId", "kaas.all");
     json_put_string(view, "uri", PAGE);
     json_put_bool(view, "navigationVisible", false);
-    return one("view", view);
+    return plugin_manifest_one("view", view);
 }
 
 static json_t *cluster_views(void) {
@@ -59,7 +59,7 @@ static json_t *cluster_views(void) {
     json_put_string(view, "labelKey", "view.clusters");
     json_put_string(view, "uri", PAGE);
     (void)json_array_append_new(views, view);
-    return one("ClusterComputeResource", one("monitor", one("views", views)));
+    return plugin_manifest_one("ClusterComputeResource", plugin_manifest_one("monitor", plugin_manifest_one("views", views)));
 }
 
 /* One tile of 32 x 32 pixels, the same on light and dark ground. */
@@ -68,25 +68,25 @@ static json_t *icon_sheet(const char *file) {
     json_put_int(tile, "x", 0);
     json_put_int(tile, "y", 0);
     json_put_string(sheet, "uri", file);
-    (void)json_object_set_new(sheet, "definitions", one("kaas", tile));
+    (void)json_object_set_new(sheet, "definitions", plugin_manifest_one("kaas", tile));
     return sheet;
 }
 
 static json_t *plugin_texts(void) {
     json_t *object = json_object(), *locales = json_array(), *definitions = json_object();
     (void)json_array_append_new(locales, json_string("en-US"));
-    (void)json_object_set_new(definitions, "plugin.name", one("en-US", json_string("Harmony KaaS")));
-    (void)json_object_set_new(definitions, "view.clusters", one("en-US", json_string("Kubernetes clusters")));
+    (void)json_object_set_new(definitions, "plugin.name", plugin_manifest_one("en-US", json_string("Harmony KaaS")));
+    (void)json_object_set_new(definitions, "view.clusters", plugin_manifest_one("en-US", json_string("Kubernetes clusters")));
     (void)json_object_set_new(object, "locales", locales);
     (void)json_object_set_new(object, "definitions", definitions);
     return object;
 }
 
-static json_t *manifest(const struct page *icons) {
+static json_t *plugin_manifest_make(const struct page *icons) {
     json_t *object = json_object(), *definitions = json_object();
     json_put_string(object, "manifestVersion", SCHEMA);
-    (void)json_object_set_new(object, "requirements", requirements());
-    (void)json_object_set_new(object, "configuration", configuration());
+    (void)json_object_set_new(object, "requirements", plugin_manifest_requirements());
+    (void)json_object_set_new(object, "configuration", plugin_manifest_configuration());
     (void)json_object_set_new(object, "global", global_view());
     (void)json_object_set_new(object, "objects", cluster_views());
     (void)json_object_set_new(definitions, "iconSpriteSheet", icon_sheet(icons->name));
@@ -96,7 +96,7 @@ static json_t *manifest(const struct page *icons) {
 }
 
 /* vCenter looks again only if the version differs, so every change of manifest or page must change it. */
-static void number(const struct strbuf *text, const struct pages *pages, uint64_t *tag, unsigned *number) {
+static void plugin_manifest_number(const struct strbuf *text, const struct pages *pages, uint64_t *tag, unsigned *number) {
     uint8_t digests[2][DIGEST_SHA256_BYTES], all[DIGEST_SHA256_BYTES];
     uint32_t first;
     digest_sha256(text->data, text->len, digests[0]);
@@ -113,7 +113,8 @@ void plugin_manifest_free(struct plugin_manifest *manifest) {
     free(manifest);
 }
 
-static int make_text(struct plugin_manifest *m, const char *product_version, const struct pages *pages, struct err *err) {
+static int plugin_manifest_make_text(struct plugin_manifest *m, const char *product_version, const struct pages *pages,
+                                     struct err *err) {
     const struct page *icons = pages_find_hashed(pages, "plugin-icons", ".png");
     _cleanup_json_ json_t *json = NULL;
     _cleanup_strbuf_ struct strbuf text;
@@ -124,11 +125,11 @@ static int make_text(struct plugin_manifest *m, const char *product_version, con
     strbuf_init(&text, 65536);
     if (!pages_find(pages, PAGE) || !icons)
         return 0;
-    json = manifest(icons);
+    json = plugin_manifest_make(icons);
     rc = json_write(json, &text, err);
     if (rc)
         return rc;
-    number(&text, pages, &tag, &n);
+    plugin_manifest_number(&text, pages, &tag, &n);
     (void)snprintf(m->version, sizeof(m->version), "%s.%u", product_version, n);
     (void)snprintf(m->etag, sizeof(m->etag), "\"%016" PRIx64 "\"", tag);
     m->text = http_shared_new(&text);
@@ -137,7 +138,7 @@ static int make_text(struct plugin_manifest *m, const char *product_version, con
 
 int plugin_manifest_new(const char *product_version, const struct pages *pages, struct plugin_manifest **out, struct err *err) {
     struct plugin_manifest *made = calloc(1, sizeof(*made));
-    int rc = made ? make_text(made, product_version, pages, err) : err_set(err, ERR_NOMEM, "out of memory");
+    int rc = made ? plugin_manifest_make_text(made, product_version, pages, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (rc) {
         plugin_manifest_free(made);
         return rc;

@@ -22,7 +22,7 @@ void view_put_time(json_t *object, const char *name, int64_t wall_ms) {
         (void)json_object_set_new(object, name, json_null());
 }
 
-static json_t *placed(const struct inventory_platform *platform, const struct object_ref *ref) {
+static json_t *view_placed(const struct inventory_platform *platform, const struct object_ref *ref) {
     const struct vsphere_cluster *found = inventory_find_vsphere(platform, ref);
     json_t *object = json_object();
     json_put_string(object, "vcenter_id", ref->vcenter_id);
@@ -35,7 +35,7 @@ static json_t *placed(const struct inventory_platform *platform, const struct ob
 json_t *view_hx_cluster(const struct inventory_platform *platform, const struct hx_cluster *hx) {
     json_t *object = member_json_show(hx_cluster_members, hx);
     json_put_string(object, "name_source", hx->is_name_set ? "admin" : "discovered");
-    (void)json_object_set_new(object, "vsphere_cluster", placed(platform, &hx->vsphere_cluster));
+    (void)json_object_set_new(object, "vsphere_cluster", view_placed(platform, &hx->vsphere_cluster));
     view_put_text(object, "address_source", hx->address ? "admin" : NULL);
     json_put_bool(object, "present", !hx->is_gone);
     return object;

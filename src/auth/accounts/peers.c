@@ -150,7 +150,7 @@ static bool peers_ask(struct visit *v, const char *authorization) {
     return rc ? peers_fail_transport(v, rc, &err) : true;
 }
 
-static bool make_client(struct visit *v) {
+static bool peers_make_client(struct visit *v) {
     uint8_t pin[32];
     const bool has_pin = v->peer->sha256 && str_unhex(v->peer->sha256, pin, sizeof(pin));
     const struct http_client_options options = {
@@ -164,7 +164,7 @@ static bool make_client(struct visit *v) {
 }
 
 /* Does it want to know who we are, in the way we can tell it? */
-static bool judge_first(struct visit *v) {
+static bool peers_judge_first(struct visit *v) {
     if (v->status >= 300 && v->status < 400)
         return peers_fail(v, "redirected", "set the url to where the peer itself answers: redirects are not followed",
                           "the peer answers %ld and sends us elsewhere", v->status);
@@ -277,7 +277,7 @@ static bool peers_take_token(struct visit *v, uint8_t **token, size_t *n, bool *
 }
 
 /* Makes a step with the token of the answer, or the first one. */
-static bool step_with(struct visit *v, const uint8_t *token, size_t n, struct gss_init_step *step) {
+static bool peers_step_with(struct visit *v, const uint8_t *token, size_t n, struct gss_init_step *step) {
     struct err err = {0};
     if (gss_initiator_step(v->initiator, token, n, step, &err))
         return peers_fail_with(v, "no_ticket", &err, "see the memory of this host");
@@ -291,7 +291,7 @@ static bool send_token(struct visit *v, const struct gss_init_step *step) {
 }
 
 /* The answer to the last of our tokens; both sides have proved who they are, or the peer says no without a word. */
-static bool judge_last(struct visit *v, bool is_proved) {
+static bool peers_judge_last(struct visit *v, bool is_proved) {
     const bool is_good = v->status >= 200 && v->status < 300;
     if (v->status == 403)
         return peers_fail(v, "forbidden", "give our account its rights at the peer",
@@ -317,19 +317,19 @@ static bool peers_take_answer(struct visit *v, struct gss_init_step *step, bool 
     size_t n = 0;
     *is_over = true;
     if (!peers_take_token(v, &token, &n, &has_failed))
-        return !has_failed && judge_last(v, was_proved);
+        return !has_failed && peers_judge_last(v, was_proved);
     gss_init_step_done(step);
-    if (!step_with(v, token, n, step))
+    if (!peers_step_with(v, token, n, step))
         return false;
     *is_over = step->is_proved && !step->token;
     if (*is_over)
-        return judge_last(v, true);
-    return v->status == 401 || judge_last(v, false);
+        return peers_judge_last(v, true);
+    return v->status == 401 || peers_judge_last(v, false);
 }
 
 static bool peers_negotiate(struct visit *v) {
     struct gss_init_step step;
-    bool is_over = false, is_good = step_with(v, NULL, 0, &step);
+    bool is_over = false, is_good = peers_step_with(v, NULL, 0, &step);
     v->deadline_ms = clock_mono_ms() + v->peers->options.call_timeout_ms; /* the KDC's time is not the peer's */
     for (unsigned i = 0; is_good && !is_over && i < ROUNDS_MAX; i++)
         is_good = send_token(v, &step) && peers_take_answer(v, &step, &is_over);
@@ -342,7 +342,7 @@ static bool peers_negotiate(struct visit *v) {
 /* -- the whole ------------------------------------------------------------------------------------------------------------- */
 
 /* So that peers_stop can end it. */
-static bool announce(struct visit *v) {
+static bool peers_announce(struct visit *v) {
     struct peers *peers = v->peers;
     bool is_done = false;
     (void)pthread_mutex_lock(&peers->lock);
@@ -369,8 +369,8 @@ static bool peers_walk(struct visit *v) {
     v->spn = hx_peer_spn(v->peer);
     if (!v->spn)
         return peers_fail(v, "no_ticket", "see the memory of this host", "out of memory");
-    return peers_find_account(v) && make_client(v) && announce(v) && peers_ask(v, NULL) && judge_first(v) && get_tickets(v) &&
-           peers_negotiate(v);
+    return peers_find_account(v) && peers_make_client(v) && peers_announce(v) && peers_ask(v, NULL) && peers_judge_first(v) &&
+           get_tickets(v) && peers_negotiate(v);
 }
 
 /* Signs in and says what came of it, in *out. Blocks. */
@@ -580,7 +580,7 @@ static char *take_place(struct peers *peers, const char *hx_id) {
     return taken;
 }
 
-static void send_off(struct peers *peers, const struct hx_peer *peer) {
+static void peers_send_off(struct peers *peers, const struct hx_peer *peer) {
     char *place = take_place(peers, peer->hx_id);
     struct errand *errand = place ? calloc(1, sizeof(*errand)) : NULL;
     if (errand)
@@ -592,13 +592,13 @@ static void send_off(struct peers *peers, const struct hx_peer *peer) {
         leave_place(peers, place);
 }
 
-static int send_all(struct peers *peers, const struct hx_peer_list *list, struct err *err) {
+static int peers_send_all(struct peers *peers, const struct hx_peer_list *list, struct err *err) {
     struct store *store = peers->options.store;
     bool is_mine = false;
     int rc = lease_store_acquire(store, LEASE_NAME, store_replica_name(store), LEASE_MS, &is_mine, err);
     for (size_t i = 0; !rc && is_mine && i < list->count; i++)
         if (peers_is_due(peers, &list->items[i]))
-            send_off(peers, &list->items[i]);
+            peers_send_off(peers, &list->items[i]);
     return rc;
 }
 
@@ -608,7 +608,7 @@ int peers_tick(struct peers *peers, struct err *err) {
     if (rc)
         return rc;
     if (fresh.count && peers->options.check_every_ms)
-        rc = send_all(peers, &fresh, err);
+        rc = peers_send_all(peers, &fresh, err);
     (void)pthread_mutex_lock(&peers->lock);
     old = peers->list;
     peers->list = fresh;

@@ -89,7 +89,7 @@ static void kerberos_take_person(struct gss_answer *answer, struct kerberos_peer
     answer->person.groups = (struct group_set){0};
 }
 
-static int forbid(struct kerberos_peer *out, const char *reason, const char *text, struct err *err) {
+static int kerberos_forbid(struct kerberos_peer *out, const char *reason, const char *text, struct err *err) {
     out->reason = reason;
     return err_set(err, ERR_FORBIDDEN, "%s", text);
 }
@@ -105,13 +105,13 @@ static bool lacks_pac(const struct kerberos *k, const struct gss_answer *answer,
 static int judge_accepted(struct kerberos *k, const struct gss_answer *answer, struct kerberos_peer *out, struct err *err) {
     if (answer->pac == GSS_PAC_ALTERED || answer->pac == GSS_PAC_UNREADABLE) {
         out->is_alarming = true;
-        return forbid(out, answer->pac == GSS_PAC_ALTERED ? "pac_altered" : "pac_unreadable",
-                      "the ticket's statement about groups cannot be trusted", err);
+        return kerberos_forbid(out, answer->pac == GSS_PAC_ALTERED ? "pac_altered" : "pac_unreadable",
+                               "the ticket's statement about groups cannot be trusted", err);
     }
     if (!kerberos_allows_realm(k, out->realm) || str_starts(out->name, "WELLKNOWN/"))
-        return forbid(out, "realm", "people of this realm may not sign in here", err);
+        return kerberos_forbid(out, "realm", "people of this realm may not sign in here", err);
     if (lacks_pac(k, answer, out->realm)) {
-        (void)forbid(out, "no_pac", "the ticket lacks the statement that the domain signs about an account", err);
+        (void)kerberos_forbid(out, "no_pac", "the ticket lacks the statement that the domain signs about an account", err);
         return err_remedy(err, "an administrator of the domain lets it be made for our account; see: kaasctl ldap test");
     }
     memcpy(out->digest, answer->digest, sizeof(out->digest));
@@ -120,7 +120,7 @@ static int judge_accepted(struct kerberos *k, const struct gss_answer *answer, s
 }
 
 /* For all replicas; the replay cache of libkrb5 is this one's own. */
-static int note_use(struct kerberos *k, struct kerberos_peer *out, struct err *err) {
+static int kerberos_note_use(struct kerberos *k, struct kerberos_peer *out, struct err *err) {
     struct err why = {0};
     int rc = replay_store_note(k->store, out->digest, out->digest_until_ms, &why);
     if (rc == ERR_EXISTS) {
@@ -174,7 +174,7 @@ int kerberos_accept(struct kerberos *k, struct kerberos_token *token, struct ker
     if (!rc)
         rc = kerberos_judge(k, &answer, out, err);
     if (!rc && !token->is_noted_later)
-        rc = note_use(k, out, err);
+        rc = kerberos_note_use(k, out, err);
     if (!rc)
         kerberos_take_person(&answer, out);
     gss_answer_done(&answer);
@@ -251,7 +251,7 @@ static int kerberos_fail(const struct kerberos_peer *peer, int rc, const struct 
     return err_remedy(err, "try again later; an administrator runs: kaasctl ldap test");
 }
 
-static bool has_to_ask(const struct kerberos *k, const struct kerberos_peer *peer) {
+static bool kerberos_has_to_ask(const struct kerberos *k, const struct kerberos_peer *peer) {
     if (!peer->has_groups || k->live_check == KERBEROS_ASK_ALL)
         return true;
     return k->live_check == KERBEROS_ASK_PRIVILEGED && k->is_privileged(k->arg, peer->principal_id, &peer->groups);
@@ -270,7 +270,7 @@ int kerberos_find_person(struct kerberos *k, const struct kerberos_peer *peer, s
     int rc;
     if (!name)
         return err_set(err, ERR_NOMEM, "out of memory");
-    if (!has_to_ask(k, peer))
+    if (!kerberos_has_to_ask(k, peer))
         return go_by_ticket(k, peer, &who, out, err);
     rc = ask_directory(k, &who, out, &why);
     if (!rc)

@@ -35,7 +35,7 @@ struct typed_name {
     char mark[40];
 };
 
-static const char *mark_name(const struct signon *s, const char *name, struct typed_name *out) {
+static const char *signon_login_mark_name(const struct signon *s, const char *name, struct typed_name *out) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     digest_hmac_sha256(s->secret, sizeof(s->secret), name, strlen(name), digest);
     (void)snprintf(out->mark, sizeof(out->mark), "unknown name #%02x%02x%02x%02x", digest[0], digest[1], digest[2], digest[3]);
@@ -49,7 +49,7 @@ struct local_check {
     struct user *known;
 };
 
-static const char *reason_of(const struct user *user, bool fits) {
+static const char *signon_login_reason_of(const struct user *user, bool fits) {
     if (!user)
         return "no local user has this name";
     if (!fits)
@@ -67,7 +67,7 @@ static int check_local(struct signon *s, struct local_check *check, struct err *
         return err_move(err, rc, &missing);
     fits = passwd_verify(check->password, user ? user->password_hash : NULL);
     check->known = user;
-    check->reason = reason_of(user, fits);
+    check->reason = signon_login_reason_of(user, fits);
     return check->reason ? login_refuse_password(err) : 0;
 }
 
@@ -108,7 +108,7 @@ int signon_login_local(struct signon *s, const struct actor *actor, const char *
     _cleanup_free_ char *id = NULL;
     struct audit_record line = signon_make_line(actor, NULL,
                                                 &(struct audit_event){.action = "login",
-                                                                      .principal_name = mark_name(s, name, &typed),
+                                                                      .principal_name = signon_login_mark_name(s, name, &typed),
                                                                       .source = source_name(SOURCE_LOCAL)});
     struct gate gate = {0};
     struct local_check check = {.name = name, .password = password, .reason = "not looked at: too many attempts before"};
@@ -338,7 +338,7 @@ static bool is_silence(int rc) {
            rc == ERR_NOT_FOUND;
 }
 
-static void walk_check(struct walk *walk, struct live_session *live) {
+static void signon_login_walk_check(struct walk *walk, struct live_session *live) {
     struct signon *s = walk->signon;
     const struct signon_directory_ops *ops = &s->options.directory;
     _cleanup_free_ char *mark = live_session_directory_mark(live);
@@ -383,7 +383,7 @@ void signon_check_directories(struct signon *s) {
     }
     for (size_t i = 0; i < due; i++) {
         if (walk_is_due(&walk, known[i]))
-            walk_check(&walk, known[i]);
+            signon_login_walk_check(&walk, known[i]);
         live_session_unref(known[i]);
     }
     free(known);

@@ -176,7 +176,7 @@ static bool is_shared(const struct signon_check *c) {
 }
 
 /* The throttle once more: guesses that were all there before the first was refused do not pass it together. */
-static int check_now(struct signon_check *c, struct outcome *o, struct err *err) {
+static int signon_vcenter_check_now(struct signon_check *c, struct outcome *o, struct err *err) {
     struct err why = {0};
     int rc = gate_check(&c->gate, &why);
     if (!rc)
@@ -188,7 +188,7 @@ static int check_now(struct signon_check *c, struct outcome *o, struct err *err)
     return err_move(err, rc, &why);
 }
 
-static void run_check(void *arg, bool is_canceled) {
+static void signon_vcenter_run_check(void *arg, bool is_canceled) {
     struct signon_check *c = arg;
     struct outcome *o = calloc(1, sizeof(*o));
     struct err why = {0};
@@ -204,7 +204,7 @@ static void run_check(void *arg, bool is_canceled) {
                      "too much of yours waits for the vCenter, or the link to it is being made anew; try again shortly");
         why.retry_after_s = 1;
     } else {
-        rc = check_now(c, o, &why);
+        rc = signon_vcenter_check_now(c, o, &why);
     }
     if (rc)
         outcome_unref(STEAL(o));
@@ -287,7 +287,7 @@ static int open_gate(struct gate *gate, struct signon *s, const struct actor *ac
 }
 
 /* Refuses what can be refused without asking. */
-static int check_known(struct signon_check *c, struct err *err) {
+static int signon_vcenter_check_known(struct signon_check *c, struct err *err) {
     const struct actor actor = {.address = c->address, .request_id = c->request_id};
     int rc = open_gate(&c->gate, c->signon, &actor, &c->credential, err);
     if (rc || !is_shared(c) || !was_refused_just_now(c))
@@ -305,7 +305,7 @@ int signon_check_wait(struct signon_check *c, worker_fn *run, void *arg, struct 
     c->run_arg = arg;
     c->waiter.run = on_completed;
     c->waiter.arg = c;
-    c->waiter.code = check_known(c, &c->waiter.err);
+    c->waiter.code = signon_vcenter_check_known(c, &c->waiter.err);
     if (c->waiter.code) {
         c->is_settled = true;
         run(arg, false);
@@ -318,7 +318,7 @@ int signon_check_wait(struct signon_check *c, worker_fn *run, void *arg, struct 
     if (!lead) /* then it may be gone by now */
         return rc;
     c->call = lead;
-    rc = ops->submit(ops->arg, c->credential.vcenter_id, net_party(c->address), run_check, c, &why);
+    rc = ops->submit(ops->arg, c->credential.vcenter_id, net_party(c->address), signon_vcenter_run_check, c, &why);
     if (rc) /* no place is left in the worker: those who came to the same call meanwhile hear it as well; else it may be gone by now */
         singleflight_complete(c->signon->checks, c->call, rc, NULL, &why);
     return 0;
@@ -348,7 +348,7 @@ int signon_refuse_unasked(struct signon *s, const struct actor *actor, const str
 
 /* -- signing in -------------------------------------------------------------------------------------------------------- */
 
-static int check_take(struct signon_check *c, struct outcome **out, struct err *err) {
+static int signon_vcenter_check_take(struct signon_check *c, struct outcome **out, struct err *err) {
     if (!c->is_settled || (!c->waiter.code && !c->waiter.result))
         return err_set(err, ERR_INTERNAL, "the check gave no result");
     if (!c->waiter.code)
@@ -383,7 +383,7 @@ int signon_login_vcenter(struct signon *s, const struct actor *actor, struct sig
     struct audit_record line = signon_make_line(actor, NULL, &event);
     struct outcome *outcome = NULL;
     struct principal who = {0}; /* texts of credential and outcome, but for the id */
-    int rc = check_take(check, &outcome, err);
+    int rc = signon_vcenter_check_take(check, &outcome, err);
     if (!rc && outcome) {
         rc = name_person(credential, outcome, &who, err);
         line = signon_make_line(actor, &who, &event);
@@ -409,7 +409,7 @@ bool signon_is_first_vcenter(struct live_session *live, const char *vcenter_id) 
     return source_is_vcenter(who->source) && str_eq_nocase(who->vcenter_id, vcenter_id);
 }
 
-static int refuse_first(struct live_session *live, const char *vcenter_id, struct err *err) {
+static int signon_vcenter_refuse_first(struct live_session *live, const char *vcenter_id, struct err *err) {
     if (!signon_is_first_vcenter(live, vcenter_id))
         return 0;
     (void)err_set(err, ERR_CONFLICT, "this is the vCenter by which you signed in");
@@ -448,9 +448,9 @@ int signon_add_vcenter(struct signon *s, const struct actor *actor, struct live_
                                                                       .object_kind = "vcenter",
                                                                       .object_id = credential->vcenter_id});
     struct outcome *outcome = NULL;
-    int rc = refuse_first(live, credential->vcenter_id, err);
+    int rc = signon_vcenter_refuse_first(live, credential->vcenter_id, err);
     if (!rc)
-        rc = check_take(check, &outcome, err);
+        rc = signon_vcenter_check_take(check, &outcome, err);
     if (!rc && outcome)
         rc = signon_check_pace(s, live_session_who(live), &line, err);
     if (!rc && outcome)
@@ -465,7 +465,7 @@ int signon_remove_vcenter(struct signon *s, const struct actor *actor, struct li
     const struct audit_record line = signon_make_line(
         actor, live_session_who(live),
         &(struct audit_event){.action = "session.vcenter.remove", .object_kind = "vcenter", .object_id = vcenter_id});
-    int rc = refuse_first(live, vcenter_id, err);
+    int rc = signon_vcenter_refuse_first(live, vcenter_id, err);
     if (!rc)
         rc = session_store_remove_vcenter(s->options.store, live_session_sid(live), vcenter_id, err);
     if (!rc)

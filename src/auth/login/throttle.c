@@ -74,7 +74,7 @@ static struct entry throttle_look(struct throttle *throttle, const struct thrott
 }
 
 /* The entry; or, to make one, the one of its set that was touched longest ago. With the lock in any case: let_go gives it back. */
-static struct entry *hold(struct throttle *throttle, const struct throttle_key *key, bool makes) {
+static struct entry *throttle_hold(struct throttle *throttle, const struct throttle_key *key, bool makes) {
     const uint64_t tag = tag_of(throttle, key);
     struct entry *set = &throttle->entries[(tag % (ENTRIES / WAYS)) * WAYS], *oldest = set;
     (void)pthread_mutex_lock(&throttle->lock);
@@ -108,7 +108,7 @@ int64_t throttle_delay_ms(struct throttle *throttle, const struct throttle_key *
 
 void throttle_fail(struct throttle *throttle, const struct throttle_key *key) {
     const int64_t now_ms = clock_mono_ms();
-    struct entry *entry = hold(throttle, key, true);
+    struct entry *entry = throttle_hold(throttle, key, true);
     if (now_ms - entry->touched_ms >= FORGET_AFTER_MS)
         entry->value = 0;
     if (entry->value < UINT32_MAX)
@@ -118,14 +118,14 @@ void throttle_fail(struct throttle *throttle, const struct throttle_key *key) {
 }
 
 void throttle_forgive(struct throttle *throttle, const struct throttle_key *key) {
-    struct entry *entry = hold(throttle, key, false);
+    struct entry *entry = throttle_hold(throttle, key, false);
     if (entry && entry->value)
         entry->value--;
     throttle_let_go(throttle);
 }
 
 void throttle_forget(struct throttle *throttle, const struct throttle_key *key) {
-    struct entry *entry = hold(throttle, key, false);
+    struct entry *entry = throttle_hold(throttle, key, false);
     if (entry)
         *entry = (struct entry){0};
     throttle_let_go(throttle);
@@ -141,7 +141,7 @@ int64_t throttle_pace_ms(struct throttle *throttle, const struct throttle_key *k
 
 void throttle_spend(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace) {
     const int64_t now_ms = clock_mono_ms();
-    struct entry *entry = hold(throttle, key, true);
+    struct entry *entry = throttle_hold(throttle, key, true);
     entry->value = (entry->value > now_ms ? entry->value : now_ms) + pace->every_ms;
     entry->touched_ms = now_ms;
     throttle_let_go(throttle);
@@ -150,7 +150,7 @@ void throttle_spend(struct throttle *throttle, const struct throttle_key *key, c
 /* -- marks ---------------------------------------------------------------------------------------------------------------------------- */
 
 void throttle_mark(struct throttle *throttle, const struct throttle_key *key) {
-    struct entry *entry = hold(throttle, key, true);
+    struct entry *entry = throttle_hold(throttle, key, true);
     entry->value = 1;
     entry->touched_ms = clock_mono_ms();
     throttle_let_go(throttle);
@@ -178,7 +178,7 @@ void gate_done(struct gate *gate) {
 }
 
 /* A directory compares names without the blanks at their ends and with one for several in the middle (RFC 4518 2.6.1): those are one name here, too. */
-static void squeeze(char *text) {
+static void throttle_squeeze(char *text) {
     char *to = text;
     for (const char *at = text; *at; at++)
         if (*at != ' ' || (to > text && to[-1] != ' ' && to[-1] != '\n'))
@@ -201,7 +201,7 @@ static struct throttle_key site_of(const struct gate *gate) {
     return (struct throttle_key){.kind = 's', .name = gate->name, .party = net_party_site(gate->party)};
 }
 
-static struct throttle_key name_of(const struct gate *gate) {
+static struct throttle_key throttle_name_of(const struct gate *gate) {
     return (struct throttle_key){.kind = gate->is_from_fresh_site ? 'f' : 'n', .name = gate->name};
 }
 
@@ -213,7 +213,7 @@ int gate_open(struct gate *gate, struct signon *s, const struct actor *actor, co
     if (!gate->name)
         return err_set(err, ERR_NOMEM, "out of memory");
     str_lower(gate->name);
-    squeeze(gate->name);
+    throttle_squeeze(gate->name);
     gate->party = net_party(actor->address);
     site = site_of(gate);
     gate->is_from_fresh_site = !throttle_is_marked(s->throttle, &site, FAILED_LATELY_MS);
@@ -221,7 +221,7 @@ int gate_open(struct gate *gate, struct signon *s, const struct actor *actor, co
 }
 
 int gate_check(const struct gate *gate, struct err *err) {
-    const struct throttle_key pair = pair_of(gate), party = party_of(gate), name = name_of(gate);
+    const struct throttle_key pair = pair_of(gate), party = party_of(gate), name = throttle_name_of(gate);
     int64_t wait_ms;
     if (!gate->name)
         return 0;
@@ -242,7 +242,7 @@ int gate_check(const struct gate *gate, struct err *err) {
 /* An unreachable vCenter is not a guess. A good sign-on takes only one failure off the party, and none while others there have to wait: otherwise
  * one good account would buy any number of guesses at others. */
 void gate_note(const struct gate *gate, int rc) {
-    const struct throttle_key pair = pair_of(gate), party = party_of(gate), site = site_of(gate), name = name_of(gate);
+    const struct throttle_key pair = pair_of(gate), party = party_of(gate), site = site_of(gate), name = throttle_name_of(gate);
     struct throttle *throttle = gate->name ? gate->signon->throttle : NULL;
     if (!throttle || (rc && rc != ERR_CREDENTIALS))
         return;

@@ -89,17 +89,17 @@ static uint64_t hash_set(const struct group_set *set) {
     return hash;
 }
 
-static bool is_set(const void *groups, const void *set) {
+static bool group_pool_is_set(const void *groups, const void *set) {
     return group_set_eq(&((const struct live_groups *)groups)->set, set);
 }
 
-static void free_set(struct group_pool *pool, struct live_groups *groups) {
+static void group_pool_free_set(struct group_pool *pool, struct live_groups *groups) {
     for (size_t i = 0; i < groups->set.count; i++)
         pool_drop_name(pool, groups->ids[i]);
     free(groups);
 }
 
-static struct live_groups *make_set(struct group_pool *pool, const struct group_set *set) {
+static struct live_groups *group_pool_make_set(struct group_pool *pool, const struct group_set *set) {
     struct live_groups *groups = calloc(1, sizeof(*groups) + set->count * sizeof(*groups->ids));
     if (!groups)
         return NULL;
@@ -108,7 +108,7 @@ static struct live_groups *make_set(struct group_pool *pool, const struct group_
     for (size_t i = 0; i < set->count; i++) {
         groups->ids[i] = pool_take_name(pool, set->ids[i]);
         if (!groups->ids[i]) {
-            free_set(pool, groups);
+            group_pool_free_set(pool, groups);
             return NULL;
         }
         groups->set.count++;
@@ -119,9 +119,9 @@ static struct live_groups *make_set(struct group_pool *pool, const struct group_
 
 static int get_locked(struct group_pool *pool, const struct group_set *set, struct live_groups **out, struct err *err) {
     const uint64_t hash = hash_set(set);
-    struct live_groups *groups = hashmap_find(&pool->sets, hash, is_set, set);
+    struct live_groups *groups = hashmap_find(&pool->sets, hash, group_pool_is_set, set);
     if (!groups) {
-        groups = make_set(pool, set);
+        groups = group_pool_make_set(pool, set);
         if (!groups)
             return err_set(err, ERR_NOMEM, "out of memory");
         hashmap_insert(&pool->sets, &groups->node, hash);
@@ -147,10 +147,10 @@ struct live_groups *live_groups_ref(struct live_groups *groups) {
     return groups;
 }
 
-static void drop_set(struct group_pool *pool, struct live_groups *groups) {
+static void group_pool_drop_set(struct group_pool *pool, struct live_groups *groups) {
     hashmap_remove(&pool->sets, &groups->node);
     pool->places -= groups->set.count;
-    free_set(pool, groups);
+    group_pool_free_set(pool, groups);
 }
 
 void live_groups_unref(struct live_groups *groups) {
@@ -159,7 +159,7 @@ void live_groups_unref(struct live_groups *groups) {
         return;
     (void)pthread_mutex_lock(&pool->lock);
     if (!--groups->refs)
-        drop_set(pool, groups);
+        group_pool_drop_set(pool, groups);
     (void)pthread_mutex_unlock(&pool->lock);
 }
 

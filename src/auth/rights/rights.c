@@ -62,12 +62,12 @@ enum signon_part_state signon_judge(const struct signon *s, const struct rights_
 
 /* -- grace is noted: once per session and outage ---------------------------------------------------------------------------- */
 
-static void free_note(struct grace_note *note) {
+static void signon_rights_free_note(struct grace_note *note) {
     live_session_unref(note->live);
     free(note);
 }
 
-static void push_note(struct signon *s, struct grace_note *note) {
+static void signon_rights_push_note(struct signon *s, struct grace_note *note) {
     bool has_room;
     (void)pthread_mutex_lock(&s->lock);
     has_room = s->notes_count < SIGNON_NOTES_MAX;
@@ -83,7 +83,7 @@ static void push_note(struct signon *s, struct grace_note *note) {
     if (has_room)
         return;
     metric_add(audit_store_lost(), 1);
-    free_note(note);
+    signon_rights_free_note(note);
 }
 
 static void note_grace(struct signon *s, struct live_session *live, const char *vcenter_id, const struct signon_use *use,
@@ -102,7 +102,7 @@ static void note_grace(struct signon *s, struct live_session *live, const char *
     (void)snprintf(note->vcenter_id, sizeof(note->vcenter_id), "%s", vcenter_id);
     (void)snprintf(note->address, sizeof(note->address), "%s", use->address ? use->address : "");
     (void)snprintf(note->request_id, sizeof(note->request_id), "%s", use->request_id ? use->request_id : "");
-    push_note(s, note);
+    signon_rights_push_note(s, note);
 }
 
 static struct grace_note *take_notes(struct signon *s) {
@@ -126,7 +126,7 @@ void signon_write_notes(struct signon *s) {
         line.at_ms = note->at_ms;
         if (audit_store_append(s->options.store, &line, NULL))
             metric_add(audit_store_lost(), 1);
-        free_note(note);
+        signon_rights_free_note(note);
         note = next;
     }
 }
@@ -135,7 +135,7 @@ void signon_free_notes(struct signon *s) {
     struct grace_note *note = take_notes(s);
     while (note) {
         struct grace_note *next = note->next;
-        free_note(note);
+        signon_rights_free_note(note);
         note = next;
     }
 }
@@ -143,8 +143,8 @@ void signon_free_notes(struct signon *s) {
 /* -- reading ---------------------------------------------------------------------------------------------------------------- */
 
 /* Reads one part, which takes the reference to the subject over; true if it can be had by waiting. */
-static bool read_part(struct signon *s, struct live_session *live, const struct live_part *from, const struct signon_use *use,
-                      struct signon_part *out) {
+static bool signon_rights_read_part(struct signon *s, struct live_session *live, const struct live_part *from,
+                                    const struct signon_use *use, struct signon_part *out) {
     struct rights_known known;
     rights_subject_read(from->subject, true, &known);
     *out = (struct signon_part){.is_first = from->is_first,
@@ -171,7 +171,7 @@ static void read_parts(struct signon *s, struct live_session *live, const struct
     out->is_less_than_due = false;
     for (size_t i = 0; i < out->count; i++) {
         struct signon_part *part = &out->parts[i];
-        if (read_part(s, live, &parts[i], use, part) && out->wait_for < 0 && !(use->is_given_up & (1U << i)))
+        if (signon_rights_read_part(s, live, &parts[i], use, part) && out->wait_for < 0 && !(use->is_given_up & (1U << i)))
             out->wait_for = (int)i;
         if (part->state != SIGNON_PART_FRESH && part->state != SIGNON_PART_AGING)
             out->is_less_than_due = true;

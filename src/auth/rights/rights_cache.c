@@ -236,14 +236,14 @@ static uint64_t rights_hash(const char *text) {
 }
 
 /* The name without its domain, whose spelling varies; NULL if this is no stored form. */
-static const char *bare_name(const char *user_name) {
+static const char *rights_cache_bare_name(const char *user_name) {
     const char *slash = user_name ? strrchr(user_name, '\\') : NULL;
     return slash && slash != user_name && slash[1] ? slash + 1 : NULL;
 }
 
 /* 0 only for what has no form we know. */
 static uint64_t rights_hash_name(const char *user_name) {
-    const char *name = bare_name(user_name);
+    const char *name = rights_cache_bare_name(user_name);
     uint64_t hash = name ? rights_hash(name) : 0;
     return name && !hash ? 1 : hash;
 }
@@ -748,7 +748,7 @@ static void take_over_due(struct rights_subject *s, int64_t now_ms, struct signo
 }
 
 /* Everybody who waits is active: found there. */
-static struct signon_wait *take_over(struct rights_vcenter *vc, int64_t now_ms) {
+static struct signon_wait *rights_cache_take_over(struct rights_vcenter *vc, int64_t now_ms) {
     struct signon_wait *over = NULL;
     (void)pthread_mutex_lock(&vc->lock);
     for (struct rights_subject *s = vc->active; s; s = s->active_next)
@@ -772,13 +772,13 @@ static void rights_tick_vcenter(struct rights_vcenter *vc) {
     (void)pthread_mutex_unlock(&vc->lock);
     if (is_away) { /* nobody waits for one that does not answer */
         (void)err_set(&why, ERR_UNREACHABLE, "the vCenter does not answer, so what you may see is not known");
-        rights_wake(take_over(vc, INT64_MAX), ERR_UNREACHABLE, &why);
+        rights_wake(rights_cache_take_over(vc, INT64_MAX), ERR_UNREACHABLE, &why);
         return;
     }
     rights_pump(vc);
     (void)err_set(&why, ERR_RIGHTS_UNKNOWN, "what you may see is not known yet: the vCenter did not answer in time");
     why.retry_after_s = 2;
-    rights_wake(take_over(vc, clock_mono_ms()), ERR_RIGHTS_UNKNOWN, &why);
+    rights_wake(rights_cache_take_over(vc, clock_mono_ms()), ERR_RIGHTS_UNKNOWN, &why);
 }
 
 /* The list only grows at its head, so what was read of it stays right without the lock. */
@@ -800,5 +800,5 @@ void rights_cache_stop(struct rights_cache *cache) {
     (void)err_set(&why, ERR_CANCELED, "the service is stopping");
     atomic_store(&cache->is_stopped, true);
     for (struct rights_vcenter *vc = first_vcenter(cache); vc; vc = vc->next)
-        rights_wake(take_over(vc, INT64_MAX), ERR_CANCELED, &why);
+        rights_wake(rights_cache_take_over(vc, INT64_MAX), ERR_CANCELED, &why);
 }

@@ -40,7 +40,7 @@ static void role_rules_set(struct role_rules *rules, struct role_mapping_list *t
     role_mapping_list_done(&old);
 }
 
-static int copy_list(const struct role_mapping_list *from, struct role_mapping_list *out, struct err *err) {
+static int role_rules_copy_list(const struct role_mapping_list *from, struct role_mapping_list *out, struct err *err) {
     out->items = calloc(from->count + 1, sizeof(*out->items));
     if (!out->items)
         return err_set(err, ERR_NOMEM, "no memory for role mappings");
@@ -54,7 +54,7 @@ static int role_rules_list(struct role_rules *rules, struct role_mapping_list *o
     struct role_mapping_list copy = {0};
     int rc;
     (void)pthread_rwlock_rdlock(&rules->lock);
-    rc = copy_list(&rules->list, &copy, err);
+    rc = role_rules_copy_list(&rules->list, &copy, err);
     (void)pthread_rwlock_unlock(&rules->lock);
     if (rc)
         role_mapping_list_done(&copy);
@@ -63,7 +63,7 @@ static int role_rules_list(struct role_rules *rules, struct role_mapping_list *o
     return rc;
 }
 
-static bool is_of(const struct role_mapping *m, const char *vcenter_id) {
+static bool role_rules_is_of(const struct role_mapping *m, const char *vcenter_id) {
     return m->kind == ROLE_MAPPING_PRIVILEGE && str_eq_nocase(m->subject_id, vcenter_id);
 }
 
@@ -72,15 +72,15 @@ static char **copy_privileges(const struct role_mapping_list *list, const char *
     char **items, *text;
     *count = 0;
     for (size_t i = 0; i < list->count; i++)
-        bytes += is_of(&list->items[i], vcenter_id) ? sizeof(*items) + strlen(list->items[i].privilege) + 1 : 0;
+        bytes += role_rules_is_of(&list->items[i], vcenter_id) ? sizeof(*items) + strlen(list->items[i].privilege) + 1 : 0;
     items = bytes ? malloc(bytes) : NULL;
     if (!items)
         return NULL;
     for (size_t i = 0; i < list->count; i++)
-        *count += is_of(&list->items[i], vcenter_id);
+        *count += role_rules_is_of(&list->items[i], vcenter_id);
     text = (char *)(items + *count);
     for (size_t i = 0, k = 0; i < list->count; i++) {
-        if (!is_of(&list->items[i], vcenter_id))
+        if (!role_rules_is_of(&list->items[i], vcenter_id))
             continue;
         items[k++] = text;
         text = stpcpy(text, list->items[i].privilege) + 1;

@@ -27,7 +27,7 @@ void signon_bearer_done(struct signon_bearer *bearer) {
     memset(bearer, 0, sizeof(*bearer));
 }
 
-static int ended(struct err *err) {
+static int bearer_ended(struct err *err) {
     return err_set(err, ERR_SESSION_ENDED, "the session has ended; sign in again");
 }
 
@@ -37,7 +37,7 @@ static int judge_in_memory(struct live_session *live, const char *jti, struct er
     case SESSION_OK: return 0;
     case SESSION_REUSED: return err_set(err, ERR_NOT_FOUND, "the token is not the newest one of its session");
     case SESSION_ENDED:
-    default: return ended(err);
+    default: return bearer_ended(err);
     }
 }
 
@@ -56,7 +56,7 @@ struct door {
     bool is_known; /* set by ask_door */
 };
 
-static struct throttle_key key_of(const struct door *door) {
+static struct throttle_key bearer_key_of(const struct door *door) {
     return (struct throttle_key){.kind = door->is_known ? 'k' : 'u', .party = door->party};
 }
 
@@ -75,7 +75,7 @@ static int ask_door(void *arg, const struct token_claims *claims, struct err *er
     int64_t wait_ms;
     _cleanup_(live_session_unref) struct live_session *live = session_table_find(door->signon->table, claims->sid);
     door->is_known = live && live_session_judge(live, claims->jti, clock_wall_ms()) == SESSION_OK;
-    key = key_of(door);
+    key = bearer_key_of(door);
     wait_ms = throttle_pace_ms(counts, &key, door->is_known ? &known_pace : &unknown_pace);
     if (!wait_ms && !door->is_known)
         wait_ms = throttle_pace_ms(counts, &all_key, &all_pace);
@@ -84,7 +84,7 @@ static int ask_door(void *arg, const struct token_claims *claims, struct err *er
 
 static void note_door(void *arg) {
     const struct door *door = arg;
-    const struct throttle_key key = key_of(door);
+    const struct throttle_key key = bearer_key_of(door);
     throttle_spend(door->signon->bad_tokens, &key, door->is_known ? &known_pace : &unknown_pace);
     if (!door->is_known)
         throttle_spend(door->signon->bad_tokens, &all_key, &all_pace);
@@ -121,14 +121,15 @@ static int revoke_reused(struct signon *s, struct live_session *live, struct err
 }
 
 /* Judges by the row just read: a token newer than what memory knows would look reused. */
-static int judge_row(struct signon *s, const struct session *row, struct live_session *live, const char *jti, struct err *err) {
+static int bearer_judge_row(struct signon *s, const struct session *row, struct live_session *live, const char *jti,
+                            struct err *err) {
     if (!row || !live || live_session_has_ended(live, clock_wall_ms()))
-        return ended(err);
+        return bearer_ended(err);
     switch (session_judge(row, jti, clock_wall_ms())) {
     case SESSION_OK: return 0;
     case SESSION_REUSED: return revoke_reused(s, live, err);
     case SESSION_ENDED:
-    default: return ended(err);
+    default: return bearer_ended(err);
     }
 }
 
@@ -140,7 +141,7 @@ int signon_verify_slow(struct signon *s, const char *text, struct signon_bearer 
     if (!rc)
         rc = signon_reload_session(s, token.sid, &row, &live, err);
     if (!rc)
-        rc = judge_row(s, row, live, token.jti, err);
+        rc = bearer_judge_row(s, row, live, token.jti, err);
     if (!rc)
         bearer_fill(out, STEAL(live), &token);
     return rc;
@@ -152,7 +153,7 @@ static int take_successor(struct signon *s, const char *sid, const char *jti, ch
     _cleanup_(session_free) struct session *row = NULL;
     int rc = signon_reload_session(s, sid, &row, &live, err);
     if (!rc)
-        rc = judge_row(s, row, live, jti, err);
+        rc = bearer_judge_row(s, row, live, jti, err);
     if (!rc)
         memcpy(next, row->jti, sizeof(row->jti));
     return rc;
@@ -180,7 +181,7 @@ int signon_refresh(struct signon *s, const char *sid, const char *jti, struct si
     char next[UUID_TEXT_BYTES];
     int rc = signon_reload_session(s, sid, &row, &live, err);
     if (!rc)
-        rc = judge_row(s, row, live, jti, err);
+        rc = bearer_judge_row(s, row, live, jti, err);
     if (!rc)
         rc = signon_check_refresh(s, live, err);
     if (!rc)

@@ -67,7 +67,7 @@ void signon_tell_all(struct signon *s) {
 
 /* Puts a row into the table, unless the session is there already; takes the row over. *out is the one that is in the table. Its role is known before others
  * find it. */
-static int put_row(struct signon *s, struct session *row, struct live_session **out, struct err *err) {
+static int sessions_put_row(struct signon *s, struct session *row, struct live_session **out, struct err *err) {
     _cleanup_(live_session_unref) struct live_session *live = NULL;
     int rc = live_session_new(row, &s->shared, &live, err);
     if (rc)
@@ -90,7 +90,7 @@ static int follow_row(struct signon *s, const struct session *row, struct live_s
         if (rc)
             free(copy);
         else
-            rc = put_row(s, copy, out, err);
+            rc = sessions_put_row(s, copy, out, err);
         if (rc)
             return rc;
     }
@@ -169,7 +169,7 @@ int signon_issue(struct signon *s, struct live_session *live, const char *jti, s
     return 0;
 }
 
-static int make_row(const struct signon_new_session *wanted, const char *sid, struct session **out, struct err *err) {
+static int sessions_make_row(const struct signon_new_session *wanted, const char *sid, struct session **out, struct err *err) {
     _cleanup_(session_free) struct session *row = calloc(1, sizeof(*row));
     int rc;
     if (!row)
@@ -206,7 +206,7 @@ static int enter_session(struct signon *s, struct session *row, unsigned told, c
     char jti[sizeof(row->jti)];
     int rc;
     memcpy(jti, row->jti, sizeof(jti));
-    rc = put_row(s, row, &live, err);
+    rc = sessions_put_row(s, row, &live, err);
     sessions_make_room(s);
     if (!rc && told != atomic_load(told_of(s, live_session_sid(live))))
         rc = signon_apply_session_change(s, live_session_sid(live), err);
@@ -286,7 +286,7 @@ int signon_open_session(struct signon *s, const struct signon_new_session *wante
     int rc = signon_check_pace(s, wanted->who, wanted->line, err);
     uuid_new(sid);
     if (!rc)
-        rc = make_row(wanted, sid, &row, err);
+        rc = sessions_make_row(wanted, sid, &row, err);
     told = atomic_load(told_of(s, sid));
     if (!rc)
         rc = write_session(s, row, wanted, err);

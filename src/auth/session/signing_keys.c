@@ -102,7 +102,7 @@ int signing_keys_make(struct signon *s, int64_t from_ms, struct signing_key *out
     return rc;
 }
 
-static int make_first(struct signon *s, struct err *err) {
+static int signing_keys_make_first(struct signon *s, struct err *err) {
     struct signing_key row = {0};
     int rc = signing_keys_make(s, clock_wall_ms(), &row, err);
     row.state = SIGNING_KEY_ACTIVE;
@@ -120,9 +120,9 @@ static bool has_active(const struct signing_key_list *list) {
 }
 
 /* Two replicas that start together: the second one finds the first one's key. */
-static int make_and_list_again(struct signon *s, struct signing_key_list *list, struct err *err) {
+static int signing_keys_make_and_list_again(struct signon *s, struct signing_key_list *list, struct err *err) {
     struct err why = {0};
-    int rc = make_first(s, &why);
+    int rc = signing_keys_make_first(s, &why);
     if (rc && rc != ERR_EXISTS)
         return err_move(err, rc, &why);
     signing_key_list_done(list);
@@ -171,7 +171,7 @@ static int load_locked(struct signon *s, struct err *err) {
     struct signing_key_list list = {0};
     int rc = key_store_list(s->options.store, &list, err);
     if (!rc && !has_active(&list))
-        rc = make_and_list_again(s, &list, err);
+        rc = signing_keys_make_and_list_again(s, &list, err);
     if (!rc)
         rc = follow_list(s, &list, err);
     signing_key_list_done(&list);

@@ -321,7 +321,7 @@ static void directories_look_after(void *arg, bool is_canceled) {
 }
 
 /* One look at a time: with a server that hangs they would pile up in its worker, before those who sign on, and each would count as a failure. */
-static void begin_look(struct identity *identity, struct inventory_source *source) {
+static void directories_begin_look(struct identity *identity, struct inventory_source *source) {
     struct worker_pool *workers = NULL;
     if (identity_pool(identity, source->row.source.name, &workers, NULL))
         return;
@@ -347,7 +347,7 @@ void identity_tick(struct identity *identity) {
     struct inventory_source **all = identity_all_sources(identity);
     for (size_t i = 0; all && all[i]; i++)
         if (!atomic_load(&all[i]->is_looked_after) && (directories_is_due(all[i]) || names_has_work(identity->names, all[i])))
-            begin_look(identity, all[i]);
+            directories_begin_look(identity, all[i]);
     identity_sources_free(all);
     end_pools(identity);
 }

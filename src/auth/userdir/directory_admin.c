@@ -177,7 +177,7 @@ static void say_error(struct finding *f, const struct err *err, const char *reme
     finding_advise(f, "%s", err->remedy[0] ? err->remedy : remedy);
 }
 
-static void look_name(struct visit *v, struct finding *f) {
+static void directory_admin_look_name(struct visit *v, struct finding *f) {
     struct err err = {0};
     if (net_lookup_name(v->url->host, v->source->options->connect_timeout_ms, &v->addresses, &err))
         say_error(f, &err, "correct the address (kaasctl ldap set --url), or the name servers of this host");
@@ -233,7 +233,7 @@ static void look_bind(struct visit *v, struct finding *f) {
         finding_say(f, FINDING_OK, "as %.300s, by %s", is_keytab ? s->principal : s->bind_dn, ldap_bind_name(s->bind));
 }
 
-static int count_entry(void *arg, const struct ldap_entry *entry, struct err *err) {
+static int directory_admin_count_entry(void *arg, const struct ldap_entry *entry, struct err *err) {
     (void)entry;
     (void)err;
     ++*(unsigned *)arg;
@@ -247,7 +247,7 @@ static void look_base(struct visit *v, struct finding *f) {
         .base = base, .scope = LDAP_SEARCH_BASE, .filter = "(objectClass=*)", .attrs = attrs, .entries_max = 1};
     struct err err = {0};
     unsigned count = 0;
-    if (ldap_conn_search(v->conn, &query, count_entry, &count, &err)) {
+    if (ldap_conn_search(v->conn, &query, directory_admin_count_entry, &count, &err)) {
         say_error(f, &err, "see that the account may read the directory");
         return;
     }
@@ -378,9 +378,14 @@ static const struct step {
     const char *name, *title;
     void (*look)(struct visit *v, struct finding *f);
 } steps[] = {
-    {"name", "Name resolution", look_name}, {"connect", "Connection", look_port}, {"tls", "TLS", look_tls},
-    {"bind", "Our account", look_bind},     {"base", "Search base", look_base},   {"kerberos", "Kerberos tickets", look_services},
-    {"user", "Person", look_user},          {"groups", "Groups", look_groups},
+    {"name", "Name resolution", directory_admin_look_name},
+    {"connect", "Connection", look_port},
+    {"tls", "TLS", look_tls},
+    {"bind", "Our account", look_bind},
+    {"base", "Search base", look_base},
+    {"kerberos", "Kerberos tickets", look_services},
+    {"user", "Person", look_user},
+    {"groups", "Groups", look_groups},
 };
 
 static bool test_is_wanted(const struct visit *v, const struct step *step) {
@@ -390,7 +395,7 @@ static bool test_is_wanted(const struct visit *v, const struct step *step) {
 }
 
 /* What it came to. */
-static enum finding_status test_judge(struct visit *v, const struct step *step, const struct step *failed) {
+static enum finding_status directory_admin_test_judge(struct visit *v, const struct step *step, const struct step *failed) {
     const int64_t begin_ms = clock_mono_ms();
     struct finding f = {.status = FINDING_SKIPPED};
     (void)snprintf(f.step, sizeof(f.step), "%s", step->name);
@@ -405,17 +410,17 @@ static enum finding_status test_judge(struct visit *v, const struct step *step, 
     return f.status;
 }
 
-static void test_walk(struct visit *v) {
+static void directory_admin_test_walk(struct visit *v) {
     const struct step *failed = NULL;
     for (size_t i = 0; i < ARRAY_COUNT(steps); i++)
-        if (test_is_wanted(v, &steps[i]) && test_judge(v, &steps[i], failed) == FINDING_FAILED)
+        if (test_is_wanted(v, &steps[i]) && directory_admin_test_judge(v, &steps[i], failed) == FINDING_FAILED)
             failed = &steps[i];
     ldap_conn_free(STEAL(v->conn));
     account_done(&v->account);
 }
 
 /* Also a source that is disabled: so it can be looked at before it is used. */
-static struct inventory_source *find_any(struct identity *identity, const char *name) {
+static struct inventory_source *directory_admin_find_any(struct identity *identity, const char *name) {
     struct inventory_source *found = NULL;
     (void)pthread_mutex_lock(&identity->lock);
     for (size_t i = 0; !found && i < identity->count; i++)
@@ -427,7 +432,7 @@ static struct inventory_source *find_any(struct identity *identity, const char *
 
 int directories_test(struct identity *identity, const struct directory_test_wish *wish, struct directory_test *out,
                      struct err *err) {
-    _cleanup_(source_unref) struct inventory_source *source = find_any(identity, wish->name);
+    _cleanup_(source_unref) struct inventory_source *source = directory_admin_find_any(identity, wish->name);
     struct directory_test test = {.checked_at_ms = clock_wall_ms()};
     const int64_t begin_ms = clock_mono_ms();
     if (!source)
@@ -435,7 +440,7 @@ int directories_test(struct identity *identity, const struct directory_test_wish
     (void)snprintf(test.name, sizeof(test.name), "%s", source->row.source.name);
     for (size_t i = 0; i < source->servers_count; i++) {
         struct visit visit = {.source = source, .test = &test, .url = &source->servers[i].url, .wish = wish};
-        test_walk(&visit);
+        directory_admin_test_walk(&visit);
     }
     test.worst = findings_worst(&test.findings, 0);
     test.duration_ms = clock_mono_ms() - begin_ms;

@@ -136,12 +136,12 @@ struct again {
     struct group_set groups;
 };
 
-static void again_done(struct again *again) {
+static void directory_login_again_done(struct again *again) {
     account_done(&again->account);
     group_set_done(&again->groups);
 }
 
-static int again_look(struct ldap_conn *conn, void *arg, struct err *err) {
+static int directory_login_again_look(struct ldap_conn *conn, void *arg, struct err *err) {
     struct again *again = arg;
     int rc = account_find_id(conn, &again->source->row.source, again->id, &again->account, err);
     group_set_done(&again->groups);
@@ -176,7 +176,7 @@ static bool has_new_password(const struct ldap_source *source, const char *mark,
     return !str_to_i64(now, 0, INT64_MAX, &now_at) || (now_at != then_at && (!now_at || now_at > then_at));
 }
 
-static int again_judge(const struct again *again, const char *mark, struct err *err) {
+static int directory_login_again_judge(const struct again *again, const char *mark, struct err *err) {
     if (!again->account.dn)
         return again_ended(err, "the directory does not know the account any more");
     if (*again->account.refusal)
@@ -224,16 +224,16 @@ int identity_check_person(struct identity *identity, const struct identity_known
     if (rc)
         return rc;
     again.source = source;
-    rc = source_ask(source, again_look, &again, err);
+    rc = source_ask(source, directory_login_again_look, &again, err);
     if (!rc)
-        rc = again_judge(&again, known->mark, err);
+        rc = directory_login_again_judge(&again, known->mark, err);
     if (!rc)
         rc = keep_foreign(known, &again.groups, err);
     if (!rc) {
         *groups_out = again.groups;
         again.groups = (struct group_set){0};
     }
-    again_done(&again);
+    directory_login_again_done(&again);
     return rc;
 }
 
@@ -244,13 +244,14 @@ static bool is_other_case(const struct inventory_source *source, const char *wan
     return source->row.source.kind != LDAP_KIND_AD && str_eq_nocase(wanted, found) && !str_eq(wanted, found);
 }
 
-static int look_for(struct inventory_source *source, const struct identity_principal *who, struct again *out, struct err *err) {
+static int directory_login_look_for(struct inventory_source *source, const struct identity_principal *who, struct again *out,
+                                    struct err *err) {
     struct login login = {.name = who->name, .source = source};
     int rc;
     out->source = source;
     if (who->id) {
         out->id = who->id;
-        return source_ask(source, again_look, out, err);
+        return source_ask(source, directory_login_again_look, out, err);
     }
     rc = source_ask(source, login_find_account, &login, err);
     if (!rc && login.account.dn && !is_other_case(source, who->name, login.account.name))
@@ -273,14 +274,14 @@ int identity_lookup_principal(struct identity *identity, const struct identity_p
     rc = identity_find_source(identity, which, &source, err);
     if (rc)
         return rc;
-    rc = look_for(source, who, &found, err);
+    rc = directory_login_look_for(source, who, &found, err);
     if (!rc && !found.account.dn)
         rc = login_refuse(err, "no account, or several, of that name");
     if (!rc && *found.account.refusal)
         rc = login_refuse(err, found.account.refusal);
     if (!rc)
         rc = account_take_person(source, &found.account, &found.groups, out, err);
-    again_done(&found);
+    directory_login_again_done(&found);
     return rc;
 }
 
@@ -346,7 +347,7 @@ static void add_group_filter(struct strbuf *filter, const struct ldap_source *so
 }
 
 /* By name, or, if it looks like one, by DN. */
-static int lookup_ask(struct ldap_conn *conn, void *arg, struct err *err) {
+static int directory_login_lookup_ask(struct ldap_conn *conn, void *arg, struct err *err) {
     static const char *const attrs[] = {"objectSid", "objectGUID", "entryUUID", "groupType", ENTRY_NAME_ATTRS, NULL};
     struct look_up *look = arg;
     const struct ldap_source *source = &look->source->row.source;
@@ -381,7 +382,7 @@ static bool has_match(const struct identity_matches *matches, const char *id) {
 }
 
 /* Two directories may be the same domain, by other addresses. */
-static void lookup_merge(struct identity_matches *from, struct identity_matches *into) {
+static void directory_login_lookup_merge(struct identity_matches *from, struct identity_matches *into) {
     struct identity_matches rest = {0};
     for (size_t i = 0; i < from->count; i++) {
         struct identity_matches *to = into->count < IDENTITY_MATCHES_MAX && !has_match(into, from->items[i].id) ? into : &rest;
@@ -392,16 +393,16 @@ static void lookup_merge(struct identity_matches *from, struct identity_matches 
 }
 
 /* What one source knows; nothing is no error. */
-static int lookup_in(struct look_up *look, struct identity_matches *out, unsigned *powerless, struct err *err) {
+static int directory_login_lookup_in(struct look_up *look, struct identity_matches *out, unsigned *powerless, struct err *err) {
     struct err why = {0};
     int rc = source_skip_domain(look->source, look->reference->name, &look->name, &why);
     if (rc == ERR_UNPROCESSABLE && !look->reference->source)
         return 0; /* another one's domain */
     if (!rc)
-        rc = source_ask(look->source, lookup_ask, look, &why);
+        rc = source_ask(look->source, directory_login_lookup_ask, look, &why);
     if (!rc) {
         *powerless += look->powerless;
-        lookup_merge(&look->found, out);
+        directory_login_lookup_merge(&look->found, out);
         return 0;
     }
     identity_matches_done(&look->found);
@@ -413,8 +414,8 @@ static int lookup_in(struct look_up *look, struct identity_matches *out, unsigne
     return err_move(err, rc, &why);
 }
 
-static int lookup_judge(struct identity *identity, const struct identity_reference *reference,
-                        const struct identity_matches *found, unsigned powerless, struct err *err) {
+static int directory_login_lookup_judge(struct identity *identity, const struct identity_reference *reference,
+                                        const struct identity_matches *found, unsigned powerless, struct err *err) {
     const char *kind = reference->kind == IDENTITY_GROUP ? "group" : "account";
     if (found->count == 1) {
         if (found->items[0].name)
@@ -459,12 +460,12 @@ int identity_lookup(struct identity *identity, const struct identity_reference *
         if (reference->source && !str_eq(reference->source, all[i]->row.source.name))
             continue;
         asked++;
-        rc = lookup_in(&look, out, &powerless, err);
+        rc = directory_login_lookup_in(&look, out, &powerless, err);
     }
     if (!rc && !asked)
         rc = lookup_no_source(all, reference, err);
     identity_sources_free(all);
-    return rc ? rc : lookup_judge(identity, reference, out, powerless, err);
+    return rc ? rc : directory_login_lookup_judge(identity, reference, out, powerless, err);
 }
 
 /* -- the worker pool --------------------------------------------------------------------------------------------------------------- */
@@ -490,12 +491,12 @@ int identity_lookup_pool(struct identity *identity, const char *source, struct w
 
 static int lookup_person_in(struct inventory_source *source, const char *id, struct identity_person *out, struct err *err) {
     struct again look = {.source = source, .id = id};
-    int rc = source_ask(source, again_look, &look, err);
+    int rc = source_ask(source, directory_login_again_look, &look, err);
     if (!rc && !look.account.dn)
         rc = ERR_NOT_FOUND;
     if (!rc)
         rc = account_take_person(source, &look.account, &look.groups, out, err);
-    again_done(&look);
+    directory_login_again_done(&look);
     return rc;
 }
 

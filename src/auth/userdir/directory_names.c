@@ -60,12 +60,12 @@ void names_free(struct names *names) {
 
 /* -- memory ---------------------------------------------------------------------------------------------------------------- */
 
-static size_t set_of(const char *id) {
+static size_t directory_names_set_of(const char *id) {
     return hash64_text(hash_seed(), id) % SETS_COUNT;
 }
 
 static struct name *names_find_locked(struct names *names, const char *id) {
-    struct name *set = names->sets[set_of(id)];
+    struct name *set = names->sets[directory_names_set_of(id)];
     for (size_t i = 0; i < WAYS_COUNT; i++)
         if (str_eq(set[i].id, id))
             return &set[i];
@@ -74,7 +74,7 @@ static struct name *names_find_locked(struct names *names, const char *id) {
 
 /* A place for the id, if need be that of another one. NULL without memory. */
 static struct name *place_locked(struct names *names, const char *id) {
-    struct name *found = names_find_locked(names, id), *set = names->sets[set_of(id)];
+    struct name *found = names_find_locked(names, id), *set = names->sets[directory_names_set_of(id)];
     if (found)
         return found;
     found = &set[names->next_way++ % WAYS_COUNT];
@@ -184,7 +184,7 @@ static int names_take(void *arg, const struct ldap_entry *entry, struct err *err
     return 0;
 }
 
-static int ask_name(struct ldap_conn *conn, struct batch *batch, const char *id, struct err *err) {
+static int directory_names_ask(struct ldap_conn *conn, struct batch *batch, const char *id, struct err *err) {
     static const char *const attrs[] = {ENTRY_NAME_ATTRS, NULL};
     const struct ldap_source *source = &batch->source->row.source;
     struct ldap_query query = {.scope = LDAP_SEARCH_BASE, .filter = "(objectClass=*)", .attrs = attrs, .entries_max = 1};
@@ -211,7 +211,7 @@ static int ask_names(struct ldap_conn *conn, void *arg, struct err *err) {
     struct batch *batch = arg;
     int rc = 0;
     for (size_t i = 0; !rc && i < batch->count; i++)
-        rc = ask_name(conn, batch, batch->ids[i], err);
+        rc = directory_names_ask(conn, batch, batch->ids[i], err);
     return rc;
 }
 

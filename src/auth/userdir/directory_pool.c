@@ -278,7 +278,7 @@ struct question {
 };
 
 /* A wrong password of ours is not the fault of who asks, and must not be taken for theirs. */
-static int ours(struct inventory_source *source, int rc, struct err *err) {
+static int directory_pool_ours(struct inventory_source *source, int rc, struct err *err) {
     if (rc != ERR_CREDENTIALS)
         return rc;
     if (err) {
@@ -302,7 +302,7 @@ static int source_ask_server(struct inventory_source *source, const struct choic
     int rc = ldap_conn_open(&target, &conn, &why);
     *is_asked = false;
     if (!rc && question->is_bound)
-        rc = ours(source, source_bind(source, url, &conn, &why), &why);
+        rc = directory_pool_ours(source, source_bind(source, url, &conn, &why), &why);
     if (!rc) {
         rc = question->fn(conn, question->arg, &why);
         *is_asked = !is_loss(rc);
@@ -369,7 +369,7 @@ int source_ask_fresh(struct inventory_source *source, source_fn *fn, void *arg, 
 
 /* -- looking after it ------------------------------------------------------------------------------------------------------ */
 
-static int ignore(void *arg, const struct ldap_entry *entry, struct err *err) {
+static int directory_pool_ignore(void *arg, const struct ldap_entry *entry, struct err *err) {
     (void)arg;
     (void)entry;
     (void)err;
@@ -385,7 +385,7 @@ static int source_look(struct ldap_conn *conn, void *arg, struct err *err) {
                                      .filter = "(objectClass=*)",
                                      .attrs = attrs,
                                      .entries_max = 1};
-    return ldap_conn_search(conn, &query, ignore, NULL, err);
+    return ldap_conn_search(conn, &query, directory_pool_ignore, NULL, err);
 }
 
 void source_probe(struct inventory_source *source) {

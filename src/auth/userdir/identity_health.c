@@ -39,7 +39,7 @@ void directories_check_health(struct identity *identity, struct findings *out) {
 }
 
 /* Others than its owner and its group can read it, or change it: 0644, 0660. */
-static bool is_open(const char *path, char *out, size_t n) {
+static bool identity_health_is_open(const char *path, char *out, size_t n) {
     struct stat st;
     if (*path != '/' || stat(path, &st) || !(st.st_mode & (S_IRWXO | S_IWGRP)))
         return false;
@@ -57,7 +57,7 @@ void kerberos_check_health(struct kerberos *kerberos, const char *keytab, struct
     f.since_ms = status.since_ms;
     if (status.problem.code) {
         finding_say_error(&f, FINDING_FAILED, &status.problem);
-    } else if (is_open(keytab, words, sizeof(words))) {
+    } else if (identity_health_is_open(keytab, words, sizeof(words))) {
         finding_say(&f, FINDING_WARNING, "%s", words);
         finding_advise(&f,
                        "chmod 0400 the file, owned by the user that kaasd runs as; if strangers could read it, make a new key");

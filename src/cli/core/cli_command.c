@@ -463,7 +463,7 @@ static int parse_check_common(struct cli *cli, struct err *err) {
     return 0;
 }
 
-static int parse_all(struct cli *cli, const char *const *argv, struct err *err) {
+static int cli_command_parse_all(struct cli *cli, const char *const *argv, struct err *err) {
     struct opt_tables tables = {.common = cli_common_options};
     const char *group = NULL;
     size_t used = 0;
@@ -495,7 +495,7 @@ static int parse_all(struct cli *cli, const char *const *argv, struct err *err) 
 int cli_parse(struct cli *cli, int argc, char **argv, struct err *err) {
     int rc = opt_init(&cli->given, (size_t)argc, err);
     if (!rc)
-        rc = parse_all(cli, (const char *const *)argv + 1, err);
+        rc = cli_command_parse_all(cli, (const char *const *)argv + 1, err);
     if (rc)
         cli->status = CLI_USAGE;
     return rc;

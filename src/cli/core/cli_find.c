@@ -18,7 +18,7 @@ char *cli_path_of(const char *collection, const json_t *object, const char *verb
     return str_format("/v2/%s/%s%s%s", collection, id && uuid_is_valid(id) ? id : "", verb ? "/" : "", verb ? verb : "");
 }
 
-static int find_none(const struct cli_kind *kind, const char *ref, const char *near, struct err *err) {
+static int cli_find_none(const struct cli_kind *kind, const char *ref, const char *near, struct err *err) {
     (void)err_set(err, ERR_NOT_FOUND, "there is no %s \"%s\"", kind->word, ref);
     return near ? err_remedy(err, "did you mean \"%s\"?", near) : err_remedy(err, "see: kaasctl %s list", kind->command);
 }
@@ -156,7 +156,7 @@ static void find_describe_user(struct table *t, const json_t *item) {
     table_add(t, json_get_string(item, "full_name"));
 }
 
-static bool find_has_name(const json_t *item, const char *ref) {
+static bool cli_find_has_name(const json_t *item, const char *ref) {
     return str_eq(json_get_string(item, "name"), ref);
 }
 
@@ -164,10 +164,10 @@ static bool find_has_name_nocase(const json_t *item, const char *ref) {
     return str_eq_nocase(json_get_string(item, "name"), ref);
 }
 
-const struct cli_kind cli_clusters = {"cluster", "cluster", "clusters", find_describe_cluster, find_has_name, true};
-const struct cli_kind cli_hx_clusters = {"HX cluster", "hx", "hx-clusters", find_describe_hx, find_has_name, true};
+const struct cli_kind cli_clusters = {"cluster", "cluster", "clusters", find_describe_cluster, cli_find_has_name, true};
+const struct cli_kind cli_hx_clusters = {"HX cluster", "hx", "hx-clusters", find_describe_hx, cli_find_has_name, true};
 const struct cli_kind cli_users = {"user", "user", "users", find_describe_user, find_has_name_nocase, true};
-const struct cli_kind cli_services = {"service account", "service", "services", find_describe_user, find_has_name, true};
+const struct cli_kind cli_services = {"service account", "service", "services", find_describe_user, cli_find_has_name, true};
 
 int cli_find(struct cli *cli, const struct cli_kind *kind, const char *ref, json_t **out, struct err *err) {
     _cleanup_free_ char *path = str_format("/v2/%s", kind->collection);
@@ -193,7 +193,7 @@ int cli_find(struct cli *cli, const struct cli_kind *kind, const char *ref, json
             (void)json_array_append(found, item);
     }
     if (!json_array_size(found))
-        return find_none(kind, ref, near.best, err);
+        return cli_find_none(kind, ref, near.best, err);
     if (json_array_size(found) > 1)
         return find_several(cli, kind, ref, found, err);
     *out = json_incref(json_array_get(found, 0));

@@ -294,7 +294,7 @@ bool audit_row_is(const struct db_row *row, const char *action) {
 
 /* -- what replicas have noted of others ------------------------------------------------------------------------------------------ */
 
-static bool parse_entry(const char *text, size_t n, struct audit_noted *out) {
+static bool audit_chain_parse_entry(const char *text, size_t n, struct audit_noted *out) {
     char copy[AUDIT_NOTED_TEXT_BYTES];
     char *seq, *hash;
     int64_t id = 0, number = 0;
@@ -320,14 +320,14 @@ struct noted_reading {
     void *arg;
 };
 
-static int take_note(const struct db_row *row, void *arg, struct err *err) {
+static int audit_chain_take_note(const struct db_row *row, void *arg, struct err *err) {
     const struct noted_reading *reading = arg;
     struct audit_noted noted = {.by_replica = (unsigned)db_row_number(row, 0), .by_seq = (uint64_t)db_row_number(row, 1)};
     const char *text = db_row_text(row, 2);
     int rc = 0;
     while (text && *text && !rc) {
         const size_t n = strcspn(text, " ");
-        if (parse_entry(text, n, &noted))
+        if (audit_chain_parse_entry(text, n, &noted))
             rc = reading->fn(reading->arg, &noted, err);
         text += n + (text[n] == ' ');
     }
@@ -339,5 +339,5 @@ int audit_read_noted(struct db_conn *conn, audit_noted_fn *fn, void *arg, struct
     return db_query(conn,
                     "SELECT replica_id, seq, reason FROM audit WHERE object_id = '" AUDIT_HEADS_ID
                     "' AND action = '" AUDIT_ACTION_HEADS "'",
-                    DB_ARGS_NONE, "iit", take_note, &reading, err);
+                    DB_ARGS_NONE, "iit", audit_chain_take_note, &reading, err);
 }

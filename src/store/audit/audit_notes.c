@@ -109,11 +109,11 @@ struct round {
     uint64_t left_out;
 };
 
-static bool is_over(const struct audit_note *note) {
+static bool audit_notes_is_over(const struct audit_note *note) {
     return clock_mono_ms() - note->since_ms >= NOTES_SPAN_MS;
 }
 
-static void add_copy(struct round *round, const struct audit_note *note) {
+static void audit_notes_add_copy(struct round *round, const struct audit_note *note) {
     struct audit_note *copy = &round->copies[round->count];
     const char *members[AUDIT_NOTE_TEXTS];
     const struct audit_event event = event_of(note);
@@ -132,7 +132,7 @@ static void add_copy(struct round *round, const struct audit_note *note) {
 }
 
 static bool notes_is_due(const struct audit_note *note) {
-    return note->is_used && (!note->is_told || is_over(note));
+    return note->is_used && (!note->is_told || audit_notes_is_over(note));
 }
 
 /* A note whose minute has passed without another like it is done with. */
@@ -147,7 +147,7 @@ static void notes_collect(struct audit_notes *box, struct round *round) {
         }
         note->is_taken = true;
         note->taken = note->is_told ? note->more : 0;
-        add_copy(round, note);
+        audit_notes_add_copy(round, note);
     }
     if (!box->left_out || clock_mono_ms() - box->left_out_told_ms < NOTES_SPAN_MS)
         return;
@@ -168,7 +168,7 @@ static void settle_note(struct audit_note *note, bool is_written) {
     note->more -= note->taken; /* what came meanwhile is told after another minute */
     note->taken = 0;
     note->is_told = true;
-    if (is_over(note))
+    if (audit_notes_is_over(note))
         note->since_ms = clock_mono_ms();
 }
 

@@ -54,7 +54,7 @@ static int audit_key_make(struct store *store, struct seal *seal, struct err *er
     return rc == ERR_EXISTS ? 0 : err_move(err, rc, &why);
 }
 
-static int use_key(struct store *store, struct seal *seal, const struct strbuf *sealed, struct err *err) {
+static int audit_start_use_key(struct store *store, struct seal *seal, const struct strbuf *sealed, struct err *err) {
     _cleanup_strbuf_ struct strbuf plain;
     int rc;
     strbuf_init_secret(&plain, AUDIT_KEY_BYTES);
@@ -79,7 +79,7 @@ int audit_store_open_key(struct store *store, struct seal *seal, struct err *err
     } else {
         (void)err_move(err, rc, &missing);
     }
-    return rc ? rc : use_key(store, seal, &sealed, err);
+    return rc ? rc : audit_start_use_key(store, seal, &sealed, err);
 }
 
 /* -- the end of the chain in the state folder (audit_start.h) ------------------------------------------------------ */
@@ -204,7 +204,7 @@ static int read_database(struct db_conn *conn, void *arg, struct err *err) {
     return rc ? rc : audit_read_ends(conn, c->replica_id, c->key, &c->ends, err);
 }
 
-static int read_both(struct store *store, struct start_comparing *c, struct err *err) {
+static int audit_start_read_both(struct store *store, struct start_comparing *c, struct err *err) {
     struct audit_state sure;
     int rc;
     c->replica_id = store_get_replica(store);
@@ -214,7 +214,7 @@ static int read_both(struct store *store, struct start_comparing *c, struct err 
     return rc ? rc : store_read(store, read_database, c, err);
 }
 
-static int start_refuse(const struct start_comparing *c, const struct audit_side *side, struct err *err) {
+static int audit_start_refuse(const struct start_comparing *c, const struct audit_side *side, struct err *err) {
     const struct file *f = &c->file;
     const bool is_behind = !c->ends.is_head_ok || c->ends.head.seq < f->state.seq;
     if (!f->is_readable)
@@ -248,14 +248,14 @@ static int start_refuse(const struct start_comparing *c, const struct audit_side
 }
 
 /* The row may be newer than the file, which is written once a second. */
-static int start_compare(const struct start_comparing *c, const struct audit_side *side, struct err *err) {
+static int audit_start_compare(const struct start_comparing *c, const struct audit_side *side, struct err *err) {
     const struct audit_state *state = &c->file.state;
     const bool is_removed_by_age = c->ends.is_anchor_ok && c->ends.anchor.seq >= state->seq;
     if (!c->file.is_ours || !c->ends.is_head_ok || c->ends.head.seq < state->seq)
-        return start_refuse(c, side, err);
+        return audit_start_refuse(c, side, err);
     if (!state->seq || is_removed_by_age)
         return 0;
-    return c->has_line && !memcmp(c->hash, state->hash, sizeof(c->hash)) ? 0 : start_refuse(c, side, err);
+    return c->has_line && !memcmp(c->hash, state->hash, sizeof(c->hash)) ? 0 : audit_start_refuse(c, side, err);
 }
 
 static int append_accept(struct store *store, const struct audit_event *who, const char *reason, struct err *err) {
@@ -313,9 +313,9 @@ int audit_store_start(struct store *store, struct err *err) {
     if (!rc)
         rc = make_folder(side, err);
     if (!rc)
-        rc = read_both(store, &c, err);
+        rc = audit_start_read_both(store, &c, err);
     if (!rc && c.file.is_there)
-        rc = start_compare(&c, side, err);
+        rc = audit_start_compare(&c, side, err);
     if (!rc && c.file.is_there)
         trust_file(store, &c.file.state);
     if (!rc && !c.file.is_there)
@@ -328,11 +328,11 @@ int audit_store_accept(struct store *store, const struct audit_event *who, struc
     const struct audit_side *side = store_audit_side(store);
     struct start_comparing c = {.replica_id = 0};
     struct err why = {0};
-    int rc = read_both(store, &c, err);
+    int rc = audit_start_read_both(store, &c, err);
     secret_wipe(c.key, sizeof(c.key));
     if (rc)
         return rc;
-    if (!c.file.is_there || !start_compare(&c, side, &why))
+    if (!c.file.is_there || !audit_start_compare(&c, side, &why))
         return err_set(err, ERR_CONFLICT, "there is nothing to accept: the database has all that replica %u (%s) has written",
                        c.replica_id, side->name);
     audit_chain_trust(store_audit_side(store)->chain, NULL, c.file.state.seq);

@@ -50,7 +50,7 @@ int audit_store_append_batch(struct store *store, const struct audit_record *rec
 #define FILTER(column) \
     " AND (? IS NULL OR " column " = ?)" /* the server drops it where the value is NULL, and then uses the keys */
 
-static void entry_done(struct audit_entry *entry) {
+static void audit_store_entry_done(struct audit_entry *entry) {
     for (size_t i = 0; i < AUDIT_TEXTS; i++)
         free(entry->texts[i]);
 }
@@ -59,12 +59,12 @@ void audit_page_done(struct audit_page *page) {
     if (!page)
         return;
     for (size_t i = 0; i < page->count; i++)
-        entry_done(&page->items[i]);
+        audit_store_entry_done(&page->items[i]);
     free(page->items);
     *page = (struct audit_page){0};
 }
 
-static int add_entry(const struct db_row *row, void *arg, struct err *err) {
+static int audit_store_add_entry(const struct db_row *row, void *arg, struct err *err) {
     struct audit_page *page = arg;
     struct audit_entry *entry = db_list_add(&page->items, &page->count, sizeof(*entry), err);
     if (!entry)
@@ -101,7 +101,7 @@ static int audit_list_lines(struct db_conn *conn, void *arg, struct err *err) {
                 db_text(q->acting_id), db_text(q->source), db_text(q->source), db_text(q->object_kind), db_text(q->object_kind),
                 db_text(q->object_id), db_text(q->object_id), db_text(q->address), db_text(q->address), db_text(q->result),
                 db_text(q->result), db_text(q->request_id), db_text(q->request_id), db_number((int64_t)q->limit + 1)),
-        "iiitttttttttttt", add_entry, &call->page, err);
+        "iiitttttttttttt", audit_store_add_entry, &call->page, err);
 }
 
 int audit_store_list(struct store *store, const struct audit_query *query, struct audit_page *out, struct err *err) {
@@ -112,7 +112,7 @@ int audit_store_list(struct store *store, const struct audit_query *query, struc
         return rc;
     }
     if (call.page.count > query->limit) {
-        entry_done(&call.page.items[--call.page.count]);
+        audit_store_entry_done(&call.page.items[--call.page.count]);
         call.page.is_more = true;
     }
     *out = call.page;
@@ -152,7 +152,7 @@ static int audit_add_noted(void *arg, const struct audit_noted *noted, struct er
     return 0;
 }
 
-static int by_number(const void *a, const void *b) {
+static int audit_store_by_number(const void *a, const void *b) {
     const struct audit_chain_name *one = a, *other = b;
     return (one->replica_id > other->replica_id) - (one->replica_id < other->replica_id);
 }
@@ -168,7 +168,7 @@ static int list_chains(struct db_conn *conn, void *arg, struct err *err) {
     if (!rc)
         rc = audit_read_noted(conn, audit_add_noted, list, err);
     if (!rc && list->count)
-        qsort(list->items, list->count, sizeof(*list->items), by_number);
+        qsort(list->items, list->count, sizeof(*list->items), audit_store_by_number);
     return rc;
 }
 
@@ -194,7 +194,7 @@ struct pruning {
 
 /* Only a line whose hash fits tells a time that nobody has changed, and that all before it are as old: else whoever can write to the database
  * would have us remove lines, and sign for it. */
-static int look_at(const struct db_row *row, void *arg, struct err *err) {
+static int audit_store_look_at(const struct db_row *row, void *arg, struct err *err) {
     static const uint8_t zeros[AUDIT_HASH_BYTES];
     struct pruning *p = arg;
     struct audit_image line;
@@ -214,7 +214,8 @@ static int look_at(const struct db_row *row, void *arg, struct err *err) {
 /* Lines are numbered as they were committed, so times may go back a little, and a clock may have been wrong: up to the last that is old. */
 static int audit_find_end(struct db_conn *conn, struct pruning *p, struct err *err) {
     return db_query(conn, "SELECT " AUDIT_LINE_COLUMNS " FROM audit WHERE replica_id = ? ORDER BY seq LIMIT ?",
-                    DB_ARGS(db_number(p->wanted->replica_id), db_number(p->wanted->limit)), AUDIT_LINE_KINDS, look_at, p, err);
+                    DB_ARGS(db_number(p->wanted->replica_id), db_number(p->wanted->limit)), AUDIT_LINE_KINDS, audit_store_look_at,
+                    p, err);
 }
 
 /* What is removed stays what the chain hangs on: the last hash before the new old end. */
@@ -355,7 +356,7 @@ struct left_list {
     size_t count;
 };
 
-static void list_done(struct left_list *list) {
+static void audit_store_list_done(struct left_list *list) {
     for (size_t i = 0; i < list->count; i++)
         for (size_t j = 0; j < TEXTS; j++)
             free(list->items[i].texts[j]);
@@ -364,7 +365,7 @@ static void list_done(struct left_list *list) {
     list->count = 0;
 }
 
-static int add_left(const struct db_row *row, void *arg, struct err *err) {
+static int audit_store_add_left(const struct db_row *row, void *arg, struct err *err) {
     struct left_list *list = arg;
     struct left_one *one = db_list_add(&list->items, &list->count, sizeof(*one), err);
     if (!one)
@@ -374,28 +375,28 @@ static int add_left(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-static int list_left(struct db_conn *conn, void *arg, struct err *err) {
+static int audit_store_list_left(struct db_conn *conn, void *arg, struct err *err) {
     struct left_list *list = arg;
     const struct operation_left *w = list->wanted;
-    list_done(list);
+    audit_store_list_done(list);
     return db_query(
         conn,
         "SELECT id, action, principal_id, principal_name, source, object_kind, object_id,"
         " object_name, address, request_id, acting_id FROM audit_deeds"
         " WHERE (? = 0 OR replica_id = ?) AND begun_at_ms < ? ORDER BY begun_at_ms, id LIMIT ?",
         DB_ARGS(db_number(w->replica_id), db_number(w->replica_id), db_number(w->begun_before_ms), db_number(CLOSE_BATCH)),
-        "ttttttttttt", add_left, list, err);
+        "ttttttttttt", audit_store_add_left, list, err);
 }
 
 /* Another replica, or whoever worked on it after all, may be quicker: then there is nothing to say. */
-static int close_one(struct store_tx *tx, void *arg, struct err *err) {
+static int audit_store_close_one(struct store_tx *tx, void *arg, struct err *err) {
     const struct operation_end *end = arg;
     uint64_t met = 0;
     int rc = operation_remove_row(tx, end->id, &met, err);
     return rc || !met ? rc : audit_tx_append(tx, end->record, 1, err);
 }
 
-static int close_left(struct store *store, const struct left_one *one, int64_t now_ms, struct err *err) {
+static int audit_store_close_left(struct store *store, const struct left_one *one, int64_t now_ms, struct err *err) {
     char *const *t = one->texts;
     const struct audit_record record = {.at_ms = now_ms,
                                         .event = {.action = t[ACTION],
@@ -411,7 +412,7 @@ static int close_left(struct store *store, const struct left_one *one, int64_t n
                                                   .result = OPERATION_UNKNOWN,
                                                   .reason = WHY_UNKNOWN}};
     struct operation_end end = {t[ID], &record};
-    return store_tx(store, close_one, &end, err);
+    return store_tx(store, audit_store_close_one, &end, err);
 }
 
 int operation_store_close(struct store *store, const struct operation_left *left, unsigned *closed, struct err *err) {
@@ -419,12 +420,12 @@ int operation_store_close(struct store *store, const struct operation_left *left
     int rc;
     *closed = 0;
     do {
-        rc = store_read(store, list_left, &list, err);
+        rc = store_read(store, audit_store_list_left, &list, err);
         for (size_t i = 0; i < list.count && !rc; i++) {
-            rc = close_left(store, &list.items[i], left->now_ms, err);
+            rc = audit_store_close_left(store, &list.items[i], left->now_ms, err);
             *closed += !rc;
         }
     } while (!rc && list.count == CLOSE_BATCH);
-    list_done(&list);
+    audit_store_list_done(&list);
     return rc;
 }

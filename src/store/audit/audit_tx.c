@@ -10,7 +10,7 @@
 #include "store_tx.h"
 
 /* The first `chars_max` characters of a text, and only as far as it is UTF-8 by its lead bytes: the rest is cut. */
-static struct db_arg cut_text(const char *text, size_t chars_max) {
+static struct db_arg audit_tx_cut_text(const char *text, size_t chars_max) {
     struct db_arg arg = db_text(text);
     size_t at = 0;
     for (size_t chars = 0; text && text[at] && chars < chars_max; chars++) {
@@ -26,18 +26,18 @@ static struct db_arg cut_text(const char *text, size_t chars_max) {
 /* Column sizes as in sql/0019_audit.sql and sql/0085_audit_chain.sql. */
 struct audit_texts audit_texts_of(const struct audit_event *e) {
     return (struct audit_texts){.items = {
-                                    [AUDIT_ACTION] = cut_text(e->action ? e->action : "", 60),
-                                    [AUDIT_PRINCIPAL_ID] = cut_text(e->principal_id, 400),
-                                    [AUDIT_PRINCIPAL_NAME] = cut_text(e->principal_name, 400),
-                                    [AUDIT_SOURCE] = cut_text(e->source, 20),
-                                    [AUDIT_OBJECT_KIND] = cut_text(e->object_kind, 40),
-                                    [AUDIT_OBJECT_ID] = cut_text(e->object_id, 128),
-                                    [AUDIT_OBJECT_NAME] = cut_text(e->object_name, 255),
-                                    [AUDIT_ADDRESS] = cut_text(e->address, 64),
-                                    [AUDIT_REQUEST_ID] = cut_text(e->request_id, 64),
-                                    [AUDIT_RESULT] = cut_text(e->result, 40),
-                                    [AUDIT_REASON] = cut_text(e->reason, 500),
-                                    [AUDIT_ACTING_ID] = cut_text(e->acting_id, 400),
+                                    [AUDIT_ACTION] = audit_tx_cut_text(e->action ? e->action : "", 60),
+                                    [AUDIT_PRINCIPAL_ID] = audit_tx_cut_text(e->principal_id, 400),
+                                    [AUDIT_PRINCIPAL_NAME] = audit_tx_cut_text(e->principal_name, 400),
+                                    [AUDIT_SOURCE] = audit_tx_cut_text(e->source, 20),
+                                    [AUDIT_OBJECT_KIND] = audit_tx_cut_text(e->object_kind, 40),
+                                    [AUDIT_OBJECT_ID] = audit_tx_cut_text(e->object_id, 128),
+                                    [AUDIT_OBJECT_NAME] = audit_tx_cut_text(e->object_name, 255),
+                                    [AUDIT_ADDRESS] = audit_tx_cut_text(e->address, 64),
+                                    [AUDIT_REQUEST_ID] = audit_tx_cut_text(e->request_id, 64),
+                                    [AUDIT_RESULT] = audit_tx_cut_text(e->result, 40),
+                                    [AUDIT_REASON] = audit_tx_cut_text(e->reason, 500),
+                                    [AUDIT_ACTING_ID] = audit_tx_cut_text(e->acting_id, 400),
                                 }};
 }
 
@@ -73,7 +73,7 @@ static void part_after_attempt(void *arg, bool is_committed) {
     part->has_chain = part->has_sent = false;
 }
 
-static void part_done(void *arg, bool is_committed) {
+static void audit_tx_part_done(void *arg, bool is_committed) {
     struct audit_part *part = arg;
     for (size_t i = 0; i < part->lines_count && is_committed; i++)
         part->side->on_line(part->side->on_line_arg, &part->lines[i]);
@@ -81,7 +81,7 @@ static void part_done(void *arg, bool is_committed) {
     free(part);
 }
 
-static const struct store_tx_hooks part_hooks = {part_before_commit, part_after_attempt, part_done};
+static const struct store_tx_hooks part_hooks = {part_before_commit, part_after_attempt, audit_tx_part_done};
 
 static struct audit_chain *chain_of(const struct store_tx *tx) {
     return store_audit_side(store_tx_store(tx))->chain;
@@ -125,7 +125,7 @@ struct advance {
 };
 
 /* Moves the state on by one line; its hash stands there then. Signing is left to the last line of a transaction. */
-static void advance(const struct advance *how, const struct audit_texts *texts, struct audit_state *state) {
+static void audit_tx_advance(const struct advance *how, const struct audit_texts *texts, struct audit_state *state) {
     struct audit_image image = {.replica_id = how->replica_id, .at_ms = how->at_ms};
     const uint64_t floor_seq = how->chain->floor_seq;
     uint8_t hash[AUDIT_HASH_BYTES];
@@ -155,7 +155,8 @@ static struct db_arg head_arg(const struct audit_state *state) {
     return db_bytes(state->has_head ? state->head : NULL, sizeof(state->head));
 }
 
-static int save_state(struct store_tx *tx, const struct audit_state *before, const struct audit_state *after, struct err *err) {
+static int audit_tx_save_state(struct store_tx *tx, const struct audit_state *before, const struct audit_state *after,
+                               struct err *err) {
     uint64_t met = 0;
     int rc = db_run(store_tx_conn(tx),
                     "UPDATE replicas SET audit_seq = ?, audit_head = ? WHERE id = ? AND audit_seq = ? AND audit_head <=> ?",
@@ -196,11 +197,11 @@ static int write_numbered(struct store_tx *tx, const struct numbered *lines, str
     for (size_t i = 0; i < lines->count; i++) {
         const struct audit_texts texts = audit_texts_of(&lines->records[i].event);
         const struct advance how = {chain, store_tx_replica(tx), lines->records[i].at_ms};
-        advance(&how, &texts, &state);
+        audit_tx_advance(&how, &texts, &state);
         lines->states[i] = state;
     }
     audit_sign(chain, store_tx_replica(tx), &state);
-    rc = save_state(tx, &chain->next, &state, err);
+    rc = audit_tx_save_state(tx, &chain->next, &state, err);
     for (size_t i = 0; i < lines->count && !rc; i++)
         rc = audit_insert(tx, lines, i, err);
     if (!rc)
@@ -255,7 +256,7 @@ int audit_tx_append(struct store_tx *tx, const struct audit_record *records, siz
 
 /* -- one line as part of a statement --------------------------------------------------------------------------------------------- */
 
-static void fill_step(const struct audit_chain *chain, struct audit_step *step) {
+static void audit_tx_fill_step(const struct audit_chain *chain, struct audit_step *step) {
     step->old_seq = db_number((int64_t)step->before.seq);
     step->old_head = head_arg(&step->before);
     step->new_seq = db_number((int64_t)step->after.seq);
@@ -277,11 +278,11 @@ int audit_tx_begin_steps(struct store_tx *tx, const struct audit_record *const *
         const struct advance how = {chain, store_tx_replica(tx), records[i]->at_ms};
         out[i].texts = audit_texts_of(&records[i]->event);
         out[i].before = state;
-        advance(&how, &out[i].texts, &state);
+        audit_tx_advance(&how, &out[i].texts, &state);
         if (i + 1 == count)
             audit_sign(chain, store_tx_replica(tx), &state);
         out[i].after = state;
-        fill_step(chain, &out[i]);
+        audit_tx_fill_step(chain, &out[i]);
     }
     return 0;
 }

@@ -38,7 +38,7 @@ struct looking {
     bool is_due;
 };
 
-static const struct audit_head_done *find_done(const struct audit_heads_done *done, unsigned replica_id) {
+static const struct audit_head_done *audit_verify_find_done(const struct audit_heads_done *done, unsigned replica_id) {
     for (size_t i = 0; i < done->count; i++)
         if (done->items[i].replica_id == replica_id)
             return &done->items[i];
@@ -46,10 +46,10 @@ static const struct audit_head_done *find_done(const struct audit_heads_done *do
 }
 
 /* What is not signed is not noted: it would bear witness against the chain when that is put right again. */
-static int take_other(const struct db_row *row, void *arg, struct err *err) {
+static int audit_verify_take_other(const struct db_row *row, void *arg, struct err *err) {
     struct looking *l = arg;
     const unsigned replica_id = (unsigned)db_row_number(row, 0);
-    const struct audit_head_done *done = find_done(l->done, replica_id);
+    const struct audit_head_done *done = audit_verify_find_done(l->done, replica_id);
     const struct audit_owner owner = {l->key, replica_id, AUDIT_END_HEAD};
     struct audit_end end;
     size_t n = 0;
@@ -67,7 +67,7 @@ static int take_other(const struct db_row *row, void *arg, struct err *err) {
 /* Notes of notes would go on for ever. */
 static int is_worth_a_note(struct db_conn *conn, const struct looking *l, const struct other *other, int64_t *out,
                            struct err *err) {
-    const struct audit_head_done *done = find_done(l->done, other->replica_id);
+    const struct audit_head_done *done = audit_verify_find_done(l->done, other->replica_id);
     *out = other->is_new;
     if (!done || !other->is_changed)
         return 0;
@@ -83,7 +83,7 @@ static int heads_look(struct db_conn *conn, void *arg, struct err *err) {
     l->count = 0;
     l->is_due = false;
     rc = db_query(conn, "SELECT id, audit_head FROM replicas WHERE id > 0 AND id <> ? ORDER BY id", DB_ARGS(db_number(l->own_id)),
-                  "ib", take_other, l, err);
+                  "ib", audit_verify_take_other, l, err);
     for (size_t i = 0; i < l->count && !rc && !l->is_due; i++) {
         int64_t is_worth = 0;
         rc = is_worth_a_note(conn, l, &l->items[i], &is_worth, err);
@@ -92,7 +92,7 @@ static int heads_look(struct db_conn *conn, void *arg, struct err *err) {
     return rc;
 }
 
-static int append_note(struct store *store, const char *reason, struct err *err) {
+static int audit_verify_append_note(struct store *store, const char *reason, struct err *err) {
     const struct audit_record record = audit_record_make(
         NULL, &(struct audit_event){
                   .action = AUDIT_ACTION_HEADS, .object_kind = "audit", .object_id = AUDIT_HEADS_ID, .reason = reason});
@@ -108,14 +108,14 @@ static int write_notes(struct store *store, const struct looking *l, struct err 
         if (!other->is_changed)
             continue;
         if (len + AUDIT_NOTED_TEXT_BYTES > sizeof(reason)) {
-            rc = append_note(store, reason, err);
+            rc = audit_verify_append_note(store, reason, err);
             len = 0;
         }
         str_hex(other->end.hash, AUDIT_NOTED_BYTES, hash);
         len += (size_t)snprintf(reason + len, sizeof(reason) - len, "%s%u:%" PRIu64 ":%s", len ? " " : "", other->replica_id,
                                 other->end.seq, hash);
     }
-    return rc ? rc : append_note(store, reason, err);
+    return rc ? rc : audit_verify_append_note(store, reason, err);
 }
 
 static int heads_remember(struct audit_heads_done *done, const struct looking *l, struct err *err) {
@@ -490,7 +490,7 @@ static int read_ends(struct db_conn *conn, struct verify_walk *w, struct err *er
     return rc == ERR_NOT_FOUND ? 0 : err_move(err, rc, &why);
 }
 
-static int walk_part(struct db_conn *conn, struct verify_walk *w, struct err *err) {
+static int audit_verify_walk_part(struct db_conn *conn, struct verify_walk *w, struct err *err) {
     int rc = read_ends(conn, w, err);
     if (!rc && !w->v->fault)
         check_ends(w);
@@ -553,7 +553,7 @@ static int verify_chain(struct db_conn *conn, void *arg, struct err *err) {
         qsort(call->noted, call->noted_count, sizeof(*call->noted), by_seq);
     w.noted = call->noted;
     w.noted_count = call->noted_count;
-    rc = walk_part(conn, &w, err);
+    rc = audit_verify_walk_part(conn, &w, err);
     tell_head(&w);
     return rc;
 }

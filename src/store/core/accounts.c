@@ -214,7 +214,7 @@ static int make_runtime(struct db_conn *conn, const struct store_accounts *accou
     return rc ? rc : account_run(conn, &sql, err);
 }
 
-static int create(struct db_conn *conn, void *arg, struct err *err) {
+static int store_accounts_create(struct db_conn *conn, void *arg, struct err *err) {
     const struct store_accounts *accounts = arg;
     _cleanup_strbuf_ struct strbuf sql;
     strbuf_init(&sql, STATEMENT_BYTES_MAX);
@@ -227,5 +227,5 @@ static int create(struct db_conn *conn, void *arg, struct err *err) {
 int store_create_accounts(struct store *admin, const struct store_accounts *accounts, struct err *err) {
     struct store_accounts copy = *accounts;
     int rc = account_check(accounts, err);
-    return rc ? rc : store_read(admin, create, &copy, err);
+    return rc ? rc : store_read(admin, store_accounts_create, &copy, err);
 }

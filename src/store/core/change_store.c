@@ -60,7 +60,7 @@ struct poll {
     struct change_position *reading; /* the replica being read */
 };
 
-static int add_change(const struct db_row *row, void *arg, struct err *err) {
+static int change_store_add_change(const struct db_row *row, void *arg, struct err *err) {
     struct poll *poll = arg;
     struct change change = {.replica_id = poll->reading->replica_id, .seq = (uint64_t)db_row_number(row, 0)};
     if (change.seq != poll->reading->seq + 1)
@@ -87,7 +87,7 @@ static int read_replica(struct db_conn *conn, struct poll *poll, struct change_p
     poll->reading = position;
     int rc = db_query(conn, "SELECT seq, kind, object_id FROM change_log WHERE replica_id = ? AND seq > ? ORDER BY seq LIMIT ?",
                       DB_ARGS(db_number(position->replica_id), db_number((int64_t)before), db_number((int64_t)room)), "itt",
-                      add_change, poll, err);
+                      change_store_add_change, poll, err);
     if (rc)
         return rc;
     if (position->seq == before) { /* raised, but no rows left: pruned */

@@ -331,7 +331,7 @@ bool db_errno_is_open(unsigned number) {
     return db_errno_is_lost(number) || number == ER_STATEMENT_TIMEOUT || number == ER_QUERY_INTERRUPTED || !db_errno_find(number);
 }
 
-static const char *find_last(const char *text, const char *word) {
+static const char *db_conn_find_last(const char *text, const char *word) {
     const char *last = NULL;
     for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
         last = at;
@@ -345,7 +345,7 @@ void db_errno_key(const char *message, char out[DB_KEY_BYTES]) {
     } marks[] = {{" for key '", '\''}, {" CONSTRAINT `", '`'}};
     out[0] = '\0';
     for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
-        const char *start = find_last(message, marks[i].before);
+        const char *start = db_conn_find_last(message, marks[i].before);
         const char *end = start ? strchr(start += strlen(marks[i].before), marks[i].quote) : NULL;
         size_t n = end ? (size_t)(end - start) : 0;
         if (!end || n >= DB_KEY_BYTES)

@@ -146,7 +146,7 @@ static int execute_once(struct db_conn *conn, const char *sql, struct db_args ar
     return 0;
 }
 
-static int execute(struct db_conn *conn, const char *sql, struct db_args args, MYSQL_STMT **out, struct err *err) {
+static int db_stmt_execute(struct db_conn *conn, const char *sql, struct db_args args, MYSQL_STMT **out, struct err *err) {
     struct err first = {0};
     db_conn_begin(conn);
     int rc = execute_once(conn, sql, args, out, &first);
@@ -161,7 +161,7 @@ static int execute(struct db_conn *conn, const char *sql, struct db_args args, M
 
 int db_run(struct db_conn *conn, const char *sql, struct db_args args, uint64_t *affected, struct err *err) {
     MYSQL_STMT *stmt = NULL;
-    int rc = execute(conn, sql, args, &stmt, err);
+    int rc = db_stmt_execute(conn, sql, args, &stmt, err);
     if (rc)
         return rc;
     db_conn_heard(conn, false);
@@ -209,7 +209,7 @@ static int stmt_make_room(struct db_row *row, size_t i, size_t bytes, struct err
     return 0;
 }
 
-static int init_row(struct db_row *row, const char *columns, struct err *err) {
+static int db_stmt_init_row(struct db_row *row, const char *columns, struct err *err) {
     row->count = strlen(columns);
     if (row->count > DB_COLUMNS_MAX)
         return err_set(err, ERR_INTERNAL, "internal error: %zu columns", row->count);
@@ -223,17 +223,17 @@ static int init_row(struct db_row *row, const char *columns, struct err *err) {
     return 0;
 }
 
-static void free_row(struct db_row *row) {
+static void db_stmt_free_row(struct db_row *row) {
     if (!row)
         return;
     for (size_t i = 0; i < row->count && i < DB_COLUMNS_MAX; i++)
         strbuf_done(&row->texts[i]);
     free(row);
 }
-CLEANUP_DEFINE(struct db_row, free_row);
+CLEANUP_DEFINE(struct db_row, db_stmt_free_row);
 
 /* Fetches again what did not fit, and closes each text with NUL. *is_moved: the texts have other places than those that are bound. */
-static int complete_row(struct db_conn *conn, MYSQL_STMT *stmt, struct db_row *row, bool *is_moved, struct err *err) {
+static int db_stmt_complete_row(struct db_conn *conn, MYSQL_STMT *stmt, struct db_row *row, bool *is_moved, struct err *err) {
     *is_moved = false;
     for (size_t i = 0; i < row->count; i++) {
         if (row->binds[i].buffer_type == MYSQL_TYPE_LONGLONG || row->nulls[i])
@@ -257,7 +257,7 @@ struct taker {
     void *arg;
 };
 
-static int give_row(const struct taker *taker, const struct db_row *row, struct err *err) {
+static int db_stmt_give_row(const struct taker *taker, const struct db_row *row, struct err *err) {
     int rc = taker->fn(row, taker->arg, err);
     if (!rc && row->failed == ERR_NOMEM)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -275,9 +275,9 @@ static int fetch_rows(struct db_conn *conn, MYSQL_STMT *stmt, const struct taker
             return fail_from_stmt(conn, stmt, err);
         db_conn_heard(conn, true);
         bool is_moved;
-        int rc = complete_row(conn, stmt, row, &is_moved, err);
+        int rc = db_stmt_complete_row(conn, stmt, row, &is_moved, err);
         if (!rc)
-            rc = give_row(taker, row, err);
+            rc = db_stmt_give_row(taker, row, err);
         /* after the row is given: Connector/C 3.3.19 sets its lengths to 0 */
         if (!rc && is_moved && mysql_stmt_bind_result(stmt, row->binds))
             rc = fail_from_stmt(conn, stmt, err);
@@ -288,13 +288,13 @@ static int fetch_rows(struct db_conn *conn, MYSQL_STMT *stmt, const struct taker
 
 int db_query(struct db_conn *conn, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
              struct err *err) {
-    _cleanup_(free_row) struct db_row *row = calloc(1, sizeof(*row));
+    _cleanup_(db_stmt_free_row) struct db_row *row = calloc(1, sizeof(*row));
     MYSQL_STMT *stmt = NULL;
     if (!row)
         return err_set(err, ERR_NOMEM, "out of memory");
-    int rc = init_row(row, columns, err);
+    int rc = db_stmt_init_row(row, columns, err);
     if (!rc)
-        rc = execute(conn, sql, args, &stmt, err);
+        rc = db_stmt_execute(conn, sql, args, &stmt, err);
     if (rc)
         return rc;
     if (mysql_stmt_field_count(stmt) != row->count)
@@ -314,7 +314,7 @@ struct counting {
     unsigned count;
 };
 
-static int count_row(const struct db_row *row, void *arg, struct err *err) {
+static int db_stmt_count_row(const struct db_row *row, void *arg, struct err *err) {
     struct counting *counting = arg;
     counting->count++;
     return counting->taker.fn(row, counting->taker.arg, err);
@@ -323,7 +323,7 @@ static int count_row(const struct db_row *row, void *arg, struct err *err) {
 int db_query_one(struct db_conn *conn, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
                  const char *what, struct err *err) {
     struct counting counting = {{fn, arg}, 0};
-    int rc = db_query(conn, sql, args, columns, count_row, &counting, err);
+    int rc = db_query(conn, sql, args, columns, db_stmt_count_row, &counting, err);
     if (rc)
         return rc;
     return counting.count ? 0 : err_set(err, ERR_NOT_FOUND, "%s", what);
@@ -347,7 +347,7 @@ int64_t db_row_number(const struct db_row *row, size_t column) {
 }
 
 /* The failure flag is the one part of a row that its reader may set. */
-static void *row_failed(const struct db_row *row, int code) {
+static void *db_stmt_row_failed(const struct db_row *row, int code) {
     union {
         const struct db_row *in;
         struct db_row *out;
@@ -363,7 +363,7 @@ uint8_t *db_row_dup_bytes(const struct db_row *row, size_t column, size_t *bytes
         return NULL;
     uint8_t *copy = malloc(*bytes + 1);
     if (!copy)
-        return row_failed(row, ERR_NOMEM);
+        return db_stmt_row_failed(row, ERR_NOMEM);
     memcpy(copy, value, *bytes + 1); /* with the closing NUL */
     return copy;
 }
@@ -378,7 +378,7 @@ void db_row_copy(const struct db_row *row, size_t column, char *out, size_t size
     const void *value = db_row_bytes(row, column, &bytes);
     out[0] = '\0';
     if (bytes >= size) {
-        row_failed(row, ERR_INTERNAL);
+        db_stmt_row_failed(row, ERR_INTERNAL);
         return;
     }
     if (value)

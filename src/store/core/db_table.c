@@ -100,7 +100,7 @@ static int add_record(const struct db_row *row, void *arg, struct err *err) {
     return rc || !query->table->read_more ? rc : query->table->read_more(row, at, record, err);
 }
 
-static int run_query(struct db_conn *conn, void *arg, struct err *err) {
+static int db_table_run_query(struct db_conn *conn, void *arg, struct err *err) {
     struct query *query = arg;
     const struct db_table *table = query->table;
     char kinds[DB_COLUMNS_MAX + 1] = "";
@@ -118,7 +118,7 @@ static int run_query(struct db_conn *conn, void *arg, struct err *err) {
 int db_table_query(struct db_conn *conn, const struct db_table *table, const char *rest, struct db_args args,
                    struct db_records *out, struct err *err) {
     struct query query = {table, rest, args, {NULL, 0}};
-    int rc = run_query(conn, &query, err);
+    int rc = db_table_run_query(conn, &query, err);
     *out = query.found;
     return rc;
 }
@@ -126,7 +126,7 @@ int db_table_query(struct db_conn *conn, const struct db_table *table, const cha
 int db_table_list(struct store *store, const struct db_table *table, const char *rest, struct db_args args, void *items,
                   size_t *count, struct err *err) {
     struct query query = {table, rest, args, {NULL, 0}};
-    int rc = store_read(store, run_query, &query, err);
+    int rc = store_read(store, db_table_run_query, &query, err);
     if (rc) {
         db_records_done(table, &query.found);
         return rc;
@@ -155,7 +155,7 @@ struct values {
     size_t count;
 };
 
-static void add_value(struct values *values, struct db_arg value) {
+static void db_table_add_value(struct values *values, struct db_arg value) {
     assert(values->count < TABLE_ARGS_MAX);
     values->items[values->count++] = value;
 }
@@ -169,7 +169,7 @@ static struct db_arg table_value_of(const struct member *m, const void *record) 
     return db_text(!text && m->flags & MEMBER_EMPTY ? "" : text);
 }
 
-static void add_mark(const struct member *m, struct strbuf *sql) {
+static void db_table_add_mark(const struct member *m, struct strbuf *sql) {
     if (m->flags & MEMBER_CUT)
         strbuf_addf(sql, "LEFT(?, %ld)", m->max);
     else
@@ -197,12 +197,12 @@ int db_table_insert(struct db_conn *conn, const struct db_table *table, const vo
             strbuf_addc(&sql, '1');
             continue;
         }
-        add_mark(m, &sql);
-        add_value(&values, table_value_of(m, record));
+        db_table_add_mark(m, &sql);
+        db_table_add_value(&values, table_value_of(m, record));
     }
     for (size_t i = 0; i < more.count; i++) {
         strbuf_adds(&sql, ", ?");
-        add_value(&values, more.items[i].value);
+        db_table_add_value(&values, more.items[i].value);
     }
     strbuf_addc(&sql, ')');
     int rc = strbuf_check(&sql, "a statement", err);
@@ -237,16 +237,16 @@ int db_table_update(struct db_conn *conn, const struct db_table *table, const vo
         if (!m->column || m->flags & (MEMBER_KEY | MEMBER_FIXED | MEMBER_VERSION))
             continue;
         strbuf_addf(&sql, ", %s = ", m->column);
-        add_mark(m, &sql);
-        add_value(&values, table_value_of(m, record));
+        db_table_add_mark(m, &sql);
+        db_table_add_value(&values, table_value_of(m, record));
     }
     for (size_t i = 0; i < more.count; i++) {
         strbuf_addf(&sql, ", %s = %s", more.items[i].column, more.items[i].mark ? more.items[i].mark : "?");
-        add_value(&values, more.items[i].value);
+        db_table_add_value(&values, more.items[i].value);
     }
     strbuf_addf(&sql, " WHERE %s = ? AND %s = ?", key->column, version->column);
-    add_value(&values, table_value_of(key, record));
-    add_value(&values, table_value_of(version, record));
+    db_table_add_value(&values, table_value_of(key, record));
+    db_table_add_value(&values, table_value_of(version, record));
     int rc = strbuf_check(&sql, "a statement", err);
     rc = rc ? rc : db_run(conn, sql.data, (struct db_args){values.items, values.count}, &met, err);
     return rc || met ? rc : explain_miss(conn, table, member_text(key, record), err);

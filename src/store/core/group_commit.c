@@ -47,7 +47,7 @@ static size_t take_batch(struct group_commit *group, struct group_entry **batch)
     return count;
 }
 
-static void turn(struct group_entry *entry, enum group_turn to) {
+static void group_commit_turn(struct group_entry *entry, enum group_turn to) {
     entry->turn = to;
     (void)pthread_cond_signal(&entry->turned);
 }
@@ -65,7 +65,7 @@ static void group_pass(struct group_lead *lead) {
     lead->has_passed = true;
     group->has_leader = group->first != NULL;
     if (group->first)
-        turn(group->first, GROUP_LEADS);
+        group_commit_turn(group->first, GROUP_LEADS);
 }
 
 void group_commit_pass(struct group_lead *lead) {
@@ -84,7 +84,7 @@ static void lead_turn(struct group_commit *group, group_write_fn *fn, void *arg)
     (void)pthread_mutex_lock(&group->lock);
     group_pass(&lead);
     for (size_t i = 0; i < count; i++)
-        turn(batch[i], GROUP_DONE);
+        group_commit_turn(batch[i], GROUP_DONE);
 }
 
 void group_commit_run(struct group_commit *group, struct group_entry *entry, group_write_fn *fn, void *arg) {

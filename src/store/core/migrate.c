@@ -97,14 +97,14 @@ static int refuse_newer(const struct schema_row *row, struct err *err) {
 }
 
 /* Files of the next release only add what is not used here. */
-static bool is_next_release(const struct schema_row *row, struct store_schema schema) {
+static bool migrate_is_next_release(const struct schema_row *row, struct store_schema schema) {
     return row->release == schema.release + 1;
 }
 
-static int check_row(const struct schema_row *row, struct store_schema schema, struct err *err) {
+static int migrate_check_row(const struct schema_row *row, struct store_schema schema, struct err *err) {
     char sha256[SCHEMA_SHA256_TEXT_BYTES];
     const struct store_schema_file *file = find_file(schema, row->file);
-    if (!file && !is_next_release(row, schema))
+    if (!file && !migrate_is_next_release(row, schema))
         return refuse_newer(row, err);
     if (file)
         schema_file_sha256(file, sha256);
@@ -122,7 +122,7 @@ static int check_row(const struct schema_row *row, struct store_schema schema, s
 
 int schema_rows_check(const struct schema_rows *rows, struct store_schema schema, struct err *err) {
     for (size_t i = 0; i < rows->count; i++)
-        if (check_row(&rows->items[i], schema, err))
+        if (migrate_check_row(&rows->items[i], schema, err))
             return ERR_SCHEMA;
     return 0;
 }
@@ -182,7 +182,7 @@ static int check_server(struct db_conn *conn, void *arg, struct err *err) {
     return err_remedy(err, "use MariaDB 10.6 or newer");
 }
 
-static int run_text(struct db_conn *conn, void *arg, struct err *err) {
+static int migrate_run_text(struct db_conn *conn, void *arg, struct err *err) {
     const struct store_schema_file *file = arg;
     return db_conn_exec(conn, file->text, err);
 }
@@ -192,7 +192,7 @@ static int make_ground(struct migration *m, struct err *err) {
     int rc = store_read(m->store, check_server, NULL, err);
     for (size_t i = 0; i < 2 && i < m->options->schema.count && !rc; i++) {
         struct store_schema_file file = m->options->schema.files[i];
-        rc = store_read(m->store, run_text, &file, err);
+        rc = store_read(m->store, migrate_run_text, &file, err);
     }
     return rc;
 }
@@ -226,7 +226,7 @@ struct migrate_step {
     unsigned release; /* 0: there is no column for it yet */
 };
 
-static int insert_note(struct db_conn *conn, const struct migrate_step *step, struct err *err) {
+static int migrate_insert_note(struct db_conn *conn, const struct migrate_step *step, struct err *err) {
     if (!step->release)
         return db_run(conn, "INSERT INTO schema_migrations (file, sha256, state, started_at_ms) VALUES (?, ?, 'started', ?)",
                       DB_ARGS(db_text(step->file->name), db_text(step->sha256), db_number(clock_wall_ms())), NULL, err);
@@ -238,7 +238,7 @@ static int insert_note(struct db_conn *conn, const struct migrate_step *step, st
 
 static int note_started(struct store_tx *tx, void *arg, struct err *err) {
     const struct migrate_step *step = arg;
-    int rc = insert_note(store_tx_conn(tx), step, err);
+    int rc = migrate_insert_note(store_tx_conn(tx), step, err);
     return db_explain(rc, ERR_EXISTS, err, "another migration is applying %s", step->file->name);
 }
 
@@ -255,7 +255,7 @@ static int run_statement(struct migration *m, const char *text, bool *is_outcome
     return rc;
 }
 
-static int note_done(struct store *store, const char *file, struct err *err) {
+static int migrate_note_done(struct store *store, const char *file, struct err *err) {
     uint64_t met = 0;
     int rc = store_run(store, "UPDATE schema_migrations SET state = 'done', done_at_ms = ? WHERE file = ?",
                        DB_ARGS(db_number(clock_wall_ms()), db_text(file)), &met, err);
@@ -280,7 +280,7 @@ static int apply_file(struct migration *m, const struct store_schema_file *file,
     rc = run_statement(m, file->text, &is_outcome_known, err);
     if (rc && is_outcome_known)
         (void)note_undone(m->store, file->name, NULL);
-    rc = rc ? rc : note_done(m->store, file->name, err);
+    rc = rc ? rc : migrate_note_done(m->store, file->name, err);
     if (rc)
         return rc;
     m->applied++;
@@ -307,7 +307,7 @@ static int migrate_resolve(struct migration *m, struct err *err) {
     const struct schema_row *row = schema_rows_find(&m->rows, file);
     if (!row || row->is_done)
         return err_set(err, ERR_UNPROCESSABLE, "%s is not half-applied", file);
-    int rc = m->options->resolve_as_done ? note_done(m->store, file, err) : note_undone(m->store, file, err);
+    int rc = m->options->resolve_as_done ? migrate_note_done(m->store, file, err) : note_undone(m->store, file, err);
     if (rc)
         return rc;
     schema_rows_done(&m->rows);

@@ -60,7 +60,7 @@ static int replica_add_new(struct db_conn *conn, struct registration *call, stru
                        DB_ARGS(db_number(call->id), db_text(call->name)), NULL, err);
 }
 
-static int beat(struct db_conn *conn, int64_t id, struct err *err) {
+static int replica_store_beat(struct db_conn *conn, int64_t id, struct err *err) {
     return db_run_one(conn, "UPDATE replicas SET heartbeat_at_ms = " REPLICA_NOW_MS " WHERE id = ?", DB_ARGS(db_number(id)),
                       "this replica is not in the database", err);
 }
@@ -77,7 +77,7 @@ static int replica_register(struct store_tx *tx, void *arg, struct err *err) {
         return replica_add_new(conn, call, err);
     call->id = call->known.items[0].id;
     call->age_ms = call->known.items[0].heartbeat_age_ms;
-    return beat(conn, call->id, err);
+    return replica_store_beat(conn, call->id, err);
 }
 
 int replica_store_register(struct store *store, const char *name, unsigned *replica_id, int64_t *previous_age_ms,
@@ -99,7 +99,7 @@ int replica_store_register(struct store *store, const char *name, unsigned *repl
 }
 
 static int beat_own(struct store_tx *tx, void *arg, struct err *err) {
-    return beat(store_tx_conn(tx), (int64_t)store_get_replica(arg), err);
+    return replica_store_beat(store_tx_conn(tx), (int64_t)store_get_replica(arg), err);
 }
 
 int replica_store_heartbeat(struct store *store, struct err *err) {
@@ -152,7 +152,7 @@ static int read_lease(const struct db_row *row, void *arg, struct err *err) {
     return 0;
 }
 
-static int prolong(struct store_tx *tx, const struct lease_call *call, uint64_t *met, struct err *err) {
+static int replica_store_prolong(struct store_tx *tx, const struct lease_call *call, uint64_t *met, struct err *err) {
     return db_run(store_tx_conn(tx),
                   "UPDATE leases SET expires_at_ms = " LEASE_NOW_MS " + ?, holder = ?"
                   " WHERE name = ? AND (holder = ? OR expires_at_ms <= " LEASE_NOW_MS ")",
@@ -162,7 +162,7 @@ static int prolong(struct store_tx *tx, const struct lease_call *call, uint64_t 
 static int lease_acquire(struct store_tx *tx, void *arg, struct err *err) {
     struct lease_call *call = arg;
     uint64_t met = 0, added = 0;
-    int rc = prolong(tx, call, &met, err);
+    int rc = replica_store_prolong(tx, call, &met, err);
     if (!rc && !met) /* IGNORE: somebody holds it, or was quicker to make the row */
         rc = db_run(store_tx_conn(tx),
                     "INSERT IGNORE INTO leases (name, holder, expires_at_ms) VALUES (?, ?, " LEASE_NOW_MS " + ?)",

@@ -156,7 +156,7 @@ static enum tx_end roll_back(struct store_tx *tx) {
     return db_errno_is_transient(number) ? TX_AGAIN : TX_FAILED;
 }
 
-static enum tx_end commit(struct store_tx *tx, const struct tx_plan *plan, int *rc, struct err *err) {
+static enum tx_end store_tx_commit(struct store_tx *tx, const struct tx_plan *plan, int *rc, struct err *err) {
     struct err why = {0};
     *rc = db_conn_exec(tx->conn, "COMMIT", &why);
     if (!*rc)
@@ -183,7 +183,7 @@ static enum tx_end run_attempt(struct store_tx *tx, const struct tx_plan *plan, 
     if (*rc)
         return roll_back(tx);
     tx_call_before_commit(tx); /* in the database others wait for this transaction now: they need not wait here */
-    return commit(tx, plan, rc, err);
+    return store_tx_commit(tx, plan, rc, err);
 }
 
 static void sleep_ms(int64_t ms) {
@@ -207,7 +207,7 @@ static enum tx_end borrow_and_run(struct store_tx *tx, const struct tx_plan *pla
 
 /* Writes the row that the lost transaction wrote: on the same node this waits for its end, on another node of a Galera cluster one of
  * the two is undone. So once this is committed, its mark is there or never will be. */
-static int look_for_mark(struct store_tx *tx, void *arg, struct err *err) {
+static int store_tx_look_for_mark(struct store_tx *tx, void *arg, struct err *err) {
     const struct store_tx *lost = arg;
     const unsigned replica = store_get_replica(tx->store);
     int64_t found = 0;
@@ -221,8 +221,8 @@ static int look_for_mark(struct store_tx *tx, void *arg, struct err *err) {
 }
 
 /* Tries for a while, since the node that broke off may come back or another take its place. */
-static enum tx_end find_out(const struct store_tx *lost) {
-    const struct tx_plan look = {.begin = "START TRANSACTION", .fn = look_for_mark};
+static enum tx_end store_tx_find_out(const struct store_tx *lost) {
+    const struct tx_plan look = {.begin = "START TRANSACTION", .fn = store_tx_look_for_mark};
     const int64_t until_ms = clock_mono_ms() + FIND_OUT_MS;
     for (unsigned attempt = 1; lost->marked_at_ms; attempt++) {
         struct store_tx tx = {.store = lost->store};
@@ -255,7 +255,7 @@ static int run_plan(struct store *store, const struct tx_plan *plan, struct err 
         err_clear(&why);
         enum tx_end end = borrow_and_run(&tx, plan, &rc, &why);
         if (end == TX_UNKNOWN && clock_mono_ms() < until_ms)
-            end = find_out(&tx);
+            end = store_tx_find_out(&tx);
         rc = end == TX_DONE ? 0 : rc;
         bool is_again = end == TX_AGAIN || (end == TX_LOST && !was_lost);
         if (!is_again || attempt == TX_ATTEMPTS_MAX || clock_mono_ms() >= until_ms)
@@ -333,13 +333,13 @@ int store_read(struct store *store, store_read_fn *fn, void *arg, struct err *er
     }
 }
 
-static int ping(struct db_conn *conn, void *arg, struct err *err) {
+static int store_tx_ping(struct db_conn *conn, void *arg, struct err *err) {
     (void)arg;
     return db_conn_ping(conn, err);
 }
 
 int store_ping(struct store *store, struct err *err) {
-    return store_read(store, ping, NULL, err);
+    return store_read(store, store_tx_ping, NULL, err);
 }
 
 struct single_query {

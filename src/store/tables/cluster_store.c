@@ -101,8 +101,8 @@ static int cluster_add_node(const struct db_row *row, void *arg, struct err *err
 }
 
 /* Runs a query for what belongs to the clusters of a list; its rows are in order of the cluster's id. */
-static int load_part(struct store_tx *tx, struct cluster_reading *load, const char *sql, const char *kinds, db_row_fn *row,
-                     struct err *err) {
+static int cluster_store_load_part(struct store_tx *tx, struct cluster_reading *load, const char *sql, const char *kinds,
+                                   db_row_fn *row, struct err *err) {
     const struct cluster *first = load->list.items, *last = first + load->list.count - 1;
     load->at = 0;
     return db_query(store_tx_conn(tx), sql, DB_ARGS(db_text(first->id), db_text(last->id)), kinds, row, load, err);
@@ -119,22 +119,23 @@ static int load_nodes(struct store_tx *tx, struct cluster_reading *load, struct 
     strbuf_adds(&sql, " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id WHERE n.cluster_id BETWEEN ? AND ?"
                       " ORDER BY n.cluster_id, n.name");
     int rc = strbuf_check(&sql, "a statement", err);
-    return rc ? rc : load_part(tx, load, sql.data, kinds, cluster_add_node, err);
+    return rc ? rc : cluster_store_load_part(tx, load, sql.data, kinds, cluster_add_node, err);
 }
 
 static int load_parts(struct store_tx *tx, struct cluster_reading *load, struct err *err) {
     int rc;
     if (!load->list.count)
         return 0;
-    rc = load_part(tx, load,
-                   "SELECT cluster_id, vcenter_id, moref FROM cluster_placements WHERE cluster_id BETWEEN ? AND ?"
-                   " ORDER BY cluster_id, vcenter_id, moref",
-                   "ttt", add_placement, err);
+    rc = cluster_store_load_part(tx, load,
+                                 "SELECT cluster_id, vcenter_id, moref FROM cluster_placements WHERE cluster_id BETWEEN ? AND ?"
+                                 " ORDER BY cluster_id, vcenter_id, moref",
+                                 "ttt", add_placement, err);
     if (!rc)
-        rc = load_part(tx, load,
-                       "SELECT cluster_id, label_key, label_value FROM cluster_labels WHERE cluster_id BETWEEN ? AND ?"
-                       " ORDER BY cluster_id, label_key",
-                       "ttt", cluster_add_label, err);
+        rc = cluster_store_load_part(
+            tx, load,
+            "SELECT cluster_id, label_key, label_value FROM cluster_labels WHERE cluster_id BETWEEN ? AND ?"
+            " ORDER BY cluster_id, label_key",
+            "ttt", cluster_add_label, err);
     return rc ? rc : load_nodes(tx, load, err);
 }
 
@@ -153,7 +154,7 @@ static void fit_nodes(struct cluster *c) {
 }
 
 /* Hands the records over, each in memory of its own. */
-static int give(struct cluster_reading *load, struct err *err) {
+static int cluster_store_give(struct cluster_reading *load, struct err *err) {
     int rc = 0;
     for (size_t i = 0; i < load->list.count && !rc; i++) {
         struct cluster *record = malloc(sizeof(*record));
@@ -188,7 +189,7 @@ static int cluster_read_some(struct store_tx *tx, struct cluster_reading *load, 
     *is_end = load->list.count < CLUSTERS_AT_ONCE;
     if (!rc && load->list.count)
         (void)snprintf(load->after, sizeof(load->after), "%s", load->list.items[load->list.count - 1].id);
-    rc = rc ? rc : give(load, err);
+    rc = rc ? rc : cluster_store_give(load, err);
     cluster_list_done(&load->list);
     return rc;
 }
@@ -556,13 +557,13 @@ int cluster_store_save_report_times(struct store *store, const struct report_tim
 /* -- writing many in one transaction ----------------------------------------------------------- */
 
 /* What lies with the item, and not with the database or the transaction, which may be run again. */
-static bool is_of_item(int code) {
+static bool cluster_store_is_of_item(int code) {
     return code == ERR_EXISTS || code == ERR_CONFLICT || code == ERR_NOT_FOUND || code == ERR_PRECONDITION ||
            code == ERR_UNPROCESSABLE || code == ERR_DIRECTORY_FULL;
 }
 
-static int write_and_count(struct store_tx *tx, const struct cluster_batch_item *item, struct room_count *count,
-                           struct err *err) {
+static int cluster_store_write_and_count(struct store_tx *tx, const struct cluster_batch_item *item, struct room_count *count,
+                                         struct err *err) {
     const struct cluster *c = item->cluster;
     int rc = item->is_change ? cluster_update_rows(tx, c, item->parts, err) : cluster_insert_rows(tx, c, err);
     if (!rc && (!item->is_change || (item->parts & CLUSTER_PART_NODES)))
@@ -571,14 +572,15 @@ static int write_and_count(struct store_tx *tx, const struct cluster_batch_item 
 }
 
 /* A cluster is several rows: the savepoint takes all of them back. */
-static int write_item(struct store_tx *tx, struct cluster_batch_item *item, struct room_count *count, struct err *err) {
+static int cluster_store_write_item(struct store_tx *tx, struct cluster_batch_item *item, struct room_count *count,
+                                    struct err *err) {
     struct db_conn *conn = store_tx_conn(tx);
     struct err why = {0};
     int rc = db_conn_exec(conn, "SAVEPOINT item", err);
     if (rc)
         return rc;
-    rc = write_and_count(tx, item, count, &why);
-    if (rc && !is_of_item(rc))
+    rc = cluster_store_write_and_count(tx, item, count, &why);
+    if (rc && !cluster_store_is_of_item(rc))
         return err_move(err, rc, &why);
     item->err = why;
     return rc ? db_conn_exec(conn, "ROLLBACK TO SAVEPOINT item", err) : 0;
@@ -609,7 +611,7 @@ static int write_items(struct store_tx *tx, void *arg, struct err *err) {
     }
     for (size_t i = 0; i < batch->count; i++) {
         batch->items[i].is_skipped = is_full;
-        rc = is_full ? 0 : write_item(tx, &batch->items[i], &count, err);
+        rc = is_full ? 0 : cluster_store_write_item(tx, &batch->items[i], &count, err);
         if (rc)
             return rc;
         if (batch->is_atomic && batch->items[i].err.code)
@@ -619,7 +621,7 @@ static int write_items(struct store_tx *tx, void *arg, struct err *err) {
     return append_audit(tx, batch, err);
 }
 
-static bool has_failed_item(const struct cluster_batch *batch) {
+static bool cluster_store_has_failed_item(const struct cluster_batch *batch) {
     for (size_t i = 0; i < batch->count; i++)
         if (batch->items[i].err.code)
             return true;
@@ -630,7 +632,7 @@ int cluster_store_write_batch(struct store *store, const struct cluster_batch *g
     struct cluster_batch batch = *given;
     struct err why = {0};
     int rc = store_tx(store, write_items, &batch, &why);
-    if (rc && is_of_item(rc) && batch.is_atomic && has_failed_item(&batch))
+    if (rc && cluster_store_is_of_item(rc) && batch.is_atomic && cluster_store_has_failed_item(&batch))
         return 0;
     return err_move(err, rc, &why);
 }

@@ -100,19 +100,19 @@ static int list_locked(struct store_tx *tx, struct signing_key_list *out, struct
     return db_query(store_tx_conn(tx), SELECT_KEYS ORDER_KEYS, DB_ARGS_NONE, KEY_COLUMNS, signing_key_add, out, err);
 }
 
-static const struct signing_key *find_state(const struct signing_key_list *list, enum signing_key_state state) {
+static const struct signing_key *key_store_find_state(const struct signing_key_list *list, enum signing_key_state state) {
     for (size_t i = 0; i < list->count; i++)
         if (list->items[i].state == state)
             return &list->items[i];
     return NULL;
 }
 
-static int insert_first(struct store_tx *tx, void *arg, struct err *err) {
+static int key_store_insert_first_in_tx(struct store_tx *tx, void *arg, struct err *err) {
     struct signing_key first = *(const struct signing_key *)arg;
     struct signing_key_list list = {0};
     int rc = list_locked(tx, &list, err);
     first.state = SIGNING_KEY_ACTIVE;
-    if (!rc && find_state(&list, SIGNING_KEY_ACTIVE))
+    if (!rc && key_store_find_state(&list, SIGNING_KEY_ACTIVE))
         rc = err_set(err, ERR_EXISTS, "there is an active signing key already");
     signing_key_list_done(&list);
     return rc ? rc : signing_key_insert(tx, &first, err);
@@ -120,18 +120,18 @@ static int insert_first(struct store_tx *tx, void *arg, struct err *err) {
 
 int key_store_insert_first(struct store *store, const struct signing_key *k, struct err *err) {
     struct signing_key borrowed = *k;
-    return store_tx(store, insert_first, &borrowed, err);
+    return store_tx(store, key_store_insert_first_in_tx, &borrowed, err);
 }
 
 /* -- rotation ------------------------------------------------------------------------------------------------------------ */
 
-static int end_by(struct store_tx *tx, const char *kid, int64_t until_ms, struct err *err) {
+static int key_store_end_by(struct store_tx *tx, const char *kid, int64_t until_ms, struct err *err) {
     int rc = db_run(store_tx_conn(tx), "UPDATE signing_keys SET not_after_ms = LEAST(not_after_ms, ?) WHERE kid = ?",
                     DB_ARGS(db_number(until_ms), db_text(kid)), NULL, err);
     return rc ? rc : store_tx_note_change(tx, CHANGE_SIGNING_KEY, kid, err);
 }
 
-static int start_by(struct store_tx *tx, const char *kid, int64_t from_ms, struct err *err) {
+static int key_store_start_by(struct store_tx *tx, const char *kid, int64_t from_ms, struct err *err) {
     int rc = db_run(store_tx_conn(tx), "UPDATE signing_keys SET signs_from_ms = LEAST(signs_from_ms, ?) WHERE kid = ?",
                     DB_ARGS(db_number(from_ms), db_text(kid)), NULL, err);
     return rc ? rc : store_tx_note_change(tx, CHANGE_SIGNING_KEY, kid, err);
@@ -147,7 +147,8 @@ static int begin_rotation(struct store_tx *tx, void *arg, struct err *err) {
     struct signing_key_begin *call = arg;
     struct signing_key_list list = {0};
     int rc = list_locked(tx, &list, err);
-    const struct signing_key *next = find_state(&list, SIGNING_KEY_NEXT), *active = find_state(&list, SIGNING_KEY_ACTIVE);
+    const struct signing_key *next = key_store_find_state(&list, SIGNING_KEY_NEXT),
+                             *active = key_store_find_state(&list, SIGNING_KEY_ACTIVE);
     call->begun.is_new = !next;
     (void)snprintf(call->begun.kid, sizeof(call->begun.kid), "%s", next ? next->kid : call->next.kid);
     if (!rc && !next && list.count >= SIGNING_KEYS_MAX) {
@@ -155,9 +156,9 @@ static int begin_rotation(struct store_tx *tx, void *arg, struct err *err) {
         rc = err_remedy(err, "wait until old ones have ended: kaasctl key list");
     }
     if (!rc)
-        rc = next ? start_by(tx, next->kid, call->next.signs_from_ms, err) : signing_key_insert(tx, &call->next, err);
+        rc = next ? key_store_start_by(tx, next->kid, call->next.signs_from_ms, err) : signing_key_insert(tx, &call->next, err);
     if (!rc && active && call->active_until_ms)
-        rc = end_by(tx, active->kid, call->active_until_ms, err);
+        rc = key_store_end_by(tx, active->kid, call->active_until_ms, err);
     signing_key_list_done(&list);
     return rc;
 }
@@ -177,7 +178,7 @@ static int signing_key_retire(struct store_tx *tx, const struct signing_key *old
                               struct err *err) {
     int rc = db_run(store_tx_conn(tx), "UPDATE signing_keys SET state = 'retired' WHERE kid = ?", DB_ARGS(db_text(old->kid)),
                     NULL, err);
-    return rc ? rc : end_by(tx, old->kid, call->old_until_ms, err);
+    return rc ? rc : key_store_end_by(tx, old->kid, call->old_until_ms, err);
 }
 
 static int signing_key_make_active(struct store_tx *tx, const struct signing_key_activation *call, struct err *err) {
@@ -188,7 +189,7 @@ static int signing_key_make_active(struct store_tx *tx, const struct signing_key
 
 static int activate_in(struct store_tx *tx, const struct signing_key_list *list, const struct signing_key_activation *call,
                        struct err *err) {
-    const struct signing_key *old = find_state(list, SIGNING_KEY_ACTIVE), *wanted = NULL;
+    const struct signing_key *old = key_store_find_state(list, SIGNING_KEY_ACTIVE), *wanted = NULL;
     int rc = 0;
     for (size_t i = 0; i < list->count; i++)
         if (str_eq(list->items[i].kid, call->kid))
@@ -204,7 +205,7 @@ static int activate_in(struct store_tx *tx, const struct signing_key_list *list,
     return rc ? rc : signing_key_make_active(tx, call, err);
 }
 
-static int activate(struct store_tx *tx, void *arg, struct err *err) {
+static int key_store_activate_in_tx(struct store_tx *tx, void *arg, struct err *err) {
     struct signing_key_list list = {0};
     int rc = list_locked(tx, &list, err);
     if (!rc)
@@ -215,7 +216,7 @@ static int activate(struct store_tx *tx, void *arg, struct err *err) {
 
 int key_store_activate(struct store *store, const struct signing_key_activation *activation, struct err *err) {
     struct signing_key_activation borrowed = *activation;
-    return store_tx(store, activate, &borrowed, err);
+    return store_tx(store, key_store_activate_in_tx, &borrowed, err);
 }
 
 struct signing_key_purge {
@@ -223,7 +224,7 @@ struct signing_key_purge {
     unsigned deleted;
 };
 
-static int delete_one(struct store_tx *tx, const char *kid, struct err *err) {
+static int key_store_delete_one(struct store_tx *tx, const char *kid, struct err *err) {
     int rc = db_run(store_tx_conn(tx), "DELETE FROM signing_keys WHERE kid = ?", DB_ARGS(db_text(kid)), NULL, err);
     return rc ? rc : store_tx_note_change(tx, CHANGE_SIGNING_KEY, kid, err);
 }
@@ -236,7 +237,7 @@ static int signing_key_purge(struct store_tx *tx, void *arg, struct err *err) {
     for (size_t i = 0; i < list.count && !rc; i++) {
         if (list.items[i].state != SIGNING_KEY_RETIRED || list.items[i].not_after_ms >= call->now_ms)
             continue;
-        rc = delete_one(tx, list.items[i].kid, err);
+        rc = key_store_delete_one(tx, list.items[i].kid, err);
         call->deleted++;
     }
     signing_key_list_done(&list);
@@ -316,7 +317,7 @@ int seal_store_list_replicas(struct store *store, struct seal_replica_list *out,
     return rc;
 }
 
-static int add_count(const struct db_row *row, void *arg, struct err *err) {
+static int key_store_add_count(const struct db_row *row, void *arg, struct err *err) {
     struct seal_counts *counts = arg;
     (void)err;
     if (counts->count == SEAL_STORE_KEYS_MAX)
@@ -334,7 +335,7 @@ int seal_store_count(struct store *store, struct seal_counts *out, struct err *e
                        " SELECT sealed FROM ldap_sources WHERE sealed IS NOT NULL UNION ALL"
                        " SELECT sealed FROM vcenter_credentials WHERE sealed IS NOT NULL UNION ALL"
                        " SELECT sealed FROM audit_keys) s GROUP BY 1 ORDER BY 1",
-                       DB_ARGS_NONE, "ti", add_count, out, err);
+                       DB_ARGS_NONE, "ti", key_store_add_count, out, err);
 }
 
 /* -- sealing anew ---------------------------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include "db_table.h"
 #include "store_tx.h"
 
-static void row_done(void *record) {
+static void ldap_store_row_done(void *record) {
     struct ldap_row *row = record;
     ldap_source_done(&row->source);
     free(row->sealed);
@@ -18,7 +18,7 @@ static void row_done(void *record) {
 void ldap_row_free(struct ldap_row *row) {
     if (!row)
         return;
-    row_done(row);
+    ldap_store_row_done(row);
     free(row);
 }
 
@@ -26,7 +26,7 @@ void ldap_row_list_done(struct ldap_row_list *list) {
     if (!list)
         return;
     for (size_t i = 0; i < list->count; i++)
-        row_done(&list->items[i]);
+        ldap_store_row_done(&list->items[i]);
     free(list->items);
     *list = (struct ldap_row_list){0};
 }
@@ -46,7 +46,7 @@ static const struct db_table ldap_table = {.name = "ldap_sources",
                                            .more = ", sealed",
                                            .more_kinds = "b",
                                            .read_more = ldap_read_sealed,
-                                           .done = row_done};
+                                           .done = ldap_store_row_done};
 
 /* -- reading --------------------------------------------------------------------------------------------------------------- */
 

@@ -119,16 +119,16 @@ struct observation_saving {
     unsigned changed;
 };
 
-static void known_done(struct known *k) {
+static void observation_store_known_done(struct known *k) {
     free(k->instance_uuid);
     free(k->bios_uuid);
     node_observation_done(&k->row);
     *k = (struct known){0};
 }
 
-static void known_list_done(struct known_list *list) {
+static void observation_store_known_list_done(struct known_list *list) {
     for (size_t i = 0; i < list->count; i++)
-        known_done(&list->items[i]);
+        observation_store_known_done(&list->items[i]);
     free(list->items);
     *list = (struct known_list){0};
 }
@@ -137,7 +137,7 @@ static void known_list_done(struct known_list *list) {
 
 #define OBSERVATION_SQL_BYTES_MAX 4096
 
-static int add_known(const struct db_row *row, void *arg, struct err *err) {
+static int observation_store_add_known(const struct db_row *row, void *arg, struct err *err) {
     struct known_list *list = arg;
     struct known *k = db_list_add(&list->items, &list->count, sizeof(*k), err);
     size_t at = 6;
@@ -158,8 +158,8 @@ static int add_known(const struct db_row *row, void *arg, struct err *err) {
 }
 
 /* `id` is the column of the node's id, `rest` chooses rows of nodes n and their observations o. */
-static int load_known(struct observation_saving *call, const char *id, const char *rest, struct db_args args,
-                      struct known_list *out, struct err *err) {
+static int observation_store_load_known(struct observation_saving *call, const char *id, const char *rest, struct db_args args,
+                                        struct known_list *out, struct err *err) {
     char kinds[DB_COLUMNS_MAX + 1] = "tttttt";
     _cleanup_strbuf_ struct strbuf sql;
     strbuf_init(&sql, OBSERVATION_SQL_BYTES_MAX);
@@ -167,21 +167,23 @@ static int load_known(struct observation_saving *call, const char *id, const cha
     db_members_columns(observation_members, "o.", &sql, kinds);
     strbuf_adds(&sql, rest);
     int rc = strbuf_check(&sql, "a statement", err);
-    return rc ? rc : db_query(store_tx_conn(call->tx), sql.data, args, kinds, add_known, out, err);
+    return rc ? rc : db_query(store_tx_conn(call->tx), sql.data, args, kinds, observation_store_add_known, out, err);
 }
 
 /* The next rows of this vCenter, up to one batch. */
 static int observation_load_rows(struct observation_saving *call, struct known_list *out, struct err *err) {
-    return load_known(call, "o.node_id",
-                      " FROM node_observations o LEFT JOIN nodes n ON n.id = o.node_id"
-                      " WHERE o.vcenter_id = ? AND o.node_id > ? ORDER BY o.node_id LIMIT ?",
-                      DB_ARGS(db_text(call->picture->vcenter_id), db_text(call->after), db_number(BATCH)), out, err);
+    return observation_store_load_known(call, "o.node_id",
+                                        " FROM node_observations o LEFT JOIN nodes n ON n.id = o.node_id"
+                                        " WHERE o.vcenter_id = ? AND o.node_id > ? ORDER BY o.node_id LIMIT ?",
+                                        DB_ARGS(db_text(call->picture->vcenter_id), db_text(call->after), db_number(BATCH)), out,
+                                        err);
 }
 
 /* One node with its row, of whichever vCenter; none if there is no such node. */
 static int load_node(struct observation_saving *call, const char *node_id, struct known_list *out, struct err *err) {
-    return load_known(call, "n.id", " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id WHERE n.id = ?",
-                      DB_ARGS(db_text(node_id)), out, err);
+    return observation_store_load_known(call, "n.id",
+                                        " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id WHERE n.id = ?",
+                                        DB_ARGS(db_text(node_id)), out, err);
 }
 
 static int count_rows(struct observation_saving *call, const char *sql, const char *uuid, const char *node_id, int64_t *out,
@@ -222,7 +224,7 @@ static int observation_remove_row(struct observation_saving *call, const struct 
     return rc ? rc : observation_note(call, k->cluster_id, err);
 }
 
-static int note_row(const struct db_row *row, void *arg, struct err *err) {
+static int observation_store_note_row(const struct db_row *row, void *arg, struct err *err) {
     return observation_note(arg, db_row_text(row, 0), err);
 }
 
@@ -232,7 +234,8 @@ static int observation_release(struct observation_saving *call, const struct kno
     int rc = db_query(conn,
                       "SELECT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
                       " WHERE o.vcenter_id = ? AND o.bound_uuid = LOWER(?) AND o.node_id <> ?",
-                      DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(k->node_id)), "t", note_row, call, err);
+                      DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(k->node_id)), "t",
+                      observation_store_note_row, call, err);
     return rc ? rc
               : db_run(conn,
                        "UPDATE node_observations SET bound_uuid = NULL, bound_by = NULL, vm_match = 'mismatch'"
@@ -383,7 +386,7 @@ static int settle_told(struct observation_saving *call, const struct node_observ
     int rc = load_node(call, told->node_id, &found, err);
     if (!rc && found.count)
         rc = observation_settle(call, &found.items[0], told, err);
-    known_list_done(&found);
+    observation_store_known_list_done(&found);
     return rc;
 }
 
@@ -423,7 +426,7 @@ static int observation_merge(struct observation_saving *call, struct known_list 
     return rc;
 }
 
-static int save_complete(struct observation_saving *call, struct err *err) {
+static int observation_store_save_complete(struct observation_saving *call, struct err *err) {
     struct known_list rows = {0};
     int rc = observation_load_rows(call, &rows, err);
     const char *end = rc ? NULL : observation_find_end(call, &rows);
@@ -431,7 +434,7 @@ static int save_complete(struct observation_saving *call, struct err *err) {
         rc = observation_merge(call, &rows, end, err);
     call->is_end = !end;
     (void)snprintf(call->next_after, sizeof(call->next_after), "%s", end ? end : "");
-    known_list_done(&rows);
+    observation_store_known_list_done(&rows);
     return rc;
 }
 
@@ -452,7 +455,7 @@ static int observation_run_batch(struct store_tx *tx, void *arg, struct err *err
     call->changed = 0;
     if (rc)
         return rc;
-    return call->picture->is_complete ? save_complete(call, err) : save_told(call, err);
+    return call->picture->is_complete ? observation_store_save_complete(call, err) : save_told(call, err);
 }
 
 static int save_batch(struct store *store, struct observation_saving *call, struct err *err) {

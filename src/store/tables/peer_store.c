@@ -30,7 +30,7 @@ struct put {
 };
 
 /* What is configured anew: nothing came of it yet. */
-static int write_new(struct store_tx *tx, const struct hx_peer *given, struct err *err) {
+static int peer_store_write_new(struct store_tx *tx, const struct hx_peer *given, struct err *err) {
     struct hx_peer row = *given;
     int rc;
     row.result = (struct hx_peer_result){.state = HX_PEER_UNKNOWN};
@@ -45,7 +45,7 @@ static int write_new(struct store_tx *tx, const struct hx_peer *given, struct er
 
 static int peer_put(struct store_tx *tx, void *arg, struct err *err) {
     const struct put *call = arg;
-    int rc = write_new(tx, call->peer, err);
+    int rc = peer_store_write_new(tx, call->peer, err);
     return rc ? rc : audit_tx_append(tx, call->audit, 1, err);
 }
 
@@ -76,7 +76,7 @@ static const char *or_null(const char *text) {
     return *text ? text : NULL;
 }
 
-static int write_result(struct store_tx *tx, const struct hx_peer *p, int64_t since_ms, struct err *err) {
+static int peer_store_write_result(struct store_tx *tx, const struct hx_peer *p, int64_t since_ms, struct err *err) {
     const struct hx_peer_result *r = &p->result;
     return db_run(store_tx_conn(tx),
                   "UPDATE hx_peers SET state = ?, since_ms = ?, reason = ?, detail = ?, remedy = ?, signed_in_as = ?,"
@@ -87,13 +87,13 @@ static int write_result(struct store_tx *tx, const struct hx_peer *p, int64_t si
                   NULL, err);
 }
 
-static int save_over(struct store_tx *tx, struct peer_save *call, const struct hx_peer *was, struct err *err) {
+static int peer_store_save_over(struct store_tx *tx, struct peer_save *call, const struct hx_peer *was, struct err *err) {
     const struct hx_peer_result *now = &call->peer->result;
     int rc;
     if (was->version_no != call->peer->version_no)
         return 0;
     call->is_news = was->result.state != now->state || !str_eq(was->result.reason, now->reason);
-    rc = write_result(tx, call->peer, call->is_news ? now->checked_at_ms : was->since_ms, err);
+    rc = peer_store_write_result(tx, call->peer, call->is_news ? now->checked_at_ms : was->since_ms, err);
     return rc || !call->is_news ? rc : audit_tx_append(tx, call->audit, 1, err);
 }
 
@@ -104,7 +104,7 @@ static int peer_save(struct store_tx *tx, void *arg, struct err *err) {
                             DB_ARGS(db_text(call->peer->hx_id)), &seen, err);
     call->is_news = false;
     if (!rc)
-        rc = seen.count ? save_over(tx, call, seen.items, err) : err_set(err, ERR_NOT_FOUND, "there is no such peer");
+        rc = seen.count ? peer_store_save_over(tx, call, seen.items, err) : err_set(err, ERR_NOT_FOUND, "there is no such peer");
     db_records_done(&peer_table, &seen);
     return rc;
 }

@@ -85,7 +85,8 @@ static int vsphere_note(struct store_tx *tx, const struct object_ref *ref, struc
     return store_tx_note_change(tx, CHANGE_VSPHERE_CLUSTER, id, err);
 }
 
-static int save_item(struct store_tx *tx, struct vsphere_save *call, const struct vsphere_cluster *c, struct err *err) {
+static int platform_store_save_item(struct store_tx *tx, struct vsphere_save *call, const struct vsphere_cluster *c,
+                                    struct err *err) {
     const struct vsphere_cluster *stored = vsphere_find_stored(call, &c->ref);
     if (stored && vsphere_is_same(stored, c))
         return 0;
@@ -127,7 +128,7 @@ static int vsphere_save(struct store_tx *tx, void *arg, struct err *err) {
                             DB_ARGS(db_text(call->seen->vcenter_id)), &before, err);
     call->before = (struct vsphere_cluster_list){before.items, before.count};
     for (size_t i = 0; i < call->count && !rc; i++)
-        rc = save_item(tx, call, &call->items[i], err);
+        rc = platform_store_save_item(tx, call, &call->items[i], err);
     for (size_t i = 0; call->seen->is_complete && i < call->before.count && !rc; i++)
         rc = vsphere_mark_gone(tx, call, &call->before.items[i], err);
     return rc || !call->seen->is_complete ? rc : vsphere_touch(tx, call->seen, err);
@@ -213,8 +214,8 @@ static bool hx_is_same(const struct hx_cluster *stored, const struct hx_cluster 
            (!hx->extension_key || str_eq(stored->extension_key, hx->extension_key));
 }
 
-static int refresh(struct store_tx *tx, struct hx_save *call, const struct hx_cluster *stored, const struct hx_cluster *hx,
-                   struct err *err) {
+static int platform_store_refresh(struct store_tx *tx, struct hx_save *call, const struct hx_cluster *stored,
+                                  const struct hx_cluster *hx, struct err *err) {
     if (hx_is_same(stored, hx))
         return 0;
     call->changed++;
@@ -255,7 +256,7 @@ static int hx_save(struct store_tx *tx, void *arg, struct err *err) {
     call->before = (struct hx_cluster_list){before.items, before.count};
     for (size_t i = 0; i < call->count && !rc; i++) {
         const struct hx_cluster *stored = hx_find_stored(call, &call->items[i].vsphere_cluster);
-        rc = stored ? refresh(tx, call, stored, &call->items[i], err) : hx_insert(tx, call, &call->items[i], err);
+        rc = stored ? platform_store_refresh(tx, call, stored, &call->items[i], err) : hx_insert(tx, call, &call->items[i], err);
     }
     for (size_t i = 0; call->seen->is_complete && i < call->before.count && !rc; i++)
         rc = hx_mark_gone(tx, call, &call->before.items[i], err);

@@ -364,12 +364,12 @@ static int write_alone(struct store *store, struct opening *call, struct err *er
 }
 
 /* Where the database is away or busy, all of them hear so. What else failed may be one's own fault: each tries alone then. */
-static bool is_for_all(int rc) {
+static bool session_open_is_for_all(int rc) {
     return !rc || rc == ERR_DATABASE || rc == ERR_BUSY || rc == ERR_NOMEM;
 }
 
 /* Sessions first: the statement that writes them begins the transaction. */
-static void sort_in(struct group_entry *const *entries, size_t count, struct opening **out) {
+static void session_open_sort_in(struct group_entry *const *entries, size_t count, struct opening **out) {
     size_t n = 0;
     for (unsigned is_line = 0; is_line < 2; is_line++) {
         for (size_t i = 0; i < count; i++) {
@@ -385,10 +385,10 @@ static void write_group(void *arg, struct group_lead *lead, struct group_entry *
     struct session_open_batch batch = {.items = items, .count = count, .lead = lead};
     struct err why = {0};
     int rc;
-    sort_in(entries, count, items);
+    session_open_sort_in(entries, count, items);
     rc = session_open_run_batch(arg, &batch, &why);
     for (size_t i = 0; i < count; i++) {
-        items[i]->is_to_try_alone = count > 1 && !is_for_all(rc);
+        items[i]->is_to_try_alone = count > 1 && !session_open_is_for_all(rc);
         entries[i]->rc = rc;
         entries[i]->err = why;
     }

@@ -90,7 +90,7 @@ static int session_add(const struct db_row *row, void *arg, struct err *err) {
 
 /* -- new ones ----------------------------------------------------------------------------------------------------------------- */
 
-static int add_end(const struct db_row *row, void *arg, struct err *err) {
+static int session_store_add_end(const struct db_row *row, void *arg, struct err *err) {
     struct session_ends *ends = arg;
     struct session_end *end = db_list_add(&ends->items, &ends->count, sizeof(*end), err);
     if (!end)
@@ -112,7 +112,7 @@ int session_tx_make_room(struct store_tx *tx, const struct session *s, unsigned 
                       " ORDER BY GREATEST(created_at_ms, rotated_at_ms) DESC, sid LIMIT ? OFFSET ? FOR UPDATE",
                       DB_ARGS(db_text(s->who.id), db_text(s->who.acting_id), db_number(s->who.source == SOURCE_VC_KEY),
                               db_number(s->created_at_ms), db_number(ENDS_AT_ONCE), db_number((int64_t)live_max - 1)),
-                      "tt", add_end, &ends, err);
+                      "tt", session_store_add_end, &ends, err);
     for (size_t i = 0; i < ends.count && !rc; i++) {
         rc = db_run(store_tx_conn(tx), "UPDATE sessions SET revoked_at_ms = ? WHERE sid = ?",
                     DB_ARGS(db_number(s->created_at_ms), db_text(ends.items[i].sid)), NULL, err);

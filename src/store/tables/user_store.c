@@ -56,12 +56,12 @@ int user_store_list(struct store *store, struct user_list *out, struct err *err)
     return db_table_list(store, &table_without_hash, " ORDER BY name_key", DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
-static int load_by(struct store *store, const char *rest, const char *key, struct user **out, struct err *err) {
+static int user_store_load_by(struct store *store, const char *rest, const char *key, struct user **out, struct err *err) {
     return db_table_load(store, &user_table, rest, DB_ARGS(db_text(key)), out, err);
 }
 
 int user_store_load(struct store *store, const char *id, struct user **out, struct err *err) {
-    return load_by(store, " WHERE id = ?", id, out, err);
+    return user_store_load_by(store, " WHERE id = ?", id, out, err);
 }
 
 static char *user_make_key(const char *name) {
@@ -75,7 +75,7 @@ int user_store_load_by_name(struct store *store, const char *name, struct user *
     _cleanup_free_ char *key = user_make_key(name);
     if (!key)
         return err_set(err, ERR_NOMEM, "out of memory");
-    return load_by(store, " WHERE name_key = ?", key, out, err);
+    return user_store_load_by(store, " WHERE name_key = ?", key, out, err);
 }
 
 struct user_write {
@@ -144,7 +144,7 @@ static int user_end_sessions(struct store_tx *tx, const struct user_write *call,
                   DB_ARGS(db_number(call->user->updated_at_ms), db_text(call->principal_id), db_text(kept)), NULL, err);
 }
 
-static int update_row(struct store_tx *tx, const struct user_write *call, struct err *err) {
+static int user_store_update_row(struct store_tx *tx, const struct user_write *call, struct err *err) {
     const struct user *u = call->user;
     int rc = db_table_update(store_tx_conn(tx), &user_table, u,
                              DB_MORE({"password_hash", db_text(u->password_hash), "COALESCE(?, password_hash)"},
@@ -158,7 +158,7 @@ static int user_update(struct store_tx *tx, void *arg, struct err *err) {
     const struct user *u = call->user;
     const bool is_admin = u->role == ROLE_ADMIN && !u->is_disabled;
     int rc = is_admin ? 0 : keep_an_admin(tx, u->id, err);
-    rc = rc ? rc : update_row(tx, call, err);
+    rc = rc ? rc : user_store_update_row(tx, call, err);
     if (!rc && call->change.ends_sessions)
         rc = user_end_sessions(tx, call, err);
     rc = rc ? rc : store_tx_note_change(tx, CHANGE_USER, u->id, err);
@@ -226,7 +226,7 @@ int user_store_delete(struct store *store, const struct user_removal *removal, s
 
 /* -- service accounts ---------------------------------------------------------------------------------------------- */
 
-static void account_done(void *record) {
+static void user_store_account_done(void *record) {
     service_account_done(record);
 }
 
@@ -234,7 +234,7 @@ static const struct db_table service_table = {.name = "service_accounts",
                                               .noun = "service account",
                                               .members = service_account_members,
                                               .bytes = sizeof(struct service_account),
-                                              .done = account_done};
+                                              .done = user_store_account_done};
 
 void service_list_done(struct service_list *list) {
     if (!list)

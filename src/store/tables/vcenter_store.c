@@ -203,7 +203,8 @@ static int credential_take_state(const struct db_row *row, void *arg, struct err
     return err_set(err, ERR_SCHEMA, "a login credential has an unknown state");
 }
 
-static int load_state(struct db_conn *conn, const struct credential_call *call, enum credential_state *out, struct err *err) {
+static int vcenter_store_load_state(struct db_conn *conn, const struct credential_call *call, enum credential_state *out,
+                                    struct err *err) {
     return db_query_one(conn, "SELECT state FROM vcenter_credentials WHERE vcenter_id = ? AND generation = ?",
                         DB_ARGS(db_text(call->vcenter_id), db_number(call->generation)), "t", credential_take_state, out,
                         CREDENTIAL_GONE, err);
@@ -224,7 +225,7 @@ static int credential_promote(struct store_tx *tx, void *arg, struct err *err) {
     const struct credential_call *call = arg;
     enum credential_state state = CREDENTIAL_RETIRED;
     int rc = store_tx_lock(tx, "credentials", err);
-    rc = rc ? rc : load_state(store_tx_conn(tx), call, &state, err);
+    rc = rc ? rc : vcenter_store_load_state(store_tx_conn(tx), call, &state, err);
     if (!rc && state == CREDENTIAL_RETIRED)
         return err_set(err, ERR_CONFLICT, "login credential %lld of this vCenter is retired", (long long)call->generation);
     if (!rc && state != CREDENTIAL_ACTIVE)
@@ -345,7 +346,7 @@ int registration_store_load(struct store *store, const char *vcenter_id, struct 
 }
 
 /* The row is made by the first that needs it; a vCenter that is gone has none. */
-static int need_row(struct store_tx *tx, const char *vcenter_id, struct err *err) {
+static int vcenter_store_need_row(struct store_tx *tx, const char *vcenter_id, struct err *err) {
     int64_t known = 0;
     int rc = db_query_number(store_tx_conn(tx), "SELECT COUNT(*) FROM vcenters WHERE id = ?", DB_ARGS(db_text(vcenter_id)),
                              &known, err);
@@ -358,7 +359,7 @@ static int need_row(struct store_tx *tx, const char *vcenter_id, struct err *err
 
 static int registration_count(struct store_tx *tx, void *arg, struct err *err) {
     struct registration_call *call = arg;
-    int rc = need_row(tx, call->vcenter_id, err);
+    int rc = vcenter_store_need_row(tx, call->vcenter_id, err);
     if (!rc)
         rc = db_run(store_tx_conn(tx),
                     "UPDATE vcenter_registrations SET registration_no = registration_no + 1 WHERE vcenter_id = ?",
@@ -378,7 +379,7 @@ int registration_store_count(struct store *store, const char *vcenter_id, unsign
 
 static int set_due(struct store_tx *tx, void *arg, struct err *err) {
     const struct registration_call *call = arg;
-    int rc = need_row(tx, call->vcenter_id, err);
+    int rc = vcenter_store_need_row(tx, call->vcenter_id, err);
     return rc ? rc
               : db_run(store_tx_conn(tx), "UPDATE vcenter_registrations SET certificate_due = ? WHERE vcenter_id = ?",
                        DB_ARGS(db_number(call->number), db_text(call->vcenter_id)), NULL, err);
@@ -402,7 +403,7 @@ static size_t registration_cut(const char *text, size_t chars_max) {
 static int registration_note_repair(struct store_tx *tx, void *arg, struct err *err) {
     const struct registration_call *call = arg;
     struct db_arg members = db_text(call->row.repaired);
-    int rc = need_row(tx, call->vcenter_id, err);
+    int rc = vcenter_store_need_row(tx, call->vcenter_id, err);
     members.bytes = registration_cut(call->row.repaired, MEMBERS_CHARS_MAX);
     return rc ? rc
               : db_run(store_tx_conn(tx),
@@ -420,7 +421,7 @@ int registration_store_note_repair(struct store *store, const char *vcenter_id, 
 
 static int set_role(struct store_tx *tx, void *arg, struct err *err) {
     const struct registration_call *call = arg;
-    int rc = need_row(tx, call->vcenter_id, err);
+    int rc = vcenter_store_need_row(tx, call->vcenter_id, err);
     return rc ? rc
               : db_run(store_tx_conn(tx),
                        "UPDATE vcenter_registrations SET role_name = ?, role_id = ?, role_principal = ? WHERE vcenter_id = ?",
@@ -451,7 +452,7 @@ int manifest_store_save(struct store *store, const char *vcenter_id, const struc
         DB_ARGS(db_text(fetch->address), db_text(fetch->version), db_number(fetch->at_ms), db_text(vcenter_id)), NULL, err);
 }
 
-static int read_fetch(const struct db_row *row, void *arg, struct err *err) {
+static int vcenter_store_read_fetch(const struct db_row *row, void *arg, struct err *err) {
     struct manifest_fetch *out = arg;
     (void)err;
     db_row_copy(row, 0, out->address, sizeof(out->address));
@@ -463,7 +464,7 @@ static int read_fetch(const struct db_row *row, void *arg, struct err *err) {
 int manifest_store_load(struct store *store, const char *vcenter_id, struct manifest_fetch *out, struct err *err) {
     struct manifest_fetch read = {.at_ms = 0};
     int rc = store_query(store, "SELECT address, version, fetched_at_ms FROM manifest_fetches WHERE vcenter_id = ?",
-                         DB_ARGS(db_text(vcenter_id)), "tti", read_fetch, &read, err);
+                         DB_ARGS(db_text(vcenter_id)), "tti", vcenter_store_read_fetch, &read, err);
     if (!rc)
         *out = read;
     return rc;

@@ -47,7 +47,7 @@ static const struct step {
 };
 _Static_assert(ARRAY_COUNT(steps) == DOCTOR_STEPS, "each step has a row");
 
-static const struct step *row_of(enum doctor_step step) {
+static const struct step *doctor_row_of(enum doctor_step step) {
     for (size_t i = 0; i < ARRAY_COUNT(steps); i++)
         if (steps[i].step == step)
             return &steps[i];
@@ -98,12 +98,12 @@ static const struct step *missing_need(const struct visit *v, const struct step 
 const char *doctor_title(const struct visit *v, enum doctor_step step) {
     const struct findings *findings = &v->report->findings;
     for (size_t i = 0; i < findings->count; i++)
-        if (str_eq(findings->items[i].step, row_of(step)->name))
+        if (str_eq(findings->items[i].step, doctor_row_of(step)->name))
             return findings->items[i].title;
-    return row_of(step)->title;
+    return doctor_row_of(step)->title;
 }
 
-static void take_step(struct visit *v, const struct step *row) {
+static void doctor_take_step(struct visit *v, const struct step *row) {
     const struct step *need = missing_need(v, row);
     const struct step *root = need;
     const size_t from = v->report->findings.count;
@@ -135,7 +135,7 @@ static void take_step(struct visit *v, const struct step *row) {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list below */
 static const struct link *under_way[EXAMINATIONS_MAX];
 
-static int begin(const struct link *link, struct err *err) {
+static int doctor_begin(const struct link *link, struct err *err) {
     const struct link **free_place = NULL;
     bool is_twice = false;
     (void)pthread_mutex_lock(&lock);
@@ -156,7 +156,7 @@ static int begin(const struct link *link, struct err *err) {
     return err_remedy(err, "wait until that has ended");
 }
 
-static void end(const struct link *link) {
+static void doctor_end(const struct link *link) {
     (void)pthread_mutex_lock(&lock);
     for (size_t i = 0; i < EXAMINATIONS_MAX; i++)
         if (under_way[i] == link)
@@ -164,26 +164,26 @@ static void end(const struct link *link) {
     (void)pthread_mutex_unlock(&lock);
 }
 
-static long shorter(long limit_ms, long configured_ms) {
+static long doctor_shorter(long limit_ms, long configured_ms) {
     return configured_ms && configured_ms < limit_ms ? configured_ms : limit_ms;
 }
 
 /* With shorter limits than the link's, so that a vCenter that hangs does not eat the time of the other steps. */
-static int make_client(struct visit *v, struct err *err) {
+static int doctor_make_client(struct visit *v, struct err *err) {
     _cleanup_free_ char *agent = session_agent(v->env, "doctor");
     struct vim_options options = link_env_client(v->env, v->vc, agent);
     options.instance_uuid = NULL; /* a step of its own looks at that */
-    options.connect_timeout_ms = shorter(CONNECT_LIMIT_MS, options.connect_timeout_ms);
-    options.call_timeout_ms = shorter(CALL_LIMIT_MS, options.call_timeout_ms);
+    options.connect_timeout_ms = doctor_shorter(CONNECT_LIMIT_MS, options.connect_timeout_ms);
+    options.call_timeout_ms = doctor_shorter(CALL_LIMIT_MS, options.call_timeout_ms);
     return agent ? platform_open_client(v->platform, &options, &v->client, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static const char *reference(const struct vcenter *vc) {
+static const char *doctor_reference(const struct vcenter *vc) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     return vc->name[strspn(vc->name, plain)] || vc->name[0] == '-' ? vc->id : vc->name;
 }
 
-static int prepare(struct visit *v, struct err *err) {
+static int doctor_prepare(struct visit *v, struct err *err) {
     int rc = link_get_info(v->link, &v->report->vc, err);
     if (rc)
         return rc;
@@ -191,9 +191,9 @@ static int prepare(struct visit *v, struct err *err) {
         v->report->vc.extension_key = str_dup(v->env->options.extension_key);
     if (!v->vc->extension_key)
         return err_set(err, ERR_NOMEM, "out of memory");
-    v->ref = reference(v->vc);
+    v->ref = doctor_reference(v->vc);
     (void)login_material_load(v->env->options.store, v->env->options.seal, v->vc->id, &v->material, &v->material_err);
-    return make_client(v, err);
+    return doctor_make_client(v, err);
 }
 
 static void visit_done(struct visit *v) {
@@ -205,14 +205,14 @@ static void visit_done(struct visit *v) {
     login_material_done(&v->material);
 }
 
-static int examine(struct visit *v, struct err *err) {
+static int doctor_examine_visit(struct visit *v, struct err *err) {
     int64_t began_ms = clock_mono_ms();
-    int rc = prepare(v, err);
+    int rc = doctor_prepare(v, err);
     v->deadline_ms = began_ms + DOCTOR_LIMIT_MS;
     for (size_t i = 0; i < DOCTOR_STEPS; i++)
         v->outcome[i] = FINDING_SKIPPED;
     for (size_t i = 0; !rc && i < ARRAY_COUNT(steps); i++)
-        take_step(v, &steps[i]);
+        doctor_take_step(v, &steps[i]);
     visit_done(v);
     v->report->worst = findings_worst(&v->report->findings, 0);
     v->report->duration_ms = clock_mono_ms() - began_ms;
@@ -225,14 +225,14 @@ int doctor_examine(struct platform *platform, const char *vcenter_id, struct doc
     _cleanup_(link_unref) struct link *link = NULL;
     int rc = platform_find(platform, vcenter_id, &link, err);
     if (!rc)
-        rc = begin(link, err);
+        rc = doctor_begin(link, err);
     if (rc)
         return rc;
     v.link = link;
     link_begin_task(link);
-    rc = examine(&v, err);
+    rc = doctor_examine_visit(&v, err);
     link_end_task(link);
-    end(link);
+    doctor_end(link);
     if (rc) {
         doctor_report_done(&report);
         return rc;

@@ -127,7 +127,7 @@ void doctor_look_tls(struct visit *v, struct finding *f) {
 /* -- where login certificates go ------------------------------------------------------------------------------------------------ */
 
 /* One of several ways that does not work is a failure only if there is no other one. */
-static enum finding_status weight(const struct visit *v, unsigned other_port) {
+static enum finding_status doctor_net_weight(const struct visit *v, unsigned other_port) {
     return other_port || v->material.active.user ? FINDING_WARNING : FINDING_FAILED;
 }
 
@@ -149,13 +149,13 @@ static void judge_inner(const struct visit *v, struct finding *f, const struct x
 }
 
 static void port_failed(const struct visit *v, struct finding *f, const struct err *err, unsigned port, unsigned other_port) {
-    finding_say_error(f, weight(v, other_port), err);
+    finding_say_error(f, doctor_net_weight(v, other_port), err);
     finding_advise(f, "open TCP port %u from this host to %s, or log in another way (docs/admin/vcenter.md, \"Login ways\")",
                    port, v->vc->address);
 }
 
 static void tunnel_failed(const struct visit *v, struct finding *f, const struct err *err, long status) {
-    enum finding_status how_bad = weight(v, v->vc->direct_port);
+    enum finding_status how_bad = doctor_net_weight(v, v->vc->direct_port);
     if (status && status / 100 != 2) {
         finding_say(f, how_bad, "port %u answers, but refuses CONNECT " TUNNEL_TARGET " with HTTP status %ld", v->vc->tunnel_port,
                     status);

@@ -357,7 +357,7 @@ static void tell_unseen(const struct visit *v, struct finding *f) {
     advise_reach(v, f);
 }
 
-static void tell_fetch(const struct visit *v, struct finding *f, const struct manifest_fetch *fetch) {
+static void doctor_vcenter_tell_fetch(const struct visit *v, struct finding *f, const struct manifest_fetch *fetch) {
     const char *version = v->env->plugin_version;
     char at[DOCTOR_TIME_BYTES];
     (void)doctor_time(fetch->at_ms, at);
@@ -385,7 +385,7 @@ void doctor_look_manifest(struct visit *v, struct finding *f) {
         manifest_store_load(v->env->options.store, v->vc->id, &fetch, &err))
         finding_say(f, FINDING_SKIPPED, "not known: %s", err.text);
     else if (fetch.at_ms)
-        tell_fetch(v, f, &fetch);
+        doctor_vcenter_tell_fetch(v, f, &fetch);
     else
         tell_unseen(v, f);
 }

@@ -354,7 +354,8 @@ static void add_line(struct side *side, const char *path, const char *value, boo
 }
 
 /* A member that is not set is left out. */
-__attribute__((format(printf, 3, 4))) static void put(struct side *side, const char *value, const char *path_fmt, ...) {
+__attribute__((format(printf, 3, 4))) static void extension_record_put(struct side *side, const char *value, const char *path_fmt,
+                                                                       ...) {
     char path[PATH_BYTES];
     va_list args;
     va_start(args, path_fmt);
@@ -366,19 +367,19 @@ __attribute__((format(printf, 3, 4))) static void put(struct side *side, const c
         add_digest(side, path, value, false);
 }
 
-static void put_kept(struct side *side, const char *path, const char *value) {
+static void extension_record_put_kept(struct side *side, const char *path, const char *value) {
     if (value && side->lines)
         add_line(side, path, value, true);
     else if (value)
         add_digest(side, path, value, true);
 }
 
-static int compare_texts(const void *a, const void *b) {
+static int extension_record_compare_texts(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* A list whose order means nothing: of items that begin with their text, so many bytes each. Sorted for people. */
-static void put_set(struct side *side, const char *member, const void *items, size_t item_bytes, size_t count) {
+static void extension_record_put_set(struct side *side, const char *member, const void *items, size_t item_bytes, size_t count) {
     _cleanup_free_ const char **texts = side->lines ? calloc(count + 1, sizeof(const char *)) : NULL;
     _cleanup_strbuf_ struct strbuf joined;
     strbuf_init(&joined, TEXT_BYTES_MAX);
@@ -389,18 +390,18 @@ static void put_set(struct side *side, const char *member, const void *items, si
         if (texts)
             texts[i] = text ? text : "";
         else if (!side->lines)
-            put(side, text ? text : "", "%s", member);
+            extension_record_put(side, text ? text : "", "%s", member);
     }
     if (!texts || !count)
         return;
-    qsort(texts, count, sizeof(*texts), compare_texts);
+    qsort(texts, count, sizeof(*texts), extension_record_compare_texts);
     for (size_t i = 0; i < count; i++)
         strbuf_addf(&joined, "%s%s", i ? ", " : "", texts[i]);
-    put(side, joined.data, "%s", member);
+    extension_record_put(side, joined.data, "%s", member);
 }
 
 /* Tells an item of which nothing is set from none. */
-static void note_count(struct side *side, const char *member, size_t count) {
+static void extension_record_note_count(struct side *side, const char *member, size_t count) {
     for (size_t i = 0; !side->lines && i < count; i++)
         add_digest(side, member, "", false);
 }
@@ -429,69 +430,70 @@ static void put_thumbprint(struct side *side, size_t i, const char *thumbprint) 
         n++;
     }
     upper[n] = 0;
-    put(side, !thumbprint || side->lines || thumbprint[n] ? thumbprint : upper, "server[%zu].serverThumbprint", i);
+    extension_record_put(side, !thumbprint || side->lines || thumbprint[n] ? thumbprint : upper, "server[%zu].serverThumbprint",
+                         i);
 }
 
 static void put_server(struct side *side, size_t i, const struct vim_ext_server *server) {
     _cleanup_free_ char *certificate = side->lines && side->has_certificates ? certificate_text(server->certificate) : NULL;
-    put(side, server->type, "server[%zu].type", i);
-    put(side, server->url, "server[%zu].url", i);
-    put(side, server->company, "server[%zu].company", i);
-    put(side, server->description.label, "server[%zu].description.label", i);
-    put(side, server->description.summary, "server[%zu].description.summary", i);
+    extension_record_put(side, server->type, "server[%zu].type", i);
+    extension_record_put(side, server->url, "server[%zu].url", i);
+    extension_record_put(side, server->company, "server[%zu].company", i);
+    extension_record_put(side, server->description.label, "server[%zu].description.label", i);
+    extension_record_put(side, server->description.summary, "server[%zu].description.summary", i);
     for (size_t j = 0; j < server->admin_emails.count; j++)
-        put(side, server->admin_emails.items[j], "server[%zu].adminEmail", i);
+        extension_record_put(side, server->admin_emails.items[j], "server[%zu].adminEmail", i);
     put_thumbprint(side, i, server->thumbprint);
     if (side->has_certificates)
-        put(side, side->lines ? certificate : server->certificate, "server[%zu].serverCertificate", i);
+        extension_record_put(side, side->lines ? certificate : server->certificate, "server[%zu].serverCertificate", i);
 }
 
 static void put_client(struct side *side, size_t i, const struct vim_ext_client *client) {
-    put(side, client->type, "client[%zu].type", i);
-    put(side, client->url, "client[%zu].url", i);
-    put(side, client->version, "client[%zu].version", i);
-    put(side, client->company, "client[%zu].company", i);
-    put(side, client->description.label, "client[%zu].description.label", i);
-    put(side, client->description.summary, "client[%zu].description.summary", i);
+    extension_record_put(side, client->type, "client[%zu].type", i);
+    extension_record_put(side, client->url, "client[%zu].url", i);
+    extension_record_put(side, client->version, "client[%zu].version", i);
+    extension_record_put(side, client->company, "client[%zu].company", i);
+    extension_record_put(side, client->description.label, "client[%zu].description.label", i);
+    extension_record_put(side, client->description.summary, "client[%zu].description.summary", i);
 }
 
 /* Of events and privileges people see the ids. Which schema an event has is not compared. */
 static void put_ids(struct side *side, const struct vim_extension *record) {
-    put_set(side, "taskList", record->tasks.items, sizeof(char *), record->tasks.count);
-    put_set(side, "eventList", record->events, sizeof(*record->events), record->event_count);
-    put_set(side, "faultList", record->faults.items, sizeof(char *), record->faults.count);
-    put_set(side, "privilegeList", record->privileges, sizeof(*record->privileges), record->privilege_count);
+    extension_record_put_set(side, "taskList", record->tasks.items, sizeof(char *), record->tasks.count);
+    extension_record_put_set(side, "eventList", record->events, sizeof(*record->events), record->event_count);
+    extension_record_put_set(side, "faultList", record->faults.items, sizeof(char *), record->faults.count);
+    extension_record_put_set(side, "privilegeList", record->privileges, sizeof(*record->privileges), record->privilege_count);
     for (size_t i = 0; !side->lines && i < record->event_count; i++)
-        put_kept(side, record->events[i].id ? record->events[i].id : "", record->events[i].schema);
+        extension_record_put_kept(side, record->events[i].id ? record->events[i].id : "", record->events[i].schema);
     for (size_t i = 0; !side->lines && i < record->privilege_count; i++)
-        put(side, record->privileges[i].group, "privilegeList.%s", record->privileges[i].id);
+        extension_record_put(side, record->privileges[i].group, "privilegeList.%s", record->privileges[i].id);
 }
 
 static void put_others(struct side *side, const struct vim_extension *record) {
     _cleanup_free_ char *self = record->self_type ? str_format("%s:%s", record->self_type, record->self_moref) : NULL;
-    put_kept(side, "ovfConsumerInfo.callbackUrl", record->ovf_callback_url);
-    put_kept(side, "extendedProductInfo.self", self);
-    put_kept(side, "extendedProductInfo.companyUrl", record->company_url);
+    extension_record_put_kept(side, "ovfConsumerInfo.callbackUrl", record->ovf_callback_url);
+    extension_record_put_kept(side, "extendedProductInfo.self", self);
+    extension_record_put_kept(side, "extendedProductInfo.companyUrl", record->company_url);
     if (record->has_product)
-        put(side, record->product_url, "extendedProductInfo.productUrl");
-    put_kept(side, "extendedProductInfo.managementUrl", record->management_url);
+        extension_record_put(side, record->product_url, "extendedProductInfo.productUrl");
+    extension_record_put_kept(side, "extendedProductInfo.managementUrl", record->management_url);
     for (size_t i = 0; i < record->managed_count; i++)
-        put_kept(side, "managedEntityInfo", record->managed_entities[i].type);
+        extension_record_put_kept(side, "managedEntityInfo", record->managed_entities[i].type);
     if (record->has_shown_in_solution_manager)
-        put_kept(side, "shownInSolutionManager", record->shown_in_solution_manager ? "true" : "false");
+        extension_record_put_kept(side, "shownInSolutionManager", record->shown_in_solution_manager ? "true" : "false");
     for (size_t i = 0; i < record->solution_tab_count; i++)
-        put_kept(side, "solutionManagerInfo.tab", record->solution_tabs[i].url);
+        extension_record_put_kept(side, "solutionManagerInfo.tab", record->solution_tabs[i].url);
 }
 
 /* Texts of resources in full: the owner mark is among them. */
 static void put_record(struct side *side, const struct vim_extension *record) {
-    put(side, record->key, "key");
-    put(side, record->version, "version");
-    put(side, record->description.label, "description.label");
-    put(side, record->description.summary, "description.summary");
-    put(side, record->company, "company");
-    put_kept(side, "type", record->type);
-    put(side, record->subject_name, "subjectName");
+    extension_record_put(side, record->key, "key");
+    extension_record_put(side, record->version, "version");
+    extension_record_put(side, record->description.label, "description.label");
+    extension_record_put(side, record->description.summary, "description.summary");
+    extension_record_put(side, record->company, "company");
+    extension_record_put_kept(side, "type", record->type);
+    extension_record_put(side, record->subject_name, "subjectName");
     for (size_t i = 0; i < record->server_count; i++)
         put_server(side, i, &record->servers[i]);
     for (size_t i = 0; i < record->client_count; i++)
@@ -500,13 +502,13 @@ static void put_record(struct side *side, const struct vim_extension *record) {
     for (size_t i = 0; i < record->resource_count; i++) {
         const struct vim_ext_resource *r = &record->resources[i];
         for (size_t j = 0; j < r->data_count; j++)
-            put(side, r->data[j].value, "resourceList[%s/%s].%s", r->locale, r->module, r->data[j].key);
+            extension_record_put(side, r->data[j].value, "resourceList[%s/%s].%s", r->locale, r->module, r->data[j].key);
     }
-    put(side, record->health_url, "healthInfo.url");
+    extension_record_put(side, record->health_url, "healthInfo.url");
     put_others(side, record);
-    note_count(side, "server", record->server_count);
-    note_count(side, "client", record->client_count);
-    note_count(side, "resourceList", record->resource_count);
+    extension_record_note_count(side, "server", record->server_count);
+    extension_record_note_count(side, "client", record->client_count);
+    extension_record_note_count(side, "resourceList", record->resource_count);
 }
 
 static bool holds_certificates(const char *api_version) {

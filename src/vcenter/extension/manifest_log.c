@@ -79,7 +79,7 @@ struct fetches {
     size_t count;
 };
 
-static void copy_new(struct manifest_log *log, struct fetches *out) {
+static void manifest_log_copy_new(struct manifest_log *log, struct fetches *out) {
     out->count = 0;
     (void)pthread_mutex_lock(&log->lock);
     for (size_t i = 0; i < log->count; i++) {
@@ -117,27 +117,28 @@ static int settle_link(struct link *link, struct fetches *fetches, struct err *e
     return rc;
 }
 
-static bool is_same_fetch(const struct manifest_fetch *a, const struct manifest_fetch *b) {
+static bool manifest_log_is_same_fetch(const struct manifest_fetch *a, const struct manifest_fetch *b) {
     return a->at_ms == b->at_ms && str_eq(a->address, b->address) && str_eq(a->version, b->version);
 }
 
 /* Entries that were noted again meanwhile stay as they are. */
-static void mark(struct manifest_log *log, const struct fetches *fetches) {
+static void manifest_log_mark(struct manifest_log *log, const struct fetches *fetches) {
     (void)pthread_mutex_lock(&log->lock);
     for (size_t i = 0; i < log->count; i++)
         for (size_t j = 0; j < fetches->count; j++)
-            if (is_same_fetch(&log->entries[i].fetch, &fetches->items[j])) {
+            if (manifest_log_is_same_fetch(&log->entries[i].fetch, &fetches->items[j])) {
                 log->entries[i].is_settled = fetches->is_stored[j];
                 log->entries[i].is_vcenter = fetches->is_vcenter[j];
             }
     (void)pthread_mutex_unlock(&log->lock);
 }
 
-static int settle(struct manifest_log *log, struct platform *platform, struct fetches *fetches, struct err *err) {
+static int manifest_log_settle_log(struct manifest_log *log, struct platform *platform, struct fetches *fetches,
+                                   struct err *err) {
     size_t count = 0;
     struct link **links;
     int rc = 0;
-    copy_new(log, fetches);
+    manifest_log_copy_new(log, fetches);
     if (!fetches->count)
         return 0;
     links = platform_list(platform, &count);
@@ -149,7 +150,7 @@ static int settle(struct manifest_log *log, struct platform *platform, struct fe
     }
     free(links);
     if (!rc)
-        mark(log, fetches);
+        manifest_log_mark(log, fetches);
     return rc;
 }
 
@@ -159,7 +160,7 @@ int manifest_log_settle(struct manifest_log *log, struct platform *platform, str
     if (!fetches)
         return err_set(err, ERR_NOMEM, "out of memory");
     (void)pthread_mutex_lock(&log->settling);
-    rc = settle(log, platform, fetches, err);
+    rc = manifest_log_settle_log(log, platform, fetches, err);
     (void)pthread_mutex_unlock(&log->settling);
     return rc;
 }

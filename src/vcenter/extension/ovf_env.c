@@ -32,7 +32,7 @@ void ovf_env_done(struct ovf_env *env) {
 }
 
 /* The first value counts; more of them are released at once, as one may be a token. */
-static void take_value(void *arg, const struct xml_node *node) {
+static void ovf_env_take_value(void *arg, const struct xml_node *node) {
     char **value = arg, *text;
     if (*value)
         return;
@@ -43,12 +43,12 @@ static void take_value(void *arg, const struct xml_node *node) {
         secret_free(text);
 }
 
-static int read_value(struct xml_doc *doc, const char *xpath, char **out, struct err *err) {
-    int rc = xml_each(doc, xpath, take_value, out, err);
+static int ovf_env_read_value(struct xml_doc *doc, const char *xpath, char **out, struct err *err) {
+    int rc = xml_each(doc, xpath, ovf_env_take_value, out, err);
     return rc < 0 ? rc : 0;
 }
 
-static int require(const char *value, const char *key, struct err *err) {
+static int ovf_env_require(const char *value, const char *key, struct err *err) {
     if (value)
         return 0;
     (void)err_set(err, ERR_UNPROCESSABLE, "the OVF environment has no usable property \"%s\"", key);
@@ -57,9 +57,9 @@ static int require(const char *value, const char *key, struct err *err) {
 
 static int read_thumbprint(struct xml_doc *doc, struct ovf_env *env, struct err *err) {
     _cleanup_free_ char *text = NULL;
-    int rc = read_value(doc, VALUE_OF(KEY "='solutionInstall.postDeployData.thumbprint'"), &text, err);
+    int rc = ovf_env_read_value(doc, VALUE_OF(KEY "='solutionInstall.postDeployData.thumbprint'"), &text, err);
     if (!rc)
-        rc = require(text, "solutionInstall.postDeployData.thumbprint", err);
+        rc = ovf_env_require(text, "solutionInstall.postDeployData.thumbprint", err);
     if (rc || str_unhex(text, env->thumbprint, sizeof(env->thumbprint)))
         return rc;
     (void)err_set(err, ERR_UNPROCESSABLE, "the thumbprint in the OVF environment is not a SHA-256");
@@ -96,27 +96,28 @@ static int split_endpoint(struct ovf_env *env, struct err *err) {
     return env->host && *env->host ? 0 : refuse_endpoint(err);
 }
 
-static int read_all(struct xml_doc *doc, struct ovf_env *env, struct err *err) {
-    int rc = read_value(doc, VALUE_OF(KEY "='solutionInstall.token'"), &env->token, err);
+static int ovf_env_read_all(struct xml_doc *doc, struct ovf_env *env, struct err *err) {
+    int rc = ovf_env_read_value(doc, VALUE_OF(KEY "='solutionInstall.token'"), &env->token, err);
     if (!rc)
-        rc = require(env->token, "solutionInstall.token", err);
+        rc = ovf_env_require(env->token, "solutionInstall.token", err);
     if (!rc)
-        rc = read_value(doc, VALUE_OF(KEY "='solutionInstall.postDeployData.endpoint'"), &env->endpoint, err);
+        rc = ovf_env_read_value(doc, VALUE_OF(KEY "='solutionInstall.postDeployData.endpoint'"), &env->endpoint, err);
     if (!rc)
-        rc = require(env->endpoint, "solutionInstall.postDeployData.endpoint", err);
+        rc = ovf_env_require(env->endpoint, "solutionInstall.postDeployData.endpoint", err);
     if (!rc)
         rc = split_endpoint(env, err);
     if (!rc)
         rc = read_thumbprint(doc, env, err);
     if (!rc)
-        rc = read_value(doc, VALUE_OF("starts-with(" KEY ",'solutionInstall.') and contains(" KEY ",'.guid')"), &env->guid, err);
+        rc = ovf_env_read_value(doc, VALUE_OF("starts-with(" KEY ",'solutionInstall.') and contains(" KEY ",'.guid')"),
+                                &env->guid, err);
     if (!rc)
-        rc = read_value(doc, VALUE_OF("starts-with(" KEY ",'solutionInstall.') and contains(" KEY ",'.hostname')"),
-                        &env->hostname, err);
+        rc = ovf_env_read_value(doc, VALUE_OF("starts-with(" KEY ",'solutionInstall.') and contains(" KEY ",'.hostname')"),
+                                &env->hostname, err);
     return rc;
 }
 
-static int parse_text(const char *text, size_t n, struct xml_doc **out, struct err *err) {
+static int ovf_env_parse_text(const char *text, size_t n, struct xml_doc **out, struct err *err) {
     struct err why = {0};
     int rc = xml_parse(text, n, out, &why);
     if (rc == ERR_PROTOCOL || rc == ERR_TOO_LARGE)
@@ -128,9 +129,9 @@ int ovf_env_parse(const char *text, size_t n, struct ovf_env *out, struct err *e
     struct xml_doc *doc = NULL;
     struct ovf_env env = {0};
     int rc = n > OVF_ENV_BYTES_MAX ? err_set(err, ERR_TOO_LARGE, "an OVF environment has at most %u bytes", OVF_ENV_BYTES_MAX)
-                                   : parse_text(text, n, &doc, err);
+                                   : ovf_env_parse_text(text, n, &doc, err);
     if (!rc)
-        rc = read_all(doc, &env, err);
+        rc = ovf_env_read_all(doc, &env, err);
     xml_free(doc);
     if (rc) {
         ovf_env_done(&env);

@@ -115,7 +115,7 @@ static bool is_named(struct link *link, const struct ovf_env *env, const struct 
     return (str_eq_nocase(vc->address, env->host) && vc->port == env->port) || str_eq_nocase(vc->address, env->hostname);
 }
 
-static struct link *find_known(struct platform *platform, const struct ovf_env *env) {
+static struct link *ovf_install_find_known(struct platform *platform, const struct ovf_env *env) {
     struct link *found = NULL;
     size_t count = 0;
     struct link **links = platform_list(platform, &count);
@@ -164,10 +164,11 @@ static int add_unknown(struct platform *platform, const struct ovf_install_reque
                    out->vcenter_id);
 }
 
-static int find_or_add(struct platform *platform, const struct ovf_install_request *request, const struct ovf_env *env,
-                       struct ovf_install_result *out, struct link **link, struct err *err) {
+static int ovf_install_find_or_add(struct platform *platform, const struct ovf_install_request *request,
+                                   const struct ovf_env *env, struct ovf_install_result *out, struct link **link,
+                                   struct err *err) {
     int rc = 0;
-    *link = find_known(platform, env);
+    *link = ovf_install_find_known(platform, env);
     if (*link)
         (void)snprintf(out->vcenter_id, sizeof(out->vcenter_id), "%s", link_id(*link));
     else
@@ -179,7 +180,7 @@ static int find_or_add(struct platform *platform, const struct ovf_install_reque
 
 /* -- posting it ------------------------------------------------------------------------------------------------------------- */
 
-static int judge(long status, const struct strbuf *reply, const struct ovf_env *env, struct err *err) {
+static int ovf_install_judge(long status, const struct strbuf *reply, const struct ovf_env *env, struct err *err) {
     if (status == 200)
         return 0;
     if (status == 401 || status == 403) {
@@ -191,7 +192,8 @@ static int judge(long status, const struct strbuf *reply, const struct ovf_env *
                    reply->len ? reply->data : "no reason given");
 }
 
-static int post(const struct platform_options *options, const struct ovf_env *env, const struct strbuf *body, struct err *err) {
+static int ovf_install_post(const struct platform_options *options, const struct ovf_env *env, const struct strbuf *body,
+                            struct err *err) {
     _cleanup_secret_ char *token = str_format("solution-install-token: %s", env->token);
     const char *const headers[] = {"Content-Type: application/json", "Accept: application/json", token, NULL};
     struct http_client_options client_options = {.trust = {.pin_sha256 = env->thumbprint},
@@ -212,7 +214,7 @@ static int post(const struct platform_options *options, const struct ovf_env *en
     if (!rc)
         rc = http_client_run(client, &exchange, &reply, &status, err);
     http_client_free(client);
-    return rc ? rc : judge(status, &reply, env, err);
+    return rc ? rc : ovf_install_judge(status, &reply, env, err);
 }
 
 static int make_and_post(struct platform *platform, struct link *link, const struct ovf_env *env, struct err *err) {
@@ -231,7 +233,7 @@ static int make_and_post(struct platform *platform, struct link *link, const str
     if (!rc)
         rc = record_text(&record.record, vc.api_version, &body, err);
     if (!rc)
-        rc = post(options, env, &body, err);
+        rc = ovf_install_post(options, env, &body, err);
     extension_record_done(&record);
     vcenter_done(&vc);
     return rc;
@@ -250,7 +252,7 @@ int ovf_install(struct platform *platform, const struct ovf_install_request *req
                  ? ovf_env_parse(request->environment, request->environment_bytes, &env, err)
                  : err_set(err, ERR_CONFLICT, "server.public_url is not set, so the vCenter could not be told where we are");
     if (!rc)
-        rc = find_or_add(platform, request, &env, &result, &link, err);
+        rc = ovf_install_find_or_add(platform, request, &env, &result, &link, err);
     if (!rc)
         rc = admin_lease_take(link, &lease, err);
     line.event.object_id = result.vcenter_id[0] ? result.vcenter_id : NULL;

@@ -39,7 +39,7 @@ static void forget_record(struct work *w) {
     w->differences_count = 0;
 }
 
-static void work_done(struct work *w) {
+static void reconcile_work_done(struct work *w) {
     forget_record(w);
     vcenter_done(&w->vc);
 }
@@ -83,7 +83,7 @@ static bool row_says_certificate_is_due(const struct work *w) {
 }
 
 /* Reads the record that is there, makes the one that should be, and says how they stand to each other in w->note. */
-static int look(struct work *w, struct err *err) {
+static int reconcile_look(struct work *w, struct err *err) {
     const int64_t since_ms = clock_mono_ms();
     const char *owner;
     int rc;
@@ -131,7 +131,7 @@ static void tell_lacking(struct work *w, const char *privilege) {
     set_problem(w->note, text, remedy);
 }
 
-static int may(struct work *w, const char *privilege, bool *granted, struct err *err) {
+static int reconcile_may(struct work *w, const char *privilege, bool *granted, struct err *err) {
     struct vim_root_query query = {.privileges = &privilege, .count = 1};
     struct vim_user_session own = {0};
     int rc = vim_get_own_session(link_client(w->link), &own, err);
@@ -196,15 +196,15 @@ static void add_begun(struct work *w) {
     }
 }
 
-static struct audit_record make_line(const struct work *w, const char *reason) {
+static struct audit_record reconcile_make_line(const struct work *w, const char *reason) {
     return platform_audit_make(
         w->env, NULL,
         &(struct audit_event){.action = "vcenter.repair", .object_id = w->vc.id, .object_name = w->vc.name, .reason = reason});
 }
 
 /* What fails is tried again and again, as one operation. */
-static int begin_operation(struct work *w, struct err *err) {
-    const struct audit_record line = make_line(w, NULL);
+static int reconcile_begin_operation(struct work *w, struct err *err) {
+    const struct audit_record line = reconcile_make_line(w, NULL);
     if (w->note->state == RECORD_MISSING)
         (void)snprintf(w->note->begun, sizeof(w->note->begun), "%s", WHOLE_RECORD);
     else
@@ -214,14 +214,14 @@ static int begin_operation(struct work *w, struct err *err) {
 
 static int register_again(struct work *w, struct err *err) {
     bool granted = false;
-    int rc = may(w, "Extension.Register", &granted, err);
+    int rc = reconcile_may(w, "Extension.Register", &granted, err);
     if (rc)
         return rc;
     if (!granted) {
         tell_lacking(w, "Extension.Register");
         return 0;
     }
-    rc = begin_operation(w, err);
+    rc = reconcile_begin_operation(w, err);
     if (!rc && !row_says_certificate_is_due(w)) /* else counted by the try before */
         rc = count_registration(w, err);
     if (!rc)
@@ -243,7 +243,7 @@ static bool needs_new_version(const struct work *w) {
     return is_changed && str_eq(w->found->version, w->wanted.record.version);
 }
 
-static int write_update(struct work *w, struct err *err) {
+static int reconcile_write_update(struct work *w, struct err *err) {
     int rc = needs_new_version(w) ? count_registration(w, err) : 0;
     if (!rc && extension_record_clears_certificate(w->found, &w->wanted.record))
         rc = registration_store_set_due(w->env->options.store, w->vc.id, true, err);
@@ -253,10 +253,10 @@ static int write_update(struct work *w, struct err *err) {
     return vim_update_extension(link_client(w->link), &w->wanted.record, err);
 }
 
-static int update(struct work *w, struct err *err) {
-    int rc = begin_operation(w, err);
+static int reconcile_update(struct work *w, struct err *err) {
+    int rc = reconcile_begin_operation(w, err);
     if (!rc && w->has_record_differences)
-        rc = write_update(w, err);
+        rc = reconcile_write_update(w, err);
     if (rc == ERR_UPSTREAM_DENIED) { /* an extension may update its own record; an account needs the privilege */
         err_clear(err);
         tell_lacking(w, "Extension.Update");
@@ -274,17 +274,17 @@ static void note_repair(struct work *w) {
     struct audit_record line;
     note->repaired_at_ms = clock_wall_ms();
     (void)registration_store_note_repair(w->env->options.store, w->vc.id, note->repaired_at_ms, note->repaired, NULL);
-    line = make_line(w, note->repaired);
+    line = reconcile_make_line(w, note->repaired);
     platform_audit_end(w->env, &line, 0, &w->begun);
 }
 
 /* Read back: what vCenter made of it counts, not what we sent. */
-static int confirm(struct work *w, struct err *err) {
+static int reconcile_confirm(struct work *w, struct err *err) {
     int rc;
     memcpy(w->note->repaired, w->note->begun, sizeof(w->note->repaired));
     w->note->begun[0] = 0;
     note_repair(w);
-    rc = look(w, err);
+    rc = reconcile_look(w, err);
     if (rc || w->note->state != RECORD_OUTDATED)
         return rc;
     set_problem(w->note, "vCenter keeps the record differently from what it was sent",
@@ -303,15 +303,15 @@ static int repair_with_lease(struct work *w, struct err *err) {
     vcenter_free(row);
     if (!is_registered)
         return err_set(err, ERR_NOT_REGISTERED, "vCenter %s was unregistered meanwhile", w->vc.name);
-    rc = look(w, err);
+    rc = reconcile_look(w, err);
     if (!rc && w->note->state == RECORD_MISSING)
         rc = register_again(w, err);
     else if (!rc && w->note->state == RECORD_OUTDATED)
-        rc = update(w, err);
-    return !rc && w->is_repaired ? confirm(w, err) : rc;
+        rc = reconcile_update(w, err);
+    return !rc && w->is_repaired ? reconcile_confirm(w, err) : rc;
 }
 
-static int repair(struct work *w, struct err *err) {
+static int reconcile_repair(struct work *w, struct err *err) {
     struct admin_lease lease = {0};
     int rc = admin_lease_take(w->link, &lease, err);
     if (rc == ERR_CONFLICT) { /* it may be just what they repair */
@@ -344,17 +344,17 @@ static void count_outcome(const struct work *w, int rc) {
 }
 
 static int compare_and_repair(struct work *w, struct err *err) {
-    int rc = look(w, err);
+    int rc = reconcile_look(w, err);
     read_last_repair(w);
     if (!rc && (w->note->state == RECORD_MISSING || w->note->state == RECORD_OUTDATED))
-        rc = repair(w, err);
+        rc = reconcile_repair(w, err);
     if (!rc && w->note->state != RECORD_MISSING && w->note->state != RECORD_OUTDATED) /* perhaps by somebody else */
         w->note->begun[0] = 0;
     return rc;
 }
 
 /* The record may be as it is for long: a failure is told in the note until the next comparison. */
-static void note_failure(struct work *w, int rc, const struct err *err) {
+static void reconcile_note_failure(struct work *w, int rc, const struct err *err) {
     if (rc && rc != ERR_BUSY && rc != ERR_NOT_REGISTERED)
         set_problem(w->note, err->text, err->remedy);
 }
@@ -372,20 +372,20 @@ int reconcile_run(struct link *link, struct reconcile_result *out, struct err *e
     if (!rc && (!w.vc.registered_at_ms || !w.vc.extension_key))
         rc = err_set(err, ERR_NOT_REGISTERED, "we are not registered with vCenter %s", w.vc.name);
     if (rc) {
-        work_done(&w);
+        reconcile_work_done(&w);
         return rc;
     }
     link_get_record(link, &before);
     result.note = before;
     rc = compare_and_repair(&w, &why);
     result.note.reconciled_at_ms = rc ? before.reconciled_at_ms : clock_wall_ms();
-    note_failure(&w, rc, &why);
+    reconcile_note_failure(&w, rc, &why);
     date_problem(&before, &result.note);
     link_note_record(link, &result.note);
     count_outcome(&w, rc);
     result.was_repaired = w.is_repaired;
     result.has_news = w.is_repaired || before.state != result.note.state || !str_eq(before.problem, result.note.problem);
-    work_done(&w);
+    reconcile_work_done(&w);
     (void)err_move(err, rc, &why);
     *out = result;
     return rc;

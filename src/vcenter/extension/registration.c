@@ -90,7 +90,7 @@ void registration_report_done(struct registration_report *report) {
 
 /* -- first steps ------------------------------------------------------------------------------------------------------------ */
 
-static int step_load(struct registration_work *w, struct err *err) {
+static int registration_step_load(struct registration_work *w, struct err *err) {
     int rc = link_get_info(w->link, &w->vc, err);
     if (!rc && !w->vc.extension_key)
         w->vc.extension_key = str_dup(w->env->options.extension_key);
@@ -209,7 +209,7 @@ static int step_check_owner(struct registration_work *w, struct err *err) {
     return err_remedy(err, "it is left alone; remove it with what wrote it");
 }
 
-static int save_row(struct registration_work *w, int64_t registered_at_ms, struct err *err) {
+static int registration_save_row(struct registration_work *w, int64_t registered_at_ms, struct err *err) {
     struct vcenter *row = NULL;
     int64_t version_no = 0;
     int rc = vcenter_store_load(w->env->options.store, w->vc.id, &row, err); /* it may have moved on since it was read */
@@ -236,19 +236,19 @@ static int run_steps(struct registration_work *w, registration_step *const *step
     return rc;
 }
 
-static struct audit_record make_line(const struct registration_work *w) {
+static struct audit_record registration_make_line(const struct registration_work *w) {
     return platform_audit_make(w->env, w->actor,
                                &(struct audit_event){.action = w->action, .object_id = w->vc.id, .object_name = w->vc.name});
 }
 
 static int step_begin_operation(struct registration_work *w, struct err *err) {
-    const struct audit_record line = make_line(w);
+    const struct audit_record line = registration_make_line(w);
     return platform_audit_begin(w->env, &line, &w->begun, err);
 }
 
 /* Whose record was overwritten is in the audit log, too. */
-static void note_in_audit(const struct registration_work *w, int rc, const struct err *err) {
-    struct audit_record line = make_line(w);
+static void registration_note_in_audit(const struct registration_work *w, int rc, const struct err *err) {
+    struct audit_record line = registration_make_line(w);
     _cleanup_free_ char *taken =
         w->report->record == RECORD_FOREIGN && w->take_over
             ? str_format("took over the record of %s", w->report->owner ? w->report->owner : "another program")
@@ -257,7 +257,7 @@ static void note_in_audit(const struct registration_work *w, int rc, const struc
     platform_audit_end(w->env, &line, rc, &w->begun);
 }
 
-static void work_done(struct registration_work *w) {
+static void registration_work_done(struct registration_work *w) {
     session_close_task(w->link, w->admin);
     vim_user_session_done(&w->who);
     vim_extension_free(w->found);
@@ -278,9 +278,9 @@ static int run_registration(struct registration_work *w, registration_step *cons
         return rc;
     rc = run_steps(w, steps, count, &why);
     if (!w->dry_run)
-        note_in_audit(w, rc, &why);
+        registration_note_in_audit(w, rc, &why);
     (void)err_move(err, rc, &why);
-    work_done(w);
+    registration_work_done(w);
     return rc;
 }
 
@@ -319,7 +319,7 @@ static int refuse_strange_role(struct registration_work *w, struct err *err) {
     return err_remedy(err, "choose another name: --create-role NAME");
 }
 
-static int make_or_update(struct registration_work *w, int *role_id, struct err *err) {
+static int registration_make_or_update(struct registration_work *w, int *role_id, struct err *err) {
     const char *ids[ARRAY_COUNT(privileges)], *name = w->joining->role_name;
     size_t count = choose_privileges(w->joining->with_provisioning, ids);
     struct vim_role_change change = {.name = name, .privileges = ids, .count = count};
@@ -335,7 +335,7 @@ static int make_or_update(struct registration_work *w, int *role_id, struct err 
     return vim_update_role(w->admin, &change, err);
 }
 
-static int remember(struct registration_work *w, const char *principal, int role_id, struct err *err) {
+static int registration_remember(struct registration_work *w, const char *principal, int role_id, struct err *err) {
     struct registration_row made = {.role_name = (char *)(uintptr_t)w->joining->role_name, /* borrowed */
                                     .role_id = role_id,
                                     .role_principal = (char *)(uintptr_t)principal};
@@ -348,15 +348,15 @@ static int step_make_role(struct registration_work *w, struct err *err) {
     int rc;
     if (!w->joining->role_name)
         return 0;
-    rc = make_or_update(w, &role_id, err);
+    rc = registration_make_or_update(w, &role_id, err);
     if (!rc)
-        rc = remember(w, NULL, role_id, err);
+        rc = registration_remember(w, NULL, role_id, err);
     if (rc || !user)
         return rc;
     rc = vim_grant_root_role(w->admin, user, role_id, err);
     if (rc == ERR_NOT_FOUND)
         return err_remedy(err, "is %s the account's name, with its domain (user@domain)?", user);
-    return rc ? rc : remember(w, user, role_id, err);
+    return rc ? rc : registration_remember(w, user, role_id, err);
 }
 
 static int describe_role(struct registration_work *w, struct err *err) {
@@ -379,19 +379,20 @@ static int describe_role(struct registration_work *w, struct err *err) {
 /* -- taking it away --------------------------------------------------------------------------------------------------------- */
 
 /* The name without its domain: `user@domain` as it was typed is `DOMAIN\user` in vCenter, and the two names of the domain need not be alike. */
-static char *bare_name(const char *account) {
+static char *registration_bare_name(const char *account) {
     const char *slash = strrchr(account, '\\');
     const char *from = slash ? slash + 1 : account;
     return strndup(from, strcspn(from, "@"));
 }
 
 static bool is_same_account(const char *a, const char *b) {
-    _cleanup_free_ char *bare_a = bare_name(a), *bare_b = bare_name(b);
+    _cleanup_free_ char *bare_a = registration_bare_name(a), *bare_b = registration_bare_name(b);
     return bare_a && bare_b && str_eq_nocase(bare_a, bare_b);
 }
 
 /* Only if it is still our role that the account has there: somebody may have given it another one. */
-static const struct vim_permission *find_given(const struct registration_work *w, const struct vim_permission_list *list) {
+static const struct vim_permission *registration_find_given(const struct registration_work *w,
+                                                            const struct vim_permission_list *list) {
     for (size_t i = 0; i < list->count; i++)
         if (!list->items[i].is_group && list->items[i].role_id == w->row.role_id &&
             is_same_account(list->items[i].principal, w->row.role_principal))
@@ -399,13 +400,13 @@ static const struct vim_permission *find_given(const struct registration_work *w
     return NULL;
 }
 
-static int take_back(struct registration_work *w, struct err *err) {
+static int registration_take_back(struct registration_work *w, struct err *err) {
     struct vim_permission_list list = {0};
     const struct vim_permission *given;
     int rc = vim_list_permissions(w->admin, NULL, &list, err);
     if (rc)
         return rc;
-    given = find_given(w, &list);
+    given = registration_find_given(w, &list);
     if (given)
         rc = vim_remove_permission(w->admin, NULL, given->principal, false, err);
     vim_permission_list_done(&list);
@@ -431,7 +432,7 @@ static void remove_role(struct registration_work *w) {
         return;
     }
     if (!rc && w->row.role_principal)
-        rc = take_back(w, &why);
+        rc = registration_take_back(w, &why);
     if (!rc)
         rc = vim_remove_role(w->admin, role_id, false, &why);
     if (rc)
@@ -624,7 +625,7 @@ static int step_prove_login(struct registration_work *w, struct err *err) {
 static int step_activate(struct registration_work *w, struct err *err) {
     int rc = credential_store_promote(w->env->options.store, w->vc.id, w->chosen->generation, NULL, err);
     if (!rc)
-        rc = save_row(w, clock_wall_ms(), err);
+        rc = registration_save_row(w, clock_wall_ms(), err);
     if (!rc)
         rc = registration_store_set_due(w->env->options.store, w->vc.id, false, err);
     link_forget_material(w->link);
@@ -645,25 +646,10 @@ static int step_read_inventory(struct registration_work *w, struct err *err) {
 int registration_register(struct link *link, const struct register_request *request, struct registration_report *report,
                           struct err *err) {
     static registration_step *const steps[] = {
-        step_load,
-        step_check_address,
-        step_sign_in,
-        step_check_joining,
-        step_check_role,
-        step_find_record,
-        step_check_owner,
-        step_make_certificate,
-        step_probe_certificate,
-        step_describe_joining,
-        step_begin_operation,
-        step_make_role,
-        step_probe_account,
-        step_save_pending,
-        step_write_record,
-        step_tell_credential,
-        step_prove_login,
-        step_activate,
-        step_read_inventory,
+        registration_step_load, step_check_address, step_sign_in,          step_check_joining,     step_check_role,
+        step_find_record,       step_check_owner,   step_make_certificate, step_probe_certificate, step_describe_joining,
+        step_begin_operation,   step_make_role,     step_probe_account,    step_save_pending,      step_write_record,
+        step_tell_credential,   step_prove_login,   step_activate,         step_read_inventory,
     };
     struct registration_report unused = {0};
     struct registration_work w = {.link = link,
@@ -713,7 +699,7 @@ static int step_describe_leaving(struct registration_work *w, struct err *err) {
 }
 
 static int step_note_leaving(struct registration_work *w, struct err *err) {
-    return w->vc.registered_at_ms ? save_row(w, 0, err) : 0;
+    return w->vc.registered_at_ms ? registration_save_row(w, 0, err) : 0;
 }
 
 static int step_remove_record(struct registration_work *w, struct err *err) {
@@ -723,7 +709,7 @@ static int step_remove_record(struct registration_work *w, struct err *err) {
         return 0;
     }
     if (rc && w->vc.registered_at_ms) /* it is as it was */
-        (void)save_row(w, w->vc.registered_at_ms, NULL);
+        (void)registration_save_row(w, w->vc.registered_at_ms, NULL);
     return rc;
 }
 
@@ -739,7 +725,7 @@ static int retire_credential(struct registration_work *w, enum credential_state 
     return rc || !found ? rc : credential_store_retire(w->env->options.store, w->vc.id, found->generation, err);
 }
 
-static int step_forget(struct registration_work *w, struct err *err) {
+static int registration_step_forget(struct registration_work *w, struct err *err) {
     int rc = retire_credential(w, CREDENTIAL_ACTIVE, err);
     if (!rc) /* of a registration that was cut short */
         rc = retire_credential(w, CREDENTIAL_PENDING, err);
@@ -755,7 +741,7 @@ static bool is_worth_a_look(const struct registration_work *w, const char *key) 
     return !str_starts(key, "com.vmware.") && !str_starts(key, HX_PREFIX) && !str_eq(key, w->vc.extension_key);
 }
 
-static void look_at_key(struct registration_work *w, const char *key) {
+static void registration_look_at_key(struct registration_work *w, const char *key) {
     _cleanup_(vim_extension_free) struct vim_extension *found = NULL;
     if (vim_find_extension(w->admin, key, &found, NULL) || !found)
         return;
@@ -774,7 +760,7 @@ static void look_at_keys(struct registration_work *w) {
     for (size_t i = 0; i < keys.count; i++) {
         hx += str_starts(keys.items[i], HX_PREFIX);
         if (is_worth_a_look(w, keys.items[i]) && looked++ < LOOK_UPS_MAX)
-            look_at_key(w, keys.items[i]);
+            registration_look_at_key(w, keys.items[i]);
     }
     if (looked > LOOK_UPS_MAX)
         report_texts_add(&w->report->left, "other extensions of ours: only %d of %zu were looked at", LOOK_UPS_MAX, looked);
@@ -800,7 +786,7 @@ static void look_at_sessions(struct registration_work *w) {
     vim_session_list_done(&list);
 }
 
-static int step_look_back(struct registration_work *w, struct err *err) {
+static int registration_step_look_back(struct registration_work *w, struct err *err) {
     (void)err;
     look_at_keys(w);
     look_at_sessions(w);
@@ -811,9 +797,11 @@ static int step_look_back(struct registration_work *w, struct err *err) {
 int registration_unregister(struct link *link, const struct unregister_request *request, struct registration_report *report,
                             struct err *err) {
     static registration_step *const steps[] = {
-        step_load,          step_sign_in,          step_find_record,     step_require_record, step_check_owner,
-        step_check_leaving, step_describe_leaving, step_begin_operation, step_note_leaving,   step_remove_record,
-        step_remove_role,   step_forget,           step_look_back,
+        registration_step_load,      step_sign_in,         step_find_record,
+        step_require_record,         step_check_owner,     step_check_leaving,
+        step_describe_leaving,       step_begin_operation, step_note_leaving,
+        step_remove_record,          step_remove_role,     registration_step_forget,
+        registration_step_look_back,
     };
     struct registration_report unused = {0};
     struct registration_work w = {.link = link,

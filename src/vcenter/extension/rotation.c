@@ -38,7 +38,7 @@ struct work {
     bool is_noted;               /* how it ended is written */
 };
 
-static int work_begin(struct work *w, const char *action, struct err *err) {
+static int rotation_work_begin(struct work *w, const char *action, struct err *err) {
     struct link *link = w->link;
     int rc;
     w->options = &link_env(link)->options;
@@ -53,7 +53,7 @@ static int work_begin(struct work *w, const char *action, struct err *err) {
     return rc ? rc : login_material_load(w->options->store, w->options->seal, w->vc.id, &w->have, err);
 }
 
-static void work_done(struct work *w) {
+static void rotation_work_done(struct work *w) {
     admin_lease_release(&w->lease);
     vcenter_done(&w->vc);
     login_material_done(&w->have);
@@ -71,7 +71,7 @@ static void note_certificate(struct link *link, const struct login_credential *c
 }
 
 /* By a client of its own, so that the link's session and what runs over it stay untouched. */
-static int prove(struct work *w, const struct login_credential *c, struct err *err) {
+static int rotation_prove(struct work *w, const struct login_credential *c, struct err *err) {
     struct login_material only = {.active = *c}; /* borrowed */
     struct vim_client *client = NULL;
     struct vim_about about = {0};
@@ -92,13 +92,13 @@ static int prove(struct work *w, const struct login_credential *c, struct err *e
 }
 
 /* Before anything is told to vCenter, or stored of a password. */
-static int begin_operation(struct work *w, struct err *err) {
+static int rotation_begin_operation(struct work *w, struct err *err) {
     w->line.event.object_name = w->vc.name;
     return platform_audit_begin(link_env(w->link), &w->line, &w->begun, err);
 }
 
 /* How the operation ended is written with it, unless there is more to do. */
-static int promote(struct work *w, const struct login_credential *c, struct err *err) {
+static int rotation_promote(struct work *w, const struct login_credential *c, struct err *err) {
     const struct audit_record line = audit_record_now(&w->line, 0);
     const struct operation_end end = {w->begun.id, &line};
     int rc = credential_store_promote(w->options->store, w->vc.id, c->generation, w->is_first_part ? NULL : &end, err);
@@ -119,8 +119,8 @@ static int carry_through(struct work *w, const struct login_credential *c, struc
     if (!rc)
         rc = admin_lease_renew(&w->lease, err);
     if (!rc)
-        rc = prove(w, c, err);
-    return rc ? rc : promote(w, c, err);
+        rc = rotation_prove(w, c, err);
+    return rc ? rc : rotation_promote(w, c, err);
 }
 
 /* True if vCenter has surely not taken what it was told: it answered so. */
@@ -128,7 +128,7 @@ static bool is_refusal(int rc) {
     return rc == ERR_UPSTREAM_DENIED || rc == ERR_NOT_FOUND || rc == ERR_UPSTREAM || rc == ERR_UNPROCESSABLE;
 }
 
-static int tell_new(struct work *w, struct err *err) {
+static int rotation_tell_new(struct work *w, struct err *err) {
     int rc = login_credential_tell(link_client(w->link), &w->vc, &w->fresh, err);
     if (is_refusal(rc)) /* the old one stays in force */
         (void)credential_store_retire(w->options->store, w->vc.id, w->fresh.generation, NULL);
@@ -137,19 +137,19 @@ static int tell_new(struct work *w, struct err *err) {
     return rc;
 }
 
-static int rotate(struct work *w, struct err *err) {
+static int rotation_rotate_work(struct work *w, struct err *err) {
     int rc = login_credential_make(&w->vc, w->options->login_certificate_days, w->options->key_bits, &w->fresh, err);
     if (!rc)
         rc = login_credential_save_pending(w->options->store, w->options->seal, w->vc.id, &w->fresh, err);
     if (rc)
         return rc;
     link_forget_material(w->link); /* whoever logs in from now on tries both */
-    rc = tell_new(w, err);
+    rc = rotation_tell_new(w, err);
     if (rc)
         return rc;
-    rc = prove(w, &w->fresh, err);
+    rc = rotation_prove(w, &w->fresh, err);
     if (!rc)
-        rc = promote(w, &w->fresh, err);
+        rc = rotation_promote(w, &w->fresh, err);
     if (rc)
         link_request(w->link, LINK_WORK_RENEW);
     return rc;
@@ -161,33 +161,33 @@ static int refuse_account(const struct work *w, struct err *err) {
     return err_remedy(err, "change its password at the vCenter, then run: kaasctl vcenter set-password %s", w->vc.name);
 }
 
-static void note_in_audit(struct work *w, int rc, const struct err *why) {
+static void rotation_note_in_audit(struct work *w, int rc, const struct err *why) {
     w->line.event.reason = rc ? why->text : NULL;
     if (!w->is_noted)
         platform_audit_end(link_env(w->link), &w->line, rc, &w->begun);
 }
 
 /* A pending one is finished first. */
-static int replace(struct work *w, struct err *err) {
-    int rc = begin_operation(w, err);
+static int rotation_replace(struct work *w, struct err *err) {
+    int rc = rotation_begin_operation(w, err);
     if (!rc && w->have.pending.generation) {
         w->is_first_part = true;
         rc = carry_through(w, &w->have.pending, err);
         w->is_first_part = false;
     }
-    return rc ? rc : rotate(w, err);
+    return rc ? rc : rotation_rotate_work(w, err);
 }
 
 int rotation_rotate(struct link *link, const struct actor *actor, struct err *err) {
     struct work w = {.link = link, .actor = actor};
     struct err why = {0};
-    int rc = work_begin(&w, ROTATION_ACTION, &why);
+    int rc = rotation_work_begin(&w, ROTATION_ACTION, &why);
     if (!rc && w.have.active.generation && w.have.active.kind != CREDENTIAL_CERTIFICATE)
         rc = refuse_account(&w, &why);
     if (!rc)
-        rc = replace(&w, &why);
-    note_in_audit(&w, rc, &why);
-    work_done(&w);
+        rc = rotation_replace(&w, &why);
+    rotation_note_in_audit(&w, rc, &why);
+    rotation_work_done(&w);
     return err_move(err, rc, &why);
 }
 
@@ -202,18 +202,18 @@ static int take_password(struct work *w, const char *password, struct err *err) 
     }
     rc = login_credential_take_account(now->kind, now->user, password, &w->fresh, err);
     if (!rc)
-        rc = prove(w, &w->fresh, err);
+        rc = rotation_prove(w, &w->fresh, err);
     if (!rc)
-        rc = begin_operation(w, err);
+        rc = rotation_begin_operation(w, err);
     if (!rc)
         rc = login_credential_save_pending(w->options->store, w->options->seal, w->vc.id, &w->fresh, err);
-    return rc ? rc : promote(w, &w->fresh, err);
+    return rc ? rc : rotation_promote(w, &w->fresh, err);
 }
 
 int rotation_set_password(struct link *link, const char *password, const struct actor *actor, struct err *err) {
     struct work w = {.link = link, .actor = actor};
     struct err why = {0};
-    int rc = work_begin(&w, PASSWORD_ACTION, &why);
+    int rc = rotation_work_begin(&w, PASSWORD_ACTION, &why);
     if (!rc)
         rc = take_password(&w, password, &why);
     if (rc == ERR_CREDENTIALS) {
@@ -223,8 +223,8 @@ int rotation_set_password(struct link *link, const char *password, const struct 
     }
     if (!rc)
         link_retry_login(link);
-    note_in_audit(&w, rc, &why);
-    work_done(&w);
+    rotation_note_in_audit(&w, rc, &why);
+    rotation_work_done(&w);
     return err_move(err, rc, &why);
 }
 
@@ -242,7 +242,7 @@ static void look_at_vcenter(struct link *link, const struct vcenter *vc) {
     x509_info_done(&info);
 }
 
-static bool is_due(const struct vcenter *vc, const struct login_credential *c) {
+static bool rotation_is_certificate_due(const struct vcenter *vc, const struct login_credential *c) {
     struct x509_info info = {0};
     bool due;
     if (!c->generation || c->kind != CREDENTIAL_CERTIFICATE || x509_parse_pem(c->cert_pem, &info, NULL))
@@ -257,16 +257,16 @@ static int finish_or_rotate(struct link *link, struct err *err) {
     struct work w = {.link = link};
     struct err why = {0};
     bool is_pending, is_old;
-    int rc = work_begin(&w, ROTATION_ACTION, &why);
+    int rc = rotation_work_begin(&w, ROTATION_ACTION, &why);
     is_pending = !rc && w.have.pending.generation;
-    is_old = !rc && !is_pending && is_due(&w.vc, &w.have.active);
+    is_old = !rc && !is_pending && rotation_is_certificate_due(&w.vc, &w.have.active);
     if (is_pending || is_old) /* failures are tried again by the minute, as one operation: log and health tell them */
-        rc = begin_operation(&w, &why);
+        rc = rotation_begin_operation(&w, &why);
     if (!rc && is_pending)
         rc = carry_through(&w, &w.have.pending, &why);
     else if (!rc && is_old)
-        rc = rotate(&w, &why);
-    work_done(&w);
+        rc = rotation_rotate_work(&w, &why);
+    rotation_work_done(&w);
     return err_move(err, rc, &why);
 }
 
@@ -282,7 +282,7 @@ int rotation_renew(struct link *link, struct err *err) {
     rc = login_material_load(options->store, options->seal, vc.id, &have, &why);
     if (!rc) {
         note_certificate(link, &have.active);
-        if (have.pending.generation || is_due(&vc, &have.active))
+        if (have.pending.generation || rotation_is_certificate_due(&vc, &have.active))
             rc = finish_or_rotate(link, &why);
     }
     login_material_done(&have);

@@ -35,7 +35,7 @@ static int ask_certificate(const struct platform_options *options, const struct 
                       "compare the SHA-256 with the one the vCenter shows, then send the same request with thumbprint_sha256");
 }
 
-static int fill(const struct vcenter_add *add, const struct vim_about *about, struct vcenter *vc, struct err *err) {
+static int vcenter_set_fill(const struct vcenter_add *add, const struct vim_about *about, struct vcenter *vc, struct err *err) {
     vc->id = str_dup(about->instance_uuid);
     vc->address = str_dup(add->address);
     vc->port = add->port;
@@ -67,19 +67,20 @@ static int explain_known(struct platform *platform, const struct vcenter_add *ad
     return ERR_EXISTS;
 }
 
-static struct audit_record make_line(struct platform *platform, const struct vcenter_add *add, const struct vcenter *vc) {
+static struct audit_record vcenter_set_make_line(struct platform *platform, const struct vcenter_add *add,
+                                                 const struct vcenter *vc) {
     return platform_audit_make(
         platform_env(platform), &add->actor,
         &(struct audit_event){.action = "vcenter.add", .object_id = vc->id, .object_name = add->name ? add->name : add->address});
 }
 
-static int insert_row(struct platform *platform, const struct vcenter_add *add, const struct vim_about *about, struct vcenter *vc,
-                      struct err *err) {
+static int vcenter_set_insert_row(struct platform *platform, const struct vcenter_add *add, const struct vim_about *about,
+                                  struct vcenter *vc, struct err *err) {
     struct audit_record line;
-    int rc = fill(add, about, vc, err);
+    int rc = vcenter_set_fill(add, about, vc, err);
     if (rc)
         return rc;
-    line = make_line(platform, add, vc);
+    line = vcenter_set_make_line(platform, add, vc);
     rc = vcenter_store_insert(platform_options_of(platform)->store, vc, &line, err);
     return rc == ERR_EXISTS ? explain_known(platform, add, about, err) : rc;
 }
@@ -87,15 +88,15 @@ static int insert_row(struct platform *platform, const struct vcenter_add *add, 
 /* What was stored is in the audit log already; and to look at a certificate is not to add anything. */
 static void note_refused(struct platform *platform, const struct vcenter_add *add, const struct vcenter *vc, int rc,
                          const struct err *why) {
-    struct audit_record line = make_line(platform, add, vc);
+    struct audit_record line = vcenter_set_make_line(platform, add, vc);
     if (!rc || rc == ERR_CERT_UNCONFIRMED)
         return;
     line.event.reason = why->text;
     audit_store_append_outcome(platform_options_of(platform)->store, &line, rc);
 }
 
-static int ask_and_insert(struct platform *platform, const struct vcenter_add *add, struct vcenter *vc, struct x509_info *seen,
-                          struct err *err) {
+static int vcenter_set_ask_and_insert(struct platform *platform, const struct vcenter_add *add, struct vcenter *vc,
+                                      struct x509_info *seen, struct err *err) {
     char *name = (char *)(uintptr_t)(add->name ? add->name : add->address); /* borrowed for the look-up */
     struct vcenter wanted = {
         .address = (char *)(uintptr_t)add->address, .port = add->port, .name = name, .ca_pem = (char *)(uintptr_t)add->ca_pem};
@@ -111,7 +112,7 @@ static int ask_and_insert(struct platform *platform, const struct vcenter_add *a
     if (!rc)
         rc = vcenter_ask(platform, &wanted, &about, seen, err);
     if (!rc)
-        rc = insert_row(platform, add, &about, vc, err);
+        rc = vcenter_set_insert_row(platform, add, &about, vc, err);
     vim_about_done(&about);
     return rc;
 }
@@ -120,7 +121,7 @@ int registration_add(struct platform *platform, const struct vcenter_add *add, c
                      struct err *err) {
     struct vcenter vc = {0};
     struct err why = {0};
-    int rc = ask_and_insert(platform, add, &vc, seen, &why);
+    int rc = vcenter_set_ask_and_insert(platform, add, &vc, seen, &why);
     note_refused(platform, add, &vc, rc, &why);
     if (!rc)
         (void)snprintf(id, 37, "%s", vc.id);
@@ -133,7 +134,7 @@ int registration_add(struct platform *platform, const struct vcenter_add *add, c
 }
 
 /* *is_removed: the row is gone, and the line in the audit log. */
-static int remove_row(struct platform *platform, const struct audit_record *line, bool *is_removed, struct err *err) {
+static int vcenter_set_remove_row(struct platform *platform, const struct audit_record *line, bool *is_removed, struct err *err) {
     const struct platform_options *options = platform_options_of(platform);
     const char *id = line->event.object_id;
     const struct audit_record now = audit_record_now(line, 0);
@@ -170,7 +171,7 @@ int registration_remove(struct platform *platform, const char *id, const struct 
     if (!rc)
         rc = admin_lease_await(link, &lease, &why);
     if (!rc)
-        rc = remove_row(platform, &line, &is_removed, &why);
+        rc = vcenter_set_remove_row(platform, &line, &is_removed, &why);
     admin_lease_release(&lease);
     line.event.reason = rc ? why.text : NULL;
     if (!is_removed)
@@ -202,7 +203,7 @@ int vcenter_check_unique(struct platform *platform, const struct vcenter *vc, st
 }
 
 /* A certificate that does not fit is shown beside the error, so that a person can see what answered. */
-static int explain(struct platform *platform, const struct vcenter *where, struct x509_info *seen, int rc) {
+static int vcenter_set_explain(struct platform *platform, const struct vcenter *where, struct x509_info *seen, int rc) {
     if (rc == ERR_TLS)
         (void)x509_lookup_server(where->address, where->port, platform_options_of(platform)->connect_timeout_ms, seen, NULL);
     return rc;
@@ -253,7 +254,7 @@ int vcenter_ask(struct platform *platform, const struct vcenter *where, struct v
         rc = vim_connect(client, about, err);
     (void)platform_close_client(platform, client);
     end_asking(where);
-    return explain(platform, where, seen, rc);
+    return vcenter_set_explain(platform, where, seen, rc);
 }
 
 static int replace_text(char **text, const char *with, struct err *err) {
@@ -305,7 +306,8 @@ static int lay_over(struct vcenter *vc, const struct vcenter_change *change, str
 }
 
 /* Nothing is stored for an address where another vCenter answers, or none. */
-static int check_identity(struct platform *platform, const struct vcenter *wanted, struct x509_info *seen, struct err *err) {
+static int vcenter_set_check_identity(struct platform *platform, const struct vcenter *wanted, struct x509_info *seen,
+                                      struct err *err) {
     struct vim_about about = {0};
     int rc = vcenter_ask(platform, wanted, &about, seen, err);
     if (!rc && !str_eq_nocase(about.instance_uuid, wanted->id)) {
@@ -318,7 +320,7 @@ static int check_identity(struct platform *platform, const struct vcenter *wante
 }
 
 /* The new link makes its first contact now and not with the next tick. */
-static void hurry(struct platform *platform, const char *id) {
+static void vcenter_set_hurry(struct platform *platform, const char *id) {
     struct link *link = NULL;
     if (platform_find(platform, id, &link, NULL))
         return;
@@ -335,8 +337,8 @@ static struct audit_record set_make_line(struct platform *platform, const char *
                                                      .object_name = row ? row->name : NULL});
 }
 
-static int store_row(struct platform *platform, const struct vcenter *row, const struct vcenter_change *change, bool *is_stored,
-                     struct err *err) {
+static int vcenter_set_store_row(struct platform *platform, const struct vcenter *row, const struct vcenter_change *change,
+                                 bool *is_stored, struct err *err) {
     const struct audit_record line = set_make_line(platform, row->id, row, change);
     int64_t version_no = 0;
     int rc = vcenter_store_update(platform_options_of(platform)->store, row, &line, &version_no, err);
@@ -345,12 +347,12 @@ static int store_row(struct platform *platform, const struct vcenter *row, const
         rc = platform_sync(platform, err);
     link_env_note_written(platform_env(platform));
     if (!rc)
-        hurry(platform, row->id);
+        vcenter_set_hurry(platform, row->id);
     return rc;
 }
 
-static int check_change(struct platform *platform, struct vcenter *row, const struct vcenter_change *change,
-                        struct x509_info *seen, struct err *err) {
+static int vcenter_set_check_change(struct platform *platform, struct vcenter *row, const struct vcenter_change *change,
+                                    struct x509_info *seen, struct err *err) {
     bool asks_there = change->address || change->port || change->pin_sha256 || change->ca_pem;
     int rc = 0;
     if (change->version_no && change->version_no != row->version_no) {
@@ -362,7 +364,7 @@ static int check_change(struct platform *platform, struct vcenter *row, const st
     if (!rc)
         rc = vcenter_check_unique(platform, row, err);
     if (!rc && asks_there)
-        rc = check_identity(platform, row, seen, err);
+        rc = vcenter_set_check_identity(platform, row, seen, err);
     return rc;
 }
 
@@ -373,9 +375,9 @@ int vcenter_change(struct platform *platform, const char *id, const struct vcent
     struct err why = {0};
     int rc = vcenter_store_load(platform_options_of(platform)->store, id, &row, &why);
     if (!rc)
-        rc = check_change(platform, row, change, seen, &why);
+        rc = vcenter_set_check_change(platform, row, change, seen, &why);
     if (!rc)
-        rc = store_row(platform, row, change, &is_stored, &why);
+        rc = vcenter_set_store_row(platform, row, change, &is_stored, &why);
     if (!is_stored) {
         struct audit_record line = set_make_line(platform, id, row, change);
         line.event.reason = why.text;

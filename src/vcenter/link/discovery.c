@@ -41,7 +41,7 @@ void discovery_result_done(struct discovery_result *result) {
     memset(result, 0, sizeof(*result));
 }
 
-static void run_done(struct run *run) {
+static void discovery_run_done(struct run *run) {
     for (size_t i = 0; run->vsphere && i < run->seen->count; i++)
         vsphere_cluster_done(&run->vsphere[i]);
     for (size_t i = 0; i < run->hx_count; i++)
@@ -197,7 +197,7 @@ static int check_plausible(struct run *run, struct store *store, struct err *err
     return rc;
 }
 
-static int save(struct run *run, struct err *err) {
+static int discovery_save_run(struct run *run, struct err *err) {
     struct store *store = link_env(run->link)->options.store;
     struct platform_seen seen = {.vcenter_id = link_id(run->link), .is_complete = true, .now_ms = run->result.scanned_at_ms};
     unsigned vsphere_changed = 0, hx_changed = 0;
@@ -219,14 +219,14 @@ int discovery_save(struct link *link, const struct discovery_input *input, struc
     if (!rc)
         rc = choose_hx(&run, err);
     if (!rc)
-        rc = save(&run, err);
+        rc = discovery_save_run(&run, err);
     if (!rc)
         count_differences(&run);
     if (!rc && out) {
         *out = run.result;
         memset(&run.result, 0, sizeof(run.result));
     }
-    run_done(&run);
+    discovery_run_done(&run);
     return rc;
 }
 
@@ -245,7 +245,7 @@ static void inventory_done(struct inventory *inventory) {
     vim_key_list_done(&inventory->keys);
 }
 
-static int by_moref(const void *a, const void *b) {
+static int discovery_by_moref(const void *a, const void *b) {
     const struct vim_cluster *x = a, *y = b;
     return strcmp(x->moref, y->moref);
 }
@@ -272,14 +272,14 @@ static int read_inventory(struct link *link, struct inventory *out, struct err *
         return rc;
     }
     if (found.clusters.count)
-        qsort(found.clusters.items, found.clusters.count, sizeof(struct vim_cluster), by_moref);
+        qsort(found.clusters.items, found.clusters.count, sizeof(struct vim_cluster), discovery_by_moref);
     watch_sort_keys(&found.keys);
     inventory_done(out);
     *out = found;
     return 0;
 }
 
-static bool is_same(const struct inventory *a, const struct inventory *b) {
+static bool discovery_is_same(const struct inventory *a, const struct inventory *b) {
     if (a->clusters.count != b->clusters.count || a->keys.count != b->keys.count)
         return false;
     for (size_t i = 0; i < a->clusters.count; i++) {
@@ -295,27 +295,27 @@ static bool is_same(const struct inventory *a, const struct inventory *b) {
 
 enum verdict { NOT_WATCHED, SAME, DIFFERENT };
 
-static enum verdict compare(struct link *link, const struct inventory *read) {
+static enum verdict discovery_compare(struct link *link, const struct inventory *read) {
     struct inventory known = {{0}, {0}};
     enum verdict verdict = NOT_WATCHED;
     if (!watch_get_inventory(link_watch(link), &known.clusters, &known.keys, NULL))
-        verdict = is_same(read, &known) ? SAME : DIFFERENT;
+        verdict = discovery_is_same(read, &known) ? SAME : DIFFERENT;
     inventory_done(&known);
     return verdict;
 }
 
 /* Reads until both agree, a few times: what changes just now is seen by one before the other. */
-static int read_and_compare(struct link *link, struct inventory *out, enum verdict *verdict, struct err *err) {
+static int discovery_read_and_compare(struct link *link, struct inventory *out, enum verdict *verdict, struct err *err) {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
     int rc = read_inventory(link, out, err);
     if (rc)
         return rc;
-    *verdict = compare(link, out);
+    *verdict = discovery_compare(link, out);
     for (int i = 1; !rc && *verdict == DIFFERENT && i < TRIES_COUNT; i++) {
         (void)nanosleep(&pause, NULL);
         rc = read_inventory(link, out, err);
         if (!rc)
-            *verdict = compare(link, out);
+            *verdict = discovery_compare(link, out);
     }
     return rc;
 }
@@ -338,7 +338,7 @@ static int save_newest(struct link *link, struct inventory *read, enum verdict v
 int discovery_run(struct link *link, struct discovery_result *out, struct err *err) {
     struct inventory read = {{0}, {0}};
     enum verdict verdict = NOT_WATCHED;
-    int rc = read_and_compare(link, &read, &verdict, err);
+    int rc = discovery_read_and_compare(link, &read, &verdict, err);
     if (!rc)
         rc = save_newest(link, &read, verdict, out, err);
     inventory_done(&read);

@@ -144,7 +144,7 @@ void link_note_record(struct link *link, const struct record_note *note) {
 }
 
 /* Needs the lock. */
-static void set_state(struct link *link, enum link_state state, const struct err *why) {
+static void link_set_state(struct link *link, enum link_state state, const struct err *why) {
     if (link->report.state != state)
         link->report.state_since_ms = clock_wall_ms();
     link->report.state = state;
@@ -153,7 +153,7 @@ static void set_state(struct link *link, enum link_state state, const struct err
 }
 
 /* Queues the one job that a link has at a time. What a running one has not seen any more, it sees before it ends. */
-static void kick(struct link *link) {
+static void link_kick(struct link *link) {
     if (atomic_exchange(&link->is_busy, true))
         return;
     if (worker_pool_submit(link->workers, link_serve, link_ref(link), NULL)) {
@@ -162,7 +162,7 @@ static void kick(struct link *link) {
     }
 }
 
-static bool can_work(struct link *link) {
+static bool link_can_work(struct link *link) {
     bool can;
     (void)pthread_mutex_lock(&link->lock);
     can = link->report.state == LINK_CONNECTED && !link->is_retired;
@@ -172,8 +172,8 @@ static bool can_work(struct link *link) {
 
 void link_request(struct link *link, unsigned bits) {
     link_queue_add(&link->queue, bits);
-    if (can_work(link))
-        kick(link);
+    if (link_can_work(link))
+        link_kick(link);
 }
 
 size_t link_get_work(struct link *link, struct link_work_state out[LINK_WORK_COUNT]) {
@@ -181,19 +181,19 @@ size_t link_get_work(struct link *link, struct link_work_state out[LINK_WORK_COU
 }
 
 /* Needs the lock. */
-static void note_success(struct link *link) {
+static void link_note_success(struct link *link) {
     link->failures = 0;
     if (link->report.state != LINK_CONNECTED)
         link->next_try_ms = clock_mono_ms() + link->env->options.keepalive_ms;
-    set_state(link, link->info.registered_at_ms ? LINK_CONNECTED : LINK_NOT_REGISTERED, NULL);
+    link_set_state(link, link->info.registered_at_ms ? LINK_CONNECTED : LINK_NOT_REGISTERED, NULL);
 }
 
 /* Needs the lock. */
-static void note_failure(struct link *link, int rc, const struct err *err) {
+static void link_note_failure(struct link *link, int rc, const struct err *err) {
     if (rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS || rc == ERR_PROTOCOL)
-        set_state(link, LINK_UNREACHABLE, err);
+        link_set_state(link, LINK_UNREACHABLE, err);
     else if (rc == ERR_UPSTREAM_DENIED || rc == ERR_CREDENTIALS || rc == ERR_CONFLICT || rc == ERR_CONFIG)
-        set_state(link, LINK_REFUSED, err);
+        link_set_state(link, LINK_REFUSED, err);
 }
 
 /* Needs the lock. False for what comes too late: a call that began after this one has ended before. */
@@ -212,7 +212,7 @@ struct outcome {
     bool is_asked;
 };
 
-static void note(struct link *link, const struct outcome *o) {
+static void link_note_outcome(struct link *link, const struct outcome *o) {
     bool was_connected;
     (void)pthread_mutex_lock(&link->lock);
     was_connected = link->report.state == LINK_CONNECTED;
@@ -223,35 +223,35 @@ static void note(struct link *link, const struct outcome *o) {
         return;
     }
     if (!o->rc)
-        note_success(link);
+        link_note_success(link);
     else if (o->is_asked || link->info.registered_at_ms)
-        note_failure(link, o->rc, o->err);
+        link_note_failure(link, o->rc, o->err);
     if (was_connected && link->report.state != LINK_CONNECTED)
         link->next_try_ms = clock_mono_ms() + backoff_delay_ms(&retry, 1, random_u32());
     (void)pthread_mutex_unlock(&link->lock);
     if (was_connected != (link_get_state(link) == LINK_CONNECTED))
         watch_note_link(link->watch, link_get_state(link) != LINK_NOT_REGISTERED);
-    if (!was_connected && can_work(link)) {
+    if (!was_connected && link_can_work(link)) {
         link_queue_add_at_connect(&link->queue);
         if (link_queue_is_due(&link->queue, clock_mono_ms()))
-            kick(link);
+            link_kick(link);
     }
 }
 
 int link_note(struct link *link, int64_t since_ms, int rc, const struct err *err) {
-    note(link, &(struct outcome){.since_ms = since_ms, .rc = rc, .err = err});
+    link_note_outcome(link, &(struct outcome){.since_ms = since_ms, .rc = rc, .err = err});
     return rc;
 }
 
 void link_note_asked(struct link *link, int64_t since_ms, int rc, const struct err *err) {
-    note(link, &(struct outcome){.since_ms = since_ms, .rc = rc, .err = err, .is_asked = true});
+    link_note_outcome(link, &(struct outcome){.since_ms = since_ms, .rc = rc, .err = err, .is_asked = true});
 }
 
 void link_note_answer(struct link *link, int64_t since_ms) {
     (void)pthread_mutex_lock(&link->lock);
     link->report.last_contact_ms = clock_wall_ms();
     if (is_news(link, since_ms) && link->report.state == LINK_UNREACHABLE) {
-        set_state(link, link->info.registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
+        link_set_state(link, link->info.registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
         link->next_try_ms = 0;
     }
     (void)pthread_mutex_unlock(&link->lock);
@@ -284,7 +284,7 @@ void link_note_strategy(struct link *link, enum vim_strategy strategy) {
 #define DAY_CHARS 10 /* "2026-11-21" of RFC 3339 */
 
 /* The new certificate in a few words. */
-static void describe(const struct x509_info *seen, char *out, size_t n) {
+static void link_describe(const struct x509_info *seen, char *out, size_t n) {
     char thumbprint[X509_THUMBPRINT_TEXT_BYTES], from[CLOCK_RFC3339_BYTES], until[CLOCK_RFC3339_BYTES];
     x509_thumbprint_text(seen->sha256, thumbprint);
     clock_format(seen->not_before_ms, from);
@@ -313,7 +313,7 @@ static void explain_trust(struct link *link, struct err *err) {
         vcenter_done(&vc);
         return;
     }
-    describe(&info, seen, sizeof(seen));
+    link_describe(&info, seen, sizeof(seen));
     err_clear(err);
     if (vc.has_pin)
         (void)explain_pin(&vc, seen, err);
@@ -394,7 +394,7 @@ static int load_material(struct link *link, struct err *err) {
 }
 
 /* Before any secret is sent: the address may have been given to another vCenter since the last login. */
-static int check_identity(struct link *link, struct vim_client *client, struct err *err) {
+static int link_check_client_identity(struct link *link, struct vim_client *client, struct err *err) {
     struct vim_about about = {0};
     int rc;
     if (atomic_exchange(&link->is_identity_fresh, false))
@@ -449,7 +449,7 @@ static int log_in(struct vim_client *client, void *arg, struct err *err) {
     int rc;
     if (link_is_retired(link)) /* its successor has a session of its own */
         return err_set(err, ERR_CANCELED, "the connection to this vCenter is being replaced");
-    rc = check_identity(link, client, err);
+    rc = link_check_client_identity(link, client, err);
     if (rc)
         return rc;
     rc = try_material(link, client, &used, err);
@@ -471,10 +471,10 @@ void link_retry_login(struct link *link) {
     (void)pthread_mutex_lock(&link->lock);
     link->next_try_ms = 0;
     (void)pthread_mutex_unlock(&link->lock);
-    kick(link);
+    link_kick(link);
 }
 
-static int make_client(struct link *link, const struct vcenter *vc, struct err *err) {
+static int link_make_client(struct link *link, const struct vcenter *vc, struct err *err) {
     _cleanup_free_ char *agent = session_agent(link->env, NULL);
     const struct vim_options options = link_env_client(link->env, vc, agent);
     int rc = vim_client_new(&options, &link->client, err);
@@ -518,7 +518,7 @@ int link_new(const struct link_env *env, const struct vcenter *vc, struct link *
     link->report.state_since_ms = clock_wall_ms();
     rc = link->id ? vcenter_copy(vc, &link->info, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
-        rc = make_client(link, vc, err);
+        rc = link_make_client(link, vc, err);
     if (!rc)
         rc = make_pool(link, vc, err);
     if (!rc)
@@ -557,7 +557,7 @@ bool link_set_info(struct link *link, const struct vcenter *vc) {
     if (was_registered != (vc->registered_at_ms != 0)) {
         link->next_try_ms = 0;
         link->noted_since_ms = clock_mono_ms();
-        set_state(link, vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
+        link_set_state(link, vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
     }
     (void)pthread_mutex_unlock(&link->lock);
     watch_note_link(link->watch, link_get_state(link) != LINK_NOT_REGISTERED);
@@ -589,7 +589,7 @@ int link_connect(struct link *link, struct err *err) {
 }
 
 /* Plans the next try after the outcome of a job. */
-static void plan(struct link *link, int rc) {
+static void link_plan(struct link *link, int rc) {
     int64_t now_ms = clock_mono_ms();
     (void)pthread_mutex_lock(&link->lock);
     link->failures = rc ? link->failures + 1 : 0;
@@ -597,7 +597,7 @@ static void plan(struct link *link, int rc) {
     (void)pthread_mutex_unlock(&link->lock);
 }
 
-static bool is_due(struct link *link, int64_t now_ms) {
+static bool link_is_due(struct link *link, int64_t now_ms) {
     bool due;
     (void)pthread_mutex_lock(&link->lock);
     due = link->info.registered_at_ms && now_ms >= link->next_try_ms && !link->is_retired;
@@ -605,7 +605,7 @@ static bool is_due(struct link *link, int64_t now_ms) {
     return due;
 }
 
-static void contact(struct link *link) {
+static void link_contact(struct link *link) {
     const int64_t since_ms = clock_mono_ms();
     struct link_report report;
     struct err err = {0};
@@ -613,12 +613,12 @@ static void contact(struct link *link) {
     link_get_report(link, &report);
     rc = report.state == LINK_CONNECTED ? link_note(link, since_ms, vim_keepalive(link->client, &err), &err)
                                         : link_connect(link, &err);
-    plan(link, rc);
+    link_plan(link, rc);
 }
 
-static void work(struct link *link) {
+static void link_do_work(struct link *link) {
     const struct link_work_kind *kind;
-    while (can_work(link) && (kind = link_queue_take(&link->queue, clock_mono_ms()))) {
+    while (link_can_work(link) && (kind = link_queue_take(&link->queue, clock_mono_ms()))) {
         struct err err = {0};
         int rc = kind->run(link, &err);
         link_queue_note(&link->queue, kind, rc, &err);
@@ -627,13 +627,13 @@ static void work(struct link *link) {
 
 static void link_serve(void *arg, bool is_canceled) {
     struct link *link = arg;
-    if (!is_canceled && is_due(link, clock_mono_ms()))
-        contact(link);
+    if (!is_canceled && link_is_due(link, clock_mono_ms()))
+        link_contact(link);
     if (!is_canceled)
-        work(link);
+        link_do_work(link);
     atomic_store(&link->is_busy, false);
-    if (!is_canceled && can_work(link) && link_queue_is_due(&link->queue, clock_mono_ms()))
-        kick(link); /* asked for while this job was ending */
+    if (!is_canceled && link_can_work(link) && link_queue_is_due(&link->queue, clock_mono_ms()))
+        link_kick(link); /* asked for while this job was ending */
     link_unref(link);
 }
 
@@ -666,12 +666,12 @@ bool link_is_retired(struct link *link) {
 }
 
 void link_tick(struct link *link, int64_t now_ms) {
-    if (can_work(link))
+    if (link_can_work(link))
         (void)watch_start(link->watch, NULL); /* without a thread now the next tick tries again */
     if (vim_take_orphan_hint(link->client))
         link_queue_add(&link->queue, LINK_WORK_SWEEP);
-    if (is_due(link, now_ms) || (can_work(link) && link_queue_is_due(&link->queue, now_ms)))
-        kick(link);
+    if (link_is_due(link, now_ms) || (link_can_work(link) && link_queue_is_due(&link->queue, now_ms)))
+        link_kick(link);
 }
 
 void link_note_retired(struct link *link) {

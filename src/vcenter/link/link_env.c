@@ -22,17 +22,17 @@ int link_env_init(struct link_env *env, const struct platform_options *from, str
     return err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static void free_text(const char *text) {
+static void link_env_free_text(const char *text) {
     free((void *)(uintptr_t)text);
 }
 
 void link_env_done(struct link_env *env) {
-    free_text(env->options.version);
-    free_text(env->options.extension_key);
-    free_text(env->options.public_url);
-    free_text(env->options.server_cert_pem);
-    free_text(env->options.admin_email);
-    free_text(env->options.view_privilege);
+    link_env_free_text(env->options.version);
+    link_env_free_text(env->options.extension_key);
+    link_env_free_text(env->options.public_url);
+    link_env_free_text(env->options.server_cert_pem);
+    link_env_free_text(env->options.admin_email);
+    link_env_free_text(env->options.view_privilege);
 }
 
 int link_env_set_server_cert(struct link_env *env, const char *cert_pem, bool *differs, struct err *err) {
@@ -45,7 +45,7 @@ int link_env_set_server_cert(struct link_env *env, const char *cert_pem, bool *d
     *differs = !str_eq(old, copy);
     env->options.server_cert_pem = copy;
     (void)pthread_mutex_unlock(env->lock);
-    free_text(old);
+    link_env_free_text(old);
     return 0;
 }
 

@@ -36,7 +36,8 @@ static char *purpose_of(const char *vcenter_id, enum credential_kind kind) {
     return str_format("login-%s:%s", credential_kind_name(kind), vcenter_id);
 }
 
-static int unseal(struct seal *seal, const struct vcenter_credential *c, struct login_credential *out, struct err *err) {
+static int link_login_unseal(struct seal *seal, const struct vcenter_credential *c, struct login_credential *out,
+                             struct err *err) {
     _cleanup_free_ char *purpose = purpose_of(c->vcenter_id, c->kind);
     _cleanup_strbuf_ struct strbuf plain;
     bool is_certificate = c->kind == CREDENTIAL_CERTIFICATE;
@@ -58,12 +59,12 @@ static int unseal(struct seal *seal, const struct vcenter_credential *c, struct 
     return err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static int load_one(struct store *store, struct seal *seal, const char *vcenter_id, enum credential_state state,
-                    struct login_credential *out, struct err *err) {
+static int link_login_load_one(struct store *store, struct seal *seal, const char *vcenter_id, enum credential_state state,
+                               struct login_credential *out, struct err *err) {
     struct vcenter_credential *found = NULL;
     int rc = credential_store_load(store, vcenter_id, state, &found, err);
     if (!rc && found)
-        rc = unseal(seal, found, out, err);
+        rc = link_login_unseal(seal, found, out, err);
     vcenter_credential_free(found);
     return rc;
 }
@@ -71,9 +72,9 @@ static int load_one(struct store *store, struct seal *seal, const char *vcenter_
 int login_material_load(struct store *store, struct seal *seal, const char *vcenter_id, struct login_material *out,
                         struct err *err) {
     struct login_material m = {0};
-    int rc = load_one(store, seal, vcenter_id, CREDENTIAL_ACTIVE, &m.active, err);
+    int rc = link_login_load_one(store, seal, vcenter_id, CREDENTIAL_ACTIVE, &m.active, err);
     if (!rc)
-        rc = load_one(store, seal, vcenter_id, CREDENTIAL_PENDING, &m.pending, err);
+        rc = link_login_load_one(store, seal, vcenter_id, CREDENTIAL_PENDING, &m.pending, err);
     if (rc) {
         login_material_done(&m);
         return rc;
@@ -163,8 +164,8 @@ static size_t login_strategies(const struct vcenter *vc, enum vim_strategy out[L
     return n;
 }
 
-static struct vim_extension_login login_of(const struct vcenter *vc, const struct login_credential *c,
-                                           enum vim_strategy strategy) {
+static struct vim_extension_login link_login_of(const struct vcenter *vc, const struct login_credential *c,
+                                                enum vim_strategy strategy) {
     struct vim_extension_login login = {
         .strategy = strategy, .extension_key = vc->extension_key, .cert_pem = c->cert_pem, .key_pem = c->key_pem};
     return login;
@@ -193,7 +194,7 @@ size_t login_probe(struct vim_client *client, const struct vcenter *vc, const st
     enum vim_strategy strategies[LOGIN_STRATEGIES_MAX];
     size_t count = login_strategies(vc, strategies);
     for (size_t i = 0; i < count; i++) {
-        struct vim_extension_login login = login_of(vc, certificate, strategies[i]);
+        struct vim_extension_login login = link_login_of(vc, certificate, strategies[i]);
         out[i] = (struct login_attempt){.strategy = strategies[i]};
         out[i].works = vim_probe_extension_login(client, &login, &out[i].err) == 0;
     }
@@ -207,7 +208,7 @@ size_t login_probe(struct vim_client *client, const struct vcenter *vc, const st
 
 int login_by(struct vim_client *client, const struct vcenter *vc, const struct login_credential *c, enum vim_strategy strategy,
              struct err *err) {
-    struct vim_extension_login login = login_of(vc, c, strategy);
+    struct vim_extension_login login = link_login_of(vc, c, strategy);
     if (c->kind == CREDENTIAL_CERTIFICATE)
         return vim_login_extension(client, &login, err);
     return vim_login_password(client, c->user, c->password, err);
@@ -229,7 +230,7 @@ struct login_target {
     const enum vim_strategy *first;
 };
 
-static void prefer(enum vim_strategy *strategies, size_t count, const enum vim_strategy *first) {
+static void link_login_prefer(enum vim_strategy *strategies, size_t count, const enum vim_strategy *first) {
     if (count == 2 && first && strategies[1] == *first) {
         strategies[1] = strategies[0];
         strategies[0] = *first;
@@ -246,7 +247,7 @@ static int try_certificate(const struct login_target *target, const struct login
     enum vim_strategy strategies[LOGIN_STRATEGIES_MAX];
     size_t count = login_strategies(target->vc, strategies);
     int rc = count ? ERR_NOT_REGISTERED : fail_no_way(target->vc, err);
-    prefer(strategies, count, target->first);
+    link_login_prefer(strategies, count, target->first);
     for (size_t i = 0; i < count; i++) {
         err_clear(err);
         used->strategy = strategies[i];
@@ -279,8 +280,8 @@ static int try_account(const struct login_target *target, const struct login_cre
     return err_remedy(err, "give the right one: kaasctl vcenter set-password %s", target->vc->name);
 }
 
-static int try_one(const struct login_target *target, const struct login_credential *c, struct login_used *used,
-                   struct err *err) {
+static int link_login_try_one(const struct login_target *target, const struct login_credential *c, struct login_used *used,
+                              struct err *err) {
     used->generation = c->generation;
     return c->kind == CREDENTIAL_CERTIFICATE ? try_certificate(target, c, used, err) : try_account(target, c, used, err);
 }
@@ -290,9 +291,9 @@ int login_with_material(struct vim_client *client, const struct vcenter *vc, str
     struct login_target target = {.client = client, .vc = vc, .refused = material->refused, .first = first};
     int rc = ERR_NOT_REGISTERED;
     if (material->active.generation)
-        rc = try_one(&target, &material->active, used, err);
+        rc = link_login_try_one(&target, &material->active, used, err);
     if (rc && material->pending.generation && is_worth_another_try(rc))
-        rc = try_one(&target, &material->pending, used, err);
+        rc = link_login_try_one(&target, &material->pending, used, err);
     if (rc == ERR_NOT_REGISTERED) {
         (void)err_set(err, ERR_NOT_REGISTERED, "there is no login credential for vCenter %s", vc->name);
         return err_remedy(err, "run: kaasctl vcenter register %s", vc->name);

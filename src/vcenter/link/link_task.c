@@ -64,17 +64,17 @@ struct in_use {
 };
 
 /* The list may show a session whose login has not been answered yet. */
-static void note_in_use(struct in_use *use, size_t i, struct vim_client *client) {
+static void link_task_note_in_use(struct in_use *use, size_t i, struct vim_client *client) {
     if (vim_get_settled_session(client, &use->own[i], NULL))
         memset(&use->own[i], 0, sizeof(use->own[i]));
 }
 
-static void in_use_done(struct in_use *use) {
+static void link_task_in_use_done(struct in_use *use) {
     for (size_t i = 0; i < ARRAY_COUNT(use->own); i++)
         vim_user_session_done(&use->own[i]);
 }
 
-static bool is_in_use(const struct in_use *use, const char *key) {
+static bool link_task_is_in_use(const struct in_use *use, const char *key) {
     for (size_t i = 0; i < ARRAY_COUNT(use->own); i++)
         if (use->own[i].key && str_eq(use->own[i].key, key))
             return true;
@@ -100,17 +100,17 @@ int session_sweep(struct link *link, struct vim_client *client, struct err *err)
     struct in_use use = {0};
     bool has_spared = false, spares_tasks;
     int rc = ours ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-    note_in_use(&use, 0, link_client(link));
+    link_task_note_in_use(&use, 0, link_client(link));
     if (!rc)
         rc = vim_list_sessions(client, &list, err);
-    note_in_use(&use, 1, link_client(link));
-    note_in_use(&use, 2, client);
+    link_task_note_in_use(&use, 1, link_client(link));
+    link_task_note_in_use(&use, 2, client);
     spares_tasks = has_other_tasks(link, client);
     if (!rc && link_is_retired(link)) /* what it does not know may be its successor's */
         rc = err_set(err, ERR_CANCELED, "the connection to this vCenter is being replaced");
     for (size_t i = 0; !rc && i < list.count; i++) {
         enum session_owner owner = session_owner_of(list.items[i].user_agent, ours);
-        if (owner == SESSION_OF_OTHERS || is_in_use(&use, list.items[i].key))
+        if (owner == SESSION_OF_OTHERS || link_task_is_in_use(&use, list.items[i].key))
             continue;
         if (owner == SESSION_OF_TASK && spares_tasks) {
             has_spared = true;
@@ -118,7 +118,7 @@ int session_sweep(struct link *link, struct vim_client *client, struct err *err)
         }
         rc = end_session(client, list.items[i].key, err);
     }
-    in_use_done(&use);
+    link_task_in_use_done(&use);
     vim_session_list_done(&list);
     if (!rc && has_spared) /* nobody can tell the one in use from one left behind */
         rc = err_set(err, ERR_BUSY, "a task at this vCenter is under way");
@@ -140,24 +140,24 @@ int session_sweep_work(struct link *link, struct err *err) {
 #define AWAIT_TRIES 50
 #define AWAIT_PAUSE_MS 100
 
-static void lease_name(const struct link *link, char out[64]) {
+static void link_task_lease_name(const struct link *link, char out[64]) {
     (void)snprintf(out, 64, "vcenter:%s", link_id(link));
 }
 
-static struct store *store_of(const struct link *link) {
+static struct store *link_task_store_of(const struct link *link) {
     return link_env(link)->options.store;
 }
 
-static int refuse(const char *who, struct err *err) {
+static int link_task_refuse(const char *who, struct err *err) {
     (void)err_set(err, ERR_CONFLICT, "%s is registering, repairing or unregistering this vCenter right now", who);
     return err_remedy(err, "wait until that has ended, then try again");
 }
 
 static int refuse_holder(struct link *link, const char *name, struct err *err) {
     struct lease lease = {0};
-    if (lease_store_load(store_of(link), name, &lease, NULL))
-        return refuse("another replica", err);
-    return refuse(lease.holder, err);
+    if (lease_store_load(link_task_store_of(link), name, &lease, NULL))
+        return link_task_refuse("another replica", err);
+    return link_task_refuse(lease.holder, err);
 }
 
 int admin_lease_take(struct link *link, struct admin_lease *out, struct err *err) {
@@ -165,10 +165,10 @@ int admin_lease_take(struct link *link, struct admin_lease *out, struct err *err
     bool is_mine = false;
     int rc;
     if (!link_begin_admin(link))
-        return refuse("this kaasd", err);
-    lease_name(link, name);
-    (void)snprintf(out->holder, sizeof(out->holder), "%s", store_replica_name(store_of(link)));
-    rc = lease_store_acquire(store_of(link), name, out->holder, TTL_MS, &is_mine, err);
+        return link_task_refuse("this kaasd", err);
+    link_task_lease_name(link, name);
+    (void)snprintf(out->holder, sizeof(out->holder), "%s", store_replica_name(link_task_store_of(link)));
+    rc = lease_store_acquire(link_task_store_of(link), name, out->holder, TTL_MS, &is_mine, err);
     if (!rc && !is_mine)
         rc = refuse_holder(link, name, err);
     if (rc) {
@@ -197,8 +197,8 @@ int admin_lease_renew(struct admin_lease *lease, struct err *err) {
     int rc;
     if (clock_mono_ms() - lease->renewed_at_ms < RENEW_MS)
         return 0;
-    lease_name(lease->link, name);
-    rc = lease_store_renew(store_of(lease->link), name, lease->holder, TTL_MS, err);
+    link_task_lease_name(lease->link, name);
+    rc = lease_store_renew(link_task_store_of(lease->link), name, lease->holder, TTL_MS, err);
     if (!rc)
         lease->renewed_at_ms = clock_mono_ms();
     return rc;
@@ -208,8 +208,8 @@ void admin_lease_release(struct admin_lease *lease) {
     char name[64];
     if (!lease || !lease->link)
         return;
-    lease_name(lease->link, name);
-    (void)lease_store_release(store_of(lease->link), name, lease->holder, NULL);
+    link_task_lease_name(lease->link, name);
+    (void)lease_store_release(link_task_store_of(lease->link), name, lease->holder, NULL);
     link_end_admin(lease->link);
     lease->link = NULL;
 }

@@ -39,7 +39,7 @@ void link_queue_add_at_connect(struct link_queue *q) {
 }
 
 /* Needs the lock. */
-static bool is_due(const struct link_slot *slot, int64_t now_ms) {
+static bool link_work_is_due(const struct link_slot *slot, int64_t now_ms) {
     if (slot->state.is_wanted)
         return now_ms >= slot->not_before_ms;
     return slot->next_ms && now_ms >= slot->next_ms;
@@ -49,7 +49,7 @@ bool link_queue_is_due(struct link_queue *q, int64_t now_ms) {
     bool any = false;
     (void)pthread_mutex_lock(&q->lock);
     for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
-        any = any || is_due(&q->slots[i], now_ms);
+        any = any || link_work_is_due(&q->slots[i], now_ms);
     (void)pthread_mutex_unlock(&q->lock);
     return any;
 }
@@ -58,7 +58,7 @@ const struct link_work_kind *link_queue_take(struct link_queue *q, int64_t now_m
     const struct link_work_kind *found = NULL;
     (void)pthread_mutex_lock(&q->lock);
     for (unsigned i = 0; !found && i < LINK_WORK_COUNT; i++) {
-        if (!is_due(&q->slots[i], now_ms))
+        if (!link_work_is_due(&q->slots[i], now_ms))
             continue;
         q->slots[i].state.is_wanted = false;
         q->slots[i].next_ms = 0;
@@ -68,7 +68,7 @@ const struct link_work_kind *link_queue_take(struct link_queue *q, int64_t now_m
     return found;
 }
 
-static void count_run(const struct link_work_kind *kind, bool has_failed) {
+static void link_work_count_run(const struct link_work_kind *kind, bool has_failed) {
     metric_add(metric_get(METRIC_COUNTER, "kaas_link_work_total", "Work done at vCenters", "work", kind->name), 1);
     if (has_failed)
         metric_add(metric_get(METRIC_COUNTER, "kaas_link_work_failures_total", "Work at vCenters that failed and is tried again",
@@ -77,7 +77,7 @@ static void count_run(const struct link_work_kind *kind, bool has_failed) {
 }
 
 /* Needs the lock. */
-static void note_failure(struct link_slot *slot, int rc, const struct err *err) {
+static void link_work_note_failure(struct link_slot *slot, int rc, const struct err *err) {
     struct link_work_state *state = &slot->state;
     if (!state->failures++)
         state->failing_since_ms = clock_wall_ms();
@@ -88,7 +88,7 @@ static void note_failure(struct link_slot *slot, int rc, const struct err *err) 
 }
 
 /* Needs the lock. */
-static void note_success(struct link_slot *slot, const struct link_work_kind *kind) {
+static void link_work_note_success(struct link_slot *slot, const struct link_work_kind *kind) {
     int64_t period_ms = kind->period_ms;
     slot->state.done_at_ms = clock_wall_ms();
     slot->state.failing_since_ms = 0;
@@ -102,11 +102,11 @@ void link_queue_note(struct link_queue *q, const struct link_work_kind *kind, in
     bool has_failed = rc && rc != ERR_CANCELED;
     (void)pthread_mutex_lock(&q->lock);
     if (has_failed)
-        note_failure(slot, rc, err);
+        link_work_note_failure(slot, rc, err);
     else
-        note_success(slot, kind);
+        link_work_note_success(slot, kind);
     (void)pthread_mutex_unlock(&q->lock);
-    count_run(kind, has_failed);
+    link_work_count_run(kind, has_failed);
 }
 
 size_t link_queue_get(struct link_queue *q, struct link_work_state out[LINK_WORK_COUNT]) {

@@ -42,7 +42,7 @@ static bool is_for_health(struct platform *platform, const char *name) {
 }
 
 /* Work of one link that fails again and again. */
-static void check_work(struct platform *platform, struct link *link, struct findings *out) {
+static void platform_health_check_work(struct platform *platform, struct link *link, struct findings *out) {
     struct link_work_state states[LINK_WORK_COUNT];
     size_t count = link_get_work(link, states);
     for (size_t i = 0; i < count; i++) {
@@ -56,11 +56,11 @@ static void check_work(struct platform *platform, struct link *link, struct find
     }
 }
 
-static void check_works(struct platform *platform, struct findings *out) {
+static void platform_health_check_works(struct platform *platform, struct findings *out) {
     size_t count = 0;
     struct link **links = platform_list(platform, &count);
     for (size_t i = 0; i < count; i++) {
-        check_work(platform, links[i], out);
+        platform_health_check_work(platform, links[i], out);
         link_unref(links[i]);
     }
     free(links);
@@ -163,7 +163,7 @@ static void check_expiry(void *arg, const struct expiry *e) {
 
 void platform_check_health(struct platform *platform, int64_t started_at_ms, struct findings *out) {
     check_watches(platform, started_at_ms, out);
-    check_works(platform, out);
+    platform_health_check_works(platform, out);
     check_records(platform, out);
     each_expiry(platform, check_expiry, out);
 }

@@ -57,7 +57,7 @@ static void links_remove(struct links *list, size_t i) {
     list->items[i] = list->items[--list->count];
 }
 
-static int rescan(struct link *link, struct err *err) {
+static int platform_links_rescan(struct link *link, struct err *err) {
     return discovery_run(link, NULL, err);
 }
 
@@ -65,7 +65,7 @@ static int rescan(struct link *link, struct err *err) {
 static void plug_in_own_work(struct platform *p) {
     static const struct link_work_kind kinds[] = {
         {.bit = LINK_WORK_IDENTITY, .name = "identity", .run = link_read_about},
-        {.bit = LINK_WORK_RESCAN, .name = "rescan", .run = rescan},
+        {.bit = LINK_WORK_RESCAN, .name = "rescan", .run = platform_links_rescan},
     };
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         platform_set_work(p, &kinds[i]);
@@ -238,7 +238,7 @@ static int put_locked(struct platform *p, struct link *link) {
     return links_add(&p->links, link);
 }
 
-static int add_new(struct platform *p, const struct vcenter *vc, struct err *err) {
+static int platform_links_add_new(struct platform *p, const struct vcenter *vc, struct err *err) {
     struct link *link = NULL;
     int rc = link_new(&p->env, vc, &link, err);
     if (rc)
@@ -261,7 +261,7 @@ static int sync_one(struct platform *p, const struct vcenter *vc, struct err *er
     link = find_locked(p, vc->id, NULL);
     needs_new = !link || link_set_info(link, vc);
     (void)pthread_mutex_unlock(&p->lock);
-    return needs_new ? add_new(p, vc, err) : 0;
+    return needs_new ? platform_links_add_new(p, vc, err) : 0;
 }
 
 static bool is_listed(const struct vcenter_list *list, const char *id) {
@@ -308,7 +308,7 @@ int platform_sync(struct platform *p, struct err *err) {
 }
 
 /* Ends retired links; those still in use wait for the next tick. */
-static void bury(struct platform *p) {
+static void platform_links_bury(struct platform *p) {
     for (;;) {
         struct link *link = NULL;
         size_t count;
@@ -338,7 +338,7 @@ static void tick_link(struct link *link, const void *now_ms) {
 void platform_tick(struct platform *p) {
     const int64_t now_ms = clock_mono_ms();
     for_each_link(p, tick_link, &now_ms);
-    bury(p);
+    platform_links_bury(p);
 }
 
 /* -- tasks beside the links ----------------------------------------------------------------------------------------------------- */
@@ -424,7 +424,7 @@ static void *end_link(void *arg) {
 }
 
 /* All links, those in use and those already out of sight. */
-static struct end *collect(struct platform *p, size_t *count) {
+static struct end *platform_links_collect(struct platform *p, size_t *count) {
     struct end *ends;
     (void)pthread_mutex_lock(&p->lock);
     p->is_stopping = true;
@@ -436,7 +436,7 @@ static struct end *collect(struct platform *p, size_t *count) {
     return ends;
 }
 
-static void end_all(struct platform *p, struct end *ends, size_t count) {
+static void platform_links_end_all(struct platform *p, struct end *ends, size_t count) {
     for (size_t i = 0; i < count; i++)
         link_begin_retire(ends[i].link);
     for (size_t i = 0; i < count; i++)
@@ -457,9 +457,9 @@ void platform_stop(struct platform *p) {
     if (!p)
         return;
     (void)pthread_mutex_lock(&p->sync); /* nobody makes links now */
-    ends = collect(p, &count);
+    ends = platform_links_collect(p, &count);
     (void)pthread_mutex_unlock(&p->sync);
     if (ends)
-        end_all(p, ends, count);
+        platform_links_end_all(p, ends, count);
     free(ends);
 }

@@ -39,7 +39,7 @@ static int check_program(struct link *link, const struct vim_user_session *who, 
 }
 
 /* A CA vouches for every vCenter it has signed: a password goes to the one it is meant for only. */
-static int check_identity(struct link *link, struct err *err) {
+static int vc_people_check_identity(struct link *link, struct err *err) {
     struct vim_about about = {0};
     int rc = vim_connect(link_client(link), &about, err);
     if (!rc)
@@ -52,7 +52,7 @@ static int check_identity(struct link *link, struct err *err) {
 static int check_password(struct link *link, const struct vc_credential *credential, struct vim_user_session *out,
                           struct err *err) {
     struct err why = {0};
-    int rc = check_identity(link, &why);
+    int rc = vc_people_check_identity(link, &why);
     if (!rc)
         rc = vim_check_password(link_client(link), credential->user, credential->secret, out, &why);
     if (rc == ERR_UPSTREAM_DENIED) {
@@ -72,7 +72,8 @@ static int check_plugin(struct link *link, const char *session_id, struct vim_us
 /* -- what a trusted program says of somebody --------------------------------------------------------------------------------- */
 
 /* The list is what administrators see; the name must be the one in it, and vCenter itself says that the session is alive. */
-static int check_key(struct link *link, const struct vc_credential *credential, struct vim_user_session *out, struct err *err) {
+static int vc_people_check_key(struct link *link, const struct vc_credential *credential, struct vim_user_session *out,
+                               struct err *err) {
     struct vim_user_session found = {0};
     struct err why = {0};
     bool is_active = false;
@@ -123,7 +124,7 @@ int vc_people_check(struct link *link, const struct vc_credential *credential, s
     case VC_CREDENTIAL_PLUGIN: rc = check_plugin(link, credential->secret, &who, err); break;
     case VC_CREDENTIAL_TICKET: rc = vim_clone_session(client, credential->secret, &who, err); break;
     case VC_CREDENTIAL_PASSWORD: rc = check_password(link, credential, &who, err); break;
-    case VC_CREDENTIAL_KEY: rc = check_key(link, credential, &who, err); break;
+    case VC_CREDENTIAL_KEY: rc = vc_people_check_key(link, credential, &who, err); break;
     case VC_CREDENTIAL_USER: rc = check_user(link, credential, &who, err); break;
     }
     /* somebody else's credentials say nothing about our own session */
@@ -141,7 +142,7 @@ int vc_people_check(struct link *link, const struct vc_credential *credential, s
     return 0;
 }
 
-static int collect(const struct object_set *objects, const bool *granted, struct object_set *out, struct err *err) {
+static int vc_people_collect(const struct object_set *objects, const bool *granted, struct object_set *out, struct err *err) {
     for (size_t i = 0; i < objects->count; i++) {
         int rc = granted[i] ? object_set_add(out, &objects->items[i], err) : 0;
         if (rc)
@@ -173,7 +174,7 @@ int vc_people_ask_rights(struct link *link, const struct vim_user_session *who, 
     (void)link_note(link, since_ms, rc == ERR_NOT_FOUND ? 0 : rc, &why);
     if (rc == ERR_NOT_FOUND)
         return 0; /* the vCenter does not know this user any more: nothing may be viewed */
-    return rc ? err_move(err, rc, &why) : collect(objects, granted, out, err);
+    return rc ? err_move(err, rc, &why) : vc_people_collect(objects, granted, out, err);
 }
 
 int vc_people_ask_root(struct link *link, const struct vim_user_session *who, const struct vim_root_query *privileges, bool *out,

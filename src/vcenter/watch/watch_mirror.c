@@ -22,14 +22,14 @@ struct watch_object {
 
 /* -- trees of objects whose first member is their moref ------------------------------------------------------------------------ */
 
-static int by_moref(const void *a, const void *b) {
+static int watch_mirror_by_moref(const void *a, const void *b) {
     const char *const *x = a, *const *y = b;
     return strcmp(*x, *y);
 }
 
 /* The object with this moref (NULL is allowed), or NULL. */
 static void *watch_objects_find(void *const *tree, const char *moref) {
-    void *const *node = moref ? tfind(&moref, tree, by_moref) : NULL;
+    void *const *node = moref ? tfind(&moref, tree, watch_mirror_by_moref) : NULL;
     return node ? *node : NULL;
 }
 
@@ -41,7 +41,7 @@ static int add_object(struct watch_mirror *m, void **tree, const char *moref, si
     object = calloc(1, bytes);
     if (object)
         *object = str_dup(moref);
-    if (!object || !*object || !tsearch(object, tree, by_moref)) {
+    if (!object || !*object || !tsearch(object, tree, watch_mirror_by_moref)) {
         if (object)
             free(*object);
         free(object);
@@ -101,15 +101,15 @@ struct update {
 };
 
 /* Looks up what is told of, or makes it. *out is NULL when it leaves. */
-static int begin_update(struct update *u, void **tree, enum vim_watch_op op, const char *moref, size_t bytes, void **out,
-                        struct err *err) {
+static int watch_mirror_begin_update(struct update *u, void **tree, enum vim_watch_op op, const char *moref, size_t bytes,
+                                     void **out, struct err *err) {
     void *object = watch_objects_find(tree, moref);
     *out = object;
     if (op == VIM_WATCH_LEAVE) {
         *out = NULL;
         if (!object)
             return 0;
-        (void)tdelete(&moref, tree, by_moref);
+        (void)tdelete(&moref, tree, watch_mirror_by_moref);
         (tree == &u->m->vms ? free_vm : free_object)(object);
         u->m->count--;
     } else if (!object) {
@@ -123,7 +123,7 @@ static int begin_update(struct update *u, void **tree, enum vim_watch_op op, con
     return 0;
 }
 
-static void put_text(struct update *u, char **member, const char *told, unsigned bit) {
+static void watch_mirror_put_text(struct update *u, char **member, const char *told, unsigned bit) {
     char *copy;
     if (!told && !(u->unset & bit))
         return;
@@ -145,20 +145,20 @@ struct word {
 };
 
 /* vCenter's words are an open list: those we do not know are 0, "unknown". */
-static int value_of(const struct word *words, const char *text) {
+static int watch_mirror_value_of(const struct word *words, const char *text) {
     for (; words->text; words++)
         if (str_eq(words->text, text))
             return words->value;
     return 0;
 }
 
-static int new_value(const struct update *u, int now, const struct word *words, const char *told, unsigned bit) {
+static int watch_mirror_new_value(const struct update *u, int now, const struct word *words, const char *told, unsigned bit) {
     if (told)
-        return value_of(words, told);
+        return watch_mirror_value_of(words, told);
     return u->unset & bit ? 0 : now;
 }
 
-static int end_update(const struct update *u, struct err *err) {
+static int watch_mirror_end_update(const struct update *u, struct err *err) {
     if (u->has_changed)
         u->m->changed |= u->bits;
     return u->has_failed ? err_set(err, ERR_NOMEM, "out of memory") : 0;
@@ -169,37 +169,37 @@ static int end_update(const struct update *u, struct err *err) {
 int watch_mirror_put_cluster(struct watch_mirror *m, const struct vim_watch_cluster *told, struct err *err) {
     struct update u = {.m = m, .bits = WATCH_CLUSTERS | WATCH_NODES, .unset = told->unset};
     struct watch_object *c = NULL;
-    int rc = begin_update(&u, &m->clusters, told->op, told->moref, sizeof(*c), (void **)&c, err);
+    int rc = watch_mirror_begin_update(&u, &m->clusters, told->op, told->moref, sizeof(*c), (void **)&c, err);
     if (rc)
         return rc;
     if (c) {
         c->is_plain = told->is_plain;
-        put_text(&u, &c->name, told->name, VIM_WATCH_NAME);
-        put_text(&u, &c->parent, told->parent_moref, VIM_WATCH_PARENT);
+        watch_mirror_put_text(&u, &c->name, told->name, VIM_WATCH_NAME);
+        watch_mirror_put_text(&u, &c->parent, told->parent_moref, VIM_WATCH_PARENT);
     }
-    return end_update(&u, err);
+    return watch_mirror_end_update(&u, err);
 }
 
 int watch_mirror_put_datacenter(struct watch_mirror *m, const struct vim_watch_datacenter *told, struct err *err) {
     struct update u = {.m = m, .bits = WATCH_CLUSTERS, .unset = told->unset};
     struct watch_object *d = NULL;
-    int rc = begin_update(&u, &m->datacenters, told->op, told->moref, sizeof(*d), (void **)&d, err);
+    int rc = watch_mirror_begin_update(&u, &m->datacenters, told->op, told->moref, sizeof(*d), (void **)&d, err);
     if (rc)
         return rc;
     if (d)
-        put_text(&u, &d->name, told->name, VIM_WATCH_NAME);
-    return end_update(&u, err);
+        watch_mirror_put_text(&u, &d->name, told->name, VIM_WATCH_NAME);
+    return watch_mirror_end_update(&u, err);
 }
 
 int watch_mirror_put_folder(struct watch_mirror *m, const struct vim_watch_folder *told, struct err *err) {
     struct update u = {.m = m, .bits = WATCH_CLUSTERS, .unset = told->unset};
     struct watch_object *f = NULL;
-    int rc = begin_update(&u, &m->folders, told->op, told->moref, sizeof(*f), (void **)&f, err);
+    int rc = watch_mirror_begin_update(&u, &m->folders, told->op, told->moref, sizeof(*f), (void **)&f, err);
     if (rc)
         return rc;
     if (f)
-        put_text(&u, &f->parent, told->parent_moref, VIM_WATCH_PARENT);
-    return end_update(&u, err);
+        watch_mirror_put_text(&u, &f->parent, told->parent_moref, VIM_WATCH_PARENT);
+    return watch_mirror_end_update(&u, err);
 }
 
 /* HostSystemConnectionState */
@@ -211,17 +211,17 @@ static const struct word host_words[] = {{"connected", HOST_CONNECTION_CONNECTED
 int watch_mirror_put_host(struct watch_mirror *m, const struct vim_watch_host *told, struct err *err) {
     struct update u = {.m = m, .bits = WATCH_NODES, .unset = told->unset};
     struct watch_object *h = NULL;
-    int connection, rc = begin_update(&u, &m->hosts, told->op, told->moref, sizeof(*h), (void **)&h, err);
+    int connection, rc = watch_mirror_begin_update(&u, &m->hosts, told->op, told->moref, sizeof(*h), (void **)&h, err);
     if (rc)
         return rc;
     if (h) {
-        put_text(&u, &h->name, told->name, VIM_WATCH_NAME);
-        put_text(&u, &h->parent, told->parent_moref, VIM_WATCH_PARENT);
-        connection = new_value(&u, (int)h->connection, host_words, told->connection, VIM_WATCH_CONNECTION);
+        watch_mirror_put_text(&u, &h->name, told->name, VIM_WATCH_NAME);
+        watch_mirror_put_text(&u, &h->parent, told->parent_moref, VIM_WATCH_PARENT);
+        connection = watch_mirror_new_value(&u, (int)h->connection, host_words, told->connection, VIM_WATCH_CONNECTION);
         u.has_changed = u.has_changed || connection != (int)h->connection;
         h->connection = (enum host_connection)connection;
     }
-    return end_update(&u, err);
+    return watch_mirror_end_update(&u, err);
 }
 
 /* VirtualMachinePowerState, VirtualMachineConnectionState */
@@ -234,25 +234,25 @@ static const struct word vm_words[] = {{"connected", VM_CONNECTION_CONNECTED}, {
 int watch_mirror_put_vm(struct watch_mirror *m, const struct vim_watch_vm *told, struct err *err) {
     struct update u = {.m = m, .bits = WATCH_NODES, .unset = told->unset};
     struct node_vm *vm = NULL;
-    int power, connection, rc = begin_update(&u, &m->vms, told->op, told->moref, sizeof(*vm), (void **)&vm, err);
+    int power, connection, rc = watch_mirror_begin_update(&u, &m->vms, told->op, told->moref, sizeof(*vm), (void **)&vm, err);
     bool is_template;
     if (rc)
         return rc;
     if (!vm)
-        return end_update(&u, err);
-    put_text(&u, &vm->name, told->name, VIM_WATCH_NAME);
-    put_text(&u, &vm->instance_uuid, told->instance_uuid, VIM_WATCH_INSTANCE_UUID);
-    put_text(&u, &vm->bios_uuid, told->bios_uuid, VIM_WATCH_BIOS_UUID);
-    put_text(&u, &vm->host_moref, told->host_moref, VIM_WATCH_HOST);
-    power = new_value(&u, (int)vm->power, power_words, told->power, VIM_WATCH_POWER);
-    connection = new_value(&u, (int)vm->connection, vm_words, told->connection, VIM_WATCH_CONNECTION);
+        return watch_mirror_end_update(&u, err);
+    watch_mirror_put_text(&u, &vm->name, told->name, VIM_WATCH_NAME);
+    watch_mirror_put_text(&u, &vm->instance_uuid, told->instance_uuid, VIM_WATCH_INSTANCE_UUID);
+    watch_mirror_put_text(&u, &vm->bios_uuid, told->bios_uuid, VIM_WATCH_BIOS_UUID);
+    watch_mirror_put_text(&u, &vm->host_moref, told->host_moref, VIM_WATCH_HOST);
+    power = watch_mirror_new_value(&u, (int)vm->power, power_words, told->power, VIM_WATCH_POWER);
+    connection = watch_mirror_new_value(&u, (int)vm->connection, vm_words, told->connection, VIM_WATCH_CONNECTION);
     is_template = told->has_is_template ? told->is_template : vm->is_template && !(u.unset & VIM_WATCH_TEMPLATE);
     if (power != (int)vm->power || connection != (int)vm->connection || is_template != vm->is_template)
         u.has_changed = true;
     vm->power = (enum vm_power)power;
     vm->connection = (enum vm_connection)connection;
     vm->is_template = is_template;
-    return end_update(&u, err);
+    return watch_mirror_end_update(&u, err);
 }
 
 /* -- extensions ---------------------------------------------------------------------------------------------------------------- */
@@ -285,7 +285,7 @@ static int watch_keys_copy(const struct vim_key_list *from, struct vim_key_list 
 
 void watch_sort_keys(struct vim_key_list *keys) {
     if (keys->count)
-        qsort(keys->items, keys->count, sizeof(char *), by_moref);
+        qsort(keys->items, keys->count, sizeof(char *), watch_mirror_by_moref);
 }
 
 /* The first record that is told counts as a change, too: somebody may have changed it between the look at connect and the watch. */
@@ -336,7 +336,7 @@ struct cluster_walk {
 };
 
 /* Up through the folders; NULL if the way is not visible to us. */
-static const char *datacenter_of(const struct watch_mirror *m, const struct watch_object *c) {
+static const char *watch_mirror_datacenter_of(const struct watch_mirror *m, const struct watch_object *c) {
     const char *at = c->parent;
     for (int depth = 0; at && depth < FOLDERS_DEPTH_MAX; depth++) {
         const struct watch_object *d = watch_objects_find(&m->datacenters, at);
@@ -349,7 +349,7 @@ static const char *datacenter_of(const struct watch_mirror *m, const struct watc
     return NULL;
 }
 
-static bool grow(struct cluster_walk *w) {
+static bool watch_mirror_grow(struct cluster_walk *w) {
     size_t alloc = w->alloc ? w->alloc * 2 : 32;
     struct vim_cluster *items;
     if (w->list.count < w->alloc)
@@ -363,9 +363,9 @@ static bool grow(struct cluster_walk *w) {
 }
 
 static bool add_cluster(struct cluster_walk *w, const struct watch_object *c) {
-    const char *datacenter = datacenter_of(w->m, c);
+    const char *datacenter = watch_mirror_datacenter_of(w->m, c);
     struct vim_cluster *to;
-    if (!grow(w))
+    if (!watch_mirror_grow(w))
         return false;
     to = &w->list.items[w->list.count++];
     to->moref = str_dup(c->moref);
@@ -415,8 +415,8 @@ static void visit_vm(const void *node, VISIT which, void *arg) {
 }
 
 /* A copy in which the texts are borrowed. */
-static struct node_observation describe(const struct watch_mirror *m, const struct node_target *target,
-                                        const struct node_found *found) {
+static struct node_observation watch_mirror_describe(const struct watch_mirror *m, const struct node_target *target,
+                                                     const struct node_found *found) {
     const struct node_vm *vm = found->vm;
     const struct watch_object *host = watch_objects_find(&m->hosts, vm->host_moref);
     const struct watch_object *cluster = host ? watch_objects_find(&m->clusters, host->parent) : NULL;
@@ -455,7 +455,7 @@ int watch_mirror_get_nodes(const struct watch_mirror *m, struct node_matcher *ma
         nodes.ambiguous += found.is_ambiguous;
         if (!found.vm)
             continue;
-        seen = describe(m, &targets[i], &found);
+        seen = watch_mirror_describe(m, &targets[i], &found);
         rc = add_node(&nodes, &seen, err);
     }
     if (rc) {
@@ -497,7 +497,7 @@ struct node_matcher {
 };
 
 /* UUIDs are compared without case, names with it. */
-static int compare_texts(int property, const char *a, const char *b) {
+static int watch_mirror_compare_texts(int property, const char *a, const char *b) {
     return property == BY_NAME ? strcmp(a, b) : strcasecmp(a, b);
 }
 
@@ -506,7 +506,7 @@ static int by_uuid(const void *a, const void *b) {
     return strcasecmp(x->text, y->text);
 }
 
-static int by_name(const void *a, const void *b) {
+static int watch_mirror_by_name(const void *a, const void *b) {
     const struct key *x = a, *y = b;
     return strcmp(x->text, y->text);
 }
@@ -516,12 +516,12 @@ static const char *wanted_of(const struct node_target *t, int property) {
     return texts[property];
 }
 
-static const char *text_of(const struct node_vm *vm, int property) {
+static const char *watch_mirror_text_of(const struct node_vm *vm, int property) {
     const char *texts[PROPERTIES] = {vm->instance_uuid, vm->bios_uuid, vm->name};
     return texts[property];
 }
 
-static void fill(struct node_matcher *m, const struct node_target *targets, int property) {
+static void watch_mirror_fill(struct node_matcher *m, const struct node_target *targets, int property) {
     struct key *keys = m->keys[property];
     size_t n = 0;
     for (size_t i = 0; i < m->count; i++) {
@@ -530,7 +530,7 @@ static void fill(struct node_matcher *m, const struct node_target *targets, int 
             keys[n++] = (struct key){text, i};
     }
     m->key_count[property] = n;
-    qsort(keys, n, sizeof(*keys), property == BY_NAME ? by_name : by_uuid);
+    qsort(keys, n, sizeof(*keys), property == BY_NAME ? watch_mirror_by_name : by_uuid);
 }
 
 void node_matcher_free(struct node_matcher *m) {
@@ -554,7 +554,7 @@ int node_matcher_new(const struct node_target *targets, size_t count, struct nod
         m->keys[p] = calloc(count + 1, sizeof(struct key));
         is_whole = m->keys[p];
         if (is_whole)
-            fill(m, targets, p);
+            watch_mirror_fill(m, targets, p);
     }
     if (!is_whole) {
         node_matcher_free(m);
@@ -569,11 +569,11 @@ void node_matcher_reset(struct node_matcher *m) {
 }
 
 /* The first key that is not before `text`. */
-static size_t find_first(const struct node_matcher *m, int property, const char *text) {
+static size_t watch_mirror_find_first(const struct node_matcher *m, int property, const char *text) {
     size_t low = 0, high = m->key_count[property];
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare_texts(property, m->keys[property][middle].text, text) < 0)
+        if (watch_mirror_compare_texts(property, m->keys[property][middle].text, text) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -581,14 +581,14 @@ static size_t find_first(const struct node_matcher *m, int property, const char 
     return low;
 }
 
-static void look_by(struct node_matcher *m, int property, const struct node_vm *vm) {
-    const char *text = text_of(vm, property);
+static void watch_mirror_look_by(struct node_matcher *m, int property, const struct node_vm *vm) {
+    const char *text = watch_mirror_text_of(vm, property);
     if (str_empty(text))
         return;
-    for (size_t i = find_first(m, property, text); i < m->key_count[property]; i++) {
+    for (size_t i = watch_mirror_find_first(m, property, text); i < m->key_count[property]; i++) {
         const struct key *key = &m->keys[property][i];
         struct hits *hits = &m->hits[key->target][property];
-        if (compare_texts(property, key->text, text))
+        if (watch_mirror_compare_texts(property, key->text, text))
             return;
         if (!hits->count++)
             hits->first = vm;
@@ -599,7 +599,7 @@ void node_matcher_look(struct node_matcher *m, const struct node_vm *vm) {
     if (vm->is_template)
         return;
     for (int p = 0; p < PROPERTIES; p++)
-        look_by(m, p, vm);
+        watch_mirror_look_by(m, p, vm);
 }
 
 struct node_found node_matcher_get(const struct node_matcher *m, size_t i) {

@@ -17,7 +17,7 @@
 
 static const struct backoff retry = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 30};
 
-static void count(const char *name, const char *help) {
+static void watch_read_count(const char *name, const char *help) {
     metric_add(metric_get(METRIC_COUNTER, name, help, NULL, NULL), 1);
 }
 
@@ -45,50 +45,50 @@ static int on_restarted(void *arg, struct err *err) {
     w->report.restarts++;
     set_watching(w, false);
     (void)pthread_mutex_unlock(&w->lock);
-    count("kaas_watch_restarts_total", "Times that a watch began anew");
+    watch_read_count("kaas_watch_restarts_total", "Times that a watch began anew");
     tell_permissions(w, NULL); /* what happened meanwhile was not told */
     return link_verify(w->link, err);
 }
 
-/* Begins a change of the mirror; end_put ends it. */
-static struct watch_mirror *begin_put(struct watch *w) {
+/* Begins a change of the mirror; watch_read_end_put ends it. */
+static struct watch_mirror *watch_read_begin_put(struct watch *w) {
     (void)pthread_mutex_lock(&w->lock);
     w->is_in_update = true;
     return &w->mirror;
 }
 
-static int end_put(struct watch *w, int rc) {
+static int watch_read_end_put(struct watch *w, int rc) {
     (void)pthread_mutex_unlock(&w->lock);
     return rc;
 }
 
 static int on_cluster(void *arg, const struct vim_watch_cluster *told, struct err *err) {
-    return end_put(arg, watch_mirror_put_cluster(begin_put(arg), told, err));
+    return watch_read_end_put(arg, watch_mirror_put_cluster(watch_read_begin_put(arg), told, err));
 }
 
 static int on_datacenter(void *arg, const struct vim_watch_datacenter *told, struct err *err) {
-    return end_put(arg, watch_mirror_put_datacenter(begin_put(arg), told, err));
+    return watch_read_end_put(arg, watch_mirror_put_datacenter(watch_read_begin_put(arg), told, err));
 }
 
 static int on_folder(void *arg, const struct vim_watch_folder *told, struct err *err) {
-    return end_put(arg, watch_mirror_put_folder(begin_put(arg), told, err));
+    return watch_read_end_put(arg, watch_mirror_put_folder(watch_read_begin_put(arg), told, err));
 }
 
 static int on_host(void *arg, const struct vim_watch_host *told, struct err *err) {
-    return end_put(arg, watch_mirror_put_host(begin_put(arg), told, err));
+    return watch_read_end_put(arg, watch_mirror_put_host(watch_read_begin_put(arg), told, err));
 }
 
 static int on_vm(void *arg, const struct vim_watch_vm *told, struct err *err) {
-    return end_put(arg, watch_mirror_put_vm(begin_put(arg), told, err));
+    return watch_read_end_put(arg, watch_mirror_put_vm(watch_read_begin_put(arg), told, err));
 }
 
 static int on_extensions(void *arg, const struct vim_key_list *keys, const struct vim_extension *own, struct err *err) {
-    return end_put(arg, watch_mirror_put_extensions(begin_put(arg), keys, own, err));
+    return watch_read_end_put(arg, watch_mirror_put_extensions(watch_read_begin_put(arg), keys, own, err));
 }
 
 static int on_permissions(void *arg, const char *user, struct err *err) {
     (void)err;
-    count("kaas_watch_permissions_total", "Changes of permissions, and sessions that were ended, told by vCenters");
+    watch_read_count("kaas_watch_permissions_total", "Changes of permissions, and sessions that were ended, told by vCenters");
     tell_permissions(arg, user);
     return 0;
 }
@@ -119,7 +119,7 @@ static int on_settled(void *arg, struct err *err) {
     has_record_changed = take_changes(w);
     (void)pthread_cond_broadcast(&w->changed);
     (void)pthread_mutex_unlock(&w->lock);
-    count("kaas_watch_updates_total", "News taken over from vCenters");
+    watch_read_count("kaas_watch_updates_total", "News taken over from vCenters");
     if (has_record_changed)
         link_request(w->link, LINK_WORK_RECONCILE);
     return 0;
@@ -127,7 +127,7 @@ static int on_settled(void *arg, struct err *err) {
 
 /* -- waiting ------------------------------------------------------------------------------------------------------------------- */
 
-static bool make(struct watch *w, struct vim_watch **out, struct err *err) {
+static bool watch_read_make(struct watch *w, struct vim_watch **out, struct err *err) {
     _cleanup_free_ char *key = link_get_extension_key(w->link);
     const struct vim_watch_options options = {.extension_key = key};
     bool is_stopping;
@@ -144,7 +144,7 @@ static bool make(struct watch *w, struct vim_watch **out, struct err *err) {
     return false;
 }
 
-static void unmake(struct watch *w, struct vim_watch *current) {
+static void watch_read_unmake(struct watch *w, struct vim_watch *current) {
     (void)pthread_mutex_lock(&w->lock);
     w->current = NULL;
     set_watching(w, false);
@@ -170,7 +170,7 @@ static int watch_on(struct watch *w, struct err *err) {
     };
     struct vim_watch *current = NULL;
     int rc = 0;
-    if (!make(w, &current, err))
+    if (!watch_read_make(w, &current, err))
         return err->code;
     while (!rc) {
         const int64_t since_ms = clock_mono_ms(); /* its answer does not outweigh what was asked meanwhile and hangs */
@@ -178,12 +178,12 @@ static int watch_on(struct watch *w, struct err *err) {
         if (!rc)
             (void)link_note(w->link, since_ms, 0, NULL);
     }
-    unmake(w, current);
+    watch_read_unmake(w, current);
     return rc;
 }
 
 /* Needs the lock. */
-static int64_t note_end(struct watch *w, int rc, const struct err *err, int64_t began_ms) {
+static int64_t watch_read_note_end(struct watch *w, int rc, const struct err *err, int64_t began_ms) {
     if (rc == ERR_CANCELED)
         return 0;
     if (clock_mono_ms() - began_ms > LASTED_MS)
@@ -212,11 +212,11 @@ static void watch_once(struct watch *w) {
     rc = watch_on(w, &err);
     link_forget_verified(w->link);
     if (rc != ERR_CANCELED) {
-        count("kaas_watch_failures_total", "Watches that ended with an error");
+        watch_read_count("kaas_watch_failures_total", "Watches that ended with an error");
         (void)link_note(w->link, clock_mono_ms() - (rc == ERR_TIMEOUT ? KAAS_VIM_WATCH_MARGIN_MS : 0), rc, &err);
     }
     (void)pthread_mutex_lock(&w->lock);
-    pause_for(w, note_end(w, rc, &err, began_ms));
+    pause_for(w, watch_read_note_end(w, rc, &err, began_ms));
 }
 
 static bool may_watch(const struct watch *w) {

@@ -23,7 +23,7 @@ static bool is_mine(const struct watch_plan *plan, int64_t now_ms) {
     return now_ms < plan->lease_until_ms;
 }
 
-static int64_t earlier(int64_t a, int64_t b) {
+static int64_t watch_save_earlier(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
@@ -38,7 +38,7 @@ enum watch_step watch_plan_next(const struct watch_plan *plan, int64_t now_ms, b
         int64_t due_ms = plan->parts ? plan->not_before_ms : plan->full_at_ms;
         if (now_ms >= due_ms)
             return WATCH_SAVE;
-        until_ms = earlier(until_ms, due_ms);
+        until_ms = watch_save_earlier(until_ms, due_ms);
     }
     *wait_ms = until_ms - now_ms;
     return WATCH_WAIT;
@@ -77,31 +77,32 @@ void watch_plan_note_saved(struct watch_plan *plan, int64_t now_ms, unsigned par
     plan->not_before_ms = now_ms + backoff_delay_ms(&retry, plan->failures, random);
 }
 
-static struct store *store_of(const struct watch *w) {
+static struct store *watch_save_store_of(const struct watch *w) {
     return link_env(w->link)->options.store;
 }
 
 /* -- the lease ----------------------------------------------------------------------------------------------------------------- */
 
-static char *lease_name(const struct watch *w) {
+static char *watch_save_lease_name(const struct watch *w) {
     return str_format("observe:%s", link_id(w->link));
 }
 
 static int ask_lease(const struct watch *w, bool *is_mine) {
-    _cleanup_free_ char *name = lease_name(w);
+    _cleanup_free_ char *name = watch_save_lease_name(w);
     if (!name)
         return ERR_NOMEM;
-    return lease_store_acquire(store_of(w), name, store_replica_name(store_of(w)), WATCH_LEASE_MS, is_mine, NULL);
+    return lease_store_acquire(watch_save_store_of(w), name, store_replica_name(watch_save_store_of(w)), WATCH_LEASE_MS, is_mine,
+                               NULL);
 }
 
 /* The other replicas need not wait for its end. With the database away it ends by itself. */
 static void release_lease(struct watch *w) {
     _cleanup_free_ char *name = NULL;
-    if (clock_mono_ms() >= w->plan.lease_until_ms || store_away_since_ms(store_of(w)))
+    if (clock_mono_ms() >= w->plan.lease_until_ms || store_away_since_ms(watch_save_store_of(w)))
         return;
-    name = lease_name(w);
+    name = watch_save_lease_name(w);
     if (name)
-        (void)lease_store_release(store_of(w), name, store_replica_name(store_of(w)), NULL);
+        (void)lease_store_release(watch_save_store_of(w), name, store_replica_name(watch_save_store_of(w)), NULL);
 }
 
 /* -- clusters ------------------------------------------------------------------------------------------------------------------ */
@@ -125,7 +126,7 @@ static int save_clusters(struct watch *w, struct err *err) {
 static int load_targets(struct watch *w, struct err *err) {
     struct node_target_list list = {0};
     struct node_matcher *matcher = NULL;
-    int rc = observation_store_list_nodes(store_of(w), link_id(w->link), &list, err);
+    int rc = observation_store_list_nodes(watch_save_store_of(w), link_id(w->link), &list, err);
     if (rc)
         return rc;
     rc = node_matcher_new(list.items, list.count, &matcher, err);
@@ -168,7 +169,7 @@ static int write_nodes(struct watch *w, const struct watch_nodes *nodes, struct 
                                           .is_complete = true,
                                           .now_ms = clock_wall_ms()};
     unsigned changed = 0;
-    int rc = observation_store_save(store_of(w), &picture, &changed, err);
+    int rc = observation_store_save(watch_save_store_of(w), &picture, &changed, err);
     if (!rc && changed)
         link_env_note_written(link_env(w->link));
     return rc;
@@ -201,7 +202,7 @@ static int save_nodes(struct watch *w, bool is_forced, struct err *err) {
 
 /* -- the thread ---------------------------------------------------------------------------------------------------------------- */
 
-static int save(struct watch *w, unsigned parts, const struct watch_noted *noted, struct err *err) {
+static int watch_save_parts(struct watch *w, unsigned parts, const struct watch_noted *noted, struct err *err) {
     int rc = 0;
     if (parts & WATCH_SAVE_PART && !(w->matcher && w->has_saved))
         parts |= WATCH_SAVE_TARGETS;
@@ -217,14 +218,14 @@ static int save(struct watch *w, unsigned parts, const struct watch_noted *noted
 }
 
 /* Needs the lock, gives it back meanwhile. */
-static void save_now(struct watch *w) {
+static void watch_save_now(struct watch *w) {
     unsigned parts = watch_plan_take(&w->plan, clock_mono_ms());
     struct watch_noted noted = w->noted;
     struct err err = {0};
     int rc;
     w->noted.count = 0;
     (void)pthread_mutex_unlock(&w->lock);
-    rc = save(w, parts, &noted, &err);
+    rc = watch_save_parts(w, parts, &noted, &err);
     if (rc && parts & WATCH_SAVE_PART) /* which ones need not be remembered for this */
         parts = (parts & ~(unsigned)WATCH_SAVE_PART) | WATCH_SAVE_TARGETS | WATCH_SAVE_NODES;
     metric_add(metric_get(METRIC_COUNTER, "kaas_watch_saves_total", "Savings of what watches told", NULL, NULL), 1);
@@ -263,7 +264,7 @@ void *watch_save_thread(void *arg) {
         if (step == WATCH_TAKE_LEASE)
             ask_lease_now(w);
         else if (step == WATCH_SAVE)
-            save_now(w);
+            watch_save_now(w);
         else
             watch_wait(w, wait_ms);
     }
@@ -302,13 +303,13 @@ static void add_uuid(struct told *t, const char *uuid) {
         t->uuids[t->uuids_count++] = uuid;
 }
 
-static void tell(struct told *t, const struct node_observation *seen) {
+static void watch_save_tell(struct told *t, const struct node_observation *seen) {
     t->items[t->count++] = *seen;
     add_uuid(t, seen->instance_uuid);
 }
 
 /* The node's id is borrowed. */
-static void tell_none(struct told *t, char *node_id) {
+static void watch_save_tell_none(struct told *t, char *node_id) {
     t->items[t->count++] = (struct node_observation){.node_id = node_id, .match = VM_MATCH_NONE};
 }
 
@@ -324,7 +325,7 @@ static bool has_uuid(const struct told *t, const char *uuid) {
     return !str_empty(uuid) && t->uuids_count && bsearch(&uuid, t->uuids, t->uuids_count, sizeof(char *), compare_uuids);
 }
 
-static bool has_item(const struct told *t, size_t count, const struct node_observation *seen) {
+static bool watch_save_has_item(const struct told *t, size_t count, const struct node_observation *seen) {
     return count && bsearch(seen, t->items, count, sizeof(*t->items), compare_items);
 }
 
@@ -344,7 +345,7 @@ static int add_rivals(struct told *t, const struct watch_nodes *nodes, struct er
         return err_set(err, ERR_NOMEM, "out of memory");
     t->items = items;
     for (size_t i = 0; i < nodes->count; i++)
-        if (has_uuid(t, nodes->items[i].instance_uuid) && !has_item(t, count, &nodes->items[i]))
+        if (has_uuid(t, nodes->items[i].instance_uuid) && !watch_save_has_item(t, count, &nodes->items[i]))
             t->items[t->count++] = nodes->items[i];
     return 0;
 }
@@ -356,7 +357,7 @@ static int write_told(struct watch *w, const struct told *t, struct err *err) {
     unsigned changed = 0, total = 0;
     int rc = t->count ? watch_check_rights(w, err) : 0;
     for (int round = 0; !rc && t->count && round < 2 && (!round || changed); round++) {
-        rc = observation_store_save(store_of(w), &picture, &changed, err);
+        rc = observation_store_save(watch_save_store_of(w), &picture, &changed, err);
         total += rc ? 0 : changed;
     }
     if (total)
@@ -379,9 +380,9 @@ static void tell_news(struct told *t, const struct watch_nodes *was, const struc
         if (order <= 0)
             add_uuid(t, a->instance_uuid);
         if (order < 0)
-            tell_none(t, a->node_id);
+            watch_save_tell_none(t, a->node_id);
         else
-            tell(t, b);
+            watch_save_tell(t, b);
     }
 }
 
@@ -469,7 +470,7 @@ static int load_noted(struct watch *w, const struct watch_noted *noted, struct n
     int rc = 0;
     for (size_t i = 0; i < noted->count && !rc; i++) {
         struct node_target_list some = {0};
-        rc = observation_store_list_cluster_nodes(store_of(w), link_id(w->link), noted->ids[i], &some, err);
+        rc = observation_store_list_cluster_nodes(watch_save_store_of(w), link_id(w->link), noted->ids[i], &some, err);
         if (!rc)
             rc = append_targets(out, &some, err);
         node_target_list_done(&some);
@@ -478,7 +479,7 @@ static int load_noted(struct watch *w, const struct watch_noted *noted, struct n
     return rc;
 }
 
-static int match(struct watch *w, const struct node_target_list *targets, struct watch_nodes *out, struct err *err) {
+static int watch_save_match(struct watch *w, const struct node_target_list *targets, struct watch_nodes *out, struct err *err) {
     struct node_matcher *matcher = NULL;
     int rc = node_matcher_new(targets->items, targets->count, &matcher, err);
     if (!rc)
@@ -494,7 +495,7 @@ static bool is_same_target(const struct node_target *a, const struct node_target
 }
 
 /* Are these the targets that the clusters had before? */
-static bool are_known(const struct watch *w, const struct watch_noted *noted, const struct node_target_list *fresh) {
+static bool watch_save_are_known(const struct watch *w, const struct watch_noted *noted, const struct node_target_list *fresh) {
     size_t at = 0;
     for (size_t i = 0; i < w->targets.count; i++) {
         if (!is_noted(noted, w->targets.items[i].cluster_id))
@@ -557,14 +558,14 @@ static void tell_found(struct told *t, const struct node_target_list *fresh, con
     for (size_t i = 0; i < fresh->count; i++) {
         const bool is_found = at < found->count && str_eq(found->items[at].node_id, fresh->items[i].node_id);
         if (is_found)
-            tell(t, &found->items[at++]);
+            watch_save_tell(t, &found->items[at++]);
         else
-            tell_none(t, fresh->items[i].node_id);
+            watch_save_tell_none(t, fresh->items[i].node_id);
     }
 }
 
-static int write_part(struct watch *w, const struct concerned *concerned, const struct node_target_list *fresh,
-                      const struct watch_nodes *found, struct err *err) {
+static int watch_save_write_part(struct watch *w, const struct concerned *concerned, const struct node_target_list *fresh,
+                                 const struct watch_nodes *found, struct err *err) {
     struct told t = {0};
     int rc = told_init(&t, fresh->count + w->saved.count, err);
     if (!rc) {
@@ -581,7 +582,7 @@ static int write_part(struct watch *w, const struct concerned *concerned, const 
 }
 
 /* How many nodes are seen, and whether any fits several machines: the latter is counted over all. */
-static int report(struct watch *w, unsigned ambiguous, struct err *err) {
+static int watch_save_report(struct watch *w, unsigned ambiguous, struct err *err) {
     struct watch_nodes all = {0};
     bool is_any;
     int rc = 0;
@@ -602,19 +603,19 @@ int watch_save_part(struct watch *w, const struct watch_noted *noted, struct err
     struct concerned concerned = {0};
     int rc = load_noted(w, noted, &fresh, err);
     if (!rc)
-        rc = match(w, &fresh, &found, err);
+        rc = watch_save_match(w, &fresh, &found, err);
     const unsigned ambiguous = found.ambiguous;
     if (!rc)
         rc = find_concerned(w, noted, &fresh, &concerned, err);
     if (!rc)
-        rc = write_part(w, &concerned, &fresh, &found, err);
+        rc = watch_save_write_part(w, &concerned, &fresh, &found, err);
     if (!rc)
         rc = replace_saved(w, &concerned, &found, err);
     free(concerned.ids); /* borrowed from targets that go now */
-    if (!rc && !are_known(w, noted, &fresh))
+    if (!rc && !watch_save_are_known(w, noted, &fresh))
         rc = replace_targets(w, noted, &fresh, err);
     if (!rc)
-        rc = report(w, ambiguous, err);
+        rc = watch_save_report(w, ambiguous, err);
     watch_nodes_done(&found);
     node_target_list_done(&fresh);
     return rc;
