@@ -112,6 +112,7 @@ int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid
 
 /* The condition knows which of the two clocks is meant, but does not tell. Only one of them is at more than this: thirty years.
  * ThreadSanitizer looks this one up by its version (forward_clock.map). */
-int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex, const struct timespec *restrict until) {
+int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
+                           const struct timespec *restrict until) {
     return wait_until(cond, mutex, until->tv_sec > 946684800 ? CLOCK_REALTIME : CLOCK_MONOTONIC, until);
 }

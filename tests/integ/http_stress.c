@@ -101,10 +101,7 @@ static const struct route routes[] = {
      .body_bytes_max = UPLOAD_MAX,
      .options = ROUTE_SECRET_BODY},
     {.method = HTTP_METHOD_GET, .pattern = "/slow/{tag}", .handler = h_to_lane_0},
-    {.method = HTTP_METHOD_POST,
-     .pattern = "/slow/{tag}",
-     .handler = h_to_lane_1,
-     .body_bytes_max = UPLOAD_MAX},
+    {.method = HTTP_METHOD_POST, .pattern = "/slow/{tag}", .handler = h_to_lane_1, .body_bytes_max = UPLOAD_MAX},
     {.method = HTTP_METHOD_GET, .pattern = "/maybe/{tag}", .handler = h_maybe},
 };
 

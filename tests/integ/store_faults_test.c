@@ -282,7 +282,8 @@ static unsigned free_port(void) {
 /* Writes a certificate for localhost into the server's folder: NAME.pem and NAME.key. */
 static void make_certificate(const char *name) {
     static const char *const san[] = {"DNS:localhost", NULL};
-    const struct x509_request request = {.common_name = "localhost", .san = san, .valid_days = 2, .key_bits = 2048, .is_server = 1};
+    const struct x509_request request = {
+        .common_name = "localhost", .san = san, .valid_days = 2, .key_bits = 2048, .is_server = 1};
     char *cert = NULL, *key = NULL, path[512];
     struct err err = {0};
     ASSERT_OK(x509_make_self_signed(&request, &cert, &key, &err), &err);

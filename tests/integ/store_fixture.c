@@ -149,8 +149,7 @@ struct look {
 
 static int read_number(struct db_conn *conn, void *arg, struct err *err) {
     struct look *look = arg;
-    return db_query_one(conn, look->sql, DB_ARGS_NONE, "i", db_take_number, &look->number,
-                        "none", err);
+    return db_query_one(conn, look->sql, DB_ARGS_NONE, "i", db_take_number, &look->number, "none", err);
 }
 
 int64_t fixture_number(const char *sql) {
@@ -170,8 +169,7 @@ static int take_text(const struct db_row *row, void *arg, struct err *err) {
 
 static int read_text(struct db_conn *conn, void *arg, struct err *err) {
     struct look *look = arg;
-    return db_query_one(conn, look->sql, DB_ARGS_NONE, "t", take_text, &look->text, "none",
-                        err);
+    return db_query_one(conn, look->sql, DB_ARGS_NONE, "t", take_text, &look->text, "none", err);
 }
 
 char *fixture_text(const char *sql) {

@@ -483,8 +483,10 @@ static void test_many_at_once_are_not_more(void **state) {
     open_next(2999, "vc:x:crowd", NULL);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM sessions"), 402);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM sessions WHERE revoked_at_ms = 0"), 2 * SO_MANY);
-    assert_int_equal(fixture_number("SELECT COUNT(*) FROM audit WHERE action = 'session.end' AND principal_id IN ('vc:x:crowd', 'vc:x:queue')"),
-                     402 - 2 * SO_MANY);
+    assert_int_equal(
+        fixture_number(
+            "SELECT COUNT(*) FROM audit WHERE action = 'session.end' AND principal_id IN ('vc:x:crowd', 'vc:x:queue')"),
+        402 - 2 * SO_MANY);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM audit WHERE action = 'login' AND reason = 'crowd'"), 400);
 }
 

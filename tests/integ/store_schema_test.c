@@ -312,7 +312,8 @@ static void test_runtime_account_has_no_more_than_it_needs(void **state) {
     refuse_sql(runtime, "ALTER TABLE audit ADD COLUMN x INT");
     refuse_sql(runtime, "TRUNCATE TABLE audit");
     refuse_sql(runtime, "UPDATE audit SET result = 'ok'");
-    refuse_sql(runtime, "INSERT INTO audit (replica_id, seq, at_ms, action) VALUES (1, 1, 1, 'x') ON DUPLICATE KEY UPDATE result = 'ok'");
+    refuse_sql(runtime,
+               "INSERT INTO audit (replica_id, seq, at_ms, action) VALUES (1, 1, 1, 'x') ON DUPLICATE KEY UPDATE result = 'ok'");
     refuse_sql(runtime, "DELETE FROM replicas");
     refuse_sql(runtime, "DELETE FROM audit_keys");
     refuse_sql(runtime, "UPDATE change_log SET seq = 1");

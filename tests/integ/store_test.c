@@ -140,9 +140,7 @@ static int take_text(const struct db_row *row, void *arg, struct err *err) {
 
 static int echo_text(struct db_conn *conn, void *arg, struct err *err) {
     struct echo *echo = arg;
-    return db_query(conn,
-                    "SELECT CAST(? AS CHAR)", (struct db_args){&echo->arg, 1}, "t", take_text, echo,
-                    err);
+    return db_query(conn, "SELECT CAST(? AS CHAR)", (struct db_args){&echo->arg, 1}, "t", take_text, echo, err);
 }
 
 static void check_text(struct store *store, const char *text) {
@@ -215,10 +213,8 @@ static int check_growing(const struct db_row *row, void *arg, struct err *err) {
 }
 
 static int read_growing(struct db_conn *conn, void *arg, struct err *err) {
-    return db_query(
-        conn,
-        "SELECT seq, REPEAT(CHAR(97 + seq % 26), IF(seq % 2, seq * 200, seq)) FROM seq_1_to_40", DB_ARGS_NONE, "it", check_growing, arg,
-        err);
+    return db_query(conn, "SELECT seq, REPEAT(CHAR(97 + seq % 26), IF(seq % 2, seq * 200, seq)) FROM seq_1_to_40", DB_ARGS_NONE,
+                    "it", check_growing, arg, err);
 }
 
 static void test_rows_of_growing_texts(void **state) {
@@ -242,9 +238,8 @@ static int take_number(const struct db_row *row, void *arg, struct err *err) {
 static int echo_number(struct db_conn *conn, void *arg, struct err *err) {
     struct echo *echo = arg;
     const uint8_t blob[] = {0, 1, 0, 255, '\'', 0};
-    return db_query(conn,
-                    "SELECT CAST(? AS SIGNED), CAST(? AS BINARY)", DB_ARGS(echo->arg, db_bytes(blob, sizeof(blob))), "ib", take_number, echo,
-                    err);
+    return db_query(conn, "SELECT CAST(? AS SIGNED), CAST(? AS BINARY)", DB_ARGS(echo->arg, db_bytes(blob, sizeof(blob))), "ib",
+                    take_number, echo, err);
 }
 
 static void test_numbers_and_bytes(void **state) {
@@ -270,8 +265,7 @@ static int stop_early(const struct db_row *row, void *arg, struct err *err) {
 }
 
 static int read_many(struct db_conn *conn, void *arg, struct err *err) {
-    return db_query(
-        conn, "SELECT seq FROM seq_1_to_5000", DB_ARGS_NONE, "i", stop_early, arg, err);
+    return db_query(conn, "SELECT seq FROM seq_1_to_5000", DB_ARGS_NONE, "i", stop_early, arg, err);
 }
 
 static int read_wrong(struct db_conn *conn, void *arg, struct err *err) {
@@ -479,13 +473,11 @@ static void test_a_read_cut_off_after_rows(void **state) {
 /* The limit that the store sets is one second below the client's, which a slow machine may need: here it is far below. */
 static int run_sleep(struct db_conn *conn, void *arg, struct err *err) {
     int rc = db_conn_exec(conn, "SET SESSION max_statement_time = 1", err);
-    return rc ? rc
-              : db_query(conn, "SELECT SLEEP(30)", DB_ARGS_NONE, "i", stop_early, arg, err);
+    return rc ? rc : db_query(conn, "SELECT SLEEP(30)", DB_ARGS_NONE, "i", stop_early, arg, err);
 }
 
 static int read_limit(struct db_conn *conn, void *arg, struct err *err) {
-    return db_query(conn,
-                    "SELECT CAST(@@session.max_statement_time * 1000 AS SIGNED)", DB_ARGS_NONE, "i", db_take_number, arg,
+    return db_query(conn, "SELECT CAST(@@session.max_statement_time * 1000 AS SIGNED)", DB_ARGS_NONE, "i", db_take_number, arg,
                     err);
 }
 

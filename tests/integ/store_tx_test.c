@@ -155,9 +155,8 @@ static int raise_under_lock(struct store_tx *tx, void *arg, struct err *err) {
     (void)arg;
     int rc = store_tx_lock(tx, "test", err);
     rc = rc ? rc
-            : db_query_one(store_tx_conn(tx),
-                           "SELECT audit_seq FROM replicas WHERE id = 902", DB_ARGS_NONE, "i", db_take_number, &value,
-                           "none", err);
+            : db_query_one(store_tx_conn(tx), "SELECT audit_seq FROM replicas WHERE id = 902", DB_ARGS_NONE, "i", db_take_number,
+                           &value, "none", err);
     /* read, then write what was read: without the lock additions would be lost */
     return rc ? rc
               : db_run(store_tx_conn(tx), "UPDATE replicas SET audit_seq = ? WHERE id = 902", DB_ARGS(db_number(value + 1)), NULL,
@@ -324,7 +323,8 @@ static void test_unknown_kind_is_passed_over(void **state) {
     struct change_list list = {0};
     struct err err = {0};
     (void)state;
-    fixture_exec("INSERT INTO change_log (replica_id, seq, kind, object_id, created_at_ms) SELECT 901, 1, 'of_the_future', 'x', 0");
+    fixture_exec(
+        "INSERT INTO change_log (replica_id, seq, kind, object_id, created_at_ms) SELECT 901, 1, 'of_the_future', 'x', 0");
     fixture_exec("INSERT INTO change_log (replica_id, seq, kind, object_id, created_at_ms) SELECT 901, 2, 'cluster', 'y', 0");
     fixture_exec("UPDATE replicas SET seq = 2 WHERE id = 901");
     ASSERT_OK(change_store_load(store, &positions, &list, &err), &err);
@@ -339,9 +339,7 @@ static void test_unknown_kind_is_passed_over(void **state) {
 static int look_twice(struct store_tx *tx, void *arg, struct err *err) {
     int64_t *sums = arg;
     for (int i = 0; i < 2; i++) {
-        int rc =
-            db_query_one(store_tx_conn(tx),
-                         BALANCE, DB_ARGS_NONE, "i", db_take_number, &sums[i], "none", err);
+        int rc = db_query_one(store_tx_conn(tx), BALANCE, DB_ARGS_NONE, "i", db_take_number, &sums[i], "none", err);
         if (rc)
             return rc;
         fixture_exec("UPDATE replicas SET audit_seq = audit_seq + 1 WHERE id = 902");

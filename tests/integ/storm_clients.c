@@ -256,7 +256,8 @@ static void on_socket(struct storm_client *c, uint32_t events) {
         if (c->stage == SENDING && events & EPOLLOUT)
             go_on_sending(c);
         break;
-    case READY: case READING: receive(c); break;
+    case READY:
+    case READING: receive(c); break;
     case WAITING:
         if (all.kind->after == DEAF)
             leave(c);
@@ -395,9 +396,11 @@ static void set_up(char **argv) {
     all.tls = SSL_CTX_new(TLS_client_method());
     all.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     storm_token = getenv("STORM_TOKEN") ? getenv("STORM_TOKEN") : "";
-    if (!all.kind || inet_pton(AF_INET, argv[2], &all.from.sin_addr) != 1 || !all.clients || !all.samples || !all.tls || all.epoll_fd < 0)
+    if (!all.kind || inet_pton(AF_INET, argv[2], &all.from.sin_addr) != 1 || !all.clients || !all.samples || !all.tls ||
+        all.epoll_fd < 0)
         storm_die("storm_clients");
-    (void)SSL_CTX_set_mode(all.tls, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    (void)SSL_CTX_set_mode(all.tls,
+                           SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     if (epoll_ctl(all.epoll_fd, EPOLL_CTL_ADD, STDIN_FILENO, &input) != 0)
         storm_die("epoll_ctl");
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {

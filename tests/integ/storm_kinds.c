@@ -42,8 +42,8 @@ static void set_shared(const char *head, char fill, size_t more, const char *tai
 
 static const char *asking(const char *what, const char *fields) {
     static char text[8192];
-    (void)snprintf(text, sizeof(text), "%s HTTP/1.1\r\n" HOST "%s%s%s%s", what, *storm_token ? "Authorization: Bearer " : "", storm_token,
-                   *storm_token ? "\r\n" : "", fields);
+    (void)snprintf(text, sizeof(text), "%s HTTP/1.1\r\n" HOST "%s%s%s%s", what, *storm_token ? "Authorization: Bearer " : "",
+                   storm_token, *storm_token ? "\r\n" : "", fields);
     return text;
 }
 
@@ -103,15 +103,16 @@ static void set_own(struct storm_client *c, const char *text) {
 static void prepare_bad_token(struct storm_client *c) {
     char text[8192];
     const int keep = (int)strlen(storm_token) - 12;
-    (void)snprintf(text, sizeof(text), "GET /v2/clusters HTTP/1.1\r\n" HOST "Authorization: Bearer %.*s%012u\r\n\r\n", keep < 0 ? 0 : keep,
-                   storm_token, serial++);
+    (void)snprintf(text, sizeof(text), "GET /v2/clusters HTTP/1.1\r\n" HOST "Authorization: Bearer %.*s%012u\r\n\r\n",
+                   keep < 0 ? 0 : keep, storm_token, serial++);
     set_own(c, text);
 }
 
 static void prepare_signon(struct storm_client *c) {
     char body[128], text[512];
     int n = snprintf(body, sizeof(body), "{\"username\": \"nobody-%u\", \"password\": \"wrong\"}", serial++);
-    (void)snprintf(text, sizeof(text), "POST /v2/login/password HTTP/1.1\r\n" HOST JSON "X-KaaS: 1\r\nContent-Length: %d\r\n\r\n%s", n, body);
+    (void)snprintf(text, sizeof(text),
+                   "POST /v2/login/password HTTP/1.1\r\n" HOST JSON "X-KaaS: 1\r\nContent-Length: %d\r\n\r\n%s", n, body);
     set_own(c, text);
 }
 
@@ -129,7 +130,6 @@ static const struct storm_kind kinds[] = {
     {"slow_body", DRIP, 1000, prepare_slow_body, false},
     {"slow_reader", DEAF, 5000, prepare_big_list, false},
 };
-
 
 const struct storm_kind *storm_kind_find(const char *name) {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
