@@ -30,11 +30,11 @@ EXTRA_PROGRAMS += bench/login_floor
 bench_login_floor_SOURCES = bench/login_floor.c $(BENCH_UTIL)
 bench_login_floor_CPPFLAGS = $(BENCH_CPPFLAGS) $(KRB5_CFLAGS) $(MARIADB_CFLAGS)
 bench_login_floor_LDADD = $(LIBS_BASE) $(MHD_LIBS) $(GNUTLS_LIBS) $(KRB5_LIBS) $(MARIADB_LIBS) $(OPENSSL_LIBS)
-# What sign-ons cost in the store; run by tests/integ/with-mariadb.
+# What sign-ons cost in the store; run by tests/unit/store/with-mariadb.
 EXTRA_PROGRAMS += bench/session_open
-bench_session_open_SOURCES = bench/session_open.c tests/integ/store_fixture.c tests/integ/store_fixture.h tests/unit/unit.h
+bench_session_open_SOURCES = bench/session_open.c tests/unit/store/store_fixture.c tests/unit/store/store_fixture.h tests/unit/unit.h
 bench_session_open_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) $(OWN_STORE) -iquote $(top_srcdir)/tests/unit \
-    -iquote $(top_srcdir)/tests/integ $(CMOCKA_CFLAGS)
+    -iquote $(top_srcdir)/tests/unit/store $(CMOCKA_CFLAGS)
 bench_session_open_LDADD = src/store/libstore.a $(LIBS_MODEL) $(LIBS_PORT) $(MARIADB_LIBS) $(CMOCKA_LIBS)
 EXTRA_DIST += bench/govmomi bench/lib
 

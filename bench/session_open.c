@@ -1,5 +1,5 @@
 /* What one sign-on costs in the store: CPU of this process, statements and transactions of the database, with 1, 4 and 16 at once.
- *   tests/integ/with-mariadb bench/session_open [SIGN-ONS [SESSIONS]]
+ *   tests/unit/store/with-mariadb bench/session_open [SIGN-ONS [SESSIONS]]
  * SESSIONS: as many may the principal have (0: any number).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store_fixture.h"

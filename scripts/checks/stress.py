@@ -82,7 +82,7 @@ def one_round(files: list[str], ledger: Ledger) -> None:
 
 
 def run_rounds(rounds: int, chosen: list[Path]) -> int:
-    paths = chosen or sorted((TOP / "tests/integ").glob("test_*.py"))
+    paths = chosen or sorted((TOP / "tests/integ").rglob("test_*.py"))
     files = [str(path.resolve().relative_to(TOP)) for path in paths]
     ledger = Ledger()
     with busy():
@@ -92,6 +92,6 @@ def run_rounds(rounds: int, chosen: list[Path]) -> int:
             print(f"{len(left)} files, {time.monotonic() - start:.0f} s", flush=True)
     passed, failed = ledger.counts(PASSED), ledger.counts(FAILED)
     for file in files:
-        print(f"{file:<45} {passed[file]:>3} passed {failed[file]:>3} failed")
+        print(f"{file:<55} {passed[file]:>3} passed {failed[file]:>3} failed")
     print(f"{sum(passed[file] for file in files)} passed, {sum(failed[file] for file in files)} failed")
     return 1 if any(failed[file] for file in files) else 0

@@ -187,7 +187,7 @@ def threads() -> Count:
     if not built.ok:
         return judged(Count(), built)
     count = make_check("threads", folder, "check-threads", "tests", env=sanitizer_env())
-    count += pytest("threads-store", "integ/test_store.py", "-n", JOBS, env=sanitizer_env(folder))
+    count += pytest("threads-store", "integ/store/test_store.py", "-n", JOBS, env=sanitizer_env(folder))
     return count
 
 

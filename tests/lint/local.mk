@@ -17,10 +17,10 @@ check-units: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(filter-out $(LINT_TESTS),$(TESTS))'
 # What pytest runs beside the daemon.
 world-programs: all
-	$(MAKE) $(AM_MAKEFLAGS) $(filter tests/integ/%,$(check_PROGRAMS))
+	$(MAKE) $(AM_MAKEFLAGS) $(filter tests/integ/%,$(check_PROGRAMS)) $(STORE_TESTS)
 # Where threads meet, for a build with ThreadSanitizer: these tests, and the store programs, which pytest runs beside a database.
 thread-programs: $(BUILT_SOURCES)
-	$(MAKE) $(AM_MAKEFLAGS) $(THREAD_TESTS) $(filter tests/integ/store_%,$(check_PROGRAMS))
+	$(MAKE) $(AM_MAKEFLAGS) $(THREAD_TESTS) $(STORE_TESTS)
 check-threads: thread-programs
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'
 .PHONY: check-lint check-units world-programs thread-programs check-threads

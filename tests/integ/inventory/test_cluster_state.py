@@ -179,7 +179,8 @@ def test_a_report_may_ask_for_the_version_it_has_seen(admin: Api, make: Make) ->
 
 @pytest.mark.parametrize("body", [
     {}, {"state": "fine"}, {"state": "ready", "more": 1}, {"state": "ready", "reason": "x" * 1001}, {"state": "ready", "workers": {}},
-    {"state": "ready", "workers": {"ready": -1}}, {"state": "ready", "kubernetes_version": "v1"}, {"state": "ready", "api_endpoint": "http://x"},
+    {"state": "ready", "workers": {"ready": -1}}, {"state": "ready", "kubernetes_version": "v1"}, {"state": "ready",
+                                                                                                   "api_endpoint": "http://x"},
     {"state": "ready", "nodes": [{"name": "a"}]}, {"state": "ready", "nodes": [{"name": "a", "role": "worker", "vm_bios_uuid": "x"}]},
     {"state": "ready", "nodes": [{"name": "a", "role": "worker", "secret": "x"}]},
     {"state": "ready", "nodes": [{"name": "a", "role": "worker"}, {"name": "a", "role": "worker"}]},

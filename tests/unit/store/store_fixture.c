@@ -38,7 +38,7 @@ const char *fixture_database(void) {
 struct store_options fixture_options(const char *user, const char *password) {
     const char *socket = getenv("KAAS_TEST_DB_SOCKET");
     if (!socket)
-        fail_msg("KAAS_TEST_DB_SOCKET is not set: run this program by tests/integ/with-mariadb");
+        fail_msg("KAAS_TEST_DB_SOCKET is not set: run this program by tests/unit/store/with-mariadb");
     return (struct store_options){.unix_socket = socket,
                                   .database = fixture_database(),
                                   .user = user,

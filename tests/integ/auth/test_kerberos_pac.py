@@ -21,10 +21,10 @@ ALPHABET = "abcXYZ .-_äöüßéčλжש中文\U0001f600\U00010348"
 
 
 class Probe:
-    """tests/integ/pac_probe: logon information in, people out."""
+    """tests/integ/auth/pac_probe: logon information in, people out."""
 
     def __init__(self) -> None:
-        self._popen = subprocess.Popen([program("tests/integ/pac_probe")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._popen = subprocess.Popen([program("tests/integ/auth/pac_probe")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def read(self, packed: str) -> dict[str, Any]:
         assert self._popen.stdin and self._popen.stdout
@@ -125,7 +125,7 @@ def test_what_samba_packs_is_read_as_samba_reads_it(samba: Lines, probe: Probe) 
 
 
 def test_seeds_of_the_fuzz_target_are_good(samba: Lines, probe: Probe) -> None:
-    for path in sorted((Path(__file__).parents[1] / "fuzz/corpus/pac").iterdir()):
+    for path in sorted((Path(__file__).parents[2] / "fuzz/corpus/pac").iterdir()):
         data = path.read_bytes().hex()
         if path.name.startswith("surrogate_"):  # half a character: no name for Samba, nor for us
             with pytest.raises(WorldError, match="Character Conversion"):

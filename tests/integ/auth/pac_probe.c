@@ -1,4 +1,4 @@
-/* Reads logon information of PACs as the program does: one in hexadecimal a line, answers with one line of JSON each. For tests/integ/test_kerberos_pac.py.
+/* Reads logon information of PACs as the program does: one in hexadecimal a line, answers with one line of JSON each. For tests/integ/auth/test_kerberos_pac.py.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <stdlib.h>

@@ -434,5 +434,5 @@ def test_an_address_is_looked_at_without_being_added(ward: Ward) -> None:
 
 
 def test_every_fixture_has_its_world() -> None:
-    folder = Path(__file__).resolve().parents[1] / "fixtures/doctor"
+    folder = Path(__file__).resolve().parents[2] / "fixtures/doctor"
     assert sorted(path.stem for path in folder.glob("*.txt")) == sorted(make.__name__ for make, _, _ in WORLDS)

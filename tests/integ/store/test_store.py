@@ -8,12 +8,12 @@ import pytest
 from world.places import TOP, program
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(30)]
-PROGRAMS = ("test", "tx_test", "schema_test", "objects_test", "people_test", "platform_test", "clusters_test", "faults_test",
-            "observations_test", "trail_test", "audit_test")
+PROGRAMS = ("store", "store_tx", "store_schema", "store_objects", "store_people", "store_platform", "store_clusters", "store_faults",
+            "store_observations", "store_trail", "store_audit")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_store(name: str) -> None:
-    command = [str(TOP / "tests/integ/with-mariadb"), str(program(f"tests/integ/store_{name}"))]
+    command = [str(TOP / "tests/unit/store/with-mariadb"), str(program(f"tests/unit/store/test_{name}"))]
     run = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert run.returncode == 0, f"repeat with: {' '.join(command)}\n{run.stdout}\n{run.stderr}"

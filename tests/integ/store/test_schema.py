@@ -15,7 +15,7 @@ from world.kaasd import Kaasd
 from world.mariadb import Mariadb
 from world.places import Scratch
 
-SQL = Path(__file__).parents[2] / "sql"
+SQL = Path(__file__).parents[3] / "sql"
 LAST = max(path.name for path in SQL.glob("*.sql"))
 COLUMNS = "(file, sha256, state, started_at_ms, done_at_ms)"
 

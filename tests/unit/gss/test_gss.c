@@ -1,4 +1,4 @@
-/* The acceptor without any KDC: tokens that prove nothing, and keytabs that come, change, break and go. Tickets: tests/integ/test_kerberos.py.
+/* The acceptor without any KDC: tokens that prove nothing, and keytabs that come, change, break and go. Tickets: tests/integ/auth/test_kerberos.py.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 

@@ -15,7 +15,7 @@ from world.mariadb import Mariadb
 from world.wait import until
 
 MOST = 50000
-# Instrumented, so many clusters take minutes; the transactions are in store_audit_log_test.c.
+# Instrumented, so many clusters take minutes; the transactions are in test_store_audit_log.c.
 pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/inventory", "src/store", "src/auth", "src/vcenter", "src/api")]
 
 

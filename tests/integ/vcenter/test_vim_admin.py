@@ -29,7 +29,8 @@ def probe(fresh_vcenter: StrictVcenter) -> Iterator[Callable[..., Ask]]:
 
     def begin(user: str = "Administrator") -> Ask:
         words = [fresh_vcenter.host, fresh_vcenter.port, fresh_vcenter.sha256]
-        popen = subprocess.Popen([program("tests/integ/vim_probe"), *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        popen = subprocess.Popen([program("tests/integ/vcenter/vim_probe"), *map(str, words)], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE,
                                  text=True)
         started.append(popen)
 

@@ -32,7 +32,7 @@ class Probe:
 
     def __init__(self, vcenter: Vcenter, *, trust: str | Path | None = None, direct_port: int = 0, timeout_ms: int = 0) -> None:
         words = [vcenter.host, vcenter.port, trust or vcenter.sha256, vcenter.tunnel_port or 0, direct_port, timeout_ms]
-        self._popen = subprocess.Popen([program("tests/integ/vim_probe"), *map(str, words)], stdin=subprocess.PIPE,
+        self._popen = subprocess.Popen([program("tests/integ/vcenter/vim_probe"), *map(str, words)], stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
 
     @property

@@ -29,7 +29,8 @@ class Watch:
 
     def __init__(self, vcenter: Vcenter, max_wait_s: int = 60, env: dict[str, str] | None = None) -> None:
         self._popen = subprocess.Popen(
-            [program("tests/integ/vim_watch_probe"), vcenter.host, str(vcenter.port), vcenter.sha256.replace(":", ""), str(max_wait_s)],
+            [program("tests/integ/vcenter/vim_watch_probe"), vcenter.host, str(vcenter.port), vcenter.sha256.replace(":", ""),
+             str(max_wait_s)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
         assert self._popen.stdin
         self._popen.stdin.write(f"{vcenter.admin.login}\t{vcenter.admin.password}\t{OWN}\n")
