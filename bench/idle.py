@@ -11,9 +11,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from world.full import World
-from world.wait import until
-from world.watching import until_watching
+from env.full import World
+from env.wait import until
+from env.watching import until_watching
 
 OUT = Path(__file__).resolve().parent / "out/idle.json"
 

@@ -12,13 +12,13 @@ import statistics
 import time
 from collections.abc import Callable
 
+from env import vimclient
+from env.places import BUILD, Scratch
+from env.process import run
+from env.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 from lib.figures import Report, ratio
 from lib.govmomi import vimpeer
 from pyVmomi import vim
-from world import vimclient
-from world.places import BUILD, Scratch
-from world.process import run
-from world.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 
 PATHS = ("name", "config.uuid", "config.instanceUuid", "runtime.host", "runtime.powerState")
 CLUSTER = "HX-East"

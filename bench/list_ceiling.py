@@ -12,7 +12,7 @@ import statistics
 import subprocess
 from pathlib import Path
 
-from world.places import BUILD
+from env.places import BUILD
 
 MODES = ("bare", "fresh", "wrapper", "slow")
 TOKEN = "Authorization: Bearer " + "x" * 417  # as long as ours are

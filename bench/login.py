@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import requests
+from env.ad import AdWorld
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import Scratch, free_port, program
+from env.process import Process
 from lib.cpu import cpu_ns
 from lib.figures import Report, ratio
 from lib.listworld import ANY_NUMBER
-from world.ad import AdWorld
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import Scratch, free_port, program
-from world.process import Process
 
 MODULES = Path("/usr/lib/apache2/modules")
 APACHE = Path("/usr/sbin/apache2")

@@ -12,8 +12,8 @@ import statistics
 import time
 from pathlib import Path
 
-from world.api import Api
-from world.many import Many
+from env.api import Api
+from env.many import Many
 
 COUNT = 10
 HANGING, FLOODING, EXPIRED, RESTARTING = range(4)

@@ -20,11 +20,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from env import fill
+from env.filled import filled
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
 from lib import mix
-from world import fill
-from world.filled import filled
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
 
 TICKS = os.sysconf("SC_CLK_TCK")
 CONNECTIONS = 100

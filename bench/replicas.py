@@ -17,18 +17,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol
 
+from env.full import World
+from env.galera import Galera
+from env.haproxy import Haproxy
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import Scratch
+from env.replicas import Pair, Replicas
+from env.wait import until
+from env.writing import BODY, GROUND, Client, Load, wait_made
 from lib.cpu import cpu_ns
 from lib.figures import OUT, Report
 from lib.readers import Readers, Taken
-from world.full import World
-from world.galera import Galera
-from world.haproxy import Haproxy
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import Scratch
-from world.replicas import Pair, Replicas
-from world.wait import until
-from world.writing import BODY, GROUND, Client, Load, wait_made
 
 ROWS = ("change", "galera", "writes", "kill", "lease", "node")
 CHANGES = 7  # in each round: a change takes a moment, the rest does not

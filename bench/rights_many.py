@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 
-from world.api import Api
-from world.full import World
-from world.panels import Panels
-from world.samples import visible_to
+from env.api import Api
+from env.full import World
+from env.panels import Panels
+from env.samples import visible_to
 
 OUT = Path(__file__).resolve().parent / "out/rights_many.json"
 HX_EAST = "domain-c7"

@@ -14,14 +14,14 @@ import subprocess
 from collections.abc import Callable
 
 import requests
+from env import vimclient
+from env.full import World
+from env.wait import until
+from env.watching import metric
 from lib.cpu import cpu_ns
 from lib.figures import Report, estimate, ratio
 from lib.govmomi import vimpeer
 from lib.listworld import ANY_NUMBER, OPTIONS
-from world import vimclient
-from world.full import World
-from world.wait import until
-from world.watching import metric
 
 VIEWER = "viewer-east@vsphere.local"
 ENTITIES = ("domain-c7", "domain-c26", "domain-c40", "domain-c70")  # what kaasd asks about: all of the default world carry clusters

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import pymysql
-from world.api import Api
-from world.full import World
-from world.mariadb import Mariadb
-from world.slowdb import SlowDb
-from world.storm import BadClients, GoodClients, use_of
+from env.api import Api
+from env.full import World
+from env.mariadb import Mariadb
+from env.slowdb import SlowDb
+from env.storm import BadClients, GoodClients, use_of
 
 GOOD_PER_S = 1000
 BASE_KB, CONNECTION_KB = 60 * 1024, 48

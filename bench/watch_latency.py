@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import requests
-from world.full import World, add_vcenter, register
-from world.watching import add_cluster, metric, until_watching
+from env.full import World, add_vcenter, register
+from env.watching import add_cluster, metric, until_watching
 
 OUT = Path(__file__).resolve().parent / "out/watch_latency.json"
 PLAIN, WEST_HOST, EAST_HOST = "domain-c40", "host-71", "host-12"

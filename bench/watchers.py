@@ -15,12 +15,12 @@ import statistics
 import time
 from pathlib import Path
 
+from env.api import Api
+from env.full import World
+from env.wait import until
+from env.watching import add_cluster, metric
 from lib.cpu import cpu_ns
 from lib.figures import Report, estimate
-from world.api import Api
-from world.full import World
-from world.wait import until
-from world.watching import add_cluster, metric
 
 WAITERS = 2000
 OF_A_SESSION = 8  # KAAS_WATCHES_PER_SESSION_MAX

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from world.places import program
-from world.process import run
-from world.vcenter import Vcenter
+from env.places import program
+from env.process import run
+from env.vcenter import Vcenter
 
 
 def vimpeer(vcenter: Vcenter, *words: str, lines: Iterable[str] = ()) -> tuple[int, int]:

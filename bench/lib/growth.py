@@ -9,11 +9,11 @@ import socket
 from contextlib import ExitStack
 from pathlib import Path
 
-from world.fill import add_sessions, add_users, fill
-from world.kaasd import Kaasd, laid_over
-from world.mariadb import Mariadb
-from world.places import Scratch, program
-from world.process import Process
+from env.fill import add_sessions, add_users, fill
+from env.kaasd import Kaasd, laid_over
+from env.mariadb import Mariadb
+from env.places import Scratch, program
+from env.process import Process
 
 from .listworld import OPTIONS, QUERY
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import requests
-from world.fill import fill
-from world.full import World, add_vcenter, register
-from world.kaasd import laid_over
+from env.fill import fill
+from env.full import World, add_vcenter, register
+from env.kaasd import laid_over
 
 from .load import Target
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from world import fill
-from world.api import Api
-from world.full import World
+from env import fill
+from env.api import Api
+from env.full import World
 
 from .listworld import VIEWER
 

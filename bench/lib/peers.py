@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import requests
-from world.certs import ServerCert
-from world.places import BUILD, Scratch, WorldError, free_port
-from world.process import Process
+from env.certs import ServerCert
+from env.places import BUILD, Scratch, WorldError, free_port
+from env.process import Process
 
 from .load import Target
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event
 
-from world.kaasd import Kaasd
-from world.writing import Wire
+from env.kaasd import Kaasd
+from env.writing import Wire
 
 MS = 1000
 ASKED = "/v2/clusters?limit=20"

@@ -15,7 +15,7 @@ from .run import TOP
 FILES_A_RUN = 2
 LIST = TOP / "tests/FLAKY"
 ENTRY = re.compile(r"(?P<count>\d+) (?P<first>\d{4}-\d\d-\d\d) (?P<last>\d{4}-\d\d-\d\d) (?P<name>\S.*?) \| (?P<error>.+)")
-# Reports of sanitizers, and the ends of programs that were not told to end (tests/world/process.py, kaasd.py; pytest-xdist).
+# Reports of sanitizers, and the ends of programs that were not told to end (tests/env/process.py, kaasd.py; pytest-xdist).
 FINAL = re.compile(r"(Address|Leak|Thread|UndefinedBehavior)Sanitizer|: runtime error: |\bended with status\b|worker '\w+' crashed"
                    r"|core dumped")
 FINAL_PROPERTY = "final"  # tests/integ/conftest.py: the marker of that name

@@ -318,7 +318,7 @@ SUITES = [
     Suite("lint", "rules of the house: headers, includes, sizes, secrets, texts", lint, "quick"),
     Suite("page", "types and tests of the web page", page, "quick"),
     Suite("browser", "the web page in Chromium, and the contract of the interface", browser, "landing",
-          parts=("ui-plugin/", "tests/ui/", "tests/world/", "tests/requirements.txt", "docs/openapi.yaml")),
+          parts=("ui-plugin/", "tests/ui/", "tests/env/", "tests/requirements.txt", "docs/openapi.yaml")),
     Suite("go", "the strict vCenter's own tests", go, "landing", parts=("tests/vcenter/", "scripts/lib/go.sh")),
     Suite("unit", "C unit tests", unit, "quick", build=asan_build),
     Suite("integration-quick", "the daemon in a world of its own, without the slow tests", integration_quick, "quick only"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from world.ad import AdWorld
-from world.ad.joined import curl_negotiate
-from world.samples import EAST, visible_to
-from world.wait import until
+from env.ad import AdWorld
+from env.ad.joined import curl_negotiate
+from env.samples import EAST, visible_to
+from env.wait import until
 
 from .curl import Answer
 from .steps import HX_EAST, Step, Walk, must

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from world.process import run
+from env.process import run
 
 
 class WalkError(Exception):

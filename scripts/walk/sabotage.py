@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import socket
 
-from world import vimclient
-from world.certs import make_server_cert
-from world.full import EXTENSION_KEY
+from env import vimclient
+from env.certs import make_server_cert
+from env.full import EXTENSION_KEY
 
 from .ad_steps import domain
 from .steps import Step, Walk

@@ -7,15 +7,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote
 
-from world import browser, vimclient
-from world.ad import AdWorld
-from world.ad.joined import kerberos_options
-from world.full import EXTENSION_KEY, sample_arguments
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import TOP, Scratch, program
-from world.samples import EAST, SAMPLES, hidden_from, visible_to
-from world.vcenter import StrictVcenter, User, start_strict
+from env import browser, vimclient
+from env.ad import AdWorld
+from env.ad.joined import kerberos_options
+from env.full import EXTENSION_KEY, sample_arguments
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import TOP, Scratch, program
+from env.samples import EAST, SAMPLES, hidden_from, visible_to
+from env.vcenter import StrictVcenter, User, start_strict
 
 from .curl import Answer, Curl, WalkError
 

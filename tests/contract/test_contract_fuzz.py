@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from env import fuzz_cases
+from env.fuzz_cases import Fuzzed
+from env.fuzz_fill import PEOPLE, Filler, Place
+from env.fuzz_proofs import WAYS
+from env.fuzz_wire import Unsendable, Wire, prepare
 from schemathesis.checks import CHECKS, load_all_checks
 from schemathesis.core.failures import Failure, FailureGroup
 from schemathesis.core.transport import Response
 from schemathesis.schemas import APIOperation
-from world import fuzz_cases
-from world.fuzz_cases import Fuzzed
-from world.fuzz_fill import PEOPLE, Filler, Place
-from world.fuzz_proofs import WAYS
-from world.fuzz_wire import Unsendable, Wire, prepare
 
 CASES = int(os.environ.get("KAAS_FUZZ_CASES", "300"))
 SEED = int(os.environ.get("KAAS_FUZZ_SEED", "1"))
@@ -200,4 +200,4 @@ def test_whatever_is_asked_the_answer_is_in_the_contract(place: Place, wires: di
 def test_every_operation_that_gives_a_token_has_its_ways_in() -> None:
     token = {"$ref": "#/components/responses/Token"}
     giving = {name for name, operation in OPERATIONS.items() if operation.definition.raw["responses"].get("200") == token}
-    assert giving and not giving - set(WAYS), "say in world/fuzz_proofs.py how one comes in by these"
+    assert giving and not giving - set(WAYS), "say in env/fuzz_proofs.py how one comes in by these"

@@ -8,8 +8,8 @@ import time
 from typing import Any
 
 import requests
-from world.api import Unexpected
-from world.places import WorldError
+from env.api import Unexpected
+from env.places import WorldError
 
 from .acts import apply
 from .checks import Broken, Watcher, growth, report, settle, usage

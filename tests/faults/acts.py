@@ -7,9 +7,9 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
+from env import vimclient
+from env.full import EXTENSION_KEY
 from pyVmomi import vim
-from world import vimclient
-from world.full import EXTENSION_KEY
 
 from .checks import wait_until_joined
 from .plan import Fault

@@ -9,9 +9,9 @@ from typing import Any
 
 import psutil
 import requests
-from world.api import Api, Unexpected
-from world.full import EXTENSION_KEY
-from world.places import WorldError
+from env.api import Api, Unexpected
+from env.full import EXTENSION_KEY
+from env.places import WorldError
 
 from .plan import VIEWERS
 from .trio import NEVER_SEEN_BY, Site, Trio, placed_on

@@ -10,13 +10,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from world import vimclient
-from world.api import Api
-from world.full import add_vcenter, register
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import Scratch
-from world.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
+from env import vimclient
+from env.api import Api
+from env.full import add_vcenter, register
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import Scratch
+from env.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 
 VCENTERS = 3
 # Short times, so that a run meets every limit often.

@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from env.certs import make_server_cert
+from env.kaasd import ONE_TIME_PASSWORD
+from env.machine import Machine, bare_root, require
+from env.places import BIN, BUILD, CACHE, TOP, Scratch, WorldError, use_memory
+from env.process import run
+from env.vcenter import DEFAULT_WORLD, users_of
+from env.wait import until
 from readme import commands, section
-from world.certs import make_server_cert
-from world.kaasd import ONE_TIME_PASSWORD
-from world.machine import Machine, bare_root, require
-from world.places import BIN, BUILD, CACHE, TOP, Scratch, WorldError, use_memory
-from world.process import run
-from world.vcenter import DEFAULT_WORLD, users_of
-from world.wait import until
 
 HOSTS = {"kaas.example.com kaas": "127.0.1.1", "vc.example.com": "127.0.0.1"}  # the name of the host itself as Debian writes it
 TREE = "/usr/src/harmony-kaas"

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from world.full import World
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import TOP, Scratch, use_memory
-from world.vcenter import StrictVcenter, Vcenter, start_strict, start_vcsim
+from env.full import World
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import TOP, Scratch, use_memory
+from env.vcenter import StrictVcenter, Vcenter, start_strict, start_vcsim
 
 
 def pytest_configure() -> None:
@@ -33,7 +33,7 @@ def _seconds(item: pytest.Item) -> int:
 def _is_touched(item: pytest.Item, changed: list[str]) -> bool:
     """Whether something differs from main in what the test says it is about, in the test or in its world."""
     mark = item.get_closest_marker("unsanitized")
-    about = (*(mark.args if mark else ()), "tests/world/", "tests/integ/conftest.py", str(item.path.relative_to(TOP)))
+    about = (*(mark.args if mark else ()), "tests/env/", "tests/integ/conftest.py", str(item.path.relative_to(TOP)))
     return any(path.startswith(about) for path in changed)
 
 

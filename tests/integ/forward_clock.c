@@ -1,4 +1,4 @@
-/* A clock that tests put forward: a library laid under the daemon by LD_PRELOAD (tests/world/clock.py). The daemon itself has no hook for it.
+/* A clock that tests put forward: a library laid under the daemon by LD_PRELOAD (tests/env/clock.py). The daemon itself has no hook for it.
  *
  * All clocks that tell the time or measure it are ahead by the milliseconds that stand in the file KAAS_TEST_CLOCK, a 64-bit number of
  * this machine. A wait on a condition ends when the time that it was to wait for has come by these clocks: it looks every SLICE_MS, and its

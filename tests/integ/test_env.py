@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 import requests
+from env import vimclient
+from env.certs import make_server_cert
+from env.mariadb import Mariadb
+from env.places import SOCKET_PATH_MAX, TOP, Scratch, WorldError
+from env.process import Process
+from env.samples import EAST, hidden_from, visible_to
+from env.vcenter import StrictVcenter, Vcenter
 from pyVmomi import vim
-from world import vimclient
-from world.certs import make_server_cert
-from world.mariadb import Mariadb
-from world.places import SOCKET_PATH_MAX, TOP, Scratch, WorldError
-from world.process import Process
-from world.samples import EAST, hidden_from, visible_to
-from world.vcenter import StrictVcenter, Vcenter
 
-pytestmark = pytest.mark.unsanitized("tests/world")
+pytestmark = pytest.mark.unsanitized("tests/env")
 
 
 def test_sockets_fit_into_the_scratch_folder(scratch: Scratch) -> None:

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from world.ad import AdWorld, LdapWorld, MitWorld, keeper, openldap, people
-from world.places import TOP, WorldError
-from world.process import run
-from world.wait import until
+from env.ad import AdWorld, LdapWorld, MitWorld, keeper, openldap, people
+from env.places import TOP, WorldError
+from env.process import run
+from env.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("tests/world")]
+pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("tests/env")]
 DEEP = {"grp-leaf", "grp-mid", "grp-uni", "grp-deep"}
 GROUPS = {
     "alice": DEEP, "bob": {"kaas-viewers"}, "ada": {"kaas-viewers", "kaas-admins"}, "carol": {"grp-cycle-a", "grp-cycle-b"},
@@ -224,7 +224,7 @@ def test_plain_ldap() -> None:
 
 def test_it_ends_with_who_started_it(tmp_path: Path) -> None:
     """Killed in a way that it cannot notice."""
-    script = ("import sys; from world.ad import AdWorld\n"
+    script = ("import sys; from env.ad import AdWorld\n"
               "with AdWorld() as ad: print(ad.pid, ad._keeper.pid, ad.scratch.path, flush=True); sys.stdin.read()")
     starter = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                env={**os.environ, "PYTHONPATH": str(TOP / "tests"), "TMPDIR": str(tmp_path)})

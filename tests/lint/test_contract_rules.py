@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import requests
-from world import contract
+from env import contract
 
 PROBLEM = {"type": "about:blank", "title": "Not Found", "status": 404, "code": "not_found", "detail": "no", "request_id": "12345678-1"}
 VERSION = {"name": "Harmony KaaS", "version": "0.1.0", "api": "v2"}

@@ -7,8 +7,8 @@ import subprocess
 
 import csource
 from csource import TOP
-from world.contract import contract
-from world.places import program
+from env.contract import contract
+from env.places import program
 
 
 def error_rows() -> dict[str, int]:

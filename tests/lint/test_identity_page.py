@@ -6,7 +6,7 @@ import re
 import subprocess
 
 from csource import TOP
-from world.places import program
+from env.places import program
 
 PAGE = (TOP / "docs/admin/identity.md").read_text()
 README = (TOP / "README.md").read_text()

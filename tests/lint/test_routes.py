@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from world.contract import contract
+from env.contract import contract
 
 TOP = Path(__file__).resolve().parents[2]
 METHODS = {"get", "post", "put", "patch", "delete"}

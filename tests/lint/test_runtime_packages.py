@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from csource import TOP
-from world.places import program
+from env.places import program
 
 LOADED = {"libsasl2-modules-gssapi-mit"}  # by libsasl2, when a directory is bound to by keytab
 

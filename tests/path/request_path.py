@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import requests
-from world.api import Api
-from world.full import World
-from world.places import BUILD, program
+from env.api import Api
+from env.full import World
+from env.places import BUILD, program
 
 TOP = Path(__file__).resolve().parent.parent.parent
 NOT_COUNTED = ("src/base/", "src/port/")

@@ -19,8 +19,8 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from env.contract import Contract
 from sample import CLUSTERS, HX_CLUSTERS
-from world.contract import Contract
 
 Reply = tuple[int, dict[str, str], bytes]
 DIST = Path(__file__).resolve().parents[2] / "ui-plugin" / "dist"

@@ -6,7 +6,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from world.contract import Contract
+from env.contract import Contract
 
 VCENTER = "6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10"
 NOW = datetime.now(UTC).replace(microsecond=0)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from env.contract import METHODS, Contract
 from openapi_spec_validator import validate
-from world.contract import METHODS, Contract
 
 TYPES = Path(__file__).resolve().parents[2] / "ui-plugin/src/api/types.ts"
 

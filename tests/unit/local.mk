@@ -197,7 +197,7 @@ tests_unit_store_test_store_LDFLAGS = $(AM_LDFLAGS) $(WRAP_FOR_BLOCKED) -Wl,--wr
 check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
 tests_integ_storm_clients_SOURCES = tests/integ/storm_clients.c tests/integ/storm_clients.h tests/integ/storm_kinds.c
 
-# Nor this: tests/world/clock.py lays it under the daemon. A library, whatever automake calls it, and never with a sanitizer.
+# Nor this: tests/env/clock.py lays it under the daemon. A library, whatever automake calls it, and never with a sanitizer.
 check_PROGRAMS += tests/integ/forward_clock.so
 tests_integ_forward_clock_so_SOURCES = tests/integ/forward_clock.c
 tests_integ_forward_clock_so_CPPFLAGS = -D_GNU_SOURCE

@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any
 
 import pytest
-from world.api import Api
-from world.clock import Clock
-from world.full import World
-from world.kaasd import Kaasd
-from world.places import Scratch
-from world.wait import until
+from env.api import Api
+from env.clock import Clock
+from env.full import World
+from env.kaasd import Kaasd
+from env.places import Scratch
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 DAY_S = 24 * 3600

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 import requests
-from world.api import Api
-from world.full import World
-from world.samples import EAST, SAMPLES
-from world.wait import until
+from env.api import Api
+from env.full import World
+from env.samples import EAST, SAMPLES
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 Give = Callable[..., dict[str, Any]]

@@ -9,10 +9,10 @@ import socket
 from typing import Any
 
 import pytest
-from world import contract, raw
-from world.api import Api
-from world.full import World
-from world.wait import until
+from env import contract, raw
+from env.api import Api
+from env.full import World
+from env.wait import until
 
 JSON = {"Content-Type": "application/json"}
 GOOD = {"name": "x", "kubernetes_version": "1.31.2", "control_plane": {"desired": 3}, "workers": {"desired": 2}}

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from world import contract
-from world.api import Api
-from world.full import World
+from env import contract
+from env.api import Api
+from env.full import World
 
 DOCUMENT = contract.contract()
 ROUTES = [(method.upper(), path) for _, path, operations, _ in DOCUMENT.routes for method in operations]

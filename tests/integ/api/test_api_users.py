@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 import requests
-from world.api import Api
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import Scratch
-from world.wait import until
+from env.api import Api
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import Scratch
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 MERGE = {"Content-Type": "application/merge-patch+json"}

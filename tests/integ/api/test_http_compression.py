@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 import requests
-from world import contract
-from world.api import Api
-from world.full import World
+from env import contract
+from env.api import Api
+from env.full import World
 
 LIMIT_S = 60
 MANY = 300  # more than a server thread compresses by itself

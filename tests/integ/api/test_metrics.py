@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
-from world import forge
-from world.api import Api
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import Scratch
-from world.process import run
-from world.wait import until
+from env import forge
+from env.api import Api
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import Scratch
+from env.process import run
+from env.wait import until
 
 BAD_TOKENS = 60  # more than are looked at closely in one go
 

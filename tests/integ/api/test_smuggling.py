@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from world import raw
-from world.full import World
-from world.haproxy import Haproxy
+from env import raw
+from env.full import World
+from env.haproxy import Haproxy
 
 pytestmark = pytest.mark.slow
 END = b"\r\n\r\n"

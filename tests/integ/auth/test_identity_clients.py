@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import requests
-from world import browser
-from world.ad import AdWorld, LdapWorld, MitWorld, openldap, people
-from world.ad.joined import (
+from env import browser
+from env.ad import AdWorld, LdapWorld, MitWorld, openldap, people
+from env.ad.joined import (
     add_directory,
     add_openldap,
     by_keytab,
@@ -21,10 +21,10 @@ from world.ad.joined import (
     post_token,
     signed_in,
 )
-from world.api import Api
-from world.full import World
-from world.samples import visible_to
-from world.wait import until
+from env.api import Api
+from env.full import World
+from env.samples import visible_to
+from env.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/ldap", "src/gss", "src/api")]
 # name of a group: role mapped to it. mail-all is a distribution group: its members have nothing by it.

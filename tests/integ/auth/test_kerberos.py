@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 import requests
-from world.ad import AdWorld, MitWorld
-from world.api import Api
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import Scratch
-from world.process import run
-from world.wait import until
+from env.ad import AdWorld, MitWorld
+from env.api import Api
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import Scratch
+from env.process import run
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 PATH = "/v2/login/kerberos"

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from world.ad.domain import HERE, SYSTEM_PYTHON
-from world.ad.lines import Lines
-from world.places import WorldError, program
+from env.ad.domain import HERE, SYSTEM_PYTHON
+from env.ad.lines import Lines
+from env.places import WorldError, program
 
 pytestmark = pytest.mark.slow
 ENABLED, DENY_ONLY, EXTRA_SIDS, RESOURCE_GROUPS = 4, 0x10, 0x20, 0x200

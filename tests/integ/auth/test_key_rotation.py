@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from world import forge
-from world.api import Api
-from world.full import World
-from world.kaasd import Kaasd
-from world.wait import until
+from env import forge
+from env.api import Api
+from env.full import World
+from env.kaasd import Kaasd
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 PUBLISH_S = 2

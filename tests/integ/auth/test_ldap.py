@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 import requests
-from world.ad import AdWorld, LdapWorld, openldap, people
-from world.api import Api
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import Scratch, free_port
-from world.wait import until
+from env.ad import AdWorld, LdapWorld, openldap, people
+from env.api import Api
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import Scratch, free_port
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 HEADER = {"X-KaaS": "1"}

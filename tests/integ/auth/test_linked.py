@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from world import vimclient
-from world.api import Api
-from world.clock import Clock
-from world.many import Many
-from world.places import Scratch
-from world.vcenter import StrictVcenter
-from world.wait import until
+from env import vimclient
+from env.api import Api
+from env.clock import Clock
+from env.many import Many
+from env.places import Scratch
+from env.vcenter import StrictVcenter
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 HX_EAST = "domain-c7"

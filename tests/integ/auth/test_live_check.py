@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 import requests
-from world.ad import AdWorld, LdapWorld, MitWorld, openldap
-from world.ad.joined import add_directory, add_openldap, map_role, post_token
-from world.api import Api
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import Scratch
-from world.wait import until
+from env.ad import AdWorld, LdapWorld, MitWorld, openldap
+from env.ad.joined import add_directory, add_openldap, map_role, post_token
+from env.api import Api
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import Scratch
+from env.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/ldap")]
 SETTINGS = ("off", "privileged", "always")

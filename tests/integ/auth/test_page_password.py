@@ -5,10 +5,10 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from world import browser
-from world.full import World
-from world.kaasd import ONE_TIME_PASSWORD
-from world.places import Scratch
+from env import browser
+from env.full import World
+from env.kaasd import ONE_TIME_PASSWORD
+from env.places import Scratch
 
 WEAK, FRESH = "121212121212", "seven swans in a paper boat"
 

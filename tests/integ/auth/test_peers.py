@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 import requests
-from world.ad import AdWorld
-from world.api import Api
-from world.certs import make_server_cert
-from world.full import World
-from world.peer import Peer, end_point
-from world.places import WorldError
-from world.wait import until
+from env.ad import AdWorld
+from env.api import Api
+from env.certs import make_server_cert
+from env.full import World
+from env.peer import Peer, end_point
+from env.places import WorldError
+from env.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/gss", "src/port", "src/cli")]
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from world import vimclient
-from world.api import Api
-from world.clock import Clock, clocked_world
-from world.full import World
-from world.panels import Panels
-from world.samples import WEST, visible_to
-from world.wait import until
-from world.watching import metric, until_watching
+from env import vimclient
+from env.api import Api
+from env.clock import Clock, clocked_world
+from env.full import World
+from env.panels import Panels
+from env.samples import WEST, visible_to
+from env.wait import until
+from env.watching import metric, until_watching
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(83)]
 RATE, BURST, IN_FLIGHT = 5, 5, 3  # a second's worth goes out at once after a pause; so many are under way at most

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from world.ad import LdapWorld
-from world.ad.openldap import group_dn, person_dn
-from world.api import Api
-from world.full import World
-from world.kaasd import Kaasd
-from world.replicas import Pair
-from world.vcenter import User
-from world.wait import until
+from env.ad import LdapWorld
+from env.ad.openldap import group_dn, person_dn
+from env.api import Api
+from env.full import World
+from env.kaasd import Kaasd
+from env.replicas import Pair
+from env.vcenter import User
+from env.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/vcenter", "src/model", "src/ldap")]
 HEADER = {"X-KaaS": "1"}

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 import requests
-from world import vimclient
-from world.api import Api, Unexpected
-from world.client_certs import ClientCa, ClientCert
-from world.full import World
-from world.hx_controller import HxController
-from world.kaasd import Kaasd
-from world.places import free_port
-from world.samples import visible_to
-from world.wait import until
+from env import vimclient
+from env.api import Api, Unexpected
+from env.client_certs import ClientCa, ClientCert
+from env.full import World
+from env.hx_controller import HxController
+from env.kaasd import Kaasd
+from env.places import free_port
+from env.samples import visible_to
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 MERGE = {"Content-Type": "application/merge-patch+json"}

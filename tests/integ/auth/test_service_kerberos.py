@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 import requests
-from world.ad import AdWorld
-from world.ad.joined import add_directory
-from world.full import World
-from world.hx_controller import HxController, claims_of
-from world.samples import visible_to
-from world.wait import until
+from env.ad import AdWorld
+from env.ad.joined import add_directory
+from env.full import World
+from env.hx_controller import HxController, claims_of
+from env.samples import visible_to
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 PRINCIPAL = "svc-hx-east@AD.TEST"

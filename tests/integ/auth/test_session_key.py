@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+from env import vimclient
+from env.api import Api
+from env.full import World
+from env.samples import SAMPLES
+from env.wait import until
 from pyVmomi import vim
-from world import vimclient
-from world.api import Api
-from world.full import World
-from world.samples import SAMPLES
-from world.wait import until
 
 PERSON = "no-rights"
 PRIVILEGE = "Global.Settings"

@@ -11,14 +11,14 @@ from contextlib import ExitStack
 
 import pytest
 import requests
-from world import forge
-from world.api import Api
-from world.full import World
-from world.kaasd import Kaasd
-from world.places import program
-from world.process import run
-from world.wait import until
-from world.watching import metric
+from env import forge
+from env.api import Api
+from env.full import World
+from env.kaasd import Kaasd
+from env.places import program
+from env.process import run
+from env.wait import until
+from env.watching import metric
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(40)]
 MAX = 10

@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from world import forge
-from world.api import Api
-from world.client_certs import ClientCa
-from world.full import World
-from world.hx_controller import HxController
-from world.kaasd import Kaasd
-from world.places import free_port
-from world.wait import until
+from env import forge
+from env.api import Api
+from env.client_certs import ClientCa
+from env.full import World
+from env.hx_controller import HxController
+from env.kaasd import Kaasd
+from env.places import free_port
+from env.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(60), pytest.mark.unsanitized("src/auth", "src/vcenter", "src/store", "src/daemon")]
 MORE = 200_500  # than signon.c keeps in memory

@@ -7,11 +7,11 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
-from world import forge
-from world.api import Api
-from world.full import World
-from world.kaasd import Kaasd
-from world.wait import until
+from env import forge
+from env.api import Api
+from env.full import World
+from env.kaasd import Kaasd
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 

@@ -8,12 +8,12 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from world.ad import MitWorld
-from world.full import World
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import Scratch
-from world.wait import until
+from env.ad import MitWorld
+from env.full import World
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import Scratch
+from env.wait import until
 
 HEADER = {"X-KaaS": "1"}
 MERGE = {"Content-Type": "application/merge-patch+json", **HEADER}

@@ -9,8 +9,8 @@ import uuid
 from typing import Any
 
 import pytest
-from world import vimclient
-from world.full import World
+from env import vimclient
+from env.full import World
 
 ADMIN = {"username": "admin", "password": "wrong"}
 MANY = 12  # more failures than are free of delay

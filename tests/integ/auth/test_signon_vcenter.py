@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 import requests
-from world import vimclient
-from world.api import Api
-from world.clock import Clock, clocked_world
-from world.full import EXTENSION_KEY, World
-from world.process import READY_LIMIT_S
-from world.vcenter import DEFAULT_WORLD, StrictVcenter
-from world.wait import until
-from world.watching import metric, until_watching
+from env import vimclient
+from env.api import Api
+from env.clock import Clock, clocked_world
+from env.full import EXTENSION_KEY, World
+from env.process import READY_LIMIT_S
+from env.vcenter import DEFAULT_WORLD, StrictVcenter
+from env.wait import until
+from env.watching import metric, until_watching
 
 OPERATIONS_OF_A_COOKIE = ["RetrievePropertiesEx", "HasPrivilegeOnEntities"]
 NEGATIVE_CACHE_S = 2

@@ -15,12 +15,12 @@ from typing import Any
 import pymysql
 import pytest
 import requests
-from world.clock import Clock, clocked_world
-from world.forge import b64
-from world.full import World
-from world.process import READY_LIMIT_S
-from world.wait import until
-from world.watching import until_watching
+from env.clock import Clock, clocked_world
+from env.forge import b64
+from env.full import World
+from env.process import READY_LIMIT_S
+from env.wait import until
+from env.watching import until_watching
 
 pytestmark = pytest.mark.slow
 PASSWORD = "seven swans in a paper boat"

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from env import forge, raw
+from env.api import Api
+from env.full import World
+from env.kaasd import Kaasd
+from env.wait import until
 from joserfc import jwt
 from joserfc.jwk import KeySet
-from world import forge, raw
-from world.api import Api
-from world.full import World
-from world.kaasd import Kaasd
-from world.wait import until
 
 GRACE_MS = 30_000
 

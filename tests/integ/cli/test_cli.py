@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from world.full import EXTENSION_KEY, World, add_vcenter
-from world.places import Scratch, program
-from world.samples import SAMPLES
-from world.terminal import Terminal
-from world.vcenter import DEFAULT_WORLD, StrictVcenter
-from world.wait import until
+from env.full import EXTENSION_KEY, World, add_vcenter
+from env.places import Scratch, program
+from env.samples import SAMPLES
+from env.terminal import Terminal
+from env.vcenter import DEFAULT_WORLD, StrictVcenter
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 FAILED, USAGE, UNREACHABLE, NOT_FOUND, REFUSED, UNCONFIRMED = 1, 2, 3, 4, 5, 6

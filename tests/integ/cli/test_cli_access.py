@@ -8,11 +8,11 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
-from world.full import World
-from world.kaasd import ONE_TIME_PASSWORD
-from world.places import program
-from world.process import run
-from world.terminal import Terminal
+from env.full import World
+from env.kaasd import ONE_TIME_PASSWORD
+from env.places import program
+from env.process import run
+from env.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 PASSWORD, OTHER = "correct horse battery staple", "seven swans in a paper boat"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from world.places import TOP, Scratch, program
+from env.places import TOP, Scratch, program
 
 pytestmark = pytest.mark.slow
 FIXTURE = TOP / "tests/fixtures/cli/calls.txt"

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from world.certs import make_server_cert
-from world.kaasd import ONE_TIME_PASSWORD, USER, Kaasctl, Kaasd
-from world.mariadb import Mariadb
-from world.places import TOP, Scratch, free_port, program
-from world.terminal import Terminal
+from env.certs import make_server_cert
+from env.kaasd import ONE_TIME_PASSWORD, USER, Kaasctl, Kaasd
+from env.mariadb import Mariadb
+from env.places import TOP, Scratch, free_port, program
+from env.terminal import Terminal
 
 FAILED, USAGE, UNREACHABLE = 1, 2, 3
 SECRET_FILES = ("master.key", "database.password", "database-owner.password")

@@ -15,10 +15,10 @@ import pytest
 import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
-from world.certs import make_server_cert
-from world.kaasd import Kaasd
-from world.places import Scratch, program
-from world.process import run
+from env.certs import make_server_cert
+from env.kaasd import Kaasd
+from env.places import Scratch, program
+from env.process import run
 
 BAD_CONFIG, BAD_USAGE = 78, 2
 

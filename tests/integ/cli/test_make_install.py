@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from world.places import BUILD, TOP
+from env.places import BUILD, TOP
 
 NPM = """#!/bin/sh
 echo "$*" >>"$0.log"

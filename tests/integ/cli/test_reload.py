@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from world.certs import ServerCert, make_server_cert
-from world.kaasd import Kaasd
-from world.wait import until
+from env.certs import ServerCert, make_server_cert
+from env.kaasd import Kaasd
+from env.wait import until
 
 
 @pytest.fixture

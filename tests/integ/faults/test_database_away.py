@@ -15,14 +15,14 @@ from typing import Any
 import pymysql
 import pytest
 import requests
-from world.api import Api
-from world.full import World, add_vcenter, register
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.samples import SAMPLES, visible_to
-from world.slowdb import SlowDb
-from world.wait import until
-from world.watching import samples
+from env.api import Api
+from env.full import World, add_vcenter, register
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.samples import SAMPLES, visible_to
+from env.slowdb import SlowDb
+from env.wait import until
+from env.watching import samples
 
 pytestmark = pytest.mark.slow
 LIMIT_S = 60

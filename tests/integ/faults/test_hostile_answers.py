@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 import requests
-from world.certs import make_server_cert
-from world.clock import clocked_world
-from world.full import World, add_vcenter, register
-from world.kaasd import Kaasd
-from world.wait import until
-from world.watching import until_watching
+from env.certs import make_server_cert
+from env.clock import clocked_world
+from env.full import World, add_vcenter, register
+from env.kaasd import Kaasd
+from env.wait import until
+from env.watching import until_watching
 
 pytestmark = pytest.mark.slow
 PATH = "/v2/vcenters"

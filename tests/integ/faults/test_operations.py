@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import pytest
 import requests
-from world.full import World, add_vcenter, register
-from world.logins import states, stored_certificate, until, wait_connected
+from env.full import World, add_vcenter, register
+from env.logins import states, stored_certificate, until, wait_connected
 
 pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/vcenter", "src/store", "src/vim", "src/api")]
 FAST = {"vcenter": {"call_timeout": "20s", "connect_timeout": "2s"}}

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from world.api import Api
-from world.clock import Clock, clocked_world
-from world.full import World
-from world.samples import visible_to
-from world.wait import until
-from world.watching import until_watching
+from env.api import Api
+from env.clock import Clock, clocked_world
+from env.full import World
+from env.samples import visible_to
+from env.wait import until
+from env.watching import until_watching
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(200)]
 HARD_S = 120  # no answer of the vCenter is used longer, but in grace

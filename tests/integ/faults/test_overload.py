@@ -13,11 +13,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import pytest
-from world.api import Api
-from world.full import World
-from world.places import program
-from world.process import run
-from world.storm import BadClients, GoodClients, Use, use_of
+from env.api import Api
+from env.full import World
+from env.places import program
+from env.process import run
+from env.storm import BadClients, GoodClients, Use, use_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(190), pytest.mark.unsanitized("src/httpd", "src/api", "src/base", "src/daemon")]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 import requests
-from world.full import EXTENSION_KEY, World, add_vcenter, register
-from world.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
-from world.wait import until
-from world.watching import samples
+from env.full import EXTENSION_KEY, World, add_vcenter, register
+from env.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
+from env.wait import until
+from env.watching import samples
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(63)]
 IMPATIENT = {"vcenter": {"call_timeout": "2s", "connect_timeout": "2s"}}

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 import requests
-from world.api import Api
-from world.contract import Contract
-from world.full import World
-from world.samples import SAMPLES
-from world.wait import until
+from env.api import Api
+from env.contract import Contract
+from env.full import World
+from env.samples import SAMPLES
+from env.wait import until
 
 MERGE = {"Content-Type": "application/merge-patch+json"}
 Make = Callable[..., dict[str, Any]]

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from world import vimclient
-from world.api import Api
-from world.full import World
-from world.samples import EAST, SAMPLES, WEST, hidden_from, visible_to
-from world.wait import until
+from env import vimclient
+from env.api import Api
+from env.full import World
+from env.samples import EAST, SAMPLES, WEST, hidden_from, visible_to
+from env.wait import until
 
 VIEWERS = ("viewer-east", "viewer-dc", "no-rights", "admin")
 PASSWORD = "correct horse battery staple"

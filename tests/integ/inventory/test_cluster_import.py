@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from world.api import Api
-from world.full import World
-from world.wait import until
+from env.api import Api
+from env.full import World
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 PATH = "/v2/clusters:import"

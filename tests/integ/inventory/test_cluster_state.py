@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from world.api import Api
-from world.full import World, add_vcenter, register
-from world.wait import until
+from env.api import Api
+from env.full import World, add_vcenter, register
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 EAST, WEST, PLAIN = "domain-c7", "domain-c70", "domain-c40"

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 import requests
-from world.api import Api
-from world.full import World
-from world.places import program
-from world.wait import until
-from world.watching import metric
+from env.api import Api
+from env.full import World
+from env.places import program
+from env.wait import until
+from env.watching import metric
 
 pytestmark = pytest.mark.slow
 PLACES = 8  # of one session

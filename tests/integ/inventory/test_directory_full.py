@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from world import fill
-from world.api import Api
-from world.filled import filled
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.wait import until
+from env import fill
+from env.api import Api
+from env.filled import filled
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.wait import until
 
 MOST = 50000
 # Instrumented, so many clusters take minutes; the transactions are in test_store_audit_log.c.

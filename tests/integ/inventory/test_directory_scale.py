@@ -7,11 +7,11 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from world import fill
-from world.api import Api
-from world.filled import filled
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
+from env import fill
+from env.api import Api
+from env.filled import filled
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
 
 CLUSTERS, HX = 600, 30
 QUICK = {"directory": {"check_interval": "1s"}}

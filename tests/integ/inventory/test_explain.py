@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from world.api import Api
-from world.full import World
+from env.api import Api
+from env.full import World
 
 pytestmark = pytest.mark.slow
 

@@ -9,10 +9,10 @@ import ssl
 from collections.abc import Iterator
 
 import pytest
-from world.api import Api
-from world.full import World
-from world.samples import visible_to
-from world.wait import until
+from env.api import Api
+from env.full import World
+from env.samples import visible_to
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 REPEATS = 3  # the first is kept, the others are answered by what was kept

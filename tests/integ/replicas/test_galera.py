@@ -11,13 +11,13 @@ from typing import Any
 
 import pymysql
 import pytest
-from world.api import Api
-from world.galera import Galera, Node
-from world.kaasd import Kaasd
-from world.places import Scratch
-from world.replicas import Replicas
-from world.wait import until
-from world.writing import BODY, GROUND, Client, Load, Told, wait_made
+from env.api import Api
+from env.galera import Galera, Node
+from env.kaasd import Kaasd
+from env.places import Scratch
+from env.replicas import Replicas
+from env.wait import until
+from env.writing import BODY, GROUND, Client, Load, Told, wait_made
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(120), pytest.mark.unsanitized("src/store"), pytest.mark.final]
 HOT = 3

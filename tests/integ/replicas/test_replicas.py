@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 import requests
-from world.full import EXTENSION_KEY, World
-from world.haproxy import Haproxy
-from world.kaasd import Kaasd
-from world.replicas import Pair
-from world.samples import SAMPLES
-from world.wait import until
-from world.writing import Answer, Client
+from env.full import EXTENSION_KEY, World
+from env.haproxy import Haproxy
+from env.kaasd import Kaasd
+from env.replicas import Pair
+from env.samples import SAMPLES
+from env.wait import until
+from env.writing import Answer, Client
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(180),
               pytest.mark.unsanitized("src/store", "src/inventory", "src/auth", "src/vcenter", "src/daemon")]

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 import requests
-from world.api import Api
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import Scratch, program
-from world.wait import until
+from env.api import Api
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import Scratch, program
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 PASSWORD, WRONG = "seven swans in a paper boat", "wr0ng-horse-battery-staple"

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 import yaml
-from world.installed import adopt, installed_database
-from world.kaasd import Kaasd
-from world.places import Scratch, program
-from world.process import run
-from world.wait import until
+from env.installed import adopt, installed_database
+from env.kaasd import Kaasd
+from env.places import Scratch, program
+from env.process import run
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 LINES = 4

@@ -15,11 +15,11 @@ import pymysql
 import pytest
 import requests
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from world.full import World, add_vcenter, register
-from world.kaasd import Kaasd
-from world.places import program
-from world.sealing import seal
-from world.wait import until
+from env.full import World, add_vcenter, register
+from env.kaasd import Kaasd
+from env.places import program
+from env.sealing import seal
+from env.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/setup", "src/store", "src/port", "src/cli"), pytest.mark.final]
 BATCH = 16  # values that kaasd seals anew in one transaction

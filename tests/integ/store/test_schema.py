@@ -11,9 +11,9 @@ from pathlib import Path
 import pymysql
 import pytest
 import requests
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import Scratch
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import Scratch
 
 SQL = Path(__file__).parents[3] / "sql"
 LAST = max(path.name for path in SQL.glob("*.sql"))

@@ -15,13 +15,13 @@ import pytest
 import requests
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from world import search, vimclient
-from world.full import EXTENSION_KEY, add_vcenter
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import Scratch, program
-from world.process import Process
-from world.vcenter import DEFAULT_WORLD, StrictVcenter, User, start_strict
+from env import search, vimclient
+from env.full import EXTENSION_KEY, add_vcenter
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import Scratch, program
+from env.process import Process
+from env.vcenter import DEFAULT_WORLD, StrictVcenter, User, start_strict
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(75)]
 CORE = "Quagga-7f3e-Marmoset"  # survives every escaping as it is

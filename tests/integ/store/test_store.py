@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from world.places import TOP, program
+from env.places import TOP, program
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(30)]
 PROGRAMS = ("store", "store_tx", "store_schema", "store_objects", "store_people", "store_platform", "store_clusters", "store_faults",

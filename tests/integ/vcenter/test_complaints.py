@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 import yaml
 from cryptography.x509 import load_pem_x509_certificate
-from world import vimclient
-from world.api import Api
-from world.certs import make_server_cert, thumbprint
-from world.full import EXTENSION_KEY, World, add_samples, add_vcenter, register
-from world.kaasd import Kaasd
-from world.logins import ours, rescan, until, vcenter_json, wait_connected
-from world.many import Many
-from world.process import run
-from world.vcenter import StrictVcenter
+from env import vimclient
+from env.api import Api
+from env.certs import make_server_cert, thumbprint
+from env.full import EXTENSION_KEY, World, add_samples, add_vcenter, register
+from env.kaasd import Kaasd
+from env.logins import ours, rescan, until, vcenter_json, wait_connected
+from env.many import Many
+from env.process import run
+from env.vcenter import StrictVcenter
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(45)]
 WRITING = ("RegisterExtension", "UpdateExtension", "UnregisterExtension", "SetExtensionCertificate")

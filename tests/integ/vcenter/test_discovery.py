@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from world.full import World, add_vcenter, register
-from world.vcenter import DEFAULT_WORLD
+from env.full import World, add_vcenter, register
+from env.vcenter import DEFAULT_WORLD
 
 pytestmark = pytest.mark.slow
 BASE = "com.springpath.sysmgmt"

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 import requests
-from world import vimclient
-from world.certs import make_server_cert
-from world.contract import schema_errors
-from world.doctor import hold_against_fixture, normalised
-from world.full import EXTENSION_KEY, add_vcenter, register
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import Scratch, free_port
-from world.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
+from env import vimclient
+from env.certs import make_server_cert
+from env.contract import schema_errors
+from env.doctor import hold_against_fixture, normalised
+from env.full import EXTENSION_KEY, add_vcenter, register
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import Scratch, free_port
+from env.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(69)]
 IMPATIENT = {"vcenter": {"call_timeout": "2s", "connect_timeout": "2s"}}

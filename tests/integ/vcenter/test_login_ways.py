@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from world import vimclient
-from world.full import EXTENSION_KEY, World, add_vcenter
-from world.logins import credentials, lose_session, ours, rescan, state_is, until, vcenter_json, wait_connected
-from world.vcenter import User
+from env import vimclient
+from env.full import EXTENSION_KEY, World, add_vcenter
+from env.logins import credentials, lose_session, ours, rescan, state_is, until, vcenter_json, wait_connected
+from env.vcenter import User
 
 pytestmark = pytest.mark.slow
 SERVICE = "kaas-svc-6f1c9a2e"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from world.full import add_vcenter, register
-from world.many import Many, uuid_of
-from world.process import READY_LIMIT_S
-from world.vcenter import StrictVcenter
+from env.full import add_vcenter, register
+from env.many import Many, uuid_of
+from env.process import READY_LIMIT_S
+from env.vcenter import StrictVcenter
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(45)]
 COUNT = 10

@@ -13,14 +13,14 @@ from urllib.parse import urljoin
 
 import pytest
 import requests
-from world import browser, vimclient
-from world.certs import make_server_cert
-from world.full import EXTENSION_KEY, World, add_vcenter, register
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import TOP, Scratch
-from world.prefixproxy import PrefixProxy
-from world.vcenter import StrictVcenter
+from env import browser, vimclient
+from env.certs import make_server_cert
+from env.full import EXTENSION_KEY, World, add_vcenter, register
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import TOP, Scratch
+from env.prefixproxy import PrefixProxy
+from env.vcenter import StrictVcenter
 
 pytestmark = pytest.mark.slow
 PATH = "/plugin/plugin.json"

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from world import vimclient
-from world.api import Api
-from world.certs import make_server_cert
-from world.full import EXTENSION_KEY, World, add_vcenter
-from world.full import register as join
-from world.kaasd import Kaasd
-from world.vcenter import Control, StrictVcenter
-from world.wait import until
+from env import vimclient
+from env.api import Api
+from env.certs import make_server_cert
+from env.full import EXTENSION_KEY, World, add_vcenter
+from env.full import register as join
+from env.kaasd import Kaasd
+from env.vcenter import Control, StrictVcenter
+from env.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(40)]
 OFTEN = {"vcenter": {"reconcile_interval": "1s"}}

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 import requests
-from world import vimclient
-from world.api import Api
-from world.full import EXTENSION_KEY, World, add_vcenter
-from world.kaasd import Kaasd
-from world.vcenter import DEFAULT_WORLD, Control, StrictVcenter, User
-from world.wait import until
+from env import vimclient
+from env.api import Api
+from env.full import EXTENSION_KEY, World, add_vcenter
+from env.kaasd import Kaasd
+from env.vcenter import DEFAULT_WORLD, Control, StrictVcenter, User
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 PASSWORD_OPTIONS = ("--password-file", "-")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import requests
-from world import vimclient
-from world.full import EXTENSION_KEY, World, add_vcenter
-from world.vcenter import Control, User
-from world.wait import until
+from env import vimclient
+from env.full import EXTENSION_KEY, World, add_vcenter
+from env.vcenter import Control, User
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 READING = {"Sessions.ValidateSession", "Sessions.TerminateSession", "Extension.Update", "Extension.Register", "Extension.Unregister"}

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import pytest
 import requests
-from world.full import World, add_vcenter, register
-from world.kaasd import KEY_BITS
-from world.logins import (
+from env.full import World, add_vcenter, register
+from env.kaasd import KEY_BITS
+from env.logins import (
     active_certificate,
     credentials,
     lose_session,
@@ -23,7 +23,7 @@ from world.logins import (
     vcenter_json,
     wait_connected,
 )
-from world.sealing import age_login_certificate
+from env.sealing import age_login_certificate
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(40)]
 SET, LOGIN = "SetExtensionCertificate", "LoginExtensionByCertificate"

@@ -10,9 +10,9 @@ from xml.sax.saxutils import escape
 
 import pytest
 import requests
-from world.certs import make_server_cert
-from world.full import EXTENSION_KEY, World, add_vcenter, register
-from world.logins import (
+from env.certs import make_server_cert
+from env.full import EXTENSION_KEY, World, add_vcenter, register
+from env.logins import (
     installation_of,
     lose_session,
     ours,
@@ -22,8 +22,8 @@ from world.logins import (
     vcenter_json,
     wait_connected,
 )
-from world.places import free_port
-from world.vcenter import DEFAULT_WORLD, StrictVcenter, User, start_strict
+from env.places import free_port
+from env.vcenter import DEFAULT_WORLD, StrictVcenter, User, start_strict
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(45)]
 LOGIN = "LoginExtensionByCertificate"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from world import vimclient
-from world.full import EXTENSION_KEY, World, register
+from env import vimclient
+from env.full import EXTENSION_KEY, World, register
 
 pytestmark = pytest.mark.slow
 PATH = "/v2/solution-installs"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import requests
 from cryptography import x509
-from world.full import World, add_vcenter, register
-from world.logins import ours, rescan, until, vcenter_json, wait_connected
-from world.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
-from world.watching import samples
+from env.full import World, add_vcenter, register
+from env.logins import ours, rescan, until, vcenter_json, wait_connected
+from env.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
+from env.watching import samples
 
 pytestmark = pytest.mark.slow
 OTHER_UUID = "22222222-3333-4444-8555-666666666666"

@@ -13,11 +13,11 @@ from ssl import PROTOCOL_TLS_SERVER, SSLContext
 from typing import Any
 
 import pytest
-from world.certs import make_server_cert
-from world.full import World, add_vcenter, register
-from world.places import TOP, free_port, program
-from world.process import run
-from world.vcenter import DEFAULT_WORLD, StrictVcenter
+from env.certs import make_server_cert
+from env.full import World, add_vcenter, register
+from env.places import TOP, free_port, program
+from env.process import run
+from env.vcenter import DEFAULT_WORLD, StrictVcenter
 
 pytestmark = pytest.mark.slow
 PATH = "/v2/vcenters"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from world import vimclient
-from world.full import EXTENSION_KEY, World, add_vcenter
-from world.wait import until
+from env import vimclient
+from env.full import EXTENSION_KEY, World, add_vcenter
+from env.wait import until
 
 pytestmark = pytest.mark.slow
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from world import vimclient
-from world.api import Api
-from world.kaasd import Kaasd
-from world.mariadb import Mariadb
-from world.places import Scratch, free_port
-from world.vcenter import Vcenter, start_vcsim
+from env import vimclient
+from env.api import Api
+from env.kaasd import Kaasd
+from env.mariadb import Mariadb
+from env.places import Scratch, free_port
+from env.vcenter import Vcenter, start_vcsim
 
 pytestmark = pytest.mark.slow
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from world import vimclient
-from world.certs import make_server_cert
-from world.places import Scratch, WorldError, program
-from world.vcenter import StrictVcenter, Vcenter, start_vcsim
+from env import vimclient
+from env.certs import make_server_cert
+from env.places import Scratch, WorldError, program
+from env.vcenter import StrictVcenter, Vcenter, start_vcsim
 
 pytestmark = pytest.mark.slow
 KEY = "com.example.kaas"

@@ -7,9 +7,9 @@ import subprocess
 from collections.abc import Callable, Iterator
 
 import pytest
-from world import vimclient
-from world.places import WorldError, program
-from world.vcenter import StrictVcenter
+from env import vimclient
+from env.places import WorldError, program
+from env.vcenter import StrictVcenter
 
 ACCOUNT = "VSPHERE.LOCAL\\kaas-svc-6f1c9a2e"
 OWN = "com.springpath.sysmgmt"

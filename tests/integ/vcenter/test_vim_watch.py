@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from world import vimclient
-from world.clock import Clock
-from world.places import Scratch, WorldError, program
-from world.vcenter import DEFAULT_WORLD, StrictVcenter, Vcenter
-from world.wait import until
+from env import vimclient
+from env.clock import Clock
+from env.places import Scratch, WorldError, program
+from env.vcenter import DEFAULT_WORLD, StrictVcenter, Vcenter
+from env.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(69)]
 OWN = "com.springpath.sysmgmt"

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from world.clock import Clock, clocked_world
-from world.full import World, add_vcenter, register
-from world.watching import (
+from env.clock import Clock, clocked_world
+from env.full import World, add_vcenter, register
+from env.watching import (
     add_cluster,
     drop_hx,
     metric,

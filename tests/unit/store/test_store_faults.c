@@ -232,7 +232,7 @@ static void test_read_only_account(void **state) {
     store_free(reader);
 }
 
-/* Ports and names of tests/world/places.py, so that its programs and this one keep off each other's ports. */
+/* Ports and names of tests/env/places.py, so that its programs and this one keep off each other's ports. */
 #define PORT_FIRST 20000 /* below those that the kernel hands out by itself: ip(7), ip_local_port_range */
 #define PORT_COUNT 12000
 #define PORT_TRIES 1000

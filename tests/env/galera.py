@@ -32,7 +32,7 @@ ADVISED = ("--binlog-format=ROW", "--default-storage-engine=InnoDB", "--innodb-a
 # A silent node is given up after 2 to 4 s instead of 5 to 15; everything else as it comes.
 TIMES = {"evs.keepalive_period": "PT0.3S", "evs.inactive_check_period": "PT0.3S", "evs.suspect_timeout": "PT2S",
          "evs.inactive_timeout": "PT4S", "evs.install_timeout": "PT4S", "pc.recovery": "FALSE", "gcache.size": "64M"}
-ENVIRONMENT = {"PATH": f"{TOP / 'tests/world'}:{os.environ.get('PATH', '')}:/usr/sbin"}
+ENVIRONMENT = {"PATH": f"{TOP / 'tests/env'}:{os.environ.get('PATH', '')}:/usr/sbin"}
 POSITION = re.compile(r"Recovered position: (\S+)")
 
 
