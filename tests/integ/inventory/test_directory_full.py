@@ -42,7 +42,7 @@ def kaasctl_stops_at_the_first(kaasd: Kaasd) -> None:
     lines = [json.dumps(record(known))] + [json.dumps(record(f"file-{n}")) for n in range(2500)]
     said = kaasd.ctl.run("cluster", "import", "-", stdin="\n".join(lines))
     assert said.returncode == 1
-    assert "directory is full: it holds at most 50000" in said.stderr and "of 2501 lines" in said.stderr and "line 2 " in said.stderr
+    assert "inventory is full: it holds at most 50000" in said.stderr and "of 2501 lines" in said.stderr and "line 2 " in said.stderr
     assert said.stdout.splitlines()[-1] == "1 exists, 1 failed, 998 skipped"  # of the part that was sent
     assert len(said.stdout.splitlines()) == 4  # a title, the one that exists, the one without room, the sum
 

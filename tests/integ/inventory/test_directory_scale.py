@@ -56,7 +56,7 @@ class Stage:
 
     def told(self) -> list[str]:
         assert self.kaasd.process
-        return [line for line in self.kaasd.process.log.splitlines() if "directory_difference" in line]
+        return [line for line in self.kaasd.process.log.splitlines() if "inventory_difference" in line]
 
 
 def write(db: Mariadb) -> None:
