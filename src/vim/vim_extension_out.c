@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "str.h"
+#include "vim_extension.h"
 #include "vim_extension_private.h"
 
 /* A negative size cannot come from the codec; it is still not trusted. */

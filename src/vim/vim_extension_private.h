@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 #include "vim_context.h"
-#include "vim_extension.h"
+
+struct vim_extension;
 
 /* Builds the record to send in the context's memory. What is missing or cannot be sent is noted in ctx->err, naming the member. */
 struct vim25__Extension *vim_in_extension(struct vim_context *ctx, const struct vim_extension *from);

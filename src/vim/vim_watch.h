@@ -42,48 +42,33 @@ enum vim_watch_member {
     VIM_WATCH_TEMPLATE = 1 << 8,
 };
 
-/* For all below: `moref` is never NULL; a text that is NULL, and a bool without its has_ flag, was not told this time, and is as
- * before unless its bit stands in `unset`. Names have vCenter's %2f, %5c and %25 turned back. States are vCenter's own words, in
- * an open list: connection "connected", "disconnected", ("notResponding"; "orphaned", "inaccessible", "invalid"), power
- * "poweredOn", "poweredOff", ("suspended"; "standBy", "unknown"). UUIDs are in lower case. */
-
-/* A ClusterComputeResource, or the plain ComputeResource that stands above a host outside of any cluster. */
-struct vim_watch_cluster {
-    enum vim_watch_op op;
-    unsigned unset;
-    bool is_plain;
-    const char *moref, *name, *parent_moref; /* parent: a folder, or the datacenter's host folder */
+/* What is told of. Clusters lead to their datacenter through folders: cluster -> folder -> ... -> datacenter. */
+enum vim_object_kind {
+    VIM_OBJECT_CLUSTER,    /* also the plain ComputeResource that stands above a host outside of any cluster */
+    VIM_OBJECT_DATACENTER, /* above some cluster */
+    VIM_OBJECT_FOLDER,     /* between a cluster and its datacenter; folders of virtual machines are not told */
+    VIM_OBJECT_HOST,
+    VIM_OBJECT_VM,
+    VIM_OBJECT_KINDS
 };
 
-/* A datacenter above some cluster. Clusters lead to it through their folders: cluster -> folder -> ... -> datacenter. */
-struct vim_watch_datacenter {
+/* What is told of one object. A text that is NULL, and a bool without its has_ flag, was not told this time, or the kind has no such
+ * member; it is as before unless its bit stands in `unset`. States are vCenter's own words, in an open list. */
+struct vim_watch_object {
+    enum vim_object_kind kind;
     enum vim_watch_op op;
     unsigned unset;
-    const char *moref, *name;
-};
-
-/* A folder between a cluster and its datacenter; folders of virtual machines are not told. */
-struct vim_watch_folder {
-    enum vim_watch_op op;
-    unsigned unset;
-    const char *moref, *parent_moref;
-};
-
-struct vim_watch_host {
-    enum vim_watch_op op;
-    unsigned unset;
-    const char *moref, *name, *parent_moref; /* parent: the compute resource */
-    const char *connection, *power;
-    bool has_in_maintenance, in_maintenance;
-};
-
-struct vim_watch_vm {
-    enum vim_watch_op op;
-    unsigned unset;
-    const char *moref, *name, *instance_uuid, *bios_uuid;
-    const char *host_moref;
-    const char *power, *connection;
+    bool is_plain;            /* of a cluster: it is none */
+    const char *moref;        /* never NULL */
+    const char *name;         /* of all but folders; vCenter's %2f, %5c and %25 turned back */
+    const char *parent_moref; /* of a cluster or folder: the folder or datacenter above; of a host: the compute resource */
+    const char
+        *connection;   /* host, machine: "connected", "disconnected", ("notResponding"; "orphaned", "inaccessible", "invalid") */
+    const char *power; /* host, machine: "poweredOn", "poweredOff", ("suspended"; "standBy", "unknown") */
+    const char *host_moref;                /* of a machine, as all below */
+    const char *instance_uuid, *bios_uuid; /* in lower case */
     bool has_is_template, is_template;
+    bool has_in_maintenance, in_maintenance; /* of a host */
 };
 
 /* Who is told. Each function may be NULL; a negative return ends vim_watch_next with it, and the next one starts anew. They run in
@@ -92,11 +77,7 @@ struct vim_watch_events {
     void *arg;
     /* All that was told is void; a full picture follows. Also before the very first one. */
     int (*restarted)(void *arg, struct err *err);
-    int (*cluster)(void *arg, const struct vim_watch_cluster *cluster, struct err *err);
-    int (*datacenter)(void *arg, const struct vim_watch_datacenter *datacenter, struct err *err);
-    int (*folder)(void *arg, const struct vim_watch_folder *folder, struct err *err);
-    int (*host)(void *arg, const struct vim_watch_host *host, struct err *err);
-    int (*vm)(void *arg, const struct vim_watch_vm *vm, struct err *err);
+    int (*object)(void *arg, const struct vim_watch_object *object, struct err *err);
     /* The whole list of registered keys; `own` is the record with our key, NULL if there is none. Also told when only some
      * member of some record changed. Not told at all if we may not read the list. */
     int (*extensions)(void *arg, const struct vim_key_list *keys, const struct vim_extension *own, struct err *err);

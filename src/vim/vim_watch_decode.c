@@ -8,6 +8,7 @@
 #include "limits.h"
 #include "log.h"
 #include "str.h"
+#include "vim_extension.h"
 #include "vim_extension_private.h"
 #include "vim_watch_private.h"
 
@@ -21,29 +22,25 @@ enum kind { IS_NAME, IS_WORD, IS_UUID, IS_ID, IS_FLAG };
 static const struct {
     const char *path;
     enum kind kind;
+    size_t at, has_at; /* in struct vim_watch_object; has_at of flags only */
 } members[MEMBER_COUNT] = {
-    [NAME] = {"name", IS_NAME},
-    [PARENT] = {"parent", IS_ID},
-    [CONNECTION] = {"runtime.connectionState", IS_WORD},
-    [POWER] = {"runtime.powerState", IS_WORD},
-    [MAINTENANCE] = {"runtime.inMaintenanceMode", IS_FLAG},
-    [INSTANCE_UUID] = {"config.instanceUuid", IS_UUID},
-    [BIOS_UUID] = {"config.uuid", IS_UUID},
-    [HOST] = {"runtime.host", IS_ID},
-    [TEMPLATE] = {"config.template", IS_FLAG},
+#define TEXT(member) offsetof(struct vim_watch_object, member), 0
+#define FLAG(member) offsetof(struct vim_watch_object, member), offsetof(struct vim_watch_object, has_##member)
+    [NAME] = {"name", IS_NAME, TEXT(name)},
+    [PARENT] = {"parent", IS_ID, TEXT(parent_moref)},
+    [CONNECTION] = {"runtime.connectionState", IS_WORD, TEXT(connection)},
+    [POWER] = {"runtime.powerState", IS_WORD, TEXT(power)},
+    [MAINTENANCE] = {"runtime.inMaintenanceMode", IS_FLAG, FLAG(in_maintenance)},
+    [INSTANCE_UUID] = {"config.instanceUuid", IS_UUID, TEXT(instance_uuid)},
+    [BIOS_UUID] = {"config.uuid", IS_UUID, TEXT(bios_uuid)},
+    [HOST] = {"runtime.host", IS_ID, TEXT(host_moref)},
+    [TEMPLATE] = {"config.template", IS_FLAG, FLAG(is_template)},
+#undef TEXT
+#undef FLAG
 };
 _Static_assert(VIM_WATCH_PARENT == 1 << PARENT && VIM_WATCH_MAINTENANCE == 1 << MAINTENANCE && VIM_WATCH_HOST == 1 << HOST &&
                    VIM_WATCH_TEMPLATE == 1 << TEMPLATE,
                "bits follow the order of members");
-
-/* What one update tells about one object. */
-struct told {
-    enum vim_watch_op op;
-    const char *type, *moref;
-    unsigned unset;
-    const char *text[MEMBER_COUNT];
-    bool has_flag[MEMBER_COUNT], flag[MEMBER_COUNT];
-};
 
 static bool vim_watch_decode_is_text(int type) {
     return type == SOAP_TYPE_string || type == SOAP_TYPE_vim25__HostSystemConnectionState ||
@@ -72,18 +69,20 @@ static const char *vim_watch_decode_read_text(enum kind kind, int type, void *va
     return text;
 }
 
-static void vim_watch_decode_take_value(struct told *told, enum member m, int type, void *val) {
-    told->text[m] = NULL;
-    told->has_flag[m] = false;
-    told->unset &= ~(1U << m);
+/* Without a value the member is unset. */
+static void vim_watch_decode_take_value(struct vim_watch_object *told, enum member m, int type, void *val) {
+    char *at = (char *)told + members[m].at;
+    bool is_told;
     if (members[m].kind == IS_FLAG) {
-        told->has_flag[m] = val && type == SOAP_TYPE_xsd__boolean;
-        told->flag[m] = told->has_flag[m] && *(const enum xsd__boolean *)val == xsd__boolean__true_;
+        is_told = val && type == SOAP_TYPE_xsd__boolean;
+        *(bool *)at = is_told && *(const enum xsd__boolean *)val == xsd__boolean__true_;
+        *(bool *)((char *)told + members[m].has_at) = is_told;
     } else {
-        told->text[m] = vim_watch_decode_read_text(members[m].kind, type, val);
+        const char *text = vim_watch_decode_read_text(members[m].kind, type, val);
+        memcpy(at, &text, sizeof(text));
+        is_told = text;
     }
-    if (!told->text[m] && !told->has_flag[m])
-        told->unset |= 1U << m;
+    told->unset = is_told ? told->unset & ~(1U << m) : told->unset | 1U << m;
 }
 
 /* `path` is the member's, or with `or_above` what it is a part of ("config"). */
@@ -93,7 +92,7 @@ static bool vim_watch_decode_names_member(const char *path, enum member m, bool 
            (str_eq(path, members[m].path) || (or_above && n && !strncmp(members[m].path, path, n) && members[m].path[n] == '.'));
 }
 
-static void vim_watch_decode_take_changes(const struct vim25__ObjectUpdate *update, struct told *told) {
+static void vim_watch_decode_take_changes(const struct vim25__ObjectUpdate *update, struct vim_watch_object *told) {
     for (int i = 0; i < update->__sizechangeSet; i++) {
         const struct vim25__PropertyChange *change = &update->changeSet[i];
         for (enum member m = 0; m < MEMBER_COUNT; m++)
@@ -108,66 +107,20 @@ static void vim_watch_decode_take_changes(const struct vim25__ObjectUpdate *upda
 
 /* ---- objects ---- */
 
-static int tell_cluster(const struct vim_watch_events *e, const struct told *t, struct err *err) {
-    struct vim_watch_cluster out = {.op = t->op,
-                                    .unset = t->unset,
-                                    .is_plain = str_eq(t->type, "ComputeResource"),
-                                    .moref = t->moref,
-                                    .name = t->text[NAME],
-                                    .parent_moref = t->text[PARENT]};
-    return e->cluster ? e->cluster(e->arg, &out, err) : 0;
-}
+static const struct {
+    const char *type;
+    enum vim_object_kind kind;
+} kinds[] = {
+    {"VirtualMachine", VIM_OBJECT_VM},       {"HostSystem", VIM_OBJECT_HOST}, {"ClusterComputeResource", VIM_OBJECT_CLUSTER},
+    {"ComputeResource", VIM_OBJECT_CLUSTER}, {"Folder", VIM_OBJECT_FOLDER},   {"Datacenter", VIM_OBJECT_DATACENTER}};
 
-static int tell_datacenter(const struct vim_watch_events *e, const struct told *t, struct err *err) {
-    struct vim_watch_datacenter out = {.op = t->op, .unset = t->unset, .moref = t->moref, .name = t->text[NAME]};
-    return e->datacenter ? e->datacenter(e->arg, &out, err) : 0;
-}
-
-static int tell_folder(const struct vim_watch_events *e, const struct told *t, struct err *err) {
-    struct vim_watch_folder out = {.op = t->op, .unset = t->unset, .moref = t->moref, .parent_moref = t->text[PARENT]};
-    return e->folder ? e->folder(e->arg, &out, err) : 0;
-}
-
-static int tell_host(const struct vim_watch_events *e, const struct told *t, struct err *err) {
-    struct vim_watch_host out = {.op = t->op,
-                                 .unset = t->unset,
-                                 .moref = t->moref,
-                                 .name = t->text[NAME],
-                                 .parent_moref = t->text[PARENT],
-                                 .connection = t->text[CONNECTION],
-                                 .power = t->text[POWER],
-                                 .has_in_maintenance = t->has_flag[MAINTENANCE],
-                                 .in_maintenance = t->flag[MAINTENANCE]};
-    return e->host ? e->host(e->arg, &out, err) : 0;
-}
-
-static int tell_vm(const struct vim_watch_events *e, const struct told *t, struct err *err) {
-    struct vim_watch_vm out = {.op = t->op,
-                               .unset = t->unset,
-                               .moref = t->moref,
-                               .name = t->text[NAME],
-                               .instance_uuid = t->text[INSTANCE_UUID],
-                               .bios_uuid = t->text[BIOS_UUID],
-                               .host_moref = t->text[HOST],
-                               .power = t->text[POWER],
-                               .connection = t->text[CONNECTION],
-                               .has_is_template = t->has_flag[TEMPLATE],
-                               .is_template = t->flag[TEMPLATE]};
-    return e->vm ? e->vm(e->arg, &out, err) : 0;
-}
-
-typedef int tell_fn(const struct vim_watch_events *events, const struct told *told, struct err *err);
-
-static tell_fn *find_teller(const char *type) {
-    static const struct {
-        const char *type;
-        tell_fn *tell;
-    } tellers[] = {{"VirtualMachine", tell_vm},       {"HostSystem", tell_host}, {"ClusterComputeResource", tell_cluster},
-                   {"ComputeResource", tell_cluster}, {"Folder", tell_folder},   {"Datacenter", tell_datacenter}};
-    for (size_t i = 0; i < ARRAY_COUNT(tellers); i++)
-        if (str_eq(tellers[i].type, type))
-            return tellers[i].tell;
-    return NULL;
+static bool vim_watch_decode_find_kind(const char *type, enum vim_object_kind *out) {
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
+        if (str_eq(kinds[i].type, type)) {
+            *out = kinds[i].kind;
+            return true;
+        }
+    return false;
 }
 
 static int count_object(struct vim_context *ctx, struct vim_watch *watch, enum vim_watch_op op, struct err *err) {
@@ -184,15 +137,16 @@ static enum vim_watch_op read_op(const char *kind) {
 
 static int tell_entity(struct vim_context *ctx, struct vim_watch_answer *answer, const struct vim25__ObjectUpdate *update,
                        struct err *err) {
-    struct told told = {.op = read_op(update->kind), .type = update->obj->type, .moref = update->obj->__item};
-    tell_fn *tell = find_teller(update->obj->type);
+    const struct vim_watch_events *e = answer->events;
+    struct vim_watch_object told = {
+        .op = read_op(update->kind), .moref = update->obj->__item, .is_plain = str_eq(update->obj->type, "ComputeResource")};
     int ret;
-    if (!tell || !is_id(update->obj->__item))
+    if (!vim_watch_decode_find_kind(update->obj->type, &told.kind) || !is_id(told.moref))
         return 0;
     if (told.op != VIM_WATCH_LEAVE)
         vim_watch_decode_take_changes(update, &told);
     ret = count_object(ctx, answer->watch, told.op, err);
-    return ret ? ret : tell(answer->events, &told, err);
+    return ret || !e->object ? ret : e->object(e->arg, &told, err);
 }
 
 /* ---- the extension list ---- */

@@ -82,34 +82,12 @@ static int take(const char *text) {
     return 0;
 }
 
-static int on_cluster(void *arg, const struct vim_watch_cluster *c, struct err *err) {
+static int on_object(void *arg, const struct vim_watch_object *o, struct err *err) {
     (void)arg, (void)err;
-    if (!c->moref)
+    if (!o->moref || (o->op == VIM_WATCH_LEAVE && o->unset))
         abort();
-    return take(c->moref) + take(c->name) + take(c->parent_moref);
-}
-
-static int on_datacenter(void *arg, const struct vim_watch_datacenter *d, struct err *err) {
-    (void)arg, (void)err;
-    return take(d->moref) + take(d->name);
-}
-
-static int on_folder(void *arg, const struct vim_watch_folder *f, struct err *err) {
-    (void)arg, (void)err;
-    return take(f->moref) + take(f->parent_moref);
-}
-
-static int on_host(void *arg, const struct vim_watch_host *h, struct err *err) {
-    (void)arg, (void)err;
-    return take(h->moref) + take(h->name) + take(h->parent_moref) + take(h->connection) + take(h->power);
-}
-
-static int on_vm(void *arg, const struct vim_watch_vm *v, struct err *err) {
-    (void)arg, (void)err;
-    if (!v->moref || (v->op == VIM_WATCH_LEAVE && v->unset))
-        abort();
-    return take(v->moref) + take(v->name) + take(v->instance_uuid) + take(v->bios_uuid) + take(v->host_moref) + take(v->power) +
-           take(v->connection);
+    return take(o->moref) + take(o->name) + take(o->parent_moref) + take(o->connection) + take(o->power) +
+           take(o->instance_uuid) + take(o->bios_uuid) + take(o->host_moref);
 }
 
 static int on_extensions(void *arg, const struct vim_key_list *keys, const struct vim_extension *own, struct err *err) {
@@ -127,8 +105,7 @@ static int on_permissions(void *arg, const char *user, struct err *err) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const struct vim_watch_options options = {.extension_key = "k"};
-    const struct vim_watch_events events = {NULL,    NULL,  on_cluster,    on_datacenter,  on_folder,
-                                            on_host, on_vm, on_extensions, on_permissions, NULL};
+    const struct vim_watch_events events = {NULL, NULL, on_object, on_extensions, on_permissions, NULL};
     struct vim_watch *watch = NULL;
     if (size < 1)
         return 0;

@@ -12,11 +12,6 @@ static int end_line(struct told *told, const char *name, struct err *err) {
     return str_eq(told->fail_at, name) ? err_set(err, ERR_DATABASE, "made to fail") : 0;
 }
 
-static void begin(struct told *told, enum vim_watch_op op, const char *name, const char *moref) {
-    static const char *const ops[] = {"enter", "modify", "leave"};
-    strbuf_addf(&told->text, "%s %s %s", ops[op], name, moref);
-}
-
 static void add(struct told *told, const char *name, const char *value) {
     if (value)
         strbuf_addf(&told->text, " %s=%s", name, value);
@@ -27,66 +22,34 @@ static void add_flag(struct told *told, const char *name, bool has, bool value) 
         strbuf_addf(&told->text, " %s=%d", name, value);
 }
 
-static void add_unset(struct told *told, unsigned unset) {
-    if (unset)
-        strbuf_addf(&told->text, " unset=%x", unset);
-}
-
 static int on_restarted(void *arg, struct err *err) {
     struct told *told = arg;
     strbuf_adds(&told->text, "restarted");
     return end_line(told, "restarted", err);
 }
 
-static int on_cluster(void *arg, const struct vim_watch_cluster *c, struct err *err) {
+static int on_object(void *arg, const struct vim_watch_object *o, struct err *err) {
+    static const char *const kinds[] = {"cluster", "datacenter", "folder", "host", "vm"};
+    static const char *const ops[] = {"enter", "modify", "leave"};
     struct told *told = arg;
-    begin(told, c->op, c->is_plain ? "plain" : "cluster", c->moref);
-    add(told, "name", c->name);
-    add(told, "parent", c->parent_moref);
-    add_unset(told, c->unset);
-    return end_line(told, "cluster", err);
-}
-
-static int on_datacenter(void *arg, const struct vim_watch_datacenter *d, struct err *err) {
-    struct told *told = arg;
-    begin(told, d->op, "datacenter", d->moref);
-    add(told, "name", d->name);
-    add_unset(told, d->unset);
-    return end_line(told, "datacenter", err);
-}
-
-static int on_folder(void *arg, const struct vim_watch_folder *f, struct err *err) {
-    struct told *told = arg;
-    begin(told, f->op, "folder", f->moref);
-    add(told, "parent", f->parent_moref);
-    add_unset(told, f->unset);
-    return end_line(told, "folder", err);
-}
-
-static int on_host(void *arg, const struct vim_watch_host *h, struct err *err) {
-    struct told *told = arg;
-    begin(told, h->op, "host", h->moref);
-    add(told, "name", h->name);
-    add(told, "parent", h->parent_moref);
-    add(told, "connection", h->connection);
-    add(told, "power", h->power);
-    add_flag(told, "maintenance", h->has_in_maintenance, h->in_maintenance);
-    add_unset(told, h->unset);
-    return end_line(told, "host", err);
-}
-
-static int on_vm(void *arg, const struct vim_watch_vm *v, struct err *err) {
-    struct told *told = arg;
-    begin(told, v->op, "vm", v->moref);
-    add(told, "name", v->name);
-    add(told, "instance", v->instance_uuid);
-    add(told, "bios", v->bios_uuid);
-    add(told, "host", v->host_moref);
-    add(told, "power", v->power);
-    add(told, "connection", v->connection);
-    add_flag(told, "template", v->has_is_template, v->is_template);
-    add_unset(told, v->unset);
-    return end_line(told, "vm", err);
+    if (told->is_without_machines && o->kind == VIM_OBJECT_VM)
+        return 0;
+    strbuf_addf(&told->text, "%s %s %s", ops[o->op], o->is_plain ? "plain" : kinds[o->kind], o->moref);
+    add(told, "name", o->name);
+    add(told, "parent", o->parent_moref);
+    add(told, "instance", o->instance_uuid);
+    add(told, "bios", o->bios_uuid);
+    add(told, "host", o->host_moref);
+    if (o->kind == VIM_OBJECT_HOST)
+        add(told, "connection", o->connection);
+    add(told, "power", o->power);
+    if (o->kind != VIM_OBJECT_HOST)
+        add(told, "connection", o->connection);
+    add_flag(told, "maintenance", o->has_in_maintenance, o->in_maintenance);
+    add_flag(told, "template", o->has_is_template, o->is_template);
+    if (o->unset)
+        strbuf_addf(&told->text, " unset=%x", o->unset);
+    return end_line(told, kinds[o->kind], err);
 }
 
 static int on_extensions(void *arg, const struct vim_key_list *keys, const struct vim_extension *own, struct err *err) {
@@ -114,8 +77,7 @@ static int on_settled(void *arg, struct err *err) {
 void told_init(struct told *told) {
     memset(told, 0, sizeof(*told));
     strbuf_init(&told->text, 64U << 20);
-    told->events = (struct vim_watch_events){told,    on_restarted, on_cluster,    on_datacenter,  on_folder,
-                                             on_host, on_vm,        on_extensions, on_permissions, on_settled};
+    told->events = (struct vim_watch_events){told, on_restarted, on_object, on_extensions, on_permissions, on_settled};
 }
 
 void told_done(struct told *told) {

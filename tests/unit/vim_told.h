@@ -2,12 +2,15 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
+
 #include "strbuf.h"
 #include "vim_watch.h"
 
 struct told {
     struct strbuf text;
-    const char *fail_at; /* the event function of this name fails; NULL: none */
+    bool is_without_machines; /* nothing is told of machines */
+    const char *fail_at;      /* the event function of this name fails; NULL: none */
     struct vim_watch_events events;
 };
 

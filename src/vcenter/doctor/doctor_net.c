@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "clock.h"
 #include "doctor_private.h"
@@ -64,20 +65,44 @@ void doctor_look_port(struct visit *v, struct finding *f) {
 
 /* -- certificate ------------------------------------------------------------------------------------------------------------- */
 
-/* A call judged by the CA: chain, name and dates, as each of our real calls is. */
-static int check_chain(struct visit *v, struct err *err) {
-    struct http_client_options options = {.trust = {.ca_pem = v->vc->ca_pem}, .connect_timeout_ms = LOOK_LIMIT_MS};
+/* The Date header of an answer (RFC 9110 section 6.6.1). */
+static void take_date(void *arg, const char *line, size_t n) {
+    int64_t *out_ms = arg;
+    char text[64];
+    struct tm parts = {0};
+    const char *rest;
+    if (n < 6 || n >= sizeof(text) || strncasecmp(line, "Date: ", 6) != 0)
+        return;
+    memcpy(text, line, n);
+    text[n] = 0;
+    rest = strptime(text + 6, "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    if (rest)
+        *out_ms = (int64_t)timegm(&parts) * 1000;
+}
+
+int doctor_get_versions(const struct visit *v, const struct http_trust *trust, int64_t *date_ms, struct err *err) {
+    struct http_client_options options = {.trust = *trust, .connect_timeout_ms = LOOK_LIMIT_MS};
     _cleanup_free_ char *url = str_format("https://%s:%u/sdk/vimServiceVersions.xml", v->vc->address, v->vc->port);
-    struct http_exchange exchange = {
-        .method = "GET", .url = url, .timeout_ms = doctor_time_left_ms(v, LOOK_LIMIT_MS), .reply_max_bytes = 65536};
+    struct http_exchange exchange = {.method = "GET",
+                                     .url = url,
+                                     .timeout_ms = doctor_time_left_ms(v, LOOK_LIMIT_MS),
+                                     .reply_max_bytes = 65536,
+                                     .on_header = date_ms ? take_date : NULL,
+                                     .on_header_arg = date_ms};
     _cleanup_strbuf_ struct strbuf reply;
     struct http_client *client = NULL;
     long status = 0;
-    int rc = url ? http_client_new(&options, &client, err) : ERR_NOMEM;
+    int rc = url ? http_client_new(&options, &client, err) : err_set(err, ERR_NOMEM, "out of memory");
     strbuf_init(&reply, 65536);
     if (!rc)
         rc = http_client_run(client, &exchange, &reply, &status, err);
     http_client_free(client);
+    return rc;
+}
+
+/* A call judged by the CA: chain, name and dates, as each of our real calls is. */
+static int check_chain(const struct visit *v, struct err *err) {
+    int rc = doctor_get_versions(v, &(struct http_trust){.ca_pem = v->vc->ca_pem}, NULL, err);
     return rc == ERR_TLS || rc == ERR_CONFIG ? rc : 0; /* what else is wrong is the next step's affair */
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "doctor.h"
+#include "http_client.h"
 #include "link.h"
 #include "link_login.h"
 #include "net_addr.h"
@@ -42,6 +43,10 @@ doctor_step_fn doctor_look_name, doctor_look_port, doctor_look_tls, doctor_look_
 /* doctor_vcenter.c: talks to the vCenter; what we keep there, and how things go */
 doctor_step_fn doctor_look_api, doctor_look_ways, doctor_look_login, doctor_look_clock, doctor_look_privileges;
 doctor_step_fn doctor_look_record, doctor_look_manifest, doctor_look_sessions, doctor_look_watch;
+
+/* Fetches the list of API versions, for which nobody needs to be signed in, with this trust. *date_ms gets the time that the answer bears and
+ * stays as it is without one; NULL: not wanted. The status of the answer is not looked at. Errors of http_client.h. */
+int doctor_get_versions(const struct visit *v, const struct http_trust *trust, int64_t *date_ms, struct err *err);
 
 /* The title under which a step was told, or will be. */
 const char *doctor_title(const struct visit *v, enum doctor_step step);

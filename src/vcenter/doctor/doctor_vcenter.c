@@ -3,12 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
 #include "doctor_private.h"
 #include "extension_record.h"
-#include "http_client.h"
 #include "manifest_log.h"
 #include "record_note.h"
 #include "replica_store.h"
@@ -172,46 +170,13 @@ void doctor_look_login(struct visit *v, struct finding *f) {
 
 /* -- clock --------------------------------------------------------------------------------------------------------------------- */
 
-/* The Date header of an answer (RFC 9110 section 6.6.1): all there is before we are signed in. */
-static void take_date(void *arg, const char *line, size_t n) {
-    int64_t *out_ms = arg;
-    char text[64];
-    struct tm parts = {0};
-    const char *rest;
-    if (n < 6 || n >= sizeof(text) || strncasecmp(line, "Date: ", 6) != 0)
-        return;
-    memcpy(text, line, n);
-    text[n] = 0;
-    rest = strptime(text + 6, "%a, %d %b %Y %H:%M:%S GMT", &parts);
-    if (rest)
-        *out_ms = (int64_t)timegm(&parts) * 1000;
-}
-
-static int read_date(struct visit *v, int64_t *out_ms, struct err *err) {
-    struct http_client_options options = {
-        .trust = {.ca_pem = v->vc->ca_pem, .pin_sha256 = v->vc->has_pin ? v->vc->pin_sha256 : NULL}, .connect_timeout_ms = 5000};
-    _cleanup_free_ char *url = str_format("https://%s:%u/sdk/vimServiceVersions.xml", v->vc->address, v->vc->port);
-    struct http_exchange exchange = {.method = "GET",
-                                     .url = url,
-                                     .timeout_ms = doctor_time_left_ms(v, 5000),
-                                     .reply_max_bytes = 65536,
-                                     .on_header = take_date,
-                                     .on_header_arg = out_ms};
-    _cleanup_strbuf_ struct strbuf reply;
-    struct http_client *client = NULL;
-    long status = 0;
-    int rc = url ? http_client_new(&options, &client, err) : ERR_NOMEM;
-    strbuf_init(&reply, 65536);
-    if (!rc)
-        rc = http_client_run(client, &exchange, &reply, &status, err);
-    http_client_free(client);
-    return rc;
-}
-
+/* The clock of an answer is all there is before we are signed in. */
 static int read_clock(struct visit *v, int64_t *out_ms, struct err *err) {
     return v->outcome[DOCTOR_LOGIN] == FINDING_OK || v->outcome[DOCTOR_LOGIN] == FINDING_WARNING
                ? vim_lookup_time(v->client, out_ms, err)
-               : read_date(v, out_ms, err);
+               : doctor_get_versions(
+                     v, &(struct http_trust){.ca_pem = v->vc->ca_pem, .pin_sha256 = v->vc->has_pin ? v->vc->pin_sha256 : NULL},
+                     out_ms, err);
 }
 
 void doctor_look_clock(struct visit *v, struct finding *f) {

@@ -11,7 +11,6 @@
 #include "cleanup.h"
 #include "hashmap.h"
 #include "link_env.h"
-#include "platform_links.h"
 #include "vcenter_store.h"
 #include "str.h"
 #include "vim.h"

@@ -74,19 +74,15 @@ static void note_certificate(struct link *link, const struct login_credential *c
 static int rotation_prove(struct work *w, const struct login_credential *c, struct err *err) {
     struct login_material only = {.active = *c}; /* borrowed */
     struct vim_client *client = NULL;
-    struct vim_about about = {0};
     struct login_used used;
     int rc;
     if (!c->generation)
         only.active.generation = UINT32_MAX; /* not stored yet */
     rc = session_open_task(w->link, "rotation", &client, err);
     if (!rc)
-        rc = vim_connect(client, &about, err);
-    if (!rc)
-        rc = link_check_identity(w->link, &about, err);
+        rc = link_identify(w->link, client, err);
     if (!rc)
         rc = login_with_material(client, &w->vc, &only, NULL, &used, err);
-    vim_about_done(&about);
     session_close_task(w->link, client);
     return rc;
 }

@@ -306,8 +306,7 @@ static int lay_over(struct vcenter *vc, const struct vcenter_change *change, str
 }
 
 /* Nothing is stored for an address where another vCenter answers, or none. */
-static int vcenter_set_check_identity(struct platform *platform, const struct vcenter *wanted, struct x509_info *seen,
-                                      struct err *err) {
+static int check_identity(struct platform *platform, const struct vcenter *wanted, struct x509_info *seen, struct err *err) {
     struct vim_about about = {0};
     int rc = vcenter_ask(platform, wanted, &about, seen, err);
     if (!rc && !str_eq_nocase(about.instance_uuid, wanted->id)) {
@@ -364,7 +363,7 @@ static int vcenter_set_check_change(struct platform *platform, struct vcenter *r
     if (!rc)
         rc = vcenter_check_unique(platform, row, err);
     if (!rc && asks_there)
-        rc = vcenter_set_check_identity(platform, row, seen, err);
+        rc = check_identity(platform, row, seen, err);
     return rc;
 }
 

@@ -334,6 +334,15 @@ int link_check_identity(const struct link *link, const struct vim_about *about, 
     return err_remedy(err, "if the vCenter was replaced, remove it and add it again; if it moved, correct the address");
 }
 
+int link_identify(const struct link *link, struct vim_client *client, struct err *err) {
+    struct vim_about about = {0};
+    int rc = vim_connect(client, &about, err);
+    if (!rc)
+        rc = link_check_identity(link, &about, err);
+    vim_about_done(&about);
+    return rc;
+}
+
 static int save_about(struct link *link, const struct vim_about *about, struct err *err) {
     const struct platform_options *options = &link_env(link)->options;
     struct vcenter info = {0};
@@ -393,19 +402,6 @@ static int load_material(struct link *link, struct err *err) {
     return 0;
 }
 
-/* Before any secret is sent: the address may have been given to another vCenter since the last login. */
-static int link_check_client_identity(struct link *link, struct vim_client *client, struct err *err) {
-    struct vim_about about = {0};
-    int rc;
-    if (atomic_exchange(&link->is_identity_fresh, false))
-        return 0;
-    rc = vim_connect(client, &about, err);
-    if (!rc)
-        rc = link_check_identity(link, &about, err);
-    vim_about_done(&about);
-    return rc;
-}
-
 static int try_material(struct link *link, struct vim_client *client, struct login_used *used, struct err *err) {
     struct vcenter info = {0};
     struct link_report report;
@@ -449,7 +445,7 @@ static int log_in(struct vim_client *client, void *arg, struct err *err) {
     int rc;
     if (link_is_retired(link)) /* its successor has a session of its own */
         return err_set(err, ERR_CANCELED, "the connection to this vCenter is being replaced");
-    rc = link_check_client_identity(link, client, err);
+    rc = atomic_exchange(&link->is_identity_fresh, false) ? 0 : link_identify(link, client, err);
     if (rc)
         return rc;
     rc = try_material(link, client, &used, err);

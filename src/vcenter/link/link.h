@@ -94,6 +94,10 @@ void link_note_certificates(struct link *link, const struct link_certificates *s
 /* The identity is the instance UUID: another vCenter at the same address must not get our requests. ERR_CONFLICT if it is another one. */
 int link_check_identity(const struct link *link, const struct vim_about *about, struct err *err);
 
+/* Asks who is there by `client`, which need not be the link's own: before a secret is sent, since the address may have been given to another
+ * vCenter, and a CA vouches for all that it has signed. Blocks. ERR_CONFLICT; errors of vim.h. */
+int link_identify(const struct link *link, struct vim_client *client, struct err *err);
+
 /* Negotiates, checks the identity, saves what the vCenter says of its version; a new one asks for LINK_WORK_RECONCILE. Needs no login.
  * Blocks. ERR_CONFLICT: it is another vCenter; errors of vim.h. */
 int link_read_about(struct link *link, struct err *err);

@@ -14,40 +14,33 @@
 #include "x509.h"
 
 /* One line for all vCenters that should be watched and are not, or whose news cannot be saved; the first one is named. */
-static void check_watches(struct platform *platform, int64_t started_at_ms, struct findings *out) {
-    struct finding f = {.step = "watch", .since_ms = started_at_ms};
-    size_t count = 0;
-    struct link **links = platform_list(platform, &count);
-    for (size_t i = 0; i < count; i++) {
-        struct watch_report report;
-        watch_get_report(link_watch(links[i]), &report);
-        if (!f.status && report.reason[0] && link_get_state(links[i]) == LINK_CONNECTED) {
-            char label[LINK_NAME_BYTES];
-            link_get_name(links[i], label);
-            finding_say(&f, FINDING_WARNING, "changes at vCenter %s do not arrive: %s", label, report.reason);
-            finding_advise(&f, "it is tried again by itself; see 'kaasctl vcenter status'");
-        }
-        link_unref(links[i]);
-    }
-    free(links);
-    findings_add(out, &f);
+static void check_watch(struct link *link, void *arg) {
+    struct finding *f = arg;
+    struct watch_report report;
+    char label[LINK_NAME_BYTES];
+    watch_get_report(link_watch(link), &report);
+    if (f->status || !report.reason[0] || link_get_state(link) != LINK_CONNECTED)
+        return;
+    link_get_name(link, label);
+    finding_say(f, FINDING_WARNING, "changes at vCenter %s do not arrive: %s", label, report.reason);
+    finding_advise(f, "it is tried again by itself; see 'kaasctl vcenter status'");
 }
 
-static bool is_for_health(struct platform *platform, const char *name) {
-    const struct link_work_kind *kinds = platform_work_of(platform);
+static bool is_for_health(const struct link_env *env, const char *name) {
     for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
-        if (kinds[i].run && str_eq(kinds[i].name, name))
-            return kinds[i].is_for_health;
+        if (env->work[i].run && str_eq(env->work[i].name, name))
+            return env->work[i].is_for_health;
     return false;
 }
 
 /* Work of one link that fails again and again. */
-static void platform_health_check_work(struct platform *platform, struct link *link, struct findings *out) {
+static void platform_health_check_work(struct link *link, void *arg) {
+    struct findings *out = arg;
     struct link_work_state states[LINK_WORK_COUNT];
     size_t count = link_get_work(link, states);
     for (size_t i = 0; i < count; i++) {
         struct finding f = {.since_ms = states[i].failing_since_ms};
-        if (states[i].failures < 2 || !is_for_health(platform, states[i].name))
+        if (states[i].failures < 2 || !is_for_health(link_env(link), states[i].name))
             continue;
         (void)snprintf(f.step, sizeof(f.step), "vcenter_%s", states[i].name);
         link_get_name(link, f.subject);
@@ -56,18 +49,9 @@ static void platform_health_check_work(struct platform *platform, struct link *l
     }
 }
 
-static void platform_health_check_works(struct platform *platform, struct findings *out) {
-    size_t count = 0;
-    struct link **links = platform_list(platform, &count);
-    for (size_t i = 0; i < count; i++) {
-        platform_health_check_work(platform, links[i], out);
-        link_unref(links[i]);
-    }
-    free(links);
-}
-
 /* A record that is not as it should be breaks nothing today: a warning. */
-static void check_record(struct link *link, struct findings *out) {
+static void check_record(struct link *link, void *arg) {
+    struct findings *out = arg;
     struct vcenter vc = {0};
     struct record_note note;
     struct finding f = {.step = "vcenter_record"};
@@ -83,16 +67,6 @@ static void check_record(struct link *link, struct findings *out) {
     vcenter_done(&vc);
 }
 
-static void check_records(struct platform *platform, struct findings *out) {
-    size_t count = 0;
-    struct link **links = platform_list(platform, &count);
-    for (size_t i = 0; i < count; i++) {
-        check_record(links[i], out);
-        link_unref(links[i]);
-    }
-    free(links);
-}
-
 /* -- when certificates end ------------------------------------------------------------------------------------------------ */
 
 /* One certificate that somebody depends on. */
@@ -103,7 +77,13 @@ struct expiry {
 };
 typedef void expiry_fn(void *arg, const struct expiry *expiry);
 
-static void each_of_link(struct link *link, expiry_fn *fn, void *arg) {
+struct expiries {
+    expiry_fn *fn;
+    void *arg;
+};
+
+static void each_of_link(struct link *link, void *arg) {
+    const struct expiries *to = arg;
     struct link_certificates ends;
     char label[LINK_NAME_BYTES];
     struct vcenter vc = {0};
@@ -112,25 +92,19 @@ static void each_of_link(struct link *link, expiry_fn *fn, void *arg) {
         return;
     link_get_name(link, label);
     if (ends.login_not_after_ms && vc.registered_at_ms)
-        fn(arg, &(struct expiry){"login", label, ends.login_not_after_ms});
+        to->fn(to->arg, &(struct expiry){"login", label, ends.login_not_after_ms});
     if (ends.vcenter_not_after_ms)
-        fn(arg, &(struct expiry){"vcenter", label, ends.vcenter_not_after_ms});
+        to->fn(to->arg, &(struct expiry){"vcenter", label, ends.vcenter_not_after_ms});
     vcenter_done(&vc);
 }
 
 static void each_expiry(struct platform *platform, expiry_fn *fn, void *arg) {
     _cleanup_free_ char *pem = NULL;
     struct x509_info info = {0};
-    size_t count = 0;
-    struct link **links = platform_list(platform, &count);
     if (!link_env_get_server_cert(platform_env(platform), &pem, NULL) && pem && !x509_parse_pem(pem, &info, NULL))
         fn(arg, &(struct expiry){.what = "server", .not_after_ms = info.not_after_ms});
     x509_info_done(&info);
-    for (size_t i = 0; i < count; i++) {
-        each_of_link(links[i], fn, arg);
-        link_unref(links[i]);
-    }
-    free(links);
+    platform_each(platform, each_of_link, &(struct expiries){fn, arg});
 }
 
 static const char *remedy_of(const struct expiry *e) {
@@ -162,9 +136,11 @@ static void check_expiry(void *arg, const struct expiry *e) {
 }
 
 void platform_check_health(struct platform *platform, int64_t started_at_ms, struct findings *out) {
-    check_watches(platform, started_at_ms, out);
-    platform_health_check_works(platform, out);
-    check_records(platform, out);
+    struct finding watch = {.step = "watch", .since_ms = started_at_ms};
+    platform_each(platform, check_watch, &watch);
+    findings_add(out, &watch);
+    platform_each(platform, platform_health_check_work, out);
+    platform_each(platform, check_record, out);
     each_expiry(platform, check_expiry, out);
 }
 
@@ -185,32 +161,30 @@ static void write_expiry(void *arg, const struct expiry *e) {
     strbuf_addf(out, "} %lld\n", (long long)(e->not_after_ms / 1000));
 }
 
-static void write_of_link(struct strbuf *out, const char *name, struct link *link, long long value) {
+struct gauge {
+    struct strbuf *out;
+    const char *name;
+    bool is_up; /* else it counts objects */
+};
+
+static void write_gauge(struct link *link, void *arg) {
+    const struct gauge *gauge = arg;
+    struct watch_report report;
     char label[LINK_NAME_BYTES];
     link_get_name(link, label);
-    strbuf_addf(out, "%s{", name);
-    metric_write_label(out, "vcenter", label);
-    strbuf_addf(out, "} %lld\n", value);
+    watch_get_report(link_watch(link), &report);
+    strbuf_addf(gauge->out, "%s{", gauge->name);
+    metric_write_label(gauge->out, "vcenter", label);
+    strbuf_addf(gauge->out, "} %u\n", gauge->is_up ? (unsigned)report.is_watching : report.objects);
 }
 
 /* Of the vCenters that there are now, under the names that they have now: a counter of the registry would keep those of before. */
 static void write_watches(struct platform *platform, struct strbuf *out) {
-    static const char up[] = "kaas_watch_up", objects[] = "kaas_watch_objects";
-    struct watch_report report;
-    size_t count = 0;
-    struct link **links = platform_list(platform, &count);
-    write_head(out, up, "1 while the vCenter is watched");
-    for (size_t i = 0; i < count; i++) {
-        watch_get_report(link_watch(links[i]), &report);
-        write_of_link(out, up, links[i], report.is_watching);
-    }
-    write_head(out, objects, "Objects of the vCenter that are watched");
-    for (size_t i = 0; i < count; i++) {
-        watch_get_report(link_watch(links[i]), &report);
-        write_of_link(out, objects, links[i], report.objects);
-        link_unref(links[i]);
-    }
-    free(links);
+    struct gauge up = {out, "kaas_watch_up", true}, objects = {out, "kaas_watch_objects", false};
+    write_head(out, up.name, "1 while the vCenter is watched");
+    platform_each(platform, write_gauge, &up);
+    write_head(out, objects.name, "Objects of the vCenter that are watched");
+    platform_each(platform, write_gauge, &objects);
 }
 
 void platform_write_metrics(struct platform *platform, struct strbuf *out) {

@@ -73,16 +73,12 @@ static void plug_in_own_work(struct platform *p) {
 
 int platform_new(const struct platform_options *options, struct platform **out, struct err *err) {
     struct platform *p = calloc(1, sizeof(*p));
-    pthread_condattr_t attr;
     int rc;
     if (!p)
         return err_set(err, ERR_NOMEM, "out of memory");
     (void)pthread_mutex_init(&p->sync, NULL);
     (void)pthread_mutex_init(&p->lock, NULL);
-    (void)pthread_condattr_init(&attr);
-    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&p->left, &attr);
-    (void)pthread_condattr_destroy(&attr);
+    clock_init_cond(&p->left);
     p->env.platform = p;
     p->env.lock = &p->lock;
     rc = link_env_init(&p->env, options, err);
@@ -138,10 +134,6 @@ void platform_set_work(struct platform *p, const struct link_work_kind *kind) {
             p->env.work[i] = *kind;
 }
 
-const struct link_work_kind *platform_work_of(const struct platform *p) {
-    return p->env.work;
-}
-
 static struct link *find_locked(const struct platform *p, const char *id, size_t *at) {
     for (size_t i = 0; i < p->links.count; i++) {
         if (!str_eq_nocase(link_id(p->links.items[i]), id))
@@ -182,7 +174,7 @@ struct link **platform_list(struct platform *p, size_t *count) {
     return list;
 }
 
-static void for_each_link(struct platform *p, void (*fn)(struct link *link, const void *arg), const void *arg) {
+void platform_each(struct platform *p, void (*fn)(struct link *link, void *arg), void *arg) {
     size_t count = 0;
     struct link **links = platform_list(p, &count);
     for (size_t i = 0; i < count; i++) {
@@ -192,7 +184,7 @@ static void for_each_link(struct platform *p, void (*fn)(struct link *link, cons
     free(links);
 }
 
-static void reconcile_link(struct link *link, const void *arg) {
+static void reconcile_link(struct link *link, void *arg) {
     (void)arg;
     link_request(link, LINK_WORK_RECONCILE);
 }
@@ -201,12 +193,12 @@ int platform_set_server_cert(struct platform *p, const char *cert_pem, struct er
     bool differs = false;
     int rc = link_env_set_server_cert(&p->env, cert_pem, &differs, err);
     if (!rc && differs)
-        for_each_link(p, reconcile_link, NULL);
+        platform_each(p, reconcile_link, NULL);
     return rc;
 }
 
 /* NULL: all clusters. */
-static void tell_watch(struct link *link, const void *cluster_id) {
+static void tell_watch(struct link *link, void *cluster_id) {
     if (cluster_id)
         watch_note_cluster(link_watch(link), cluster_id);
     else
@@ -214,11 +206,11 @@ static void tell_watch(struct link *link, const void *cluster_id) {
 }
 
 void platform_note_clusters_changed(struct platform *p) {
-    for_each_link(p, tell_watch, NULL);
+    platform_each(p, tell_watch, NULL);
 }
 
 void platform_note_cluster_changed(struct platform *p, const char *cluster_id) {
-    for_each_link(p, tell_watch, cluster_id);
+    platform_each(p, tell_watch, (void *)(uintptr_t)cluster_id);
 }
 
 /* Moves a link out of sight; platform_tick ends it. */
@@ -331,13 +323,13 @@ static void platform_links_bury(struct platform *p) {
     }
 }
 
-static void tick_link(struct link *link, const void *now_ms) {
-    link_tick(link, *(const int64_t *)now_ms);
+static void tick_link(struct link *link, void *now_ms) {
+    link_tick(link, *(int64_t *)now_ms);
 }
 
 void platform_tick(struct platform *p) {
-    const int64_t now_ms = clock_mono_ms();
-    for_each_link(p, tick_link, &now_ms);
+    int64_t now_ms = clock_mono_ms();
+    platform_each(p, tick_link, &now_ms);
     platform_links_bury(p);
 }
 
@@ -395,9 +387,7 @@ bool platform_close_client(struct platform *p, struct vim_client *client) {
 
 /* Ends the calls of those that do not end by themselves. */
 static void end_visits(struct platform *p) {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += VISIT_GRACE_MS / 1000;
+    const struct timespec until = clock_deadline(VISIT_GRACE_MS);
     (void)pthread_mutex_lock(&p->lock);
     for (int rc = 0; p->visits && !rc;)
         rc = pthread_cond_timedwait(&p->left, &p->lock, &until);

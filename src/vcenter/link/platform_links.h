@@ -55,8 +55,6 @@ int platform_set_server_cert(struct platform *platform, const char *cert_pem, st
 
 /* Plugs in a kind of work that links do (link_work.h); copied. Before the first platform_sync; a second call for a bit replaces the first. */
 void platform_set_work(struct platform *platform, const struct link_work_kind *kind);
-/* The kinds plugged in, LINK_WORK_COUNT of them, in the order of their bits; those without `run` are not there. */
-const struct link_work_kind *platform_work_of(const struct platform *platform);
 
 /* Makes, changes and retires links so that they fit the vCenters in the database. Blocks. To be called at start and after every
  * CHANGE_VCENTER. Errors of the store. */
@@ -74,6 +72,9 @@ bool platform_is_away(struct platform *platform, const char *vcenter_id);
 
 /* References to all links, an array of *count that the caller frees after link_unref on each. NULL without memory. */
 struct link **platform_list(struct platform *platform, size_t *count);
+
+/* Calls `fn` for each link that is there now, holding a reference meanwhile. */
+void platform_each(struct platform *platform, void (*fn)(struct link *link, void *arg), void *arg);
 
 /* The nodes of clusters have changed (CHANGE_CLUSTER): the watches look for the new ones. Does not block. */
 void platform_note_clusters_changed(struct platform *platform);

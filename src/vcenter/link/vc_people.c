@@ -38,21 +38,11 @@ static int check_program(struct link *link, const struct vim_user_session *who, 
     return rc;
 }
 
-/* A CA vouches for every vCenter it has signed: a password goes to the one it is meant for only. */
-static int vc_people_check_identity(struct link *link, struct err *err) {
-    struct vim_about about = {0};
-    int rc = vim_connect(link_client(link), &about, err);
-    if (!rc)
-        rc = link_check_identity(link, &about, err);
-    vim_about_done(&about);
-    return rc;
-}
-
 /* vCenter lets nobody in who has no permission anywhere: that is the person's affair, not a fault of the vCenter. */
 static int check_password(struct link *link, const struct vc_credential *credential, struct vim_user_session *out,
                           struct err *err) {
     struct err why = {0};
-    int rc = vc_people_check_identity(link, &why);
+    int rc = link_identify(link, link_client(link), &why);
     if (!rc)
         rc = vim_check_password(link_client(link), credential->user, credential->secret, out, &why);
     if (rc == ERR_UPSTREAM_DENIED) {

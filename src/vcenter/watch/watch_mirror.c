@@ -13,14 +13,7 @@
 #include "limits.h"
 #include "str.h"
 
-/* A cluster, datacenter, folder or host. Virtual machines are struct node_vm. Both begin with their moref, by which the trees are sorted. */
-struct watch_object {
-    char *moref, *name, *parent;
-    bool is_plain;                   /* a cluster above a host outside of any cluster */
-    enum host_connection connection; /* of a host */
-};
-
-/* -- trees of objects whose first member is their moref ------------------------------------------------------------------------ */
+/* -- trees of objects, whose first member is their moref ----------------------------------------------------------------------- */
 
 static int watch_mirror_by_moref(const void *a, const void *b) {
     const char *const *x = a, *const *y = b;
@@ -28,55 +21,57 @@ static int watch_mirror_by_moref(const void *a, const void *b) {
 }
 
 /* The object with this moref (NULL is allowed), or NULL. */
-static void *watch_objects_find(void *const *tree, const char *moref) {
-    void *const *node = moref ? tfind(&moref, tree, watch_mirror_by_moref) : NULL;
+static struct watch_object *find_object(const struct watch_mirror *m, enum vim_object_kind kind, const char *moref) {
+    void *const *node = moref ? tfind(&moref, &m->trees[kind], watch_mirror_by_moref) : NULL;
     return node ? *node : NULL;
 }
 
-/* Zeroed but for its moref. */
-static int add_object(struct watch_mirror *m, void **tree, const char *moref, size_t bytes, void **out, struct err *err) {
-    char **object;
-    if (m->count >= KAAS_VIM_OBJECTS_COUNT_MAX)
-        return err_set(err, ERR_TOO_LARGE, "the vCenter has more than %d objects to watch", KAAS_VIM_OBJECTS_COUNT_MAX);
-    object = calloc(1, bytes);
-    if (object)
-        *object = str_dup(moref);
-    if (!object || !*object || !tsearch(object, tree, watch_mirror_by_moref)) {
-        if (object)
-            free(*object);
-        free(object);
-        return err_set(err, ERR_NOMEM, "out of memory");
-    }
-    m->count++;
-    *out = object;
-    return 0;
+/* Texts, as they are told and as they are kept. */
+static const struct {
+    size_t told, kept;
+    unsigned bit;
+} texts[] = {
+#define TEXT(member, bit) \
+    { offsetof(struct vim_watch_object, member), offsetof(struct watch_object, member), bit }
+    TEXT(name, VIM_WATCH_NAME),           TEXT(parent_moref, VIM_WATCH_PARENT),
+    TEXT(host_moref, VIM_WATCH_HOST),     TEXT(instance_uuid, VIM_WATCH_INSTANCE_UUID),
+    TEXT(bios_uuid, VIM_WATCH_BIOS_UUID),
+#undef TEXT
+};
+
+static char **watch_mirror_text_at(struct watch_object *object, size_t i) {
+    return (char **)(void *)((char *)object + texts[i].kept);
 }
 
 static void free_object(void *object) {
     struct watch_object *o = object;
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++)
+        free(*watch_mirror_text_at(o, i));
     free(o->moref);
-    free(o->name);
-    free(o->parent);
     free(o);
 }
 
-static void free_vm(void *object) {
-    struct node_vm *vm = object;
-    free(vm->moref);
-    free(vm->name);
-    free(vm->instance_uuid);
-    free(vm->bios_uuid);
-    free(vm->host_moref);
-    free(vm);
+static int add_object(struct watch_mirror *m, const struct vim_watch_object *told, struct watch_object **out, struct err *err) {
+    struct watch_object *o;
+    if (m->count >= KAAS_VIM_OBJECTS_COUNT_MAX)
+        return err_set(err, ERR_TOO_LARGE, "the vCenter has more than %d objects to watch", KAAS_VIM_OBJECTS_COUNT_MAX);
+    o = calloc(1, sizeof(*o));
+    if (o)
+        o->moref = str_dup(told->moref);
+    if (!o || !o->moref || !tsearch(o, &m->trees[told->kind], watch_mirror_by_moref)) {
+        if (o)
+            free_object(o);
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    m->count++;
+    *out = o;
+    return 0;
 }
 
 void watch_mirror_clear(struct watch_mirror *m) {
-    tdestroy(m->clusters, free_object);
-    tdestroy(m->datacenters, free_object);
-    tdestroy(m->folders, free_object);
-    tdestroy(m->hosts, free_object);
-    tdestroy(m->vms, free_vm);
-    m->clusters = m->datacenters = m->folders = m->hosts = m->vms = NULL;
+    for (int kind = 0; kind < VIM_OBJECT_KINDS; kind++)
+        tdestroy(m->trees[kind], free_object);
+    memset(m->trees, 0, sizeof(m->trees));
     m->count = 0;
     vim_key_list_done(&m->keys);
     m->has_keys = false;
@@ -90,169 +85,96 @@ void watch_mirror_done(struct watch_mirror *m) {
     memset(m, 0, sizeof(*m));
 }
 
-/* -- members ------------------------------------------------------------------------------------------------------------------- */
+/* -- what is told -------------------------------------------------------------------------------------------------------------- */
 
-/* One update of one object: whether anything became different, or memory was missing. */
-struct update {
-    struct watch_mirror *m;
-    unsigned bits;  /* of enum watch_change, if it does */
-    unsigned unset; /* as told */
-    bool has_changed, has_failed;
-};
-
-/* Looks up what is told of, or makes it. *out is NULL when it leaves. */
-static int watch_mirror_begin_update(struct update *u, void **tree, enum vim_watch_op op, const char *moref, size_t bytes,
-                                     void **out, struct err *err) {
-    void *object = watch_objects_find(tree, moref);
-    *out = object;
-    if (op == VIM_WATCH_LEAVE) {
-        *out = NULL;
-        if (!object)
-            return 0;
-        (void)tdelete(&moref, tree, watch_mirror_by_moref);
-        (tree == &u->m->vms ? free_vm : free_object)(object);
-        u->m->count--;
-    } else if (!object) {
-        int rc = add_object(u->m, tree, moref, bytes, out, err);
-        if (rc)
-            return rc;
-    } else {
-        return 0;
-    }
-    u->has_changed = true;
-    return 0;
-}
-
-static void watch_mirror_put_text(struct update *u, char **member, const char *told, unsigned bit) {
-    char *copy;
-    if (!told && !(u->unset & bit))
-        return;
-    if (told ? str_eq(*member, told) : !*member)
-        return;
-    copy = str_dup(told);
-    if (told && !copy) {
-        u->has_failed = true;
-        return;
-    }
-    free(*member);
-    *member = copy;
-    u->has_changed = true;
-}
-
+/* vCenter's words are an open list: those we do not know are 0, "unknown". */
 struct word {
     const char *text;
     int value;
 };
 
-/* vCenter's words are an open list: those we do not know are 0, "unknown". */
-static int watch_mirror_value_of(const struct word *words, const char *text) {
-    for (; words->text; words++)
-        if (str_eq(words->text, text))
-            return words->value;
-    return 0;
-}
-
-static int watch_mirror_new_value(const struct update *u, int now, const struct word *words, const char *told, unsigned bit) {
-    if (told)
-        return watch_mirror_value_of(words, told);
-    return u->unset & bit ? 0 : now;
-}
-
-static int watch_mirror_end_update(const struct update *u, struct err *err) {
-    if (u->has_changed)
-        u->m->changed |= u->bits;
-    return u->has_failed ? err_set(err, ERR_NOMEM, "out of memory") : 0;
-}
-
-/* -- what is told -------------------------------------------------------------------------------------------------------------- */
-
-int watch_mirror_put_cluster(struct watch_mirror *m, const struct vim_watch_cluster *told, struct err *err) {
-    struct update u = {.m = m, .bits = WATCH_CLUSTERS | WATCH_NODES, .unset = told->unset};
-    struct watch_object *c = NULL;
-    int rc = watch_mirror_begin_update(&u, &m->clusters, told->op, told->moref, sizeof(*c), (void **)&c, err);
-    if (rc)
-        return rc;
-    if (c) {
-        c->is_plain = told->is_plain;
-        watch_mirror_put_text(&u, &c->name, told->name, VIM_WATCH_NAME);
-        watch_mirror_put_text(&u, &c->parent, told->parent_moref, VIM_WATCH_PARENT);
-    }
-    return watch_mirror_end_update(&u, err);
-}
-
-int watch_mirror_put_datacenter(struct watch_mirror *m, const struct vim_watch_datacenter *told, struct err *err) {
-    struct update u = {.m = m, .bits = WATCH_CLUSTERS, .unset = told->unset};
-    struct watch_object *d = NULL;
-    int rc = watch_mirror_begin_update(&u, &m->datacenters, told->op, told->moref, sizeof(*d), (void **)&d, err);
-    if (rc)
-        return rc;
-    if (d)
-        watch_mirror_put_text(&u, &d->name, told->name, VIM_WATCH_NAME);
-    return watch_mirror_end_update(&u, err);
-}
-
-int watch_mirror_put_folder(struct watch_mirror *m, const struct vim_watch_folder *told, struct err *err) {
-    struct update u = {.m = m, .bits = WATCH_CLUSTERS, .unset = told->unset};
-    struct watch_object *f = NULL;
-    int rc = watch_mirror_begin_update(&u, &m->folders, told->op, told->moref, sizeof(*f), (void **)&f, err);
-    if (rc)
-        return rc;
-    if (f)
-        watch_mirror_put_text(&u, &f->parent, told->parent_moref, VIM_WATCH_PARENT);
-    return watch_mirror_end_update(&u, err);
-}
-
-/* HostSystemConnectionState */
+/* HostSystemConnectionState, VirtualMachinePowerState, VirtualMachineConnectionState */
 static const struct word host_words[] = {{"connected", HOST_CONNECTION_CONNECTED},
                                          {"notResponding", HOST_CONNECTION_NOT_RESPONDING},
                                          {"disconnected", HOST_CONNECTION_DISCONNECTED},
                                          {NULL, 0}};
-
-int watch_mirror_put_host(struct watch_mirror *m, const struct vim_watch_host *told, struct err *err) {
-    struct update u = {.m = m, .bits = WATCH_NODES, .unset = told->unset};
-    struct watch_object *h = NULL;
-    int connection, rc = watch_mirror_begin_update(&u, &m->hosts, told->op, told->moref, sizeof(*h), (void **)&h, err);
-    if (rc)
-        return rc;
-    if (h) {
-        watch_mirror_put_text(&u, &h->name, told->name, VIM_WATCH_NAME);
-        watch_mirror_put_text(&u, &h->parent, told->parent_moref, VIM_WATCH_PARENT);
-        connection = watch_mirror_new_value(&u, (int)h->connection, host_words, told->connection, VIM_WATCH_CONNECTION);
-        u.has_changed = u.has_changed || connection != (int)h->connection;
-        h->connection = (enum host_connection)connection;
-    }
-    return watch_mirror_end_update(&u, err);
-}
-
-/* VirtualMachinePowerState, VirtualMachineConnectionState */
 static const struct word power_words[] = {
     {"poweredOn", VM_POWER_ON}, {"poweredOff", VM_POWER_OFF}, {"suspended", VM_POWER_SUSPENDED}, {NULL, 0}};
 static const struct word vm_words[] = {{"connected", VM_CONNECTION_CONNECTED}, {"disconnected", VM_CONNECTION_DISCONNECTED},
                                        {"orphaned", VM_CONNECTION_ORPHANED},   {"inaccessible", VM_CONNECTION_INACCESSIBLE},
                                        {"invalid", VM_CONNECTION_INVALID},     {NULL, 0}};
 
-int watch_mirror_put_vm(struct watch_mirror *m, const struct vim_watch_vm *told, struct err *err) {
-    struct update u = {.m = m, .bits = WATCH_NODES, .unset = told->unset};
-    struct node_vm *vm = NULL;
-    int power, connection, rc = watch_mirror_begin_update(&u, &m->vms, told->op, told->moref, sizeof(*vm), (void **)&vm, err);
-    bool is_template;
-    if (rc)
-        return rc;
-    if (!vm)
-        return watch_mirror_end_update(&u, err);
-    watch_mirror_put_text(&u, &vm->name, told->name, VIM_WATCH_NAME);
-    watch_mirror_put_text(&u, &vm->instance_uuid, told->instance_uuid, VIM_WATCH_INSTANCE_UUID);
-    watch_mirror_put_text(&u, &vm->bios_uuid, told->bios_uuid, VIM_WATCH_BIOS_UUID);
-    watch_mirror_put_text(&u, &vm->host_moref, told->host_moref, VIM_WATCH_HOST);
-    power = watch_mirror_new_value(&u, (int)vm->power, power_words, told->power, VIM_WATCH_POWER);
-    connection = watch_mirror_new_value(&u, (int)vm->connection, vm_words, told->connection, VIM_WATCH_CONNECTION);
-    is_template = told->has_is_template ? told->is_template : vm->is_template && !(u.unset & VIM_WATCH_TEMPLATE);
-    if (power != (int)vm->power || connection != (int)vm->connection || is_template != vm->is_template)
-        u.has_changed = true;
-    vm->power = (enum vm_power)power;
-    vm->connection = (enum vm_connection)connection;
-    vm->is_template = is_template;
-    return watch_mirror_end_update(&u, err);
+/* The value of what was told; `now` if nothing was. */
+static int watch_mirror_new_value(int now, const struct word *words, const char *told, bool is_unset) {
+    if (!told)
+        return is_unset ? 0 : now;
+    while (words->text && !str_eq(words->text, told))
+        words++;
+    return words->value;
+}
+
+static int put_texts(struct watch_object *o, const struct vim_watch_object *told, bool *has_changed, struct err *err) {
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
+        const char *text = *(const char *const *)(const void *)((const char *)told + texts[i].told);
+        char **kept = watch_mirror_text_at(o, i), *copy;
+        if ((!text && !(told->unset & texts[i].bit)) || str_eq(*kept, text))
+            continue;
+        copy = str_dup(text);
+        if (text && !copy)
+            return err_set(err, ERR_NOMEM, "out of memory");
+        free(*kept);
+        *kept = copy;
+        *has_changed = true;
+    }
+    return 0;
+}
+
+static bool put_values(struct watch_object *o, const struct vim_watch_object *told) {
+    const struct watch_object before = *o;
+    const bool is_unset = told->unset & VIM_WATCH_CONNECTION;
+    o->is_plain = told->is_plain;
+    if (told->kind == VIM_OBJECT_HOST)
+        o->host_connection =
+            (enum host_connection)watch_mirror_new_value((int)before.host_connection, host_words, told->connection, is_unset);
+    if (told->kind != VIM_OBJECT_VM)
+        return o->host_connection != before.host_connection;
+    o->connection = (enum vm_connection)watch_mirror_new_value((int)before.connection, vm_words, told->connection, is_unset);
+    o->power = (enum vm_power)watch_mirror_new_value((int)before.power, power_words, told->power, told->unset & VIM_WATCH_POWER);
+    o->is_template = told->has_is_template ? told->is_template : before.is_template && !(told->unset & VIM_WATCH_TEMPLATE);
+    return o->connection != before.connection || o->power != before.power || o->is_template != before.is_template;
+}
+
+static const unsigned bits_of[VIM_OBJECT_KINDS] = {
+    [VIM_OBJECT_CLUSTER] = WATCH_CLUSTERS | WATCH_NODES,
+    [VIM_OBJECT_DATACENTER] = WATCH_CLUSTERS,
+    [VIM_OBJECT_FOLDER] = WATCH_CLUSTERS,
+    [VIM_OBJECT_HOST] = WATCH_NODES,
+    [VIM_OBJECT_VM] = WATCH_NODES,
+};
+
+int watch_mirror_put(struct watch_mirror *m, const struct vim_watch_object *told, struct err *err) {
+    struct watch_object *o = find_object(m, told->kind, told->moref);
+    bool has_changed = false;
+    int rc = 0;
+    if (told->op == VIM_WATCH_LEAVE) {
+        if (!o)
+            return 0;
+        (void)tdelete(&told->moref, &m->trees[told->kind], watch_mirror_by_moref);
+        free_object(o);
+        m->count--;
+        m->changed |= bits_of[told->kind];
+        return 0;
+    }
+    if (!o) {
+        rc = add_object(m, told, &o, err);
+        if (rc)
+            return rc;
+        has_changed = true;
+    }
+    rc = put_texts(o, told, &has_changed, err);
+    if (put_values(o, told) || has_changed)
+        m->changed |= bits_of[told->kind];
+    return rc;
 }
 
 /* -- extensions ---------------------------------------------------------------------------------------------------------------- */
@@ -337,14 +259,14 @@ struct cluster_walk {
 
 /* Up through the folders; NULL if the way is not visible to us. */
 static const char *watch_mirror_datacenter_of(const struct watch_mirror *m, const struct watch_object *c) {
-    const char *at = c->parent;
+    const char *at = c->parent_moref;
     for (int depth = 0; at && depth < FOLDERS_DEPTH_MAX; depth++) {
-        const struct watch_object *d = watch_objects_find(&m->datacenters, at);
+        const struct watch_object *d = find_object(m, VIM_OBJECT_DATACENTER, at);
         const struct watch_object *f;
         if (d)
             return d->name;
-        f = watch_objects_find(&m->folders, at);
-        at = f ? f->parent : NULL;
+        f = find_object(m, VIM_OBJECT_FOLDER, at);
+        at = f ? f->parent_moref : NULL;
     }
     return NULL;
 }
@@ -384,7 +306,7 @@ static void visit_cluster(const void *node, VISIT which, void *arg) {
 
 int watch_mirror_get_clusters(const struct watch_mirror *m, struct vim_cluster_list *out, struct err *err) {
     struct cluster_walk w = {.m = m};
-    twalk_r(m->clusters, visit_cluster, &w);
+    twalk_r(m->trees[VIM_OBJECT_CLUSTER], visit_cluster, &w);
     if (w.has_failed) {
         vim_cluster_list_done(&w.list);
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -409,7 +331,7 @@ void watch_nodes_done(struct watch_nodes *nodes) {
 }
 
 static void visit_vm(const void *node, VISIT which, void *arg) {
-    const struct node_vm *const *vm = node;
+    const struct watch_object *const *vm = node;
     if (is_its_turn(which))
         node_matcher_look(arg, *vm);
 }
@@ -417,9 +339,9 @@ static void visit_vm(const void *node, VISIT which, void *arg) {
 /* A copy in which the texts are borrowed. */
 static struct node_observation watch_mirror_describe(const struct watch_mirror *m, const struct node_target *target,
                                                      const struct node_found *found) {
-    const struct node_vm *vm = found->vm;
-    const struct watch_object *host = watch_objects_find(&m->hosts, vm->host_moref);
-    const struct watch_object *cluster = host ? watch_objects_find(&m->clusters, host->parent) : NULL;
+    const struct watch_object *vm = found->vm;
+    const struct watch_object *host = find_object(m, VIM_OBJECT_HOST, vm->host_moref);
+    const struct watch_object *cluster = host ? find_object(m, VIM_OBJECT_CLUSTER, host->parent_moref) : NULL;
     return (struct node_observation){
         .node_id = target->node_id,
         .match = found->match,
@@ -429,7 +351,7 @@ static struct node_observation watch_mirror_describe(const struct watch_mirror *
         .connection = vm->connection,
         .host_moref = vm->host_moref,
         .host_name = host ? host->name : NULL,
-        .host_connection = host ? host->connection : HOST_CONNECTION_UNKNOWN,
+        .host_connection = host ? host->host_connection : HOST_CONNECTION_UNKNOWN,
         .cluster_moref = cluster && !cluster->is_plain ? cluster->moref : NULL,
         .instance_uuid = vm->instance_uuid,
         .bios_uuid = vm->bios_uuid,
@@ -448,7 +370,7 @@ int watch_mirror_get_nodes(const struct watch_mirror *m, struct node_matcher *ma
     int rc = nodes.items ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     node_matcher_reset(matcher);
     if (count)
-        twalk_r(m->vms, visit_vm, matcher);
+        twalk_r(m->trees[VIM_OBJECT_VM], visit_vm, matcher);
     for (size_t i = 0; !rc && i < count; i++) {
         struct node_found found = node_matcher_get(matcher, i);
         struct node_observation seen;
@@ -467,7 +389,7 @@ int watch_mirror_get_nodes(const struct watch_mirror *m, struct node_matcher *ma
 }
 
 bool watch_mirror_has_no_vm(const struct watch_mirror *m) {
-    return !m->vms;
+    return !m->trees[VIM_OBJECT_VM];
 }
 
 /* -- which virtual machine is which node: pure --------------------------------------------------------------------- */
@@ -485,7 +407,7 @@ struct key {
 
 /* The machines that have what a target has. */
 struct hits {
-    const struct node_vm *first;
+    const struct watch_object *first;
     unsigned count;
 };
 
@@ -512,13 +434,13 @@ static int watch_mirror_by_name(const void *a, const void *b) {
 }
 
 static const char *wanted_of(const struct node_target *t, int property) {
-    const char *texts[PROPERTIES] = {t->vm_instance_uuid, t->vm_bios_uuid, t->vm_name};
-    return texts[property];
+    const char *values[PROPERTIES] = {t->vm_instance_uuid, t->vm_bios_uuid, t->vm_name};
+    return values[property];
 }
 
-static const char *watch_mirror_text_of(const struct node_vm *vm, int property) {
-    const char *texts[PROPERTIES] = {vm->instance_uuid, vm->bios_uuid, vm->name};
-    return texts[property];
+static const char *watch_mirror_text_of(const struct watch_object *vm, int property) {
+    const char *values[PROPERTIES] = {vm->instance_uuid, vm->bios_uuid, vm->name};
+    return values[property];
 }
 
 static void watch_mirror_fill(struct node_matcher *m, const struct node_target *targets, int property) {
@@ -581,7 +503,7 @@ static size_t watch_mirror_find_first(const struct node_matcher *m, int property
     return low;
 }
 
-static void watch_mirror_look_by(struct node_matcher *m, int property, const struct node_vm *vm) {
+static void watch_mirror_look_by(struct node_matcher *m, int property, const struct watch_object *vm) {
     const char *text = watch_mirror_text_of(vm, property);
     if (str_empty(text))
         return;
@@ -595,7 +517,7 @@ static void watch_mirror_look_by(struct node_matcher *m, int property, const str
     }
 }
 
-void node_matcher_look(struct node_matcher *m, const struct node_vm *vm) {
+void node_matcher_look(struct node_matcher *m, const struct watch_object *vm) {
     if (vm->is_template)
         return;
     for (int p = 0; p < PROPERTIES; p++)

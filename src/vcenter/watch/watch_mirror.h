@@ -15,21 +15,23 @@
 #include "vim_inventory.h"
 #include "vim_watch.h"
 
-/* What is known of a virtual machine. Texts are the owner's; NULL: unknown. */
-struct node_vm {
+/* What is known of an object of a vCenter; each kind has some of the members. Texts are the owner's; NULL: unknown. */
+struct watch_object {
     char *moref; /* never NULL */
-    char *name, *instance_uuid, *bios_uuid;
-    char *host_moref;
+    char *name, *parent_moref;
+    char *host_moref, *instance_uuid, *bios_uuid; /* of a virtual machine, as `power`, `connection`, `is_template` */
     enum vm_power power;
     enum vm_connection connection;
     bool is_template;
+    enum host_connection host_connection;
+    bool is_plain; /* a cluster above a host outside of any cluster */
 };
 
 /* What was found for one target. */
 struct node_found {
-    const struct node_vm *vm; /* NULL: none, or several */
-    enum vm_match match;      /* how; VM_MATCH_NONE without a machine */
-    bool is_ambiguous;        /* several machines fit equally well */
+    const struct watch_object *vm; /* NULL: none, or several */
+    enum vm_match match;           /* how; VM_MATCH_NONE without a machine */
+    bool is_ambiguous;             /* several machines fit equally well */
 };
 
 struct node_matcher;
@@ -41,7 +43,7 @@ void node_matcher_free(struct node_matcher *matcher); /* NULL is allowed */
 /* Forgets what was looked at: begins a new round. */
 void node_matcher_reset(struct node_matcher *matcher);
 /* Looks at one machine, which must live until the round ends. Its cost grows with the logarithm of the number of targets. */
-void node_matcher_look(struct node_matcher *matcher, const struct node_vm *vm);
+void node_matcher_look(struct node_matcher *matcher, const struct watch_object *vm);
 /* The verdict on target `i` after all machines were looked at. */
 struct node_found node_matcher_get(const struct node_matcher *matcher, size_t i);
 
@@ -57,8 +59,8 @@ enum watch_change {
 };
 
 struct watch_mirror {
-    void *clusters, *datacenters, *folders, *hosts, *vms; /* trees by moref (tsearch(3)) */
-    size_t count;                                         /* objects in them */
+    void *trees[VIM_OBJECT_KINDS]; /* of struct watch_object, by moref (tsearch(3)) */
+    size_t count;                  /* objects in them */
     struct vim_key_list keys;
     bool has_keys; /* the list of keys was told */
     bool has_record;
@@ -71,12 +73,9 @@ void watch_mirror_done(struct watch_mirror *m); /* NULL is allowed; leaves an em
 /* Forgets the objects; all but our own record counts as changed. */
 void watch_mirror_clear(struct watch_mirror *m);
 
-/* Take over what was told. ERR_NOMEM; ERR_TOO_LARGE over KAAS_VIM_OBJECTS_COUNT_MAX objects. */
-int watch_mirror_put_cluster(struct watch_mirror *m, const struct vim_watch_cluster *told, struct err *err);
-int watch_mirror_put_datacenter(struct watch_mirror *m, const struct vim_watch_datacenter *told, struct err *err);
-int watch_mirror_put_folder(struct watch_mirror *m, const struct vim_watch_folder *told, struct err *err);
-int watch_mirror_put_host(struct watch_mirror *m, const struct vim_watch_host *told, struct err *err);
-int watch_mirror_put_vm(struct watch_mirror *m, const struct vim_watch_vm *told, struct err *err);
+/* Takes over what was told of an object. ERR_NOMEM; ERR_TOO_LARGE over KAAS_VIM_OBJECTS_COUNT_MAX objects. */
+int watch_mirror_put(struct watch_mirror *m, const struct vim_watch_object *told, struct err *err);
+/* Takes over the whole list of keys and our own record, NULL: there is none. ERR_NOMEM. */
 int watch_mirror_put_extensions(struct watch_mirror *m, const struct vim_key_list *keys, const struct vim_extension *own,
                                 struct err *err);
 

@@ -50,40 +50,24 @@ static int on_restarted(void *arg, struct err *err) {
     return link_verify(w->link, err);
 }
 
-/* Begins a change of the mirror; watch_read_end_put ends it. */
-static struct watch_mirror *watch_read_begin_put(struct watch *w) {
+static int on_object(void *arg, const struct vim_watch_object *told, struct err *err) {
+    struct watch *w = arg;
+    int rc;
     (void)pthread_mutex_lock(&w->lock);
     w->is_in_update = true;
-    return &w->mirror;
-}
-
-static int watch_read_end_put(struct watch *w, int rc) {
+    rc = watch_mirror_put(&w->mirror, told, err);
     (void)pthread_mutex_unlock(&w->lock);
     return rc;
 }
 
-static int on_cluster(void *arg, const struct vim_watch_cluster *told, struct err *err) {
-    return watch_read_end_put(arg, watch_mirror_put_cluster(watch_read_begin_put(arg), told, err));
-}
-
-static int on_datacenter(void *arg, const struct vim_watch_datacenter *told, struct err *err) {
-    return watch_read_end_put(arg, watch_mirror_put_datacenter(watch_read_begin_put(arg), told, err));
-}
-
-static int on_folder(void *arg, const struct vim_watch_folder *told, struct err *err) {
-    return watch_read_end_put(arg, watch_mirror_put_folder(watch_read_begin_put(arg), told, err));
-}
-
-static int on_host(void *arg, const struct vim_watch_host *told, struct err *err) {
-    return watch_read_end_put(arg, watch_mirror_put_host(watch_read_begin_put(arg), told, err));
-}
-
-static int on_vm(void *arg, const struct vim_watch_vm *told, struct err *err) {
-    return watch_read_end_put(arg, watch_mirror_put_vm(watch_read_begin_put(arg), told, err));
-}
-
 static int on_extensions(void *arg, const struct vim_key_list *keys, const struct vim_extension *own, struct err *err) {
-    return watch_read_end_put(arg, watch_mirror_put_extensions(watch_read_begin_put(arg), keys, own, err));
+    struct watch *w = arg;
+    int rc;
+    (void)pthread_mutex_lock(&w->lock);
+    w->is_in_update = true;
+    rc = watch_mirror_put_extensions(&w->mirror, keys, own, err);
+    (void)pthread_mutex_unlock(&w->lock);
+    return rc;
 }
 
 static int on_permissions(void *arg, const char *user, struct err *err) {
@@ -159,11 +143,7 @@ static int watch_on(struct watch *w, struct err *err) {
     const struct vim_watch_events events = {
         .arg = w,
         .restarted = on_restarted,
-        .cluster = on_cluster,
-        .datacenter = on_datacenter,
-        .folder = on_folder,
-        .host = on_host,
-        .vm = on_vm,
+        .object = on_object,
         .extensions = on_extensions,
         .permissions = on_permissions,
         .settled = on_settled,

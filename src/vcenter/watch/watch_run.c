@@ -15,16 +15,12 @@
 
 int watch_new(struct link *link, struct watch **out, struct err *err) {
     struct watch *w = calloc(1, sizeof(*w));
-    pthread_condattr_t attr;
     if (!w)
         return err_set(err, ERR_NOMEM, "out of memory");
     w->link = link;
     (void)pthread_mutex_init(&w->saving, NULL);
     (void)pthread_mutex_init(&w->lock, NULL);
-    (void)pthread_condattr_init(&attr);
-    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&w->changed, &attr);
-    (void)pthread_condattr_destroy(&attr);
+    clock_init_cond(&w->changed);
     *out = w;
     return 0;
 }
@@ -102,14 +98,7 @@ void watch_stop(struct watch *w) {
 /* -- what others tell ---------------------------------------------------------------------------------------------------------- */
 
 void watch_wait(struct watch *w, int64_t ms) {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(ms / 1000);
-    until.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
+    const struct timespec until = clock_deadline(ms);
     (void)pthread_cond_timedwait(&w->changed, &w->lock, &until);
 }
 

@@ -20,7 +20,7 @@ static const struct node_target targets[] = {
     {.node_id = T("by-name"), .vm_name = T("n3")},
 };
 
-static struct node_found find(const struct node_vm *vms, size_t count, size_t target) {
+static struct node_found find(const struct watch_object *vms, size_t count, size_t target) {
     struct node_matcher *matcher = NULL;
     struct node_found found;
     assert_int_equal(node_matcher_new(targets, UNIT_COUNT(targets), &matcher, NULL), 0);
@@ -35,8 +35,8 @@ static struct node_found find(const struct node_vm *vms, size_t count, size_t ta
 }
 
 static void the_instance_uuid_comes_first(void **state) {
-    const struct node_vm vms[] = {{.moref = T("vm-1"), .name = T("n1"), .instance_uuid = T(U2)},
-                                  {.moref = T("vm-2"), .name = T("other"), .instance_uuid = T(U1)}};
+    const struct watch_object vms[] = {{.moref = T("vm-1"), .name = T("n1"), .instance_uuid = T(U2)},
+                                       {.moref = T("vm-2"), .name = T("other"), .instance_uuid = T(U1)}};
     struct node_found found = find(vms, 2, 0);
     (void)state;
     assert_string_equal(found.vm->moref, "vm-2");
@@ -44,9 +44,9 @@ static void the_instance_uuid_comes_first(void **state) {
 }
 
 static void then_the_bios_uuid_then_the_name(void **state) {
-    const struct node_vm bios = {.moref = T("vm-1"), .name = T("x"), .bios_uuid = T(B1)},
-                         name = {.moref = T("vm-2"), .name = T("n1")};
-    const struct node_vm both[] = {name, bios};
+    const struct watch_object bios = {.moref = T("vm-1"), .name = T("x"), .bios_uuid = T(B1)},
+                              name = {.moref = T("vm-2"), .name = T("n1")};
+    const struct watch_object both[] = {name, bios};
     struct node_found found = find(both, 2, 0);
     (void)state;
     assert_string_equal(found.vm->moref, "vm-1");
@@ -61,17 +61,17 @@ static void then_the_bios_uuid_then_the_name(void **state) {
 }
 
 static void uuids_have_no_case_names_have(void **state) {
-    const struct node_vm bios = {.moref = T("vm-1"), .bios_uuid = T("4201aaaa-0000-4000-8000-000000000002")},
-                         name = {.moref = T("vm-2"), .name = T("N3")};
+    const struct watch_object bios = {.moref = T("vm-1"), .bios_uuid = T("4201aaaa-0000-4000-8000-000000000002")},
+                              name = {.moref = T("vm-2"), .name = T("N3")};
     (void)state;
     assert_int_equal(find(&bios, 1, 1).match, VM_MATCH_BIOS_UUID);
     assert_int_equal(find(&name, 1, 2).match, VM_MATCH_NONE);
 }
 
 static void several_are_no_answer_and_no_way_on(void **state) {
-    const struct node_vm vms[] = {{.moref = T("vm-1"), .name = T("a"), .bios_uuid = T(B1)},
-                                  {.moref = T("vm-2"), .name = T("b"), .bios_uuid = T(B1)},
-                                  {.moref = T("vm-3"), .name = T("n1")}};
+    const struct watch_object vms[] = {{.moref = T("vm-1"), .name = T("a"), .bios_uuid = T(B1)},
+                                       {.moref = T("vm-2"), .name = T("b"), .bios_uuid = T(B1)},
+                                       {.moref = T("vm-3"), .name = T("n1")}};
     struct node_found found = find(vms, 3, 0);
     (void)state;
     assert_true(found.is_ambiguous);
@@ -80,8 +80,8 @@ static void several_are_no_answer_and_no_way_on(void **state) {
 }
 
 static void templates_are_no_machines(void **state) {
-    const struct node_vm vms[] = {{.moref = T("vm-1"), .name = T("n3"), .is_template = true},
-                                  {.moref = T("vm-2"), .name = T("n3")}};
+    const struct watch_object vms[] = {{.moref = T("vm-1"), .name = T("n3"), .is_template = true},
+                                       {.moref = T("vm-2"), .name = T("n3")}};
     (void)state;
     assert_string_equal(find(vms, 2, 2).vm->moref, "vm-2");
     assert_null(find(vms, 1, 2).vm);
@@ -90,7 +90,7 @@ static void templates_are_no_machines(void **state) {
 static void many_targets_are_told_apart(void **state) {
     enum { MANY = 500 };
     struct node_target *many = calloc(MANY, sizeof(*many));
-    struct node_vm *vms = calloc(MANY, sizeof(*vms));
+    struct watch_object *vms = calloc(MANY, sizeof(*vms));
     struct node_matcher *matcher = NULL;
     (void)state;
     for (int i = 0; i < MANY; i++) {
@@ -220,33 +220,37 @@ static int empty_mirror(void **state) {
 }
 
 static void put_cluster(const char *moref, const char *name, const char *parent) {
-    const struct vim_watch_cluster c = {.moref = moref, .name = name, .parent_moref = parent};
-    assert_int_equal(watch_mirror_put_cluster(&mirror, &c, NULL), 0);
+    const struct vim_watch_object c = {.kind = VIM_OBJECT_CLUSTER, .moref = moref, .name = name, .parent_moref = parent};
+    assert_int_equal(watch_mirror_put(&mirror, &c, NULL), 0);
 }
 
 static void put_host(const char *moref, const char *parent, const char *connection) {
-    const struct vim_watch_host h = {.moref = moref, .name = moref, .parent_moref = parent, .connection = connection};
-    assert_int_equal(watch_mirror_put_host(&mirror, &h, NULL), 0);
+    const struct vim_watch_object h = {
+        .kind = VIM_OBJECT_HOST, .moref = moref, .name = moref, .parent_moref = parent, .connection = connection};
+    assert_int_equal(watch_mirror_put(&mirror, &h, NULL), 0);
 }
 
 static void put_vm(const char *moref, const char *name, const char *host, const char *power) {
-    const struct vim_watch_vm vm = {.moref = moref, .name = name, .host_moref = host, .power = power, .connection = "connected"};
-    assert_int_equal(watch_mirror_put_vm(&mirror, &vm, NULL), 0);
+    const struct vim_watch_object vm = {
+        .kind = VIM_OBJECT_VM, .moref = moref, .name = name, .host_moref = host, .power = power, .connection = "connected"};
+    assert_int_equal(watch_mirror_put(&mirror, &vm, NULL), 0);
 }
 
 static void put_places(void) {
-    const struct vim_watch_datacenter dc = {.moref = T("datacenter-2"), .name = T("DC0")};
-    const struct vim_watch_folder folders[] = {{.moref = T("group-h1"), .parent_moref = "group-h0"},
-                                               {.moref = T("group-h0"), .parent_moref = "datacenter-2"},
-                                               {.moref = T("group-h8"), .parent_moref = "group-h9"},
-                                               {.moref = T("group-h9"), .parent_moref = "group-h8"}}; /* round and round */
-    assert_int_equal(watch_mirror_put_datacenter(&mirror, &dc, NULL), 0);
+    const struct vim_watch_object dc = {.kind = VIM_OBJECT_DATACENTER, .moref = T("datacenter-2"), .name = T("DC0")};
+    const struct vim_watch_object folders[] = {
+        {.kind = VIM_OBJECT_FOLDER, .moref = T("group-h1"), .parent_moref = "group-h0"},
+        {.kind = VIM_OBJECT_FOLDER, .moref = T("group-h0"), .parent_moref = "datacenter-2"},
+        {.kind = VIM_OBJECT_FOLDER, .moref = T("group-h8"), .parent_moref = "group-h9"},
+        {.kind = VIM_OBJECT_FOLDER, .moref = T("group-h9"), .parent_moref = "group-h8"}}; /* round and round */
+    assert_int_equal(watch_mirror_put(&mirror, &dc, NULL), 0);
     for (size_t i = 0; i < UNIT_COUNT(folders); i++)
-        assert_int_equal(watch_mirror_put_folder(&mirror, &folders[i], NULL), 0);
+        assert_int_equal(watch_mirror_put(&mirror, &folders[i], NULL), 0);
 }
 
 static void clusters_come_with_their_datacenters(void **state) {
-    const struct vim_watch_cluster plain = {.moref = T("domain-s1"), .name = T("alone"), .is_plain = true};
+    const struct vim_watch_object plain = {
+        .kind = VIM_OBJECT_CLUSTER, .moref = T("domain-s1"), .name = T("alone"), .is_plain = true};
     struct vim_cluster_list list = {0};
     (void)state;
     put_places();
@@ -254,7 +258,7 @@ static void clusters_come_with_their_datacenters(void **state) {
     put_cluster("domain-c7", "East", "datacenter-2");
     put_cluster("domain-c9", "Lost", "group-h8");
     put_cluster("domain-c8", NULL, "datacenter-2"); /* not ours to see */
-    assert_int_equal(watch_mirror_put_cluster(&mirror, &plain, NULL), 0);
+    assert_int_equal(watch_mirror_put(&mirror, &plain, NULL), 0);
     assert_int_equal(watch_mirror_get_clusters(&mirror, &list, NULL), 0);
     assert_int_equal(list.count, 3);
     assert_string_equal(list.items[0].moref, "domain-c7");
@@ -270,23 +274,24 @@ static unsigned take_changed(void) {
 }
 
 static void only_what_differs_is_a_change(void **state) {
-    const struct vim_watch_vm modified = {.op = VIM_WATCH_MODIFY, .moref = T("vm-1"), .power = "poweredOff"},
-                              unset = {.op = VIM_WATCH_MODIFY, .moref = T("vm-1"), .unset = VIM_WATCH_HOST},
-                              left = {.op = VIM_WATCH_LEAVE, .moref = T("vm-1")};
+    const struct vim_watch_object
+        modified = {.kind = VIM_OBJECT_VM, .op = VIM_WATCH_MODIFY, .moref = T("vm-1"), .power = "poweredOff"},
+        unset = {.kind = VIM_OBJECT_VM, .op = VIM_WATCH_MODIFY, .moref = T("vm-1"), .unset = VIM_WATCH_HOST},
+        left = {.kind = VIM_OBJECT_VM, .op = VIM_WATCH_LEAVE, .moref = T("vm-1")};
     (void)state;
     put_vm("vm-1", "n", "host-1", "poweredOn");
     assert_int_equal(take_changed(), WATCH_NODES);
     put_vm("vm-1", "n", "host-1", "poweredOn");
     assert_int_equal(take_changed(), 0);
-    assert_int_equal(watch_mirror_put_vm(&mirror, &modified, NULL), 0);
+    assert_int_equal(watch_mirror_put(&mirror, &modified, NULL), 0);
     assert_int_equal(take_changed(), WATCH_NODES);
-    assert_int_equal(watch_mirror_put_vm(&mirror, &unset, NULL), 0);
+    assert_int_equal(watch_mirror_put(&mirror, &unset, NULL), 0);
     assert_int_equal(take_changed(), WATCH_NODES);
-    assert_int_equal(watch_mirror_put_vm(&mirror, &unset, NULL), 0);
+    assert_int_equal(watch_mirror_put(&mirror, &unset, NULL), 0);
     assert_int_equal(take_changed(), 0);
-    assert_int_equal(watch_mirror_put_vm(&mirror, &left, NULL), 0);
+    assert_int_equal(watch_mirror_put(&mirror, &left, NULL), 0);
     assert_int_equal(take_changed(), WATCH_NODES);
-    assert_int_equal(watch_mirror_put_vm(&mirror, &left, NULL), 0);
+    assert_int_equal(watch_mirror_put(&mirror, &left, NULL), 0);
     assert_int_equal(take_changed(), 0);
     assert_int_equal(mirror.count, 0);
     put_cluster("domain-c1", "c", "group-h1");

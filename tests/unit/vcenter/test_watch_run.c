@@ -38,14 +38,19 @@ static void connect_link(void) {
 }
 
 static int tell_cluster(const struct vim_watch_events *e, const char *name, struct err *err) {
-    const struct vim_watch_cluster c = {.moref = "domain-c7", .name = name, .parent_moref = "group-h1"};
-    return e->cluster(e->arg, &c, err);
+    const struct vim_watch_object c = {
+        .kind = VIM_OBJECT_CLUSTER, .moref = "domain-c7", .name = name, .parent_moref = "group-h1"};
+    return e->object(e->arg, &c, err);
 }
 
 static int tell_vm(const struct vim_watch_events *e, const char *host, struct err *err) {
-    const struct vim_watch_vm vm = {
-        .moref = "vm-1", .name = "n1", .host_moref = host, .power = "poweredOn", .connection = "connected"};
-    return e->vm(e->arg, &vm, err);
+    const struct vim_watch_object vm = {.kind = VIM_OBJECT_VM,
+                                        .moref = "vm-1",
+                                        .name = "n1",
+                                        .host_moref = host,
+                                        .power = "poweredOn",
+                                        .connection = "connected"};
+    return e->object(e->arg, &vm, err);
 }
 
 static int tell_all(const struct vim_watch_events *e, struct err *err) {
@@ -93,9 +98,13 @@ static void what_is_told_is_saved(void **state) {
 }
 
 static int tell_second_vm(const struct vim_watch_events *e, struct err *err) {
-    const struct vim_watch_vm vm = {
-        .moref = "vm-2", .name = "n2", .host_moref = "host-1", .power = "poweredOn", .connection = "connected"};
-    int rc = e->vm(e->arg, &vm, err);
+    const struct vim_watch_object vm = {.kind = VIM_OBJECT_VM,
+                                        .moref = "vm-2",
+                                        .name = "n2",
+                                        .host_moref = "host-1",
+                                        .power = "poweredOn",
+                                        .connection = "connected"};
+    int rc = e->object(e->arg, &vm, err);
     return rc ? rc : e->settled(e->arg, err);
 }
 

@@ -186,7 +186,7 @@ static void too_many_objects(void **state) {
     for (int i = 0; i < KAAS_VIM_OBJECTS_COUNT_MAX / 4; i++)
         strbuf_adds(&b, OBJECT("enter", "VirtualMachine", "v", ""));
     strbuf_adds(&b, "</filterSet><truncated>true</truncated></returnval>");
-    w->told.events.vm = NULL;
+    w->told.is_without_machines = true;
     for (int i = 0; i < 4; i++)
         fake_answer(w->fake, "WaitForUpdatesEx", b.data);
     watch_next(w, ERR_TOO_LARGE, NULL);
