@@ -17,7 +17,7 @@
 #include "reconcile.h"
 #include "replica_store.h"
 #include "rotation.h"
-#include "store_prune.h"
+#include "store.h"
 #include "store_schema.h"
 #include "watch_run.h"
 #include "wire_private.h"

@@ -19,7 +19,7 @@ enum member_kind {
     MEMBER_CHARS,    /* char[n]; "" is no text */
     MEMBER_INT,      /* int */
     MEMBER_UNSIGNED, /* unsigned, or an enum with its words */
-    MEMBER_LONG,     /* int64_t; in JSON it is a wall-clock time, 0: never */
+    MEMBER_LONG,     /* int64_t; in JSON it is a wall-clock time, 0: never. Or uint64_t, not in JSON */
     MEMBER_BOOL,     /* bool */
     MEMBER_PART,     /* made by hand: here only for its place in JSON */
 };
@@ -82,6 +82,7 @@ struct member {
              : MEMBER_CHARS, int *                                  \
              : MEMBER_INT, unsigned *                               \
              : MEMBER_UNSIGNED, int64_t *                           \
+             : MEMBER_LONG, uint64_t *                              \
              : MEMBER_LONG, bool *                                  \
              : MEMBER_BOOL)
 /* A member, its column and its name in JSON, then what else there is to say by name: MEMBER_AS(cluster, created_at_ms, "created_at_ms",

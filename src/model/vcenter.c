@@ -5,21 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_words[] = {
+const char *const credential_kind_words[] = {
     [CREDENTIAL_CERTIFICATE] = "certificate",
     [CREDENTIAL_SERVICE_ACCOUNT] = "service_account",
     [CREDENTIAL_ACCOUNT] = "account",
     NULL,
 };
-_Static_assert(ARRAY_COUNT(kind_words) - 1 == CREDENTIAL_ACCOUNT + 1, "one word for each kind");
+_Static_assert(ARRAY_COUNT(credential_kind_words) - 1 == CREDENTIAL_ACCOUNT + 1, "one word for each kind");
 
-static const char *const credential_words[] = {
+const char *const credential_state_words[] = {
     [CREDENTIAL_PENDING] = "pending",
     [CREDENTIAL_ACTIVE] = "active",
     [CREDENTIAL_RETIRED] = "retired",
     NULL,
 };
-_Static_assert(ARRAY_COUNT(credential_words) - 1 == CREDENTIAL_RETIRED + 1, "one word for each state");
+_Static_assert(ARRAY_COUNT(credential_state_words) - 1 == CREDENTIAL_RETIRED + 1, "one word for each state");
 
 void vcenter_done(struct vcenter *vc) {
     members_done(vcenter_members, vc, sizeof(*vc));
@@ -44,17 +44,17 @@ const char *vcenter_difference(const struct vcenter *a, const struct vcenter *b)
 }
 
 const char *credential_kind_name(enum credential_kind kind) {
-    return words_get(kind_words, kind, "unknown");
+    return words_get(credential_kind_words, kind, "unknown");
 }
 
 bool credential_kind_parse(const char *word, enum credential_kind *out) {
-    return words_find(kind_words, word, out);
+    return words_find(credential_kind_words, word, out);
 }
 
 const char *credential_state_name(enum credential_state state) {
-    return words_get(credential_words, state, "unknown");
+    return words_get(credential_state_words, state, "unknown");
 }
 
 bool credential_state_parse(const char *word, enum credential_state *out) {
-    return words_find(credential_words, word, out);
+    return words_find(credential_state_words, word, out);
 }

@@ -164,27 +164,19 @@ static bool is_same_file(const struct stat *a, const struct stat *b) {
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_uid == b->st_uid && a->st_mode == b->st_mode;
 }
 
-static int read_file_locked(struct sealing *s, struct err *err) {
-    struct stat now;
-    int rc = 0;
-    if (stat(s->key_file, &now) || is_same_file(&now, &s->seen))
-        return 0; /* a file that is away for a moment changes nothing here */
-    rc = seal_reload_file(s->options.seal, s->key_file, err);
-    if (!rc)
-        rc = sealing_note_held(s, err);
-    if (!rc)
-        s->seen = now;
-    return rc;
-}
-
 /* What another program wrote into the file. */
 static int sealing_read_file(struct sealing *s, struct err *err) {
-    struct err why = {0};
-    int rc;
+    struct stat now;
+    int rc = 0;
     (void)pthread_mutex_lock(&s->lock);
-    rc = read_file_locked(s, &why);
+    if (!stat(s->key_file, &now) && !is_same_file(&now, &s->seen)) { /* one that is away for a moment changes nothing here */
+        rc = seal_reload_file(s->options.seal, s->key_file, err);
+        rc = rc ? rc : sealing_note_held(s, err);
+        if (!rc)
+            s->seen = now;
+    }
     (void)pthread_mutex_unlock(&s->lock);
-    return err_move(err, rc, &why);
+    return rc;
 }
 
 /* -- sealing anew ---------------------------------------------------------------------------------------------------------- */
@@ -219,44 +211,38 @@ static int sealing_reseal(void *arg, const struct sealed_row *row, uint8_t **out
     return 0;
 }
 
-static int reseal_table(struct sealing *s, enum seal_table table, const char *key_id, const char *holder, struct err *err) {
-    struct seal_batch batch = {.table = table, .key_id = key_id, .limit = BATCH_ROWS, .reseal = sealing_reseal, .arg = s};
-    int rc;
-    do {
-        rc = seal_store_reseal(s->options.store, &batch, err);
-        if (!rc && batch.rows)
-            rc = lease_store_renew(s->options.store, LEASE, holder, LEASE_MS, err);
-    } while (!rc && batch.rows);
-    return rc;
-}
-
 static int reseal_all(struct sealing *s, const char *holder, struct err *err) {
     struct seal_counts counts;
     struct seal_ids ids;
     int rc = sealing_count_all(s, &counts, &ids, err);
     if (rc || !count_others(&counts, ids.items[ids.sealing]))
         return rc;
-    for (int table = 0; !rc && table < SEAL_TABLE_COUNT; table++)
-        rc = reseal_table(s, (enum seal_table)table, ids.items[ids.sealing], holder, err);
+    for (int table = 0; !rc && table < SEAL_TABLE_COUNT; table++) {
+        struct seal_batch batch = {.table = (enum seal_table)table,
+                                   .key_id = ids.items[ids.sealing],
+                                   .limit = BATCH_ROWS,
+                                   .reseal = sealing_reseal,
+                                   .arg = s};
+        do {
+            rc = seal_store_reseal(s->options.store, &batch, err);
+            if (!rc && batch.rows)
+                rc = lease_store_renew(s->options.store, LEASE, holder, LEASE_MS, err);
+        } while (!rc && batch.rows);
+    }
     return rc ? rc : sealing_count_all(s, &counts, &ids, err);
-}
-
-/* Another replica does it: what is left is looked at all the same, for health. */
-static int sealing_look_on(struct sealing *s, struct err *err) {
-    struct seal_counts counts;
-    struct seal_ids ids;
-    return sealing_count_all(s, &counts, &ids, err);
 }
 
 int sealing_tick(struct sealing *s, struct err *err) {
     const char *holder = store_replica_name(s->options.store);
+    struct seal_counts counts;
+    struct seal_ids ids;
     bool is_mine = false;
     int rc = sealing_read_file(s, err);
     if (rc || clock_mono_ms() < atomic_load(&s->due_ms))
         return rc;
     rc = lease_store_acquire(s->options.store, LEASE, holder, LEASE_MS, &is_mine, err);
-    if (rc || !is_mine)
-        return rc ? rc : sealing_look_on(s, err);
+    if (rc || !is_mine) /* another replica does it: what is left is looked at all the same, for health */
+        return rc ? rc : sealing_count_all(s, &counts, &ids, err);
     rc = reseal_all(s, holder, err);
     (void)lease_store_release(s->options.store, LEASE, holder, NULL);
     if (!rc) /* again later: a replica that was slow to follow may have used the old key meanwhile */
@@ -266,18 +252,17 @@ int sealing_tick(struct sealing *s, struct err *err) {
 
 /* -- choosing -------------------------------------------------------------------------------------------------------------- */
 
-static bool is_alive(const struct seal_replica *replica) {
-    return replica->heartbeat_age_ms >= 0 && replica->heartbeat_age_ms <= SEALING_ALIVE_MS;
-}
-
 static int check_replicas(struct sealing *s, const char *key_id, struct err *err) {
     struct seal_replica_list list = {0};
     struct strbuf names;
     int rc = seal_store_list_replicas(s->options.store, &list, err);
     strbuf_init(&names, 4096);
-    for (size_t i = 0; !rc && i < list.count; i++)
-        if (is_alive(&list.items[i]) && !sealing_holds(list.items[i].key_ids, key_id))
-            strbuf_addf(&names, "%s%s", names.len ? ", " : "", list.items[i].name);
+    for (size_t i = 0; !rc && i < list.count; i++) {
+        const struct seal_replica *replica = &list.items[i];
+        const bool is_alive = replica->heartbeat_age_ms >= 0 && replica->heartbeat_age_ms <= SEALING_ALIVE_MS;
+        if (is_alive && !sealing_holds(replica->key_ids, key_id))
+            strbuf_addf(&names, "%s%s", names.len ? ", " : "", replica->name);
+    }
     if (!rc && names.len) {
         (void)err_set(err, ERR_CONFLICT, "these replicas do not hold the new master key %s yet: %.200s", key_id, names.data);
         rc = err_remedy(

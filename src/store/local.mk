@@ -3,10 +3,6 @@ src_store_libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) $(OWN_STORE) $(MARIA
 src_store_libstore_a_SOURCES = \
     src/store/audit/audit_chain.c \
     src/store/audit/audit_chain.h \
-    src/store/audit/audit_mac.c \
-    src/store/audit/audit_mac.h \
-    src/store/audit/audit_notes.c \
-    src/store/audit/audit_side.h \
     src/store/audit/audit_start.c \
     src/store/audit/audit_store.c \
     src/store/audit/audit_store.h \
@@ -18,8 +14,6 @@ src_store_libstore_a_SOURCES = \
     src/store/core/change_store.h \
     src/store/core/db_conn.c \
     src/store/core/db_conn.h \
-    src/store/core/db_pool.c \
-    src/store/core/db_pool.h \
     src/store/core/db_stmt.c \
     src/store/core/db_stmt.h \
     src/store/core/db_table.c \
@@ -30,10 +24,8 @@ src_store_libstore_a_SOURCES = \
     src/store/core/migrate.h \
     src/store/core/replica_store.c \
     src/store/core/replica_store.h \
+    src/store/core/store.c \
     src/store/core/store.h \
-    src/store/core/store_new.c \
-    src/store/core/store_prune.c \
-    src/store/core/store_prune.h \
     src/store/core/store_schema.h \
     src/store/core/store_tx.c \
     src/store/core/store_tx.h \
@@ -52,6 +44,8 @@ src_store_libstore_a_SOURCES = \
     src/store/tables/peer_store.h \
     src/store/tables/platform_store.c \
     src/store/tables/platform_store.h \
+    src/store/tables/record_tx.c \
+    src/store/tables/record_tx.h \
     src/store/tables/session_open.c \
     src/store/tables/session_open.h \
     src/store/tables/session_store.c \

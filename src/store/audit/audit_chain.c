@@ -1,4 +1,4 @@
-/* The end of the chain of this replica's audit lines (audit_chain.h). Layer 2 (store).
+/* The chain of audit lines: hashes, ends, and what this process and the database know of it (audit_chain.h). Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "audit_chain.h"
 
@@ -9,50 +9,127 @@
 #include <string.h>
 #include <time.h>
 
-#include "db_stmt.h"
+#include "digest.h"
 #include "secret.h"
-#include "store_tx.h"
 #include "str.h"
 
-int audit_chain_new(struct audit_chain **out, struct err *err) {
-    struct audit_chain *chain = calloc(1, sizeof(*chain));
+/* -- hashes and signatures ------------------------------------------------------------------------------------------------------- */
+
+#define LINE_WORD "kaas audit line 1"
+#define TEXTS_BYTES_MAX \
+    9600U /* all texts at their longest, four bytes for each character (sql/0019_audit.sql, sql/0085_audit_chain.sql) */
+#define LINE_BYTES_MAX (TEXTS_BYTES_MAX + 256U)
+#define NO_MORE_TEXTS 0xFFU
+
+_Static_assert(AUDIT_END_BYTES == 8 + 2 * AUDIT_HASH_BYTES, "number, hash, signature");
+_Static_assert(AUDIT_HASH_BYTES == DIGEST_SHA256_BYTES, "hashes are of SHA-256");
+
+struct writer {
+    uint8_t bytes[LINE_BYTES_MAX];
+    size_t len;
+};
+
+/* What does not fit was never written like that: columns are shorter. The length that goes before it still tells the two apart. */
+static void mac_put(struct writer *w, const void *data, size_t n) {
+    size_t room = sizeof(w->bytes) - w->len;
+    n = n < room ? n : room;
+    if (n)
+        memcpy(w->bytes + w->len, data, n);
+    w->len += n;
+}
+
+static void mac_spell(uint64_t number, uint8_t out[8]) {
+    for (size_t i = 0; i < 8; i++)
+        out[i] = (uint8_t)(number >> (56 - 8 * i));
+}
+
+static void mac_put_number(struct writer *w, uint64_t number) {
+    uint8_t bytes[8];
+    mac_spell(number, bytes);
+    mac_put(w, bytes, sizeof(bytes));
+}
+
+void audit_mac_line(const uint8_t key[AUDIT_KEY_BYTES], const struct audit_image *line, const uint8_t before[AUDIT_HASH_BYTES],
+                    uint8_t out[AUDIT_HASH_BYTES]) {
+    struct writer w;
+    uint8_t tag;
+    w.len = 0;
+    mac_put(&w, LINE_WORD, sizeof(LINE_WORD));
+    mac_put(&w, before, AUDIT_HASH_BYTES);
+    mac_put_number(&w, line->replica_id);
+    mac_put_number(&w, line->seq);
+    mac_put_number(&w, (uint64_t)line->at_ms);
+    for (size_t i = 0; i < AUDIT_TEXTS; i++) {
+        const struct db_arg *text = &line->texts.items[i];
+        if (!text->data)
+            continue;
+        tag = (uint8_t)i;
+        mac_put(&w, &tag, 1);
+        mac_put_number(&w, text->bytes);
+        mac_put(&w, text->data, text->bytes);
+    }
+    tag = NO_MORE_TEXTS;
+    mac_put(&w, &tag, 1);
+    digest_hmac_sha256(key, AUDIT_KEY_BYTES, w.bytes, w.len, out);
+}
+
+static void mac_sign(const struct audit_owner *owner, const uint8_t *plain, uint8_t *out) {
+    static const char head_word[] = "kaas audit head 1", anchor_word[] = "kaas audit base 1";
+    uint8_t bytes[sizeof(head_word) + 2 + 8 + AUDIT_HASH_BYTES];
+    _Static_assert(sizeof(head_word) == sizeof(anchor_word), "both words are of one length");
+    memcpy(bytes, owner->kind == AUDIT_END_HEAD ? head_word : anchor_word, sizeof(head_word));
+    bytes[sizeof(head_word)] = (uint8_t)(owner->replica_id >> 8); /* SMALLINT in the database */
+    bytes[sizeof(head_word) + 1] = (uint8_t)owner->replica_id;
+    memcpy(bytes + sizeof(head_word) + 2, plain, 8 + AUDIT_HASH_BYTES);
+    digest_hmac_sha256(owner->key, AUDIT_KEY_BYTES, bytes, sizeof(bytes), out);
+}
+
+void audit_mac_sign(const struct audit_owner *owner, const struct audit_end *end, uint8_t out[AUDIT_END_BYTES]) {
+    mac_spell(end->seq, out);
+    memcpy(out + 8, end->hash, AUDIT_HASH_BYTES);
+    mac_sign(owner, out, out + 8 + AUDIT_HASH_BYTES);
+}
+
+bool audit_mac_check(const struct audit_owner *owner, const uint8_t *bytes, size_t n, struct audit_end *out) {
+    uint8_t wanted[AUDIT_HASH_BYTES];
+    if (!bytes || n != AUDIT_END_BYTES)
+        return false;
+    mac_sign(owner, bytes, wanted);
+    if (!secret_eq(wanted, sizeof(wanted), bytes + 8 + AUDIT_HASH_BYTES, AUDIT_HASH_BYTES))
+        return false;
+    out->seq = 0;
+    for (size_t i = 0; i < 8; i++)
+        out->seq = out->seq << 8 | bytes[i];
+    memcpy(out->hash, bytes + 8, AUDIT_HASH_BYTES);
+    return true;
+}
+
+/* -- the chain of this process --------------------------------------------------------------------------------------------------- */
+
+void audit_chain_init(struct audit_chain *chain) {
     pthread_condattr_t attributes;
-    if (!chain)
-        return err_set(err, ERR_NOMEM, "out of memory");
     (void)pthread_mutex_init(&chain->lock, NULL);
     (void)pthread_condattr_init(&attributes);
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&chain->given, &attributes);
     (void)pthread_condattr_destroy(&attributes);
-    *out = chain;
-    return 0;
 }
 
-void audit_chain_free(struct audit_chain *chain) {
-    if (!chain)
-        return;
+void audit_chain_done(struct audit_chain *chain) {
     (void)pthread_cond_destroy(&chain->given);
     (void)pthread_mutex_destroy(&chain->lock);
     secret_wipe(chain->key, sizeof(chain->key));
-    free(chain);
-}
-
-/* The real clock, also when tests fake the others: it bounds a wait on a condition. */
-static struct timespec chain_deadline_after(int64_t ms) {
-    struct timespec at;
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += (time_t)(ms / 1000);
-    at.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_sec++;
-        at.tv_nsec -= 1000000000;
-    }
-    return at;
 }
 
 int audit_chain_take(struct audit_chain *chain, int64_t wait_ms, struct err *err) {
-    const struct timespec deadline = chain_deadline_after(wait_ms);
+    struct timespec deadline;
     bool is_mine;
+    (void)clock_gettime(CLOCK_MONOTONIC,
+                        &deadline); /* the real clock, also when tests fake the others: it bounds a wait on a condition */
+    deadline.tv_sec += (time_t)(wait_ms / 1000);
+    deadline.tv_nsec += (long)(wait_ms % 1000) * 1000000;
+    deadline.tv_sec += deadline.tv_nsec / 1000000000;
+    deadline.tv_nsec %= 1000000000;
     (void)pthread_mutex_lock(&chain->lock);
     while (chain->is_taken && pthread_cond_timedwait(&chain->given, &chain->lock, &deadline) != ETIMEDOUT)
         continue;
@@ -132,27 +209,15 @@ struct found {
     uint64_t last_seq; /* greatest number of a line that is there */
 };
 
-static int chain_take_row(const struct db_row *row, void *arg, struct err *err) {
-    struct found *found = arg;
-    const uint8_t *head = db_row_bytes(row, 1, &found->head_bytes);
-    (void)err;
-    found->state.seq = (uint64_t)db_row_number(row, 0);
-    found->state.has_head = head != NULL;
-    if (head && found->head_bytes <= sizeof(found->state.head))
-        memcpy(found->state.head, head, found->head_bytes);
-    return 0;
-}
-
 static int chain_look(struct db_conn *conn, unsigned replica_id, struct found *found, struct err *err) {
-    int64_t last_seq = 0;
-    int rc =
-        db_query_one(conn, "SELECT audit_seq, audit_head FROM replicas WHERE id = ? FOR UPDATE", DB_ARGS(db_number(replica_id)),
-                     "ib", chain_take_row, found, "this replica is not in the database", err);
-    if (rc)
-        return rc;
-    rc = db_query_number(conn, "SELECT MAX(seq) FROM audit WHERE replica_id = ?", DB_ARGS(db_number(replica_id)), &last_seq, err);
-    found->last_seq = (uint64_t)last_seq;
-    return rc;
+    const struct db_args replica = DB_ARGS(db_number(replica_id));
+    int rc = db_query_row(conn, "SELECT audit_seq, audit_head FROM replicas WHERE id = ? FOR UPDATE", replica,
+                          DB_INTO(DB_TO(found->state.seq), DB_TO_BYTES(found->state.head, &found->head_bytes)),
+                          "this replica is not in the database", err);
+    found->state.has_head = found->head_bytes != DB_NULL;
+    return rc ? rc
+              : db_query_row(conn, "SELECT MAX(seq) FROM audit WHERE replica_id = ?", replica, DB_INTO(DB_TO(found->last_seq)),
+                             NULL, err);
 }
 
 static bool chain_is_same(const struct audit_state *a, const struct audit_state *b) {
@@ -223,69 +288,49 @@ int audit_chain_load(struct store_tx *tx, struct audit_chain *chain, struct err 
 
 /* -- what the database has of any chain ------------------------------------------------------------------------------------------ */
 
-struct ends_reading {
-    const uint8_t *key;
-    unsigned replica_id;
-    struct audit_ends ends;
-};
-
-static int take_ends(const struct db_row *row, void *arg, struct err *err) {
-    struct ends_reading *r = arg;
-    const struct audit_owner of_head = {r->key, r->replica_id, AUDIT_END_HEAD};
-    const struct audit_owner of_anchor = {r->key, r->replica_id, AUDIT_END_ANCHOR};
-    size_t head_bytes = 0, anchor_bytes = 0;
-    const uint8_t *head = db_row_bytes(row, 1, &head_bytes), *anchor = db_row_bytes(row, 2, &anchor_bytes);
-    (void)err;
-    r->ends =
-        (struct audit_ends){.last_seq = (uint64_t)db_row_number(row, 0), .has_head = head != NULL, .has_anchor = anchor != NULL};
-    r->ends.is_head_ok = audit_mac_check(&of_head, head, head_bytes, &r->ends.head);
-    r->ends.is_anchor_ok = audit_mac_check(&of_anchor, anchor, anchor_bytes, &r->ends.anchor);
-    return 0;
-}
-
 int audit_read_ends(struct db_conn *conn, unsigned replica_id, const uint8_t key[AUDIT_KEY_BYTES], struct audit_ends *out,
                     struct err *err) {
-    struct ends_reading reading = {.key = key, .replica_id = replica_id};
-    int rc = db_query_one(conn, "SELECT audit_seq, audit_head, audit_anchor FROM replicas WHERE id = ?",
-                          DB_ARGS(db_number(replica_id)), "ibb", take_ends, &reading, "there is no such replica", err);
-    if (!rc)
-        *out = reading.ends;
-    return rc;
-}
-
-struct hash_reading {
-    uint8_t *hash;
-    bool is_there;
-};
-
-static int take_hash(const struct db_row *row, void *arg, struct err *err) {
-    struct hash_reading *r = arg;
-    size_t n = 0;
-    const uint8_t *hash = db_row_bytes(row, 0, &n);
-    (void)err;
-    r->is_there = hash && n == AUDIT_HASH_BYTES;
-    if (r->is_there)
-        memcpy(r->hash, hash, n);
+    const struct audit_owner of_head = {key, replica_id, AUDIT_END_HEAD}, of_anchor = {key, replica_id, AUDIT_END_ANCHOR};
+    struct audit_ends ends = {0};
+    uint8_t head[AUDIT_END_BYTES], anchor[AUDIT_END_BYTES];
+    size_t head_bytes = DB_NULL, anchor_bytes = DB_NULL;
+    int rc = db_query_row(conn, "SELECT audit_seq, audit_head, audit_anchor FROM replicas WHERE id = ?",
+                          DB_ARGS(db_number(replica_id)),
+                          DB_INTO(DB_TO(ends.last_seq), DB_TO_BYTES(head, &head_bytes), DB_TO_BYTES(anchor, &anchor_bytes)),
+                          "there is no such replica", err);
+    if (rc)
+        return rc;
+    ends.has_head = head_bytes != DB_NULL;
+    ends.has_anchor = anchor_bytes != DB_NULL;
+    ends.is_head_ok = audit_mac_check(&of_head, head, head_bytes, &ends.head);
+    ends.is_anchor_ok = audit_mac_check(&of_anchor, anchor, anchor_bytes, &ends.anchor);
+    *out = ends;
     return 0;
 }
 
 int audit_read_hash(struct db_conn *conn, unsigned replica_id, uint64_t seq, uint8_t hash[AUDIT_HASH_BYTES], bool *is_there,
                     struct err *err) {
-    struct hash_reading reading = {.hash = hash};
-    int rc = db_query(conn, "SELECT hash FROM audit WHERE replica_id = ? AND seq = ?",
-                      DB_ARGS(db_number(replica_id), db_number((int64_t)seq)), "b", take_hash, &reading, err);
-    if (!rc)
-        *is_there = reading.is_there;
-    return rc;
+    uint8_t read[AUDIT_HASH_BYTES];
+    size_t bytes = DB_NULL;
+    int rc = db_query_row(conn, "SELECT hash FROM audit WHERE replica_id = ? AND seq = ?",
+                          DB_ARGS(db_number(replica_id), db_number((int64_t)seq)), DB_INTO(DB_TO_BYTES(read, &bytes)), NULL, err);
+    if (rc)
+        return rc;
+    *is_there = bytes == sizeof(read);
+    if (*is_there)
+        memcpy(hash, read, sizeof(read));
+    return 0;
 }
 
 const uint8_t *audit_row_line(const struct db_row *row, unsigned replica_id, struct audit_image *out) {
     size_t n = 0;
-    const uint8_t *hash = db_row_bytes(row, 2 + AUDIT_TEXTS, &n);
     *out = (struct audit_image){.replica_id = replica_id, .seq = (uint64_t)db_row_number(row, 0), .at_ms = db_row_number(row, 1)};
-    for (size_t i = 0; i < AUDIT_TEXTS; i++)
-        out->texts[i].data = db_row_bytes(row, 2 + i, &out->texts[i].bytes);
-    return hash && n == AUDIT_HASH_BYTES ? hash : NULL;
+    for (size_t i = 0; i < AUDIT_TEXTS; i++) {
+        const void *data = db_row_bytes(row, 2 + i, &n);
+        out->texts.items[i] = db_bytes(data, n);
+    }
+    const uint8_t *hash = db_row_bytes(row, 2 + AUDIT_TEXTS, &n);
+    return n == AUDIT_HASH_BYTES ? hash : NULL;
 }
 
 bool audit_row_is(const struct db_row *row, const char *action) {
@@ -294,24 +339,21 @@ bool audit_row_is(const struct db_row *row, const char *action) {
 
 /* -- what replicas have noted of others ------------------------------------------------------------------------------------------ */
 
+/* "replica:line:hash" */
 static bool audit_chain_parse_entry(const char *text, size_t n, struct audit_noted *out) {
     char copy[AUDIT_NOTED_TEXT_BYTES];
-    char *seq, *hash;
-    int64_t id = 0, number = 0;
+    char *rest = copy;
+    int64_t id = 0, seq = 0;
     if (n >= sizeof(copy))
         return false;
     memcpy(copy, text, n);
     copy[n] = '\0';
-    seq = strchr(copy, ':');
-    hash = seq ? strchr(seq + 1, ':') : NULL;
-    if (!hash)
-        return false;
-    *seq++ = *hash++ = '\0';
-    if (!str_to_i64(copy, 0, UINT16_MAX, &id) || !str_to_i64(seq, 0, INT64_MAX, &number) ||
-        !str_unhex(hash, out->hash, sizeof(out->hash)))
+    const char *replica = strsep(&rest, ":"), *line = strsep(&rest, ":");
+    if (!rest || !str_to_i64(replica, 0, UINT16_MAX, &id) || !str_to_i64(line, 0, INT64_MAX, &seq) ||
+        !str_unhex(rest, out->hash, sizeof(out->hash)))
         return false;
     out->replica_id = (unsigned)id;
-    out->seq = (uint64_t)number;
+    out->seq = (uint64_t)seq;
     return true;
 }
 

@@ -1,6 +1,10 @@
-/* The end of the chain of this replica's audit lines, as this process knows it: who writes lines takes it, goes on from it, gives it back. Layer 2
- * (store), internal.
+/* What makes audit lines of one replica a chain: hashes of lines and signed ends; and the end of this replica's chain as this process knows it: who writes
+ * lines takes it, goes on from it, gives it back. Layer 2 (store), internal.
  * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * hash(line) = HMAC-SHA-256(key, word, hash of the line before, replica, number, time, columns). Each column that is not NULL goes in as its
+ * place in enum audit_text, its length and its bytes: no two lines give the same input, and a column that a later release adds changes
+ * nothing for lines without it. Who has the database but not the key can neither rebuild the chain nor sign another end of it.
  *
  * The numbers of lines have always been drawn one transaction at a time, by the lock on the row of the replica; taking the chain orders them
  * in this process already, so that the hash before is known without asking. A statement writes the row of the replica only if it still says what
@@ -9,15 +13,61 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "audit_mac.h"
+#include "audit_store.h"
+#include "db_stmt.h"
 #include "err.h"
+#include "store_tx.h"
 
-struct db_conn;
-struct db_row;
-struct store;
-struct store_tx;
+/* -- hashes and signatures; pure ------------------------------------------------------------------------------------------------- */
+
+#define AUDIT_HASH_BYTES 32
+#define AUDIT_KEY_BYTES 32
+#define AUDIT_END_BYTES 72 /* number, hash, signature */
+
+/* The texts of a line as arguments and columns. Borrowed. */
+struct audit_texts {
+    struct db_arg items[AUDIT_TEXTS];
+};
+#define AUDIT_TEXT_COLUMNS                                                                                             \
+    "action, principal_id, principal_name, source, object_kind, object_id, object_name, address, request_id, result, " \
+    "reason, acting_id"
+#define AUDIT_TEXT_KINDS "tttttttttttt"
+
+/* A line as it stands in the database. */
+struct audit_image {
+    unsigned replica_id;
+    uint64_t seq;
+    int64_t at_ms;
+    struct audit_texts texts;
+};
+
+/* An end of the chain of a replica: its last line, or the last one that was removed from the old end. */
+struct audit_end {
+    uint64_t seq;
+    uint8_t hash[AUDIT_HASH_BYTES]; /* zeros: of no line, where a chain begins */
+};
+
+/* Whose end it is, which one, and the key it is signed with. */
+struct audit_owner {
+    const uint8_t *key; /* AUDIT_KEY_BYTES; borrowed */
+    unsigned replica_id;
+    enum audit_end_kind { AUDIT_END_HEAD, AUDIT_END_ANCHOR } kind;
+};
+
+/* The hash of a line behind the one with hash `before`. */
+void audit_mac_line(const uint8_t key[AUDIT_KEY_BYTES], const struct audit_image *line, const uint8_t before[AUDIT_HASH_BYTES],
+                    uint8_t out[AUDIT_HASH_BYTES]);
+
+/* The signed form of an end. */
+void audit_mac_sign(const struct audit_owner *owner, const struct audit_end *end, uint8_t out[AUDIT_END_BYTES]);
+
+/* Reads it again; false if it is not one that was signed with this key for this kind and replica. */
+bool audit_mac_check(const struct audit_owner *owner, const uint8_t *bytes, size_t n, struct audit_end *out);
+
+/* -- the chain of this process --------------------------------------------------------------------------------------------------- */
 
 /* What the row of the replica says: number of its last line, signed head (has_head false: there is no chain), and the hash it stands for. */
 struct audit_state {
@@ -49,8 +99,8 @@ struct audit_chain {
     struct audit_marker marker; /* to be written before all other lines */
 };
 
-int audit_chain_new(struct audit_chain **out, struct err *err); /* ERR_NOMEM; freed by audit_chain_free */
-void audit_chain_free(struct audit_chain *chain);               /* wipes the key; NULL is allowed */
+void audit_chain_init(struct audit_chain *chain); /* an all-zero one */
+void audit_chain_done(struct audit_chain *chain); /* wipes the key */
 
 /* From now on lines are hashed with this key. */
 void audit_chain_set_key(struct audit_chain *chain, const uint8_t key[AUDIT_KEY_BYTES]);
@@ -101,10 +151,8 @@ int audit_read_hash(struct db_conn *conn, unsigned replica_id, uint64_t seq, uin
                     struct err *err);
 
 /* The columns of a whole line, and reading one: the image borrows from the row. Hands back the hash that stands there; NULL: none. */
-#define AUDIT_LINE_COLUMNS                                                                                                \
-    "seq, at_ms, action, principal_id, principal_name, source, object_kind, object_id, object_name, address, request_id," \
-    " result, reason, acting_id, hash"
-#define AUDIT_LINE_KINDS "iittttttttttttb"
+#define AUDIT_LINE_COLUMNS "seq, at_ms, " AUDIT_TEXT_COLUMNS ", hash"
+#define AUDIT_LINE_KINDS "ii" AUDIT_TEXT_KINDS "b"
 const uint8_t *audit_row_line(const struct db_row *row, unsigned replica_id, struct audit_image *out);
 bool audit_row_is(const struct db_row *row, const char *action);
 

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "audit_chain.h"
-#include "audit_side.h"
+#include "audit_tx.h"
 #include "audit_store.h"
 #include "clock.h"
 #include "db_stmt.h"
@@ -23,18 +22,17 @@
 
 #define SEALED_BYTES_MAX 255U
 
-static int audit_key_take(const struct db_row *row, void *arg, struct err *err) {
-    struct strbuf *out = arg;
-    size_t n = 0;
-    const uint8_t *bytes = db_row_bytes(row, 0, &n);
-    strbuf_reset(out);
-    strbuf_add(out, bytes, n);
-    return strbuf_check(out, "the sealed key", err);
-}
+struct audit_key_sealed {
+    uint8_t bytes[SEALED_BYTES_MAX];
+    size_t count;
+};
 
-static int audit_key_read(struct store *store, struct strbuf *sealed, struct err *err) {
-    return store_query_one(store, "SELECT sealed FROM audit_keys WHERE id = ?", DB_ARGS(db_text(AUDIT_KEY_ID)), "b",
-                           audit_key_take, sealed, "there is no key of the audit log", err);
+static int audit_key_read(struct store *store, struct audit_key_sealed *out, struct err *err) {
+    int rc = store_query_row(store, "SELECT sealed FROM audit_keys WHERE id = ?", DB_ARGS(db_text(AUDIT_KEY_ID)),
+                             DB_INTO(DB_TO_BYTES(out->bytes, &out->count)), "there is no key of the audit log", err);
+    return rc || out->count <= sizeof(out->bytes)
+               ? rc
+               : err_set(err, ERR_TOO_LARGE, "the sealed key is larger than %u bytes", SEALED_BYTES_MAX);
 }
 
 /* Two replicas may make one at the same time: the first one's counts. */
@@ -54,32 +52,24 @@ static int audit_key_make(struct store *store, struct seal *seal, struct err *er
     return rc == ERR_EXISTS ? 0 : err_move(err, rc, &why);
 }
 
-static int audit_start_use_key(struct store *store, struct seal *seal, const struct strbuf *sealed, struct err *err) {
-    _cleanup_strbuf_ struct strbuf plain;
-    int rc;
-    strbuf_init_secret(&plain, AUDIT_KEY_BYTES);
-    rc = seal_unseal(seal, AUDIT_KEY_PURPOSE, sealed->data, sealed->len, &plain, err);
-    if (!rc && plain.len != AUDIT_KEY_BYTES)
-        rc = err_set(err, ERR_CONFIG, "the key of the audit log has another length than it was made with");
-    if (!rc)
-        audit_chain_set_key(store_audit_side(store)->chain, (const uint8_t *)plain.data);
-    return rc;
-}
-
 int audit_store_open_key(struct store *store, struct seal *seal, struct err *err) {
-    _cleanup_strbuf_ struct strbuf sealed;
+    struct audit_key_sealed sealed;
+    _cleanup_strbuf_ struct strbuf plain;
     struct err missing = {0};
-    int rc;
-    strbuf_init(&sealed, SEALED_BYTES_MAX);
-    rc = audit_key_read(store, &sealed, &missing);
+    strbuf_init_secret(&plain, AUDIT_KEY_BYTES);
+    int rc = audit_key_read(store, &sealed, &missing);
     if (rc == ERR_NOT_FOUND) {
         rc = audit_key_make(store, seal, err);
-        if (!rc)
-            rc = audit_key_read(store, &sealed, err);
+        rc = rc ? rc : audit_key_read(store, &sealed, err);
     } else {
         (void)err_move(err, rc, &missing);
     }
-    return rc ? rc : audit_start_use_key(store, seal, &sealed, err);
+    rc = rc ? rc : seal_unseal(seal, AUDIT_KEY_PURPOSE, sealed.bytes, sealed.count, &plain, err);
+    if (!rc && plain.len != AUDIT_KEY_BYTES)
+        rc = err_set(err, ERR_CONFIG, "the key of the audit log has another length than it was made with");
+    if (!rc)
+        audit_chain_set_key(&store_audit_side(store)->chain, (const uint8_t *)plain.data);
+    return rc;
 }
 
 /* -- the end of the chain in the state folder (audit_start.h) ------------------------------------------------------ */
@@ -100,20 +90,14 @@ struct file {
 };
 
 static bool parse_file(char *text, struct file *out) {
-    char *line = text, *head, *at;
+    char *rest = text, *line;
     int64_t id = 0, at_ms = 0;
-    while (line && *line == '#') {
-        line = strchr(line, '\n');
-        line = line ? line + 1 : NULL;
-    }
-    head = line ? strchr(line, ' ') : NULL;
-    at = head ? strchr(head + 1, ' ') : NULL;
-    if (!at)
-        return false;
-    *head++ = *at++ = '\0';
-    at[strcspn(at, "\n")] = '\0';
-    if (!str_to_i64(line, 0, UINT16_MAX, &id) || !str_unhex(head, out->state.head, sizeof(out->state.head)) ||
-        !clock_parse(at, &at_ms))
+    do
+        line = strsep(&rest, "\n");
+    while (line && *line == '#');
+    const char *replica = strsep(&line, " "), *head = strsep(&line, " ");
+    if (!line || !str_to_i64(replica, 0, UINT16_MAX, &id) || !str_unhex(head, out->state.head, sizeof(out->state.head)) ||
+        !clock_parse(line, &at_ms))
         return false;
     out->replica_id = (unsigned)id;
     clock_format(at_ms, out->at);
@@ -161,29 +145,27 @@ static int write_file(const char *path, unsigned replica_id, const struct audit_
     return text ? fs_write_atomic(path, text, strlen(text), FILE_MODE, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static int save_head(struct store *store, const struct audit_state *sure, struct err *err) {
-    struct audit_side *side = store_audit_side(store);
-    int rc = 0;
-    (void)pthread_mutex_lock(&side->head_lock);
-    if (memcmp(sure->head, side->head_saved, sizeof(sure->head)) != 0)
-        rc = write_file(side->head_path, store_get_replica(store), sure, err);
-    if (!rc)
-        memcpy(side->head_saved, sure->head, sizeof(sure->head));
-    (void)pthread_mutex_unlock(&side->head_lock);
-    return rc;
-}
-
 /* What was found in the database, and is not ours, is never saved. */
 int audit_store_save_head(struct store *store, struct err *err) {
+    struct audit_side *side = store_audit_side(store);
     uint8_t key[AUDIT_KEY_BYTES];
     const struct audit_owner owner = {key, store_get_replica(store), AUDIT_END_HEAD};
     struct audit_state sure;
     struct audit_end end;
     bool is_signed = false;
-    if (store_audit_side(store)->head_path && audit_chain_peek(store_audit_side(store)->chain, &sure, key))
+    int rc = 0;
+    if (side->head_path && audit_chain_peek(&side->chain, &sure, key))
         is_signed = sure.has_head && audit_mac_check(&owner, sure.head, sizeof(sure.head), &end);
     secret_wipe(key, sizeof(key));
-    return is_signed ? save_head(store, &sure, err) : 0;
+    if (!is_signed)
+        return 0;
+    (void)pthread_mutex_lock(&side->head_lock);
+    if (memcmp(sure.head, side->head_saved, sizeof(sure.head)) != 0)
+        rc = write_file(side->head_path, owner.replica_id, &sure, err);
+    if (!rc)
+        memcpy(side->head_saved, sure.head, sizeof(sure.head));
+    (void)pthread_mutex_unlock(&side->head_lock);
+    return rc;
 }
 
 /* -- against the database ---------------------------------------------------------------------------------------------------------- */
@@ -208,7 +190,7 @@ static int audit_start_read_both(struct store *store, struct start_comparing *c,
     struct audit_state sure;
     int rc;
     c->replica_id = store_get_replica(store);
-    if (!audit_chain_peek(store_audit_side(store)->chain, &sure, c->key))
+    if (!audit_chain_peek(&store_audit_side(store)->chain, &sure, c->key))
         return err_set(err, ERR_UNAVAILABLE, "kaasd has not come to the audit log yet");
     rc = start_load_file(store, c->key, &c->file, err);
     return rc ? rc : store_read(store, read_database, c, err);
@@ -288,38 +270,25 @@ static int begin_file(struct store *store, const struct start_comparing *c, stru
     return rc;
 }
 
-/* It is not written again as it is: a full disk keeps nobody from starting. */
-static void trust_file(struct store *store, const struct audit_state *state) {
+int audit_store_start(struct store *store, struct err *err) {
     struct audit_side *side = store_audit_side(store);
-    audit_chain_trust(store_audit_side(store)->chain, state, 0);
-    (void)pthread_mutex_lock(&side->head_lock);
-    memcpy(side->head_saved, state->head, sizeof(side->head_saved));
-    (void)pthread_mutex_unlock(&side->head_lock);
-}
-
-static int make_folder(const struct audit_side *side, struct err *err) {
+    struct start_comparing c = {.replica_id = 0};
     _cleanup_free_ char *folder = str_dup(side->head_path);
     char *slash = folder ? strrchr(folder, '/') : NULL;
     if (!slash)
         return err_set(err, ERR_NOMEM, "out of memory");
     *slash = '\0';
-    return fs_make_dirs(folder, 0700, err);
-}
-
-int audit_store_start(struct store *store, struct err *err) {
-    const struct audit_side *side = store_audit_side(store);
-    struct start_comparing c = {.replica_id = 0};
     int rc = audit_store_sign_new(store, err);
+    rc = rc ? rc : fs_make_dirs(folder, 0700, err);
+    rc = rc ? rc : audit_start_read_both(store, &c, err);
     if (!rc)
-        rc = make_folder(side, err);
-    if (!rc)
-        rc = audit_start_read_both(store, &c, err);
-    if (!rc && c.file.is_there)
-        rc = audit_start_compare(&c, side, err);
-    if (!rc && c.file.is_there)
-        trust_file(store, &c.file.state);
-    if (!rc && !c.file.is_there)
-        rc = begin_file(store, &c, err);
+        rc = c.file.is_there ? audit_start_compare(&c, side, err) : begin_file(store, &c, err);
+    if (!rc && c.file.is_there) { /* it is not written again as it is: a full disk keeps nobody from starting */
+        audit_chain_trust(&side->chain, &c.file.state, 0);
+        (void)pthread_mutex_lock(&side->head_lock);
+        memcpy(side->head_saved, c.file.state.head, sizeof(side->head_saved));
+        (void)pthread_mutex_unlock(&side->head_lock);
+    }
     secret_wipe(c.key, sizeof(c.key));
     return rc ? rc : audit_store_save_head(store, err);
 }
@@ -335,7 +304,7 @@ int audit_store_accept(struct store *store, const struct audit_event *who, struc
     if (!c.file.is_there || !audit_start_compare(&c, side, &why))
         return err_set(err, ERR_CONFLICT, "there is nothing to accept: the database has all that replica %u (%s) has written",
                        c.replica_id, side->name);
-    audit_chain_trust(store_audit_side(store)->chain, NULL, c.file.state.seq);
+    audit_chain_trust(&store_audit_side(store)->chain, NULL, c.file.state.seq);
     rc = append_accept(store, who, why.text, err);
     return rc ? rc : audit_store_save_head(store, err);
 }

@@ -1,16 +1,19 @@
-/* The tables of audit lines and open operations: writing, reading, shortening the audit log from its old end. Layer 2 (store).
+/* The tables of audit lines and open operations: writing, reading, shortening the audit log from its old end; refusals that are written later. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "audit_store.h"
 
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_chain.h"
-#include "audit_side.h"
 #include "audit_tx.h"
-#include "db_stmt.h"
+#include "clock.h"
+#include "db_table.h"
 #include "metric.h"
-#include "store_tx.h"
+#include "net_addr.h"
+#include "str.h"
 
 void store_set_audit_listener(struct store *store, void (*fn)(void *arg, const struct audit_record *record), void *arg) {
     struct audit_side *side = store_audit_side(store);
@@ -55,14 +58,7 @@ static void audit_store_entry_done(struct audit_entry *entry) {
         free(entry->texts[i]);
 }
 
-void audit_page_done(struct audit_page *page) {
-    if (!page)
-        return;
-    for (size_t i = 0; i < page->count; i++)
-        audit_store_entry_done(&page->items[i]);
-    free(page->items);
-    *page = (struct audit_page){0};
-}
+DB_LIST_DEFINE(audit_page, audit_store_entry_done);
 
 static int audit_store_add_entry(const struct db_row *row, void *arg, struct err *err) {
     struct audit_page *page = arg;
@@ -88,20 +84,19 @@ static int audit_list_lines(struct db_conn *conn, void *arg, struct err *err) {
     const int64_t top_ms = q->has_after ? after->at_ms : INT64_MAX;
     const int64_t until_ms = q->until_ms ? q->until_ms - 1 : INT64_MAX;
     audit_page_done(&call->page);
-    return db_query(
-        conn,
-        "SELECT at_ms, replica_id, seq, action, principal_id, principal_name, source, object_kind, object_id, object_name,"
-        " address, request_id, result, reason, acting_id FROM audit WHERE at_ms >= ? AND at_ms <= ?"
-        " AND (at_ms < ? OR replica_id < ? OR (replica_id = ? AND seq < ?))" FILTER("action") FILTER("principal_id")
-            FILTER("acting_id") FILTER("source") FILTER("object_kind") FILTER("object_id") FILTER("address") FILTER("result")
-                FILTER("request_id") " ORDER BY at_ms DESC, replica_id DESC, seq DESC LIMIT ?",
-        DB_ARGS(db_number(q->since_ms), db_number(until_ms < top_ms ? until_ms : top_ms), db_number(top_ms),
-                db_number(after->replica_id), db_number(after->replica_id), db_number((int64_t)after->seq), db_text(q->action),
-                db_text(q->action), db_text(q->principal_id), db_text(q->principal_id), db_text(q->acting_id),
-                db_text(q->acting_id), db_text(q->source), db_text(q->source), db_text(q->object_kind), db_text(q->object_kind),
-                db_text(q->object_id), db_text(q->object_id), db_text(q->address), db_text(q->address), db_text(q->result),
-                db_text(q->result), db_text(q->request_id), db_text(q->request_id), db_number((int64_t)q->limit + 1)),
-        "iiitttttttttttt", audit_store_add_entry, &call->page, err);
+    return db_query(conn,
+                    "SELECT at_ms, replica_id, seq, " AUDIT_TEXT_COLUMNS " FROM audit WHERE at_ms >= ? AND at_ms <= ?"
+                    " AND (at_ms < ? OR replica_id < ? OR (replica_id = ? AND seq < ?))" FILTER("action") FILTER("principal_id")
+                        FILTER("acting_id") FILTER("source") FILTER("object_kind") FILTER("object_id") FILTER("address")
+                            FILTER("result") FILTER("request_id") " ORDER BY at_ms DESC, replica_id DESC, seq DESC LIMIT ?",
+                    DB_ARGS(db_number(q->since_ms), db_number(until_ms < top_ms ? until_ms : top_ms), db_number(top_ms),
+                            db_number(after->replica_id), db_number(after->replica_id), db_number((int64_t)after->seq),
+                            db_text(q->action), db_text(q->action), db_text(q->principal_id), db_text(q->principal_id),
+                            db_text(q->acting_id), db_text(q->acting_id), db_text(q->source), db_text(q->source),
+                            db_text(q->object_kind), db_text(q->object_kind), db_text(q->object_id), db_text(q->object_id),
+                            db_text(q->address), db_text(q->address), db_text(q->result), db_text(q->result),
+                            db_text(q->request_id), db_text(q->request_id), db_number((int64_t)q->limit + 1)),
+                    "iii" AUDIT_TEXT_KINDS, audit_store_add_entry, &call->page, err);
 }
 
 int audit_store_list(struct store *store, const struct audit_query *query, struct audit_page *out, struct err *err) {
@@ -121,22 +116,18 @@ int audit_store_list(struct store *store, const struct audit_query *query, struc
 
 /* -- whose lines there are ------------------------------------------------------------------------------------------------------ */
 
-void audit_chain_list_done(struct audit_chain_list *list) {
-    if (!list)
-        return;
-    free(list->items);
-    *list = (struct audit_chain_list){0};
-}
+DB_LIST_DEFINE(audit_chain_list, (void));
 
-static int add_chain(const struct db_row *row, void *arg, struct err *err) {
-    struct audit_chain_list *list = arg;
-    struct audit_chain_name *item = db_list_add(&list->items, &list->count, sizeof(*item), err);
-    if (!item)
-        return ERR_NOMEM;
-    item->replica_id = (unsigned)db_row_number(row, 0);
-    db_row_copy(row, 1, item->name, sizeof(item->name));
-    return 0;
-}
+static const struct member chain_members[] = {
+    MEMBER_AS(audit_chain_name, replica_id, "n.id", NULL),
+    MEMBER_AS(audit_chain_name, name, "r.name", NULL),
+    MEMBERS_END,
+};
+static const struct db_table chain_table = {.name = "(SELECT id FROM replicas UNION SELECT DISTINCT replica_id FROM audit) n"
+                                                    " LEFT JOIN replicas r ON r.id = n.id",
+                                            .noun = "replica",
+                                            .members = chain_members,
+                                            .bytes = sizeof(struct audit_chain_name)};
 
 /* One whose row and lines are gone was noted by others. */
 static int audit_add_noted(void *arg, const struct audit_noted *noted, struct err *err) {
@@ -159,14 +150,11 @@ static int audit_store_by_number(const void *a, const void *b) {
 
 static int list_chains(struct db_conn *conn, void *arg, struct err *err) {
     struct audit_chain_list *list = arg;
-    int rc;
+    struct db_records found = {0};
     audit_chain_list_done(list);
-    rc = db_query(conn,
-                  "SELECT n.id, r.name FROM (SELECT id FROM replicas UNION"
-                  " SELECT DISTINCT replica_id FROM audit) n LEFT JOIN replicas r ON r.id = n.id",
-                  DB_ARGS_NONE, "it", add_chain, list, err);
-    if (!rc)
-        rc = audit_read_noted(conn, audit_add_noted, list, err);
+    int rc = db_table_query(conn, &chain_table, "", DB_ARGS_NONE, &found, err);
+    *list = (struct audit_chain_list){found.items, found.count};
+    rc = rc ? rc : audit_read_noted(conn, audit_add_noted, list, err);
     if (!rc && list->count)
         qsort(list->items, list->count, sizeof(*list->items), audit_store_by_number);
     return rc;
@@ -211,13 +199,6 @@ static int audit_store_look_at(const struct db_row *row, void *arg, struct err *
     return 0;
 }
 
-/* Lines are numbered as they were committed, so times may go back a little, and a clock may have been wrong: up to the last that is old. */
-static int audit_find_end(struct db_conn *conn, struct pruning *p, struct err *err) {
-    return db_query(conn, "SELECT " AUDIT_LINE_COLUMNS " FROM audit WHERE replica_id = ? ORDER BY seq LIMIT ?",
-                    DB_ARGS(db_number(p->wanted->replica_id), db_number(p->wanted->limit)), AUDIT_LINE_KINDS, audit_store_look_at,
-                    p, err);
-}
-
 /* What is removed stays what the chain hangs on: the last hash before the new old end. */
 static int audit_prune(struct store_tx *tx, void *arg, struct err *err) {
     struct pruning *p = arg;
@@ -232,7 +213,9 @@ static int audit_prune(struct store_tx *tx, void *arg, struct err *err) {
     p->end = ends.anchor;
     memcpy(p->before, ends.anchor.hash, sizeof(p->before));
     p->deleted = 0;
-    rc = audit_find_end(conn, p, err);
+    /* lines are numbered as they were committed, so times may go back a little, and a clock may have been wrong: up to the last that is old */
+    rc = db_query(conn, "SELECT " AUDIT_LINE_COLUMNS " FROM audit WHERE replica_id = ? ORDER BY seq LIMIT ?",
+                  DB_ARGS(replica, db_number(p->wanted->limit)), AUDIT_LINE_KINDS, audit_store_look_at, p, err);
     if (rc || p->end.seq <= ends.anchor.seq)
         return rc;
     rc = db_run(conn, "DELETE FROM audit WHERE replica_id = ? AND seq <= ? ORDER BY seq LIMIT ?",
@@ -245,7 +228,7 @@ static int audit_prune(struct store_tx *tx, void *arg, struct err *err) {
 }
 
 int audit_store_prune(struct store *store, const struct audit_pruning *wanted, unsigned long *deleted, struct err *err) {
-    struct pruning call = {.wanted = wanted, .chain = store_audit_side(store)->chain};
+    struct pruning call = {.wanted = wanted, .chain = &store_audit_side(store)->chain};
     struct err why = {0};
     int rc = store_tx(store, audit_prune, &call, &why);
     *deleted = rc ? 0 : call.deleted;
@@ -260,29 +243,23 @@ int audit_store_prune(struct store *store, const struct audit_pruning *wanted, u
 #define WHY_UNKNOWN \
     "nobody wrote down how it ended: kaasd was stopped, or the database was away; look at the vCenter and at the log"
 
-/* -- begin and end ------------------------------------------------------------------------------------------------------------ */
-
 struct operation_begin {
     const char *id;
     const struct audit_record *record;
 };
 
-static int operation_insert_row(struct store_tx *tx, const struct operation_begin *begin, struct err *err) {
-    const struct audit_texts texts = audit_texts_of(&begin->record->event);
-    const struct db_arg *t = texts.items;
-    return db_run(
-        store_tx_conn(tx),
-        "INSERT INTO audit_deeds (id, replica_id, begun_at_ms, action, principal_id, principal_name, source, object_kind,"
-        " object_id, object_name, address, request_id, acting_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        DB_ARGS(db_text(begin->id), db_number(store_tx_replica(tx)), db_number(begin->record->at_ms), t[AUDIT_ACTION],
-                t[AUDIT_PRINCIPAL_ID], t[AUDIT_PRINCIPAL_NAME], t[AUDIT_SOURCE], t[AUDIT_OBJECT_KIND], t[AUDIT_OBJECT_ID],
-                t[AUDIT_OBJECT_NAME], t[AUDIT_ADDRESS], t[AUDIT_REQUEST_ID], t[AUDIT_ACTING_ID]),
-        NULL, err);
-}
-
 static int operation_begin(struct store_tx *tx, void *arg, struct err *err) {
     const struct operation_begin *begin = arg;
-    int rc = operation_insert_row(tx, begin, err);
+    const struct audit_texts texts = audit_texts_of(&begin->record->event);
+    const struct db_arg *t = texts.items;
+    int rc =
+        db_run(store_tx_conn(tx),
+               "INSERT INTO audit_deeds (id, replica_id, begun_at_ms, action, principal_id, principal_name, source, object_kind,"
+               " object_id, object_name, address, request_id, acting_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+               DB_ARGS(db_text(begin->id), db_number(store_tx_replica(tx)), db_number(begin->record->at_ms), t[AUDIT_ACTION],
+                       t[AUDIT_PRINCIPAL_ID], t[AUDIT_PRINCIPAL_NAME], t[AUDIT_SOURCE], t[AUDIT_OBJECT_KIND], t[AUDIT_OBJECT_ID],
+                       t[AUDIT_OBJECT_NAME], t[AUDIT_ADDRESS], t[AUDIT_REQUEST_ID], t[AUDIT_ACTING_ID]),
+               NULL, err);
     return rc ? rc : audit_tx_append(tx, begin->record, 1, err);
 }
 
@@ -313,79 +290,37 @@ int operation_store_end(struct store *store, const struct operation_end *end, st
 
 /* -- an open one ---------------------------------------------------------------------------------------------------------------- */
 
-static int operation_take_id(const struct db_row *row, void *arg, struct err *err) {
-    (void)err;
-    db_row_copy(row, 0, arg, UUID_TEXT_BYTES);
-    return 0;
-}
-
 int operation_store_find(struct store *store, const struct audit_event *like, char id[UUID_TEXT_BYTES], struct err *err) {
-    id[0] = '\0';
-    return store_query(
+    char found[UUID_TEXT_BYTES] = "";
+    int rc = store_query_row(
         store,
         "SELECT id FROM audit_deeds WHERE replica_id = ? AND action = ? AND source = ?"
         " AND object_id = ? ORDER BY begun_at_ms DESC, id LIMIT 1",
-        DB_ARGS(db_number(store_get_replica(store)), db_text(like->action), db_text(like->source), db_text(like->object_id)), "t",
-        operation_take_id, id, err);
+        DB_ARGS(db_number(store_get_replica(store)), db_text(like->action), db_text(like->source), db_text(like->object_id)),
+        DB_INTO(DB_TO(found)), NULL, err);
+    memcpy(id, found, sizeof(found));
+    return rc;
 }
 
 /* -- those that nobody works on --------------------------------------------------------------------------------------------------- */
 
-enum {
-    ID,
-    ACTION,
-    PRINCIPAL_ID,
-    PRINCIPAL_NAME,
-    SOURCE,
-    OBJECT_KIND,
-    OBJECT_ID,
-    OBJECT_NAME,
-    ADDRESS,
-    REQUEST_ID,
-    ACTING_ID,
-    TEXTS
-};
-
-struct left_one {
-    char *texts[TEXTS];
-};
-
-struct left_list {
+struct left_reading {
     const struct operation_left *wanted;
-    struct left_one *items;
-    size_t count;
+    struct audit_page found;
 };
 
-static void audit_store_list_done(struct left_list *list) {
-    for (size_t i = 0; i < list->count; i++)
-        for (size_t j = 0; j < TEXTS; j++)
-            free(list->items[i].texts[j]);
-    free(list->items);
-    list->items = NULL;
-    list->count = 0;
-}
-
-static int audit_store_add_left(const struct db_row *row, void *arg, struct err *err) {
-    struct left_list *list = arg;
-    struct left_one *one = db_list_add(&list->items, &list->count, sizeof(*one), err);
-    if (!one)
-        return ERR_NOMEM;
-    for (size_t i = 0; i < TEXTS; i++)
-        one->texts[i] = db_row_dup(row, i);
-    return 0;
-}
-
+/* As lines, which the id is the result of: there is none yet. */
 static int audit_store_list_left(struct db_conn *conn, void *arg, struct err *err) {
-    struct left_list *list = arg;
-    const struct operation_left *w = list->wanted;
-    audit_store_list_done(list);
+    struct left_reading *call = arg;
+    const struct operation_left *w = call->wanted;
+    audit_page_done(&call->found);
     return db_query(
         conn,
-        "SELECT id, action, principal_id, principal_name, source, object_kind, object_id,"
-        " object_name, address, request_id, acting_id FROM audit_deeds"
+        "SELECT begun_at_ms, replica_id, 0, action, principal_id, principal_name, source, object_kind, object_id,"
+        " object_name, address, request_id, id, NULL, acting_id FROM audit_deeds"
         " WHERE (? = 0 OR replica_id = ?) AND begun_at_ms < ? ORDER BY begun_at_ms, id LIMIT ?",
         DB_ARGS(db_number(w->replica_id), db_number(w->replica_id), db_number(w->begun_before_ms), db_number(CLOSE_BATCH)),
-        "ttttttttttt", audit_store_add_left, list, err);
+        "iii" AUDIT_TEXT_KINDS, audit_store_add_entry, &call->found, err);
 }
 
 /* Another replica, or whoever worked on it after all, may be quicker: then there is nothing to say. */
@@ -396,36 +331,193 @@ static int audit_store_close_one(struct store_tx *tx, void *arg, struct err *err
     return rc || !met ? rc : audit_tx_append(tx, end->record, 1, err);
 }
 
-static int audit_store_close_left(struct store *store, const struct left_one *one, int64_t now_ms, struct err *err) {
-    char *const *t = one->texts;
-    const struct audit_record record = {.at_ms = now_ms,
-                                        .event = {.action = t[ACTION],
-                                                  .principal_id = t[PRINCIPAL_ID],
-                                                  .principal_name = t[PRINCIPAL_NAME],
-                                                  .acting_id = t[ACTING_ID],
-                                                  .source = t[SOURCE],
-                                                  .object_kind = t[OBJECT_KIND],
-                                                  .object_id = t[OBJECT_ID],
-                                                  .object_name = t[OBJECT_NAME],
-                                                  .address = t[ADDRESS],
-                                                  .request_id = t[REQUEST_ID],
-                                                  .result = OPERATION_UNKNOWN,
-                                                  .reason = WHY_UNKNOWN}};
-    struct operation_end end = {t[ID], &record};
+static int audit_store_close_left(struct store *store, const struct audit_entry *left, int64_t now_ms, struct err *err) {
+    struct audit_record record = {.at_ms = now_ms};
+    struct operation_end end = {left->texts[AUDIT_RESULT], &record};
+    for (unsigned i = 0; i < AUDIT_TEXTS; i++)
+        audit_text_set(&record.event, i, left->texts[i]);
+    record.event.result = OPERATION_UNKNOWN;
+    record.event.reason = WHY_UNKNOWN;
     return store_tx(store, audit_store_close_one, &end, err);
 }
 
 int operation_store_close(struct store *store, const struct operation_left *left, unsigned *closed, struct err *err) {
-    struct left_list list = {.wanted = left};
+    struct left_reading call = {.wanted = left};
     int rc;
     *closed = 0;
     do {
-        rc = store_read(store, audit_store_list_left, &list, err);
-        for (size_t i = 0; i < list.count && !rc; i++) {
-            rc = audit_store_close_left(store, &list.items[i], left->now_ms, err);
+        rc = store_read(store, audit_store_list_left, &call, err);
+        for (size_t i = 0; i < call.found.count && !rc; i++) {
+            rc = audit_store_close_left(store, &call.found.items[i], left->now_ms, err);
             *closed += !rc;
         }
-    } while (!rc && list.count == CLOSE_BATCH);
-    audit_store_list_done(&list);
+    } while (!rc && call.found.count == CLOSE_BATCH);
+    audit_page_done(&call.found);
+    return rc;
+}
+
+/* -- refusals: noted in memory, written later ------------------------------------------------------------------------------------- */
+
+#define NOTES_REASON_BYTES 96
+#define NOTES_SPAN_MS 60000
+
+static void notes_forget(struct audit_note *note) {
+    for (size_t i = 0; i < AUDIT_TEXTS; i++)
+        free(note->texts[i]);
+    *note = (struct audit_note){0};
+}
+
+static struct audit_event event_of(const struct audit_note *note) {
+    struct audit_event event = {0};
+    for (unsigned i = 0; i < AUDIT_TEXTS; i++)
+        audit_text_set(&event, i, note->texts[i]);
+    return event;
+}
+
+/* Request and reason do not tell kinds apart. Addresses of one party are alike: else one host could make as many kinds as it has addresses. */
+static bool notes_is_alike(const struct audit_note *note, const struct audit_event *event) {
+    for (unsigned i = 0; i < AUDIT_TEXTS; i++) {
+        const char *a = note->texts[i], *b = audit_text_get(event, i);
+        const bool is_same = i == AUDIT_REQUEST_ID || i == AUDIT_REASON || str_eq(a, b) ||
+                             (i == AUDIT_ADDRESS && a && b && net_party(a) == net_party(b));
+        if (!is_same)
+            return false;
+    }
+    return true;
+}
+
+static bool notes_fill(struct audit_note *note, const struct audit_event *event) {
+    bool is_whole = true;
+    for (unsigned i = 0; i < AUDIT_TEXTS; i++) {
+        const char *text = audit_text_get(event, i);
+        note->texts[i] = str_dup(text);
+        is_whole = is_whole && (!text || note->texts[i]);
+    }
+    note->is_used = is_whole;
+    note->at_ms = clock_wall_ms();
+    note->since_ms = clock_mono_ms();
+    if (!is_whole)
+        notes_forget(note);
+    return is_whole;
+}
+
+void audit_store_note(struct store *store, const struct audit_event *event) {
+    struct audit_notes *box = &store_audit_side(store)->notes;
+    struct audit_note *room = NULL, *same = NULL;
+    (void)pthread_mutex_lock(&box->lock);
+    for (size_t i = 0; i < AUDIT_NOTES_MAX && !same; i++) {
+        struct audit_note *note = &box->notes[i];
+        if (note->is_used && notes_is_alike(note, event))
+            same = note;
+        else if (!note->is_used && !room)
+            room = note;
+    }
+    if (same)
+        same->more++;
+    else if (!room || !notes_fill(room, event))
+        box->left_out++;
+    (void)pthread_mutex_unlock(&box->lock);
+}
+
+/* What one round writes; texts are copies, since notes go on changing. */
+struct round {
+    struct audit_note copies[AUDIT_NOTES_MAX + 1];
+    char reasons[AUDIT_NOTES_MAX + 1][NOTES_REASON_BYTES];
+    struct audit_record records[AUDIT_NOTES_MAX + 1];
+    size_t count;
+    uint64_t left_out;
+};
+
+static bool audit_store_is_over(const struct audit_note *note) {
+    return clock_mono_ms() - note->since_ms >= NOTES_SPAN_MS;
+}
+
+static void audit_store_add_copy(struct round *round, const struct audit_note *note) {
+    struct audit_note *copy = &round->copies[round->count];
+    const struct audit_event event = event_of(note);
+    if (!notes_fill(copy, &event))
+        return;
+    round->records[round->count] =
+        (struct audit_record){.at_ms = note->is_told ? clock_wall_ms() : note->at_ms, .event = event_of(copy)};
+    if (note->is_told) {
+        (void)snprintf(round->reasons[round->count], NOTES_REASON_BYTES, "%" PRIu64 " more like this within a minute",
+                       note->more);
+        round->records[round->count].event.reason = round->reasons[round->count];
+        round->records[round->count].event.request_id = NULL;
+    }
+    round->count++;
+}
+
+static bool notes_is_due(const struct audit_note *note) {
+    return note->is_used && (!note->is_told || audit_store_is_over(note));
+}
+
+/* A note whose minute has passed without another like it is done with. */
+static void notes_collect(struct audit_notes *box, struct round *round) {
+    for (size_t i = 0; i < AUDIT_NOTES_MAX; i++) {
+        struct audit_note *note = &box->notes[i];
+        note->is_taken = false; /* of a round before */
+        if (!notes_is_due(note))
+            continue;
+        if (note->is_told && !note->more) {
+            notes_forget(note);
+            continue;
+        }
+        note->is_taken = true;
+        note->taken = note->is_told ? note->more : 0;
+        audit_store_add_copy(round, note);
+    }
+    if (!box->left_out || clock_mono_ms() - box->left_out_told_ms < NOTES_SPAN_MS)
+        return;
+    round->left_out = box->left_out;
+    (void)snprintf(round->reasons[round->count], NOTES_REASON_BYTES, "%" PRIu64 " refusals more, of too many kinds to name them",
+                   box->left_out);
+    round->records[round->count] = audit_record_make(
+        NULL, &(struct audit_event){.action = "audit.left_out", .object_kind = "audit", .reason = round->reasons[round->count]});
+    round->count++;
+}
+
+static void notes_settle(struct audit_notes *box, const struct round *round) {
+    for (size_t i = 0; i < AUDIT_NOTES_MAX; i++) {
+        struct audit_note *note = &box->notes[i];
+        if (!note->is_taken)
+            continue;
+        note->more -= note->taken; /* what came meanwhile is told after another minute */
+        note->is_told = true;
+        if (audit_store_is_over(note))
+            note->since_ms = clock_mono_ms();
+    }
+    if (!round->left_out)
+        return;
+    box->left_out -= round->left_out;
+    box->left_out_told_ms = clock_mono_ms();
+}
+
+static bool has_due(struct audit_notes *box) {
+    bool is_any = box->left_out != 0;
+    for (size_t i = 0; i < AUDIT_NOTES_MAX && !is_any; i++)
+        is_any = notes_is_due(&box->notes[i]);
+    return is_any;
+}
+
+int audit_store_write_notes(struct store *store, struct err *err) {
+    struct audit_notes *box = &store_audit_side(store)->notes;
+    struct round *round = NULL;
+    (void)pthread_mutex_lock(&box->lock);
+    if (has_due(box))
+        round = calloc(1, sizeof(*round));
+    if (round)
+        notes_collect(box, round);
+    (void)pthread_mutex_unlock(&box->lock);
+    if (!round)
+        return 0;
+    int rc = audit_store_append_batch(store, round->records, round->count, err);
+    (void)pthread_mutex_lock(&box->lock);
+    if (!rc)
+        notes_settle(box, round);
+    (void)pthread_mutex_unlock(&box->lock);
+    for (size_t i = 0; i < round->count; i++)
+        notes_forget(&round->copies[i]);
+    free(round);
     return rc;
 }

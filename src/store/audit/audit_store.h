@@ -7,12 +7,28 @@
 #include <stdint.h>
 
 #include "audit.h"
-#include "audit_mac.h"
 #include "err.h"
 #include "store.h"
 #include "uuid.h"
 
 struct metric;
+
+/* The texts of a line. Their places are part of what is hashed: new ones go to the end. */
+enum audit_text {
+    AUDIT_ACTION,
+    AUDIT_PRINCIPAL_ID,
+    AUDIT_PRINCIPAL_NAME,
+    AUDIT_SOURCE,
+    AUDIT_OBJECT_KIND,
+    AUDIT_OBJECT_ID,
+    AUDIT_OBJECT_NAME,
+    AUDIT_ADDRESS,
+    AUDIT_REQUEST_ID,
+    AUDIT_RESULT,
+    AUDIT_REASON,
+    AUDIT_ACTING_ID,
+    AUDIT_TEXTS
+};
 
 /* Appends one event. Texts longer than their column are cut at a character: an audit line must never fail for its length. */
 int audit_store_append(struct store *store, const struct audit_record *record, struct err *err);
@@ -29,7 +45,7 @@ int audit_store_append_batch(struct store *store, const struct audit_record *rec
 /* Has each line told to this function when it is committed, in the thread that wrote it. Set once, before other threads write. NULL: nobody. */
 void store_set_audit_listener(struct store *store, void (*fn)(void *arg, const struct audit_record *record), void *arg);
 
-/* -- the chain: each line has a hash over the line before (audit_mac.h) -------------------------------------------------------- */
+/* -- the chain: each line has a hash over the line before (audit_chain.h) -------------------------------------------------------- */
 
 struct seal;
 /* From now on lines get hashes, under a key that all replicas share: it stands in the database, sealed, and is made by the first. ERR_CONFIG if

@@ -1,13 +1,11 @@
-/* Audit lines as part of a greater transaction. Layer 2 (store), internal.
+/* Audit lines as part of a greater transaction (audit_tx.h). Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "audit_tx.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_side.h"
-#include "db_stmt.h"
-#include "store_tx.h"
+#include "group_commit.h"
 
 /* The first `chars_max` characters of a text, and only as far as it is UTF-8 by its lead bytes: the rest is cut. */
 static struct db_arg audit_tx_cut_text(const char *text, size_t chars_max) {
@@ -23,29 +21,78 @@ static struct db_arg audit_tx_cut_text(const char *text, size_t chars_max) {
     return arg;
 }
 
-/* Column sizes as in sql/0019_audit.sql and sql/0085_audit_chain.sql. */
-struct audit_texts audit_texts_of(const struct audit_event *e) {
-    return (struct audit_texts){.items = {
-                                    [AUDIT_ACTION] = audit_tx_cut_text(e->action ? e->action : "", 60),
-                                    [AUDIT_PRINCIPAL_ID] = audit_tx_cut_text(e->principal_id, 400),
-                                    [AUDIT_PRINCIPAL_NAME] = audit_tx_cut_text(e->principal_name, 400),
-                                    [AUDIT_SOURCE] = audit_tx_cut_text(e->source, 20),
-                                    [AUDIT_OBJECT_KIND] = audit_tx_cut_text(e->object_kind, 40),
-                                    [AUDIT_OBJECT_ID] = audit_tx_cut_text(e->object_id, 128),
-                                    [AUDIT_OBJECT_NAME] = audit_tx_cut_text(e->object_name, 255),
-                                    [AUDIT_ADDRESS] = audit_tx_cut_text(e->address, 64),
-                                    [AUDIT_REQUEST_ID] = audit_tx_cut_text(e->request_id, 64),
-                                    [AUDIT_RESULT] = audit_tx_cut_text(e->result, 40),
-                                    [AUDIT_REASON] = audit_tx_cut_text(e->reason, 500),
-                                    [AUDIT_ACTING_ID] = audit_tx_cut_text(e->acting_id, 400),
-                                }};
+/* Where an event has each text, and how many characters its column holds (sql/0019_audit.sql, sql/0085_audit_chain.sql). */
+static const struct {
+    size_t at, chars_max;
+} audit_columns[AUDIT_TEXTS] = {
+    [AUDIT_ACTION] = {offsetof(struct audit_event, action), 60},
+    [AUDIT_PRINCIPAL_ID] = {offsetof(struct audit_event, principal_id), 400},
+    [AUDIT_PRINCIPAL_NAME] = {offsetof(struct audit_event, principal_name), 400},
+    [AUDIT_SOURCE] = {offsetof(struct audit_event, source), 20},
+    [AUDIT_OBJECT_KIND] = {offsetof(struct audit_event, object_kind), 40},
+    [AUDIT_OBJECT_ID] = {offsetof(struct audit_event, object_id), 128},
+    [AUDIT_OBJECT_NAME] = {offsetof(struct audit_event, object_name), 255},
+    [AUDIT_ADDRESS] = {offsetof(struct audit_event, address), 64},
+    [AUDIT_REQUEST_ID] = {offsetof(struct audit_event, request_id), 64},
+    [AUDIT_RESULT] = {offsetof(struct audit_event, result), 40},
+    [AUDIT_REASON] = {offsetof(struct audit_event, reason), 500},
+    [AUDIT_ACTING_ID] = {offsetof(struct audit_event, acting_id), 400},
+};
+
+const char *audit_text_get(const struct audit_event *event, enum audit_text text) {
+    return *(const char *const *)(const void *)((const char *)event + audit_columns[text].at);
+}
+
+void audit_text_set(struct audit_event *event, enum audit_text text, const char *value) {
+    *(const char **)(void *)((char *)event + audit_columns[text].at) = value;
+}
+
+struct audit_texts audit_texts_of(const struct audit_event *event) {
+    struct audit_texts texts;
+    for (unsigned i = 0; i < AUDIT_TEXTS; i++)
+        texts.items[i] = audit_tx_cut_text(audit_text_get(event, i), audit_columns[i].chars_max);
+    if (!event->action)
+        texts.items[AUDIT_ACTION] = db_text("");
+    return texts;
+}
+
+/* -- what a store holds ---------------------------------------------------------------------------------------------------------- */
+
+int audit_side_new(struct audit_side **out, struct err *err) {
+    _cleanup_(audit_side_free) struct audit_side *side = calloc(1, sizeof(*side));
+    if (!side)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    audit_chain_init(&side->chain);
+    (void)pthread_mutex_init(&side->notes.lock, NULL);
+    (void)pthread_mutex_init(&side->head_lock, NULL);
+    int rc = group_commit_new(&side->group, err);
+    if (rc)
+        return rc;
+    *out = STEAL(side);
+    return 0;
+}
+
+void audit_side_free(struct audit_side *side) {
+    if (!side)
+        return;
+    audit_chain_done(&side->chain);
+    group_commit_free(side->group);
+    for (size_t i = 0; i < AUDIT_NOTES_MAX; i++)
+        for (size_t j = 0; j < AUDIT_TEXTS; j++)
+            free(side->notes.notes[i].texts[j]);
+    free(side->heads.items);
+    free(side->name);
+    free(side->head_path);
+    (void)pthread_mutex_destroy(&side->notes.lock);
+    (void)pthread_mutex_destroy(&side->head_lock);
+    free(side);
 }
 
 /* -- its part in a transaction ------------------------------------------------------------------------------------------------- */
 
 /* What one attempt of a transaction has to do with the audit log. */
 struct audit_part {
-    const struct audit_side *side;
+    struct audit_side *side;
     bool has_chain, has_sent;
     struct audit_state sent;    /* the chain after this attempt, if it is committed */
     struct audit_record *lines; /* for the listener */
@@ -54,7 +101,7 @@ struct audit_part {
 
 static void part_before_commit(void *arg) {
     struct audit_part *part = arg;
-    struct audit_chain *chain = part->side->chain;
+    struct audit_chain *chain = &part->side->chain;
     if (!part->has_chain)
         return;
     part->sent = chain->next;
@@ -67,9 +114,9 @@ static void part_before_commit(void *arg) {
 static void part_after_attempt(void *arg, bool is_committed) {
     struct audit_part *part = arg;
     if (part->has_chain)
-        audit_chain_give(part->side->chain, false);
+        audit_chain_give(&part->side->chain, false);
     if (part->has_sent)
-        audit_chain_confirm(part->side->chain, &part->sent, is_committed);
+        audit_chain_confirm(&part->side->chain, &part->sent, is_committed);
     part->has_chain = part->has_sent = false;
 }
 
@@ -84,7 +131,7 @@ static void audit_tx_part_done(void *arg, bool is_committed) {
 static const struct store_tx_hooks part_hooks = {part_before_commit, part_after_attempt, audit_tx_part_done};
 
 static struct audit_chain *chain_of(const struct store_tx *tx) {
-    return store_audit_side(store_tx_store(tx))->chain;
+    return &store_audit_side(store_tx_store(tx))->chain;
 }
 
 /* Takes the chain for the statements of this attempt; again, it changes nothing. ERR_BUSY. */
@@ -100,7 +147,7 @@ static int take_chain(struct store_tx *tx, struct err *err) {
     }
     if (part->has_chain)
         return 0;
-    rc = audit_chain_take(part->side->chain, db_pool_call_timeout_ms(store_tx_store(tx)), err);
+    rc = audit_chain_take(&part->side->chain, db_pool_call_timeout_ms(store_tx_store(tx)), err);
     part->has_chain = !rc;
     return rc;
 }
@@ -118,31 +165,22 @@ int audit_tx_tell(struct store_tx *tx, const struct audit_record *records, size_
 
 /* -- the next line of the chain ------------------------------------------------------------------------------------------------ */
 
-struct advance {
-    const struct audit_chain *chain;
-    unsigned replica_id;
-    int64_t at_ms;
-};
-
 /* Moves the state on by one line; its hash stands there then. Signing is left to the last line of a transaction. */
-static void audit_tx_advance(const struct advance *how, const struct audit_texts *texts, struct audit_state *state) {
-    struct audit_image image = {.replica_id = how->replica_id, .at_ms = how->at_ms};
-    const uint64_t floor_seq = how->chain->floor_seq;
+static void audit_tx_advance(const struct store_tx *tx, int64_t at_ms, const struct audit_texts *texts,
+                             struct audit_state *state) {
+    const struct audit_chain *chain = chain_of(tx);
     uint8_t hash[AUDIT_HASH_BYTES];
-    state->seq = (state->seq > floor_seq ? state->seq : floor_seq) + 1;
-    if (!how->chain->has_key)
+    state->seq = (state->seq > chain->floor_seq ? state->seq : chain->floor_seq) + 1;
+    if (!chain->has_key)
         return;
-    image.seq = state->seq;
-    for (size_t i = 0; i < AUDIT_TEXTS; i++) {
-        image.texts[i].data = texts->items[i].data;
-        image.texts[i].bytes = texts->items[i].bytes;
-    }
-    audit_mac_line(how->chain->key, &image, state->hash, hash);
+    const struct audit_image image = {.replica_id = store_tx_replica(tx), .seq = state->seq, .at_ms = at_ms, .texts = *texts};
+    audit_mac_line(chain->key, &image, state->hash, hash);
     memcpy(state->hash, hash, sizeof(hash));
 }
 
-static void audit_sign(const struct audit_chain *chain, unsigned replica_id, struct audit_state *state) {
-    const struct audit_owner owner = {chain->key, replica_id, AUDIT_END_HEAD};
+static void audit_sign(const struct store_tx *tx, struct audit_state *state) {
+    const struct audit_chain *chain = chain_of(tx);
+    const struct audit_owner owner = {chain->key, store_tx_replica(tx), AUDIT_END_HEAD};
     struct audit_end end = {.seq = state->seq};
     if (!chain->has_key)
         return;
@@ -155,73 +193,48 @@ static struct db_arg head_arg(const struct audit_state *state) {
     return db_bytes(state->has_head ? state->head : NULL, sizeof(state->head));
 }
 
-static int audit_tx_save_state(struct store_tx *tx, const struct audit_state *before, const struct audit_state *after,
-                               struct err *err) {
-    uint64_t met = 0;
-    int rc = db_run(store_tx_conn(tx),
-                    "UPDATE replicas SET audit_seq = ?, audit_head = ? WHERE id = ? AND audit_seq = ? AND audit_head <=> ?",
-                    DB_ARGS(db_number((int64_t)after->seq), head_arg(after), db_number(store_tx_replica(tx)),
-                            db_number((int64_t)before->seq), head_arg(before)),
-                    &met, err);
-    return rc ? rc : met ? 0 : AUDIT_TX_UNSETTLED;
-}
-
 /* -- lines as part of a transaction -------------------------------------------------------------------------------------------- */
 
-struct numbered {
-    const struct audit_record *records;
-    size_t count;
-    struct audit_state *states; /* after each of them */
-};
-
-static int audit_insert(struct store_tx *tx, const struct numbered *lines, size_t i, struct err *err) {
-    const struct audit_record *record = &lines->records[i];
+static int audit_insert(struct store_tx *tx, const struct audit_record *record, const struct audit_state *state,
+                        struct err *err) {
     const struct audit_texts texts = audit_texts_of(&record->event);
-    const struct db_arg *t = texts.items;
-    const bool has_hash = chain_of(tx)->has_key;
-    return db_run(
-        store_tx_conn(tx),
-        "INSERT INTO audit (replica_id, seq, at_ms, action, principal_id, principal_name, source, object_kind, object_id, object_name,"
-        " address, request_id, result, reason, acting_id, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        DB_ARGS(db_number(store_tx_replica(tx)), db_number((int64_t)lines->states[i].seq), db_number(record->at_ms),
-                t[AUDIT_ACTION], t[AUDIT_PRINCIPAL_ID], t[AUDIT_PRINCIPAL_NAME], t[AUDIT_SOURCE], t[AUDIT_OBJECT_KIND],
-                t[AUDIT_OBJECT_ID], t[AUDIT_OBJECT_NAME], t[AUDIT_ADDRESS], t[AUDIT_REQUEST_ID], t[AUDIT_RESULT], t[AUDIT_REASON],
-                t[AUDIT_ACTING_ID], db_bytes(has_hash ? lines->states[i].hash : NULL, AUDIT_HASH_BYTES)),
-        NULL, err);
+    struct db_arg args[3 + AUDIT_TEXTS + 1] = {db_number(store_tx_replica(tx)), db_number((int64_t)state->seq),
+                                               db_number(record->at_ms)};
+    memcpy(args + 3, texts.items, sizeof(texts.items));
+    args[3 + AUDIT_TEXTS] = db_bytes(chain_of(tx)->has_key ? state->hash : NULL, AUDIT_HASH_BYTES);
+    return db_run(store_tx_conn(tx),
+                  "INSERT INTO audit (replica_id, seq, at_ms, " AUDIT_TEXT_COLUMNS
+                  ", hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  (struct db_args){args, ARRAY_COUNT(args)}, NULL, err);
 }
 
-static int write_numbered(struct store_tx *tx, const struct numbered *lines, struct err *err) {
+/* The row of the replica first: it is locked until the end. */
+static int audit_write_lines(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err) {
     struct audit_chain *chain = chain_of(tx);
     struct audit_state state = chain->next;
-    int rc;
-    for (size_t i = 0; i < lines->count; i++) {
-        const struct audit_texts texts = audit_texts_of(&lines->records[i].event);
-        const struct advance how = {chain, store_tx_replica(tx), lines->records[i].at_ms};
-        audit_tx_advance(&how, &texts, &state);
-        lines->states[i] = state;
+    _cleanup_free_ struct audit_state *states = calloc(count, sizeof(*states)); /* after each of them */
+    uint64_t met = 0;
+    if (!states)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        const struct audit_texts texts = audit_texts_of(&records[i].event);
+        audit_tx_advance(tx, records[i].at_ms, &texts, &state);
+        states[i] = state;
     }
-    audit_sign(chain, store_tx_replica(tx), &state);
-    rc = audit_tx_save_state(tx, &chain->next, &state, err);
-    for (size_t i = 0; i < lines->count && !rc; i++)
-        rc = audit_insert(tx, lines, i, err);
-    if (!rc)
-        chain->next = state;
-    return rc;
-}
-
-static int audit_write_lines(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err) {
-    struct numbered lines = {.records = records, .count = count, .states = calloc(count, sizeof(*lines.states))};
-    int rc = lines.states ? write_numbered(tx, &lines, err) : err_set(err, ERR_NOMEM, "out of memory");
-    free(lines.states);
-    return rc ? rc : audit_tx_tell(tx, records, count, err);
-}
-
-static int write_marker(struct store_tx *tx, const struct audit_chain *chain, struct err *err) {
-    const struct audit_record record = audit_record_make(NULL, &(struct audit_event){.action = chain->marker.action,
-                                                                                     .object_kind = "audit",
-                                                                                     .result = chain->marker.result,
-                                                                                     .reason = chain->marker.reason});
-    return audit_write_lines(tx, &record, 1, err);
+    audit_sign(tx, &state);
+    int rc = db_run(store_tx_conn(tx),
+                    "UPDATE replicas SET audit_seq = ?, audit_head = ? WHERE id = ? AND audit_seq = ? AND audit_head <=> ?",
+                    DB_ARGS(db_number((int64_t)state.seq), head_arg(&state), db_number(store_tx_replica(tx)),
+                            db_number((int64_t)chain->next.seq), head_arg(&chain->next)),
+                    &met, err);
+    if (!rc && !met)
+        rc = AUDIT_TX_UNSETTLED;
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = audit_insert(tx, &records[i], &states[i], err);
+    if (rc)
+        return rc;
+    chain->next = state;
+    return audit_tx_tell(tx, records, count, err);
 }
 
 /* Whatever the holder has written already began with the marker. */
@@ -230,59 +243,56 @@ static bool needs_marker(const struct audit_chain *chain) {
 }
 
 int audit_tx_settle(struct store_tx *tx, struct err *err) {
-    int rc = take_chain(tx, err);
     struct audit_chain *chain = chain_of(tx);
+    int rc = take_chain(tx, err);
     if (!rc && !chain->is_known)
         rc = audit_chain_load(tx, chain, err);
-    return !rc && needs_marker(chain) ? write_marker(tx, chain, err) : rc;
+    if (rc || !needs_marker(chain))
+        return rc;
+    const struct audit_record marker = audit_record_make(NULL, &(struct audit_event){.action = chain->marker.action,
+                                                                                     .object_kind = "audit",
+                                                                                     .result = chain->marker.result,
+                                                                                     .reason = chain->marker.reason});
+    return audit_write_lines(tx, &marker, 1, err);
 }
 
 /* The row of the replica may be another one than was known: then it is locked when it has been read, and stays as it is. */
 int audit_tx_append(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err) {
-    int rc;
+    int rc = AUDIT_TX_UNSETTLED;
     if (!records || !count)
         return 0;
-    rc = audit_tx_settle(tx, err);
-    if (!rc)
-        rc = audit_write_lines(tx, records, count, err);
-    if (rc != AUDIT_TX_UNSETTLED)
-        return rc;
-    chain_of(tx)->is_known = false;
-    rc = audit_tx_settle(tx, err);
-    if (!rc)
-        rc = audit_write_lines(tx, records, count, err);
+    for (unsigned attempt = 0; attempt < 2 && rc == AUDIT_TX_UNSETTLED; attempt++) {
+        if (attempt)
+            chain_of(tx)->is_known = false;
+        rc = audit_tx_settle(tx, err);
+        if (!rc)
+            rc = audit_write_lines(tx, records, count, err);
+    }
     return rc == AUDIT_TX_UNSETTLED ? err_set(err, ERR_BUSY, "the row of this replica changes all the time") : rc;
 }
 
-/* -- one line as part of a statement --------------------------------------------------------------------------------------------- */
-
-static void audit_tx_fill_step(const struct audit_chain *chain, struct audit_step *step) {
-    step->old_seq = db_number((int64_t)step->before.seq);
-    step->old_head = head_arg(&step->before);
-    step->new_seq = db_number((int64_t)step->after.seq);
-    step->new_head = head_arg(&step->after);
-    step->hash = db_bytes(chain->has_key ? step->after.hash : NULL, AUDIT_HASH_BYTES);
-}
+/* -- lines as part of a statement ------------------------------------------------------------------------------------------------ */
 
 int audit_tx_begin_steps(struct store_tx *tx, const struct audit_record *const *records, size_t count, struct audit_step *out,
                          struct err *err) {
-    int rc = take_chain(tx, err);
     const struct audit_chain *chain = chain_of(tx);
-    struct audit_state state;
+    int rc = take_chain(tx, err);
     if (rc)
         return rc;
     if (!chain->is_known || needs_marker(chain))
         return AUDIT_TX_UNSETTLED;
-    state = chain->next;
     for (size_t i = 0; i < count; i++) {
-        const struct advance how = {chain, store_tx_replica(tx), records[i]->at_ms};
-        out[i].texts = audit_texts_of(&records[i]->event);
-        out[i].before = state;
-        audit_tx_advance(&how, &out[i].texts, &state);
+        struct audit_step *step = &out[i];
+        step->texts = audit_texts_of(&records[i]->event);
+        step->before = step->after = i ? out[i - 1].after : chain->next;
+        audit_tx_advance(tx, records[i]->at_ms, &step->texts, &step->after);
         if (i + 1 == count)
-            audit_sign(chain, store_tx_replica(tx), &state);
-        out[i].after = state;
-        audit_tx_fill_step(chain, &out[i]);
+            audit_sign(tx, &step->after);
+        step->old_seq = db_number((int64_t)step->before.seq);
+        step->old_head = head_arg(&step->before);
+        step->new_seq = db_number((int64_t)step->after.seq);
+        step->new_head = head_arg(&step->after);
+        step->hash = db_bytes(chain->has_key ? step->after.hash : NULL, AUDIT_HASH_BYTES);
     }
     return 0;
 }

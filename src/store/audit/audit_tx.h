@@ -1,19 +1,73 @@
-/* Audit lines as part of a greater transaction: a change and its line are written together or not at all. Layer 2 (store), internal.
+/* Audit lines as part of a greater transaction: a change and its line are written together or not at all; and what a store holds for that. Layer 2 (store),
+ * internal.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "audit.h"
 #include "audit_chain.h"
-#include "db_stmt.h"
+#include "db_conn.h"
 #include "store_tx.h"
 
-/* The texts of an event as arguments, cut to the sizes of their columns; borrowed from the event. */
-struct audit_texts {
-    struct db_arg items[AUDIT_TEXTS];
+/* -- what a store holds for the audit log: the chain, those who write at the same time, notes, the state folder, the listener ------ */
+
+struct group_commit;
+
+/* What this process has noted of other chains. All-zero: nothing. */
+struct audit_heads_done {
+    struct audit_head_done {
+        unsigned replica_id;
+        uint64_t seq;
+    } * items;
+    size_t count;
+    int64_t noted_ms, look_ms; /* monotonic: the last note; the next look */
 };
+
+/* Refusals that are noted (audit_store_note). */
+#define AUDIT_NOTES_MAX 128 /* kinds */
+struct audit_note {
+    char *texts[AUDIT_TEXTS]; /* two do not tell kinds apart: the request and the reason */
+    int64_t at_ms;            /* wall clock: of the first */
+    int64_t since_ms;         /* monotonic: of the first */
+    uint64_t more;            /* like it, not told of yet */
+    uint64_t taken;           /* of them, what the round under way tells */
+    bool is_used, is_told;    /* told: the first is written */
+    bool is_taken;            /* the round under way tells something of it */
+};
+
+struct audit_notes {
+    pthread_mutex_t lock; /* guards all below; nothing blocks while it is held */
+    struct audit_note notes[AUDIT_NOTES_MAX];
+    uint64_t left_out; /* found no room */
+    int64_t left_out_told_ms;
+};
+
+struct audit_side {
+    struct audit_chain chain;
+    struct group_commit *group;
+    struct audit_notes notes;
+    struct audit_heads_done heads;       /* of the job that notes them */
+    char *name, *head_path;              /* of the replica; of the file in its state folder. NULL: it has none */
+    pthread_mutex_t head_lock;           /* of the file, and guards the next */
+    uint8_t head_saved[AUDIT_END_BYTES]; /* what stands there */
+    void (*on_line)(void *arg, const struct audit_record *record); /* NULL: nobody listens */
+    void *on_line_arg;
+};
+int audit_side_new(struct audit_side **out, struct err *err); /* ERR_NOMEM; freed by audit_side_free */
+void audit_side_free(struct audit_side *side);                /* NULL is allowed */
+CLEANUP_DEFINE(struct audit_side, audit_side_free);
+
+/* -- lines in a transaction ------------------------------------------------------------------------------------------------------ */
+
+/* The texts of an event as arguments, cut to the sizes of their columns; borrowed from the event. */
 struct audit_texts audit_texts_of(const struct audit_event *event);
+/* One of them as it stands in the event, uncut; and putting one there, which stays borrowed. */
+const char *audit_text_get(const struct audit_event *event, enum audit_text text);
+void audit_text_set(struct audit_event *event, enum audit_text text, const char *value);
 
 /* Appends the lines; to be called last, since it locks the row of the replica until the end. A NULL record or none appends nothing. */
 int audit_tx_append(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err);

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_chain.h"
-#include "audit_side.h"
+#include "audit_tx.h"
 #include "audit_store.h"
 #include "cleanup.h"
 #include "clock.h"
@@ -27,6 +26,7 @@ struct other {
     unsigned replica_id;
     struct audit_end end;
     bool is_new, is_changed; /* to this process */
+    uint64_t noted_seq;      /* by it; 0: none */
 };
 
 struct looking {
@@ -38,18 +38,11 @@ struct looking {
     bool is_due;
 };
 
-static const struct audit_head_done *audit_verify_find_done(const struct audit_heads_done *done, unsigned replica_id) {
-    for (size_t i = 0; i < done->count; i++)
-        if (done->items[i].replica_id == replica_id)
-            return &done->items[i];
-    return NULL;
-}
-
 /* What is not signed is not noted: it would bear witness against the chain when that is put right again. */
 static int audit_verify_take_other(const struct db_row *row, void *arg, struct err *err) {
     struct looking *l = arg;
     const unsigned replica_id = (unsigned)db_row_number(row, 0);
-    const struct audit_head_done *done = audit_verify_find_done(l->done, replica_id);
+    const struct audit_head_done *done = NULL;
     const struct audit_owner owner = {l->key, replica_id, AUDIT_END_HEAD};
     struct audit_end end;
     size_t n = 0;
@@ -57,36 +50,30 @@ static int audit_verify_take_other(const struct db_row *row, void *arg, struct e
     struct other *other;
     if (!audit_mac_check(&owner, head, n, &end))
         return 0;
+    for (size_t i = 0; i < l->done->count && !done; i++)
+        if (l->done->items[i].replica_id == replica_id)
+            done = &l->done->items[i];
     other = db_list_add(&l->items, &l->count, sizeof(*other), err);
     if (!other)
         return ERR_NOMEM;
-    *other = (struct other){replica_id, end, !done, !done || done->seq != end.seq};
+    *other = (struct other){replica_id, end, !done, !done || done->seq != end.seq, done ? done->seq : 0};
     return 0;
-}
-
-/* Notes of notes would go on for ever. */
-static int is_worth_a_note(struct db_conn *conn, const struct looking *l, const struct other *other, int64_t *out,
-                           struct err *err) {
-    const struct audit_head_done *done = audit_verify_find_done(l->done, other->replica_id);
-    *out = other->is_new;
-    if (!done || !other->is_changed)
-        return 0;
-    return db_query_number(conn,
-                           "SELECT EXISTS (SELECT 1 FROM audit WHERE replica_id = ? AND seq > ? AND action <> "
-                           "'" AUDIT_ACTION_HEADS "')",
-                           DB_ARGS(db_number(other->replica_id), db_number((int64_t)done->seq)), out, err);
 }
 
 static int heads_look(struct db_conn *conn, void *arg, struct err *err) {
     struct looking *l = arg;
-    int rc;
     l->count = 0;
     l->is_due = false;
-    rc = db_query(conn, "SELECT id, audit_head FROM replicas WHERE id > 0 AND id <> ? ORDER BY id", DB_ARGS(db_number(l->own_id)),
-                  "ib", audit_verify_take_other, l, err);
+    int rc = db_query(conn, "SELECT id, audit_head FROM replicas WHERE id > 0 AND id <> ? ORDER BY id",
+                      DB_ARGS(db_number(l->own_id)), "ib", audit_verify_take_other, l, err);
     for (size_t i = 0; i < l->count && !rc && !l->is_due; i++) {
-        int64_t is_worth = 0;
-        rc = is_worth_a_note(conn, l, &l->items[i], &is_worth, err);
+        const struct other *other = &l->items[i];
+        int64_t is_worth = other->is_new;
+        if (!other->is_new && other->is_changed) /* notes of notes would go on for ever */
+            rc = db_query_number(conn,
+                                 "SELECT EXISTS (SELECT 1 FROM audit WHERE replica_id = ? AND seq > ? AND action <> "
+                                 "'" AUDIT_ACTION_HEADS "')",
+                                 DB_ARGS(db_number(other->replica_id), db_number((int64_t)other->noted_seq)), &is_worth, err);
         l->is_due = is_worth != 0;
     }
     return rc;
@@ -118,36 +105,28 @@ static int write_notes(struct store *store, const struct looking *l, struct err 
     return rc ? rc : audit_verify_append_note(store, reason, err);
 }
 
-static int heads_remember(struct audit_heads_done *done, const struct looking *l, struct err *err) {
-    struct audit_head_done *items = calloc(l->count, sizeof(*items));
-    if (!items)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    for (size_t i = 0; i < l->count; i++)
-        items[i] = (struct audit_head_done){l->items[i].replica_id, l->items[i].end.seq};
-    free(done->items);
-    done->items = items;
-    done->count = l->count;
-    done->noted_ms = clock_mono_ms();
-    return 0;
-}
-
 int audit_store_note_heads(struct store *store, bool is_end, struct err *err) {
     struct audit_heads_done *done = &store_audit_side(store)->heads;
     struct looking l = {.done = done, .own_id = store_get_replica(store)};
     struct audit_state sure;
     const int64_t now_ms = clock_mono_ms();
-    int rc;
-    if ((!is_end && now_ms < done->look_ms) || !audit_chain_peek(store_audit_side(store)->chain, &sure, l.key))
+    bool is_new = false;
+    if ((!is_end && now_ms < done->look_ms) || !audit_chain_peek(&store_audit_side(store)->chain, &sure, l.key))
         return 0;
     done->look_ms = now_ms + LOOK_EVERY_MS;
-    rc = store_read(store, heads_look, &l, err);
-    bool is_new = false;
+    int rc = store_read(store, heads_look, &l, err);
     for (size_t i = 0; i < l.count; i++)
         is_new = is_new || l.items[i].is_new;
     if (!rc && l.is_due && (is_new || is_end || now_ms - done->noted_ms >= NOTE_EVERY_MS)) {
-        rc = write_notes(store, &l, err);
-        if (!rc)
-            rc = heads_remember(done, &l, err);
+        struct audit_head_done *items = calloc(l.count, sizeof(*items));
+        rc = items ? write_notes(store, &l, err) : err_set(err, ERR_NOMEM, "out of memory");
+        for (size_t i = 0; i < l.count && !rc; i++)
+            items[i] = (struct audit_head_done){l.items[i].replica_id, l.items[i].end.seq};
+        if (!rc) {
+            free(done->items);
+            *done = (struct audit_heads_done){STEAL(items), l.count, clock_mono_ms(), done->look_ms};
+        }
+        free(items);
     }
     free(l.items);
     secret_wipe(l.key, sizeof(l.key));
@@ -203,7 +182,7 @@ static int sign_rows(struct store_tx *tx, void *arg, struct err *err) {
 int audit_store_sign_new(struct store *store, struct err *err) {
     struct new_rows rows = {.count = 0};
     struct audit_state sure;
-    int rc = audit_chain_peek(store_audit_side(store)->chain, &sure, rows.key)
+    int rc = audit_chain_peek(&store_audit_side(store)->chain, &sure, rows.key)
                  ? store_tx(store, sign_rows, &rows, err)
                  : err_set(err, ERR_UNAVAILABLE, "the key of the audit log has not been read yet");
     free(rows.ids);
@@ -305,12 +284,6 @@ static void check_noted(struct verify_walk *w, uint64_t seq, const uint8_t *hash
     }
 }
 
-static void check_noted_behind(struct verify_walk *w) {
-    const struct audit_noted *last = w->noted_count ? &w->noted[w->noted_count - 1] : NULL;
-    if (last && last->seq > w->ends.head.seq)
-        fault_missing(w, w->ends.head.seq + 1, last);
-}
-
 /* -- one line ------------------------------------------------------------------------------------------------------------------ */
 
 static const uint8_t zeros[AUDIT_HASH_BYTES];
@@ -319,14 +292,6 @@ static bool verify_fits(const struct verify_walk *w, const struct audit_image *l
     uint8_t wanted[AUDIT_HASH_BYTES];
     audit_mac_line(w->key, line, before, wanted);
     return !memcmp(wanted, hash, sizeof(wanted));
-}
-
-static void verify_note_good(struct verify_walk *w, const struct audit_image *line, const uint8_t *hash) {
-    check_noted(w, line->seq, hash);
-    memcpy(w->before, hash, sizeof(w->before));
-    w->v->lines++;
-    w->next = line->seq + 1;
-    w->at_ms = line->at_ms;
 }
 
 /* It fits nowhere. */
@@ -357,23 +322,19 @@ static int walk_line(const struct db_row *row, void *arg, struct err *err) {
         return 0;
     if (line.seq != w->next && !is_break && !is_accept)
         fault_removed(w, w->next, line.seq - 1);
-    else if (hash && !is_break && verify_fits(w, &line, hash, w->before))
-        verify_note_good(w, &line, hash);
-    else
+    else if (!hash || is_break || !verify_fits(w, &line, hash, w->before))
         verify_note_bad(w, row, &line, hash);
+    else {
+        check_noted(w, line.seq, hash);
+        memcpy(w->before, hash, sizeof(w->before));
+        w->v->lines++;
+        w->next = line.seq + 1;
+        w->at_ms = line.at_ms;
+    }
     return 0;
 }
 
 /* -- the way ------------------------------------------------------------------------------------------------------------------- */
-
-static int read_page(struct db_conn *conn, struct verify_walk *w, struct err *err) {
-    w->rows = 0;
-    return db_query(
-        conn, "SELECT " AUDIT_LINE_COLUMNS " FROM audit WHERE replica_id = ? AND seq >= ? AND seq <= ? ORDER BY seq LIMIT ?",
-        DB_ARGS(db_number(w->v->replica_id), db_number((int64_t)w->next), db_number((int64_t)w->ends.head.seq),
-                db_number(PAGE_LINES)),
-        AUDIT_LINE_KINDS, walk_line, w, err);
-}
 
 static void start_behind(struct verify_walk *w, const struct audit_end *end) {
     w->next = end->seq + 1;
@@ -402,7 +363,12 @@ static int walk_pages(struct db_conn *conn, struct verify_walk *w, struct err *e
         is_moved = false;
         if (w->v->lines >= w->v->limit)
             return 0;
-        rc = read_page(conn, w, err);
+        w->rows = 0;
+        rc = db_query(
+            conn, "SELECT " AUDIT_LINE_COLUMNS " FROM audit WHERE replica_id = ? AND seq >= ? AND seq <= ? ORDER BY seq LIMIT ?",
+            DB_ARGS(db_number(w->v->replica_id), db_number((int64_t)w->next), db_number((int64_t)w->ends.head.seq),
+                    db_number(PAGE_LINES)),
+            AUDIT_LINE_KINDS, walk_line, w, err);
         if (!rc && (w->v->fault == AUDIT_FAULT_REMOVED || (!w->rows && w->next <= w->ends.head.seq)))
             rc = follow_anchor(conn, w, &is_moved, err);
     } while (!rc && !w->v->fault && (w->rows || is_moved) && w->next <= w->ends.head.seq);
@@ -413,11 +379,13 @@ static int walk_pages(struct db_conn *conn, struct verify_walk *w, struct err *e
 static void verify_finish(struct verify_walk *w) {
     const struct audit_end *head = &w->ends.head;
     const struct lines behind = {head->seq + 1, w->last_seq};
+    const struct audit_noted *last = w->noted_count ? &w->noted[w->noted_count - 1] : NULL;
     if (w->next <= head->seq)
         fault_removed(w, w->next, head->seq);
     else if (w->next == head->seq + 1 && memcmp(w->before, head->hash, sizeof(w->before)) != 0)
         set_fault(w, AUDIT_FAULT_HEAD, (struct lines){head->seq, head->seq}, "the head is not that of line %" PRIu64, head->seq);
-    check_noted_behind(w);
+    if (last && last->seq > head->seq)
+        fault_missing(w, head->seq + 1, last);
     if (w->last_seq > head->seq)
         set_fault(w, AUDIT_FAULT_INSERTED, behind, "line %" PRIu64 " was put in: the last one that was written is %" PRIu64,
                   w->last_seq, head->seq);
@@ -477,17 +445,16 @@ static void check_ends(struct verify_walk *w) {
 
 static int read_ends(struct db_conn *conn, struct verify_walk *w, struct err *err) {
     struct err why = {0};
-    int64_t last_seq = 0;
-    int rc = db_query_number(conn, "SELECT MAX(seq) FROM audit WHERE replica_id = ?", DB_ARGS(db_number(w->v->replica_id)),
-                             &last_seq, err);
+    int rc = db_query_row(conn, "SELECT MAX(seq) FROM audit WHERE replica_id = ?", DB_ARGS(db_number(w->v->replica_id)),
+                          DB_INTO(DB_TO(w->last_seq)), NULL, err);
     if (rc)
         return rc;
-    w->last_seq = (uint64_t)last_seq;
     rc = audit_read_ends(conn, w->v->replica_id, w->key, &w->ends, &why);
-    if (rc == ERR_NOT_FOUND)
-        set_fault(w, AUDIT_FAULT_HEAD, (struct lines){0, w->last_seq}, "%s",
-                  "the row of this replica was removed, and with it the head");
-    return rc == ERR_NOT_FOUND ? 0 : err_move(err, rc, &why);
+    if (rc != ERR_NOT_FOUND)
+        return err_move(err, rc, &why);
+    set_fault(w, AUDIT_FAULT_HEAD, (struct lines){0, w->last_seq}, "%s",
+              "the row of this replica was removed, and with it the head");
+    return 0;
 }
 
 static int audit_verify_walk_part(struct db_conn *conn, struct verify_walk *w, struct err *err) {
@@ -531,12 +498,6 @@ static int by_seq(const void *a, const void *b) {
     return (one->seq > other->seq) - (one->seq < other->seq);
 }
 
-static void tell_head(const struct verify_walk *w) {
-    w->v->head_seq = w->ends.head.seq;
-    if (w->ends.is_head_ok)
-        str_hex(w->ends.head.hash, AUDIT_HASH_BYTES, w->v->head);
-}
-
 static int verify_chain(struct db_conn *conn, void *arg, struct err *err) {
     struct verifying *call = arg;
     struct verify_walk w = {.v = &call->done, .key = call->key};
@@ -554,7 +515,9 @@ static int verify_chain(struct db_conn *conn, void *arg, struct err *err) {
     w.noted = call->noted;
     w.noted_count = call->noted_count;
     rc = audit_verify_walk_part(conn, &w, err);
-    tell_head(&w);
+    w.v->head_seq = w.ends.head.seq;
+    if (w.ends.is_head_ok)
+        str_hex(w.ends.head.hash, AUDIT_HASH_BYTES, w.v->head);
     return rc;
 }
 
@@ -563,7 +526,7 @@ static int look_at_chain(struct store *store, struct verifying *call, struct err
     const struct audit_owner owner = {call->key, store_get_replica(store), AUDIT_END_HEAD};
     struct audit_state sure;
     struct audit_end end;
-    if (!audit_chain_peek(store_audit_side(store)->chain, &sure, call->key))
+    if (!audit_chain_peek(&store_audit_side(store)->chain, &sure, call->key))
         return err_set(err, ERR_UNAVAILABLE, "the key of the audit log has not been read yet");
     if (!sure.has_head || !audit_mac_check(&owner, sure.head, sizeof(sure.head), &end))
         return 0;

@@ -5,44 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db_stmt.h"
+#include "db_table.h"
 #include "store_tx.h"
 
 #define CHANGES_MAX 10000
-#define SELECT_POSITIONS "SELECT id, seq FROM replicas ORDER BY id"
 
-void change_positions_done(struct change_positions *positions) {
-    if (!positions)
-        return;
-    free(positions->items);
-    *positions = (struct change_positions){0};
-}
+DB_LIST_DEFINE(change_positions, (void));
+DB_LIST_DEFINE(change_list, (void));
 
-void change_list_done(struct change_list *list) {
-    if (!list)
-        return;
-    free(list->items);
-    *list = (struct change_list){0};
-}
-
-static int add_position(const struct db_row *row, void *arg, struct err *err) {
-    struct change_positions *positions = arg;
-    struct change_position *item = db_list_add(&positions->items, &positions->count, sizeof(*item), err);
-    if (!item)
-        return ERR_NOMEM;
-    item->replica_id = (unsigned)db_row_number(row, 0);
-    item->seq = (uint64_t)db_row_number(row, 1);
-    return 0;
-}
+static const struct member position_members[] = {
+    MEMBER_AS(change_position, replica_id, "id", NULL),
+    MEMBER_AS(change_position, seq, "seq", NULL),
+    MEMBERS_END,
+};
+static const struct db_table position_table = {
+    .name = "replicas", .noun = "replica", .members = position_members, .bytes = sizeof(struct change_position)};
 
 int change_store_load_positions(struct store *store, struct change_positions *out, struct err *err) {
-    struct change_positions positions = {0};
-    int rc = store_query(store, SELECT_POSITIONS, DB_ARGS_NONE, "ii", add_position, &positions, err);
-    if (rc)
-        change_positions_done(&positions);
-    else
-        *out = positions;
-    return rc;
+    return db_table_list(store, &position_table, " ORDER BY id", DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
 static uint64_t find_seq(const struct change_positions *positions, unsigned replica_id) {
@@ -100,9 +80,11 @@ static int read_replica(struct db_conn *conn, struct poll *poll, struct change_p
 
 static int change_load(struct db_conn *conn, void *arg, struct err *err) {
     struct poll *poll = arg;
+    struct db_records now = {0};
     change_list_done(&poll->list);
     change_positions_done(&poll->now);
-    int rc = db_query(conn, SELECT_POSITIONS, DB_ARGS_NONE, "ii", add_position, &poll->now, err);
+    int rc = db_table_query(conn, &position_table, " ORDER BY id", DB_ARGS_NONE, &now, err);
+    poll->now = (struct change_positions){now.items, now.count};
     for (size_t i = 0; i < poll->now.count && !rc; i++)
         rc = read_replica(conn, poll, &poll->now.items[i], err);
     return rc;

@@ -55,34 +55,25 @@ static struct db_cached *find_cached(struct db_conn *conn, const char *sql) {
     return NULL;
 }
 
-static int stmt_prepare(struct db_conn *conn, const char *sql, MYSQL_STMT **out, struct err *err) {
-    MYSQL_STMT *stmt = mysql_stmt_init(conn->mysql);
-    if (!stmt)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    if (mysql_stmt_prepare(stmt, sql, strlen(sql))) {
-        int rc = fail_from_stmt(conn, stmt, err);
-        mysql_stmt_close(stmt);
-        return rc;
-    }
-    *out = stmt;
-    return 0;
-}
-
 static int get_statement(struct db_conn *conn, const char *sql, MYSQL_STMT **out, struct err *err) {
     struct db_cached *cached = find_cached(conn, sql);
     if (cached) {
         *out = cached->stmt;
         return 0;
     }
-    MYSQL_STMT *stmt = NULL;
-    int rc = stmt_prepare(conn, sql, &stmt, err);
-    if (rc)
-        return rc;
     _cleanup_free_ char *copy = str_dup(sql);
-    cached = copy ? db_list_add(&conn->cached, &conn->cached_count, sizeof(*cached), NULL) : NULL;
-    if (!cached) {
-        mysql_stmt_close(stmt);
-        return err_set(err, ERR_NOMEM, "out of memory");
+    MYSQL_STMT *stmt = copy ? mysql_stmt_init(conn->mysql) : NULL;
+    int rc = stmt ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc && mysql_stmt_prepare(stmt, sql, strlen(sql)))
+        rc = fail_from_stmt(conn, stmt, err);
+    if (!rc) {
+        cached = db_list_add(&conn->cached, &conn->cached_count, sizeof(*cached), err);
+        rc = cached ? 0 : ERR_NOMEM;
+    }
+    if (rc) {
+        if (stmt)
+            mysql_stmt_close(stmt);
+        return rc;
     }
     *cached = (struct db_cached){STEAL(copy), strlen(sql), stmt};
     *out = stmt;
@@ -385,14 +376,51 @@ void db_row_copy(const struct db_row *row, size_t column, char *out, size_t size
         memcpy(out, value, bytes + 1);
 }
 
-int db_take_number(const struct db_row *row, void *arg, struct err *err) {
+struct row_call {
+    struct db_into into;
+    size_t rows;
+};
+
+static int db_stmt_take_row(const struct db_row *row, void *arg, struct err *err) {
+    struct row_call *call = arg;
     (void)err;
-    *(int64_t *)arg = db_row_number(row, 0);
+    call->rows++;
+    for (size_t i = 0; i < call->into.count; i++) {
+        const struct db_to *to = &call->into.items[i];
+        const void *value = db_row_text(row, i);
+        switch (to->kind) {
+        case DB_GETS_LONG: *(int64_t *)to->at = db_row_number(row, i); break;
+        case DB_GETS_UNSIGNED: *(unsigned *)to->at = (unsigned)db_row_number(row, i); break;
+        case DB_GETS_BOOL: *(bool *)to->at = db_row_number(row, i) != 0; break;
+        case DB_GETS_CHARS: db_row_copy(row, i, to->at, to->size); break;
+        case DB_GETS_TEXT:
+            free(*(char **)to->at);
+            *(char **)to->at = db_row_dup(row, i);
+            break;
+        case DB_GETS_BYTES:
+            *to->bytes = value ? row->lengths[i] : DB_NULL;
+            if (value && row->lengths[i] <= to->size)
+                memcpy(to->at, value, row->lengths[i]);
+            break;
+        }
+    }
     return 0;
 }
 
+int db_query_row(struct db_conn *conn, const char *sql, struct db_args args, struct db_into into, const char *what,
+                 struct err *err) {
+    static const char letters[] = {[DB_GETS_LONG] = 'i',  [DB_GETS_UNSIGNED] = 'i', [DB_GETS_BOOL] = 'i',
+                                   [DB_GETS_CHARS] = 't', [DB_GETS_TEXT] = 't',     [DB_GETS_BYTES] = 'b'};
+    struct row_call call = {into, 0};
+    char columns[DB_COLUMNS_MAX + 1] = "";
+    for (size_t i = 0; i < into.count && i < DB_COLUMNS_MAX; i++)
+        columns[i] = letters[into.items[i].kind];
+    int rc = db_query(conn, sql, args, columns, db_stmt_take_row, &call, err);
+    return rc || call.rows || !what ? rc : err_set(err, ERR_NOT_FOUND, "%s", what);
+}
+
 int db_query_number(struct db_conn *conn, const char *sql, struct db_args args, int64_t *out, struct err *err) {
-    return db_query(conn, sql, args, "i", db_take_number, out, err);
+    return db_query_row(conn, sql, args, DB_INTO(DB_TO(*out)), NULL, err);
 }
 
 int db_explain(int rc, int code, struct err *err, const char *fmt, ...) {

@@ -69,14 +69,58 @@ char *db_row_dup(const struct db_row *row, size_t column);
 uint8_t *db_row_dup_bytes(const struct db_row *row, size_t column, size_t *bytes);
 void db_row_copy(const struct db_row *row, size_t column, char *out, size_t size);
 
-/* Runs a query whose one row is a number. Without a row *out stays. */
-int db_query_number(struct db_conn *conn, const char *sql, struct db_args args, int64_t *out, struct err *err);
+/* Where a column of a single row goes. */
+struct db_to {
+    enum db_to_kind { DB_GETS_LONG, DB_GETS_UNSIGNED, DB_GETS_BOOL, DB_GETS_CHARS, DB_GETS_TEXT, DB_GETS_BYTES } kind;
+    void *at;
+    size_t size;   /* of what is there */
+    size_t *bytes; /* of DB_GETS_BYTES */
+};
+/* A variable: a number, a bool, an array of char ("" for SQL NULL), or a char * (freed if there was one; malloc'ed, NULL for SQL NULL). */
+#define DB_TO(variable) \
+    ((struct db_to){_Generic(&(variable), int64_t *                                                          \
+                             : DB_GETS_LONG, uint64_t *                                                      \
+                             : DB_GETS_LONG, int *                                                           \
+                             : DB_GETS_UNSIGNED, unsigned *                                                  \
+                             : DB_GETS_UNSIGNED, bool *                                                      \
+                             : DB_GETS_BOOL, char(*)[sizeof(variable)]                                       \
+                             : DB_GETS_CHARS, char **                                                        \
+                             : DB_GETS_TEXT),                                                                \
+                    &(variable), sizeof(variable), NULL})
+/* An array of bytes, and what gets their number: DB_NULL for SQL NULL. More than fit are not copied. */
+#define DB_TO_BYTES(array, bytes) ((struct db_to){DB_GETS_BYTES, (array), sizeof(array), (bytes)})
+#define DB_NULL SIZE_MAX
 
-/* A row function that puts the first column into the int64_t behind arg. */
-int db_take_number(const struct db_row *row, void *arg, struct err *err);
+struct db_into {
+    const struct db_to *items;
+    size_t count;
+};
+/* DB_INTO(DB_TO(name), DB_TO(count)) */
+#define DB_INTO(...) \
+    ((struct db_into){(const struct db_to[]){__VA_ARGS__}, sizeof((const struct db_to[]){__VA_ARGS__}) / sizeof(struct db_to)})
+
+/* Runs a query for one row and puts its columns there. Without a row nothing is touched, and unless `what` is NULL it is ERR_NOT_FOUND with that. */
+int db_query_row(struct db_conn *conn, const char *sql, struct db_args args, struct db_into into, const char *what,
+                 struct err *err);
+
+/* As db_query_row for one number, with `what` NULL. */
+int db_query_number(struct db_conn *conn, const char *sql, struct db_args args, int64_t *out, struct err *err);
 
 /* Replaces what err says by a better text when rc is `code`; detail stays. Returns rc. */
 int db_explain(int rc, int code, struct err *err, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/* Defines NAME_done(struct NAME *), which frees a list {items, count} and leaves it empty; NULL is allowed. `item_done` is called with each item: (void) where
+ * items hold nothing. */
+#define DB_LIST_DEFINE(name, item_done)          \
+    void name##_done(struct name *list) {        \
+        if (!list)                               \
+            return;                              \
+        for (size_t i = 0; i < list->count; i++) \
+            item_done(&list->items[i]);          \
+        free(list->items);                       \
+        *list = (struct name){0};                \
+    }                                            \
+    _Static_assert(1, "")
 
 /* Adds a zeroed item to an array that grows by doubling at powers of two. `list` is the address of the pointer to the first one. NULL and ERR_NOMEM
  * without memory. */

@@ -148,6 +148,16 @@ int db_table_load(struct store *store, const struct db_table *table, const char 
     return 0;
 }
 
+int db_table_check(struct db_conn *conn, const struct db_table *table, const char *key, struct err *err) {
+    _cleanup_strbuf_ struct strbuf sql;
+    int64_t count = 0;
+    strbuf_init(&sql, TABLE_SQL_BYTES_MAX);
+    strbuf_addf(&sql, "SELECT COUNT(*) FROM %s WHERE %s = ?", table->name, find_flagged(table, MEMBER_KEY)->column);
+    int rc = strbuf_check(&sql, "a statement", err);
+    rc = rc ? rc : db_query_number(conn, sql.data, DB_ARGS(db_text(key)), &count, err);
+    return rc || count ? rc : err_set(err, ERR_NOT_FOUND, "there is no such %s", table->noun);
+}
+
 /* -- writing --------------------------------------------------------------------------------------------------------------- */
 
 struct values {
@@ -211,16 +221,9 @@ int db_table_insert(struct db_conn *conn, const struct db_table *table, const vo
 
 /* Why a statement by key and version met no row. */
 static int explain_miss(struct db_conn *conn, const struct db_table *table, const char *key, struct err *err) {
-    _cleanup_strbuf_ struct strbuf sql;
-    int64_t count = 0;
-    strbuf_init(&sql, TABLE_SQL_BYTES_MAX);
-    strbuf_addf(&sql, "SELECT COUNT(*) FROM %s WHERE %s = ?", table->name, find_flagged(table, MEMBER_KEY)->column);
-    int rc = strbuf_check(&sql, "a statement", err);
-    rc = rc ? rc : db_query_number(conn, sql.data, DB_ARGS(db_text(key)), &count, err);
+    int rc = db_table_check(conn, table, key, err);
     if (rc)
         return rc;
-    if (!count)
-        return err_set(err, ERR_NOT_FOUND, "there is no such %s", table->noun);
     (void)err_set(err, ERR_PRECONDITION, "the %s was changed since it was read", table->noun);
     return err_remedy(err, "read it again and repeat the change");
 }
@@ -245,11 +248,15 @@ int db_table_update(struct db_conn *conn, const struct db_table *table, const vo
         db_table_add_value(&values, more.items[i].value);
     }
     strbuf_addf(&sql, " WHERE %s = ? AND %s = ?", key->column, version->column);
-    db_table_add_value(&values, table_value_of(key, record));
+    db_table_add_value(&values, db_text(db_table_key(table, record)));
     db_table_add_value(&values, table_value_of(version, record));
     int rc = strbuf_check(&sql, "a statement", err);
     rc = rc ? rc : db_run(conn, sql.data, (struct db_args){values.items, values.count}, &met, err);
-    return rc || met ? rc : explain_miss(conn, table, member_text(key, record), err);
+    return rc || met ? rc : explain_miss(conn, table, db_table_key(table, record), err);
+}
+
+const char *db_table_key(const struct db_table *table, const void *record) {
+    return member_text(find_flagged(table, MEMBER_KEY), record);
 }
 
 int db_table_delete(struct db_conn *conn, const struct db_table *table, const char *key, int64_t version_no, struct err *err) {

@@ -11,8 +11,8 @@
 #include "strbuf.h"
 
 struct db_table {
-    const char *name, *noun; /* "vcenters"; "vCenter", as in "there is no such vCenter" */
-    const struct member *members;
+    const char *name, *noun;       /* "vcenters"; "vCenter", as in "there is no such vCenter" */
+    const struct member *members;  /* of a table that is only read a column may be any expression, and the name a join */
     size_t bytes;                  /* of a record, or of a struct that begins with it */
     const char *more, *more_kinds; /* ", pin_sha256" and "b"; NULL: none are read */
     int (*read_more)(const struct db_row *row, size_t first, void *record, struct err *err);
@@ -38,6 +38,9 @@ int db_table_query(struct db_conn *conn, const struct db_table *table, const cha
 /* Reads the one row that `rest` chooses. `out` is the address of a pointer to a record: a block of its own. ERR_NOT_FOUND. */
 int db_table_load(struct store *store, const struct db_table *table, const char *rest, struct db_args args, void *out,
                   struct err *err);
+
+/* ERR_NOT_FOUND if there is no row with this key. */
+int db_table_check(struct db_conn *conn, const struct db_table *table, const char *key, struct err *err);
 
 /* For statements that join: appends the columns with a comma between them ("n.id, n.name"), and their letters for db_query to `kinds`, a
  * text of at most DB_COLUMNS_MAX. */
@@ -71,5 +74,7 @@ int db_table_insert(struct db_conn *conn, const struct db_table *table, const vo
  * ERR_NOT_FOUND, ERR_PRECONDITION. */
 int db_table_update(struct db_conn *conn, const struct db_table *table, const void *record, struct db_mores more,
                     struct err *err);
+/* The key of a record; borrowed. */
+const char *db_table_key(const struct db_table *table, const void *record);
 /* Removes the row with this key, of whatever version if that is 0. ERR_NOT_FOUND, ERR_PRECONDITION. */
 int db_table_delete(struct db_conn *conn, const struct db_table *table, const char *key, int64_t version_no, struct err *err);

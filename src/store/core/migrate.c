@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "clock.h"
-#include "db_pool.h"
-#include "db_stmt.h"
+#include "db_conn.h"
+#include "db_table.h"
 #include "digest.h"
 #include "replica_store.h"
 #include "store_schema.h"
@@ -17,48 +17,43 @@
 
 #define SCHEMA_MIGRATE "run: kaasctl db migrate"
 
-void schema_rows_done(struct schema_rows *rows) {
-    if (!rows)
-        return;
-    for (size_t i = 0; i < rows->count; i++)
-        free(rows->items[i].file);
-    free(rows->items);
-    *rows = (struct schema_rows){0};
-}
+static const struct member row_members[] = {
+    MEMBER_AS(schema_row, file, "file", NULL),
+    MEMBER_AS(schema_row, sha256, "sha256", NULL),
+    MEMBER_AS(schema_row, is_done, "state = 'done'", NULL),
+    MEMBERS_END,
+};
+static const struct member row_members_with_release[] = {
+    MEMBER_AS(schema_row, file, "file", NULL),
+    MEMBER_AS(schema_row, sha256, "sha256", NULL),
+    MEMBER_AS(schema_row, is_done, "state = 'done'", NULL),
+    MEMBER_AS(schema_row, release, "schema_release", NULL),
+    MEMBERS_END,
+};
 
-static int schema_row_add(const struct db_row *row, void *arg, struct err *err) {
-    struct schema_rows *rows = arg;
-    struct schema_row *item = db_list_add(&rows->items, &rows->count, sizeof(*item), err);
-    if (!item)
-        return ERR_NOMEM;
-    item->file = db_row_dup(row, 0);
-    db_row_copy(row, 1, item->sha256, sizeof(item->sha256));
-    item->is_done = str_eq(db_row_text(row, 2), "done");
-    item->release = (unsigned)db_row_number(row, 3);
-    return 0;
+static void migrate_row_done(struct schema_row *row) {
+    free(row->file);
 }
-
-#define COUNT_COLUMNS \
-    "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'schema_migrations'"
-
-static int schema_count(struct db_conn *conn, const char *sql, int64_t *out, struct err *err) {
-    return db_query_one(conn, sql, DB_ARGS_NONE, "i", db_take_number, out, "no answer", err);
-}
+DB_LIST_DEFINE(schema_rows, migrate_row_done);
 
 static int schema_load(struct db_conn *conn, void *arg, struct err *err) {
     struct schema_rows *rows = arg;
-    int64_t columns = 0, releases = 0;
+    struct db_table table = {.name = "schema_migrations", .noun = "file", .bytes = sizeof(struct schema_row)};
+    struct db_records found = {0};
+    int64_t columns = 0;
     schema_rows_done(rows);
-    int rc = schema_count(conn, COUNT_COLUMNS, &columns, err);
-    rc = rc ? rc : schema_count(conn, COUNT_COLUMNS " AND column_name = 'schema_release'", &releases, err);
+    int rc = db_query_row(conn,
+                          "SELECT COUNT(*), COUNT(IF(column_name = 'schema_release', 1, NULL)) FROM information_schema.columns"
+                          " WHERE table_schema = DATABASE() AND table_name = 'schema_migrations'",
+                          DB_ARGS_NONE, DB_INTO(DB_TO(columns), DB_TO(rows->has_releases)), "no answer", err);
     rows->is_empty_database = !columns;
-    rows->has_releases = releases != 0;
     if (rc || !columns)
         return rc;
-    return db_query(conn,
-                    releases ? "SELECT file, sha256, state, schema_release FROM schema_migrations ORDER BY file"
-                             : "SELECT file, sha256, state, 0 FROM schema_migrations ORDER BY file",
-                    DB_ARGS_NONE, "ttti", schema_row_add, rows, err);
+    table.members = rows->has_releases ? row_members_with_release : row_members;
+    rc = db_table_query(conn, &table, " ORDER BY file", DB_ARGS_NONE, &found, err);
+    rows->items = found.items;
+    rows->count = found.count;
+    return rc;
 }
 
 int schema_rows_load(struct store *store, struct schema_rows *out, struct err *err) {
@@ -91,21 +86,13 @@ static const struct store_schema_file *find_file(struct store_schema schema, con
     return NULL;
 }
 
-static int refuse_newer(const struct schema_row *row, struct err *err) {
-    err_set(err, ERR_SCHEMA, "the database schema is newer than this program: it has %s", row->file);
-    return err_remedy(err, "install the version that made it, or a newer one");
-}
-
-/* Files of the next release only add what is not used here. */
-static bool migrate_is_next_release(const struct schema_row *row, struct store_schema schema) {
-    return row->release == schema.release + 1;
-}
-
 static int migrate_check_row(const struct schema_row *row, struct store_schema schema, struct err *err) {
     char sha256[SCHEMA_SHA256_TEXT_BYTES];
     const struct store_schema_file *file = find_file(schema, row->file);
-    if (!file && !migrate_is_next_release(row, schema))
-        return refuse_newer(row, err);
+    if (!file && row->release != schema.release + 1) { /* files of the next release only add what is not used here */
+        err_set(err, ERR_SCHEMA, "the database schema is newer than this program: it has %s", row->file);
+        return err_remedy(err, "install the version that made it, or a newer one");
+    }
     if (file)
         schema_file_sha256(file, sha256);
     if (file && strcmp(sha256, row->sha256)) {
@@ -226,19 +213,16 @@ struct migrate_step {
     unsigned release; /* 0: there is no column for it yet */
 };
 
-static int migrate_insert_note(struct db_conn *conn, const struct migrate_step *step, struct err *err) {
-    if (!step->release)
-        return db_run(conn, "INSERT INTO schema_migrations (file, sha256, state, started_at_ms) VALUES (?, ?, 'started', ?)",
-                      DB_ARGS(db_text(step->file->name), db_text(step->sha256), db_number(clock_wall_ms())), NULL, err);
-    return db_run(
-        conn, "INSERT INTO schema_migrations (file, sha256, state, started_at_ms, schema_release) VALUES (?, ?, 'started', ?, ?)",
-        DB_ARGS(db_text(step->file->name), db_text(step->sha256), db_number(clock_wall_ms()), db_number(step->release)), NULL,
-        err);
-}
-
 static int note_started(struct store_tx *tx, void *arg, struct err *err) {
     const struct migrate_step *step = arg;
-    int rc = migrate_insert_note(store_tx_conn(tx), step, err);
+    const struct db_arg args[] = {db_text(step->file->name), db_text(step->sha256), db_number(clock_wall_ms()),
+                                  db_number(step->release)};
+    int rc = db_run(
+        store_tx_conn(tx),
+        step->release
+            ? "INSERT INTO schema_migrations (file, sha256, state, started_at_ms, schema_release) VALUES (?, ?, 'started', ?, ?)"
+            : "INSERT INTO schema_migrations (file, sha256, state, started_at_ms) VALUES (?, ?, 'started', ?)",
+        (struct db_args){args, step->release ? 4 : 3}, NULL, err);
     return db_explain(rc, ERR_EXISTS, err, "another migration is applying %s", step->file->name);
 }
 

@@ -6,78 +6,58 @@
 #include <string.h>
 
 #include "clock.h"
-#include "db_stmt.h"
+#include "db_table.h"
 #include "store_tx.h"
 
-#define REPLICA_NOW_MS "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
-#define SELECT_REPLICA \
-    "SELECT id, name, heartbeat_at_ms, IF(heartbeat_at_ms = 0, -1, " REPLICA_NOW_MS " - heartbeat_at_ms) FROM replicas"
+#define NOW_MS "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
+#define THIS_REPLICA_GONE "this replica is not in the database"
 
-void replica_list_done(struct replica_list *list) {
-    if (!list)
-        return;
-    for (size_t i = 0; i < list->count; i++)
-        free(list->items[i].name);
-    free(list->items);
-    *list = (struct replica_list){0};
-}
+static const struct member replica_members[] = {
+    MEMBER_AS(replica, id, "id", NULL),
+    MEMBER_AS(replica, name, "name", NULL),
+    MEMBER_AS(replica, heartbeat_at_ms, "heartbeat_at_ms", NULL),
+    MEMBER_AS(replica, heartbeat_age_ms, "IF(heartbeat_at_ms = 0, -1, " NOW_MS " - heartbeat_at_ms)", NULL),
+    MEMBERS_END,
+};
+static const struct db_table replica_table = {
+    .name = "replicas", .noun = "replica", .members = replica_members, .bytes = sizeof(struct replica)};
 
-static int replica_add(const struct db_row *row, void *arg, struct err *err) {
-    struct replica_list *list = arg;
-    struct replica *item = db_list_add(&list->items, &list->count, sizeof(*item), err);
-    if (!item)
-        return ERR_NOMEM;
-    item->id = (unsigned)db_row_number(row, 0);
-    item->name = db_row_dup(row, 1);
-    item->heartbeat_at_ms = db_row_number(row, 2);
-    item->heartbeat_age_ms = db_row_number(row, 3);
-    return 0;
+static void replica_done(struct replica *replica) {
+    free(replica->name);
 }
+DB_LIST_DEFINE(replica_list, replica_done);
 
 int replica_store_list(struct store *store, struct replica_list *out, struct err *err) {
-    struct replica_list list = {0};
-    int rc = store_query(store, SELECT_REPLICA " ORDER BY id", DB_ARGS_NONE, "itii", replica_add, &list, err);
-    if (rc)
-        replica_list_done(&list);
-    else
-        *out = list;
-    return rc;
+    return db_table_list(store, &replica_table, " ORDER BY id", DB_ARGS_NONE, &out->items, &out->count, err);
 }
+
+/* -- this one -------------------------------------------------------------------------------------------------------------- */
 
 struct registration {
     const char *name;
-    struct replica_list known;
     int64_t id, age_ms;
 };
 
-/* Two new replicas may choose the same number: one gets a duplicate or a deadlock, and registers again. */
-static int replica_add_new(struct db_conn *conn, struct registration *call, struct err *err) {
-    call->age_ms = -1;
-    int rc =
-        db_query_one(conn, "SELECT MAX(id) + 1 FROM replicas", DB_ARGS_NONE, "i", db_take_number, &call->id, "no answer", err);
-    return rc ? rc
-              : db_run(conn, "INSERT INTO replicas (id, name, heartbeat_at_ms) VALUES (?, ?, " REPLICA_NOW_MS ")",
-                       DB_ARGS(db_number(call->id), db_text(call->name)), NULL, err);
-}
-
 static int replica_store_beat(struct db_conn *conn, int64_t id, struct err *err) {
-    return db_run_one(conn, "UPDATE replicas SET heartbeat_at_ms = " REPLICA_NOW_MS " WHERE id = ?", DB_ARGS(db_number(id)),
-                      "this replica is not in the database", err);
+    return db_run_one(conn, "UPDATE replicas SET heartbeat_at_ms = " NOW_MS " WHERE id = ?", DB_ARGS(db_number(id)),
+                      THIS_REPLICA_GONE, err);
 }
 
+/* Two new replicas may choose the same number: one gets a duplicate or a deadlock, and registers again. */
 static int replica_register(struct store_tx *tx, void *arg, struct err *err) {
     struct registration *call = arg;
     struct db_conn *conn = store_tx_conn(tx);
-    replica_list_done(&call->known);
-    int rc = db_query(conn, SELECT_REPLICA " WHERE name = ? FOR UPDATE", DB_ARGS(db_text(call->name)), "itii", replica_add,
-                      &call->known, err);
-    if (rc)
-        return rc;
-    if (!call->known.count)
-        return replica_add_new(conn, call, err);
-    call->id = call->known.items[0].id;
-    call->age_ms = call->known.items[0].heartbeat_age_ms;
-    return replica_store_beat(conn, call->id, err);
+    call->id = call->age_ms = -1;
+    int rc = db_query_row(conn,
+                          "SELECT id, IF(heartbeat_at_ms = 0, -1, " NOW_MS " - heartbeat_at_ms) FROM replicas WHERE name = ?"
+                          " FOR UPDATE",
+                          DB_ARGS(db_text(call->name)), DB_INTO(DB_TO(call->id), DB_TO(call->age_ms)), NULL, err);
+    if (rc || call->id >= 0)
+        return rc ? rc : replica_store_beat(conn, call->id, err);
+    rc = db_query_number(conn, "SELECT MAX(id) + 1 FROM replicas", DB_ARGS_NONE, &call->id, err);
+    return rc ? rc
+              : db_run(conn, "INSERT INTO replicas (id, name, heartbeat_at_ms) VALUES (?, ?, " NOW_MS ")",
+                       DB_ARGS(db_number(call->id), db_text(call->name)), NULL, err);
 }
 
 int replica_store_register(struct store *store, const char *name, unsigned *replica_id, int64_t *previous_age_ms,
@@ -89,7 +69,6 @@ int replica_store_register(struct store *store, const char *name, unsigned *repl
         err_clear(&why);
         rc = store_tx(store, replica_register, &call, &why);
     }
-    replica_list_done(&call.known);
     if (rc)
         return err_move(err, rc, &why);
     store_set_replica(store, (unsigned)call.id);
@@ -108,21 +87,16 @@ int replica_store_heartbeat(struct store *store, struct err *err) {
 
 /* -- the installation's UUID --------------------------------------------------------------------------------------- */
 
-static int read_uuid(const struct db_row *row, void *arg, struct err *err) {
-    (void)err;
-    db_row_copy(row, 0, arg, UUID_TEXT_BYTES);
-    return 0;
-}
-
 static int installation_load(struct store_tx *tx, void *arg, struct err *err) {
     char made[UUID_TEXT_BYTES];
+    char(*uuid)[UUID_TEXT_BYTES] = arg;
     struct db_conn *conn = store_tx_conn(tx);
     uuid_new(made);
     /* IGNORE: who came first keeps it */
     int rc = db_run(conn, "INSERT IGNORE INTO installation (id, uuid, created_at_ms) VALUES (1, ?, ?)",
                     DB_ARGS(db_text(made), db_number(clock_wall_ms())), NULL, err);
     return rc ? rc
-              : db_query_one(conn, "SELECT uuid FROM installation WHERE id = 1", DB_ARGS_NONE, "t", read_uuid, arg,
+              : db_query_row(conn, "SELECT uuid FROM installation WHERE id = 1", DB_ARGS_NONE, DB_INTO(DB_TO(*uuid)),
                              "no installation", err);
 }
 
@@ -136,36 +110,22 @@ int installation_store_load(struct store *store, char uuid[UUID_TEXT_BYTES], str
 
 /* -- leases by database time --------------------------------------------------------------------------------------- */
 
-#define LEASE_NOW_MS "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
-
 struct lease_call {
     const char *name, *holder;
     int64_t ttl_ms;
     bool is_mine;
 };
 
-static int read_lease(const struct db_row *row, void *arg, struct err *err) {
-    struct lease *lease = arg;
-    (void)err;
-    db_row_copy(row, 0, lease->holder, sizeof(lease->holder));
-    lease->left_ms = db_row_number(row, 1);
-    return 0;
-}
-
-static int replica_store_prolong(struct store_tx *tx, const struct lease_call *call, uint64_t *met, struct err *err) {
-    return db_run(store_tx_conn(tx),
-                  "UPDATE leases SET expires_at_ms = " LEASE_NOW_MS " + ?, holder = ?"
-                  " WHERE name = ? AND (holder = ? OR expires_at_ms <= " LEASE_NOW_MS ")",
-                  DB_ARGS(db_number(call->ttl_ms), db_text(call->holder), db_text(call->name), db_text(call->holder)), met, err);
-}
-
 static int lease_acquire(struct store_tx *tx, void *arg, struct err *err) {
     struct lease_call *call = arg;
     uint64_t met = 0, added = 0;
-    int rc = replica_store_prolong(tx, call, &met, err);
+    int rc =
+        db_run(store_tx_conn(tx),
+               "UPDATE leases SET expires_at_ms = " NOW_MS " + ?, holder = ?"
+               " WHERE name = ? AND (holder = ? OR expires_at_ms <= " NOW_MS ")",
+               DB_ARGS(db_number(call->ttl_ms), db_text(call->holder), db_text(call->name), db_text(call->holder)), &met, err);
     if (!rc && !met) /* IGNORE: somebody holds it, or was quicker to make the row */
-        rc = db_run(store_tx_conn(tx),
-                    "INSERT IGNORE INTO leases (name, holder, expires_at_ms) VALUES (?, ?, " LEASE_NOW_MS " + ?)",
+        rc = db_run(store_tx_conn(tx), "INSERT IGNORE INTO leases (name, holder, expires_at_ms) VALUES (?, ?, " NOW_MS " + ?)",
                     DB_ARGS(db_text(call->name), db_text(call->holder), db_number(call->ttl_ms)), &added, err);
     call->is_mine = met || added;
     return rc;
@@ -182,7 +142,7 @@ int lease_store_acquire(struct store *store, const char *name, const char *holde
 
 int lease_store_renew(struct store *store, const char *name, const char *holder, int64_t ttl_ms, struct err *err) {
     uint64_t met = 0;
-    int rc = store_run(store, "UPDATE leases SET expires_at_ms = " LEASE_NOW_MS " + ? WHERE name = ? AND holder = ?",
+    int rc = store_run(store, "UPDATE leases SET expires_at_ms = " NOW_MS " + ? WHERE name = ? AND holder = ?",
                        DB_ARGS(db_number(ttl_ms), db_text(name), db_text(holder)), &met, err);
     if (rc || met)
         return rc;
@@ -195,10 +155,6 @@ int lease_store_release(struct store *store, const char *name, const char *holde
 }
 
 int lease_store_load(struct store *store, const char *name, struct lease *out, struct err *err) {
-    struct lease read = {0};
-    int rc = store_query_one(store, "SELECT holder, expires_at_ms - " LEASE_NOW_MS " FROM leases WHERE name = ?",
-                             DB_ARGS(db_text(name)), "ti", read_lease, &read, "nobody holds this lease", err);
-    if (!rc)
-        *out = read;
-    return rc;
+    return store_query_row(store, "SELECT holder, expires_at_ms - " NOW_MS " FROM leases WHERE name = ?", DB_ARGS(db_text(name)),
+                           DB_INTO(DB_TO(out->holder), DB_TO(out->left_ms)), "nobody holds this lease", err);
 }

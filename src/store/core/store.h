@@ -72,5 +72,10 @@ unsigned store_get_replica(const struct store *store);
 /* "replica-7": how it is named in leases, and in lines of the audit log about what it does by itself. Good until this thread asks again. */
 const char *store_replica_name(const struct store *store);
 
+/* Deletes old rows of the change log, closes operations that nobody works on any more, and deletes audit lines older than audit_keep_ms (0: none),
+ * in batches, so that nobody waits long for what one of them locks. One replica is enough for this: does nothing while another one has the
+ * lease. *operations_closed counts what audit lines with the result OPERATION_UNKNOWN tell of, also on failure. Blocks; to be called every ten minutes. */
+int store_prune(struct store *store, int64_t audit_keep_ms, unsigned *operations_closed, struct err *err);
+
 /* Frees what Connector/C keeps for the process. Call once at the very end, after every store_free. */
 void store_global_done(void);

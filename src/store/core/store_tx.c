@@ -9,7 +9,7 @@
 
 #include "backoff.h"
 #include "clock.h"
-#include "db_pool.h"
+#include "db_conn.h"
 #include "db_stmt.h"
 #include "str.h"
 #include "uuid.h"
@@ -117,6 +117,20 @@ int store_tx_note_change(struct store_tx *tx, enum change_kind kind, const char 
     return 0;
 }
 
+struct noting {
+    struct store_tx *tx;
+    enum change_kind kind;
+};
+
+static int tx_note_row(const struct db_row *row, void *arg, struct err *err) {
+    const struct noting *noting = arg;
+    return store_tx_note_change(noting->tx, noting->kind, db_row_text(row, 0), err);
+}
+
+int store_tx_note_rows(struct store_tx *tx, enum change_kind kind, const char *sql, struct db_args args, struct err *err) {
+    return db_query(tx->conn, sql, args, "t", tx_note_row, &(struct noting){tx, kind}, err);
+}
+
 const char *store_tx_mark(struct store_tx *tx, int64_t now_ms) {
     tx->marked_at_ms = now_ms;
     uuid_new(tx->mark);
@@ -222,18 +236,12 @@ static int store_tx_look_for_mark(struct store_tx *tx, void *arg, struct err *er
 
 /* Tries for a while, since the node that broke off may come back or another take its place. */
 static enum tx_end store_tx_find_out(const struct store_tx *lost) {
-    const struct tx_plan look = {.begin = "START TRANSACTION", .fn = store_tx_look_for_mark};
+    const struct tx_plan look = {.begin = "START TRANSACTION", .fn = store_tx_look_for_mark, .arg = (void *)(uintptr_t)lost};
     const int64_t until_ms = clock_mono_ms() + FIND_OUT_MS;
     for (unsigned attempt = 1; lost->marked_at_ms; attempt++) {
         struct store_tx tx = {.store = lost->store};
-        union {
-            const struct store_tx *in;
-            void *out;
-        } given = {.in = lost};
-        struct tx_plan plan = look;
         int rc = 0;
-        plan.arg = given.out;
-        enum tx_end end = borrow_and_run(&tx, &plan, &rc, NULL);
+        enum tx_end end = borrow_and_run(&tx, &look, &rc, NULL);
         if (end == TX_DONE)
             return TX_AGAIN;
         if (rc == MARK_FOUND)
@@ -345,24 +353,35 @@ int store_ping(struct store *store, struct err *err) {
 struct single_query {
     const char *sql;
     struct db_args args;
+    struct db_into into; /* else: */
     const char *columns;
     db_row_fn *fn;
     void *arg;
-    const char *what; /* NULL: any number of rows */
+    const char *what; /* NULL: it need not meet a row */
 };
 
 static int run_single_query(struct db_conn *conn, void *arg, struct err *err) {
     const struct single_query *q = arg;
+    if (!q->fn)
+        return db_query_row(conn, q->sql, q->args, q->into, q->what, err);
     return q->what ? db_query_one(conn, q->sql, q->args, q->columns, q->fn, q->arg, q->what, err)
                    : db_query(conn, q->sql, q->args, q->columns, q->fn, q->arg, err);
 }
 
+int store_query_row(struct store *store, const char *sql, struct db_args args, struct db_into into, const char *what,
+                    struct err *err) {
+    return store_read(store, run_single_query, &(struct single_query){.sql = sql, .args = args, .into = into, .what = what}, err);
+}
+
 int store_query(struct store *store, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
                 struct err *err) {
-    return store_read(store, run_single_query, &(struct single_query){sql, args, columns, fn, arg, NULL}, err);
+    return store_read(store, run_single_query,
+                      &(struct single_query){.sql = sql, .args = args, .columns = columns, .fn = fn, .arg = arg}, err);
 }
 
 int store_query_one(struct store *store, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
                     const char *what, struct err *err) {
-    return store_read(store, run_single_query, &(struct single_query){sql, args, columns, fn, arg, what}, err);
+    return store_read(store, run_single_query,
+                      &(struct single_query){.sql = sql, .args = args, .columns = columns, .fn = fn, .arg = arg, .what = what},
+                      err);
 }

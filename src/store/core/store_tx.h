@@ -48,6 +48,9 @@ int store_tx_lock(struct store_tx *tx, const char *name, struct err *err);
  * ERR_UNPROCESSABLE if the id is longer than 128 bytes. */
 int store_tx_note_change(struct store_tx *tx, enum change_kind kind, const char *object_id, struct err *err);
 
+/* Remembers one for each object whose id the query gives in its first column. */
+int store_tx_note_rows(struct store_tx *tx, enum change_kind kind, const char *sql, struct db_args args, struct err *err);
+
 /* What somebody else has to do with one attempt of a transaction. NULL: nothing. */
 struct store_tx_hooks {
     void (*before_commit)(void *arg);                    /* all statements are done, and COMMIT is to be sent */
@@ -70,7 +73,9 @@ typedef int store_read_fn(struct db_conn *conn, void *arg, struct err *err);
  * its first statement. For reads. */
 int store_read(struct store *store, store_read_fn *fn, void *arg, struct err *err);
 
-/* One query for reads, as db_query and db_query_one. */
+/* One query for reads, as db_query, db_query_row and db_query_one. */
+int store_query_row(struct store *store, const char *sql, struct db_args args, struct db_into into, const char *what,
+                    struct err *err);
 int store_query(struct store *store, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
                 struct err *err);
 int store_query_one(struct store *store, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,

@@ -8,9 +8,7 @@
 
 #include "audit_tx.h"
 #include "cluster_tx.h"
-#include "db_conn.h"
-#include "db_stmt.h"
-#include "store_tx.h"
+#include "record_tx.h"
 #include "str.h"
 #include "uuid.h"
 
@@ -34,12 +32,7 @@ struct cluster_list {
     size_t count;
 };
 
-static void cluster_list_done(struct cluster_list *list) {
-    for (size_t i = 0; i < list->count; i++)
-        cluster_done(&list->items[i]);
-    free(list->items);
-    *list = (struct cluster_list){0};
-}
+static DB_LIST_DEFINE(cluster_list, cluster_done);
 
 #define CLUSTERS_AT_ONCE 500U /* the price of 100,000 nodes is then paid in small change */
 
@@ -108,43 +101,34 @@ static int cluster_store_load_part(struct store_tx *tx, struct cluster_reading *
     return db_query(store_tx_conn(tx), sql, DB_ARGS(db_text(first->id), db_text(last->id)), kinds, row, load, err);
 }
 
-static int load_nodes(struct store_tx *tx, struct cluster_reading *load, struct err *err) {
+static int cluster_read_rows(struct store_tx *tx, struct cluster_reading *load, const char *rest, struct db_args args,
+                             struct err *err) {
+    struct db_records found = {0};
     char kinds[DB_COLUMNS_MAX + 1] = "t";
     _cleanup_strbuf_ struct strbuf sql;
+    int rc = db_table_query(store_tx_conn(tx), &cluster_table, rest, args, &found, err);
+    load->list = (struct cluster_list){found.items, found.count};
     strbuf_init(&sql, CLUSTER_SQL_BYTES_MAX);
+    if (rc || !found.count)
+        return rc;
+    rc = cluster_store_load_part(tx, load,
+                                 "SELECT cluster_id, vcenter_id, moref FROM cluster_placements WHERE cluster_id BETWEEN ? AND ?"
+                                 " ORDER BY cluster_id, vcenter_id, moref",
+                                 "ttt", add_placement, err);
+    rc = rc ? rc
+            : cluster_store_load_part(
+                  tx, load,
+                  "SELECT cluster_id, label_key, label_value FROM cluster_labels WHERE cluster_id BETWEEN ? AND ?"
+                  " ORDER BY cluster_id, label_key",
+                  "ttt", cluster_add_label, err);
     strbuf_adds(&sql, "SELECT n.cluster_id, ");
     db_members_columns(node_members, "n.", &sql, kinds);
     strbuf_adds(&sql, ", ");
     db_members_columns(observation_members, "o.", &sql, kinds);
     strbuf_adds(&sql, " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id WHERE n.cluster_id BETWEEN ? AND ?"
                       " ORDER BY n.cluster_id, n.name");
-    int rc = strbuf_check(&sql, "a statement", err);
+    rc = rc ? rc : strbuf_check(&sql, "a statement", err);
     return rc ? rc : cluster_store_load_part(tx, load, sql.data, kinds, cluster_add_node, err);
-}
-
-static int load_parts(struct store_tx *tx, struct cluster_reading *load, struct err *err) {
-    int rc;
-    if (!load->list.count)
-        return 0;
-    rc = cluster_store_load_part(tx, load,
-                                 "SELECT cluster_id, vcenter_id, moref FROM cluster_placements WHERE cluster_id BETWEEN ? AND ?"
-                                 " ORDER BY cluster_id, vcenter_id, moref",
-                                 "ttt", add_placement, err);
-    if (!rc)
-        rc = cluster_store_load_part(
-            tx, load,
-            "SELECT cluster_id, label_key, label_value FROM cluster_labels WHERE cluster_id BETWEEN ? AND ?"
-            " ORDER BY cluster_id, label_key",
-            "ttt", cluster_add_label, err);
-    return rc ? rc : load_nodes(tx, load, err);
-}
-
-static int cluster_read_rows(struct store_tx *tx, struct cluster_reading *load, const char *rest, struct db_args args,
-                             struct err *err) {
-    struct db_records found = {0};
-    int rc = db_table_query(store_tx_conn(tx), &cluster_table, rest, args, &found, err);
-    load->list = (struct cluster_list){found.items, found.count};
-    return rc ? rc : load_parts(tx, load, err);
 }
 
 /* The array grew by doubling; the record lives long. */
@@ -228,53 +212,28 @@ int cluster_store_load(struct store *store, const char *id, struct cluster **out
     return rc;
 }
 
-static int add_time(const struct db_row *row, void *arg, struct err *err) {
-    struct report_times *times = arg;
-    struct report_time *item = db_list_add(&times->items, &times->count, sizeof(*item), err);
-    if (!item)
-        return ERR_NOMEM;
-    db_row_copy(row, 0, item->cluster_id, sizeof(item->cluster_id));
-    item->at_ms = db_row_number(row, 1);
-    return 0;
-}
-
-void report_times_done(struct report_times *times) {
-    if (!times)
-        return;
-    free(times->items);
-    *times = (struct report_times){0};
-}
+DB_LIST_DEFINE(report_times, (void));
 
 int cluster_store_list_report_times(struct store *store, int64_t since_ms, struct report_times *out, struct err *err) {
-    struct report_times list = {0};
-    int rc = store_query(store, "SELECT id, reported_at_ms FROM clusters WHERE reported_at_ms >= ? ORDER BY id",
-                         DB_ARGS(db_number(since_ms)), "ti", add_time, &list, err);
-    if (rc)
-        report_times_done(&list);
-    else
-        *out = list;
-    return rc;
+    static const struct member members[] = {
+        MEMBER_AS(report_time, cluster_id, "id", NULL),
+        MEMBER_AS(report_time, at_ms, "reported_at_ms", NULL),
+        MEMBERS_END,
+    };
+    static const struct db_table table = {
+        .name = "clusters", .noun = "cluster", .members = members, .bytes = sizeof(struct report_time)};
+    return db_table_list(store, &table, " WHERE reported_at_ms >= ? ORDER BY id", DB_ARGS(db_number(since_ms)), &out->items,
+                         &out->count, err);
 }
 
 /* -- nodes, as part of writing their cluster ------------------------------------------------------------ */
 
-static int explain_node(struct db_conn *conn, int rc, const struct node *n, struct err *err) {
+/* ERR_EXISTS if a name is there twice, or a virtual machine belongs to another node. */
+static int insert_node(struct db_conn *conn, const char *cluster_id, const struct node *n, struct err *err) {
+    int rc = db_table_insert(conn, &node_table, n, DB_MORE({"cluster_id", db_text(cluster_id), NULL}), err);
     if (str_eq(conn->last_key, "nodes_vm"))
         return db_explain(rc, ERR_EXISTS, err, "the virtual machine of node \"%s\" belongs to another node already", n->name);
     return db_explain(rc, ERR_EXISTS, err, "the node \"%s\" is there twice", n->name);
-}
-
-static int insert_node(struct db_conn *conn, const char *cluster_id, const struct node *n, struct err *err) {
-    int rc = db_table_insert(conn, &node_table, n, DB_MORE({"cluster_id", db_text(cluster_id), NULL}), err);
-    return explain_node(conn, rc, n, err);
-}
-
-/* Writes the nodes of a new cluster. ERR_EXISTS if a name is there twice, or a virtual machine belongs to another node. */
-static int node_insert(struct db_conn *conn, const struct cluster *c, struct err *err) {
-    int rc = 0;
-    for (size_t i = 0; i < c->nodes_count && !rc; i++)
-        rc = insert_node(conn, c->id, &c->nodes[i], err);
-    return rc;
 }
 
 static const struct node *node_find_by_id(const struct node *nodes, size_t count, const char *id) {
@@ -284,44 +243,29 @@ static const struct node *node_find_by_id(const struct node *nodes, size_t count
     return NULL;
 }
 
-/* Rows that change are removed first and written anew, so that nodes may swap names or virtual machines. */
-static int node_remove_stale(struct db_conn *conn, const struct node *stored, const struct node *wanted, struct err *err) {
-    int rc = 0;
-    if (wanted && members_same(node_members, stored, wanted))
-        return 0;
-    if (!wanted || !node_same_identity(stored, wanted))
-        rc = db_run(conn, "DELETE FROM node_observations WHERE node_id = ?", DB_ARGS(db_text(stored->id)), NULL, err);
-    return rc ? rc : db_run(conn, "DELETE FROM nodes WHERE id = ?", DB_ARGS(db_text(stored->id)), NULL, err);
-}
-
-static int write_differences(struct db_conn *conn, const struct node *before, size_t count, const struct cluster *c,
-                             struct err *err) {
-    int rc = 0;
-    for (size_t i = 0; i < count && !rc; i++)
-        rc = node_remove_stale(conn, &before[i], node_find_by_id(c->nodes, c->nodes_count, before[i].id), err);
-    for (size_t i = 0; i < c->nodes_count && !rc; i++) {
-        const struct node *stored = node_find_by_id(before, count, c->nodes[i].id);
-        if (!stored || !members_same(node_members, stored, &c->nodes[i]))
-            rc = insert_node(conn, c->id, &c->nodes[i], err);
-    }
-    return rc;
-}
-
 /* Makes the stored nodes of a cluster those of `c`, writing only what differs. What is seen of a node is forgotten with the node, and
  * when another virtual machine is declared. Errors as above. */
 static int node_replace(struct db_conn *conn, const struct cluster *c, struct err *err) {
     struct db_records before = {0};
     int rc = db_table_query(conn, &node_table, " WHERE cluster_id = ? ORDER BY name", DB_ARGS(db_text(c->id)), &before, err);
-    if (!rc)
-        rc = write_differences(conn, before.items, before.count, c, err);
+    const struct node *stored = before.items;
+    /* rows that change are removed first and written anew, so that nodes may swap names or virtual machines */
+    for (size_t i = 0; i < before.count && !rc; i++) {
+        const struct node *wanted = node_find_by_id(c->nodes, c->nodes_count, stored[i].id);
+        const struct db_args id = DB_ARGS(db_text(stored[i].id));
+        if (wanted && members_same(node_members, &stored[i], wanted))
+            continue;
+        if (!wanted || !node_same_identity(&stored[i], wanted))
+            rc = db_run(conn, "DELETE FROM node_observations WHERE node_id = ?", id, NULL, err);
+        rc = rc ? rc : db_run(conn, "DELETE FROM nodes WHERE id = ?", id, NULL, err);
+    }
+    for (size_t i = 0; i < c->nodes_count && !rc; i++) {
+        const struct node *was = node_find_by_id(stored, before.count, c->nodes[i].id);
+        if (!was || !members_same(node_members, was, &c->nodes[i]))
+            rc = insert_node(conn, c->id, &c->nodes[i], err);
+    }
     db_records_done(&node_table, &before);
     return rc;
-}
-
-/* Forgets what is seen of all nodes of a cluster that is about to be removed. */
-static int node_forget_seen(struct db_conn *conn, const char *cluster_id, struct err *err) {
-    return db_run(conn, "DELETE o FROM node_observations o JOIN nodes n ON n.id = o.node_id WHERE n.cluster_id = ?",
-                  DB_ARGS(db_text(cluster_id)), NULL, err);
 }
 
 /* -- is there room for what a transaction writes? ------------------------------------------------------------------ */
@@ -343,29 +287,14 @@ static int room_begin(struct store_tx *tx, const struct cluster_room *room, stru
     return room ? store_tx_lock(tx, "room for clusters", err) : 0;
 }
 
-static int room_take_counts(const struct db_row *row, void *arg, struct err *err) {
-    struct room_count *count = arg;
-    (void)err;
-    count->clusters = db_row_number(row, 0);
-    count->nodes = db_row_number(row, 1);
-    count->is_counted = true;
-    return 0;
-}
-
 static int room_count_all(struct store_tx *tx, struct room_count *count, struct err *err) {
-    return db_query(store_tx_conn(tx), "SELECT (SELECT COUNT(*) FROM clusters), (SELECT COUNT(*) FROM nodes)", DB_ARGS_NONE, "ii",
-                    room_take_counts, count, err);
+    count->is_counted = true;
+    return db_query_row(store_tx_conn(tx), "SELECT (SELECT COUNT(*) FROM clusters), (SELECT COUNT(*) FROM nodes)", DB_ARGS_NONE,
+                        DB_INTO(DB_TO(count->clusters), DB_TO(count->nodes)), NULL, err);
 }
 
 static bool has_room(const struct room_count *count) {
     return count->clusters <= (int64_t)count->room->clusters_max && count->nodes <= (int64_t)count->room->nodes_max;
-}
-
-static int room_refuse(const struct room_count *count, struct err *err) {
-    const bool is_nodes = count->clusters <= (int64_t)count->room->clusters_max;
-    (void)err_set(err, ERR_DIRECTORY_FULL, "the inventory is full: it holds at most %zu %s",
-                  is_nodes ? count->room->nodes_max : count->room->clusters_max, is_nodes ? "nodes" : "Kubernetes clusters");
-    return err_remedy(err, "remove clusters that are no more");
 }
 
 /* Counts a cluster that has just been written, new or with new nodes. ERR_DIRECTORY_FULL if it is one too many: it must be taken back then. */
@@ -384,11 +313,14 @@ static int room_check(struct store_tx *tx, struct room_count *count, const struc
         rc = room_count_all(tx, count, err);
     if (rc || has_room(count))
         return rc;
-    rc = room_refuse(count, err);
+    const bool is_nodes = count->clusters <= (int64_t)count->room->clusters_max;
+    (void)err_set(err, ERR_DIRECTORY_FULL, "the inventory is full: it holds at most %zu %s",
+                  is_nodes ? count->room->nodes_max : count->room->clusters_max, is_nodes ? "nodes" : "Kubernetes clusters");
+    (void)err_remedy(err, "remove clusters that are no more");
     count->clusters -= is_new;
     count->nodes -= (int64_t)c->nodes_count;
     count->is_counted = is_new; /* what a change takes back is not known */
-    return rc;
+    return ERR_DIRECTORY_FULL;
 }
 
 /* -- writing ----------------------------------------------------- */
@@ -397,6 +329,7 @@ static int room_check(struct store_tx *tx, struct room_count *count, const struc
 
 struct cluster_write {
     const struct cluster *cluster;
+    bool is_change;
     unsigned parts;
     struct cluster_writing with;
 };
@@ -423,77 +356,54 @@ static int insert_labels(struct db_conn *conn, const struct cluster *c, struct e
     return rc;
 }
 
-static int explain_cluster(struct db_conn *conn, int rc, const struct cluster *c, struct err *err) {
-    if (str_eq(conn->last_key, "clusters_name"))
-        return db_explain(rc, ERR_EXISTS, err, "a cluster named \"%s\" exists already", c->name);
-    return db_explain(rc, ERR_EXISTS, err, "a cluster with id %s exists already", c->id);
-}
-
-/* After an error rows may be left that the caller has to take back. */
-static int cluster_insert_rows(struct store_tx *tx, const struct cluster *c, struct err *err) {
+/* Writes the rows of a new cluster, or of a change the row of the cluster and the lists in `parts`. After an error rows may be left that the caller has to
+ * take back. */
+static int cluster_write_rows(struct store_tx *tx, const struct cluster *c, bool is_change, unsigned parts, struct err *err) {
     struct db_conn *conn = store_tx_conn(tx);
-    int rc = db_table_insert(conn, &cluster_table, c, DB_MORE_NONE, err);
-    rc = explain_cluster(conn, rc, c, err);
-    rc = rc ? rc : insert_placement(conn, c, err);
-    rc = rc ? rc : insert_labels(conn, c, err);
-    rc = rc ? rc : node_insert(conn, c, err);
+    const struct db_args id = DB_ARGS(db_text(c->id));
+    int rc = is_change ? db_table_update(conn, &cluster_table, c, DB_MORE_NONE, err)
+                       : db_table_insert(conn, &cluster_table, c, DB_MORE_NONE, err);
+    if (str_eq(conn->last_key, "clusters_name"))
+        db_explain(rc, ERR_EXISTS, err, "a cluster named \"%s\" exists already", c->name);
+    else
+        db_explain(rc, ERR_EXISTS, err, "a cluster with id %s exists already", c->id);
+    if (!rc && is_change && (parts & CLUSTER_PART_PLACEMENT))
+        rc = db_run(conn, "DELETE FROM cluster_placements WHERE cluster_id = ?", id, NULL, err);
+    if (!rc && (parts & CLUSTER_PART_PLACEMENT))
+        rc = insert_placement(conn, c, err);
+    if (!rc && is_change && (parts & CLUSTER_PART_LABELS))
+        rc = db_run(conn, "DELETE FROM cluster_labels WHERE cluster_id = ?", id, NULL, err);
+    if (!rc && (parts & CLUSTER_PART_LABELS))
+        rc = insert_labels(conn, c, err);
+    if (!rc && is_change && (parts & CLUSTER_PART_NODES))
+        rc = node_replace(conn, c, err);
+    for (size_t i = 0; !is_change && i < c->nodes_count && !rc; i++)
+        rc = insert_node(conn, c->id, &c->nodes[i], err);
     return rc ? rc : store_tx_note_change(tx, CHANGE_CLUSTER, c->id, err);
 }
 
-static int cluster_insert(struct store_tx *tx, void *arg, struct err *err) {
+static int cluster_write(struct store_tx *tx, void *arg, struct err *err) {
     const struct cluster_write *call = arg;
     struct room_count count;
     int rc = room_begin(tx, call->with.room, &count, err);
-    rc = rc ? rc : cluster_insert_rows(tx, call->cluster, err);
-    rc = rc ? rc : room_check(tx, &count, call->cluster, true, err);
+    rc = rc ? rc : cluster_write_rows(tx, call->cluster, call->is_change, call->parts, err);
+    rc = rc ? rc : room_check(tx, &count, call->cluster, !call->is_change, err);
     return rc ? rc : audit_tx_append(tx, call->with.audit, 1, err);
 }
 
 int cluster_store_insert(struct store *store, const struct cluster *c, const struct cluster_writing *with, struct err *err) {
-    struct cluster_write call = {.cluster = c};
+    struct cluster_write call = {.cluster = c, .parts = CLUSTER_PART_ALL};
     if (with)
         call.with = *with;
-    return store_tx(store, cluster_insert, &call, err);
-}
-
-static int replace_placement(struct db_conn *conn, const struct cluster *c, struct err *err) {
-    int rc = db_run(conn, "DELETE FROM cluster_placements WHERE cluster_id = ?", DB_ARGS(db_text(c->id)), NULL, err);
-    return rc ? rc : insert_placement(conn, c, err);
-}
-
-static int replace_labels(struct db_conn *conn, const struct cluster *c, struct err *err) {
-    int rc = db_run(conn, "DELETE FROM cluster_labels WHERE cluster_id = ?", DB_ARGS(db_text(c->id)), NULL, err);
-    return rc ? rc : insert_labels(conn, c, err);
-}
-
-static int cluster_update_rows(struct store_tx *tx, const struct cluster *c, unsigned parts, struct err *err) {
-    struct db_conn *conn = store_tx_conn(tx);
-    int rc = db_table_update(conn, &cluster_table, c, DB_MORE_NONE, err);
-    rc = explain_cluster(conn, rc, c, err);
-    if (!rc && (parts & CLUSTER_PART_PLACEMENT))
-        rc = replace_placement(conn, c, err);
-    if (!rc && (parts & CLUSTER_PART_LABELS))
-        rc = replace_labels(conn, c, err);
-    if (!rc && (parts & CLUSTER_PART_NODES))
-        rc = node_replace(conn, c, err);
-    return rc ? rc : store_tx_note_change(tx, CHANGE_CLUSTER, c->id, err);
-}
-
-static int cluster_update(struct store_tx *tx, void *arg, struct err *err) {
-    const struct cluster_write *call = arg;
-    struct room_count count;
-    int rc = room_begin(tx, call->with.room, &count, err);
-    rc = rc ? rc : cluster_update_rows(tx, call->cluster, call->parts, err);
-    rc = rc ? rc : room_check(tx, &count, call->cluster, false, err);
-    return rc ? rc : audit_tx_append(tx, call->with.audit, 1, err);
+    return store_tx(store, cluster_write, &call, err);
 }
 
 int cluster_store_update(struct store *store, const struct cluster *c, unsigned parts, const struct cluster_writing *with,
                          struct err *err) {
-    struct cluster_write call = {.cluster = c, .parts = parts};
+    struct cluster_write call = {.cluster = c, .is_change = true, .parts = parts};
     if (with)
         call.with = *with;
-    return store_tx(store, cluster_update, &call, err);
+    return store_tx(store, cluster_write, &call, err);
 }
 
 struct cluster_removal {
@@ -502,20 +412,16 @@ struct cluster_removal {
     const struct audit_record *audit;
 };
 
-static int cluster_note_grant(const struct db_row *row, void *arg, struct err *err) {
-    return store_tx_note_change(arg, CHANGE_GRANT, db_row_text(row, 0), err);
-}
-
 static int remove_cluster(struct store_tx *tx, void *arg, struct err *err) {
     const struct cluster_removal *call = arg;
-    struct db_conn *conn = store_tx_conn(tx);
-    /* the rows of the lists and the grants go with it (ON DELETE CASCADE) */
-    int rc = db_query(conn, "SELECT id FROM grants WHERE cluster_id = ?", DB_ARGS(db_text(call->id)), "t", cluster_note_grant, tx,
-                      err);
-    rc = rc ? rc : node_forget_seen(conn, call->id, err);
-    rc = rc ? rc : db_table_delete(conn, &cluster_table, call->id, call->version_no, err);
-    rc = rc ? rc : store_tx_note_change(tx, CHANGE_CLUSTER, call->id, err);
-    return rc ? rc : audit_tx_append(tx, call->audit, 1, err);
+    const struct db_args id = DB_ARGS(db_text(call->id));
+    /* the rows of the lists and the grants go with it (ON DELETE CASCADE); what is seen of nodes does not */
+    int rc = store_tx_note_rows(tx, CHANGE_GRANT, "SELECT id FROM grants WHERE cluster_id = ?", id, err);
+    rc = rc ? rc
+            : db_run(store_tx_conn(tx),
+                     "DELETE o FROM node_observations o JOIN nodes n ON n.id = o.node_id WHERE n.cluster_id = ?", id, NULL, err);
+    rc = rc ? rc : db_table_delete(store_tx_conn(tx), &cluster_table, call->id, call->version_no, err);
+    return rc ? rc : record_tx_end(tx, CHANGE_CLUSTER, call->id, call->audit, err);
 }
 
 int cluster_store_delete(struct store *store, const char *id, int64_t version_no, const struct audit_record *audit,
@@ -562,24 +468,18 @@ static bool cluster_store_is_of_item(int code) {
            code == ERR_UNPROCESSABLE || code == ERR_DIRECTORY_FULL;
 }
 
-static int cluster_store_write_and_count(struct store_tx *tx, const struct cluster_batch_item *item, struct room_count *count,
-                                         struct err *err) {
-    const struct cluster *c = item->cluster;
-    int rc = item->is_change ? cluster_update_rows(tx, c, item->parts, err) : cluster_insert_rows(tx, c, err);
-    if (!rc && (!item->is_change || (item->parts & CLUSTER_PART_NODES)))
-        rc = room_check(tx, count, c, !item->is_change, err);
-    return rc;
-}
-
 /* A cluster is several rows: the savepoint takes all of them back. */
 static int cluster_store_write_item(struct store_tx *tx, struct cluster_batch_item *item, struct room_count *count,
                                     struct err *err) {
     struct db_conn *conn = store_tx_conn(tx);
+    const unsigned parts = item->is_change ? item->parts : CLUSTER_PART_ALL;
     struct err why = {0};
     int rc = db_conn_exec(conn, "SAVEPOINT item", err);
     if (rc)
         return rc;
-    rc = cluster_store_write_and_count(tx, item, count, &why);
+    rc = cluster_write_rows(tx, item->cluster, item->is_change, parts, &why);
+    if (!rc && (parts & CLUSTER_PART_NODES))
+        rc = room_check(tx, count, item->cluster, !item->is_change, &why);
     if (rc && !cluster_store_is_of_item(rc))
         return err_move(err, rc, &why);
     item->err = why;

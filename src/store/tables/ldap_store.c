@@ -4,9 +4,7 @@
 
 #include <stdlib.h>
 
-#include "audit_tx.h"
-#include "db_table.h"
-#include "store_tx.h"
+#include "record_tx.h"
 
 static void ldap_store_row_done(void *record) {
     struct ldap_row *row = record;
@@ -22,14 +20,7 @@ void ldap_row_free(struct ldap_row *row) {
     free(row);
 }
 
-void ldap_row_list_done(struct ldap_row_list *list) {
-    if (!list)
-        return;
-    for (size_t i = 0; i < list->count; i++)
-        ldap_store_row_done(&list->items[i]);
-    free(list->items);
-    *list = (struct ldap_row_list){0};
-}
+DB_LIST_DEFINE(ldap_row_list, ldap_store_row_done);
 
 static int ldap_read_sealed(const struct db_row *row, size_t first, void *record, struct err *err) {
     struct ldap_row *item = record;
@@ -60,52 +51,32 @@ int ldap_store_load(struct store *store, const char *name, struct ldap_row **out
 
 /* -- writing --------------------------------------------------------------------------------------------------------------- */
 
-struct ldap_write {
-    const struct ldap_row *row;
-    const struct audit_record *audit;
-};
-
-/* What ends each write. */
-static int ldap_note(struct store_tx *tx, const char *name, const struct audit_record *audit, struct err *err) {
-    int rc = store_tx_note_change(tx, CHANGE_LDAP, name, err);
-    return rc ? rc : audit_tx_append(tx, audit, 1, err);
-}
-
-static struct db_more sealed_of(const struct ldap_row *row) {
-    return (struct db_more){"sealed", db_bytes(row->sealed, row->sealed_bytes), NULL};
-}
-
-static int ldap_insert(struct store_tx *tx, void *arg, struct err *err) {
-    const struct ldap_write *call = arg;
-    const struct ldap_row *row = call->row;
-    int rc = db_table_insert(store_tx_conn(tx), &ldap_table, row, DB_MORE(sealed_of(row)), err);
-    db_explain(rc, ERR_EXISTS, err, "a directory named %s exists already", row->source.name);
-    return rc ? rc : ldap_note(tx, row->source.name, call->audit, err);
+static int ldap_write(struct store *store, enum record_how how, const struct ldap_row *row, const struct audit_record *audit,
+                      struct err *err) {
+    const struct db_more sealed = {"sealed", db_bytes(row->sealed, row->sealed_bytes), NULL};
+    return record_store_write(
+        store,
+        &(struct record_write){
+            .table = &ldap_table, .how = how, .record = row, .more = DB_MORE(sealed), .change = CHANGE_LDAP, .audit = audit},
+        err);
 }
 
 int ldap_store_insert(struct store *store, const struct ldap_row *row, const struct audit_record *audit, struct err *err) {
-    struct ldap_write call = {row, audit};
-    return store_tx(store, ldap_insert, &call, err);
-}
-
-static int ldap_update(struct store_tx *tx, void *arg, struct err *err) {
-    const struct ldap_write *call = arg;
-    const struct ldap_row *row = call->row;
-    int rc = db_table_update(store_tx_conn(tx), &ldap_table, row, DB_MORE(sealed_of(row)), err);
-    return rc ? rc : ldap_note(tx, row->source.name, call->audit, err);
+    int rc = ldap_write(store, RECORD_INSERT, row, audit, err);
+    return db_explain(rc, ERR_EXISTS, err, "a directory named %s exists already", row->source.name);
 }
 
 int ldap_store_update(struct store *store, const struct ldap_row *row, const struct audit_record *audit, struct err *err) {
-    struct ldap_write call = {row, audit};
-    return store_tx(store, ldap_update, &call, err);
-}
-
-static int remove_source(struct store_tx *tx, void *arg, struct err *err) {
-    const struct ldap_removal *call = arg;
-    int rc = db_table_delete(store_tx_conn(tx), &ldap_table, call->name, call->version_no, err);
-    return rc ? rc : ldap_note(tx, call->name, call->audit, err);
+    return ldap_write(store, RECORD_UPDATE, row, audit, err);
 }
 
 int ldap_store_delete(struct store *store, const struct ldap_removal *removal, struct err *err) {
-    return store_tx(store, remove_source, (void *)(uintptr_t)removal, err);
+    return record_store_write(store,
+                              &(struct record_write){.table = &ldap_table,
+                                                     .how = RECORD_DELETE,
+                                                     .key = removal->name,
+                                                     .version_no = removal->version_no,
+                                                     .change = CHANGE_LDAP,
+                                                     .audit = removal->audit},
+                              err);
 }

@@ -6,81 +6,42 @@
 #include <string.h>
 
 #include "cluster_tx.h"
-#include "db_stmt.h"
 #include "store_tx.h"
 #include "str.h"
 #include "uuid.h"
 
-void node_target_list_done(struct node_target_list *list) {
-    if (!list)
-        return;
-    for (size_t i = 0; i < list->count; i++)
-        node_target_done(&list->items[i]);
-    free(list->items);
-    *list = (struct node_target_list){0};
-}
+DB_LIST_DEFINE(node_target_list, node_target_done);
 
-static int add_target(const struct db_row *row, void *arg, struct err *err) {
-    struct node_target_list *list = arg;
-    struct node_target *t = db_list_add(&list->items, &list->count, sizeof(*t), err);
-    if (!t)
-        return ERR_NOMEM;
-    t->cluster_id = db_row_dup(row, 0);
-    t->node_id = db_row_dup(row, 1);
-    t->node_name = db_row_dup(row, 2);
-    t->vm_name = db_row_dup(row, 3);
-    t->vm_instance_uuid = db_row_dup(row, 4);
-    t->vm_bios_uuid = db_row_dup(row, 5);
-    t->vcenter_id = db_row_dup(row, 6);
-    return 0;
-}
-
-struct observation_load {
-    const char *vcenter_id;
-    const char *cluster_id; /* NULL: of all clusters */
-    struct node_target_list list;
+static const struct member target_members[] = {
+    MEMBER_AS(node_target, cluster_id, "n.cluster_id", NULL),
+    MEMBER_AS(node_target, node_id, "n.id", NULL),
+    MEMBER_AS(node_target, node_name, "n.name", NULL),
+    MEMBER_AS(node_target, vm_name, "COALESCE(n.vm_name, n.name)", NULL),
+    MEMBER_AS(node_target, vm_instance_uuid, "COALESCE(n.vm_instance_uuid, o.bound_uuid)", NULL),
+    MEMBER_AS(node_target, vm_bios_uuid, "n.vm_bios_uuid", NULL),
+    MEMBER_AS(node_target, vcenter_id, "COALESCE(n.vcenter_id, IF(o.bound_uuid IS NULL, NULL, o.vcenter_id))", NULL),
+    MEMBERS_END,
 };
-
-#define SELECT_TARGETS                                                                                            \
-    "SELECT n.cluster_id, n.id, n.name, COALESCE(n.vm_name, n.name), COALESCE(n.vm_instance_uuid, o.bound_uuid)," \
-    " n.vm_bios_uuid, COALESCE(n.vcenter_id, IF(o.bound_uuid IS NULL, NULL, o.vcenter_id))"                       \
-    " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id"                                             \
-    " WHERE (n.vcenter_id = ? OR (n.vcenter_id IS NULL AND o.bound_uuid IS NOT NULL AND o.vcenter_id = ?)"        \
-    " OR (n.vcenter_id IS NULL AND o.bound_uuid IS NULL AND"                                                      \
-    " (EXISTS (SELECT 1 FROM cluster_placements p WHERE p.cluster_id = n.cluster_id AND p.vcenter_id = ?)"        \
-    " OR NOT EXISTS (SELECT 1 FROM cluster_placements p WHERE p.cluster_id = n.cluster_id))))"
-#define ORDER_TARGETS " ORDER BY n.id"
-
-static int observation_load_targets(struct db_conn *conn, void *arg, struct err *err) {
-    struct observation_load *call = arg;
-    const struct db_arg vcenter = db_text(call->vcenter_id);
-    node_target_list_done(&call->list);
-    return call->cluster_id
-               ? db_query(conn, SELECT_TARGETS " AND n.cluster_id = ?" ORDER_TARGETS,
-                          DB_ARGS(vcenter, vcenter, vcenter, db_text(call->cluster_id)), "ttttttt", add_target, &call->list, err)
-               : db_query(conn, SELECT_TARGETS ORDER_TARGETS, DB_ARGS(vcenter, vcenter, vcenter), "ttttttt", add_target,
-                          &call->list, err);
-}
+static const struct db_table target_table = {.name = "nodes n LEFT JOIN node_observations o ON o.node_id = n.id",
+                                             .noun = "node",
+                                             .members = target_members,
+                                             .bytes = sizeof(struct node_target)};
 
 int observation_store_list_cluster_nodes(struct store *store, const char *vcenter_id, const char *cluster_id,
                                          struct node_target_list *out, struct err *err) {
-    struct observation_load call = {.vcenter_id = vcenter_id, .cluster_id = cluster_id};
-    int rc = store_read(store, observation_load_targets, &call, err);
-    if (rc)
-        node_target_list_done(&call.list);
-    else
-        *out = call.list;
-    return rc;
+    const struct db_arg vcenter = db_text(vcenter_id), cluster = db_text(cluster_id);
+    /* the server drops the last condition where no cluster is named */
+    return db_table_list(store, &target_table,
+                         " WHERE (n.vcenter_id = ? OR (n.vcenter_id IS NULL AND o.bound_uuid IS NOT NULL AND o.vcenter_id = ?)"
+                         " OR (n.vcenter_id IS NULL AND o.bound_uuid IS NULL AND"
+                         " (EXISTS (SELECT 1 FROM cluster_placements p WHERE p.cluster_id = n.cluster_id AND p.vcenter_id = ?)"
+                         " OR NOT EXISTS (SELECT 1 FROM cluster_placements p WHERE p.cluster_id = n.cluster_id))))"
+                         " AND (? IS NULL OR n.cluster_id = ?) ORDER BY n.id",
+                         DB_ARGS(vcenter, vcenter, vcenter, cluster, cluster), &out->items, &out->count, err);
 }
 
 int observation_store_list_nodes(struct store *store, const char *vcenter_id, struct node_target_list *out, struct err *err) {
-    struct observation_load call = {.vcenter_id = vcenter_id};
-    int rc = store_read(store, observation_load_targets, &call, err);
-    if (rc)
-        node_target_list_done(&call.list);
-    else
-        *out = call.list;
-    return rc;
+    return observation_store_list_cluster_nodes(store, vcenter_id, NULL, out, err);
 }
 
 /* -- what a vCenter shows of nodes: storing what differs, in batches ------------------------- */
@@ -123,15 +84,9 @@ static void observation_store_known_done(struct known *k) {
     free(k->instance_uuid);
     free(k->bios_uuid);
     node_observation_done(&k->row);
-    *k = (struct known){0};
 }
 
-static void observation_store_known_list_done(struct known_list *list) {
-    for (size_t i = 0; i < list->count; i++)
-        observation_store_known_done(&list->items[i]);
-    free(list->items);
-    *list = (struct known_list){0};
-}
+static DB_LIST_DEFINE(known_list, observation_store_known_done);
 
 /* -- reading ------------------------------------------------------------------------------------------------------------ */
 
@@ -186,28 +141,6 @@ static int load_node(struct observation_saving *call, const char *node_id, struc
                                         DB_ARGS(db_text(node_id)), out, err);
 }
 
-static int count_rows(struct observation_saving *call, const char *sql, const char *uuid, const char *node_id, int64_t *out,
-                      struct err *err) {
-    return db_query_number(store_tx_conn(call->tx), sql,
-                           DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(node_id)), out, err);
-}
-
-/* Is another node bound to this virtual machine, or is it declared another's? The row of a node that is gone is nobody's: a save under way
- * while its cluster is removed leaves one, which goes with the next complete picture. */
-static int look_for_owner(struct observation_saving *call, const char *uuid, const char *node_id, bool *is_taken,
-                          struct err *err) {
-    int64_t bound = 0, declared = 0;
-    int rc = count_rows(call,
-                        "SELECT COUNT(*) FROM node_observations o JOIN nodes n ON n.id = o.node_id"
-                        " WHERE o.vcenter_id = ? AND o.bound_uuid = LOWER(?) AND o.node_id <> ?",
-                        uuid, node_id, &bound, err);
-    rc = rc ? rc
-            : count_rows(call, "SELECT COUNT(*) FROM nodes WHERE vcenter_id = ? AND vm_instance_uuid = LOWER(?) AND id <> ?",
-                         uuid, node_id, &declared, err);
-    *is_taken = bound || declared;
-    return rc;
-}
-
 /* -- writing ------------------------------------------------------------------------------------------------------------ */
 
 static int observation_note(struct observation_saving *call, const char *cluster_id, struct err *err) {
@@ -224,43 +157,26 @@ static int observation_remove_row(struct observation_saving *call, const struct 
     return rc ? rc : observation_note(call, k->cluster_id, err);
 }
 
-static int observation_store_note_row(const struct db_row *row, void *arg, struct err *err) {
-    return observation_note(arg, db_row_text(row, 0), err);
-}
-
 /* A node whose declared virtual machine this is takes it from one that was bound to it by a weaker match. */
 static int observation_release(struct observation_saving *call, const struct known *k, const char *uuid, struct err *err) {
-    struct db_conn *conn = store_tx_conn(call->tx);
-    int rc = db_query(conn,
-                      "SELECT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
-                      " WHERE o.vcenter_id = ? AND o.bound_uuid = LOWER(?) AND o.node_id <> ?",
-                      DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(k->node_id)), "t",
-                      observation_store_note_row, call, err);
+    const struct db_args args = DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(k->node_id));
+    int rc = store_tx_note_rows(call->tx, CHANGE_CLUSTER,
+                                "SELECT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
+                                " WHERE o.vcenter_id = ? AND o.bound_uuid = LOWER(?) AND o.node_id <> ?",
+                                args, err);
     return rc ? rc
-              : db_run(conn,
+              : db_run(store_tx_conn(call->tx),
                        "UPDATE node_observations SET bound_uuid = NULL, bound_by = NULL, vm_match = 'mismatch'"
                        " WHERE vcenter_id = ? AND bound_uuid = LOWER(?) AND node_id <> ?",
-                       DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid), db_text(k->node_id)), NULL, err);
-}
-
-/* What a node that is gone has left behind gives way: a virtual machine is bound once. */
-static int remove_orphan(struct observation_saving *call, const char *uuid, struct err *err) {
-    return db_run(store_tx_conn(call->tx),
-                  "DELETE o FROM node_observations o LEFT JOIN nodes n ON n.id = o.node_id"
-                  " WHERE o.vcenter_id = ? AND o.bound_uuid = LOWER(?) AND n.id IS NULL",
-                  DB_ARGS(db_text(call->picture->vcenter_id), db_text(uuid)), NULL, err);
+                       args, NULL, err);
 }
 
 static int observation_write_row(struct observation_saving *call, const struct known *k, const struct node_observation *o,
                                  enum vm_match bound_by, struct err *err) {
     struct db_conn *conn = store_tx_conn(call->tx);
     struct node_observation row = *o;
-    union {
-        const char *in;
-        char *out;
-    } vcenter_id = {.in = call->picture->vcenter_id}; /* only looked at */
     int rc = 0;
-    row.vcenter_id = vcenter_id.out;
+    row.vcenter_id = (char *)(uintptr_t)call->picture->vcenter_id; /* only looked at */
     row.observed_at_ms = call->picture->now_ms;
     if (k->row.vcenter_id) /* there is a row, of this vCenter or of one that gives way */
         rc = db_run(conn, "DELETE FROM node_observations WHERE node_id = ?", DB_ARGS(db_text(k->node_id)), NULL, err);
@@ -271,10 +187,6 @@ static int observation_write_row(struct observation_saving *call, const struct k
 }
 
 /* -- deciding ----------------------------------------------------------------------------------------------------------- */
-
-static bool observation_is_own(enum vm_match match) {
-    return match == VM_MATCH_INSTANCE_UUID || match == VM_MATCH_BIOS_UUID || match == VM_MATCH_NAME;
-}
 
 static char *uuid_or_null(char *text) {
     return uuid_is_valid(text) ? text : NULL;
@@ -305,46 +217,52 @@ static void observation_decide(const struct known *k, const struct node_observat
     out->row.node_id = k->row.node_id;
     out->row.bound_uuid = has_bound ? k->row.bound_uuid : NULL;
     out->bound_by = k->bound_by;
-    if (!observation_is_own(match) || !out->row.instance_uuid)
+    const bool is_own = match == VM_MATCH_INSTANCE_UUID || match == VM_MATCH_BIOS_UUID || match == VM_MATCH_NAME;
+    if (!is_own || !out->row.instance_uuid)
         return;
     out->is_new_binding = !has_bound || !str_eq_nocase(k->row.bound_uuid, out->row.instance_uuid);
     out->row.bound_uuid = out->row.instance_uuid;
     out->bound_by = match;
 }
 
-/* Is another node bound to this virtual machine that declares it too? */
-static int look_for_rival(struct observation_saving *call, const char *uuid, const char *node_id, bool *is_taken,
+/* Does another node have this virtual machine by right? For one that declares it only another that is bound to it and declares it, too, counts. The row of
+ * a node that is gone is nobody's: a save under way while its cluster is removed leaves one, which goes with the next complete picture. */
+static int look_for_owner(struct observation_saving *call, const struct verdict *v, const char *node_id, int64_t *owners,
                           struct err *err) {
-    int64_t rivals = 0;
-    int rc = count_rows(call,
-                        "SELECT COUNT(*) FROM node_observations o JOIN nodes n ON n.id = o.node_id WHERE o.vcenter_id = ?"
-                        " AND o.bound_uuid = LOWER(?) AND o.node_id <> ? AND LOWER(n.vm_instance_uuid) = o.bound_uuid",
-                        uuid, node_id, &rivals, err);
-    *is_taken = rivals != 0;
-    return rc;
+    const struct db_arg vcenter = db_text(call->picture->vcenter_id), uuid = db_text(v->row.bound_uuid), node = db_text(node_id);
+    if (v->row.match == VM_MATCH_INSTANCE_UUID)
+        return db_query_number(store_tx_conn(call->tx),
+                               "SELECT COUNT(*) FROM node_observations o JOIN nodes n ON n.id = o.node_id WHERE o.vcenter_id = ?"
+                               " AND o.bound_uuid = LOWER(?) AND o.node_id <> ? AND LOWER(n.vm_instance_uuid) = o.bound_uuid",
+                               DB_ARGS(vcenter, uuid, node), owners, err);
+    return db_query_number(store_tx_conn(call->tx),
+                           "SELECT (SELECT COUNT(*) FROM node_observations o JOIN nodes n ON n.id = o.node_id"
+                           " WHERE o.vcenter_id = ? AND o.bound_uuid = LOWER(?) AND o.node_id <> ?)"
+                           " + (SELECT COUNT(*) FROM nodes WHERE vcenter_id = ? AND vm_instance_uuid = LOWER(?) AND id <> ?)",
+                           DB_ARGS(vcenter, uuid, node, vcenter, uuid, node), owners, err);
 }
 
 /* A new binding must not take what is another's; only a declared instance UUID goes before a binding. */
 static int settle_binding(struct observation_saving *call, const struct known *k, struct verdict *v, struct err *err) {
-    bool is_taken = false;
-    int rc;
-    if (!v->is_new_binding)
-        return 0;
-    if (v->row.match == VM_MATCH_INSTANCE_UUID) {
-        rc = look_for_rival(call, v->row.bound_uuid, k->node_id, &is_taken, err);
-        if (!rc && !is_taken && !call->is_dry)
-            rc = observation_release(call, k, v->row.bound_uuid, err);
-    } else {
-        rc = look_for_owner(call, v->row.bound_uuid, k->node_id, &is_taken, err);
-        if (!rc && !is_taken && !call->is_dry)
-            rc = remove_orphan(call, v->row.bound_uuid, err);
-    }
-    if (rc || !is_taken)
+    int64_t owners = 0;
+    int rc = v->is_new_binding ? look_for_owner(call, v, k->node_id, &owners, err) : 0;
+    if (rc || !v->is_new_binding)
         return rc;
-    v->row.match = VM_MATCH_MISMATCH;
-    v->row.bound_uuid = k->has_row ? k->row.bound_uuid : NULL;
-    v->bound_by = k->bound_by;
-    return 0;
+    if (owners) {
+        v->row.match = VM_MATCH_MISMATCH;
+        v->row.bound_uuid = k->has_row ? k->row.bound_uuid : NULL;
+        v->bound_by = k->bound_by;
+        return 0;
+    }
+    if (call->is_dry)
+        return 0;
+    if (v->row.match == VM_MATCH_INSTANCE_UUID)
+        return observation_release(call, k, v->row.bound_uuid, err);
+    /* what a node that is gone has left behind gives way: a virtual machine is bound once */
+    return db_run(store_tx_conn(call->tx),
+                  "DELETE o FROM node_observations o LEFT JOIN nodes n ON n.id = o.node_id"
+                  " WHERE o.vcenter_id = ? AND o.bound_uuid = LOWER(?) AND n.id IS NULL",
+                  DB_ARGS(db_text(call->picture->vcenter_id), db_text(v->row.bound_uuid)), NULL, err);
 }
 
 static bool is_stored(const struct known *k, const struct verdict *v) {
@@ -386,7 +304,7 @@ static int settle_told(struct observation_saving *call, const struct node_observ
     int rc = load_node(call, told->node_id, &found, err);
     if (!rc && found.count)
         rc = observation_settle(call, &found.items[0], told, err);
-    observation_store_known_list_done(&found);
+    known_list_done(&found);
     return rc;
 }
 
@@ -434,7 +352,7 @@ static int observation_store_save_complete(struct observation_saving *call, stru
         rc = observation_merge(call, &rows, end, err);
     call->is_end = !end;
     (void)snprintf(call->next_after, sizeof(call->next_after), "%s", end ? end : "");
-    observation_store_known_list_done(&rows);
+    known_list_done(&rows);
     return rc;
 }
 
@@ -469,10 +387,7 @@ static int save_batch(struct store *store, struct observation_saving *call, stru
 /* -- all of it ---------------------------------------------------------------------------------------------------------- */
 
 static int observation_check_vcenter(struct db_conn *conn, void *arg, struct err *err) {
-    const char *vcenter_id = arg;
-    int64_t count = 0;
-    int rc = db_query_number(conn, "SELECT COUNT(*) FROM vcenters WHERE id = ?", DB_ARGS(db_text(vcenter_id)), &count, err);
-    return rc || count ? rc : err_set(err, ERR_NOT_FOUND, "there is no such vCenter");
+    return db_table_check(conn, &vcenter_table, arg, err);
 }
 
 static int compare_told(const void *a, const void *b) {
@@ -499,12 +414,10 @@ static int sort_told(struct observation_saving *call, struct err *err) {
 
 int observation_store_save(struct store *store, const struct observation_picture *picture, unsigned *changed, struct err *err) {
     struct observation_saving call = {.picture = picture};
-    char vcenter_id[UUID_TEXT_BYTES];
     unsigned total = 0;
     int rc = sort_told(&call, err);
-    (void)snprintf(vcenter_id, sizeof(vcenter_id), "%s", picture->vcenter_id);
     if (!rc)
-        rc = store_read(store, observation_check_vcenter, vcenter_id, err);
+        rc = store_read(store, observation_check_vcenter, (void *)(uintptr_t)picture->vcenter_id, err);
     while (!rc && !call.is_end) {
         rc = save_batch(store, &call, err);
         total += call.changed;

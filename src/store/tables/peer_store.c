@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "audit_tx.h"
-#include "db_table.h"
-#include "store_tx.h"
+#include "record_tx.h"
 #include "str.h"
 
 static const struct db_table peer_table = {
@@ -24,44 +23,29 @@ int peer_store_load(struct store *store, const char *hx_id, struct hx_peer **out
 
 /* -- writing --------------------------------------------------------------------------------------------------------------- */
 
-struct put {
-    const struct hx_peer *peer;
-    const struct audit_record *audit;
-};
-
-/* What is configured anew: nothing came of it yet. */
-static int peer_store_write_new(struct store_tx *tx, const struct hx_peer *given, struct err *err) {
-    struct hx_peer row = *given;
-    int rc;
-    row.result = (struct hx_peer_result){.state = HX_PEER_UNKNOWN};
-    row.since_ms = row.updated_at_ms;
-    if (row.version_no)
-        return db_table_update(store_tx_conn(tx), &peer_table, &row, DB_MORE_NONE, err);
-    row.created_at_ms = row.updated_at_ms;
-    rc = db_table_insert(store_tx_conn(tx), &peer_table, &row, DB_MORE_NONE, err);
+int peer_store_put(struct store *store, const struct hx_peer *peer, const struct audit_record *audit, struct err *err) {
+    struct hx_peer row = *peer;
+    const struct record_write write = {.table = &peer_table,
+                                       .how = row.version_no ? RECORD_UPDATE : RECORD_INSERT,
+                                       .record = &row,
+                                       .change = CHANGE_KIND_COUNT,
+                                       .audit = audit};
+    row.result = (struct hx_peer_result){.state = HX_PEER_UNKNOWN}; /* of what is configured anew nothing came yet */
+    row.since_ms = row.created_at_ms = row.updated_at_ms;           /* an update leaves the creation time */
+    int rc = record_store_write(store, &write, err);
     db_explain(rc, ERR_EXISTS, err, "somebody else has just set the peer of this HX cluster");
     return db_explain(rc, ERR_CONFLICT, err, "the HX cluster is not there any more");
 }
 
-static int peer_put(struct store_tx *tx, void *arg, struct err *err) {
-    const struct put *call = arg;
-    int rc = peer_store_write_new(tx, call->peer, err);
-    return rc ? rc : audit_tx_append(tx, call->audit, 1, err);
-}
-
-int peer_store_put(struct store *store, const struct hx_peer *peer, const struct audit_record *audit, struct err *err) {
-    struct put call = {peer, audit};
-    return store_tx(store, peer_put, &call, err);
-}
-
-static int remove_peer(struct store_tx *tx, void *arg, struct err *err) {
-    const struct peer_removal *call = arg;
-    int rc = db_table_delete(store_tx_conn(tx), &peer_table, call->hx_id, call->version_no, err);
-    return rc ? rc : audit_tx_append(tx, call->audit, 1, err);
-}
-
 int peer_store_delete(struct store *store, const struct peer_removal *removal, struct err *err) {
-    return store_tx(store, remove_peer, (void *)(uintptr_t)removal, err);
+    return record_store_write(store,
+                              &(struct record_write){.table = &peer_table,
+                                                     .how = RECORD_DELETE,
+                                                     .key = removal->hx_id,
+                                                     .version_no = removal->version_no,
+                                                     .change = CHANGE_KIND_COUNT,
+                                                     .audit = removal->audit},
+                              err);
 }
 
 /* -- what came of it ------------------------------------------------------------------------------------------------------- */
@@ -72,28 +56,24 @@ struct peer_save {
     bool is_news;
 };
 
-static const char *or_null(const char *text) {
-    return *text ? text : NULL;
-}
-
-static int peer_store_write_result(struct store_tx *tx, const struct hx_peer *p, int64_t since_ms, struct err *err) {
-    const struct hx_peer_result *r = &p->result;
-    return db_run(store_tx_conn(tx),
-                  "UPDATE hx_peers SET state = ?, since_ms = ?, reason = ?, detail = ?, remedy = ?, signed_in_as = ?,"
-                  " checked_at_ms = ?, duration_ms = ? WHERE hx_cluster_id = ? AND version_no = ?",
-                  DB_ARGS(db_text(hx_peer_state_name(r->state)), db_number(since_ms), db_text(or_null(r->reason)),
-                          db_text(or_null(r->detail)), db_text(or_null(r->remedy)), db_text(or_null(r->signed_in_as)),
-                          db_number(r->checked_at_ms), db_number(r->duration_ms), db_text(p->hx_id), db_number(p->version_no)),
-                  NULL, err);
+static struct db_arg text_or_null(const char *text) {
+    return db_text(*text ? text : NULL);
 }
 
 static int peer_store_save_over(struct store_tx *tx, struct peer_save *call, const struct hx_peer *was, struct err *err) {
-    const struct hx_peer_result *now = &call->peer->result;
-    int rc;
-    if (was->version_no != call->peer->version_no)
+    const struct hx_peer *p = call->peer;
+    const struct hx_peer_result *now = &p->result;
+    if (was->version_no != p->version_no)
         return 0;
     call->is_news = was->result.state != now->state || !str_eq(was->result.reason, now->reason);
-    rc = peer_store_write_result(tx, call->peer, call->is_news ? now->checked_at_ms : was->since_ms, err);
+    int rc = db_run(
+        store_tx_conn(tx),
+        "UPDATE hx_peers SET state = ?, since_ms = ?, reason = ?, detail = ?, remedy = ?, signed_in_as = ?,"
+        " checked_at_ms = ?, duration_ms = ? WHERE hx_cluster_id = ? AND version_no = ?",
+        DB_ARGS(db_text(hx_peer_state_name(now->state)), db_number(call->is_news ? now->checked_at_ms : was->since_ms),
+                text_or_null(now->reason), text_or_null(now->detail), text_or_null(now->remedy), text_or_null(now->signed_in_as),
+                db_number(now->checked_at_ms), db_number(now->duration_ms), db_text(p->hx_id), db_number(p->version_no)),
+        NULL, err);
     return rc || !call->is_news ? rc : audit_tx_append(tx, call->audit, 1, err);
 }
 

@@ -5,30 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_tx.h"
-#include "db_table.h"
-#include "store_tx.h"
+#include "cluster_tx.h"
+#include "record_tx.h"
 #include "str.h"
 #include "uuid.h"
 
 #define VSPHERE_ORDER " ORDER BY vcenter_id, moref"
+#define HX_ORDER " ORDER BY name, id"
 
 static const struct db_table vsphere_table = {.name = "vsphere_clusters",
                                               .noun = "vSphere cluster",
                                               .members = vsphere_cluster_members,
                                               .bytes = sizeof(struct vsphere_cluster)};
+static const struct db_table hx_table = {
+    .name = "hx_clusters", .noun = "HX cluster", .members = hx_cluster_members, .bytes = sizeof(struct hx_cluster)};
 
-void vsphere_cluster_list_done(struct vsphere_cluster_list *list) {
-    if (!list)
-        return;
-    for (size_t i = 0; i < list->count; i++)
-        vsphere_cluster_done(&list->items[i]);
-    free(list->items);
-    *list = (struct vsphere_cluster_list){0};
-}
+DB_LIST_DEFINE(vsphere_cluster_list, vsphere_cluster_done);
+DB_LIST_DEFINE(hx_cluster_list, hx_cluster_done);
 
 int platform_store_list_vsphere(struct store *store, const char *vcenter_id, struct vsphere_cluster_list *out, struct err *err) {
     return db_table_list(store, &vsphere_table, vcenter_id ? " WHERE vcenter_id = ?" VSPHERE_ORDER : VSPHERE_ORDER,
+                         vcenter_id ? DB_ARGS(db_text(vcenter_id)) : DB_ARGS_NONE, &out->items, &out->count, err);
+}
+
+int platform_store_list_hx(struct store *store, const char *vcenter_id, struct hx_cluster_list *out, struct err *err) {
+    return db_table_list(store, &hx_table, vcenter_id ? " WHERE vcenter_id = ?" HX_ORDER : HX_ORDER,
                          vcenter_id ? DB_ARGS(db_text(vcenter_id)) : DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
@@ -41,43 +42,92 @@ int platform_store_load_vsphere(struct store *store, const struct object_ref *re
     return rc;
 }
 
-/* Lets one save at a time pass and checks that the vCenter exists. */
-static int platform_begin(struct store_tx *tx, const struct platform_seen *seen, struct err *err) {
-    int64_t count = 0;
-    int rc = store_tx_lock(tx, "platform", err);
-    rc = rc ? rc
-            : db_query_number(store_tx_conn(tx), "SELECT COUNT(*) FROM vcenters WHERE id = ?", DB_ARGS(db_text(seen->vcenter_id)),
-                              &count, err);
-    if (rc)
-        return rc;
-    return count ? 0 : err_set(err, ERR_NOT_FOUND, "there is no such vCenter");
+int platform_store_load_hx(struct store *store, const char *id, struct hx_cluster **out, struct err *err) {
+    return db_table_load(store, &hx_table, " WHERE id = ?", DB_ARGS(db_text(id)), out, err);
 }
 
-struct vsphere_save {
+/* -- saving what was seen: either kind, by its row --------------------------------------------------------------------------- */
+
+struct platform_kind {
+    const struct db_table *table;
+    size_t ref_at; /* of the object_ref by which what is seen and what is stored are one */
+    bool (*is_gone)(const void *stored);
+    /* Writes and notes what is seen, if it differs; `stored` is NULL for a new one. *is_written tells. */
+    int (*save)(struct store_tx *tx, int64_t now_ms, const void *stored, const void *seen, bool *is_written, struct err *err);
+    int (*mark_gone)(struct store_tx *tx, const void *stored, struct err *err);
+    const char *touch; /* seen again without any change: nothing that others would have to read anew */
+};
+
+struct platform_save {
+    const struct platform_kind *kind;
     const struct platform_seen *seen;
-    const struct vsphere_cluster *items;
+    const void *items;
     size_t count;
-    struct vsphere_cluster_list before;
     unsigned changed;
 };
 
-static const struct vsphere_cluster *vsphere_find_stored(const struct vsphere_save *call, const struct object_ref *ref) {
-    for (size_t i = 0; i < call->before.count; i++)
-        if (object_ref_eq(&call->before.items[i].ref, ref))
-            return &call->before.items[i];
+/* The one of these records with the same reference, or NULL. */
+static const void *platform_store_find(const struct platform_kind *kind, const void *items, size_t count, const void *like) {
+    const struct object_ref *wanted = (const void *)((const char *)like + kind->ref_at);
+    for (size_t i = 0; i < count; i++) {
+        const char *item = (const char *)items + i * kind->table->bytes;
+        if (object_ref_eq((const void *)(item + kind->ref_at), wanted))
+            return item;
+    }
     return NULL;
 }
 
-static bool vsphere_is_seen(const struct vsphere_save *call, const struct object_ref *ref) {
-    for (size_t i = 0; i < call->count; i++)
-        if (object_ref_eq(&call->items[i].ref, ref))
-            return true;
-    return false;
+static int platform_save_all(struct store_tx *tx, struct platform_save *call, const struct db_records *before, struct err *err) {
+    const struct platform_kind *kind = call->kind;
+    int rc = 0;
+    for (size_t i = 0; i < call->count && !rc; i++) {
+        const char *item = (const char *)call->items + i * kind->table->bytes;
+        bool is_written = false;
+        rc = kind->save(tx, call->seen->now_ms, platform_store_find(kind, before->items, before->count, item), item, &is_written,
+                        err);
+        call->changed += is_written;
+    }
+    for (size_t i = 0; call->seen->is_complete && i < before->count && !rc; i++) {
+        const char *stored = (const char *)before->items + i * kind->table->bytes;
+        if (kind->is_gone(stored) || platform_store_find(kind, call->items, call->count, stored))
+            continue;
+        call->changed++;
+        rc = kind->mark_gone(tx, stored, err);
+    }
+    if (rc || !call->seen->is_complete)
+        return rc;
+    return db_run(store_tx_conn(tx), kind->touch, DB_ARGS(db_number(call->seen->now_ms), db_text(call->seen->vcenter_id)), NULL,
+                  err);
 }
 
-static bool vsphere_is_same(const struct vsphere_cluster *a, const struct vsphere_cluster *b) {
-    return str_eq(a->datacenter, b->datacenter) && str_eq(a->name, b->name) && !a->is_gone;
+/* Lets one save at a time pass. */
+static int platform_save(struct store_tx *tx, void *arg, struct err *err) {
+    struct platform_save *call = arg;
+    struct db_records before = {0};
+    call->changed = 0;
+    int rc = store_tx_lock(tx, "platform", err);
+    rc = rc ? rc : db_table_check(store_tx_conn(tx), &vcenter_table, call->seen->vcenter_id, err);
+    rc = rc ? rc
+            : db_table_query(store_tx_conn(tx), call->kind->table, " WHERE vcenter_id = ?",
+                             DB_ARGS(db_text(call->seen->vcenter_id)), &before, err);
+    rc = rc ? rc : platform_save_all(tx, call, &before, err);
+    db_records_done(call->kind->table, &before);
+    return rc;
 }
+
+static int platform_store_save(struct store *store, struct platform_save *call, unsigned *changed, struct err *err) {
+    for (size_t i = 0; i < call->count; i++) {
+        const char *item = (const char *)call->items + i * call->kind->table->bytes;
+        if (!str_eq(((const struct object_ref *)(const void *)(item + call->kind->ref_at))->vcenter_id, call->seen->vcenter_id))
+            return err_set(err, ERR_INVALID, "a %s of another vCenter", call->kind->table->noun);
+    }
+    int rc = store_tx(store, platform_save, call, err);
+    if (!rc)
+        *changed = call->changed;
+    return rc;
+}
+
+/* -- vSphere clusters -------------------------------------------------------------------------------------------------------- */
 
 static int vsphere_note(struct store_tx *tx, const struct object_ref *ref, struct err *err) {
     char id[UUID_TEXT_BYTES + MOREF_BYTES];
@@ -85,214 +135,97 @@ static int vsphere_note(struct store_tx *tx, const struct object_ref *ref, struc
     return store_tx_note_change(tx, CHANGE_VSPHERE_CLUSTER, id, err);
 }
 
-static int platform_store_save_item(struct store_tx *tx, struct vsphere_save *call, const struct vsphere_cluster *c,
-                                    struct err *err) {
-    const struct vsphere_cluster *stored = vsphere_find_stored(call, &c->ref);
-    if (stored && vsphere_is_same(stored, c))
+static bool vsphere_is_gone(const void *stored) {
+    return ((const struct vsphere_cluster *)stored)->is_gone;
+}
+
+static int vsphere_save(struct store_tx *tx, int64_t now_ms, const void *stored, const void *seen, bool *is_written,
+                        struct err *err) {
+    const struct vsphere_cluster *was = stored, *c = seen;
+    if (was && !was->is_gone && str_eq(was->datacenter, c->datacenter) && str_eq(was->name, c->name))
         return 0;
+    *is_written = true;
     int rc = db_run(
         store_tx_conn(tx),
         "INSERT INTO vsphere_clusters (vcenter_id, moref, datacenter, name, is_gone, seen_at_ms) VALUES (?, ?, ?, ?, 0, ?)"
         " ON DUPLICATE KEY UPDATE datacenter = VALUES(datacenter), name = VALUES(name), is_gone = 0, seen_at_ms = VALUES(seen_at_ms)",
-        DB_ARGS(db_text(c->ref.vcenter_id), db_text(c->ref.moref), db_text(c->datacenter), db_text(c->name),
-                db_number(call->seen->now_ms)),
+        DB_ARGS(db_text(c->ref.vcenter_id), db_text(c->ref.moref), db_text(c->datacenter), db_text(c->name), db_number(now_ms)),
         NULL, err);
-    call->changed++;
     return rc ? rc : vsphere_note(tx, &c->ref, err);
 }
 
-static int vsphere_mark_gone(struct store_tx *tx, struct vsphere_save *call, const struct vsphere_cluster *stored,
-                             struct err *err) {
-    if (stored->is_gone || vsphere_is_seen(call, &stored->ref))
-        return 0;
-    call->changed++;
+static int vsphere_mark_gone(struct store_tx *tx, const void *stored, struct err *err) {
+    const struct vsphere_cluster *was = stored;
     int rc = db_run(store_tx_conn(tx), "UPDATE vsphere_clusters SET is_gone = 1 WHERE vcenter_id = ? AND moref = ?",
-                    DB_ARGS(db_text(stored->ref.vcenter_id), db_text(stored->ref.moref)), NULL, err);
-    return rc ? rc : vsphere_note(tx, &stored->ref, err);
-}
-
-/* Seen again without any change: nothing that others would have to read anew. */
-static int vsphere_touch(struct store_tx *tx, const struct platform_seen *seen, struct err *err) {
-    return db_run(store_tx_conn(tx), "UPDATE vsphere_clusters SET seen_at_ms = ? WHERE vcenter_id = ? AND is_gone = 0",
-                  DB_ARGS(db_number(seen->now_ms), db_text(seen->vcenter_id)), NULL, err);
-}
-
-static int vsphere_save(struct store_tx *tx, void *arg, struct err *err) {
-    struct vsphere_save *call = arg;
-    call->changed = 0;
-    vsphere_cluster_list_done(&call->before);
-    struct db_records before = {0};
-    int rc = platform_begin(tx, call->seen, err);
-    if (!rc)
-        rc = db_table_query(store_tx_conn(tx), &vsphere_table, " WHERE vcenter_id = ?" VSPHERE_ORDER,
-                            DB_ARGS(db_text(call->seen->vcenter_id)), &before, err);
-    call->before = (struct vsphere_cluster_list){before.items, before.count};
-    for (size_t i = 0; i < call->count && !rc; i++)
-        rc = platform_store_save_item(tx, call, &call->items[i], err);
-    for (size_t i = 0; call->seen->is_complete && i < call->before.count && !rc; i++)
-        rc = vsphere_mark_gone(tx, call, &call->before.items[i], err);
-    return rc || !call->seen->is_complete ? rc : vsphere_touch(tx, call->seen, err);
+                    DB_ARGS(db_text(was->ref.vcenter_id), db_text(was->ref.moref)), NULL, err);
+    return rc ? rc : vsphere_note(tx, &was->ref, err);
 }
 
 int platform_store_save_vsphere(struct store *store, const struct platform_seen *seen, const struct vsphere_cluster *items,
                                 size_t count, unsigned *changed, struct err *err) {
-    struct vsphere_save call = {.seen = seen, .items = items, .count = count};
-    for (size_t i = 0; i < count; i++)
-        if (!str_eq(items[i].ref.vcenter_id, seen->vcenter_id))
-            return err_set(err, ERR_INVALID, "a vSphere cluster of another vCenter");
-    int rc = store_tx(store, vsphere_save, &call, err);
-    vsphere_cluster_list_done(&call.before);
-    if (!rc)
-        *changed = call.changed;
-    return rc;
+    static const struct platform_kind kind = {
+        &vsphere_table,    offsetof(struct vsphere_cluster, ref),
+        vsphere_is_gone,   vsphere_save,
+        vsphere_mark_gone, "UPDATE vsphere_clusters SET seen_at_ms = ? WHERE vcenter_id = ? AND is_gone = 0"};
+    return platform_store_save(store, &(struct platform_save){&kind, seen, items, count, 0}, changed, err);
 }
 
 /* -- HyperFlex clusters ------------------------------------------------------------------------- */
 
-#define HX_ORDER " ORDER BY name, id"
-
-static const struct db_table hx_table = {
-    .name = "hx_clusters", .noun = "HX cluster", .members = hx_cluster_members, .bytes = sizeof(struct hx_cluster)};
-
-void hx_cluster_list_done(struct hx_cluster_list *list) {
-    if (!list)
-        return;
-    for (size_t i = 0; i < list->count; i++)
-        hx_cluster_done(&list->items[i]);
-    free(list->items);
-    *list = (struct hx_cluster_list){0};
+static bool hx_is_gone(const void *stored) {
+    return ((const struct hx_cluster *)stored)->is_gone;
 }
 
-int platform_store_list_hx(struct store *store, const char *vcenter_id, struct hx_cluster_list *out, struct err *err) {
-    return db_table_list(store, &hx_table, vcenter_id ? " WHERE vcenter_id = ?" HX_ORDER : HX_ORDER,
-                         vcenter_id ? DB_ARGS(db_text(vcenter_id)) : DB_ARGS_NONE, &out->items, &out->count, err);
-}
-
-int platform_store_load_hx(struct store *store, const char *id, struct hx_cluster **out, struct err *err) {
-    return db_table_load(store, &hx_table, " WHERE id = ?", DB_ARGS(db_text(id)), out, err);
-}
-
-struct hx_save {
-    const struct platform_seen *seen;
-    const struct hx_cluster *items;
-    size_t count;
-    struct hx_cluster_list before;
-    unsigned changed;
-};
-
-static const struct hx_cluster *hx_find_stored(const struct hx_save *call, const struct object_ref *ref) {
-    for (size_t i = 0; i < call->before.count; i++)
-        if (object_ref_eq(&call->before.items[i].vsphere_cluster, ref))
-            return &call->before.items[i];
-    return NULL;
-}
-
-static bool hx_is_seen(const struct hx_save *call, const struct object_ref *ref) {
-    for (size_t i = 0; i < call->count; i++)
-        if (object_ref_eq(&call->items[i].vsphere_cluster, ref))
-            return true;
-    return false;
-}
-
-static int hx_insert(struct store_tx *tx, struct hx_save *call, const struct hx_cluster *hx, struct err *err) {
-    call->changed++;
-    struct hx_cluster row = *hx;
-    row.is_gone = false;
-    row.seen_at_ms = call->seen->now_ms;
-    int rc = db_table_insert(store_tx_conn(tx), &hx_table, &row, DB_MORE_NONE, err);
-    return rc ? rc : store_tx_note_change(tx, CHANGE_HX_CLUSTER, hx->id, err);
-}
-
-/* The name as it will be: one that was set stays, unless the new one was set too. */
-static const char *merged_name(const struct hx_cluster *stored, const struct hx_cluster *hx) {
-    return stored->is_name_set && !hx->is_name_set ? stored->name : hx->name;
-}
-
-static bool hx_is_same(const struct hx_cluster *stored, const struct hx_cluster *hx) {
-    return !stored->is_gone && str_eq(stored->name, merged_name(stored, hx)) && stored->is_name_set >= hx->is_name_set &&
-           (!hx->hx_uuid || str_eq(stored->hx_uuid, hx->hx_uuid)) &&
-           (!hx->extension_key || str_eq(stored->extension_key, hx->extension_key));
-}
-
-static int platform_store_refresh(struct store_tx *tx, struct hx_save *call, const struct hx_cluster *stored,
-                                  const struct hx_cluster *hx, struct err *err) {
-    if (hx_is_same(stored, hx))
+static int hx_save(struct store_tx *tx, int64_t now_ms, const void *stored, const void *seen, bool *is_written, struct err *err) {
+    const struct hx_cluster *was = stored, *hx = seen;
+    if (!was) {
+        struct hx_cluster row = *hx;
+        row.is_gone = false;
+        row.seen_at_ms = now_ms;
+        *is_written = true;
+        int rc = db_table_insert(store_tx_conn(tx), &hx_table, &row, DB_MORE_NONE, err);
+        return rc ? rc : store_tx_note_change(tx, CHANGE_HX_CLUSTER, hx->id, err);
+    }
+    /* a name that was set stays, unless the new one was set too */
+    const char *name = was->is_name_set && !hx->is_name_set ? was->name : hx->name;
+    if (!was->is_gone && str_eq(was->name, name) && was->is_name_set >= hx->is_name_set &&
+        (!hx->hx_uuid || str_eq(was->hx_uuid, hx->hx_uuid)) &&
+        (!hx->extension_key || str_eq(was->extension_key, hx->extension_key)))
         return 0;
-    call->changed++;
+    *is_written = true;
     int rc = db_run(
         store_tx_conn(tx),
         "UPDATE hx_clusters SET name = ?, is_name_set = ?, hx_uuid = COALESCE(?, hx_uuid), extension_key = COALESCE(?, extension_key),"
         " is_gone = 0, seen_at_ms = ?, version_no = version_no + 1 WHERE id = ?",
-        DB_ARGS(db_text(merged_name(stored, hx)), db_number(stored->is_name_set || hx->is_name_set), db_text(hx->hx_uuid),
-                db_text(hx->extension_key), db_number(call->seen->now_ms), db_text(stored->id)),
+        DB_ARGS(db_text(name), db_number(was->is_name_set || hx->is_name_set), db_text(hx->hx_uuid), db_text(hx->extension_key),
+                db_number(now_ms), db_text(was->id)),
         NULL, err);
-    return rc ? rc : store_tx_note_change(tx, CHANGE_HX_CLUSTER, stored->id, err);
+    return rc ? rc : store_tx_note_change(tx, CHANGE_HX_CLUSTER, was->id, err);
 }
 
-static int hx_mark_gone(struct store_tx *tx, struct hx_save *call, const struct hx_cluster *stored, struct err *err) {
-    if (stored->is_gone || hx_is_seen(call, &stored->vsphere_cluster))
-        return 0;
-    call->changed++;
+static int hx_mark_gone(struct store_tx *tx, const void *stored, struct err *err) {
+    const struct hx_cluster *was = stored;
     int rc = db_run(store_tx_conn(tx), "UPDATE hx_clusters SET is_gone = 1, version_no = version_no + 1 WHERE id = ?",
-                    DB_ARGS(db_text(stored->id)), NULL, err);
-    return rc ? rc : store_tx_note_change(tx, CHANGE_HX_CLUSTER, stored->id, err);
-}
-
-/* Seen again without any change: nothing that others would have to read anew. */
-static int hx_touch(struct store_tx *tx, const struct platform_seen *seen, struct err *err) {
-    return db_run(store_tx_conn(tx), "UPDATE hx_clusters SET seen_at_ms = ? WHERE vcenter_id = ? AND is_gone = 0",
-                  DB_ARGS(db_number(seen->now_ms), db_text(seen->vcenter_id)), NULL, err);
-}
-
-static int hx_save(struct store_tx *tx, void *arg, struct err *err) {
-    struct hx_save *call = arg;
-    call->changed = 0;
-    hx_cluster_list_done(&call->before);
-    struct db_records before = {0};
-    int rc = platform_begin(tx, call->seen, err);
-    if (!rc)
-        rc = db_table_query(store_tx_conn(tx), &hx_table, " WHERE vcenter_id = ?" HX_ORDER,
-                            DB_ARGS(db_text(call->seen->vcenter_id)), &before, err);
-    call->before = (struct hx_cluster_list){before.items, before.count};
-    for (size_t i = 0; i < call->count && !rc; i++) {
-        const struct hx_cluster *stored = hx_find_stored(call, &call->items[i].vsphere_cluster);
-        rc = stored ? platform_store_refresh(tx, call, stored, &call->items[i], err) : hx_insert(tx, call, &call->items[i], err);
-    }
-    for (size_t i = 0; call->seen->is_complete && i < call->before.count && !rc; i++)
-        rc = hx_mark_gone(tx, call, &call->before.items[i], err);
-    return rc || !call->seen->is_complete ? rc : hx_touch(tx, call->seen, err);
+                    DB_ARGS(db_text(was->id)), NULL, err);
+    return rc ? rc : store_tx_note_change(tx, CHANGE_HX_CLUSTER, was->id, err);
 }
 
 int platform_store_save_hx(struct store *store, const struct platform_seen *seen, const struct hx_cluster *items, size_t count,
                            unsigned *changed, struct err *err) {
-    struct hx_save call = {.seen = seen, .items = items, .count = count};
-    for (size_t i = 0; i < count; i++)
-        if (!str_eq(items[i].vsphere_cluster.vcenter_id, seen->vcenter_id))
-            return err_set(err, ERR_INVALID, "an HX cluster of another vCenter");
-    int rc = store_tx(store, hx_save, &call, err);
-    hx_cluster_list_done(&call.before);
-    if (!rc)
-        *changed = call.changed;
-    return rc;
-}
-
-struct hx_update {
-    const struct hx_cluster *hx;
-    const struct audit_record *audit;
-};
-
-static int hx_update(struct store_tx *tx, void *arg, struct err *err) {
-    const struct hx_update *call = arg;
-    const struct hx_cluster *hx = call->hx;
-    int rc = db_table_update(store_tx_conn(tx), &hx_table, hx, DB_MORE_NONE, err);
-    rc = rc ? rc : store_tx_note_change(tx, CHANGE_HX_CLUSTER, hx->id, err);
-    return rc ? rc : audit_tx_append(tx, call->audit, 1, err);
+    static const struct platform_kind kind = {
+        &hx_table,    offsetof(struct hx_cluster, vsphere_cluster),
+        hx_is_gone,   hx_save,
+        hx_mark_gone, "UPDATE hx_clusters SET seen_at_ms = ? WHERE vcenter_id = ? AND is_gone = 0"};
+    return platform_store_save(store, &(struct platform_save){&kind, seen, items, count, 0}, changed, err);
 }
 
 int platform_store_update_hx(struct store *store, const struct hx_cluster *hx, const struct audit_record *audit,
                              int64_t *version_no, struct err *err) {
-    struct hx_update call = {hx, audit};
-    int rc = store_tx(store, hx_update, &call, err);
+    int rc = record_store_write(
+        store,
+        &(struct record_write){
+            .table = &hx_table, .how = RECORD_UPDATE, .record = hx, .change = CHANGE_HX_CLUSTER, .audit = audit},
+        err);
     if (!rc)
         *version_no = hx->version_no + 1;
     return rc;

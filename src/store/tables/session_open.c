@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_side.h"
 #include "audit_tx.h"
 #include "clock.h"
 #include "db_stmt.h"

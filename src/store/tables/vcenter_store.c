@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_tx.h"
-#include "db_stmt.h"
-#include "db_table.h"
+#include "cluster_tx.h"
+#include "record_tx.h"
 #include "session_tx.h"
-#include "store_tx.h"
 
 static int read_pin(const struct db_row *row, size_t first, void *record, struct err *err) {
     struct vcenter *vc = record;
@@ -24,22 +22,15 @@ static int read_pin(const struct db_row *row, size_t first, void *record, struct
     return 0;
 }
 
-static const struct db_table vcenter_table = {.name = "vcenters",
-                                              .noun = "vCenter",
-                                              .members = vcenter_members,
-                                              .bytes = sizeof(struct vcenter),
-                                              .more = ", pin_sha256",
-                                              .more_kinds = "b",
-                                              .read_more = read_pin};
+const struct db_table vcenter_table = {.name = "vcenters",
+                                       .noun = "vCenter",
+                                       .members = vcenter_members,
+                                       .bytes = sizeof(struct vcenter),
+                                       .more = ", pin_sha256",
+                                       .more_kinds = "b",
+                                       .read_more = read_pin};
 
-void vcenter_list_done(struct vcenter_list *list) {
-    if (!list)
-        return;
-    for (size_t i = 0; i < list->count; i++)
-        vcenter_done(&list->items[i]);
-    free(list->items);
-    *list = (struct vcenter_list){0};
-}
+DB_LIST_DEFINE(vcenter_list, vcenter_done);
 
 int vcenter_store_list(struct store *store, struct vcenter_list *out, struct err *err) {
     return db_table_list(store, &vcenter_table, " ORDER BY name, id", DB_ARGS_NONE, &out->items, &out->count, err);
@@ -49,44 +40,24 @@ int vcenter_store_load(struct store *store, const char *id, struct vcenter **out
     return db_table_load(store, &vcenter_table, " WHERE id = ?", DB_ARGS(db_text(id)), out, err);
 }
 
-static struct db_more pin_of(const struct vcenter *vc) {
-    return (struct db_more){"pin_sha256", db_bytes(vc->has_pin ? vc->pin_sha256 : NULL, sizeof(vc->pin_sha256)), NULL};
-}
-
-struct vcenter_write {
-    const struct vcenter *vc;
-    const struct audit_record *audit;
-};
-
-/* What ends each write. */
-static int vcenter_note(struct store_tx *tx, const char *id, const struct audit_record *audit, struct err *err) {
-    int rc = store_tx_note_change(tx, CHANGE_VCENTER, id, err);
-    return rc ? rc : audit_tx_append(tx, audit, 1, err);
-}
-
-static int vcenter_insert(struct store_tx *tx, void *arg, struct err *err) {
-    const struct vcenter_write *call = arg;
-    const struct vcenter *vc = call->vc;
-    int rc = db_table_insert(store_tx_conn(tx), &vcenter_table, vc, DB_MORE(pin_of(vc)), err);
-    db_explain(rc, ERR_EXISTS, err, "the vCenter with instance UUID %s is known already", vc->id);
-    return rc ? rc : vcenter_note(tx, vc->id, call->audit, err);
+static int vcenter_write(struct store *store, enum record_how how, const struct vcenter *vc, const struct audit_record *audit,
+                         struct err *err) {
+    const struct db_more pin = {"pin_sha256", db_bytes(vc->has_pin ? vc->pin_sha256 : NULL, sizeof(vc->pin_sha256)), NULL};
+    return record_store_write(
+        store,
+        &(struct record_write){
+            .table = &vcenter_table, .how = how, .record = vc, .more = DB_MORE(pin), .change = CHANGE_VCENTER, .audit = audit},
+        err);
 }
 
 int vcenter_store_insert(struct store *store, const struct vcenter *vc, const struct audit_record *audit, struct err *err) {
-    struct vcenter_write call = {vc, audit};
-    return store_tx(store, vcenter_insert, &call, err);
-}
-
-static int vcenter_update(struct store_tx *tx, void *arg, struct err *err) {
-    const struct vcenter_write *call = arg;
-    int rc = db_table_update(store_tx_conn(tx), &vcenter_table, call->vc, DB_MORE(pin_of(call->vc)), err);
-    return rc ? rc : vcenter_note(tx, call->vc->id, call->audit, err);
+    int rc = vcenter_write(store, RECORD_INSERT, vc, audit, err);
+    return db_explain(rc, ERR_EXISTS, err, "the vCenter with instance UUID %s is known already", vc->id);
 }
 
 int vcenter_store_update(struct store *store, const struct vcenter *vc, const struct audit_record *audit, int64_t *version_no,
                          struct err *err) {
-    struct vcenter_write call = {vc, audit};
-    int rc = store_tx(store, vcenter_update, &call, err);
+    int rc = vcenter_write(store, RECORD_UPDATE, vc, audit, err);
     if (!rc)
         *version_no = vc->version_no + 1;
     return rc;
@@ -98,22 +69,14 @@ struct vcenter_removal {
     const struct audit_record *audit;
 };
 
-static int note_cluster(const struct db_row *row, void *arg, struct err *err) {
-    return store_tx_note_change(arg, CHANGE_CLUSTER, db_row_text(row, 0), err);
-}
-
-/* What is seen of nodes there goes with it (ON DELETE CASCADE): where their clusters are must be found out anew. */
-static int note_seen_clusters(struct store_tx *tx, const char *id, struct err *err) {
-    return db_query(store_tx_conn(tx),
-                    "SELECT DISTINCT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
-                    " WHERE o.vcenter_id = ?",
-                    DB_ARGS(db_text(id)), "t", note_cluster, tx, err);
-}
-
 static int remove_vcenter(struct store_tx *tx, void *arg, struct err *err) {
     const struct vcenter_removal *call = arg;
     unsigned revoked = 0;
-    int rc = note_seen_clusters(tx, call->id, err);
+    /* what is seen of nodes there goes with it (ON DELETE CASCADE): where their clusters are must be found out anew */
+    int rc = store_tx_note_rows(tx, CHANGE_CLUSTER,
+                                "SELECT DISTINCT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
+                                " WHERE o.vcenter_id = ?",
+                                DB_ARGS(db_text(call->id)), err);
     if (rc)
         return rc;
     rc = db_run_one(store_tx_conn(tx), "DELETE FROM vcenters WHERE id = ?", DB_ARGS(db_text(call->id)),
@@ -121,7 +84,7 @@ static int remove_vcenter(struct store_tx *tx, void *arg, struct err *err) {
     if (db_explain(rc, ERR_CONFLICT, err, "Kubernetes clusters are still placed on this vCenter") == ERR_CONFLICT)
         err_remedy(err, "remove these clusters first, or change their placement");
     rc = rc ? rc : session_tx_revoke(tx, SESSION_TX_VCENTER, call->id, call->now_ms, &revoked, err);
-    return rc ? rc : vcenter_note(tx, call->id, call->audit, err);
+    return rc ? rc : record_tx_end(tx, CHANGE_VCENTER, call->id, call->audit, err);
 }
 
 int vcenter_store_delete(struct store *store, const char *id, int64_t now_ms, const struct audit_record *audit, struct err *err) {
@@ -133,81 +96,85 @@ int vcenter_store_delete(struct store *store, const char *id, int64_t now_ms, co
 
 #define CREDENTIAL_GONE "there is no such login credential"
 
+static const struct member credential_members[] = {
+    MEMBER_AS(vcenter_credential, vcenter_id, "vcenter_id", NULL),
+    MEMBER_AS(vcenter_credential, generation, "generation", NULL),
+    MEMBER_AS(vcenter_credential, kind, "kind", NULL, .words = credential_kind_words, .flags = MEMBER_STRICT),
+    MEMBER_AS(vcenter_credential, state, "state", NULL, .words = credential_state_words, .flags = MEMBER_STRICT),
+    MEMBER_AS(vcenter_credential, cert_pem, "cert_pem", NULL),
+    MEMBER_AS(vcenter_credential, user_name, "user_name", NULL),
+    MEMBER_AS(vcenter_credential, created_at_ms, "created_at_ms", NULL),
+    MEMBERS_END,
+};
+
+static int credential_read_sealed(const struct db_row *row, size_t first, void *record, struct err *err) {
+    struct vcenter_credential *c = record;
+    (void)err;
+    c->sealed = db_row_dup_bytes(row, first, &c->sealed_bytes);
+    return 0;
+}
+
+static void credential_done(void *record) {
+    struct vcenter_credential *c = record;
+    free(c->sealed);
+    members_done(credential_members, c, sizeof(*c));
+}
+
+static const struct db_table credential_table = {.name = "vcenter_credentials",
+                                                 .noun = "login credential",
+                                                 .members = credential_members,
+                                                 .bytes = sizeof(struct vcenter_credential),
+                                                 .more = ", sealed",
+                                                 .more_kinds = "b",
+                                                 .read_more = credential_read_sealed,
+                                                 .done = credential_done};
+
 void vcenter_credential_free(struct vcenter_credential *c) {
     if (!c)
         return;
-    free(c->vcenter_id);
-    free(c->user_name);
-    free(c->cert_pem);
-    free(c->sealed);
+    credential_done(c);
     free(c);
 }
 
 struct credential_call {
     const struct vcenter_credential *credential;
     const char *vcenter_id;
-    enum credential_state state;
     int64_t generation;
     const struct operation_end *end;
-    struct vcenter_credential *found;
 };
-
-static int refuse_second_pending(struct db_conn *conn, const char *vcenter_id, struct err *err) {
-    int64_t pending = 0;
-    int rc = db_query_number(conn, "SELECT COUNT(*) FROM vcenter_credentials WHERE vcenter_id = ? AND state = 'pending'",
-                             DB_ARGS(db_text(vcenter_id)), &pending, err);
-    if (rc || !pending)
-        return rc;
-    return err_set(err, ERR_CONFLICT, "a change of the login credential of this vCenter is not finished");
-}
-
-static int next_generation(struct db_conn *conn, struct credential_call *call, struct err *err) {
-    return db_query_number(conn, "SELECT COALESCE(MAX(generation), 0) + 1 FROM vcenter_credentials WHERE vcenter_id = ?",
-                           DB_ARGS(db_text(call->vcenter_id)), &call->generation, err);
-}
 
 static int add_pending(struct store_tx *tx, void *arg, struct err *err) {
     struct credential_call *call = arg;
-    const struct vcenter_credential *c = call->credential;
+    struct vcenter_credential row = *call->credential;
     struct db_conn *conn = store_tx_conn(tx);
+    int64_t pending = 0;
     int rc = store_tx_lock(tx, "credentials", err);
-    rc = rc ? rc : refuse_second_pending(conn, call->vcenter_id, err);
-    rc = rc ? rc : next_generation(conn, call, err);
     if (rc)
         return rc;
-    rc = db_run(
-        conn,
-        "INSERT INTO vcenter_credentials (vcenter_id, generation, kind, state, cert_pem, user_name, sealed, created_at_ms)"
-        " VALUES (?, ?, ?, 'pending', ?, ?, ?, ?)",
-        DB_ARGS(db_text(call->vcenter_id), db_number(call->generation), db_text(credential_kind_name(c->kind)),
-                db_text(c->cert_pem), db_text(c->user_name), db_bytes(c->sealed, c->sealed_bytes), db_number(c->created_at_ms)),
-        NULL, err);
+    rc = db_query_row(conn,
+                      "SELECT COUNT(IF(state = 'pending', 1, NULL)), COALESCE(MAX(generation), 0) + 1 FROM vcenter_credentials"
+                      " WHERE vcenter_id = ?",
+                      DB_ARGS(db_text(row.vcenter_id)), DB_INTO(DB_TO(pending), DB_TO(call->generation)), NULL, err);
+    if (!rc && pending)
+        rc = err_set(err, ERR_CONFLICT, "a change of the login credential of this vCenter is not finished");
+    if (rc)
+        return rc;
+    row.generation = (unsigned)call->generation;
+    row.state = CREDENTIAL_PENDING;
+    rc = db_table_insert(conn, &credential_table, &row, DB_MORE({"sealed", db_bytes(row.sealed, row.sealed_bytes), NULL}), err);
     if (rc == ERR_CONFLICT) { /* the foreign key */
         err_clear(err);
         return err_set(err, ERR_NOT_FOUND, "there is no such vCenter");
     }
-    return rc ? rc : store_tx_note_change(tx, CHANGE_VCENTER, call->vcenter_id, err);
+    return rc ? rc : store_tx_note_change(tx, CHANGE_VCENTER, row.vcenter_id, err);
 }
 
 int credential_store_add_pending(struct store *store, const struct vcenter_credential *c, unsigned *generation, struct err *err) {
-    struct credential_call call = {.credential = c, .vcenter_id = c->vcenter_id};
+    struct credential_call call = {.credential = c};
     int rc = store_tx(store, add_pending, &call, err);
     if (!rc)
         *generation = (unsigned)call.generation;
     return rc;
-}
-
-static int credential_take_state(const struct db_row *row, void *arg, struct err *err) {
-    if (credential_state_parse(db_row_text(row, 0), arg))
-        return 0;
-    return err_set(err, ERR_SCHEMA, "a login credential has an unknown state");
-}
-
-static int vcenter_store_load_state(struct db_conn *conn, const struct credential_call *call, enum credential_state *out,
-                                    struct err *err) {
-    return db_query_one(conn, "SELECT state FROM vcenter_credentials WHERE vcenter_id = ? AND generation = ?",
-                        DB_ARGS(db_text(call->vcenter_id), db_number(call->generation)), "t", credential_take_state, out,
-                        CREDENTIAL_GONE, err);
 }
 
 static int credential_make_active(struct store_tx *tx, const struct credential_call *call, struct err *err) {
@@ -223,13 +190,20 @@ static int credential_make_active(struct store_tx *tx, const struct credential_c
 
 static int credential_promote(struct store_tx *tx, void *arg, struct err *err) {
     const struct credential_call *call = arg;
+    char word[16] = "";
     enum credential_state state = CREDENTIAL_RETIRED;
     int rc = store_tx_lock(tx, "credentials", err);
-    rc = rc ? rc : vcenter_store_load_state(store_tx_conn(tx), call, &state, err);
-    if (!rc && state == CREDENTIAL_RETIRED)
+    rc = rc ? rc
+            : db_query_row(store_tx_conn(tx), "SELECT state FROM vcenter_credentials WHERE vcenter_id = ? AND generation = ?",
+                           DB_ARGS(db_text(call->vcenter_id), db_number(call->generation)), DB_INTO(DB_TO(word)), CREDENTIAL_GONE,
+                           err);
+    if (rc)
+        return rc;
+    if (!credential_state_parse(word, &state))
+        return err_set(err, ERR_SCHEMA, "a login credential has an unknown state");
+    if (state == CREDENTIAL_RETIRED)
         return err_set(err, ERR_CONFLICT, "login credential %lld of this vCenter is retired", (long long)call->generation);
-    if (!rc && state != CREDENTIAL_ACTIVE)
-        rc = credential_make_active(tx, call, err);
+    rc = state == CREDENTIAL_ACTIVE ? 0 : credential_make_active(tx, call, err);
     return rc ? rc : operation_tx_end(tx, call->end, err);
 }
 
@@ -255,48 +229,15 @@ int credential_store_retire(struct store *store, const char *vcenter_id, unsigne
     return store_tx(store, credential_retire, &call, err);
 }
 
-static int credential_take(const struct db_row *row, void *arg, struct err *err) {
-    struct credential_call *call = arg;
-    struct vcenter_credential *c = calloc(1, sizeof(*c));
-    if (!c)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    c->vcenter_id = db_row_dup(row, 0);
-    c->generation = (unsigned)db_row_number(row, 1);
-    c->state = call->state;
-    c->cert_pem = db_row_dup(row, 3);
-    c->user_name = db_row_dup(row, 4);
-    c->sealed = db_row_dup_bytes(row, 5, &c->sealed_bytes);
-    c->created_at_ms = db_row_number(row, 6);
-    vcenter_credential_free(call->found);
-    call->found = c;
-    return credential_kind_parse(db_row_text(row, 2), &c->kind)
-               ? 0
-               : err_set(err, ERR_SCHEMA, "a login credential is of an unknown kind");
-}
-
-static int credential_load(struct db_conn *conn, void *arg, struct err *err) {
-    struct credential_call *call = arg;
-    return db_query(conn,
-                    "SELECT vcenter_id, generation, kind, cert_pem, user_name, sealed, created_at_ms FROM vcenter_credentials"
-                    " WHERE vcenter_id = ? AND state = ? ORDER BY generation",
-                    DB_ARGS(db_text(call->vcenter_id), db_text(credential_state_name(call->state))), "titttbi", credential_take,
-                    call, err);
-}
-
 int credential_store_load(struct store *store, const char *vcenter_id, enum credential_state state,
                           struct vcenter_credential **out, struct err *err) {
-    struct credential_call call = {.vcenter_id = vcenter_id, .state = state};
-    int rc = store_read(store, credential_load, &call, err);
-    if (rc)
-        vcenter_credential_free(call.found);
-    else
-        *out = call.found;
-    return rc;
+    struct err why = {0};
+    int rc = db_table_load(store, &credential_table, " WHERE vcenter_id = ? AND state = ? ORDER BY generation DESC LIMIT 1",
+                           DB_ARGS(db_text(vcenter_id), db_text(credential_state_name(state))), out, &why);
+    return rc == ERR_NOT_FOUND ? 0 : err_move(err, rc, &why);
 }
 
 /* -- what we remember of our registration with a vCenter ----------------------------------------------------------- */
-
-#define MEMBERS_CHARS_MAX 400U
 
 void registration_row_done(struct registration_row *row) {
     if (!row)
@@ -307,135 +248,74 @@ void registration_row_done(struct registration_row *row) {
     *row = (struct registration_row){0};
 }
 
-static int registration_take(const struct db_row *from, void *arg, struct err *err) {
-    struct registration_row *row = arg;
-    (void)err;
-    registration_row_done(row);
-    row->registration_no = (unsigned)db_row_number(from, 0);
-    row->repaired_at_ms = db_row_number(from, 1);
-    row->repaired = db_row_dup(from, 2);
-    row->role_name = db_row_dup(from, 3);
-    row->role_id = (int)db_row_number(from, 4);
-    row->role_principal = db_row_dup(from, 5);
-    row->is_certificate_due = db_row_number(from, 6) != 0;
-    return 0;
-}
-
-struct registration_call {
-    const char *vcenter_id;
-    struct registration_row row;
-    int64_t number;
-};
-
-static int registration_read(struct db_conn *conn, void *arg, struct err *err) {
-    struct registration_call *call = arg;
-    return db_query(conn,
-                    "SELECT registration_no, repaired_at_ms, repaired, role_name, role_id,"
-                    " role_principal, certificate_due FROM vcenter_registrations WHERE vcenter_id = ?",
-                    DB_ARGS(db_text(call->vcenter_id)), "iittiti", registration_take, &call->row, err);
-}
-
 int registration_store_load(struct store *store, const char *vcenter_id, struct registration_row *out, struct err *err) {
-    struct registration_call call = {.vcenter_id = vcenter_id};
-    int rc = store_read(store, registration_read, &call, err);
+    struct registration_row row = {0};
+    int rc =
+        store_query_row(store,
+                        "SELECT registration_no, repaired_at_ms, repaired, role_name, role_id, role_principal, certificate_due"
+                        " FROM vcenter_registrations WHERE vcenter_id = ?",
+                        DB_ARGS(db_text(vcenter_id)),
+                        DB_INTO(DB_TO(row.registration_no), DB_TO(row.repaired_at_ms), DB_TO(row.repaired), DB_TO(row.role_name),
+                                DB_TO(row.role_id), DB_TO(row.role_principal), DB_TO(row.is_certificate_due)),
+                        NULL, err);
     if (rc)
-        registration_row_done(&call.row);
+        registration_row_done(&row);
     else
-        *out = call.row;
+        *out = row;
     return rc;
 }
 
-/* The row is made by the first that needs it; a vCenter that is gone has none. */
-static int vcenter_store_need_row(struct store_tx *tx, const char *vcenter_id, struct err *err) {
-    int64_t known = 0;
-    int rc = db_query_number(store_tx_conn(tx), "SELECT COUNT(*) FROM vcenters WHERE id = ?", DB_ARGS(db_text(vcenter_id)),
-                             &known, err);
-    if (!rc && !known)
-        return err_set(err, ERR_NOT_FOUND, "there is no such vCenter");
-    return rc ? rc
-              : db_run(store_tx_conn(tx), "INSERT IGNORE INTO vcenter_registrations (vcenter_id) VALUES (?)",
-                       DB_ARGS(db_text(vcenter_id)), NULL, err);
-}
+struct registration_write {
+    const char *vcenter_id, *sql;
+    struct db_args args;
+    int64_t number; /* of registrations, behind the write */
+};
 
-static int registration_count(struct store_tx *tx, void *arg, struct err *err) {
-    struct registration_call *call = arg;
-    int rc = vcenter_store_need_row(tx, call->vcenter_id, err);
-    if (!rc)
-        rc = db_run(store_tx_conn(tx),
-                    "UPDATE vcenter_registrations SET registration_no = registration_no + 1 WHERE vcenter_id = ?",
-                    DB_ARGS(db_text(call->vcenter_id)), NULL, err);
+/* The row is made by the first that needs it; a vCenter that is gone has none. */
+static int registration_write(struct store_tx *tx, void *arg, struct err *err) {
+    struct registration_write *call = arg;
+    struct db_conn *conn = store_tx_conn(tx);
+    const struct db_args key = DB_ARGS(db_text(call->vcenter_id));
+    int rc = db_table_check(conn, &vcenter_table, call->vcenter_id, err);
+    rc = rc ? rc : db_run(conn, "INSERT IGNORE INTO vcenter_registrations (vcenter_id) VALUES (?)", key, NULL, err);
+    rc = rc ? rc : db_run(conn, call->sql, call->args, NULL, err);
     return rc ? rc
-              : db_query_number(store_tx_conn(tx), "SELECT registration_no FROM vcenter_registrations WHERE vcenter_id = ?",
-                                DB_ARGS(db_text(call->vcenter_id)), &call->number, err);
+              : db_query_number(conn, "SELECT registration_no FROM vcenter_registrations WHERE vcenter_id = ?", key,
+                                &call->number, err);
 }
 
 int registration_store_count(struct store *store, const char *vcenter_id, unsigned *number, struct err *err) {
-    struct registration_call call = {.vcenter_id = vcenter_id};
-    int rc = store_tx(store, registration_count, &call, err);
+    struct registration_write call = {
+        vcenter_id, "UPDATE vcenter_registrations SET registration_no = registration_no + 1 WHERE vcenter_id = ?",
+        DB_ARGS(db_text(vcenter_id)), 0};
+    int rc = store_tx(store, registration_write, &call, err);
     if (!rc)
         *number = (unsigned)call.number;
     return rc;
 }
 
-static int set_due(struct store_tx *tx, void *arg, struct err *err) {
-    const struct registration_call *call = arg;
-    int rc = vcenter_store_need_row(tx, call->vcenter_id, err);
-    return rc ? rc
-              : db_run(store_tx_conn(tx), "UPDATE vcenter_registrations SET certificate_due = ? WHERE vcenter_id = ?",
-                       DB_ARGS(db_number(call->number), db_text(call->vcenter_id)), NULL, err);
-}
-
 int registration_store_set_due(struct store *store, const char *vcenter_id, bool is_due, struct err *err) {
-    struct registration_call call = {.vcenter_id = vcenter_id, .number = is_due};
-    return store_tx(store, set_due, &call, err);
-}
-
-static size_t registration_cut(const char *text, size_t chars_max) {
-    size_t at = 0;
-    for (size_t chars = 0; text[at] && chars < chars_max; chars++) {
-        at++;
-        while (((unsigned char)text[at] & 0xC0) == 0x80)
-            at++;
-    }
-    return at;
-}
-
-static int registration_note_repair(struct store_tx *tx, void *arg, struct err *err) {
-    const struct registration_call *call = arg;
-    struct db_arg members = db_text(call->row.repaired);
-    int rc = vcenter_store_need_row(tx, call->vcenter_id, err);
-    members.bytes = registration_cut(call->row.repaired, MEMBERS_CHARS_MAX);
-    return rc ? rc
-              : db_run(store_tx_conn(tx),
-                       "UPDATE vcenter_registrations SET repaired_at_ms = ?, repaired = ? WHERE vcenter_id = ?",
-                       DB_ARGS(db_number(call->row.repaired_at_ms), members, db_text(call->vcenter_id)), NULL, err);
+    struct registration_write call = {vcenter_id, "UPDATE vcenter_registrations SET certificate_due = ? WHERE vcenter_id = ?",
+                                      DB_ARGS(db_number(is_due), db_text(vcenter_id)), 0};
+    return store_tx(store, registration_write, &call, err);
 }
 
 int registration_store_note_repair(struct store *store, const char *vcenter_id, int64_t at_ms, const char *members,
                                    struct err *err) {
-    struct registration_call call = {.vcenter_id = vcenter_id};
-    call.row.repaired_at_ms = at_ms;
-    call.row.repaired = (char *)(uintptr_t)members; /* borrowed */
-    return store_tx(store, registration_note_repair, &call, err);
-}
-
-static int set_role(struct store_tx *tx, void *arg, struct err *err) {
-    const struct registration_call *call = arg;
-    int rc = vcenter_store_need_row(tx, call->vcenter_id, err);
-    return rc ? rc
-              : db_run(store_tx_conn(tx),
-                       "UPDATE vcenter_registrations SET role_name = ?, role_id = ?, role_principal = ? WHERE vcenter_id = ?",
-                       DB_ARGS(db_text(call->row.role_name), db_number(call->row.role_id), db_text(call->row.role_principal),
-                               db_text(call->vcenter_id)),
-                       NULL, err);
+    struct registration_write call = {
+        vcenter_id, "UPDATE vcenter_registrations SET repaired_at_ms = ?, repaired = LEFT(?, 400) WHERE vcenter_id = ?",
+        DB_ARGS(db_number(at_ms), db_text(members), db_text(vcenter_id)), 0};
+    return store_tx(store, registration_write, &call, err);
 }
 
 int registration_store_set_role(struct store *store, const char *vcenter_id, const struct registration_row *role,
                                 struct err *err) {
-    struct registration_call call = {.vcenter_id = vcenter_id};
-    if (role)
-        call.row = *role; /* borrowed */
-    return store_tx(store, set_role, &call, err);
+    struct registration_write call = {
+        vcenter_id, "UPDATE vcenter_registrations SET role_name = ?, role_id = ?, role_principal = ? WHERE vcenter_id = ?",
+        DB_ARGS(db_text(role ? role->role_name : NULL), db_number(role ? role->role_id : 0),
+                db_text(role ? role->role_principal : NULL), db_text(vcenter_id)),
+        0};
+    return store_tx(store, registration_write, &call, err);
 }
 
 /* -- when vCenters fetched the manifest of our plug-in ------------------------------------------------------------- */
@@ -452,19 +332,11 @@ int manifest_store_save(struct store *store, const char *vcenter_id, const struc
         DB_ARGS(db_text(fetch->address), db_text(fetch->version), db_number(fetch->at_ms), db_text(vcenter_id)), NULL, err);
 }
 
-static int vcenter_store_read_fetch(const struct db_row *row, void *arg, struct err *err) {
-    struct manifest_fetch *out = arg;
-    (void)err;
-    db_row_copy(row, 0, out->address, sizeof(out->address));
-    db_row_copy(row, 1, out->version, sizeof(out->version));
-    out->at_ms = db_row_number(row, 2);
-    return 0;
-}
-
 int manifest_store_load(struct store *store, const char *vcenter_id, struct manifest_fetch *out, struct err *err) {
     struct manifest_fetch read = {.at_ms = 0};
-    int rc = store_query(store, "SELECT address, version, fetched_at_ms FROM manifest_fetches WHERE vcenter_id = ?",
-                         DB_ARGS(db_text(vcenter_id)), "tti", vcenter_store_read_fetch, &read, err);
+    int rc = store_query_row(store, "SELECT address, version, fetched_at_ms FROM manifest_fetches WHERE vcenter_id = ?",
+                             DB_ARGS(db_text(vcenter_id)), DB_INTO(DB_TO(read.address), DB_TO(read.version), DB_TO(read.at_ms)),
+                             NULL, err);
     if (!rc)
         *out = read;
     return rc;

@@ -149,7 +149,7 @@ struct look {
 
 static int read_number(struct db_conn *conn, void *arg, struct err *err) {
     struct look *look = arg;
-    return db_query_one(conn, look->sql, DB_ARGS_NONE, "i", db_take_number, &look->number, "none", err);
+    return db_query_row(conn, look->sql, DB_ARGS_NONE, DB_INTO(DB_TO(look->number)), "none", err);
 }
 
 int64_t fixture_number(const char *sql) {
@@ -161,15 +161,9 @@ int64_t fixture_number(const char *sql) {
     return look.number;
 }
 
-static int take_text(const struct db_row *row, void *arg, struct err *err) {
-    (void)err;
-    *(char **)arg = db_row_dup(row, 0);
-    return 0;
-}
-
 static int read_text(struct db_conn *conn, void *arg, struct err *err) {
     struct look *look = arg;
-    return db_query_one(conn, look->sql, DB_ARGS_NONE, "t", take_text, &look->text, "none", err);
+    return db_query_row(conn, look->sql, DB_ARGS_NONE, DB_INTO(DB_TO(look->text)), "none", err);
 }
 
 char *fixture_text(const char *sql) {

@@ -7,7 +7,7 @@
 
 #include "blocked.h"
 #include "clock.h"
-#include "db_pool.h"
+#include "db_conn.h"
 #include "db_stmt.h"
 #include "store_tx.h"
 #include "str.h"
@@ -477,8 +477,7 @@ static int run_sleep(struct db_conn *conn, void *arg, struct err *err) {
 }
 
 static int read_limit(struct db_conn *conn, void *arg, struct err *err) {
-    return db_query(conn, "SELECT CAST(@@session.max_statement_time * 1000 AS SIGNED)", DB_ARGS_NONE, "i", db_take_number, arg,
-                    err);
+    return db_query_number(conn, "SELECT CAST(@@session.max_statement_time * 1000 AS SIGNED)", DB_ARGS_NONE, arg, err);
 }
 
 /* The server needs time to end a statement and to say so before the client gives up. */

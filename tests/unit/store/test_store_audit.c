@@ -12,7 +12,6 @@
 
 #include "audit_chain.h"
 #include "audit_store.h"
-#include "audit_mac.h"
 #include "db_stmt.h"
 #include "clock.h"
 #include "fsutil.h"

@@ -155,8 +155,8 @@ static int raise_under_lock(struct store_tx *tx, void *arg, struct err *err) {
     (void)arg;
     int rc = store_tx_lock(tx, "test", err);
     rc = rc ? rc
-            : db_query_one(store_tx_conn(tx), "SELECT audit_seq FROM replicas WHERE id = 902", DB_ARGS_NONE, "i", db_take_number,
-                           &value, "none", err);
+            : db_query_row(store_tx_conn(tx), "SELECT audit_seq FROM replicas WHERE id = 902", DB_ARGS_NONE,
+                           DB_INTO(DB_TO(value)), "none", err);
     /* read, then write what was read: without the lock additions would be lost */
     return rc ? rc
               : db_run(store_tx_conn(tx), "UPDATE replicas SET audit_seq = ? WHERE id = 902", DB_ARGS(db_number(value + 1)), NULL,
@@ -339,7 +339,7 @@ static void test_unknown_kind_is_passed_over(void **state) {
 static int look_twice(struct store_tx *tx, void *arg, struct err *err) {
     int64_t *sums = arg;
     for (int i = 0; i < 2; i++) {
-        int rc = db_query_one(store_tx_conn(tx), BALANCE, DB_ARGS_NONE, "i", db_take_number, &sums[i], "none", err);
+        int rc = db_query_row(store_tx_conn(tx), BALANCE, DB_ARGS_NONE, DB_INTO(DB_TO(sums[i])), "none", err);
         if (rc)
             return rc;
         fixture_exec("UPDATE replicas SET audit_seq = audit_seq + 1 WHERE id = 902");

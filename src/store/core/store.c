@@ -1,11 +1,30 @@
-/* What the database need not keep any longer. Layer 2 (store).
+/* A store as a whole: the pool with what it holds for the audit log, and what the database need not keep. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "store_prune.h"
+#include "store.h"
 
 #include "audit_store.h"
+#include "audit_tx.h"
 #include "change_store.h"
 #include "clock.h"
 #include "replica_store.h"
+
+int store_new(const struct store_options *options, struct store **out, struct err *err) {
+    _cleanup_(audit_side_free) struct audit_side *side = NULL;
+    int rc = audit_side_new(&side, err);
+    rc = rc ? rc : db_pool_new(options, side, out, err);
+    if (!rc)
+        (void)STEAL(side);
+    return rc;
+}
+
+void store_free(struct store *store) {
+    if (!store)
+        return;
+    audit_side_free(store_audit_side(store));
+    db_pool_free(store);
+}
+
+/* -- pruning ------------------------------------------------------------------------------------------------------- */
 
 #define HOUR_MS (3600 * INT64_C(1000))
 #define LEASE_MS (600 * INT64_C(1000))

@@ -1,0 +1,29 @@
+/* Writing one record: its row, its row of the change log and its line of the audit log, all or nothing. Layer 2 (store), internal.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdint.h>
+
+#include "audit.h"
+#include "change.h"
+#include "db_table.h"
+#include "err.h"
+#include "store_tx.h"
+
+/* What ends each write in a transaction: notes the change of this object, and appends the line (NULL: none). CHANGE_KIND_COUNT: no change is noted. */
+int record_tx_end(struct store_tx *tx, enum change_kind kind, const char *id, const struct audit_record *audit, struct err *err);
+
+enum record_how { RECORD_INSERT, RECORD_UPDATE, RECORD_DELETE };
+/* A write that is a transaction of its own. All borrowed. */
+struct record_write {
+    const struct db_table *table;
+    enum record_how how;
+    const void *record;               /* of insert and update */
+    struct db_mores more;             /* likewise: columns that are no members */
+    const char *key;                  /* of delete */
+    int64_t version_no;               /* of delete; 0: whatever it is now */
+    enum change_kind change;          /* noted by the key; CHANGE_KIND_COUNT: none */
+    const struct audit_record *audit; /* NULL: none */
+};
+/* As db_table_insert, db_table_update, db_table_delete, with what ends it. ERR_EXISTS, ERR_NOT_FOUND, ERR_PRECONDITION, ERR_CONFLICT. */
+int record_store_write(struct store *store, const struct record_write *write, struct err *err);
