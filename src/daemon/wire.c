@@ -93,7 +93,7 @@ static int make_public_url(struct wire *w, struct err *err) {
 static int make_directory(struct wire *w, struct err *err) {
     struct inventory_options options = {
         .store = w->store,
-        .on_change = wire_on_change,
+        .on_changes = wire_on_changes,
         .on_gap = wire_on_gap,
         .on_difference = wire_on_difference,
         .on_change_arg = w,

@@ -179,14 +179,6 @@ void wire_on_published(void *arg) {
     api_note_change(wire->api);
 }
 
-/* After the change has been applied: who waits for a list looks again. */
-static void tell_waiting(struct wire *wire, const struct change *change) {
-    if (change->kind == CHANGE_SESSION)
-        api_note_session_change(wire->api, change->object_id);
-    else if (change->kind == CHANGE_USER || change->kind == CHANGE_ROLE_MAPPING)
-        api_note_change(wire->api);
-}
-
 /* What failed for want of the database is told again; anything else would fail again. */
 static int wire_glue_tell_again(int rc, const struct err *err, const char *kind) {
     if (rc)
@@ -199,13 +191,25 @@ static int apply_user_change(struct wire *wire, const char *user_id, struct err 
     return rc ? rc : access_sync_names(wire->access, err);
 }
 
-int wire_on_change(void *arg, const struct change *change) {
-    struct wire *wire = arg;
+/* Sessions are many, and read together. Who waits for a list looks again afterwards. */
+static int apply_sessions(struct wire *wire, const struct change_list *changes) {
+    _cleanup_free_ const char **sids = calloc(changes->count, sizeof(*sids));
+    struct err err = {0};
+    size_t count = 0;
+    int rc;
+    for (size_t i = 0; sids && i < changes->count; i++)
+        if (changes->items[i].kind == CHANGE_SESSION)
+            sids[count++] = changes->items[i].object_id;
+    rc = sids ? signon_apply_session_changes(wire->signon, sids, count, &err) : err_set(&err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        api_note_session_change(wire->api, sids[i]);
+    return wire_glue_tell_again(rc, &err, change_kind_name(CHANGE_SESSION));
+}
+
+static int wire_glue_apply_change(struct wire *wire, const struct change *change) {
     struct err err = {0};
     int rc = 0;
-    if (change->kind == CHANGE_SESSION)
-        rc = signon_apply_session_change(wire->signon, change->object_id, &err);
-    else if (change->kind == CHANGE_USER)
+    if (change->kind == CHANGE_USER)
         rc = apply_user_change(wire, change->object_id, &err);
     else if (change->kind == CHANGE_ROLE_MAPPING)
         rc = signon_apply_role_mappings(wire->signon, &err);
@@ -219,8 +223,19 @@ int wire_on_change(void *arg, const struct change *change) {
         rc = platform_sync(wire->platform, &err);
     else if (change->kind == CHANGE_CLUSTER)
         platform_note_cluster_changed(wire->platform, change->object_id);
-    tell_waiting(wire, change);
+    if (change->kind == CHANGE_USER || change->kind == CHANGE_ROLE_MAPPING)
+        api_note_change(wire->api);
     return wire_glue_tell_again(rc, &err, change_kind_name(change->kind));
+}
+
+/* All are applied, whatever becomes of one of them; the first failure counts. */
+int wire_on_changes(void *arg, const struct change_list *changes) {
+    int first = apply_sessions(arg, changes);
+    for (size_t i = 0; i < changes->count; i++) {
+        int rc = wire_glue_apply_change(arg, &changes->items[i]);
+        first = first ? first : rc;
+    }
+    return first;
 }
 
 void wire_on_difference(void *arg, const struct inventory_difference *difference) {

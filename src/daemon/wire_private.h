@@ -92,7 +92,7 @@ bool wire_get_size(void *arg, size_t *clusters, size_t *nodes);
 void wire_on_written(void *arg);
 void wire_on_published(void *arg);
 void wire_on_permissions(void *arg, const char *vcenter_id, const char *user);
-int wire_on_change(void *arg, const struct change *change);
+int wire_on_changes(void *arg, const struct change_list *changes);
 int wire_on_gap(void *arg);
 void wire_on_difference(void *arg, const struct inventory_difference *difference);
 void wire_on_peer_news(void *arg, const struct hx_peer *peer);

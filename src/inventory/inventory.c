@@ -24,7 +24,7 @@
 
 struct inventory {
     struct store *store;
-    inventory_change_fn *on_change;
+    inventory_changes_fn *on_changes;
     inventory_gap_fn *on_gap;
     inventory_difference_fn *on_difference;
     void *on_change_arg;
@@ -57,7 +57,7 @@ int inventory_new(const struct inventory_options *options, struct inventory **ou
     if (!d)
         return err_set(err, ERR_NOMEM, "out of memory");
     d->store = options->store;
-    d->on_change = options->on_change;
+    d->on_changes = options->on_changes;
     d->on_gap = options->on_gap;
     d->on_difference = options->on_difference;
     d->on_change_arg = options->on_change_arg;
@@ -222,21 +222,11 @@ int inventory_load(struct inventory *d, struct err *err) {
     return note_trouble(d, rc, &why, err);
 }
 
-/* All but what the inventory itself is made of. Clusters are for both: those who watch nodes must know which ones. */
-static bool is_for_others(enum change_kind kind) {
-    return kind != CHANGE_VSPHERE_CLUSTER && kind != CHANGE_HX_CLUSTER && kind != CHANGE_GRANT;
-}
-
-/* Tells those who follow the feed by this inventory. All are told, whatever becomes of one of them; the first failure counts. */
+/* Tells those who follow the feed by this inventory. */
 static int inventory_tell_others(const struct inventory *d, const struct change_list *changes) {
-    int first = 0;
     if (changes->is_gap)
         return d->on_gap ? d->on_gap(d->on_change_arg) : 0;
-    for (size_t i = 0; d->on_change && i < changes->count; i++) {
-        int rc = is_for_others(changes->items[i].kind) ? d->on_change(d->on_change_arg, &changes->items[i]) : 0;
-        first = first ? first : rc;
-    }
-    return first;
+    return d->on_changes && changes->count ? d->on_changes(d->on_change_arg, changes) : 0;
 }
 
 static int apply_batch(struct inventory *d, const struct change_list *changes, struct err *err) {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "change.h"
+#include "change_store.h"
 #include "err.h"
 #include "finding.h"
 #include "snapshot.h"
@@ -13,12 +13,12 @@
 struct store;
 struct inventory;
 
-/* Told about changes that are not the inventory's own (sessions, users, signing keys, vCenters) and about clusters, in the order they were made. Runs in
- * the thread of inventory_poll, which it must not call. 0, or an error when it must be told again: then the next poll repeats the whole
- * batch, so applying a change twice must do no harm. */
-typedef int inventory_change_fn(void *arg, const struct change *change);
+/* Told about the changes that were read at once, of all kinds, in the order they were made; the list is borrowed. Runs in the thread of inventory_poll, which
+ * it must not call. 0, or an error when it must be told again: then the next poll repeats the whole batch, so applying a change twice must do
+ * no harm. */
+typedef int inventory_changes_fn(void *arg, const struct change_list *changes);
 
-/* Told that changes may have been missed (a gap in the feed): whatever inventory_change_fn keeps up must be read anew. As above. */
+/* Told that changes may have been missed (a gap in the feed): whatever inventory_changes_fn keeps up must be read anew. As above. */
 typedef int inventory_gap_fn(void *arg);
 
 /* Something that was not in memory as it is stored. */
@@ -34,7 +34,7 @@ typedef void inventory_difference_fn(void *arg, const struct inventory_differenc
 
 struct inventory_options {
     struct store *store;
-    inventory_change_fn *on_change;         /* may be NULL */
+    inventory_changes_fn *on_changes;       /* may be NULL */
     inventory_gap_fn *on_gap;               /* may be NULL */
     inventory_difference_fn *on_difference; /* may be NULL */
     void *on_change_arg;                    /* of these three */
@@ -48,7 +48,7 @@ int inventory_new(const struct inventory_options *options, struct inventory **ou
 void inventory_free(struct inventory *inventory); /* NULL is allowed */
 
 /* Reads everything from the database and publishes it. Blocks. Errors of the store; the old snapshot stays then. The place in the change
- * feed does not move, so that no change is kept from on_change. */
+ * feed does not move, so that no change is kept from on_changes. */
 int inventory_load(struct inventory *inventory, struct err *err);
 
 /* Reads what changed since the last call from the change feed and publishes it; a gap leads to a full load and on_gap. On failure the

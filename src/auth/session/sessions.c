@@ -112,10 +112,10 @@ static int compare_sids(const void *a, const void *b) {
     return strcmp(((const struct session *)a)->sid, ((const struct session *)b)->sid);
 }
 
-static bool sessions_is_listed(const struct session_list *list, const struct live_session *live) {
+static const struct session *find_listed(const struct session_list *list, const char *sid) {
     struct session wanted = {.sid = ""};
-    (void)snprintf(wanted.sid, sizeof(wanted.sid), "%s", live_session_sid(live));
-    return list->count && bsearch(&wanted, list->items, list->count, sizeof(*list->items), compare_sids);
+    (void)snprintf(wanted.sid, sizeof(wanted.sid), "%s", sid);
+    return list->count ? bsearch(&wanted, list->items, list->count, sizeof(*list->items), compare_sids) : NULL;
 }
 
 /* What is in memory and not among those listed has ended elsewhere, was made a moment ago, or is one of more than fit: it leaves, and is read when it is
@@ -125,9 +125,9 @@ static int follow_unlisted(struct signon *s, const struct session_list *list, st
     struct live_session **known = session_table_list(s->table, NULL, &count);
     int rc = known ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++) {
-        const bool is_unlisted = !sessions_is_listed(list, known[i]);
         char sid[UUID_TEXT_BYTES];
         (void)snprintf(sid, sizeof(sid), "%s", live_session_sid(known[i]));
+        const bool is_unlisted = !find_listed(list, sid);
         live_session_unref(known[i]);
         if (is_unlisted && !session_table_forget(s->table, sid) && !rc)
             rc = signon_apply_session_change(s, sid, err);
@@ -340,18 +340,22 @@ int signon_write_end(struct signon *s, const char *sid, const struct audit_recor
     return err_move(err, rc, &why);
 }
 
+/* There is no row any more. */
+static void end_in_memory(struct signon *s, const char *sid) {
+    _cleanup_(live_session_unref) struct live_session *gone = session_table_find(s->table, sid);
+    if (gone)
+        live_session_revoke(gone, clock_wall_ms()); /* for who holds it */
+    session_table_remove(s->table, sid);
+}
+
 static int sessions_reload_locked(struct signon *s, const char *sid, struct session **row, struct live_session **live,
                                   struct err *err) {
-    _cleanup_(live_session_unref) struct live_session *gone = NULL;
     int rc = session_store_load(s->options.store, sid, row, err);
     if (!rc)
         return follow_row(s, *row, live, err);
     if (rc != ERR_NOT_FOUND)
         return rc;
-    gone = session_table_find(s->table, sid);
-    if (gone)
-        live_session_revoke(gone, clock_wall_ms()); /* for who holds it */
-    session_table_remove(s->table, sid);
+    end_in_memory(s, sid);
     return 0;
 }
 
@@ -380,6 +384,78 @@ int signon_apply_session_change(struct signon *s, const char *sid, struct err *e
     _cleanup_(live_session_unref) struct live_session *live = NULL;
     (void)atomic_fetch_add(told_of(s, sid), 1);
     return signon_reload_session(s, sid, &row, &live, err);
+}
+
+static int sessions_reload_some_locked(struct signon *s, const char *const *sids, size_t count, struct err *err) {
+    _cleanup_session_list_ struct session_list rows = {0};
+    int first = session_store_load_some(s->options.store, sids, count, &rows, err);
+    for (size_t i = 0; !first && i < count; i++)
+        if (!find_listed(&rows, sids[i]))
+            end_in_memory(s, sids[i]);
+    for (size_t i = 0; i < rows.count; i++) {
+        _cleanup_(live_session_unref) struct live_session *live = NULL;
+        int rc = follow_row(s, &rows.items[i], &live, err);
+        first = first ? first : rc;
+    }
+    return first;
+}
+
+static unsigned count_told(struct signon *s) {
+    unsigned sum = 0;
+    for (size_t i = 0; i < SIGNON_STRIPES; i++)
+        sum += atomic_load(&s->told[i]);
+    return sum;
+}
+
+/* As signon_reload_session, of up to SESSION_LOAD_MAX. They are of most stripes, so all are locked, always in this order. */
+static int sessions_reload_some(struct signon *s, const char *const *sids, size_t count, struct err *err) {
+    unsigned told;
+    int rc;
+    for (size_t i = 0; i < SIGNON_STRIPES; i++)
+        (void)pthread_mutex_lock(&s->reload_locks[i]);
+    do {
+        told = count_told(s);
+        rc = sessions_reload_some_locked(s, sids, count, err);
+    } while (!rc && told != count_told(s));
+    for (size_t i = 0; i < SIGNON_STRIPES; i++)
+        (void)pthread_mutex_unlock(&s->reload_locks[i]);
+    return rc;
+}
+
+static int sessions_apply_some(struct signon *s, const char *const *sids, size_t count, struct err *err) {
+    struct err why = {0};
+    int first;
+    for (size_t i = 0; i < count; i++)
+        (void)atomic_fetch_add(told_of(s, sids[i]), 1);
+    first = sessions_reload_some(s, sids, count, &why);
+    if (!first || first == ERR_DATABASE || first == ERR_BUSY)
+        return err_move(err, first, &why);
+    first = 0; /* a row that cannot be read, or that memory has no room for, keeps no other one out */
+    for (size_t i = 0; i < count; i++) {
+        int rc = signon_apply_session_change(s, sids[i], err);
+        first = first ? first : rc;
+    }
+    return first;
+}
+
+static int sessions_compare_texts(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int signon_apply_session_changes(struct signon *s, const char **sids, size_t count, struct err *err) {
+    size_t unique = 0;
+    int first = 0;
+    if (count)
+        qsort(sids, count, sizeof(*sids), sessions_compare_texts);
+    for (size_t i = 0; i < count; i++)
+        if (!unique || !str_eq(sids[i], sids[unique - 1]))
+            sids[unique++] = sids[i];
+    for (size_t at = 0, n; at < unique; at += n) {
+        n = unique - at < SESSION_LOAD_MAX ? unique - at : SESSION_LOAD_MAX;
+        int rc = sessions_apply_some(s, sids + at, n, err);
+        first = first ? first : rc;
+    }
+    return first;
 }
 
 int signon_logout(struct signon *s, const struct actor *actor, const char *sid, struct err *err) {

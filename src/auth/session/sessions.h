@@ -28,6 +28,10 @@ int signon_logout(struct signon *signon, const struct actor *actor, const char *
 /* Applies a change that another replica (or we) made to sessions, users or keys. Blocks. */
 int signon_apply_session_change(struct signon *signon, const char *sid, struct err *err);
 
+/* As that for all that were changed (the array gets sorted; a sid may be in it several times): a read for each SESSION_LOAD_MAX sessions. All are applied, whatever
+ * becomes of one of them; the first failure counts, and leaves the others to be told again. Blocks. */
+int signon_apply_session_changes(struct signon *signon, const char **sids, size_t count, struct err *err);
+
 /* A name for a session that is no part of any token: whoever reads it in a list cannot use it for anything else. */
 #define SIGNON_HANDLE_BYTES SESSION_HANDLE_BYTES
 void signon_handle_of(const char *sid, char out[SIGNON_HANDLE_BYTES]);

@@ -164,53 +164,116 @@ int session_store_insert(struct store *store, const struct session *s, unsigned 
 
 /* -- reading ------------------------------------------------------------------------------------------------------------------ */
 
+/* Rows come in the order of the sessions, so one walk over both is enough. */
+struct session_vcenter_reading {
+    struct session_list *list;
+    size_t at;
+};
+
+static struct session *find_session(struct session_vcenter_reading *reading, const char *sid) {
+    while (reading->at < reading->list->count && strcmp(reading->list->items[reading->at].sid, sid) < 0)
+        reading->at++;
+    if (reading->at == reading->list->count || strcmp(reading->list->items[reading->at].sid, sid) != 0)
+        return NULL;
+    return &reading->list->items[reading->at];
+}
+
+static int take_vcenter(const struct db_row *row, void *arg, struct err *err) {
+    struct session *s = find_session(arg, db_row_text(row, 0));
+    struct session_vcenter *item;
+    if (!s || s->vcenters_count >= SESSION_VCENTERS_MAX - 1)
+        return 0; /* a session made between the two queries: its own change brings it */
+    item = db_list_add(&s->vcenters, &s->vcenters_count, sizeof(*item), err);
+    if (!item)
+        return ERR_NOMEM;
+    db_row_copy(row, 1, item->vcenter_id, sizeof(item->vcenter_id));
+    item->user_name = db_row_dup(row, 3);
+    item->session_key = db_row_dup(row, 4);
+    item->added_at_ms = db_row_number(row, 5);
+    if (source_parse(db_row_text(row, 2), &item->source))
+        return 0;
+    return err_set(err, ERR_SCHEMA, "a session has an unknown source");
+}
+
+/* What is read at once: the sessions, and their further vCenters. */
 struct session_load {
-    const char *sid;
-    int64_t now_ms;
-    size_t limit;
+    const char *sessions, *vcenters; /* statements, both in the order of the sids */
+    struct db_args session_args, vcenter_args;
     struct session_list list;
 };
 
-static int session_load_one(struct db_conn *conn, void *arg, struct err *err) {
+static int session_load(struct db_conn *conn, void *arg, struct err *err) {
     struct session_load *call = arg;
+    struct session_vcenter_reading reading = {.list = &call->list};
     int rc;
     session_list_done(&call->list);
-    rc = db_query_one(conn, SELECT_SESSIONS " WHERE s.sid = ?", DB_ARGS(db_text(call->sid)), COLUMN_KINDS, session_add,
-                      &call->list, SESSION_GONE, err);
-    return rc ? rc : session_read_vcenters(conn, &call->list, call->sid, 0, err);
+    rc = db_query(conn, call->sessions, call->session_args, COLUMN_KINDS, session_add, &call->list, err);
+    if (rc || !call->list.count)
+        return rc;
+    return db_query(conn, call->vcenters, call->vcenter_args, "ttttti", take_vcenter, &reading, err);
+}
+
+static int session_run_load(struct store *store, struct session_load *call, struct session_list *out, struct err *err) {
+    int rc = store_read(store, session_load, call, err);
+    if (rc)
+        session_list_done(&call->list);
+    else
+        *out = call->list;
+    return rc;
+}
+
+#define SELECT_VCENTERS "SELECT v.sid, v.vcenter_id, v.source, v.vc_user, v.vc_session_key, v.added_at_ms FROM session_vcenters v"
+#define SIDS_8 "?, ?, ?, ?, ?, ?, ?, ?"
+#define SIDS_64 SIDS_8 ", " SIDS_8 ", " SIDS_8 ", " SIDS_8 ", " SIDS_8 ", " SIDS_8 ", " SIDS_8 ", " SIDS_8
+#define LOAD(marks, count)                                                                    \
+    {                                                                                         \
+        SELECT_SESSIONS " WHERE s.sid IN (" marks ") ORDER BY s.sid",                         \
+            SELECT_VCENTERS " WHERE v.sid IN (" marks ") ORDER BY v.sid, v.vcenter_id", count \
+    }
+
+int session_store_load_some(struct store *store, const char *const *sids, size_t count, struct session_list *out,
+                            struct err *err) {
+    static const struct {
+        const char *sessions, *vcenters;
+        size_t room;
+    } texts[] = {LOAD("?", 1), LOAD(SIDS_8, 8), LOAD(SIDS_64, SESSION_LOAD_MAX)};
+    struct db_arg items[SESSION_LOAD_MAX];
+    size_t at = 0;
+    while (texts[at].room < count)
+        at++;
+    for (size_t i = 0; i < texts[at].room; i++)
+        items[i] = db_text(i < count ? sids[i] : NULL);
+    const struct db_args args = {items, texts[at].room};
+    return session_run_load(
+        store,
+        &(struct session_load){
+            .sessions = texts[at].sessions, .vcenters = texts[at].vcenters, .session_args = args, .vcenter_args = args},
+        out, err);
 }
 
 int session_store_load(struct store *store, const char *sid, struct session **out, struct err *err) {
-    struct session_load call = {.sid = sid};
-    int rc = store_read(store, session_load_one, &call, err);
+    struct session_list list;
+    int rc = session_store_load_some(store, &sid, 1, &list, err);
     if (rc)
-        session_list_done(&call.list);
-    else
-        *out = call.list.items; /* an array of one is one */
-    return rc;
-}
-
-static int load_active(struct db_conn *conn, void *arg, struct err *err) {
-    struct session_load *call = arg;
-    int rc;
-    session_list_done(&call->list);
-    rc = db_query(conn,
-                  SELECT_SESSIONS
-                  " JOIN (SELECT sid FROM sessions WHERE revoked_at_ms = 0 AND ends_at_ms > ? ORDER BY role = 'admin' DESC,"
-                  " GREATEST(created_at_ms, rotated_at_ms) DESC LIMIT ?) wanted ON wanted.sid = s.sid"
-                  " WHERE NOT " IS_WITHOUT_USER " ORDER BY s.sid",
-                  DB_ARGS(db_number(call->now_ms), db_number((int64_t)call->limit)), COLUMN_KINDS, session_add, &call->list, err);
-    return rc ? rc : session_read_vcenters(conn, &call->list, NULL, call->now_ms, err);
+        return rc;
+    if (!list.count)
+        return err_set(err, ERR_NOT_FOUND, SESSION_GONE);
+    *out = list.items; /* an array of one is one */
+    return 0;
 }
 
 int session_store_list_active(struct store *store, int64_t now_ms, size_t limit, struct session_list *out, struct err *err) {
-    struct session_load call = {.now_ms = now_ms, .limit = limit};
-    int rc = store_read(store, load_active, &call, err);
-    if (rc)
-        session_list_done(&call.list);
-    else
-        *out = call.list;
-    return rc;
+    struct session_load call = {
+        .sessions = SELECT_SESSIONS
+        " JOIN (SELECT sid FROM sessions WHERE revoked_at_ms = 0 AND ends_at_ms > ? ORDER BY role = 'admin' DESC,"
+        " GREATEST(created_at_ms, rotated_at_ms) DESC LIMIT ?) wanted ON wanted.sid = s.sid"
+        " WHERE NOT " IS_WITHOUT_USER " ORDER BY s.sid",
+        .vcenters = SELECT_VCENTERS " JOIN sessions s ON s.sid = v.sid"
+                                    " WHERE s.revoked_at_ms = 0 AND s.ends_at_ms > ? ORDER BY v.sid, v.vcenter_id",
+        .session_args = DB_ARGS(db_number(now_ms), db_number((int64_t)limit)),
+        .vcenter_args = DB_ARGS(db_number(now_ms)),
+    };
+    return session_run_load(store, &call, out, err);
 }
 
 int session_store_list(struct store *store, const struct session_query *query, struct session_list *out, struct err *err) {
@@ -354,55 +417,6 @@ int session_store_purge(struct store *store, int64_t before_ms, unsigned limit, 
 /* -- further vCenters of sessions ---------------------------------------------------------------- */
 
 #define SESSION_VCENTER_GONE "this vCenter was not added to the session"
-
-/* Rows come in the order of the sessions, so one walk over both is enough. */
-struct session_vcenter_reading {
-    struct session_list *list;
-    size_t at;
-};
-
-static struct session *find_session(struct session_vcenter_reading *reading, const char *sid) {
-    while (reading->at < reading->list->count && strcmp(reading->list->items[reading->at].sid, sid) < 0)
-        reading->at++;
-    if (reading->at == reading->list->count || strcmp(reading->list->items[reading->at].sid, sid) != 0)
-        return NULL;
-    return &reading->list->items[reading->at];
-}
-
-static int take_vcenter(const struct db_row *row, void *arg, struct err *err) {
-    struct session *s = find_session(arg, db_row_text(row, 0));
-    struct session_vcenter *item;
-    if (!s || s->vcenters_count >= SESSION_VCENTERS_MAX - 1)
-        return 0; /* a session made between the two queries: its own change brings it */
-    item = db_list_add(&s->vcenters, &s->vcenters_count, sizeof(*item), err);
-    if (!item)
-        return ERR_NOMEM;
-    db_row_copy(row, 1, item->vcenter_id, sizeof(item->vcenter_id));
-    item->user_name = db_row_dup(row, 3);
-    item->session_key = db_row_dup(row, 4);
-    item->added_at_ms = db_row_number(row, 5);
-    if (source_parse(db_row_text(row, 2), &item->source))
-        return 0;
-    return err_set(err, ERR_SCHEMA, "a session has an unknown source");
-}
-
-static int session_vcenter_read(struct db_conn *conn, struct session_vcenter_reading *reading, int64_t now_ms, struct err *err) {
-    return db_query(conn,
-                    "SELECT v.sid, v.vcenter_id, v.source, v.vc_user, v.vc_session_key, v.added_at_ms"
-                    " FROM session_vcenters v JOIN sessions s ON s.sid = v.sid"
-                    " WHERE s.revoked_at_ms = 0 AND s.ends_at_ms > ? ORDER BY v.sid, v.vcenter_id",
-                    DB_ARGS(db_number(now_ms)), "ttttti", take_vcenter, reading, err);
-}
-
-int session_read_vcenters(struct db_conn *conn, struct session_list *list, const char *sid, int64_t now_ms, struct err *err) {
-    struct session_vcenter_reading reading = {.list = list};
-    if (!sid)
-        return session_vcenter_read(conn, &reading, now_ms, err);
-    return db_query(conn,
-                    "SELECT sid, vcenter_id, source, vc_user, vc_session_key, added_at_ms"
-                    " FROM session_vcenters WHERE sid = ? ORDER BY vcenter_id",
-                    DB_ARGS(db_text(sid)), "ttttti", take_vcenter, &reading, err);
-}
 
 /* Writing to the session's row lets one addition at a time pass, so the count below is certain. */
 static int shorten_session(struct db_conn *conn, const struct session_addition *a, struct err *err) {

@@ -44,6 +44,12 @@ int session_store_insert(struct store *store, const struct session *s, unsigned 
 /* Reads one, revoked or ended ones too; freed by session_free. ERR_NOT_FOUND. */
 int session_store_load(struct store *store, const char *sid, struct session **out, struct err *err);
 
+/* Reads, by sid, those of up to SESSION_LOAD_MAX that there are, revoked or ended ones too; in two statements, however many. *out (uninitialised) is given back
+ * by session_list_done. */
+#define SESSION_LOAD_MAX 64U
+int session_store_load_some(struct store *store, const char *const *sids, size_t count, struct session_list *out,
+                            struct err *err);
+
 /* Reads, by sid, those not revoked that end after now_ms, for start-up: `limit` at most, administrators first, then those that a token was made for last. *out
  * (uninitialised) is given back by session_list_done. */
 int session_store_list_active(struct store *store, int64_t now_ms, size_t limit, struct session_list *out, struct err *err);

@@ -9,9 +9,6 @@
 #include "session.h"
 #include "store_tx.h"
 
-struct db_conn;
-struct session_list;
-
 /* How a way of signing in stands in the two columns about it: `source` has only words that the release before knows, since that does not
  * start on a session it cannot read; `way` has the word itself where that is another one (else NULL). */
 const char *session_tx_source(enum source source);
@@ -41,7 +38,3 @@ int session_tx_make_room(struct store_tx *tx, const struct session *s, unsigned 
 
 /* Revoking, the part about further vCenters: whoever added this one loses it, and the sessions are noted. */
 int session_tx_forget_vcenter(struct store_tx *tx, const char *vcenter_id, struct err *err);
-
-/* Adds the further vCenters to sessions just read, which stand in the order of their sid: those of one session (`sid`), or of all that live
- * after now_ms (`sid` NULL). */
-int session_read_vcenters(struct db_conn *conn, struct session_list *list, const char *sid, int64_t now_ms, struct err *err);

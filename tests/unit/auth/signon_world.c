@@ -75,6 +75,7 @@ static struct session *duplicate(const struct session *from) {
 
 int session_store_load(struct store *store, const char *sid, struct session **out, struct err *err) {
     int rc = begin(err);
+    sw.session_reads++;
     const struct session *found;
     void (*after)(void);
     (void)store;
@@ -113,6 +114,31 @@ static void copy_live(int64_t now_ms, struct session_list *out) {
     for (size_t i = 0; i < sw.sessions_count; i++)
         if (!sw.sessions[i].revoked_at_ms && sw.sessions[i].ends_at_ms > now_ms)
             assert_int_equal(session_copy(&sw.sessions[i], &out->items[out->count++], NULL), 0);
+}
+
+int session_store_load_some(struct store *store, const char *const *sids, size_t count, struct session_list *out,
+                            struct err *err) {
+    int rc = begin(err);
+    void (*after)(void);
+    sw.session_reads++;
+    (void)store;
+    if (rc)
+        return rc;
+    assert_in_range(count, 1, SESSION_LOAD_MAX);
+    if (sw.some_code)
+        return end(err_set(err, sw.some_code, "as the test wants it"));
+    *out = (struct session_list){.items = calloc(count, sizeof(*out->items))};
+    assert_non_null(out->items);
+    for (size_t i = 0; i < count; i++)
+        if (find(sids[i]))
+            assert_int_equal(session_copy(find(sids[i]), &out->items[out->count++], NULL), 0);
+    qsort(out->items, out->count, sizeof(*out->items), compare);
+    after = sw.after_load;
+    sw.after_load = NULL;
+    (void)end(0);
+    if (after)
+        after();
+    return 0;
 }
 
 int session_store_list_active(struct store *store, int64_t now_ms, size_t limit, struct session_list *out, struct err *err) {

@@ -33,6 +33,8 @@ struct signon_world {
     void (*before_session)(void); /* what happens just before a session is written; NULL: nothing */
     const char *address;          /* from where requests come */
     void (*after_session)(void);  /* and just after that */
+    int some_code;                /* != 0: reading several sessions at once fails with it */
+    unsigned session_reads;       /* statements that read sessions by their sids */
     void (*after_load)(void);     /* what happens just after a session was read, once; NULL: nothing */
     unsigned live_max;            /* of the last session that was opened */
     struct signon_limits limits;  /* of replicas made from now on, as the two next */

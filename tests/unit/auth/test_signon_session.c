@@ -10,6 +10,8 @@
 #include "str.h"
 #include "uuid.h"
 
+#define MANY (SESSION_LOAD_MAX + 6)
+
 static struct signon *signon;
 static struct signon_issued issued;
 
@@ -249,6 +251,98 @@ static void a_logout_elsewhere_arrives_by_the_feed_or_the_reload(void **state) {
     signon_free(other);
 }
 
+/* What the feed tells in one turn, of all sessions in the database. */
+static int tell_of_all(struct signon *s) {
+    const char *sids[2 * MANY];
+    size_t count = 0;
+    for (size_t i = 0; i < sw.sessions_count; i++) {
+        sids[count++] = sw.sessions[i].sid;
+        sids[count++] = sw.sessions[i].sid; /* made, and its token renewed */
+    }
+    sw.session_reads = 0;
+    return signon_apply_session_changes(s, sids, count, NULL);
+}
+
+static void sign_in_many(void) {
+    while (sw.sessions_count < MANY) {
+        clock_advance_ms(1000);
+        sign_in(SIGNON_CREDENTIAL_COOKIE);
+    }
+}
+
+static void sessions_of_one_turn_are_read_together(void **state) {
+    struct signon *other = signon_world_replica();
+    (void)state;
+    assert_int_equal(signon_apply_session_changes(other, NULL, 0, NULL), 0);
+    sign_in_many();
+    assert_int_equal(verify(other, issued.token), ERR_NOT_FOUND);
+    assert_int_equal(tell_of_all(other), 0);
+    assert_int_equal(sw.session_reads, (MANY + SESSION_LOAD_MAX - 1) / SESSION_LOAD_MAX);
+    assert_int_equal(verify(other, issued.token), 0);
+    assert_int_equal(tell_of_all(signon), 0); /* who opened them, too */
+    assert_int_equal(sw.session_reads, (MANY + SESSION_LOAD_MAX - 1) / SESSION_LOAD_MAX);
+    assert_int_equal(verify(signon, issued.token), 0);
+    signon_free(other);
+}
+
+static void sessions_of_one_turn_end_here(void **state) {
+    const char *sids[] = {"00000000-0000-4000-8000-000000000000", NULL, NULL};
+    struct signon_bearer bearer = {0};
+    struct signon_issued gone = issued;
+    (void)state;
+    issued = (struct signon_issued){0};
+    sign_in(SIGNON_CREDENTIAL_COOKIE);
+    assert_int_equal(signon_verify_from(signon, NULL, gone.token, &bearer, NULL), 0);
+    sw.sessions[1].revoked_at_ms = clock_wall_ms();
+    sids[1] = live_session_sid(bearer.session);
+    sids[2] = sw.sessions[1].sid;
+    memset(sw.sessions[0].sid, 'x', 36); /* its row is there no more */
+    assert_int_equal(signon_apply_session_changes(signon, sids, 3, NULL), 0);
+    assert_int_equal(verify(signon, issued.token), ERR_SESSION_ENDED);
+    assert_int_not_equal(verify(signon, gone.token), 0);
+    assert_true(live_session_has_ended(bearer.session, clock_wall_ms())); /* for who holds it, too */
+    signon_bearer_done(&bearer);
+    signon_issued_done(&gone);
+}
+
+static void a_turn_that_failed_can_be_told_again(void **state) {
+    (void)state;
+    sign_in_many();
+    sw.sessions[0].revoked_at_ms = sw.sessions[MANY - 1].revoked_at_ms = clock_wall_ms();
+    sw.some_code = ERR_DATABASE;
+    assert_int_equal(tell_of_all(signon), ERR_DATABASE);
+    assert_int_equal(verify(signon, issued.token), 0);
+    sw.some_code = 0;
+    assert_int_equal(tell_of_all(signon), 0);
+    assert_int_equal(verify(signon, issued.token), ERR_SESSION_ENDED);
+}
+
+/* One of them cannot be read. */
+static void a_bad_row_keeps_no_other_one_out(void **state) {
+    (void)state;
+    sign_in_many();
+    sw.sessions[MANY - 1].revoked_at_ms = clock_wall_ms();
+    sw.some_code = ERR_SCHEMA;
+    assert_int_equal(tell_of_all(signon), 0);
+    assert_int_equal(verify(signon, issued.token), ERR_SESSION_ENDED);
+}
+
+/* While a turn is read, a session ends: the next turn tells so, and so does who ends it. */
+static void end_the_last(void) {
+    sw.after_load = NULL;
+    sw.sessions[sw.sessions_count - 1].revoked_at_ms = clock_wall_ms();
+    signon_tell_all(signon);
+}
+
+static void what_is_told_during_a_turn_is_read_again(void **state) {
+    (void)state;
+    sign_in(SIGNON_CREDENTIAL_COOKIE);
+    sw.after_load = end_the_last;
+    assert_int_equal(tell_of_all(signon), 0);
+    assert_int_equal(sw.session_reads, 2);
+    assert_int_equal(verify(signon, issued.token), ERR_SESSION_ENDED);
+}
+
 static void a_reload_keeps_rights(void **state) {
     struct signon_bearer bearer = {0};
     struct session_rights rights = {0};
@@ -422,6 +516,11 @@ int main(void) {
         TEST(another_replica_knows_old_sessions_and_reads_new_ones),
         TEST(a_refresh_elsewhere_is_no_reuse),
         TEST(a_logout_elsewhere_arrives_by_the_feed_or_the_reload),
+        TEST(sessions_of_one_turn_are_read_together),
+        TEST(sessions_of_one_turn_end_here),
+        TEST(a_turn_that_failed_can_be_told_again),
+        TEST(a_bad_row_keeps_no_other_one_out),
+        TEST(what_is_told_during_a_turn_is_read_again),
         TEST(a_reload_keeps_rights),
         TEST(a_stale_row_gives_nothing_back),
 

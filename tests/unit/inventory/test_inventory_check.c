@@ -28,15 +28,14 @@ static void on_difference(void *arg, const struct inventory_difference *differen
     (void)snprintf(told[told_count - 1].member, sizeof(told[0].member), "%s", difference->member);
 }
 
-static int on_change(void *arg, const struct change *change) {
+static int on_changes(void *arg, const struct change_list *changes) {
     (void)arg;
-    (void)change;
-    changes_told++;
+    changes_told += (unsigned)changes->count;
     return 0;
 }
 
 static int set_up(void **state) {
-    const struct inventory_options options = {.on_difference = on_difference, .on_change = on_change};
+    const struct inventory_options options = {.on_difference = on_difference, .on_changes = on_changes};
     (void)state;
     told_count = changes_told = 0;
     world_fill();

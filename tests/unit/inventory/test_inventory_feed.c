@@ -14,13 +14,16 @@
 
 static struct inventory *directory;
 static struct change told[64];
-static unsigned told_count, gaps;
+static unsigned told_count, turns, gaps;
 static int answer_to_change, answer_to_gap;
 
-static int on_change(void *arg, const struct change *change) {
+static int on_changes(void *arg, const struct change_list *changes) {
     (void)arg;
-    assert_true(told_count < UNIT_COUNT(told));
-    told[told_count++] = *change;
+    turns++;
+    for (size_t i = 0; i < changes->count; i++) {
+        assert_true(told_count < UNIT_COUNT(told));
+        told[told_count++] = changes->items[i];
+    }
     return answer_to_change;
 }
 
@@ -31,9 +34,9 @@ static int on_gap(void *arg) {
 }
 
 static int set_up(void **state) {
-    const struct inventory_options options = {.on_change = on_change, .on_gap = on_gap};
+    const struct inventory_options options = {.on_changes = on_changes, .on_gap = on_gap};
     (void)state;
-    told_count = gaps = 0;
+    told_count = turns = gaps = 0;
     answer_to_change = answer_to_gap = 0;
     world_fill();
     clock_fake(1000, 1700000000000);
@@ -149,20 +152,20 @@ static void a_grant_shows_at_once(void **state) {
     inventory_snapshot_unref(snapshot);
 }
 
-static void tells_others_in_order(void **state) {
+static void tells_others_in_order_and_at_once(void **state) {
     static const enum change_kind kinds[] = {CHANGE_SESSION,     CHANGE_CLUSTER, CHANGE_USER,
                                              CHANGE_SIGNING_KEY, CHANGE_VCENTER, CHANGE_GRANT};
-    static const enum change_kind wanted[] = {CHANGE_SESSION, CHANGE_CLUSTER, CHANGE_USER, CHANGE_SIGNING_KEY, CHANGE_VCENTER};
     (void)state;
     assert_int_equal(inventory_load(directory, NULL), 0);
     for (size_t i = 0; i < UNIT_COUNT(kinds); i++)
         world_note(kinds[i], world_cluster_id(1));
     assert_int_equal(inventory_poll(directory, NULL), 0);
-    assert_int_equal(told_count, UNIT_COUNT(wanted));
-    for (size_t i = 0; i < UNIT_COUNT(wanted); i++)
-        assert_int_equal(told[i].kind, wanted[i]);
+    assert_int_equal(told_count, UNIT_COUNT(kinds));
+    for (size_t i = 0; i < UNIT_COUNT(kinds); i++)
+        assert_int_equal(told[i].kind, kinds[i]);
     assert_int_equal(inventory_poll(directory, NULL), 0);
-    assert_int_equal(told_count, UNIT_COUNT(wanted));
+    assert_int_equal(told_count, UNIT_COUNT(kinds));
+    assert_int_equal(turns, 1);
 }
 
 /* A change that could not be applied elsewhere must not be lost: a logout would not happen here. */
@@ -173,7 +176,7 @@ static void a_change_that_was_not_taken_is_told_again(void **state) {
     world_note(CHANGE_SESSION, "s2");
     answer_to_change = ERR_DATABASE;
     assert_int_equal(inventory_poll(directory, NULL), ERR_UNAVAILABLE);
-    assert_int_equal(told_count, 2); /* the second one all the same */
+    assert_int_equal(told_count, 2);
     answer_to_change = 0;
     assert_int_equal(inventory_poll(directory, NULL), 0);
     assert_int_equal(told_count, 4);
@@ -327,7 +330,7 @@ int main(void) {
         TEST(unchanged_entries_are_shared),
         TEST(a_platform_change_renders_anew),
         TEST(a_grant_shows_at_once),
-        TEST(tells_others_in_order),
+        TEST(tells_others_in_order_and_at_once),
         TEST(a_change_that_was_not_taken_is_told_again),
         TEST(a_failure_keeps_the_old_and_is_made_good),
         TEST(every_step_of_a_full_load_may_fail),

@@ -617,6 +617,41 @@ static void add_vcenter(const char *sid, const char *vcenter_id, int64_t ends_at
     ASSERT_CODE(session_store_add_vcenter(store, &addition, &err), expected, &err);
 }
 
+static void assert_loaded(const unsigned *numbers, size_t count, size_t there) {
+    const char *sids[SESSION_LOAD_MAX];
+    struct session_list list;
+    struct err err = {0};
+    for (size_t i = 0; i < count; i++)
+        sids[i] = fixture_uuid(numbers[i]);
+    ASSERT_OK(session_store_load_some(store, sids, count, &list, &err), &err);
+    assert_int_equal(list.count, there);
+    for (size_t i = 0; i < count; i++)
+        free((char *)(uintptr_t)sids[i]);
+    for (size_t i = 1; i < list.count; i++)
+        assert_true(strcmp(list.items[i - 1].sid, list.items[i].sid) < 0);
+    for (size_t i = 0; i < list.count; i++)
+        assert_int_equal(list.items[i].vcenters_count, i == 1);
+    session_list_done(&list);
+}
+
+static void test_sessions_are_read_together(void **state) {
+    char *sid = fixture_uuid(101);
+    unsigned numbers[SESSION_LOAD_MAX];
+    (void)state;
+    fixture_insert_vcenter(store, VC_TWO);
+    for (unsigned i = 0; i < SESSION_LOAD_MAX; i++) {
+        numbers[SESSION_LOAD_MAX - 1 - i] = 100 + i; /* in another order */
+        if (i < 60)
+            insert_session(100 + i, "svc:many");
+    }
+    add_vcenter(sid, VC_TWO, NOW_MS + 3600000, 0);
+    free(sid);
+    assert_loaded(numbers, SESSION_LOAD_MAX, 60);
+    assert_loaded((const unsigned[]){101, 100, 999}, 3, 2);
+    assert_loaded((const unsigned[]){100}, 1, 1);
+    assert_loaded((const unsigned[]){999}, 1, 0);
+}
+
 #define FURTHER "SELECT COUNT(*) FROM session_vcenters"
 
 static void test_further_vcenters_of_sessions(void **state) {
@@ -754,6 +789,7 @@ static void test_session_purge(void **state) {
 int main(void) {
 #define EACH(fn) cmocka_unit_test_setup(fn, empty)
     const struct CMUnitTest tests[] = {
+        EACH(test_sessions_are_read_together),
         EACH(test_users),
         EACH(test_user_takes_grants_and_sessions_along),
         EACH(test_grants),
