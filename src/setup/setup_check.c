@@ -36,7 +36,7 @@ int setup_find_user(const char *name, struct setup_user *out, struct err *err) {
     return 0;
 }
 
-int setup_become_user(const struct setup_user *user, struct err *err) {
+static int setup_become_user(const struct setup_user *user, struct err *err) {
     if (initgroups(user->name, user->gid) || setgid(user->gid) || setuid(user->uid))
         return err_set(err, ERR_IO, "cannot become the user %s: %m", user->name);
     return 0;

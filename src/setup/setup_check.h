@@ -23,9 +23,6 @@ struct setup_user {
  * for somebody else when this is not root. */
 int setup_find_user(const char *name, struct setup_user *out, struct err *err);
 
-/* Makes this process that user's for good. ERR_IO. */
-int setup_become_user(const struct setup_user *user, struct err *err);
-
 /* -- whether kaasd can start with its configuration and the files that this names ---------------------------------- */
 
 enum setup_check_for {

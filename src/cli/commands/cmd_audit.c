@@ -4,10 +4,7 @@
 #include <string.h>
 
 #include "cli_command.h"
-#include "cli_show.h"
 #include "str.h"
-
-#define PATH_BYTES_MAX 16384U
 
 /* -- actions --------------------------------------------------------------------------------------------------------------------- */
 
@@ -19,7 +16,7 @@ int cmd_audit_actions(struct cli *cli, struct err *err) {
 #include "audit_actions.def"
 #undef AUDIT_ACTION
     };
-    static const struct cli_column columns[] = {{"ACTION", "action", show_text}, {"WHAT", "what", show_text}, {NULL, NULL, NULL}};
+    static const struct cli_column columns[] = {{"ACTION", "action"}, {"WHAT", "what"}, {NULL}};
     _cleanup_json_ json_t *items = json_array();
     for (size_t i = 0; i < ARRAY_COUNT(actions); i++) {
         json_t *item = json_object();
@@ -40,13 +37,13 @@ static void cmd_audit_show_head(struct table *t, const json_t *value) {
 }
 
 static const struct cli_column cmd_audit_verify_columns[] = {
-    {"REPLICA", "replica", show_text},
-    {"NAME", "name", show_text},
-    {"STATE", "state", show_text},
-    {"LINES", "lines", show_text},
-    {"LAST LINE", "head_line", show_text},
+    {"REPLICA", "replica"},
+    {"NAME", "name"},
+    {"STATE", "state"},
+    {"LINES", "lines"},
+    {"LAST LINE", "head_line"},
     {"HEAD", "head", cmd_audit_show_head},
-    {NULL, NULL, NULL},
+    {NULL},
 };
 
 /* Counts of the parts of one replica are added up; all else is as the last part says. */
@@ -62,27 +59,20 @@ static void cmd_audit_add_part(json_t *items, json_t *part) {
 }
 
 static int cmd_audit_read_parts(struct cli *cli, json_t *items, struct err *err) {
-    _cleanup_free_ char *cursor = NULL;
+    _cleanup_json_ json_t *query = json_object();
+    const json_t *next;
     do {
-        _cleanup_strbuf_ struct strbuf path;
         _cleanup_json_ json_t *page = NULL;
         json_t *part;
         size_t i;
-        int rc;
-        strbuf_init(&path, PATH_BYTES_MAX);
-        strbuf_adds(&path, "/v2/audit/verify");
-        cli_path_add_query(&path, "cursor", cursor);
-        rc = strbuf_check(&path, "the address", err);
-        if (rc)
-            return rc;
-        rc = cli_client_get(cli->client, path.data, &page, err);
+        int rc = cli_send(cli, "GET /v2/audit/verify", NULL, query, &page, err);
         if (rc)
             return rc;
         json_array_foreach (json_object_get(page, "items"), i, part)
             cmd_audit_add_part(items, part);
-        free(cursor);
-        cursor = str_dup(json_get_string(page, "next_cursor"));
-    } while (cursor);
+        next = json_object_get(page, "next_cursor");
+        (void)json_object_set(query, "cursor", (json_t *)(uintptr_t)next);
+    } while (json_is_string(next));
     return 0;
 }
 
@@ -103,10 +93,7 @@ static size_t cmd_audit_tell_faults(struct cli *cli, const json_t *items) {
 int cmd_audit_verify(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *items = json_array();
     size_t faults;
-    int rc = cli_connect(cli, err);
-    if (rc)
-        return rc;
-    rc = cmd_audit_read_parts(cli, items, err);
+    int rc = cmd_audit_read_parts(cli, items, err);
     if (rc)
         return rc;
     rc = show_list(cli, items, cmd_audit_verify_columns, err);
@@ -119,15 +106,7 @@ int cmd_audit_verify(struct cli *cli, struct err *err) {
 }
 
 int cmd_audit_accept(struct cli *cli, struct err *err) {
-    int rc;
     if (opt_get_common(&cli->given, "server"))
         return cli_usage(cli, err, "run this on the host of the replica, without --server");
-    rc = cli_connect(cli, err);
-    if (rc)
-        return rc;
-    rc = cli_ask(cli, NULL, err);
-    if (rc)
-        return rc;
-    rc = cli_call(cli, NULL, NULL, NULL, err);
-    return rc ? rc : cli_show_result(cli, NULL, NULL, err);
+    return cli_run_steps(cli, err);
 }

@@ -10,37 +10,31 @@
 #include "uuid.h"
 
 #define PATH_BYTES_MAX 8192U
+#define LIST_PATH "/v2/clusters"
 #define WAIT_S "50"
 #define RENEW_MS (5LL * 60 * 1000) /* tokens live for a quarter of an hour */
 
 /* -- members to be emptied -------------------------------------------------------------------------------------------------------- */
 
-static int cmd_cluster_clear_label(json_t *body, const char *key, struct err *err) {
-    json_t *labels = json_object_get(body, "labels");
-    if (!*key)
-        return err_set(err, ERR_INVALID, "--clear label: needs a key");
-    if (!json_is_object(labels)) {
-        labels = json_object();
-        (void)json_object_set_new(body, "labels", labels);
-    }
-    (void)json_object_set_new(labels, key, json_null());
-    return 0;
-}
-
 static int cmd_cluster_clear_member(const char *word, json_t *body, struct err *err) {
     static const char *const known[] = {"description", "state_reason", "api_endpoint", "dashboard_url", "labels", "nodes"};
+    const char *label = str_starts(word, "label:") ? word + strlen("label:") : NULL;
     _cleanup_free_ char *member = str_dup(word);
-    if (str_starts(word, "label:"))
-        return cmd_cluster_clear_label(body, word + 6, err);
     for (char *dash = member; dash && (dash = strchr(dash, '-'));)
         *dash = '_';
     for (size_t i = 0; i < ARRAY_COUNT(known); i++)
-        if (str_eq(member, known[i])) {
-            (void)json_object_set_new(body, known[i], json_null());
-            return 0;
-        }
-    (void)err_set(err, ERR_INVALID, "--clear \"%s\" is not something that can be empty", word);
-    return err_remedy(err, "use description, state-reason, api-endpoint, dashboard-url, labels, nodes or label:KEY");
+        if (str_eq(member, known[i]))
+            return json_object_set_new(body, known[i], json_null()) ? err_set(err, ERR_NOMEM, "out of memory") : 0;
+    if (!label) {
+        (void)err_set(err, ERR_INVALID, "--clear \"%s\" is not something that can be empty", word);
+        return err_remedy(err, "use description, state-reason, api-endpoint, dashboard-url, labels, nodes or label:KEY");
+    }
+    if (!*label)
+        return err_set(err, ERR_INVALID, "--clear label: needs a key");
+    if (!json_is_object(json_object_get(body, "labels")))
+        (void)json_object_set_new(body, "labels", json_object());
+    (void)json_object_set_new(json_object_get(body, "labels"), label, json_null());
+    return 0;
 }
 
 /* -- placement -------------------------------------------------------------------------------------------------------------------- */
@@ -62,68 +56,38 @@ static int cmd_cluster_no_vcenter(const char *text, size_t count, struct err *er
     return err_remedy(err, "give --vsphere-cluster VCENTER:%s, or add --vcenter VCENTER", text);
 }
 
-/* "VCENTER:DC/CLUSTER" for the vCenters that there are; without a prefix the only vCenter. */
+/* "VCENTER:DC/CLUSTER" for the vCenters that there are; for people who may write clusters but not list vCenters (NULL): taken as typed. */
 static int cmd_cluster_place_among(const json_t *vcenters, const char *text, json_t **place, struct err *err) {
-    const size_t count = json_array_size(vcenters);
+    const char *colon = memrchr(text, ':', strcspn(text, "/")), *path = NULL;
+    _cleanup_free_ char *typed = !vcenters && colon ? strndup(text, (size_t)(colon - text)) : NULL;
     const json_t *vcenter = NULL;
-    const char *path = NULL;
-    int rc = cli_split_vcenter(vcenters, text, &vcenter, &path, err);
+    int rc = vcenters ? cli_split_vcenter(vcenters, text, &vcenter, &path, err) : 0;
     if (rc)
         return rc;
-    if (!vcenter && count == 1)
-        vcenter = json_array_get(vcenters, 0);
-    if (!vcenter)
-        return cmd_cluster_no_vcenter(text, count, err);
-    *place = cmd_cluster_make_place(json_get_string(vcenter, "id"), path);
+    if (!vcenter && str_empty(typed))
+        return cmd_cluster_no_vcenter(text, vcenters ? json_array_size(vcenters) : 2, err);
+    *place = vcenter ? cmd_cluster_make_place(json_get_string(vcenter, "id"), path) : cmd_cluster_make_place(typed, colon + 1);
     return 0;
 }
 
-/* For people who may write clusters but not list vCenters: taken as typed. */
-static int cmd_cluster_place_as_typed(const char *text, json_t **place, struct err *err) {
-    size_t head = strcspn(text, "/");
-    const char *colon = memrchr(text, ':', head);
-    _cleanup_free_ char *vcenter = colon ? strndup(text, (size_t)(colon - text)) : NULL;
-    if (!vcenter || !*vcenter)
-        return cmd_cluster_no_vcenter(text, 2, err);
-    *place = cmd_cluster_make_place(vcenter, colon + 1);
-    return 0;
-}
-
-/* The id of --vcenter; as typed for people who may not list vCenters. */
-static int cmd_cluster_common_vcenter(struct cli *cli, const char *ref, char **id, struct err *err) {
-    _cleanup_json_ json_t *vcenter = NULL;
-    struct err why = {0};
-    int rc = cli_find(cli, &cli_vcenters, ref, &vcenter, &why);
-    if (rc && rc != ERR_FORBIDDEN)
-        return cli_fail(cli, &why, err);
-    *id = str_dup(rc ? ref : json_get_string(vcenter, "id"));
-    return *id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-}
-
-/* Which vCenters there are, since a name must be told from a path; *vcenters stays NULL if that may not be asked. */
-static int cmd_cluster_load_vcenters(struct cli *cli, json_t **vcenters, struct err *err) {
-    struct err why = {0};
-    int rc = cli_list_vcenters(cli, vcenters, &why);
-    return !rc || (rc == ERR_FORBIDDEN && cli->client) ? 0 : cli_fail(cli, &why, err);
-}
-
+/* Which vCenters there are is asked, since a name must be told from a path; who may not do that writes their ids. */
 static int cmd_cluster_put_places(struct cli *cli, json_t *body, struct err *err) {
     const char *text, *common = opt_get(&cli->given, "vcenter");
-    _cleanup_json_ json_t *vcenters = NULL, *places = json_array();
-    _cleanup_free_ char *common_id = NULL;
+    _cleanup_json_ json_t *vcenter = NULL, *vcenters = NULL, *places = json_array();
+    struct err why = {0};
     size_t at = 0;
     int rc;
     if (!opt_get(&cli->given, "vsphere-cluster"))
         return common ? cli_usage(cli, err, "--vcenter says where --vsphere-cluster is; that is missing") : 0;
-    rc = common ? cmd_cluster_common_vcenter(cli, common, &common_id, err) : cmd_cluster_load_vcenters(cli, &vcenters, err);
-    if (rc)
-        return rc;
+    rc = common ? cli_find(cli, &cli_vcenters, common, &vcenter, &why)
+                : cli_list(cli, "/v2/vcenters", NULL, NULL, &vcenters, &why);
+    if (rc && (rc != ERR_FORBIDDEN || !cli->client))
+        return err_move(err, rc, &why);
+    if (vcenter)
+        common = json_get_string(vcenter, "id");
     while ((text = opt_next(&cli->given, "vsphere-cluster", &at)) != NULL) {
-        json_t *place = NULL;
-        if (common_id)
-            place = cmd_cluster_make_place(common_id, text);
-        else
-            rc = vcenters ? cmd_cluster_place_among(vcenters, text, &place, err) : cmd_cluster_place_as_typed(text, &place, err);
+        json_t *place = common ? cmd_cluster_make_place(common, text) : NULL;
+        rc = place ? 0 : cmd_cluster_place_among(vcenters, text, &place, err);
         if (rc)
             return rc;
         (void)json_array_append_new(places, place);
@@ -139,21 +103,15 @@ int cmd_cluster_set(struct cli *cli, json_t *body, struct err *err) {
     size_t at = 0;
     for (const char *word; (word = opt_next(&cli->given, "clear", &at)) != NULL;) {
         int rc = cmd_cluster_clear_member(word, body, err);
-        if (rc) {
-            cli->status = CLI_USAGE;
-            return rc;
-        }
+        if (rc)
+            return cli_as_usage(cli, rc);
     }
     return cmd_cluster_put_places(cli, body, err);
 }
 
 static void cmd_cluster_put_default(json_t *body, const char *member, int desired) {
-    json_t *replicas;
-    if (json_object_get(body, member))
-        return;
-    replicas = json_object();
-    json_put_int(replicas, "desired", desired);
-    (void)json_object_set_new(body, member, replicas);
+    if (!json_object_get(body, member))
+        (void)json_object_set_new(body, member, json_pack("{si}", "desired", desired));
 }
 
 int cmd_cluster_add(struct cli *cli, json_t *body, struct err *err) {
@@ -178,7 +136,7 @@ static const struct backoff cmd_cluster_retry = {.first_ms = 1000, .max_ms = 300
 
 struct cmd_cluster_watch {
     struct cli *cli;
-    const char *path; /* of the list, with its query */
+    json_t *query; /* of the list */
     char cursor[CLI_CURSOR_BYTES];
     int64_t renewed_ms; /* monotonic */
 };
@@ -194,9 +152,10 @@ static int cmd_cluster_wait_for_change(struct cmd_cluster_watch *w, bool *is_cha
     struct cli_request request = {.method = "GET", .watch_cursor = w->cursor};
     _cleanup_strbuf_ struct strbuf path;
     _cleanup_json_ json_t *page = NULL;
+    struct err why = {0};
     int rc;
     strbuf_init(&path, PATH_BYTES_MAX);
-    strbuf_adds(&path, w->path);
+    (void)cli_add_path(w->cli, LIST_PATH, NULL, w->query, &path, err);
     cli_path_add_query(&path, "watch", w->cursor);
     cli_path_add_query(&path, "wait", WAIT_S);
     cli_path_add_query(&path, "limit", "1");
@@ -204,15 +163,15 @@ static int cmd_cluster_wait_for_change(struct cmd_cluster_watch *w, bool *is_cha
     if (rc)
         return rc;
     request.path = path.data;
-    rc = cli_client_call(w->cli->client, &request, &page, err);
+    rc = cli_client_call(w->cli->client, &request, &page, &why);
     *is_changed = page != NULL;
-    return rc;
+    return rc ? cli_fail(w->cli, &why, err) : 0;
 }
 
 static int cmd_cluster_show_now(struct cmd_cluster_watch *w, struct err *err) {
     _cleanup_json_ json_t *items = NULL;
     char now[CLOCK_RFC3339_BYTES];
-    int rc = cli_list(w->cli, w->path, CLI_LINES_MAX, &items, err);
+    int rc = cli_call(w->cli, w->query, &items, err);
     if (rc)
         return rc;
     clock_format(clock_wall_ms(), now);
@@ -220,7 +179,7 @@ static int cmd_cluster_show_now(struct cmd_cluster_watch *w, struct err *err) {
     rc = show_list(w->cli, items, w->cli->command->list, err);
     if (rc)
         return rc;
-    show_line(w->cli, "%s", "");
+    show_gap(w->cli);
     rc = cli_flush(w->cli, err);
     if (!rc)
         cli_tell_stale(w->cli);
@@ -241,14 +200,17 @@ static int cmd_cluster_look_once(struct cmd_cluster_watch *w, struct err *err) {
     return rc || !is_changed ? rc : cmd_cluster_show_now(w, err);
 }
 
-/* Shows the list now and whenever it changes; kaasd holds the request until there is something to tell. Returns only with an error that does not
- * pass. */
-static int cmd_cluster_watch(struct cli *cli, const char *path, struct err *err) {
-    struct cmd_cluster_watch w = {.cli = cli, .path = path, .renewed_ms = clock_mono_ms()};
+/* With --watch the list is shown now and whenever it changes; kaasd holds the request until there is something to tell. That returns only with an
+ * error that does not pass. */
+int cmd_cluster_send_list(struct cli *cli, json_t *query, json_t **answer, struct err *err) {
+    struct cmd_cluster_watch w = {.cli = cli, .query = query, .renewed_ms = clock_mono_ms()};
     unsigned failures = 0;
+    int rc = opt_get(&cli->given, "watch") ? cli_connect(cli, err) : cli_call(cli, query, answer, err);
+    if (rc || !opt_get(&cli->given, "watch"))
+        return rc;
     for (;;) {
         struct err why = {0};
-        const int rc = cmd_cluster_look_once(&w, &why);
+        rc = cmd_cluster_look_once(&w, &why);
         if (!rc) {
             failures = 0;
             continue;
@@ -263,24 +225,10 @@ static int cmd_cluster_watch(struct cli *cli, const char *path, struct err *err)
     }
 }
 
-int cmd_cluster_list(struct cli *cli, struct err *err) {
+/* An HX cluster by its name, or its id. */
+int cmd_cluster_list(struct cli *cli, json_t *query, struct err *err) {
     const char *hx = opt_get(&cli->given, "hx-cluster");
-    _cleanup_strbuf_ struct strbuf path = {0};
-    _cleanup_json_ json_t *items = NULL;
-    struct err why = {0};
-    int rc = cli_connect(cli, err);
-    if (rc)
-        return rc;
-    strbuf_init(&path, PATH_BYTES_MAX);
-    strbuf_adds(&path, "/v2/clusters");
-    cli_path_add_query(&path, hx && uuid_is_valid(hx) ? "hx_cluster_id" : "hx_cluster", hx);
-    cli_add_query(cli, &path);
-    rc = strbuf_check(&path, "the address", err);
-    if (rc)
-        return rc;
-    if (opt_get(&cli->given, "watch"))
-        rc = cmd_cluster_watch(cli, path.data, &why);
-    else
-        rc = cli_list(cli, path.data, CLI_LINES_MAX, &items, &why);
-    return rc ? cli_fail(cli, &why, err) : cli_show_result(cli, NULL, items, err);
+    (void)err;
+    json_put_string(query, hx && uuid_is_valid(hx) ? "hx_cluster_id" : "hx_cluster", hx);
+    return 0;
 }

@@ -7,25 +7,13 @@
 #include <unistd.h>
 
 #include "cli_command.h"
-#include "cli_show.h"
+#include "cli_prompt.h"
 #include "fsutil.h"
 #include "limits.h"
 #include "str.h"
 
 #define FILE_BYTES_MAX (256U * 1024U * 1024U)
 #define PART_LINES_MAX 1000U /* with --atomic all of it goes at once, as much as the server takes */
-#define PATH_BYTES_MAX 128U
-
-static int cmd_import_read_input(struct strbuf *out, struct err *err) {
-    char part[65536];
-    ssize_t n;
-    while ((n = read(STDIN_FILENO, part, sizeof(part))) > 0 || (n < 0 && errno == EINTR))
-        if (n > 0)
-            strbuf_add(out, part, (size_t)n);
-    if (n < 0)
-        return err_set(err, ERR_IO, "standard input cannot be read: %s", strerror(errno));
-    return strbuf_check(out, "standard input", err);
-}
 
 /* The length of the next part: whole lines, of which *lines are in it. A single line that is too long goes alone: the server tells. */
 static size_t cmd_import_next_part(const char *text, size_t len, size_t *lines) {
@@ -192,11 +180,8 @@ static bool cmd_import_is_worth_telling(const struct cmd_import *im, const json_
 }
 
 static int cmd_import_show_faults(const struct cmd_import *im, struct err *err) {
-    static const struct cli_column columns[] = {{"LINE", "line", show_text},
-                                                {"NAME", "name", show_text},
-                                                {"RESULT", "result", show_text},
-                                                {"WHY", "detail", show_text},
-                                                {NULL, NULL, NULL}};
+    static const struct cli_column columns[] = {
+        {"LINE", "line"}, {"NAME", "name"}, {"RESULT", "result"}, {"WHY", "detail"}, {NULL}};
     _cleanup_json_ json_t *faults = json_array();
     json_t *item;
     size_t i;
@@ -261,7 +246,7 @@ int cmd_cluster_import(struct cli *cli, struct err *err) {
     struct cmd_import im = {.cli = cli, .text = &text, .is_atomic = opt_get(&cli->given, "atomic"), .all = all};
     int rc;
     strbuf_init(&text, FILE_BYTES_MAX);
-    rc = str_eq(path, "-") ? cmd_import_read_input(&text, err) : fs_read(path, &text, err);
+    rc = str_eq(path, "-") ? prompt_read_input(&text, err) : fs_read(path, &text, err);
     if (rc)
         return rc;
     im.lines = cmd_import_count_lines(text.data, text.len);

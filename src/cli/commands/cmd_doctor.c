@@ -7,11 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/timex.h>
-#include <time.h>
 
 #include "cli_address.h"
 #include "cli_command.h"
-#include "cli_show.h"
 #include "clock.h"
 #include "finding.h"
 #include "http_client.h"
@@ -24,14 +22,17 @@
 
 #define LOOK_LIMIT_MS 5000L
 
-static void cmd_doctor_add(json_t *findings, const struct finding *f) {
+static void cmd_doctor_put(json_t *findings, const char *const texts[4], const char *remedy) {
+    static const char *const members[] = {"step", "title", "status", "finding"};
     json_t *object = json_object();
-    json_put_string(object, "step", f->step);
-    json_put_string(object, "title", f->title);
-    json_put_string(object, "status", finding_status_name(f->status));
-    json_put_string(object, "finding", f->text);
-    (void)json_object_set_new(object, "remedy", *f->remedy ? json_string(f->remedy) : json_null());
+    for (size_t i = 0; i < ARRAY_COUNT(members); i++)
+        json_put_string(object, members[i], texts[i]);
+    (void)json_object_set_new(object, "remedy", str_empty(remedy) ? json_null() : json_string(remedy));
     (void)json_array_append_new(findings, object);
+}
+
+static void cmd_doctor_add(json_t *findings, const struct finding *f) {
+    cmd_doctor_put(findings, (const char *const[]){f->step, f->title, finding_status_name(f->status), f->text}, f->remedy);
 }
 
 /* -- an address ------------------------------------------------------------------------------------------------------------- */
@@ -74,12 +75,9 @@ static bool cmd_doctor_look_port(json_t *findings, const struct net_addresses *a
 /* "valid until", and how to judge it. */
 static enum finding_status cmd_doctor_judge_expiry(const struct x509_info *info, char *words, size_t n) {
     int64_t left_ms = info->not_after_ms - clock_wall_ms();
-    time_t seconds = (time_t)(info->not_after_ms / 1000);
-    char at[32] = "?";
-    struct tm parts;
-    if (gmtime_r(&seconds, &parts))
-        (void)strftime(at, sizeof(at), "%Y-%m-%d %H:%M:%S UTC", &parts);
-    (void)snprintf(words, n, "%s %s", left_ms < 0 ? "expired on" : "valid until", at);
+    char at[CLOCK_RFC3339_BYTES];
+    clock_format(info->not_after_ms, at);
+    (void)snprintf(words, n, "%s %.10s %.8s UTC", left_ms < 0 ? "expired on" : "valid until", at, at + 11);
     return left_ms < 0 ? FINDING_FAILED : left_ms < X509_EXPIRY_WARNING_MS ? FINDING_WARNING : FINDING_OK;
 }
 
@@ -209,9 +207,7 @@ static bool cmd_doctor_look_kaasd(struct cli *cli, json_t *findings) {
     _cleanup_json_ json_t *version = NULL;
     struct err err = {0};
     const char *theirs;
-    int rc = cli_connect(cli, &err);
-    if (!rc)
-        rc = cli_client_get(cli->client, "/v2/version", &version, &err);
+    int rc = cli_send(cli, "GET /v2/version", NULL, NULL, &version, &err);
     theirs = json_get_string(version, "version");
     if (rc) {
         finding_say_error(&f, FINDING_FAILED, &err);
@@ -227,15 +223,10 @@ static bool cmd_doctor_look_kaasd(struct cli *cli, json_t *findings) {
 
 static void cmd_doctor_add_check(json_t *findings, const json_t *check) {
     const char *status = json_get_string(check, "status"), *detail = json_get_string(check, "detail");
-    const char *name = json_get_string(check, "name"), *remedy = json_get_string(check, "remedy");
+    const char *name = json_get_string(check, "name");
     _cleanup_free_ char *title = str_format("kaasd: %s", name ? name : "?");
-    json_t *object = json_object();
-    json_put_string(object, "step", "health");
-    json_put_string(object, "title", title);
-    json_put_string(object, "status", status ? status : "skipped");
-    json_put_string(object, "finding", detail ? detail : "ok");
-    (void)json_object_set_new(object, "remedy", str_empty(remedy) ? json_null() : json_string(remedy));
-    (void)json_array_append_new(findings, object);
+    const char *const texts[] = {"health", title, status ? status : "skipped", detail ? detail : "ok"};
+    cmd_doctor_put(findings, texts, json_get_string(check, "remedy"));
 }
 
 /* vCenters have lines of their own, with their names. */
@@ -243,7 +234,7 @@ static void cmd_doctor_look_health(struct cli *cli, json_t *findings) {
     _cleanup_json_ json_t *health = NULL;
     const json_t *check;
     size_t i;
-    if (cli_client_get(cli->client, "/v2/health", &health, NULL))
+    if (cli_send(cli, "GET /v2/health", NULL, NULL, &health, NULL))
         return;
     json_array_foreach (json_object_get(health, "checks"), i, check)
         if (!str_starts(json_get_string(check, "name"), "vcenter:"))
@@ -269,14 +260,14 @@ static void cmd_doctor_look_vcenters(struct cli *cli, json_t *findings) {
     _cleanup_json_ json_t *vcenters = NULL;
     const json_t *vcenter;
     size_t i;
-    if (cli_client_list(cli->client, "/v2/vcenters", &vcenters, NULL))
+    if (cli_list(cli, "/v2/vcenters", NULL, NULL, &vcenters, NULL))
         return;
     json_array_foreach (vcenters, i, vcenter)
         cmd_doctor_add_vcenter(findings, vcenter);
 }
 
 static void cmd_doctor_look_here(struct cli *cli, json_t *findings) {
-    bool is_remote = opt_get_common(&cli->given, "server") != NULL;
+    const bool is_remote = opt_get_common(&cli->given, "server");
     if (!is_remote && cmd_doctor_look_config(cli, findings)) {
         cmd_doctor_look_database(cli, findings);
         cmd_doctor_look_address(cli, findings);
@@ -293,14 +284,10 @@ static void cmd_doctor_look_here(struct cli *cli, json_t *findings) {
 
 static int cmd_doctor_examine_vcenter(struct cli *cli, const char *ref, struct err *err) {
     _cleanup_json_ json_t *vcenter = NULL, *report = NULL;
-    _cleanup_free_ char *path = NULL;
-    struct cli_request request = {.method = "POST"};
     int rc = cli_find(cli, &cli_vcenters, ref, &vcenter, err);
     if (rc)
         return rc;
-    path = cli_path_of("vcenters", vcenter, "doctor");
-    request.path = path;
-    rc = path ? cli_client_call(cli->client, &request, &report, err) : err_set(err, ERR_NOMEM, "out of memory");
+    rc = cli_send(cli, "POST /v2/vcenters/{id}/doctor", vcenter, NULL, &report, err);
     if (rc)
         return rc;
     findings_judge(cli, json_object_get(report, "findings"));
@@ -309,25 +296,21 @@ static int cmd_doctor_examine_vcenter(struct cli *cli, const char *ref, struct e
     show_line(cli, "vCenter %s (%s, port %lld), %s", json_get_string(report, "name"), json_get_string(report, "address"),
               (long long)json_get_int(report, "port", 0),
               json_get_bool(report, "registered", false) ? "registered" : "not registered");
-    strbuf_addc(&cli->out, '\n');
+    show_gap(cli);
     return findings_write(cli, json_object_get(report, "findings"), err);
 }
 
-static int cmd_doctor_show_local(struct cli *cli, const char *headline, const json_t *findings, struct err *err) {
-    _cleanup_json_ json_t *report = NULL;
+static int cmd_doctor_show_local(struct cli *cli, const char *headline, json_t *findings, struct err *err) {
+    const char *status = findings_count(findings, "failed") ? "failed" : findings_count(findings, "warning") ? "warning" : "ok";
+    _cleanup_json_ json_t *report = json_object();
     findings_judge(cli, findings);
-    if (!cli->is_json) {
-        show_line(cli, "%s", headline);
-        strbuf_addc(&cli->out, '\n');
-        return findings_write(cli, findings, err);
-    }
-    report = json_object();
-    json_put_string(report, "status",
-                    findings_count(findings, "failed")    ? "failed"
-                    : findings_count(findings, "warning") ? "warning"
-                                                          : "ok");
-    (void)json_object_set(report, "findings", (json_t *)(uintptr_t)findings);
-    return show_json(cli, report, err);
+    json_put_string(report, "status", status);
+    (void)json_object_set(report, "findings", findings);
+    if (cli->is_json)
+        return show_json(cli, report, err);
+    show_line(cli, "%s", headline);
+    show_gap(cli);
+    return findings_write(cli, findings, err);
 }
 
 static int cmd_doctor_examine_address(struct cli *cli, const char *text, struct err *err) {
@@ -336,30 +319,26 @@ static int cmd_doctor_examine_address(struct cli *cli, const char *text, struct 
     struct cli_address address = {.port = 0};
     unsigned port;
     int rc = cli_address_parse(text, &address, err);
-    if (rc) {
-        cli->status = CLI_USAGE;
-        return rc;
-    }
+    if (rc)
+        return cli_as_usage(cli, rc);
     port = address.port ? (unsigned)address.port : 443;
     headline = str_format("%s, port %u, as seen from this host; nothing but a TLS handshake was sent", address.host, port);
     cmd_doctor_look_at(findings, address.host, port);
     return headline ? cmd_doctor_show_local(cli, headline, findings, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static int cmd_doctor_examine_here(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *findings = json_array();
-    cmd_doctor_look_here(cli, findings);
-    return cmd_doctor_show_local(cli, "kaasd on this host (one vCenter in depth: kaasctl doctor --vcenter VCENTER)", findings,
-                                 err);
-}
-
 int cmd_doctor(struct cli *cli, struct err *err) {
     const char *vcenter = opt_get(&cli->given, "vcenter"), *address = opt_get(&cli->given, "address");
+    _cleanup_json_ json_t *findings = json_array();
     if (vcenter && address)
         return cli_usage(cli, err, "give either --vcenter or --address, not both");
     if (vcenter)
         return cmd_doctor_examine_vcenter(cli, vcenter, err);
-    return address ? cmd_doctor_examine_address(cli, address, err) : cmd_doctor_examine_here(cli, err);
+    if (address)
+        return cmd_doctor_examine_address(cli, address, err);
+    cmd_doctor_look_here(cli, findings);
+    return cmd_doctor_show_local(cli, "kaasd on this host (one vCenter in depth: kaasctl doctor --vcenter VCENTER)", findings,
+                                 err);
 }
 
 /* -- health, version, kerberos ---------------------------------------------------------------------------------------------------- */
@@ -367,8 +346,8 @@ int cmd_doctor(struct cli *cli, struct err *err) {
 /* A failed check is an answer, and a failure for scripts: kaasd's own, or of something that it works with. */
 int cmd_health_tell(struct cli *cli, json_t *health, struct err *err) {
     static const struct cli_column checks[] = {
-        {"CHECK", "name", show_text},    {"STATUS", "status", show_text}, {"SINCE", "since", show_time},
-        {"DETAIL", "detail", show_text}, {"REMEDY", "remedy", show_text}, {NULL, NULL, NULL},
+        {"CHECK", "name"},    {"STATUS", "status"}, {"SINCE", "since", show_time},
+        {"DETAIL", "detail"}, {"REMEDY", "remedy"}, {NULL},
     };
     const char *status = json_get_string(health, "status");
     const json_t *list = json_object_get(health, "checks");
@@ -387,7 +366,7 @@ int cmd_version(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *theirs = NULL, *both = json_object();
     int rc = cli_connect_public(cli, err);
     if (!rc)
-        rc = cli_client_get(cli->client, "/v2/version", &theirs, err);
+        rc = cli_send(cli, "GET /v2/version", NULL, NULL, &theirs, err);
     json_put_string(both, "kaasctl", PACKAGE_VERSION);
     json_put_string(both, "kaasd", rc ? NULL : json_get_string(theirs, "version"));
     show_line(cli, "kaasctl %s", PACKAGE_VERSION);
@@ -401,8 +380,8 @@ int cmd_version(struct cli *cli, struct err *err) {
 /* A keytab that cannot be used is an answer, and a failure for scripts. */
 int cmd_kerberos_tell(struct cli *cli, json_t *status, struct err *err) {
     static const struct cli_column keys[] = {
-        {"PRINCIPAL", "principal", show_text}, {"VERSION", "kvno", show_text}, {"ENCRYPTION TYPE", "encryption_type", show_text},
-        {"MADE", "made_at", show_time},        {"USED", "used", show_yes_no},  {NULL, NULL, NULL},
+        {"PRINCIPAL", "principal"},     {"VERSION", "kvno"},           {"ENCRYPTION TYPE", "encryption_type"},
+        {"MADE", "made_at", show_time}, {"USED", "used", show_yes_no}, {NULL},
     };
     const json_t *list = json_object_get(status, "keys");
     int rc = show_object(cli, status, cli->command->object, err);
@@ -410,6 +389,6 @@ int cmd_kerberos_tell(struct cli *cli, json_t *status, struct err *err) {
         cli->status = CLI_FAILED;
     if (rc || cli->is_json || !json_array_size(list))
         return rc;
-    show_line(cli, "%s", "");
+    show_gap(cli);
     return show_list(cli, list, keys, err);
 }

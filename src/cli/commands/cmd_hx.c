@@ -18,12 +18,14 @@ int cmd_hx_tell_list(struct cli *cli, json_t *answer, struct err *err) {
     struct err why = {0};
     json_t *hx;
     size_t i;
-    int rc = cli->is_json ? 0 : cli_list_vcenters(cli, &vcenters, &why);
+    int rc;
+    if (cli->is_json)
+        return show_json(cli, answer, err);
+    rc = cli_list(cli, "/v2/vcenters", NULL, NULL, &vcenters, &why);
     if (rc && rc != ERR_FORBIDDEN)
-        return cli_fail(cli, &why, err);
+        return err_move(err, rc, &why);
     json_array_foreach (answer, i, hx)
-        if (!cli->is_json)
-            json_put_string(hx, "vcenter_name", cmd_hx_vcenter_name(vcenters, json_get_string(hx, "vcenter_id")));
+        json_put_string(hx, "vcenter_name", cmd_hx_vcenter_name(vcenters, json_get_string(hx, "vcenter_id")));
     return show_list(cli, answer, cli->command->list, err);
 }
 
@@ -37,41 +39,28 @@ static void cmd_peer_keep(const json_t *known, json_t *body, const char *member)
 }
 
 /* A name of the service goes with its address, and one trust replaces the other. */
-static void cmd_peer_keep_all(const json_t *known, json_t *body) {
+int cmd_peer_set(struct cli *cli, json_t *body, struct err *err) {
     const bool has_url = json_object_get(body, "url"),
                has_trust = json_object_get(body, "ca_pem") || json_object_get(body, "thumbprint_sha256");
+    _cleanup_json_ json_t *known = NULL;
+    struct err why = {0};
+    int rc = json_object_size(body) ? cli_find_object(cli, err) : 0;
+    if (rc || !json_object_size(body))
+        return rc;
+    rc = cli_send(cli, "GET /v2/hx-clusters/{id}/peer", cli->object, NULL, &known, &why);
+    if (rc && rc != ERR_NOT_FOUND)
+        return err_move(err, rc, &why);
     cmd_peer_keep(known, body, "url");
     cmd_peer_keep(known, body, "principal");
     if (!has_url)
         cmd_peer_keep(known, body, "spn");
-    if (has_trust)
-        return;
-    cmd_peer_keep(known, body, "ca_pem");
-    cmd_peer_keep(known, body, "thumbprint_sha256");
-}
-
-int cmd_peer_set(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *hx = NULL, *known = NULL, *body = json_object(), *answer = NULL;
-    _cleanup_free_ char *path = NULL;
-    struct err why = {0};
-    int rc = cli_put_options(cli, body, err);
-    if (rc)
-        return rc;
-    rc = cli_check_body(cli, body, err);
-    if (rc)
-        return rc;
-    rc = cli_find(cli, &cli_hx_clusters, cli_word(cli, 0), &hx, err);
-    if (rc)
-        return rc;
-    path = cli_path_of("hx-clusters", hx, "peer");
-    rc = path ? cli_client_get(cli->client, path, &known, &why) : err_set(&why, ERR_NOMEM, "out of memory");
-    if (rc && rc != ERR_NOT_FOUND)
-        return cli_fail(cli, &why, err);
-    cmd_peer_keep_all(known, body);
-    if (!json_object_get(body, "url"))
-        return cli_usage(cli, err, "there is no peer yet: a new one needs --url, and --ca or --sha256");
-    rc = cli_call(cli, hx, body, &answer, err);
-    return rc ? rc : cli_show_result(cli, hx, answer, err);
+    if (!has_trust) {
+        cmd_peer_keep(known, body, "ca_pem");
+        cmd_peer_keep(known, body, "thumbprint_sha256");
+    }
+    return json_object_get(body, "url")
+               ? 0
+               : cli_usage(cli, err, "there is no peer yet: a new one needs --url, and --ca or --sha256");
 }
 
 /* A sign-on that does not work is an answer, and a failure for scripts. */

@@ -4,11 +4,10 @@
 #include <time.h>
 
 #include "cli_command.h"
-#include "cli_show.h"
 #include "setup_files.h"
 #include "str.h"
 
-#define MASTER_PATH "/v2/keys/master"
+#define CALL_LOOK "GET /v2/keys/master"
 #define ASK_EVERY_NS 200000000L
 
 /* -- keys that sign tokens -------------------------------------------------------------------------------------------------------- */
@@ -18,54 +17,42 @@ int cmd_key_tell_signing(struct cli *cli, json_t *answer, struct err *err) {
     return show_list(cli, json_object_get(answer, "items"), cli->command->object, err);
 }
 
-int cmd_key_rotate_signing(struct cli *cli, struct err *err) {
-    _cleanup_json_ json_t *body = json_object(), *answer = NULL;
-    int rc = cli_connect(cli, err);
-    if (rc)
-        return rc;
+int cmd_key_rotate_signing(struct cli *cli, json_t *body, struct err *err) {
+    const bool drops_old = opt_get(&cli->given, "drop-old") != NULL;
     json_put_bool(body, "immediately", opt_get(&cli->given, "now") != NULL);
-    json_put_bool(body, "drop_old", opt_get(&cli->given, "drop-old") != NULL);
-    rc = opt_get(&cli->given, "drop-old") ? cli_ask(cli, NULL, err) : 0;
-    if (rc)
-        return rc;
-    rc = cli_call(cli, NULL, body, &answer, err);
-    return rc ? rc : cli_show_result(cli, NULL, answer, err);
+    json_put_bool(body, "drop_old", drops_old);
+    cli->is_asked = !drops_old;
+    return cli_connect(cli, err); /* before the question */
 }
 
 /* -- keys that seal secrets ------------------------------------------------------------------------------------------------------- */
 
-static int cmd_key_ask(struct cli *cli, const char *method, const char *path, json_t **out, struct err *err) {
-    int rc = cli_connect(cli, err);
-    return rc ? rc : cli_client_call(cli->client, &(struct cli_request){.method = method, .path = path}, out, err);
-}
-
 int cmd_key_tell_master(struct cli *cli, json_t *answer, struct err *err) {
-    static const struct cli_column keys[] = {{"KEY", "id", show_text},
-                                             {"SEALS", "seals", show_yes_no},
-                                             {"SEALED VALUES", "sealed_values", show_text},
-                                             {NULL, NULL, NULL}};
-    static const struct cli_column replicas[] = {{"REPLICA", "name", show_text},
+    static const struct cli_column keys[] = {
+        {"KEY", "id"}, {"SEALS", "seals", show_yes_no}, {"SEALED VALUES", "sealed_values"}, {NULL}};
+    static const struct cli_column replicas[] = {{"REPLICA", "name"},
                                                  {"RUNNING", "is_running", show_yes_no},
                                                  {"HOLDS NEWEST", "holds_newest", show_yes_no},
                                                  {"KEYS", "keys", show_words},
-                                                 {NULL, NULL, NULL}};
+                                                 {NULL}};
     int rc;
     if (cli->is_json)
         return show_json(cli, answer, err);
     rc = show_list(cli, json_object_get(answer, "keys"), keys, err);
-    show_line(cli, "%s", "");
+    show_gap(cli);
     return rc ? rc : show_list(cli, json_object_get(answer, "replicas"), replicas, err);
 }
 
-/* The key file is a matter of this host. */
-static int cmd_key_find_file(struct cli *cli, const char **out, struct err *err) {
+/* How keys stand, and where the key file is, which is a matter of this host. */
+static int cmd_key_look(struct cli *cli, const char **path, json_t **answer, struct err *err) {
     int rc;
     if (opt_get_common(&cli->given, "server"))
         return cli_usage(cli, err, "run this on the host of kaasd, without --server: it changes the master key file there");
     rc = cli_load_config(cli, err);
-    if (!rc)
-        *out = cli->config.secrets_master_key_file;
-    return rc;
+    if (rc)
+        return rc;
+    *path = cli->config.secrets_master_key_file;
+    return cli_send(cli, CALL_LOOK, NULL, NULL, answer, err);
 }
 
 static const char *cmd_key_sealing_id(const json_t *answer) {
@@ -83,7 +70,7 @@ static int cmd_key_provide_key(struct cli *cli, const char *path, const json_t *
     int rc = master_key_file_read(path, &ids, err);
     if (rc || !str_eq(ids.items[ids.count - 1], cmd_key_sealing_id(answer)))
         return rc;
-    rc = cli_ask(cli, NULL, err);
+    rc = cli_ask(cli, err);
     if (rc)
         return rc;
     rc = master_key_file_add(path, fresh, err);
@@ -99,7 +86,7 @@ static int cmd_key_look_on(struct cli *cli, struct err *err) {
         _cleanup_json_ json_t *answer = NULL;
         const struct timespec pause = {.tv_nsec = ASK_EVERY_NS};
         long long remaining;
-        int rc = cmd_key_ask(cli, "GET", MASTER_PATH, &answer, err);
+        int rc = cli_send(cli, CALL_LOOK, NULL, NULL, &answer, err);
         if (rc)
             return rc;
         remaining = (long long)json_get_int(answer, "remaining", 0);
@@ -115,10 +102,7 @@ static int cmd_key_look_on(struct cli *cli, struct err *err) {
 int cmd_key_rotate_master(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *before = NULL, *after = NULL;
     const char *path = NULL;
-    int rc = cmd_key_find_file(cli, &path, err);
-    if (rc)
-        return rc;
-    rc = cmd_key_ask(cli, "GET", MASTER_PATH, &before, err);
+    int rc = cmd_key_look(cli, &path, &before, err);
     if (rc)
         return rc;
     if (json_get_int(before, "remaining", 0)) { /* one that was begun is ended first */
@@ -128,7 +112,7 @@ int cmd_key_rotate_master(struct cli *cli, struct err *err) {
     rc = cmd_key_provide_key(cli, path, before, err);
     if (rc)
         return rc;
-    rc = cmd_key_ask(cli, "POST", MASTER_PATH "/rotate", &after, err);
+    rc = cli_send(cli, "POST /v2/keys/master/rotate", NULL, NULL, &after, err);
     if (rc)
         return rc;
     cli_note("master key %s seals from now on\n", cmd_key_sealing_id(after));
@@ -163,16 +147,13 @@ static int cmd_key_check_unused(const json_t *answer, const char *id, struct err
 int cmd_key_remove_master(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *answer = NULL;
     const char *path = NULL, *id = cli_word(cli, 0);
-    int rc = cmd_key_find_file(cli, &path, err);
-    if (rc)
-        return rc;
-    rc = cmd_key_ask(cli, "GET", MASTER_PATH, &answer, err);
+    int rc = cmd_key_look(cli, &path, &answer, err);
     if (rc)
         return rc;
     rc = cmd_key_check_unused(answer, id, err);
     if (rc)
         return rc;
-    rc = cli_ask(cli, NULL, err);
+    rc = cli_ask(cli, err);
     if (rc)
         return rc;
     rc = master_key_file_remove(path, id, err);

@@ -9,22 +9,6 @@
 
 #define PEM_BYTES_MAX 65536U
 
-/* The first certificate of the text and nothing else: what lies beside it in the file may be the private key. */
-static int cmd_service_add_pem(const char *file, const char *pem, json_t *array, struct err *err) {
-    static const char last[] = "-----END CERTIFICATE-----";
-    const char *begin = strstr(pem, "-----BEGIN CERTIFICATE-----"), *end = begin ? strstr(begin, last) : NULL;
-    _cleanup_free_ char *certificate = NULL;
-    if (!end) {
-        (void)err_set(err, ERR_INVALID, "%s holds no certificate in PEM", file);
-        return err_remedy(err, "give a file with a certificate in PEM, or the SHA-256 of one; the private key stays where it is");
-    }
-    certificate = str_format("%.*s\n", (int)(end - begin) + (int)strlen(last), begin);
-    if (!certificate)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    (void)json_array_append_new(array, json_string(certificate));
-    return 0;
-}
-
 typedef int cmd_service_read_fn(struct cli *cli, const char *text, json_t *array, struct err *err);
 
 static int cmd_service_read_fingerprint(struct cli *cli, const char *text, json_t *array, struct err *err) {
@@ -36,15 +20,29 @@ static int cmd_service_read_fingerprint(struct cli *cli, const char *text, json_
     return rc;
 }
 
-/* A fingerprint as it is; else a file with the certificate. */
+/* A fingerprint as it is; else a file, of which the first certificate is taken and nothing else: what lies beside it may be the private key. */
 static int cmd_service_read_certificate(struct cli *cli, const char *text, json_t *array, struct err *err) {
+    static const char remedy[] = "give a file with a certificate in PEM, or the SHA-256 of one",
+                      last[] = "-----END CERTIFICATE-----";
     _cleanup_strbuf_ struct strbuf pem = {0};
+    _cleanup_free_ char *certificate = NULL;
+    const char *begin, *end;
     if (!cmd_service_read_fingerprint(cli, text, array, NULL))
         return 0;
     strbuf_init_secret(&pem, PEM_BYTES_MAX);
     if (fs_read(text, &pem, err))
-        return err_remedy(err, "give a file with a certificate in PEM, or the SHA-256 of one");
-    return cmd_service_add_pem(text, pem.data, array, err);
+        return err_remedy(err, "%s", remedy);
+    begin = strstr(pem.data, "-----BEGIN CERTIFICATE-----");
+    end = begin ? strstr(begin, last) : NULL;
+    if (!end) {
+        (void)err_set(err, ERR_INVALID, "%s holds no certificate in PEM", text);
+        return err_remedy(err, "%s; the private key stays where it is", remedy);
+    }
+    certificate = str_format("%.*s\n", (int)(end - begin) + (int)strlen(last), begin);
+    if (!certificate)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    (void)json_array_append_new(array, json_string(certificate));
+    return 0;
 }
 
 static int cmd_service_read_hx(struct cli *cli, const char *text, json_t *array, struct err *err) {
@@ -89,15 +87,6 @@ struct cmd_service_list {
     cmd_service_read_fn *read_added, *read_removed;
 };
 
-static bool cmd_service_has(const json_t *array, const char *text) {
-    const json_t *item;
-    size_t i;
-    json_array_foreach ((json_t *)(uintptr_t)array, i, item)
-        if (str_eq(json_string_value(item), text))
-            return true;
-    return false;
-}
-
 /* Puts the list as it is, without what is taken away and with what is added. */
 static int cmd_service_put_list(struct cli *cli, const struct cmd_service_list *list, const json_t *service, json_t *body,
                                 struct err *err) {
@@ -111,36 +100,26 @@ static int cmd_service_put_list(struct cli *cli, const struct cmd_service_list *
     if (rc || (!json_array_size(added) && !json_array_size(removed)))
         return rc;
     json_array_foreach (json_object_get(service, list->member), i, item) {
-        const char *id = json_get_string(item, list->id);
-        if (!cmd_service_has(removed, id))
-            (void)json_array_append_new(joined, json_string(id));
+        json_t *id = json_object_get(item, list->id);
+        size_t at = 0;
+        while (at < json_array_size(removed) && !json_equal(json_array_get(removed, at), id))
+            at++;
+        if (at == json_array_size(removed))
+            (void)json_array_append(joined, id);
     }
     (void)json_array_extend(joined, added);
     (void)json_object_set(body, list->member, joined);
     return 0;
 }
 
-int cmd_service_set(struct cli *cli, struct err *err) {
+int cmd_service_set(struct cli *cli, json_t *body, struct err *err) {
     static const struct cmd_service_list lists[] = {
         {"certificates", "sha256", "add-certificate", "remove-certificate", cmd_service_read_certificate,
          cmd_service_read_fingerprint},
         {"hx_clusters", "id", "add-hx-cluster", "remove-hx-cluster", cmd_service_read_hx, cmd_service_read_hx},
     };
-    _cleanup_json_ json_t *service = NULL, *body = json_object(), *answer = NULL;
-    int rc = cli_find(cli, &cli_services, cli_word(cli, 0), &service, err);
-    if (rc)
-        return rc;
-    for (size_t i = 0; i < ARRAY_COUNT(lists); i++) {
-        rc = cmd_service_put_list(cli, &lists[i], service, body, err);
-        if (rc)
-            return rc;
-    }
-    rc = cli_put_options(cli, body, err);
-    if (rc)
-        return rc;
-    rc = cli_check_body(cli, body, err);
-    if (rc)
-        return rc;
-    rc = cli_call(cli, service, body, &answer, err);
-    return rc ? rc : cli_show_result(cli, service, answer, err);
+    int rc = cli_find_object(cli, err);
+    for (size_t i = 0; !rc && i < ARRAY_COUNT(lists); i++)
+        rc = cmd_service_put_list(cli, &lists[i], cli->object, body, err);
+    return rc;
 }

@@ -352,10 +352,8 @@ int cmd_config_check(struct cli *cli, struct err *err) {
     _cleanup_strbuf_ struct strbuf told = {0};
     struct setup_user user;
     int rc = setup_find_user(opt_get(&cli->given, "service-user"), &user, err);
-    if (rc) {
-        cli->status = CLI_USAGE;
-        return rc;
-    }
+    if (rc)
+        return cli_as_usage(cli, rc);
     rc = cli_load_config(cli, err);
     if (rc)
         return rc;

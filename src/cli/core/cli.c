@@ -27,15 +27,10 @@ const char *cli_word(const struct cli *cli, size_t i) {
 
 /* -- errors --------------------------------------------------------------------------------------------------------------- */
 
-int cli_usage(struct cli *cli, struct err *err, const char *fmt, ...) {
-    _cleanup_free_ char *text = NULL;
-    va_list args;
-    va_start(args, fmt);
-    if (vasprintf(&text, fmt, args) < 0)
-        text = NULL;
-    va_end(args);
-    cli->status = CLI_USAGE;
-    return err_set(err, ERR_INVALID, "%s", text ? text : "wrong usage");
+int cli_as_usage(struct cli *cli, int rc) {
+    if (rc)
+        cli->status = CLI_USAGE;
+    return rc;
 }
 
 enum cli_status cli_status_of(int code) {
@@ -91,10 +86,10 @@ static int cli_no_config(const struct err *why, const char *path, struct err *er
         (void)err_set(err, ERR_CONFIG, "there is no configuration %s", path);
         return err_remedy(err, "run: kaasctl init, or give the file with --config FILE");
     }
-    (void)err_set(err, why->code, "%s", why->text);
-    if (why->code == ERR_IO)
-        return err_remedy(err, "run this as root or as the user of the service, or use --server URL --user NAME");
-    return err_remedy(err, "%s", why->remedy);
+    if (why->code != ERR_IO)
+        return err_move(err, why->code, why);
+    (void)err_set(err, ERR_IO, "%s", why->text);
+    return err_remedy(err, "run this as root or as the user of the service, or use --server URL --user NAME");
 }
 
 int cli_load_config(struct cli *cli, struct err *err) {
@@ -114,10 +109,8 @@ int cli_load_config(struct cli *cli, struct err *err) {
 }
 
 int cli_get_password(struct cli *cli, const char *path, const char *question, char **out, struct err *err) {
-    int rc = prompt_get_password(path, question ? question : "Password: ", out, err);
-    if (rc == ERR_INVALID)
-        cli->status = CLI_USAGE;
-    return rc;
+    int rc = path ? prompt_read_password(path, out, err) : prompt_password(question ? question : "Password: ", out, err);
+    return rc == ERR_INVALID ? cli_as_usage(cli, rc) : rc;
 }
 
 static int cli_sign_in(struct cli *cli, struct err *err) {
@@ -147,9 +140,7 @@ static int cli_open_client(struct cli *cli, struct err *err) {
     if (rc)
         return rc;
     rc = cli_client_new(&options, &cli->client, err);
-    if (rc == ERR_INVALID)
-        cli->status = CLI_USAGE;
-    return rc;
+    return rc == ERR_INVALID ? cli_as_usage(cli, rc) : rc;
 }
 
 int cli_connect_public(struct cli *cli, struct err *err) {
@@ -162,18 +153,6 @@ int cli_connect(struct cli *cli, struct err *err) {
         return 0;
     rc = cli_open_client(cli, err);
     return rc || !opt_get_common(&cli->given, "server") ? rc : cli_sign_in(cli, err);
-}
-
-int cli_list(struct cli *cli, const char *path, int64_t lines, json_t **items, struct err *err) {
-    const char *text = opt_get(&cli->given, "lines");
-    bool is_more = false;
-    int rc;
-    if (text && !str_to_i64(text, 1, CLI_LINES_MAX, &lines))
-        return cli_usage(cli, err, "--lines takes a whole number from 1 to %d", CLI_LINES_MAX);
-    rc = cli_client_list_first(cli->client, path, (size_t)lines, items, &is_more, err);
-    if (!rc && is_more)
-        cli_note("kaasctl: there are more than these %lld; --lines NUMBER shows more", (long long)lines);
-    return rc;
 }
 
 void cli_tell_stale(const struct cli *cli) {

@@ -28,7 +28,12 @@ struct cli {
     const struct cli_command *command;
     struct opt_given given;    /* words are the arguments behind the command */
     struct cli_client *client; /* NULL until cli_connect */
-    char *password; /* of --user: what was asked for at the sign-on, or is known before; NULL: not known yet. A secret */
+    char *password;   /* of --user: what was asked for at the sign-on, or is known before; NULL: not known yet. A secret */
+    char *one_time;   /* a password that was made here, to be told once; NULL: none. A secret */
+    json_t *object;   /* what the command is about: what its last argument names, or it found by itself; NULL: nothing (yet) */
+    const char *call; /* in place of the command's; NULL: none */
+    bool is_asked;    /* the command's question has been answered, or need not be asked */
+    bool is_done;     /* nothing is left to do: the steps end here */
     struct config config;
     bool has_config;
     bool is_json;           /* --output json */
@@ -51,8 +56,11 @@ int cli_connect(struct cli *cli, struct err *err);
 /* As cli_connect, but without signing in: for what everybody may ask. */
 int cli_connect_public(struct cli *cli, struct err *err);
 
-/* Records wrong usage (exit status 2). Returns ERR_INVALID. */
-int cli_usage(struct cli *cli, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Hands on a code; if it is an error the exit status is that of wrong usage (2). */
+int cli_as_usage(struct cli *cli, int rc);
+
+/* Records wrong usage. Returns ERR_INVALID. */
+#define cli_usage(cli, err, ...) cli_as_usage((cli), err_set((err), ERR_INVALID, __VA_ARGS__))
 
 /* The i-th argument behind the command, or NULL. */
 const char *cli_word(const struct cli *cli, size_t i);
@@ -65,11 +73,6 @@ int cli_confirm(struct cli *cli, const char *question, struct err *err);
 
 /* Writes what is in cli->out to standard output and empties it. ERR_IO; when nobody reads it any more, also without a word (SIGPIPE). */
 int cli_flush(struct cli *cli, struct err *err);
-
-/* GET of a list, as many items as --lines says, or `lines` without it; says on standard error when there are more. Needs cli_connect.
- * *items is freed by json_decref. */
-#define CLI_LINES_MAX 500000
-int cli_list(struct cli *cli, const char *path, int64_t lines, json_t **items, struct err *err);
 
 /* Says on standard error that what was shown is older than it should be, if kaasd has said so. */
 void cli_tell_stale(const struct cli *cli);

@@ -21,7 +21,6 @@
 #define CA_BYTES_MAX (4U * 1024U * 1024U)
 #define PATH_BYTES_MAX 8192U
 #define PAGE_MAX ((size_t)500)
-#define ITEMS_MAX ((size_t)500000)
 #define SIGN_IN_TRIES 30U     /* where others of the same account sign in all the time */
 #define SIGN_IN_WAIT_MAX_S 5U /* longer ones are for a person to know of */
 #define STALE_BYTES 64
@@ -198,24 +197,17 @@ static int cli_client_from_problem(const json_t *problem, long status, struct er
 
 /* -- calls ---------------------------------------------------------------------------------------------------------------- */
 
-static int cli_client_parse_answer(const struct strbuf *text, long status, json_t **out, struct err *err) {
-    struct err why = {0};
-    if (!text->len)
-        return 0;
-    if (!json_parse(text->data, text->len, out, &why))
-        return 0;
-    return err_set(err, ERR_PROTOCOL, "the answer (HTTP status %ld) is not JSON; is this kaasd?", status);
-}
-
-static int cli_client_judge(struct cli_client *client, const struct strbuf *text, long status, json_t **out, struct err *err) {
+static int cli_client_judge(struct cli_client *client, const struct cli_request *request, const struct strbuf *text, long status,
+                            json_t **out, struct err *err) {
     _cleanup_json_ json_t *answer = NULL;
-    int rc = cli_client_parse_answer(text, status, &answer, err);
-    if (rc)
-        return rc;
+    if (text->len && json_parse(text->data, text->len, &answer, NULL))
+        return err_set(err, ERR_PROTOCOL, "the answer (HTTP status %ld) is not JSON; is this kaasd?", status);
     if (status / 100 != 2) {
         client->problem = STEAL(answer);
         return cli_client_from_problem(client->problem, status, err);
     }
+    if (!answer && cli_client_is_read(request) && !request->watch_cursor)
+        return err_set(err, ERR_PROTOCOL, "the answer is empty; is this kaasd?");
     if (out)
         *out = STEAL(answer);
     return 0;
@@ -289,9 +281,8 @@ int cli_client_call(struct cli_client *client, const struct cli_request *request
     _cleanup_strbuf_ struct strbuf body, reply;
     long status = 0;
     int rc;
-    strbuf_init_secret(&body, REQUEST_BYTES_MAX);
-    strbuf_init_secret(&reply, KAAS_JSON_REPLY_BYTES_MAX); /* may hold a token */
-    body.is_secret = request->has_secret_body;
+    strbuf_init_secret(&body, REQUEST_BYTES_MAX);          /* may hold a password; */
+    strbuf_init_secret(&reply, KAAS_JSON_REPLY_BYTES_MAX); /* or a token */
     json_decref(client->problem);
     client->problem = NULL;
     client->stale[0] = 0;
@@ -300,14 +291,7 @@ int cli_client_call(struct cli_client *client, const struct cli_request *request
     if (rc)
         return rc;
     rc = cli_client_send_request(client, request, request->text ? request->text : &body, &reply, &status, err);
-    return rc ? rc : cli_client_judge(client, &reply, status, out, err);
-}
-
-int cli_client_get(struct cli_client *client, const char *path, json_t **out, struct err *err) {
-    int rc = cli_client_call(client, &(struct cli_request){.method = "GET", .path = path}, out, err);
-    if (!rc && !*out)
-        return err_set(err, ERR_PROTOCOL, "the answer is empty; is this kaasd?");
-    return rc;
+    return rc ? rc : cli_client_judge(client, request, &reply, status, out, err);
 }
 
 /* One page of at most `wanted` items; *cursor is replaced by that of the next one, NULL at the end. */
@@ -326,7 +310,7 @@ static int cli_client_take_page(struct cli_client *client, const char *path, siz
     rc = strbuf_check(&full, "the address", err);
     if (rc)
         return rc;
-    rc = cli_client_get(client, full.data, &page, err);
+    rc = cli_client_call(client, &(struct cli_request){.method = "GET", .path = full.data}, &page, err);
     if (rc)
         return rc;
     if (!json_is_array(json_object_get(page, "items")) || json_array_extend(items, json_object_get(page, "items")))
@@ -337,8 +321,7 @@ static int cli_client_take_page(struct cli_client *client, const char *path, siz
     return next && !*cursor ? err_set(err, ERR_NOMEM, "out of memory") : 0;
 }
 
-int cli_client_list_first(struct cli_client *client, const char *path, size_t wanted, json_t **items, bool *is_more,
-                          struct err *err) {
+int cli_client_list(struct cli_client *client, const char *path, size_t wanted, json_t **items, bool *is_more, struct err *err) {
     _cleanup_json_ json_t *all = json_array();
     _cleanup_free_ char *cursor = NULL;
     do {
@@ -347,18 +330,6 @@ int cli_client_list_first(struct cli_client *client, const char *path, size_t wa
             return rc;
     } while (cursor && json_array_size(all) < wanted);
     *is_more = cursor != NULL;
-    *items = STEAL(all);
-    return 0;
-}
-
-int cli_client_list(struct cli_client *client, const char *path, json_t **items, struct err *err) {
-    _cleanup_json_ json_t *all = NULL;
-    bool is_more = false;
-    int rc = cli_client_list_first(client, path, ITEMS_MAX, &all, &is_more, err);
-    if (rc)
-        return rc;
-    if (is_more)
-        return err_set(err, ERR_PROTOCOL, "the list does not end after %zu items", ITEMS_MAX);
     *items = STEAL(all);
     return 0;
 }
@@ -400,7 +371,7 @@ static bool cli_client_waits_for_turn(const struct cli_client *client, int rc, u
 
 int cli_client_sign_in(struct cli_client *client, const struct cli_account *account, struct err *err) {
     _cleanup_json_ json_t *body = json_object(), *answer = NULL;
-    struct cli_request request = {.method = "POST", .path = "/v2/login/password", .body = body, .has_secret_body = true};
+    struct cli_request request = {.method = "POST", .path = "/v2/login/password", .body = body};
     struct err why = {0};
     unsigned tries = 0;
     int rc;

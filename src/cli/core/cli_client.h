@@ -49,22 +49,15 @@ struct cli_request {
     const char *text_type;
     char *watch_cursor; /* gets the KaaS-Watch-Cursor of the answer (CLI_CURSOR_BYTES) if there is one; NULL: not wanted */
     bool is_merge_patch;
-    bool has_secret_body; /* buffers are wiped */
 };
 
-/* Runs a call; *out is the answer, freed by json_decref, or NULL if it has no body; `out` may be NULL. Problems of the server
- * become errors with the server's code. When kaasd cannot be reached at all: ERR_UNAVAILABLE; no answer of kaasd: ERR_PROTOCOL. */
+/* Runs a call; *out is the answer, freed by json_decref, or NULL if it has no body (that of a GET has one, unless watch_cursor is given); `out` may be NULL. Problems of the
+ * server become errors with the server's code. When kaasd cannot be reached at all: ERR_UNAVAILABLE; no answer of kaasd: ERR_PROTOCOL. */
 int cli_client_call(struct cli_client *client, const struct cli_request *request, json_t **out, struct err *err);
 
-/* GET of an object. */
-int cli_client_get(struct cli_client *client, const char *path, json_t **out, struct err *err);
-
-/* GET of all pages of a list; *items is an array, freed by json_decref. */
-int cli_client_list(struct cli_client *client, const char *path, json_t **items, struct err *err);
-
-/* The same for the first `wanted` items, and no more pages than that takes; *is_more tells that there are others. */
-int cli_client_list_first(struct cli_client *client, const char *path, size_t wanted, json_t **items, bool *is_more,
-                          struct err *err);
+/* GET of the first `wanted` items of a list, page by page, and no more pages than that takes; *is_more tells that there are others. *items is an
+ * array, freed by json_decref. */
+int cli_client_list(struct cli_client *client, const char *path, size_t wanted, json_t **items, bool *is_more, struct err *err);
 
 /* Why the last answer is older than it should be, as KaaS-Stale says it ("database, vcenter"); "" if it is not. Borrowed. */
 const char *cli_client_stale(const struct cli_client *client);

@@ -4,6 +4,7 @@
 
 #include <config.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,8 @@
 #include "x509.h"
 
 #define PATH_BYTES_MAX 16384U
+#define METHOD_BYTES 8
+#define LINES_MAX 500000
 #define TEXT_BYTES_MAX 4096U
 #define CA_BYTES_MAX 65536U
 
@@ -87,11 +90,9 @@ static int cli_put_notation(struct cli *cli, const struct opt_value *v, json_t *
         rc = cli_parse_node(v->value, cli_container(body, member, json_array), err);
     else
         rc = cli_parse_replicas(v->value, v->spec->name, &replicas, err);
-    if (rc)
-        cli->status = CLI_USAGE;
     if (replicas)
         (void)json_object_set_new(body, member, replicas);
-    return rc;
+    return cli_as_usage(cli, rc);
 }
 
 static int cli_put_option(struct cli *cli, const struct opt_value *v, json_t *body, struct err *err) {
@@ -121,7 +122,7 @@ static int cli_put_option(struct cli *cli, const struct opt_value *v, json_t *bo
     return 0;
 }
 
-int cli_put_options(struct cli *cli, json_t *body, struct err *err) {
+static int cli_put_options(struct cli *cli, json_t *body, struct err *err) {
     for (size_t i = 0; i < cli->given.values_count; i++) {
         const struct opt_value *v = &cli->given.values[i];
         int rc = v->is_common || !v->spec->member ? 0 : cli_put_option(cli, v, body, err);
@@ -129,16 +130,6 @@ int cli_put_options(struct cli *cli, json_t *body, struct err *err) {
             return rc;
     }
     return 0;
-}
-
-void cli_add_query(struct cli *cli, struct strbuf *path) {
-    for (const struct opt_spec *o = cli->command->options; o && o->name; o++)
-        if (o->member)
-            cli_path_add_query(path, o->member, opt_get(&cli->given, o->name));
-}
-
-int cli_check_body(struct cli *cli, const json_t *body, struct err *err) {
-    return cli->command->if_empty && !json_object_size(body) ? cli_usage(cli, err, "%s", cli->command->if_empty) : 0;
 }
 
 /* -- texts with what they speak of ------------------------------------------------------------------------------------------------ */
@@ -170,144 +161,181 @@ static void cli_fill(struct cli *cli, const char *text, const json_t *first, con
     strbuf_adds(out, text);
 }
 
-int cli_expand(struct cli *cli, const char *text, const json_t *first, const json_t *second, struct strbuf *out,
-               struct err *err) {
+/* A text of the table; a path is made by cli_add_path. */
+static int cli_expand(struct cli *cli, const char *text, const json_t *first, const json_t *second, struct strbuf *out,
+                      struct err *err) {
     cli_fill(cli, text, first, second, false, out);
     return strbuf_check(out, "the text", err);
 }
 
-int cli_ask(struct cli *cli, const json_t *object, struct err *err) {
-    _cleanup_strbuf_ struct strbuf question;
-    strbuf_init(&question, TEXT_BYTES_MAX);
-    int rc = cli_expand(cli, cli->command->question, object, NULL, &question, err);
-    return rc ? rc : cli_confirm(cli, question.data, err);
+int cli_add_path(struct cli *cli, const char *text, const json_t *object, const json_t *query, struct strbuf *path,
+                 struct err *err) {
+    const char *name;
+    json_t *value;
+    cli_fill(cli, text, object, NULL, true, path);
+    json_object_foreach ((json_t *)(uintptr_t)query, name, value)
+        cli_path_add_query(path, name, json_string_value(value));
+    return strbuf_check(path, "the address", err);
 }
 
-/* -- the call ------------------------------------------------------------------------------------------------------------------ */
+/* -- the steps ------------------------------------------------------------------------------------------------------------------ */
 
+/* The server's remedy speaks of its interface. */
 int cli_fail(struct cli *cli, const struct err *why, struct err *err) {
     const char *remedy = cli->command->if_ambiguous;
-    if (why->code == ERR_AMBIGUOUS && remedy) {
-        cli_add_candidates(cli);
-        if (*remedy) { /* the server's speaks of its interface */
-            (void)err_set(err, why->code, "%s", why->text);
-            return err_remedy(err, "%s", remedy);
-        }
-    }
-    return err_move(err, why->code, why);
+    if (why->code != ERR_AMBIGUOUS || !remedy)
+        return err_move(err, why->code, why);
+    cli_add_candidates(cli);
+    if (!*remedy)
+        return err_move(err, why->code, why);
+    (void)err_set(err, why->code, "%s", why->text);
+    return err_remedy(err, "%s", remedy);
 }
 
-int cli_call(struct cli *cli, const json_t *object, json_t *body, json_t **answer, struct err *err) {
-    const struct cli_command *c = cli->command;
-    const char *path_text = strchr(c->call, ' ') + 1;
-    _cleanup_free_ char *method = strndup(c->call, (size_t)(path_text - c->call - 1));
+int cli_send(struct cli *cli, const char *call, const json_t *object, json_t *body, json_t **answer, struct err *err) {
+    const bool is_read = str_starts(call, "GET "), has_body = !is_read && !str_starts(call, "DELETE ");
     _cleanup_strbuf_ struct strbuf path = {0};
+    char method[METHOD_BYTES];
+    struct cli_request request = {.method = method, .body = has_body ? body : NULL, .is_merge_patch = str_starts(call, "PATCH ")};
     struct err why = {0};
-    int rc = method ? cli_connect(cli, err) : err_set(err, ERR_NOMEM, "out of memory");
+    int rc = cli_connect(cli, err);
     if (rc)
         return rc;
+    (void)snprintf(method, sizeof(method), "%.*s", (int)strcspn(call, " "), call);
     strbuf_init(&path, PATH_BYTES_MAX);
-    cli_fill(cli, path_text, object, NULL, true, &path);
-    if (str_eq(method, "GET"))
-        cli_add_query(cli, &path);
-    rc = strbuf_check(&path, "the address", err);
+    rc = cli_add_path(cli, strchr(call, ' ') + 1, object, is_read ? body : NULL, &path, err);
     if (rc)
         return rc;
-    if (c->list)
-        rc = cli_list(cli, path.data, c->lines ? c->lines : CLI_LINES_MAX, answer, &why);
-    else
-        rc = cli_client_call(cli->client,
-                             &(struct cli_request){.method = method,
-                                                   .path = path.data,
-                                                   .body = body,
-                                                   .is_merge_patch = str_eq(method, "PATCH"),
-                                                   .has_secret_body = c->has_secret},
-                             answer, &why);
+    request.path = path.data;
+    rc = cli_client_call(cli->client, &request, answer, &why);
     return rc ? cli_fail(cli, &why, err) : 0;
 }
 
-/* -- the answer ----------------------------------------------------------------------------------------------------------------- */
+int cli_list(struct cli *cli, const char *path, const json_t *object, const json_t *query, json_t **items, struct err *err) {
+    const char *text = opt_get(&cli->given, "lines");
+    int64_t lines = cli->command->lines ? cli->command->lines : LINES_MAX;
+    _cleanup_strbuf_ struct strbuf full = {0};
+    struct err why = {0};
+    bool is_more = false;
+    int rc;
+    if (text && !str_to_i64(text, 1, LINES_MAX, &lines))
+        return cli_usage(cli, err, "--lines takes a whole number from 1 to %d", LINES_MAX);
+    rc = cli_connect(cli, err);
+    if (rc)
+        return rc;
+    strbuf_init(&full, PATH_BYTES_MAX);
+    rc = cli_add_path(cli, path, object, query, &full, err);
+    if (rc)
+        return rc;
+    rc = cli_client_list(cli->client, full.data, (size_t)lines, items, &is_more, &why);
+    if (rc)
+        return cli_fail(cli, &why, err);
+    if (is_more)
+        cli_note("kaasctl: there are more than these %lld; --lines NUMBER shows more", (long long)lines);
+    return 0;
+}
 
-int cli_show_result(struct cli *cli, const json_t *object, json_t *answer, struct err *err) {
+int cli_find_object(struct cli *cli, struct err *err) {
+    const char *ref = cli->given.words_count ? cli_word(cli, cli->given.words_count - 1) : NULL;
+    return ref && cli->command->of && !cli->object ? cli_find(cli, cli->command->of, ref, &cli->object, err) : 0;
+}
+
+int cli_ask(struct cli *cli, struct err *err) {
+    _cleanup_strbuf_ struct strbuf question = {0};
+    int rc;
+    if (!cli->command->question || cli->is_asked)
+        return 0;
+    strbuf_init(&question, TEXT_BYTES_MAX);
+    rc = cli_expand(cli, cli->command->question, cli->object, NULL, &question, err);
+    if (rc)
+        return rc;
+    rc = cli_confirm(cli, question.data, err);
+    cli->is_asked = !rc;
+    return rc;
+}
+
+int cli_call(struct cli *cli, json_t *body, json_t **answer, struct err *err) {
+    const char *call = cli->call ? cli->call : cli->command->call;
+    if (cli->command->list)
+        return cli_list(cli, strchr(call, ' ') + 1, cli->object, body, answer, err);
+    return call ? cli_send(cli, call, cli->object, body, answer, err) : 0;
+}
+
+int cli_show_result(struct cli *cli, json_t *answer, struct err *err) {
     const struct cli_command *c = cli->command;
     _cleanup_strbuf_ struct strbuf line = {0};
     int rc;
     if (c->list)
         return show_list(cli, answer, c->list, err);
     if (c->object)
-        return show_object(cli, answer ? answer : object, c->object, err);
+        return show_object(cli, answer ? answer : cli->object, c->object, err);
     if (cli->is_json)
         return answer ? show_json(cli, answer, err) : 0;
     strbuf_init(&line, TEXT_BYTES_MAX);
-    rc = cli_expand(cli, c->says, answer, object, &line, err);
+    rc = cli_expand(cli, c->says, answer, cli->object, &line, err);
     show_line(cli, "%s", line.data);
     return rc;
 }
 
-/* What the options and the command itself say; NULL for a command that sends nothing. */
-static int cli_make_body(struct cli *cli, json_t **out, struct err *err) {
+/* Overwrites all texts in a value. */
+static void cli_wipe(json_t *value) {
+    const char *name;
+    json_t *part;
+    json_wipe_string(value);
+    json_object_foreach (value, name, part)
+        cli_wipe(part);
+}
+
+static void cli_body_done(json_t **body) {
+    cli_wipe(*body);
+    json_decref(*body);
+}
+
+int cli_run_steps(struct cli *cli, struct err *err) {
     const struct cli_command *c = cli->command;
-    _cleanup_json_ json_t *body = NULL;
-    int rc;
-    if (!c->call || str_starts(c->call, "GET") || (!c->options && !c->more))
-        return 0;
-    body = json_object();
-    rc = cli_put_options(cli, body, err);
+    __attribute__((cleanup(cli_body_done))) json_t *body = c->options || c->more ? json_object() : NULL; /* NULL: it sends none */
+    _cleanup_json_ json_t *answer = NULL;
+    int rc = body ? cli_put_options(cli, body, err) : 0;
     if (rc)
         return rc;
     rc = c->more ? c->more(cli, body, err) : 0;
+    if (rc || cli->is_done)
+        return rc;
+    if (c->if_empty && !json_object_size(body))
+        return cli_usage(cli, err, "%s", c->if_empty);
+    rc = cli_find_object(cli, err);
     if (rc)
         return rc;
-    rc = cli_check_body(cli, body, err);
-    if (!rc)
-        *out = STEAL(body);
-    return rc;
+    rc = cli_ask(cli, err);
+    if (rc)
+        return rc;
+    rc = c->send ? c->send(cli, body, &answer, err) : cli_call(cli, body, &answer, err);
+    if (rc)
+        return rc;
+    return c->tell ? c->tell(cli, answer, err) : cli_show_result(cli, answer, err);
 }
-
-int cli_run(struct cli *cli, struct err *err) {
-    const struct cli_command *c = cli->command;
-    _cleanup_json_ json_t *body = NULL, *object = NULL, *answer = NULL;
-    int rc;
-    if (c->run)
-        return c->run(cli, err);
-    rc = cli_make_body(cli, &body, err);
-    if (rc)
-        return rc;
-    rc = c->of ? cli_find(cli, c->of, cli_word(cli, cli->given.words_count - 1), &object, err) : 0;
-    if (rc)
-        return rc;
-    rc = c->question ? cli_ask(cli, object, err) : 0;
-    if (rc)
-        return rc;
-    rc = c->call ? cli_call(cli, object, body, &answer, err) : 0;
-    if (rc)
-        return rc;
-    return c->tell ? c->tell(cli, answer, err) : cli_show_result(cli, object, answer, err);
-}
-
-/* -- from the arguments of the program to a command with its options, or to a help text ---------------------------- */
 
 /* -- help ---------------------------------------------------------------------------------------------------------------------- */
 
-static void help_add_row(struct table *t, const struct cli_command *c) {
-    const char *verb = c->verb ? c->verb : "";
-    table_addf(t, "%s%s%s%s%s", c->group, *verb ? " " : "", verb, *c->arguments ? " " : "", c->arguments);
-    table_add(t, c->about);
-}
+/* A command as it is typed: "vcenter add", "doctor"; three texts for a format. */
+#define WORDS_OF(c) (c)->group, (c)->verb ? " " : "", (c)->verb ? (c)->verb : ""
 
 /* All commands, or those of a group. */
 static void help_add_commands(struct strbuf *out, const char *group) {
     _cleanup_table_ struct table t;
-    table_init_plain(&t, 2, 2);
-    for (const struct cli_command *c = cli_commands; c->group; c++)
-        if (!group || str_eq(c->group, group))
-            help_add_row(&t, c);
+    table_init(&t, 2, 2);
+    for (const struct cli_command *c = cli_commands; c->group; c++) {
+        if (group && !str_eq(c->group, group))
+            continue;
+        table_addf(&t, "%s%s%s%s%s", WORDS_OF(c), *c->arguments ? " " : "", c->arguments);
+        table_add(&t, c->about);
+    }
     (void)table_write(&t, out, NULL);
 }
 
 static void help_add_options(struct strbuf *out, const struct opt_spec *options) {
     _cleanup_table_ struct table t;
-    table_init_plain(&t, 2, 2);
+    table_init(&t, 2, 2);
     for (const struct opt_spec *o = options; o->name; o++) {
         char letter[] = {'-', o->letter, ',', ' ', 0};
         table_addf(&t, "%s--%s%s%s", o->letter ? letter : "    ", o->name, o->value ? " " : "", o->value ? o->value : "");
@@ -336,9 +364,8 @@ static void help_add_group(struct strbuf *out, const char *group) {
 }
 
 static void help_add_command(struct strbuf *out, const struct cli_command *c) {
-    strbuf_addf(out, "Usage: kaasctl %s%s%s%s%s [OPTION...]\n\n", c->group, c->verb ? " " : "", c->verb ? c->verb : "",
-                *c->arguments ? " " : "", c->arguments);
-    strbuf_addf(out, "%c%s.\n", *c->about - 'a' + 'A', c->about + 1);
+    strbuf_addf(out, "Usage: kaasctl %s%s%s%s%s [OPTION...]\n\n%c%s.\n", WORDS_OF(c), *c->arguments ? " " : "", c->arguments,
+                *c->about - 'a' + 'A', c->about + 1);
     if (c->options) {
         strbuf_adds(out, "\nOptions:\n");
         help_add_options(out, c->options);
@@ -385,10 +412,6 @@ static int parse_leading(struct cli *cli, const char *const **argv, struct err *
     return rc;
 }
 
-static bool parse_is_asked(const struct cli *cli, const char *option) {
-    return opt_get_common(&cli->given, option);
-}
-
 /* Reads the one or two words of the command. *group gets the first of them. */
 static int parse_command(struct cli *cli, const char *const **argv, const char **group, struct err *err) {
     int rc = parse_leading(cli, argv, err);
@@ -406,48 +429,24 @@ static int parse_command(struct cli *cli, const char *const **argv, const char *
     return cli->command ? (*argv)++, 0 : parse_unknown_command(*group, **argv, err);
 }
 
-static int parse_no_command(const char *group, struct err *err) {
-    (void)err_set(err, ERR_INVALID, "no command is given%s%s", group ? " behind " : "", group ? group : "");
-    return err_remedy(err, "see: kaasctl%s%s --help", group ? " " : "", group ? group : "");
-}
-
-static void parse_answer_help(struct cli *cli, const char *group) {
-    if (cli->command)
-        help_add_command(&cli->out, cli->command);
-    else if (group)
-        help_add_group(&cli->out, group);
-    else
-        help_add_program(&cli->out);
-    cli->command = NULL;
-}
-
-/* How many arguments a text such as "NAME [USER]" names: at least, and at most. */
-static void parse_count_words(const char *arguments, size_t *least, size_t *most) {
-    *least = *most = 0;
-    for (const char *at = arguments; *at; at += strspn(at, " ")) {
-        ++*most;
-        *least += *at != '[';
+/* Are there as many arguments as a text such as "NAME [USER]" says, and the options that must be there? */
+static int cli_command_parse_check_given(const struct cli *cli, struct err *err) {
+    const struct cli_command *c = cli->command;
+    size_t count = cli->given.words_count, least = 0, most = 0;
+    for (const char *at = c->arguments; *at; at += strspn(at, " ")) {
+        most++;
+        least += *at != '[';
         at += strcspn(at, " ");
     }
-}
-
-static int parse_check_words(const struct cli *cli, struct err *err) {
-    const struct cli_command *c = cli->command;
-    const char *verb = c->verb ? c->verb : "", *blank = c->verb ? " " : "";
-    size_t count = cli->given.words_count, least, most;
-    parse_count_words(c->arguments, &least, &most);
     if (count > most) {
         (void)err_set(err, ERR_INVALID, "unexpected argument \"%s\"", cli->given.words[most]);
-        return err_remedy(err, "see: kaasctl %s%s%s --help", c->group, blank, verb);
+        return err_remedy(err, "see: kaasctl %s%s%s --help", WORDS_OF(c));
     }
-    if (count >= least)
-        return 0;
-    (void)err_set(err, ERR_INVALID, "%s is missing", c->arguments);
-    return err_remedy(err, "kaasctl %s%s%s %s", c->group, blank, verb, c->arguments);
-}
-
-static int parse_check_required(const struct cli *cli, struct err *err) {
-    for (const struct opt_spec *o = cli->command->options; o && o->name; o++)
+    if (count < least) {
+        (void)err_set(err, ERR_INVALID, "%s is missing", c->arguments);
+        return err_remedy(err, "kaasctl %s%s%s %s", WORDS_OF(c), c->arguments);
+    }
+    for (const struct opt_spec *o = c->options; o && o->name; o++)
         if (o->is_required && !opt_get(&cli->given, o->name))
             return err_set(err, ERR_INVALID, "--%s is missing", o->name);
     return 0;
@@ -458,7 +457,7 @@ static int parse_check_common(struct cli *cli, struct err *err) {
     cli->is_json = str_eq(format, "json");
     if (format && !cli->is_json && !str_eq(format, "table"))
         return err_set(err, ERR_INVALID, "--output must be table or json, not \"%s\"", format);
-    if (parse_is_asked(cli, "server") && parse_is_asked(cli, "config"))
+    if (opt_get_common(&cli->given, "server") && opt_get_common(&cli->given, "config"))
         return err_set(err, ERR_INVALID, "give either --server or --config, not both");
     return 0;
 }
@@ -474,21 +473,26 @@ static int cli_command_parse_all(struct cli *cli, const char *const *argv, struc
     }
     if (rc)
         return rc;
-    if (parse_is_asked(cli, "help")) {
-        parse_answer_help(cli, group);
+    if (opt_get_common(&cli->given, "help")) {
+        if (cli->command)
+            help_add_command(&cli->out, cli->command);
+        else if (group)
+            help_add_group(&cli->out, group);
+        else
+            help_add_program(&cli->out);
+        cli->command = NULL;
         return 0;
     }
-    if (parse_is_asked(cli, "version")) {
+    if (opt_get_common(&cli->given, "version")) {
         strbuf_adds(&cli->out, "kaasctl " PACKAGE_VERSION "\n");
         cli->command = NULL;
         return 0;
     }
-    if (!cli->command)
-        return parse_no_command(group, err);
-    rc = parse_check_words(cli, err);
-    if (rc)
-        return rc;
-    rc = parse_check_required(cli, err);
+    if (!cli->command) {
+        (void)err_set(err, ERR_INVALID, "no command is given%s%s", group ? " behind " : "", group ? group : "");
+        return err_remedy(err, "see: kaasctl%s%s --help", group ? " " : "", group ? group : "");
+    }
+    rc = cli_command_parse_check_given(cli, err);
     return rc ? rc : parse_check_common(cli, err);
 }
 
@@ -496,7 +500,5 @@ int cli_parse(struct cli *cli, int argc, char **argv, struct err *err) {
     int rc = opt_init(&cli->given, (size_t)argc, err);
     if (!rc)
         rc = cli_command_parse_all(cli, (const char *const *)argv + 1, err);
-    if (rc)
-        cli->status = CLI_USAGE;
-    return rc;
+    return cli_as_usage(cli, rc);
 }

@@ -5,35 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli_show.h"
-#include "cli_table.h"
+#include "cli_command.h"
 #include "str.h"
 #include "uuid.h"
 
 #define ADDRESS_BYTES 300
 #define PORT_USUAL 443
-
-char *cli_path_of(const char *collection, const json_t *object, const char *verb) {
-    const char *id = json_get_string(object, "id");
-    return str_format("/v2/%s/%s%s%s", collection, id && uuid_is_valid(id) ? id : "", verb ? "/" : "", verb ? verb : "");
-}
-
-static int cli_find_none(const struct cli_kind *kind, const char *ref, const char *near, struct err *err) {
-    (void)err_set(err, ERR_NOT_FOUND, "there is no %s \"%s\"", kind->word, ref);
-    return near ? err_remedy(err, "did you mean \"%s\"?", near) : err_remedy(err, "see: kaasctl %s list", kind->command);
-}
-
-static int find_several(struct cli *cli, const struct cli_kind *kind, const char *ref, const json_t *found, struct err *err) {
-    _cleanup_table_ struct table t;
-    json_t *item;
-    size_t i;
-    table_init_plain(&t, 3, 2);
-    json_array_foreach ((json_t *)(uintptr_t)found, i, item)
-        kind->describe(&t, item);
-    (void)table_write(&t, &cli->more, NULL);
-    (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits %zu %ss", ref, json_array_size(found), kind->word);
-    return err_remedy(err, "use the id:");
-}
 
 /* -- vCenters ------------------------------------------------------------------------------------------------------------- */
 
@@ -107,54 +84,12 @@ int cli_split_vcenter(const json_t *vcenters, const char *text, const json_t **v
         (void)err_set(err, ERR_AMBIGUOUS, "\"%.*s\" fits %zu vCenters", (int)(best - text) - 1, text, fitting);
         return err_remedy(err, "use ADDRESS:PORT, the name or the id; see: kaasctl vcenter list");
     }
-    *vcenter = found;
+    *vcenter = !found && json_array_size(vcenters) == 1 ? json_array_get(vcenters, 0) : found;
     *rest = best;
     return 0;
 }
 
-int cli_list_vcenters(struct cli *cli, json_t **items, struct err *err) {
-    int rc = cli_connect(cli, err);
-    return rc ? rc : cli_client_list(cli->client, "/v2/vcenters", items, err);
-}
-
-static void find_describe_vcenter(struct table *t, const json_t *item) {
-    table_add(t, json_get_string(item, "id"));
-    table_add(t, json_get_string(item, "name"));
-    show_vcenter_address(t, item);
-}
-
-const struct cli_kind cli_vcenters = {"vCenter", "vcenter", "vcenters", find_describe_vcenter, cli_is_vcenter, false};
-
-/* -- clusters and HX clusters --------------------------------------------------------------------------------------------- */
-
-/* An id may be a name as well, in theory: then the id counts. */
-static int find_by_own_id(struct cli *cli, const char *collection, const char *ref, json_t **out, struct err *err) {
-    _cleanup_free_ char *path = str_format("/v2/%s/%s", collection, ref);
-    struct err why = {0};
-    int rc;
-    if (!path)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    rc = cli_client_get(cli->client, path, out, &why);
-    return rc == ERR_NOT_FOUND ? rc : err_move(err, rc, &why);
-}
-
-static void find_describe_cluster(struct table *t, const json_t *item) {
-    table_add(t, json_get_string(item, "id"));
-    table_add(t, json_get_string(item, "name"));
-    show_places(t, show_member(item, "placement.vsphere_clusters"));
-}
-
-static void find_describe_hx(struct table *t, const json_t *item) {
-    table_add(t, json_get_string(item, "id"));
-    table_add(t, json_get_string(item, "name"));
-    show_places(t, json_object_get(item, "vsphere_cluster"));
-}
-
-static void find_describe_user(struct table *t, const json_t *item) {
-    table_add(t, json_get_string(item, "id"));
-    table_add(t, json_get_string(item, "name"));
-    table_add(t, json_get_string(item, "full_name"));
-}
+/* -- any kind ------------------------------------------------------------------------------------------------------------- */
 
 static bool cli_find_has_name(const json_t *item, const char *ref) {
     return str_eq(json_get_string(item, "name"), ref);
@@ -164,26 +99,41 @@ static bool find_has_name_nocase(const json_t *item, const char *ref) {
     return str_eq_nocase(json_get_string(item, "name"), ref);
 }
 
-const struct cli_kind cli_clusters = {"cluster", "cluster", "clusters", find_describe_cluster, cli_find_has_name, true};
-const struct cli_kind cli_hx_clusters = {"HX cluster", "hx", "hx-clusters", find_describe_hx, cli_find_has_name, true};
-const struct cli_kind cli_users = {"user", "user", "users", find_describe_user, find_has_name_nocase, true};
-const struct cli_kind cli_services = {"service account", "service", "services", find_describe_user, cli_find_has_name, true};
+/* clang-format off */
+#define SHOWN(...) (const struct cli_column[]){{"ID", "id"}, {"NAME", "name"}, __VA_ARGS__, {NULL}}
+const struct cli_kind
+    cli_vcenters = {"vCenter", "vcenter", "/v2/vcenters", SHOWN({"ADDRESS", NULL, show_vcenter_address}), cli_is_vcenter, false},
+    cli_clusters = {"cluster", "cluster", "/v2/clusters", SHOWN({"ON", "placement.vsphere_clusters", show_places}), cli_find_has_name, true},
+    cli_hx_clusters = {"HX cluster", "hx", "/v2/hx-clusters", SHOWN({"ON", "vsphere_cluster", show_places}), cli_find_has_name, true},
+    cli_users = {"user", "user", "/v2/users", SHOWN({"FULL NAME", "full_name"}), find_has_name_nocase, true},
+    cli_services = {"service account", "service", "/v2/services", SHOWN({"FULL NAME", "full_name"}), cli_find_has_name, true};
+/* clang-format on */
+
+static int cli_find_none(const struct cli_kind *kind, const char *ref, const char *near, struct err *err) {
+    (void)err_set(err, ERR_NOT_FOUND, "there is no %s \"%s\"", kind->word, ref);
+    return near ? err_remedy(err, "did you mean \"%s\"?", near) : err_remedy(err, "see: kaasctl %s list", kind->command);
+}
+
+static int find_several(struct cli *cli, const struct cli_kind *kind, const char *ref, const json_t *found, struct err *err) {
+    (void)show_rows(found, kind->shown, &cli->more, NULL);
+    (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits %zu %ss", ref, json_array_size(found), kind->word);
+    return err_remedy(err, "use the id:");
+}
 
 int cli_find(struct cli *cli, const struct cli_kind *kind, const char *ref, json_t **out, struct err *err) {
-    _cleanup_free_ char *path = str_format("/v2/%s", kind->collection);
     _cleanup_json_ json_t *items = NULL, *found = json_array();
     struct cli_near near;
     json_t *item;
     size_t i;
-    int rc = path ? cli_connect(cli, err) : err_set(err, ERR_NOMEM, "out of memory");
-    if (rc)
-        return rc;
-    if (kind->has_own_path && uuid_is_valid(ref)) {
-        rc = find_by_own_id(cli, kind->collection, ref, out, err);
+    int rc;
+    if (kind->has_own_path && uuid_is_valid(ref)) { /* an id may be a name as well, in theory: then the id counts */
+        _cleanup_free_ char *call = str_format("GET %s/%s", kind->path, ref);
+        struct err why = {0};
+        rc = call ? cli_send(cli, call, NULL, NULL, out, &why) : err_set(&why, ERR_NOMEM, "out of memory");
         if (rc != ERR_NOT_FOUND)
-            return rc;
+            return err_move(err, rc, &why);
     }
-    rc = cli_client_list(cli->client, path, &items, err);
+    rc = cli_list(cli, kind->path, NULL, NULL, &items, err);
     if (rc)
         return rc;
     cli_near_init(&near, ref);
@@ -202,18 +152,12 @@ int cli_find(struct cli *cli, const struct cli_kind *kind, const char *ref, json
 
 /* -- candidates of the server --------------------------------------------------------------------------------------------- */
 
+static void find_show_place(struct table *t, const json_t *candidate) {
+    const char *path = json_get_string(candidate, "path");
+    table_add(t, path ? path : json_get_string(candidate, "moref"));
+}
+
 void cli_add_candidates(struct cli *cli) {
-    const json_t *list = json_object_get(cli_client_problem(cli->client), "candidates"), *item;
-    size_t i;
-    if (!json_is_array(list))
-        return;
-    _cleanup_table_ struct table t;
-    table_init_plain(&t, 3, 2);
-    json_array_foreach ((json_t *)(uintptr_t)list, i, item) {
-        const char *path = json_get_string(item, "path");
-        table_add(&t, json_get_string(item, "id"));
-        table_add(&t, json_get_string(item, "name"));
-        table_add(&t, path ? path : json_get_string(item, "moref"));
-    }
-    (void)table_write(&t, &cli->more, NULL);
+    (void)show_rows(json_object_get(cli_client_problem(cli->client), "candidates"), SHOWN({"ON", NULL, find_show_place}),
+                    &cli->more, NULL);
 }

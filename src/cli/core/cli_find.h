@@ -3,17 +3,17 @@
 #pragma once
 
 #include "cli.h"
-#include "cli_table.h"
+#include "cli_show.h"
 #include "json.h"
 
 /* A kind of things that have names and ids. */
 struct cli_kind {
-    const char *word;                                      /* "vCenter" */
-    const char *command;                                   /* that lists them */
-    const char *collection;                                /* of the interface */
-    void (*describe)(struct table *t, const json_t *item); /* three cells, where a name fits several */
-    bool (*fits)(const json_t *item, const char *ref);     /* whether it is named so */
-    bool has_own_path;                                     /* /v2/COLLECTION/ID is asked before the list is searched */
+    const char *word;                                  /* "vCenter" */
+    const char *command;                               /* that lists them */
+    const char *path;                                  /* of the list in the interface */
+    const struct cli_column *shown;                    /* three columns, where a name fits several */
+    bool (*fits)(const json_t *item, const char *ref); /* whether it is named so */
+    bool has_own_path;                                 /* PATH/ID is asked before the list is searched */
 };
 
 /* vCenters by instance UUID, name, address or address:port; local users by name in any case, or id; the others by name or id. */
@@ -23,9 +23,6 @@ extern const struct cli_kind cli_vcenters, cli_clusters, cli_hx_clusters, cli_us
  * ERR_NOT_FOUND; ERR_AMBIGUOUS with the candidates told below the error. */
 int cli_find(struct cli *cli, const struct cli_kind *kind, const char *ref, json_t **out, struct err *err);
 
-/* All vCenters; *items is freed by json_decref. */
-int cli_list_vcenters(struct cli *cli, json_t **items, struct err *err);
-
 /* True if `ref` names this vCenter. */
 bool cli_is_vcenter(const json_t *vcenter, const char *ref);
 
@@ -33,11 +30,8 @@ bool cli_is_vcenter(const json_t *vcenter, const char *ref);
 void show_vcenter_address(struct table *t, const json_t *vcenter);
 
 /* Takes "VCENTER:REST" apart, for the one of these vCenters whose longest name fits: *vcenter is borrowed from the array, *rest is in `text`. Without
- * such a prefix *vcenter is NULL and *rest is `text`. ERR_AMBIGUOUS. */
+ * such a prefix *vcenter is the only one that there is, or NULL, and *rest is `text`. ERR_AMBIGUOUS. */
 int cli_split_vcenter(const json_t *vcenters, const char *text, const json_t **vcenter, const char **rest, struct err *err);
 
 /* Adds the `candidates` of the server's last problem, if there are any, below the error. */
 void cli_add_candidates(struct cli *cli);
-
-/* "/v2/vcenters/ID" with "/verb" behind it if verb is not NULL. Caller frees; NULL without memory. */
-char *cli_path_of(const char *collection, const json_t *object, const char *verb);

@@ -183,10 +183,6 @@ int prompt_read_password(const char *path, char **out, struct err *err) {
     return rc ? rc : prompt_finish_password(&line, out, err);
 }
 
-int prompt_get_password(const char *path, const char *question, char **out, struct err *err) {
-    return path ? prompt_read_password(path, out, err) : prompt_password(question, out, err);
-}
-
 static int prompt_ask_line(const char *question, struct strbuf *line, struct err *err) {
     _cleanup_close_ int fd = open(TERMINAL, O_RDWR | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
@@ -212,4 +208,14 @@ int prompt_confirm(const char *question, bool *is_yes, struct err *err) {
     if (!rc)
         *is_yes = str_eq(line.data, "yes");
     return rc;
+}
+
+int prompt_read_input(struct strbuf *out, struct err *err) {
+    char part[16384];
+    ssize_t n;
+    while ((n = read(STDIN_FILENO, part, sizeof(part))) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0)
+            strbuf_add(out, part, (size_t)n);
+    secret_wipe(part, sizeof(part));
+    return n < 0 ? err_set(err, ERR_IO, "standard input cannot be read: %m") : strbuf_check(out, "standard input", err);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "err.h"
+#include "strbuf.h"
 
 /* True if there is somebody to ask: standard input is a terminal. */
 bool prompt_has_terminal(void);
@@ -17,11 +18,11 @@ int prompt_password(const char *question, char **out, struct err *err);
  * secret_free. ERR_IO, ERR_CONFIG, ERR_INVALID (empty or longer than KAAS_PASSWORD_BYTES_MAX). */
 int prompt_read_password(const char *path, char **out, struct err *err);
 
-/* From the file if one is given, else by asking. */
-int prompt_get_password(const char *path, const char *question, char **out, struct err *err);
-
 /* Asks on the terminal for a line; *out is malloc'ed, NULL for an empty answer. ERR_IO without a terminal. */
 int prompt_text(const char *question, char **out, struct err *err);
 
 /* Asks on the terminal; *is_yes only for the full word "yes". ERR_IO without a terminal. */
 int prompt_confirm(const char *question, bool *is_yes, struct err *err);
+
+/* Appends all of standard input. ERR_IO, ERR_TOO_LARGE, ERR_NOMEM. */
+int prompt_read_input(struct strbuf *out, struct err *err);

@@ -11,7 +11,6 @@
 #define CELL_BYTES_MAX 65536U
 #define INDENT 2
 #define NAME_BYTES 64
-#define COLUMNS_MAX 16
 
 const json_t *show_member(const json_t *object, const char *path) {
     char name[NAME_BYTES];
@@ -26,7 +25,8 @@ const json_t *show_member(const json_t *object, const char *path) {
 
 /* -- cells ---------------------------------------------------------------------------------------------------------------- */
 
-void show_text(struct table *t, const json_t *value) {
+/* Strings and numbers. */
+static void show_text(struct table *t, const json_t *value) {
     if (json_is_integer(value))
         table_addf(t, "%lld", (long long)json_integer_value(value));
     else
@@ -54,50 +54,54 @@ void show_replicas(struct table *t, const json_t *value) {
         table_addf(t, "-/%lld", desired);
 }
 
-static void show_add_word(struct strbuf *text, const char *word) {
-    strbuf_addf(text, "%s%s", text->len ? ", " : "", word ? word : "?");
-}
-
-/* Joins what `add` makes of each item into one cell. */
-static void show_joined(struct table *t, const json_t *list, void (*add)(struct strbuf *text, const json_t *item)) {
+/* Joins texts into one cell. */
+static void show_joined(struct table *t, const json_t *list, char *(*text_of)(const json_t *item)) {
     _cleanup_strbuf_ struct strbuf text;
     size_t i;
     const json_t *item;
     strbuf_init(&text, CELL_BYTES_MAX);
     json_array_foreach ((json_t *)(uintptr_t)list, i, item) {
-        add(&text, item);
+        _cleanup_free_ char *word = text_of(item);
+        strbuf_addf(&text, "%s%s", i ? ", " : "", word ? word : "?");
     }
     table_add(t, text.len ? text.data : NULL);
 }
 
-static void show_add_string(struct strbuf *text, const json_t *item) {
-    show_add_word(text, json_string_value(item));
+static char *show_word(const json_t *item) {
+    return str_dup(json_string_value(item));
 }
 
-static void show_add_name(struct strbuf *text, const json_t *item) {
-    show_add_word(text, json_get_string(item, "name"));
+static char *show_name(const json_t *item) {
+    return str_dup(json_get_string(item, "name"));
 }
 
-static void show_add_place(struct strbuf *text, const json_t *item) {
+static char *show_place(const json_t *item) {
     const char *name = json_get_string(item, "name"), *datacenter = json_get_string(item, "datacenter");
-    _cleanup_free_ char *path =
-        name ? str_format("%s/%s", datacenter ? datacenter : "?", name) : str_dup(json_get_string(item, "moref"));
-    show_add_word(text, path);
+    return name ? str_format("%s/%s", datacenter ? datacenter : "?", name) : str_dup(json_get_string(item, "moref"));
+}
+
+static char *show_certificate(const json_t *item) {
+    const char *sha256 = json_get_string(item, "sha256"), *end = json_get_string(item, "not_after");
+    if (end && strlen(end) >= 20)
+        return str_format("%s (until %.10s %.8s UTC)", sha256, end, end + 11);
+    return str_format("%s (end not known yet)", sha256);
 }
 
 void show_words(struct table *t, const json_t *value) {
-    show_joined(t, value, show_add_string);
+    show_joined(t, value, show_word);
 }
 
 void show_names(struct table *t, const json_t *value) {
-    show_joined(t, value, show_add_name);
+    show_joined(t, value, show_name);
+}
+
+void show_service_certificates(struct table *t, const json_t *value) {
+    show_joined(t, value, show_certificate);
 }
 
 void show_places(struct table *t, const json_t *value) {
-    _cleanup_json_ json_t *one = NULL;
-    if (json_is_object(value))
-        value = one = json_pack("[O]", value);
-    show_joined(t, value, show_add_place);
+    _cleanup_json_ json_t *one = json_is_object(value) ? json_pack("[O]", value) : NULL;
+    show_joined(t, one ? one : value, show_place);
 }
 
 void show_labels(struct table *t, const json_t *value) {
@@ -115,22 +119,6 @@ void show_given(struct table *t, const json_t *value) {
     table_add(t, json_is_string(value) ? "given" : NULL);
 }
 
-void show_service_certificates(struct table *t, const json_t *value) {
-    _cleanup_strbuf_ struct strbuf text;
-    const json_t *item;
-    size_t i;
-    strbuf_init(&text, 4096);
-    json_array_foreach ((json_t *)(uintptr_t)value, i, item) {
-        const char *end = json_get_string(item, "not_after");
-        strbuf_addf(&text, "%s%s (", i ? ", " : "", json_get_string(item, "sha256"));
-        if (end && strlen(end) >= 20)
-            strbuf_addf(&text, "until %.10s %.8s UTC)", end, end + 11);
-        else
-            strbuf_adds(&text, "end not known yet)");
-    }
-    table_add(t, text.len ? text.data : "-");
-}
-
 void show_certificate_count(struct table *t, const json_t *value) {
     static const char begin[] = "-----BEGIN CERTIFICATE-----";
     const char *at = json_string_value(value);
@@ -145,37 +133,51 @@ void show_certificate_count(struct table *t, const json_t *value) {
 
 /* -- whole answers -------------------------------------------------------------------------------------------------------- */
 
-static int show_table(struct cli *cli, const json_t *items, const struct cli_column *columns, struct err *err) {
-    const char *titles[COLUMNS_MAX] = {NULL};
-    _cleanup_table_ struct table t;
+static void show_add_items(struct table *t, const json_t *items, const struct cli_column *columns) {
     const json_t *item;
     size_t i;
-    for (i = 0; columns[i].title && i < COLUMNS_MAX - 1; i++)
-        titles[i] = columns[i].title;
-    table_init(&t, titles);
-    json_array_foreach ((json_t *)(uintptr_t)items, i, item) {
+    json_array_foreach ((json_t *)(uintptr_t)items, i, item)
         for (const struct cli_column *c = columns; c->title; c++)
-            (c->add ? c->add : show_text)(&t, show_member(item, c->member));
-    }
-    return table_write(&t, &cli->out, err);
+            (c->add ? c->add : show_text)(t, show_member(item, c->member));
+}
+
+static size_t show_count(const struct cli_column *columns) {
+    size_t n = 0;
+    while (columns[n].title)
+        n++;
+    return n;
+}
+
+int show_rows(const json_t *items, const struct cli_column *columns, struct strbuf *out, struct err *err) {
+    _cleanup_table_ struct table t;
+    table_init(&t, show_count(columns), INDENT);
+    show_add_items(&t, items, columns);
+    return table_write(&t, out, err);
 }
 
 int show_list(struct cli *cli, const json_t *items, const struct cli_column *columns, struct err *err) {
-    return cli->is_json ? show_json(cli, items, err) : show_table(cli, items, columns, err);
+    _cleanup_table_ struct table t = {0};
+    if (cli->is_json)
+        return show_json(cli, items, err);
+    table_init(&t, show_count(columns), 0);
+    for (const struct cli_column *c = columns; c->title; c++)
+        table_add(&t, c->title);
+    show_add_items(&t, items, columns);
+    return table_write(&t, &cli->out, err);
 }
 
-static int show_pairs(struct cli *cli, const json_t *object, const struct cli_column *columns, struct err *err) {
+int show_pairs(const json_t *object, const struct cli_column *columns, struct strbuf *out, struct err *err) {
     _cleanup_table_ struct table t;
-    table_init_plain(&t, 2, 0);
+    table_init(&t, 2, 0);
     for (const struct cli_column *c = columns; c->title; c++) {
         table_add(&t, c->title);
         (c->add ? c->add : show_text)(&t, show_member(object, c->member));
     }
-    return table_write(&t, &cli->out, err);
+    return table_write(&t, out, err);
 }
 
 int show_object(struct cli *cli, const json_t *object, const struct cli_column *columns, struct err *err) {
-    return cli->is_json ? show_json(cli, object, err) : show_pairs(cli, object, columns, err);
+    return cli->is_json ? show_json(cli, object, err) : show_pairs(object, columns, &cli->out, err);
 }
 
 void show_line(struct cli *cli, const char *fmt, ...) {
@@ -189,6 +191,19 @@ void show_line(struct cli *cli, const char *fmt, ...) {
     va_end(args);
     text_add_clean(&cli->out, text ? text : "");
     strbuf_addc(&cli->out, '\n');
+}
+
+void show_lines(struct cli *cli, const char *title, const json_t *list) {
+    const json_t *item;
+    size_t i;
+    show_line(cli, "%s", title);
+    json_array_foreach ((json_t *)(uintptr_t)list, i, item)
+        show_line(cli, "  %s", json_string_value(item));
+}
+
+void show_gap(struct cli *cli) {
+    if (!cli->is_json)
+        strbuf_addc(&cli->out, '\n');
 }
 
 /* -- JSON ----------------------------------------------------------------------------------------------------------------- */
@@ -224,29 +239,19 @@ int show_json(struct cli *cli, const json_t *value, struct err *err) {
 
 #define TITLE_WIDTH 22
 
-/* -- one finding ------------------------------------------------------------------------------------------------------------ */
-
-static const struct {
-    const char *status, *shown;
-} findings_marks[] = {{"ok", "ok"}, {"warning", "WARNING"}, {"failed", "FAILED"}, {"skipped", "-"}};
-
-static const char *findings_mark_of(const char *status) {
-    for (size_t i = 0; i < ARRAY_COUNT(findings_marks); i++)
-        if (str_eq(findings_marks[i].status, status))
-            return findings_marks[i].shown;
-    return status ? status : "?";
-}
-
 /* The remedy stands below, since both may be long. */
 static void findings_write_finding(struct cli *cli, const json_t *finding) {
-    const char *remedy = json_get_string(finding, "remedy");
+    static const char *const shown[][2] = {{"ok", "ok"}, {"warning", "WARNING"}, {"failed", "FAILED"}, {"skipped", "-"}};
+    const char *status = json_get_string(finding, "status"), *remedy = json_get_string(finding, "remedy");
     _cleanup_strbuf_ struct strbuf title, text;
+    for (size_t i = 0; i < ARRAY_COUNT(shown); i++)
+        if (str_eq(status, shown[i][0]))
+            status = shown[i][1];
     strbuf_init(&title, 4096);
     strbuf_init(&text, 65536);
     text_add_clean(&title, json_get_string(finding, "title"));
     text_add_clean(&text, json_get_string(finding, "finding"));
-    strbuf_addf(&cli->out, "%-8s %-*s %s\n", findings_mark_of(json_get_string(finding, "status")), TITLE_WIDTH, title.data,
-                text.data);
+    strbuf_addf(&cli->out, "%-8s %-*s %s\n", status ? status : "?", TITLE_WIDTH, title.data, text.data);
     if (!remedy)
         return;
     strbuf_reset(&text);
@@ -281,13 +286,13 @@ int findings_write(struct cli *cli, const json_t *findings, struct err *err) {
         next = json_get_string(finding, "server");
         if (next && !str_eq(next, server)) {
             if (i)
-                strbuf_addc(&cli->out, '\n'); /* a line break in the text of a line would be shown as \n */
+                show_gap(cli);
             show_line(cli, "%s", next);
         }
         server = next;
         findings_write_finding(cli, finding);
     }
-    strbuf_addc(&cli->out, '\n');
+    show_gap(cli);
     if (failed)
         show_line(cli,
                   failed == 1 ? "%zu failed, %zu warning%s: mend \"%s\"."

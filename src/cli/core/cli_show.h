@@ -8,15 +8,16 @@
 #include "cli_table.h"
 #include "json.h"
 
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* what a row of a table does not say is not there */
+
 /* One column of a list, or one line of an object. Lists end with a NULL title. */
 struct cli_column {
     const char *title;
     const char *member;                                /* "a.b" goes into objects; NULL: the whole item */
-    void (*add)(struct table *t, const json_t *value); /* NULL: show_text */
+    void (*add)(struct table *t, const json_t *value); /* NULL: strings and numbers as they are */
 };
 
 /* How a member is shown; each adds one cell, "-" for null or a missing member. */
-void show_text(struct table *t, const json_t *value); /* strings and numbers */
 void show_time(struct table *t, const json_t *value); /* RFC 3339 without fractions */
 void show_yes_no(struct table *t, const json_t *value);
 void show_replicas(struct table *t, const json_t *value);             /* 4/5 */
@@ -31,6 +32,12 @@ void show_certificate_count(struct table *t, const json_t *value);    /* of a te
 /* The value at "a.b" of an object, or NULL. Borrowed. */
 const json_t *show_member(const json_t *object, const char *path);
 
+/* Appends rows without titles, indented. */
+int show_rows(const json_t *items, const struct cli_column *columns, struct strbuf *out, struct err *err);
+
+/* Appends lines of an object: a title and a value for each column. */
+int show_pairs(const json_t *object, const struct cli_column *columns, struct strbuf *out, struct err *err);
+
 /* Appends a list: a table, or the items as JSON. */
 int show_list(struct cli *cli, const json_t *items, const struct cli_column *columns, struct err *err);
 
@@ -42,6 +49,12 @@ int show_json(struct cli *cli, const json_t *value, struct err *err);
 
 /* Appends a line, harmless for the terminal; nothing with --output json. */
 void show_line(struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Appends a line, and below it each text of a list, indented; nothing with --output json. */
+void show_lines(struct cli *cli, const char *title, const json_t *list);
+
+/* An empty line between parts; nothing with --output json. */
+void show_gap(struct cli *cli);
 
 /* -- what step-by-step examinations found, laid out for people ----------------------------------------------------- */
 

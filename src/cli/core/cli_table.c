@@ -76,19 +76,8 @@ size_t text_width(const char *text) {
     return width;
 }
 
-void table_init_plain(struct table *t, size_t columns, size_t indent) {
-    memset(t, 0, sizeof(*t));
-    t->columns = columns;
-    t->indent = indent;
-}
-
-void table_init(struct table *t, const char *const *headers) {
-    size_t columns = 0;
-    while (headers[columns])
-        columns++;
-    table_init_plain(t, columns, 0);
-    for (size_t i = 0; i < columns; i++)
-        table_add(t, headers[i]);
+void table_init(struct table *t, size_t columns, size_t indent) {
+    *t = (struct table){.columns = columns, .indent = indent};
 }
 
 void table_done(struct table *t) {
@@ -138,12 +127,9 @@ void table_addf(struct table *t, const char *fmt, ...) {
         t->failed = ERR_NOMEM;
 }
 
-static void table_measure(const struct table *t, size_t rows, size_t *widths) {
-    for (size_t i = 0; i < rows * t->columns; i++) {
-        size_t width = text_width(t->cells[i]);
-        if (width > widths[i % t->columns])
-            widths[i % t->columns] = width;
-    }
+void table_pair(struct table *t, const char *title, const char *text) {
+    table_add(t, title);
+    table_add(t, text);
 }
 
 /* Blanks are written only before a text that follows, so that lines do not end in some. */
@@ -162,7 +148,11 @@ int table_write(const struct table *t, struct strbuf *out, struct err *err) {
     _cleanup_free_ size_t *widths = calloc(t->columns + 1, sizeof(*widths));
     if (t->failed || !widths)
         return err_set(err, ERR_NOMEM, "out of memory");
-    table_measure(t, rows, widths);
+    for (size_t i = 0; i < rows * t->columns; i++) {
+        const size_t width = text_width(t->cells[i]);
+        if (width > widths[i % t->columns])
+            widths[i % t->columns] = width;
+    }
     for (size_t i = 0; i < rows; i++)
         table_write_row(t, t->cells + i * t->columns, widths, out);
     return strbuf_check(out, "output", err);

@@ -31,16 +31,16 @@ struct table {
     int failed; /* sticky: ERR_NOMEM */
 };
 
-/* An empty table; `headers` (ended by NULL) become its first row, in the order of the columns. Freed by table_done. */
-void table_init(struct table *t, const char *const *headers);
-
-/* An empty table without a header. */
-void table_init_plain(struct table *t, size_t columns, size_t indent);
+/* An empty table of so many columns; titles are its first row. Freed by table_done. */
+void table_init(struct table *t, size_t columns, size_t indent);
 void table_done(struct table *t);
 
 /* Adds the next cell; a row is full after `columns` of them. NULL shows "-". */
 void table_add(struct table *t, const char *text);
 void table_addf(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds two cells: for tables of titles and values. */
+void table_pair(struct table *t, const char *title, const char *text);
 
 /* Appends all full rows, two blanks between columns, none at the end of a line. ERR_NOMEM. */
 int table_write(const struct table *t, struct strbuf *out, struct err *err);

@@ -22,7 +22,7 @@ static void kaasctl_print_error(struct cli *cli, const struct err *err) {
 static int kaasctl_run(struct cli *cli, int argc, char **argv, struct err *err) {
     int rc = cli_parse(cli, argc, argv, err);
     if (!rc && cli->command)
-        rc = cli_run(cli, err);
+        rc = cli->command->run ? cli->command->run(cli, err) : cli_run_steps(cli, err);
     if (cli_flush(cli, rc ? NULL : err) && !rc)
         return ERR_IO;
     if (!rc)
@@ -33,6 +33,8 @@ static int kaasctl_run(struct cli *cli, int argc, char **argv, struct err *err) 
 static void kaasctl_done(struct cli *cli) {
     cli_client_free(cli->client);
     secret_free(cli->password);
+    secret_free(cli->one_time);
+    json_decref(cli->object);
     config_free(&cli->config);
     opt_done(&cli->given);
     strbuf_done(&cli->out);

@@ -28,7 +28,10 @@ static void assert_written(struct table *t, const char *expected) {
 static void aligns_columns(void **state) {
     struct table t;
     (void)state;
-    table_init(&t, (const char *const[]){"NAME", "STATE", "NOTE", NULL});
+    table_init(&t, 3, 0);
+    table_add(&t, "NAME");
+    table_add(&t, "STATE");
+    table_add(&t, "NOTE");
     table_add(&t, "a");
     table_add(&t, "degraded");
     table_add(&t, NULL);
@@ -47,7 +50,9 @@ static void aligns_by_display_width(void **state) {
     assert_int_equal(text_width("n\xc3\xa4me"), 4);
     assert_int_equal(text_width("\xf0\x9f\x9a\x80"), 2);
     assert_int_equal(text_width("e\xcc\x81"), 1);
-    table_init(&t, (const char *const[]){"N", "X", NULL});
+    table_init(&t, 2, 0);
+    table_add(&t, "N");
+    table_add(&t, "X");
     table_add(&t, "n\xc3\xa4me \xf0\x9f\x9a\x80");
     table_add(&t, "1");
     table_add(&t, "e\xcc\x81");
@@ -60,7 +65,7 @@ static void aligns_by_display_width(void **state) {
 static void leaves_no_blanks_at_the_end(void **state) {
     struct table t;
     (void)state;
-    table_init_plain(&t, 3, 2);
+    table_init(&t, 3, 2);
     table_add(&t, "a");
     table_add(&t, "long one");
     table_add(&t, "");
@@ -78,9 +83,11 @@ static void leaves_no_blanks_at_the_end(void **state) {
 static void an_empty_table_is_its_header(void **state) {
     struct table t;
     (void)state;
-    table_init(&t, (const char *const[]){"NAME", "ID", NULL});
+    table_init(&t, 2, 0);
+    table_add(&t, "NAME");
+    table_add(&t, "ID");
     assert_written(&t, "NAME  ID\n");
-    table_init_plain(&t, 2, 0);
+    table_init(&t, 2, 0);
     assert_written(&t, "");
 }
 
