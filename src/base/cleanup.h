@@ -1,4 +1,4 @@
-/* Scope-bound clean-up and ownership transfer. Layer 0 (base).
+/* Scope-bound clean-up, ownership transfer, and other small macros. Layer 0 (base).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -39,4 +39,27 @@ static inline void cleanup_close(int *fd) {
         stolen_;                         \
     })
 
+/* Each variable gets what the other held. */
+#define SWAP(a, b)                    \
+    do {                              \
+        __typeof__(a) swapped_ = (a); \
+        (a) = (b);                    \
+        (b) = swapped_;               \
+    } while (0)
+
 #define ARRAY_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Of a sorted array of `count` items the first place `at` where `is_before`, an expression of `at`, is false;
+ * `count` if it is true for all. */
+#define LOWER_BOUND(count, at, is_before)                \
+    __extension__({                                      \
+        size_t low_ = 0, high_ = (count);                \
+        while (low_ < high_) {                           \
+            const size_t at = low_ + (high_ - low_) / 2; \
+            if (is_before)                               \
+                low_ = at + 1;                           \
+            else                                         \
+                high_ = at;                              \
+        }                                                \
+        low_;                                            \
+    })

@@ -42,32 +42,30 @@ int err_set_at(struct err *err, int code, const char *file, int line, const char
     return code;
 }
 
+/* `text`: the member of `err` to be set, unless it is. */
+static int __attribute__((format(printf, 4, 0)))
+err_add(struct err *err, char *text, size_t bytes, const char *fmt, va_list args) {
+    if (err->code && !text[0])
+        (void)vsnprintf(text, bytes, fmt, args);
+    return err->code;
+}
+
 int err_remedy(struct err *err, const char *fmt, ...) {
     va_list args;
-    if (!err)
-        return unrecorded_code;
-    if (!err->code)
-        return 0;
-    if (err->remedy[0])
-        return err->code;
+    int rc;
     va_start(args, fmt);
-    (void)vsnprintf(err->remedy, sizeof(err->remedy), fmt, args);
+    rc = err ? err_add(err, err->remedy, sizeof(err->remedy), fmt, args) : unrecorded_code;
     va_end(args);
-    return err->code;
+    return rc;
 }
 
 int err_detail(struct err *err, const char *fmt, ...) {
     va_list args;
-    if (!err)
-        return unrecorded_code;
-    if (!err->code)
-        return 0;
-    if (err->detail[0])
-        return err->code;
+    int rc;
     va_start(args, fmt);
-    (void)vsnprintf(err->detail, sizeof(err->detail), fmt, args);
+    rc = err ? err_add(err, err->detail, sizeof(err->detail), fmt, args) : unrecorded_code;
     va_end(args);
-    return err->code;
+    return rc;
 }
 
 int err_move(struct err *err, int code, const struct err *from) {

@@ -27,15 +27,6 @@ static int fs_open_to_read(const char *path, struct err *err) {
     return err_set(err, ERR_IO, "cannot open %s: %m", path);
 }
 
-/* `code` is what a thing that is no regular file gives. */
-static int require_regular(int fd, const char *path, int code, struct stat *st, struct err *err) {
-    if (fstat(fd, st))
-        return err_set(err, ERR_IO, "cannot look at %s: %m", path);
-    if (!S_ISREG(st->st_mode))
-        return err_set(err, code, "%s is not a regular file", path);
-    return 0;
-}
-
 static int fsutil_read_all(int fd, const char *path, struct strbuf *out, struct err *err) {
     char chunk[CHUNK_BYTES];
     ssize_t n = 1;
@@ -51,16 +42,6 @@ static int fsutil_read_all(int fd, const char *path, struct strbuf *out, struct 
     if (out->is_secret)
         secret_wipe(chunk, sizeof(chunk));
     return n < 0 ? ERR_IO : strbuf_check(out, path, err);
-}
-
-int fs_read(const char *path, struct strbuf *out, struct err *err) {
-    struct stat st;
-    int rc;
-    _cleanup_close_ int fd = fs_open_to_read(path, err);
-    if (fd < 0)
-        return fd;
-    rc = require_regular(fd, path, ERR_IO, &st, err);
-    return rc ? rc : fsutil_read_all(fd, path, out, err);
 }
 
 static int require_private(const struct stat *st, const char *path, struct err *err) {
@@ -79,17 +60,27 @@ static int require_private(const struct stat *st, const char *path, struct err *
     return 0;
 }
 
-int fs_read_secret(const char *path, struct strbuf *out, struct err *err) {
+static int read_file(const char *path, bool is_secret, struct strbuf *out, struct err *err) {
     struct stat st;
     int rc;
     _cleanup_close_ int fd = fs_open_to_read(path, err);
     if (fd < 0)
         return fd;
+    if (fstat(fd, &st))
+        return err_set(err, ERR_IO, "cannot look at %s: %m", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, is_secret ? ERR_CONFIG : ERR_IO, "%s is not a regular file", path);
     /* Checked on the open file, so that nobody can swap it in between. */
-    rc = require_regular(fd, path, ERR_CONFIG, &st, err);
-    if (!rc)
-        rc = require_private(&st, path, err);
+    rc = is_secret ? require_private(&st, path, err) : 0;
     return rc ? rc : fsutil_read_all(fd, path, out, err);
+}
+
+int fs_read(const char *path, struct strbuf *out, struct err *err) {
+    return read_file(path, false, out, err);
+}
+
+int fs_read_secret(const char *path, struct strbuf *out, struct err *err) {
+    return read_file(path, true, out, err);
 }
 
 static bool fs_write_all(int fd, const void *bytes, size_t n) {

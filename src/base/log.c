@@ -159,44 +159,6 @@ static void log_begin(struct line *line, enum log_level level, const char *event
         put_pair(line, "request_id", request_id);
 }
 
-static void put_pairs(struct line *line, va_list args) {
-    const char *key;
-    while ((key = va_arg(args, const char *)))
-        put_pair(line, key, va_arg(args, const char *));
-}
-
-static void log_end(struct line *line) {
-    const char *tail = "\n";
-    size_t n;
-    if (line->is_cut)
-        tail = line->is_in_quotes ? "\"" CUT_MARK : CUT_MARK;
-    n = strlen(tail);
-    memcpy(line->text + line->len, tail, n);
-    line->len += n;
-}
-
-static void log_finish(struct line *line) {
-    int saved = errno; /* logging must not disturb the caller */
-    ssize_t n;
-    log_end(line);
-    do {
-        n = write(STDERR_FILENO, line->text, line->len);
-    } while (n < 0 && errno == EINTR);
-    errno = saved;
-}
-
-void log_event(enum log_level level, const char *event, ...) {
-    struct line line;
-    va_list args;
-    if (level > log_get_level())
-        return;
-    log_begin(&line, level, event);
-    va_start(args, event);
-    put_pairs(&line, args);
-    va_end(args);
-    log_finish(&line);
-}
-
 /* Builds outside the source folder put a path in front of file names; it is no business of the log. */
 static const char *short_file(const char *file) {
     const char *src = NULL;
@@ -218,6 +180,35 @@ static void put_error(struct line *line, const struct err *err) {
     put_pair(line, "place", place);
 }
 
+/* The pairs of `args`, ended by NULL, then the error. */
+static void log_finish(struct line *line, va_list args, const struct err *err) {
+    const char *tail = "\n", *key;
+    int saved = errno; /* logging must not disturb the caller */
+    ssize_t n;
+    while ((key = va_arg(args, const char *)))
+        put_pair(line, key, va_arg(args, const char *));
+    put_error(line, err);
+    if (line->is_cut)
+        tail = line->is_in_quotes ? "\"" CUT_MARK : CUT_MARK;
+    memcpy(line->text + line->len, tail, strlen(tail));
+    line->len += strlen(tail);
+    do {
+        n = write(STDERR_FILENO, line->text, line->len);
+    } while (n < 0 && errno == EINTR);
+    errno = saved;
+}
+
+void log_event(enum log_level level, const char *event, ...) {
+    struct line line;
+    va_list args;
+    if (level > log_get_level())
+        return;
+    log_begin(&line, level, event);
+    va_start(args, event);
+    log_finish(&line, args, NULL);
+    va_end(args);
+}
+
 void log_error(enum log_level level, const char *event, const struct err *err, ...) {
     struct line line;
     va_list args;
@@ -225,10 +216,8 @@ void log_error(enum log_level level, const char *event, const struct err *err, .
         return;
     log_begin(&line, level, event);
     va_start(args, err);
-    put_pairs(&line, args);
+    log_finish(&line, args, err);
     va_end(args);
-    put_error(&line, err);
-    log_finish(&line);
 }
 
 const char *log_fmt(const char *fmt, ...) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cleanup.h"
 #include "limits.h"
 #include "str.h"
 
@@ -37,25 +38,6 @@ static int metric_compare(const struct metric *m, const char *name, const char *
     if (!order)
         order = metric_compare_text(m->label, label);
     return order ? order : metric_compare_text(m->label_value, value);
-}
-
-/* Where the metric is or belongs. */
-static size_t metric_find_place(const char *name, const char *label, const char *value, bool *is_found) {
-    size_t low = 0, high = registry.count;
-    *is_found = false;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = metric_compare(registry.items[middle], name, label, value);
-        if (!order) {
-            *is_found = true;
-            return middle;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 static bool is_metric_name(const char *name) {
@@ -103,12 +85,11 @@ static bool metric_make_room(void) {
 
 struct metric *metric_get(enum metric_kind kind, const char *name, const char *help, const char *label, const char *value) {
     struct metric *m = &spare, *made;
-    bool is_found;
     size_t place;
     assert(is_metric_name(name) && (!label) == (!value));
     (void)pthread_mutex_lock(&registry.lock);
-    place = metric_find_place(name, label, value, &is_found);
-    if (is_found) {
+    place = LOWER_BOUND(registry.count, at, metric_compare(registry.items[at], name, label, value) < 0);
+    if (place < registry.count && !metric_compare(registry.items[place], name, label, value)) {
         m = registry.items[place];
     } else if (metric_make_room() && (made = metric_new(name, help, label, value))) {
         made->kind = kind;

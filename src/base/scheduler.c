@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "clock.h"
 #include "log.h"
@@ -38,13 +37,9 @@ struct scheduler {
 int scheduler_new(const struct periodic *table, unsigned count, void (*thread_begin)(void), void (*thread_end)(void),
                   struct scheduler **out, struct err *err) {
     struct scheduler *s = calloc(1, sizeof(*s) + count * sizeof(struct worker));
-    pthread_condattr_t attr;
     if (!s)
         return err_set(err, ERR_NOMEM, "out of memory");
-    (void)pthread_condattr_init(&attr);
-    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&s->changed, &attr);
-    (void)pthread_condattr_destroy(&attr);
+    clock_init_cond(&s->changed);
     (void)pthread_mutex_init(&s->lock, NULL);
     s->thread_begin = thread_begin;
     s->thread_end = thread_end;
@@ -86,22 +81,10 @@ static int64_t run_once(struct worker *w) {
     return w->periodic.period_ms - (spread_ms ? random_u32() % spread_ms : 0);
 }
 
-static struct timespec deadline_in(int64_t ms) {
-    struct timespec at;
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += ms / 1000;
-    at.tv_nsec += (ms % 1000) * 1000000;
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_sec++;
-        at.tv_nsec -= 1000000000;
-    }
-    return at;
-}
-
 /* Waits until the delay has passed, it is woken or the scheduler stops; false for the latter. */
 static bool scheduler_wait_for_turn(struct worker *w, int64_t delay_ms) {
     struct scheduler *s = w->scheduler;
-    struct timespec until = deadline_in(delay_ms);
+    const struct timespec until = clock_deadline(delay_ms);
     bool go_on;
     int rc = 0;
     (void)pthread_mutex_lock(&s->lock);

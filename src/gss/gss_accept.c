@@ -215,22 +215,17 @@ static bool lists_pac(gss_name_t name) {
     return is_listed;
 }
 
-static enum gss_pac read_logon(const gss_buffer_desc *logon, struct gss_answer *out) {
-    struct err err = {0};
-    if (pac_read_logon(logon->value, logon->length, &out->person, &err) == 0)
-        return GSS_PAC_GOOD;
-    (void)snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1, err.text);
-    return GSS_PAC_UNREADABLE;
-}
-
 static enum gss_pac read_pac(gss_name_t name, struct gss_answer *out) {
+    struct err err = {0};
     gss_buffer_desc logon;
     OM_uint32 minor;
-    enum gss_pac pac;
+    int rc;
     if (get_attribute(name, "urn:mspac:logon-info", &logon)) {
-        pac = read_logon(&logon, out);
+        rc = pac_read_logon(logon.value, logon.length, &out->person, &err);
         (void)gss_release_buffer(&minor, &logon);
-        return pac;
+        if (rc)
+            (void)snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1, err.text);
+        return rc ? GSS_PAC_UNREADABLE : GSS_PAC_GOOD;
     }
     if (!lists_pac(name))
         return GSS_PAC_NONE;
@@ -258,14 +253,6 @@ static bool gss_accept_copy_name(gss_name_t name, struct gss_answer *out) {
     out->realm = out->principal ? find_realm(out->principal) : NULL;
     return out->realm && *out->realm && str_utf8_chars(out->principal, strlen(out->principal)) > 0 &&
            !str_has_control(out->principal);
-}
-
-/* Who the context was made with. False if the name is none that can be written. */
-static bool gss_peer_read(gss_name_t name, struct gss_answer *out) {
-    if (!gss_accept_copy_name(name, out))
-        return false;
-    out->pac = read_pac(name, out);
-    return true;
 }
 
 /* -- what can be said without a key --------------------------------------------------------------------------------------- */
@@ -358,14 +345,14 @@ static void gss_accept_judge(const struct gss_acceptor *acceptor, OM_uint32 majo
     }
 }
 
-static bool take_reply(const gss_buffer_desc *from, struct gss_answer *out) {
+bool gss_copy_token(const gss_buffer_desc *from, uint8_t **out, size_t *bytes) {
     if (!from->length)
         return true;
-    out->reply = malloc(from->length);
-    if (!out->reply)
+    *out = malloc(from->length);
+    if (!*out)
         return false;
-    memcpy(out->reply, from->value, from->length);
-    out->reply_bytes = from->length;
+    memcpy(*out, from->value, from->length);
+    *bytes = from->length;
     return true;
 }
 
@@ -383,10 +370,11 @@ static void gss_accept_finish(const struct gss_acceptor *acceptor, const struct 
         gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_MECHANISM, "the context was made by something else than Kerberos");
         return;
     }
-    if (!gss_peer_read(step->name, out)) {
+    if (!gss_accept_copy_name(step->name, out)) {
         gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_OTHER, "the name of the client cannot be written");
         return;
     }
+    out->pac = read_pac(step->name, out);
     out->verdict = GSS_ACCEPTED;
     out->ends_at_ms =
         clock_wall_ms() + step->left_s * 1000LL - acceptor->skew_ms; /* the library adds what clocks may differ by */
@@ -418,7 +406,7 @@ static int gss_accept_take_step(struct gss_acceptor *acceptor, const struct gss_
     gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_OTHER, NULL);
     gss_accept_call_library(slot, token, *negotiation, &step);
     gss_slot_give_back(acceptor, slot);
-    is_kept = take_reply(&step.reply, out);
+    is_kept = gss_copy_token(&step.reply, &out->reply, &out->reply_bytes);
     if (GSS_ERROR(step.major)) {
         gss_display(step.minor, step.mech ? step.mech : &gss_oid_krb5, out->why);
         gss_accept_judge(acceptor, step.major, out);

@@ -52,3 +52,5 @@ extern const gss_OID_desc gss_oid_krb5, gss_oid_spnego;
 bool gss_is_krb5(const gss_OID_desc *mech); /* NULL: no */
 /* What the library says of a minor code. */
 void gss_display(OM_uint32 code, const gss_OID_desc *mech, char why[GSS_TEXT_BYTES]);
+/* A copy of a token that the library made, malloc'ed; NULL of an empty one. False without memory. */
+bool gss_copy_token(const gss_buffer_desc *from, uint8_t **out, size_t *bytes);

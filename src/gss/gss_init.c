@@ -96,17 +96,6 @@ static void gss_init_finish(const struct call *call, struct gss_init_step *out) 
     (void)snprintf(out->why, sizeof(out->why), "the context was made without a proof of the service");
 }
 
-static int gss_init_take_token(const gss_buffer_desc *from, struct gss_init_step *out, struct err *err) {
-    if (!from->length)
-        return 0;
-    out->token = malloc(from->length);
-    if (!out->token)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    memcpy(out->token, from->value, from->length);
-    out->token_bytes = from->length;
-    return 0;
-}
-
 static void gss_init_call_library(struct gss_initiator *initiator, const uint8_t *token, size_t n, struct call *call) {
     gss_buffer_desc in = {n, (void *)(uintptr_t)token};
     struct gss_channel_bindings_struct binding = {.application_data = {initiator->binding_bytes, initiator->binding}};
@@ -135,7 +124,8 @@ int gss_initiator_step(struct gss_initiator *initiator, const uint8_t *token, si
     } else {
         if (initiator->is_over)
             gss_init_finish(&call, out);
-        rc = gss_init_take_token(&call.token, out, err);
+        if (!gss_copy_token(&call.token, &out->token, &out->token_bytes))
+            rc = err_set(err, ERR_NOMEM, "out of memory");
     }
     (void)gss_release_buffer(&minor, &call.token);
     return rc;

@@ -72,15 +72,20 @@ static int clusters_insert(struct clusters *c, struct cluster *record, const str
     return rc;
 }
 
+/* Without memory record->id is NULL. */
+static void name_record(struct cluster *record, char id[UUID_TEXT_BYTES]) {
+    uuid_new(id);
+    free(record->id);
+    record->id = str_dup(id);
+    record->created_at_ms = record->updated_at_ms;
+}
+
 int clusters_create(struct clusters *c, const struct actor *actor, struct cluster *record, char id[37], struct err *err) {
     const struct audit_record line = audit_record_make(
         actor, &(struct audit_event){
                    .action = "cluster.create", .object_kind = "cluster", .object_id = id, .object_name = record->name});
-    uuid_new(id);
-    free(record->id);
-    record->id = str_dup(id);
-    record->created_at_ms = clock_wall_ms();
-    record->updated_at_ms = record->created_at_ms;
+    record->updated_at_ms = clock_wall_ms();
+    name_record(record, id);
     return clusters_finish(c, &line,
                            record->id ? clusters_insert(c, record, &line, err) : err_set(err, ERR_NOMEM, "out of memory"));
 }
@@ -95,25 +100,6 @@ static int clusters_update(struct clusters *c, const struct cluster *record, uns
     const bool has_nodes = parts & CLUSTER_PART_NODES;
     const struct cluster_writing with = {audit, has_nodes ? clusters_room(c, 0, record->nodes_count) : NULL};
     return cluster_store_update(c->options.store, record, parts, &with, err);
-}
-
-static int clusters_change_once(struct clusters *c, const struct clusters_edit *edit, const struct audit_record *audit,
-                                struct err *err) {
-    struct cluster *record = NULL;
-    unsigned parts = 0;
-    int rc = cluster_store_load(c->options.store, edit->id, &record, err);
-    if (!rc && edit->version_no && record->version_no != edit->version_no)
-        rc = clusters_precondition(err);
-    if (!rc)
-        rc = edit->fn(edit->arg, record, &parts, err);
-    if (!rc) {
-        record->updated_at_ms = clock_wall_ms();
-        rc = cluster_check(record, err);
-    }
-    if (!rc)
-        rc = clusters_update(c, record, parts, audit, err);
-    cluster_free(record);
-    return rc;
 }
 
 /* Somebody else was quicker, and the caller has made no condition: once more after a moment, or all who write to one record at several
@@ -132,71 +118,66 @@ static bool clusters_try_again(int *rc, int64_t version_no, unsigned attempt, st
     return false;
 }
 
-int clusters_change(struct clusters *c, const struct actor *actor, const struct clusters_edit *edit, struct err *err) {
-    const struct audit_record line = audit_record_make(
-        actor, &(struct audit_event){.action = "cluster.change", .object_kind = "cluster", .object_id = edit->id});
-    struct err why = {0};
-    unsigned attempt = 0;
-    int rc;
-    do
-        rc = clusters_change_once(c, edit, &line, &why);
-    while (clusters_try_again(&rc, edit->version_no, ++attempt, &why));
-    return clusters_finish(c, &line, err_move(err, rc, &why));
-}
-
-struct report {
-    unsigned parts;
-    const struct audit_record *audit; /* if it goes through */
-};
-
-/* A report with nothing new still ends a silence, which the replicas must learn of. */
+/* A report that says what the record said before: it still ends a silence, which the replicas must learn of. */
 static int save_time(struct clusters *c, const struct cluster *record, struct err *err) {
     struct report_time time = {.at_ms = record->reported_at_ms};
     (void)snprintf(time.cluster_id, sizeof(time.cluster_id), "%s", record->id);
     return cluster_store_save_report_times(c->options.store, &time, 1, true, err);
 }
 
-/* One who says what was said before is not in the audit log. */
-static int clusters_save_report(struct clusters *c, const struct cluster *before, struct report *report, struct cluster *record,
-                                struct err *err) {
-    bool is_news = !cluster_is_reported(before) || before->reported_state != record->reported_state;
-    int rc;
-    if (cluster_same(before, record))
-        return save_time(c, record, err);
-    record->updated_at_ms = record->observed_at_ms = clock_wall_ms();
-    rc = cluster_check(record, err);
-    return rc ? rc : clusters_update(c, record, report->parts, is_news ? report->audit : NULL, err);
-}
-
-static int report_once(struct clusters *c, const struct clusters_edit *edit, struct report *report, struct err *err) {
+/* A change, or a report: one with nothing new writes its time alone, and the audit log learns of those that change what
+ * was reported. */
+static int clusters_edit_once(struct clusters *c, const struct clusters_edit *edit, bool is_report,
+                              const struct audit_record *audit, struct err *err) {
     _cleanup_(cluster_free) struct cluster *record = NULL;
     struct cluster before = {0};
+    unsigned parts = 0;
     int rc = cluster_store_load(c->options.store, edit->id, &record, err);
     if (!rc && edit->version_no && record->version_no != edit->version_no)
         rc = clusters_precondition(err);
     if (!rc)
         rc = cluster_copy(record, &before, err);
     if (!rc)
-        rc = edit->fn(edit->arg, record, &report->parts, err);
-    if (!rc)
-        rc = clusters_save_report(c, &before, report, record, err);
+        rc = edit->fn(edit->arg, record, &parts, err);
+    if (!rc && is_report && cluster_same(&before, record)) {
+        rc = save_time(c, record, err);
+    } else if (!rc) {
+        const bool is_news = !is_report || !cluster_is_reported(&before) || before.reported_state != record->reported_state;
+        record->updated_at_ms = clock_wall_ms();
+        record->observed_at_ms = is_report ? record->updated_at_ms : record->observed_at_ms;
+        rc = cluster_check(record, err);
+        if (!rc)
+            rc = clusters_update(c, record, parts, is_news ? audit : NULL, err);
+    }
     cluster_done(&before);
     return rc;
 }
 
-int clusters_report(struct clusters *c, const struct actor *actor, const struct clusters_edit *edit, struct err *err) {
-    const struct audit_record line = audit_record_make(
-        actor, &(struct audit_event){.action = "cluster.report", .object_kind = "cluster", .object_id = edit->id});
+static int clusters_edit(struct clusters *c, const struct clusters_edit *edit, bool is_report, const struct audit_record *audit,
+                         struct err *err) {
     struct err why = {0};
     unsigned attempt = 0;
     int rc;
-    do {
-        struct report report = {.audit = &line};
-        rc = report_once(c, edit, &report, &why);
-    } while (clusters_try_again(&rc, edit->version_no, ++attempt, &why));
+    do
+        rc = clusters_edit_once(c, edit, is_report, audit, &why);
+    while (clusters_try_again(&rc, edit->version_no, ++attempt, &why));
+    return err_move(err, rc, &why);
+}
+
+int clusters_change(struct clusters *c, const struct actor *actor, const struct clusters_edit *edit, struct err *err) {
+    const struct audit_record line = audit_record_make(
+        actor, &(struct audit_event){.action = "cluster.change", .object_kind = "cluster", .object_id = edit->id});
+    return clusters_finish(c, &line, clusters_edit(c, edit, false, &line, err));
+}
+
+/* A report that was refused is not in the audit log. */
+int clusters_report(struct clusters *c, const struct actor *actor, const struct clusters_edit *edit, struct err *err) {
+    const struct audit_record line = audit_record_make(
+        actor, &(struct audit_event){.action = "cluster.report", .object_kind = "cluster", .object_id = edit->id});
+    int rc = clusters_edit(c, edit, true, &line, err);
     if (!rc && c->options.on_written)
         c->options.on_written(c->options.on_written_arg);
-    return err_move(err, rc, &why);
+    return rc;
 }
 
 int clusters_remove(struct clusters *c, const struct actor *actor, const char *id, int64_t version_no, struct err *err) {
@@ -235,23 +216,17 @@ static int apply_hx(struct clusters *c, const struct clusters_hx_change *change,
     return rc;
 }
 
-struct hx_edit {
-    const char *id;
-    int64_t version_no;
-    const struct clusters_hx_change *change;
-    const struct audit_record *audit; /* if it goes through */
-};
-
-static int change_hx_once(struct clusters *c, const struct hx_edit *edit, struct err *err) {
+static int change_hx_once(struct clusters *c, const char *id, int64_t version_no, const struct clusters_hx_change *change,
+                          const struct audit_record *audit, struct err *err) {
     struct hx_cluster *hx = NULL;
     int64_t next = 0;
-    int rc = platform_store_load_hx(c->options.store, edit->id, &hx, err);
-    if (!rc && edit->version_no && hx->version_no != edit->version_no)
+    int rc = platform_store_load_hx(c->options.store, id, &hx, err);
+    if (!rc && version_no && hx->version_no != version_no)
         rc = clusters_precondition(err);
     if (!rc)
-        rc = apply_hx(c, edit->change, hx, err);
+        rc = apply_hx(c, change, hx, err);
     if (!rc)
-        rc = platform_store_update_hx(c->options.store, hx, edit->audit, &next, err);
+        rc = platform_store_update_hx(c->options.store, hx, audit, &next, err);
     hx_cluster_free(hx);
     return rc;
 }
@@ -260,12 +235,11 @@ int clusters_change_hx(struct clusters *c, const struct actor *actor, const char
                        const struct clusters_hx_change *change, struct err *err) {
     const struct audit_record line = audit_record_make(
         actor, &(struct audit_event){.action = "hx_cluster.change", .object_kind = "hx_cluster", .object_id = id});
-    const struct hx_edit edit = {id, version_no, change, &line};
     struct err why = {0};
     unsigned attempt = 0;
     int rc;
     do
-        rc = change_hx_once(c, &edit, &why);
+        rc = change_hx_once(c, id, version_no, change, &line, &why);
     while (clusters_try_again(&rc, version_no, ++attempt, &why));
     return clusters_finish(c, &line, err_move(err, rc, &why));
 }
@@ -286,12 +260,8 @@ static int prepare_record(struct clusters_line *line, struct err *err) {
     struct cluster *record = line->record;
     char id[UUID_TEXT_BYTES];
     record->updated_at_ms = clock_wall_ms();
-    if (!line->is_change) {
-        uuid_new(id);
-        free(record->id);
-        record->id = str_dup(id);
-        record->created_at_ms = record->updated_at_ms;
-    }
+    if (!line->is_change)
+        name_record(record, id);
     return record->id ? cluster_check(record, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 

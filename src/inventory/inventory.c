@@ -23,15 +23,7 @@
 #define CLOCK_SLACK_MS 60000 /* by how far the clocks of replicas may differ */
 
 struct inventory {
-    struct store *store;
-    inventory_changes_fn *on_changes;
-    inventory_gap_fn *on_gap;
-    inventory_difference_fn *on_difference;
-    void *on_change_arg;
-    void (*on_published)(void *arg);
-    void *on_published_arg;
-
-    int64_t report_stale_after_ms;
+    struct inventory_options options;
 
     pthread_mutex_t writer; /* one load or poll at a time; guards the six below */
     struct change_positions positions;
@@ -56,14 +48,7 @@ int inventory_new(const struct inventory_options *options, struct inventory **ou
     struct inventory *d = calloc(1, sizeof(*d));
     if (!d)
         return err_set(err, ERR_NOMEM, "out of memory");
-    d->store = options->store;
-    d->on_changes = options->on_changes;
-    d->on_gap = options->on_gap;
-    d->on_difference = options->on_difference;
-    d->on_change_arg = options->on_change_arg;
-    d->on_published = options->on_published;
-    d->on_published_arg = options->on_published_arg;
-    d->report_stale_after_ms = options->report_stale_after_ms;
+    d->options = *options;
     d->watch.started_ms = clock_mono_ms();
     (void)pthread_mutex_init(&d->syncing, NULL);
     (void)pthread_mutex_init(&d->writer, NULL);
@@ -100,16 +85,12 @@ int64_t inventory_as_of_ms(struct inventory *d) {
     return as_of_ms;
 }
 
-static bool inventory_is_old(int64_t as_of_mono_ms) {
-    return !as_of_mono_ms || clock_mono_ms() - as_of_mono_ms > STALE_AFTER_MS;
-}
-
 bool inventory_is_stale(struct inventory *d) {
     int64_t as_of_ms;
     (void)pthread_mutex_lock(&d->lock);
     as_of_ms = d->as_of_mono_ms;
     (void)pthread_mutex_unlock(&d->lock);
-    return inventory_is_old(as_of_ms);
+    return !as_of_ms || clock_mono_ms() - as_of_ms > STALE_AFTER_MS;
 }
 
 /* Takes the snapshot over; NULL: nothing changed, only the time did. `read_at` tells when was read; NULL: nothing was. */
@@ -126,8 +107,8 @@ static void inventory_publish(struct inventory *d, struct inventory_snapshot *sn
     }
     (void)pthread_mutex_unlock(&d->lock);
     inventory_snapshot_unref(old);
-    if (snapshot && d->on_published)
-        d->on_published(d->on_published_arg);
+    if (snapshot && d->options.on_published)
+        d->options.on_published(d->options.on_published_arg);
 }
 
 /* What a load works with: now, the vCenters being watched (a copy), the snapshot before. Given back by inventory_end_loading. ERR_NOMEM. */
@@ -140,11 +121,11 @@ static int inventory_begin_loading(struct inventory *d, struct inventory_watch *
     if (rc)
         return rc;
     *out = (struct inventory_loading){
-        .store = d->store,
+        .store = d->options.store,
         .basis = {.watch = watch,
                   .wall_ms = clock_wall_ms(),
                   .mono_ms = clock_mono_ms(),
-                  .stale_after_ms = d->report_stale_after_ms},
+                  .stale_after_ms = d->options.report_stale_after_ms},
         .old = inventory_get(d),
     };
     return 0;
@@ -175,7 +156,7 @@ static int load_snapshot(struct inventory *d, struct err *err) {
 /* Positions first, then everything: a change in between is read twice rather than never. */
 static int inventory_load_from_now(struct inventory *d, struct err *err) {
     struct change_positions positions = {0};
-    int rc = change_store_load_positions(d->store, &positions, err);
+    int rc = change_store_load_positions(d->options.store, &positions, err);
     if (!rc)
         rc = load_snapshot(d, err);
     if (rc) {
@@ -225,8 +206,8 @@ int inventory_load(struct inventory *d, struct err *err) {
 /* Tells those who follow the feed by this inventory. */
 static int inventory_tell_others(const struct inventory *d, const struct change_list *changes) {
     if (changes->is_gap)
-        return d->on_gap ? d->on_gap(d->on_change_arg) : 0;
-    return d->on_changes && changes->count ? d->on_changes(d->on_change_arg, changes) : 0;
+        return d->options.on_gap ? d->options.on_gap(d->options.on_change_arg) : 0;
+    return d->options.on_changes && changes->count ? d->options.on_changes(d->options.on_change_arg, changes) : 0;
 }
 
 static int apply_batch(struct inventory *d, const struct change_list *changes, struct err *err) {
@@ -263,16 +244,13 @@ static int poll_once(struct inventory *d, bool *is_more, struct err *err) {
     struct change_list changes = {0};
     int rc = inventory_copy_positions(&d->positions, &before, err);
     if (!rc)
-        rc = change_store_load(d->store, &d->positions, &changes, err);
+        rc = change_store_load(d->options.store, &d->positions, &changes, err);
     if (!rc)
         rc = apply_batch(d, &changes, err);
     if (!rc && inventory_tell_others(d, &changes))
         rc = err_set(err, ERR_UNAVAILABLE, "a change could not be applied; it is tried again");
-    if (rc && before.items) {
-        struct change_positions failed = d->positions;
-        d->positions = before;
-        before = failed;
-    }
+    if (rc && before.items)
+        SWAP(d->positions, before);
     *is_more = !rc && changes.is_more && !changes.is_gap;
     change_positions_done(&before);
     change_list_done(&changes);
@@ -369,24 +347,20 @@ static int collect_times(const struct inventory_snapshot *snapshot, struct repor
     return 0;
 }
 
-static void apply_times(const struct inventory_snapshot *snapshot, const struct report_times *times) {
-    for (size_t i = 0; i < times->count; i++) {
-        const struct inventory_cluster *entry = inventory_find_cluster(snapshot, times->items[i].cluster_id);
-        if (entry)
-            inventory_cluster_note_saved(entry, times->items[i].at_ms);
-    }
-}
-
 static int sync_reports(struct inventory *d, const struct inventory_snapshot *snapshot, struct err *err) {
     const int64_t now_ms = clock_wall_ms();
     struct report_times mine = {0}, all = {0};
     int rc = collect_times(snapshot, &mine, err);
     if (!rc && mine.count)
-        rc = cluster_store_save_report_times(d->store, mine.items, mine.count, false, err);
+        rc = cluster_store_save_report_times(d->options.store, mine.items, mine.count, false, err);
     if (!rc)
-        rc = cluster_store_list_report_times(d->store, d->synced_ms - CLOCK_SLACK_MS, &all, err);
+        rc = cluster_store_list_report_times(d->options.store, d->synced_ms - CLOCK_SLACK_MS, &all, err);
     if (!rc) {
-        apply_times(snapshot, &all);
+        for (size_t i = 0; i < all.count; i++) {
+            const struct inventory_cluster *entry = inventory_find_cluster(snapshot, all.items[i].cluster_id);
+            if (entry)
+                inventory_cluster_note_saved(entry, all.items[i].at_ms);
+        }
         d->synced_ms = now_ms;
     }
     free(mine.items);
@@ -447,24 +421,6 @@ static void inventory_suspect(struct suspects *s, enum change_kind kind, const c
     s->members[s->count++] = member;
 }
 
-static int suspects_check(const struct suspects *s, struct err *err) {
-    return s->is_short ? err_set(err, ERR_NOMEM, "out of memory") : 0;
-}
-
-static void suspect_vsphere(struct suspects *out, const struct object_ref *ref, const char *member) {
-    char id[GRANT_OBJECT_ID_BYTES];
-    grant_vsphere_id(ref, id);
-    inventory_suspect(out, CHANGE_VSPHERE_CLUSTER, id, member);
-}
-
-static int inventory_compare_grants(const void *a, const void *b) {
-    return grant_compare(a, b);
-}
-
-static const struct grant *inventory_find_grant(const struct inventory_platform *p, const struct grant *wanted) {
-    return p->grants_count ? bsearch(wanted, p->grants, p->grants_count, sizeof(*p->grants), inventory_compare_grants) : NULL;
-}
-
 /* What lies below the clusters, one way: of what `from` has, `to` has it not (`absent` says so), or, if wanted, has it differently. */
 static void compare_below(const struct inventory_platform *from, const struct inventory_platform *to, const char *absent,
                           bool with_members, struct suspects *out) {
@@ -474,7 +430,9 @@ static void compare_below(const struct inventory_platform *from, const struct in
     }
     for (size_t i = 0; i < from->vsphere_count; i++) {
         const struct vsphere_cluster *a = &from->vsphere[i], *b = inventory_find_vsphere(to, &a->ref);
-        suspect_vsphere(out, &a->ref, !b ? absent : with_members ? vsphere_cluster_difference(a, b) : NULL);
+        char id[GRANT_OBJECT_ID_BYTES];
+        grant_vsphere_id(&a->ref, id);
+        inventory_suspect(out, CHANGE_VSPHERE_CLUSTER, id, !b ? absent : with_members ? vsphere_cluster_difference(a, b) : NULL);
     }
     for (size_t i = 0; i < from->hx_count; i++) {
         const struct hx_cluster *a = &from->hx[i], *b = inventory_find_hx(to, a->id);
@@ -524,7 +482,7 @@ static int find_suspects(struct inventory *d, struct suspects *out, struct err *
     old = loading.old;
     if (!old)
         goto out;
-    rc = inventory_load_platform(d->store, &platform, err);
+    rc = inventory_load_platform(d->options.store, &platform, err);
     if (rc)
         goto out;
     compare_platforms(old->platform, platform, out);
@@ -537,7 +495,8 @@ static int find_suspects(struct inventory *d, struct suspects *out, struct err *
     for (size_t i = 0; i < old->clusters_count; i++)
         if (!inventory_find_cluster(fresh, old->clusters[i]->record->id))
             inventory_suspect(out, CHANGE_CLUSTER, old->clusters[i]->record->id, INVENTORY_NOT_STORED);
-    rc = suspects_check(out, err);
+    if (out->is_short)
+        rc = err_set(err, ERR_NOMEM, "out of memory");
 out:
     inventory_end_loading(&watch, loading.old);
     return rc;
@@ -566,7 +525,7 @@ static int inventory_let_off(struct inventory *d, struct suspects *s, struct err
     while (!rc && is_more && s->count) {
         struct change_list changes = {0};
         size_t kept = 0;
-        rc = change_store_load(d->store, &positions, &changes, err);
+        rc = change_store_load(d->options.store, &positions, &changes, err);
         is_more = !rc && changes.is_more && !changes.is_gap;
         for (size_t i = 0; !rc && i < s->count; i++) {
             if (inventory_is_named(&changes, &s->items[i], s->members[i]))
@@ -593,15 +552,14 @@ static int inventory_look_again(struct inventory *d, const struct inventory_load
     for (size_t i = 0; i < suspected->count; i++)
         if (suspected->items[i].kind == CHANGE_CLUSTER)
             compare_cluster(old, *fresh, suspected->items[i].object_id, out);
-    rc = suspects_check(out, err);
-    return rc ? rc : inventory_let_off(d, out, err);
+    return out->is_short ? err_set(err, ERR_NOMEM, "out of memory") : inventory_let_off(d, out, err);
 }
 
 static void inventory_tell_differences(const struct inventory *d, const struct suspects *s) {
-    for (size_t i = 0; d->on_difference && i < s->count; i++) {
+    for (size_t i = 0; d->options.on_difference && i < s->count; i++) {
         const struct inventory_difference difference = {
             .kind = s->items[i].kind, .object_id = s->items[i].object_id, .member = s->members[i]};
-        d->on_difference(d->on_change_arg, &difference);
+        d->options.on_difference(d->options.on_change_arg, &difference);
     }
     metric_add(metric_get(METRIC_COUNTER, "kaas_inventory_differences_total",
                           "Objects that were not in memory as they are stored; corrected", NULL, NULL),

@@ -254,20 +254,16 @@ static bool hx_looks_the_same(const struct hx_cluster *a, const struct hx_cluste
     return str_eq(a->id, b->id) && str_eq(a->name, b->name) && str_eq(a->hx_uuid, b->hx_uuid);
 }
 
-static bool looks_the_same(const struct inventory_platform *old, const struct inventory_platform *fresh,
-                           const struct object_ref *ref) {
-    const struct vsphere_cluster *a = inventory_find_vsphere(old, ref), *b = inventory_find_vsphere(fresh, ref);
-    if (!a || !b)
-        return a == b;
-    return str_eq(a->datacenter, b->datacenter) && str_eq(a->name, b->name) &&
-           hx_looks_the_same(inventory_find_hx_on(old, ref), inventory_find_hx_on(fresh, ref));
-}
-
 static bool looks_the_same_below(const struct inventory_loading *loading, const struct inventory_cluster *entry) {
-    const struct object_set *placed = &entry->record->placement;
-    for (size_t i = 0; i < placed->count; i++)
-        if (!looks_the_same(loading->old->platform, loading->basis.platform, &placed->items[i]))
+    const struct inventory_platform *old = loading->old->platform, *fresh = loading->basis.platform;
+    for (size_t i = 0; i < entry->record->placement.count; i++) {
+        const struct object_ref *ref = &entry->record->placement.items[i];
+        const struct vsphere_cluster *a = inventory_find_vsphere(old, ref), *b = inventory_find_vsphere(fresh, ref);
+        if (!a || !b ? a != b : !str_eq(a->datacenter, b->datacenter) || !str_eq(a->name, b->name))
             return false;
+        if (a && b && !hx_looks_the_same(inventory_find_hx_on(old, ref), inventory_find_hx_on(fresh, ref)))
+            return false;
+    }
     return true;
 }
 
@@ -300,22 +296,15 @@ static int read_changed(struct making *m, const char *id, struct err *err) {
     return rc;
 }
 
-static int read_all_changed(struct making *m, const struct changed *changed, struct err *err) {
-    int rc = 0;
-    for (size_t i = 0; i < changed->count && !rc; i++)
-        if (!i || !str_eq(changed->ids[i], changed->ids[i - 1]))
-            rc = read_changed(m, changed->ids[i], err);
-    return rc;
-}
-
 static int join_changed(const struct inventory_loading *loading, const struct changed *changed, struct inventory_snapshot **out,
                         struct err *err) {
     const bool is_other_ground = loading->basis.platform != loading->old->platform;
     const size_t room = changed->count + (is_other_ground ? loading->old->clusters_count : 0);
     struct making making;
     int rc = inventory_load_begin_making(loading, room, &making, err);
-    if (!rc)
-        rc = read_all_changed(&making, changed, err);
+    for (size_t i = 0; i < changed->count && !rc; i++)
+        if (!i || !str_eq(changed->ids[i], changed->ids[i - 1]))
+            rc = read_changed(&making, changed->ids[i], err);
     if (!rc && is_other_ground)
         rc = renew_above(&making, err);
     if (!rc)
@@ -396,13 +385,6 @@ struct inventory_cluster *inventory_cluster_ref(struct inventory_cluster *cluste
     return cluster;
 }
 
-static void stated_done(struct inventory_stated *s) {
-    free(s->reason);
-    free(s->source);
-    free(s->placement_source);
-    object_set_done(&s->placement);
-}
-
 void inventory_cluster_unref(struct inventory_cluster *cluster) {
     if (!cluster || atomic_fetch_sub_explicit(&cluster->refs, 1, memory_order_acq_rel) != 1)
         return;
@@ -411,13 +393,12 @@ void inventory_cluster_unref(struct inventory_cluster *cluster) {
     free(cluster->fragments);
     free(cluster->reason_partial);
     free(cluster->times);
-    stated_done(&cluster->stated);
+    free(cluster->stated.reason);
+    free(cluster->stated.source);
+    free(cluster->stated.placement_source);
+    object_set_done(&cluster->stated.placement);
     cluster_free(cluster->record);
     free(cluster);
-}
-
-static uint64_t mask_of(size_t placements) {
-    return placements >= 64 ? UINT64_MAX : (UINT64_C(1) << placements) - 1;
 }
 
 /* One fragment for all placements and, if there are several, one for each alone: what nearly all viewers see. */
@@ -507,7 +488,7 @@ int inventory_cluster_new(struct cluster *record, const struct inventory_basis *
     rc = roll_up(entry, basis, err);
     if (rc)
         return rc;
-    entry->full_mask = mask_of(record->placement.count);
+    entry->full_mask = record->placement.count >= 64 ? UINT64_MAX : (UINT64_C(1) << record->placement.count) - 1;
     rc = inventory_load_render_all(entry, basis->platform, err);
     if (rc)
         return rc;

@@ -42,9 +42,10 @@ bool inventory_sort_parse(const char *word, enum inventory_sort *out, bool *is_d
 #define DIGEST_BYTES 8U
 #define CURSOR_BYTES_MAX 1024U
 
-/* Sort key and id of the last item of the page before. Texts malloc'ed. */
+/* Sort key and id of the last item of the page before; they point into `raw`. */
 struct cursor {
-    char *key, *id;
+    const char *key, *id;
+    char raw[CURSOR_BYTES_MAX + 1];
 };
 
 /* The sort key as a text that compares like the value: what the cursor carries. `out` needs KEY_BYTES_MAX. */
@@ -60,29 +61,20 @@ static const char *inventory_query_key_of(const struct inventory_cluster_query *
     }
 }
 
-/* Versions order by number ("1.9" before "1.31"), everything else byte by byte. */
-static int compare_keys(const struct inventory_cluster_query *query, const char *a, const char *b) {
+/* Order of two clusters by key and id in this query's list. Versions order by number ("1.9" before "1.31"),
+ * everything else byte by byte. */
+static int compare_keys(const struct inventory_cluster_query *query, const char *a, const char *a_id, const char *b,
+                        const char *b_id) {
     int order = query->sort == INVENTORY_SORT_KUBERNETES_VERSION ? strverscmp(a, b) : strcmp(a, b);
+    order = order ? order : strcmp(a_id, b_id);
     return query->is_descending ? -order : order;
-}
-
-static int query_compare_ids(const struct inventory_cluster_query *query, const char *a, const char *b) {
-    return query->is_descending ? -strcmp(a, b) : strcmp(a, b);
-}
-
-/* Order of two clusters in this query's list, ties by id; direction applied. */
-static int cursor_compare(const struct inventory_cluster_query *query, const struct cluster *a, const struct cluster *b) {
-    char a_key[KEY_BYTES_MAX], b_key[KEY_BYTES_MAX];
-    int order = compare_keys(query, inventory_query_key_of(query, a, a_key), inventory_query_key_of(query, b, b_key));
-    return order ? order : query_compare_ids(query, a->id, b->id);
 }
 
 /* True if the cluster comes behind the cursor in this query's list. */
 static bool cursor_before(const struct cursor *cursor, const struct inventory_cluster_query *query,
                           const struct cluster *cluster) {
     char key[KEY_BYTES_MAX];
-    int order = compare_keys(query, cursor->key, inventory_query_key_of(query, cluster, key));
-    return order ? order < 0 : query_compare_ids(query, cursor->id, cluster->id) < 0;
+    return compare_keys(query, cursor->key, cursor->id, inventory_query_key_of(query, cluster, key), cluster->id) < 0;
 }
 
 static void query_add_part(struct strbuf *text, const char *part) {
@@ -117,35 +109,22 @@ static void cursor_write(const struct inventory_cluster_query *query, const stru
     str_base64url(out, (const uint8_t *)raw.data, raw.len);
 }
 
-static int bad_cursor(struct err *err) {
-    (void)err_set(err, ERR_INVALID, "the query parameter \"cursor\" does not belong to this query");
-    return err_remedy(err, "start again without a cursor and follow next_cursor without changing the filters");
-}
-
 /* Reads query->cursor. ERR_INVALID if it is malformed or belongs to another query. */
 static int cursor_parse(const struct inventory_cluster_query *query, struct cursor *out, struct err *err) {
-    uint8_t raw[CURSOR_BYTES_MAX + 1], digest[DIGEST_SHA256_BYTES];
-    long n = str_unbase64url(query->cursor, strlen(query->cursor), raw, CURSOR_BYTES_MAX);
-    const char *key, *id, *end;
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    long n = str_unbase64url(query->cursor, strlen(query->cursor), (uint8_t *)out->raw, CURSOR_BYTES_MAX);
 
     digest_query(query, digest);
-    if (n <= (long)DIGEST_BYTES || memcmp(raw, digest, DIGEST_BYTES) != 0)
-        return bad_cursor(err);
-    raw[n] = 0;
-    key = (const char *)raw + DIGEST_BYTES;
-    end = (const char *)raw + n;
-    id = key + strlen(key) + 1;
-    if (id >= end || id + strlen(id) != end)
-        return bad_cursor(err);
-    out->key = str_dup(key);
-    out->id = str_dup(id);
-    return out->key && out->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-}
-
-static void cursor_done(struct cursor *cursor) {
-    free(cursor->key);
-    free(cursor->id);
-    memset(cursor, 0, sizeof(*cursor));
+    if (n > (long)DIGEST_BYTES && !memcmp(out->raw, digest, DIGEST_BYTES)) {
+        const char *end = out->raw + n;
+        out->raw[n] = 0;
+        out->key = out->raw + DIGEST_BYTES;
+        out->id = out->key + strlen(out->key) + 1;
+        if (out->id < end && out->id + strlen(out->id) == end)
+            return 0;
+    }
+    (void)err_set(err, ERR_INVALID, "the query parameter \"cursor\" does not belong to this query");
+    return err_remedy(err, "start again without a cursor and follow next_cursor without changing the filters");
 }
 
 /* -- who sees which part of the list: asks policy with what the snapshot knows ------------------------------------- */
@@ -176,15 +155,7 @@ bool inventory_sees_vsphere(const struct inventory_platform *platform, const str
 
 /* The vSphere clusters of one vCenter are neighbours; the first of them, or where it would be. */
 static size_t first_vsphere(const struct inventory_platform *platform, const char *vcenter_id) {
-    size_t low = 0, high = platform->vsphere_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (strcmp(platform->vsphere[mid].ref.vcenter_id, vcenter_id) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return LOWER_BOUND(platform->vsphere_count, at, strcmp(platform->vsphere[at].ref.vcenter_id, vcenter_id) < 0);
 }
 
 static bool vcenter_fits(const struct vcenter *vc, const char *reference) {
@@ -243,14 +214,6 @@ static bool vsphere_fits(const struct vsphere_cluster *c, const char *reference)
            str_eq(reference + datacenter + 1, c->name);
 }
 
-/* Present, on this vCenter, of this name and visible? */
-static bool is_vsphere_meant(const struct inventory_platform *platform, const struct viewer_key *viewer,
-                             const struct vcenter *vcenter, const char *reference, const struct vsphere_cluster *c) {
-    if (c->is_gone || !str_eq(c->ref.vcenter_id, vcenter->id) || !vsphere_fits(c, reference))
-        return false;
-    return !viewer || inventory_sees_vsphere(platform, viewer, &c->ref);
-}
-
 int inventory_resolve_visible_vsphere(const struct inventory_platform *platform, const struct viewer_key *viewer,
                                       const struct vcenter *vcenter, const char *reference, const struct vsphere_cluster **out,
                                       struct err *err) {
@@ -259,7 +222,7 @@ int inventory_resolve_visible_vsphere(const struct inventory_platform *platform,
         const struct vsphere_cluster *c = &platform->vsphere[i];
         if (!str_eq(c->ref.vcenter_id, vcenter->id))
             break;
-        if (!is_vsphere_meant(platform, viewer, vcenter, reference, c))
+        if (c->is_gone || !vsphere_fits(c, reference) || (viewer && !inventory_sees_vsphere(platform, viewer, &c->ref)))
             continue;
         if (found) {
             (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits more than one vSphere cluster of vCenter %s", reference,
@@ -295,24 +258,17 @@ struct page {
     const struct viewer_key *viewer;
     const struct inventory_cluster_query *query;
     struct candidates from;
-    const char *vcenter_id; /* NULL: any */
-    struct cursor cursor;
-    bool has_cursor;
+    const char *vcenter_id;      /* NULL: any */
+    const struct cursor *cursor; /* NULL: from the beginning */
     struct strbuf *out;
     uint64_t etag;
     size_t written;
     bool is_full; /* there was one more, which belongs to the next page */
 };
 
-static void all_clusters(const struct inventory_snapshot *s, struct candidates *out) {
-    out->positions = NULL;
-    out->count = s->clusters_count;
-}
-
 static void clusters_on(const struct inventory_snapshot *s, const struct vsphere_cluster *on, struct candidates *out) {
     const struct inventory_index *index = &s->by_vsphere[on - s->platform->vsphere];
-    out->positions = index->positions;
-    out->count = index->count;
+    *out = (struct candidates){index->positions, index->count};
 }
 
 static bool hx_fits(const struct page *page, const struct hx_cluster *hx) {
@@ -377,7 +333,7 @@ static int choose_vsphere(struct page *page, const struct vcenter *vc, struct er
 static int query_choose(struct page *page, struct inventory_candidates *candidates, struct err *err) {
     const struct inventory_cluster_query *q = page->query;
     const struct vcenter *vc = NULL;
-    all_clusters(page->snapshot, &page->from);
+    page->from = (struct candidates){.count = page->snapshot->clusters_count};
     if (q->vcenter) {
         int rc = inventory_resolve_visible_vcenter(page->snapshot->platform, page->viewer, q->vcenter, &vc, err);
         if (rc)
@@ -387,10 +343,6 @@ static int query_choose(struct page *page, struct inventory_candidates *candidat
     if (q->hx_cluster || q->hx_cluster_id)
         return query_choose_hx(page, candidates, err);
     return q->vsphere_cluster ? choose_vsphere(page, vc, err) : 0;
-}
-
-static bool contains_nocase(const char *text, const char *part) {
-    return text && strcasestr(text, part);
 }
 
 static bool is_on_vcenter(const struct cluster *c, const char *vcenter_id, uint64_t mask) {
@@ -419,7 +371,7 @@ static bool filters_fit(const struct page *page, const struct cluster *c, uint64
     const struct inventory_cluster_query *q = page->query;
     if (q->state_mask && !(q->state_mask >> c->state & 1U))
         return false;
-    if (q->text && !contains_nocase(c->name, q->text) && !contains_nocase(c->description, q->text))
+    if (q->text && !strcasestr(c->name, q->text) && !(c->description && strcasestr(c->description, q->text)))
         return false;
     return !page->vcenter_id || is_on_vcenter(c, page->vcenter_id, mask);
 }
@@ -471,7 +423,7 @@ static bool query_is_wanted(const struct page *page, const struct inventory_clus
     *mask = view.parts;
     if (!filters_fit(page, entry->record, *mask))
         return false;
-    return !page->has_cursor || cursor_before(&page->cursor, page->query, entry->record);
+    return !page->cursor || cursor_before(page->cursor, page->query, entry->record);
 }
 
 /* A list item waiting for its turn when the order is not by name. */
@@ -481,8 +433,9 @@ struct chosen {
 };
 
 static int compare_chosen(const void *a, const void *b, void *arg) {
-    const struct inventory_cluster_query *q = arg;
-    return cursor_compare(q, ((const struct chosen *)a)->entry->record, ((const struct chosen *)b)->entry->record);
+    const struct cluster *x = ((const struct chosen *)a)->entry->record, *y = ((const struct chosen *)b)->entry->record;
+    char x_key[KEY_BYTES_MAX], y_key[KEY_BYTES_MAX];
+    return compare_keys(arg, inventory_query_key_of(arg, x, x_key), x->id, inventory_query_key_of(arg, y, y_key), y->id);
 }
 
 static int end_page(struct page *page, const struct cluster *last, struct err *err) {
@@ -542,18 +495,17 @@ static int list_sorted(struct page *page, struct err *err) {
 int inventory_list_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
                             const struct inventory_cluster_query *query, struct inventory_page *out, struct err *err) {
     struct page page = {.snapshot = snapshot, .viewer = viewer, .query = query, .out = out->text};
+    struct cursor cursor;
     int rc = query_choose(&page, &out->candidates, err);
-    if (!rc && query->cursor) {
-        rc = cursor_parse(query, &page.cursor, err);
-        page.has_cursor = true;
-    }
-    if (!rc) {
-        strbuf_adds(out->text, "{\"items\":[");
-        rc = query->sort == INVENTORY_SORT_NAME ? inventory_query_list_by_name(&page, err) : list_sorted(&page, err);
-    }
+    if (!rc && query->cursor)
+        rc = cursor_parse(query, &cursor, err);
+    if (rc)
+        return rc;
+    page.cursor = query->cursor ? &cursor : NULL;
+    strbuf_adds(out->text, "{\"items\":[");
+    rc = query->sort == INVENTORY_SORT_NAME ? inventory_query_list_by_name(&page, err) : list_sorted(&page, err);
     if (!rc)
         out->etag_hash = page.etag;
-    cursor_done(&page.cursor);
     return rc;
 }
 

@@ -123,22 +123,18 @@ static void put_hx(struct strbuf *out, const struct cluster *c, const struct inv
     }
 }
 
-static size_t count_hidden(const struct cluster *c, uint64_t mask) {
-    size_t hidden = 0;
-    for (size_t i = 0; i < c->placement.count; i++)
-        hidden += !inventory_mask_has(mask, i);
-    return hidden;
-}
-
 static void put_placement(struct strbuf *out, const struct inventory_cluster *entry, const struct inventory_platform *platform,
                           uint64_t mask) {
     const struct cluster *c = entry->record;
+    size_t hidden = 0;
+    for (size_t i = 0; i < c->placement.count; i++)
+        hidden += !inventory_mask_has(mask, i);
     render_put_text(out, "{\"source\":", c->placement_source);
     strbuf_adds(out, ",\"vsphere_clusters\":[");
     put_placed(out, c, platform, mask);
     strbuf_adds(out, "],\"hx_clusters\":[");
     put_hx(out, c, platform, mask);
-    render_put_number(out, "],\"hidden\":", count_hidden(c, mask));
+    render_put_number(out, "],\"hidden\":", hidden);
     strbuf_addc(out, '}');
 }
 
@@ -152,11 +148,6 @@ static void put_labels(struct strbuf *out, const struct cluster *c) {
         put_string(out, c->labels[i].value);
     }
     strbuf_addc(out, '}');
-}
-
-/* Names of virtual machines and hosts are for those who see every part. */
-static char *inventory_render_reason(const struct inventory_cluster *entry, uint64_t mask) {
-    return mask == entry->full_mask ? entry->record->state_reason : entry->reason_partial;
 }
 
 static void inventory_render_put_part(struct strbuf *out, const char *name, const struct inventory_cluster *entry,
@@ -191,7 +182,8 @@ static void put_cluster(struct strbuf *out, const struct inventory_cluster *entr
                         uint64_t mask) {
     struct cluster shown = *entry->record;
     char before = '{';
-    shown.state_reason = inventory_render_reason(entry, mask);
+    if (mask != entry->full_mask) /* names of virtual machines and hosts are for those who see every part */
+        shown.state_reason = entry->reason_partial;
     for (const struct member *m = cluster_members; m->name; m++) {
         if (!m->json || m->flags & MEMBER_HIDDEN)
             continue;
@@ -211,7 +203,6 @@ static void put_cluster(struct strbuf *out, const struct inventory_cluster *entr
 int inventory_render_cluster(const struct inventory_cluster *entry, const struct inventory_platform *platform, uint64_t mask,
                              struct inventory_fragment *out, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
-    uint8_t digest[DIGEST_SHA256_BYTES];
     int rc;
 
     strbuf_init(&text, FRAGMENT_BYTES_MAX);
@@ -220,13 +211,12 @@ int inventory_render_cluster(const struct inventory_cluster *entry, const struct
     rc = strbuf_check(&text, "JSON of a cluster", err);
     if (rc)
         return rc;
-    digest_sha256(text.data, text.len, digest);
     out->json = malloc(text.len + 1); /* as long as it is, for as long as it lives */
     if (!out->json)
         return err_set(err, ERR_NOMEM, "out of memory");
     memcpy(out->json, text.data, text.len + 1);
     out->mask = mask;
-    memcpy(&out->hash, digest, sizeof(out->hash));
+    out->hash = digest_u64(text.data, text.len);
     out->len = text.len;
     return 0;
 }

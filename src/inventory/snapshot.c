@@ -12,11 +12,6 @@ struct inventory_snapshot *inventory_snapshot_ref(struct inventory_snapshot *sna
     return snapshot;
 }
 
-static struct inventory_platform *inventory_platform_ref(struct inventory_platform *platform) {
-    (void)atomic_fetch_add_explicit(&platform->refs, 1, memory_order_relaxed);
-    return platform;
-}
-
 /* True if this was the last reference. */
 static bool snapshot_drop(atomic_uint *refs) {
     return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
@@ -132,7 +127,8 @@ static struct inventory_snapshot *snapshot_begin(struct inventory_platform *plat
         return NULL;
     atomic_init(&s->refs, 1);
     s->generation = atomic_fetch_add(&generations, 1) + 1;
-    s->platform = inventory_platform_ref(platform);
+    (void)atomic_fetch_add_explicit(&platform->refs, 1, memory_order_relaxed);
+    s->platform = platform;
     s->clusters = calloc(count + 1, sizeof(struct inventory_cluster *));
     if (s->clusters)
         return s;
@@ -191,31 +187,6 @@ static int compare_landings(const void *a, const void *b) {
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
-/* The first old position whose cluster comes after this one by name. */
-static size_t snapshot_find_by_name(const struct inventory_snapshot *old, struct inventory_cluster *entry) {
-    size_t low = 0, high = old->clusters_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (snapshot_compare_by_name(&old->clusters[mid], &entry) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-static size_t find_by_id(const struct inventory_snapshot *old, const struct inventory_cluster *entry) {
-    size_t low = 0, high = old->clusters_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (strcmp(old->clusters[old->by_id[mid]]->record->id, entry->record->id) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 static void snapshot_land(struct merge *m, struct arrival *a) {
     a->position = (uint32_t)m->made->clusters_count;
     m->made->clusters[m->made->clusters_count++] = inventory_cluster_ref(a->entry);
@@ -225,7 +196,8 @@ static void join_names(struct merge *m) {
     const struct inventory_snapshot *old = m->old;
     size_t next = 0;
     for (size_t i = 0; i < m->delta->added_count; i++)
-        m->arrivals[i].before = snapshot_find_by_name(old, m->arrivals[i].entry);
+        m->arrivals[i].before =
+            LOWER_BOUND(old->clusters_count, at, snapshot_compare_by_name(&old->clusters[at], &m->arrivals[i].entry) < 0);
     for (size_t i = 0; i < old->clusters_count; i++) {
         while (next < m->delta->added_count && m->arrivals[next].before <= i)
             snapshot_land(m, &m->arrivals[next++]);
@@ -242,7 +214,8 @@ static void join_ids(struct merge *m) {
     const struct inventory_snapshot *old = m->old;
     size_t next = 0, at = 0;
     for (size_t i = 0; i < m->delta->added_count; i++)
-        m->arrivals[i].before = find_by_id(old, m->arrivals[i].entry);
+        m->arrivals[i].before = LOWER_BOUND(
+            old->clusters_count, k, strcmp(old->clusters[old->by_id[k]]->record->id, m->arrivals[i].entry->record->id) < 0);
     for (size_t i = 0; i < old->clusters_count; i++) {
         const uint32_t position = m->moved_to[old->by_id[i]];
         while (next < m->delta->added_count && m->arrivals[next].before <= i)
@@ -401,18 +374,8 @@ int inventory_snapshot_next(const struct inventory_snapshot *old, struct invento
 /* -- look-ups: by id, by name -------------------------------------------------------------------------------------- */
 
 size_t inventory_find_position(const struct inventory_snapshot *s, const char *id) {
-    size_t low = 0, high = s->clusters_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        int order = strcmp(id, s->clusters[s->by_id[mid]]->record->id);
-        if (!order)
-            return s->by_id[mid];
-        if (order < 0)
-            high = mid;
-        else
-            low = mid + 1;
-    }
-    return SIZE_MAX;
+    const size_t i = LOWER_BOUND(s->clusters_count, at, strcmp(s->clusters[s->by_id[at]]->record->id, id) < 0);
+    return i < s->clusters_count && str_eq(s->clusters[s->by_id[i]]->record->id, id) ? s->by_id[i] : SIZE_MAX;
 }
 
 const struct inventory_cluster *inventory_find_cluster(const struct inventory_snapshot *s, const char *id) {
@@ -421,18 +384,8 @@ const struct inventory_cluster *inventory_find_cluster(const struct inventory_sn
 }
 
 const struct inventory_cluster *inventory_find_cluster_by_name(const struct inventory_snapshot *s, const char *name) {
-    size_t low = 0, high = s->clusters_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        int order = strcmp(name, s->clusters[mid]->record->name);
-        if (!order)
-            return s->clusters[mid];
-        if (order < 0)
-            high = mid;
-        else
-            low = mid + 1;
-    }
-    return NULL;
+    const size_t i = LOWER_BOUND(s->clusters_count, at, strcmp(s->clusters[at]->record->name, name) < 0);
+    return i < s->clusters_count && str_eq(s->clusters[i]->record->name, name) ? s->clusters[i] : NULL;
 }
 
 const struct vcenter *inventory_find_vcenter(const struct inventory_platform *platform, const char *id) {
@@ -442,62 +395,28 @@ const struct vcenter *inventory_find_vcenter(const struct inventory_platform *pl
     return NULL;
 }
 
-const struct vsphere_cluster *inventory_find_vsphere(const struct inventory_platform *platform, const struct object_ref *ref) {
-    size_t low = 0, high = platform->vsphere_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        int order = object_ref_compare(ref, &platform->vsphere[mid].ref);
-        if (!order)
-            return &platform->vsphere[mid];
-        if (order < 0)
-            high = mid;
-        else
-            low = mid + 1;
-    }
-    return NULL;
+const struct vsphere_cluster *inventory_find_vsphere(const struct inventory_platform *p, const struct object_ref *ref) {
+    const size_t i = LOWER_BOUND(p->vsphere_count, at, object_ref_compare(&p->vsphere[at].ref, ref) < 0);
+    return i < p->vsphere_count && object_ref_eq(&p->vsphere[i].ref, ref) ? &p->vsphere[i] : NULL;
 }
 
-const struct hx_cluster *inventory_find_hx(const struct inventory_platform *platform, const char *id) {
-    size_t low = 0, high = platform->hx_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        const struct hx_cluster *hx = &platform->hx[platform->hx_by_id[mid]];
-        int order = strcmp(id, hx->id);
-        if (!order)
-            return hx;
-        if (order < 0)
-            high = mid;
-        else
-            low = mid + 1;
-    }
-    return NULL;
+const struct hx_cluster *inventory_find_hx(const struct inventory_platform *p, const char *id) {
+    const size_t i = LOWER_BOUND(p->hx_count, at, strcmp(p->hx[p->hx_by_id[at]].id, id) < 0);
+    return i < p->hx_count && str_eq(p->hx[p->hx_by_id[i]].id, id) ? &p->hx[p->hx_by_id[i]] : NULL;
 }
 
-const struct service_account *inventory_find_service(const struct inventory_platform *platform, const char *id) {
-    size_t low = 0, high = platform->services_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        int order = strcmp(id, platform->services[mid].id);
-        if (!order)
-            return &platform->services[mid];
-        if (order < 0)
-            high = mid;
-        else
-            low = mid + 1;
-    }
-    return NULL;
+const struct service_account *inventory_find_service(const struct inventory_platform *p, const char *id) {
+    const size_t i = LOWER_BOUND(p->services_count, at, strcmp(p->services[at].id, id) < 0);
+    return i < p->services_count && str_eq(p->services[i].id, id) ? &p->services[i] : NULL;
 }
 
-size_t inventory_first_hx(const struct inventory_platform *platform, const char *name) {
-    size_t low = 0, high = platform->hx_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (strcmp(platform->hx[mid].name, name) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+const struct grant *inventory_find_grant(const struct inventory_platform *p, const struct grant *like) {
+    const size_t i = LOWER_BOUND(p->grants_count, at, grant_compare(&p->grants[at], like) < 0);
+    return i < p->grants_count && !grant_compare(&p->grants[i], like) ? &p->grants[i] : NULL;
+}
+
+size_t inventory_first_hx(const struct inventory_platform *p, const char *name) {
+    return LOWER_BOUND(p->hx_count, at, strcmp(p->hx[at].name, name) < 0);
 }
 
 const struct hx_cluster *inventory_find_hx_on(const struct inventory_platform *platform, const struct object_ref *ref) {

@@ -134,5 +134,7 @@ const struct vcenter *inventory_find_vcenter(const struct inventory_platform *pl
 const struct vsphere_cluster *inventory_find_vsphere(const struct inventory_platform *platform, const struct object_ref *ref);
 const struct hx_cluster *inventory_find_hx(const struct inventory_platform *platform, const char *id);
 const struct service_account *inventory_find_service(const struct inventory_platform *platform, const char *id);
+/* For the same person on the same object. */
+const struct grant *inventory_find_grant(const struct inventory_platform *platform, const struct grant *like);
 /* HX cluster on a vSphere cluster, whether present or gone; NULL if none. */
 const struct hx_cluster *inventory_find_hx_on(const struct inventory_platform *platform, const struct object_ref *ref);

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t context_key, mac_key; /* only to free the contexts when their thread ends */
@@ -68,6 +69,14 @@ static EVP_MAC_CTX *own_mac_context(void) {
     if (!mac_context || pthread_setspecific(mac_key, mac_context) || EVP_MAC_CTX_set_params(mac_context, params) != 1)
         digest_give_up();
     return mac_context;
+}
+
+uint64_t digest_u64(const void *bytes, size_t n) {
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    uint64_t number;
+    digest_sha256(bytes, n, digest);
+    memcpy(&number, digest, sizeof(number));
+    return number;
 }
 
 void digest_hmac_sha256(const void *key, size_t key_len, const void *bytes, size_t n, uint8_t out[DIGEST_SHA256_BYTES]) {

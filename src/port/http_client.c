@@ -70,12 +70,6 @@ static int http_client_init_store(struct http_tls *tls, const char *ca_pem, stru
     return 0;
 }
 
-/* Keys with a passphrase are refused, instead of OpenSSL asking on the terminal. */
-static int no_passphrase(char *buffer, int size, int is_writing, void *arg) {
-    (void)buffer, (void)size, (void)is_writing, (void)arg;
-    return -1;
-}
-
 static int init_client_cert(struct http_tls *tls, const char *cert_pem, const char *key_pem, struct err *err) {
     if (!key_pem)
         return err_set(err, ERR_CONFIG, "the client certificate comes without its key");
@@ -84,7 +78,7 @@ static int init_client_cert(struct http_tls *tls, const char *cert_pem, const ch
         return err_set(err, ERR_CONFIG, "the client certificate is not valid PEM");
     tls->cert = sk_X509_shift(tls->chain);
     _cleanup_(BIO_free_all) BIO *bio = BIO_new_mem_buf(key_pem, -1);
-    tls->key = bio ? PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL) : NULL;
+    tls->key = bio ? PEM_read_bio_PrivateKey(bio, NULL, x509_no_passphrase, NULL) : NULL;
     bool fits = tls->key && X509_check_private_key(tls->cert, tls->key) == 1;
     ERR_clear_error();
     if (!tls->key)
@@ -623,14 +617,9 @@ bool http_client_has_sent(const struct http_client *client) {
 }
 
 int http_client_get_end_point(const struct http_client *client, uint8_t *out, size_t max, size_t *n, struct err *err) {
-    _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_mem());
-    char *pem = NULL;
     if (!client->tls.leaf)
         return err_set(err, ERR_NOT_FOUND, "no certificate was seen yet");
-    if (!bio || PEM_write_bio_X509(bio, client->tls.leaf) != 1 || BIO_write(bio, "", 1) != 1)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    (void)BIO_get_mem_data(bio, &pem);
-    return x509_end_point_binding(pem, out, max, n, err);
+    return x509_end_point_of(client->tls.leaf, out, max, n, err);
 }
 
 void http_client_cancel(struct http_client *client) {

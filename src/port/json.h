@@ -30,6 +30,16 @@ struct json_member {
     bool may_be_null; /* JSON null is accepted (JSON merge patch: remove) */
 };
 
+/* Rows of such a list by what they may be, and the list itself:
+ * JSON_MEMBERS(JSON_NEEDS(STRING, "name"), JSON_TAKES(BOOLEAN, "disabled")). */
+#define JSON_NEEDS(kind_, name_) \
+    { name_, JSON_KIND_##kind_, true, false }
+#define JSON_TAKES(kind_, name_) \
+    { name_, JSON_KIND_##kind_, false, false }
+#define JSON_TAKES_NULL(kind_, name_) \
+    { name_, JSON_KIND_##kind_, false, true }
+#define JSON_MEMBERS(...) ((const struct json_member[]){__VA_ARGS__, {NULL, JSON_KIND_ANY, false, false}})
+
 /* Checks that `object` is an object with only the listed members, of the listed kinds, and all required ones. `members` ends
  * with a NULL name. ERR_UNPROCESSABLE naming the member, with "did you mean" where near; `where` is put before the name ("nodes[2]"). A
  * member of integer kind that was written as 3.0 is an integer afterwards. */
@@ -44,6 +54,9 @@ bool json_get_bool(const json_t *object, const char *name, bool fallback);
 
 /* Sets a string member; a NULL value sets nothing. Running out of memory is reported by the last json_write. */
 void json_put_string(json_t *object, const char *name, const char *value);
+/* Sets any member, or appends to an array; takes `value` over. NULL is a lack of memory. */
+void json_put(json_t *object, const char *name, json_t *value);
+void json_add(json_t *array, json_t *value);
 void json_put_int(json_t *object, const char *name, int64_t value);
 void json_put_bool(json_t *object, const char *name, bool value);
 /* RFC 3339 UTC text of a wall-clock time in ms; 0 sets nothing. */

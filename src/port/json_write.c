@@ -10,8 +10,13 @@
  * by one thread, and callers would otherwise test every member. */
 static _Thread_local bool has_put_failed;
 
-static void json_write_put(json_t *object, const char *name, json_t *value) {
+void json_put(json_t *object, const char *name, json_t *value) {
     if (json_object_set_new(object, name, value)) /* a NULL value fails, too */
+        has_put_failed = true;
+}
+
+void json_add(json_t *array, json_t *value) {
+    if (json_array_append_new(array, value))
         has_put_failed = true;
 }
 
@@ -42,15 +47,15 @@ void json_put_string(json_t *object, const char *name, const char *value) {
     if (!value)
         return;
     json_t *text = json_string(value);
-    json_write_put(object, name, text ? text : repaired_string(value));
+    json_put(object, name, text ? text : repaired_string(value));
 }
 
 void json_put_int(json_t *object, const char *name, int64_t value) {
-    json_write_put(object, name, json_integer(value));
+    json_put(object, name, json_integer(value));
 }
 
 void json_put_bool(json_t *object, const char *name, bool value) {
-    json_write_put(object, name, json_boolean(value));
+    json_put(object, name, json_boolean(value));
 }
 
 void json_put_time(json_t *object, const char *name, int64_t wall_ms) {

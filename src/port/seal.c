@@ -187,25 +187,6 @@ static EVP_CIPHER_CTX *seal_start(const struct key *key, const char *purpose, co
     return NULL;
 }
 
-/* A copy of the key on the stack, to be wiped: no lock is held during the work. */
-static void copy_sealing(struct seal *seal, struct key *out) {
-    (void)pthread_rwlock_rdlock(&seal->lock);
-    *out = seal->keys[seal->sealing];
-    (void)pthread_rwlock_unlock(&seal->lock);
-}
-
-static bool copy_by_id(struct seal *seal, const uint8_t id[KEY_ID_BYTES], struct key *out) {
-    size_t i;
-    bool is_held;
-    (void)pthread_rwlock_rdlock(&seal->lock);
-    i = find_id(seal, id);
-    is_held = i < seal->count;
-    if (is_held)
-        *out = seal->keys[i];
-    (void)pthread_rwlock_unlock(&seal->lock);
-    return is_held;
-}
-
 static int seal_with(const struct key *key, const char *purpose, const struct strbuf *plain, struct strbuf *out,
                      struct err *err) {
     uint8_t head[HEAD_BYTES] = {FORMAT_VERSION}, tag[TAG_BYTES];
@@ -234,7 +215,10 @@ int seal_seal(struct seal *seal, const char *purpose, const void *plain, size_t 
     strbuf_reserve(out, n + SEAL_OVERHEAD_BYTES);
     if (out->failed)
         return strbuf_check(out, "sealed value", err);
-    copy_sealing(seal, &key);
+    /* a copy, to be wiped: no lock is held during the work */
+    (void)pthread_rwlock_rdlock(&seal->lock);
+    key = seal->keys[seal->sealing];
+    (void)pthread_rwlock_unlock(&seal->lock);
     rc = seal_with(&key, purpose, &text, out, err);
     secret_wipe(&key, sizeof(key));
     return rc;
@@ -242,9 +226,17 @@ int seal_seal(struct seal *seal, const char *purpose, const void *plain, size_t 
 
 static int seal_find_key(struct seal *seal, const uint8_t *sealed, size_t n, struct key *out, struct err *err) {
     char id[SEAL_KEY_ID_BYTES];
+    size_t i;
+    bool is_held;
     if (n < SEAL_OVERHEAD_BYTES || n > INT32_MAX || sealed[0] != FORMAT_VERSION)
         return err_set(err, ERR_CONFIG, "a stored secret has an unknown form");
-    if (copy_by_id(seal, sealed + 1, out))
+    (void)pthread_rwlock_rdlock(&seal->lock);
+    i = find_id(seal, sealed + 1);
+    is_held = i < seal->count;
+    if (is_held)
+        *out = seal->keys[i];
+    (void)pthread_rwlock_unlock(&seal->lock);
+    if (is_held)
         return 0;
     str_hex(sealed + 1, KEY_ID_BYTES, id);
     (void)err_set(err, ERR_CONFIG, "a stored secret was sealed with another master key: %s, which the key file does not hold",

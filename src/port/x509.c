@@ -45,11 +45,18 @@ void x509_thumbprint_text(const uint8_t sha256[X509_SHA256_BYTES], char *out) {
     out[-1] = '\0';
 }
 
-/* What was written to a memory BIO, as text of its own; NULL without memory or if too long. */
+/* What was written to a memory BIO, as text of its own; NULL without memory or if too long. No printf, which leaves
+ * copies: it may be a key. */
 static char *bio_text(BIO *bio) {
-    char *data = NULL;
+    char *data = NULL, *text;
     long n = BIO_get_mem_data(bio, &data);
-    return n < 0 || n > (long)TEXT_BYTES_MAX ? NULL : str_format("%.*s", (int)n, n ? data : "");
+    text = n < 0 || n > (long)TEXT_BYTES_MAX ? NULL : malloc((size_t)n + 1);
+    if (!text)
+        return NULL;
+    if (n)
+        memcpy(text, data, (size_t)n);
+    text[n] = '\0';
+    return text;
 }
 
 static char *x509_name_text(const X509_NAME *name) {
@@ -124,25 +131,31 @@ int x509_describe(X509 *cert, struct x509_info *out, struct err *err) {
     return err_set(err, ERR_UNPROCESSABLE, "a certificate cannot be described: a part is malformed or too long");
 }
 
-int x509_parse_pem(const char *pem, struct x509_info *out, struct err *err) {
+/* The first certificate of a PEM text; NULL if there is none. */
+static X509 *read_pem(const char *pem) {
     _cleanup_(BIO_free_all) BIO *bio = BIO_new_mem_buf(pem, -1);
-    _cleanup_(X509_free) X509 *cert = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
+    X509 *cert = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
     ERR_clear_error();
+    return cert;
+}
+
+int x509_parse_pem(const char *pem, struct x509_info *out, struct err *err) {
+    _cleanup_(X509_free) X509 *cert = read_pem(pem);
     if (!cert)
         return err_set(err, ERR_UNPROCESSABLE, "the text holds no PEM certificate (-----BEGIN CERTIFICATE-----)");
     return x509_describe(cert, out, err);
 }
 
 /* Else OpenSSL would ask on the terminal. */
-static int no_password(char *out, int bytes, int is_writing, void *arg) {
+int x509_no_passphrase(char *out, int bytes, int is_writing, void *arg) {
     (void)out, (void)bytes, (void)is_writing, (void)arg;
     return -1;
 }
 
 int x509_check_key(const char *cert_pem, const char *key_pem, struct err *err) {
-    _cleanup_(BIO_free_all) BIO *cert_bio = BIO_new_mem_buf(cert_pem, -1), *key_bio = BIO_new_mem_buf(key_pem, -1);
-    _cleanup_(X509_free) X509 *cert = cert_bio ? PEM_read_bio_X509(cert_bio, NULL, NULL, NULL) : NULL;
-    _cleanup_(EVP_PKEY_free) EVP_PKEY *key = key_bio ? PEM_read_bio_PrivateKey(key_bio, NULL, no_password, NULL) : NULL;
+    _cleanup_(BIO_free_all) BIO *key_bio = BIO_new_mem_buf(key_pem, -1);
+    _cleanup_(X509_free) X509 *cert = read_pem(cert_pem);
+    _cleanup_(EVP_PKEY_free) EVP_PKEY *key = key_bio ? PEM_read_bio_PrivateKey(key_bio, NULL, x509_no_passphrase, NULL) : NULL;
     const bool fits = cert && key && X509_check_private_key(cert, key) == 1;
     ERR_clear_error();
     if (fits)
@@ -171,22 +184,19 @@ int x509_parse_der(const void *der, size_t n, struct x509_info *out, struct err 
 static const char prefix[] = "tls-server-end-point:";
 
 /* Ed25519 and the like name none: RFC 5929 leaves those open, and what others do is SHA-256, SHA-512 or nothing. */
-static const EVP_MD *digest_of(const X509 *cert) {
+static const EVP_MD *digest_of(X509 *cert) {
     int digest = NID_undef;
-    if (!X509_get_signature_info((X509 *)(uintptr_t)cert, &digest, NULL, NULL, NULL) || digest == NID_undef)
+    if (!X509_get_signature_info(cert, &digest, NULL, NULL, NULL) || digest == NID_undef)
         return NULL;
     return digest == NID_md5 || digest == NID_sha1 ? EVP_sha256() : EVP_get_digestbynid(digest);
 }
 
-int x509_end_point_binding(const char *pem, uint8_t *out, size_t max, size_t *n, struct err *err) {
-    _cleanup_(BIO_free_all) BIO *bio = BIO_new_mem_buf(pem, -1);
-    _cleanup_(X509_free) X509 *cert = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
-    const EVP_MD *kind = cert ? digest_of(cert) : NULL;
+int x509_end_point_of(X509 *cert, uint8_t *out, size_t max, size_t *n, struct err *err) {
+    const EVP_MD *kind = digest_of(cert);
     unsigned bytes = 0;
     ERR_clear_error();
     if (!kind)
-        return err_set(err, ERR_UNPROCESSABLE, "%s",
-                       cert ? "the certificate's signature names no digest to bind to" : "the text holds no PEM certificate");
+        return err_set(err, ERR_UNPROCESSABLE, "the certificate's signature names no digest to bind to");
     if (max < sizeof(prefix) - 1 + (size_t)EVP_MD_get_size(kind))
         return err_set(err, ERR_UNPROCESSABLE, "the digest of the certificate is too long");
     if (!X509_digest(cert, kind, out + sizeof(prefix) - 1, &bytes))
@@ -194,6 +204,12 @@ int x509_end_point_binding(const char *pem, uint8_t *out, size_t max, size_t *n,
     memcpy(out, prefix, sizeof(prefix) - 1);
     *n = sizeof(prefix) - 1 + bytes;
     return 0;
+}
+
+int x509_end_point_binding(const char *pem, uint8_t *out, size_t max, size_t *n, struct err *err) {
+    _cleanup_(X509_free) X509 *cert = read_pem(pem);
+    return cert ? x509_end_point_of(cert, out, max, n, err)
+                : err_set(err, ERR_UNPROCESSABLE, "the text holds no PEM certificate");
 }
 
 /* -- certificates: making our own ---------------------------------------------------------------------------------- */
@@ -261,21 +277,10 @@ static bool x509_fill(X509 *cert, EVP_PKEY *key, const struct x509_request *r) {
            X509_sign(cert, key, EVP_sha256()) > 0;
 }
 
-/* Text of its own, copied out of a BIO whose memory OpenSSL clears. */
-static char *x509_take_text(BIO *bio) {
-    char *data = NULL;
-    long n = BIO_get_mem_data(bio, &data);
-    char *text = n > 0 ? malloc((size_t)n + 1) : NULL;
-    if (!text)
-        return NULL;
-    memcpy(text, data, (size_t)n);
-    text[n] = '\0';
-    return text;
-}
-
+/* Out of a BIO whose memory OpenSSL clears. */
 static char *x509_write_key(EVP_PKEY *key) {
     _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_secmem());
-    return bio && PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1 ? x509_take_text(bio) : NULL;
+    return bio && PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1 ? bio_text(bio) : NULL;
 }
 
 int x509_make_self_signed(const struct x509_request *request, char **cert_pem, char **key_pem, struct err *err) {

@@ -74,3 +74,8 @@ int x509_make_self_signed(const struct x509_request *request, char **cert_pem, c
 /* "tls-server-end-point:" and the digest of the first certificate of a PEM text, by the algorithm of its signature, SHA-256 in place of MD5 and SHA-1 (RFC 5929
  * section 4.1). Writes at most `max` bytes, 85 are enough. ERR_UNPROCESSABLE if there is no certificate, or one whose signature names no digest. */
 int x509_end_point_binding(const char *pem, uint8_t *out, size_t max, size_t *n, struct err *err);
+/* The same of a certificate of OpenSSL. */
+int x509_end_point_of(X509 *cert, uint8_t *out, size_t max, size_t *n, struct err *err);
+
+/* OpenSSL's callback for a passphrase: refuses keys that have one. */
+int x509_no_passphrase(char *out, int bytes, int is_writing, void *arg);

@@ -10,14 +10,19 @@ from env.contract import contract
 
 TOP = Path(__file__).resolve().parents[2]
 METHODS = {"get", "post", "put", "patch", "delete"}
-ROUTE = re.compile(r'^ROUTE\((\w+), "([^"]+)", \w+, \w+, \w+, ([\w |]+), [\w |]+, \w+\)$', re.MULTILINE)
+ROUTE = re.compile(r'^ROUTE\((\w+), "([^"]+)", \w+, \w+, \w+, ([\w |]+), [\w |]+, \w+, (\w+(?:\([^)]*\))?), (\w+)\)$', re.MULTILINE)
+
+
+def rows() -> dict[tuple[str, str], tuple[str, str, str]]:
+    """Flags, query and body of each route."""
+    text = (TOP / "src/api/core/routes.def").read_text(encoding="utf-8")
+    found = {(method.lower(), path): (flags, query, body) for method, path, flags, query, body in ROUTE.findall(text)}
+    assert len(found) == len(re.findall(r"^ROUTE\(", text, re.MULTILINE)), "a line of the table is not understood, or stands twice"
+    return found
 
 
 def table() -> dict[tuple[str, str], str]:
-    text = (TOP / "src/api/core/routes.def").read_text(encoding="utf-8")
-    found = {(method.lower(), path): flags for method, path, flags in ROUTE.findall(text)}
-    assert len(found) == len(re.findall(r"^ROUTE\(", text, re.MULTILINE)), "a line of the table is not understood, or stands twice"
-    return found
+    return {route: flags for route, (flags, _query, _body) in rows().items()}
 
 
 def operations() -> dict[tuple[str, str], dict[str, Any]]:
@@ -52,3 +57,17 @@ def parameters(method: str, path: str) -> list[Any]:
         name = item.get("$ref", "").rsplit("/", 1)[-1]
         found.append(document["components"]["parameters"][name] if name else item)
     return found
+
+
+def test_query_parameters_are_the_same() -> None:
+    for route, (_flags, query, _body) in rows().items():
+        if query != "ANY_QUERY":
+            names = set(re.findall(r'"(\w+)"', query)) | ({"limit", "cursor"} if "PAGE" in query else set())
+            assert names == {item["name"] for item in parameters(*route) if item["in"] == "query"}, route
+
+
+def test_bodies_are_of_the_same_type() -> None:
+    types = {"NO_BODY": [], "JSON": ["application/json"], "ANY_JSON": ["application/json"], "PATCH": ["application/merge-patch+json"]}
+    for route, (_flags, _query, body) in rows().items():
+        if body != "OWN_BODY":
+            assert list(operations()[route].get("requestBody", {}).get("content", {})) == types[body], route

@@ -32,14 +32,14 @@
 static int api_entry(struct http_request *req, struct http_response *resp, struct err *err);
 
 static const struct route routes[] = {
-#define ROUTE(m, p, h, l, perm, f, o, b) \
+#define ROUTE(m, p, h, l, perm, f, o, b, q, c) \
     {.method = HTTP_METHOD_##m, .pattern = p, .handler = api_entry, .options = o, .body_bytes_max = b},
 #include "routes.def"
 #undef ROUTE
 };
 
 static const struct api_endpoint endpoints[] = {
-#define ROUTE(m, p, h, l, perm, f, o, b) {.handler = h, .workers = l, .permission = PERMISSION_##perm, .flags = f},
+#define ROUTE(m, p, h, l, perm, f, o, b, q, c) {h, l, PERMISSION_##perm, f, q, API_BODY_##c(h)},
 #include "routes.def"
 #undef ROUTE
 };
@@ -60,17 +60,16 @@ static int go_to_database(struct api_call *call, api_handler_fn *fn, struct err 
 
 static int api_run(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct api_options *options = &call->api->options;
-    api_handler_fn *handler = call->endpoint->handler;
     int rc;
     switch (call->endpoint->workers) {
-    case API_DATABASE: return go_to_database(call, handler, err);
-    case API_HASHING: return api_go_slow(call, options->hashing, handler);
-    case API_OUTSIDE: return api_go_slow(call, options->outside, handler);
+    case API_DATABASE: return go_to_database(call, api_handle, err);
+    case API_HASHING: return api_go_slow(call, options->hashing, api_handle);
+    case API_OUTSIDE: return api_go_slow(call, options->outside, api_handle);
     case API_VCENTER:
         rc = api_use_link(call, http_request_param(call->req, "id"), err);
-        return rc ? rc : api_go_slow(call, link_pool(call->link), handler);
+        return rc ? rc : api_go_slow(call, link_pool(call->link), api_handle);
     case API_FAST:
-    default: return handler(call, resp, err);
+    default: return api_handle(call, resp, err);
     }
 }
 

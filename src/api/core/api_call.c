@@ -120,23 +120,24 @@ int api_check_no_query(const struct api_call *call, struct err *err) {
     return http_request_check_query(call->req, none, err);
 }
 
-int api_read_members(struct api_call *call, const struct json_member *members, struct err *err) {
-    int rc = api_check_no_query(call, err);
-    if (!rc)
-        rc = api_read_body(call, "application/json", err);
-    return rc ? rc : json_check(call->body, members, NULL, err);
-}
-
-int api_read_patch(struct api_call *call, const struct json_member *members, struct err *err) {
-    int rc = api_check_no_query(call, err);
-    if (!rc)
-        rc = api_read_body(call, "application/merge-patch+json", err);
-    if (!rc)
-        rc = json_check(call->body, members, NULL, err);
-    if (rc || json_object_size(call->body))
+int api_read_members(struct api_call *call, const char *type, const struct member_body *body, struct err *err) {
+    int rc = api_read_body(call, type, err);
+    if (!rc && body)
+        rc = member_json_check(call->body, body, NULL, err);
+    if (rc || !body || json_object_size(call->body) || body->may_be_empty || !str_eq(type, "application/merge-patch+json"))
         return rc;
     (void)err_set(err, ERR_UNPROCESSABLE, "the patch is empty");
     return err_remedy(err, "name at least one member to change");
+}
+
+int api_handle(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct api_endpoint *endpoint = call->endpoint;
+    int rc = endpoint->flags & API_MANAGING ? policy_require_managing(&call->viewer, err) : 0;
+    if (!rc && endpoint->query)
+        rc = http_request_check_query(call->req, endpoint->query, err);
+    if (!rc && endpoint->body_type)
+        rc = api_read_members(call, endpoint->body_type, endpoint->body, err);
+    return rc ? rc : endpoint->handler(call, resp, err);
 }
 
 struct actor api_actor(const struct api_call *call) {

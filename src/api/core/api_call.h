@@ -11,6 +11,7 @@
 #include "http_response.h"
 #include "json.h"
 #include "link.h"
+#include "member_json.h"
 #include "policy.h"
 #include "signon.h"
 #include "snapshot.h"
@@ -97,6 +98,7 @@ enum api_flag {
     API_PLUGIN = 32,       /* the page inside the vSphere Client: a frame of vCenter's origin */
     API_PASSWORD_DUE = 64, /* open to a session that must change its password, too */
     API_SCRAPED = 256,     /* open to the token of metrics.token_file, too */
+    API_MANAGING = 512,    /* only for who may manage the grants on some object, which is looked at before query and body are */
 };
 
 struct api_endpoint {
@@ -104,6 +106,9 @@ struct api_endpoint {
     enum api_pool workers;
     enum permission permission; /* unless API_PUBLIC */
     unsigned flags;
+    const char *const *query; /* names of the parameters there are; NULL: the handler sees to it */
+    const char *body_type;    /* media type of a JSON body that is read first; NULL: the handler sees to it, or there is none */
+    const struct member_body *body; /* its members; NULL: the handler sees to them */
 };
 
 /* The data slot of the request; made on first use. ERR_NOMEM gives NULL. */
@@ -122,21 +127,19 @@ void api_forget(struct api_call *call);
 /* Begins anew, as if the request had come just now: session, rights, snapshot, handler. What a wait ends with. */
 int api_look_again(struct http_request *req, struct http_response *resp, struct err *err);
 
-/* For endpoints without parameters. ERR_INVALID names the one that is there. */
+/* For endpoints whose row says ANY_QUERY and that have no parameters. ERR_INVALID names the one that is there. */
 int api_check_no_query(const struct api_call *call, struct err *err);
 
 /* Parses the body as JSON into call->body; Content-Type must be `type`. ERR_MEDIA_TYPE, ERR_JSON. */
 int api_read_body(struct api_call *call, const char *type, struct err *err);
 
-/* The usual way of a POST: no query, a JSON object with just these members (json_check). As api_read_body; ERR_INVALID, ERR_UNPROCESSABLE name
- * what is wrong. */
-int api_read_members(struct api_call *call, const struct json_member *members, struct err *err);
-
-/* The usual way of a PATCH: no query, a JSON merge patch (RFC 7396) that changes some of these members. Errors as api_read_members. */
-int api_read_patch(struct api_call *call, const struct json_member *members, struct err *err);
+/* The same, and checks its members. As api_read_body; ERR_UNPROCESSABLE names what is wrong. */
+int api_read_members(struct api_call *call, const char *type, const struct member_body *body, struct err *err);
 
 /* Who asks, for the services below. Borrowed from the call. */
 struct actor api_actor(const struct api_call *call);
+/* The same as a pointer, until the end of the block. */
+#define API_ACTOR(call) ((const struct actor[]){api_actor(call)})
 
 /* Takes the newest snapshot, which holds what was just written, in place of the one that the call began with. */
 void api_renew_snapshot(struct api_call *call);
@@ -146,8 +149,31 @@ int api_use_link(struct api_call *call, const char *vcenter_id, struct err *err)
 
 /* -- all handlers, made from the route table ----------------------------------------------------------------------- */
 
+/* The query of a row: the names of its parameters, none, or what the handler sees to itself. */
+#define QUERY(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define PAGE "limit", "cursor"
+#define NO_QUERY ((const char *const[]){NULL})
+#define ANY_QUERY NULL
+
+/* The body of a row. JSON: an object, PATCH: a merge patch (RFC 7396) that changes something; the members of both are
+ * HANDLER_body, beside the handler. ANY_JSON: its members are the handler's affair; OWN_BODY: all of it is. */
+#define API_BODY_NO_BODY(handler) NULL, NULL
+#define API_BODY_OWN_BODY(handler) NULL, NULL
+#define API_BODY_ANY_JSON(handler) "application/json", NULL
+#define API_BODY_JSON(handler) "application/json", &handler##_body
+#define API_BODY_PATCH(handler) "application/merge-patch+json", &handler##_body
+#define API_BODY_OF_NO_BODY(handler)
+#define API_BODY_OF_OWN_BODY(handler)
+#define API_BODY_OF_ANY_JSON(handler)
+#define API_BODY_OF_JSON(handler) extern const struct member_body handler##_body;
+#define API_BODY_OF_PATCH(handler) extern const struct member_body handler##_body;
+
+/* Checks query and body as the row of the endpoint says, and runs its handler: in the handler's worker pool. ERR_INVALID,
+ * ERR_FORBIDDEN, errors of api_read_members. */
+int api_handle(struct api_call *call, struct http_response *resp, struct err *err);
+
 /* One prototype per row of routes.def; each handler answers as docs/openapi.yaml says and returns as http_handler_fn. */
-#define ROUTE(method, pattern, handler, workers, permission, flags, options, body) \
-    int handler(struct api_call *call, struct http_response *resp, struct err *err);
+#define ROUTE(method, pattern, handler, workers, permission, flags, options, bytes, query, body) \
+    API_BODY_OF_##body(handler) int handler(struct api_call *call, struct http_response *resp, struct err *err);
 #include "routes.def"
 #undef ROUTE

@@ -52,14 +52,6 @@ void pages_free(struct pages *pages) {
     free(pages);
 }
 
-static char *pages_etag(const struct strbuf *text) {
-    uint8_t digest[DIGEST_SHA256_BYTES];
-    uint64_t hash;
-    digest_sha256(text->data, text->len, digest);
-    memcpy(&hash, digest, sizeof(hash));
-    return str_format("\"%016" PRIx64 "\"", hash);
-}
-
 static int pages_load_file(struct pages *pages, const char *folder, const char *name, struct err *err) {
     _cleanup_free_ char *path = str_format("%s/%s", folder, name);
     _cleanup_strbuf_ struct strbuf text;
@@ -71,7 +63,7 @@ static int pages_load_file(struct pages *pages, const char *folder, const char *
     rc = fs_read(path, &text, err);
     if (rc)
         return rc;
-    page->etag = pages_etag(&text);
+    page->etag = str_format("\"%016" PRIx64 "\"", digest_u64(text.data, text.len));
     page->name = str_dup(name);
     page->type = pages_type_of(name);
     page->body = http_shared_new(&text);

@@ -104,7 +104,7 @@ void problem_write(struct http_request *req, const struct err *err, struct http_
 void problem_add(struct api_call *call, const char *member, json_t *value) {
     if (!call->problem)
         call->problem = json_object();
-    (void)json_object_set_new(call->problem, member, value);
+    json_put(call->problem, member, value);
 }
 
 int problem_parameter(struct api_call *call, const char *name, const char *text, struct err *err) {
@@ -131,10 +131,10 @@ json_t *problem_certificate(const struct x509_info *info) {
     put_validity(object, "not_after", info->not_after_ms);
     while (rest && *rest) {
         size_t n = strcspn(rest, ",");
-        (void)json_array_append_new(san, json_stringn(rest, n));
+        json_add(san, json_stringn(rest, n));
         rest += n;
         rest += strspn(rest, ", ");
     }
-    (void)json_object_set_new(object, "san", san);
+    json_put(object, "san", san);
     return object;
 }

@@ -19,11 +19,6 @@
 
 #define WHERE_BYTES 64
 
-static const struct json_member ref_by_path[] = {
-    {"vcenter", JSON_KIND_STRING, true, false}, {"path", JSON_KIND_STRING, true, false}, {NULL, JSON_KIND_ANY, false, false}};
-static const struct json_member ref_by_id[] = {
-    {"vcenter_id", JSON_KIND_STRING, true, false}, {"moref", JSON_KIND_STRING, true, false}, {NULL, JSON_KIND_ANY, false, false}};
-
 /* A name in the body that is not there is a wrong value, not a missing resource. */
 static int as_value_error(const char *where, const struct err *why, struct err *err) {
     (void)err_set(err, why->code == ERR_NOT_FOUND ? ERR_UNPROCESSABLE : why->code, "%s: %s", where, why->text);
@@ -33,14 +28,15 @@ static int as_value_error(const char *where, const struct err *why, struct err *
 static int input_resolve(json_t *item, const char *where, const struct inventory_platform *platform,
                          const struct vsphere_cluster **out, struct err *err) {
     bool is_by_path = json_object_get(item, "path") || json_object_get(item, "vcenter");
-    int rc = json_check(item, is_by_path ? ref_by_path : ref_by_id, where, err);
+    const char *vcenter = is_by_path ? "vcenter" : "vcenter_id", *place = is_by_path ? "path" : "moref";
+    int rc = json_check(item, JSON_MEMBERS(JSON_NEEDS(STRING, vcenter), JSON_NEEDS(STRING, place)), where, err);
     const struct vcenter *vc = NULL;
     struct err why = {0};
     if (rc)
         return rc;
-    rc = inventory_resolve_vcenter(platform, json_get_string(item, is_by_path ? "vcenter" : "vcenter_id"), &vc, &why);
+    rc = inventory_resolve_vcenter(platform, json_get_string(item, vcenter), &vc, &why);
     if (!rc)
-        rc = inventory_resolve_vsphere(platform, vc, json_get_string(item, is_by_path ? "path" : "moref"), out, &why);
+        rc = inventory_resolve_vsphere(platform, vc, json_get_string(item, place), out, &why);
     return rc ? as_value_error(where, &why, err) : 0;
 }
 
@@ -128,9 +124,9 @@ static int cluster_lists_labels(json_t *object, struct cluster *c, struct err *e
     return 0;
 }
 
-static const struct json_member node_more[] = {{"role", JSON_KIND_STRING, true, false}, {NULL, JSON_KIND_ANY, false, false}};
-static const struct member_body declared_node = {node_members, BY_ADMIN, true, node_more};
-static const struct member_body reported_node = {node_members, BY_REPORT, true, node_more};
+#define NODE_BODY(by) \
+    { .members = node_members, .writer = by, .is_new = true, .more = JSON_MEMBERS(JSON_NEEDS(STRING, "role")) }
+static const struct member_body declared_node = NODE_BODY(BY_ADMIN), reported_node = NODE_BODY(BY_REPORT);
 
 static const struct node *cluster_input_find_node(const struct cluster *c, const char *name) {
     for (size_t i = 0; i < c->nodes_count; i++)
@@ -153,34 +149,23 @@ static int keep_node(const struct node *before, bool is_report, struct node *out
     return rc;
 }
 
-/* One list of nodes on its way in. */
-struct nodes_input {
-    const struct cluster *before;
-    bool is_report;
-};
-
-static int check_node(json_t *item, const char *where, bool is_report, enum node_role *role, struct err *err) {
+static int read_node(json_t *item, const char *where, const struct cluster *before, bool is_report, struct node *out,
+                     struct err *err) {
+    enum node_role role = NODE_WORKER;
     int rc = member_json_check(item, is_report ? &reported_node : &declared_node, where, err);
     if (rc)
         return rc;
-    if (!node_role_parse(json_get_string(item, "role"), role)) {
+    if (!node_role_parse(json_get_string(item, "role"), &role)) {
         (void)err_set(err, ERR_UNPROCESSABLE, "the member \"%s.role\" is \"%.40s\"", where, json_get_string(item, "role"));
         return err_remedy(err, "use control_plane or worker");
     }
     if (!is_report && json_get_string(item, "vm_instance_uuid") && !json_get_string(item, "vcenter_id"))
         return err_set(err, ERR_UNPROCESSABLE, "the member \"%s.vm_instance_uuid\" needs \"vcenter_id\" beside it", where);
-    return 0;
-}
-
-static int read_node(json_t *item, const char *where, const struct nodes_input *in, struct node *out, struct err *err) {
-    enum node_role role = NODE_WORKER;
-    int rc = check_node(item, where, in->is_report, &role, err);
-    if (!rc)
-        rc = keep_node(cluster_input_find_node(in->before, json_get_string(item, "name")), in->is_report, out, err);
+    rc = keep_node(cluster_input_find_node(before, json_get_string(item, "name")), is_report, out, err);
     if (rc)
         return rc;
     out->role = role;
-    return member_json_read(item, node_members, in->is_report ? BY_REPORT : BY_ADMIN, out, err);
+    return member_json_read(item, node_members, is_report ? BY_REPORT : BY_ADMIN, out, err);
 }
 
 static int input_compare_nodes(const void *a, const void *b) {
@@ -193,12 +178,17 @@ static void free_nodes(struct node *nodes, size_t count) {
     free(nodes);
 }
 
-static int take_nodes(json_t *array, bool is_report, struct cluster *c, struct err *err) {
-    const struct nodes_input in = {.before = c, .is_report = is_report};
+/* Replaces the nodes by those of a body, if it has the member; by none with JSON null. A node that was there by its
+ * name keeps its id, and in a report what the item leaves out. ERR_UNPROCESSABLE. */
+static int take_nodes(const json_t *body, bool is_report, struct cluster *c, unsigned *parts, struct err *err) {
+    const json_t *array = json_object_get(body, "nodes");
     size_t count = json_array_size(array), made = 0; /* 0 for JSON null */
     struct node *nodes;
     char where[WHERE_BYTES];
     int rc = 0;
+    if (!array)
+        return 0;
+    *parts |= CLUSTER_PART_NODES;
     if (count > KAAS_NODES_PER_CLUSTER_MAX)
         return err_set(err, ERR_UNPROCESSABLE, "the member \"nodes\" has more than %d items", KAAS_NODES_PER_CLUSTER_MAX);
     nodes = calloc(count + 1, sizeof(*nodes));
@@ -206,7 +196,7 @@ static int take_nodes(json_t *array, bool is_report, struct cluster *c, struct e
         return err_set(err, ERR_NOMEM, "out of memory");
     for (; !rc && made < count; made++) {
         (void)snprintf(where, sizeof(where), "nodes[%zu]", made);
-        rc = read_node(json_array_get(array, made), where, &in, &nodes[made], err);
+        rc = read_node(json_array_get(array, made), where, c, is_report, &nodes[made], err);
     }
     if (rc) {
         free_nodes(nodes, made);
@@ -220,46 +210,27 @@ static int take_nodes(json_t *array, bool is_report, struct cluster *c, struct e
     return 0;
 }
 
-/* Replaces the nodes by an array of NodeInput, or by none with JSON null; a node that keeps its name keeps its id. ERR_UNPROCESSABLE. */
-static int cluster_lists_nodes(json_t *array, struct cluster *c, struct err *err) {
-    return take_nodes(array, false, c, err);
-}
-
-/* Replaces the nodes by an array of ReportedNode. A node that was there by this name keeps its id and what the item leaves out.
- * ERR_UNPROCESSABLE. */
-static int cluster_lists_reported_nodes(json_t *array, struct cluster *c, struct err *err) {
-    return take_nodes(array, true, c, err);
-}
-
 /* -- bodies ------------------------------------------------------------------------------------------------------------- */
 
 /* What is made by hand, beside the members that the table of the record lets an administrator or a report give. */
-static const struct json_member create_more[] = {
-    {"vsphere_clusters", JSON_KIND_ARRAY, true, false},
-    {"control_plane", JSON_KIND_OBJECT, true, false},
-    {"workers", JSON_KIND_OBJECT, true, false},
-    {"state", JSON_KIND_STRING, false, false},
-    {"labels", JSON_KIND_OBJECT, false, false},
-    {"nodes", JSON_KIND_ARRAY, false, false},
-    {NULL, JSON_KIND_ANY, false, false},
-};
-static const struct json_member patch_more[] = {
-    {"vsphere_clusters", JSON_KIND_ARRAY, false, false},
-    {"control_plane", JSON_KIND_OBJECT, false, false},
-    {"workers", JSON_KIND_OBJECT, false, false},
-    {"state", JSON_KIND_STRING, false, false},
-    {"labels", JSON_KIND_OBJECT, false, true},
-    {"nodes", JSON_KIND_ARRAY, false, true},
-    {NULL, JSON_KIND_ANY, false, false},
-};
-static const struct json_member status_more[] = {
-    {"state", JSON_KIND_STRING, true, false},          {"reason", JSON_KIND_STRING, false, true},
-    {"control_plane", JSON_KIND_OBJECT, false, false}, {"workers", JSON_KIND_OBJECT, false, false},
-    {"nodes", JSON_KIND_ARRAY, false, false},          {NULL, JSON_KIND_ANY, false, false},
-};
-static const struct member_body create_body = {cluster_members, BY_ADMIN, true, create_more};
-static const struct member_body patch_body = {cluster_members, BY_ADMIN, false, patch_more};
-static const struct member_body status_body = {cluster_members, BY_REPORT, false, status_more};
+static const struct member_body create_body = {.members = cluster_members,
+                                               .writer = BY_ADMIN,
+                                               .is_new = true,
+                                               .more = JSON_MEMBERS(JSON_NEEDS(ARRAY, "vsphere_clusters"),
+                                                                    JSON_NEEDS(OBJECT, "control_plane"),
+                                                                    JSON_NEEDS(OBJECT, "workers"), JSON_TAKES(STRING, "state"),
+                                                                    JSON_TAKES(OBJECT, "labels"), JSON_TAKES(ARRAY, "nodes"))};
+static const struct member_body patch_body = {
+    .members = cluster_members,
+    .writer = BY_ADMIN,
+    .more =
+        JSON_MEMBERS(JSON_TAKES(ARRAY, "vsphere_clusters"), JSON_TAKES(OBJECT, "control_plane"), JSON_TAKES(OBJECT, "workers"),
+                     JSON_TAKES(STRING, "state"), JSON_TAKES_NULL(OBJECT, "labels"), JSON_TAKES_NULL(ARRAY, "nodes"))};
+static const struct member_body status_body = {
+    .members = cluster_members,
+    .writer = BY_REPORT,
+    .more = JSON_MEMBERS(JSON_NEEDS(STRING, "state"), JSON_TAKES_NULL(STRING, "reason"), JSON_TAKES(OBJECT, "control_plane"),
+                         JSON_TAKES(OBJECT, "workers"), JSON_TAKES(ARRAY, "nodes"))};
 
 static int cluster_input_read_state(json_t *body, enum cluster_state *out, struct err *err) {
     const char *word = json_get_string(body, "state");
@@ -267,15 +238,6 @@ static int cluster_input_read_state(json_t *body, enum cluster_state *out, struc
         return 0;
     (void)err_set(err, ERR_UNPROCESSABLE, "the member \"state\" is \"%.40s\"", word);
     return err_remedy(err, "use one of unknown, creating, ready, updating, degraded, unreachable, failed, deleting");
-}
-
-/* What an administrator types is declared, and counts until the next report, which has its own call. */
-static int input_take_state(json_t *body, struct cluster *c, struct err *err) {
-    int rc;
-    if (!json_get_string(body, "state"))
-        return 0;
-    rc = cluster_input_read_state(body, &c->state, err);
-    return rc ? rc : str_replace(&c->state_source, "declared", err);
 }
 
 static int input_take_count(json_t *object, const char *where, const char *name, int *to, struct err *err) {
@@ -293,9 +255,8 @@ static int input_take_count(json_t *object, const char *where, const char *name,
 }
 
 static int take_replicas(json_t *body, const char *name, bool is_patch, int *ready, int *desired, struct err *err) {
-    const struct json_member members[] = {{"ready", JSON_KIND_INTEGER, false, true},
-                                          {"desired", JSON_KIND_INTEGER, !is_patch, false},
-                                          {NULL, JSON_KIND_ANY, false, false}};
+    const struct json_member *members =
+        JSON_MEMBERS(JSON_TAKES_NULL(INTEGER, "ready"), {"desired", JSON_KIND_INTEGER, !is_patch, false});
     json_t *object = json_object_get(body, name);
     int rc;
     if (!object)
@@ -315,8 +276,11 @@ static int input_take_counts(json_t *body, bool is_patch, struct cluster *c, str
 
 static int take_scalars(json_t *body, bool is_patch, struct cluster *c, struct err *err) {
     int rc = member_json_read(body, cluster_members, BY_ADMIN, c, err);
-    if (!rc)
-        rc = input_take_state(body, c, err);
+    if (!rc && json_get_string(body, "state")) { /* declared: counts until the next report, which has its own call */
+        rc = cluster_input_read_state(body, &c->state, err);
+        if (!rc)
+            rc = str_replace(&c->state_source, "declared", err);
+    }
     return rc ? rc : input_take_counts(body, is_patch, c, err);
 }
 
@@ -331,11 +295,7 @@ static int take_lists(json_t *body, const struct inventory_platform *platform, s
         *parts |= CLUSTER_PART_LABELS;
         rc = cluster_lists_labels(json_object_get(body, "labels"), c, err);
     }
-    if (!rc && json_object_get(body, "nodes")) {
-        *parts |= CLUSTER_PART_NODES;
-        rc = cluster_lists_nodes(json_object_get(body, "nodes"), c, err);
-    }
-    return rc;
+    return rc ? rc : take_nodes(body, false, c, parts, err);
 }
 
 /* In a patch a null removes a label; a new record has none to remove. */
@@ -413,8 +373,5 @@ int cluster_input_status(json_t *body, const struct cluster_reporter *by, struct
         rc = input_take_counts(body, true, record, err);
     if (!rc)
         rc = member_json_read(body, cluster_members, BY_REPORT, record, err);
-    if (rc || !json_object_get(body, "nodes"))
-        return rc;
-    *parts |= CLUSTER_PART_NODES;
-    return cluster_lists_reported_nodes(json_object_get(body, "nodes"), record, err);
+    return rc ? rc : take_nodes(body, true, record, parts, err);
 }

@@ -34,10 +34,7 @@ static int read_flag(struct api_call *call, const char *name, bool *out, struct 
 }
 
 static int import_read_query(struct import *im, struct err *err) {
-    static const char *const known[] = {"atomic", "update", NULL};
-    int rc = http_request_check_query(im->call->req, known, err);
-    if (!rc)
-        rc = read_flag(im->call, "atomic", &im->is_atomic, err);
+    int rc = read_flag(im->call, "atomic", &im->is_atomic, err);
     if (!rc)
         rc = read_flag(im->call, "update", &im->is_update, err);
     if (!rc && !http_request_is_media_type(im->call->req, "application/x-ndjson")) {
@@ -48,13 +45,6 @@ static int import_read_query(struct import *im, struct err *err) {
 }
 
 /* -- one line ------------------------------------------------------------------------------------------------------------------ */
-
-static bool import_is_blank(const char *text, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r')
-            return false;
-    return true;
-}
 
 /* Two lines of one name would depend on each other's outcome. */
 static int h_clusters_import_note_name(struct import *im, const char *name, struct err *err) {
@@ -116,11 +106,6 @@ static void read_line(struct import *im, const char *text, size_t n) {
         (void)read_record(im, body, line);
 }
 
-static int too_many_lines(struct err *err) {
-    (void)err_set(err, ERR_TOO_LARGE, "the body has more than %u records", KAAS_IMPORT_LINES_MAX);
-    return err_remedy(err, "import it in parts");
-}
-
 static int read_lines(struct import *im, struct err *err) {
     size_t len = 0, number = 0;
     const char *text = http_request_body(im->call->req, &len), *end = text + len;
@@ -128,9 +113,11 @@ static int read_lines(struct import *im, struct err *err) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         const size_t n = (size_t)((newline ? newline : end) - text);
         number++;
-        if (!import_is_blank(text, n)) {
-            if (im->count == KAAS_IMPORT_LINES_MAX)
-                return too_many_lines(err);
+        if (strspn(text, " \t\r") < n) { /* not a blank line */
+            if (im->count == KAAS_IMPORT_LINES_MAX) {
+                (void)err_set(err, ERR_TOO_LARGE, "the body has more than %u records", KAAS_IMPORT_LINES_MAX);
+                return err_remedy(err, "import it in parts");
+            }
             im->numbers[im->count] = number;
             read_line(im, text, n);
             im->count++;
@@ -157,8 +144,8 @@ static json_t *view_line(const struct import *im, size_t i) {
     const bool has_id = line->record && (line->is_written || line->is_change);
     json_put_int(item, "line", (int64_t)im->numbers[i]);
     json_put_string(item, "result", h_clusters_import_result_of(im, i));
-    (void)json_object_set_new(item, "id", has_id ? json_string(line->record->id) : json_null());
-    (void)json_object_set_new(item, "name", line->record && line->record->name ? json_string(line->record->name) : json_null());
+    json_put(item, "id", has_id ? json_string(line->record->id) : json_null());
+    json_put(item, "name", line->record && line->record->name ? json_string(line->record->name) : json_null());
     if (!line->err.code)
         return item;
     json_put_string(item, "code", err_slug(line->err.code));
@@ -168,25 +155,20 @@ static json_t *view_line(const struct import *im, size_t i) {
     return item;
 }
 
-static json_t *view_counts(const struct import *im) {
+static int import_answer(const struct import *im, struct http_response *resp, struct err *err) {
     static const char *const results[] = {"created", "changed", "unchanged", "exists", "failed", "skipped"};
-    json_t *counts = json_object();
+    json_t *body = json_object(), *items = json_array(), *counts = json_object();
+    for (size_t i = 0; i < im->count; i++)
+        json_add(items, view_line(im, i));
     for (size_t k = 0; k < ARRAY_COUNT(results); k++) {
         int64_t n = 0;
         for (size_t i = 0; i < im->count; i++)
             n += str_eq(h_clusters_import_result_of(im, i), results[k]);
         json_put_int(counts, results[k], n);
     }
-    return counts;
-}
-
-static int import_answer(const struct import *im, struct http_response *resp, struct err *err) {
-    json_t *body = json_object(), *items = json_array();
-    for (size_t i = 0; i < im->count; i++)
-        (void)json_array_append_new(items, view_line(im, i));
     json_put_bool(body, "atomic", im->is_atomic);
-    (void)json_object_set_new(body, "counts", view_counts(im));
-    (void)json_object_set_new(body, "items", items);
+    json_put(body, "counts", counts);
+    json_put(body, "items", items);
     return reply_json(resp, 200, body, err);
 }
 
@@ -194,13 +176,6 @@ static int import_answer(const struct import *im, struct http_response *resp, st
 
 static bool is_given_up(void *arg) {
     return http_request_is_abandoned(arg);
-}
-
-static int import_write_lines(struct import *im, struct err *err) {
-    const struct actor actor = api_actor(im->call);
-    struct clusters_lines lines = {
-        .items = im->lines, .count = im->count, .is_atomic = im->is_atomic, .is_given_up = is_given_up, .arg = im->call->req};
-    return clusters_write_lines(im->call->api->options.clusters, &actor, &lines, err);
 }
 
 static void h_clusters_import_done(struct import *im) {
@@ -213,6 +188,7 @@ static void h_clusters_import_done(struct import *im) {
 
 int h_clusters_import(struct api_call *call, struct http_response *resp, struct err *err) {
     struct import im = {.call = call};
+    struct clusters_lines lines;
     int rc = import_read_query(&im, err);
     if (rc)
         return rc;
@@ -223,8 +199,10 @@ int h_clusters_import(struct api_call *call, struct http_response *resp, struct 
         rc = err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
         rc = read_lines(&im, err);
+    lines = (struct clusters_lines){
+        .items = im.lines, .count = im.count, .is_atomic = im.is_atomic, .is_given_up = is_given_up, .arg = call->req};
     if (!rc)
-        rc = import_write_lines(&im, err);
+        rc = clusters_write_lines(call->api->options.clusters, API_ACTOR(call), &lines, err);
     if (!rc)
         rc = import_answer(&im, resp, err);
     h_clusters_import_done(&im);

@@ -51,15 +51,11 @@ struct subject {
  * EXPLAIN_LOOK_UP when directories have to be asked; ERR_NOT_FOUND, errors of the store. */
 #define EXPLAIN_LOOK_UP 1
 
-/* "id", "account", "session", "directory", "vcenter"; static */
-static const char *explain_basis_name(enum explain_basis basis) {
-    static const char *const words[] = {[EXPLAIN_BY_ID] = "id",
-                                        [EXPLAIN_BY_ACCOUNT] = "account",
-                                        [EXPLAIN_BY_SESSION] = "session",
-                                        [EXPLAIN_BY_DIRECTORY] = "directory",
-                                        [EXPLAIN_BY_VCENTER] = "vcenter"};
-    return words[basis];
-}
+static const char *const explain_words[] = {[EXPLAIN_BY_ID] = "id",
+                                            [EXPLAIN_BY_ACCOUNT] = "account",
+                                            [EXPLAIN_BY_SESSION] = "session",
+                                            [EXPLAIN_BY_DIRECTORY] = "directory",
+                                            [EXPLAIN_BY_VCENTER] = "vcenter"};
 
 static void explain_done(struct subject *s) {
     free(s->principal_id);
@@ -76,8 +72,11 @@ static bool explain_is_of_directory(const char *id) {
 
 /* -- who an explanation is about: what holds for everybody -------------------------------------------------------------- */
 
-/* What somebody sees by sessions that were linked to further vCenters. */
-static void take_links(const struct api_call *call, struct subject *s) {
+/* What somebody sees by sessions that were linked to further vCenters, and by grants. */
+static int subject_finish(const struct api_call *call, struct subject *s, struct err *err) {
+    static const struct group_set none;
+    const struct inventory_platform *platform = call->snapshot->platform;
+    const struct policy_grantee who = {s->principal_id, s->groups ? s->groups : &none};
     s->links_count = signon_get_linked(call->api->options.signon, s->principal_id, s->links);
     for (size_t i = 0; i < s->links_count; i++) {
         const struct signon_linked *link = &s->links[i];
@@ -85,38 +84,26 @@ static void take_links(const struct api_call *call, struct subject *s) {
     }
     s->viewer.linked = s->linked;
     s->viewer.linked_count = s->links_count;
-}
-
-static int subject_pick_grants(const struct inventory_platform *platform, struct subject *s, struct err *err) {
-    static const struct group_set none;
-    const struct policy_grantee who = {s->principal_id, s->groups ? s->groups : &none};
-    int rc = policy_pick_grants(platform->grants, platform->grants_count, &who, &s->picked, &s->viewer.grants_count, err);
+    s->viewer.principal_id = s->principal_id;
     s->viewer.grants = platform->grants;
+    int rc = policy_pick_grants(platform->grants, platform->grants_count, &who, &s->picked, &s->viewer.grants_count, err);
     s->viewer.picked = s->picked;
     return rc;
 }
 
-static int subject_finish(const struct api_call *call, struct subject *s, struct err *err) {
-    take_links(call, s);
-    s->viewer.principal_id = s->principal_id;
-    return subject_pick_grants(call->snapshot->platform, s, err);
-}
-
 /* -- local users, programs, who is signed in --------------------------------------------------------------------------------- */
-
-static bool is_user(const struct user *user, const char *wanted) {
-    return str_starts(wanted, "local:") ? str_eq_nocase(user->id, wanted + 6) : str_eq_nocase(user->name, wanted);
-}
 
 /* By id or name among the local users. */
 static int take_user(const struct api_call *call, const char *wanted, struct subject *s, struct err *err) {
+    const char *id = str_starts(wanted, "local:") ? wanted + strlen("local:") : NULL;
     struct user_list users = {0};
     int rc = access_list_users(call->api->options.access, &users, err);
     for (size_t i = 0; !rc && i < users.count && !s->principal_id; i++) {
-        if (!is_user(&users.items[i], wanted))
+        const struct user *user = &users.items[i];
+        if (!str_eq_nocase(id ? user->id : user->name, id ? id : wanted))
             continue;
-        s->principal_id = str_format("local:%s", users.items[i].id);
-        s->viewer.role = users.items[i].is_disabled ? ROLE_NONE : users.items[i].role;
+        s->principal_id = str_format("local:%s", user->id);
+        s->viewer.role = user->is_disabled ? ROLE_NONE : user->role;
         s->basis = EXPLAIN_BY_ACCOUNT;
         s->has_no_groups = true;
     }
@@ -138,27 +125,22 @@ static bool subject_take_service(const struct api_call *call, const char *wanted
     return s->principal_id != NULL;
 }
 
-/* A bare name may be that of somebody else in another directory, who is not signed in: the directories are asked first. */
-static bool is_bare_name(const struct principal *who, const char *wanted) {
-    return explain_is_of_directory(who->id) && !str_eq_nocase(who->id, wanted) && !strchr(wanted, '@');
-}
-
+/* Whoever is signed in. A bare name may be that of somebody else in another directory, who is not: the directories
+ * are asked first. */
 static bool h_explain_take_known(const struct api_call *call, const char *wanted, struct subject *s) {
     struct session known = {.sid = ""};
-    if (signon_find_known(call->api->options.signon, wanted, &known, NULL))
-        return false;
-    if (is_bare_name(&known.who, wanted)) {
-        session_done(&known);
-        return false;
+    bool is_known = !signon_find_known(call->api->options.signon, wanted, &known, NULL);
+    if (is_known && explain_is_of_directory(known.who.id) && !str_eq_nocase(known.who.id, wanted) && !strchr(wanted, '@'))
+        is_known = false;
+    if (is_known) {
+        s->principal_id = STEAL(known.who.id);
+        s->viewer.role = known.who.role;
+        SWAP(s->found, known.groups);
+        s->groups = &s->found;
+        s->basis = EXPLAIN_BY_SESSION;
     }
-    s->principal_id = STEAL(known.who.id);
-    s->viewer.role = known.who.role;
-    s->found = known.groups;
-    s->groups = &s->found;
-    known.groups = (struct group_set){0};
-    s->basis = EXPLAIN_BY_SESSION;
     session_done(&known);
-    return true;
+    return is_known;
 }
 
 /* A local user goes before somebody else of that name. */
@@ -207,55 +189,43 @@ static int h_explain_nobody(const char *wanted, struct err *err) {
 }
 
 /* Its id, if it is none. */
-static int read_id(struct api_call *call, const char *wanted, struct subject *s, struct err *err) {
+static int read_id(struct api_call *call, const char *wanted, char **id, struct err *err) {
     const struct identity_reference reference = {.kind = IDENTITY_PERSON, .name = wanted};
     struct err why = {0};
-    int rc = principal_id_read(wanted, &s->principal_id, NULL);
-    if (!rc && !explain_is_of_directory(s->principal_id))
+    int rc = principal_id_read(wanted, id, NULL);
+    if (!rc && !explain_is_of_directory(*id))
         return h_explain_nobody(wanted, err);
     if (rc == ERR_UNPROCESSABLE)
-        rc = name_lookup_find(call, &reference, &s->principal_id, &why);
+        rc = name_lookup_find(call, &reference, id, &why);
     if (rc == ERR_UNPROCESSABLE)
         return h_explain_nobody(wanted, err);
     return err_move(err, rc, &why);
 }
 
-static void subject_take_person(struct subject *s, struct identity_person *person) {
-    s->found = person->groups;
-    s->groups = &s->found;
-    person->groups = (struct group_set){0};
-    s->basis = EXPLAIN_BY_DIRECTORY;
-    if (*person->refusal)
-        (void)snprintf(s->barred, sizeof(s->barred), "%s", person->refusal);
-    (void)snprintf(s->note, sizeof(s->note), "not signed in: account and groups as the directory %s tells them now%s%s",
-                   person->directory, *person->refusal ? "; nobody signs in by it, since " : "", person->refusal);
-    identity_person_done(person);
-}
-
-/* By the id that was found for a name. */
-static bool is_signed_in(const struct api_call *call, struct subject *s) {
-    _cleanup_free_ char *id = STEAL(s->principal_id);
-    if (h_explain_take_known(call, id, s))
-        return true;
-    s->principal_id = STEAL(id);
-    return false;
-}
-
 /* Somebody who is not signed in, by id or name, as directories know them; in a worker where they may be waited for. What they do not say is not
  * known, and s->note says so. ERR_NOT_FOUND, ERR_AMBIGUOUS for names; their errors for a name. */
 static int explain_look_up(struct api_call *call, const char *wanted, struct subject *s, struct err *err) {
+    _cleanup_free_ char *id = NULL;
     struct identity_person person = {0};
     struct err why = {0};
-    int rc = read_id(call, wanted, s, err);
+    int rc = read_id(call, wanted, &id, err);
     if (rc)
         return rc;
-    if (is_signed_in(call, s))
+    if (h_explain_take_known(call, id, s)) /* by the id that was found for a name */
         return subject_finish(call, s, err);
+    s->principal_id = STEAL(id);
     rc = identity_lookup_person(call->api->options.identity, s->principal_id, &person, &why);
-    if (!rc)
-        subject_take_person(s, &person);
-    else
+    if (rc) {
         (void)snprintf(s->note, sizeof(s->note), "not signed in, and the groups are not known: %.200s", why.text);
+    } else {
+        SWAP(s->found, person.groups);
+        s->groups = &s->found;
+        s->basis = EXPLAIN_BY_DIRECTORY;
+        (void)snprintf(s->barred, sizeof(s->barred), "%s", person.refusal);
+        (void)snprintf(s->note, sizeof(s->note), "not signed in: account and groups as the directory %s tells them now%s%s",
+                       person.directory, *person.refusal ? "; nobody signs in by it, since " : "", person.refusal);
+        identity_person_done(&person);
+    }
     if (!*s->barred)
         s->viewer.role = signon_mapped_role(call->api->options.signon, s->principal_id, s->groups);
     return subject_finish(call, s, err);
@@ -278,15 +248,14 @@ static void explain_add_row(const struct subject *s, json_t *rules, const struct
     json_put_string(object, "object_type", row->object_type);
     view_put_text(object, "object_id", row->object_id);
     view_put_text(object, "object_name", row->object_name);
-    (void)json_object_set_new(object, "matched",
-                              row->match == MATCH_UNKNOWN ? json_null() : json_boolean(row->match == MATCH_YES));
+    json_put(object, "matched", row->match == MATCH_UNKNOWN ? json_null() : json_boolean(row->match == MATCH_YES));
     json_put_string(object, "reason", row->reason);
     view_put_text(object, "principal_id", row->whom);
     if (row->whom)
         view_put_name(s->call, object, "principal_name", row->whom);
     else
-        (void)json_object_set_new(object, "principal_name", json_null());
-    (void)json_array_append_new(rules, object);
+        json_put(object, "principal_name", json_null());
+    json_add(rules, object);
 }
 
 static enum match match_of(unsigned rules, enum policy_rule rule) {
@@ -343,22 +312,18 @@ static const char *mapping_reason(const struct subject *s, const struct role_map
     return is_own ? "mapped to this person" : "a member of this group";
 }
 
-static enum match match_mapping(const struct subject *s, const struct role_mapping *m) {
-    static const struct group_set none;
-    if (role_mapping_fits(m, s->viewer.principal_id, s->groups ? s->groups : &none))
-        return MATCH_YES;
-    return s->groups || s->has_no_groups || m->kind != ROLE_MAPPING_MEMBER ? MATCH_NO : MATCH_UNKNOWN;
-}
-
 /* Mappings that do not match are for those who manage them. */
 static void add_mappings(const struct subject *s, json_t *list) {
+    static const struct group_set none;
     struct role_mapping_list all = {0};
     bool shows_all = policy_may(s->call->who->role, PERMISSION_ROLES_MANAGE);
     if (signon_list_role_mappings(s->call->api->options.signon, &all, NULL))
         return;
     for (size_t i = 0; i < all.count; i++) {
         const struct role_mapping *m = &all.items[i];
-        enum match match = match_mapping(s, m);
+        enum match match = role_mapping_fits(m, s->viewer.principal_id, s->groups ? s->groups : &none) ? MATCH_YES
+                           : s->groups || s->has_no_groups || m->kind != ROLE_MAPPING_MEMBER           ? MATCH_NO
+                                                                                                       : MATCH_UNKNOWN;
         _cleanup_free_ char *reason = str_format("role %s: %s", role_name(m->role), mapping_reason(s, m, match));
         if ((shows_all || match == MATCH_YES) && m->kind == ROLE_MAPPING_MEMBER)
             explain_add_row(s, list,
@@ -425,21 +390,17 @@ static void add_vcenter_rule(const struct subject *s, const struct row *place, c
     explain_add_row(s, list, &row);
 }
 
-static bool has_mapped_privilege(const struct subject *s, const char *vcenter_id) {
-    size_t count = 0;
-    free(signon_mapped_privileges(s->call->api->options.signon, vcenter_id, &count));
-    return count;
-}
-
 /* Only where a privilege of this vCenter is mapped at all. */
 static void add_vcenter_admin(const struct subject *s, const struct row *place, const struct object_ref *ref, unsigned rules,
                               json_t *list) {
     const char *unknown = why_unknown(s, ref->vcenter_id);
     struct row row = *place;
+    size_t mapped = 0;
+    free(signon_mapped_privileges(s->call->api->options.signon, ref->vcenter_id, &mapped));
     row.kind = "vcenter_admin";
     row.match = match_of(rules, POLICY_RULE_VCENTER_ADMIN);
     row.reason = "a privilege on the root folder of the vCenter is mapped to admin of what runs there";
-    if (!row.match && (!has_mapped_privilege(s, ref->vcenter_id) || !policy_viewer_is_of(&s->viewer, ref->vcenter_id)))
+    if (!row.match && (!mapped || !policy_viewer_is_of(&s->viewer, ref->vcenter_id)))
         return;
     if (!row.match)
         row.reason = "no privilege that is mapped is there on the root folder of the vCenter";
@@ -491,27 +452,22 @@ static json_t *explain_rules(const struct api_call *call, const struct subject *
     return list;
 }
 
-static bool has_unknown(const json_t *rules) {
-    for (size_t i = 0; i < json_array_size(rules); i++)
-        if (json_is_null(json_object_get(json_array_get(rules, i), "matched")))
-            return true;
-    return false;
-}
-
 static int explain_answer(const struct api_call *call, const struct subject *s, struct http_response *resp, struct err *err) {
     struct policy_view view;
-    bool is_visible = inventory_view_cluster(s->platform, &s->viewer, s->cluster, &view);
+    bool is_visible = inventory_view_cluster(s->platform, &s->viewer, s->cluster, &view), is_unknown = false;
     unsigned hidden = 0;
     json_t *object = json_object(), *rules = explain_rules(call, s, view.rules, &hidden);
+    for (size_t i = 0; i < json_array_size(rules); i++)
+        is_unknown = is_unknown || json_is_null(json_object_get(json_array_get(rules, i), "matched"));
     json_put_string(object, "cluster_id", s->cluster->id);
     json_put_string(object, "cluster_name", s->cluster->name);
     json_put_string(object, "principal_id", s->viewer.principal_id);
     json_put_string(object, "role", role_name(s->viewer.role));
-    json_put_string(object, "basis", explain_basis_name(s->basis));
+    json_put_string(object, "basis", explain_words[s->basis]);
     view_put_text(object, "note", *s->note ? s->note : NULL);
-    (void)json_object_set_new(object, "visible", !is_visible && has_unknown(rules) ? json_null() : json_boolean(is_visible));
+    json_put(object, "visible", !is_visible && is_unknown ? json_null() : json_boolean(is_visible));
     json_put_int(object, "hidden", hidden);
-    (void)json_object_set_new(object, "rules", rules);
+    json_put(object, "rules", rules);
     return reply_json(resp, 200, object, err);
 }
 
@@ -541,19 +497,13 @@ static int explain_looked_up(struct api_call *call, struct http_response *resp, 
     return rc;
 }
 
-static int go_to_directory(struct api_call *call, struct err *err) {
-    struct worker_pool *workers = NULL;
-    int rc = identity_lookup_pool(call->api->options.identity, NULL, &workers, err);
-    return rc ? rc : api_go_slow(call, workers ? workers : call->api->options.outside, explain_looked_up);
-}
-
 static int explain_other(struct api_call *call, struct http_response *resp, struct err *err) {
     struct subject s = {.call = call};
     int rc = find_cluster(call, &s, err);
     if (!rc)
         rc = explain_take(call, http_request_query(call->req, "principal"), &s, err);
     if (rc == EXPLAIN_LOOK_UP)
-        rc = go_to_directory(call, err);
+        rc = name_lookup_go(call, explain_looked_up, err);
     else if (!rc)
         rc = explain_answer(call, &s, resp, err);
     explain_done(&s);
@@ -586,12 +536,9 @@ static int explain_own(const struct api_call *call, struct subject *s, struct ht
 }
 
 int h_clusters_explain(struct api_call *call, struct http_response *resp, struct err *err) {
-    static const char *const known[] = {"principal", NULL};
     const char *principal = http_request_query(call->req, "principal");
     struct subject s = {.call = call, .own = call, .viewer = call->viewer};
-    int rc = http_request_check_query(call->req, known, err);
-    if (!rc)
-        rc = find_cluster(call, &s, err);
+    int rc = find_cluster(call, &s, err);
     if (rc)
         return rc;
     if (!principal || str_eq(principal, call->who->id))

@@ -26,7 +26,8 @@ static json_t *grant_view_bare(const struct inventory_snapshot *snapshot, const 
 }
 
 /* A grant with the name of what it is on, and whom it is for, as far as they are known. */
-static json_t *grant_view(const struct api_call *call, const struct grant *g) {
+static json_t *grant_view(const struct api_call *call, const void *record) {
+    const struct grant *g = record;
     json_t *object = grant_view_bare(call->snapshot, g);
     view_put_name(call, object, "principal_name", g->principal_id);
     return object;
@@ -35,33 +36,23 @@ static json_t *grant_view(const struct api_call *call, const struct grant *g) {
 /* -- lists ------------------------------------------------------------------------------------------------------------------ */
 
 /* Which grants are wanted; NULL: no matter. */
-struct filter {
+struct grant_filter {
     char *principal_id, *object_id;
     bool has_kind;
     enum grant_object kind;
     const struct cluster *cluster; /* only those by which this one is seen */
 };
 
-static void filter_done(struct filter *filter) {
+static void grant_filter_done(struct grant_filter *filter) {
     free(filter->principal_id);
     free(filter->object_id);
 }
 
-struct grant_page {
-    const struct api_call *call;
-    const struct grant **items;
-};
-
 /* Rises as grant_compare orders: no principal has a control character. */
-static const char *grant_key(const void *arg, size_t i, char *buffer, size_t n) {
-    const struct grant *g = ((const struct grant_page *)arg)->items[i];
+static const char *grant_key(const void *record, char *buffer, size_t n) {
+    const struct grant *g = record;
     (void)snprintf(buffer, n, "%s\x01%d\x01%s", g->principal_id, (int)g->object, g->object_id);
     return buffer;
-}
-
-static json_t *grant_item(const void *arg, size_t i) {
-    const struct grant_page *page = arg;
-    return grant_view(page->call, page->items[i]);
 }
 
 static bool is_under(const struct inventory_platform *platform, const struct cluster *cluster, const struct grant *g) {
@@ -78,7 +69,9 @@ static bool is_under(const struct inventory_platform *platform, const struct clu
     return false;
 }
 
-static bool grants_is_wanted(const struct api_call *call, const struct filter *filter, const struct grant *g) {
+static bool grant_is_wanted(const struct api_call *call, const void *record, const void *arg) {
+    const struct grant_filter *filter = arg;
+    const struct grant *g = record;
     if (filter->principal_id && !str_eq(filter->principal_id, g->principal_id))
         return false;
     if (filter->has_kind && filter->kind != g->object)
@@ -90,27 +83,23 @@ static bool grants_is_wanted(const struct api_call *call, const struct filter *f
     return policy_may_manage_grants(&call->viewer, g->object, g->object_id);
 }
 
-static int grants_answer_list(struct api_call *call, struct http_response *resp, const struct filter *filter, struct err *err) {
+static int grants_answer_list(struct api_call *call, struct http_response *resp, const struct grant_filter *filter,
+                              struct err *err) {
     const struct inventory_platform *platform = call->snapshot->platform;
-    _cleanup_free_ const struct grant **items = calloc(platform->grants_count + 1, sizeof(*items));
-    struct grant_page page = {.call = call, .items = items};
-    struct reply_list list = {.key = grant_key, .item = grant_item, .arg = &page};
-    if (!items)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    for (size_t i = 0; i < platform->grants_count; i++)
-        if (grants_is_wanted(call, filter, &platform->grants[i]))
-            items[list.count++] = &platform->grants[i];
-    return reply_list(call, resp, &list, err);
+    return view_list(call, resp,
+                     VIEW_LIST(platform->grants, platform->grants_count, grant_key, grant_view, .is_wanted = grant_is_wanted,
+                               .filter = filter),
+                     err);
 }
 
-static int read_principal(struct api_call *call, struct filter *filter, struct err *err) {
+static int read_principal(struct api_call *call, struct grant_filter *filter, struct err *err) {
     const char *text = http_request_query(call->req, "principal_id");
     int rc = text ? principal_id_read(text, &filter->principal_id, NULL) : 0;
     return rc == ERR_UNPROCESSABLE ? problem_parameter(call, "principal_id", "is not the id of a principal", err) : rc;
 }
 
 /* UUIDs have no case; a managed object id has. */
-static int read_object(struct api_call *call, struct filter *filter, struct err *err) {
+static int read_object(struct api_call *call, struct grant_filter *filter, struct err *err) {
     const char *kind = http_request_query(call->req, "object_kind"), *id = http_request_query(call->req, "object_id");
     filter->has_kind = kind != NULL;
     if (kind && !grant_object_parse(kind, &filter->kind))
@@ -128,57 +117,37 @@ static int read_object(struct api_call *call, struct filter *filter, struct err 
 
 /* Of somebody who is named, in a worker where directories may be waited for. */
 static int list_named(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct filter filter = {0};
+    struct grant_filter filter = {0};
     int rc = name_lookup_id(call, &filter.principal_id, err);
     if (!rc)
         rc = read_object(call, &filter, err);
     if (!rc)
         rc = grants_answer_list(call, resp, &filter, err);
-    filter_done(&filter);
+    grant_filter_done(&filter);
     return rc;
 }
 
-static int grants_check_named(struct api_call *call, bool *is_named, struct err *err) {
-    *is_named = http_request_query(call->req, "group") || http_request_query(call->req, "person") ||
-                http_request_query(call->req, "directory");
-    return *is_named ? name_lookup_check(call, "principal_id", is_named, err) : 0;
-}
-
 int h_grants_list(struct api_call *call, struct http_response *resp, struct err *err) {
-    static const char *const known[] = {"principal_id", "group", "person", "directory", "object_kind",
-                                        "object_id",    "limit", "cursor", NULL};
-    struct filter filter = {0};
-    bool is_named = false;
-    int rc = http_request_check_query(call->req, known, err);
-    if (!rc)
-        rc = policy_require_managing(&call->viewer, err);
-    if (!rc)
-        rc = grants_check_named(call, &is_named, err);
+    const struct http_request *req = call->req;
+    struct grant_filter filter = {0};
+    bool is_named = http_request_query(req, "group") || http_request_query(req, "person") || http_request_query(req, "directory");
+    int rc = is_named ? name_lookup_check(call, "principal_id", &is_named, err) : 0;
     if (!rc)
         rc = read_principal(call, &filter, err);
     if (!rc)
         rc = read_object(call, &filter, err);
     if (!rc)
         rc = is_named ? name_lookup_go(call, list_named, err) : grants_answer_list(call, resp, &filter, err);
-    filter_done(&filter);
+    grant_filter_done(&filter);
     return rc;
 }
 
 int h_clusters_grants(struct api_call *call, struct http_response *resp, struct err *err) {
-    static const char *const known[] = {"limit", "cursor", NULL};
     const struct inventory_cluster *entry = NULL;
-    struct filter filter = {0};
     uint64_t mask = 0;
-    int rc = http_request_check_query(call->req, known, err);
-    if (!rc)
-        rc = policy_require_managing(&call->viewer, err);
-    if (!rc)
-        rc =
-            inventory_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &entry, &mask, err);
-    if (rc)
-        return rc;
-    filter.cluster = entry->record;
-    return grants_answer_list(call, resp, &filter, err);
+    int rc =
+        inventory_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &entry, &mask, err);
+    return rc ? rc : grants_answer_list(call, resp, &(struct grant_filter){.cluster = entry->record}, err);
 }
 
 /* -- one -------------------------------------------------------------------------------------------------------------------- */
@@ -187,12 +156,9 @@ static int answer_grant(struct api_call *call, struct http_response *resp, int s
     return reply_named(call, resp, status, (struct reply_named){grant_view(call, g), grant_view_bare(call->snapshot, g)}, err);
 }
 
-static int h_grants_find(const struct api_call *call, const struct grant **out, struct err *err) {
+static int find_grant(const struct api_call *call, const struct grant **out, struct err *err) {
     const struct inventory_platform *platform = call->snapshot->platform;
     const char *id = http_request_param(call->req, "id");
-    int rc = policy_require_managing(&call->viewer, err);
-    if (rc)
-        return rc;
     for (size_t i = 0; i < platform->grants_count; i++) {
         const struct grant *g = &platform->grants[i];
         if (!str_eq_nocase(g->id, id) || !policy_may_manage_grants(&call->viewer, g->object, g->object_id))
@@ -206,20 +172,16 @@ static int h_grants_find(const struct api_call *call, const struct grant **out, 
 
 int h_grants_show(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct grant *g = NULL;
-    int rc = api_check_no_query(call, err);
-    if (!rc)
-        rc = h_grants_find(call, &g, err);
+    int rc = find_grant(call, &g, err);
     if (rc)
         return rc;
     reply_freshness(call, resp);
     return answer_grant(call, resp, 200, g, err);
 }
 
-static const struct json_member new_members[] = {
-    {"principal_id", JSON_KIND_STRING, false, false}, NAME_LOOKUP_MEMBERS,
-    {"object_kind", JSON_KIND_STRING, true, false},   {"object_id", JSON_KIND_STRING, true, false},
-    {"role", JSON_KIND_STRING, false, false},         {NULL, JSON_KIND_ANY, false, false},
-};
+const struct member_body h_grants_add_body = {.more = JSON_MEMBERS(JSON_TAKES(STRING, "principal_id"), NAME_LOOKUP_MEMBERS,
+                                                                   JSON_NEEDS(STRING, "object_kind"),
+                                                                   JSON_NEEDS(STRING, "object_id"), JSON_TAKES(STRING, "role"))};
 
 /* What the body says, for this principal. */
 static int read_grant(struct api_call *call, const char *principal_id, struct grant *g, struct err *err) {
@@ -239,19 +201,15 @@ static int read_grant(struct api_call *call, const char *principal_id, struct gr
     return rc;
 }
 
-static int grants_answer_new(struct api_call *call, struct http_response *resp, const struct grant *g, struct err *err) {
-    reply_location(resp, "/v2/grants/", g->id);
-    return answer_grant(call, resp, 201, g, err);
-}
-
 static int grants_add(struct api_call *call, const char *principal_id, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     struct grant g = {0};
     int rc = read_grant(call, principal_id, &g, err);
     if (!rc)
-        rc = access_add_grant(call->api->options.access, &actor, &g, err);
+        rc = access_add_grant(call->api->options.access, API_ACTOR(call), &g, err);
     if (!rc)
-        rc = grants_answer_new(call, resp, &g, err);
+        reply_location(resp, "/v2/grants/", g.id);
+    if (!rc)
+        rc = answer_grant(call, resp, 201, &g, err);
     grant_done(&g);
     return rc;
 }
@@ -268,11 +226,7 @@ static int grants_add_named(struct api_call *call, struct http_response *resp, s
 int h_grants_add(struct api_call *call, struct http_response *resp, struct err *err) {
     struct grant tried = {0};
     bool is_named = false;
-    int rc = policy_require_managing(&call->viewer, err);
-    if (!rc)
-        rc = api_read_members(call, new_members, err);
-    if (!rc)
-        rc = name_lookup_check(call, "principal_id", &is_named, err);
+    int rc = name_lookup_check(call, "principal_id", &is_named, err);
     if (rc)
         return rc;
     if (!is_named)
@@ -283,17 +237,12 @@ int h_grants_add(struct api_call *call, struct http_response *resp, struct err *
 }
 
 int h_grants_remove(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     const struct grant *g = NULL;
     int64_t version_no = 0;
-    int rc = api_check_no_query(call, err);
-    if (!rc)
-        rc = h_grants_find(call, &g, err);
+    int rc = find_grant(call, &g, err);
     if (!rc)
         rc = reply_check_version(call, grant_view_bare(call->snapshot, g), 0, &version_no, err);
     if (!rc)
-        rc = access_remove_grant(call->api->options.access, &actor, g->id, err);
-    if (!rc)
-        http_response_set_status(resp, 204);
-    return rc;
+        rc = access_remove_grant(call->api->options.access, API_ACTOR(call), g->id, err);
+    return view_nothing(resp, rc);
 }

@@ -32,15 +32,6 @@
 
 /* -- in which ways people can sign in: what a sign-in form needs and no more: no addresses, no names of vCenters, no realms  */
 
-static json_t *directories_json(struct identity *identity) {
-    char names[DIRECTORIES_MAX][LDAP_SOURCE_NAME_CHARS_MAX + 1];
-    const size_t n = directories_get_names(identity, names, DIRECTORIES_MAX);
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++)
-        (void)json_array_append_new(list, json_string(names[i]));
-    return list;
-}
-
 /* What does not work is not offered. */
 static const char *kerberos_word(const struct api_options *options) {
     static const char *const words[] = {
@@ -52,13 +43,14 @@ static const char *kerberos_word(const struct api_options *options) {
 int h_login_ways(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct api_options *options = &call->api->options;
     const struct inventory_platform *platform = call->snapshot ? call->snapshot->platform : NULL;
-    json_t *object;
-    int rc = api_check_no_query(call, err);
-    if (rc)
-        return rc;
-    object = json_object();
+    char names[DIRECTORIES_MAX][LDAP_SOURCE_NAME_CHARS_MAX + 1];
+    const size_t count = directories_get_names(options->identity, names, DIRECTORIES_MAX);
+    json_t *object = json_object(), *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_add(list, json_string(names[i]));
+    (void)err;
     json_put_bool(object, "vcenter", platform && platform->vcenters_count > 0);
-    (void)json_object_set_new(object, "directories", directories_json(options->identity));
+    json_put(object, "directories", list);
     json_put_string(object, "kerberos", kerberos_word(options));
     return reply_json(resp, 200, object, err);
 }
@@ -67,9 +59,8 @@ int h_login_ways(struct api_call *call, struct http_response *resp, struct err *
 
 /* Its place in the crowd is free for others as soon as the session is there. */
 static int login_vcenter_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     struct signon_issued issued = {0};
-    int rc = signon_login_vcenter(call->api->options.signon, &actor, login_of(call)->check, &issued, err);
+    int rc = signon_login_vcenter(call->api->options.signon, API_ACTOR(call), login_of(call)->check, &issued, err);
     signon_check_free(STEAL(login_of(call)->check));
     return rc ? rc : login_reply(resp, &issued, err);
 }
@@ -82,13 +73,12 @@ static const char *vcenter_of(const struct api_call *call) {
 
 /* The true reason is for log and audit log. */
 static int refuse_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     struct signon_credential credential = login_credential(call, vcenter_of(call));
     struct err why = {0};
     (void)resp;
     (void)login_use_vcenter(call, credential.vcenter_id, &why);
     log_error(LOG_LEVEL_INFO, "vcenter_login_refused", &why, NULL);
-    return signon_refuse_unasked(call->api->options.signon, &actor, &credential, why.text, err);
+    return signon_refuse_unasked(call->api->options.signon, API_ACTOR(call), &credential, why.text, err);
 }
 
 /* A program that has proved itself may know. */
@@ -103,11 +93,6 @@ static int log_in_at_vcenter(struct api_call *call, struct err *err) {
 }
 
 /* -- the key of a session ----------------------------------------------------------------------------------------------- */
-
-static const struct json_member key_members[] = {{"vcenter", JSON_KIND_STRING, true, false},
-                                                 {"session_id", JSON_KIND_STRING, true, false},
-                                                 {"user_name", JSON_KIND_STRING, true, false},
-                                                 {NULL, JSON_KIND_ANY, false, false}};
 
 static int login_refuse_key(struct err *err) {
     (void)err_set(err, ERR_FORBIDDEN,
@@ -128,9 +113,10 @@ static int find_service(struct api_call *call, struct err *err) {
 
 static int h_login_read_key(struct api_call *call, struct err *err) {
     const char *key;
-    int rc = api_check_no_query(call, err);
-    if (!rc)
-        rc = json_check(call->body, key_members, NULL, err);
+    int rc =
+        json_check(call->body,
+                   JSON_MEMBERS(JSON_NEEDS(STRING, "vcenter"), JSON_NEEDS(STRING, "session_id"), JSON_NEEDS(STRING, "user_name")),
+                   NULL, err);
     if (rc)
         return rc;
     login_of(call)->secret_member = "session_id";
@@ -175,8 +161,6 @@ static int login_by_key(struct api_call *call, struct err *err) {
 int h_login_vcenter(struct api_call *call, struct http_response *resp, struct err *err) {
     int rc = login_begin(call, err);
     (void)resp;
-    if (!rc)
-        rc = api_read_body(call, "application/json", err);
     if (rc)
         return rc;
     if (json_is_object(call->body) && json_object_get(call->body, "user_name"))
@@ -187,16 +171,15 @@ int h_login_vcenter(struct api_call *call, struct http_response *resp, struct er
 
 /* -- name and password of a directory ----------------------------------------------------------------------------------- */
 
-static int directory_open_session(struct api_call *call, const struct actor *actor, const struct identity_person *person,
-                                  struct signon_issued *issued, struct err *err) {
-    const struct signon_person who = {.principal_id = person->principal_id,
-                                      .name = person->name,
-                                      .full_name = person->full_name,
-                                      .directory = person->directory,
-                                      .directory_mark = person->mark,
-                                      .source = SOURCE_LDAP,
-                                      .groups = &person->groups};
-    return signon_login_person(call->api->options.signon, actor, &who, issued, err);
+/* A person as the directory tells. */
+static struct signon_person login_person(const struct identity_person *person, enum source source) {
+    return (struct signon_person){.principal_id = person->principal_id,
+                                  .name = person->name,
+                                  .full_name = person->full_name,
+                                  .directory = person->directory,
+                                  .directory_mark = person->mark,
+                                  .source = source,
+                                  .groups = &person->groups};
 }
 
 /* Which servers there are and what ails them is not for somebody who is not signed in. */
@@ -213,35 +196,32 @@ static int h_login_hide(int rc, const char *source, const struct err *why, struc
     return rc;
 }
 
-static int directory_log_in(struct api_call *call, const char *where, const char *account, struct signon_issued *issued,
-                            struct err *err) {
+static int directory_login_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     struct signon *signon = call->api->options.signon;
-    const struct actor actor = api_actor(call);
     const struct identity_password given = {.source = json_get_string(call->body, "source"),
                                             .user = json_get_string(call->body, "username"),
                                             .password = json_get_string(call->body, "password")};
+    _cleanup_free_ char *where = str_format("ldap:%s", given.source);
+    _cleanup_free_ char *account = identity_account_name(call->api->options.identity, given.source, given.user);
     const struct signon_password password = {.where = where, .user = given.user, .account = account};
     struct identity_person person = {0};
+    struct signon_person who;
+    struct signon_issued issued = {0};
     struct err why = {0};
-    int rc = signon_admit_password(signon, &actor, &password, err);
+    int rc = where && account ? signon_admit_password(signon, API_ACTOR(call), &password, err)
+                              : err_set(err, ERR_NOMEM, "out of memory");
     if (rc)
         return rc;
     rc = identity_check_password(call->api->options.identity, &given, &person, &why);
-    signon_note_password(signon, &actor, &password, rc, why.detail[0] ? why.detail : why.text);
-    if (rc)
+    signon_note_password(signon, API_ACTOR(call), &password, rc, why.detail[0] ? why.detail : why.text);
+    if (rc) {
         log_error(LOG_LEVEL_INFO, "directory_login_refused", &why, "where", where, NULL);
-    rc = rc ? h_login_hide(rc, given.source, &why, err) : directory_open_session(call, &actor, &person, issued, err);
+        rc = h_login_hide(rc, given.source, &why, err);
+    } else {
+        who = login_person(&person, SOURCE_LDAP);
+        rc = signon_login_person(signon, API_ACTOR(call), &who, &issued, err);
+    }
     identity_person_done(&person);
-    return rc;
-}
-
-static int directory_login_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
-    const char *source = json_get_string(call->body, "source");
-    _cleanup_free_ char *where = str_format("ldap:%s", source);
-    _cleanup_free_ char *account =
-        identity_account_name(call->api->options.identity, source, json_get_string(call->body, "username"));
-    struct signon_issued issued = {0};
-    int rc = where && account ? directory_log_in(call, where, account, &issued, err) : err_set(err, ERR_NOMEM, "out of memory");
     return rc ? rc : login_reply(resp, &issued, err);
 }
 
@@ -262,45 +242,28 @@ static int login_directory(struct api_call *call, const char *source, struct err
 
 /* -- name and password -------------------------------------------------------------------------------------------------- */
 
-static const struct json_member password_members[] = {
-    {"username", JSON_KIND_STRING, true, false},
-    {"password", JSON_KIND_STRING, true, false},
-    {"source", JSON_KIND_STRING, false, false},
-    {NULL, JSON_KIND_ANY, false, false},
-};
+const struct member_body h_login_password_body = {
+    .more = JSON_MEMBERS(JSON_NEEDS(STRING, "username"), JSON_NEEDS(STRING, "password"), JSON_TAKES(STRING, "source"))};
 
 static int login_local_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     struct signon_issued issued = {0};
-    int rc = signon_login_local(call->api->options.signon, &actor, json_get_string(call->body, "username"),
+    int rc = signon_login_local(call->api->options.signon, API_ACTOR(call), json_get_string(call->body, "username"),
                                 json_get_string(call->body, "password"), &issued, err);
     return rc ? rc : login_reply(resp, &issued, err);
 }
 
-static int read_login_password(struct api_call *call, struct err *err) {
-    const char *user, *password;
-    int rc = api_read_members(call, password_members, err);
-    login_of(call)->secret_member = "password";
+int h_login_password(struct api_call *call, struct http_response *resp, struct err *err) {
+    const char *user = json_get_string(call->body, "username"), *password = json_get_string(call->body, "password");
+    const char *source = json_get_string(call->body, "source");
+    int rc = login_begin(call, err);
+    (void)resp;
     if (rc)
         return rc;
-    user = json_get_string(call->body, "username");
-    password = json_get_string(call->body, "password");
+    login_of(call)->secret_member = "password";
     if (!*user || strlen(user) > 256 || str_has_control(user))
         return err_set(err, ERR_UNPROCESSABLE, "the member \"username\" must have 1 to 256 characters and no control characters");
     if (!*password || strlen(password) > KAAS_PASSWORD_BYTES_MAX)
         return err_set(err, ERR_UNPROCESSABLE, "the member \"password\" must have 1 to %d bytes", KAAS_PASSWORD_BYTES_MAX);
-    return 0;
-}
-
-int h_login_password(struct api_call *call, struct http_response *resp, struct err *err) {
-    const char *source;
-    int rc = login_begin(call, err);
-    (void)resp;
-    if (!rc)
-        rc = read_login_password(call, err);
-    if (rc)
-        return rc;
-    source = json_get_string(call->body, "source");
     if (!source || str_eq(source, "local"))
         return api_go_slow(call, call->api->options.hashing, login_local_in_worker);
     if (!str_starts(source, VCENTER_SOURCE) || !source[strlen(VCENTER_SOURCE)])
@@ -318,19 +281,13 @@ static int64_t h_login_end_of(const struct identity_person *person, const struct
 
 static int kerberos_open_session(struct api_call *call, const struct identity_person *person, struct kerberos_peer *peer,
                                  struct signon_issued *issued, struct err *err) {
-    const struct actor actor = api_actor(call);
-    const struct signon_person who = {.principal_id = person->principal_id,
-                                      .name = person->name,
-                                      .full_name = person->full_name,
-                                      .directory = person->directory,
-                                      .directory_mark = person->mark,
-                                      .source = SOURCE_KERBEROS,
-                                      .groups = &person->groups,
-                                      .credential_digest = peer->digest,
-                                      .credential_until_ms = peer->digest_until_ms,
-                                      .ends_at_ms = h_login_end_of(person, peer)};
+    struct signon_person who = login_person(person, SOURCE_KERBEROS);
     struct err why = {0};
-    int rc = signon_login_person(call->api->options.signon, &actor, &who, issued, &why);
+    int rc;
+    who.credential_digest = peer->digest;
+    who.credential_until_ms = peer->digest_until_ms;
+    who.ends_at_ms = h_login_end_of(person, peer);
+    rc = signon_login_person(call->api->options.signon, API_ACTOR(call), &who, issued, &why);
     if (rc == ERR_CREDENTIALS) {
         login_negotiate_tell(call, peer, "replay");
         return kerberos_refuse(err);
@@ -339,24 +296,20 @@ static int kerberos_open_session(struct api_call *call, const struct identity_pe
 }
 
 /* The ticket proves the name; who that is, in groups, it says itself or the directory does. */
-static int login_peer(struct api_call *call, struct kerberos_peer *peer, struct signon_issued *issued, struct err *err) {
-    struct identity_person person = {0};
-    int rc = kerberos_find_person(call->api->options.kerberos, peer, &person, err);
-    if (rc) {
-        login_negotiate_refuse(call, peer, rc == ERR_FORBIDDEN ? "no_groups" : "directory", rc);
-        return rc;
-    }
-    rc = kerberos_open_session(call, &person, peer, issued, err);
-    identity_person_done(&person);
-    return rc;
-}
-
 static int kerberos_login_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct identity_person person = {0};
     struct signon_issued issued = {0};
     struct kerberos_peer peer = {0};
     int rc = login_negotiate_accept(call, &peer, err);
-    if (!rc)
-        rc = login_peer(call, &peer, &issued, err);
+    if (rc)
+        goto out;
+    rc = kerberos_find_person(call->api->options.kerberos, &peer, &person, err);
+    if (rc)
+        login_negotiate_refuse(call, &peer, rc == ERR_FORBIDDEN ? "no_groups" : "directory", rc);
+    else
+        rc = kerberos_open_session(call, &person, &peer, &issued, err);
+    identity_person_done(&person);
+out:
     kerberos_peer_done(&peer);
     return rc ? rc : login_reply(resp, &issued, err);
 }
@@ -384,90 +337,62 @@ static json_t *key_json(const struct kerberos_key *key) {
     return object;
 }
 
-static json_t *keys_json(const struct kerberos_status *status) {
-    json_t *keys = json_array();
-    for (size_t i = 0; i < status->keys_count; i++)
-        (void)json_array_append_new(keys, key_json(&status->keys[i]));
-    return keys;
-}
-
-static json_t *realms_json(const struct kerberos_status *status) {
-    json_t *realms = json_array();
-    for (size_t i = 0; i < status->realms_count; i++)
-        (void)json_array_append_new(realms, json_string(status->realms[i]));
-    return realms;
-}
-
-/* All service_members stand in it, null where there is nothing to say. */
+/* All members stand in it, null where there is nothing to say. */
 static json_t *status_json(const struct kerberos_status *status, bool is_configured) {
     const struct err *problem = &status->problem;
-    json_t *object = json_object();
+    json_t *object = json_object(), *keys = json_array();
+    for (size_t i = 0; i < status->keys_count; i++)
+        json_add(keys, key_json(&status->keys[i]));
     json_put_bool(object, "configured", is_configured);
     json_put_bool(object, "usable", is_configured && !problem->code);
     view_put_text(object, "problem", problem->code ? problem->text : NULL);
     view_put_text(object, "remedy", problem->remedy[0] ? problem->remedy : NULL);
-    (void)json_object_set_new(object, "newest_kvno", status->newest_kvno ? json_integer(status->newest_kvno) : json_null());
-    (void)json_object_set_new(object, "realms", realms_json(status));
+    json_put(object, "newest_kvno", status->newest_kvno ? json_integer(status->newest_kvno) : json_null());
+    json_put(object, "realms", view_texts((const char *const *)status->realms, status->realms_count));
     json_put_string(object, "channel_bindings", status->looks_at_bindings ? "allow" : "off");
     json_put_bool(object, "require_pac", status->requires_pac);
     json_put_string(object, "live_check", kerberos_live_check_name(status->live_check));
-    (void)json_object_set_new(object, "keys", keys_json(status));
+    json_put(object, "keys", keys);
     return object;
-}
-
-static int answer_unset(struct http_response *resp, struct err *err) {
-    struct kerberos_status status = {0};
-    (void)err_set(&status.problem, ERR_CONFIG, "no keytab is configured");
-    (void)err_remedy(&status.problem, "set auth.kerberos.keytab and restart kaasd");
-    return reply_json(resp, 200, status_json(&status, false), err);
 }
 
 /* In a worker, since it looks at files. */
 int h_kerberos_status(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct kerberos_status status;
+    struct kerberos *kerberos = call->api->options.kerberos;
+    struct kerberos_status status = {0};
     json_t *object;
-    int rc = api_check_no_query(call, err);
+    int rc = kerberos ? kerberos_get_status(kerberos, &status, err) : 0;
     if (rc)
         return rc;
-    if (!call->api->options.kerberos)
-        return answer_unset(resp, err);
-    rc = kerberos_get_status(call->api->options.kerberos, &status, err);
-    if (rc)
-        return rc;
-    object = status_json(&status, true);
+    if (!kerberos) {
+        (void)err_set(&status.problem, ERR_CONFIG, "no keytab is configured");
+        (void)err_remedy(&status.problem, "set auth.kerberos.keytab and restart kaasd");
+    }
+    object = status_json(&status, kerberos);
     kerberos_status_done(&status);
     return reply_json(resp, 200, object, err);
 }
 
-static const struct json_member service_members[] = {{"token", JSON_KIND_STRING, false, false},
-                                                     {"on_behalf_of", JSON_KIND_OBJECT, false, false},
-                                                     {NULL, JSON_KIND_ANY, false, false}};
-static const struct json_member person_members[] = {{"vcenter", JSON_KIND_STRING, true, false},
-                                                    {"user_name", JSON_KIND_STRING, true, false},
-                                                    {NULL, JSON_KIND_ANY, false, false}};
+const struct member_body h_login_service_body = {
+    .more = JSON_MEMBERS(JSON_TAKES(STRING, "token"), JSON_TAKES(OBJECT, "on_behalf_of"))};
 
 /* -- for itself ------------------------------------------------------------------------------------------------------------- */
 
-static int service_log_in(struct api_call *call, struct signon_issued *issued, struct err *err) {
+static int log_in_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct service_caller *service = login_of(call)->service;
-    struct signon *signon = call->api->options.signon;
-    const struct actor actor = api_actor(call);
     const struct signon_person person = {.principal_id = service->principal_id,
                                          .name = service->name,
                                          .service_id = service->id,
                                          .source = SOURCE_SERVICE,
                                          .role_at_least = ROLE_SERVICE,
                                          .ends_at_ms = service->ends_at_ms};
-    int rc = signon_login_person(signon, &actor, &person, issued, err);
-    if (!rc && service->is_end_news)
-        accounts_note_certificate(call->api->options.identity, service->id, &service->certificate);
-    return rc;
-}
-
-static int log_in_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     struct signon_issued issued = {0};
-    int rc = service_log_in(call, &issued, err);
-    return rc ? rc : login_reply(resp, &issued, err);
+    int rc = signon_login_person(call->api->options.signon, API_ACTOR(call), &person, &issued, err);
+    if (rc)
+        return rc;
+    if (service->is_end_news)
+        accounts_note_certificate(call->api->options.identity, service->id, &service->certificate);
+    return login_reply(resp, &issued, err);
 }
 
 /* -- for a person ----------------------------------------------------------------------------------------------------------- */
@@ -482,14 +407,6 @@ static int log_in_for(struct api_call *call, const json_t *person, struct err *e
         return api_go_slow(call, call->api->options.database, login_service_refuse);
     rc = login_use_vcenter(call, json_get_string(person, "vcenter"), err);
     return rc ? rc : login_check(call, login_vcenter_in_worker);
-}
-
-/* -- who is it? ------------------------------------------------------------------------------------------------------------- */
-
-static int service_read_body(struct api_call *call, struct err *err) {
-    int rc = api_read_members(call, service_members, err);
-    json_t *person = rc ? NULL : json_object_get(call->body, "on_behalf_of");
-    return person ? json_check(person, person_members, "on_behalf_of", err) : rc;
 }
 
 /* Who it is is known. */
@@ -518,21 +435,15 @@ static int service_take_ticket(struct api_call *call, struct kerberos_peer *peer
     return kerberos_refuse(err);
 }
 
-static int accept_ticket(struct api_call *call, struct err *err) {
+static int accept_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     struct kerberos_peer peer = {0};
     int rc;
+    (void)resp;
     login_of(call)->token = find_ticket(call); /* now that the request is suspended it stays where it is */
     rc = login_negotiate_accept(call, &peer, err);
     if (!rc)
         rc = service_take_ticket(call, &peer, err);
     kerberos_peer_done(&peer);
-    return rc;
-}
-
-static int accept_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
-    int rc;
-    (void)resp;
-    rc = accept_ticket(call, err);
     return rc ? rc : h_login_go_on(call, err);
 }
 
@@ -546,10 +457,12 @@ static int begin_ticket(struct api_call *call, struct err *err) {
 }
 
 int h_login_service(struct api_call *call, struct http_response *resp, struct err *err) {
+    json_t *person = json_object_get(call->body, "on_behalf_of");
     int rc = login_begin(call, err);
     (void)resp;
-    if (!rc)
-        rc = service_read_body(call, err);
+    if (!rc && person)
+        rc =
+            json_check(person, JSON_MEMBERS(JSON_NEEDS(STRING, "vcenter"), JSON_NEEDS(STRING, "user_name")), "on_behalf_of", err);
     if (!rc && find_ticket(call))
         return begin_ticket(call, err);
     if (!rc)

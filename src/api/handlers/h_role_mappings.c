@@ -5,77 +5,50 @@
 
 #include "access.h"
 #include "api_call.h"
-#include "log.h"
 #include "member_json.h"
 #include "name_lookup.h"
 #include "views.h"
-#include "problem.h"
 #include "reply.h"
 #include "str.h"
 
 /* Without the name. */
-static json_t *mappings_bare_view(const struct role_mapping *m) {
+static json_t *mapping_view_bare(const struct role_mapping *m) {
     return member_json_show(role_mapping_members, m);
 }
 
-static json_t *mapping_view(const struct api_call *call, const struct role_mapping *m) {
-    json_t *object = mappings_bare_view(m);
+static json_t *mapping_view(const struct api_call *call, const void *record) {
+    const struct role_mapping *m = record;
+    json_t *object = mapping_view_bare(m);
     view_put_name(call, object, "subject_name", m->subject_id);
     return object;
 }
 
 /* -- lists ------------------------------------------------------------------------------------------------------------------ */
 
-struct mapping_page {
-    const struct api_call *call;
-    const struct role_mapping **items;
-};
-
 /* As role_mapping_compare orders. */
-static const char *mapping_key(const void *arg, size_t i, char *buffer, size_t n) {
-    const struct role_mapping *m = ((const struct mapping_page *)arg)->items[i];
+static const char *mapping_key(const void *record, char *buffer, size_t n) {
+    const struct role_mapping *m = record;
     (void)snprintf(buffer, n, "%d\x01%s\x01%s", (int)m->kind, m->subject_id, m->privilege ? m->privilege : "");
     return buffer;
 }
 
-static json_t *mapping_item(const void *arg, size_t i) {
-    const struct mapping_page *page = arg;
-    return mapping_view(page->call, page->items[i]);
-}
-
-static int mappings_answer_list(struct api_call *call, struct http_response *resp, const struct role_mapping_list *all,
-                                struct err *err) {
-    const char *subject = http_request_query(call->req, "subject_id"), *role = http_request_query(call->req, "role");
-    _cleanup_free_ const struct role_mapping **items = calloc(all->count + 1, sizeof(*items));
-    struct mapping_page page = {.call = call, .items = items};
-    struct reply_list list = {.key = mapping_key, .item = mapping_item, .arg = &page};
-    if (!items)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    for (size_t i = 0; i < all->count; i++)
-        if ((!subject || str_eq_nocase(subject, all->items[i].subject_id)) &&
-            (!role || str_eq(role, role_name(all->items[i].role))))
-            items[list.count++] = &all->items[i];
-    return reply_list(call, resp, &list, err);
-}
-
-static int check_role_filter(struct api_call *call, struct err *err) {
-    const char *text = http_request_query(call->req, "role");
-    enum role role;
-    if (!text || (role_parse(text, &role) && role != ROLE_NONE))
-        return 0;
-    return problem_parameter(call, "role", "must be user, service, provisioner or admin", err);
+static bool mapping_is_wanted(const struct api_call *call, const void *record, const void *filter) {
+    const enum role role = *(const enum role *)filter;
+    const char *subject = http_request_query(call->req, "subject_id");
+    const struct role_mapping *m = record;
+    return (!subject || str_eq_nocase(subject, m->subject_id)) && (role == ROLE_NONE || role == m->role);
 }
 
 int h_role_mappings_list(struct api_call *call, struct http_response *resp, struct err *err) {
-    static const char *const known[] = {"subject_id", "role", "limit", "cursor", NULL};
     struct role_mapping_list all = {0};
-    int rc = http_request_check_query(call->req, known, err);
-    if (!rc)
-        rc = check_role_filter(call, err);
+    enum role role;
+    int rc = view_read_role(call, &role, err);
     if (!rc)
         rc = access_list_role_mappings(call->api->options.access, &all, err);
     if (!rc)
-        rc = mappings_answer_list(call, resp, &all, err);
+        rc = view_list(
+            call, resp,
+            VIEW_LIST(all.items, all.count, mapping_key, mapping_view, .is_wanted = mapping_is_wanted, .filter = &role), err);
     role_mapping_list_done(&all);
     return rc;
 }
@@ -95,14 +68,12 @@ static int load_mapping(struct api_call *call, struct role_mapping *out, struct 
 
 static int answer_mapping(struct api_call *call, struct http_response *resp, int status, const struct role_mapping *m,
                           struct err *err) {
-    return reply_named(call, resp, status, (struct reply_named){mapping_view(call, m), mappings_bare_view(m)}, err);
+    return reply_named(call, resp, status, (struct reply_named){mapping_view(call, m), mapping_view_bare(m)}, err);
 }
 
 int h_role_mappings_show(struct api_call *call, struct http_response *resp, struct err *err) {
     struct role_mapping m = {0};
-    int rc = api_check_no_query(call, err);
-    if (!rc)
-        rc = load_mapping(call, &m, err);
+    int rc = load_mapping(call, &m, err);
     if (!rc)
         rc = answer_mapping(call, resp, 200, &m, err);
     role_mapping_done(&m);
@@ -112,7 +83,7 @@ int h_role_mappings_show(struct api_call *call, struct http_response *resp, stru
 /* The mapping as it is stored, and the version that an If-Match speaks of (0: none). */
 static int load_version(struct api_call *call, struct role_mapping *m, int64_t *version_no, struct err *err) {
     int rc = load_mapping(call, m, err);
-    return rc ? rc : reply_check_version(call, mappings_bare_view(m), m->version_no, version_no, err);
+    return rc ? rc : reply_check_version(call, mapping_view_bare(m), m->version_no, version_no, err);
 }
 
 static int mappings_read_role(const json_t *body, enum role *out, struct err *err) {
@@ -124,12 +95,9 @@ static int mappings_read_role(const json_t *body, enum role *out, struct err *er
 
 /* -- writing ---------------------------------------------------------------------------------------------------------------- */
 
-static const struct json_member new_members[] = {
-    {"kind", JSON_KIND_STRING, false, false},     {"subject_id", JSON_KIND_STRING, false, false},
-    {"privilege", JSON_KIND_STRING, false, true}, {"role", JSON_KIND_STRING, true, false},
-    {"note", JSON_KIND_STRING, false, true},      NAME_LOOKUP_MEMBERS,
-    {NULL, JSON_KIND_ANY, false, false},
-};
+const struct member_body h_role_mappings_add_body = {
+    .more = JSON_MEMBERS(JSON_TAKES(STRING, "kind"), JSON_TAKES(STRING, "subject_id"), JSON_TAKES_NULL(STRING, "privilege"),
+                         JSON_NEEDS(STRING, "role"), JSON_TAKES_NULL(STRING, "note"), NAME_LOOKUP_MEMBERS)};
 
 /* What the body says, for this subject; NULL: that is looked up later. */
 static int mappings_read_mapping(struct api_call *call, const char *subject_id, struct role_mapping *m, struct err *err) {
@@ -146,11 +114,10 @@ static int mappings_read_mapping(struct api_call *call, const char *subject_id, 
 }
 
 static int mappings_add(struct api_call *call, const char *subject_id, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     struct role_mapping m = {0};
     int rc = mappings_read_mapping(call, subject_id, &m, err);
     if (!rc)
-        rc = access_add_role_mapping(call->api->options.access, &actor, &m, err);
+        rc = access_add_role_mapping(call->api->options.access, API_ACTOR(call), &m, err);
     if (!rc)
         reply_location(resp, "/v2/role-mappings/", m.id);
     if (!rc)
@@ -179,9 +146,7 @@ static int mappings_check_named(struct api_call *call, struct err *err) {
 
 int h_role_mappings_add(struct api_call *call, struct http_response *resp, struct err *err) {
     bool is_named = false;
-    int rc = api_read_members(call, new_members, err);
-    if (!rc)
-        rc = name_lookup_check(call, "subject_id", &is_named, err);
+    int rc = name_lookup_check(call, "subject_id", &is_named, err);
     if (!rc && !is_named)
         return mappings_add(call, json_get_string(call->body, "subject_id"), resp, err);
     if (!rc)
@@ -189,31 +154,20 @@ int h_role_mappings_add(struct api_call *call, struct http_response *resp, struc
     return rc ? rc : name_lookup_go(call, mappings_add_named, err);
 }
 
-static const struct json_member patch_members[] = {
-    {"role", JSON_KIND_STRING, false, false},
-    {"note", JSON_KIND_STRING, false, true},
-    {NULL, JSON_KIND_ANY, false, false},
-};
-
-static int mappings_apply_patch(struct api_call *call, struct role_mapping *m, struct err *err) {
-    int rc = mappings_read_role(call->body, &m->role, err);
-    if (!rc && json_object_get(call->body, "note"))
-        rc = str_replace(&m->note, json_get_string(call->body, "note"), err);
-    return rc;
-}
+const struct member_body h_role_mappings_patch_body = {
+    .more = JSON_MEMBERS(JSON_TAKES(STRING, "role"), JSON_TAKES_NULL(STRING, "note"))};
 
 /* Without If-Match what was read a moment ago is what is changed, so that nothing is lost to somebody else unseen. */
 int h_role_mappings_patch(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     struct role_mapping m = {0};
     int64_t version_no = 0;
-    int rc = api_read_patch(call, patch_members, err);
+    int rc = load_version(call, &m, &version_no, err);
     if (!rc)
-        rc = load_version(call, &m, &version_no, err);
+        rc = mappings_read_role(call->body, &m.role, err);
+    if (!rc && json_object_get(call->body, "note"))
+        rc = str_replace(&m.note, json_get_string(call->body, "note"), err);
     if (!rc)
-        rc = mappings_apply_patch(call, &m, err);
-    if (!rc)
-        rc = access_change_role_mapping(call->api->options.access, &actor, &m, err);
+        rc = access_change_role_mapping(call->api->options.access, API_ACTOR(call), &m, err);
     if (!rc)
         rc = answer_mapping(call, resp, 200, &m, err);
     role_mapping_done(&m);
@@ -221,16 +175,11 @@ int h_role_mappings_patch(struct api_call *call, struct http_response *resp, str
 }
 
 int h_role_mappings_remove(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     struct role_mapping m = {0};
     int64_t version_no = 0;
-    int rc = api_check_no_query(call, err);
+    int rc = load_version(call, &m, &version_no, err);
     if (!rc)
-        rc = load_version(call, &m, &version_no, err);
-    if (!rc)
-        rc = access_remove_role_mapping(call->api->options.access, &actor, m.id, version_no, err);
-    if (!rc)
-        http_response_set_status(resp, 204);
+        rc = access_remove_role_mapping(call->api->options.access, API_ACTOR(call), m.id, version_no, err);
     role_mapping_done(&m);
-    return rc;
+    return view_nothing(resp, rc);
 }

@@ -1,7 +1,6 @@
 /* Handlers of /v2/services: service accounts. Layer 6 (api). Signing in as one is h_login.c. Reading is from memory.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "accounts.h"
@@ -9,7 +8,6 @@
 #include "inventory.h"
 #include "api_call.h"
 #include "member_json.h"
-#include "problem.h"
 #include "reply.h"
 #include "str.h"
 #include "uuid.h"
@@ -26,7 +24,7 @@ static json_t *certificates_view(const struct service_account *a) {
         json_t *object = json_object();
         json_put_string(object, "sha256", a->certificates[i].sha256);
         view_put_time(object, "not_after", a->certificates[i].not_after_ms);
-        json_array_append_new(array, object);
+        json_add(array, object);
     }
     return array;
 }
@@ -38,58 +36,38 @@ static json_t *hx_clusters_view(const struct inventory_platform *platform, const
         json_t *object = json_object();
         json_put_string(object, "id", a->hx_clusters[i]);
         view_put_text(object, "name", hx ? hx->name : NULL);
-        json_array_append_new(array, object);
+        json_add(array, object);
     }
     return array;
 }
 
-static json_t *account_view(const struct inventory_platform *platform, const struct service_account *a) {
+static json_t *account_view(const struct api_call *call, const void *record) {
+    const struct service_account *a = record;
     _cleanup_free_ char *principal_id = service_principal_id(a->id);
     json_t *object = member_json_show(service_account_members, a);
     json_put_string(object, "principal_id", principal_id);
-    json_object_set_new(object, "certificates", certificates_view(a));
-    json_object_set_new(object, "hx_clusters", hx_clusters_view(platform, a));
+    json_put(object, "certificates", certificates_view(a));
+    json_put(object, "hx_clusters", hx_clusters_view(call->snapshot->platform, a));
     return object;
 }
 
-struct account_page {
-    const struct inventory_platform *platform;
-    const struct service_account **items;
-};
-
-static const char *account_key(const void *arg, size_t i, char *buffer, size_t n) {
-    const struct service_account *a = ((const struct account_page *)arg)->items[i];
+static const char *account_key(const void *record, char *buffer, size_t n) {
+    const struct service_account *a = record;
     (void)snprintf(buffer, n, "%s\x01%s", a->name, a->id);
     return buffer;
 }
 
-static json_t *account_item(const void *arg, size_t i) {
-    const struct account_page *page = arg;
-    return account_view(page->platform, page->items[i]);
-}
-
-static int services_compare_names(const void *a, const void *b) {
-    return strcmp((*(const struct service_account *const *)a)->name, (*(const struct service_account *const *)b)->name);
+static bool account_is_wanted(const struct api_call *call, const void *record, const void *filter) {
+    const char *name = http_request_query(call->req, "name");
+    (void)filter;
+    return !name || str_eq(name, ((const struct service_account *)record)->name);
 }
 
 int h_services_list(struct api_call *call, struct http_response *resp, struct err *err) {
-    static const char *const known[] = {"name", "limit", "cursor", NULL};
     const struct inventory_platform *platform = call->snapshot->platform;
-    const char *name = http_request_query(call->req, "name");
-    _cleanup_free_ const struct service_account **items = calloc(platform->services_count + 1, sizeof(*items));
-    struct account_page page = {platform, items};
-    struct reply_list list = {.key = account_key, .item = account_item, .arg = &page};
-    int rc = http_request_check_query(call->req, known, err);
-    if (!rc && !items)
-        rc = err_set(err, ERR_NOMEM, "out of memory");
-    if (rc)
-        return rc;
-    for (size_t i = 0; i < platform->services_count; i++)
-        if (!name || str_eq(name, platform->services[i].name))
-            items[list.count++] = &platform->services[i];
-    if (list.count > 1)
-        qsort((void *)items, list.count, sizeof(*items), services_compare_names);
-    return reply_list(call, resp, &list, err);
+    return view_list(
+        call, resp,
+        VIEW_LIST(platform->services, platform->services_count, account_key, account_view, .is_wanted = account_is_wanted), err);
 }
 
 static int services_find_account(const struct inventory_platform *platform, const char *id, const struct service_account **out,
@@ -112,29 +90,15 @@ static int answer_account(struct api_call *call, struct http_response *resp, int
     api_renew_snapshot(call);
     rc = call->snapshot ? services_find_account(call->snapshot->platform, id, &a, err)
                         : err_set(err, ERR_UNAVAILABLE, "the service is starting");
-    return rc ? rc : reply_object(call, resp, status, account_view(call->snapshot->platform, a), err);
+    return rc ? rc : reply_object(call, resp, status, account_view(call, a), err);
 }
 
 int h_services_show(struct api_call *call, struct http_response *resp, struct err *err) {
-    int rc = api_check_no_query(call, err);
-    if (rc)
-        return rc;
     reply_freshness(call, resp);
     return answer_account(call, resp, 200, http_request_param(call->req, "id"), err);
 }
 
 /* -- reading what is wanted ----------------------------------------------------------------------------------------------------- */
-
-static int read_pem(const char *text, struct service_certificate *out, struct err *err) {
-    struct x509_info info = {0};
-    int rc = x509_parse_pem(text, &info, err);
-    if (rc)
-        return rc;
-    str_hex(info.sha256, sizeof(info.sha256), out->sha256);
-    out->not_after_ms = info.not_after_ms;
-    x509_info_done(&info);
-    return 0;
-}
 
 /* What stands there twice counts twice. */
 static int services_check_count(const json_t *body, const char *name, unsigned max, struct err *err) {
@@ -146,13 +110,23 @@ static int services_check_count(const json_t *body, const char *name, unsigned m
 static int h_services_read_certificates(const json_t *body, struct service_account *out, struct err *err) {
     const json_t *item, *array = json_object_get(body, "certificates");
     size_t i;
+    int rc = services_check_count(body, "certificates", SERVICE_CERTIFICATES_COUNT_MAX, err);
+    if (rc)
+        return rc;
     json_array_foreach (array, i, item) {
         struct service_certificate c = {.not_after_ms = 0};
+        struct x509_info info = {0};
         const char *text = json_string_value(item);
-        int rc;
         if (!text)
             return err_set(err, ERR_UNPROCESSABLE, "\"certificates\" must hold texts: fingerprints or certificates in PEM");
-        rc = strstr(text, PEM_BEGIN) ? read_pem(text, &c, err) : service_fingerprint_read(text, c.sha256, err);
+        if (strstr(text, PEM_BEGIN)) {
+            rc = x509_parse_pem(text, &info, err);
+            str_hex(info.sha256, sizeof(info.sha256), c.sha256);
+            c.not_after_ms = info.not_after_ms;
+            x509_info_done(&info);
+        } else {
+            rc = service_fingerprint_read(text, c.sha256, err);
+        }
         if (!rc)
             rc = service_account_add_certificate(out, &c, err);
         if (rc)
@@ -206,23 +180,17 @@ static int services_read_credential(const json_t *body, const char *name,
 
 /* Lists are replaced as a whole. */
 static int read_lists(const struct api_call *call, struct service_account *a, struct err *err) {
-    struct service_account given = {.id = NULL}, before = *a;
-    int rc = services_check_count(call->body, "certificates", SERVICE_CERTIFICATES_COUNT_MAX, err);
-    if (!rc)
-        rc = h_services_read_certificates(call->body, &given, err);
+    struct service_account given = {.id = NULL};
+    int rc = h_services_read_certificates(call->body, &given, err);
     if (!rc)
         rc = read_hx_clusters(call, a, &given, err);
     if (!rc && json_object_get(call->body, "certificates")) {
-        a->certificates = given.certificates;
-        a->certificates_count = given.certificates_count;
-        given.certificates = before.certificates;
-        given.certificates_count = before.certificates_count;
+        SWAP(a->certificates, given.certificates);
+        SWAP(a->certificates_count, given.certificates_count);
     }
     if (!rc && json_object_get(call->body, "hx_clusters")) {
-        a->hx_clusters = given.hx_clusters;
-        a->hx_clusters_count = given.hx_clusters_count;
-        given.hx_clusters = before.hx_clusters;
-        given.hx_clusters_count = before.hx_clusters_count;
+        SWAP(a->hx_clusters, given.hx_clusters);
+        SWAP(a->hx_clusters_count, given.hx_clusters_count);
     }
     service_account_done(&given);
     return rc;
@@ -243,66 +211,46 @@ static int services_read_account(void *arg, struct service_account *a, struct er
 
 /* -- writing ---------------------------------------------------------------------------------------------------------------- */
 
-static const struct json_member lists[] = {
-    {"certificates", JSON_KIND_ARRAY, false, false},
-    {"hx_clusters", JSON_KIND_ARRAY, false, false},
-    {NULL, JSON_KIND_ANY, false, false},
-};
-
-static int services_answer_new(struct api_call *call, struct http_response *resp, const char *id, struct err *err) {
-    reply_location(resp, "/v2/services/", id);
-    return answer_account(call, resp, 201, id, err);
-}
+#define LISTS JSON_MEMBERS(JSON_TAKES(ARRAY, "certificates"), JSON_TAKES(ARRAY, "hx_clusters"))
+const struct member_body h_services_add_body = {
+    .members = service_account_members, .writer = BY_ADMIN, .is_new = true, .more = LISTS};
+const struct member_body h_services_patch_body = {.members = service_account_members, .writer = BY_ADMIN, .more = LISTS};
 
 int h_services_add(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     struct service_account wanted = {.id = NULL};
-    struct json_member expected[MEMBER_JSON_MAX];
-    member_json_expect(&(struct member_body){service_account_members, BY_ADMIN, true, lists}, expected);
-    int rc = api_read_members(call, expected, err);
+    int rc = services_read_account(call, &wanted, err);
     if (!rc)
-        rc = services_read_account(call, &wanted, err);
+        rc = accounts_add(call->api->options.identity, API_ACTOR(call), &wanted, err);
     if (!rc)
-        rc = accounts_add(call->api->options.identity, &actor, &wanted, err);
+        reply_location(resp, "/v2/services/", wanted.id);
     if (!rc)
-        rc = services_answer_new(call, resp, wanted.id, err);
+        rc = answer_account(call, resp, 201, wanted.id, err);
     service_account_done(&wanted);
     return rc;
 }
 
 /* The account {id} of the path, and the version that an If-Match speaks of (0: none). */
 static int find_version(struct api_call *call, const struct service_account **a, int64_t *version_no, struct err *err) {
-    const struct inventory_platform *platform = call->snapshot->platform;
-    int rc = services_find_account(platform, http_request_param(call->req, "id"), a, err);
-    return rc ? rc : reply_check_version(call, account_view(platform, *a), (*a)->version_no, version_no, err);
+    int rc = services_find_account(call->snapshot->platform, http_request_param(call->req, "id"), a, err);
+    return rc ? rc : reply_check_version(call, account_view(call, *a), (*a)->version_no, version_no, err);
 }
 
 int h_services_patch(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     const struct service_account *now = NULL;
     struct account_edit edit = {.fn = services_read_account, .arg = call};
-    struct json_member expected[MEMBER_JSON_MAX];
-    member_json_expect(&(struct member_body){service_account_members, BY_ADMIN, false, lists}, expected);
-    int rc = api_read_patch(call, expected, err);
-    if (!rc)
-        rc = find_version(call, &now, &edit.version_no, err);
+    int rc = find_version(call, &now, &edit.version_no, err);
     if (rc)
         return rc;
     edit.id = now->id;
-    rc = accounts_change(call->api->options.identity, &actor, &edit, err);
+    rc = accounts_change(call->api->options.identity, API_ACTOR(call), &edit, err);
     return rc ? rc : answer_account(call, resp, 200, http_request_param(call->req, "id"), err);
 }
 
 int h_services_remove(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     const struct service_account *now = NULL;
     int64_t version_no = 0;
-    int rc = api_check_no_query(call, err);
+    int rc = find_version(call, &now, &version_no, err);
     if (!rc)
-        rc = find_version(call, &now, &version_no, err);
-    if (!rc)
-        rc = accounts_remove(call->api->options.identity, &actor, now->id, version_no, err);
-    if (!rc)
-        http_response_set_status(resp, 204);
-    return rc;
+        rc = accounts_remove(call->api->options.identity, API_ACTOR(call), now->id, version_no, err);
+    return view_nothing(resp, rc);
 }

@@ -67,24 +67,17 @@ static int require_session(const struct api_call *call, struct err *err) {
 
 int h_token_refresh(struct api_call *call, struct http_response *resp, struct err *err) {
     struct signon_issued issued = {0};
-    int rc = api_check_no_query(call, err);
-    if (!rc)
-        rc = require_session(call, err);
+    int rc = require_session(call, err);
     if (!rc)
         rc = signon_refresh(call->api->options.signon, live_session_sid(call->bearer.session), call->bearer.jti, &issued, err);
     return rc ? rc : login_reply(resp, &issued, err);
 }
 
 int h_logout(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
-    int rc = api_check_no_query(call, err);
+    int rc = require_session(call, err);
     if (!rc)
-        rc = require_session(call, err);
-    if (!rc)
-        rc = signon_logout(call->api->options.signon, &actor, live_session_sid(call->bearer.session), err);
-    if (!rc)
-        http_response_set_status(resp, 204);
-    return rc;
+        rc = signon_logout(call->api->options.signon, API_ACTOR(call), live_session_sid(call->bearer.session), err);
+    return view_nothing(resp, rc);
 }
 
 /* -- further vCenters of the session ------------------------------------------------------------------------------------ */
@@ -110,10 +103,9 @@ static int answer_linked(struct api_call *call, struct http_response *resp, stru
 }
 
 static int add_vcenter_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     int rc = login_of(call)->check ? 0 : login_make_check(call, err);
     if (!rc)
-        rc = signon_add_vcenter(call->api->options.signon, &actor, call->bearer.session, login_of(call)->check, err);
+        rc = signon_add_vcenter(call->api->options.signon, API_ACTOR(call), call->bearer.session, login_of(call)->check, err);
     signon_check_free(STEAL(login_of(call)->check));
     return rc ? rc : answer_linked(call, resp, err);
 }
@@ -136,16 +128,11 @@ int h_session_vcenters_add(struct api_call *call, struct http_response *resp, st
 }
 
 int h_session_vcenters_remove(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
-    int rc = api_check_no_query(call, err);
+    const char *id = http_request_param(call->req, "id");
+    int rc = require_session(call, err);
     if (!rc)
-        rc = require_session(call, err);
-    if (!rc)
-        rc = signon_remove_vcenter(call->api->options.signon, &actor, call->bearer.session, http_request_param(call->req, "id"),
-                                   err);
-    if (!rc)
-        http_response_set_status(resp, 204);
-    return rc;
+        rc = signon_remove_vcenter(call->api->options.signon, API_ACTOR(call), call->bearer.session, id, err);
+    return view_nothing(resp, rc);
 }
 
 /* -- whoami: what applies ----------------------------------------------------------------------------------------------- */
@@ -160,17 +147,20 @@ static const char *source_word(enum source source) {
     return source == SOURCE_SOCKET ? "socket" : "local";
 }
 
+/* Members that are null unless something is put in their place. */
+static void put_nulls(json_t *object, const char *const *names) {
+    for (; *names; names++)
+        json_put(object, *names, json_null());
+}
+
 static json_t *h_sessions_rule(const char *kind, const char *object_type, const char *id, const char *name) {
+    static const char *const others[] = {"privilege", "checked_at", "principal_id", "principal_name", "role", NULL};
     json_t *object = json_object();
     json_put_string(object, "kind", kind);
     json_put_string(object, "object_type", object_type);
     view_put_text(object, "object_id", id);
     view_put_text(object, "object_name", name);
-    (void)json_object_set_new(object, "privilege", json_null());
-    (void)json_object_set_new(object, "checked_at", json_null());
-    (void)json_object_set_new(object, "principal_id", json_null());
-    (void)json_object_set_new(object, "principal_name", json_null());
-    (void)json_object_set_new(object, "role", json_null());
+    put_nulls(object, others);
     return object;
 }
 
@@ -200,7 +190,7 @@ static void add_mapping_rules(const struct api_call *call, const struct live_gro
         if (!object)
             continue;
         add_whom(call, object, m->subject_id, role_name(m->role));
-        (void)json_array_append_new(rules, object);
+        json_add(rules, object);
     }
     role_mapping_list_done(&all);
 }
@@ -209,7 +199,7 @@ static void add_vcenter_rules(const struct api_call *call, const struct signon_p
     const struct object_set *set = part->objects ? shared_objects_get(part->objects) : NULL;
     for (size_t i = 0; set && i < set->count; i++) {
         if (str_eq(set->items[i].moref, POLICY_VCENTER_ADMIN_MOREF)) {
-            (void)json_array_append_new(rules, h_sessions_rule("vcenter_admin", "all", NULL, NULL));
+            json_add(rules, h_sessions_rule("vcenter_admin", "all", NULL, NULL));
             continue;
         }
         const struct vsphere_cluster *c = inventory_find_vsphere(call->snapshot->platform, &set->items[i]);
@@ -217,7 +207,7 @@ static void add_vcenter_rules(const struct api_call *call, const struct signon_p
         json_t *object = h_sessions_rule("vcenter_privilege", "vsphere_cluster", id, c ? c->name : NULL);
         json_put_string(object, "privilege", platform_options_of(call->api->options.platform)->view_privilege);
         json_put_time(object, "checked_at", part->as_of_ms);
-        (void)json_array_append_new(rules, object);
+        json_add(rules, object);
     }
 }
 
@@ -226,19 +216,18 @@ static void add_service_rules(const struct api_call *call, json_t *rules) {
     const struct service_account *account = call->viewer.role == ROLE_SERVICE ? call->viewer.limits : NULL;
     for (size_t i = 0; account && i < account->hx_clusters_count; i++) {
         const struct hx_cluster *hx = inventory_find_hx(call->snapshot->platform, account->hx_clusters[i]);
-        (void)json_array_append_new(
-            rules, h_sessions_rule("service_account", "hx_cluster", account->hx_clusters[i], hx ? hx->name : NULL));
+        json_add(rules, h_sessions_rule("service_account", "hx_cluster", account->hx_clusters[i], hx ? hx->name : NULL));
     }
 }
 
 static json_t *whoami_rules(const struct api_call *call, const struct live_groups *groups) {
     json_t *rules = json_array();
     if (policy_sees_all(&call->viewer))
-        (void)json_array_append_new(rules, h_sessions_rule("role", "all", NULL, NULL));
+        json_add(rules, h_sessions_rule("role", "all", NULL, NULL));
     if (groups)
         add_mapping_rules(call, groups, rules);
     for (size_t i = 0; i < call->viewer.grants_count; i++)
-        (void)json_array_append_new(rules, grant_rule(call, policy_grant_at(&call->viewer, i)));
+        json_add(rules, grant_rule(call, policy_grant_at(&call->viewer, i)));
     for (size_t i = 0; i < call->rights.count; i++)
         add_vcenter_rules(call, &call->rights.parts[i], rules);
     add_service_rules(call, rules);
@@ -258,15 +247,13 @@ static bool has_rule(const json_t *rules, const char *kind, const char *object_t
 }
 
 static json_t *add_unmatched(json_t *list, const char *kind, const char *object_type, const char *reason) {
+    static const char *const others[] = {"object_id", "principal_id", "principal_name", "role", NULL};
     json_t *object = json_object();
     json_put_string(object, "kind", kind);
     json_put_string(object, "object_type", object_type);
     json_put_string(object, "reason", reason);
-    (void)json_object_set_new(object, "object_id", json_null());
-    (void)json_object_set_new(object, "principal_id", json_null());
-    (void)json_object_set_new(object, "principal_name", json_null());
-    (void)json_object_set_new(object, "role", json_null());
-    (void)json_array_append_new(list, object);
+    put_nulls(object, others);
+    json_add(list, object);
     return object;
 }
 
@@ -329,13 +316,6 @@ static size_t whoami_cut(json_t *list) {
     return count > RULES_MAX ? count - RULES_MAX : 0;
 }
 
-static void put_rules(const struct api_call *call, const struct live_groups *groups, json_t *object) {
-    json_t *rules = whoami_rules(call, groups);
-    (void)json_object_set_new(object, "unmatched_rules", unmatched_of(call, groups, rules));
-    json_put_int(object, "rules_omitted", (int64_t)whoami_cut(rules));
-    (void)json_object_set_new(object, "rules", rules);
-}
-
 /* The program that acts for the caller. */
 static json_t *acting_of(const struct api_call *call) {
     const char *id = call->who->acting_id;
@@ -348,13 +328,6 @@ static json_t *acting_of(const struct api_call *call) {
     return object;
 }
 
-static json_t *vcenters_of(const struct api_call *call) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < call->rights.count; i++)
-        (void)json_array_append_new(list, session_view_vcenter(call->snapshot->platform, &call->rights.parts[i]));
-    return list;
-}
-
 static json_t *groups_of(const struct api_call *call, const struct live_groups *groups) {
     const struct group_set *set = groups ? live_groups_get(groups) : NULL;
     json_t *list = json_array();
@@ -362,20 +335,17 @@ static json_t *groups_of(const struct api_call *call, const struct live_groups *
         json_t *object = json_object();
         json_put_string(object, "id", set->ids[i]);
         view_put_name(call, object, "name", set->ids[i]);
-        (void)json_array_append_new(list, object);
+        json_add(list, object);
     }
     return list;
 }
 
 int h_whoami(struct api_call *call, struct http_response *resp, struct err *err) {
     struct live_session *live = call->bearer.session;
-    struct live_groups *groups;
-    json_t *object;
-    int rc = api_check_no_query(call, err);
-    if (rc)
-        return rc;
-    groups = live ? live_session_groups(live) : NULL;
-    object = json_object();
+    struct live_groups *groups = live ? live_session_groups(live) : NULL;
+    json_t *object = json_object(), *vcenters = json_array(), *rules = whoami_rules(call, groups);
+    for (size_t i = 0; i < call->rights.count; i++)
+        json_add(vcenters, session_view_vcenter(call->snapshot->platform, &call->rights.parts[i]));
     json_put_string(object, "id", call->who->id);
     json_put_string(object, "name", call->who->name);
     json_put_string(object, "source", source_word(call->who->source));
@@ -387,10 +357,12 @@ int h_whoami(struct api_call *call, struct http_response *resp, struct err *err)
     view_put_time(object, "signed_in_at", live ? live_session_created_ms(live) : 0);
     view_put_time(object, "token_expires_at", live ? call->bearer.token_expires_at_ms : 0);
     view_put_time(object, "session_expires_at", live ? live_session_ends_ms(live) : 0);
-    (void)json_object_set_new(object, "vcenters", vcenters_of(call));
-    (void)json_object_set_new(object, "groups", groups_of(call, groups));
-    (void)json_object_set_new(object, "acting_service", acting_of(call));
-    put_rules(call, groups, object);
+    json_put(object, "vcenters", vcenters);
+    json_put(object, "groups", groups_of(call, groups));
+    json_put(object, "acting_service", acting_of(call));
+    json_put(object, "unmatched_rules", unmatched_of(call, groups, rules));
+    json_put_int(object, "rules_omitted", (int64_t)whoami_cut(rules));
+    json_put(object, "rules", rules);
     live_groups_unref(groups);
     return reply_json(resp, 200, object, err);
 }
@@ -431,12 +403,9 @@ static json_t *session_item(const void *arg, size_t i) {
 
 /* `after` is the key in the cursor, which is taken apart; one more than the page holds shows that there is more. */
 static int sessions_read_query(struct api_call *call, char after[REPLY_KEY_BYTES], struct session_query *out, struct err *err) {
-    static const char *const known[] = {"principal", "limit", "cursor", NULL};
     bool is_given = false;
     char *mark;
-    int rc = http_request_check_query(call->req, known, err);
-    if (!rc)
-        rc = reply_read_limit(call, &out->limit, err);
+    int rc = reply_read_limit(call, &out->limit, err);
     if (!rc)
         rc = reply_read_cursor(call, after, &is_given, err);
     if (rc)
@@ -470,11 +439,6 @@ int h_sessions_list(struct api_call *call, struct http_response *resp, struct er
 }
 
 int h_sessions_end(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
-    int rc = api_check_no_query(call, err);
-    if (!rc)
-        rc = signon_end_session(call->api->options.signon, &actor, http_request_param(call->req, "sid"), err);
-    if (!rc)
-        http_response_set_status(resp, 204);
-    return rc;
+    return view_nothing(
+        resp, signon_end_session(call->api->options.signon, API_ACTOR(call), http_request_param(call->req, "sid"), err));
 }

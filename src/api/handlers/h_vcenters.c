@@ -39,7 +39,7 @@ static json_t *ca_subjects(const char *ca_pem) {
     struct x509_info info = {0};
     for (const char *p = ca_pem; p && (p = strstr(p, "-----BEGIN CERTIFICATE-----")); p++) {
         if (!x509_parse_pem(p, &info, NULL))
-            (void)json_array_append_new(list, json_string(info.subject));
+            json_add(list, json_string(info.subject));
         x509_info_done(&info);
     }
     return list;
@@ -51,13 +51,13 @@ static json_t *view_trust(const struct vcenter *vc) {
     x509_thumbprint_text(vc->pin_sha256, thumbprint);
     json_put_string(object, "mode", vc->has_pin ? "thumbprint" : "ca");
     view_put_text(object, "thumbprint_sha256", vc->has_pin ? thumbprint : NULL);
-    (void)json_object_set_new(object, "ca_subjects", ca_subjects(vc->ca_pem));
+    json_put(object, "ca_subjects", ca_subjects(vc->ca_pem));
     return object;
 }
 
 static json_t *view_vcenter(const struct vcenter *vc, const struct link_report *report) {
     json_t *object = member_json_show(vcenter_members, vc);
-    (void)json_object_set_new(object, "trust", view_trust(vc));
+    json_put(object, "trust", view_trust(vc));
     view_put_state(object, report);
     json_put_bool(object, "registered", vc->registered_at_ms != 0);
     view_put_strategy(object, "login_strategy", report);
@@ -65,7 +65,7 @@ static json_t *view_vcenter(const struct vcenter *vc, const struct link_report *
     return object;
 }
 
-static void vcenter_report(struct api_call *call, const struct vcenter *vc, struct link_report *out) {
+static void vcenter_report(const struct api_call *call, const struct vcenter *vc, struct link_report *out) {
     struct link *link = NULL;
     memset(out, 0, sizeof(*out));
     out->state = vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED;
@@ -75,8 +75,8 @@ static void vcenter_report(struct api_call *call, const struct vcenter *vc, stru
     link_unref(link);
 }
 
-/* Its JSON, with the state of its link. New reference, or NULL without memory. */
-static json_t *vcenter_json(struct api_call *call, const struct vcenter *vc) {
+/* Its JSON, with the state of its link. */
+static json_t *vcenter_json(const struct api_call *call, const void *vc) {
     struct link_report report;
     vcenter_report(call, vc, &report);
     return view_vcenter(vc, &report);
@@ -84,13 +84,9 @@ static json_t *vcenter_json(struct api_call *call, const struct vcenter *vc) {
 
 /* The row version tells all that is stored; with the time of its making, since a vCenter that was added again begins anew. */
 static void vcenter_etag(const struct vcenter *vc, char out[REPLY_ETAG_BYTES]) {
-    uint8_t digest[DIGEST_SHA256_BYTES];
-    uint64_t hash;
     char text[128];
     int n = snprintf(text, sizeof(text), "%.40s %lld %lld", vc->id, (long long)vc->created_at_ms, (long long)vc->version_no);
-    digest_sha256(text, (size_t)n, digest);
-    memcpy(&hash, digest, sizeof(hash));
-    reply_format_etag(hash, false, out);
+    reply_format_etag(digest_u64(text, (size_t)n), false, out);
 }
 
 /* Answers with a vCenter and its strong entity tag, which is made of what is stored and nothing else: state and times change by themselves and
@@ -113,28 +109,31 @@ static int vcenter_answer_fresh(struct api_call *call, struct http_response *res
     return vcenter_answer(call, resp, status, vc, err);
 }
 
-/* Checks If-Match; *version_no is the row version it speaks of, 0 if there is none. ERR_PRECONDITION. */
-static int vcenter_check_version(struct api_call *call, const struct vcenter *vc, int64_t *version_no, struct err *err) {
+/* The vCenter {id} of the path, if it is what an If-Match speaks of; *version_no is its row version then, 0 without
+ * one. ERR_NOT_FOUND, ERR_PRECONDITION. */
+static int vcenter_find_version(struct api_call *call, const struct vcenter **out, int64_t *version_no, struct err *err) {
     char etag[REPLY_ETAG_BYTES];
     bool is_given = false;
-    int rc;
-    vcenter_etag(vc, etag);
+    int rc = vcenter_find(call, out, err);
+    if (rc)
+        return rc;
+    vcenter_etag(*out, etag);
     rc = reply_check_if_match(call, etag, &is_given, err);
-    *version_no = is_given ? vc->version_no : 0;
+    *version_no = is_given ? (*out)->version_no : 0;
     return rc;
 }
 
-struct vcenter_port {
-    const char *name;
-    unsigned fallback, least;
-};
-
-/* Reads a port of a body, `fallback` if it is absent. ERR_UNPROCESSABLE. */
-static int vcenter_read_port(json_t *body, const struct vcenter_port *port, unsigned *out, struct err *err) {
-    int64_t value = json_get_int(body, port->name, port->fallback);
-    if (value < port->least || value > 65535)
-        return err_set(err, ERR_UNPROCESSABLE, "the member \"%s\" must be a number from %u to 65535", port->name, port->least);
-    *out = (unsigned)value;
+/* Reads a port of a body to `keep` and has *given point there; without one both stay. ERR_UNPROCESSABLE. */
+static int vcenter_read_port(const json_t *body, const char *name, unsigned least, unsigned *keep, const unsigned **given,
+                             struct err *err) {
+    const json_t *number = json_object_get(body, name);
+    const int64_t value = json_integer_value(number);
+    if (!number)
+        return 0;
+    if (value < least || value > 65535)
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"%s\" must be a number from %u to 65535", name, least);
+    *keep = (unsigned)value;
+    *given = keep;
     return 0;
 }
 
@@ -151,26 +150,22 @@ static int vcenter_check_ca(const char *pem, struct err *err) {
     return rc ? err_set(err, ERR_UNPROCESSABLE, "the member \"ca_pem\" holds no PEM certificate, or one that cannot be read") : 0;
 }
 
-struct vcenter_trust {
-    uint8_t pin[X509_SHA256_BYTES];
-    const uint8_t *pin_sha256; /* -> pin, or NULL */
-    const char *ca_pem;
-};
-
-/* Reads thumbprint_sha256 or ca_pem of a body; none is allowed, then both stay NULL. Borrows from the body. ERR_UNPROCESSABLE. */
-static int vcenter_read_trust(json_t *body, struct vcenter_trust *out, struct err *err) {
+/* Reads thumbprint_sha256 (to `keep`, *pin_sha256 points there) or ca_pem (borrowed) of a body; none is allowed,
+ * then both are NULL. ERR_UNPROCESSABLE. */
+static int vcenter_read_trust(const json_t *body, uint8_t keep[X509_SHA256_BYTES], const uint8_t **pin_sha256,
+                              const char **ca_pem, struct err *err) {
     const char *thumbprint = json_get_string(body, "thumbprint_sha256");
-    out->pin_sha256 = NULL;
-    out->ca_pem = json_get_string(body, "ca_pem");
-    if (thumbprint && out->ca_pem)
+    *pin_sha256 = NULL;
+    *ca_pem = json_get_string(body, "ca_pem");
+    if (thumbprint && *ca_pem)
         return err_set(err, ERR_UNPROCESSABLE, "give either \"thumbprint_sha256\" or \"ca_pem\", not both");
     if (!thumbprint)
-        return out->ca_pem ? vcenter_check_ca(out->ca_pem, err) : 0;
-    if (!str_unhex(thumbprint, out->pin, sizeof(out->pin))) {
+        return *ca_pem ? vcenter_check_ca(*ca_pem, err) : 0;
+    if (!str_unhex(thumbprint, keep, X509_SHA256_BYTES)) {
         (void)err_set(err, ERR_UNPROCESSABLE, "the member \"thumbprint_sha256\" is not a SHA-256 thumbprint");
         return err_remedy(err, "give 32 pairs of hexadecimal digits, with or without colons; SHA-1 is not accepted");
     }
-    out->pin_sha256 = out->pin;
+    *pin_sha256 = keep;
     return 0;
 }
 
@@ -183,94 +178,49 @@ static void vcenter_add_seen(struct api_call *call, struct x509_info *seen) {
 
 /* -- reading, adding, removing ------------------------------------------------------------------------------------------ */
 
-static const char *const page_query[] = {"limit", "cursor", NULL};
-
-struct vcenter_page {
-    struct api_call *call;
-    const struct vcenter **items; /* by name, then id */
-};
-
-static const char *vcenter_key(const void *arg, size_t i, char *buffer, size_t n) {
-    const struct vcenter_page *page = arg;
-    (void)snprintf(buffer, n, "%s\x01%s", page->items[i]->name, page->items[i]->id);
+static const char *vcenter_key(const void *record, char *buffer, size_t n) {
+    const struct vcenter *vc = record;
+    (void)snprintf(buffer, n, "%s\x01%s", vc->name, vc->id);
     return buffer;
-}
-
-static json_t *vcenter_item(const void *arg, size_t i) {
-    const struct vcenter_page *page = arg;
-    return vcenter_json(page->call, page->items[i]);
-}
-
-static int vcenters_compare(const void *a, const void *b) {
-    const struct vcenter *x = *(const struct vcenter *const *)a, *y = *(const struct vcenter *const *)b;
-    int order = strcmp(x->name, y->name);
-    return order ? order : strcmp(x->id, y->id);
 }
 
 int h_vcenters_list(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct inventory_platform *platform = call->snapshot->platform;
-    _cleanup_free_ const struct vcenter **items = calloc(platform->vcenters_count + 1, sizeof(*items));
-    struct vcenter_page page = {.call = call, .items = items};
-    struct reply_list list = {.count = platform->vcenters_count, .key = vcenter_key, .item = vcenter_item, .arg = &page};
-    int rc = http_request_check_query(call->req, page_query, err);
-    if (rc)
-        return rc;
-    if (!items)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    for (size_t i = 0; i < list.count; i++)
-        items[i] = &platform->vcenters[i];
-    if (list.count > 1)
-        qsort(items, list.count, sizeof(*items), vcenters_compare);
-    return reply_list(call, resp, &list, err);
+    return view_list(call, resp, VIEW_LIST(platform->vcenters, platform->vcenters_count, vcenter_key, vcenter_json), err);
 }
 
 int h_vcenters_show(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct vcenter *vc = NULL;
-    int rc = api_check_no_query(call, err);
-    if (!rc)
-        rc = vcenter_find(call, &vc, err);
+    int rc = vcenter_find(call, &vc, err);
     if (rc)
         return rc;
     reply_freshness(call, resp);
     return vcenter_answer(call, resp, 200, vc, err);
 }
 
-static const struct json_member add_members[] = {
-    {"address", JSON_KIND_STRING, true, false},       {"port", JSON_KIND_INTEGER, false, false},
-    {"name", JSON_KIND_STRING, false, false},         {"thumbprint_sha256", JSON_KIND_STRING, false, false},
-    {"ca_pem", JSON_KIND_STRING, false, false},       {"tunnel_port", JSON_KIND_INTEGER, false, false},
-    {"direct_port", JSON_KIND_INTEGER, false, false}, {NULL, JSON_KIND_ANY, false, false},
-};
+#define TRUST_MEMBERS JSON_TAKES(STRING, "thumbprint_sha256"), JSON_TAKES(STRING, "ca_pem")
+#define PORT_MEMBERS JSON_TAKES(INTEGER, "port"), JSON_TAKES(INTEGER, "tunnel_port"), JSON_TAKES(INTEGER, "direct_port")
 
-static int h_vcenters_read_add(json_t *body, struct vcenter_add *add, struct vcenter_trust *trust, struct err *err) {
-    static const struct vcenter_port port = {"port", 443, 1}, tunnel = {"tunnel_port", 80, 0}, direct = {"direct_port", 0, 0};
-    int rc = json_check(body, add_members, NULL, err);
-    if (rc)
-        return rc;
-    add->address = json_get_string(body, "address");
-    add->name = json_get_string(body, "name");
-    rc = vcenter_read_port(body, &port, &add->port, err);
-    if (!rc)
-        rc = vcenter_read_port(body, &tunnel, &add->tunnel_port, err);
-    if (!rc)
-        rc = vcenter_read_port(body, &direct, &add->direct_port, err);
-    if (!rc)
-        rc = vcenter_read_trust(body, trust, err);
-    add->pin_sha256 = trust->pin_sha256;
-    add->ca_pem = trust->ca_pem;
-    return rc;
-}
+const struct member_body h_vcenters_add_body = {
+    .more = JSON_MEMBERS(JSON_NEEDS(STRING, "address"), PORT_MEMBERS, JSON_TAKES(STRING, "name"), TRUST_MEMBERS)};
 
 int h_vcenters_add(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct vcenter_add add = {.actor = api_actor(call)};
-    struct vcenter_trust trust = {0};
+    struct vcenter_add add = {.actor = api_actor(call),
+                              .address = json_get_string(call->body, "address"),
+                              .name = json_get_string(call->body, "name"),
+                              .port = 443,
+                              .tunnel_port = 80};
+    uint8_t pin[X509_SHA256_BYTES];
+    const unsigned *given;
     struct x509_info seen = {0};
     char id[37] = "";
-    int rc = api_check_no_query(call, err);
+    int rc = vcenter_read_port(call->body, "port", 1, &add.port, &given, err);
     if (!rc)
-        rc = api_read_body(call, "application/json", err);
+        rc = vcenter_read_port(call->body, "tunnel_port", 0, &add.tunnel_port, &given, err);
     if (!rc)
-        rc = h_vcenters_read_add(call->body, &add, &trust, err);
+        rc = vcenter_read_port(call->body, "direct_port", 0, &add.direct_port, &given, err);
+    if (!rc)
+        rc = vcenter_read_trust(call->body, pin, &add.pin_sha256, &add.ca_pem, err);
     if (!rc)
         rc = registration_add(call->api->options.platform, &add, id, &seen, err);
     vcenter_add_seen(call, &seen);
@@ -281,138 +231,73 @@ int h_vcenters_add(struct api_call *call, struct http_response *resp, struct err
 }
 
 int h_vcenters_delete(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     const struct vcenter *vc = NULL;
     int64_t version_no = 0;
-    int rc = api_check_no_query(call, err);
+    int rc = vcenter_find_version(call, &vc, &version_no, err);
     if (!rc)
-        rc = vcenter_find(call, &vc, err);
-    if (!rc)
-        rc = vcenter_check_version(call, vc, &version_no, err);
-    if (!rc)
-        rc = registration_remove(call->api->options.platform, vc->id, &actor, err);
-    if (!rc)
-        http_response_set_status(resp, 204);
-    return rc;
+        rc = registration_remove(call->api->options.platform, vc->id, API_ACTOR(call), err);
+    return view_nothing(resp, rc);
 }
 
-struct vsphere_page {
-    const struct inventory_platform *platform;
-    const struct vsphere_cluster **items; /* by path */
-};
-
-static const char *vsphere_key(const void *arg, size_t i, char *buffer, size_t n) {
-    const struct vsphere_cluster *c = ((const struct vsphere_page *)arg)->items[i];
+static const char *vsphere_key(const void *record, char *buffer, size_t n) {
+    const struct vsphere_cluster *c = record;
     (void)snprintf(buffer, n, "%s/%s\x01%s", c->datacenter ? c->datacenter : "", c->name ? c->name : "", c->ref.moref);
     return buffer;
 }
 
-static json_t *vsphere_item(const void *arg, size_t i) {
-    const struct vsphere_page *page = arg;
-    return view_vsphere_cluster(page->platform, page->items[i]);
+/* `filter`: the vCenter. */
+static bool vsphere_is_wanted(const struct api_call *call, const void *record, const void *filter) {
+    const struct vsphere_cluster *c = record;
+    (void)call;
+    return !c->is_gone && str_eq(c->ref.vcenter_id, ((const struct vcenter *)filter)->id);
 }
 
-static int vcenters_compare_vsphere(const void *a, const void *b) {
-    const struct vsphere_page x = {.items = (const struct vsphere_cluster *[]){*(const struct vsphere_cluster *const *)a}};
-    const struct vsphere_page y = {.items = (const struct vsphere_cluster *[]){*(const struct vsphere_cluster *const *)b}};
-    char x_key[1024], y_key[1024];
-    return strcmp(vsphere_key(&x, 0, x_key, sizeof(x_key)), vsphere_key(&y, 0, y_key, sizeof(y_key)));
+static json_t *vsphere_view(const struct api_call *call, const void *record) {
+    return view_vsphere_cluster(call->snapshot->platform, record);
 }
 
 int h_vcenters_vsphere_clusters(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct inventory_platform *platform = call->snapshot->platform;
-    _cleanup_free_ const struct vsphere_cluster **items = calloc(platform->vsphere_count + 1, sizeof(*items));
-    struct vsphere_page page = {.platform = platform, .items = items};
-    struct reply_list list = {.key = vsphere_key, .item = vsphere_item, .arg = &page};
     const struct vcenter *vc = NULL;
-    int rc = http_request_check_query(call->req, page_query, err);
-    if (!rc)
-        rc = vcenter_find(call, &vc, err);
-    if (rc)
-        return rc;
-    if (!items)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    for (size_t i = 0; i < platform->vsphere_count; i++)
-        if (!platform->vsphere[i].is_gone && str_eq(platform->vsphere[i].ref.vcenter_id, vc->id))
-            items[list.count++] = &platform->vsphere[i];
-    if (list.count > 1)
-        qsort(items, list.count, sizeof(*items), vcenters_compare_vsphere);
-    return reply_list(call, resp, &list, err);
+    int rc = vcenter_find(call, &vc, err);
+    return rc ? rc
+              : view_list(call, resp,
+                          VIEW_LIST(platform->vsphere, platform->vsphere_count, vsphere_key, vsphere_view,
+                                    .is_wanted = vsphere_is_wanted, .filter = vc),
+                          err);
 }
 
 /* -- changing one, its trust -------------------------------------------------------------------------------------------- */
 
-static const struct json_member vcenter_patch_members[] = {
-    {"name", JSON_KIND_STRING, false, false},         {"address", JSON_KIND_STRING, false, false},
-    {"port", JSON_KIND_INTEGER, false, false},        {"tunnel_port", JSON_KIND_INTEGER, false, false},
-    {"direct_port", JSON_KIND_INTEGER, false, false}, {"thumbprint_sha256", JSON_KIND_STRING, false, false},
-    {"ca_pem", JSON_KIND_STRING, false, false},       {NULL, JSON_KIND_ANY, false, false},
-};
-static const struct json_member trust_members[] = {
-    {"thumbprint_sha256", JSON_KIND_STRING, false, false},
-    {"ca_pem", JSON_KIND_STRING, false, false},
-    {NULL, JSON_KIND_ANY, false, false},
-};
-
-/* A body of changes, and where its values are kept. */
-struct patch {
-    struct vcenter_change change;
-    struct vcenter_trust trust;
-    unsigned port, tunnel_port, direct_port;
-};
-
-static int read_port(json_t *body, const struct vcenter_port *port, unsigned *keep, const unsigned **out, struct err *err) {
-    int rc;
-    if (!json_object_get(body, port->name))
-        return 0;
-    rc = vcenter_read_port(body, port, keep, err);
-    if (!rc)
-        *out = keep;
-    return rc;
-}
-
-static int vcenters_read_patch(json_t *body, struct patch *p, struct err *err) {
-    static const struct vcenter_port port = {"port", 443, 1}, tunnel = {"tunnel_port", 80, 0}, direct = {"direct_port", 0, 0};
-    int rc = json_check(body, vcenter_patch_members, NULL, err);
-    if (rc)
-        return rc;
-    p->change.name = json_get_string(body, "name");
-    p->change.address = json_get_string(body, "address");
-    rc = read_port(body, &port, &p->port, &p->change.port, err);
-    if (!rc)
-        rc = read_port(body, &tunnel, &p->tunnel_port, &p->change.tunnel_port, err);
-    if (!rc)
-        rc = read_port(body, &direct, &p->direct_port, &p->change.direct_port, err);
-    if (!rc)
-        rc = vcenter_read_trust(body, &p->trust, err);
-    p->change.pin_sha256 = p->trust.pin_sha256;
-    p->change.ca_pem = p->trust.ca_pem;
-    return rc;
-}
-
 /* Changes and answers with what is stored then; what was met where trust failed goes into the problem. */
 static int h_vcenters_change(struct api_call *call, struct http_response *resp, const struct vcenter *vc,
                              const struct vcenter_change *wanted, struct err *err) {
-    _cleanup_free_ char *id = str_dup(vc->id);
     struct x509_info seen = {0};
-    int rc = id ? vcenter_change(call->api->options.platform, id, wanted, &seen, err) : err_set(err, ERR_NOMEM, "out of memory");
+    int rc = vcenter_change(call->api->options.platform, vc->id, wanted, &seen, err);
     vcenter_add_seen(call, &seen);
-    return rc ? rc : vcenter_answer_fresh(call, resp, 200, id, err);
+    return rc ? rc : vcenter_answer_fresh(call, resp, 200, http_request_param(call->req, "id"), err);
 }
 
+const struct member_body h_vcenters_patch_body = {
+    .more = JSON_MEMBERS(JSON_TAKES(STRING, "name"), JSON_TAKES(STRING, "address"), PORT_MEMBERS, TRUST_MEMBERS),
+    .may_be_empty = true};
+
 int h_vcenters_patch(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct vcenter_change wanted = {
+        .actor = api_actor(call), .name = json_get_string(call->body, "name"), .address = json_get_string(call->body, "address")};
     const struct vcenter *vc = NULL;
-    struct patch patch = {.change.actor = api_actor(call)};
-    int rc = api_check_no_query(call, err);
+    uint8_t pin[X509_SHA256_BYTES];
+    unsigned port, tunnel_port, direct_port;
+    int rc = vcenter_find_version(call, &vc, &wanted.version_no, err);
     if (!rc)
-        rc = api_read_body(call, "application/merge-patch+json", err);
+        rc = vcenter_read_port(call->body, "port", 1, &port, &wanted.port, err);
     if (!rc)
-        rc = vcenter_find(call, &vc, err);
+        rc = vcenter_read_port(call->body, "tunnel_port", 0, &tunnel_port, &wanted.tunnel_port, err);
     if (!rc)
-        rc = vcenter_check_version(call, vc, &patch.change.version_no, err);
+        rc = vcenter_read_port(call->body, "direct_port", 0, &direct_port, &wanted.direct_port, err);
     if (!rc)
-        rc = vcenters_read_patch(call->body, &patch, err);
-    return rc ? rc : h_vcenters_change(call, resp, vc, &patch.change, err);
+        rc = vcenter_read_trust(call->body, pin, &wanted.pin_sha256, &wanted.ca_pem, err);
+    return rc ? rc : h_vcenters_change(call, resp, vc, &wanted, err);
 }
 
 /* Nothing was confirmed: shows what is trusted and what is met, unless that is the same. */
@@ -437,48 +322,21 @@ static int ask_trust(struct api_call *call, struct http_response *resp, const st
                       "compare the SHA-256 with the one the vCenter shows, then send the same request with thumbprint_sha256");
 }
 
+const struct member_body h_vcenters_trust_body = {.more = JSON_MEMBERS(TRUST_MEMBERS)};
+
 int h_vcenters_trust(struct api_call *call, struct http_response *resp, struct err *err) {
     struct vcenter_change wanted = {.actor = api_actor(call)};
-    struct vcenter_trust trust = {0};
     const struct vcenter *vc = NULL;
-    int rc = api_check_no_query(call, err);
+    uint8_t pin[X509_SHA256_BYTES];
+    int rc = vcenter_find_version(call, &vc, &wanted.version_no, err);
     if (!rc)
-        rc = api_read_body(call, "application/json", err);
-    if (!rc)
-        rc = vcenter_find(call, &vc, err);
-    if (!rc)
-        rc = vcenter_check_version(call, vc, &wanted.version_no, err);
-    if (!rc)
-        rc = json_check(call->body, trust_members, NULL, err);
-    if (!rc)
-        rc = vcenter_read_trust(call->body, &trust, err);
+        rc = vcenter_read_trust(call->body, pin, &wanted.pin_sha256, &wanted.ca_pem, err);
     if (rc)
         return rc;
-    wanted.pin_sha256 = trust.pin_sha256;
-    wanted.ca_pem = trust.ca_pem;
-    return trust.pin_sha256 || trust.ca_pem ? h_vcenters_change(call, resp, vc, &wanted, err) : ask_trust(call, resp, vc, err);
+    return wanted.pin_sha256 || wanted.ca_pem ? h_vcenters_change(call, resp, vc, &wanted, err) : ask_trust(call, resp, vc, err);
 }
 
 /* -- registering with the one-time token of an OVF environment ---------------------------------------------------------- */
-
-static const struct json_member install_members[] = {
-    {"ovf_environment", JSON_KIND_STRING, true, false},
-    {"tunnel_port", JSON_KIND_INTEGER, false, false},
-    {NULL, JSON_KIND_ANY, false, false},
-};
-
-static int read_request(struct api_call *call, struct ovf_install_request *out, struct err *err) {
-    static const struct vcenter_port tunnel = {"tunnel_port", 80, 0};
-    int rc = api_read_members(call, install_members, err);
-    if (!rc)
-        rc = vcenter_read_port(call->body, &tunnel, &out->tunnel_port, err);
-    if (rc)
-        return rc;
-    out->actor = api_actor(call);
-    out->environment = json_get_string(call->body, "ovf_environment");
-    out->environment_bytes = strlen(out->environment);
-    return 0;
-}
 
 /* A token registers the record and nothing else. */
 static json_t *h_vcenters_remaining(const char *name) {
@@ -487,9 +345,9 @@ static json_t *h_vcenters_remaining(const char *name) {
                    " inventory is read and nobody signs in through this vCenter",
                    name);
     json_t *list = json_array();
-    (void)json_array_append_new(list, json_string(sign_in ? sign_in : "the login"));
-    (void)json_array_append_new(list, json_string("where certificates cannot log in, that command takes --service-account or"
-                                                  " --login-account as well"));
+    json_add(list, json_string(sign_in ? sign_in : "the login"));
+    json_add(list, json_string("where certificates cannot log in, that command takes --service-account or"
+                               " --login-account as well"));
     return list;
 }
 
@@ -500,19 +358,25 @@ static json_t *result_json(struct api_call *call, const struct ovf_install_resul
     api_renew_snapshot(call);
     vc = inventory_find_vcenter(call->snapshot->platform, result->vcenter_id);
     json_put_string(object, "vcenter_id", result->vcenter_id);
-    (void)json_object_set_new(object, "vcenter", vc ? vcenter_json(call, vc) : json_null());
+    json_put(object, "vcenter", vc ? vcenter_json(call, vc) : json_null());
     json_put_bool(object, "added", result->was_added);
-    (void)json_object_set_new(object, "works",
-                              json_pack("[s, s]", "the plug-in of the vSphere Client, as soon as the vCenter has fetched it",
-                                        "HX Connect finds this service by its extension record"));
-    (void)json_object_set_new(object, "remaining", h_vcenters_remaining(vc ? vc->name : "VCENTER"));
+    json_put(object, "works",
+             json_pack("[s, s]", "the plug-in of the vSphere Client, as soon as the vCenter has fetched it",
+                       "HX Connect finds this service by its extension record"));
+    json_put(object, "remaining", h_vcenters_remaining(vc ? vc->name : "VCENTER"));
     return object;
 }
 
+const struct member_body h_solution_install_body = {
+    .more = JSON_MEMBERS(JSON_NEEDS(STRING, "ovf_environment"), JSON_TAKES(INTEGER, "tunnel_port"))};
+
 int h_solution_install(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct ovf_install_request request = {0};
+    const char *environment = json_get_string(call->body, "ovf_environment");
+    struct ovf_install_request request = {
+        .actor = api_actor(call), .environment = environment, .environment_bytes = strlen(environment), .tunnel_port = 80};
     struct ovf_install_result result = {0};
-    int rc = read_request(call, &request, err);
+    const unsigned *given;
+    int rc = vcenter_read_port(call->body, "tunnel_port", 0, &request.tunnel_port, &given, err);
     if (!rc)
         rc = ovf_install(call->api->options.platform, &request, &result, err);
     json_wipe_string(json_object_get(call->body, "ovf_environment"));

@@ -35,27 +35,17 @@ static json_t *h_vcenters_join_product(const struct vc_status *s) {
     return object;
 }
 
-/* How the record is kept as it should be. */
-static void put_reconciliation(json_t *object, const struct vc_status *s) {
-    json_t *limits = json_array();
-    for (size_t i = 0; i < s->limits_count; i++)
-        (void)json_array_append_new(limits, json_string(s->limits[i]));
+static json_t *h_vcenters_join_extension(const struct vc_status *s) {
+    json_t *object = json_object();
     view_put_time(object, "reconciled_at", s->note.reconciled_at_ms);
     view_put_time(object, "repaired_at", s->note.repaired_at_ms);
     view_put_text(object, "repaired", s->note.repaired[0] ? s->note.repaired : NULL);
     view_put_reason(object, "problem", s->note.problem, s->note.remedy);
-    (void)json_object_set_new(object, "limits", limits);
-}
-
-static json_t *h_vcenters_join_extension(const struct vc_status *s) {
-    json_t *object = json_object(), *differences = json_array();
-    for (size_t i = 0; i < s->differences_count; i++)
-        (void)json_array_append_new(differences, json_string(s->differences[i]));
-    put_reconciliation(object, s);
+    json_put(object, "limits", view_texts(s->limits, s->limits_count));
     json_put_string(object, "key", s->vc.extension_key);
     json_put_string(object, "record", record_state_name(s->record));
     view_put_text(object, "version", s->record_version);
-    (void)json_object_set_new(object, "differences", differences);
+    json_put(object, "differences", view_texts(s->differences, s->differences_count));
     return object;
 }
 
@@ -93,10 +83,10 @@ static json_t *shown_certificate(const struct vc_status *s) {
 static json_t *h_vcenters_join_login(const struct vc_status *s) {
     json_t *object = json_object(), *attempts = json_array();
     for (size_t i = 0; i < s->attempts_count; i++)
-        (void)json_array_append_new(attempts, h_vcenters_join_attempt(&s->attempts[i]));
+        json_add(attempts, h_vcenters_join_attempt(&s->attempts[i]));
     view_put_strategy(object, "strategy", &s->report);
-    (void)json_object_set_new(object, "strategies", attempts);
-    (void)json_object_set_new(object, "certificate", h_vcenters_join_certificate(s));
+    json_put(object, "strategies", attempts);
+    json_put(object, "certificate", h_vcenters_join_certificate(s));
     view_put_text(object, "account", s->login_account);
     return object;
 }
@@ -106,7 +96,7 @@ static json_t *view_watch(const struct watch_report *w) {
     view_put_time(object, "since", w->since_ms);
     view_put_time(object, "updated_at", w->updated_at_ms);
     view_put_time(object, "saved_at", w->saved_at_ms);
-    (void)json_object_set_new(object, "saving", json_boolean(w->is_saving));
+    json_put_bool(object, "saving", w->is_saving);
     json_put_int(object, "objects", w->objects);
     json_put_int(object, "nodes", w->nodes);
     json_put_int(object, "ambiguous_nodes", w->ambiguous);
@@ -117,57 +107,39 @@ static json_t *view_watch(const struct watch_report *w) {
 }
 
 static json_t *view_status(const struct vc_status *s, const struct inventory_platform *platform) {
-    json_t *object = json_object(), *missing = json_array(), *hx = json_array();
-    for (size_t i = 0; i < s->missing_count; i++)
-        (void)json_array_append_new(missing, json_string(s->missing[i]));
+    json_t *object = json_object(), *hx = json_array();
     for (size_t i = 0; platform && i < platform->hx_count; i++)
         if (str_eq(platform->hx[i].vsphere_cluster.vcenter_id, s->vc.id))
-            (void)json_array_append_new(hx, view_hx_cluster(platform, &platform->hx[i]));
+            json_add(hx, view_hx_cluster(platform, &platform->hx[i]));
     json_put_string(object, "id", s->vc.id);
     json_put_string(object, "name", s->vc.name);
     json_put_string(object, "address", s->vc.address);
     view_put_state(object, &s->report);
-    (void)json_object_set_new(object, "product", h_vcenters_join_product(s));
-    (void)json_object_set_new(object, "extension", h_vcenters_join_extension(s));
-    (void)json_object_set_new(object, "login", h_vcenters_join_login(s));
-    (void)json_object_set_new(object, "vcenter_certificate", shown_certificate(s));
-    (void)json_object_set_new(object, "missing_privileges", missing);
-    (void)json_object_set_new(object, "hx_clusters", hx);
-    (void)json_object_set_new(object, "watch", view_watch(&s->watch));
+    json_put(object, "product", h_vcenters_join_product(s));
+    json_put(object, "extension", h_vcenters_join_extension(s));
+    json_put(object, "login", h_vcenters_join_login(s));
+    json_put(object, "vcenter_certificate", shown_certificate(s));
+    json_put(object, "missing_privileges", view_texts(s->missing, s->missing_count));
+    json_put(object, "hx_clusters", hx);
+    json_put(object, "watch", view_watch(&s->watch));
     json_put_time(object, "checked_at", s->checked_at_ms);
     return object;
 }
 
 static json_t *view_rescan(const struct discovery_result *r) {
-    json_t *object = json_object(), *ignored = json_array();
-    for (size_t i = 0; i < r->ignored_count; i++)
-        (void)json_array_append_new(ignored, json_string(r->ignored_keys[i]));
+    json_t *object = json_object();
     json_put_int(object, "vsphere_clusters", r->vsphere_clusters);
     json_put_int(object, "hx_clusters", r->hx_clusters);
     json_put_int(object, "added", r->added);
     json_put_int(object, "changed", r->changed);
     json_put_int(object, "gone", r->gone);
-    (void)json_object_set_new(object, "differed_from_watch", json_boolean(r->differs_from_watch));
-    (void)json_object_set_new(object, "ignored_keys", ignored);
+    json_put_bool(object, "differed_from_watch", r->differs_from_watch);
+    json_put(object, "ignored_keys", view_texts((const char *const *)r->ignored_keys, r->ignored_count));
     json_put_time(object, "scanned_at", r->scanned_at_ms);
     return object;
 }
 
-static json_t *view_rotation(const char *vcenter_id, const struct link_certificates *certificates) {
-    json_t *object = json_object();
-    json_put_string(object, "vcenter_id", vcenter_id);
-    view_put_time(object, "not_after", certificates->login_not_after_ms);
-    return object;
-}
-
 /* -- registering -------------------------------------------------------------------------------------------------------- */
-
-static json_t *registration_texts(const struct report_texts *from) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < from->count; i++)
-        (void)json_array_append_new(list, json_string(from->items[i]));
-    return list;
-}
 
 static json_t *record_members(const struct record_lines *lines) {
     json_t *list = json_array();
@@ -178,7 +150,7 @@ static json_t *record_members(const struct record_lines *lines) {
         view_put_text(object, "now", line->now);
         view_put_text(object, "wanted", line->wanted);
         json_put_bool(object, "kept", line->is_kept);
-        (void)json_array_append_new(list, object);
+        json_add(list, object);
     }
     return list;
 }
@@ -191,7 +163,7 @@ static json_t *report_strategies(const struct registration_report *report) {
         json_put_string(object, "name", vim_strategy_name(attempt->strategy));
         json_put_bool(object, "works", attempt->works);
         view_put_text(object, "reason", attempt->works ? NULL : attempt->err.text);
-        (void)json_array_append_new(list, object);
+        json_add(list, object);
     }
     return list;
 }
@@ -204,31 +176,19 @@ static json_t *registration_view(const struct registration_report *report, bool 
     json_put_string(object, "extension_key", report->key);
     json_put_string(object, "record", record_state_name(report->record));
     view_put_text(object, "owner", report->owner);
-    (void)json_object_set_new(object, "members", record_members(&report->lines));
-    (void)json_object_set_new(object, "strategies", report_strategies(report));
-    (void)json_object_set_new(object, "steps", registration_texts(&report->steps));
-    (void)json_object_set_new(object, "left", registration_texts(&report->left));
+    json_put(object, "members", record_members(&report->lines));
+    json_put(object, "strategies", report_strategies(report));
+    json_put(object, "steps", view_texts((const char *const *)report->steps.items, report->steps.count));
+    json_put(object, "left", view_texts((const char *const *)report->left.items, report->left.count));
     return object;
 }
 
-static const struct json_member register_members[] = {
-    {"username", JSON_KIND_STRING, true, false},       {"password", JSON_KIND_STRING, true, false},
-    {"take_over", JSON_KIND_BOOLEAN, false, false},    {"dry_run", JSON_KIND_BOOLEAN, false, false},
-    {"create_role", JSON_KIND_STRING, false, false},   {"with_provisioning", JSON_KIND_BOOLEAN, false, false},
-    {"login_account", JSON_KIND_OBJECT, false, false}, {NULL, JSON_KIND_ANY, false, false},
-};
-static const struct json_member login_members[] = {
-    {"kind", JSON_KIND_STRING, true, false},
-    {"username", JSON_KIND_STRING, true, false},
-    {"password", JSON_KIND_STRING, true, false},
-    {NULL, JSON_KIND_ANY, false, false},
-};
-static const struct json_member unregister_members[] = {
-    {"username", JSON_KIND_STRING, false, false},
-    {"password", JSON_KIND_STRING, false, false},
-    {"dry_run", JSON_KIND_BOOLEAN, false, false},
-    {NULL, JSON_KIND_ANY, false, false},
-};
+const struct member_body h_vcenters_register_body = {
+    .more = JSON_MEMBERS(JSON_NEEDS(STRING, "username"), JSON_NEEDS(STRING, "password"), JSON_TAKES(BOOLEAN, "take_over"),
+                         JSON_TAKES(BOOLEAN, "dry_run"), JSON_TAKES(STRING, "create_role"),
+                         JSON_TAKES(BOOLEAN, "with_provisioning"), JSON_TAKES(OBJECT, "login_account"))};
+const struct member_body h_vcenters_unregister_body = {
+    .more = JSON_MEMBERS(JSON_TAKES(STRING, "username"), JSON_TAKES(STRING, "password"), JSON_TAKES(BOOLEAN, "dry_run"))};
 
 static int register_read_account(const json_t *object, struct vcenter_account *out, struct err *err) {
     out->user = json_get_string(object, "username");
@@ -238,7 +198,7 @@ static int register_read_account(const json_t *object, struct vcenter_account *o
     return 0;
 }
 
-static int answer_status(struct api_call *call, struct http_response *resp, struct err *err) {
+int h_vcenters_status(struct api_call *call, struct http_response *resp, struct err *err) {
     _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = NULL;
     struct vc_status status = {0};
     int rc = vc_status_lookup(call->link, &status, err);
@@ -255,7 +215,9 @@ static int read_login(json_t *body, struct register_request *out, struct err *er
     int rc;
     if (!login)
         return 0;
-    rc = json_check(login, login_members, "login_account", err);
+    rc = json_check(login,
+                    JSON_MEMBERS(JSON_NEEDS(STRING, "kind"), JSON_NEEDS(STRING, "username"), JSON_NEEDS(STRING, "password")),
+                    "login_account", err);
     if (!rc)
         rc = register_read_account(login, &out->login, err);
     if (!rc &&
@@ -274,57 +236,34 @@ static int register_read_role(const json_t *body, struct register_request *out, 
     return out->role_name ? name_check(out->role_name, "create_role", err) : 0;
 }
 
-/* Texts of the body live as long as the call, and are wiped with it. */
-static int read_register(struct api_call *call, struct register_request *out, struct err *err) {
-    int rc = api_read_members(call, register_members, err);
-    if (!rc)
-        rc = register_read_account(call->body, &out->account, err);
-    if (!rc)
-        rc = read_login(call->body, out, err);
-    if (!rc)
-        rc = register_read_role(call->body, out, err);
-    if (rc)
-        return rc;
-    out->actor = api_actor(call);
-    out->take_over = json_get_bool(call->body, "take_over", false);
-    out->dry_run = json_get_bool(call->body, "dry_run", false);
-    return 0;
-}
-
-/* The password of the account that is kept has a place of its own in the body. */
-static void wipe_login(struct api_call *call) {
-    json_wipe_string(json_object_get(json_object_get(call->body, "login_account"), "password"));
-}
-
+/* Texts of the body live as long as the call, and are wiped with it; but the password of the account that is kept has a
+ * place of its own there. */
 int h_vcenters_register(struct api_call *call, struct http_response *resp, struct err *err) {
     struct registration_report report = {0};
-    struct register_request request = {0};
-    int rc = read_register(call, &request, err);
+    struct register_request request = {.actor = api_actor(call),
+                                       .take_over = json_get_bool(call->body, "take_over", false),
+                                       .dry_run = json_get_bool(call->body, "dry_run", false)};
+    int rc = register_read_account(call->body, &request.account, err);
+    if (!rc)
+        rc = read_login(call->body, &request, err);
+    if (!rc)
+        rc = register_read_role(call->body, &request, err);
     if (!rc)
         rc = registration_register(call->link, &request, &report, err);
-    wipe_login(call);
+    json_wipe_string(json_object_get(json_object_get(call->body, "login_account"), "password"));
     if (!rc)
         rc = request.dry_run ? reply_json(resp, 200, registration_view(&report, request.dry_run), err)
-                             : answer_status(call, resp, err);
+                             : h_vcenters_status(call, resp, err);
     registration_report_done(&report);
     return rc;
 }
 
-static int read_unregister(struct api_call *call, struct unregister_request *out, struct err *err) {
-    int rc = api_read_members(call, unregister_members, err);
-    if (rc)
-        return rc;
-    out->actor = api_actor(call);
-    out->dry_run = json_get_bool(call->body, "dry_run", false);
-    if (json_get_string(call->body, "username") || json_get_string(call->body, "password"))
-        return register_read_account(call->body, &out->account, err);
-    return 0; /* by our own login */
-}
-
+/* Without an account by our own login. */
 int h_vcenters_unregister(struct api_call *call, struct http_response *resp, struct err *err) {
+    const bool has_account = json_get_string(call->body, "username") || json_get_string(call->body, "password");
     struct registration_report report = {0};
-    struct unregister_request request = {0};
-    int rc = read_unregister(call, &request, err);
+    struct unregister_request request = {.actor = api_actor(call), .dry_run = json_get_bool(call->body, "dry_run", false)};
+    int rc = has_account ? register_read_account(call->body, &request.account, err) : 0;
     if (!rc)
         rc = registration_unregister(call->link, &request, &report, err);
     if (!rc)
@@ -333,47 +272,34 @@ int h_vcenters_unregister(struct api_call *call, struct http_response *resp, str
     return rc;
 }
 
-int h_vcenters_status(struct api_call *call, struct http_response *resp, struct err *err) {
-    int rc = api_check_no_query(call, err);
-    return rc ? rc : answer_status(call, resp, err);
-}
-
 /* -- what we log in with ------------------------------------------------------------------------------------------------ */
 
-static const struct json_member password_members[] = {
-    {"password", JSON_KIND_STRING, true, false},
-    {NULL, JSON_KIND_ANY, false, false},
-};
-
 int h_vcenters_rotate(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     struct link_certificates certificates;
-    int rc = api_check_no_query(call, err);
-    if (!rc)
-        rc = rotation_rotate(call->link, &actor, err);
+    json_t *object;
+    int rc = rotation_rotate(call->link, API_ACTOR(call), err);
     if (rc)
         return rc;
     log_event(LOG_LEVEL_NOTICE, "login_certificate_rotated", "vcenter", link_id(call->link), NULL);
     link_get_certificates(call->link, &certificates);
-    return reply_json(resp, 200, view_rotation(link_id(call->link), &certificates), err);
+    object = json_object();
+    json_put_string(object, "vcenter_id", link_id(call->link));
+    view_put_time(object, "not_after", certificates.login_not_after_ms);
+    return reply_json(resp, 200, object, err);
 }
 
+const struct member_body h_vcenters_set_password_body = {.more = JSON_MEMBERS(JSON_NEEDS(STRING, "password"))};
+
 int h_vcenters_set_password(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
-    const char *password;
-    int rc = api_read_members(call, password_members, err);
-    if (rc)
-        return rc;
-    password = json_get_string(call->body, "password");
+    const char *password = json_get_string(call->body, "password");
+    int rc;
     if (!*password || strlen(password) > KAAS_PASSWORD_BYTES_MAX)
         return err_set(err, ERR_UNPROCESSABLE, "the password must not be empty, nor longer than %u bytes",
                        KAAS_PASSWORD_BYTES_MAX);
-    rc = rotation_set_password(call->link, password, &actor, err);
-    if (rc)
-        return rc;
-    log_event(LOG_LEVEL_NOTICE, "vcenter_password_replaced", "vcenter", link_id(call->link), NULL);
-    http_response_set_status(resp, 204);
-    return 0;
+    rc = rotation_set_password(call->link, password, API_ACTOR(call), err);
+    if (!rc)
+        log_event(LOG_LEVEL_NOTICE, "vcenter_password_replaced", "vcenter", link_id(call->link), NULL);
+    return view_nothing(resp, rc);
 }
 
 /* -- looking again, and for what is wrong ------------------------------------------------------------------------------- */
@@ -381,9 +307,7 @@ int h_vcenters_set_password(struct api_call *call, struct http_response *resp, s
 int h_vcenters_rescan(struct api_call *call, struct http_response *resp, struct err *err) {
     struct discovery_result result = {0};
     struct vcenter info = {0};
-    int rc = api_check_no_query(call, err);
-    if (!rc)
-        rc = link_get_info(call->link, &info, err);
+    int rc = link_get_info(call->link, &info, err);
     if (!rc && !info.registered_at_ms) {
         (void)err_set(err, ERR_NOT_REGISTERED, "we are not registered with vCenter %s", info.name);
         rc = err_remedy(err, "run: kaasctl vcenter register %s", info.name);
@@ -410,16 +334,14 @@ static json_t *report_json(const struct doctor_report *report) {
     json_put_string(object, "status", finding_status_name(report->worst));
     json_put_time(object, "checked_at", report->checked_at_ms);
     json_put_int(object, "duration_ms", report->duration_ms);
-    (void)json_object_set_new(object, "findings", view_findings(&report->findings));
+    json_put(object, "findings", view_findings(&report->findings));
     return object;
 }
 
 /* It runs in the worker `outside`, so that it answers while the worker pool of that vCenter is full of calls that hang. */
 int h_vcenters_doctor(struct api_call *call, struct http_response *resp, struct err *err) {
     struct doctor_report report;
-    int rc = api_check_no_query(call, err);
-    if (!rc)
-        rc = doctor_examine(call->api->options.platform, http_request_param(call->req, "id"), &report, err);
+    int rc = doctor_examine(call->api->options.platform, http_request_param(call->req, "id"), &report, err);
     if (rc)
         return rc;
     rc = reply_json(resp, 200, report_json(&report), err);

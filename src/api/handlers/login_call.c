@@ -54,44 +54,29 @@ struct login *login_of(const struct api_call *call) {
 
 /* -- credentials for a vCenter ----------------------------------------------------------------------------------------------- */
 
-static const struct json_member session_members[] = {{"vcenter", JSON_KIND_STRING, true, false},
-                                                     {"session_id", JSON_KIND_STRING, true, false},
-                                                     {NULL, JSON_KIND_ANY, false, false}};
-static const struct json_member ticket_members[] = {{"vcenter", JSON_KIND_STRING, true, false},
-                                                    {"clone_ticket", JSON_KIND_STRING, true, false},
-                                                    {NULL, JSON_KIND_ANY, false, false}};
-
-static const struct json_member plugin_members[] = {{"vcenter", JSON_KIND_STRING, true, false},
-                                                    {NULL, JSON_KIND_ANY, false, false}};
-
-/* What somebody says of a user: by the key of a session, or by the name alone. */
-static struct signon_credential word_of(const struct api_call *call, const char *vcenter_id) {
-    struct signon_credential credential = {.vcenter_id = vcenter_id, .user = login_of(call)->user_name};
-    credential.kind = login_of(call)->secret_member ? SIGNON_CREDENTIAL_KEY : SIGNON_CREDENTIAL_USER;
-    credential.secret = login_of(call)->secret_member ? json_get_string(call->body, login_of(call)->secret_member) : "";
-    if (!login_of(call)->service)
-        return credential;
-    credential.acting_id = login_of(call)->service->principal_id;
-    credential.service_id = login_of(call)->service->id;
-    credential.ends_at_ms = login_of(call)->service->ends_at_ms;
-    return credential;
-}
-
 struct signon_credential login_credential(const struct api_call *call, const char *vcenter_id) {
-    struct signon_credential credential = {.kind = SIGNON_CREDENTIAL_PLUGIN, .vcenter_id = vcenter_id};
-    if (login_of(call)->user_name)
-        return word_of(call, vcenter_id);
-    if (!login_of(call)->secret_member) {
+    const struct login *login = login_of(call);
+    const struct service_caller *service = login->service;
+    const char *secret = login->secret_member ? json_get_string(call->body, login->secret_member) : NULL;
+    struct signon_credential credential = {.kind = SIGNON_CREDENTIAL_PLUGIN, .vcenter_id = vcenter_id, .secret = secret};
+    if (login->user_name) { /* what somebody says of a user: by the key of a session, or by the name alone */
+        credential.kind = secret ? SIGNON_CREDENTIAL_KEY : SIGNON_CREDENTIAL_USER;
+        credential.secret = secret ? secret : "";
+        credential.user = login->user_name;
+        credential.acting_id = service ? service->principal_id : NULL;
+        credential.service_id = service ? service->id : NULL;
+        credential.ends_at_ms = service ? service->ends_at_ms : 0;
+        return credential;
+    }
+    if (!secret) {
         credential.secret = http_request_header(call->req, PLUGIN_HEADER);
         return credential;
     }
-    credential.secret = json_get_string(call->body, login_of(call)->secret_member);
     credential.user = json_get_string(call->body, "username"); /* with a password */
     if (credential.user)
         credential.kind = SIGNON_CREDENTIAL_PASSWORD;
     else
-        credential.kind =
-            str_eq(login_of(call)->secret_member, "clone_ticket") ? SIGNON_CREDENTIAL_TICKET : SIGNON_CREDENTIAL_COOKIE;
+        credential.kind = str_eq(login->secret_member, "clone_ticket") ? SIGNON_CREDENTIAL_TICKET : SIGNON_CREDENTIAL_COOKIE;
     return credential;
 }
 
@@ -106,33 +91,25 @@ static int check_secret_text(const char *text, size_t max, const char *name, str
     return 0;
 }
 
-static int read_plugin_credential(struct api_call *call, struct err *err) {
-    int rc = 0;
-    if (json_object_get(call->body, "clone_ticket") || json_object_get(call->body, "session_id"))
-        return err_set(err, ERR_UNPROCESSABLE, "give either the header %s or a credential in the body, not both", PLUGIN_HEADER);
-    rc = json_check(call->body, plugin_members, NULL, err);
-    return rc ? rc : check_secret_text(http_request_header(call->req, PLUGIN_HEADER), COOKIE_CHARS_MAX, PLUGIN_HEADER, err);
-}
-
-static int read_body_credential(struct api_call *call, struct err *err) {
-    bool is_ticket = json_object_get(call->body, "clone_ticket") != NULL;
-    int rc;
-    login_of(call)->secret_member = is_ticket ? "clone_ticket" : "session_id";
-    if (is_ticket && json_object_get(call->body, "session_id"))
-        return err_set(err, ERR_UNPROCESSABLE, "give either \"session_id\" or \"clone_ticket\", not both");
-    rc = json_check(call->body, is_ticket ? ticket_members : session_members, NULL, err);
-    return rc ? rc
-              : check_secret_text(json_get_string(call->body, login_of(call)->secret_member),
-                                  is_ticket ? TICKET_CHARS_MAX : COOKIE_CHARS_MAX, login_of(call)->secret_member, err);
-}
-
 int login_read_credential(struct api_call *call, struct err *err) {
-    int rc = api_check_no_query(call, err);
-    if (!rc)
-        rc = api_read_body(call, "application/json", err);
-    if (!rc)
-        rc = http_request_header(call->req, PLUGIN_HEADER) ? read_plugin_credential(call, err) : read_body_credential(call, err);
-    return rc;
+    const char *header = http_request_header(call->req, PLUGIN_HEADER), *name;
+    const bool is_ticket = json_object_get(call->body, "clone_ticket") != NULL;
+    const bool is_session = json_object_get(call->body, "session_id") != NULL;
+    int rc;
+    if (header) {
+        if (is_ticket || is_session)
+            return err_set(err, ERR_UNPROCESSABLE, "give either the header %s or a credential in the body, not both",
+                           PLUGIN_HEADER);
+        rc = json_check(call->body, JSON_MEMBERS(JSON_NEEDS(STRING, "vcenter")), NULL, err);
+        return rc ? rc : check_secret_text(header, COOKIE_CHARS_MAX, PLUGIN_HEADER, err);
+    }
+    login_of(call)->secret_member = name = is_ticket ? "clone_ticket" : "session_id";
+    if (is_ticket && is_session)
+        return err_set(err, ERR_UNPROCESSABLE, "give either \"session_id\" or \"clone_ticket\", not both");
+    rc = json_check(call->body, JSON_MEMBERS(JSON_NEEDS(STRING, "vcenter"), JSON_NEEDS(STRING, name)), NULL, err);
+    if (rc)
+        return rc;
+    return check_secret_text(json_get_string(call->body, name), is_ticket ? TICKET_CHARS_MAX : COOKIE_CHARS_MAX, name, err);
 }
 
 int login_use_vcenter(struct api_call *call, const char *reference, struct err *err) {
@@ -148,9 +125,8 @@ int login_use_vcenter(struct api_call *call, const char *reference, struct err *
 /* -- the word of the vCenter -------------------------------------------------------------------------------------------- */
 
 int login_make_check(struct api_call *call, struct err *err) {
-    const struct actor actor = api_actor(call);
     struct signon_credential credential = login_credential(call, link_id(call->link));
-    return signon_check_new(call->api->options.signon, &actor, &credential, &login_of(call)->check, err);
+    return signon_check_new(call->api->options.signon, API_ACTOR(call), &credential, &login_of(call)->check, err);
 }
 
 /* Not before the request is suspended: until then header fields are where the server reads the next ones to. */
@@ -177,8 +153,6 @@ int login_check(struct api_call *call, api_handler_fn *next) {
 }
 
 /* -- Kerberos ----------------------------------------------------------------------------------------------------------- */
-
-static const struct json_member token_members[] = {{"token", JSON_KIND_STRING, true, false}, {NULL, JSON_KIND_ANY, false, false}};
 
 /* -- what is told about it ------------------------------------------------------------------------------------------------ */
 
@@ -223,18 +197,7 @@ static void negotiate_tell(const struct api_call *call, const struct kerberos_pe
         NULL);
 }
 
-static void tell_accepted(const struct api_call *call, const struct kerberos_peer *peer) {
-    negotiate_count("accepted");
-    log_event(LOG_LEVEL_INFO, "kerberos_accepted", "principal", peer->name, "sid", peer->principal_id, "enctype",
-              log_fmt("%d", peer->enctype), "kvno", log_fmt("%ld", peer->kvno), "client", http_request_client(call->req), NULL);
-}
-
 /* -- the token ---------------------------------------------------------------------------------------------------------------- */
-
-static void leave_leg(struct api_call *call, struct kerberos_peer *peer) {
-    if (peer->kept)
-        http_request_keep_for_next(call->req, STEAL(peer->kept), kerberos_leg_free);
-}
 
 static int need_token(struct err *err) {
     (void)err_set(err, ERR_UNAUTHENTICATED, "a Kerberos token is needed");
@@ -242,11 +205,10 @@ static int need_token(struct err *err) {
 }
 
 static void negotiate_note_refusal(struct api_call *call, const struct kerberos_peer *peer, int rc) {
-    const struct actor actor = api_actor(call);
     const struct signon_refusal refusal = {.where = "kerberos", .user = peer->name, .reason = peer->reason, .rc = rc};
     if (peer->reason)
         negotiate_tell(call, peer);
-    signon_note_refusal(call->api->options.signon, &actor, &refusal);
+    signon_note_refusal(call->api->options.signon, API_ACTOR(call), &refusal);
 }
 
 int login_negotiate_accept(struct api_call *call, struct kerberos_peer *peer, struct err *err) {
@@ -259,14 +221,18 @@ int login_negotiate_accept(struct api_call *call, struct kerberos_peer *peer, st
         call->negotiate = STEAL(peer->reply);
     }
     if (rc == KERBEROS_GO_ON) {
-        leave_leg(call, peer);
+        if (peer->kept)
+            http_request_keep_for_next(call->req, STEAL(peer->kept), kerberos_leg_free);
         return need_token(err);
     }
-    if (rc)
+    if (rc) {
         negotiate_note_refusal(call, peer, rc);
-    else
-        tell_accepted(call, peer);
-    return rc;
+        return rc;
+    }
+    negotiate_count("accepted");
+    log_event(LOG_LEVEL_INFO, "kerberos_accepted", "principal", peer->name, "sid", peer->principal_id, "enctype",
+              log_fmt("%d", peer->enctype), "kvno", log_fmt("%ld", peer->kvno), "client", http_request_client(call->req), NULL);
+    return 0;
 }
 
 void login_negotiate_tell(struct api_call *call, struct kerberos_peer *peer, const char *reason) {
@@ -283,38 +249,35 @@ void login_negotiate(struct api_call *call) {
     call->negotiate = str_dup("");
 }
 
-static int negotiate_read_body(struct api_call *call, struct err *err) {
-    int rc = api_read_members(call, token_members, err);
-    login_of(call)->token = rc ? NULL : json_get_string(call->body, "token");
-    return rc;
-}
-
 int login_negotiate_read(struct api_call *call, struct err *err) {
     const char *header = http_request_header(call->req, "Authorization");
+    const struct member_body body = {.more = JSON_MEMBERS(JSON_NEEDS(STRING, "token"))};
     size_t body_bytes = 0;
-    int rc = api_check_no_query(call, err);
+    int rc;
     login_negotiate(call);
     login_of(call)->leg = http_request_take_kept(call->req);
     (void)http_request_body(call->req, &body_bytes);
-    if (!rc && !call->api->options.kerberos) {
-        rc = err_set(err, ERR_NOT_FOUND, "sign-on by Kerberos is not set up here");
+    if (!call->api->options.kerberos) {
+        (void)err_set(err, ERR_NOT_FOUND, "sign-on by Kerberos is not set up here");
         return err_remedy(err, "an administrator sets auth.kerberos.keytab");
     }
-    if (rc)
+    if (!kerberos_read_header(header, &login_of(call)->token)) {
+        rc = body_bytes ? api_read_members(call, "application/json", &body, err) : need_token(err);
+        login_of(call)->token = rc ? NULL : json_get_string(call->body, "token");
         return rc;
-    if (!kerberos_read_header(header, &login_of(call)->token))
-        return body_bytes ? negotiate_read_body(call, err) : need_token(err);
+    }
     return body_bytes ? err_set(err, ERR_INVALID, "give the token either in the header or in the body, not both") : 0;
 }
 
 /* -- programs ----------------------------------------------------------------------------------------------------------- */
 
 static int caller_make(struct api_call *call, const char *shown, struct err *err) {
+    struct service_caller *service = calloc(1, sizeof(*service));
     free(login_of(call)->service);
-    login_of(call)->service = calloc(1, sizeof(*login_of(call)->service));
-    if (!login_of(call)->service)
+    login_of(call)->service = service;
+    if (!service)
         return err_set(err, ERR_NOMEM, "out of memory");
-    (void)snprintf(login_of(call)->service->shown, sizeof(login_of(call)->service->shown), "%s", shown);
+    (void)snprintf(service->shown, sizeof(service->shown), "%s", shown);
     return call->snapshot ? 0 : err_set(err, ERR_UNAVAILABLE, "the service is starting");
 }
 
@@ -326,19 +289,9 @@ static void caller_take(struct service_caller *service, const struct service_acc
     service->ends_at_ms = ends_at_ms;
 }
 
-/* -- by certificate --------------------------------------------------------------------------------------------------------- */
-
-static void caller_note_certificate(struct service_caller *service, const struct service_account *a,
-                                    const struct http_peer *peer) {
-    memcpy(service->certificate.sha256, peer->sha256, sizeof(service->certificate.sha256));
-    service->certificate.not_after_ms = peer->not_after_ms;
-    for (size_t i = 0; i < a->certificates_count; i++)
-        if (str_eq(a->certificates[i].sha256, peer->sha256) && !a->certificates[i].not_after_ms)
-            service->is_end_news = true;
-}
-
 int login_service_by_certificate(struct api_call *call, struct err *err) {
     const struct service_account *found = NULL;
+    struct service_caller *service;
     struct http_peer peer;
     struct accounts_credential credential;
     int rc;
@@ -355,11 +308,15 @@ int login_service_by_certificate(struct api_call *call, struct err *err) {
                                               .not_after_ms = peer.not_after_ms,
                                               .is_trusted = peer.chain == HTTP_CHAIN_GOOD,
                                               .is_revoked = peer.chain == HTTP_CHAIN_REVOKED};
-    if (accounts_find_by_certificate(call->snapshot->platform, &credential, clock_wall_ms(), &found,
-                                     &login_of(call)->service->refusal))
+    service = login_of(call)->service;
+    if (accounts_find_by_certificate(call->snapshot->platform, &credential, clock_wall_ms(), &found, &service->refusal))
         return 0;
-    caller_take(login_of(call)->service, found, peer.not_after_ms);
-    caller_note_certificate(login_of(call)->service, found, &peer);
+    caller_take(service, found, peer.not_after_ms);
+    memcpy(service->certificate.sha256, peer.sha256, sizeof(service->certificate.sha256));
+    service->certificate.not_after_ms = peer.not_after_ms;
+    for (size_t i = 0; i < found->certificates_count; i++)
+        if (str_eq(found->certificates[i].sha256, peer.sha256) && !found->certificates[i].not_after_ms)
+            service->is_end_news = true;
     return 0;
 }
 
@@ -374,17 +331,12 @@ int login_service_by_kerberos(struct api_call *call, const char *principal, int6
     return 0;
 }
 
-static int refuse_bearer(struct api_call *call) {
-    (void)err_set(&login_of(call)->service->refusal, ERR_FORBIDDEN, "this is not the session of a service account for itself");
-    (void)err_remedy(&login_of(call)->service->refusal, "sign in as a service account: POST /v2/login/service");
-    return 0;
-}
-
 int login_service_by_token(struct api_call *call, bool may_block, struct err *err) {
     struct signon *signon = call->api->options.signon;
     const char *header = http_request_header(call->req, "Authorization");
     const struct service_account *found = NULL;
     struct signon_bearer bearer = {0};
+    struct service_caller *service;
     const struct principal *who;
     int rc;
     if (!header || strncasecmp(header, "Bearer ", 7) != 0)
@@ -395,12 +347,15 @@ int login_service_by_token(struct api_call *call, bool may_block, struct err *er
         return rc;
     who = live_session_who(bearer.session);
     rc = caller_make(call, who->id, err);
-    if (!rc && (who->source != SOURCE_SERVICE || !who->service_id || who->acting_id))
-        rc = refuse_bearer(call);
-    else if (!rc)
+    service = login_of(call)->service;
+    if (!rc && (who->source != SOURCE_SERVICE || !who->service_id || who->acting_id)) {
+        (void)err_set(&service->refusal, ERR_FORBIDDEN, "this is not the session of a service account for itself");
+        (void)err_remedy(&service->refusal, "sign in as a service account: POST /v2/login/service");
+    } else if (!rc) {
         rc = accounts_check_session(call->snapshot->platform, who, &found, err);
+    }
     if (!rc && found)
-        caller_take(login_of(call)->service, found, live_session_ends_ms(bearer.session));
+        caller_take(service, found, live_session_ends_ms(bearer.session));
     signon_bearer_done(&bearer);
     return rc;
 }
@@ -419,7 +374,6 @@ bool login_service_may_delegate(struct api_call *call) {
 int login_service_refuse(struct api_call *call, struct http_response *resp, struct err *err) {
     struct service_caller *service = login_of(call)->service;
     struct signon *signon = call->api->options.signon;
-    const struct actor actor = api_actor(call);
     const char *name = service->id[0] ? service->name : service->shown;
     const struct signon_refusal refusal = {.where = "service",
                                            .user = login_of(call)->user_name ? login_of(call)->user_name : name,
@@ -427,7 +381,7 @@ int login_service_refuse(struct api_call *call, struct http_response *resp, stru
                                            .reason = service->refusal.detail[0] ? service->refusal.detail : NULL,
                                            .rc = service->refusal.code};
     (void)resp;
-    signon_note_refusal(signon, &actor, &refusal);
+    signon_note_refusal(signon, API_ACTOR(call), &refusal);
     return err_move(err, refusal.rc, &service->refusal);
 }
 

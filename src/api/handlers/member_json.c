@@ -6,6 +6,7 @@
 #include "strbuf.h"
 
 #define WORDS_BYTES_MAX 512
+#define MEMBERS_MAX 48
 
 static bool is_string(const struct member *m) {
     return m->kind == MEMBER_TEXT || m->kind == MEMBER_CHARS || m->words;
@@ -17,19 +18,15 @@ static struct json_member member_json_expect_one(const struct member *m, bool is
     return (struct json_member){m->json, kind, is_new && !is_optional, is_optional && m->kind == MEMBER_TEXT};
 }
 
-void member_json_expect(const struct member_body *body, struct json_member out[MEMBER_JSON_MAX]) {
-    size_t count = 0;
-    for (const struct member *m = body->members; m->name && count < MEMBER_JSON_MAX - 1; m++)
-        if (m->writers & body->writer)
-            out[count++] = member_json_expect_one(m, body->is_new);
-    for (const struct json_member *m = body->more; m->name && count < MEMBER_JSON_MAX - 1; m++)
-        out[count++] = *m;
-    out[count] = (struct json_member){.name = NULL};
-}
-
 int member_json_check(json_t *object, const struct member_body *body, const char *where, struct err *err) {
-    struct json_member all[MEMBER_JSON_MAX];
-    member_json_expect(body, all);
+    struct json_member all[MEMBERS_MAX];
+    size_t count = 0;
+    for (const struct member *m = body->members; m && m->name && count < MEMBERS_MAX - 1; m++)
+        if (m->writers & body->writer)
+            all[count++] = member_json_expect_one(m, body->is_new);
+    for (const struct json_member *m = body->more; m && m->name && count < MEMBERS_MAX - 1; m++)
+        all[count++] = *m;
+    all[count] = (struct json_member){.name = NULL};
     return json_check(object, all, where, err);
 }
 
@@ -69,7 +66,7 @@ static void member_json_show_member(json_t *object, const struct member *m, cons
     if (text)
         json_put_string(object, m->json, text);
     else if (is_string(m) || m->kind == MEMBER_PART || (m->kind == MEMBER_LONG && !number))
-        (void)json_object_set_new(object, m->json, json_null());
+        json_put(object, m->json, json_null());
     else if (m->kind == MEMBER_LONG)
         json_put_time(object, m->json, number);
     else if (m->kind == MEMBER_BOOL)

@@ -8,14 +8,12 @@
 
 /* What a body may hold: the members that a writer may give, and `more`, made by hand. */
 struct member_body {
-    const struct member *members;
+    const struct member *members; /* NULL: none */
     enum member_writer writer;
     bool is_new;                    /* all that is not MEMBER_OPTIONAL must be there */
-    const struct json_member *more; /* ended by a NULL name */
+    const struct json_member *more; /* JSON_MEMBERS(...); NULL: none */
+    bool may_be_empty;              /* of a patch: it may change nothing */
 };
-/* All of them, for json_check and its kin; ended by a NULL name. */
-#define MEMBER_JSON_MAX 48
-void member_json_expect(const struct member_body *body, struct json_member out[MEMBER_JSON_MAX]);
 /* As json_check. */
 int member_json_check(json_t *object, const struct member_body *body, const char *where, struct err *err);
 

@@ -57,7 +57,7 @@ int name_lookup_find(struct api_call *call, const struct identity_reference *ref
     } else if (rc == ERR_AMBIGUOUS && found.count) {
         json_t *list = json_array();
         for (size_t i = 0; i < found.count; i++)
-            (void)json_array_append_new(list, name_lookup_candidate(&found.items[i]));
+            json_add(list, name_lookup_candidate(&found.items[i]));
         problem_add(call, "candidates", list);
     }
     identity_matches_done(&found);

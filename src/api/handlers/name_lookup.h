@@ -5,16 +5,13 @@
 #include "api_call.h"
 
 /* The members that stand for `id_member`: "group", "person", both as names, and "directory" where to look. For lists of json_member. */
-#define NAME_LOOKUP_MEMBERS                                                                  \
-    {"group", JSON_KIND_STRING, false, false}, {"person", JSON_KIND_STRING, false, false}, { \
-        "directory", JSON_KIND_STRING, false, false                                          \
-    }
+#define NAME_LOOKUP_MEMBERS JSON_TAKES(STRING, "group"), JSON_TAKES(STRING, "person"), JSON_TAKES(STRING, "directory")
 
 /* Is just one of the id, a group and a person given, and no directory beside an id? In the body, or in the query where none was
  * read. *is_named: it is no id. ERR_UNPROCESSABLE, of a query ERR_INVALID. */
 int name_lookup_check(const struct api_call *call, const char *id_member, bool *is_named, struct err *err);
 
-/* Continues in a worker where directories may be waited for. */
+/* Continues in a worker where the directory that is named, or any if none is, may be waited for. */
 int name_lookup_go(struct api_call *call, api_handler_fn *fn, struct err *err);
 
 /* The id of what is named, in such a worker pool; freed by the caller. ERR_AMBIGUOUS with the candidates in the problem; ERR_UNPROCESSABLE if there is none, or none that

@@ -19,93 +19,22 @@
 #include "str.h"
 
 #define SCHEMA "1.0.0" /* nothing of later ones is used, so that 7.0 reads it as well */
-#define PAGE "index.html"
+#define PAGE_NAME "index.html"
 #define NUMBER_END 100000U
 
-static json_t *plugin_manifest_one(const char *name, json_t *value) {
-    json_t *object = json_object();
-    (void)json_object_set_new(object, name, value);
-    return object;
-}
-
-static json_t *plugin_manifest_requirements(void) {
-    json_t *object = json_object(), *vcenter = json_object(), *environments = json_array();
-    (void)json_array_append_new(environments, json_string("onprem"));
-    json_put_string(vcenter, "version", "[7.0,)");
-    (void)json_object_set_new(vcenter, "environments", environments);
-    json_put_string(object, "plugin.api.version", SCHEMA);
-    (void)json_object_set_new(object, "vcenter.server", vcenter);
-    return object;
-}
-
-static json_t *plugin_manifest_configuration(void) {
-    json_t *object = json_object();
-    json_put_string(object, "nameKey", "plugin.name");
-    (void)json_object_set_new(object, "icon", plugin_manifest_one("name", json_string("kaas")));
-    return object;
-}
-
-static json_t *global_view(void) {
-    json_t *view = json_object();
-    json_put_string(view, "navigationId", "kaas.all");
-    json_put_string(view, "uri", PAGE);
-    json_put_bool(view, "navigationVisible", false);
-    return plugin_manifest_one("view", view);
-}
-
-static json_t *cluster_views(void) {
-    json_t *view = json_object(), *views = json_array();
-    json_put_string(view, "navigationId", "kaas.cluster");
-    json_put_string(view, "labelKey", "view.clusters");
-    json_put_string(view, "uri", PAGE);
-    (void)json_array_append_new(views, view);
-    return plugin_manifest_one("ClusterComputeResource", plugin_manifest_one("monitor", plugin_manifest_one("views", views)));
-}
-
-/* One tile of 32 x 32 pixels, the same on light and dark ground. */
-static json_t *icon_sheet(const char *file) {
-    json_t *sheet = json_object(), *tile = json_object();
-    json_put_int(tile, "x", 0);
-    json_put_int(tile, "y", 0);
-    json_put_string(sheet, "uri", file);
-    (void)json_object_set_new(sheet, "definitions", plugin_manifest_one("kaas", tile));
-    return sheet;
-}
-
-static json_t *plugin_texts(void) {
-    json_t *object = json_object(), *locales = json_array(), *definitions = json_object();
-    (void)json_array_append_new(locales, json_string("en-US"));
-    (void)json_object_set_new(definitions, "plugin.name", plugin_manifest_one("en-US", json_string("Harmony KaaS")));
-    (void)json_object_set_new(definitions, "view.clusters", plugin_manifest_one("en-US", json_string("Kubernetes clusters")));
-    (void)json_object_set_new(object, "locales", locales);
-    (void)json_object_set_new(object, "definitions", definitions);
-    return object;
-}
-
-static json_t *plugin_manifest_make(const struct page *icons) {
-    json_t *object = json_object(), *definitions = json_object();
-    json_put_string(object, "manifestVersion", SCHEMA);
-    (void)json_object_set_new(object, "requirements", plugin_manifest_requirements());
-    (void)json_object_set_new(object, "configuration", plugin_manifest_configuration());
-    (void)json_object_set_new(object, "global", global_view());
-    (void)json_object_set_new(object, "objects", cluster_views());
-    (void)json_object_set_new(definitions, "iconSpriteSheet", icon_sheet(icons->name));
-    (void)json_object_set_new(definitions, "i18n", plugin_texts());
-    (void)json_object_set_new(object, "definitions", definitions);
-    return object;
-}
-
-/* vCenter looks again only if the version differs, so every change of manifest or page must change it. */
-static void plugin_manifest_number(const struct strbuf *text, const struct pages *pages, uint64_t *tag, unsigned *number) {
-    uint8_t digests[2][DIGEST_SHA256_BYTES], all[DIGEST_SHA256_BYTES];
-    uint32_t first;
-    digest_sha256(text->data, text->len, digests[0]);
-    memcpy(tag, digests[0], sizeof(*tag));
-    pages_digest(pages, digests[1]);
-    digest_sha256(digests, sizeof(digests), all);
-    memcpy(&first, all, sizeof(first));
-    *number = first % NUMBER_END;
-}
+/* With ' for " and the name of the file with the icons for %s: one tile of 32 x 32 pixels, the same on light and
+ * dark ground. */
+static const char manifest_text[] =
+    "{'manifestVersion': '" SCHEMA "',"
+    " 'requirements': {'plugin.api.version': '" SCHEMA "', 'vcenter.server': {'version': '[7.0,)', 'environments': ['onprem']}},"
+    " 'configuration': {'nameKey': 'plugin.name', 'icon': {'name': 'kaas'}},"
+    " 'global': {'view': {'navigationId': 'kaas.all', 'uri': '" PAGE_NAME "', 'navigationVisible': false}},"
+    " 'objects': {'ClusterComputeResource': {'monitor': {'views': ["
+    "   {'navigationId': 'kaas.cluster', 'labelKey': 'view.clusters', 'uri': '" PAGE_NAME "'}]}}},"
+    " 'definitions': {"
+    "   'iconSpriteSheet': {'uri': '%s', 'definitions': {'kaas': {'x': 0, 'y': 0}}},"
+    "   'i18n': {'locales': ['en-US'], 'definitions': {"
+    "     'plugin.name': {'en-US': 'Harmony KaaS'}, 'view.clusters': {'en-US': 'Kubernetes clusters'}}}}}";
 
 void plugin_manifest_free(struct plugin_manifest *manifest) {
     if (manifest)
@@ -113,25 +42,34 @@ void plugin_manifest_free(struct plugin_manifest *manifest) {
     free(manifest);
 }
 
+/* vCenter looks again only if the version differs, so every change of manifest or page must change it. */
 static int plugin_manifest_make_text(struct plugin_manifest *m, const char *product_version, const struct pages *pages,
                                      struct err *err) {
     const struct page *icons = pages_find_hashed(pages, "plugin-icons", ".png");
+    uint8_t digests[2][DIGEST_SHA256_BYTES];
     _cleanup_json_ json_t *json = NULL;
+    _cleanup_free_ char *plain = NULL;
     _cleanup_strbuf_ struct strbuf text;
-    uint64_t tag = 0;
-    unsigned n = 0;
     int rc;
 
     strbuf_init(&text, 65536);
-    if (!pages_find(pages, PAGE) || !icons)
+    if (!pages_find(pages, PAGE_NAME) || !icons)
         return 0;
-    json = plugin_manifest_make(icons);
-    rc = json_write(json, &text, err);
+    plain = str_format(manifest_text, icons->name);
+    if (!plain)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (char *p = plain; *p; p++)
+        *p = *p == '\'' ? '"' : *p;
+    rc = json_parse(plain, strlen(plain), &json, err);
+    if (!rc)
+        rc = json_write(json, &text, err);
     if (rc)
         return rc;
-    plugin_manifest_number(&text, pages, &tag, &n);
-    (void)snprintf(m->version, sizeof(m->version), "%s.%u", product_version, n);
-    (void)snprintf(m->etag, sizeof(m->etag), "\"%016" PRIx64 "\"", tag);
+    digest_sha256(text.data, text.len, digests[0]);
+    pages_digest(pages, digests[1]);
+    (void)snprintf(m->version, sizeof(m->version), "%s.%u", product_version,
+                   (unsigned)((uint32_t)digest_u64(digests, sizeof(digests)) % NUMBER_END));
+    (void)snprintf(m->etag, sizeof(m->etag), "\"%016" PRIx64 "\"", digest_u64(text.data, text.len));
     m->text = http_shared_new(&text);
     return m->text ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
@@ -159,9 +97,6 @@ static int no_page(const char *name, struct err *err) {
 
 int h_plugin_manifest(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct plugin_manifest *manifest = call->api->manifest;
-    int rc = api_check_no_query(call, err);
-    if (rc)
-        return rc;
     if (!manifest->text)
         return no_page("plugin.json", err);
     if (call->api->options.manifest_log)

@@ -3,23 +3,26 @@
 #include "views.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "member_json.h"
+#include "problem.h"
+#include "reply.h"
 #include "str.h"
 
 void view_put_text(json_t *object, const char *name, const char *value) {
     if (value)
         json_put_string(object, name, value);
     else
-        (void)json_object_set_new(object, name, json_null());
+        json_put(object, name, json_null());
 }
 
 void view_put_time(json_t *object, const char *name, int64_t wall_ms) {
     if (wall_ms)
         json_put_time(object, name, wall_ms);
     else
-        (void)json_object_set_new(object, name, json_null());
+        json_put(object, name, json_null());
 }
 
 static json_t *view_placed(const struct inventory_platform *platform, const struct object_ref *ref) {
@@ -35,7 +38,7 @@ static json_t *view_placed(const struct inventory_platform *platform, const stru
 json_t *view_hx_cluster(const struct inventory_platform *platform, const struct hx_cluster *hx) {
     json_t *object = member_json_show(hx_cluster_members, hx);
     json_put_string(object, "name_source", hx->is_name_set ? "admin" : "discovered");
-    (void)json_object_set_new(object, "vsphere_cluster", view_placed(platform, &hx->vsphere_cluster));
+    json_put(object, "vsphere_cluster", view_placed(platform, &hx->vsphere_cluster));
     view_put_text(object, "address_source", hx->address ? "admin" : NULL);
     json_put_bool(object, "present", !hx->is_gone);
     return object;
@@ -98,7 +101,7 @@ json_t *view_findings(const struct findings *findings) {
         json_put_string(object, "finding", f->text);
         view_put_text(object, "remedy", f->remedy[0] ? f->remedy : NULL);
         json_put_int(object, "duration_ms", f->duration_ms);
-        (void)json_array_append_new(array, object);
+        json_add(array, object);
     }
     return array;
 }
@@ -131,4 +134,91 @@ char *view_grant_object_name(const struct inventory_snapshot *snapshot, const st
     if (!vsphere || !vsphere->name)
         return NULL;
     return vsphere->datacenter ? str_format("%s/%s", vsphere->datacenter, vsphere->name) : str_dup(vsphere->name);
+}
+
+json_t *view_texts(const char *const *items, size_t count) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_add(list, json_string(items[i]));
+    return list;
+}
+
+json_t *view_words(const char *words) {
+    json_t *list = json_array();
+    const char *at = words ? words : "";
+    for (size_t n; at += strspn(at, " "), (n = strcspn(at, " ")) != 0; at += n)
+        json_add(list, json_stringn(at, n));
+    return list;
+}
+
+/* -- lists --------------------------------------------------------------------------------------------------------- */
+
+struct view_row {
+    char *key;
+    const void *record;
+};
+
+struct view_rows {
+    const struct api_call *call;
+    const struct view_list *list;
+    struct view_row *items;
+    size_t count;
+};
+
+static const char *view_row_key(const void *arg, size_t i, char *buffer, size_t n) {
+    (void)buffer;
+    (void)n;
+    return ((const struct view_rows *)arg)->items[i].key;
+}
+
+static json_t *view_row_item(const void *arg, size_t i) {
+    const struct view_rows *rows = arg;
+    return rows->list->show(rows->call, rows->items[i].record);
+}
+
+static int view_compare_rows(const void *a, const void *b) {
+    return strcmp(((const struct view_row *)a)->key, ((const struct view_row *)b)->key);
+}
+
+static int view_collect(struct view_rows *rows, struct err *err) {
+    const struct view_list *list = rows->list;
+    char key[REPLY_KEY_BYTES];
+    rows->items = calloc(list->count + 1, sizeof(*rows->items));
+    if (!rows->items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < list->count; i++) {
+        const void *record = (const char *)list->records + i * list->bytes;
+        if (list->is_wanted && !list->is_wanted(rows->call, record, list->filter))
+            continue;
+        rows->items[rows->count] = (struct view_row){str_dup(list->key(record, key, sizeof(key))), record};
+        if (!rows->items[rows->count++].key)
+            return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    qsort(rows->items, rows->count, sizeof(*rows->items), view_compare_rows);
+    return 0;
+}
+
+int view_list(struct api_call *call, struct http_response *resp, const struct view_list *list, struct err *err) {
+    struct view_rows rows = {.call = call, .list = list};
+    int rc = view_collect(&rows, err);
+    if (!rc)
+        rc = reply_list(call, resp, &(struct reply_list){rows.count, view_row_key, view_row_item, &rows, NULL}, err);
+    for (size_t i = 0; rows.items && i < rows.count; i++)
+        free(rows.items[i].key);
+    free(rows.items);
+    return rc;
+}
+
+int view_nothing(struct http_response *resp, int rc) {
+    if (!rc)
+        http_response_set_status(resp, 204);
+    return rc;
+}
+
+int view_read_role(struct api_call *call, enum role *out, struct err *err) {
+    const char *text = http_request_query(call->req, "role");
+    *out = ROLE_NONE;
+    if (!text || (role_parse(text, out) && *out != ROLE_NONE))
+        return 0;
+    return problem_parameter(call, "role", "must be user, service, provisioner or admin", err);
 }

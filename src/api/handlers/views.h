@@ -1,4 +1,4 @@
-/* Model to JSON, one function per type of docs/openapi.yaml. Layer 6 (api); private to this folder.
+/* What handlers answer with: model to JSON, lists, nothing. Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Each gives a new reference; a lack of memory shows when the JSON is written. */
@@ -28,7 +28,34 @@ json_t *view_hx_candidate(const struct inventory_platform *platform, const struc
 json_t *view_vsphere_cluster(const struct inventory_platform *platform, const struct vsphere_cluster *cluster);
 json_t *view_findings(const struct findings *findings);
 
+/* Arrays of strings: these, and the words of a text that blanks part (NULL: none). */
+json_t *view_texts(const char *const *items, size_t count);
+json_t *view_words(const char *words);
+
 /* Puts the name under which an id is known as a member, or null: names are looked up in the background, and may be there the next time. */
 void view_put_name(const struct api_call *call, json_t *object, const char *member, const char *id);
 /* The name of what a grant is on, malloc'ed; NULL if it is not known, or not any more. */
 char *view_grant_object_name(const struct inventory_snapshot *snapshot, const struct grant *g);
+
+/* A list of records that lie in memory, one behind the other. */
+struct view_list {
+    const void *records;
+    size_t count, bytes;                                                                    /* of one */
+    bool (*is_wanted)(const struct api_call *call, const void *record, const void *filter); /* NULL: all are */
+    const void *filter;
+    const char *(*key)(const void *record, char *buffer, size_t buffer_bytes); /* by which the list is sorted; no two are alike */
+    json_t *(*show)(const struct api_call *call, const void *record);
+};
+/* One of `items_`, and by name what else there is to say: VIEW_LIST(users.items, users.count, user_key, user_view,
+ * .is_wanted = ...). */
+#define VIEW_LIST(items_, count_, key_, show_, ...) \
+    (&(const struct view_list){                     \
+        .records = items_, .count = count_, .bytes = sizeof(*(items_)), .key = key_, .show = show_, __VA_ARGS__})
+/* Answers with one page of it by the query's limit and cursor. As reply_list. */
+int view_list(struct api_call *call, struct http_response *resp, const struct view_list *list, struct err *err);
+
+/* 204 without a body where all went well. Returns rc. */
+int view_nothing(struct http_response *resp, int rc);
+
+/* The query's role; ROLE_NONE if there is none. ERR_INVALID. */
+int view_read_role(struct api_call *call, enum role *out, struct err *err);
