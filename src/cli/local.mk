@@ -26,8 +26,6 @@ src_cli_kaasctl_SOURCES = \
     src/cli/core/cli_client.h \
     src/cli/core/cli_command.c \
     src/cli/core/cli_command.h \
-    src/cli/core/cli_find.c \
-    src/cli/core/cli_find.h \
     src/cli/core/cli_opt.c \
     src/cli/core/cli_opt.h \
     src/cli/core/cli_prompt.c \

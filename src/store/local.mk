@@ -4,7 +4,7 @@ src_store_libstore_a_SOURCES = \
     src/store/audit/audit_chain.c \
     src/store/audit/audit_chain.h \
     src/store/audit/audit_start.c \
-    src/store/audit/audit_store.c \
+    src/store/audit/audit_lines.c \
     src/store/audit/audit_store.h \
     src/store/audit/audit_tx.c \
     src/store/audit/audit_tx.h \
@@ -24,7 +24,7 @@ src_store_libstore_a_SOURCES = \
     src/store/core/migrate.h \
     src/store/core/replica_store.c \
     src/store/core/replica_store.h \
-    src/store/core/store.c \
+    src/store/core/store_new.c \
     src/store/core/store.h \
     src/store/core/store_schema.h \
     src/store/core/store_tx.c \
