@@ -118,7 +118,7 @@ int audit_store_note_heads(struct store *store, bool is_end, struct err *err) {
     for (size_t i = 0; i < l.count; i++)
         is_new = is_new || l.items[i].is_new;
     if (!rc && l.is_due && (is_new || is_end || now_ms - done->noted_ms >= NOTE_EVERY_MS)) {
-        struct audit_head_done *items = calloc(l.count, sizeof(*items));
+        struct audit_head_done *items = calloc(l.count + 1, sizeof(*items)); /* never of no size */
         rc = items ? write_notes(store, &l, err) : err_set(err, ERR_NOMEM, "out of memory");
         for (size_t i = 0; i < l.count && !rc; i++)
             items[i] = (struct audit_head_done){l.items[i].replica_id, l.items[i].end.seq};
