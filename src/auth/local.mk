@@ -19,6 +19,8 @@ src_auth_libauth_a_SOURCES = \
     src/auth/login/signon.h \
     src/auth/login/signon_options.h \
     src/auth/login/signon_state.h \
+    src/auth/login/signon_ask.c \
+    src/auth/login/signon_ask.h \
     src/auth/login/throttle.c \
     src/auth/login/throttle.h \
     src/auth/rights/group_pool.c \

@@ -143,7 +143,9 @@ static int make_signon(struct wire *w, struct err *err) {
     struct signon_options options = {
         .store = w->store,
         .seal = w->seal,
-        .vcenter = wire_vcenter_ops(w),
+        .platform = w->platform,
+        .inventory = w->inventory,
+        .identity = w->identity,
         .issuer = *w->public_url ? w->public_url : "kaas",
         .token_lifetime_ms = w->config.auth_token_lifetime_ms,
         .session_lifetime_ms = w->config.auth_session_lifetime_ms,
@@ -152,7 +154,6 @@ static int make_signon(struct wire *w, struct err *err) {
         .signing_key_publish_ms = w->config.auth_signing_key_publish_ms,
         .rights_fresh_ms = w->config.auth_rights_fresh_ms,
         .maps_privileges = w->config.auth_vcenter_privilege_roles,
-        .directory = wire_directory_ops(w),
         .directory_check_ms = w->config.auth_directory_live_check_ms,
         .rights_rechecks_per_s = (unsigned)w->config.auth_rights_recheck_per_s,
         .limits = signon_limits_of(&w->config),
@@ -446,8 +447,8 @@ static void set_starting(struct wire *w) {
 
 int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
     static part_fn *const parts[] = {make_secrets,   make_public_url, wire_make_store, make_pools,
-                                     make_directory, make_platform,   make_signon,     make_sealing,
-                                     make_clusters,  make_access,     make_identity,   make_kerberos,
+                                     make_directory, make_platform,   make_identity,   make_signon,
+                                     make_sealing,   make_clusters,   make_access,     make_kerberos,
                                      make_peers,     make_api,        start_servers,   wire_start_periodic};
     struct wire *w = calloc(1, sizeof(*w));
     int rc = 0;

@@ -84,8 +84,6 @@ int wire_start_periodic(struct wire *wire, struct err *err);
 void wire_plug_in_work(struct wire *wire);
 
 /* What the api and the services need from their siblings, and what they tell (wire_glue.c). */
-struct signon_vcenter_ops wire_vcenter_ops(struct wire *wire);
-struct signon_directory_ops wire_directory_ops(struct wire *wire);
 bool wire_is_privileged(void *arg, const char *principal_id, const struct group_set *groups);
 bool wire_get_name(void *arg, const char *id, char *out);
 bool wire_get_size(void *arg, size_t *clusters, size_t *nodes);

@@ -58,9 +58,9 @@ struct signon_credential login_credential(const struct api_call *call, const cha
     const struct login *login = login_of(call);
     const struct service_caller *service = login->service;
     const char *secret = login->secret_member ? json_get_string(call->body, login->secret_member) : NULL;
-    struct signon_credential credential = {.kind = SIGNON_CREDENTIAL_PLUGIN, .vcenter_id = vcenter_id, .secret = secret};
+    struct signon_credential credential = {.kind = VC_CREDENTIAL_PLUGIN, .vcenter_id = vcenter_id, .secret = secret};
     if (login->user_name) { /* what somebody says of a user: by the key of a session, or by the name alone */
-        credential.kind = secret ? SIGNON_CREDENTIAL_KEY : SIGNON_CREDENTIAL_USER;
+        credential.kind = secret ? VC_CREDENTIAL_KEY : VC_CREDENTIAL_USER;
         credential.secret = secret ? secret : "";
         credential.user = login->user_name;
         credential.acting_id = service ? service->principal_id : NULL;
@@ -74,9 +74,9 @@ struct signon_credential login_credential(const struct api_call *call, const cha
     }
     credential.user = json_get_string(call->body, "username"); /* with a password */
     if (credential.user)
-        credential.kind = SIGNON_CREDENTIAL_PASSWORD;
+        credential.kind = VC_CREDENTIAL_PASSWORD;
     else
-        credential.kind = str_eq(login->secret_member, "clone_ticket") ? SIGNON_CREDENTIAL_TICKET : SIGNON_CREDENTIAL_COOKIE;
+        credential.kind = str_eq(login->secret_member, "clone_ticket") ? VC_CREDENTIAL_TICKET : VC_CREDENTIAL_COOKIE;
     return credential;
 }
 

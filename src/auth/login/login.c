@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "digest.h"
+#include "identity.h"
 #include "limits.h"
 #include "passwd.h"
 #include "role_rules.h"
@@ -274,10 +275,6 @@ int signon_login_person(struct signon *s, const struct actor *actor, const struc
 
 /* -- asking directories again about those who are signed in ------------------------------------------------------------ */
 
-static bool is_asked_about(const struct signon *s, struct live_session *live) {
-    return s->options.directory.check && live_session_who(live)->directory;
-}
-
 /* As with rights of a vCenter: what is known may be used for a while, but nothing new is made of it. */
 int signon_check_person(struct signon *s, struct live_session *live, struct err *err) {
     int64_t bound_ms = s->options.directory_check_ms + KAAS_RIGHTS_GRACE_MS;
@@ -285,7 +282,7 @@ int signon_check_person(struct signon *s, struct live_session *live, struct err 
         (void)err_set(err, ERR_FORBIDDEN, "no role is mapped to you or to one of your groups any more");
         return err_remedy(err, "ask an administrator of this service for a role");
     }
-    if (!is_asked_about(s, live) || clock_mono_ms() - live_session_check(live).good_ms <= bound_ms)
+    if (!live_session_who(live)->directory || clock_mono_ms() - live_session_check(live).good_ms <= bound_ms)
         return 0;
     (void)err_set(err, ERR_RIGHTS_UNKNOWN, "the directory \"%s\" does not answer, so the session cannot be prolonged",
                   live_session_who(live)->directory);
@@ -340,14 +337,13 @@ static bool is_silence(int rc) {
 
 static void signon_login_walk_check(struct walk *walk, struct live_session *live) {
     struct signon *s = walk->signon;
-    const struct signon_directory_ops *ops = &s->options.directory;
     _cleanup_free_ char *mark = live_session_directory_mark(live);
     struct live_check check = live_session_check(live);
     struct live_groups *known = live_session_groups(live);
-    const struct signon_directory_question question = {live_session_who(live), mark, live_groups_get(known)};
+    const struct identity_known question = {live_session_who(live), mark, live_groups_get(known)};
     struct group_set groups = {0};
     struct err why = {0};
-    int rc = ops->check(ops->arg, &question, &groups, &why);
+    int rc = identity_check_person(s->options.identity, &question, &groups, &why);
     live_groups_unref(known);
     if (rc == ERR_SESSION_ENDED) {
         login_end_session(s, live, &why);
@@ -366,7 +362,7 @@ static void signon_login_walk_check(struct walk *walk, struct live_session *live
 }
 
 static bool walk_is_due(const struct walk *walk, struct live_session *live) {
-    return is_asked_about(walk->signon, live) && !live_session_has_ended(live, clock_wall_ms()) &&
+    return live_session_who(live)->directory && !live_session_has_ended(live, clock_wall_ms()) &&
            live_session_check(live).due_ms <= clock_mono_ms() && !walk_is_silent(walk, live_session_who(live)->directory);
 }
 
@@ -374,7 +370,7 @@ static bool walk_is_due(const struct walk *walk, struct live_session *live) {
 void signon_check_directories(struct signon *s) {
     struct walk walk = {.signon = s};
     size_t count = 0, due = 0;
-    struct live_session **known = s->options.directory.check ? session_table_list(s->table, NULL, &count) : NULL;
+    struct live_session **known = session_table_list(s->table, NULL, &count);
     for (size_t i = 0; i < count; i++) {
         if (walk_is_due(&walk, known[i]))
             known[due++] = known[i];

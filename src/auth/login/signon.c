@@ -45,7 +45,7 @@ int signon_new(const struct signon_options *options, struct signon **out, struct
     s->bad_tokens = throttle_new();
     s->pace = throttle_new();
     s->checks = signon_checks_new();
-    s->cache = rights_cache_new(&s->options.vcenter, &pace);
+    s->cache = rights_cache_new(s, &pace);
     s->roles = role_rules_new();
     s->shared = (struct live_shared){.cache = s->cache, .pool = group_pool_new()};
     if (!s->options.issuer || !s->roles || !s->shared.pool || !s->table || !s->throttle || !s->known || !s->bad_tokens ||

@@ -1,53 +1,16 @@
-/* What sign-on is made of, and what it needs from vCenters and directories. Layer 5 (auth).
- * SPDX-License-Identifier: GPL-3.0-or-later
- *
- * What belongs to vCenter is handed in as functions (struct signon_vcenter_ops), since the rooms of this layer do not include each other. */
+/* What sign-on is made of. Layer 5 (auth).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "err.h"
-#include "worker_pool.h"
-
-struct group_set;
-struct object_set;
-struct principal;
+struct inventory;
+struct identity;
+struct platform;
 struct seal;
-struct signon_identity;
-struct signon_credential;
 struct store;
-
-/* What sign-on needs from vCenters; provided by main/wire.c. They block unless they say otherwise. */
-struct signon_vcenter_ops {
-    void *arg;
-    /* Checks a credential at the vCenter. ERR_CREDENTIALS and the errors of vim.h. */
-    int (*check)(void *arg, const struct signon_credential *credential, struct signon_identity *out, struct err *err);
-    /* Which of the vSphere clusters that matter may this person view? By session key if `session_key` is given, else by user name. */
-    int (*ask_rights)(void *arg, const char *vcenter_id, const char *session_key, const char *user_name, struct object_set *out,
-                      struct err *err);
-    /* True if the vCenter could not be reached at the last attempt. Does not block. */
-    bool (*is_unreachable)(void *arg, const char *vcenter_id);
-    /* A number that is another one once other vSphere clusters of this vCenter matter. Does not block. */
-    uint64_t (*mark_of_interest)(void *arg, const char *vcenter_id);
-    /* Has fn(fn_arg, false) run once in the worker pool of the vCenter, as worker_pool_submit_for. Does not block. ERR_BUSY, ERR_NOT_FOUND. */
-    int (*submit)(void *arg, const char *vcenter_id, uint64_t party, worker_fn *fn, void *fn_arg, struct err *err);
-};
-
-/* Somebody who is signed in, as known so far. Borrowed. */
-struct signon_directory_question {
-    const struct principal *who;
-    const char *mark;               /* what the account was like at the sign-on; NULL: not known */
-    const struct group_set *groups; /* sealed */
-};
-
-/* How a directory is asked again about somebody who is signed in; provided by main. */
-struct signon_directory_ops {
-    void *arg;
-    /* Asks who->directory about the person. 0: the account is as good as before, and *groups_out (uninitialised; sealed) are the groups of now.
-     * ERR_SESSION_ENDED when it is disabled, gone, or its password was changed; any other code: not known. Blocks. */
-    int (*check)(void *arg, const struct signon_directory_question *question, struct group_set *groups_out, struct err *err);
-};
 
 /* What one principal may do; sessions through a program that acts for a person are counted apart, for each program. */
 struct signon_limits {
@@ -59,10 +22,11 @@ struct signon_limits {
 struct signon_options {
     struct store *store;
     struct seal *seal;
-    struct signon_vcenter_ops vcenter;
-    struct signon_directory_ops directory; /* .check NULL: nobody is asked again */
-    int64_t directory_check_ms;            /* how old what a directory said about somebody signed in may get */
-    const char *issuer;                    /* `iss` of tokens; copied */
+    struct platform *platform;   /* vCenters, which check credentials and know rights */
+    struct inventory *inventory;   /* which vSphere clusters matter */
+    struct identity *identity;   /* LDAP directories, which are asked again about people who are signed in */
+    int64_t directory_check_ms;  /* how old what one of them said about somebody signed in may get */
+    const char *issuer;          /* `iss` of tokens; copied */
     int64_t token_lifetime_ms;
     int64_t session_lifetime_ms;        /* absolute end */
     int64_t ticket_session_lifetime_ms; /* absolute end after a clone ticket */

@@ -26,6 +26,7 @@
 #include "str.h"
 #include "strbuf.h"
 #include "throttle.h"
+#include "signon_ask.h"
 
 #define CREDENTIAL_BYTES_MAX 4096U /* vCenter, user name and secret together */
 #define SIGNON_REFUSAL_MS 2000
@@ -33,34 +34,25 @@
 /* What a vCenter said about a credential, shared by identical sign-ons that joined one singleflight. */
 struct outcome {
     atomic_uint refs;
-    struct signon_identity identity;
+    struct vim_user_session who;
     struct shared_objects *rights;
 };
 
-void signon_identity_done(struct signon_identity *identity) {
-    if (!identity)
-        return;
-    free(identity->user_name);
-    free(identity->full_name);
-    free(identity->session_key);
-    memset(identity, 0, sizeof(*identity));
-}
-
-static enum source credential_source(enum signon_credential_kind kind) {
+static enum source credential_source(enum vc_credential_kind kind) {
     switch (kind) {
-    case SIGNON_CREDENTIAL_COOKIE: return SOURCE_VC_SESSION;
-    case SIGNON_CREDENTIAL_TICKET:
-    case SIGNON_CREDENTIAL_PLUGIN: return SOURCE_VC_TICKET; /* the plug-in's session id becomes a ticket */
-    case SIGNON_CREDENTIAL_KEY: return SOURCE_VC_KEY;
-    case SIGNON_CREDENTIAL_USER: return SOURCE_VC_SERVICE;
-    case SIGNON_CREDENTIAL_PASSWORD:
+    case VC_CREDENTIAL_COOKIE: return SOURCE_VC_SESSION;
+    case VC_CREDENTIAL_TICKET:
+    case VC_CREDENTIAL_PLUGIN: return SOURCE_VC_TICKET; /* the plug-in's session id becomes a ticket */
+    case VC_CREDENTIAL_KEY: return SOURCE_VC_KEY;
+    case VC_CREDENTIAL_USER: return SOURCE_VC_SERVICE;
+    case VC_CREDENTIAL_PASSWORD:
     default: return SOURCE_VC_PASSWORD;
     }
 }
 
-static int64_t credential_lifetime_ms(const struct signon *s, enum signon_credential_kind kind) {
+static int64_t credential_lifetime_ms(const struct signon *s, enum vc_credential_kind kind) {
     const bool is_own =
-        kind == SIGNON_CREDENTIAL_COOKIE || kind == SIGNON_CREDENTIAL_PASSWORD; /* else the person did not come by themself */
+        kind == VC_CREDENTIAL_COOKIE || kind == VC_CREDENTIAL_PASSWORD; /* else the person did not come by themself */
     return is_own ? s->options.session_lifetime_ms : s->options.ticket_session_lifetime_ms;
 }
 
@@ -73,7 +65,7 @@ static void outcome_unref(void *p) {
     struct outcome *o = p;
     if (!o || atomic_fetch_sub(&o->refs, 1) != 1)
         return;
-    signon_identity_done(&o->identity);
+    vim_user_session_done(&o->who);
     shared_objects_unref(o->rights);
     free(o);
 }
@@ -104,24 +96,23 @@ struct signon_check {
 /* -- asking, in the worker pool of the vCenter ------------------------------------------------------------------------------- */
 
 /* A session of ours (clone, password) is gone again: later questions go by name then. */
-static const char *credential_key(const struct signon_credential *credential, const struct signon_identity *identity) {
-    return credential->kind == SIGNON_CREDENTIAL_COOKIE || credential->kind == SIGNON_CREDENTIAL_KEY ? identity->session_key
-                                                                                                     : NULL;
+static const char *credential_key(const struct signon_credential *credential, const struct vim_user_session *who) {
+    return credential->kind == VC_CREDENTIAL_COOKIE || credential->kind == VC_CREDENTIAL_KEY ? who->key : NULL;
 }
 
 static int ask_vcenter(struct signon_check *c, struct outcome *o, struct err *err) {
-    const struct signon_vcenter_ops *ops = &c->signon->options.vcenter;
     struct asked_at asked = asked_now();
     struct object_set set = {0};
-    int rc = ops->check(ops->arg, &c->credential, &o->identity, err);
+    const struct vc_credential given = {.kind = c->credential.kind, .user = c->credential.user, .secret = c->credential.secret};
+    int rc = signon_ask_credential(c->signon, c->credential.vcenter_id, &given, &o->who, err);
     if (rc)
         return rc;
-    if (o->identity.is_extension) { /* a program's standing session carries rights that no person has */
+    if (o->who.is_extension) { /* a program's standing session carries rights that no person has */
         (void)err_set(err, ERR_FORBIDDEN, "this is the session of an extension, not of a person");
         return err_remedy(err, "hand over the session or a clone ticket of the person who is signed in");
     }
-    rc = ops->ask_rights(ops->arg, c->credential.vcenter_id, credential_key(&c->credential, &o->identity), o->identity.user_name,
-                         &set, err);
+    rc = signon_ask_rights(c->signon, c->credential.vcenter_id, credential_key(&c->credential, &o->who), o->who.user_name, &set,
+                           err);
     if (rc) {
         object_set_done(&set);
         return rc;
@@ -154,25 +145,25 @@ static void credential_note_refusal(const struct signon_check *c) {
 }
 
 /* A vCenter that is not joined sounds the same (signon_refuse_unasked), so the remedy must fit both. */
-static int refuse_credential(enum signon_credential_kind credential, struct err *err) {
+static int refuse_credential(enum vc_credential_kind credential, struct err *err) {
     static const char *const texts[] = {
-        [SIGNON_CREDENTIAL_COOKIE] = "the vCenter does not know this session; it may have ended",
-        [SIGNON_CREDENTIAL_TICKET] = "the vCenter does not accept this clone ticket; it works once and for a short time",
-        [SIGNON_CREDENTIAL_PLUGIN] = "the vCenter does not accept this session id of a plug-in; it may have ended",
-        [SIGNON_CREDENTIAL_PASSWORD] = "the vCenter does not accept this user name and password",
-        [SIGNON_CREDENTIAL_KEY] = "the vCenter has no live session with this key of this user",
-        [SIGNON_CREDENTIAL_USER] = "the vCenter does not know this user",
+        [VC_CREDENTIAL_COOKIE] = "the vCenter does not know this session; it may have ended",
+        [VC_CREDENTIAL_TICKET] = "the vCenter does not accept this clone ticket; it works once and for a short time",
+        [VC_CREDENTIAL_PLUGIN] = "the vCenter does not accept this session id of a plug-in; it may have ended",
+        [VC_CREDENTIAL_PASSWORD] = "the vCenter does not accept this user name and password",
+        [VC_CREDENTIAL_KEY] = "the vCenter has no live session with this key of this user",
+        [VC_CREDENTIAL_USER] = "the vCenter does not know this user",
     };
     (void)err_set(err, ERR_CREDENTIALS, "%s", texts[credential]);
-    if (credential == SIGNON_CREDENTIAL_PASSWORD)
+    if (credential == VC_CREDENTIAL_PASSWORD)
         return err_remedy(err, "check vCenter, user name and password");
-    return err_remedy(err, credential == SIGNON_CREDENTIAL_USER ? "check the user name"
-                                                                : "check that it is of the vCenter that is named");
+    return err_remedy(err,
+                      credential == VC_CREDENTIAL_USER ? "check the user name" : "check that it is of the vCenter that is named");
 }
 
 /* A ticket works only once, so it is never shared and never kept. */
 static bool is_shared(const struct signon_check *c) {
-    return c->credential.kind != SIGNON_CREDENTIAL_TICKET;
+    return c->credential.kind != VC_CREDENTIAL_TICKET;
 }
 
 /* The throttle once more: guesses that were all there before the first was refused do not pass it together. */
@@ -280,8 +271,8 @@ static char *credential_account(const char *user) {
 /* Only passwords can be guessed. */
 static int open_gate(struct gate *gate, struct signon *s, const struct actor *actor, const struct signon_credential *credential,
                      struct err *err) {
-    _cleanup_free_ char *account = credential->kind == SIGNON_CREDENTIAL_PASSWORD ? credential_account(credential->user) : NULL;
-    if (credential->kind != SIGNON_CREDENTIAL_PASSWORD)
+    _cleanup_free_ char *account = credential->kind == VC_CREDENTIAL_PASSWORD ? credential_account(credential->user) : NULL;
+    if (credential->kind != VC_CREDENTIAL_PASSWORD)
         return 0;
     return account ? gate_open(gate, s, actor, credential->vcenter_id, account, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
@@ -297,7 +288,6 @@ static int signon_vcenter_check_known(struct signon_check *c, struct err *err) {
 }
 
 int signon_check_wait(struct signon_check *c, worker_fn *run, void *arg, struct err *err) {
-    const struct signon_vcenter_ops *ops = &c->signon->options.vcenter;
     struct singleflight_call *lead = NULL;
     struct err why = {0};
     int rc;
@@ -318,7 +308,7 @@ int signon_check_wait(struct signon_check *c, worker_fn *run, void *arg, struct 
     if (!lead) /* then it may be gone by now */
         return rc;
     c->call = lead;
-    rc = ops->submit(ops->arg, c->credential.vcenter_id, net_party(c->address), signon_vcenter_run_check, c, &why);
+    rc = signon_submit(c->signon, c->credential.vcenter_id, net_party(c->address), signon_vcenter_run_check, c, &why);
     if (rc) /* no place is left in the worker: those who came to the same call meanwhile hear it as well; else it may be gone by now */
         singleflight_complete(c->signon->checks, c->call, rc, NULL, &why);
     return 0;
@@ -358,14 +348,14 @@ static int signon_vcenter_check_take(struct signon_check *c, struct outcome **ou
 
 /* *who gets texts of the outcome and an id of its own, which the caller frees: it stays alive for the audit log. */
 static int name_person(const struct signon_credential *credential, struct outcome *o, struct principal *who, struct err *err) {
-    who->id = principal_vc_id(credential->vcenter_id, o->identity.user_name);
-    who->name = o->identity.user_name;
-    who->full_name = o->identity.full_name;
+    who->id = principal_vc_id(credential->vcenter_id, o->who.user_name);
+    who->name = o->who.user_name;
+    who->full_name = o->who.full_name;
     who->role = ROLE_USER;
     who->source = credential_source(credential->kind);
     who->vcenter_id = (char *)(uintptr_t)credential->vcenter_id;
-    who->vc_user = o->identity.user_name;
-    who->vc_session_key = (char *)(uintptr_t)credential_key(credential, &o->identity);
+    who->vc_user = o->who.user_name;
+    who->vc_session_key = (char *)(uintptr_t)credential_key(credential, &o->who);
     who->acting_id = (char *)(uintptr_t)credential->acting_id;
     who->service_id = (char *)(uintptr_t)credential->service_id;
     return who->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
@@ -418,10 +408,10 @@ static int signon_vcenter_refuse_first(struct live_session *live, const char *vc
 
 static int link_vcenter(struct signon *s, const char *sid, const struct signon_credential *credential, const struct outcome *o,
                         struct err *err) {
-    const struct rights_person person = {credential->vcenter_id, o->identity.user_name, credential_key(credential, &o->identity)};
+    const struct rights_person person = {credential->vcenter_id, o->who.user_name, credential_key(credential, &o->who)};
     _cleanup_(rights_subject_unref) struct rights_subject *subject = NULL;
     struct session_vcenter v = {.source = credential_source(credential->kind),
-                                .user_name = o->identity.user_name,
+                                .user_name = o->who.user_name,
                                 .session_key = (char *)(uintptr_t)person.session_key,
                                 .added_at_ms = clock_wall_ms()};
     const struct session_addition addition = {

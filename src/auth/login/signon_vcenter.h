@@ -12,6 +12,7 @@
 #include "err.h"
 #include "worker_pool.h"
 #include "session.h"
+#include "vc_people.h"
 
 struct signon;
 struct actor;
@@ -19,18 +20,9 @@ struct signon_check;
 struct live_session;
 struct signon_issued;
 
-enum signon_credential_kind {
-    SIGNON_CREDENTIAL_COOKIE,
-    SIGNON_CREDENTIAL_TICKET,
-    SIGNON_CREDENTIAL_PASSWORD,
-    SIGNON_CREDENTIAL_PLUGIN, /* the session id that the vSphere Client gives to a plug-in; the vCenter makes a clone ticket of it */
-    SIGNON_CREDENTIAL_KEY,  /* the key of a session and whose it is said to be: no credential, but what a trusted program says */
-    SIGNON_CREDENTIAL_USER, /* a user's name: likewise, and nothing is known of a session */
-};
-
 /* A credential that a vCenter checks. Borrowed. */
 struct signon_credential {
-    enum signon_credential_kind kind;
+    enum vc_credential_kind kind;
     const char *vcenter_id;
     const char *user;       /* with a password, a key or a name, else NULL */
     const char *secret;     /* cookie, ticket, password or key; "" with a name; wiped by whoever owns it */
@@ -38,15 +30,6 @@ struct signon_credential {
     const char *service_id; /* its service account */
     int64_t ends_at_ms;     /* of what the program proved itself by, and so of the session; wall clock; 0: does not matter */
 };
-
-/* What a vCenter said about the bearer of a credential. Texts malloc'ed. */
-struct signon_identity {
-    char *user_name;   /* vCenter's stored form */
-    char *full_name;   /* may be NULL */
-    char *session_key; /* UserSession.key; NULL when the session was ours and is gone */
-    bool is_extension; /* a program's session: refused */
-};
-void signon_identity_done(struct signon_identity *identity); /* NULL is allowed */
 
 /* Makes a check of this credential, not begun. The texts of caller and credential are borrowed and must live as long. *out is freed by signon_check_free.
  * Does not block. ERR_NOMEM, ERR_TOO_LARGE. */

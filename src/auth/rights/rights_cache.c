@@ -16,6 +16,7 @@
 #include "limits.h"
 #include "metric.h"
 #include "str.h"
+#include "signon_ask.h"
 
 #define RIGHTS_IN_FLIGHT_MAX 3U  /* of the four threads of a vCenter's worker pool: sign-ons find one */
 #define RIGHTS_BACKGROUND_MAX 2U /* of those */
@@ -66,7 +67,7 @@ struct rights_vcenter {
 };
 
 struct rights_cache {
-    const struct signon_vcenter_ops *ops;
+    struct signon *signon;
     struct rights_pace pace;
     atomic_bool is_stopped;
     pthread_mutex_t lock; /* guards the list, which only grows */
@@ -120,11 +121,11 @@ const struct object_set *shared_objects_get(const struct shared_objects *objects
 
 /* -- life -------------------------------------------------------------------------------------------------------------- */
 
-struct rights_cache *rights_cache_new(const struct signon_vcenter_ops *ops, const struct rights_pace *pace) {
+struct rights_cache *rights_cache_new(struct signon *signon, const struct rights_pace *pace) {
     struct rights_cache *cache = calloc(1, sizeof(*cache));
     if (!cache)
         return NULL;
-    cache->ops = ops;
+    cache->signon = signon;
     cache->pace = *pace;
     (void)pthread_mutex_init(&cache->lock, NULL);
     cache->asked_behind =
@@ -364,8 +365,7 @@ static bool rights_note_away(struct rights_vcenter *vc, bool is_unreachable) {
 }
 
 void rights_subject_read(struct rights_subject *s, bool is_used, struct rights_known *out) {
-    const struct signon_vcenter_ops *ops = s->vc->cache->ops;
-    bool is_unreachable = ops->is_unreachable(ops->arg, s->vc->id);
+    bool is_unreachable = signon_is_unreachable(s->vc->cache->signon, s->vc->id);
     *out = (struct rights_known){.age_ms = -1};
     (void)pthread_mutex_lock(&s->vc->lock);
     out->is_away = rights_note_away(s->vc, is_unreachable);
@@ -576,12 +576,11 @@ static void rights_finish(struct question *q, int rc, struct shared_objects *ans
 
 /* A further question for the same answer: one like any other, so the bucket may go below zero. */
 static int ask_further(struct rights_subject *s, const char *session_key, struct object_set *out, struct err *err) {
-    const struct signon_vcenter_ops *ops = s->vc->cache->ops;
     (void)pthread_mutex_lock(&s->vc->lock);
     s->vc->milli_tokens -= 1000;
     (void)pthread_mutex_unlock(&s->vc->lock);
     metric_add(s->vc->cache->asked_behind, 1);
-    return ops->ask_rights(ops->arg, s->vc->id, session_key, s->user_name, out, err);
+    return signon_ask_rights(s->vc->cache->signon, s->vc->id, session_key, s->user_name, out, err);
 }
 
 /* A session that has ended has no rights, and vCenter says nothing else (vim25: unknown session, all false). Asking about the person behind it
@@ -614,10 +613,9 @@ static int look_behind_nothing(struct rights_subject *s, struct object_set *out,
 }
 
 static int rights_ask(struct rights_subject *s, struct shared_objects **out, struct err *err) {
-    const struct signon_vcenter_ops *ops = s->vc->cache->ops;
     struct asked_at asked = asked_now();
     struct object_set set = {0};
-    int rc = ops->ask_rights(ops->arg, s->vc->id, s->session_key, s->user_name, &set, err);
+    int rc = signon_ask_rights(s->vc->cache->signon, s->vc->id, s->session_key, s->user_name, &set, err);
     if (!rc && !set.count)
         rc = look_behind_nothing(s, &set, err);
     if (rc) {
@@ -665,11 +663,11 @@ static void rights_put_back(struct question *q) {
 }
 
 static bool send_question(struct question *taken) {
-    const struct signon_vcenter_ops *ops = taken->subject->vc->cache->ops;
     struct question *q = malloc(sizeof(*q));
     if (q)
         *q = *taken;
-    if (q && !ops->submit(ops->arg, taken->subject->vc->id, WORKER_POOL_NO_PARTY, run_question, q, NULL))
+    if (q &&
+        !signon_submit(taken->subject->vc->cache->signon, taken->subject->vc->id, WORKER_POOL_NO_PARTY, run_question, q, NULL))
         return true;
     free(q);
     rights_put_back(taken);
@@ -677,8 +675,7 @@ static bool send_question(struct question *taken) {
 }
 
 static void rights_pump(struct rights_vcenter *vc) {
-    const struct signon_vcenter_ops *ops = vc->cache->ops;
-    bool is_unreachable = ops->is_unreachable(ops->arg, vc->id);
+    bool is_unreachable = signon_is_unreachable(vc->cache->signon, vc->id);
     struct question q;
     while (next_question(vc, is_unreachable, &q))
         if (!send_question(&q))
@@ -759,9 +756,8 @@ static struct signon_wait *rights_cache_take_over(struct rights_vcenter *vc, int
 }
 
 static void rights_tick_vcenter(struct rights_vcenter *vc) {
-    const struct signon_vcenter_ops *ops = vc->cache->ops;
-    uint64_t mark = ops->mark_of_interest(ops->arg, vc->id);
-    bool is_unreachable = ops->is_unreachable(ops->arg, vc->id);
+    uint64_t mark = signon_mark_of_interest(vc->cache->signon, vc->id);
+    bool is_unreachable = signon_is_unreachable(vc->cache->signon, vc->id);
     struct err why = {0};
     bool is_away;
     (void)pthread_mutex_lock(&vc->lock);

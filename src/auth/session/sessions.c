@@ -22,6 +22,7 @@
 #include "throttle.h"
 #include "token.h"
 #include "uuid.h"
+#include "signon_ask.h"
 
 #define LEAVE_AT_ONCE 64U  /* of memory, for one that comes in */
 #define KNOWN_MAX 500      /* sessions of people of one name that are looked at */
@@ -504,13 +505,12 @@ static char *vc_user_of(struct signon *s, const char *principal_id, const char *
 
 int signon_lookup_rights(struct signon *s, const char *vcenter_id, const char *principal_id, struct object_set *out,
                          struct err *err) {
-    const struct signon_vcenter_ops *ops = &s->options.vcenter;
     const char *colon = str_starts(principal_id, "vc:") ? strchr(principal_id + 3, ':') : NULL;
     _cleanup_free_ char *name = NULL;
     if (!colon || !colon[1])
         return err_set(err, ERR_NOT_FOUND, "\"%.100s\" is no principal of a vCenter", principal_id);
     name = vc_user_of(s, principal_id, colon + 1);
-    return name ? ops->ask_rights(ops->arg, vcenter_id, NULL, name, out, err) : err_set(err, ERR_NOMEM, "out of memory");
+    return name ? signon_ask_rights(s, vcenter_id, NULL, name, out, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 /* -- further vCenters of somebody's sessions ----------------------------------------------------------------------------------- */

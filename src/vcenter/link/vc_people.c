@@ -20,20 +20,17 @@ static bool is_solution_user(const char *name) {
 }
 
 /* Some programs' sessions do not bear the mark; their user name is the key of a registered extension then. */
-static int check_program(struct link *link, const struct vim_user_session *who, bool *is_program, struct err *err) {
-    struct link_report report;
+static int check_program(struct link *link, struct vim_user_session *who, struct err *err) {
     struct vim_extension *found = NULL;
     const char *name = strrchr(who->user_name, '\\');
     int rc;
     name = name ? name + 1 : who->user_name;
-    *is_program = who->is_extension;
-    link_get_report(link, &report);
-    *is_program = *is_program || is_solution_user(name);
+    who->is_extension = who->is_extension || is_solution_user(name);
     /* people's names have no dots in the middle of reverse-DNS keys; asking only for such names keeps a sign-on at two calls */
-    if (*is_program || report.state == LINK_NOT_REGISTERED || strchr(name, '@') || !strchr(name, '.'))
+    if (who->is_extension || link_get_state(link) == LINK_NOT_REGISTERED || strchr(name, '@') || !strchr(name, '.'))
         return 0;
     rc = vim_find_extension(link_client(link), name, &found, err);
-    *is_program = !rc && found;
+    who->is_extension = !rc && found;
     vim_extension_free(found);
     return rc;
 }
@@ -103,8 +100,7 @@ static int check_user(struct link *link, const struct vc_credential *credential,
     return rc ? err_move(err, rc, &why) : name_user(credential->user, out, err);
 }
 
-int vc_people_check(struct link *link, const struct vc_credential *credential, struct vim_user_session *out, bool *is_program,
-                    struct err *err) {
+int vc_people_check(struct link *link, const struct vc_credential *credential, struct vim_user_session *out, struct err *err) {
     const int64_t since_ms = clock_mono_ms();
     struct vim_client *client = link_client(link);
     struct vim_user_session who = {0};
@@ -123,7 +119,7 @@ int vc_people_check(struct link *link, const struct vc_credential *credential, s
     else if (rc != ERR_CREDENTIALS && rc != ERR_FORBIDDEN)
         (void)link_note(link, since_ms, rc, err);
     if (!rc)
-        rc = check_program(link, &who, is_program, err);
+        rc = check_program(link, &who, err);
     if (rc) {
         vim_user_session_done(&who);
         return rc;

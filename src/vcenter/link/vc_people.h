@@ -14,9 +14,9 @@ enum vc_credential_kind {
     VC_CREDENTIAL_COOKIE,
     VC_CREDENTIAL_TICKET,
     VC_CREDENTIAL_PASSWORD,
-    VC_CREDENTIAL_PLUGIN,
-    VC_CREDENTIAL_KEY,  /* nothing is proved but that there is such a session, and that it is this user's */
-    VC_CREDENTIAL_USER, /* nothing is proved but that there is such a user, who is a person */
+    VC_CREDENTIAL_PLUGIN, /* the session id that the vSphere Client gives to a plug-in; the vCenter makes a clone ticket of it */
+    VC_CREDENTIAL_KEY,    /* nothing is proved but that there is such a session, and that it is this user's */
+    VC_CREDENTIAL_USER,   /* nothing is proved but that there is such a user, who is a person */
 };
 
 /* A credential to check. Borrowed. */
@@ -26,10 +26,9 @@ struct vc_credential {
     const char *secret; /* cookie, ticket, password, the session id that the vSphere Client gave to a plug-in, or a key */
 };
 
-/* Checks a credential. *is_program tells that the session belongs to an extension or another program.
+/* Checks a credential. out->is_extension tells that the session belongs to an extension or another program.
  * ERR_CREDENTIALS, ERR_UNPROCESSABLE (a session key where a cookie is needed), errors of vim.h. */
-int vc_people_check(struct link *link, const struct vc_credential *credential, struct vim_user_session *out, bool *is_program,
-                    struct err *err);
+int vc_people_check(struct link *link, const struct vc_credential *credential, struct vim_user_session *out, struct err *err);
 
 /* Asks which of `objects` (vSphere clusters of this vCenter) the person may view: by session key if given, else by user name. The answer
  * is added to `out`, an empty set. Needs our own session. Errors of vim.h. */

@@ -188,7 +188,7 @@ static int set_up(void **state) {
     memset(&said, 0, sizeof(said));
     said.wait_for = -1;
     clock_fake(1000000, NOW_MS);
-    shared.cache = rights_cache_new(&(struct signon_vcenter_ops){0}, &(struct rights_pace){1000, 1});
+    shared.cache = rights_cache_new(NULL, &(struct rights_pace){1000, 1});
     shared.pool = group_pool_new();
     assert_true(shared.cache && shared.pool);
     account = (struct service_account){.id = id_service, .hx_clusters = hx_clusters, .hx_clusters_count = 1};

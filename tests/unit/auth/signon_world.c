@@ -9,10 +9,12 @@
 #include "metric.h"
 #include "passwd.h"
 #include "grant_store.h"
+#include "identity.h"
 #include "seal.h"
 #include "session_store.h"
 #include "signon_world.h"
 #include "str.h"
+#include "signon_ask.h"
 
 struct signon_world sw;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -458,8 +460,9 @@ int role_mapping_store_list(struct store *store, struct role_mapping_list *out, 
     return end(rc);
 }
 
-static int ask_directory(void *arg, const struct signon_directory_question *question, struct group_set *groups, struct err *err) {
-    (void)arg;
+int identity_check_person(struct identity *identity, const struct identity_known *question, struct group_set *groups,
+                          struct err *err) {
+    (void)identity;
     assert_string_equal(question->who->directory, "corp");
     assert_non_null(question->groups);
     sw.directory_questions++;
@@ -490,9 +493,10 @@ static void pass_gate(void) {
         (void)nanosleep(&pause, NULL);
 }
 
-static int check(void *arg, const struct signon_credential *credential, struct signon_identity *out, struct err *err) {
-    (void)arg;
-    assert_true(str_eq(credential->vcenter_id, VC_A) || str_eq(credential->vcenter_id, VC_B));
+int signon_ask_credential(struct signon *signon, const char *vcenter_id, const struct vc_credential *credential,
+                          struct vim_user_session *out, struct err *err) {
+    (void)signon;
+    assert_true(str_eq(vcenter_id, VC_A) || str_eq(vcenter_id, VC_B));
     (void)atomic_fetch_add(&sw.checks, 1);
     pass_gate();
     if (sw.check_code)
@@ -501,15 +505,15 @@ static int check(void *arg, const struct signon_credential *credential, struct s
         return err_set(err, ERR_CREDENTIALS, "no such session");
     out->user_name = str_dup(sw.user_name);
     out->full_name = str_dup("A Person");
-    out->session_key = str_dup(sw.session_key ? sw.session_key : "52aaaaaa-key");
+    out->key = str_dup(sw.session_key ? sw.session_key : "52aaaaaa-key");
     out->is_extension = sw.is_extension;
     return 0;
 }
 
-static int ask_rights(void *arg, const char *vcenter_id, const char *session_key, const char *user_name, struct object_set *out,
-                      struct err *err) {
+int signon_ask_rights(struct signon *signon, const char *vcenter_id, const char *session_key, const char *user_name,
+                      struct object_set *out, struct err *err) {
     unsigned viewable = sw.viewable;
-    (void)arg;
+    (void)signon;
     (void)atomic_fetch_add(&sw.questions, 1);
     pass_gate();
     atomic_store(&sw.was_asked_by_key, session_key != NULL);
@@ -527,13 +531,13 @@ static int ask_rights(void *arg, const char *vcenter_id, const char *session_key
     return 0;
 }
 
-static bool is_unreachable(void *arg, const char *vcenter_id) {
-    (void)arg;
+bool signon_is_unreachable(struct signon *signon, const char *vcenter_id) {
+    (void)signon;
     return atomic_load(str_eq(vcenter_id, VC_B) ? &sw.is_b_away : &sw.is_away);
 }
 
-static uint64_t mark_of_interest(void *arg, const char *vcenter_id) {
-    (void)arg;
+uint64_t signon_mark_of_interest(struct signon *signon, const char *vcenter_id) {
+    (void)signon;
     (void)vcenter_id;
     return atomic_load(&sw.interest) + 1;
 }
@@ -547,9 +551,9 @@ static struct {
 } jobs[JOBS_MAX];
 static unsigned jobs_count;
 
-static int submit(void *arg, const char *vcenter_id, uint64_t party, worker_fn *fn, void *fn_arg, struct err *err) {
+int signon_submit(struct signon *signon, const char *vcenter_id, uint64_t party, worker_fn *fn, void *fn_arg, struct err *err) {
     int rc = 0;
-    (void)arg;
+    (void)signon;
     (void)vcenter_id;
     if (party != WORKER_POOL_NO_PARTY)
         sw.party = party;
@@ -628,8 +632,7 @@ int signon_world_log_in(struct signon *signon, const struct signon_credential *c
     return rc;
 }
 
-void signon_world_sign_in(struct signon *signon, enum signon_credential_kind kind, const char *user_name,
-                          struct signon_bearer *out) {
+void signon_world_sign_in(struct signon *signon, enum vc_credential_kind kind, const char *user_name, struct signon_bearer *out) {
     const struct signon_credential credential = {.kind = kind, .vcenter_id = VC_A, .secret = sw.good_secret};
     struct signon_issued issued = {0};
     sw.user_name = user_name;
@@ -643,12 +646,6 @@ void signon_world_sign_in(struct signon *signon, enum signon_credential_kind kin
 struct signon *signon_world_replica(void) {
     const struct signon_options options = {
         .seal = seal,
-        .vcenter = {.check = check,
-                    .ask_rights = ask_rights,
-                    .is_unreachable = is_unreachable,
-                    .mark_of_interest = mark_of_interest,
-                    .submit = submit},
-        .directory = {.check = ask_directory},
         .directory_check_ms = 60000,
         .issuer = "https://kaas.test",
         .token_lifetime_ms = 900000,

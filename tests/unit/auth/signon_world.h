@@ -85,8 +85,7 @@ struct signon *signon_world_replica(void);
 void signon_world_free(struct signon *signon);
 
 /* Signs in by a clone ticket (asked by name) or a cookie (asked by key) as this user; the bearer is given back by signon_bearer_done. */
-void signon_world_sign_in(struct signon *signon, enum signon_credential_kind kind, const char *user_name,
-                          struct signon_bearer *out);
+void signon_world_sign_in(struct signon *signon, enum vc_credential_kind kind, const char *user_name, struct signon_bearer *out);
 
 size_t signon_world_live(void); /* sessions in the database that are not revoked */
 struct session *signon_world_session(size_t i);

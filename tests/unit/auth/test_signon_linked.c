@@ -32,7 +32,7 @@ static int set_up(void **state) {
     asked_b_about = NULL;
     has_a_ended = false;
     sw.viewable_of = viewable_of;
-    signon_world_sign_in(signon, SIGNON_CREDENTIAL_COOKIE, EAST, &bearer);
+    signon_world_sign_in(signon, VC_CREDENTIAL_COOKIE, EAST, &bearer);
     return 0;
 }
 
@@ -52,7 +52,7 @@ static int add_by(const struct signon_credential *credential, struct err *err) {
     return rc;
 }
 
-static int add(enum signon_credential_kind kind, const char *vcenter_id, const char *user_name) {
+static int add(enum vc_credential_kind kind, const char *vcenter_id, const char *user_name) {
     const struct signon_credential credential = {.kind = kind, .vcenter_id = vcenter_id, .secret = sw.good_secret};
     struct err err = {0};
     int rc;
@@ -107,7 +107,7 @@ static void the_union_of_what_both_say(void **state) {
     struct seen seen = look();
     (void)state;
     assert_int_equal(seen.parts, 1);
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, WEST), 0);
     seen = look();
     assert_int_equal(seen.parts, 2);
     assert_int_equal(seen.first, 2);
@@ -124,7 +124,7 @@ static void the_same_spelling_stays_two_people(void **state) {
     assert_int_equal(look().parts, 1);
     pass_ms(30000);
     assert_null(asked_b_about);
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, WEST), 0);
     (void)look();
     asked_b_about = NULL;
     pass_ms(10000);
@@ -135,7 +135,7 @@ static void without_a_credential_nothing_is_added(void **state) {
     (void)state;
     sw.good_secret = "another one, which nobody sends";
     const struct signon_credential credential = {
-        .kind = SIGNON_CREDENTIAL_TICKET, .vcenter_id = VC_B, .secret = "0123456789abcdef0123456789abcdef01234567"};
+        .kind = VC_CREDENTIAL_TICKET, .vcenter_id = VC_B, .secret = "0123456789abcdef0123456789abcdef01234567"};
     assert_int_equal(add_by(&credential, NULL), ERR_CREDENTIALS);
     assert_string_equal(sw.last_result, "invalid_credentials");
     sw.is_extension = true;
@@ -147,7 +147,7 @@ static void without_a_credential_nothing_is_added(void **state) {
 static void the_first_vcenter_is_neither_added_nor_taken_away(void **state) {
     struct err err = {0};
     (void)state;
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_A, WEST), ERR_CONFLICT);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_A, WEST), ERR_CONFLICT);
     assert_int_equal(signon_remove_vcenter(signon, ACTOR, bearer.session, VC_A, &err), ERR_CONFLICT);
     assert_true(err.remedy[0]);
     assert_int_equal(look().first, 2);
@@ -155,8 +155,8 @@ static void the_first_vcenter_is_neither_added_nor_taken_away(void **state) {
 
 static void a_newer_credential_replaces_the_older(void **state) {
     (void)state;
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, EAST), 0);
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, EAST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, WEST), 0);
     assert_int_equal(look().parts, 2);
     pass_ms(10000);
     assert_string_equal(asked_b_about, WEST);
@@ -165,7 +165,7 @@ static void a_newer_credential_replaces_the_older(void **state) {
 static void what_was_added_can_be_taken_away(void **state) {
     struct err err = {0};
     (void)state;
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, WEST), 0);
     assert_int_equal(signon_remove_vcenter(signon, ACTOR, bearer.session, VC_B, NULL), 0);
     assert_string_equal(sw.last_action, "session.vcenter.remove");
     assert_int_equal(look().parts, 1);
@@ -177,9 +177,9 @@ static void what_was_added_can_be_taken_away(void **state) {
 static void the_session_ends_at_the_earliest_end(void **state) {
     int64_t before = live_session_ends_ms(bearer.session);
     (void)state;
-    assert_int_equal(add(SIGNON_CREDENTIAL_COOKIE, VC_B, WEST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_COOKIE, VC_B, WEST), 0);
     assert_int_equal(live_session_ends_ms(bearer.session), before);
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, WEST), 0);
     assert_int_equal(live_session_ends_ms(bearer.session), clock_wall_ms() + 3600 * 1000);
     assert_int_equal(signon_remove_vcenter(signon, ACTOR, bearer.session, VC_B, NULL), 0);
     assert_int_equal(live_session_ends_ms(bearer.session), clock_wall_ms() + 3600 * 1000);
@@ -197,7 +197,7 @@ static void there_is_a_greatest_number(void **state) {
         (void)snprintf(v.vcenter_id, sizeof(v.vcenter_id), "%s", id);
         assert_int_equal(session_store_add_vcenter(NULL, &a, NULL), 0);
     }
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), ERR_CONFLICT);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, WEST), ERR_CONFLICT);
     assert_int_equal(signon_load(signon, NULL), 0);
     assert_int_equal(look().parts, SESSION_VCENTERS_MAX);
 }
@@ -206,7 +206,7 @@ static void there_is_a_greatest_number(void **state) {
 static void a_vcenter_that_is_away_blinds_no_other(void **state) {
     struct seen seen;
     (void)state;
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, WEST), 0);
     atomic_store(&sw.is_b_away, true);
     for (int64_t t = 0; t < KAAS_RIGHTS_GRACE_MS + 20000; t += 5000) {
         seen = look();
@@ -233,7 +233,7 @@ static void a_vcenter_that_is_away_blinds_no_other(void **state) {
 static void an_event_at_one_vcenter_leaves_the_other_alone(void **state) {
     struct seen seen;
     (void)state;
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, WEST), 0);
     of_b = 1;
     signon_drop_rights(signon, VC_B, WEST);
     seen = look();
@@ -251,7 +251,7 @@ static void an_event_at_one_vcenter_leaves_the_other_alone(void **state) {
 static void the_end_of_one_credential_is_not_the_end(void **state) {
     struct seen seen;
     (void)state;
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, WEST), 0);
     (void)look();
     has_a_ended = true;
     pass_ms(10000);
@@ -273,7 +273,7 @@ static void local_people_may_add_vcenters_too(void **state) {
     assert_int_equal(signon_login_local(signon, ACTOR, "anna", "right horse", &issued, NULL), 0);
     assert_int_equal(signon_verify_from(signon, NULL, issued.token, &bearer, NULL), 0);
     assert_int_equal(look().parts, 0);
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, WEST), 0);
     seen = look();
     assert_int_equal(seen.parts, 1);
     assert_int_equal(seen.further, 3);
@@ -293,7 +293,7 @@ static void other_replicas_follow(void **state) {
     struct seen seen;
     (void)state;
     assert_int_equal(signon_refresh(signon, sid, bearer.jti, &issued, NULL), 0);
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, WEST), 0);
     assert_int_equal(signon_apply_session_change(other, sid, NULL), 0); /* by the feed */
     assert_int_equal(signon_verify_from(other, NULL, issued.token, &there, NULL), 0);
     seen = look_at(other, there.session, READ);
@@ -313,13 +313,13 @@ static void other_replicas_follow(void **state) {
 static void every_failing_step_leaves_things_as_they_were(void **state) {
     (void)state;
     sw.rights_code = ERR_UPSTREAM;
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), ERR_UPSTREAM);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, WEST), ERR_UPSTREAM);
     sw.rights_code = 0;
     sw.fail_code = ERR_DATABASE;
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), ERR_DATABASE);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, WEST), ERR_DATABASE);
     sw.fail_code = 0;
     assert_int_equal(look().parts, 1);
-    assert_int_equal(add(SIGNON_CREDENTIAL_TICKET, VC_B, WEST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_TICKET, VC_B, WEST), 0);
     assert_int_equal(look().parts, 2);
 }
 
@@ -330,11 +330,11 @@ static void adding_is_paced_as_signing_on_is(void **state) {
     (void)state;
     signon_set_limits(signon, (struct signon_limits){.per_s = 1});
     for (unsigned i = 0; i < 30; i++)
-        assert_int_equal(add(SIGNON_CREDENTIAL_COOKIE, VC_B, WEST), 0);
-    assert_int_equal(add(SIGNON_CREDENTIAL_COOKIE, VC_B, WEST), ERR_TOO_MANY);
+        assert_int_equal(add(VC_CREDENTIAL_COOKIE, VC_B, WEST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_COOKIE, VC_B, WEST), ERR_TOO_MANY);
     assert_string_equal(sw.last_result, "too_many_requests");
     clock_advance_ms(1000);
-    assert_int_equal(add(SIGNON_CREDENTIAL_COOKIE, VC_B, WEST), 0);
+    assert_int_equal(add(VC_CREDENTIAL_COOKIE, VC_B, WEST), 0);
 }
 
 int main(void) {

@@ -33,7 +33,7 @@ static int local(const char *user, const char *password, struct err *err) {
     return rc;
 }
 
-static int from_vcenter(enum signon_credential_kind kind, const char *user, const char *secret, struct err *err) {
+static int from_vcenter(enum vc_credential_kind kind, const char *user, const char *secret, struct err *err) {
     struct signon_credential credential = {.kind = kind, .vcenter_id = VC_A, .user = user, .secret = secret};
     struct signon_issued issued = {0};
     int rc = signon_world_log_in(signon, &credential, &issued, err);
@@ -43,7 +43,7 @@ static int from_vcenter(enum signon_credential_kind kind, const char *user, cons
 }
 
 static int cookie(const char *secret) {
-    return from_vcenter(SIGNON_CREDENTIAL_COOKIE, NULL, secret, NULL);
+    return from_vcenter(VC_CREDENTIAL_COOKIE, NULL, secret, NULL);
 }
 
 /* -- local ------------------------------------------------------------------------------------------------------------- */
@@ -150,7 +150,7 @@ static int try_from(const char *address, const char *user, const char *password,
     const char *before = sw.address;
     int rc;
     sw.address = address;
-    rc = from_vcenter(SIGNON_CREDENTIAL_PASSWORD, user, password, err);
+    rc = from_vcenter(VC_CREDENTIAL_PASSWORD, user, password, err);
     sw.address = before;
     return rc;
 }
@@ -264,15 +264,15 @@ static void two_ways_to_write_an_account_are_one_name(void **state) {
 
 /* Credentials that nobody can guess and passwords do not count for each other, and a good credential passes whatever came before. */
 static void what_nobody_can_guess_is_not_counted(void **state) {
-    static const enum signon_credential_kind kinds[] = {SIGNON_CREDENTIAL_COOKIE, SIGNON_CREDENTIAL_TICKET,
-                                                        SIGNON_CREDENTIAL_PLUGIN, SIGNON_CREDENTIAL_KEY};
+    static const enum vc_credential_kind kinds[] = {VC_CREDENTIAL_COOKIE, VC_CREDENTIAL_TICKET, VC_CREDENTIAL_PLUGIN,
+                                                    VC_CREDENTIAL_KEY};
     char made_up[20];
     unsigned checks = 0;
     (void)state;
     for (unsigned i = 0; i < 240; i++) {
-        enum signon_credential_kind kind = kinds[i % UNIT_COUNT(kinds)];
+        enum vc_credential_kind kind = kinds[i % UNIT_COUNT(kinds)];
         (void)snprintf(made_up, sizeof(made_up), "made up %u", i);
-        assert_int_equal(from_vcenter(kind, kind == SIGNON_CREDENTIAL_KEY ? "otto" : NULL, made_up, NULL), ERR_CREDENTIALS);
+        assert_int_equal(from_vcenter(kind, kind == VC_CREDENTIAL_KEY ? "otto" : NULL, made_up, NULL), ERR_CREDENTIALS);
         assert_int_equal(atomic_load(&sw.checks), ++checks);
     }
     assert_int_equal(cookie(sw.good_secret), 0);
@@ -280,7 +280,7 @@ static void what_nobody_can_guess_is_not_counted(void **state) {
     (void)guess_from("192.0.2.7", "erna", 9);
     assert_int_equal(try_from("192.0.2.7", "erna", sw.good_secret, NULL), ERR_TOO_MANY);
     assert_int_equal(cookie(sw.good_secret), 0);
-    assert_int_equal(from_vcenter(SIGNON_CREDENTIAL_KEY, "erna", sw.good_secret, NULL), 0);
+    assert_int_equal(from_vcenter(VC_CREDENTIAL_KEY, "erna", sw.good_secret, NULL), 0);
 }
 
 /* Nobody fills the audit log by being refused: what comes too fast is left to be counted. */
@@ -351,7 +351,7 @@ static void a_cookie_opens_a_session_with_rights(void **state) {
 /* The clone is logged out again, so its key is worth nothing for later questions; its session is short. */
 static void a_ticket_is_asked_by_name(void **state) {
     (void)state;
-    assert_int_equal(from_vcenter(SIGNON_CREDENTIAL_TICKET, NULL, sw.good_secret, NULL), 0);
+    assert_int_equal(from_vcenter(VC_CREDENTIAL_TICKET, NULL, sw.good_secret, NULL), 0);
     assert_false(sw.was_asked_by_key);
     assert_null(sw.sessions[0].who.vc_session_key);
     assert_int_equal(sw.sessions[0].ends_at_ms - sw.sessions[0].created_at_ms, 3600 * 1000);
@@ -361,7 +361,7 @@ static void programs_are_refused(void **state) {
     struct err err = {0};
     (void)state;
     sw.is_extension = true;
-    assert_int_equal(from_vcenter(SIGNON_CREDENTIAL_COOKIE, NULL, sw.good_secret, &err), ERR_FORBIDDEN);
+    assert_int_equal(from_vcenter(VC_CREDENTIAL_COOKIE, NULL, sw.good_secret, &err), ERR_FORBIDDEN);
     assert_true(err.remedy[0]);
     assert_int_equal(sw.sessions_count, 0);
     assert_int_equal(atomic_load(&sw.questions), 0);
@@ -410,11 +410,11 @@ static void credentials_that_are_too_long_are_refused(void **state) {
 static void name_and_secret_do_not_run_into_each_other(void **state) {
     (void)state;
     sw.check_code = ERR_CREDENTIALS;
-    assert_int_equal(from_vcenter(SIGNON_CREDENTIAL_PASSWORD, "ab", "cd", NULL), ERR_CREDENTIALS);
-    assert_int_equal(from_vcenter(SIGNON_CREDENTIAL_PASSWORD, "a", "bcd", NULL), ERR_CREDENTIALS);
-    assert_int_equal(from_vcenter(SIGNON_CREDENTIAL_PASSWORD, "a\nb", "cd", NULL), ERR_CREDENTIALS);
-    assert_int_equal(from_vcenter(SIGNON_CREDENTIAL_PASSWORD, "a", "b\ncd", NULL), ERR_CREDENTIALS);
-    assert_int_equal(from_vcenter(SIGNON_CREDENTIAL_COOKIE, NULL, "abcd", NULL), ERR_CREDENTIALS);
+    assert_int_equal(from_vcenter(VC_CREDENTIAL_PASSWORD, "ab", "cd", NULL), ERR_CREDENTIALS);
+    assert_int_equal(from_vcenter(VC_CREDENTIAL_PASSWORD, "a", "bcd", NULL), ERR_CREDENTIALS);
+    assert_int_equal(from_vcenter(VC_CREDENTIAL_PASSWORD, "a\nb", "cd", NULL), ERR_CREDENTIALS);
+    assert_int_equal(from_vcenter(VC_CREDENTIAL_PASSWORD, "a", "b\ncd", NULL), ERR_CREDENTIALS);
+    assert_int_equal(from_vcenter(VC_CREDENTIAL_COOKIE, NULL, "abcd", NULL), ERR_CREDENTIALS);
     assert_int_equal(atomic_load(&sw.checks), 5);
 }
 
@@ -435,7 +435,7 @@ static void note_call(void *arg, bool is_canceled) {
     guest->is_in_worker = signon_check_is_in_worker(guest->check);
 }
 
-static int come(struct guest *guest, enum signon_credential_kind kind, const char *user, const char *secret, struct err *err) {
+static int come(struct guest *guest, enum vc_credential_kind kind, const char *user, const char *secret, struct err *err) {
     const struct signon_credential credential = {.kind = kind, .vcenter_id = VC_A, .user = user, .secret = secret};
     *guest = (struct guest){0};
     assert_int_equal(signon_check_new(signon, ACTOR, &credential, &guest->check, NULL), 0);
@@ -443,7 +443,7 @@ static int come(struct guest *guest, enum signon_credential_kind kind, const cha
 }
 
 /* They all come before the vCenter says anything; returns how many checks it is asked for. */
-static unsigned come_together(struct guest *guests, size_t count, enum signon_credential_kind kind, const char *secret) {
+static unsigned come_together(struct guest *guests, size_t count, enum vc_credential_kind kind, const char *secret) {
     for (size_t i = 0; i < count; i++)
         assert_int_equal(come(&guests[i], kind, NULL, secret, NULL), 0);
     return signon_world_in_pools();
@@ -463,7 +463,7 @@ static int go_on(struct guest *guest, struct err *err) {
 static void identical_sign_ons_share_one_check(void **state) {
     struct guest guests[GUESTS];
     (void)state;
-    assert_int_equal(come_together(guests, GUESTS, SIGNON_CREDENTIAL_COOKIE, sw.good_secret), 1);
+    assert_int_equal(come_together(guests, GUESTS, VC_CREDENTIAL_COOKIE, sw.good_secret), 1);
     assert_int_equal(sw.party, net_party("192.0.2.7"));
     assert_int_equal(signon_world_run_pools(), 1);
     for (size_t i = 0; i < GUESTS; i++) {
@@ -482,7 +482,7 @@ static void who_comes_after_the_answer_is_asked_about_anew(void **state) {
     struct guest guests[2];
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(guests); i++) {
-        assert_int_equal(come_together(&guests[i], 1, SIGNON_CREDENTIAL_COOKIE, sw.good_secret), 1);
+        assert_int_equal(come_together(&guests[i], 1, VC_CREDENTIAL_COOKIE, sw.good_secret), 1);
         (void)signon_world_run_pools();
     }
     assert_int_equal(atomic_load(&sw.checks), 2);
@@ -494,7 +494,7 @@ static void who_comes_after_the_answer_is_asked_about_anew(void **state) {
 static void tickets_are_never_shared(void **state) {
     struct guest guests[GUESTS];
     (void)state;
-    assert_int_equal(come_together(guests, GUESTS, SIGNON_CREDENTIAL_TICKET, sw.good_secret), GUESTS);
+    assert_int_equal(come_together(guests, GUESTS, VC_CREDENTIAL_TICKET, sw.good_secret), GUESTS);
     (void)signon_world_run_pools();
     assert_int_equal(atomic_load(&sw.checks), GUESTS);
     for (size_t i = 0; i < GUESTS; i++)
@@ -505,8 +505,8 @@ static void secrets_of_one_user_are_never_mixed(void **state) {
     struct guest good[2], bad[2];
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(come(&good[i], SIGNON_CREDENTIAL_PASSWORD, "otto", sw.good_secret, NULL), 0);
-        assert_int_equal(come(&bad[i], SIGNON_CREDENTIAL_PASSWORD, "otto", "no secret", NULL), 0);
+        assert_int_equal(come(&good[i], VC_CREDENTIAL_PASSWORD, "otto", sw.good_secret, NULL), 0);
+        assert_int_equal(come(&bad[i], VC_CREDENTIAL_PASSWORD, "otto", "no secret", NULL), 0);
     }
     assert_int_equal(signon_world_run_pools(), 2);
     for (size_t i = 0; i < 2; i++) {
@@ -520,7 +520,7 @@ static void secrets_of_one_user_are_never_mixed(void **state) {
 static void a_shared_refusal_refuses_all(void **state) {
     static struct guest guests[300];
     (void)state;
-    assert_int_equal(come_together(guests, UNIT_COUNT(guests), SIGNON_CREDENTIAL_COOKIE, "wrong-cookie"), 1);
+    assert_int_equal(come_together(guests, UNIT_COUNT(guests), VC_CREDENTIAL_COOKIE, "wrong-cookie"), 1);
     (void)signon_world_run_pools();
     for (size_t i = 0; i < UNIT_COUNT(guests); i++)
         assert_int_equal(go_on(&guests[i], NULL), ERR_CREDENTIALS);
@@ -528,7 +528,7 @@ static void a_shared_refusal_refuses_all(void **state) {
     assert_int_equal(atomic_load(&sw.checks), 1);
     assert_int_equal(sw.audited, UNIT_COUNT(guests));
     assert_int_equal(sw.noted, UNIT_COUNT(guests) - 50);
-    assert_int_equal(from_vcenter(SIGNON_CREDENTIAL_COOKIE, NULL, sw.good_secret, NULL), 0);
+    assert_int_equal(from_vcenter(VC_CREDENTIAL_COOKIE, NULL, sw.good_secret, NULL), 0);
 }
 
 static void different_guesses_do_not_pass_the_throttle_together(void **state) {
@@ -538,7 +538,7 @@ static void different_guesses_do_not_pass_the_throttle_together(void **state) {
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(guests); i++) {
         (void)snprintf(secret[i], sizeof(secret[i]), "guess %zu", i);
-        assert_int_equal(come(&guests[i], SIGNON_CREDENTIAL_PASSWORD, "otto", secret[i], NULL), 0);
+        assert_int_equal(come(&guests[i], VC_CREDENTIAL_PASSWORD, "otto", secret[i], NULL), 0);
     }
     (void)signon_world_run_pools();
     for (size_t i = 0; i < UNIT_COUNT(guests); i++)
@@ -553,7 +553,7 @@ static void what_stops_the_first_stops_all(void **state) {
     (void)state;
     for (size_t k = 0; k < UNIT_COUNT(codes); k++) {
         sw.check_code = codes[k];
-        (void)come_together(guests, GUESTS, SIGNON_CREDENTIAL_COOKIE, sw.good_secret);
+        (void)come_together(guests, GUESTS, VC_CREDENTIAL_COOKIE, sw.good_secret);
         assert_int_equal(signon_world_run_pools(), 1); /* and nobody tries again */
         for (size_t i = 0; i < GUESTS; i++) {
             struct err err = {0};
@@ -569,11 +569,11 @@ static void a_lane_that_is_full_or_ends_leaves_nobody_waiting(void **state) {
     struct err err = {0};
     (void)state;
     sw.worker_pool_code = ERR_BUSY;
-    assert_int_equal(come_together(guests, 1, SIGNON_CREDENTIAL_COOKIE, sw.good_secret), 0);
+    assert_int_equal(come_together(guests, 1, VC_CREDENTIAL_COOKIE, sw.good_secret), 0);
     assert_false(guests[0].is_in_worker);
     assert_int_equal(go_on(&guests[0], NULL), ERR_BUSY);
     sw.worker_pool_code = 0;
-    assert_int_equal(come_together(guests, GUESTS, SIGNON_CREDENTIAL_COOKIE, sw.good_secret), 1);
+    assert_int_equal(come_together(guests, GUESTS, VC_CREDENTIAL_COOKIE, sw.good_secret), 1);
     signon_world_end_pools();
     for (size_t i = 0; i < GUESTS; i++) {
         assert_false(guests[i].is_in_worker);
@@ -587,16 +587,16 @@ static void places_are_bounded(void **state) {
     static struct guest guests[KAAS_SIGNONS_SHARED_MAX];
     struct guest late;
     (void)state;
-    assert_int_equal(come_together(guests, UNIT_COUNT(guests), SIGNON_CREDENTIAL_COOKIE, sw.good_secret), 1);
-    assert_int_equal(come(&late, SIGNON_CREDENTIAL_COOKIE, NULL, sw.good_secret, NULL), ERR_BUSY);
+    assert_int_equal(come_together(guests, UNIT_COUNT(guests), VC_CREDENTIAL_COOKIE, sw.good_secret), 1);
+    assert_int_equal(come(&late, VC_CREDENTIAL_COOKIE, NULL, sw.good_secret, NULL), ERR_BUSY);
     signon_check_free(late.check);
     assert_int_equal(late.called, 0);
-    assert_int_equal(come(&late, SIGNON_CREDENTIAL_COOKIE, NULL, "another one", NULL), 0);
+    assert_int_equal(come(&late, VC_CREDENTIAL_COOKIE, NULL, "another one", NULL), 0);
     (void)signon_world_run_pools();
     assert_int_equal(go_on(&late, NULL), ERR_CREDENTIALS);
     for (size_t i = 0; i < UNIT_COUNT(guests); i++) /* who went away before going on */
         signon_check_free(guests[i].check);
-    assert_int_equal(come_together(&late, 1, SIGNON_CREDENTIAL_COOKIE, sw.good_secret), 1);
+    assert_int_equal(come_together(&late, 1, VC_CREDENTIAL_COOKIE, sw.good_secret), 1);
     (void)signon_world_run_pools();
     assert_int_equal(go_on(&late, NULL), 0);
 }
@@ -707,7 +707,7 @@ static void a_mark_fades(void **state) {
 
 static int cookie_of(const char *user_name, struct err *err) {
     sw.user_name = user_name;
-    return from_vcenter(SIGNON_CREDENTIAL_COOKIE, NULL, sw.good_secret, err);
+    return from_vcenter(VC_CREDENTIAL_COOKIE, NULL, sw.good_secret, err);
 }
 
 static void good_sign_ons_are_paced(void **state) {
@@ -749,16 +749,12 @@ static unsigned count_until_paced(const struct signon_credential *credential) {
 
 /* What a program does for somebody, and whoever knows no more than the key of a session, takes nothing away from them; nor do wrong passwords. */
 static void nobody_is_paced_for_others(void **state) {
-    const struct signon_credential for_anna = {.kind = SIGNON_CREDENTIAL_USER,
-                                               .vcenter_id = VC_A,
-                                               .user = "X\\anna",
-                                               .secret = "",
-                                               .acting_id = "svc:1",
-                                               .service_id = "1"};
+    const struct signon_credential for_anna = {
+        .kind = VC_CREDENTIAL_USER, .vcenter_id = VC_A, .user = "X\\anna", .secret = "", .acting_id = "svc:1", .service_id = "1"};
     const struct signon_credential by_key = {
-        .kind = SIGNON_CREDENTIAL_KEY, .vcenter_id = VC_A, .user = "X\\anna", .secret = "52aabbcc-0000-0000-0000-000000000000"};
+        .kind = VC_CREDENTIAL_KEY, .vcenter_id = VC_A, .user = "X\\anna", .secret = "52aabbcc-0000-0000-0000-000000000000"};
     const struct signon_credential own = {
-        .kind = SIGNON_CREDENTIAL_COOKIE, .vcenter_id = VC_A, .secret = "0123456789abcdef0123456789abcdef01234567"};
+        .kind = VC_CREDENTIAL_COOKIE, .vcenter_id = VC_A, .secret = "0123456789abcdef0123456789abcdef01234567"};
     (void)state;
     signon_set_limits(signon, (struct signon_limits){.per_s = 1});
     sw.user_name = "X\\anna";

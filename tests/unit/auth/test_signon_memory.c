@@ -46,7 +46,7 @@ static struct signon_issued *next_grant(void) {
 
 /* A user of the vCenter; the number of the session. */
 static size_t sign_in(void) {
-    const struct signon_credential credential = {.kind = SIGNON_CREDENTIAL_COOKIE, .vcenter_id = VC_A, .secret = sw.good_secret};
+    const struct signon_credential credential = {.kind = VC_CREDENTIAL_COOKIE, .vcenter_id = VC_A, .secret = sw.good_secret};
     assert_int_equal(signon_world_log_in(signon, &credential, next_grant(), NULL), 0);
     return grants_count - 1;
 }

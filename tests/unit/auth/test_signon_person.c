@@ -215,7 +215,7 @@ static void another_replica_counts_groups_and_mappings(void **state) {
 static void a_user_of_a_vcenter_stays_one(void **state) {
     struct signon_bearer bearer = {0};
     (void)state;
-    signon_world_sign_in(signon, SIGNON_CREDENTIAL_TICKET, "VSPHERE.LOCAL\\Viewer-East", &bearer);
+    signon_world_sign_in(signon, VC_CREDENTIAL_TICKET, "VSPHERE.LOCAL\\Viewer-East", &bearer);
     map(ADMINS, ROLE_ADMIN);
     unmap_all();
     assert_int_equal(live_session_role(bearer.session), ROLE_USER);

@@ -21,7 +21,7 @@ static struct signon_bearer bearer;
 static int set_up(void **state) {
     (void)state;
     signon = signon_world_new();
-    signon_world_sign_in(signon, SIGNON_CREDENTIAL_TICKET, VIEWER, &bearer);
+    signon_world_sign_in(signon, VC_CREDENTIAL_TICKET, VIEWER, &bearer);
     return 0;
 }
 
@@ -166,7 +166,7 @@ static void sessions_of_one_person_share_the_question(void **state) {
     unsigned before;
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(others); i++)
-        signon_world_sign_in(signon, SIGNON_CREDENTIAL_TICKET, i % 2 ? VIEWER : "vsphere.local\\VIEWER-EAST", &others[i]);
+        signon_world_sign_in(signon, VC_CREDENTIAL_TICKET, i % 2 ? VIEWER : "vsphere.local\\VIEWER-EAST", &others[i]);
     before = atomic_load(&sw.questions);
     for (int t = 0; t < 30; t++) {
         for (size_t i = 0; i < UNIT_COUNT(others); i++)
@@ -202,7 +202,7 @@ static void sign_in_people(size_t count) {
     char name[64];
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(name, sizeof(name), "VSPHERE.LOCAL\\person-%zu", i);
-        signon_world_sign_in(signon, SIGNON_CREDENTIAL_TICKET, name, &people[i]);
+        signon_world_sign_in(signon, VC_CREDENTIAL_TICKET, name, &people[i]);
     }
     sw.user_name = VIEWER;
 }
@@ -336,7 +336,7 @@ static void an_event_drops_the_one_it_names(void **state) {
     static const char *const forms[] = {VIEWER, "vsphere.local\\viewer-EAST", "CORP\\Viewer-East"};
     struct signon_bearer other = {0};
     (void)state;
-    signon_world_sign_in(signon, SIGNON_CREDENTIAL_TICKET, "VSPHERE.LOCAL\\viewer-east-2", &other);
+    signon_world_sign_in(signon, VC_CREDENTIAL_TICKET, "VSPHERE.LOCAL\\viewer-east-2", &other);
     for (size_t i = 0; i < UNIT_COUNT(forms); i++) {
         assert_int_equal(look(bearer.session, READ).count, 2);
         signon_drop_rights(signon, VC_A, forms[i]);
@@ -354,7 +354,7 @@ static void an_event_in_an_unknown_spelling_drops_everybody(void **state) {
     static const char *const forms[] = {NULL, "", "viewer@vsphere.local", "viewer", "\\viewer", "VSPHERE.LOCAL\\", "S-1-5-21-7"};
     struct signon_bearer other = {0};
     (void)state;
-    signon_world_sign_in(signon, SIGNON_CREDENTIAL_TICKET, "somebody without a domain", &other);
+    signon_world_sign_in(signon, VC_CREDENTIAL_TICKET, "somebody without a domain", &other);
     for (size_t i = 0; i < UNIT_COUNT(forms); i++) {
         signon_drop_rights(signon, VC_A, forms[i]);
         assert_int_equal(look(bearer.session, READ).wait_for, 0);
@@ -394,7 +394,7 @@ static void a_sign_on_that_crossed_an_event_brings_no_rights(void **state) {
     struct signon_bearer late = {0};
     (void)state;
     sw.viewable_of = drop_while_asked;
-    signon_world_sign_in(signon, SIGNON_CREDENTIAL_TICKET, "VSPHERE.LOCAL\\late", &late);
+    signon_world_sign_in(signon, VC_CREDENTIAL_TICKET, "VSPHERE.LOCAL\\late", &late);
     assert_int_equal(look(late.session, READ).wait_for, 0);
     pass_ms(1000);
     assert_int_equal(look(late.session, READ).count, 2);
@@ -599,7 +599,7 @@ static void after_a_cookie_the_end_of_the_session_there_is_told(void **state) {
     (void)state;
     keyed = named = 2;
     sw.viewable_of = by_key_or_name;
-    signon_world_sign_in(signon, SIGNON_CREDENTIAL_COOKIE, VIEWER, &cookie);
+    signon_world_sign_in(signon, VC_CREDENTIAL_COOKIE, VIEWER, &cookie);
     assert_int_equal(look(cookie.session, READ).count, 2);
     keyed = 0;
     pass_ms(FRESH_MS);
@@ -624,7 +624,7 @@ static void rights_given_meanwhile_are_no_end(void **state) {
     (void)state;
     keyed = named = 2;
     sw.viewable_of = by_key_or_name;
-    signon_world_sign_in(signon, SIGNON_CREDENTIAL_COOKIE, OTHER, &cookie);
+    signon_world_sign_in(signon, VC_CREDENTIAL_COOKIE, OTHER, &cookie);
     assert_int_equal(look(cookie.session, READ).count, 2);
     keyed = 0;
     sw.viewable_of = given_before_the_name_is_asked;
@@ -641,7 +641,7 @@ static void having_no_rights_is_not_an_end(void **state) {
     (void)state;
     keyed = named = 2;
     sw.viewable_of = by_key_or_name;
-    signon_world_sign_in(signon, SIGNON_CREDENTIAL_COOKIE, OTHER, &cookie);
+    signon_world_sign_in(signon, VC_CREDENTIAL_COOKIE, OTHER, &cookie);
     assert_int_equal(look(cookie.session, READ).count, 2);
     keyed = named = 0;
     pass_ms(FRESH_MS);

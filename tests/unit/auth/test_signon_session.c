@@ -15,7 +15,7 @@
 static struct signon *signon;
 static struct signon_issued issued;
 
-static void sign_in(enum signon_credential_kind kind) {
+static void sign_in(enum vc_credential_kind kind) {
     struct signon_credential credential = {.kind = kind, .vcenter_id = VC_A, .secret = sw.good_secret};
     signon_issued_done(&issued);
     assert_int_equal(signon_world_log_in(signon, &credential, &issued, NULL), 0);
@@ -24,7 +24,7 @@ static void sign_in(enum signon_credential_kind kind) {
 static int set_up(void **state) {
     (void)state;
     signon = signon_world_new();
-    sign_in(SIGNON_CREDENTIAL_COOKIE);
+    sign_in(VC_CREDENTIAL_COOKIE);
     return 0;
 }
 
@@ -93,7 +93,7 @@ static void a_token_is_known_at_once(void **state) {
 
 static void tokens_expire_and_sessions_end(void **state) {
     (void)state;
-    sign_in(SIGNON_CREDENTIAL_TICKET);
+    sign_in(VC_CREDENTIAL_TICKET);
     clock_advance_ms(900000);
     assert_int_equal(verify(signon, issued.token), ERR_TOKEN_EXPIRED);
     clock_advance_ms(3600 * 1000 - 900000 - 60000); /* a minute before the end of the ticket's session */
@@ -208,7 +208,7 @@ static void another_replica_knows_old_sessions_and_reads_new_ones(void **state) 
     struct signon *other = signon_world_replica();
     (void)state;
     assert_int_equal(verify(other, issued.token), 0);
-    sign_in(SIGNON_CREDENTIAL_COOKIE);
+    sign_in(VC_CREDENTIAL_COOKIE);
     assert_int_equal(verify(other, issued.token), ERR_NOT_FOUND);
     assert_int_equal(verify_slow(other, issued.token), 0);
     assert_int_equal(verify(other, issued.token), 0);
@@ -241,7 +241,7 @@ static void a_logout_elsewhere_arrives_by_the_feed_or_the_reload(void **state) {
     assert_int_equal(verify(signon, issued.token), ERR_SESSION_ENDED);
     signon_free(other);
     other = signon_world_replica();
-    sign_in(SIGNON_CREDENTIAL_COOKIE);
+    sign_in(VC_CREDENTIAL_COOKIE);
     read_token(issued.token, sid, jti);
     assert_int_equal(verify_slow(other, issued.token), 0);
     assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), 0);
@@ -266,7 +266,7 @@ static int tell_of_all(struct signon *s) {
 static void sign_in_many(void) {
     while (sw.sessions_count < MANY) {
         clock_advance_ms(1000);
-        sign_in(SIGNON_CREDENTIAL_COOKIE);
+        sign_in(VC_CREDENTIAL_COOKIE);
     }
 }
 
@@ -291,7 +291,7 @@ static void sessions_of_one_turn_end_here(void **state) {
     struct signon_issued gone = issued;
     (void)state;
     issued = (struct signon_issued){0};
-    sign_in(SIGNON_CREDENTIAL_COOKIE);
+    sign_in(VC_CREDENTIAL_COOKIE);
     assert_int_equal(signon_verify_from(signon, NULL, gone.token, &bearer, NULL), 0);
     sw.sessions[1].revoked_at_ms = clock_wall_ms();
     sids[1] = live_session_sid(bearer.session);
@@ -336,7 +336,7 @@ static void end_the_last(void) {
 
 static void what_is_told_during_a_turn_is_read_again(void **state) {
     (void)state;
-    sign_in(SIGNON_CREDENTIAL_COOKIE);
+    sign_in(VC_CREDENTIAL_COOKIE);
     sw.after_load = end_the_last;
     assert_int_equal(tell_of_all(signon), 0);
     assert_int_equal(sw.session_reads, 2);
@@ -378,7 +378,7 @@ static void a_stale_row_gives_nothing_back(void **state) {
         struct signon_bearer bearer = {0};
         struct session *row;
         int64_t now_ms = clock_wall_ms();
-        sign_in(SIGNON_CREDENTIAL_COOKIE);
+        sign_in(VC_CREDENTIAL_COOKIE);
         assert_int_equal(signon_verify_from(signon, NULL, issued.token, &bearer, NULL), 0);
         row = signon_world_session(i + 1);
         row->ends_at_ms = now_ms + rows[i].known_ends;
@@ -400,7 +400,7 @@ static void the_trail_does_not_stand_in_the_way(void **state) {
     const unsigned audited = sw.audited;
     (void)state;
     sw.trail_code = ERR_SCHEMA; /* as without the table of the audit log */
-    sign_in(SIGNON_CREDENTIAL_COOKIE);
+    sign_in(VC_CREDENTIAL_COOKIE);
     assert_int_equal(verify(signon, issued.token), 0);
     assert_int_equal(sw.audited, audited);
     assert_int_equal(signon_world_live(), 2);
@@ -434,7 +434,7 @@ static void the_slower_replica_takes_the_faster_ones_key(void **state) {
     signon_world_free(signon);
     sw.loses_key_race = true;
     signon = signon_world_new();
-    sign_in(SIGNON_CREDENTIAL_COOKIE);
+    sign_in(VC_CREDENTIAL_COOKIE);
     assert_int_equal(verify(signon, issued.token), 0);
 }
 
@@ -473,7 +473,7 @@ static void a_flood_of_bad_tokens_is_bounded(void **state) {
     assert_int_equal(verify_from("192.0.2.1"), 0);     /* its own token was seen before */
     assert_int_equal(signon_logout(signon, ACTOR, sid, NULL), 0);
     assert_int_equal(flood("192.0.2.2", 1000, 100), 50);
-    sign_in(SIGNON_CREDENTIAL_COOKIE);
+    sign_in(VC_CREDENTIAL_COOKIE);
     assert_int_equal(verify_from("192.0.2.2"), 0); /* a new token of a live session goes before garbage of the same address */
 }
 
@@ -495,7 +495,7 @@ static void a_flood_from_many_addresses_is_bounded_together(void **state) {
         refused += flood(address, 2000 + (int)i, 1);
     }
     assert_int_equal(refused, 1500 - (1000 - 50));
-    sign_in(SIGNON_CREDENTIAL_COOKIE);
+    sign_in(VC_CREDENTIAL_COOKIE);
     assert_int_equal(verify_from("10.0.0.1"), 0); /* who names a live session is apart */
 }
 

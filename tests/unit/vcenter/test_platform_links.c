@@ -368,14 +368,12 @@ static void rights_come_back_for_what_was_asked(void **state) {
 
 static void a_wrong_credential_says_nothing_about_the_link(void **state) {
     struct vim_user_session who = {0};
-    bool is_program = true;
     (void)state;
     make_registered();
-    assert_int_equal(vc_people_check(a, &(struct vc_credential){VC_CREDENTIAL_COOKIE, NULL, "bad"}, &who, &is_program, NULL),
-                     ERR_CREDENTIALS);
+    assert_int_equal(vc_people_check(a, &(struct vc_credential){VC_CREDENTIAL_COOKIE, NULL, "bad"}, &who, NULL), ERR_CREDENTIALS);
     assert_int_equal(state_of(a), LINK_CONNECTING);
-    assert_int_equal(vc_people_check(a, &(struct vc_credential){VC_CREDENTIAL_COOKIE, NULL, "good"}, &who, &is_program, NULL), 0);
-    assert_false(is_program);
+    assert_int_equal(vc_people_check(a, &(struct vc_credential){VC_CREDENTIAL_COOKIE, NULL, "good"}, &who, NULL), 0);
+    assert_false(who.is_extension);
     assert_string_equal(who.user_name, "VSPHERE.LOCAL\\viewer");
     vim_user_session_done(&who);
 }
