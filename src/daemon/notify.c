@@ -12,7 +12,7 @@
 
 #include "cleanup.h"
 
-static void notify_send_state(const char *state) {
+void notify(const char *state) {
     const char *path = getenv("NOTIFY_SOCKET");
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     _cleanup_close_ int fd = -1;
@@ -28,16 +28,8 @@ static void notify_send_state(const char *state) {
                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
 }
 
-void notify_ready(void) {
-    notify_send_state("READY=1");
-}
-
-void notify_stopping(void) {
-    notify_send_state("STOPPING=1");
-}
-
 void notify_status(const char *text) {
     char line[600];
     (void)snprintf(line, sizeof(line), "STATUS=%.500s", text);
-    notify_send_state(line);
+    notify(line);
 }

@@ -3,6 +3,5 @@
 #pragma once
 
 /* Each does nothing when no service manager listens. */
-void notify_ready(void);              /* READY=1 */
-void notify_stopping(void);           /* STOPPING=1 */
-void notify_status(const char *text); /* STATUS=text, one line */
+void notify(const char *state);       /* "READY=1", "STOPPING=1", "STATUS=draining" */
+void notify_status(const char *text); /* STATUS=text, cut to one short line */

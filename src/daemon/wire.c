@@ -315,60 +315,40 @@ static int make_api(struct wire *w, struct err *err) {
 
 /* -- servers -------------------------------------------------------------------------------------------------------------- */
 
-static void plug_in(struct wire *w, enum api_door door, struct httpd_options *options) {
-    options->trusted_proxies = (const char *const *)w->config.server_trusted_proxies.items;
-    api_plug_in(w->api, door, options);
-}
-
-static struct httpd_options public_options(struct wire *w) {
+/* What the doors that everybody may come to have in common; each has its own address. */
+static struct httpd_options public_options(struct wire *w, const char *listen) {
     struct httpd_options options = {
+        .listen = listen,
         .threads = (unsigned)w->config.server_threads,
         .connections_max = (unsigned)w->config.server_connections_max,
         .connections_per_client_max = (unsigned)w->config.server_connections_per_address,
         .requests_per_client_max = (unsigned)w->config.server_requests_per_address,
+        .trusted_proxies = (const char *const *)w->config.server_trusted_proxies.items,
     };
-    plug_in(w, API_DOOR_PUBLIC, &options);
+    api_plug_in(w->api, API_DOOR_PUBLIC, &options);
     return options;
 }
 
-static struct httpd_options tls_options(struct wire *w) {
-    struct httpd_options options = public_options(w);
-    options.listen = w->config.server_listen;
-    options.cert_pem = w->cert_pem;
-    options.key_pem = w->key_pem;
-    return options;
-}
-
-static struct httpd_options proxy_options(struct wire *w, const char *listen) {
-    struct httpd_options options = public_options(w);
-    options.listen = listen;
-    options.unix_mode = 0660;
-    return options;
-}
-
-/* For service accounts: a server of its own, that asks clients for certificates. */
-static struct httpd_options service_options(struct wire *w, const struct httpd_client_ca *ca) {
-    struct httpd_options options = public_options(w);
-    options.listen = w->config.server_service_listen;
-    options.cert_pem = w->cert_pem;
-    options.key_pem = w->key_pem;
-    options.asks_client_certificate = true;
-    options.client_ca = *ca;
-    if (options.connections_max > KAAS_HTTP_SERVICE_CONNECTIONS)
-        options.connections_max = KAAS_HTTP_SERVICE_CONNECTIONS;
-    return options;
-}
-
-/* Mode 0600: root and our own user may open it. Who is an administrator is decided by user id once more. */
-static struct httpd_options admin_options(struct wire *w, const char *listen) {
-    struct httpd_options options = {
-        .listen = listen,
-        .threads = 1,
-        .connections_max = KAAS_HTTP_ADMIN_CONNECTIONS,
-        .connections_per_uid_max = KAAS_HTTP_ADMIN_CONNECTIONS_PER_UID,
-    };
-    plug_in(w, API_DOOR_ADMIN, &options);
-    return options;
+/* `proxy` and `admin` are addresses of sockets, "" for none. */
+static void set_doors(struct wire *w, const char *proxy, const char *admin, const struct httpd_client_ca *ca,
+                      struct httpd_options doors[WIRE_SERVERS]) {
+    doors[WIRE_TLS] = public_options(w, w->config.server_listen);
+    doors[WIRE_PROXY] = public_options(w, proxy);
+    doors[WIRE_PROXY].unix_mode = 0660;
+    doors[WIRE_SERVICE] = public_options(w, w->config.server_service_listen); /* of service accounts, which show certificates */
+    doors[WIRE_SERVICE].asks_client_certificate = true;
+    doors[WIRE_SERVICE].client_ca = *ca;
+    if (doors[WIRE_SERVICE].connections_max > KAAS_HTTP_SERVICE_CONNECTIONS)
+        doors[WIRE_SERVICE].connections_max = KAAS_HTTP_SERVICE_CONNECTIONS;
+    doors[WIRE_TLS].cert_pem = doors[WIRE_SERVICE].cert_pem = w->cert_pem;
+    doors[WIRE_TLS].key_pem = doors[WIRE_SERVICE].key_pem = w->key_pem;
+    /* mode 0600: root and our own user may open it; who is an administrator is decided by user id once more */
+    doors[WIRE_ADMIN] = (struct httpd_options){.listen = admin,
+                                               .threads = 1,
+                                               .connections_max = KAAS_HTTP_ADMIN_CONNECTIONS,
+                                               .connections_per_uid_max = KAAS_HTTP_ADMIN_CONNECTIONS_PER_UID,
+                                               .trusted_proxies = doors[WIRE_TLS].trusted_proxies};
+    api_plug_in(w->api, API_DOOR_ADMIN, &doors[WIRE_ADMIN]);
 }
 
 static int wire_read_file(const char *path, char **out, struct err *err) {
@@ -384,17 +364,10 @@ static int wire_read_file(const char *path, char **out, struct err *err) {
     return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-/* Texts are malloc'ed, NULL where none is configured. */
+/* Texts are malloc'ed, also on failure; NULL where none is configured. */
 static int read_client_ca(const struct config *config, char **ca_pem, char **crl_pem, struct err *err) {
-    _cleanup_free_ char *ca = NULL, *crl = NULL;
-    int rc = wire_read_file(config->server_client_ca_file, &ca, err);
-    if (!rc)
-        rc = wire_read_file(config->server_client_crl_file, &crl, err);
-    if (rc)
-        return rc;
-    *ca_pem = STEAL(ca);
-    *crl_pem = STEAL(crl);
-    return 0;
+    int rc = wire_read_file(config->server_client_ca_file, ca_pem, err);
+    return rc ? rc : wire_read_file(config->server_client_crl_file, crl_pem, err);
 }
 
 static char *unix_address(const char *path) {
@@ -406,15 +379,14 @@ static int start_servers(struct wire *w, struct err *err) {
     _cleanup_free_ char *admin = unix_address(w->config.server_admin_socket);
     _cleanup_free_ char *ca = NULL, *crl = NULL;
     int rc = proxy && admin ? read_client_ca(&w->config, &ca, &crl, err) : err_set(err, ERR_NOMEM, "out of memory");
-    const struct httpd_options doors[WIRE_SERVERS] = {
-        [WIRE_TLS] = tls_options(w),
-        [WIRE_PROXY] = proxy_options(w, proxy),
-        [WIRE_SERVICE] = service_options(w, &(struct httpd_client_ca){ca, crl}),
-        [WIRE_ADMIN] = admin_options(w, admin),
-    };
+    struct httpd_options doors[WIRE_SERVERS];
     const unsigned rest = DESCRIPTORS_OF_VCENTERS + DESCRIPTORS_OF_FILES + (unsigned)w->config.database_pool_size;
-    rc = rc ? rc : httpd_check_descriptors(doors, WIRE_SERVERS, rest, err);
-    rc = rc ? rc : make_folder_of(w->config.server_admin_socket, err);
+    if (rc)
+        return rc;
+    set_doors(w, proxy, admin, &(struct httpd_client_ca){ca, crl}, doors);
+    rc = httpd_check_descriptors(doors, WIRE_SERVERS, rest, err);
+    if (!rc)
+        rc = make_folder_of(w->config.server_admin_socket, err);
     for (size_t i = 0; !rc && i < WIRE_SERVERS; i++)
         rc = *doors[i].listen ? httpd_start(&doors[i], &w->servers[i], err) : 0;
     return rc;
@@ -424,25 +396,17 @@ static int start_servers(struct wire *w, struct err *err) {
 
 typedef int part_fn(struct wire *w, struct err *err);
 
-static void name_replica(struct wire *w) {
-    const char *name = w->config.replica_name;
-    (void)snprintf(w->replica_name, sizeof(w->replica_name), "%s", *name ? name : "localhost");
-    if (!*name)
-        (void)gethostname(w->replica_name, sizeof(w->replica_name) - 1);
-}
-
 static int wire_make_store(struct wire *w, struct err *err) {
+    const char *name = w->config.replica_name;
     int rc = db_settings_open(&w->config, w->config_path, DB_ACCOUNT_RUNTIME, &w->store, err);
     if (rc)
         return rc;
-    name_replica(w);
+    (void)snprintf(w->replica_name, sizeof(w->replica_name), "%s", *name ? name : "localhost");
+    if (!*name)
+        (void)gethostname(w->replica_name, sizeof(w->replica_name) - 1);
     if (w->config.audit_log)
         store_set_audit_listener(w->store, wire_log_audit, w);
     return audit_store_set_place(w->store, w->config.state_dir, w->replica_name, err);
-}
-
-static void set_starting(struct wire *w) {
-    (void)err_set(&w->not_ready, ERR_UNAVAILABLE, "the service is starting");
 }
 
 int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
@@ -461,14 +425,14 @@ int wire_up(struct config *config, const char *config_path, struct wire **out, s
     w->config_path = str_dup(config_path);
     w->started_at_ms = clock_wall_ms();
     (void)pthread_mutex_init(&w->lock, NULL);
-    set_starting(w);
+    (void)err_set(&w->not_ready, ERR_UNAVAILABLE, "the service is starting");
     for (size_t i = 0; !rc && i < ARRAY_COUNT(parts); i++)
         rc = parts[i](w, err);
     if (rc) {
         wire_down(w);
         return rc;
     }
-    notify_ready();
+    notify("READY=1");
     log_event(LOG_LEVEL_NOTICE, "listening", "address", *w->config.server_listen ? w->config.server_listen : NULL,
               "service_address", *w->config.server_service_listen ? w->config.server_service_listen : NULL, "admin_socket",
               w->config.server_admin_socket, "version", PACKAGE_VERSION, NULL);
@@ -531,7 +495,7 @@ static void end_audit(struct wire *w) {
 void wire_down(struct wire *w) {
     if (!w)
         return;
-    notify_stopping();
+    notify("STOPPING=1");
     api_stop_waiting(w->api);
     stop_waiting(w); /* first: requests that wait there would be waited for */
     stop_servers(w);
@@ -569,7 +533,7 @@ void wire_down(struct wire *w) {
 
 int64_t wire_drain(struct wire *w) {
     atomic_store(&w->is_leaving, true);
-    notify_status("draining");
+    notify("STATUS=draining");
     return w->config.server_drain_ms;
 }
 

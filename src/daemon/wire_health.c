@@ -4,9 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "accounts.h"
 #include "clock.h"
 #include "digest.h"
-#include "identity_health.h"
+#include "directories.h"
 #include "log.h"
 #include "metric.h"
 #include "platform_health.h"

@@ -105,7 +105,7 @@ static int periodic_start(void *arg, struct err *err) {
         return rc;
     }
     atomic_store(&wire->is_ready, true);
-    notify_status("ready");
+    notify("STATUS=ready");
     log_event(LOG_LEVEL_NOTICE, "ready", "version", PACKAGE_VERSION, "installation", platform_installation(wire->platform), NULL);
     scheduler_wake(wire->scheduler, "vcenters");
     scheduler_wake(wire->scheduler, "prune");
@@ -118,23 +118,20 @@ static bool wire_periodic_is_ready(const struct wire *wire) {
     return atomic_load(&wire->is_ready);
 }
 
-static int periodic_changes(void *arg, struct err *err) {
-    struct wire *wire = arg;
-    return wire_periodic_is_ready(wire) ? inventory_poll(wire->inventory, err) : 0;
-}
+/* A periodic work that is one call, once the start-up has succeeded. */
+#define PERIODIC(name, call)                                 \
+    static int periodic_##name(void *arg, struct err *err) { \
+        struct wire *wire = arg;                             \
+        return wire_periodic_is_ready(wire) ? (call) : 0;    \
+    }
+
+PERIODIC(changes, inventory_poll(wire->inventory, err))
 
 /* When clusters were last reported on: with the database, and so with the other replicas. */
-static int periodic_reports(void *arg, struct err *err) {
-    struct wire *wire = arg;
-    return wire_periodic_is_ready(wire) ? inventory_sync_reports(wire->inventory, err) : 0;
-}
+PERIODIC(reports, inventory_sync_reports(wire->inventory, err))
 
 /* The feed against everything that is stored. */
-static int periodic_check(void *arg, struct err *err) {
-    struct wire *wire = arg;
-    unsigned long differences = 0;
-    return wire_periodic_is_ready(wire) ? inventory_check(wire->inventory, &differences, err) : 0;
-}
+PERIODIC(check, inventory_check(wire->inventory, &(unsigned long){0}, err))
 
 /* What a watched vCenter shows of nodes counts for the state of clusters, once it is stored, whichever replica stores it. */
 static void tell_watched(struct wire *wire, const struct link *link) {
@@ -161,36 +158,18 @@ static int periodic_vcenters(void *arg, struct err *err) {
 }
 
 /* Which vCenters fetched the plug-in's manifest. */
-static int periodic_manifest(void *arg, struct err *err) {
-    struct wire *wire = arg;
-    return wire_periodic_is_ready(wire) ? manifest_log_settle(wire->manifest_log, wire->platform, err) : 0;
-}
+PERIODIC(manifest, manifest_log_settle(wire->manifest_log, wire->platform, err))
 
 /* Whether the database answers is known before somebody needs it: requests are refused by what this finds. */
-static int periodic_pulse(void *arg, struct err *err) {
-    struct wire *wire = arg;
-    return wire_periodic_is_ready(wire) ? store_ping(wire->store, err) : 0;
-}
+PERIODIC(pulse, store_ping(wire->store, err))
 
-static int periodic_heartbeat(void *arg, struct err *err) {
-    struct wire *wire = arg;
-    return wire_periodic_is_ready(wire) ? replica_store_heartbeat(wire->store, err) : 0;
-}
+PERIODIC(heartbeat, replica_store_heartbeat(wire->store, err))
 
-static int periodic_sessions(void *arg, struct err *err) {
-    struct wire *wire = arg;
-    return wire_periodic_is_ready(wire) ? signon_purge(wire->signon, err) : 0;
-}
+PERIODIC(sessions, signon_purge(wire->signon, err))
 
-static int periodic_keys(void *arg, struct err *err) {
-    struct wire *wire = arg;
-    return wire_periodic_is_ready(wire) ? signon_keys_tick(wire->signon, err) : 0;
-}
+PERIODIC(keys, signon_keys_tick(wire->signon, err))
 
-static int periodic_sealing(void *arg, struct err *err) {
-    struct wire *wire = arg;
-    return wire_periodic_is_ready(wire) ? sealing_tick(wire->sealing, err) : 0;
-}
+PERIODIC(sealing, sealing_tick(wire->sealing, err))
 
 /* People who are signed in, in the directories they came by. */
 static int periodic_people(void *arg, struct err *err) {
@@ -213,10 +192,7 @@ static int periodic_identity(void *arg, struct err *err) {
 }
 
 /* Controllers of HX clusters, whether they let us in. */
-static int periodic_peers(void *arg, struct err *err) {
-    struct wire *wire = arg;
-    return wire_periodic_is_ready(wire) ? peers_tick(wire->peers, err) : 0;
-}
+PERIODIC(peers, peers_tick(wire->peers, err))
 
 static int periodic_rights(void *arg, struct err *err) {
     struct wire *wire = arg;
@@ -250,10 +226,7 @@ static int periodic_notes(void *arg, struct err *err) {
 }
 
 /* Rows come with each sign-on, and each is of no use after some minutes. */
-static int periodic_used_proofs(void *arg, struct err *err) {
-    struct wire *wire = arg;
-    return wire->kerberos && wire_periodic_is_ready(wire) ? kerberos_purge(wire->kerberos, err) : 0;
-}
+PERIODIC(used_proofs, wire->kerberos ? kerberos_purge(wire->kerberos, err) : 0)
 
 static int periodic_prune(void *arg, struct err *err) {
     struct wire *wire = arg;
