@@ -45,12 +45,8 @@ src_auth_libauth_a_SOURCES = \
     src/auth/userdir/directories_private.h \
     src/auth/userdir/directory_admin.c \
     src/auth/userdir/directory_login.c \
-    src/auth/userdir/directory_names.c \
-    src/auth/userdir/directory_names.h \
     src/auth/userdir/directory_people.c \
     src/auth/userdir/directory_people.h \
     src/auth/userdir/directory_pool.c \
     src/auth/userdir/directory_pool.h \
-    src/auth/userdir/identity.h \
-    src/auth/userdir/identity_health.c \
-    src/auth/userdir/identity_health.h
+    src/auth/userdir/identity.h

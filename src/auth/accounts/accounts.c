@@ -12,18 +12,9 @@
 #include "str.h"
 #include "strbuf.h"
 #include "uuid.h"
+#include "x509.h"
 
 #define CHANGE_TRIES 3
-
-/* After success others learn of it, a refusal is noted. */
-static int accounts_finish(struct identity *identity, const struct audit_record *line, int rc) {
-    const struct identity_options *options = &identity->options;
-    if (rc)
-        audit_store_append_outcome(options->store, line, rc);
-    else if (options->on_written)
-        options->on_written(options->on_written_arg);
-    return rc;
-}
 
 /* -- what is said about it in the audit log --------------------------------------------------------------------------------- */
 
@@ -84,7 +75,7 @@ int accounts_add(struct identity *identity, const struct actor *actor, struct se
     rc = service_store_insert(identity->options.store, wanted, &line, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "a name and a credential belong to one account; see: kaasctl service list, or GET /v2/services");
-    return accounts_finish(identity, &line, rc);
+    return identity_finish(identity, &line, rc);
 }
 
 /* -- changing --------------------------------------------------------------------------------------------------------------- */
@@ -123,7 +114,7 @@ static int accounts_write_changed(struct identity *identity, const struct actor 
         return reason ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     change.ends_delegated = change.ends_own || (before->may_delegate && !a->may_delegate);
     a->updated_at_ms = line.at_ms;
-    return accounts_finish(identity, &line, service_store_update(identity->options.store, a, &change, &next, err));
+    return identity_finish(identity, &line, service_store_update(identity->options.store, a, &change, &next, err));
 }
 
 static int accounts_change_once(struct identity *identity, const struct actor *actor, const struct account_edit *edit,
@@ -176,7 +167,7 @@ int accounts_remove(struct identity *identity, const struct actor *actor, const 
     rc = service_store_delete(identity->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return accounts_finish(identity, &line, rc);
+    return identity_finish(identity, &line, rc);
 }
 
 void accounts_note_certificate(struct identity *identity, const char *id, const struct service_certificate *certificate) {
@@ -268,4 +259,48 @@ int accounts_check_session(const struct inventory_platform *p, const struct prin
         return err_set(err, ERR_SESSION_ENDED, "the service account may not act for people any more");
     *out = a;
     return 0;
+}
+
+/* -- health -------------------------------------------------------------------------------------------------------------- */
+
+struct ending {
+    const struct service_account *account;
+    int64_t at_ms;
+    unsigned count;
+};
+
+/* What ends next among accounts that are in use. */
+static struct ending find_ending(const struct inventory_platform *platform, int64_t before_ms) {
+    struct ending found = {.at_ms = INT64_MAX};
+    for (size_t i = 0; i < platform->services_count; i++) {
+        const struct service_account *a = &platform->services[i];
+        for (size_t j = 0; !a->is_disabled && j < a->certificates_count; j++) {
+            const int64_t at_ms = a->certificates[j].not_after_ms;
+            if (!at_ms || at_ms > before_ms)
+                continue;
+            found.count++;
+            if (at_ms < found.at_ms) {
+                found.account = a;
+                found.at_ms = at_ms;
+            }
+        }
+    }
+    return found;
+}
+
+void services_check_health(const struct inventory_platform *platform, struct findings *out) {
+    const int64_t now_ms = clock_wall_ms();
+    const struct ending found = find_ending(platform, now_ms + X509_EXPIRY_WARNING_MS);
+    char at[CLOCK_RFC3339_BYTES];
+    struct finding f = {.step = "service_certificates"};
+    if (!found.account)
+        return;
+    clock_format(found.at_ms, at);
+    f.since_ms = found.at_ms - X509_EXPIRY_WARNING_MS;
+    finding_say(&f, FINDING_WARNING,
+                "%u client certificates of service accounts have ended or will within %d days; first of \"%s\" at %s",
+                found.count, X509_EXPIRY_WARNING_DAYS, found.account->name, at);
+    finding_advise(&f, "give the new certificate beside the old one: kaasctl service set %s --add-certificate FILE",
+                   found.account->name);
+    findings_add(out, &f);
 }

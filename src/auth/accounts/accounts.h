@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "finding.h"
 #include "principal.h"
 #include "service_account.h"
 #include "snapshot.h"
@@ -57,3 +58,6 @@ int accounts_find_by_kerberos(const struct inventory_platform *platform, const c
  * the account is gone or disabled, or may not act for people any more. */
 int accounts_check_session(const struct inventory_platform *platform, const struct principal *who,
                            const struct service_account **out, struct err *err);
+
+/* Adds what is to be said of client certificates of service accounts that end soon. Does not block. */
+void services_check_health(const struct inventory_platform *platform, struct findings *out);

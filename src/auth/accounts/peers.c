@@ -617,9 +617,22 @@ int peers_tick(struct peers *peers, struct err *err) {
     return rc;
 }
 
-void peers_each(struct peers *peers, void (*fn)(void *arg, const struct hx_peer *peer), void *arg) {
+/* -- health ------------------------------------------------------------------------------------------------------------------ */
+
+static void check_peer(const struct hx_peer *peer, const struct inventory_platform *platform, struct findings *out) {
+    const struct hx_cluster *hx = inventory_find_hx(platform, peer->hx_id);
+    struct finding f = {.step = "hx_peer", .since_ms = peer->since_ms};
+    (void)snprintf(f.subject, sizeof(f.subject), "%s", peer->hx_id);
+    if (peer->result.state == HX_PEER_FAILING) {
+        finding_say(&f, FINDING_WARNING, "%.255s: %s", hx ? hx->name : "its HX cluster is gone", peer->result.detail);
+        finding_advise(&f, "%s", peer->result.remedy);
+    }
+    findings_add(out, &f);
+}
+
+void peers_check_health(struct peers *peers, const struct inventory_platform *platform, struct findings *out) {
     (void)pthread_mutex_lock(&peers->lock);
     for (size_t i = 0; i < peers->list.count; i++)
-        fn(arg, &peers->list.items[i]);
+        check_peer(&peers->list.items[i], platform, out);
     (void)pthread_mutex_unlock(&peers->lock);
 }

@@ -8,8 +8,10 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "finding.h"
 #include "platform.h"
 #include "principal.h"
+#include "snapshot.h"
 
 struct kerberos;
 struct peers;
@@ -53,5 +55,5 @@ int peers_test(struct peers *peers, const struct actor *actor, const char *hx_id
 /* Every few seconds: reads what is stored, and has those that are due tried, in a worker pool of its own. One replica at a time does that. */
 int peers_tick(struct peers *peers, struct err *err);
 
-/* Calls fn for each peer as of the last tick. Does not block. */
-void peers_each(struct peers *peers, void (*fn)(void *arg, const struct hx_peer *peer), void *arg);
+/* Adds how each controller of an HX cluster stands that kaasd signs in to. Does not block. */
+void peers_check_health(struct peers *peers, const struct inventory_platform *platform, struct findings *out);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "clock.h"
 #include "kerberos_private.h"
@@ -474,4 +475,34 @@ void kerberos_tick(struct kerberos *k) {
 
 bool kerberos_is_usable(const struct kerberos *k) {
     return atomic_load(&k->is_usable);
+}
+
+/* Others than its owner and its group can read it, or change it: 0644, 0660. */
+static bool kerberos_is_open(const char *path, char *out, size_t n) {
+    struct stat st;
+    if (*path != '/' || stat(path, &st) || !(st.st_mode & (S_IRWXO | S_IWGRP)))
+        return false;
+    (void)snprintf(out, n, "the keytab %s is open to others (mode %04o): who reads it can make tickets for everybody", path,
+                   st.st_mode & 07777U);
+    return true;
+}
+
+void kerberos_check_health(struct kerberos *kerberos, const char *keytab, struct findings *out) {
+    struct finding f = {.step = "kerberos"};
+    struct kerberos_status status;
+    char words[512];
+    if (!kerberos || kerberos_get_status(kerberos, &status, NULL))
+        return;
+    f.since_ms = status.since_ms;
+    if (status.problem.code) {
+        finding_say_error(&f, FINDING_FAILED, &status.problem);
+    } else if (kerberos_is_open(keytab, words, sizeof(words))) {
+        finding_say(&f, FINDING_WARNING, "%s", words);
+        finding_advise(&f,
+                       "chmod 0400 the file, owned by the user that kaasd runs as; if strangers could read it, make a new key");
+    } else {
+        finding_say(&f, FINDING_OK, "%zu keys, the newest of version %u", status.keys_count, status.newest_kvno);
+    }
+    findings_add(out, &f);
+    kerberos_status_done(&status);
 }

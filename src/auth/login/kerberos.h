@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "finding.h"
 #include "identity.h"
 
 struct kerberos;
@@ -126,3 +127,6 @@ bool kerberos_is_usable(const struct kerberos *kerberos);
 
 /* Forgets used tokens that nobody would take any more. Blocks (database). */
 int kerberos_purge(struct kerberos *kerberos, struct err *err);
+
+/* Adds how it stands with the keytab, by its path. Looks at files. `kerberos` NULL adds nothing. */
+void kerberos_check_health(struct kerberos *kerberos, const char *keytab, struct findings *out);

@@ -69,3 +69,6 @@ struct directory_test_wish {
 /* Walks to each server of a stored source; connections are its own. Blocks: in the worker `outside`. ERR_NOT_FOUND, ERR_NOMEM; what is wrong is an answer, not an error. */
 int directories_test(struct identity *identity, const struct directory_test_wish *wish, struct directory_test *out,
                      struct err *err);
+
+/* Adds how each LDAP directory that is not disabled stands. Does not block. */
+void directories_check_health(struct identity *identity, struct findings *out);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "directories.h"
-#include "directory_names.h"
 #include "directory_pool.h"
 #include "identity.h"
 #include "worker_pool.h"
@@ -29,6 +28,12 @@ struct identity {
     pthread_mutex_t sync_lock; /* one reads the database at a time */
     struct names *names;
 };
+
+/* Ends every write: after success others learn of it, a refusal is noted. Returns rc. */
+int identity_finish(struct identity *identity, const struct audit_record *line, int rc);
+
+/* Somebody has found out the name of an id, which identity_get_name gives from then on. */
+void names_learn(struct names *names, const char *id, const char *text);
 
 /* A new reference. ERR_NOT_FOUND also for a disabled one. */
 int identity_find_source(struct identity *identity, const char *name, struct inventory_source **out, struct err *err);

@@ -28,16 +28,19 @@ static struct audit_record admin_make_line(const struct actor *actor, const char
                    .action = action, .object_kind = "directory", .object_id = name, .object_name = name, .reason = reason});
 }
 
-/* Ends every write: after success others learn of it, a refusal is noted. */
+int identity_finish(struct identity *identity, const struct audit_record *line, int rc) {
+    const struct identity_options *options = &identity->options;
+    if (rc)
+        audit_store_append_outcome(options->store, line, rc);
+    else if (options->on_written)
+        options->on_written(options->on_written_arg);
+    return rc;
+}
+
 static int admin_finish(struct identity *identity, const struct audit_record *line, int rc) {
-    if (rc) {
-        audit_store_append_outcome(identity->options.store, line, rc);
-        return rc;
-    }
-    (void)identity_sync(identity, NULL); /* else the change feed brings it */
-    if (identity->options.on_written)
-        identity->options.on_written(identity->options.on_written_arg);
-    return 0;
+    if (!rc)
+        (void)identity_sync(identity, NULL); /* else the change feed brings it */
+    return identity_finish(identity, line, rc);
 }
 
 static int seal_password(struct identity *identity, const char *password, struct ldap_row *row, struct err *err) {
@@ -450,4 +453,33 @@ int directories_test(struct identity *identity, const struct directory_test_wish
     }
     *out = test;
     return 0;
+}
+
+/* -- health -------------------------------------------------------------------------------------------------------------- */
+
+static void health_check_directory(const struct directory_report *report, struct findings *out) {
+    struct finding f = {.step = "directory", .since_ms = report->since_ms};
+    const int64_t left_ms = report->certificate_end_ms - clock_wall_ms();
+    if (report->state == DIRECTORY_DISABLED)
+        return;
+    (void)snprintf(f.subject, sizeof(f.subject), "%s", report->source.name);
+    if (report->state == DIRECTORY_FAILING) {
+        finding_say_error(&f, FINDING_WARNING, &report->why);
+        if (!f.remedy[0])
+            finding_advise(&f, "see which step fails: kaasctl ldap test %s", report->source.name);
+    } else if (report->certificate_end_ms && left_ms <= X509_EXPIRY_WARNING_MS) {
+        finding_say(&f, FINDING_WARNING, "the certificate of the directory %s ends in %lld days", report->source.name,
+                    (long long)(left_ms > 0 ? left_ms / CLOCK_DAY_MS : 0));
+        finding_advise(&f, "renew it at the directory; with one that has ended nobody signs in by it");
+    }
+    findings_add(out, &f);
+}
+
+void directories_check_health(struct identity *identity, struct findings *out) {
+    struct directory_report_list list = {0};
+    if (directories_list(identity, &list, NULL))
+        return;
+    for (size_t i = 0; i < list.count; i++)
+        health_check_directory(&list.items[i], out);
+    directory_report_list_done(&list);
 }

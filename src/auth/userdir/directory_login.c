@@ -43,37 +43,38 @@ static int account_take_person(const struct inventory_source *source, struct acc
 
 /* -- name and password ----------------------------------------------------------------------------------------------------- */
 
-struct login {
+/* Somebody who is looked for, by name or id, and what was found. */
+struct sought {
     struct inventory_source *source;
-    const char *name, *password;
-    const char *dn; /* that the password is tried with */
+    const char *name, *id;
+    const char *password, *dn; /* with which it is tried */
     struct account account;
     struct group_set groups;
 };
 
-static void login_done(struct login *login) {
-    account_done(&login->account);
-    group_set_done(&login->groups);
+static void sought_done(struct sought *sought) {
+    account_done(&sought->account);
+    group_set_done(&sought->groups);
 }
 
 static int login_find_account(struct ldap_conn *conn, void *arg, struct err *err) {
-    struct login *login = arg;
+    struct sought *login = arg;
     return account_find(conn, &login->source->row.source, login->name, &login->account, err);
 }
 
 static int login_try_password(struct ldap_conn *conn, void *arg, struct err *err) {
-    const struct login *login = arg;
+    const struct sought *login = arg;
     return ldap_conn_bind_password(conn, login->dn, login->password, err);
 }
 
 static int login_find_groups(struct ldap_conn *conn, void *arg, struct err *err) {
-    struct login *login = arg;
+    struct sought *login = arg;
     group_set_done(&login->groups);
     return account_groups(conn, &login->source->row.source, &login->account, &login->groups, err);
 }
 
 /* One search, one connection, one bind, whether there is such an account or not: how long it takes tells nothing. */
-static int login_prove(struct login *login, struct err *err) {
+static int login_prove(struct sought *login, struct err *err) {
     const bool is_known = login->account.dn != NULL;
     _cleanup_free_ char *nobody = str_format(NOBODY "%s", login->source->row.source.search_base);
     struct err why = {0};
@@ -94,7 +95,7 @@ static int login_prove(struct login *login, struct err *err) {
 int identity_check_password(struct identity *identity, const struct identity_password *given, struct identity_person *out,
                             struct err *err) {
     _cleanup_(source_unref) struct inventory_source *source = NULL;
-    struct login login = {.password = given->password};
+    struct sought login = {.password = given->password};
     int rc = identity_find_source(identity, given->source, &source, err);
     if (rc)
         return rc;
@@ -110,7 +111,7 @@ int identity_check_password(struct identity *identity, const struct identity_pas
         rc = source_ask(source, login_find_groups, &login, err);
     if (!rc)
         rc = account_take_person(source, &login.account, &login.groups, out, err);
-    login_done(&login);
+    sought_done(&login);
     return rc;
 }
 
@@ -128,21 +129,8 @@ char *identity_account_name(struct identity *identity, const char *source_name, 
 #define TICKET_MARK "ticket:" /* before pwdLastSet, as a ticket told it */
 #define NOT_USED "the directory by which you signed in is not used any more"
 
-/* What is known of an id. */
-struct again {
-    struct inventory_source *source;
-    const char *id;
-    struct account account;
-    struct group_set groups;
-};
-
-static void directory_login_again_done(struct again *again) {
-    account_done(&again->account);
-    group_set_done(&again->groups);
-}
-
 static int directory_login_again_look(struct ldap_conn *conn, void *arg, struct err *err) {
-    struct again *again = arg;
+    struct sought *again = arg;
     int rc = account_find_id(conn, &again->source->row.source, again->id, &again->account, err);
     group_set_done(&again->groups);
     if (rc || !again->account.dn)
@@ -176,7 +164,7 @@ static bool has_new_password(const struct ldap_source *source, const char *mark,
     return !str_to_i64(now, 0, INT64_MAX, &now_at) || (now_at != then_at && (!now_at || now_at > then_at));
 }
 
-static int directory_login_again_judge(const struct again *again, const char *mark, struct err *err) {
+static int directory_login_again_judge(const struct sought *again, const char *mark, struct err *err) {
     if (!again->account.dn)
         return again_ended(err, "the directory does not know the account any more");
     if (*again->account.refusal)
@@ -219,7 +207,7 @@ static int again_find_source(struct identity *identity, const char *name, struct
 int identity_check_person(struct identity *identity, const struct identity_known *known, struct group_set *groups_out,
                           struct err *err) {
     _cleanup_(source_unref) struct inventory_source *source = NULL;
-    struct again again = {.id = known->who->id};
+    struct sought again = {.id = known->who->id};
     int rc = again_find_source(identity, known->who->directory, &source, err);
     if (rc)
         return rc;
@@ -233,7 +221,7 @@ int identity_check_person(struct identity *identity, const struct identity_known
         *groups_out = again.groups;
         again.groups = (struct group_set){0};
     }
-    directory_login_again_done(&again);
+    sought_done(&again);
     return rc;
 }
 
@@ -244,22 +232,14 @@ static bool is_other_case(const struct inventory_source *source, const char *wan
     return source->row.source.kind != LDAP_KIND_AD && str_eq_nocase(wanted, found) && !str_eq(wanted, found);
 }
 
-static int directory_login_look_for(struct inventory_source *source, const struct identity_principal *who, struct again *out,
-                                    struct err *err) {
-    struct login login = {.name = who->name, .source = source};
+static int directory_login_look_for(struct sought *sought, struct err *err) {
     int rc;
-    out->source = source;
-    if (who->id) {
-        out->id = who->id;
-        return source_ask(source, directory_login_again_look, out, err);
-    }
-    rc = source_ask(source, login_find_account, &login, err);
-    if (!rc && login.account.dn && !is_other_case(source, who->name, login.account.name))
-        rc = source_ask(source, login_find_groups, &login, err);
-    else
-        account_done(&login.account);
-    out->account = login.account;
-    out->groups = login.groups;
+    if (sought->id)
+        return source_ask(sought->source, directory_login_again_look, sought, err);
+    rc = source_ask(sought->source, login_find_account, sought, err);
+    if (!rc && sought->account.dn && !is_other_case(sought->source, sought->name, sought->account.name))
+        return source_ask(sought->source, login_find_groups, sought, err);
+    account_done(&sought->account);
     return rc;
 }
 
@@ -267,21 +247,22 @@ int identity_lookup_principal(struct identity *identity, const struct identity_p
                               struct err *err) {
     char which[IDENTITY_SOURCE_BYTES];
     _cleanup_(source_unref) struct inventory_source *source = NULL;
-    struct again found = {0};
+    struct sought found = {.id = who->id, .name = who->name};
     int rc;
     if (!identity_source_of(identity, who, which))
         return err_set(err, ERR_NOT_FOUND, "no directory serves the realm %.100s", who->realm);
     rc = identity_find_source(identity, which, &source, err);
     if (rc)
         return rc;
-    rc = directory_login_look_for(source, who, &found, err);
+    found.source = source;
+    rc = directory_login_look_for(&found, err);
     if (!rc && !found.account.dn)
         rc = login_refuse(err, "no account, or several, of that name");
     if (!rc && *found.account.refusal)
         rc = login_refuse(err, found.account.refusal);
     if (!rc)
         rc = account_take_person(source, &found.account, &found.groups, out, err);
-    directory_login_again_done(&found);
+    sought_done(&found);
     return rc;
 }
 
@@ -490,13 +471,13 @@ int identity_lookup_pool(struct identity *identity, const char *source, struct w
 /* -- somebody who is not signed in ------------------------------------------------------------------------------------------- */
 
 static int lookup_person_in(struct inventory_source *source, const char *id, struct identity_person *out, struct err *err) {
-    struct again look = {.source = source, .id = id};
+    struct sought look = {.source = source, .id = id};
     int rc = source_ask(source, directory_login_again_look, &look, err);
     if (!rc && !look.account.dn)
         rc = ERR_NOT_FOUND;
     if (!rc)
         rc = account_take_person(source, &look.account, &look.groups, out, err);
-    directory_login_again_done(&look);
+    sought_done(&look);
     return rc;
 }
 
