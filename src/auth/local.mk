@@ -17,22 +17,18 @@ src_auth_libauth_a_SOURCES = \
     src/auth/login/signon_vcenter.h \
     src/auth/login/signon.c \
     src/auth/login/signon.h \
-    src/auth/login/signon_options.h \
-    src/auth/login/signon_state.h \
     src/auth/login/signon_ask.c \
     src/auth/login/signon_ask.h \
+    src/auth/login/signon_options.h \
+    src/auth/login/signon_state.h \
     src/auth/login/throttle.c \
     src/auth/login/throttle.h \
-    src/auth/rights/group_pool.c \
-    src/auth/rights/group_pool.h \
     src/auth/rights/rights.c \
     src/auth/rights/rights.h \
     src/auth/rights/rights_cache.c \
     src/auth/rights/rights_cache.h \
     src/auth/rights/role_rules.c \
     src/auth/rights/role_rules.h \
-    src/auth/session/bearer.c \
-    src/auth/session/bearer.h \
     src/auth/session/key_rotation.c \
     src/auth/session/live_session.c \
     src/auth/session/live_session.h \

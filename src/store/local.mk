@@ -46,8 +46,6 @@ src_store_libstore_a_SOURCES = \
     src/store/tables/platform_store.h \
     src/store/tables/record_tx.c \
     src/store/tables/record_tx.h \
-    src/store/tables/session_open.c \
-    src/store/tables/session_open.h \
     src/store/tables/session_store.c \
     src/store/tables/session_store.h \
     src/store/tables/session_tx.h \

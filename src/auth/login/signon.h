@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bearer.h"
 #include "err.h"
 #include "live_session.h"
 #include "login.h"

@@ -30,7 +30,7 @@ struct signon {
     struct session_table *table;
     struct throttle *throttle;
     struct throttle *known;          /* names and parties that have signed in: apart, so that no flood of failures evicts them */
-    struct throttle *bad_tokens;     /* bearer.c */
+    struct throttle *bad_tokens;     /* of presented tokens */
     struct throttle *pace;           /* of good sign-ons: apart for the same reason */
     atomic_uint sessions_max, per_s; /* struct signon_limits */
     struct rights_cache *cache;

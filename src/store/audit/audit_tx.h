@@ -75,7 +75,7 @@ int audit_tx_append(struct store_tx *tx, const struct audit_record *records, siz
 /* Writes the marker that is due, if any, so that the chain is known: to be called first in a transaction that uses steps. */
 int audit_tx_settle(struct store_tx *tx, struct err *err);
 
-/* Lines as part of a statement of its own (session_open.c), a step for each. That may write the row of the replica only if it still has old_seq and
+/* Lines as part of a statement of its own (session_store.c), a step for each. That may write the row of the replica only if it still has old_seq and
  * old_head of the first, and gives it new_seq and new_head of the last, which alone is signed; the hash is NULL where there is no chain. Numbers and
  * bytes are borrowed from the step itself. */
 struct audit_step {

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,7 +33,7 @@ struct session_opening {
     unsigned live_max;               /* sessions that the principal may have; 0: any number */
 };
 
-/* Writes a new session and its line of the audit log in one transaction (session_open.c). Of a principal that has live_max sessions already, those end
+/* Writes a new session and its line of the audit log in one transaction. Of a principal that has live_max sessions already, those end
  * that a token was made for longest ago, each with a line; sessions through a program that acts for the person are counted apart, for each program, and so are
  * those by the key of a vCenter session. Sign-ons that other replicas write at the same moment may not be seen: the next one ends what is too many.
  * ERR_EXISTS if the sid is taken, or the credential was used before, here or at another replica. */
@@ -114,3 +115,21 @@ int replay_store_note(struct store *store, const uint8_t digest[REPLAY_DIGEST_BY
 
 /* Forgets up to `limit` of those that nobody takes any more; *deleted is their number. */
 int replay_store_purge(struct store *store, int64_t now_ms, unsigned limit, unsigned long *deleted, struct err *err);
+
+/* -- within a transaction of this folder --------------------------------------------------------------------------------- */
+
+struct store_tx;
+
+#define SESSION_ROWS_MAX 4U /* in one statement: each number of rows is a statement of its own on each connection */
+
+/* A session to be written. Borrowed. */
+struct session_new {
+    struct session_opening opening;
+    const char *group_ids;
+};
+
+#define SESSION_ROWS_FULL 2 /* no ERR_*: one of the principals would have too many, and nothing was written */
+
+/* Writes 1 to SESSION_ROWS_MAX of them, either all with `once` or all without, in one round trip; with `begins` that starts the transaction, too.
+ * AUDIT_TX_UNSETTLED (audit_tx.h), SESSION_ROWS_FULL, ERR_EXISTS. */
+int session_rows_write(struct store_tx *tx, const struct session_new *items, size_t count, bool begins, struct err *err);

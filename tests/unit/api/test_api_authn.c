@@ -4,7 +4,6 @@
 
 #include "authn.h"
 #include "clock.h"
-#include "group_pool.h"
 #include "limits.h"
 #include "rights_cache.h"
 #include "str.h"

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "clock.h"
-#include "group_pool.h"
 #include "signon_state.h"
 #include "signon_world.h"
 #include "str.h"

@@ -2,7 +2,6 @@
 #include "unit.h"
 
 #include "clock.h"
-#include "group_pool.h"
 #include "limits.h"
 #include "policy.h"
 #include "signon_state.h"

@@ -10,7 +10,6 @@
 #include "digest.h"
 #include "grant_store.h"
 #include "platform_store.h"
-#include "session_open.h"
 #include "session_store.h"
 #include "store_tx.h"
 #include "str.h"
