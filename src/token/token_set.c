@@ -290,27 +290,32 @@ static cjose_header_t *make_header(const char *kid) {
     return NULL;
 }
 
-/* Of the two signatures that ECDSA has for a text, (r, s) and (r, n - s), the one with the smaller s is written: so that a token has one text once the
- * other is refused. Tokens of kaasd 0.1 have either, so token_verify.c must take both for as long as a replica of it may run beside us. */
+/* The order n of the curve P-256, and half of it, big-endian (NIST SP 800-186 section 3.2.1.3). */
+static const uint8_t order[32] = {0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                  0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51};
+static const uint8_t half[32] = {0x7f, 0xff, 0xff, 0xff, 0x80, 0x00, 0x00, 0x00, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                 0xde, 0x73, 0x7d, 0x56, 0xd3, 0x8b, 0xcf, 0x42, 0x79, 0xdc, 0xe5, 0x61, 0x7e, 0x31, 0x92, 0xa8};
+
+bool token_is_lower_s(const uint8_t s[32]) {
+    return memcmp(s, half, sizeof(half)) <= 0;
+}
+
+/* Writes n - s in place of s where that is the smaller one. */
 static int lower_s(char *token, struct err *err) {
-    static const uint8_t order[32] = {0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff,
-                                      0xff, 0xff, 0xff, 0xff, 0xff, 0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17,
-                                      0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51};
     char *signature = strrchr(token, '.') + 1;
     _cleanup_strbuf_ struct strbuf text;
-    uint8_t raw[64], other[32];
+    uint8_t raw[64];
     unsigned borrow = 0;
     strbuf_init(&text, TOKEN_SIGNATURE_CHARS);
     if (str_unbase64url(signature, strlen(signature), raw, sizeof(raw)) != sizeof(raw))
         return err_set(err, ERR_INTERNAL, "a token got a signature of another length");
+    if (token_is_lower_s(raw + 32))
+        return 0;
     for (int i = 31; i >= 0; i--) {
         const unsigned less = raw[32 + i] + borrow;
         borrow = order[i] < less;
-        other[i] = (uint8_t)(order[i] - less);
+        raw[32 + i] = (uint8_t)(order[i] - less);
     }
-    if (memcmp(raw + 32, other, sizeof(other)) <= 0)
-        return 0;
-    memcpy(raw + 32, other, sizeof(other));
     str_base64url(&text, raw, sizeof(raw));
     if (text.failed)
         return err_set(err, ERR_NOMEM, "out of memory");

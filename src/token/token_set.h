@@ -44,5 +44,9 @@ static inline void cleanup_cjose_jwk_release(cjose_jwk_t **jwk) {
 CLEANUP_DEFINE(cjose_jws_t, cjose_jws_release);
 CLEANUP_DEFINE(cjose_header_t, cjose_header_release);
 
+/* Of the two signatures that ECDSA has for a text, (r, s) and (r, n - s), only the one with the smaller s is written and read, so that a token has
+ * one text. True if `s`, big-endian, is the smaller one. */
+bool token_is_lower_s(const uint8_t s[32]);
+
 /* Writes the RFC 7638 thumbprint of the key. ERR_CONFIG if it is no P-256 key, ERR_NOMEM. */
 int token_key_thumbprint(const cjose_jwk_t *jwk, char kid[TOKEN_KID_BYTES], struct err *err);

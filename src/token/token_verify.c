@@ -47,9 +47,9 @@ static int token_verify_split(struct check *c, struct err *err) {
     if (c->n - c->dot2 - 1 != TOKEN_SIGNATURE_CHARS)
         return token_verify_refuse(err, "the signature has another length than ES256 gives");
     uint8_t raw[64];
-    return str_unbase64url(second + 1, TOKEN_SIGNATURE_CHARS, raw, sizeof(raw)) == 64
-               ? 0
-               : token_verify_refuse(err, "the signature is not base64url");
+    if (str_unbase64url(second + 1, TOKEN_SIGNATURE_CHARS, raw, sizeof(raw)) != 64)
+        return token_verify_refuse(err, "the signature is not base64url");
+    return token_is_lower_s(raw + 32) ? 0 : token_verify_refuse(err, "the signature has the larger of its two values for s");
 }
 
 static int check_header(struct check *c, struct err *err) {

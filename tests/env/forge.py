@@ -55,6 +55,7 @@ def sign_hs256(header: Parts, claims: Parts, secret: bytes) -> str:
 def sign_es256(header: Parts, claims: Parts, key: ec.EllipticCurvePrivateKey) -> str:
     text = signing_input(header, claims)
     r, s = utils.decode_dss_signature(key.sign(text.encode(), ec.ECDSA(SHA256())))
+    s = min(s, P256_ORDER - s)  # kaasd reads no other
     return f"{text}.{b64(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
 
 
