@@ -315,12 +315,19 @@ static int http_request_check_each(const struct http_request *req, const char *f
     return http_request_check_size(bytes, token_bytes, err);
 }
 
-/* RFC 9112 3.2: a Host that is no host of RFC 3986 3.2.2, with or without port, must be refused. */
+/* RFC 3986 3.2.2 and 3.2.3: letters, digits and these. */
+static bool is_host_char(char c) {
+    const char lower = (char)(c | 0x20);
+    return (lower >= 'a' && lower <= 'z') || (c && strchr("0123456789-._~!$&'()*+,;=%:[]", c));
+}
+
+/* RFC 9112 3.2: a Host that is no host, with or without port, must be refused. */
 static int check_host(const char *host, bool is_http10, struct err *err) {
-    static const char hosts[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=%:[]";
     if (!host && !is_http10)
         return err_set(err, ERR_INVALID, "the header field Host is missing");
-    if (host && host[strspn(host, hosts)])
+    while (host && is_host_char(*host))
+        host++;
+    if (host && *host)
         return err_set(err, ERR_INVALID, "the header field Host holds no host name");
     return 0;
 }

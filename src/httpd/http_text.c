@@ -1,7 +1,7 @@
 /* Bytes of a message: what may stand in names, values and targets. Layer 2 (httpd).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Every byte of every request comes through here, so eight are looked at at a time. */
+ * Every byte of every request comes through here, so sixteen are looked at at a time. */
 #include "http_text.h"
 
 #include <stdint.h>
@@ -9,55 +9,39 @@
 
 #include "str.h"
 
-#define EACH_BYTE 0x0101010101010101ULL
-#define HIGH_BITS 0x8080808080808080ULL
+typedef unsigned char bytes16 __attribute__((vector_size(16)));
 
-/* High bit set in (at least) the first byte of `w` that is below 0x20 or is 0x7f; zero if there is none. */
-static uint64_t control_bits(uint64_t w) {
-    uint64_t del = w ^ EACH_BYTE * 0x7f;
-    uint64_t low = (w - EACH_BYTE * 0x20) & ~w;
-    uint64_t is_del = (del - EACH_BYTE) & ~del;
-    return (low | is_del) & HIGH_BITS;
+enum forbidden { CONTROLS_BUT_TAB, CONTROLS_AND_HIGH };
+
+/* Nonzero where a byte is forbidden. */
+static bytes16 forbidden_in(bytes16 bytes, enum forbidden what) {
+    const bytes16 controls = (bytes16)(bytes < 0x20) | (bytes16)(bytes == 0x7f);
+    return what == CONTROLS_BUT_TAB ? controls & (bytes16)(bytes != '\t') : controls | (bytes & 0x80);
 }
 
-static bool is_control(char c) {
-    return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
+static inline bool has_forbidden(const char *text, size_t len, enum forbidden what) {
+    bytes16 bytes, found = {0};
+    uint64_t half[2];
+    size_t i = 0;
+    for (; i + sizeof(bytes) <= len; i += sizeof(bytes)) {
+        memcpy(&bytes, text + i, sizeof(bytes));
+        found |= forbidden_in(bytes, what);
+    }
+    if (i < len) {
+        memset(&bytes, ' ', sizeof(bytes));
+        memcpy(&bytes, text + i, len - i);
+        found |= forbidden_in(bytes, what);
+    }
+    memcpy(half, &found, sizeof(half));
+    return (half[0] | half[1]) != 0;
 }
 
 bool http_has_control(const char *text, size_t len) {
-    size_t i = 0;
-    for (; i + 8 <= len; i += 8) {
-        uint64_t w;
-        memcpy(&w, text + i, 8);
-        if (!control_bits(w))
-            continue;
-        for (size_t k = i; k < i + 8; k++) /* may be a tab */
-            if (is_control(text[k]))
-                return true;
-    }
-    for (; i < len; i++)
-        if (is_control(text[i]))
-            return true;
-    return false;
-}
-
-/* ASCII without control characters. */
-static bool http_text_is_plain(const char *text, size_t len) {
-    size_t i = 0;
-    for (; i + 8 <= len; i += 8) {
-        uint64_t w;
-        memcpy(&w, text + i, 8);
-        if ((w & HIGH_BITS) || control_bits(w))
-            return false;
-    }
-    for (; i < len; i++)
-        if ((unsigned char)text[i] < 0x20 || (unsigned char)text[i] >= 0x7f)
-            return false;
-    return true;
+    return has_forbidden(text, len, CONTROLS_BUT_TAB);
 }
 
 int http_check_text(const char *text, size_t len, const char *what, struct err *err) {
-    if (http_text_is_plain(text, len))
+    if (!has_forbidden(text, len, CONTROLS_AND_HIGH)) /* plain ASCII */
         return 0;
     if (str_utf8_chars(text, len) < 0)
         return err_set(err, ERR_INVALID, "the %s is not valid UTF-8", what);
@@ -66,21 +50,22 @@ int http_check_text(const char *text, size_t len, const char *what, struct err *
     return 0;
 }
 
-/* RFC 9110 5.6.2: a bit for each ASCII character that a token may have. */
-static const uint32_t token_chars[4] = {0, 0x03ff6cfaU, 0xc7fffffeU, 0x57ffffffU};
+/* RFC 9110 5.6.2 */
+static const bool is_token_char[256] = {
+    ['!'] = 1,         ['#' ... '\''] = 1, ['*'] = 1,         ['+'] = 1, ['-'] = 1, ['.'] = 1,
+    ['0' ... '9'] = 1, ['A' ... 'Z'] = 1,  ['^' ... 'z'] = 1, ['|'] = 1, ['~'] = 1,
+};
 
 bool http_is_token(const char *text, size_t len) {
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c >= 0x80 || !(token_chars[c >> 5] >> (c & 31) & 1))
-            return false;
-    }
-    return len > 0;
+    bool is_token = len > 0;
+    for (size_t i = 0; i < len; i++)
+        is_token &= is_token_char[(unsigned char)text[i]];
+    return is_token;
 }
 
 long http_decode(char *text, bool is_form) {
-    char *to = text;
-    for (const char *from = text; *from; from++) {
+    char *to = text + strcspn(text, is_form ? "%+" : "%"); /* most texts have none */
+    for (const char *from = to; *from; from++) {
         if (*from != '%') {
             *to++ = is_form && *from == '+' ? ' ' : *from;
             continue;
