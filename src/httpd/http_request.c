@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <strings.h>
 
@@ -14,6 +15,8 @@
 #include "secret.h"
 #include "str.h"
 
+#define TARGET_BYTES_USUAL 256U
+
 /* All-zero is what it must look like; behind the end of a text nobody looks. */
 static void err_begin(struct err *err) {
     err->code = err->line = 0;
@@ -22,20 +25,61 @@ static void err_begin(struct err *err) {
     err->file = NULL;
 }
 
-struct http_request *http_request_new(struct httpd *httpd, const char *target) {
-    size_t n = strlen(target);
-    struct http_request *req = malloc(sizeof(*req) + 2 * n + 4);
+/* A thread that answers requests keeps the memory of the one that ended last: a request and what the layer above adds are 7 KB, for which
+ * malloc would join and split its free chunks each time. Not where AddressSanitizer looks for uses after the end. */
+#if defined(__SANITIZE_ADDRESS__)
+#define KEPT_BYTES_MAX 0U
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KEPT_BYTES_MAX 0U
+#endif
+#endif
+#ifndef KEPT_BYTES_MAX
+#define KEPT_BYTES_MAX 16384U
+#endif
+
+static pthread_once_t kept_once = PTHREAD_ONCE_INIT;
+static pthread_key_t kept_key;
+
+static void http_request_kept_prepare(void) {
+    if (pthread_key_create(&kept_key, free))
+        abort(); /* as at the start of a program that has too many of them */
+}
+
+static struct http_request *request_alloc(size_t bytes) {
+    (void)pthread_once(&kept_once, http_request_kept_prepare);
+    struct http_request *req = pthread_getspecific(kept_key);
+    if (req && req->alloc_bytes >= bytes) {
+        (void)pthread_setspecific(kept_key, NULL);
+        return req;
+    }
+    req = malloc(bytes);
+    if (req)
+        req->alloc_bytes = bytes;
+    return req;
+}
+
+static void request_free(struct http_request *req) {
+    if (req->alloc_bytes > KEPT_BYTES_MAX || pthread_getspecific(kept_key) || pthread_setspecific(kept_key, req))
+        free(req);
+}
+
+struct http_request *http_request_new(struct httpd *httpd, size_t room_bytes, const char *target) {
+    const size_t n = strlen(target), texts_at = sizeof(struct http_request) + room_bytes;
+    struct http_request *req = request_alloc(texts_at + 2 * (n > TARGET_BYTES_USUAL ? n : TARGET_BYTES_USUAL) + 4);
     if (!req)
         return NULL;
-    memset(req, 0, offsetof(struct http_request, err));
+    memset(&req->httpd, 0, offsetof(struct http_request, err) - offsetof(struct http_request, httpd));
     err_begin(&req->err);
+    req->target = (char *)req + texts_at;
     req->path_text = req->target + n + 1;
     memcpy(req->target, target, n + 1);
     memcpy(req->path_text, target, n + 1);
     req->target_len = n;
     req->target[strcspn(target, "?#")] = '\0'; /* for logs: a query may hold what a client should not have put there */
     req->httpd = httpd;
-    http_request_set_method(req, "?");
+    req->method_name = "?";
+    req->method = HTTP_METHOD_OTHER;
     req->started_ms = clock_mono_ms();
     atomic_init(&req->refs, 1);
     strbuf_init(&req->body, KAAS_HTTP_BODY_BYTES_MAX);
@@ -65,7 +109,7 @@ void http_request_destroy(struct http_request *req) {
     if (req->fields_text)
         secret_wipe(req->fields_text, req->fields_text_bytes);
     free(req->fields_text);
-    free(req);
+    request_free(req);
 }
 
 static size_t fields_bytes(const struct http_request *req) {
@@ -226,6 +270,10 @@ void http_request_set_data(struct http_request *req, void *data, void (*destroy)
         req->data_destroy(req->data);
     req->data = data;
     req->data_destroy = destroy;
+}
+
+void *http_request_room(struct http_request *req) {
+    return req->room;
 }
 
 void *http_request_data(const struct http_request *req) {

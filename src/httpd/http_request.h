@@ -65,6 +65,8 @@ bool http_request_is_abandoned(const struct http_request *req);
 /* A slot for the layer above (session, audit text). `destroy` (may be NULL) runs when the request ends or the slot is set anew. */
 void http_request_set_data(struct http_request *req, void *data, void (*destroy)(void *));
 void *http_request_data(const struct http_request *req);
+/* Memory for that slot: httpd_options.room_bytes that live as long as the request. Not zeroed. */
+void *http_request_room(struct http_request *req);
 
 /* `return http_request_go_slow(req, worker pool, fn);` ends a handler and runs fn in the worker, where clients have their turns by party. A handler that runs in a worker may hand on to
  * another one the same way; the deadline stays. */

@@ -75,6 +75,7 @@ void http_response_done(struct http_response *resp);
 /* -- a request ------------------------------------------------------------------------------------------ */
 
 struct http_request {
+    size_t alloc_bytes; /* of the block of memory that this is the beginning of */
     struct httpd *httpd;
     void *app;
     struct http_conn *conn; /* NULL once the server side has ended */
@@ -89,6 +90,7 @@ struct http_request {
     pid_t pid;
     enum http_method method;
     const char *method_name;
+    char *target;      /* the request target without query */
     size_t target_len; /* with query */
     char *path_text;   /* decoded path, cut into segments; behind target */
     char *query_text;  /* decoded query, cut into pairs; NULL without one */
@@ -120,10 +122,11 @@ struct http_request {
     struct http_response resp;
     struct http_pair query[HTTP_QUERY_MAX];
     struct http_field fields[HTTP_FIELDS_MAX]; /* point into the library's memory until the request goes slow */
-    char target[];                             /* the request target without query */
+    _Alignas(max_align_t) char room[];         /* of the layer above; behind it the texts of target and path_text */
 };
 
-struct http_request *http_request_new(struct httpd *httpd, const char *target); /* NULL without memory */
+/* A request with `room_bytes` for the layer above. NULL without memory. */
+struct http_request *http_request_new(struct httpd *httpd, size_t room_bytes, const char *target);
 /* The request line's method; `name` must live as long as the request is fast. */
 void http_request_set_method(struct http_request *req, const char *name);
 struct http_request *http_request_ref(struct http_request *req);

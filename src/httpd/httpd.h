@@ -71,6 +71,7 @@ struct httpd_options {
     size_t routes_count;
     struct httpd_hooks hooks;
     void *app;
+    size_t room_bytes; /* of http_request_room */
 };
 
 /* Do these servers (those without `listen` are not counted), their connections_max all in use, and `rest` descriptors of the process beside

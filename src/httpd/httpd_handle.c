@@ -16,7 +16,7 @@
 void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *mhd) {
     struct httpd *httpd = cls;
     struct http_conn *conn = httpd_conn_of(mhd);
-    struct http_request *req = conn ? http_request_new(httpd, target) : NULL;
+    struct http_request *req = conn ? http_request_new(httpd, httpd->options.room_bytes, target) : NULL;
     if (!req)
         return NULL; /* httpd_handle_request closes the connection */
     req->conn = conn;

@@ -17,7 +17,7 @@ static bool accepts(struct http_request *req, const char *first, const char *sec
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-    struct http_request *req = http_request_new(NULL, "/");
+    struct http_request *req = http_request_new(NULL, 0, "/");
     char *text = malloc(n + 1);
     if (!req || !text)
         abort();

@@ -129,7 +129,7 @@ static int api_prepare(struct api_call *call, struct err *err) {
 static int api_entry(struct http_request *req, struct http_response *resp, struct err *err) {
     struct api_call *call = api_call_of(req);
     enum authn_step step = AUTHN_DONE;
-    int rc = call ? api_prepare(call, err) : err_set(err, ERR_NOMEM, "out of memory");
+    int rc = api_prepare(call, err);
     if (!rc)
         rc = authn_check(call, &step, err);
     return rc ? rc : api_proceed(call, step, resp, err);
@@ -149,12 +149,12 @@ static int take_bulk(struct api_call *call, struct err *err) {
 static int admit_bulk(struct http_request *req, struct err *err) {
     struct api_call *call = api_call_of(req);
     enum authn_step step = AUTHN_DONE;
-    int rc = call ? api_prepare(call, err) : err_set(err, ERR_NOMEM, "out of memory");
+    int rc = api_prepare(call, err);
     if (!rc)
         rc = authn_check(call, &step, err);
     if (!rc)
         rc = take_bulk(call, err);
-    if (call && !rc) /* who was refused stays known for the audit log */
+    if (!rc) /* who was refused stays known for the audit log */
         api_forget(call);
     return rc;
 }
@@ -353,4 +353,5 @@ void api_plug_in(struct api *api, enum api_door door, struct httpd_options *http
         .before = api_before, .on_error = api_fail, .headers = api_headers, .after = api_after, .notice = api_notice};
     api->entrances[door] = (struct api_entrance){.api = api, .door = door};
     httpd->app = &api->entrances[door];
+    httpd->room_bytes = sizeof(struct api_call);
 }

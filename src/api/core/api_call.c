@@ -20,7 +20,7 @@ static void wipe_body(json_t *body) {
         json_wipe_string(value);
 }
 
-static void api_call_free(void *p) {
+static void api_call_end(void *p) {
     struct api_call *call = p;
     api_set_part(&call->feature, NULL, NULL);
     api_set_part(&call->later, NULL, NULL);
@@ -37,7 +37,6 @@ static void api_call_free(void *p) {
     link_unref(call->link);
     free(call->host_user);
     free(call->wait);
-    free(call);
 }
 
 struct api_call *api_call_of(struct http_request *req) {
@@ -45,15 +44,13 @@ struct api_call *api_call_of(struct http_request *req) {
     const struct api_entrance *entrance;
     if (call)
         return call;
-    call = malloc(sizeof(*call));
-    if (!call)
-        return NULL;
+    call = http_request_room(req);
     memset(call, 0, offsetof(struct api_call, rights.parts));
     entrance = http_request_app(req);
     call->api = entrance->api;
     call->door = entrance->door;
     call->req = req;
-    http_request_set_data(req, call, api_call_free);
+    http_request_set_data(req, call, api_call_end);
     return call;
 }
 

@@ -111,7 +111,7 @@ struct api_endpoint {
     const struct member_body *body; /* its members; NULL: the handler sees to them */
 };
 
-/* The data slot of the request; made on first use. ERR_NOMEM gives NULL. */
+/* The data slot of the request, in its own memory; made on first use. */
 struct api_call *api_call_of(struct http_request *req);
 
 /* Sets a part of a call, instead of what was there. */

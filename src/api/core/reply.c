@@ -264,12 +264,12 @@ int reply_list(struct api_call *call, struct http_response *resp, const struct r
 #define LEVEL_LIST 3
 #define LEVEL_FILE 9
 
-static void format_tag(const struct reply_file *file, bool is_gzip, char out[REPLY_ETAG_BYTES]) {
+static const char *reply_tag_of(const struct reply_file *file, bool is_gzip, char buffer[REPLY_ETAG_BYTES]) {
     const size_t n = strlen(file->etag);
-    if (is_gzip && !str_starts(file->etag, "W/") && n && n + 5 < REPLY_ETAG_BYTES)
-        (void)snprintf(out, REPLY_ETAG_BYTES, "%.*s-gzip\"", (int)n - 1, file->etag);
-    else
-        (void)snprintf(out, REPLY_ETAG_BYTES, "%s", file->etag);
+    if (!is_gzip || str_starts(file->etag, "W/") || !n || n + 5 >= REPLY_ETAG_BYTES)
+        return file->etag;
+    (void)snprintf(buffer, REPLY_ETAG_BYTES, "%.*s-gzip\"", (int)n - 1, file->etag);
+    return buffer;
 }
 
 /* Is it worth while for this media type and size? Smaller texts gain nothing worth a header field. */
@@ -296,9 +296,8 @@ static struct http_shared *gzip_of(const struct reply_file *file) {
 
 /* `gzip`: the compressed form, or NULL to send the text as it is. */
 static int send_form(struct http_response *resp, const struct reply_file *file, struct http_shared *gzip) {
-    char tag[REPLY_ETAG_BYTES];
-    format_tag(file, gzip != NULL, tag);
-    http_response_set_header(resp, "ETag", tag);
+    char buffer[REPLY_ETAG_BYTES];
+    http_response_set_header(resp, "ETag", reply_tag_of(file, gzip != NULL, buffer));
     if (gzip)
         http_response_set_header(resp, "Content-Encoding", "gzip");
     http_response_set_shared(resp, file->type, gzip ? gzip : file->body);
@@ -353,15 +352,16 @@ static int gzip_later(struct api_call *call, struct http_response *resp, const s
 
 /* -- all of them ------------------------------------------------------------------------------------------------------------------- */
 
-/* Does the client hold one of the forms? The one it would get now is looked for first. */
-static bool reply_is_held(const struct api_call *call, const struct reply_file *file, bool is_gzip, char tag[REPLY_ETAG_BYTES]) {
+/* The tag of a form that the client holds; NULL: none. The one it would get now is looked for first. */
+static const char *find_held(const struct api_call *call, const struct reply_file *file, bool is_gzip,
+                             char buffer[REPLY_ETAG_BYTES]) {
     const char *held = http_request_header(call->req, "If-None-Match");
     for (int i = 0; held && i < 2; i++) {
-        format_tag(file, i ? !is_gzip : is_gzip, tag);
+        const char *tag = reply_tag_of(file, i ? !is_gzip : is_gzip, buffer);
         if (reply_etag_matches(held, tag, true))
-            return true;
+            return tag;
     }
-    return false;
+    return NULL;
 }
 
 static int send_gzip(struct api_call *call, struct http_response *resp, const struct reply_file *file, size_t bytes) {
@@ -371,15 +371,17 @@ static int send_gzip(struct api_call *call, struct http_response *resp, const st
 }
 
 int reply_shared(struct api_call *call, struct http_response *resp, const struct reply_file *file) {
-    char tag[REPLY_ETAG_BYTES];
+    char buffer[REPLY_ETAG_BYTES];
+    const char *held;
     size_t bytes = 0;
     (void)http_shared_data(file->body, &bytes);
     const bool may_gzip = is_worth_gzip(file->type, bytes);
     const bool is_gzip = may_gzip && http_request_accepts_gzip(call->req);
     if (may_gzip)
         http_response_set_header(resp, "Vary", "Accept-Encoding");
-    if (reply_is_held(call, file, is_gzip, tag)) {
-        http_response_set_header(resp, "ETag", tag);
+    held = find_held(call, file, is_gzip, buffer);
+    if (held) {
+        http_response_set_header(resp, "ETag", held);
         http_response_set_status(resp, 304);
         http_response_set_shared(resp, NULL, file->body);
         return 0;

@@ -50,7 +50,7 @@ void throttle_free(struct throttle *throttle) {
     free(throttle);
 }
 
-static uint64_t tag_of(const struct throttle *throttle, const struct throttle_key *key) {
+static uint64_t throttle_tag_of(const struct throttle *throttle, const struct throttle_key *key) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     char text[KEY_BYTES];
     uint64_t tag;
@@ -62,7 +62,7 @@ static uint64_t tag_of(const struct throttle *throttle, const struct throttle_ke
 
 /* A copy of the entry; zeroed if there is none. */
 static struct entry throttle_look(struct throttle *throttle, const struct throttle_key *key) {
-    const uint64_t tag = tag_of(throttle, key);
+    const uint64_t tag = throttle_tag_of(throttle, key);
     const struct entry *set = &throttle->entries[(tag % (ENTRIES / WAYS)) * WAYS];
     struct entry found = {0};
     (void)pthread_mutex_lock(&throttle->lock);
@@ -75,7 +75,7 @@ static struct entry throttle_look(struct throttle *throttle, const struct thrott
 
 /* The entry; or, to make one, the one of its set that was touched longest ago. With the lock in any case: let_go gives it back. */
 static struct entry *throttle_hold(struct throttle *throttle, const struct throttle_key *key, bool makes) {
-    const uint64_t tag = tag_of(throttle, key);
+    const uint64_t tag = throttle_tag_of(throttle, key);
     struct entry *set = &throttle->entries[(tag % (ENTRIES / WAYS)) * WAYS], *oldest = set;
     (void)pthread_mutex_lock(&throttle->lock);
     for (size_t i = 0; i < WAYS; i++) {

@@ -49,7 +49,7 @@ static void test_fields(void **state) {
         {{"Host:a", "Expect:100-Continue", "Content-Length:5"}, 0, 1, 5},
         {{"Host:a", "Expect:200-maybe"}, ERR_EXPECTATION, 0, 0},
     };
-    struct http_request *req = http_request_new(NULL, "/");
+    struct http_request *req = http_request_new(NULL, 0, "/");
     char store[5][256];
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
@@ -64,7 +64,7 @@ static void test_fields(void **state) {
 }
 
 static void test_kept_fields_outlive_the_connection(void **state) {
-    struct http_request *req = http_request_new(NULL, "/");
+    struct http_request *req = http_request_new(NULL, 0, "/");
     char store[5][256];
     (void)state;
     set_fields(req, store, (const char *const[]){"Host:a", "Authorization:Bearer x", "Empty:", NULL});
@@ -77,7 +77,7 @@ static void test_kept_fields_outlive_the_connection(void **state) {
 }
 
 static void test_media_types(void **state) {
-    struct http_request *req = http_request_new(NULL, "/");
+    struct http_request *req = http_request_new(NULL, 0, "/");
     char store[5][256];
     (void)state;
     assert_false(http_request_is_media_type(req, "application/json"));

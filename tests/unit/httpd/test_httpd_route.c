@@ -168,7 +168,7 @@ static void test_decoding(void **state) {
 
 static void parse(struct http_request **req, const char *target, int code) {
     struct err err = {0};
-    *req = http_request_new(NULL, target);
+    *req = http_request_new(NULL, 0, target);
     assert_non_null(*req);
     http_request_set_method(*req, "GET");
     if (http_target_parse(*req, table, &err) != code)
@@ -234,7 +234,7 @@ static void test_absolute_targets(void **state) {
     parse(&req, "/v2/clusters", 0);
     assert_int_equal(http_target_check(req, NULL), 0);
     http_request_destroy(req);
-    req = http_request_new(NULL, "/v2/clusters x");
+    req = http_request_new(NULL, 0, "/v2/clusters x");
     assert_int_equal(http_target_check(req, NULL), ERR_INVALID);
     http_request_destroy(req);
     parse(&req, "/v3", ERR_NOT_FOUND);
