@@ -6,6 +6,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -104,6 +105,23 @@ def test_nothing_changes(admin: Api) -> None:
     assert "KaaS-As-Of" in answer.headers
     head = admin.call("HEAD", "/v2/clusters", params={"watch": cursor, "wait": 1})
     assert (head.status_code, head.headers["KaaS-Watch-Cursor"]) == (204, cursor)
+
+
+def cpu_s(pid: int) -> float:
+    """Of all threads of a process, by its own clock (CPUCLOCK_SCHED of Linux's posix-timers.h)."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+def test_a_wait_costs_no_time_while_nothing_changes(own: World, admin: Api, pool: ThreadPoolExecutor) -> None:
+    """A look before a change is repeated at once. Were every look taken for such a one, a core would be half busy with it."""
+    assert own.kaasd.process
+    pid, wait_s = own.kaasd.process.pid, 2
+    (answer,) = wait_in_background(own, pool, admin)
+    used = cpu_s(pid)
+    time.sleep(wait_s)
+    assert cpu_s(pid) - used < wait_s / 4
+    admin.expect(201, "POST", "/v2/clusters", json=record(own))
+    assert answer.result().status_code == 200
 
 
 def test_a_wait_in_vain_is_logged_for_debugging_only(own: World, admin: Api) -> None:
