@@ -106,8 +106,7 @@ int http_response_status(const struct http_response *resp) {
 }
 
 /* Index of the header, or fields_count. */
-static unsigned find_field(const struct http_response *resp, const char *name) {
-    size_t n = strlen(name);
+static unsigned find_field(const struct http_response *resp, const char *name, size_t n) {
     unsigned i = 0;
     while (i < resp->fields_count &&
            (resp->fields[i].name_len != n || strncasecmp(resp->text.data + resp->fields[i].name, name, n) != 0))
@@ -116,46 +115,35 @@ static unsigned find_field(const struct http_response *resp, const char *name) {
 }
 
 const char *http_response_header(const struct http_response *resp, const char *name) {
-    unsigned i = find_field(resp, name);
+    unsigned i = find_field(resp, name, strlen(name));
     return i < resp->fields_count ? resp->text.data + resp->fields[i].value : NULL;
 }
 
+/* With its NUL; returns where it lies. */
 static unsigned http_response_add_text(struct http_response *resp, const char *text, size_t n) {
     size_t at = resp->text.len;
     strbuf_add(&resp->text, text, n + 1);
     return (unsigned)at;
 }
 
-static void http_response_set_value(struct http_response *resp, struct http_header *field, const char *value) {
-    size_t n = strlen(value);
-    if (n == field->value_len)
-        memcpy(resp->text.data + field->value, value, n);
-    else
-        field->value = http_response_add_text(resp, value, n);
-    field->value_len = (unsigned)n;
-}
-
-static void add_field(struct http_response *resp, const char *name, const char *value) {
-    struct http_header *field = &resp->fields[resp->fields_count++];
-    field->name_len = (unsigned)strlen(name);
-    field->value_len = (unsigned)strlen(value);
-    field->name = http_response_add_text(resp, name, field->name_len);
-    field->value = http_response_add_text(resp, value, field->value_len);
-}
-
 void http_response_set_header(struct http_response *resp, const char *name, const char *value) {
-    unsigned i = find_field(resp, name);
+    const size_t name_len = strlen(name), value_len = strlen(value);
+    const unsigned i = find_field(resp, name, name_len);
+    struct http_header *field = &resp->fields[i];
     /* a line break in a value would let a caller's text write headers of its own */
-    if (!http_is_token(name, strlen(name)) || http_has_control(value, strlen(value)) || i == HTTP_RESPONSE_FIELDS_MAX) {
+    if (i == HTTP_RESPONSE_FIELDS_MAX || !http_is_token(name, name_len) || http_has_control(value, value_len)) {
         resp->is_broken = true;
         return;
     }
     if (!resp->text.alloc)
         strbuf_reserve(&resp->text, HEADERS_BYTES_USUAL);
-    if (i == resp->fields_count)
-        add_field(resp, name, value);
-    else
-        http_response_set_value(resp, &resp->fields[i], value);
+    if (i == resp->fields_count) {
+        resp->fields_count++;
+        field->name = http_response_add_text(resp, name, name_len);
+        field->name_len = (unsigned)name_len;
+    }
+    field->value = http_response_add_text(resp, value, value_len);
+    field->value_len = (unsigned)value_len;
     resp->is_broken |= resp->text.failed != 0;
 }
 
