@@ -79,7 +79,7 @@ struct httpd_peers {
     struct peer_trust trust;
 };
 
-/* What a few clients may not use up (httpd_press.c). */
+/* What a few clients may not use up (httpd_conn.c). */
 #define HTTPD_PRESS_SLOTS 4096U
 
 struct httpd_press {
@@ -172,7 +172,7 @@ enum MHD_Result httpd_handle_request(void *cls, struct MHD_Connection *mhd, cons
 void httpd_handle_completed(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_RequestTerminationCode code);
 void httpd_request_release(struct http_request *req); /* drops a reference and does what the last one has to */
 
-/* httpd_press.c */
+/* httpd_conn.c: what keeps a few clients from using up what all share */
 
 /* Counts a connection by its peer, which is no trusted proxy. Ends it at once if the address has too many. */
 void httpd_press_begin(struct http_conn *conn, const uint8_t addr[16]);

@@ -15,7 +15,6 @@ src_httpd_libhttpd_a_SOURCES = \
     src/httpd/httpd_handle.c \
     src/httpd/httpd_listen.c \
     src/httpd/httpd_notice.c \
-    src/httpd/httpd_press.c \
     src/httpd/httpd_private.h \
     src/httpd/httpd_slow.c \
     src/httpd/httpd_sweep.c \
