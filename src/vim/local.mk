@@ -40,8 +40,8 @@ src_vim_libvim_a_SOURCES = \
     src/vim/vim_context.h \
     src/vim/vim_extension.c \
     src/vim/vim_extension.h \
-    src/vim/vim_extension_out.c \
     src/vim/vim_extension_private.h \
+    src/vim/vim_extension_record.c \
     src/vim/vim_fault.c \
     src/vim/vim_fault.h \
     src/vim/vim_inventory.c \

@@ -12,6 +12,7 @@
 #include "cleanup.h"
 #include "err.h"
 
+struct json_t;
 struct vim_client;
 struct vim_arena;
 
@@ -97,6 +98,9 @@ CLEANUP_DEFINE(struct vim_extension, vim_extension_free);
 
 /* Asks for the record with this key. *out is NULL, with 0, when there is none. Freed by vim_extension_free. */
 int vim_find_extension(struct vim_client *client, const char *key, struct vim_extension **out, struct err *err);
+
+/* The record as a JSON object, for a vCenter that speaks `api_version` (NULL: unknown); NULL without memory. */
+struct json_t *vim_extension_json(const struct vim_extension *extension, const char *api_version);
 
 struct vim_key_list {
     char **items;

@@ -22,88 +22,18 @@
 
 #define REPLY_BYTES_MAX 65536U
 #define BODY_BYTES_MAX (1024U * 1024U)
-#define SINCE_SERVER_CERTIFICATE "8.0.2.0"
 
-/* -- the record as JSON: members as in vim.Extension --------------------------------------------------------------------------- */
-
-static json_t *description_json(const struct vim_description *d) {
-    json_t *object = json_object();
-    json_put_string(object, "label", d->label);
-    json_put_string(object, "summary", d->summary);
-    return object;
-}
-
-static json_t *server_json(const struct vim_ext_server *server, bool has_certificates) {
-    json_t *object = json_object(), *emails = json_array();
-    for (size_t i = 0; i < server->admin_emails.count; i++)
-        (void)json_array_append_new(emails, json_string(server->admin_emails.items[i]));
-    json_put_string(object, "url", server->url);
-    (void)json_object_set_new(object, "description", description_json(&server->description));
-    json_put_string(object, "company", server->company);
-    json_put_string(object, "type", server->type);
-    (void)json_object_set_new(object, "adminEmail", emails);
-    json_put_string(object, "serverThumbprint", server->thumbprint);
-    if (has_certificates)
-        json_put_string(object, "serverCertificate", server->certificate);
-    return object;
-}
-
-static json_t *client_json(const struct vim_ext_client *client) {
-    json_t *object = json_object();
-    json_put_string(object, "version", client->version);
-    (void)json_object_set_new(object, "description", description_json(&client->description));
-    json_put_string(object, "company", client->company);
-    json_put_string(object, "type", client->type);
-    json_put_string(object, "url", client->url);
-    return object;
-}
-
-static json_t *resource_json(const struct vim_ext_resource *resource) {
-    json_t *object = json_object(), *data = json_array();
-    for (size_t i = 0; i < resource->data_count; i++) {
-        json_t *pair = json_object();
-        json_put_string(pair, "key", resource->data[i].key);
-        json_put_string(pair, "value", resource->data[i].value);
-        (void)json_array_append_new(data, pair);
-    }
-    json_put_string(object, "locale", resource->locale);
-    json_put_string(object, "module", resource->module);
-    (void)json_object_set_new(object, "data", data);
-    return object;
-}
-
-static void put_lists(json_t *object, const struct vim_extension *record, bool has_certificates) {
-    json_t *servers = json_array(), *clients = json_array(), *events = json_array(), *privileges = json_array(),
-           *resources = json_array();
-    for (size_t i = 0; i < record->server_count; i++)
-        (void)json_array_append_new(servers, server_json(&record->servers[i], has_certificates));
-    for (size_t i = 0; i < record->client_count; i++)
-        (void)json_array_append_new(clients, client_json(&record->clients[i]));
-    for (size_t i = 0; i < record->event_count; i++)
-        (void)json_array_append_new(events, json_pack("{s:s}", "eventID", record->events[i].id));
-    for (size_t i = 0; i < record->privilege_count; i++)
-        (void)json_array_append_new(privileges, json_pack("{s:s, s:s}", "privID", record->privileges[i].id, "privGroupName",
-                                                          record->privileges[i].group));
-    for (size_t i = 0; i < record->resource_count; i++)
-        (void)json_array_append_new(resources, resource_json(&record->resources[i]));
-    (void)json_object_set_new(object, "server", servers);
-    (void)json_object_set_new(object, "client", clients);
-    (void)json_object_set_new(object, "eventList", events);
-    (void)json_object_set_new(object, "privilegeList", privileges);
-    (void)json_object_set_new(object, "resourceList", resources);
-}
-
+/* What makes the plug-in shown and us found by HX Connect: a registration brings the rest. */
 static int record_text(const struct vim_extension *record, const char *api_version, struct strbuf *out, struct err *err) {
-    _cleanup_json_ json_t *body = json_object();
-    json_t *extension = json_object();
-    json_put_string(extension, "key", record->key);
-    json_put_string(extension, "version", record->version);
-    (void)json_object_set_new(extension, "description", description_json(&record->description));
-    json_put_string(extension, "company", record->company);
-    json_put_time(extension, "lastHeartbeatTime", clock_wall_ms());
-    (void)json_object_set_new(extension, "healthInfo", json_pack("{s:s}", "url", record->health_url));
-    put_lists(extension, record, api_version && vim_version_is_at_least(api_version, SINCE_SERVER_CERTIFICATE));
-    (void)json_object_set_new(body, "vcenterExtensions", json_pack("[{s:o}]", "extension", extension));
+    struct vim_extension told = *record;
+    char now[CLOCK_RFC3339_BYTES];
+    json_t *extension;
+    _cleanup_json_ json_t *body = NULL;
+    clock_format(clock_wall_ms(), now);
+    told.last_heartbeat_time = now;
+    told.has_product = false;
+    extension = vim_extension_json(&told, api_version);
+    body = json_pack("{s:[{s:o}]}", "vcenterExtensions", "extension", extension);
     return json_write(body, out, err);
 }
 

@@ -7,7 +7,6 @@
 #include "vim.h"
 #include "vim_client.h"
 #include "vim_context.h"
-#include "vim_extension_private.h"
 #include "vim_fault.h"
 #include "vim_session.h"
 #include "vim_version.h"
@@ -236,22 +235,6 @@ static void fault_text_is_cut_at_a_character(void **state) {
     assert_true(str_utf8_chars(fault.text, strlen(fault.text)) > 0);
 }
 
-/* ---- arena ---- */
-
-static void arena_refuses_what_overflows(void **state) {
-    struct vim_arena *a = vim_arena_new();
-    (void)state;
-    assert_non_null(a);
-    assert_string_equal(vim_arena_text(a, "text"), "text");
-    assert_null(vim_arena_text(a, NULL));
-    assert_null(vim_arena_alloc(a, 0, 8));
-    assert_false(vim_arena_has_failed(a));
-    assert_null(vim_arena_alloc(a, SIZE_MAX / 2, 3));
-    assert_true(vim_arena_has_failed(a));
-    vim_arena_free(a);
-    vim_arena_free(NULL);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(version_is_the_newest_known),
@@ -266,7 +249,6 @@ int main(void) {
         cmocka_unit_test(breaker_ignores_refused_connections_until_it_probes),
         cmocka_unit_test(unknown_faults_keep_their_name),
         cmocka_unit_test(fault_text_is_cut_at_a_character),
-        cmocka_unit_test(arena_refuses_what_overflows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
