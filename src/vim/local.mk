@@ -44,12 +44,9 @@ src_vim_libvim_a_SOURCES = \
     src/vim/vim_extension_record.c \
     src/vim/vim_fault.c \
     src/vim/vim_fault.h \
-    src/vim/vim_inventory.c \
-    src/vim/vim_inventory.h \
     src/vim/vim_login.c \
     src/vim/vim_property.c \
     src/vim/vim_property.h \
-    src/vim/vim_retrieve.c \
     src/vim/vim_session.c \
     src/vim/vim_session.h \
     src/vim/vim_soap.h \
@@ -57,9 +54,7 @@ src_vim_libvim_a_SOURCES = \
     src/vim/vim_version.c \
     src/vim/vim_version.h \
     src/vim/vim_watch.c \
-    src/vim/vim_watch.h \
-    src/vim/vim_watch_decode.c \
-    src/vim/vim_watch_private.h
+    src/vim/vim_watch.h
 $(src_vim_libvim_a_OBJECTS): src/vim/gen/vim25.stamp
 
 # What a program links that uses src/vim.

@@ -109,3 +109,8 @@ void vim_watch_cancel(struct vim_watch *watch);
  * vim_watch_next may be running. NULL is allowed. */
 void vim_watch_free(struct vim_watch *watch);
 CLEANUP_DEFINE(struct vim_watch, vim_watch_free);
+
+/* Reads the clusters that our session may see once, with the folders and datacenters above them: tells `restarted`, perhaps again when
+ * the session was lost on the way, and each as an `object` that enters; both functions are needed. An object may be told twice.
+ * ERR_TOO_LARGE over KAAS_VIM_OBJECTS_COUNT_MAX objects. */
+int vim_read_clusters(struct vim_client *client, const struct vim_watch_events *events, struct err *err);

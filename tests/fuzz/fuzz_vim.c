@@ -12,9 +12,9 @@
 #include "vim.h"
 #include "vim_canned.h"
 #include "vim_extension.h"
-#include "vim_inventory.h"
 #include "vim_authorization.h"
 #include "vim_session.h"
+#include "vim_watch.h"
 
 static const struct canned canned[] = {
     ANSWER("RetrieveServiceContent",
@@ -77,10 +77,23 @@ static void call_find(struct vim_client *client) {
     vim_extension_free(e);
 }
 
+static int on_restarted(void *arg, struct err *err) {
+    (void)arg, (void)err;
+    return 0;
+}
+
+/* Every text is read to its end. */
+static int on_object(void *arg, const struct vim_watch_object *told, struct err *err) {
+    size_t *bytes = arg;
+    (void)err;
+    *bytes += strlen(told->moref) + strlen(told->name ? told->name : "") + strlen(told->parent_moref ? told->parent_moref : "");
+    return 0;
+}
+
 static void call_clusters(struct vim_client *client) {
-    struct vim_cluster_list list = {0};
-    (void)vim_read_clusters(client, &list, NULL);
-    vim_cluster_list_done(&list);
+    size_t bytes = 0;
+    const struct vim_watch_events events = {.arg = &bytes, .restarted = on_restarted, .object = on_object};
+    (void)vim_read_clusters(client, &events, NULL);
 }
 
 static void call_privileges(struct vim_client *client) {

@@ -62,9 +62,9 @@ UNIT_TESTS = \
     tests/unit/store/test_store_errno \
     tests/unit/vcenter/test_ovf_env \
     tests/unit/vcenter/test_watch \
+    tests/unit/vim/test_vim_clusters \
     tests/unit/vim/test_vim_decode \
     tests/unit/vim/test_vim_extension \
-    tests/unit/vim/test_vim_inventory \
     tests/unit/vim/test_vim_permission \
     tests/unit/vim/test_vim_privilege \
     tests/unit/vim/test_vim_pure \

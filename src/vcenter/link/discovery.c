@@ -12,7 +12,6 @@
 #include "uuid.h"
 #include "vim_authorization.h"
 #include "vim_extension.h"
-#include "vim_inventory.h"
 #include "vim_session.h"
 #include "watch_mirror.h"
 #include "watch_run.h"
@@ -23,8 +22,7 @@
 /* What was read, and what goes into the database. */
 struct run {
     struct link *link;
-    const struct vim_cluster_list *seen;
-    const struct vim_key_list *keys;
+    const struct watch_inventory *seen;
     struct vsphere_cluster *vsphere;
     struct hx_cluster *hx;
     size_t hx_count;
@@ -57,7 +55,7 @@ static int convert_vsphere(struct run *run, struct err *err) {
     if (!run->vsphere)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < run->seen->count; i++) {
-        const struct vim_cluster *from = &run->seen->items[i];
+        const struct watch_cluster *from = &run->seen->clusters[i];
         struct vsphere_cluster *to = &run->vsphere[i];
         int rc = object_ref_make(link_id(run->link), from->moref, &to->ref, err);
         if (rc)
@@ -117,11 +115,11 @@ static int add_hx(struct run *run, const char *key, const struct vsphere_cluster
 }
 
 static int choose_hx(struct run *run, struct err *err) {
-    run->hx = calloc(run->keys->count + 1, sizeof(*run->hx));
+    run->hx = calloc(run->seen->keys.count + 1, sizeof(*run->hx));
     if (!run->hx)
         return err_set(err, ERR_NOMEM, "out of memory");
-    for (size_t i = 0; i < run->keys->count; i++) {
-        const char *key = run->keys->items[i];
+    for (size_t i = 0; i < run->seen->keys.count; i++) {
+        const char *key = run->seen->keys.items[i];
         const struct vsphere_cluster *on;
         char moref[MOREF_BYTES];
         int rc;
@@ -213,8 +211,8 @@ static int discovery_save_run(struct run *run, struct err *err) {
     return rc;
 }
 
-int discovery_save(struct link *link, const struct discovery_input *input, struct discovery_result *out, struct err *err) {
-    struct run run = {.link = link, .seen = input->clusters, .keys = input->keys, .result.scanned_at_ms = clock_wall_ms()};
+int discovery_save(struct link *link, const struct watch_inventory *read, struct discovery_result *out, struct err *err) {
+    struct run run = {.link = link, .seen = read, .result.scanned_at_ms = clock_wall_ms()};
     int rc = convert_vsphere(&run, err);
     if (!rc)
         rc = choose_hx(&run, err);
@@ -235,113 +233,93 @@ int discovery_save(struct link *link, const struct discovery_input *input, struc
 #define TRIES_COUNT 3
 #define PAUSE_MS 300 /* what changed between the two answers has been told by then */
 
-struct inventory {
-    struct vim_cluster_list clusters;
-    struct vim_key_list keys;
-};
-
-static void inventory_done(struct inventory *inventory) {
-    vim_cluster_list_done(&inventory->clusters);
-    vim_key_list_done(&inventory->keys);
+static int on_restarted(void *mirror, struct err *err) {
+    (void)err;
+    watch_mirror_clear(mirror);
+    return 0;
 }
 
-static int discovery_by_moref(const void *a, const void *b) {
-    const struct vim_cluster *x = a, *y = b;
-    return strcmp(x->moref, y->moref);
+static int on_object(void *mirror, const struct vim_watch_object *told, struct err *err) {
+    return watch_mirror_put(mirror, told, err);
 }
 
 /* The view that is read goes with its session, and the link may make itself a new one meanwhile: then once more. */
-static int read_clusters(struct link *link, struct vim_cluster_list *out, struct err *err) {
+static int read_clusters(struct link *link, struct watch_mirror *mirror, struct err *err) {
+    const struct vim_watch_events events = {.arg = mirror, .restarted = on_restarted, .object = on_object};
     struct err why = {0};
-    int rc = vim_read_clusters(link_client(link), out, &why);
+    int rc = vim_read_clusters(link_client(link), &events, &why);
     if (rc == ERR_NOT_FOUND) {
         err_clear(&why);
-        rc = vim_read_clusters(link_client(link), out, &why);
+        rc = vim_read_clusters(link_client(link), &events, &why);
     }
     return err_move(err, rc, &why);
 }
 
-static int read_inventory(struct link *link, struct inventory *out, struct err *err) {
+static int read_inventory(struct link *link, struct watch_inventory *out, struct err *err) {
     const int64_t since_ms = clock_mono_ms();
-    struct inventory found = {{0}, {0}};
-    int rc = read_clusters(link, &found.clusters, err);
+    struct watch_mirror mirror = {.count = 0};
+    struct vim_key_list keys = {0};
+    int rc = read_clusters(link, &mirror, err);
     if (!rc)
-        rc = vim_list_extension_keys(link_client(link), &found.keys, err);
-    if (link_note(link, since_ms, rc, err)) {
-        inventory_done(&found);
-        return rc;
-    }
-    if (found.clusters.count)
-        qsort(found.clusters.items, found.clusters.count, sizeof(struct vim_cluster), discovery_by_moref);
-    watch_sort_keys(&found.keys);
-    inventory_done(out);
-    *out = found;
-    return 0;
-}
-
-static bool discovery_is_same(const struct inventory *a, const struct inventory *b) {
-    if (a->clusters.count != b->clusters.count || a->keys.count != b->keys.count)
-        return false;
-    for (size_t i = 0; i < a->clusters.count; i++) {
-        const struct vim_cluster *x = &a->clusters.items[i], *y = &b->clusters.items[i];
-        if (!str_eq(x->moref, y->moref) || !str_eq(x->name, y->name) || !str_eq(x->datacenter, y->datacenter))
-            return false;
-    }
-    for (size_t i = 0; i < a->keys.count; i++)
-        if (!str_eq(a->keys.items[i], b->keys.items[i]))
-            return false;
-    return true;
+        rc = vim_list_extension_keys(link_client(link), &keys, err);
+    (void)link_note(link, since_ms, rc, err);
+    watch_inventory_done(out);
+    if (!rc)
+        rc = watch_mirror_put_extensions(&mirror, &keys, NULL, err);
+    if (!rc)
+        rc = watch_mirror_get_inventory(&mirror, out, err);
+    vim_key_list_done(&keys);
+    watch_mirror_done(&mirror);
+    return rc;
 }
 
 enum verdict { NOT_WATCHED, SAME, DIFFERENT };
 
-static enum verdict discovery_compare(struct link *link, const struct inventory *read) {
-    struct inventory known = {{0}, {0}};
+static enum verdict discovery_compare(struct link *link, const struct watch_inventory *read) {
+    struct watch_inventory known = {.count = 0};
     enum verdict verdict = NOT_WATCHED;
-    if (!watch_get_inventory(link_watch(link), &known.clusters, &known.keys, NULL))
-        verdict = discovery_is_same(read, &known) ? SAME : DIFFERENT;
-    inventory_done(&known);
+    if (!watch_get_inventory(link_watch(link), &known, NULL))
+        verdict = watch_inventory_same(read, &known) ? SAME : DIFFERENT;
+    watch_inventory_done(&known);
     return verdict;
 }
 
 /* Reads until both agree, a few times: what changes just now is seen by one before the other. */
-static int discovery_read_and_compare(struct link *link, struct inventory *out, enum verdict *verdict, struct err *err) {
+static int discovery_read_and_compare(struct link *link, struct watch_inventory *out, enum verdict *verdict, struct err *err) {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
-    int rc = read_inventory(link, out, err);
-    if (rc)
-        return rc;
-    *verdict = discovery_compare(link, out);
-    for (int i = 1; !rc && *verdict == DIFFERENT && i < TRIES_COUNT; i++) {
+    for (int tries = 1;; tries++) {
+        int rc = read_inventory(link, out, err);
+        if (rc)
+            return rc;
+        *verdict = discovery_compare(link, out);
+        if (*verdict != DIFFERENT || tries == TRIES_COUNT)
+            return 0;
         (void)nanosleep(&pause, NULL);
-        rc = read_inventory(link, out, err);
-        if (!rc)
-            *verdict = discovery_compare(link, out);
     }
-    return rc;
 }
 
 /* What the watch knows is never older than what it has saved; what was read here may be. */
-static int save_newest(struct link *link, struct inventory *read, enum verdict verdict, struct discovery_result *out,
+static int save_newest(struct link *link, struct watch_inventory *read, enum verdict verdict, struct discovery_result *out,
                        struct err *err) {
-    struct inventory known = {{0}, {0}};
-    const struct inventory *newest = read;
+    struct watch_inventory known = {.count = 0};
+    const struct watch_inventory *newest = read;
     int rc;
     watch_lock_saving(link_watch(link));
-    if (verdict == SAME && !watch_get_inventory(link_watch(link), &known.clusters, &known.keys, NULL))
+    if (verdict == SAME && !watch_get_inventory(link_watch(link), &known, NULL))
         newest = &known;
-    rc = discovery_save(link, &(struct discovery_input){.clusters = &newest->clusters, .keys = &newest->keys}, out, err);
+    rc = discovery_save(link, newest, out, err);
     watch_unlock_saving(link_watch(link));
-    inventory_done(&known);
+    watch_inventory_done(&known);
     return rc;
 }
 
 int discovery_run(struct link *link, struct discovery_result *out, struct err *err) {
-    struct inventory read = {{0}, {0}};
+    struct watch_inventory read = {.count = 0};
     enum verdict verdict = NOT_WATCHED;
     int rc = discovery_read_and_compare(link, &read, &verdict, err);
     if (!rc)
         rc = save_newest(link, &read, verdict, out, err);
-    inventory_done(&read);
+    watch_inventory_done(&read);
     if (!rc && verdict == DIFFERENT) {
         if (out)
             out->differs_from_watch = true;

@@ -7,8 +7,7 @@
 
 #include "err.h"
 #include "link.h"
-#include "vim_extension.h"
-#include "vim_inventory.h"
+#include "watch_mirror.h"
 
 #define DISCOVERY_IGNORED_MAX 100
 
@@ -24,15 +23,9 @@ struct discovery_result {
 };
 void discovery_result_done(struct discovery_result *result); /* NULL is allowed */
 
-/* What was read, by whomever. */
-struct discovery_input {
-    const struct vim_cluster_list *clusters;
-    const struct vim_key_list *keys;
-};
-
-/* Brings the database up to what was read. `out` may be NULL. ERR_UPSTREAM_DENIED: nothing was seen where there was something, and our session lacks
+/* Brings the database up to what was read, by whomever. `out` may be NULL. ERR_UPSTREAM_DENIED: nothing was seen where there was something, and our session lacks
  * the right to see; errors of vim.h and store.h. */
-int discovery_save(struct link *link, const struct discovery_input *input, struct discovery_result *out, struct err *err);
+int discovery_save(struct link *link, const struct watch_inventory *read, struct discovery_result *out, struct err *err);
 
 /* Asks whether our session may see the inventory at all. ERR_UPSTREAM_DENIED if not. Blocks. */
 int discovery_check_rights(struct link *link, struct err *err);

@@ -18,7 +18,6 @@
 #include "uuid.h"
 #include "vcenter_store.h"
 #include "vim.h"
-#include "vim_inventory.h"
 #include "watch_run.h"
 #include "x509.h"
 

@@ -205,11 +205,6 @@ static int watch_keys_copy(const struct vim_key_list *from, struct vim_key_list 
     return 0;
 }
 
-void watch_sort_keys(struct vim_key_list *keys) {
-    if (keys->count)
-        qsort(keys->items, keys->count, sizeof(char *), watch_mirror_by_moref);
-}
-
 /* The first record that is told counts as a change, too: somebody may have changed it between the look at connect and the watch. */
 static void note_record(struct watch_mirror *m, const struct vim_extension *own) {
     uint64_t digest = own ? extension_record_digest(own) : 0;
@@ -227,7 +222,8 @@ int watch_mirror_put_extensions(struct watch_mirror *m, const struct vim_key_lis
     rc = watch_keys_copy(keys, &copy, err);
     if (rc)
         return rc;
-    watch_sort_keys(&copy);
+    if (copy.count)
+        qsort(copy.items, copy.count, sizeof(char *), watch_mirror_by_moref);
     if (m->has_keys && same_keys(&m->keys, &copy)) {
         vim_key_list_done(&copy);
         return 0;
@@ -252,10 +248,34 @@ static bool is_its_turn(VISIT which) {
 
 struct cluster_walk {
     const struct watch_mirror *m;
-    struct vim_cluster_list list;
+    struct watch_inventory found;
     size_t alloc;
     bool has_failed;
 };
+
+void watch_inventory_done(struct watch_inventory *inventory) {
+    if (!inventory)
+        return;
+    for (size_t i = 0; i < inventory->count; i++) {
+        free(inventory->clusters[i].moref);
+        free(inventory->clusters[i].name);
+        free(inventory->clusters[i].datacenter);
+    }
+    free(inventory->clusters);
+    vim_key_list_done(&inventory->keys);
+    memset(inventory, 0, sizeof(*inventory));
+}
+
+bool watch_inventory_same(const struct watch_inventory *a, const struct watch_inventory *b) {
+    if (a->count != b->count || !same_keys(&a->keys, &b->keys))
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct watch_cluster *x = &a->clusters[i], *y = &b->clusters[i];
+        if (!str_eq(x->moref, y->moref) || !str_eq(x->name, y->name) || !str_eq(x->datacenter, y->datacenter))
+            return false;
+    }
+    return true;
+}
 
 /* Up through the folders; NULL if the way is not visible to us. */
 static const char *watch_mirror_datacenter_of(const struct watch_mirror *m, const struct watch_object *c) {
@@ -273,23 +293,23 @@ static const char *watch_mirror_datacenter_of(const struct watch_mirror *m, cons
 
 static bool watch_mirror_grow(struct cluster_walk *w) {
     size_t alloc = w->alloc ? w->alloc * 2 : 32;
-    struct vim_cluster *items;
-    if (w->list.count < w->alloc)
+    struct watch_cluster *clusters;
+    if (w->found.count < w->alloc)
         return true;
-    items = reallocarray(w->list.items, alloc, sizeof(*items));
-    if (!items)
+    clusters = reallocarray(w->found.clusters, alloc, sizeof(*clusters));
+    if (!clusters)
         return false;
-    w->list.items = items;
+    w->found.clusters = clusters;
     w->alloc = alloc;
     return true;
 }
 
 static bool add_cluster(struct cluster_walk *w, const struct watch_object *c) {
     const char *datacenter = watch_mirror_datacenter_of(w->m, c);
-    struct vim_cluster *to;
+    struct watch_cluster *to;
     if (!watch_mirror_grow(w))
         return false;
-    to = &w->list.items[w->list.count++];
+    to = &w->found.clusters[w->found.count++];
     to->moref = str_dup(c->moref);
     to->name = str_dup(c->name);
     to->datacenter = str_dup(datacenter);
@@ -304,19 +324,18 @@ static void visit_cluster(const void *node, VISIT which, void *arg) {
     w->has_failed = !add_cluster(w, *c);
 }
 
-int watch_mirror_get_clusters(const struct watch_mirror *m, struct vim_cluster_list *out, struct err *err) {
+int watch_mirror_get_inventory(const struct watch_mirror *m, struct watch_inventory *out, struct err *err) {
     struct cluster_walk w = {.m = m};
+    int rc = watch_keys_copy(&m->keys, &w.found.keys, err);
+    if (rc)
+        return rc;
     twalk_r(m->trees[VIM_OBJECT_CLUSTER], visit_cluster, &w);
     if (w.has_failed) {
-        vim_cluster_list_done(&w.list);
+        watch_inventory_done(&w.found);
         return err_set(err, ERR_NOMEM, "out of memory");
     }
-    *out = w.list;
+    *out = w.found;
     return 0;
-}
-
-int watch_mirror_get_keys(const struct watch_mirror *m, struct vim_key_list *out, struct err *err) {
-    return watch_keys_copy(&m->keys, out, err);
 }
 
 /* -- nodes --------------------------------------------------------------------------------------------------------------------- */

@@ -12,7 +12,6 @@
 #include "cluster.h"
 #include "err.h"
 #include "vim_extension.h"
-#include "vim_inventory.h"
 #include "vim_watch.h"
 
 /* What is known of an object of a vCenter; each kind has some of the members. Texts are the owner's; NULL: unknown. */
@@ -79,14 +78,23 @@ int watch_mirror_put(struct watch_mirror *m, const struct vim_watch_object *told
 int watch_mirror_put_extensions(struct watch_mirror *m, const struct vim_key_list *keys, const struct vim_extension *own,
                                 struct err *err);
 
-/* The order in which extension keys are to be given to discovery_save: of two forms of one key the first is taken. */
-void watch_sort_keys(struct vim_key_list *keys);
+/* A ClusterComputeResource. Texts malloc'ed. */
+struct watch_cluster {
+    char *moref, *name; /* "domain-c7"; never NULL */
+    char *datacenter;   /* name of the datacenter; NULL if we may not see it */
+};
 
-/* The clusters with their datacenters, as vim_read_clusters gives them, by moref. *out (uninitialised) is given back by
- * vim_cluster_list_done. ERR_NOMEM. */
-int watch_mirror_get_clusters(const struct watch_mirror *m, struct vim_cluster_list *out, struct err *err);
-/* The extension keys; given back by vim_key_list_done. ERR_NOMEM. */
-int watch_mirror_get_keys(const struct watch_mirror *m, struct vim_key_list *out, struct err *err);
+/* What lies below a vCenter: clusters by moref, and the keys of all extensions. */
+struct watch_inventory {
+    struct watch_cluster *clusters;
+    size_t count;
+    struct vim_key_list keys; /* sorted */
+};
+void watch_inventory_done(struct watch_inventory *inventory); /* NULL is allowed */
+bool watch_inventory_same(const struct watch_inventory *a, const struct watch_inventory *b);
+
+/* Clusters and extension keys as they are known. *out (uninitialised) is given back by watch_inventory_done. ERR_NOMEM. */
+int watch_mirror_get_inventory(const struct watch_mirror *m, struct watch_inventory *out, struct err *err);
 
 /* The nodes that are seen here. */
 struct watch_nodes {

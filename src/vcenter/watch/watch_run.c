@@ -174,16 +174,11 @@ static bool wait_for_picture(struct watch *w) {
     return watch_is_usable(w);
 }
 
-int watch_get_inventory(struct watch *w, struct vim_cluster_list *clusters, struct vim_key_list *keys, struct err *err) {
+int watch_get_inventory(struct watch *w, struct watch_inventory *out, struct err *err) {
     int rc;
     (void)pthread_mutex_lock(&w->lock);
-    rc = wait_for_picture(w) ? watch_mirror_get_clusters(&w->mirror, clusters, err)
+    rc = wait_for_picture(w) ? watch_mirror_get_inventory(&w->mirror, out, err)
                              : err_set(err, ERR_NOT_FOUND, "the vCenter is not watched at the moment");
-    if (!rc) {
-        rc = watch_mirror_get_keys(&w->mirror, keys, err);
-        if (rc)
-            vim_cluster_list_done(clusters);
-    }
     (void)pthread_mutex_unlock(&w->lock);
     return rc;
 }

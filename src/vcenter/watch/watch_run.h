@@ -10,11 +10,10 @@
 
 #include "cleanup.h"
 #include "err.h"
-#include "vim_extension.h"
-#include "vim_inventory.h"
 
 struct link;
 struct watch;
+struct watch_inventory;
 
 /* Makes the watch of this link, which owns it; no thread yet. ERR_NOMEM. */
 int watch_new(struct link *link, struct watch **out, struct err *err);
@@ -51,9 +50,9 @@ struct watch_report {
 };
 void watch_get_report(struct watch *watch, struct watch_report *out);
 
-/* Copies of the clusters and extension keys as they are known; given back by vim_cluster_list_done and vim_key_list_done. ERR_NOT_FOUND while
- * there is no whole picture, ERR_NOMEM. */
-int watch_get_inventory(struct watch *watch, struct vim_cluster_list *clusters, struct vim_key_list *keys, struct err *err);
+/* Copies clusters and extension keys as they are known; watch_inventory_done (watch_mirror.h) gives them back. ERR_NOT_FOUND while there is
+ * no whole picture, ERR_NOMEM. */
+int watch_get_inventory(struct watch *watch, struct watch_inventory *out, struct err *err);
 
 /* Held while clusters are saved, so that an older picture never follows a newer one. */
 void watch_lock_saving(struct watch *watch);

@@ -108,16 +108,14 @@ static void release_lease(struct watch *w) {
 /* -- clusters ------------------------------------------------------------------------------------------------------------------ */
 
 static int save_clusters(struct watch *w, struct err *err) {
-    struct vim_cluster_list clusters = {0};
-    struct vim_key_list keys = {0};
+    struct watch_inventory known = {.count = 0};
     int rc;
     watch_lock_saving(w);
-    rc = watch_get_inventory(w, &clusters, &keys, err);
+    rc = watch_get_inventory(w, &known, err);
     if (!rc)
-        rc = discovery_save(w->link, &(struct discovery_input){.clusters = &clusters, .keys = &keys}, NULL, err);
+        rc = discovery_save(w->link, &known, NULL, err);
     watch_unlock_saving(w);
-    vim_cluster_list_done(&clusters);
-    vim_key_list_done(&keys);
+    watch_inventory_done(&known);
     return rc;
 }
 

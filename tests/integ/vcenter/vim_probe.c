@@ -18,9 +18,9 @@
 #include "strbuf.h"
 #include "vim.h"
 #include "vim_extension.h"
-#include "vim_inventory.h"
 #include "vim_authorization.h"
 #include "vim_session.h"
+#include "vim_watch.h"
 
 #define WORDS_MAX 256
 #define FILE_BYTES_MAX (256U * 1024U)
@@ -115,14 +115,22 @@ static int do_own(const struct words *w, struct err *err) {
     return finish_session(vim_get_own_session(client, &s, err), &s);
 }
 
+static int on_restarted(void *arg, struct err *err) {
+    (void)arg, (void)err;
+    return 0;
+}
+
+static int on_object(void *arg, const struct vim_watch_object *told, struct err *err) {
+    (void)arg, (void)err;
+    printf("item\t%s\t%s\t%s\n", told->moref, shown(told->name), shown(told->parent_moref));
+    return 0;
+}
+
+/* With the folders and datacenters above them. */
 static int do_clusters(const struct words *w, struct err *err) {
-    struct vim_cluster_list list = {0};
-    int ret = vim_read_clusters(client, &list, err);
+    const struct vim_watch_events events = {.restarted = on_restarted, .object = on_object};
     (void)w;
-    for (size_t i = 0; i < list.count; i++)
-        printf("item\t%s\t%s\t%s\n", list.items[i].moref, list.items[i].name, shown(list.items[i].datacenter));
-    vim_cluster_list_done(&list);
-    return ret;
+    return vim_read_clusters(client, &events, err);
 }
 
 static int do_keys(const struct words *w, struct err *err) {

@@ -10,7 +10,7 @@
 #include "platform_world_reg.h"
 #include "seal.h"
 #include "str.h"
-#include "vim_inventory.h"
+#include "vim_watch.h"
 #include "vim_session.h"
 #include "vim_authorization.h"
 
@@ -600,28 +600,22 @@ int vim_check_root_privileges(struct vim_client *client, const struct vim_root_q
 
 /* -- vCenter: records and inventory ---------------------------------------------------------------------------------------- */
 
-int vim_read_clusters(struct vim_client *client, struct vim_cluster_list *out, struct err *err) {
+/* A datacenter's name is its id, too. */
+int vim_read_clusters(struct vim_client *client, const struct vim_watch_events *events, struct err *err) {
     int rc = vim_begin("read_clusters", false, err);
     (void)client;
     if (rc)
         return rc;
-    out->items = calloc(FEW, sizeof(*out->items));
-    for (out->count = 0; out->count < FEW && pw.clusters[out->count][0]; out->count++) {
-        out->items[out->count].moref = str_dup(pw.clusters[out->count][0]);
-        out->items[out->count].name = str_dup(pw.clusters[out->count][1]);
-        out->items[out->count].datacenter = str_dup(pw.clusters[out->count][2]);
+    assert_int_equal(events->restarted(events->arg, NULL), 0);
+    for (size_t i = 0; i < FEW && pw.clusters[i][0]; i++) {
+        const char *dc = pw.clusters[i][2];
+        const struct vim_watch_object cluster = {
+            .kind = VIM_OBJECT_CLUSTER, .moref = pw.clusters[i][0], .name = pw.clusters[i][1], .parent_moref = dc};
+        const struct vim_watch_object datacenter = {.kind = VIM_OBJECT_DATACENTER, .moref = dc, .name = dc};
+        assert_int_equal(events->object(events->arg, &cluster, NULL), 0);
+        assert_int_equal(dc ? events->object(events->arg, &datacenter, NULL) : 0, 0);
     }
     return end(0);
-}
-
-void vim_cluster_list_done(struct vim_cluster_list *list) {
-    for (size_t i = 0; i < list->count; i++) {
-        free(list->items[i].moref);
-        free(list->items[i].name);
-        free(list->items[i].datacenter);
-    }
-    free(list->items);
-    memset(list, 0, sizeof(*list));
 }
 
 int vim_list_extension_keys(struct vim_client *client, struct vim_key_list *out, struct err *err) {

@@ -251,7 +251,7 @@ static void put_places(void) {
 static void clusters_come_with_their_datacenters(void **state) {
     const struct vim_watch_object plain = {
         .kind = VIM_OBJECT_CLUSTER, .moref = T("domain-s1"), .name = T("alone"), .is_plain = true};
-    struct vim_cluster_list list = {0};
+    struct watch_inventory found = {0};
     (void)state;
     put_places();
     put_cluster("domain-c70", "West", "group-h1");
@@ -259,12 +259,12 @@ static void clusters_come_with_their_datacenters(void **state) {
     put_cluster("domain-c9", "Lost", "group-h8");
     put_cluster("domain-c8", NULL, "datacenter-2"); /* not ours to see */
     assert_int_equal(watch_mirror_put(&mirror, &plain, NULL), 0);
-    assert_int_equal(watch_mirror_get_clusters(&mirror, &list, NULL), 0);
-    assert_int_equal(list.count, 3);
-    assert_string_equal(list.items[0].moref, "domain-c7");
-    assert_string_equal(list.items[1].datacenter, "DC0");
-    assert_null(list.items[2].datacenter);
-    vim_cluster_list_done(&list);
+    assert_int_equal(watch_mirror_get_inventory(&mirror, &found, NULL), 0);
+    assert_int_equal(found.count, 3);
+    assert_string_equal(found.clusters[0].moref, "domain-c7");
+    assert_string_equal(found.clusters[1].datacenter, "DC0");
+    assert_null(found.clusters[2].datacenter);
+    watch_inventory_done(&found);
 }
 
 static unsigned take_changed(void) {

@@ -11,7 +11,6 @@
 #include "str.h"
 #include "vim.h"
 #include "vim_fake.h"
-#include "vim_inventory.h"
 #include "vim_session.h"
 
 #define NOT_AUTHENTICATED                                                                                                \

@@ -7,7 +7,6 @@
 #include "vim.h"
 #include "vim_extension.h"
 #include "vim_fake.h"
-#include "vim_inventory.h"
 #include "vim_authorization.h"
 #include "vim_session.h"
 

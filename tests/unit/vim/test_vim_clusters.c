@@ -1,13 +1,12 @@
-/* Inventory: the forest above the clusters, pages, names, views that are given back.
+/* Reading clusters once: what lies above them, pages, names, views that are given back.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
 #include "limits.h"
-#include "str.h"
 #include "strbuf.h"
 #include "vim.h"
 #include "vim_fake.h"
-#include "vim_inventory.h"
+#include "vim_told.h"
 
 #define VIEW "<returnval type=\"ContainerView\">session[52a]52b</returnval>"
 #define NAME(text) "<propSet><name>name</name><val xsi:type=\"xsd:string\">" text "</val></propSet>"
@@ -18,17 +17,20 @@
 #define FOLDER(id, type, parent) "<objects><obj type=\"Folder\">" id "</obj>" PARENT(type, parent) "</objects>"
 #define DATACENTER(id, name) "<objects><obj type=\"Datacenter\">" id "</obj>" NAME(name) "</objects>"
 
-static const struct vim_cluster *find(const struct vim_cluster_list *list, const char *moref) {
-    for (size_t i = 0; i < list->count; i++)
-        if (str_eq(list->items[i].moref, moref))
-            return &list->items[i];
-    fail_msg("no cluster %s", moref);
-    return NULL;
+static int read_clusters(struct fake_world *w, struct told *told, struct err *err) {
+    told_init(told);
+    return vim_read_clusters(w->client, &told->events, err);
 }
 
-static void datacenters_are_found_through_folders(void **state) {
+/* Exactly these lines were told. */
+static void lines_are(struct told *told, const char *lines) {
+    assert_string_equal(told->text.data, lines);
+    told_done(told);
+}
+
+static void clusters_are_told_with_what_is_above(void **state) {
     struct fake_world *w = *state;
-    struct vim_cluster_list list = {0};
+    struct told told;
     struct err err = {0};
     fake_answer(w->fake, "CreateContainerView", VIEW);
     fake_answer(w->fake, "RetrievePropertiesEx",
@@ -38,36 +40,39 @@ static void datacenters_are_found_through_folders(void **state) {
                         "group-h2", "Datacenter",
                         "datacenter-3") "<objects><obj type=\"Folder\">group-d1</obj></objects>" DATACENTER("datacenter-2", "DC0")
                         DATACENTER("datacenter-3", "DC%2f1") "</returnval>");
-    assert_int_equal(vim_read_clusters(w->client, &list, &err), 0);
-    assert_int_equal(list.count, 3);
-    assert_string_equal(find(&list, "domain-c7")->datacenter, "DC0");
-    assert_string_equal(find(&list, "domain-c70")->name, "HX/West % \\");
-    assert_string_equal(find(&list, "domain-c70")->datacenter, "DC/1");
-    assert_null(find(&list, "domain-c8")->datacenter); /* a folder above is not ours to see */
+    assert_int_equal(read_clusters(w, &told, &err), 0);
     assert_int_equal(fake_count(w->fake, "RetrievePropertiesEx"), 1);
     assert_int_equal(fake_count(w->fake, "DestroyView"), 1);
     assert_non_null(strstr(fake_last(w->fake, "DestroyView"), "session[52a]52b"));
     assert_non_null(strstr(fake_last(w->fake, "RetrievePropertiesEx"), "xsi:type=\"vim25:TraversalSpec\""));
-    vim_cluster_list_done(&list);
+    lines_are(&told, "restarted\n"
+                     "enter cluster domain-c7 name=HX-East parent=group-h1\n"
+                     "enter cluster domain-c70 name=HX/West % \\ parent=group-h3\n"
+                     "enter cluster domain-c8 name=HX-East parent=group-h9\n"
+                     "enter folder group-h1 parent=datacenter-2 unset=1\n"
+                     "enter folder group-h3 parent=group-h2 unset=1\n"
+                     "enter folder group-h2 parent=datacenter-3 unset=1\n"
+                     "enter folder group-d1 unset=3\n"
+                     "enter datacenter datacenter-2 name=DC0 unset=2\n"
+                     "enter datacenter datacenter-3 name=DC/1 unset=2\n");
 }
 
 static void nothing_to_see(void **state) {
     struct fake_world *w = *state;
-    struct vim_cluster_list list = {0};
+    struct told told;
     fake_answer(w->fake, "CreateContainerView", VIEW);
     fake_answer(w->fake, "RetrievePropertiesEx", ""); /* no returnval at all when nothing matched */
-    assert_int_equal(vim_read_clusters(w->client, &list, NULL), 0);
-    assert_int_equal(list.count, 0);
-    vim_cluster_list_done(&list);
+    assert_int_equal(read_clusters(w, &told, NULL), 0);
+    lines_are(&told, "restarted\n");
     fake_answer(w->fake, "CreateContainerView", VIEW);
     fake_answer(w->fake, "RetrievePropertiesEx", "<returnval/>");
-    assert_int_equal(vim_read_clusters(w->client, &list, NULL), 0);
-    vim_cluster_list_done(&list);
+    assert_int_equal(read_clusters(w, &told, NULL), 0);
+    lines_are(&told, "restarted\n");
 }
 
 static void strange_objects_spoil_nothing(void **state) {
     struct fake_world *w = *state;
-    struct vim_cluster_list list = {0};
+    struct told told;
     fake_answer(w->fake, "CreateContainerView", VIEW);
     fake_answer(
         w->fake, "RetrievePropertiesEx",
@@ -83,11 +88,14 @@ static void strange_objects_spoil_nothing(void **state) {
                                      "domain-c4", "good", "group-h1") CLUSTER("domain-c4", "twice", "group-h1")
                                      FOLDER("group-h1", "Folder", "group-h1") /* its own parent */
         "</returnval>");
-    assert_int_equal(vim_read_clusters(w->client, &list, NULL), 0);
-    assert_int_equal(list.count, 1);
-    assert_string_equal(list.items[0].moref, "domain-c4");
-    assert_null(list.items[0].datacenter);
-    vim_cluster_list_done(&list);
+    assert_int_equal(read_clusters(w, &told, NULL), 0);
+    lines_are(&told, "restarted\n"
+                     "enter host host-1 name=h unset=2\n"
+                     "enter cluster domain-c2 unset=3\n"
+                     "enter cluster domain-c3 unset=3\n"
+                     "enter cluster domain-c4 name=good parent=group-h1\n"
+                     "enter cluster domain-c4 name=twice parent=group-h1\n"
+                     "enter folder group-h1 parent=group-h1 unset=1\n");
 }
 
 /* ---- pages ---- */
@@ -104,7 +112,7 @@ static void add_page(struct strbuf *b, const char *token, size_t from, size_t n)
 
 static void all_pages_are_read(void **state) {
     struct fake_world *w = *state;
-    struct vim_cluster_list list = {0};
+    struct told told;
     struct strbuf b;
     strbuf_init(&b, 1U << 20);
     fake_answer(w->fake, "CreateContainerView", VIEW);
@@ -114,33 +122,33 @@ static void all_pages_are_read(void **state) {
     fake_answer(w->fake, "ContinueRetrievePropertiesEx", b.data);
     add_page(&b, NULL, 200, 5);
     fake_answer(w->fake, "ContinueRetrievePropertiesEx", b.data);
-    assert_int_equal(vim_read_clusters(w->client, &list, NULL), 0);
-    assert_int_equal(list.count, 205);
+    assert_int_equal(read_clusters(w, &told, NULL), 0);
+    assert_non_null(strstr(told.text.data, "enter cluster domain-c204 name=n parent=group-h1\n"));
     assert_int_equal(fake_count(w->fake, "ContinueRetrievePropertiesEx"), 2);
     assert_int_equal(fake_count(w->fake, "CancelRetrievePropertiesEx"), 0);
-    vim_cluster_list_done(&list);
+    told_done(&told);
     strbuf_done(&b);
 }
 
 static void unread_pages_are_cancelled(void **state) {
     struct fake_world *w = *state;
-    struct vim_cluster_list list = {0};
+    struct told told;
     struct err err = {0};
     fake_answer(w->fake, "CreateContainerView", VIEW);
     fake_answer(w->fake, "RetrievePropertiesEx", "<returnval><token>t1</token>" CLUSTER("domain-c1", "n", "g") "</returnval>");
     fake_fault(w->fake, "ContinueRetrievePropertiesEx", "<SystemErrorFault xmlns=\"urn:vim25\" xsi:type=\"SystemError\"/>", "");
     fake_fault(w->fake, "CancelRetrievePropertiesEx", "<MethodNotFoundFault xmlns=\"urn:vim25\" xsi:type=\"MethodNotFound\"/>",
                "");
-    assert_int_equal(vim_read_clusters(w->client, &list, &err), ERR_UPSTREAM);
+    assert_int_equal(read_clusters(w, &told, &err), ERR_UPSTREAM);
     assert_non_null(strstr(err.text, "SystemError"));
     assert_non_null(strstr(fake_last(w->fake, "CancelRetrievePropertiesEx"), "<token>t1</token>"));
     assert_int_equal(fake_count(w->fake, "DestroyView"), 1);
-    assert_null(list.items);
+    told_done(&told);
 }
 
 static void endless_pages_have_an_end(void **state) {
     struct fake_world *w = *state;
-    struct vim_cluster_list list = {0};
+    struct told told;
     struct strbuf b;
     strbuf_init(&b, 64U << 20);
     fake_answer(w->fake, "CreateContainerView", VIEW);
@@ -151,53 +159,56 @@ static void endless_pages_have_an_end(void **state) {
     fake_answer(w->fake, "RetrievePropertiesEx", b.data);
     for (int i = 0; i < 4; i++)
         fake_answer(w->fake, "ContinueRetrievePropertiesEx", b.data);
-    assert_int_equal(vim_read_clusters(w->client, &list, NULL), ERR_TOO_LARGE);
+    assert_int_equal(read_clusters(w, &told, NULL), ERR_TOO_LARGE);
     assert_int_equal(fake_count(w->fake, "CancelRetrievePropertiesEx"), 1);
+    told_done(&told);
     strbuf_done(&b);
 }
 
 static void dead_connection_gets_no_cleaning_calls(void **state) {
     struct fake_world *w = *state;
-    struct vim_cluster_list list = {0};
+    struct told told;
     fake_answer(w->fake, "CreateContainerView", VIEW);
     fake_answer(w->fake, "RetrievePropertiesEx", "<returnval><token>t1</token></returnval>");
     fake_error(w->fake, "ContinueRetrievePropertiesEx", ERR_TIMEOUT);
-    assert_int_equal(vim_read_clusters(w->client, &list, NULL), ERR_TIMEOUT);
+    assert_int_equal(read_clusters(w, &told, NULL), ERR_TIMEOUT);
     assert_int_equal(fake_count(w->fake, "CancelRetrievePropertiesEx"), 0); /* each would wait for another time-out */
     assert_int_equal(fake_count(w->fake, "DestroyView"), 0);
+    told_done(&told);
 }
 
 static void session_lost_between_pages(void **state) {
     struct fake_world *w = *state;
-    struct vim_cluster_list list = {0};
+    struct told told;
     fake_answer(w->fake, "CreateContainerView", VIEW);
     fake_answer(w->fake, "RetrievePropertiesEx", "<returnval><token>t1</token>" CLUSTER("domain-c1", "old", "g") "</returnval>");
     fake_fault(w->fake, "ContinueRetrievePropertiesEx",
                "<NotAuthenticatedFault xmlns=\"urn:vim25\" xsi:type=\"NotAuthenticated\"/>", "");
     fake_answer(w->fake, "CreateContainerView", VIEW);
     fake_answer(w->fake, "RetrievePropertiesEx", "<returnval>" CLUSTER("domain-c2", "new", "g") "</returnval>");
-    assert_int_equal(vim_read_clusters(w->client, &list, NULL), 0);
-    assert_int_equal(list.count, 1); /* nothing is left of the first attempt */
-    assert_string_equal(list.items[0].name, "new");
+    assert_int_equal(read_clusters(w, &told, NULL), 0);
     assert_int_equal(fake_count(w->fake, "Login"), 2);
-    vim_cluster_list_done(&list);
+    lines_are(&told, "restarted\nenter cluster domain-c1 name=old parent=g\n"
+                     "restarted\nenter cluster domain-c2 name=new parent=g\n");
 }
 
 static void missing_view_is_an_error(void **state) {
     struct fake_world *w = *state;
-    struct vim_cluster_list list = {0};
+    struct told told;
     fake_answer(w->fake, "CreateContainerView", "");
-    assert_int_equal(vim_read_clusters(w->client, &list, NULL), ERR_PROTOCOL);
+    assert_int_equal(read_clusters(w, &told, NULL), ERR_PROTOCOL);
+    told_done(&told);
     fake_fault(w->fake, "CreateContainerView", "<InvalidArgumentFault xmlns=\"urn:vim25\" xsi:type=\"InvalidArgument\"/>", "");
-    assert_int_equal(vim_read_clusters(w->client, &list, NULL), ERR_UPSTREAM);
+    assert_int_equal(read_clusters(w, &told, NULL), ERR_UPSTREAM);
     assert_int_equal(fake_count(w->fake, "DestroyView"), 0);
+    told_done(&told);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_world_set_up, fake_world_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(datacenters_are_found_through_folders),
+        TEST(clusters_are_told_with_what_is_above),
         TEST(nothing_to_see),
         TEST(strange_objects_spoil_nothing),
         TEST(all_pages_are_read),
