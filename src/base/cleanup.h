@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -29,6 +30,16 @@ static inline void cleanup_close(int *fd) {
 }
 /* A file descriptor, closed at the end of the scope unless negative. */
 #define _cleanup_close_ __attribute__((cleanup(cleanup_close)))
+
+static inline pthread_mutex_t *cleanup_lock(pthread_mutex_t *mutex) {
+    (void)pthread_mutex_lock(mutex);
+    return mutex;
+}
+static inline void cleanup_unlock(pthread_mutex_t **mutex) {
+    (void)pthread_mutex_unlock(*mutex);
+}
+/* Holds a mutex from here to the end of the scope; a value that is returned is computed before. */
+#define LOCKED(mutex) pthread_mutex_t *locked_ __attribute__((cleanup(cleanup_unlock))) = cleanup_lock(mutex)
 
 /* Yields the pointer and sets the variable to NULL: ownership moves on. */
 #define STEAL(p)                         \

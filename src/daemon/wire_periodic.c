@@ -239,12 +239,13 @@ static int periodic_prune(void *arg, struct err *err) {
 /* -- work that links to vCenters do by themselves ------------------------------------------------------------------------------ */
 
 static int renew_login(struct link *link, struct err *err) {
-    struct link_certificates before, after;
+    struct link_report before, after;
     int rc;
-    link_get_certificates(link, &before);
+    link_get_report(link, &before);
     rc = rotation_renew(link, err);
-    link_get_certificates(link, &after);
-    if (!rc && before.login_not_after_ms && after.login_not_after_ms != before.login_not_after_ms)
+    link_get_report(link, &after);
+    if (!rc && before.certificates.login_not_after_ms &&
+        after.certificates.login_not_after_ms != before.certificates.login_not_after_ms)
         log_event(LOG_LEVEL_NOTICE, "login_certificate_renewed", "vcenter", link_id(link), NULL);
     if (rc && rc != ERR_BUSY && rc != ERR_CANCELED)
         log_error(LOG_LEVEL_WARNING, "login_certificate_not_renewed", err, "vcenter", link_id(link), NULL);

@@ -1,7 +1,7 @@
 /* One vCenter endpoint: making the client, connecting, our own session. Layer 2 (vim).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What one can ask then: vim_session.h (other people's sessions), vim_privilege.h, vim_inventory.h, vim_extension.h, vim_role.h.
+ * What one can ask then: vim_session.h (other people's sessions), vim_authorization.h, vim_watch.h, vim_extension.h.
  *
  * A client holds one session cookie and up to KAAS_VIM_CONTEXTS_COUNT connections that share it. All functions but
  * vim_client_free may be called from several threads at once; each call blocks (worker pools only). More than KAAS_VIM_QUEUE_COUNT_MAX

@@ -46,10 +46,6 @@ int vim_check_root_privileges(struct vim_client *client, const struct vim_root_q
 
 /* -- roles: making a least-privilege one, giving it to an account, removing it ------------------------------------- */
 
-/* General errors: vim.h. */
-
-struct vim_client;
-
 /* Makes a role with these privilege ids and gives its id, read back from the role list by name. Needs Authorization.ModifyRoles
  * on the root folder. ERR_EXISTS. */
 int vim_add_role(struct vim_client *client, const char *name, const char *const *privileges, size_t count, int *role_id,
@@ -76,10 +72,6 @@ int vim_remove_role(struct vim_client *client, int role_id, bool even_if_used, s
 int vim_grant_root_role(struct vim_client *client, const char *user_name, int role_id, struct err *err);
 
 /* -- permissions: who has which role on an object ------------------------------------------------------------------ */
-
-/* Roles are made and found by vim_role.h. General errors: vim.h. */
-
-struct vim_client;
 
 /* An object of the inventory; NULL in its place means the root folder. */
 struct vim_entity {

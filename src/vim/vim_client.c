@@ -105,7 +105,7 @@ void vim_client_free(struct vim_client *c) {
 }
 
 void vim_client_cancel(struct vim_client *c) {
-    (void)pthread_mutex_lock(&c->lock);
+    LOCKED(&c->lock);
     c->is_canceled = true;
     for (unsigned i = 0; i < c->context_count; i++)
         vim_context_cancel(c->contexts[i]);
@@ -114,26 +114,23 @@ void vim_client_cancel(struct vim_client *c) {
     for (struct vim_context *ctx = c->beside; ctx; ctx = ctx->next_beside)
         vim_context_cancel(ctx);
     (void)pthread_cond_broadcast(&c->changed);
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 void vim_client_put_beside(struct vim_client *c, struct vim_context *ctx) {
-    (void)pthread_mutex_lock(&c->lock);
+    LOCKED(&c->lock);
     ctx->next_beside = c->beside;
     c->beside = ctx;
     if (c->is_canceled)
         vim_context_cancel(ctx);
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 void vim_client_take_beside(struct vim_client *c, struct vim_context *ctx) {
-    (void)pthread_mutex_lock(&c->lock);
+    LOCKED(&c->lock);
     for (struct vim_context **at = &c->beside; *at; at = &(*at)->next_beside)
         if (*at == ctx) {
             *at = ctx->next_beside;
             break;
         }
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 /* ---- the pool; c->lock is held ---- */
@@ -179,29 +176,31 @@ static int take_context(struct vim_client *c, struct vim_context **out, struct e
 static int borrow_context(struct vim_client *c, struct vim_context **out, struct err *err) {
     struct vim_context *ctx = NULL;
     int ret;
-    (void)pthread_mutex_lock(&c->lock);
+    LOCKED(&c->lock);
     ret = take_context(c, &ctx, err);
-    if (!ret)
-        ret = vim_breaker_enter(&c->breaker, clock_mono_ms(), err);
-    if (!ret) {
-        ctx->is_busy = true;
-        *out = ctx;
-    } else if (ctx) {
+    if (ret)
+        return ret;
+    ret = vim_breaker_enter(&c->breaker, clock_mono_ms(), err);
+    if (ret) {
         (void)pthread_cond_signal(&c->changed); /* nobody may sleep on because we did not use it */
+        return ret;
     }
-    (void)pthread_mutex_unlock(&c->lock);
-    return ret;
+    ctx->is_busy = true;
+    *out = ctx;
+    return 0;
 }
 
 static void return_context(struct vim_client *c, struct vim_context *ctx, int outcome) {
-    (void)pthread_mutex_lock(&c->lock);
+    LOCKED(&c->lock);
     vim_breaker_leave(&c->breaker, clock_mono_ms(), outcome, random_u32());
     ctx->is_busy = false;
     (void)pthread_cond_signal(&c->changed);
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 /* ---- running an operation ---- */
+
+/* Makes sure that version and ServiceContent are known. */
+static int vim_client_need_content(struct vim_client *client, struct err *err);
 
 /* Copies what the call needs out of the client; *session_no tells which session it is made with. */
 static int dress_context(struct vim_client *c, struct vim_context *ctx, const struct vim_run *run, uint64_t *session_no,
@@ -223,9 +222,8 @@ static int dress_context(struct vim_client *c, struct vim_context *ctx, const st
 
 /* The server has been exchanged for an older one, or perhaps for another vCenter: the next call, which may bear a cookie, says hello first. */
 static void forget_content(struct vim_client *c) {
-    (void)pthread_mutex_lock(&c->lock);
+    LOCKED(&c->lock);
     c->is_connected = false;
-    (void)pthread_mutex_unlock(&c->lock);
 }
 
 /* What one attempt left behind. */
@@ -436,29 +434,22 @@ static int say_hello(struct vim_client *client, struct vim_about *out, struct er
 }
 
 int vim_connect(struct vim_client *client, struct vim_about *out, struct err *err) {
-    int ret;
-    (void)pthread_mutex_lock(&client->connect_lock);
-    ret = say_hello(client, out, err);
-    (void)pthread_mutex_unlock(&client->connect_lock);
-    return ret;
+    LOCKED(&client->connect_lock);
+    return say_hello(client, out, err);
 }
 
 static bool is_connected(struct vim_client *client) {
-    bool answer;
-    (void)pthread_mutex_lock(&client->lock);
-    answer = client->is_connected;
-    (void)pthread_mutex_unlock(&client->lock);
-    return answer;
+    LOCKED(&client->lock);
+    return client->is_connected;
 }
 
-int vim_client_need_content(struct vim_client *client, struct err *err) {
+static int vim_client_need_content(struct vim_client *client, struct err *err) {
     int ret = 0;
     if (is_connected(client))
         return 0;
-    (void)pthread_mutex_lock(&client->connect_lock);
+    LOCKED(&client->connect_lock);
     if (!is_connected(client))
         ret = say_hello(client, NULL, err);
-    (void)pthread_mutex_unlock(&client->connect_lock);
     return ret;
 }
 

@@ -99,12 +99,6 @@ void vim_client_take_beside(struct vim_client *client, struct vim_context *ctx);
 /* Which session the client has now; *has_cookie: it has one. The number counts sessions. */
 uint64_t vim_client_current_session(struct vim_client *client, bool *has_cookie);
 
-/* Makes sure that version and ServiceContent are known. */
-int vim_client_need_content(struct vim_client *client, struct err *err);
-
-/* Takes over a new session (both are emptied); *old gets the former cookie, freed by secret_free. */
-void vim_client_put_session(struct vim_client *client, char **cookie, struct vim_user_session *session, char **old);
-
 /* Notes how a login or logout ended: without an answer nobody knows whether there is a session now (vim_take_orphan_hint). Returns rc. */
 int vim_client_note_session_call(struct vim_client *client, int rc);
 
@@ -124,7 +118,6 @@ void vim_wire_login_done(struct vim_wire_login *login);
 
 /* Operations (vim_op_fn) on a context without cookie; arg is a struct vim_wire_login. */
 int vim_wire_login_password(struct vim_context *ctx, void *arg, struct err *err);
-int vim_wire_login_extension(struct vim_context *ctx, void *arg, struct err *err);
 int vim_wire_clone_session(struct vim_context *ctx, void *arg, struct err *err);
 
 /* Logout with the cookie of the context. */

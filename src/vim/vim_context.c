@@ -148,7 +148,7 @@ static size_t reply_limit(const struct vim_context *ctx) {
 }
 
 static int post_request(struct vim_context *ctx) {
-    _cleanup_secret_ char *cookie = ctx->cookie ? vim_cookie_header(ctx->cookie) : NULL;
+    _cleanup_secret_ char *cookie = ctx->cookie ? str_format("Cookie: " VIM_COOKIE_NAME "=%s", ctx->cookie) : NULL;
     char action[sizeof(ctx->action) + 16];
     const char *headers[] = {"Content-Type: text/xml; charset=utf-8", action, cookie, NULL};
     struct http_exchange x = {.method = "POST",
@@ -517,10 +517,6 @@ char *vim_cookie_of_header(const char *line, size_t n) {
     i += sizeof(name) - 1;
     len = value_length(line + i, n - i);
     return len ? strndup(line + i, len) : NULL;
-}
-
-char *vim_cookie_header(const char *value) {
-    return str_format("Cookie: " VIM_COOKIE_NAME "=%s", value);
 }
 
 /* -- the transport that carries the bytes by HTTPS ----------------------------------------------------------------- */

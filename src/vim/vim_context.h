@@ -121,6 +121,3 @@ int vim_call_lacks(struct vim_context *ctx, const char *operation, const char *w
 /* The raw value (quotes kept, as servers expect it back) of our cookie in a header line "Set-Cookie: ...", or NULL when the line is
  * anything else, is malformed or deletes the cookie. Caller frees by secret_free. */
 char *vim_cookie_of_header(const char *line, size_t n);
-
-/* The line "Cookie: vmware_soap_session=VALUE"; freed by secret_free. NULL without memory. */
-char *vim_cookie_header(const char *value);

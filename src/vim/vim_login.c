@@ -14,6 +14,8 @@
 
 #define REFUSED_PAUSE_MS 30000
 
+static vim_op_fn vim_login_op_extension;
+
 const char *vim_strategy_name(enum vim_strategy strategy) {
     static const char *const names[VIM_STRATEGY_COUNT] = {
         [VIM_STRATEGY_TUNNEL] = "certificate_tunnel",
@@ -24,7 +26,8 @@ const char *vim_strategy_name(enum vim_strategy strategy) {
     return names[strategy];
 }
 
-void vim_client_put_session(struct vim_client *client, char **cookie, struct vim_user_session *session, char **old) {
+/* Takes over a new session (both are emptied); *old gets the former cookie, freed by secret_free. */
+static void put_session(struct vim_client *client, char **cookie, struct vim_user_session *session, char **old) {
     (void)pthread_mutex_lock(&client->lock);
     *old = client->cookie;
     client->cookie = STEAL(*cookie);
@@ -39,7 +42,7 @@ void vim_client_put_session(struct vim_client *client, char **cookie, struct vim
 static void take_cookie(struct vim_client *client, char **cookie) {
     char *none = NULL;
     struct vim_user_session nobody = {0};
-    vim_client_put_session(client, &none, &nobody, cookie);
+    put_session(client, &none, &nobody, cookie);
 }
 
 int vim_client_note_session_call(struct vim_client *client, int rc) {
@@ -47,18 +50,16 @@ int vim_client_note_session_call(struct vim_client *client, int rc) {
         rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_PROTOCOL || rc == ERR_TOO_LARGE || rc == ERR_CANCELED;
     if (!has_no_answer)
         return rc;
-    (void)pthread_mutex_lock(&client->lock);
+    LOCKED(&client->lock);
     client->may_have_orphan = true;
-    (void)pthread_mutex_unlock(&client->lock);
     return rc;
 }
 
 bool vim_take_orphan_hint(struct vim_client *client) {
     bool hint;
-    (void)pthread_mutex_lock(&client->lock);
+    LOCKED(&client->lock);
     hint = client->may_have_orphan;
     client->may_have_orphan = false;
-    (void)pthread_mutex_unlock(&client->lock);
     return hint;
 }
 
@@ -74,23 +75,19 @@ static int log_out_cookie(struct vim_client *client, const char *cookie, struct 
 }
 
 static int64_t refused_until_ms(struct vim_client *client) {
-    int64_t until_ms;
-    (void)pthread_mutex_lock(&client->lock);
-    until_ms = client->login_refused_until_ms;
-    (void)pthread_mutex_unlock(&client->lock);
-    return until_ms;
+    LOCKED(&client->lock);
+    return client->login_refused_until_ms;
 }
 
 static void set_refused_until(struct vim_client *client, int64_t until_ms) {
-    (void)pthread_mutex_lock(&client->lock);
+    LOCKED(&client->lock);
     client->login_refused_until_ms = until_ms;
-    (void)pthread_mutex_unlock(&client->lock);
 }
 
 /* Whoever logged in: what was refused before is accepted now. */
 static void vim_login_adopt(struct vim_client *client, struct vim_wire_login *login) {
     _cleanup_secret_ char *old = NULL;
-    vim_client_put_session(client, &login->cookie, &login->session, &old);
+    put_session(client, &login->cookie, &login->session, &old);
     set_refused_until(client, 0);
     (void)log_out_cookie(client, old, NULL);
 }
@@ -138,11 +135,10 @@ static int side_way_init(struct vim_client *client, const struct vim_extension_l
 }
 
 static void set_side(struct vim_client *client, struct vim_context *ctx) {
-    (void)pthread_mutex_lock(&client->lock);
+    LOCKED(&client->lock);
     client->side = ctx;
     if (ctx && client->is_canceled)
         vim_context_cancel(ctx);
-    (void)pthread_mutex_unlock(&client->lock);
 }
 
 static int run_aside(struct vim_client *client, const struct side_way *way, const struct vim_run *run, struct err *err) {
@@ -162,7 +158,7 @@ static int run_aside(struct vim_client *client, const struct side_way *way, cons
 static int login_aside(struct vim_client *client, const struct vim_extension_login *login, struct vim_wire_login *out,
                        struct err *err) {
     struct side_way way;
-    struct vim_run run = {.identity = VIM_AS_NOBODY, .fn = vim_wire_login_extension, .arg = out};
+    struct vim_run run = {.identity = VIM_AS_NOBODY, .fn = vim_login_op_extension, .arg = out};
     int ret = side_way_init(client, login, &way, err);
     out->extension_key = login->extension_key;
     if (!ret)
@@ -199,19 +195,17 @@ int vim_probe_extension_login(struct vim_client *client, const struct vim_extens
 /* ---- again ---- */
 
 void vim_set_login(struct vim_client *client, vim_login_fn *fn, void *arg) {
-    (void)pthread_mutex_lock(&client->login_lock);
+    LOCKED(&client->login_lock);
     client->login = fn;
     client->login_arg = arg;
     set_refused_until(client, 0);
-    (void)pthread_mutex_unlock(&client->login_lock);
 }
 
 uint64_t vim_client_current_session(struct vim_client *client, bool *has_cookie) {
     uint64_t no;
-    (void)pthread_mutex_lock(&client->lock);
+    LOCKED(&client->lock);
     no = client->session_no;
     *has_cookie = client->cookie;
-    (void)pthread_mutex_unlock(&client->lock);
     return no;
 }
 
@@ -237,20 +231,15 @@ static int login_again(struct vim_client *client, struct err *err) {
 int vim_client_renew_session(struct vim_client *client, uint64_t seen_no, struct err *err) {
     _cleanup_secret_ char *old = NULL;
     bool has_cookie;
-    int ret = 0;
-    (void)pthread_mutex_lock(&client->login_lock);
+    LOCKED(&client->login_lock);
     if (vim_client_current_session(client, &has_cookie) != seen_no && has_cookie)
-        goto out;
-    if (!client->login) {
-        ret = err_set(err, has_cookie ? ERR_CREDENTIALS : ERR_NOT_REGISTERED,
-                      has_cookie ? "our session with vCenter %s has ended" : "there is no session with vCenter %s", client->peer);
-        goto out;
-    }
+        return 0;
+    if (!client->login)
+        return err_set(err, has_cookie ? ERR_CREDENTIALS : ERR_NOT_REGISTERED,
+                       has_cookie ? "our session with vCenter %s has ended" : "there is no session with vCenter %s",
+                       client->peer);
     take_cookie(client, &old);
-    ret = login_again(client, err);
-out:
-    (void)pthread_mutex_unlock(&client->login_lock);
-    return ret;
+    return login_again(client, err);
 }
 
 int vim_ensure_session(struct vim_client *client, struct err *err) {
@@ -260,20 +249,14 @@ int vim_ensure_session(struct vim_client *client, struct err *err) {
 }
 
 int vim_get_own_session(struct vim_client *client, struct vim_user_session *out, struct err *err) {
-    int ret;
-    (void)pthread_mutex_lock(&client->lock);
-    ret = client->cookie ? vim_user_session_copy(&client->own, out, err)
-                         : err_set(err, ERR_NOT_FOUND, "there is no session with vCenter %s", client->peer);
-    (void)pthread_mutex_unlock(&client->lock);
-    return ret;
+    LOCKED(&client->lock);
+    return client->cookie ? vim_user_session_copy(&client->own, out, err)
+                          : err_set(err, ERR_NOT_FOUND, "there is no session with vCenter %s", client->peer);
 }
 
 int vim_get_settled_session(struct vim_client *client, struct vim_user_session *out, struct err *err) {
-    int ret;
-    (void)pthread_mutex_lock(&client->login_lock);
-    ret = vim_get_own_session(client, out, err);
-    (void)pthread_mutex_unlock(&client->login_lock);
-    return ret;
+    LOCKED(&client->login_lock);
+    return vim_get_own_session(client, out, err);
 }
 
 /* xsd:dateTime; where it names no zone vCenter means UTC. */
@@ -321,18 +304,14 @@ int vim_logout(struct vim_client *client, struct err *err) {
 /* The logout wakes who waits on the old session, and he would log in as well: he finds the lock taken, and then the new session. */
 int vim_replace_session(struct vim_client *client, vim_login_fn *fn, void *arg, struct err *err) {
     _cleanup_secret_ char *old = NULL;
-    int ret;
-    (void)pthread_mutex_lock(&client->login_lock);
+    LOCKED(&client->login_lock);
     take_cookie(client, &old);
     (void)log_out_cookie(client, old, NULL);
     set_refused_until(client, 0);
     if (fn)
-        ret = fn(client, arg, err);
-    else
-        ret = client->login ? login_again(client, err)
-                            : err_set(err, ERR_NOT_REGISTERED, "there is no session with vCenter %s", client->peer);
-    (void)pthread_mutex_unlock(&client->login_lock);
-    return ret;
+        return fn(client, arg, err);
+    return client->login ? login_again(client, err)
+                         : err_set(err, ERR_NOT_REGISTERED, "there is no session with vCenter %s", client->peer);
 }
 
 /* -- sOAP calls of SessionManager that both our own and other people's sessions need ------------------------------- */
@@ -405,7 +384,7 @@ int vim_wire_login_password(struct vim_context *ctx, void *arg, struct err *err)
     return ret ? ret : keep_login(ctx, response.returnval, login, err);
 }
 
-int vim_wire_login_extension(struct vim_context *ctx, void *arg, struct err *err) {
+static int vim_login_op_extension(struct vim_context *ctx, void *arg, struct err *err) {
     struct vim_wire_login *login = arg;
     struct _vim25__LoginExtensionByCertificate request = {0};
     struct _vim25__LoginExtensionByCertificateResponse response;

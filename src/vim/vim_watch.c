@@ -740,10 +740,9 @@ void vim_watch_cancel(struct vim_watch *w) {
 static void keep_pace(struct vim_watch *w) {
     int64_t ms = w->not_before_ms - clock_mono_ms();
     const struct timespec until = clock_deadline(ms > 0 ? ms : 0);
-    (void)pthread_mutex_lock(&w->lock);
+    LOCKED(&w->lock);
     for (int rc = 0; ms > 0 && !rc && !w->is_canceled;)
         rc = pthread_cond_timedwait(&w->changed, &w->lock, &until);
-    (void)pthread_mutex_unlock(&w->lock);
 }
 
 static bool vim_watch_is_canceled(struct vim_watch *w) {

@@ -37,10 +37,10 @@ static json_t *h_vcenters_join_product(const struct vc_status *s) {
 
 static json_t *h_vcenters_join_extension(const struct vc_status *s) {
     json_t *object = json_object();
-    view_put_time(object, "reconciled_at", s->note.reconciled_at_ms);
-    view_put_time(object, "repaired_at", s->note.repaired_at_ms);
-    view_put_text(object, "repaired", s->note.repaired[0] ? s->note.repaired : NULL);
-    view_put_reason(object, "problem", s->note.problem, s->note.remedy);
+    view_put_time(object, "reconciled_at", s->report.record.reconciled_at_ms);
+    view_put_time(object, "repaired_at", s->report.record.repaired_at_ms);
+    view_put_text(object, "repaired", s->report.record.repaired[0] ? s->report.record.repaired : NULL);
+    view_put_reason(object, "problem", s->report.record.problem, s->report.record.remedy);
     json_put(object, "limits", view_texts(s->limits, s->limits_count));
     json_put_string(object, "key", s->vc.extension_key);
     json_put_string(object, "record", record_state_name(s->record));
@@ -275,16 +275,16 @@ int h_vcenters_unregister(struct api_call *call, struct http_response *resp, str
 /* -- what we log in with ------------------------------------------------------------------------------------------------ */
 
 int h_vcenters_rotate(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct link_certificates certificates;
+    struct link_report report;
     json_t *object;
     int rc = rotation_rotate(call->link, API_ACTOR(call), err);
     if (rc)
         return rc;
     log_event(LOG_LEVEL_NOTICE, "login_certificate_rotated", "vcenter", link_id(call->link), NULL);
-    link_get_certificates(call->link, &certificates);
+    link_get_report(call->link, &report);
     object = json_object();
     json_put_string(object, "vcenter_id", link_id(call->link));
-    view_put_time(object, "not_after", certificates.login_not_after_ms);
+    view_put_time(object, "not_after", report.certificates.login_not_after_ms);
     return reply_json(resp, 200, object, err);
 }
 

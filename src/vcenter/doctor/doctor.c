@@ -138,17 +138,16 @@ static const struct link *under_way[EXAMINATIONS_MAX];
 static int doctor_begin(const struct link *link, struct err *err) {
     const struct link **free_place = NULL;
     bool is_twice = false;
-    (void)pthread_mutex_lock(&lock);
+    LOCKED(&lock);
     for (size_t i = 0; i < EXAMINATIONS_MAX; i++) {
         is_twice = is_twice || under_way[i] == link;
         if (!under_way[i])
             free_place = &under_way[i];
     }
-    if (free_place && !is_twice)
+    if (free_place && !is_twice) {
         *free_place = link;
-    (void)pthread_mutex_unlock(&lock);
-    if (free_place && !is_twice)
         return 0;
+    }
     (void)err_set(err, ERR_BUSY,
                   is_twice ? "this vCenter is being examined already" : "as many vCenters as may be are being examined already");
     if (err)
@@ -157,11 +156,10 @@ static int doctor_begin(const struct link *link, struct err *err) {
 }
 
 static void doctor_end(const struct link *link) {
-    (void)pthread_mutex_lock(&lock);
+    LOCKED(&lock);
     for (size_t i = 0; i < EXAMINATIONS_MAX; i++)
         if (under_way[i] == link)
             under_way[i] = NULL;
-    (void)pthread_mutex_unlock(&lock);
 }
 
 static long doctor_shorter(long limit_ms, long configured_ms) {
@@ -172,7 +170,6 @@ static long doctor_shorter(long limit_ms, long configured_ms) {
 static int doctor_make_client(struct visit *v, struct err *err) {
     _cleanup_free_ char *agent = session_agent(v->env, "doctor");
     struct vim_options options = link_env_client(v->env, v->vc, agent);
-    options.instance_uuid = NULL; /* a step of its own looks at that */
     options.connect_timeout_ms = doctor_shorter(CONNECT_LIMIT_MS, options.connect_timeout_ms);
     options.call_timeout_ms = doctor_shorter(CALL_LIMIT_MS, options.call_timeout_ms);
     return agent ? platform_open_client(v->platform, &options, &v->client, err) : err_set(err, ERR_NOMEM, "out of memory");

@@ -8,7 +8,6 @@
 #include "doctor_private.h"
 #include "extension_record.h"
 #include "manifest_log.h"
-#include "record_note.h"
 #include "replica_store.h"
 #include "str.h"
 #include "vim_authorization.h"
@@ -24,8 +23,6 @@
 void doctor_look_api(struct visit *v, struct finding *f) {
     struct err err = {0};
     int rc = vim_connect(v->client, &v->about, &err);
-    if (!rc)
-        rc = link_check_identity(v->link, &v->about, &err);
     if (rc) {
         finding_say_error(f, FINDING_FAILED, &err);
         if (rc == ERR_TIMEOUT)
@@ -99,14 +96,15 @@ void doctor_look_ways(struct visit *v, struct finding *f) {
 
 /* What keeps a login from being accepted can often be told by what the link saw last. */
 static void tell_refusal(const struct visit *v, struct finding *f, const struct err *err) {
-    struct record_note note;
-    link_get_record(v->link, &note);
+    struct link_report report;
+    const struct record_note *note = &report.record;
+    link_get_report(v->link, &report);
     finding_say(f, FINDING_FAILED, "%s", err->text);
     finding_advise(f, "register again, which changes nothing else: kaasctl vcenter register %s", v->ref);
-    if (note.state == RECORD_MISSING) {
+    if (note->state == RECORD_MISSING) {
         finding_say(f, FINDING_FAILED, "refused: the extension %s was removed from the vCenter", v->vc->extension_key);
-    } else if (note.state == RECORD_FOREIGN) {
-        finding_say(f, FINDING_FAILED, "refused: %s", note.problem);
+    } else if (note->state == RECORD_FOREIGN) {
+        finding_say(f, FINDING_FAILED, "refused: %s", note->problem);
         finding_advise(f, "find out who runs that installation; if it is gone: kaasctl vcenter register %s --take-over", v->ref);
     } else if (err->code == ERR_CREDENTIALS && !v->material.active.user) {
         finding_say(f, FINDING_FAILED, "vCenter refuses our certificate: its extension %s is gone, or holds another certificate",

@@ -62,13 +62,12 @@ static struct entry *place_for(struct manifest_log *log, const char *address, co
 
 void manifest_log_note(struct manifest_log *log, const char *address, const char *version) {
     struct entry *e;
-    (void)pthread_mutex_lock(&log->lock);
+    LOCKED(&log->lock);
     e = place_for(log, address, version);
     memset(e, 0, sizeof(*e));
     (void)snprintf(e->fetch.address, sizeof(e->fetch.address), "%s", address);
     (void)snprintf(e->fetch.version, sizeof(e->fetch.version), "%s", version);
     e->fetch.at_ms = clock_wall_ms();
-    (void)pthread_mutex_unlock(&log->lock);
 }
 
 /* -- whose are they ------------------------------------------------------------------------------------------------------- */
@@ -81,7 +80,7 @@ struct fetches {
 
 static void manifest_log_copy_new(struct manifest_log *log, struct fetches *out) {
     out->count = 0;
-    (void)pthread_mutex_lock(&log->lock);
+    LOCKED(&log->lock);
     for (size_t i = 0; i < log->count; i++) {
         if (log->entries[i].is_settled)
             continue;
@@ -89,7 +88,6 @@ static void manifest_log_copy_new(struct manifest_log *log, struct fetches *out)
         out->is_stored[out->count] = true;
         out->items[out->count++] = log->entries[i].fetch;
     }
-    (void)pthread_mutex_unlock(&log->lock);
 }
 
 static bool comes_from(const struct manifest_fetch *fetch, const struct net_addresses *addresses) {
@@ -123,14 +121,13 @@ static bool manifest_log_is_same_fetch(const struct manifest_fetch *a, const str
 
 /* Entries that were noted again meanwhile stay as they are. */
 static void manifest_log_mark(struct manifest_log *log, const struct fetches *fetches) {
-    (void)pthread_mutex_lock(&log->lock);
+    LOCKED(&log->lock);
     for (size_t i = 0; i < log->count; i++)
         for (size_t j = 0; j < fetches->count; j++)
             if (manifest_log_is_same_fetch(&log->entries[i].fetch, &fetches->items[j])) {
                 log->entries[i].is_settled = fetches->is_stored[j];
                 log->entries[i].is_vcenter = fetches->is_vcenter[j];
             }
-    (void)pthread_mutex_unlock(&log->lock);
 }
 
 static int manifest_log_settle_log(struct manifest_log *log, struct platform *platform, struct fetches *fetches,
@@ -156,18 +153,15 @@ static int manifest_log_settle_log(struct manifest_log *log, struct platform *pl
 
 int manifest_log_settle(struct manifest_log *log, struct platform *platform, struct err *err) {
     _cleanup_free_ struct fetches *fetches = calloc(1, sizeof(*fetches));
-    int rc;
     if (!fetches)
         return err_set(err, ERR_NOMEM, "out of memory");
-    (void)pthread_mutex_lock(&log->settling);
-    rc = manifest_log_settle_log(log, platform, fetches, err);
-    (void)pthread_mutex_unlock(&log->settling);
-    return rc;
+    LOCKED(&log->settling);
+    return manifest_log_settle_log(log, platform, fetches, err);
 }
 
 bool manifest_log_find_stranger(struct manifest_log *log, struct manifest_fetch *out) {
     int64_t newest_ms = 0;
-    (void)pthread_mutex_lock(&log->lock);
+    LOCKED(&log->lock);
     for (size_t i = 0; i < log->count; i++) {
         const struct entry *e = &log->entries[i];
         if (!e->is_settled || e->is_vcenter || e->fetch.at_ms <= newest_ms)
@@ -175,6 +169,5 @@ bool manifest_log_find_stranger(struct manifest_log *log, struct manifest_fetch 
         newest_ms = e->fetch.at_ms;
         *out = e->fetch;
     }
-    (void)pthread_mutex_unlock(&log->lock);
     return newest_ms != 0;
 }

@@ -365,7 +365,8 @@ static void date_problem(const struct record_note *before, struct record_note *n
 
 int reconcile_run(struct link *link, struct reconcile_result *out, struct err *err) {
     struct reconcile_result result = {0};
-    struct record_note before;
+    struct link_report report;
+    const struct record_note *before = &report.record;
     struct work w = {.link = link, .env = link_env(link), .note = &result.note};
     struct err why = {0};
     int rc = link_get_info(link, &w.vc, err);
@@ -375,16 +376,16 @@ int reconcile_run(struct link *link, struct reconcile_result *out, struct err *e
         reconcile_work_done(&w);
         return rc;
     }
-    link_get_record(link, &before);
-    result.note = before;
+    link_get_report(link, &report);
+    result.note = *before;
     rc = compare_and_repair(&w, &why);
-    result.note.reconciled_at_ms = rc ? before.reconciled_at_ms : clock_wall_ms();
+    result.note.reconciled_at_ms = rc ? before->reconciled_at_ms : clock_wall_ms();
     reconcile_note_failure(&w, rc, &why);
-    date_problem(&before, &result.note);
+    date_problem(before, &result.note);
     link_note_record(link, &result.note);
     count_outcome(&w, rc);
     result.was_repaired = w.is_repaired;
-    result.has_news = w.is_repaired || before.state != result.note.state || !str_eq(before.problem, result.note.problem);
+    result.has_news = w.is_repaired || before->state != result.note.state || !str_eq(before->problem, result.note.problem);
     reconcile_work_done(&w);
     (void)err_move(err, rc, &why);
     *out = result;

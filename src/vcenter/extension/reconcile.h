@@ -13,10 +13,9 @@
 #include "err.h"
 #include "extension_record.h"
 #include "link.h"
-#include "record_note.h"
 
 struct reconcile_result {
-    struct record_note note; /* how things stand now; the link keeps a copy (link_get_record) */
+    struct record_note note; /* how things stand now; the link keeps a copy (link_report) */
     bool was_repaired;       /* something was written now: note.repaired names it */
     bool has_news;           /* state, problem or repair differ from the last run: worth a log line */
 };

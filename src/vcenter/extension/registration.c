@@ -127,8 +127,6 @@ static int step_sign_in(struct registration_work *w, struct err *err) {
     int rc = session_open_task(w->link, "registration", &w->admin, err);
     if (!rc)
         rc = vim_connect(w->admin, &about, err);
-    if (!rc && !str_eq_nocase(about.instance_uuid, w->vc.id))
-        rc = err_set(err, ERR_CONFLICT, "another vCenter (%s) answers at %s", about.instance_uuid, w->vc.address);
     if (!rc) { /* what the record may hold depends on it */
         free(w->vc.api_version);
         w->vc.api_version = str_dup(about.api_version);
@@ -719,16 +717,10 @@ static int step_remove_role(struct registration_work *w, struct err *err) {
     return 0;
 }
 
-static int retire_credential(struct registration_work *w, enum credential_state state, struct err *err) {
-    _cleanup_(vcenter_credential_free) struct vcenter_credential *found = NULL;
-    int rc = credential_store_load(w->env->options.store, w->vc.id, state, &found, err);
-    return rc || !found ? rc : credential_store_retire(w->env->options.store, w->vc.id, found->generation, err);
-}
-
 static int registration_step_forget(struct registration_work *w, struct err *err) {
-    int rc = retire_credential(w, CREDENTIAL_ACTIVE, err);
+    int rc = login_credential_retire(w->env->options.store, w->vc.id, CREDENTIAL_ACTIVE, err);
     if (!rc) /* of a registration that was cut short */
-        rc = retire_credential(w, CREDENTIAL_PENDING, err);
+        rc = login_credential_retire(w->env->options.store, w->vc.id, CREDENTIAL_PENDING, err);
     (void)vim_logout(link_client(w->link), NULL);
     link_forget_material(w->link);
     return rc ? rc : platform_sync(w->env->platform, err);

@@ -80,7 +80,7 @@ static int rotation_prove(struct work *w, const struct login_credential *c, stru
         only.active.generation = UINT32_MAX; /* not stored yet */
     rc = session_open_task(w->link, "rotation", &client, err);
     if (!rc)
-        rc = link_identify(w->link, client, err);
+        rc = vim_connect(client, NULL, err);
     if (!rc)
         rc = login_with_material(client, &w->vc, &only, NULL, &used, err);
     session_close_task(w->link, client);

@@ -15,11 +15,12 @@
 #include "vcenter_store.h"
 #include "vim.h"
 
-static int check_request(const struct vcenter_add *add, struct err *err) {
-    int rc = name_check_host(add->address, "address", err);
-    if (!rc && add->name)
-        rc = name_check(add->name, "name", err);
-    if (!rc && (!add->port || add->port > 65535))
+/* What is NULL is not given. */
+static int check_members(const char *address, const char *name, const unsigned *port, struct err *err) {
+    int rc = address ? name_check_host(address, "address", err) : 0;
+    if (!rc && name)
+        rc = name_check(name, "name", err);
+    if (!rc && port && (!*port || *port > 65535))
         rc = err_set(err, ERR_UNPROCESSABLE, "the member \"port\" must be a number from 1 to 65535");
     return rc;
 }
@@ -35,34 +36,28 @@ static int ask_certificate(const struct platform_options *options, const struct 
                       "compare the SHA-256 with the one the vCenter shows, then send the same request with thumbprint_sha256");
 }
 
-static int vcenter_set_fill(const struct vcenter_add *add, const struct vim_about *about, struct vcenter *vc, struct err *err) {
-    vc->id = str_dup(about->instance_uuid);
+static int vcenter_set_fill(const struct vcenter_add *add, struct vcenter *vc, struct err *err) {
     vc->address = str_dup(add->address);
     vc->port = add->port;
     vc->name = str_dup(add->name ? add->name : add->address);
     vc->ca_pem = str_dup(add->ca_pem);
-    vc->version = str_dup(about->version);
-    vc->build = str_dup(about->build);
-    vc->api_version = str_dup(about->api_version);
     vc->has_pin = add->pin_sha256 != NULL;
     if (add->pin_sha256)
         memcpy(vc->pin_sha256, add->pin_sha256, sizeof(vc->pin_sha256));
     vc->tunnel_port = add->tunnel_port;
     vc->direct_port = add->direct_port;
-    vc->created_at_ms = clock_wall_ms();
-    return vc->id && vc->address && vc->name ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    return vc->address && vc->name && (vc->ca_pem || !add->ca_pem) ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 /* The one we know already may have moved. */
-static int explain_known(struct platform *platform, const struct vcenter_add *add, const struct vim_about *about,
-                         struct err *err) {
+static int explain_known(struct platform *platform, const struct vcenter *vc, struct err *err) {
     struct vcenter *known = NULL;
-    if (vcenter_store_load(platform_options_of(platform)->store, about->instance_uuid, &known, NULL))
+    if (vcenter_store_load(platform_options_of(platform)->store, vc->id, &known, NULL))
         return ERR_EXISTS;
     err_clear(err);
     (void)err_set(err, ERR_EXISTS, "at %s:%u answers the vCenter %s (%s), which is configured already with the address %s:%u",
-                  add->address, add->port, known->name, known->id, known->address, known->port);
-    (void)err_remedy(err, "if it has moved, run: kaasctl vcenter set %s --address %s", known->name, add->address);
+                  vc->address, vc->port, known->name, known->id, known->address, known->port);
+    (void)err_remedy(err, "if it has moved, run: kaasctl vcenter set %s --address %s", known->name, vc->address);
     vcenter_free(known);
     return ERR_EXISTS;
 }
@@ -74,15 +69,19 @@ static struct audit_record vcenter_set_make_line(struct platform *platform, cons
         &(struct audit_event){.action = "vcenter.add", .object_id = vc->id, .object_name = add->name ? add->name : add->address});
 }
 
-static int vcenter_set_insert_row(struct platform *platform, const struct vcenter_add *add, const struct vim_about *about,
+/* `about` is emptied. */
+static int vcenter_set_insert_row(struct platform *platform, const struct vcenter_add *add, struct vim_about *about,
                                   struct vcenter *vc, struct err *err) {
     struct audit_record line;
-    int rc = vcenter_set_fill(add, about, vc, err);
-    if (rc)
-        return rc;
+    int rc;
+    vc->id = STEAL(about->instance_uuid);
+    vc->version = STEAL(about->version);
+    vc->build = STEAL(about->build);
+    vc->api_version = STEAL(about->api_version);
+    vc->created_at_ms = clock_wall_ms();
     line = vcenter_set_make_line(platform, add, vc);
     rc = vcenter_store_insert(platform_options_of(platform)->store, vc, &line, err);
-    return rc == ERR_EXISTS ? explain_known(platform, add, about, err) : rc;
+    return rc == ERR_EXISTS ? explain_known(platform, vc, err) : rc;
 }
 
 /* What was stored is in the audit log already; and to look at a certificate is not to add anything. */
@@ -97,20 +96,16 @@ static void note_refused(struct platform *platform, const struct vcenter_add *ad
 
 static int vcenter_set_ask_and_insert(struct platform *platform, const struct vcenter_add *add, struct vcenter *vc,
                                       struct x509_info *seen, struct err *err) {
-    char *name = (char *)(uintptr_t)(add->name ? add->name : add->address); /* borrowed for the look-up */
-    struct vcenter wanted = {
-        .address = (char *)(uintptr_t)add->address, .port = add->port, .name = name, .ca_pem = (char *)(uintptr_t)add->ca_pem};
     struct vim_about about = {0};
-    int rc = check_request(add, err);
-    wanted.has_pin = add->pin_sha256 != NULL;
-    if (add->pin_sha256)
-        memcpy(wanted.pin_sha256, add->pin_sha256, sizeof(wanted.pin_sha256));
+    int rc = check_members(add->address, add->name, &add->port, err);
     if (!rc)
-        rc = vcenter_check_unique(platform, &wanted, err);
+        rc = vcenter_set_fill(add, vc, err);
+    if (!rc)
+        rc = vcenter_check_unique(platform, vc, err);
     if (!rc && !add->ca_pem && !add->pin_sha256)
         rc = ask_certificate(platform_options_of(platform), add, seen, err);
     if (!rc)
-        rc = vcenter_ask(platform, &wanted, &about, seen, err);
+        rc = vcenter_ask(platform, vc, &about, seen, err);
     if (!rc)
         rc = vcenter_set_insert_row(platform, add, &about, vc, err);
     vim_about_done(&about);
@@ -216,28 +211,26 @@ static const struct vcenter *asked[ASKED_MAX];
 static int begin_asking(const struct vcenter *where, struct err *err) {
     const struct vcenter **place = NULL;
     bool is_twice = false;
-    (void)pthread_mutex_lock(&lock);
+    LOCKED(&lock);
     for (size_t i = 0; i < ASKED_MAX; i++) {
         if (!asked[i])
             place = &asked[i];
         else if (asked[i]->port == where->port && str_eq_nocase(asked[i]->address, where->address))
             is_twice = true;
     }
-    if (place && !is_twice)
+    if (place && !is_twice) {
         *place = where;
-    (void)pthread_mutex_unlock(&lock);
-    if (place && !is_twice)
         return 0;
+    }
     (void)err_set(err, ERR_BUSY, "%s:%u is being asked already, and has not answered yet", where->address, where->port);
     return err_remedy(err, "wait until that has ended");
 }
 
 static void end_asking(const struct vcenter *where) {
-    (void)pthread_mutex_lock(&lock);
+    LOCKED(&lock);
     for (size_t i = 0; i < ASKED_MAX; i++)
         if (asked[i] == where)
             asked[i] = NULL;
-    (void)pthread_mutex_unlock(&lock);
 }
 
 int vcenter_ask(struct platform *platform, const struct vcenter *where, struct vim_about *about, struct x509_info *seen,
@@ -258,15 +251,7 @@ int vcenter_ask(struct platform *platform, const struct vcenter *where, struct v
 }
 
 static int replace_text(char **text, const char *with, struct err *err) {
-    char *copy;
-    if (!with)
-        return 0;
-    copy = str_dup(with);
-    if (!copy)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    free(*text);
-    *text = copy;
-    return 0;
+    return with ? str_replace(text, with, err) : 0;
 }
 
 static void replace_port(unsigned *port, const unsigned *with) {
@@ -290,11 +275,7 @@ static int replace_trust(struct vcenter *vc, const struct vcenter_change *change
 /* A name that was made of the address moves with it. */
 static int lay_over(struct vcenter *vc, const struct vcenter_change *change, struct err *err) {
     bool is_named_by_address = str_eq(vc->name, vc->address);
-    int rc = change->address ? name_check_host(change->address, "address", err) : 0;
-    if (!rc && change->name)
-        rc = name_check(change->name, "name", err);
-    if (!rc && change->port && (!*change->port || *change->port > 65535))
-        rc = err_set(err, ERR_UNPROCESSABLE, "the member \"port\" must be a number from 1 to 65535");
+    int rc = check_members(change->address, change->name, change->port, err);
     if (!rc)
         rc = replace_text(&vc->address, change->address, err);
     if (!rc)

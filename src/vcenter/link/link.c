@@ -13,7 +13,6 @@
 #include "limits.h"
 #include "link_login.h"
 #include "link_work.h"
-#include "record_note.h"
 #include "str.h"
 #include "uuid.h"
 #include "vcenter_store.h"
@@ -49,8 +48,6 @@ struct link {
     pthread_mutex_t lock; /* guards everything below */
     struct vcenter info;
     struct link_report report;
-    struct link_certificates certificates;
-    struct record_note record;
     unsigned failures;
     int64_t noted_since_ms; /* monotonic clock: when the newest call that was noted began */
     int64_t next_try_ms;    /* monotonic clock */
@@ -96,11 +93,8 @@ struct watch *link_watch(const struct link *link) {
 }
 
 enum link_state link_get_state(struct link *link) {
-    enum link_state state;
-    (void)pthread_mutex_lock(&link->lock);
-    state = link->report.state;
-    (void)pthread_mutex_unlock(&link->lock);
-    return state;
+    LOCKED(&link->lock);
+    return link->report.state;
 }
 
 bool link_is_away(struct link *link) {
@@ -109,37 +103,23 @@ bool link_is_away(struct link *link) {
 }
 
 char *link_get_extension_key(struct link *link) {
-    char *key;
-    (void)pthread_mutex_lock(&link->lock);
-    key = str_dup(link->info.extension_key);
-    (void)pthread_mutex_unlock(&link->lock);
-    return key;
+    LOCKED(&link->lock);
+    return str_dup(link->info.extension_key);
 }
 
 int link_get_info(struct link *link, struct vcenter *out, struct err *err) {
-    int rc;
-    (void)pthread_mutex_lock(&link->lock);
-    rc = vcenter_copy(&link->info, out, err);
-    (void)pthread_mutex_unlock(&link->lock);
-    return rc;
+    LOCKED(&link->lock);
+    return vcenter_copy(&link->info, out, err);
 }
 
 void link_get_report(struct link *link, struct link_report *out) {
-    (void)pthread_mutex_lock(&link->lock);
+    LOCKED(&link->lock);
     *out = link->report;
-    (void)pthread_mutex_unlock(&link->lock);
-}
-
-void link_get_record(struct link *link, struct record_note *out) {
-    (void)pthread_mutex_lock(&link->lock);
-    *out = link->record;
-    (void)pthread_mutex_unlock(&link->lock);
 }
 
 void link_note_record(struct link *link, const struct record_note *note) {
-    (void)pthread_mutex_lock(&link->lock);
-    link->record = *note;
-    (void)pthread_mutex_unlock(&link->lock);
+    LOCKED(&link->lock);
+    link->report.record = *note;
 }
 
 /* Needs the lock. */
@@ -162,11 +142,8 @@ static void link_kick(struct link *link) {
 }
 
 static bool link_can_work(struct link *link) {
-    bool can;
-    (void)pthread_mutex_lock(&link->lock);
-    can = link->report.state == LINK_CONNECTED && !link->is_retired;
-    (void)pthread_mutex_unlock(&link->lock);
-    return can;
+    LOCKED(&link->lock);
+    return link->report.state == LINK_CONNECTED && !link->is_retired;
 }
 
 void link_request(struct link *link, unsigned bits) {
@@ -247,35 +224,26 @@ void link_note_asked(struct link *link, int64_t since_ms, int rc, const struct e
 }
 
 void link_note_answer(struct link *link, int64_t since_ms) {
-    (void)pthread_mutex_lock(&link->lock);
+    LOCKED(&link->lock);
     link->report.last_contact_ms = clock_wall_ms();
     if (is_news(link, since_ms) && link->report.state == LINK_UNREACHABLE) {
         link_set_state(link, link->info.registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
         link->next_try_ms = 0;
     }
-    (void)pthread_mutex_unlock(&link->lock);
-}
-
-void link_get_certificates(struct link *link, struct link_certificates *out) {
-    (void)pthread_mutex_lock(&link->lock);
-    *out = link->certificates;
-    (void)pthread_mutex_unlock(&link->lock);
 }
 
 void link_note_certificates(struct link *link, const struct link_certificates *seen) {
-    (void)pthread_mutex_lock(&link->lock);
+    LOCKED(&link->lock);
     if (seen->vcenter_not_after_ms)
-        link->certificates.vcenter_not_after_ms = seen->vcenter_not_after_ms;
+        link->report.certificates.vcenter_not_after_ms = seen->vcenter_not_after_ms;
     if (seen->login_not_after_ms)
-        link->certificates.login_not_after_ms = seen->login_not_after_ms;
-    (void)pthread_mutex_unlock(&link->lock);
+        link->report.certificates.login_not_after_ms = seen->login_not_after_ms;
 }
 
 void link_note_strategy(struct link *link, enum vim_strategy strategy) {
-    (void)pthread_mutex_lock(&link->lock);
+    LOCKED(&link->lock);
     link->report.has_strategy = true;
     link->report.strategy = strategy;
-    (void)pthread_mutex_unlock(&link->lock);
 }
 
 /* -- is it the vCenter we mean, with the certificate we trust ---------------------------------------------------------------- */
@@ -325,23 +293,6 @@ static void explain_trust(struct link *link, struct err *err) {
     vcenter_done(&vc);
 }
 
-int link_check_identity(const struct link *link, const struct vim_about *about, struct err *err) {
-    if (str_eq_nocase(about->instance_uuid, link_id(link)))
-        return 0;
-    (void)err_set(err, ERR_CONFLICT, "another vCenter (%s) answers at the address of vCenter %s", about->instance_uuid,
-                  link_id(link));
-    return err_remedy(err, "if the vCenter was replaced, remove it and add it again; if it moved, correct the address");
-}
-
-int link_identify(const struct link *link, struct vim_client *client, struct err *err) {
-    struct vim_about about = {0};
-    int rc = vim_connect(client, &about, err);
-    if (!rc)
-        rc = link_check_identity(link, &about, err);
-    vim_about_done(&about);
-    return rc;
-}
-
 static int save_about(struct link *link, const struct vim_about *about, struct err *err) {
     const struct platform_options *options = &link_env(link)->options;
     struct vcenter info = {0};
@@ -370,8 +321,6 @@ int link_read_about(struct link *link, struct err *err) {
     int rc = vim_connect(link_client(link), &about, err);
     if (rc == ERR_TLS && err)
         explain_trust(link, err);
-    if (!rc)
-        rc = link_check_identity(link, &about, err);
     if (!rc)
         (void)save_about(link, &about, NULL); /* only shown: the database may be away */
     vim_about_done(&about);
@@ -444,7 +393,7 @@ static int log_in(struct vim_client *client, void *arg, struct err *err) {
     int rc;
     if (link_is_retired(link)) /* its successor has a session of its own */
         return err_set(err, ERR_CANCELED, "the connection to this vCenter is being replaced");
-    rc = atomic_exchange(&link->is_identity_fresh, false) ? 0 : link_identify(link, client, err);
+    rc = atomic_exchange(&link->is_identity_fresh, false) ? 0 : vim_connect(client, NULL, err);
     if (rc)
         return rc;
     rc = try_material(link, client, &used, err);
@@ -533,9 +482,8 @@ static bool same_endpoint(const struct vcenter *a, const struct vcenter *b) {
 }
 
 void link_get_name(struct link *link, char out[LINK_NAME_BYTES]) {
-    (void)pthread_mutex_lock(&link->lock);
+    LOCKED(&link->lock);
     (void)snprintf(out, LINK_NAME_BYTES, "%s", link->info.name);
-    (void)pthread_mutex_unlock(&link->lock);
 }
 
 bool link_set_info(struct link *link, const struct vcenter *vc) {
@@ -586,18 +534,14 @@ int link_connect(struct link *link, struct err *err) {
 /* Plans the next try after the outcome of a job. */
 static void link_plan(struct link *link, int rc) {
     int64_t now_ms = clock_mono_ms();
-    (void)pthread_mutex_lock(&link->lock);
+    LOCKED(&link->lock);
     link->failures = rc ? link->failures + 1 : 0;
     link->next_try_ms = now_ms + (rc ? backoff_delay_ms(&retry, link->failures, random_u32()) : link->env->options.keepalive_ms);
-    (void)pthread_mutex_unlock(&link->lock);
 }
 
 static bool link_is_due(struct link *link, int64_t now_ms) {
-    bool due;
-    (void)pthread_mutex_lock(&link->lock);
-    due = link->info.registered_at_ms && now_ms >= link->next_try_ms && !link->is_retired;
-    (void)pthread_mutex_unlock(&link->lock);
-    return due;
+    LOCKED(&link->lock);
+    return link->info.registered_at_ms && now_ms >= link->next_try_ms && !link->is_retired;
 }
 
 static void link_contact(struct link *link) {
@@ -653,11 +597,8 @@ unsigned link_count_tasks(const struct link *link) {
 }
 
 bool link_is_retired(struct link *link) {
-    bool is_retired;
-    (void)pthread_mutex_lock(&link->lock);
-    is_retired = link->is_retired;
-    (void)pthread_mutex_unlock(&link->lock);
-    return is_retired;
+    LOCKED(&link->lock);
+    return link->is_retired;
 }
 
 void link_tick(struct link *link, int64_t now_ms) {
@@ -670,9 +611,8 @@ void link_tick(struct link *link, int64_t now_ms) {
 }
 
 void link_note_retired(struct link *link) {
-    (void)pthread_mutex_lock(&link->lock);
+    LOCKED(&link->lock);
     link->is_retired = true;
-    (void)pthread_mutex_unlock(&link->lock);
 }
 
 void link_begin_retire(struct link *link) {

@@ -10,15 +10,21 @@
 #include "worker_pool.h"
 #include "link_env.h"
 #include "link_work.h"
+#include "record_note.h"
 #include "vcenter.h"
 #include "vim.h"
 
 struct link;
-struct record_note;
 
 enum link_state { LINK_NOT_REGISTERED, LINK_CONNECTING, LINK_CONNECTED, LINK_UNREACHABLE, LINK_REFUSED };
 /* "not_registered", ... as in docs/openapi.yaml; static. */
 const char *link_state_name(enum link_state state);
+
+/* Until when certificates are valid, as far as it is known; wall clock, 0: unknown. */
+struct link_certificates {
+    int64_t vcenter_not_after_ms; /* the one vCenter shows */
+    int64_t login_not_after_ms;   /* the one we log in with */
+};
 
 /* How things stand, as a consistent copy. */
 struct link_report {
@@ -29,6 +35,8 @@ struct link_report {
     int64_t state_since_ms;     /* wall clock */
     bool has_strategy;          /* logged in at least once */
     enum vim_strategy strategy; /* the one that worked last */
+    struct link_certificates certificates;
+    struct record_note record; /* what is known of our record there */
 };
 
 /* Makes a link with a worker pool of its own; copies `vc`. One reference. ERR_NOMEM, ERR_CONFIG. */
@@ -56,11 +64,10 @@ void link_get_name(struct link *link, char out[LINK_NAME_BYTES]);
 /* Takes over changed attributes. True if they need another client (address, trust, ports): replace the link then. */
 bool link_set_info(struct link *link, const struct vcenter *vc);
 
-/* Copies state, reason and times as they are now; nothing to free. */
+/* Copies how things are now; nothing to free. */
 void link_get_report(struct link *link, struct link_report *out);
 
-/* What is known of our record there (record_note.h): a consistent copy, and taking over what a comparison gave. */
-void link_get_record(struct link *link, struct record_note *out);
+/* Takes over what a comparison of our record gave. */
 void link_note_record(struct link *link, const struct record_note *note);
 
 /* Notes the outcome of a call to the vCenter with our own session (0 or ERR_* with `err`): moves the state. Returns rc. `since_ms` is when the call began
@@ -83,20 +90,7 @@ void link_forget_material(struct link *link);
 /* What was refused may be accepted now (another password): tries at once. Does not block. */
 void link_retry_login(struct link *link);
 
-/* Until when certificates are valid, as far as it is known; wall clock, 0: unknown. */
-struct link_certificates {
-    int64_t vcenter_not_after_ms; /* the one vCenter shows */
-    int64_t login_not_after_ms;   /* the one we log in with */
-};
-void link_get_certificates(struct link *link, struct link_certificates *out);
 void link_note_certificates(struct link *link, const struct link_certificates *seen); /* what is 0 stays as it was */
-
-/* The identity is the instance UUID: another vCenter at the same address must not get our requests. ERR_CONFLICT if it is another one. */
-int link_check_identity(const struct link *link, const struct vim_about *about, struct err *err);
-
-/* Asks who is there by `client`, which need not be the link's own: before a secret is sent, since the address may have been given to another
- * vCenter, and a CA vouches for all that it has signed. Blocks. ERR_CONFLICT; errors of vim.h. */
-int link_identify(const struct link *link, struct vim_client *client, struct err *err);
 
 /* Negotiates, checks the identity, saves what the vCenter says of its version; a new one asks for LINK_WORK_RECONCILE. Needs no login.
  * Blocks. ERR_CONFLICT: it is another vCenter; errors of vim.h. */

@@ -83,12 +83,12 @@ int login_material_load(struct store *store, struct seal *seal, const char *vcen
     return 0;
 }
 
-static int retire_pending(struct store *store, const char *vcenter_id, struct err *err) {
-    struct vcenter_credential *pending = NULL;
-    int rc = credential_store_load(store, vcenter_id, CREDENTIAL_PENDING, &pending, err);
-    if (!rc && pending)
-        rc = credential_store_retire(store, vcenter_id, pending->generation, err);
-    vcenter_credential_free(pending);
+int login_credential_retire(struct store *store, const char *vcenter_id, enum credential_state state, struct err *err) {
+    struct vcenter_credential *found = NULL;
+    int rc = credential_store_load(store, vcenter_id, state, &found, err);
+    if (!rc && found)
+        rc = credential_store_retire(store, vcenter_id, found->generation, err);
+    vcenter_credential_free(found);
     return rc;
 }
 
@@ -103,7 +103,7 @@ int login_credential_save_pending(struct store *store, struct seal *seal, const 
     strbuf_init(&sealed, SECRET_BYTES_MAX + SEAL_OVERHEAD_BYTES);
     if (!purpose || !id)
         return err_set(err, ERR_NOMEM, "out of memory");
-    rc = retire_pending(store, vcenter_id, err);
+    rc = login_credential_retire(store, vcenter_id, CREDENTIAL_PENDING, err);
     if (!rc)
         rc = seal_seal(seal, purpose, secret, strlen(secret), &sealed, err);
     if (rc)

@@ -31,6 +31,9 @@ void login_material_done(struct login_material *m);
 int login_material_load(struct store *store, struct seal *seal, const char *vcenter_id, struct login_material *out,
                         struct err *err);
 
+/* Retires the credential in this state, if there is one. Errors of store.h. */
+int login_credential_retire(struct store *store, const char *vcenter_id, enum credential_state state, struct err *err);
+
 /* Stores a new pending credential with its sealed secret and sets its generation. An earlier pending one is retired first. */
 int login_credential_save_pending(struct store *store, struct seal *seal, const char *vcenter_id, struct login_credential *c,
                                   struct err *err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backoff.h"
+#include "cleanup.h"
 #include "clock.h"
 #include "metric.h"
 #include "uuid.h"
@@ -21,14 +22,13 @@ void link_queue_done(struct link_queue *q) {
 }
 
 void link_queue_add(struct link_queue *q, unsigned bits) {
-    (void)pthread_mutex_lock(&q->lock);
+    LOCKED(&q->lock);
     for (unsigned i = 0; i < LINK_WORK_COUNT; i++) {
         if (!(bits & 1U << i) || !q->kinds[i].run)
             continue;
         q->slots[i].state.is_wanted = true;
         q->slots[i].not_before_ms = 0;
     }
-    (void)pthread_mutex_unlock(&q->lock);
 }
 
 void link_queue_add_at_connect(struct link_queue *q) {
@@ -46,26 +46,23 @@ static bool link_work_is_due(const struct link_slot *slot, int64_t now_ms) {
 }
 
 bool link_queue_is_due(struct link_queue *q, int64_t now_ms) {
-    bool any = false;
-    (void)pthread_mutex_lock(&q->lock);
+    LOCKED(&q->lock);
     for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
-        any = any || link_work_is_due(&q->slots[i], now_ms);
-    (void)pthread_mutex_unlock(&q->lock);
-    return any;
+        if (link_work_is_due(&q->slots[i], now_ms))
+            return true;
+    return false;
 }
 
 const struct link_work_kind *link_queue_take(struct link_queue *q, int64_t now_ms) {
-    const struct link_work_kind *found = NULL;
-    (void)pthread_mutex_lock(&q->lock);
-    for (unsigned i = 0; !found && i < LINK_WORK_COUNT; i++) {
+    LOCKED(&q->lock);
+    for (unsigned i = 0; i < LINK_WORK_COUNT; i++) {
         if (!link_work_is_due(&q->slots[i], now_ms))
             continue;
         q->slots[i].state.is_wanted = false;
         q->slots[i].next_ms = 0;
-        found = &q->kinds[i];
+        return &q->kinds[i];
     }
-    (void)pthread_mutex_unlock(&q->lock);
-    return found;
+    return NULL;
 }
 
 static void link_work_count_run(const struct link_work_kind *kind, bool has_failed) {
@@ -111,13 +108,12 @@ void link_queue_note(struct link_queue *q, const struct link_work_kind *kind, in
 
 size_t link_queue_get(struct link_queue *q, struct link_work_state out[LINK_WORK_COUNT]) {
     size_t n = 0;
-    (void)pthread_mutex_lock(&q->lock);
+    LOCKED(&q->lock);
     for (unsigned i = 0; i < LINK_WORK_COUNT; i++) {
         if (!q->kinds[i].run)
             continue;
         out[n] = q->slots[i].state;
         out[n++].name = q->kinds[i].name;
     }
-    (void)pthread_mutex_unlock(&q->lock);
     return n;
 }

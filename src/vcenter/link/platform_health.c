@@ -8,7 +8,6 @@
 #include "clock.h"
 #include "metric.h"
 #include "platform_links.h"
-#include "record_note.h"
 #include "str.h"
 #include "watch_run.h"
 #include "x509.h"
@@ -53,15 +52,16 @@ static void platform_health_check_work(struct link *link, void *arg) {
 static void check_record(struct link *link, void *arg) {
     struct findings *out = arg;
     struct vcenter vc = {0};
-    struct record_note note;
+    struct link_report report;
+    const struct record_note *note = &report.record;
     struct finding f = {.step = "vcenter_record"};
-    link_get_record(link, &note);
-    if (!note.problem[0] || link_get_info(link, &vc, NULL))
+    link_get_report(link, &report);
+    if (!note->problem[0] || link_get_info(link, &vc, NULL))
         return;
     link_get_name(link, f.subject);
-    f.since_ms = note.problem_since_ms;
-    finding_say(&f, FINDING_WARNING, "%s", note.problem);
-    finding_advise(&f, "%s", note.remedy);
+    f.since_ms = note->problem_since_ms;
+    finding_say(&f, FINDING_WARNING, "%s", note->problem);
+    finding_advise(&f, "%s", note->remedy);
     if (vc.registered_at_ms)
         findings_add(out, &f);
     vcenter_done(&vc);
@@ -84,17 +84,18 @@ struct expiries {
 
 static void each_of_link(struct link *link, void *arg) {
     const struct expiries *to = arg;
-    struct link_certificates ends;
+    struct link_report report;
+    const struct link_certificates *ends = &report.certificates;
     char label[LINK_NAME_BYTES];
     struct vcenter vc = {0};
-    link_get_certificates(link, &ends);
+    link_get_report(link, &report);
     if (link_get_info(link, &vc, NULL))
         return;
     link_get_name(link, label);
-    if (ends.login_not_after_ms && vc.registered_at_ms)
-        to->fn(to->arg, &(struct expiry){"login", label, ends.login_not_after_ms});
-    if (ends.vcenter_not_after_ms)
-        to->fn(to->arg, &(struct expiry){"vcenter", label, ends.vcenter_not_after_ms});
+    if (ends->login_not_after_ms && vc.registered_at_ms)
+        to->fn(to->arg, &(struct expiry){"login", label, ends->login_not_after_ms});
+    if (ends->vcenter_not_after_ms)
+        to->fn(to->arg, &(struct expiry){"vcenter", label, ends->vcenter_not_after_ms});
     vcenter_done(&vc);
 }
 
@@ -188,7 +189,7 @@ static void write_watches(struct platform *platform, struct strbuf *out) {
 }
 
 void platform_write_metrics(struct platform *platform, struct strbuf *out) {
-    write_head(out, "kaas_certificate_not_after_seconds", "Unix time at which a certificate ends.");
+    write_head(out, "kaas_certificate_not_after_seconds", "Unix time at which a certificate ends->");
     each_expiry(platform, write_expiry, out);
     write_watches(platform, out);
 }

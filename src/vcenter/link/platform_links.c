@@ -165,12 +165,11 @@ bool platform_is_away(struct platform *p, const char *vcenter_id) {
 
 struct link **platform_list(struct platform *p, size_t *count) {
     struct link **list;
-    (void)pthread_mutex_lock(&p->lock);
+    LOCKED(&p->lock);
     list = calloc(p->links.count + 1, sizeof(struct link *));
     *count = list ? p->links.count : 0;
     for (size_t i = 0; i < *count; i++)
         list[i] = link_ref(p->links.items[i]);
-    (void)pthread_mutex_unlock(&p->lock);
     return list;
 }
 
@@ -264,19 +263,15 @@ static bool is_listed(const struct vcenter_list *list, const char *id) {
 }
 
 static void retire_missing(struct platform *p, const struct vcenter_list *list) {
-    (void)pthread_mutex_lock(&p->lock);
+    LOCKED(&p->lock);
     for (size_t i = p->links.count; i-- > 0;)
         if (!is_listed(list, link_id(p->links.items[i])))
             (void)retire_at(p, i);
-    (void)pthread_mutex_unlock(&p->lock);
 }
 
 bool platform_is_stopping(struct platform *p) {
-    bool answer;
-    (void)pthread_mutex_lock(&p->lock);
-    answer = p->is_stopping;
-    (void)pthread_mutex_unlock(&p->lock);
-    return answer;
+    LOCKED(&p->lock);
+    return p->is_stopping;
 }
 
 int platform_sync(struct platform *p, struct err *err) {
@@ -388,13 +383,12 @@ bool platform_close_client(struct platform *p, struct vim_client *client) {
 /* Ends the calls of those that do not end by themselves. */
 static void end_visits(struct platform *p) {
     const struct timespec until = clock_deadline(VISIT_GRACE_MS);
-    (void)pthread_mutex_lock(&p->lock);
+    LOCKED(&p->lock);
     for (int rc = 0; p->visits && !rc;)
         rc = pthread_cond_timedwait(&p->left, &p->lock, &until);
     p->is_over = true;
     for (struct visit *visit = p->visits; visit; visit = visit->next)
         vim_client_cancel(visit->client);
-    (void)pthread_mutex_unlock(&p->lock);
 }
 
 /* -- the end ------------------------------------------------------------------------------------------------------------------- */
@@ -416,13 +410,12 @@ static void *end_link(void *arg) {
 /* All links, those in use and those already out of sight. */
 static struct end *platform_links_collect(struct platform *p, size_t *count) {
     struct end *ends;
-    (void)pthread_mutex_lock(&p->lock);
+    LOCKED(&p->lock);
     p->is_stopping = true;
     *count = p->links.count + p->retired.count;
     ends = calloc(*count + 1, sizeof(*ends));
     for (size_t i = 0; ends && i < *count; i++)
         ends[i].link = link_ref(i < p->links.count ? p->links.items[i] : p->retired.items[i - p->links.count]);
-    (void)pthread_mutex_unlock(&p->lock);
     return ends;
 }
 

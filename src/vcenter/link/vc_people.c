@@ -39,7 +39,7 @@ static int check_program(struct link *link, struct vim_user_session *who, struct
 static int check_password(struct link *link, const struct vc_credential *credential, struct vim_user_session *out,
                           struct err *err) {
     struct err why = {0};
-    int rc = link_identify(link, link_client(link), &why);
+    int rc = vim_connect(link_client(link), NULL, &why);
     if (!rc)
         rc = vim_check_password(link_client(link), credential->user, credential->secret, out, &why);
     if (rc == ERR_UPSTREAM_DENIED) {

@@ -156,8 +156,6 @@ int vc_status_lookup(struct link *link, struct vc_status *out, struct err *err) 
     if (rc)
         return rc;
     rc = vim_connect(link_client(link), &s.about, &why);
-    if (!rc)
-        rc = link_check_identity(link, &s.about, &why);
     if (!rc && s.vc.registered_at_ms)
         rc = vim_ensure_session(link_client(link), &why);
     link_note_asked(link, since_ms, rc, &why);
@@ -166,7 +164,6 @@ int vc_status_lookup(struct link *link, struct vc_status *out, struct err *err) 
         ask_privileges(link, &s);
     }
     look_at_certificate(link, &s);
-    link_get_record(link, &s.note);
     rc = ask_strategies(link, &s, rc != ERR_CONFLICT, err);
     link_get_report(link, &s.report);
     watch_get_report(link_watch(link), &s.watch);

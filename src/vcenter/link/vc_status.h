@@ -10,7 +10,6 @@
 #include "extension_record.h"
 #include "link.h"
 #include "link_login.h"
-#include "record_note.h"
 #include "vim.h"
 #include "watch_run.h"
 #include "x509.h"
@@ -19,8 +18,8 @@
 
 struct vc_status {
     struct vcenter vc;
-    struct link_report report;
-    struct vim_about about; /* texts NULL when it could not be asked */
+    struct link_report report; /* report.record: what the last comparison found and did */
+    struct vim_about about;    /* texts NULL when it could not be asked */
     enum record_state record;
     char *record_version;                               /* NULL without record */
     const char *differences[EXTENSION_DIFFERENCES_MAX]; /* static texts */
@@ -35,7 +34,6 @@ struct vc_status {
     bool is_trusted;                        /* that it is the one we trust */
     const char *missing[VC_PRIVILEGES_MAX]; /* static texts: privileges our own session lacks on the root folder */
     size_t missing_count;
-    struct record_note note; /* what the last comparison found and did */
     const char
         *limits[VC_PRIVILEGES_MAX]; /* static texts: what the registration cannot do by itself, and for want of which privilege */
     size_t limits_count;

@@ -116,14 +116,11 @@ static int watch_mirror_new_value(int now, const struct word *words, const char 
 static int put_texts(struct watch_object *o, const struct vim_watch_object *told, bool *has_changed, struct err *err) {
     for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
         const char *text = *(const char *const *)(const void *)((const char *)told + texts[i].told);
-        char **kept = watch_mirror_text_at(o, i), *copy;
+        char **kept = watch_mirror_text_at(o, i);
         if ((!text && !(told->unset & texts[i].bit)) || str_eq(*kept, text))
             continue;
-        copy = str_dup(text);
-        if (text && !copy)
-            return err_set(err, ERR_NOMEM, "out of memory");
-        free(*kept);
-        *kept = copy;
+        if (str_replace(kept, text, err))
+            return ERR_NOMEM;
         *has_changed = true;
     }
     return 0;
@@ -509,25 +506,12 @@ void node_matcher_reset(struct node_matcher *m) {
     memset(m->hits, 0, (m->count + 1) * sizeof(*m->hits));
 }
 
-/* The first key that is not before `text`. */
-static size_t watch_mirror_find_first(const struct node_matcher *m, int property, const char *text) {
-    size_t low = 0, high = m->key_count[property];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (watch_mirror_compare_texts(property, m->keys[property][middle].text, text) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void watch_mirror_look_by(struct node_matcher *m, int property, const struct watch_object *vm) {
     const char *text = watch_mirror_text_of(vm, property);
-    if (str_empty(text))
-        return;
-    for (size_t i = watch_mirror_find_first(m, property, text); i < m->key_count[property]; i++) {
-        const struct key *key = &m->keys[property][i];
+    const struct key *keys = m->keys[property];
+    const size_t count = str_empty(text) ? 0 : m->key_count[property];
+    for (size_t i = LOWER_BOUND(count, at, watch_mirror_compare_texts(property, keys[at].text, text) < 0); i < count; i++) {
+        const struct key *key = &keys[i];
         struct hits *hits = &m->hits[key->target][property];
         if (watch_mirror_compare_texts(property, key->text, text))
             return;

@@ -52,22 +52,16 @@ static int on_restarted(void *arg, struct err *err) {
 
 static int on_object(void *arg, const struct vim_watch_object *told, struct err *err) {
     struct watch *w = arg;
-    int rc;
-    (void)pthread_mutex_lock(&w->lock);
+    LOCKED(&w->lock);
     w->is_in_update = true;
-    rc = watch_mirror_put(&w->mirror, told, err);
-    (void)pthread_mutex_unlock(&w->lock);
-    return rc;
+    return watch_mirror_put(&w->mirror, told, err);
 }
 
 static int on_extensions(void *arg, const struct vim_key_list *keys, const struct vim_extension *own, struct err *err) {
     struct watch *w = arg;
-    int rc;
-    (void)pthread_mutex_lock(&w->lock);
+    LOCKED(&w->lock);
     w->is_in_update = true;
-    rc = watch_mirror_put_extensions(&w->mirror, keys, own, err);
-    (void)pthread_mutex_unlock(&w->lock);
-    return rc;
+    return watch_mirror_put_extensions(&w->mirror, keys, own, err);
 }
 
 static int on_permissions(void *arg, const char *user, struct err *err) {

@@ -74,12 +74,11 @@ int watch_start(struct watch *w, struct err *err) {
 }
 
 void watch_cancel(struct watch *w) {
-    (void)pthread_mutex_lock(&w->lock);
+    LOCKED(&w->lock);
     w->is_stopping = true;
     if (w->current)
         vim_watch_cancel(w->current);
     (void)pthread_cond_broadcast(&w->changed);
-    (void)pthread_mutex_unlock(&w->lock);
 }
 
 void watch_stop(struct watch *w) {
@@ -103,23 +102,21 @@ void watch_wait(struct watch *w, int64_t ms) {
 }
 
 void watch_note_link(struct watch *w, bool is_registered) {
-    (void)pthread_mutex_lock(&w->lock);
+    LOCKED(&w->lock);
     if (w->current && !is_registered)
         vim_watch_cancel(w->current);
     (void)pthread_cond_broadcast(&w->changed);
-    (void)pthread_mutex_unlock(&w->lock);
 }
 
 void watch_note_clusters(struct watch *w) {
-    (void)pthread_mutex_lock(&w->lock);
+    LOCKED(&w->lock);
     watch_plan_add(&w->plan, WATCH_SAVE_TARGETS | WATCH_SAVE_NODES);
     (void)pthread_cond_broadcast(&w->changed);
-    (void)pthread_mutex_unlock(&w->lock);
 }
 
 void watch_note_cluster(struct watch *w, const char *cluster_id) {
     bool is_noted = false;
-    (void)pthread_mutex_lock(&w->lock);
+    LOCKED(&w->lock);
     for (size_t i = 0; i < w->noted.count; i++)
         is_noted = is_noted || str_eq(w->noted.ids[i], cluster_id);
     if (!is_noted && w->noted.count == WATCH_CLUSTERS_AT_ONCE)
@@ -128,15 +125,13 @@ void watch_note_cluster(struct watch *w, const char *cluster_id) {
         (void)snprintf(w->noted.ids[w->noted.count++], UUID_TEXT_BYTES, "%s", cluster_id);
     watch_plan_add(&w->plan, WATCH_SAVE_PART);
     (void)pthread_cond_broadcast(&w->changed);
-    (void)pthread_mutex_unlock(&w->lock);
 }
 
 /* What is known is doubted: all is told again. Does not block. */
 static void watch_restart(struct watch *w) {
-    (void)pthread_mutex_lock(&w->lock);
+    LOCKED(&w->lock);
     if (w->current)
         vim_watch_cancel(w->current);
-    (void)pthread_mutex_unlock(&w->lock);
 }
 
 void watch_note_difference(struct watch *w) {
@@ -160,10 +155,9 @@ void watch_unlock_saving(struct watch *w) {
 /* -- what others ask ----------------------------------------------------------------------------------------------------------- */
 
 void watch_get_report(struct watch *w, struct watch_report *out) {
-    (void)pthread_mutex_lock(&w->lock);
+    LOCKED(&w->lock);
     *out = w->report;
     out->is_saving = clock_mono_ms() < w->plan.lease_until_ms;
-    (void)pthread_mutex_unlock(&w->lock);
 }
 
 /* Needs the lock. A picture that is being changed will be whole in a moment; one that was cleared may take long. */
@@ -175,10 +169,7 @@ static bool wait_for_picture(struct watch *w) {
 }
 
 int watch_get_inventory(struct watch *w, struct watch_inventory *out, struct err *err) {
-    int rc;
-    (void)pthread_mutex_lock(&w->lock);
-    rc = wait_for_picture(w) ? watch_mirror_get_inventory(&w->mirror, out, err)
-                             : err_set(err, ERR_NOT_FOUND, "the vCenter is not watched at the moment");
-    (void)pthread_mutex_unlock(&w->lock);
-    return rc;
+    LOCKED(&w->lock);
+    return wait_for_picture(w) ? watch_mirror_get_inventory(&w->mirror, out, err)
+                               : err_set(err, ERR_NOT_FOUND, "the vCenter is not watched at the moment");
 }

@@ -95,17 +95,6 @@ struct watch {
 void *watch_read_thread(void *arg);
 void *watch_save_thread(void *arg);
 
-/* For the saver: finds the machines of these targets in a picture that is not in the middle of an update. *out is given back by
- * watch_nodes_done. ERR_NOT_FOUND while there is none, ERR_NOMEM. */
-int watch_find_nodes(struct watch *watch, struct node_matcher *matcher, const struct node_target_list *targets,
-                     struct watch_nodes *out, struct err *err);
-/* Saves the nodes of a few clusters, and of others what that may concern. There must be a picture that was saved. */
-int watch_save_part(struct watch *watch, const struct watch_noted *noted, struct err *err);
-/* Saves what differs from what was saved, and takes `nodes` over as saved; on failure it is the caller's still. */
-int watch_save_news(struct watch *watch, struct watch_nodes *nodes, struct err *err);
-/* True, or our session has lost its rights: no machine is there though nodes are looked for. */
-int watch_check_rights(struct watch *watch, struct err *err);
-
 /* Waits for a change, at most that long. Needs the lock. */
 void watch_wait(struct watch *watch, int64_t ms);
 

@@ -139,8 +139,10 @@ static int load_targets(struct watch *w, struct err *err) {
     return 0;
 }
 
-int watch_find_nodes(struct watch *w, struct node_matcher *matcher, const struct node_target_list *targets,
-                     struct watch_nodes *out, struct err *err) {
+/* Finds the machines of these targets in a picture that is not in the middle of an update. *out is given back by watch_nodes_done.
+ * ERR_NOT_FOUND while there is none, ERR_NOMEM. */
+static int watch_find_nodes(struct watch *w, struct node_matcher *matcher, const struct node_target_list *targets,
+                            struct watch_nodes *out, struct err *err) {
     int rc;
     (void)pthread_mutex_lock(&w->lock);
     while (w->is_whole && w->is_in_update && !w->is_stopping)
@@ -156,7 +158,8 @@ int watch_find_nodes(struct watch *w, struct node_matcher *matcher, const struct
     return rc;
 }
 
-int watch_check_rights(struct watch *w, struct err *err) {
+/* No machine is there though nodes are looked for: that is true, or our session has lost its rights. */
+static int watch_check_rights(struct watch *w, struct err *err) {
     return w->has_no_vm && w->targets.count ? discovery_check_rights(w->link, err) : 0;
 }
 
@@ -171,105 +174,6 @@ static int write_nodes(struct watch *w, const struct watch_nodes *nodes, struct 
     if (!rc && changed)
         link_env_note_written(link_env(w->link));
     return rc;
-}
-
-/* `is_forced`: what is stored may differ from what we saved last. */
-static int save_nodes(struct watch *w, bool is_forced, struct err *err) {
-    struct watch_nodes nodes = {0};
-    int rc = watch_find_nodes(w, w->matcher, &w->targets, &nodes, err);
-    if (rc)
-        return rc;
-    if (!is_forced && w->has_saved) {
-        rc = watch_save_news(w, &nodes, err);
-        if (rc)
-            watch_nodes_done(&nodes);
-        return rc;
-    }
-    rc = watch_check_rights(w, err);
-    if (!rc)
-        rc = write_nodes(w, &nodes, err);
-    if (rc) {
-        watch_nodes_done(&nodes);
-        return rc;
-    }
-    watch_nodes_done(&w->saved);
-    w->saved = nodes;
-    w->has_saved = true;
-    return 0;
-}
-
-/* -- the thread ---------------------------------------------------------------------------------------------------------------- */
-
-static int watch_save_parts(struct watch *w, unsigned parts, const struct watch_noted *noted, struct err *err) {
-    int rc = 0;
-    if (parts & WATCH_SAVE_PART && !(w->matcher && w->has_saved))
-        parts |= WATCH_SAVE_TARGETS;
-    if (parts & WATCH_SAVE_CLUSTERS)
-        rc = save_clusters(w, err);
-    if (!rc && (parts & WATCH_SAVE_TARGETS || !w->matcher))
-        rc = load_targets(w, err);
-    if (!rc && parts & WATCH_SAVE_PART && !(parts & WATCH_SAVE_TARGETS))
-        rc = watch_save_part(w, noted, err);
-    if (!rc && parts & (WATCH_SAVE_NODES | WATCH_SAVE_TARGETS))
-        rc = save_nodes(w, parts & WATCH_SAVE_TARGETS, err);
-    return rc;
-}
-
-/* Needs the lock, gives it back meanwhile. */
-static void watch_save_now(struct watch *w) {
-    unsigned parts = watch_plan_take(&w->plan, clock_mono_ms());
-    struct watch_noted noted = w->noted;
-    struct err err = {0};
-    int rc;
-    w->noted.count = 0;
-    (void)pthread_mutex_unlock(&w->lock);
-    rc = watch_save_parts(w, parts, &noted, &err);
-    if (rc && parts & WATCH_SAVE_PART) /* which ones need not be remembered for this */
-        parts = (parts & ~(unsigned)WATCH_SAVE_PART) | WATCH_SAVE_TARGETS | WATCH_SAVE_NODES;
-    metric_add(metric_get(METRIC_COUNTER, "kaas_watch_saves_total", "Savings of what watches told", NULL, NULL), 1);
-    if (rc)
-        metric_add(
-            metric_get(METRIC_COUNTER, "kaas_watch_save_failures_total", "Savings that failed and are tried again", NULL, NULL),
-            1);
-    (void)pthread_mutex_lock(&w->lock);
-    watch_plan_note_saved(&w->plan, clock_mono_ms(), parts, rc, random_u32());
-    if (rc)
-        (void)snprintf(w->report.reason, sizeof(w->report.reason), "%s", err.text);
-    else
-        w->report.saved_at_ms = clock_wall_ms();
-    if (!rc && w->report.is_watching)
-        w->report.reason[0] = 0;
-}
-
-/* Needs the lock, gives it back meanwhile. */
-static void ask_lease_now(struct watch *w) {
-    bool is_mine = false;
-    int64_t now_ms = clock_mono_ms(); /* before the question: the answer may be late, never the end of the lease */
-    int rc;
-    (void)pthread_mutex_unlock(&w->lock);
-    rc = ask_lease(w, &is_mine);
-    (void)pthread_mutex_lock(&w->lock);
-    watch_plan_note_lease(&w->plan, now_ms, rc, is_mine);
-}
-
-void *watch_save_thread(void *arg) {
-    struct watch *w = arg;
-    store_thread_begin();
-    (void)pthread_mutex_lock(&w->lock);
-    while (!w->is_stopping) {
-        int64_t wait_ms = 0;
-        enum watch_step step = watch_plan_next(&w->plan, clock_mono_ms(), watch_is_usable(w), &wait_ms);
-        if (step == WATCH_TAKE_LEASE)
-            ask_lease_now(w);
-        else if (step == WATCH_SAVE)
-            watch_save_now(w);
-        else
-            watch_wait(w, wait_ms);
-    }
-    (void)pthread_mutex_unlock(&w->lock);
-    release_lease(w);
-    store_thread_end();
-    return NULL;
 }
 
 /* -- a part of what is known of nodes ------------------------------------------------------------------------------ */
@@ -384,7 +288,8 @@ static void tell_news(struct told *t, const struct watch_nodes *was, const struc
     }
 }
 
-int watch_save_news(struct watch *w, struct watch_nodes *nodes, struct err *err) {
+/* Saves what differs from what was saved, and takes `nodes` over as saved; on failure it is the caller's still. */
+static int watch_save_news(struct watch *w, struct watch_nodes *nodes, struct err *err) {
     struct told t = {0};
     int rc = told_init(&t, w->saved.count + nodes->count, err);
     if (!rc) {
@@ -595,7 +500,8 @@ static int watch_save_report(struct watch *w, unsigned ambiguous, struct err *er
     return rc;
 }
 
-int watch_save_part(struct watch *w, const struct watch_noted *noted, struct err *err) {
+/* Saves the nodes of a few clusters, and of others what that may concern. There must be a picture that was saved. */
+static int watch_save_part(struct watch *w, const struct watch_noted *noted, struct err *err) {
     struct node_target_list fresh = {0};
     struct watch_nodes found = {0};
     struct concerned concerned = {0};
@@ -617,4 +523,103 @@ int watch_save_part(struct watch *w, const struct watch_noted *noted, struct err
     watch_nodes_done(&found);
     node_target_list_done(&fresh);
     return rc;
+}
+
+/* `is_forced`: what is stored may differ from what we saved last. */
+static int save_nodes(struct watch *w, bool is_forced, struct err *err) {
+    struct watch_nodes nodes = {0};
+    int rc = watch_find_nodes(w, w->matcher, &w->targets, &nodes, err);
+    if (rc)
+        return rc;
+    if (!is_forced && w->has_saved) {
+        rc = watch_save_news(w, &nodes, err);
+        if (rc)
+            watch_nodes_done(&nodes);
+        return rc;
+    }
+    rc = watch_check_rights(w, err);
+    if (!rc)
+        rc = write_nodes(w, &nodes, err);
+    if (rc) {
+        watch_nodes_done(&nodes);
+        return rc;
+    }
+    watch_nodes_done(&w->saved);
+    w->saved = nodes;
+    w->has_saved = true;
+    return 0;
+}
+
+/* -- the thread ---------------------------------------------------------------------------------------------------------------- */
+
+static int watch_save_parts(struct watch *w, unsigned parts, const struct watch_noted *noted, struct err *err) {
+    int rc = 0;
+    if (parts & WATCH_SAVE_PART && !(w->matcher && w->has_saved))
+        parts |= WATCH_SAVE_TARGETS;
+    if (parts & WATCH_SAVE_CLUSTERS)
+        rc = save_clusters(w, err);
+    if (!rc && (parts & WATCH_SAVE_TARGETS || !w->matcher))
+        rc = load_targets(w, err);
+    if (!rc && parts & WATCH_SAVE_PART && !(parts & WATCH_SAVE_TARGETS))
+        rc = watch_save_part(w, noted, err);
+    if (!rc && parts & (WATCH_SAVE_NODES | WATCH_SAVE_TARGETS))
+        rc = save_nodes(w, parts & WATCH_SAVE_TARGETS, err);
+    return rc;
+}
+
+/* Needs the lock, gives it back meanwhile. */
+static void watch_save_now(struct watch *w) {
+    unsigned parts = watch_plan_take(&w->plan, clock_mono_ms());
+    struct watch_noted noted = w->noted;
+    struct err err = {0};
+    int rc;
+    w->noted.count = 0;
+    (void)pthread_mutex_unlock(&w->lock);
+    rc = watch_save_parts(w, parts, &noted, &err);
+    if (rc && parts & WATCH_SAVE_PART) /* which ones need not be remembered for this */
+        parts = (parts & ~(unsigned)WATCH_SAVE_PART) | WATCH_SAVE_TARGETS | WATCH_SAVE_NODES;
+    metric_add(metric_get(METRIC_COUNTER, "kaas_watch_saves_total", "Savings of what watches told", NULL, NULL), 1);
+    if (rc)
+        metric_add(
+            metric_get(METRIC_COUNTER, "kaas_watch_save_failures_total", "Savings that failed and are tried again", NULL, NULL),
+            1);
+    (void)pthread_mutex_lock(&w->lock);
+    watch_plan_note_saved(&w->plan, clock_mono_ms(), parts, rc, random_u32());
+    if (rc)
+        (void)snprintf(w->report.reason, sizeof(w->report.reason), "%s", err.text);
+    else
+        w->report.saved_at_ms = clock_wall_ms();
+    if (!rc && w->report.is_watching)
+        w->report.reason[0] = 0;
+}
+
+/* Needs the lock, gives it back meanwhile. */
+static void ask_lease_now(struct watch *w) {
+    bool is_mine = false;
+    int64_t now_ms = clock_mono_ms(); /* before the question: the answer may be late, never the end of the lease */
+    int rc;
+    (void)pthread_mutex_unlock(&w->lock);
+    rc = ask_lease(w, &is_mine);
+    (void)pthread_mutex_lock(&w->lock);
+    watch_plan_note_lease(&w->plan, now_ms, rc, is_mine);
+}
+
+void *watch_save_thread(void *arg) {
+    struct watch *w = arg;
+    store_thread_begin();
+    (void)pthread_mutex_lock(&w->lock);
+    while (!w->is_stopping) {
+        int64_t wait_ms = 0;
+        enum watch_step step = watch_plan_next(&w->plan, clock_mono_ms(), watch_is_usable(w), &wait_ms);
+        if (step == WATCH_TAKE_LEASE)
+            ask_lease_now(w);
+        else if (step == WATCH_SAVE)
+            watch_save_now(w);
+        else
+            watch_wait(w, wait_ms);
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    release_lease(w);
+    store_thread_end();
+    return NULL;
 }

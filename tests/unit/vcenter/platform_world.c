@@ -22,6 +22,7 @@ static struct platform *world;
 struct vim_client {
     vim_login_fn *login;
     void *login_arg;
+    char expected[37]; /* instance UUID; "": whichever */
     bool has_session, is_admin;
 };
 
@@ -376,6 +377,7 @@ int vim_client_new(const struct vim_options *options, struct vim_client **out, s
         return rc;
     *out = calloc(1, sizeof(**out));
     assert_non_null(*out);
+    (void)snprintf((*out)->expected, sizeof((*out)->expected), "%s", options->instance_uuid ? options->instance_uuid : "");
     return end(0);
 }
 
@@ -394,10 +396,15 @@ void vim_set_login(struct vim_client *client, vim_login_fn *fn, void *arg) {
 
 int vim_connect(struct vim_client *client, struct vim_about *out, struct err *err) {
     int rc = vim_begin("connect", false, err);
-    (void)client;
     (void)atomic_fetch_add(&pw.connects, 1);
     if (rc)
         return rc;
+    if (client->expected[0] && !str_eq(client->expected, pw.instance_uuid)) {
+        (void)err_set(err, ERR_CONFLICT, "another vCenter (%s) answers", pw.instance_uuid);
+        return end(err_remedy(err, "remove it and add it again"));
+    }
+    if (!out)
+        return end(0);
     out->instance_uuid = str_dup(pw.instance_uuid);
     out->full_name = str_dup("VMware vCenter Server 8.0.3 build-24022515");
     out->version = str_dup("8.0.3");

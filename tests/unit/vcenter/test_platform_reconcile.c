@@ -53,7 +53,7 @@ static void nothing_is_written_when_nothing_differs(void **state) {
 }
 
 static void a_changed_member_is_put_right(void **state) {
-    struct record_note note;
+    struct link_report report;
     (void)state;
     pr.company = "Somebody";
     assert_int_equal(run(), 0);
@@ -65,8 +65,8 @@ static void a_changed_member_is_put_right(void **state) {
     assert_string_equal(pr.row.repaired, "company");
     assert_int_equal(pr.leases_taken, 1);
     assert_int_equal(pr.leases_given_back, 1);
-    link_get_record(a, &note);
-    assert_string_equal(note.repaired, "company");
+    link_get_report(a, &report);
+    assert_string_equal(report.record.repaired, "company");
     assert_int_equal(run(), 0);
     assert_string_equal(pw.log, "update ");
 }
