@@ -24,6 +24,9 @@ static inline void cleanup_free(void *p) {
 /* A malloc'ed pointer of any type, freed at the end of the scope. */
 #define _cleanup_free_ __attribute__((cleanup(cleanup_free)))
 
+/* A struct, given back at the end of the scope by its own `..._done(struct *)`, which takes an empty one. */
+#define _cleanup_done_(done) __attribute__((cleanup(done)))
+
 static inline void cleanup_close(int *fd) {
     if (*fd >= 0)
         (void)close(*fd);

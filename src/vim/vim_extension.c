@@ -171,14 +171,12 @@ int vim_unregister_extension(struct vim_client *client, const char *key, struct 
 /* vCenter is picky about the form of the text: 64 columns, LF, one certificate; so it is written anew from what was read. */
 int vim_set_extension_certificate(struct vim_client *client, const char *key, const char *cert_pem, struct err *err) {
     struct write write = {.key = key};
-    struct x509_info info = {0};
+    _cleanup_done_(x509_info_done) struct x509_info info = {0};
     int ret = x509_parse_pem(cert_pem, &info, err);
     if (ret)
         return ret;
     write.pem = info.pem;
-    ret = vim_extension_run_on_key(client, op_set_certificate, &write, err);
-    x509_info_done(&info);
-    return ret;
+    return vim_extension_run_on_key(client, op_set_certificate, &write, err);
 }
 
 static int op_set_account(struct vim_context *ctx, void *arg, struct err *err) {

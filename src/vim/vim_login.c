@@ -93,12 +93,11 @@ static void vim_login_adopt(struct vim_client *client, struct vim_wire_login *lo
 }
 
 int vim_login_password(struct vim_client *client, const char *user, const char *password, struct err *err) {
-    struct vim_wire_login login = {.user = user, .secret = password};
+    _cleanup_done_(vim_wire_login_done) struct vim_wire_login login = {.user = user, .secret = password};
     struct vim_run run = {.identity = VIM_AS_NOBODY, .fn = vim_wire_login_password, .arg = &login};
     int ret = vim_client_note_session_call(client, vim_client_run(client, &run, err));
     if (!ret)
         vim_login_adopt(client, &login);
-    vim_wire_login_done(&login);
     return ret;
 }
 
@@ -170,13 +169,12 @@ static int login_aside(struct vim_client *client, const struct vim_extension_log
 }
 
 int vim_login_extension(struct vim_client *client, const struct vim_extension_login *login, struct err *err) {
-    struct vim_wire_login result = {0};
+    _cleanup_done_(vim_wire_login_done) struct vim_wire_login result = {0};
     int ret = login_aside(client, login, &result, err);
     if (ret == ERR_CREDENTIALS)
         err_remedy(err, "register again: the extension %s is not known there or has another certificate", login->extension_key);
     if (!ret)
         vim_login_adopt(client, &result);
-    vim_wire_login_done(&result);
     return ret;
 }
 

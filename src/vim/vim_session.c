@@ -196,7 +196,7 @@ int vim_list_sessions(struct vim_client *client, struct vim_session_list *out, s
 }
 
 int vim_lookup_session(struct vim_client *client, const char *key, struct vim_user_session *out, struct err *err) {
-    struct vim_session_list list = {0};
+    _cleanup_done_(vim_session_list_done) struct vim_session_list list = {0};
     int ret = vim_list_sessions(client, &list, err);
     if (ret)
         return ret;
@@ -204,7 +204,6 @@ int vim_lookup_session(struct vim_client *client, const char *key, struct vim_us
     for (size_t i = 0; i < list.count && ret == ERR_NOT_FOUND; i++)
         if (str_eq(list.items[i].key, key))
             ret = vim_user_session_copy(&list.items[i], out, err);
-    vim_session_list_done(&list);
     return ret == ERR_NOT_FOUND ? err_set(err, ret, "vCenter %s has no session with this key", client->peer) : ret;
 }
 

@@ -657,9 +657,7 @@ static int vim_watch_op_make(struct vim_context *ctx, void *arg, struct err *err
         ret = watch_property(ctx, &watch->site, &extensions, err);
     if (!ret)
         ret = watch_clusters(ctx, &watch->site, err);
-    if (!ret)
-        ret = watch_machines(ctx, &watch->site, err);
-    return ret;
+    return ret ? ret : watch_machines(ctx, &watch->site, err);
 }
 
 /* -- life, and the loop around the calls --------------------------------------------------------------------------- */

@@ -194,7 +194,7 @@ static void tunnel_failed(const struct visit *v, struct finding *f, const struct
 
 void doctor_look_tunnel(struct visit *v, struct finding *f) {
     struct x509_tunnel tunnel = {.host = v->vc->address, .port = v->vc->tunnel_port, .target = TUNNEL_TARGET};
-    struct x509_info inner = {0};
+    _cleanup_done_(x509_info_done) struct x509_info inner = {0};
     struct err err = {0};
     long status = 0;
     if (!v->vc->tunnel_port) {
@@ -209,11 +209,10 @@ void doctor_look_tunnel(struct visit *v, struct finding *f) {
         tunnel_failed(v, f, &err, status);
     else
         judge_inner(v, f, &inner, "CONNECT " TUNNEL_TARGET " leads to vCenter");
-    x509_info_done(&inner);
 }
 
 void doctor_look_direct(struct visit *v, struct finding *f) {
-    struct x509_info inner = {0};
+    _cleanup_done_(x509_info_done) struct x509_info inner = {0};
     struct err err = {0};
     if (!v->vc->direct_port) {
         finding_say(f, FINDING_SKIPPED, "switched off (no direct port is set)");
@@ -225,7 +224,6 @@ void doctor_look_direct(struct visit *v, struct finding *f) {
     } else {
         judge_inner(v, f, &inner, "vCenter answers");
     }
-    x509_info_done(&inner);
 }
 
 /* -- our own address ---------------------------------------------------------------------------------------------------------- */
@@ -251,7 +249,7 @@ static bool split_url(const char *url, char *host, size_t host_bytes, unsigned *
 }
 
 static void judge_address(const struct visit *v, struct finding *f, const struct x509_info *shown, const char *named_pem) {
-    struct x509_info named = {0};
+    _cleanup_done_(x509_info_done) struct x509_info named = {0};
     char a[X509_THUMBPRINT_TEXT_BYTES], b[X509_THUMBPRINT_TEXT_BYTES] = "", expiry[80];
     enum finding_status status = doctor_judge_expiry(shown->not_after_ms, expiry, sizeof(expiry));
     bool is_named = named_pem && !x509_parse_pem(named_pem, &named, NULL);
@@ -268,12 +266,11 @@ static void judge_address(const struct visit *v, struct finding *f, const struct
         if (status != FINDING_OK)
             finding_advise(f, "renew the certificate of server.tls_certificate, then run: systemctl reload kaasd");
     }
-    x509_info_done(&named);
 }
 
 void doctor_look_address(struct visit *v, struct finding *f) {
     _cleanup_free_ char *named_pem = NULL;
-    struct x509_info shown = {0};
+    _cleanup_done_(x509_info_done) struct x509_info shown = {0};
     struct err err = {0};
     unsigned port = 0;
     char host[256];
@@ -290,5 +287,4 @@ void doctor_look_address(struct visit *v, struct finding *f) {
     } else {
         judge_address(v, f, &shown, named_pem);
     }
-    x509_info_done(&shown);
 }

@@ -68,7 +68,7 @@ static void tell_attempt(const struct visit *v, struct finding *f, const struct 
 /* Only the ways of certificates: a password is not sent for a probe. */
 void doctor_look_ways(struct visit *v, struct finding *f) {
     struct login_attempt attempts[LOGIN_STRATEGIES_MAX];
-    struct login_credential made = {0};
+    _cleanup_done_(login_credential_done) struct login_credential made = {0};
     const struct login_credential *with = NULL;
     bool some_work = v->material.active.user != NULL;
     struct err err = {0};
@@ -91,7 +91,6 @@ void doctor_look_ways(struct visit *v, struct finding *f) {
         finding_say_error(f, FINDING_FAILED, &err);
     else if (!count)
         finding_say(f, FINDING_SKIPPED, "no way by certificate is switched on");
-    login_credential_done(&made);
 }
 
 /* What keeps a login from being accepted can often be told by what the link saw last. */
@@ -115,7 +114,7 @@ static void tell_refusal(const struct visit *v, struct finding *f, const struct 
 static void tell_login(const struct visit *v, struct finding *f, const struct login_used *used) {
     const struct login_credential *with =
         used->generation == v->material.pending.generation ? &v->material.pending : &v->material.active;
-    struct x509_info info = {0};
+    _cleanup_done_(x509_info_done) struct x509_info info = {0};
     char expiry[80];
     const char *name = vim_strategy_name(used->strategy);
     if (!with->cert_pem || x509_parse_pem(with->cert_pem, &info, NULL)) {
@@ -129,7 +128,6 @@ static void tell_login(const struct visit *v, struct finding *f, const struct lo
         finding_advise(f, "renew it: kaasctl vcenter rotate-certificate %s", v->ref);
     }
     finding_say(f, f->status, "signed in as %s by %s, certificate %u, %s", v->own.user_name, name, used->generation, expiry);
-    x509_info_done(&info);
 }
 
 void doctor_look_login(struct visit *v, struct finding *f) {
@@ -357,14 +355,13 @@ void doctor_look_manifest(struct visit *v, struct finding *f) {
 
 /* Replicas that beat their heart within the last minute; at least this one. */
 static size_t count_replicas(const struct visit *v) {
-    struct replica_list list = {0};
+    _cleanup_done_(replica_list_done) struct replica_list list = {0};
     size_t alive = 0;
     if (replica_store_list(v->env->options.store, &list, NULL))
         return 1;
     for (size_t i = 0; i < list.count; i++)
         if (list.items[i].id && list.items[i].heartbeat_age_ms >= 0 && list.items[i].heartbeat_age_ms < REPLICA_ALIVE_MS)
             alive++;
-    replica_list_done(&list);
     return alive ? alive : 1;
 }
 
@@ -381,7 +378,7 @@ static size_t count_ours(const struct visit *v, const struct vim_session_list *l
 }
 
 void doctor_look_sessions(struct visit *v, struct finding *f) {
-    struct vim_session_list list = {0};
+    _cleanup_done_(vim_session_list_done) struct vim_session_list list = {0};
     struct err err = {0};
     size_t ours, replicas;
     int rc = vim_list_sessions(v->client, &list, &err);
@@ -404,7 +401,6 @@ void doctor_look_sessions(struct visit *v, struct finding *f) {
         finding_advise(f,
                        "vCenter ends them when they were idle for 30 minutes; at once: vSphere Client, Administration, Sessions");
     }
-    vim_session_list_done(&list);
 }
 
 /* -- watch --------------------------------------------------------------------------------------------------------------------- */

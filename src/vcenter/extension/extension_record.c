@@ -89,7 +89,7 @@ static int fill_resources(struct extension_record *r, const char *installation, 
 
 /* The thumbprint that HX Connect and vCenter pin is that of the certificate behind public_url. */
 static int fill_certificate(struct extension_record *r, const struct link_env *env, struct err *err) {
-    struct x509_info info = {0};
+    _cleanup_done_(x509_info_done) struct x509_info info = {0};
     int rc = link_env_get_server_cert(env, &r->certificate, err);
     if (rc || !r->certificate)
         return rc;
@@ -101,7 +101,6 @@ static int fill_certificate(struct extension_record *r, const struct link_env *e
         x509_thumbprint_text(info.sha256, r->thumbprint);
     else
         rc = err_set(err, ERR_NOMEM, "out of memory");
-    x509_info_done(&info);
     return rc;
 }
 
@@ -408,16 +407,13 @@ static void extension_record_note_count(struct side *side, const char *member, s
 /* A whole PEM text tells people nothing. */
 static char *certificate_text(const char *pem) {
     char thumbprint[X509_THUMBPRINT_TEXT_BYTES];
-    struct x509_info info = {0};
-    char *text;
+    _cleanup_done_(x509_info_done) struct x509_info info = {0};
     if (!pem)
         return NULL;
     if (x509_parse_pem(pem, &info, NULL))
         return str_dup("not a certificate");
     x509_thumbprint_text(info.sha256, thumbprint);
-    text = str_format("certificate of %s, SHA-256 %s", info.subject, thumbprint);
-    x509_info_done(&info);
-    return text;
+    return str_format("certificate of %s, SHA-256 %s", info.subject, thumbprint);
 }
 
 /* Digests of thumbprints are made without regard to case. */

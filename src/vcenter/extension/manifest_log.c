@@ -99,7 +99,7 @@ static bool comes_from(const struct manifest_fetch *fetch, const struct net_addr
 
 static int settle_link(struct link *link, struct fetches *fetches, struct err *err) {
     struct net_addresses addresses = {.count = 0};
-    struct vcenter vc = {0};
+    _cleanup_done_(vcenter_done) struct vcenter vc = {0};
     int rc = link_get_info(link, &vc, err);
     if (rc)
         return rc;
@@ -111,7 +111,6 @@ static int settle_link(struct link *link, struct fetches *fetches, struct err *e
         rc = manifest_store_save(link_env(link)->options.store, vc.id, &fetches->items[i], err);
         fetches->is_stored[i] = fetches->is_stored[i] && !rc;
     }
-    vcenter_done(&vc);
     return rc;
 }
 

@@ -111,10 +111,9 @@ static int ovf_env_read_all(struct xml_doc *doc, struct ovf_env *env, struct err
     if (!rc)
         rc = ovf_env_read_value(doc, VALUE_OF("starts-with(" KEY ",'solutionInstall.') and contains(" KEY ",'.guid')"),
                                 &env->guid, err);
-    if (!rc)
-        rc = ovf_env_read_value(doc, VALUE_OF("starts-with(" KEY ",'solutionInstall.') and contains(" KEY ",'.hostname')"),
-                                &env->hostname, err);
-    return rc;
+    return rc ? rc
+              : ovf_env_read_value(doc, VALUE_OF("starts-with(" KEY ",'solutionInstall.') and contains(" KEY ",'.hostname')"),
+                                   &env->hostname, err);
 }
 
 static int ovf_env_parse_text(const char *text, size_t n, struct xml_doc **out, struct err *err) {

@@ -62,7 +62,7 @@ static struct link *ovf_install_find_known(struct platform *platform, const stru
 
 /* The environment and a person must not disagree about what is trusted. */
 static int check_trust(struct link *link, const struct ovf_env *env, struct err *err) {
-    struct vcenter vc = {0};
+    _cleanup_done_(vcenter_done) struct vcenter vc = {0};
     int rc = link_get_info(link, &vc, err);
     if (!rc && vc.has_pin && vc.port == env->port && str_eq_nocase(vc.address, env->host) &&
         memcmp(vc.pin_sha256, env->thumbprint, sizeof(vc.pin_sha256)) != 0) {
@@ -72,7 +72,6 @@ static int check_trust(struct link *link, const struct ovf_env *env, struct err 
     }
     if (!rc && vc.registered_at_ms)
         rc = err_set(err, ERR_CONFLICT, "we are registered with vCenter %s already", vc.name);
-    vcenter_done(&vc);
     return rc;
 }
 
@@ -149,9 +148,9 @@ static int ovf_install_post(const struct platform_options *options, const struct
 
 static int make_and_post(struct platform *platform, struct link *link, const struct ovf_env *env, struct err *err) {
     const struct platform_options *options = platform_options_of(platform);
-    struct extension_record record = {0};
+    _cleanup_done_(extension_record_done) struct extension_record record = {0};
     struct extension_name name = {0};
-    struct vcenter vc = {0};
+    _cleanup_done_(vcenter_done) struct vcenter vc = {0};
     _cleanup_strbuf_ struct strbuf body;
     int rc = link_get_info(link, &vc, err);
     strbuf_init(&body, BODY_BYTES_MAX);
@@ -162,11 +161,7 @@ static int make_and_post(struct platform *platform, struct link *link, const str
         rc = extension_record_make(platform_env(platform), &name, &record, err);
     if (!rc)
         rc = record_text(&record.record, vc.api_version, &body, err);
-    if (!rc)
-        rc = ovf_install_post(options, env, &body, err);
-    extension_record_done(&record);
-    vcenter_done(&vc);
-    return rc;
+    return rc ? rc : ovf_install_post(options, env, &body, err);
 }
 
 int ovf_install(struct platform *platform, const struct ovf_install_request *request, struct ovf_install_result *out,

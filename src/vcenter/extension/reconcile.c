@@ -73,13 +73,10 @@ static void judge_foreign(struct work *w, const char *owner) {
 
 /* vCenter does not tell which certificate it has, so what was begun is remembered. */
 static bool row_says_certificate_is_due(const struct work *w) {
-    struct registration_row row = {0};
-    bool is_due;
+    _cleanup_done_(registration_row_done) struct registration_row row = {0};
     if (registration_store_load(w->env->options.store, w->vc.id, &row, NULL))
         return false;
-    is_due = row.is_certificate_due;
-    registration_row_done(&row);
-    return is_due;
+    return row.is_certificate_due;
 }
 
 /* Reads the record that is there, makes the one that should be, and says how they stand to each other in w->note. */
@@ -328,12 +325,11 @@ static int reconcile_repair(struct work *w, struct err *err) {
 
 /* Repairs of other replicas show here as well. */
 static void read_last_repair(struct work *w) {
-    struct registration_row row = {0};
+    _cleanup_done_(registration_row_done) struct registration_row row = {0};
     if (registration_store_load(w->env->options.store, w->vc.id, &row, NULL))
         return;
     w->note->repaired_at_ms = row.repaired_at_ms;
     (void)snprintf(w->note->repaired, sizeof(w->note->repaired), "%s", row.repaired ? row.repaired : "");
-    registration_row_done(&row);
 }
 
 static void count_outcome(const struct work *w, int rc) {

@@ -399,7 +399,7 @@ static const struct vim_permission *registration_find_given(const struct registr
 }
 
 static int registration_take_back(struct registration_work *w, struct err *err) {
-    struct vim_permission_list list = {0};
+    _cleanup_done_(vim_permission_list_done) struct vim_permission_list list = {0};
     const struct vim_permission *given;
     int rc = vim_list_permissions(w->admin, NULL, &list, err);
     if (rc)
@@ -407,7 +407,6 @@ static int registration_take_back(struct registration_work *w, struct err *err) 
     given = registration_find_given(w, &list);
     if (given)
         rc = vim_remove_permission(w->admin, NULL, given->principal, false, err);
-    vim_permission_list_done(&list);
     return rc;
 }
 
@@ -743,7 +742,7 @@ static void registration_look_at_key(struct registration_work *w, const char *ke
 }
 
 static void look_at_keys(struct registration_work *w) {
-    struct vim_key_list keys = {0};
+    _cleanup_done_(vim_key_list_done) struct vim_key_list keys = {0};
     size_t looked = 0, hx = 0;
     if (vim_list_extension_keys(w->admin, &keys, NULL)) {
         report_texts_add(&w->report->left, "other extensions of ours: not known, the list could not be read");
@@ -758,11 +757,10 @@ static void look_at_keys(struct registration_work *w) {
         report_texts_add(&w->report->left, "other extensions of ours: only %d of %zu were looked at", LOOK_UPS_MAX, looked);
     if (hx)
         report_texts_add(&w->report->left, "%zu extension records of HyperFlex, which are not ours: not touched", hx);
-    vim_key_list_done(&keys);
 }
 
 static void look_at_sessions(struct registration_work *w) {
-    struct vim_session_list list = {0};
+    _cleanup_done_(vim_session_list_done) struct vim_session_list list = {0};
     struct err why = {0};
     size_t ours = 0;
     if (vim_list_sessions(w->admin, &list, &why)) {
@@ -775,7 +773,6 @@ static void look_at_sessions(struct registration_work *w) {
     }
     if (ours)
         report_texts_add(&w->report->left, "%zu session%s of other replicas: they end within seconds", ours, ours > 1 ? "s" : "");
-    vim_session_list_done(&list);
 }
 
 static int registration_step_look_back(struct registration_work *w, struct err *err) {

@@ -62,12 +62,11 @@ static void rotation_work_done(struct work *w) {
 
 static void note_certificate(struct link *link, const struct login_credential *c) {
     struct link_certificates seen = {0};
-    struct x509_info info = {0};
+    _cleanup_done_(x509_info_done) struct x509_info info = {0};
     if (c->kind != CREDENTIAL_CERTIFICATE || !c->generation || x509_parse_pem(c->cert_pem, &info, NULL))
         return;
     seen.login_not_after_ms = info.not_after_ms;
     link_note_certificates(link, &seen);
-    x509_info_done(&info);
 }
 
 /* By a client of its own, so that the link's session and what runs over it stay untouched. */
@@ -175,7 +174,7 @@ static int rotation_replace(struct work *w, struct err *err) {
 }
 
 int rotation_rotate(struct link *link, const struct actor *actor, struct err *err) {
-    struct work w = {.link = link, .actor = actor};
+    _cleanup_done_(rotation_work_done) struct work w = {.link = link, .actor = actor};
     struct err why = {0};
     int rc = rotation_work_begin(&w, ROTATION_ACTION, &why);
     if (!rc && w.have.active.generation && w.have.active.kind != CREDENTIAL_CERTIFICATE)
@@ -183,7 +182,6 @@ int rotation_rotate(struct link *link, const struct actor *actor, struct err *er
     if (!rc)
         rc = rotation_replace(&w, &why);
     rotation_note_in_audit(&w, rc, &why);
-    rotation_work_done(&w);
     return err_move(err, rc, &why);
 }
 
@@ -207,7 +205,7 @@ static int take_password(struct work *w, const char *password, struct err *err) 
 }
 
 int rotation_set_password(struct link *link, const char *password, const struct actor *actor, struct err *err) {
-    struct work w = {.link = link, .actor = actor};
+    _cleanup_done_(rotation_work_done) struct work w = {.link = link, .actor = actor};
     struct err why = {0};
     int rc = rotation_work_begin(&w, PASSWORD_ACTION, &why);
     if (!rc)
@@ -220,7 +218,6 @@ int rotation_set_password(struct link *link, const char *password, const struct 
     if (!rc)
         link_retry_login(link);
     rotation_note_in_audit(&w, rc, &why);
-    rotation_work_done(&w);
     return err_move(err, rc, &why);
 }
 
@@ -230,27 +227,23 @@ int rotation_set_password(struct link *link, const char *password, const struct 
 static void look_at_vcenter(struct link *link, const struct vcenter *vc) {
     long timeout_ms = link_env(link)->options.connect_timeout_ms;
     struct link_certificates seen = {0};
-    struct x509_info info = {0};
+    _cleanup_done_(x509_info_done) struct x509_info info = {0};
     if (x509_lookup_server(vc->address, vc->port, timeout_ms, &info, NULL))
         return;
     seen.vcenter_not_after_ms = info.not_after_ms;
     link_note_certificates(link, &seen);
-    x509_info_done(&info);
 }
 
 static bool rotation_is_certificate_due(const struct vcenter *vc, const struct login_credential *c) {
-    struct x509_info info = {0};
-    bool due;
+    _cleanup_done_(x509_info_done) struct x509_info info = {0};
     if (!c->generation || c->kind != CREDENTIAL_CERTIFICATE || x509_parse_pem(c->cert_pem, &info, NULL))
         return false;
-    due = rotation_is_due(info.not_before_ms, info.not_after_ms, vc->id, clock_wall_ms());
-    x509_info_done(&info);
-    return due;
+    return rotation_is_due(info.not_before_ms, info.not_after_ms, vc->id, clock_wall_ms());
 }
 
 /* With the lease, since what was read before may have been a registration under way. */
 static int finish_or_rotate(struct link *link, struct err *err) {
-    struct work w = {.link = link};
+    _cleanup_done_(rotation_work_done) struct work w = {.link = link};
     struct err why = {0};
     bool is_pending, is_old;
     int rc = rotation_work_begin(&w, ROTATION_ACTION, &why);
@@ -262,7 +255,6 @@ static int finish_or_rotate(struct link *link, struct err *err) {
         rc = carry_through(&w, &w.have.pending, &why);
     else if (!rc && is_old)
         rc = rotation_rotate_work(&w, &why);
-    rotation_work_done(&w);
     return err_move(err, rc, &why);
 }
 

@@ -181,7 +181,7 @@ int registration_remove(struct platform *platform, const char *id, const struct 
 #define ASKED_MAX 16U /* more than the worker pool has threads */
 
 int vcenter_check_unique(struct platform *platform, const struct vcenter *vc, struct err *err) {
-    struct vcenter_list list = {0};
+    _cleanup_done_(vcenter_list_done) struct vcenter_list list = {0};
     int rc = vcenter_store_list(platform_options_of(platform)->store, &list, err);
     for (size_t i = 0; !rc && i < list.count; i++) {
         const struct vcenter *other = &list.items[i];
@@ -193,7 +193,6 @@ int vcenter_check_unique(struct platform *platform, const struct vcenter *vc, st
         else if (str_eq_nocase(other->name, vc->name))
             rc = err_set(err, ERR_EXISTS, "a vCenter with the name \"%s\" is configured already", vc->name);
     }
-    vcenter_list_done(&list);
     return rc;
 }
 
@@ -288,14 +287,13 @@ static int lay_over(struct vcenter *vc, const struct vcenter_change *change, str
 
 /* Nothing is stored for an address where another vCenter answers, or none. */
 static int check_identity(struct platform *platform, const struct vcenter *wanted, struct x509_info *seen, struct err *err) {
-    struct vim_about about = {0};
+    _cleanup_done_(vim_about_done) struct vim_about about = {0};
     int rc = vcenter_ask(platform, wanted, &about, seen, err);
     if (!rc && !str_eq_nocase(about.instance_uuid, wanted->id)) {
         rc = err_set(err, ERR_CONFLICT, "at %s:%u answers the vCenter with instance UUID %s, but %s has %s; nothing was changed",
                      wanted->address, wanted->port, about.instance_uuid, wanted->name, wanted->id);
         (void)err_remedy(err, "check the address; another vCenter is added by: kaasctl vcenter add %s", wanted->address);
     }
-    vim_about_done(&about);
     return rc;
 }
 

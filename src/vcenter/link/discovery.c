@@ -184,14 +184,13 @@ static bool has_present(const struct vsphere_cluster_list *list) {
 /* No cluster at all, where there were some before: that may be true, or our session has lost its rights. The list must not
  * lose everything over a permission. */
 static int check_plausible(struct run *run, struct store *store, struct err *err) {
-    struct vsphere_cluster_list before = {0};
+    _cleanup_done_(vsphere_cluster_list_done) struct vsphere_cluster_list before = {0};
     int rc;
     if (run->seen->count)
         return 0;
     rc = platform_store_list_vsphere(store, link_id(run->link), &before, err);
     if (!rc && has_present(&before))
         rc = discovery_check_rights(run->link, err);
-    vsphere_cluster_list_done(&before);
     return rc;
 }
 
@@ -257,8 +256,8 @@ static int read_clusters(struct link *link, struct watch_mirror *mirror, struct 
 
 static int read_inventory(struct link *link, struct watch_inventory *out, struct err *err) {
     const int64_t since_ms = clock_mono_ms();
-    struct watch_mirror mirror = {.count = 0};
-    struct vim_key_list keys = {0};
+    _cleanup_done_(watch_mirror_done) struct watch_mirror mirror = {.count = 0};
+    _cleanup_done_(vim_key_list_done) struct vim_key_list keys = {0};
     int rc = read_clusters(link, &mirror, err);
     if (!rc)
         rc = vim_list_extension_keys(link_client(link), &keys, err);
@@ -266,21 +265,16 @@ static int read_inventory(struct link *link, struct watch_inventory *out, struct
     watch_inventory_done(out);
     if (!rc)
         rc = watch_mirror_put_extensions(&mirror, &keys, NULL, err);
-    if (!rc)
-        rc = watch_mirror_get_inventory(&mirror, out, err);
-    vim_key_list_done(&keys);
-    watch_mirror_done(&mirror);
-    return rc;
+    return rc ? rc : watch_mirror_get_inventory(&mirror, out, err);
 }
 
 enum verdict { NOT_WATCHED, SAME, DIFFERENT };
 
 static enum verdict discovery_compare(struct link *link, const struct watch_inventory *read) {
-    struct watch_inventory known = {.count = 0};
+    _cleanup_done_(watch_inventory_done) struct watch_inventory known = {.count = 0};
     enum verdict verdict = NOT_WATCHED;
     if (!watch_get_inventory(link_watch(link), &known, NULL))
         verdict = watch_inventory_same(read, &known) ? SAME : DIFFERENT;
-    watch_inventory_done(&known);
     return verdict;
 }
 

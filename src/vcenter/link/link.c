@@ -270,16 +270,14 @@ static int explain_pin(const struct vcenter *vc, const char *seen, struct err *e
  * names and what to do. Leaves *err alone if the server cannot be asked. Blocks. */
 static void explain_trust(struct link *link, struct err *err) {
     struct err why = *err;
-    struct x509_info info = {0};
-    struct vcenter vc = {0};
+    _cleanup_done_(x509_info_done) struct x509_info info = {0};
+    _cleanup_done_(vcenter_done) struct vcenter vc = {0};
     char seen[ERR_TEXT_BYTES];
     long timeout_ms = link_env(link)->options.connect_timeout_ms;
     if (link_get_info(link, &vc, NULL))
         return;
-    if (x509_lookup_server(vc.address, vc.port, timeout_ms, &info, NULL)) {
-        vcenter_done(&vc);
+    if (x509_lookup_server(vc.address, vc.port, timeout_ms, &info, NULL))
         return;
-    }
     link_describe(&info, seen, sizeof(seen));
     err_clear(err);
     if (vc.has_pin)
@@ -289,13 +287,11 @@ static void explain_trust(struct link *link, struct err *err) {
     (void)err_remedy(
         err, "nothing is sent to it; compare the SHA-256 with the one the vCenter shows, then run: kaasctl vcenter trust %s",
         vc.name);
-    x509_info_done(&info);
-    vcenter_done(&vc);
 }
 
 static int save_about(struct link *link, const struct vim_about *about, struct err *err) {
     const struct platform_options *options = &link_env(link)->options;
-    struct vcenter info = {0};
+    _cleanup_done_(vcenter_done) struct vcenter info = {0};
     int64_t version_no = 0;
     int rc = link_get_info(link, &info, err);
     if (rc)
@@ -312,18 +308,16 @@ static int save_about(struct link *link, const struct vim_about *about, struct e
         link_env_note_written(link_env(link));
         link_request(link, LINK_WORK_RECONCILE); /* another version may hold more of our record */
     }
-    vcenter_done(&info);
     return rc;
 }
 
 int link_read_about(struct link *link, struct err *err) {
-    struct vim_about about = {0};
+    _cleanup_done_(vim_about_done) struct vim_about about = {0};
     int rc = vim_connect(link_client(link), &about, err);
     if (rc == ERR_TLS && err)
         explain_trust(link, err);
     if (!rc)
         (void)save_about(link, &about, NULL); /* only shown: the database may be away */
-    vim_about_done(&about);
     return rc;
 }
 
@@ -351,7 +345,7 @@ static int load_material(struct link *link, struct err *err) {
 }
 
 static int try_material(struct link *link, struct vim_client *client, struct login_used *used, struct err *err) {
-    struct vcenter info = {0};
+    _cleanup_done_(vcenter_done) struct vcenter info = {0};
     struct link_report report;
     struct err why = {0};
     int rc = atomic_load(&link->is_loaded) ? 0 : load_material(link, &why);
@@ -361,9 +355,7 @@ static int try_material(struct link *link, struct vim_client *client, struct log
     if (rc)
         return rc;
     link_get_report(link, &report);
-    rc = login_with_material(client, &info, &link->material, report.has_strategy ? &report.strategy : NULL, used, err);
-    vcenter_done(&info);
-    return rc;
+    return login_with_material(client, &info, &link->material, report.has_strategy ? &report.strategy : NULL, used, err);
 }
 
 static unsigned newest_generation(const struct login_material *m) {

@@ -172,8 +172,8 @@ static struct vim_extension_login link_login_of(const struct vcenter *vc, const 
 }
 
 static int probe_account(struct vim_client *client, const struct login_credential *c, struct err *err) {
-    struct vim_user_session who = {0};
-    struct vim_about about = {0};
+    _cleanup_done_(vim_user_session_done) struct vim_user_session who = {0};
+    _cleanup_done_(vim_about_done) struct vim_about about = {0};
     int rc = vim_connect(client, &about, err);
     if (!rc && c->kind == CREDENTIAL_SERVICE_ACCOUNT && !vim_version_is_at_least(about.api_version, SERVICE_ACCOUNT_SINCE)) {
         rc = err_set(err, ERR_UPSTREAM, "this vCenter speaks API %s; service accounts of extensions need %s (8.0 Update 2)",
@@ -184,8 +184,6 @@ static int probe_account(struct vim_client *client, const struct login_credentia
         rc = vim_check_password(client, c->user, c->password, &who, err);
     if (rc == ERR_CREDENTIALS)
         (void)err_remedy(err, "check name (user@domain) and password of %s", c->user);
-    vim_user_session_done(&who);
-    vim_about_done(&about);
     return rc;
 }
 

@@ -36,7 +36,7 @@ int session_open_task(struct link *link, const char *task, struct vim_client **o
     const struct link_env *env = link_env(link);
     _cleanup_free_ char *agent = session_agent(env, task);
     struct vim_options options;
-    struct vcenter vc = {0};
+    _cleanup_done_(vcenter_done) struct vcenter vc = {0};
     int rc = agent ? link_get_info(link, &vc, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (rc)
         return rc;
@@ -44,7 +44,6 @@ int session_open_task(struct link *link, const char *task, struct vim_client **o
     rc = platform_open_client(env->platform, &options, out, err);
     if (!rc)
         link_begin_task(link);
-    vcenter_done(&vc);
     return rc;
 }
 

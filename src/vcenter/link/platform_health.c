@@ -51,7 +51,7 @@ static void platform_health_check_work(struct link *link, void *arg) {
 /* A record that is not as it should be breaks nothing today: a warning. */
 static void check_record(struct link *link, void *arg) {
     struct findings *out = arg;
-    struct vcenter vc = {0};
+    _cleanup_done_(vcenter_done) struct vcenter vc = {0};
     struct link_report report;
     const struct record_note *note = &report.record;
     struct finding f = {.step = "vcenter_record"};
@@ -64,7 +64,6 @@ static void check_record(struct link *link, void *arg) {
     finding_advise(&f, "%s", note->remedy);
     if (vc.registered_at_ms)
         findings_add(out, &f);
-    vcenter_done(&vc);
 }
 
 /* -- when certificates end ------------------------------------------------------------------------------------------------ */
@@ -87,7 +86,7 @@ static void each_of_link(struct link *link, void *arg) {
     struct link_report report;
     const struct link_certificates *ends = &report.certificates;
     char label[LINK_NAME_BYTES];
-    struct vcenter vc = {0};
+    _cleanup_done_(vcenter_done) struct vcenter vc = {0};
     link_get_report(link, &report);
     if (link_get_info(link, &vc, NULL))
         return;
@@ -96,7 +95,6 @@ static void each_of_link(struct link *link, void *arg) {
         to->fn(to->arg, &(struct expiry){"login", label, ends->login_not_after_ms});
     if (ends->vcenter_not_after_ms)
         to->fn(to->arg, &(struct expiry){"vcenter", label, ends->vcenter_not_after_ms});
-    vcenter_done(&vc);
 }
 
 static void each_expiry(struct platform *platform, expiry_fn *fn, void *arg) {

@@ -275,7 +275,7 @@ bool platform_is_stopping(struct platform *p) {
 }
 
 int platform_sync(struct platform *p, struct err *err) {
-    struct vcenter_list list = {0};
+    _cleanup_done_(vcenter_list_done) struct vcenter_list list = {0};
     int rc;
     (void)pthread_mutex_lock(&p->sync);
     if (platform_is_stopping(p)) {
@@ -290,7 +290,6 @@ int platform_sync(struct platform *p, struct err *err) {
         rc = rc ? rc : failed;
     }
     (void)pthread_mutex_unlock(&p->sync);
-    vcenter_list_done(&list);
     return rc;
 }
 

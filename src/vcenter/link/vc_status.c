@@ -78,7 +78,7 @@ static void note_lacking(struct vc_status *s, size_t i) {
 }
 
 static void ask_privileges(struct link *link, struct vc_status *s) {
-    struct vim_user_session own = {0};
+    _cleanup_done_(vim_user_session_done) struct vim_user_session own = {0};
     const char *names[ARRAY_COUNT(privileges)];
     bool granted[ARRAY_COUNT(privileges)] = {false};
     struct vim_root_query query = {.privileges = names, .count = ARRAY_COUNT(privileges)};
@@ -95,7 +95,6 @@ static void ask_privileges(struct link *link, struct vc_status *s) {
         for (size_t i = 0; i < query.count; i++)
             if (!granted[i])
                 note_lacking(s, i);
-    vim_user_session_done(&own);
 }
 
 /* A password is not sent for a look: accounts get locked by wrong ones. How the link fares with it tells as much. */
@@ -125,7 +124,7 @@ static int ask_strategies(struct link *link, struct vc_status *s, bool is_right_
     const struct platform_options *options = &link_env(link)->options;
     struct x509_request request = {
         .common_name = "probe", .organization = "Harmony KaaS", .valid_days = 1, .key_bits = X509_PROBE_KEY_BITS};
-    struct login_material material = {0};
+    _cleanup_done_(login_material_done) struct login_material material = {0};
     struct login_credential probe = {0}, *with = &material.active;
     bool is_account;
     int rc = login_material_load(options->store, options->seal, s->vc.id, &material, err);
@@ -143,7 +142,6 @@ static int ask_strategies(struct link *link, struct vc_status *s, bool is_right_
         s->attempts_count = login_probe(link_client(link), &s->vc, with, NULL, s->attempts);
     if (is_account)
         add_account(link, s, &material.active);
-    login_material_done(&material);
     login_credential_done(&probe);
     return rc;
 }

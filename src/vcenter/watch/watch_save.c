@@ -108,14 +108,13 @@ static void release_lease(struct watch *w) {
 /* -- clusters ------------------------------------------------------------------------------------------------------------------ */
 
 static int save_clusters(struct watch *w, struct err *err) {
-    struct watch_inventory known = {.count = 0};
+    _cleanup_done_(watch_inventory_done) struct watch_inventory known = {.count = 0};
     int rc;
     watch_lock_saving(w);
     rc = watch_get_inventory(w, &known, err);
     if (!rc)
         rc = discovery_save(w->link, &known, NULL, err);
     watch_unlock_saving(w);
-    watch_inventory_done(&known);
     return rc;
 }
 
@@ -502,8 +501,8 @@ static int watch_save_report(struct watch *w, unsigned ambiguous, struct err *er
 
 /* Saves the nodes of a few clusters, and of others what that may concern. There must be a picture that was saved. */
 static int watch_save_part(struct watch *w, const struct watch_noted *noted, struct err *err) {
-    struct node_target_list fresh = {0};
-    struct watch_nodes found = {0};
+    _cleanup_done_(node_target_list_done) struct node_target_list fresh = {0};
+    _cleanup_done_(watch_nodes_done) struct watch_nodes found = {0};
     struct concerned concerned = {0};
     int rc = load_noted(w, noted, &fresh, err);
     if (!rc)
@@ -518,11 +517,7 @@ static int watch_save_part(struct watch *w, const struct watch_noted *noted, str
     free(concerned.ids); /* borrowed from targets that go now */
     if (!rc && !watch_save_are_known(w, noted, &fresh))
         rc = replace_targets(w, noted, &fresh, err);
-    if (!rc)
-        rc = watch_save_report(w, ambiguous, err);
-    watch_nodes_done(&found);
-    node_target_list_done(&fresh);
-    return rc;
+    return rc ? rc : watch_save_report(w, ambiguous, err);
 }
 
 /* `is_forced`: what is stored may differ from what we saved last. */
