@@ -55,10 +55,8 @@ static void take_answers(const struct question *q, const struct vim25__EntityPri
 }
 
 static int ask_by_session(struct vim_context *ctx, const struct question *q, struct err *err) {
-    struct _vim25__HasPrivilegeOnEntities request = {0};
-    struct _vim25__HasPrivilegeOnEntitiesResponse response;
     int ret;
-    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    VIM_REQUEST(ctx, HasPrivilegeOnEntities, "AuthorizationManager", ctx->content.authorization_manager);
     request.entity = put_entities(ctx, q, &request.__sizeentity);
     request.sessionId = vim_in_text(ctx, q->subject->session_key, "the session key");
     request.privId = vim_in_texts(ctx, q->privileges, q->privilege_count, "a privilege");
@@ -70,10 +68,8 @@ static int ask_by_session(struct vim_context *ctx, const struct question *q, str
 }
 
 static int ask_by_user(struct vim_context *ctx, const struct question *q, struct err *err) {
-    struct _vim25__HasUserPrivilegeOnEntities request = {0};
-    struct _vim25__HasUserPrivilegeOnEntitiesResponse response;
     int ret;
-    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    VIM_REQUEST(ctx, HasUserPrivilegeOnEntities, "AuthorizationManager", ctx->content.authorization_manager);
     request.entities = put_entities(ctx, q, &request.__sizeentities);
     request.userName = vim_in_text(ctx, q->subject->user_name, "the user name");
     request.privId = vim_in_texts(ctx, q->privileges, q->privilege_count, "a privilege");
@@ -281,9 +277,7 @@ int vim_lookup_role(struct vim_client *client, const char *name, int *role_id, s
 
 static int op_add(struct vim_context *ctx, void *arg, struct err *err) {
     struct role *role = arg;
-    struct _vim25__AddAuthorizationRole request = {0};
-    struct _vim25__AddAuthorizationRoleResponse response;
-    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    VIM_REQUEST(ctx, AddAuthorizationRole, "AuthorizationManager", ctx->content.authorization_manager);
     request.name = vim_in_text(ctx, role->name, "the role's name");
     request.privIds = vim_in_texts(ctx, role->privileges, role->count, "a privilege");
     request.__sizeprivIds = (int)role->count;
@@ -300,9 +294,8 @@ int vim_add_role(struct vim_client *client, const char *name, const char *const 
 
 static int vim_authorization_op_update(struct vim_context *ctx, void *arg, struct err *err) {
     const struct vim_role_change *change = arg;
-    struct _vim25__UpdateAuthorizationRole request = {.roleId = change->role_id};
-    struct _vim25__UpdateAuthorizationRoleResponse response;
-    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    VIM_REQUEST(ctx, UpdateAuthorizationRole, "AuthorizationManager", ctx->content.authorization_manager,
+                .roleId = change->role_id);
     request.newName = vim_in_text(ctx, change->name, "the role's name");
     request.privIds = vim_in_texts(ctx, change->privileges, change->count, "a privilege");
     request.__sizeprivIds = (int)change->count;
@@ -321,9 +314,8 @@ struct removal {
 
 static int op_remove(struct vim_context *ctx, void *arg, struct err *err) {
     struct removal *removal = arg;
-    struct _vim25__RemoveAuthorizationRole request = {.roleId = removal->role_id};
-    struct _vim25__RemoveAuthorizationRoleResponse response;
-    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    VIM_REQUEST(ctx, RemoveAuthorizationRole, "AuthorizationManager", ctx->content.authorization_manager,
+                .roleId = removal->role_id);
     request.failIfUsed = removal->even_if_used ? xsd__boolean__false_ : xsd__boolean__true_;
     return VIM_CALL(ctx, RemoveAuthorizationRole, &request, &response, err);
 }
@@ -348,9 +340,8 @@ static int op_grant(struct vim_context *ctx, void *arg, struct err *err) {
     struct grant *grant = arg;
     struct vim25__Permission permission = {
         .group = xsd__boolean__false_, .roleId = grant->role_id, .propagate = xsd__boolean__true_};
-    struct _vim25__SetEntityPermissions request = {.__sizepermission = 1, .permission = &permission};
-    struct _vim25__SetEntityPermissionsResponse response;
-    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    VIM_REQUEST(ctx, SetEntityPermissions, "AuthorizationManager", ctx->content.authorization_manager, .__sizepermission = 1,
+                .permission = &permission);
     request.entity = vim_in_ref(ctx, "Folder", ctx->content.root_folder);
     permission.principal = vim_in_text(ctx, grant->user_name, "the user name");
     return VIM_CALL(ctx, SetEntityPermissions, &request, &response, err);
@@ -406,11 +397,10 @@ static int vim_authorization_take_list(const struct _vim25__RetrieveEntityPermis
 
 static int vim_authorization_op_list(struct vim_context *ctx, void *arg, struct err *err) {
     struct access *access = arg;
-    struct _vim25__RetrieveEntityPermissions request = {.inherited = xsd__boolean__false_};
-    struct _vim25__RetrieveEntityPermissionsResponse response;
     int ret;
     vim_permission_list_done(&access->list);
-    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    VIM_REQUEST(ctx, RetrieveEntityPermissions, "AuthorizationManager", ctx->content.authorization_manager,
+                .inherited = xsd__boolean__false_);
     request.entity = put_entity(ctx, access);
     ret = VIM_CALL(ctx, RetrieveEntityPermissions, &request, &response, err);
     return ret ? ret : vim_authorization_take_list(&response, &access->list, err);
@@ -429,9 +419,8 @@ int vim_list_permissions(struct vim_client *client, const struct vim_entity *ent
 
 static int permission_op_remove(struct vim_context *ctx, void *arg, struct err *err) {
     struct access *access = arg;
-    struct _vim25__RemoveEntityPermission request = {.isGroup = access->is_group ? xsd__boolean__true_ : xsd__boolean__false_};
-    struct _vim25__RemoveEntityPermissionResponse response;
-    request._USCOREthis = vim_in_ref(ctx, "AuthorizationManager", ctx->content.authorization_manager);
+    VIM_REQUEST(ctx, RemoveEntityPermission, "AuthorizationManager", ctx->content.authorization_manager,
+                .isGroup = access->is_group ? xsd__boolean__true_ : xsd__boolean__false_);
     request.entity = put_entity(ctx, access);
     request.user = vim_in_text(ctx, access->principal, "the name of the principal");
     return VIM_CALL(ctx, RemoveEntityPermission, &request, &response, err);

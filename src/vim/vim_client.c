@@ -206,7 +206,7 @@ static int vim_client_need_content(struct vim_client *client, struct err *err);
 static int dress_context(struct vim_client *c, struct vim_context *ctx, const struct vim_run *run, uint64_t *session_no,
                          struct err *err) {
     int ret;
-    (void)pthread_mutex_lock(&c->lock);
+    LOCKED(&c->lock);
     ctx->content = c->content;
     *session_no = c->session_no;
     ret = vim_context_set_cookie(ctx,
@@ -216,7 +216,6 @@ static int dress_context(struct vim_client *c, struct vim_context *ctx, const st
                                  err);
     if (!ret && c->is_canceled)
         ret = vim_client_fail_canceled(err);
-    (void)pthread_mutex_unlock(&c->lock);
     return ret;
 }
 
@@ -387,13 +386,11 @@ static int keep_about(struct vim_context *ctx, const struct vim25__AboutInfo *fr
 
 static int op_hello(struct vim_context *ctx, void *arg, struct err *err) {
     struct hello *hello = arg;
-    struct _vim25__RetrieveServiceContent request = {0};
-    struct _vim25__RetrieveServiceContentResponse response;
     int ret = vim_client_negotiate(ctx, hello, err);
     if (ret)
         return ret;
     ctx->content = hello->content;
-    request._USCOREthis = vim_in_ref(ctx, "ServiceInstance", "ServiceInstance");
+    VIM_REQUEST(ctx, RetrieveServiceContent, "ServiceInstance", "ServiceInstance");
     ret = VIM_CALL(ctx, RetrieveServiceContent, &request, &response, err);
     if (ret)
         return ret;

@@ -86,6 +86,11 @@ int vim_context_exchange(struct vim_context *ctx, struct http_exchange *x, long 
 
 /* -- around each SOAP call: putting texts in, turning the outcome into an error ------------------------------------ */
 
+/* Declares `request` of operation `op` of the managed object `id`, with what members are given beside, and `response`. */
+#define VIM_REQUEST(ctx, op, type, id, ...)                                                      \
+    struct _vim25__##op request = {._USCOREthis = vim_in_ref((ctx), (type), (id)), __VA_ARGS__}; \
+    struct _vim25__##op##Response response
+
 /* Calls operation `op` with pointers to its request and response structs; 0, or the error with ctx->fault set for a fault. The
  * response lives until vim_context_reset. A request text that was refused by vim_in_* ends the call before anything is sent. */
 #define VIM_CALL(ctx, op, request, response, err)                                                                              \

@@ -11,10 +11,6 @@
 #include "vim_property.h"
 #include "x509.h"
 
-static struct vim25__ManagedObjectReference *put_manager(struct vim_context *ctx) {
-    return vim_in_ref(ctx, "ExtensionManager", ctx->content.extension_manager);
-}
-
 /* ---- reading ---- */
 
 struct find {
@@ -24,10 +20,8 @@ struct find {
 
 static int op_find(struct vim_context *ctx, void *arg, struct err *err) {
     struct find *find = arg;
-    struct _vim25__FindExtension request = {0};
-    struct _vim25__FindExtensionResponse response;
     int ret;
-    request._USCOREthis = put_manager(ctx);
+    VIM_REQUEST(ctx, FindExtension, "ExtensionManager", ctx->content.extension_manager);
     request.extensionKey = vim_in_text(ctx, find->key, "the extension key");
     ret = VIM_CALL(ctx, FindExtension, &request, &response, err);
     if (ret || !response.returnval)
@@ -100,36 +94,28 @@ struct write {
 
 static int op_register(struct vim_context *ctx, void *arg, struct err *err) {
     struct write *write = arg;
-    struct _vim25__RegisterExtension request = {0};
-    struct _vim25__RegisterExtensionResponse response;
-    request._USCOREthis = put_manager(ctx);
+    VIM_REQUEST(ctx, RegisterExtension, "ExtensionManager", ctx->content.extension_manager);
     request.extension = vim_in_extension(ctx, write->extension);
     return VIM_CALL(ctx, RegisterExtension, &request, &response, err);
 }
 
 static int vim_extension_op_update(struct vim_context *ctx, void *arg, struct err *err) {
     struct write *write = arg;
-    struct _vim25__UpdateExtension request = {0};
-    struct _vim25__UpdateExtensionResponse response;
-    request._USCOREthis = put_manager(ctx);
+    VIM_REQUEST(ctx, UpdateExtension, "ExtensionManager", ctx->content.extension_manager);
     request.extension = vim_in_extension(ctx, write->extension);
     return VIM_CALL(ctx, UpdateExtension, &request, &response, err);
 }
 
 static int op_unregister(struct vim_context *ctx, void *arg, struct err *err) {
     struct write *write = arg;
-    struct _vim25__UnregisterExtension request = {0};
-    struct _vim25__UnregisterExtensionResponse response;
-    request._USCOREthis = put_manager(ctx);
+    VIM_REQUEST(ctx, UnregisterExtension, "ExtensionManager", ctx->content.extension_manager);
     request.extensionKey = vim_in_text(ctx, write->key, "the extension key");
     return VIM_CALL(ctx, UnregisterExtension, &request, &response, err);
 }
 
 static int op_set_certificate(struct vim_context *ctx, void *arg, struct err *err) {
     struct write *write = arg;
-    struct _vim25__SetExtensionCertificate request = {0};
-    struct _vim25__SetExtensionCertificateResponse response;
-    request._USCOREthis = put_manager(ctx);
+    VIM_REQUEST(ctx, SetExtensionCertificate, "ExtensionManager", ctx->content.extension_manager);
     request.extensionKey = vim_in_text(ctx, write->key, "the extension key");
     request.certificatePem = vim_in_lines(ctx, write->pem, "the certificate");
     return VIM_CALL(ctx, SetExtensionCertificate, &request, &response, err);
@@ -181,14 +167,12 @@ int vim_set_extension_certificate(struct vim_client *client, const char *key, co
 
 static int op_set_account(struct vim_context *ctx, void *arg, struct err *err) {
     struct write *write = arg;
-    struct _vim25__SetServiceAccount request = {0};
-    struct _vim25__SetServiceAccountResponse response;
     if (!vim_version_is_at_least(ctx->content.version, "8.0.2.0")) {
         (void)err_set(err, ERR_UPSTREAM, "%s speaks API %s, which has no service accounts of extensions", ctx->route->peer,
                       ctx->content.version);
         return err_remedy(err, "use vCenter 8.0 U2 or newer, or another way to log in");
     }
-    request._USCOREthis = put_manager(ctx);
+    VIM_REQUEST(ctx, SetServiceAccount, "ExtensionManager", ctx->content.extension_manager);
     request.extensionKey = vim_in_text(ctx, write->key, "the extension key");
     request.serviceAccount = vim_in_text(ctx, write->account, "the service account");
     return VIM_CALL(ctx, SetServiceAccount, &request, &response, err);

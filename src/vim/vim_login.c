@@ -266,10 +266,8 @@ static bool parse_time(const char *text, int64_t *out_ms) {
 
 /* `arg` gets the time; NULL: that there is an answer is enough. */
 static int op_current_time(struct vim_context *ctx, void *arg, struct err *err) {
-    struct _vim25__CurrentTime request = {0};
-    struct _vim25__CurrentTimeResponse response;
     int ret;
-    request._USCOREthis = vim_in_ref(ctx, "ServiceInstance", "ServiceInstance");
+    VIM_REQUEST(ctx, CurrentTime, "ServiceInstance", "ServiceInstance");
     if (!arg && ctx->route->timeout_ms > KAAS_VIM_KEEPALIVE_TIMEOUT_MS)
         ctx->timeout_ms = KAAS_VIM_KEEPALIVE_TIMEOUT_MS;
     ret = VIM_CALL(ctx, CurrentTime, &request, &response, err);
@@ -372,10 +370,8 @@ static int keep_login(struct vim_context *ctx, const struct vim25__UserSession *
 
 int vim_wire_login_password(struct vim_context *ctx, void *arg, struct err *err) {
     struct vim_wire_login *login = arg;
-    struct _vim25__Login request = {0};
-    struct _vim25__LoginResponse response;
     int ret;
-    request._USCOREthis = vim_in_ref(ctx, "SessionManager", ctx->content.session_manager);
+    VIM_REQUEST(ctx, Login, "SessionManager", ctx->content.session_manager);
     request.userName = vim_in_text(ctx, login->user, "the user name");
     request.password = vim_in_secret(ctx, login->secret, "the password");
     ret = VIM_CALL(ctx, Login, &request, &response, err);
@@ -384,10 +380,8 @@ int vim_wire_login_password(struct vim_context *ctx, void *arg, struct err *err)
 
 static int vim_login_op_extension(struct vim_context *ctx, void *arg, struct err *err) {
     struct vim_wire_login *login = arg;
-    struct _vim25__LoginExtensionByCertificate request = {0};
-    struct _vim25__LoginExtensionByCertificateResponse response;
     int ret;
-    request._USCOREthis = vim_in_ref(ctx, "SessionManager", ctx->content.session_manager);
+    VIM_REQUEST(ctx, LoginExtensionByCertificate, "SessionManager", ctx->content.session_manager);
     request.extensionKey = vim_in_text(ctx, login->extension_key, "the extension key");
     ret = VIM_CALL(ctx, LoginExtensionByCertificate, &request, &response, err);
     return ret ? ret : keep_login(ctx, response.returnval, login, err);
@@ -395,19 +389,15 @@ static int vim_login_op_extension(struct vim_context *ctx, void *arg, struct err
 
 int vim_wire_clone_session(struct vim_context *ctx, void *arg, struct err *err) {
     struct vim_wire_login *login = arg;
-    struct _vim25__CloneSession request = {0};
-    struct _vim25__CloneSessionResponse response;
     int ret;
-    request._USCOREthis = vim_in_ref(ctx, "SessionManager", ctx->content.session_manager);
+    VIM_REQUEST(ctx, CloneSession, "SessionManager", ctx->content.session_manager);
     request.cloneTicket = vim_in_secret(ctx, login->secret, "the clone ticket");
     ret = VIM_CALL(ctx, CloneSession, &request, &response, err);
     return ret ? ret : keep_login(ctx, response.returnval, login, err);
 }
 
 int vim_wire_logout(struct vim_context *ctx, struct err *err) {
-    struct _vim25__Logout request = {0};
-    struct _vim25__LogoutResponse response;
-    request._USCOREthis = vim_in_ref(ctx, "SessionManager", ctx->content.session_manager);
+    VIM_REQUEST(ctx, Logout, "SessionManager", ctx->content.session_manager);
     return VIM_CALL(ctx, Logout, &request, &response, err);
 }
 

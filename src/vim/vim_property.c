@@ -130,20 +130,17 @@ static int take_page(struct vim_context *ctx, const struct vim25__RetrieveResult
 static int read_first_page(struct vim_context *ctx, struct vim25__PropertyFilterSpec *spec, struct reader *reader,
                            struct err *err) {
     struct vim25__RetrieveOptions options = {0};
-    struct _vim25__RetrievePropertiesEx request = {.__sizespecSet = 1, .specSet = spec, .options = &options};
-    struct _vim25__RetrievePropertiesExResponse response;
     int ret;
-    request._USCOREthis = vim_in_ref(ctx, "PropertyCollector", ctx->content.property_collector);
+    VIM_REQUEST(ctx, RetrievePropertiesEx, "PropertyCollector", ctx->content.property_collector, .__sizespecSet = 1,
+                .specSet = spec, .options = &options);
     ret = VIM_CALL(ctx, RetrievePropertiesEx, &request, &response, err);
     return ret ? ret : take_page(ctx, response.returnval, reader, err);
 }
 
 static int read_next_page(struct vim_context *ctx, struct reader *reader, struct err *err) {
-    struct _vim25__ContinueRetrievePropertiesEx request = {0};
-    struct _vim25__ContinueRetrievePropertiesExResponse response;
     int ret;
     vim_context_reset(ctx);
-    request._USCOREthis = vim_in_ref(ctx, "PropertyCollector", ctx->content.property_collector);
+    VIM_REQUEST(ctx, ContinueRetrievePropertiesEx, "PropertyCollector", ctx->content.property_collector);
     request.token = vim_in_lines(ctx, reader->token, "the page token");
     ret = VIM_CALL(ctx, ContinueRetrievePropertiesEx, &request, &response, err);
     return ret ? ret : take_page(ctx, response.returnval, reader, err);
@@ -151,12 +148,10 @@ static int read_next_page(struct vim_context *ctx, struct reader *reader, struct
 
 /* Best effort: simulators do not know this call, and a server that is away needs none. */
 static void cancel_rest(struct vim_context *ctx, const char *token) {
-    struct _vim25__CancelRetrievePropertiesEx request = {0};
-    struct _vim25__CancelRetrievePropertiesExResponse response;
     struct vim_fault fault = ctx->fault;
     if (ctx->err.code) /* no connection */
         return;
-    request._USCOREthis = vim_in_ref(ctx, "PropertyCollector", ctx->content.property_collector);
+    VIM_REQUEST(ctx, CancelRetrievePropertiesEx, "PropertyCollector", ctx->content.property_collector);
     request.token = vim_in_lines(ctx, token, "the page token");
     (void)VIM_CALL(ctx, CancelRetrievePropertiesEx, &request, &response, NULL);
     ctx->fault = fault;
@@ -212,13 +207,11 @@ int vim_keep_id(struct vim_context *ctx, const struct vim25__ManagedObjectRefere
 }
 
 int vim_create_view(struct vim_context *ctx, const char *const *types, char out[VIM_VIEW_BYTES], struct err *err) {
-    struct _vim25__CreateContainerView request = {.recursive = xsd__boolean__true_};
-    struct _vim25__CreateContainerViewResponse response;
     size_t n = 0;
     int ret;
     while (types[n])
         n++;
-    request._USCOREthis = vim_in_ref(ctx, "ViewManager", ctx->content.view_manager);
+    VIM_REQUEST(ctx, CreateContainerView, "ViewManager", ctx->content.view_manager, .recursive = xsd__boolean__true_);
     request.container = vim_in_ref(ctx, "Folder", ctx->content.root_folder);
     request.type = vim_in_texts(ctx, types, n, "a type");
     request.__sizetype = (int)n;
@@ -227,12 +220,10 @@ int vim_create_view(struct vim_context *ctx, const char *const *types, char out[
 }
 
 void vim_destroy_view(struct vim_context *ctx, const char *view) {
-    struct _vim25__DestroyView request = {0};
-    struct _vim25__DestroyViewResponse response;
     struct vim_fault fault = ctx->fault;
     if (ctx->err.code) /* no connection */
         return;
-    request._USCOREthis = vim_in_ref(ctx, "ContainerView", view);
+    VIM_REQUEST(ctx, DestroyView, "ContainerView", view);
     (void)VIM_CALL(ctx, DestroyView, &request, &response, NULL);
     ctx->fault = fault;
 }

@@ -214,10 +214,8 @@ struct active {
 
 static int op_is_active(struct vim_context *ctx, void *arg, struct err *err) {
     struct active *active = arg;
-    struct _vim25__SessionIsActive request = {0};
-    struct _vim25__SessionIsActiveResponse response;
     int ret;
-    request._USCOREthis = vim_in_ref(ctx, "SessionManager", ctx->content.session_manager);
+    VIM_REQUEST(ctx, SessionIsActive, "SessionManager", ctx->content.session_manager);
     request.sessionID = vim_in_text(ctx, active->key, "the session key");
     request.userName = vim_in_text(ctx, active->user_name, "the user name");
     ret = VIM_CALL(ctx, SessionIsActive, &request, &response, err);
@@ -235,10 +233,8 @@ int vim_session_is_active(struct vim_client *client, const char *key, const char
 }
 
 static int op_terminate(struct vim_context *ctx, void *arg, struct err *err) {
-    struct _vim25__TerminateSession request = {0};
-    struct _vim25__TerminateSessionResponse response;
     const char *key = arg;
-    request._USCOREthis = vim_in_ref(ctx, "SessionManager", ctx->content.session_manager);
+    VIM_REQUEST(ctx, TerminateSession, "SessionManager", ctx->content.session_manager);
     request.sessionId = vim_in_texts(ctx, &key, 1, "the session key");
     request.__sizesessionId = 1;
     return VIM_CALL(ctx, TerminateSession, &request, &response, err);

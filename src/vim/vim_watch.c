@@ -447,9 +447,7 @@ static int vim_watch_op_wait(struct vim_context *ctx, void *arg, struct err *err
     struct vim_watch *watch = answer->watch;
     int wait_s = (int)watch->max_wait_s, objects = (int)watch->max_object_updates, ret;
     struct vim25__WaitOptions options = {.maxWaitSeconds = &wait_s, .maxObjectUpdates = &objects};
-    struct _vim25__WaitForUpdatesEx request = {.options = &options};
-    struct _vim25__WaitForUpdatesExResponse response;
-    request._USCOREthis = vim_in_ref(ctx, "PropertyCollector", watch->site.collector);
+    VIM_REQUEST(ctx, WaitForUpdatesEx, "PropertyCollector", watch->site.collector, .options = &options);
     request.version = vim_in_lines(ctx, watch->version, "the version");
     ctx->timeout_ms = (long)watch->max_wait_s * 1000 + KAAS_VIM_WATCH_MARGIN_MS;
     ctx->reply_max_bytes = KAAS_VIM_WATCH_REPLY_BYTES_MAX;
@@ -468,20 +466,16 @@ static int vim_watch_op_wait(struct vim_context *ctx, void *arg, struct err *err
 /* ---- removing ---- */
 
 static void destroy_collector(struct vim_context *ctx, const char *id) {
-    struct _vim25__DestroyPropertyCollector request = {0};
-    struct _vim25__DestroyPropertyCollectorResponse response;
     if (ctx->err.code || str_empty(id)) /* no connection; nothing */
         return;
-    request._USCOREthis = vim_in_ref(ctx, "PropertyCollector", id);
+    VIM_REQUEST(ctx, DestroyPropertyCollector, "PropertyCollector", id);
     (void)VIM_CALL(ctx, DestroyPropertyCollector, &request, &response, NULL);
 }
 
 static void destroy_events(struct vim_context *ctx, const char *id) {
-    struct _vim25__DestroyCollector request = {0};
-    struct _vim25__DestroyCollectorResponse response;
     if (ctx->err.code || str_empty(id))
         return;
-    request._USCOREthis = vim_in_ref(ctx, "EventHistoryCollector", id);
+    VIM_REQUEST(ctx, DestroyCollector, "EventHistoryCollector", id);
     (void)VIM_CALL(ctx, DestroyCollector, &request, &response, NULL);
 }
 
@@ -504,21 +498,17 @@ static int vim_watch_op_clean(struct vim_context *ctx, void *arg, struct err *er
 /* ---- making ---- */
 
 static int create_collector(struct vim_context *ctx, char out[VIM_VIEW_BYTES], struct err *err) {
-    struct _vim25__CreatePropertyCollector request = {0};
-    struct _vim25__CreatePropertyCollectorResponse response;
     int ret;
-    request._USCOREthis = vim_in_ref(ctx, "PropertyCollector", ctx->content.property_collector);
+    VIM_REQUEST(ctx, CreatePropertyCollector, "PropertyCollector", ctx->content.property_collector);
     ret = VIM_CALL(ctx, CreatePropertyCollector, &request, &response, err);
     return ret ? ret : vim_keep_id(ctx, response.returnval, "the collector", out, err);
 }
 
 static int create_filter(struct vim_context *ctx, const char *collector, struct vim25__PropertyFilterSpec *spec,
                          struct err *err) {
-    struct _vim25__CreateFilter request = {.spec = spec, .partialUpdates = xsd__boolean__false_};
-    struct _vim25__CreateFilterResponse response;
     if (!spec)
         return err_set(err, ERR_NOMEM, "out of memory");
-    request._USCOREthis = vim_in_ref(ctx, "PropertyCollector", collector);
+    VIM_REQUEST(ctx, CreateFilter, "PropertyCollector", collector, .spec = spec, .partialUpdates = xsd__boolean__false_);
     return VIM_CALL(ctx, CreateFilter, &request, &response, err);
 }
 
@@ -600,11 +590,9 @@ static int watch_page(struct vim_context *ctx, struct vim_watch *watch, struct e
     int page = PAGE_COUNT;
     struct vim25__EventFilterSpec filter = {
         .disableFullMessage = &yes, .maxCount = &page, .__sizeeventTypeId = (int)ARRAY_COUNT(classes)};
-    struct _vim25__CreateCollectorForEvents request = {.filter = &filter};
-    struct _vim25__CreateCollectorForEventsResponse response;
     struct vim_one one = {"EventHistoryCollector", watch->site.events, "latestPage"};
     int ret;
-    request._USCOREthis = vim_in_ref(ctx, "EventManager", ctx->content.event_manager);
+    VIM_REQUEST(ctx, CreateCollectorForEvents, "EventManager", ctx->content.event_manager, .filter = &filter);
     filter.eventTypeId = vim_in_texts(ctx, classes, ARRAY_COUNT(classes), "a class of events");
     ret = VIM_CALL(ctx, CreateCollectorForEvents, &request, &response, err);
     if (!ret)

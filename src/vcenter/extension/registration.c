@@ -648,7 +648,7 @@ int registration_register(struct link *link, const struct register_request *requ
         step_begin_operation,   step_make_role,     step_probe_account,    step_save_pending,      step_write_record,
         step_tell_credential,   step_prove_login,   step_activate,         step_read_inventory,
     };
-    struct registration_report unused = {0};
+    _cleanup_done_(registration_report_done) struct registration_report unused = {0};
     struct registration_work w = {.link = link,
                                   .joining = request,
                                   .actor = &request->actor,
@@ -657,9 +657,7 @@ int registration_register(struct link *link, const struct register_request *requ
                                   .action = "vcenter.register",
                                   .take_over = request->take_over,
                                   .dry_run = request->dry_run};
-    int rc = run_registration(&w, steps, ARRAY_COUNT(steps), err);
-    registration_report_done(&unused);
-    return rc;
+    return run_registration(&w, steps, ARRAY_COUNT(steps), err);
 }
 
 /* -- leaving ------------------------------------------------------------------------------------------------------- */
@@ -792,7 +790,7 @@ int registration_unregister(struct link *link, const struct unregister_request *
         step_remove_record,          step_remove_role,     registration_step_forget,
         registration_step_look_back,
     };
-    struct registration_report unused = {0};
+    _cleanup_done_(registration_report_done) struct registration_report unused = {0};
     struct registration_work w = {.link = link,
                                   .leaving = request,
                                   .actor = &request->actor,
@@ -800,7 +798,5 @@ int registration_unregister(struct link *link, const struct unregister_request *
                                   .report = report ? report : &unused,
                                   .action = "vcenter.unregister",
                                   .dry_run = request->dry_run};
-    int rc = run_registration(&w, steps, ARRAY_COUNT(steps), err);
-    registration_report_done(&unused);
-    return rc;
+    return run_registration(&w, steps, ARRAY_COUNT(steps), err);
 }

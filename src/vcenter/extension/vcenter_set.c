@@ -96,7 +96,7 @@ static void note_refused(struct platform *platform, const struct vcenter_add *ad
 
 static int vcenter_set_ask_and_insert(struct platform *platform, const struct vcenter_add *add, struct vcenter *vc,
                                       struct x509_info *seen, struct err *err) {
-    struct vim_about about = {0};
+    _cleanup_done_(vim_about_done) struct vim_about about = {0};
     int rc = check_members(add->address, add->name, &add->port, err);
     if (!rc)
         rc = vcenter_set_fill(add, vc, err);
@@ -106,10 +106,7 @@ static int vcenter_set_ask_and_insert(struct platform *platform, const struct vc
         rc = ask_certificate(platform_options_of(platform), add, seen, err);
     if (!rc)
         rc = vcenter_ask(platform, vc, &about, seen, err);
-    if (!rc)
-        rc = vcenter_set_insert_row(platform, add, &about, vc, err);
-    vim_about_done(&about);
-    return rc;
+    return rc ? rc : vcenter_set_insert_row(platform, add, &about, vc, err);
 }
 
 int registration_add(struct platform *platform, const struct vcenter_add *add, char id[37], struct x509_info *seen,

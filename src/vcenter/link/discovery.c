@@ -295,7 +295,7 @@ static int discovery_read_and_compare(struct link *link, struct watch_inventory 
 /* What the watch knows is never older than what it has saved; what was read here may be. */
 static int save_newest(struct link *link, struct watch_inventory *read, enum verdict verdict, struct discovery_result *out,
                        struct err *err) {
-    struct watch_inventory known = {.count = 0};
+    _cleanup_done_(watch_inventory_done) struct watch_inventory known = {.count = 0};
     const struct watch_inventory *newest = read;
     int rc;
     watch_lock_saving(link_watch(link));
@@ -303,7 +303,6 @@ static int save_newest(struct link *link, struct watch_inventory *read, enum ver
         newest = &known;
     rc = discovery_save(link, newest, out, err);
     watch_unlock_saving(link_watch(link));
-    watch_inventory_done(&known);
     return rc;
 }
 

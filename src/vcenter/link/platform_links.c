@@ -277,11 +277,9 @@ bool platform_is_stopping(struct platform *p) {
 int platform_sync(struct platform *p, struct err *err) {
     _cleanup_done_(vcenter_list_done) struct vcenter_list list = {0};
     int rc;
-    (void)pthread_mutex_lock(&p->sync);
-    if (platform_is_stopping(p)) {
-        (void)pthread_mutex_unlock(&p->sync);
+    LOCKED(&p->sync);
+    if (platform_is_stopping(p))
         return 0;
-    }
     rc = vcenter_store_list(p->env.options.store, &list, err);
     if (!rc)
         retire_missing(p, &list);
@@ -289,7 +287,6 @@ int platform_sync(struct platform *p, struct err *err) {
         int failed = sync_one(p, &list.items[i], err);
         rc = rc ? rc : failed;
     }
-    (void)pthread_mutex_unlock(&p->sync);
     return rc;
 }
 

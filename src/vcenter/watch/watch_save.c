@@ -143,7 +143,7 @@ static int load_targets(struct watch *w, struct err *err) {
 static int watch_find_nodes(struct watch *w, struct node_matcher *matcher, const struct node_target_list *targets,
                             struct watch_nodes *out, struct err *err) {
     int rc;
-    (void)pthread_mutex_lock(&w->lock);
+    LOCKED(&w->lock);
     while (w->is_whole && w->is_in_update && !w->is_stopping)
         watch_wait(w, 1000);
     w->has_no_vm = watch_mirror_has_no_vm(&w->mirror);
@@ -153,7 +153,6 @@ static int watch_find_nodes(struct watch *w, struct node_matcher *matcher, const
         w->report.nodes = (unsigned)out->count;
         w->report.ambiguous = out->ambiguous;
     }
-    (void)pthread_mutex_unlock(&w->lock);
     return rc;
 }
 
@@ -468,7 +467,7 @@ static void tell_found(struct told *t, const struct node_target_list *fresh, con
 
 static int watch_save_write_part(struct watch *w, const struct concerned *concerned, const struct node_target_list *fresh,
                                  const struct watch_nodes *found, struct err *err) {
-    struct told t = {0};
+    _cleanup_done_(told_done) struct told t = {0};
     int rc = told_init(&t, fresh->count + w->saved.count, err);
     if (!rc) {
         tell_found(&t, fresh, found);
@@ -477,10 +476,7 @@ static int watch_save_write_part(struct watch *w, const struct concerned *concer
                 add_uuid(&t, w->saved.items[i].instance_uuid);
         rc = add_rivals(&t, &w->saved, err);
     }
-    if (!rc)
-        rc = write_told(w, &t, err);
-    told_done(&t);
-    return rc;
+    return rc ? rc : write_told(w, &t, err);
 }
 
 /* How many nodes are seen, and whether any fits several machines: the latter is counted over all. */
