@@ -28,7 +28,6 @@ static int vim_client_check_options(const struct vim_options *o, struct err *err
 static void vim_client_init_locks(struct vim_client *c) {
     (void)pthread_mutex_init(&c->connect_lock, NULL);
     (void)pthread_mutex_init(&c->login_lock, NULL);
-    (void)pthread_mutex_init(&c->side_lock, NULL);
     (void)pthread_mutex_init(&c->lock, NULL);
     clock_init_cond(&c->changed);
 }
@@ -90,7 +89,6 @@ void vim_client_free(struct vim_client *c) {
     vim_user_session_done(&c->own);
     (void)pthread_mutex_destroy(&c->connect_lock);
     (void)pthread_mutex_destroy(&c->login_lock);
-    (void)pthread_mutex_destroy(&c->side_lock);
     (void)pthread_mutex_destroy(&c->lock);
     (void)pthread_cond_destroy(&c->changed);
     free(c->host);
@@ -109,8 +107,6 @@ void vim_client_cancel(struct vim_client *c) {
     c->is_canceled = true;
     for (unsigned i = 0; i < c->context_count; i++)
         vim_context_cancel(c->contexts[i]);
-    if (c->side)
-        vim_context_cancel(c->side);
     for (struct vim_context *ctx = c->beside; ctx; ctx = ctx->next_beside)
         vim_context_cancel(ctx);
     (void)pthread_cond_broadcast(&c->changed);

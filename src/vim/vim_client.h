@@ -47,14 +47,11 @@ struct vim_client {
     void *login_arg;
     struct err login_refusal;
 
-    pthread_mutex_t side_lock; /* held while `side` is used */
-
     pthread_mutex_t lock; /* guards all below; never held across a call */
     pthread_cond_t changed;
     struct vim_context *contexts[KAAS_VIM_CONTEXTS_COUNT];
     unsigned context_count, waiting;
-    struct vim_context *side;   /* one-off context of a certificate login, so that it can be cancelled */
-    struct vim_context *beside; /* list of contexts that others own, for the same reason */
+    struct vim_context *beside; /* list of contexts that others own, so that they can be cancelled */
     bool is_canceled, is_connected;
     bool may_have_orphan;           /* vim_take_orphan_hint */
     int64_t login_refused_until_ms; /* after refused credentials: do not lock the account by asking again and again */

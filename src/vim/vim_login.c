@@ -133,23 +133,14 @@ static int side_way_init(struct vim_client *client, const struct vim_extension_l
     return 0;
 }
 
-static void set_side(struct vim_client *client, struct vim_context *ctx) {
-    LOCKED(&client->lock);
-    client->side = ctx;
-    if (ctx && client->is_canceled)
-        vim_context_cancel(ctx);
-}
-
 static int run_aside(struct vim_client *client, const struct side_way *way, const struct vim_run *run, struct err *err) {
     struct vim_context *ctx = NULL;
     int ret = vim_context_new(&way->route, &ctx, err);
     if (ret)
         return ret;
-    (void)pthread_mutex_lock(&client->side_lock);
-    set_side(client, ctx);
+    vim_client_put_beside(client, ctx);
     ret = vim_client_run_on(client, ctx, run, err);
-    set_side(client, NULL);
-    (void)pthread_mutex_unlock(&client->side_lock);
+    vim_client_take_beside(client, ctx);
     vim_context_free(ctx);
     return ret;
 }

@@ -59,16 +59,18 @@ static void join_members(const struct work *w, char out[RECORD_MEMBERS_BYTES]) {
 /* -- comparing ------------------------------------------------------------------------------------------------------------ */
 
 static void judge_foreign(struct work *w, const char *owner) {
-    char text[ERR_TEXT_BYTES], remedy[ERR_REMEDY_BYTES];
-    w->note->state = RECORD_FOREIGN;
+    struct record_note *note = w->note;
+    note->state = RECORD_FOREIGN;
     if (owner)
-        (void)snprintf(text, sizeof(text), "the extension %s of vCenter %s belongs to another installation now (%.60s)",
-                       w->vc.extension_key, w->vc.name, owner);
+        (void)snprintf(note->problem, sizeof(note->problem),
+                       "the extension %s of vCenter %s belongs to another installation now (%.60s)", w->vc.extension_key,
+                       w->vc.name, owner);
     else
-        (void)snprintf(text, sizeof(text), "the extension %s of vCenter %s was overwritten by a program that is not Harmony KaaS",
+        (void)snprintf(note->problem, sizeof(note->problem),
+                       "the extension %s of vCenter %s was overwritten by a program that is not Harmony KaaS",
                        w->vc.extension_key, w->vc.name);
-    (void)snprintf(remedy, sizeof(remedy), "if that is a mistake: kaasctl vcenter register %.100s --take-over", w->vc.name);
-    set_problem(w->note, text, remedy);
+    (void)snprintf(note->remedy, sizeof(note->remedy), "if that is a mistake: kaasctl vcenter register %.100s --take-over",
+                   w->vc.name);
 }
 
 /* vCenter does not tell which certificate it has, so what was begun is remembered. */
@@ -113,19 +115,18 @@ static int reconcile_look(struct work *w, struct err *err) {
 
 /* What our own session lacks is told, and the rest goes on: many sites give no Extension.* privileges to anybody but an administrator. */
 static void tell_lacking(struct work *w, const char *privilege) {
-    char text[ERR_TEXT_BYTES], remedy[ERR_REMEDY_BYTES];
-    if (w->note->state == RECORD_MISSING)
+    struct record_note *note = w->note;
+    if (note->state == RECORD_MISSING)
         (void)snprintf(
-            text, sizeof(text),
+            note->problem, sizeof(note->problem),
             "somebody removed the extension %s from vCenter %s, and it cannot be registered again by itself: %s is missing on"
             " the root folder",
             w->vc.extension_key, w->vc.name, privilege);
     else
-        (void)snprintf(text, sizeof(text),
+        (void)snprintf(note->problem, sizeof(note->problem),
                        "the record cannot be repaired by itself: %s is missing on the root folder (it differs in %.200s)",
-                       privilege, w->note->differs);
-    (void)snprintf(remedy, sizeof(remedy), "run: kaasctl vcenter register %.100s", w->vc.name);
-    set_problem(w->note, text, remedy);
+                       privilege, note->differs);
+    (void)snprintf(note->remedy, sizeof(note->remedy), "run: kaasctl vcenter register %.100s", w->vc.name);
 }
 
 static int reconcile_may(struct work *w, const char *privilege, bool *granted, struct err *err) {

@@ -37,29 +37,19 @@ void link_env_done(struct link_env *env) {
 
 int link_env_set_server_cert(struct link_env *env, const char *cert_pem, bool *differs, struct err *err) {
     char *copy = str_dup(cert_pem);
-    const char *old;
     if (cert_pem && !copy)
         return err_set(err, ERR_NOMEM, "out of memory");
-    (void)pthread_mutex_lock(env->lock);
-    old = env->options.server_cert_pem;
-    *differs = !str_eq(old, copy);
+    LOCKED(env->lock);
+    *differs = !str_eq(env->options.server_cert_pem, copy);
+    link_env_free_text(env->options.server_cert_pem);
     env->options.server_cert_pem = copy;
-    (void)pthread_mutex_unlock(env->lock);
-    link_env_free_text(old);
     return 0;
 }
 
 int link_env_get_server_cert(const struct link_env *env, char **out, struct err *err) {
-    char *copy;
-    bool is_known;
-    (void)pthread_mutex_lock(env->lock);
-    is_known = env->options.server_cert_pem != NULL;
-    copy = str_dup(env->options.server_cert_pem);
-    (void)pthread_mutex_unlock(env->lock);
-    if (is_known && !copy)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    *out = copy;
-    return 0;
+    LOCKED(env->lock);
+    *out = str_dup(env->options.server_cert_pem);
+    return *out || !env->options.server_cert_pem ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 struct vim_options link_env_client(const struct link_env *env, const struct vcenter *vc, const char *user_agent) {

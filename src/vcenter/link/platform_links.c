@@ -147,13 +147,12 @@ static struct link *find_locked(const struct platform *p, const char *id, size_t
 
 int platform_find(struct platform *p, const char *vcenter_id, struct link **out, struct err *err) {
     struct link *found;
-    (void)pthread_mutex_lock(&p->lock);
+    LOCKED(&p->lock);
     found = find_locked(p, vcenter_id, NULL);
-    if (found)
+    if (found) {
         *out = link_ref(found);
-    (void)pthread_mutex_unlock(&p->lock);
-    if (found)
         return 0;
+    }
     (void)err_set(err, ERR_NOT_FOUND, "there is no vCenter %s here", vcenter_id);
     return err_remedy(err, "compare with 'kaasctl vcenter list'");
 }
@@ -290,26 +289,20 @@ int platform_sync(struct platform *p, struct err *err) {
     return rc;
 }
 
+static struct link *take_retired(struct platform *p) {
+    LOCKED(&p->lock);
+    return p->retired.count ? p->retired.items[--p->retired.count] : NULL;
+}
+
 /* Ends retired links; those still in use wait for the next tick. */
 static void platform_links_bury(struct platform *p) {
-    for (;;) {
-        struct link *link = NULL;
-        size_t count;
-        (void)pthread_mutex_lock(&p->lock);
-        count = p->retired.count;
-        if (count) {
-            link = p->retired.items[count - 1];
-            p->retired.count--;
-        }
-        (void)pthread_mutex_unlock(&p->lock);
-        if (!link)
-            return;
+    struct link *link;
+    while ((link = take_retired(p))) {
         link_retire(link);
         if (link_try_free(link))
             continue;
-        (void)pthread_mutex_lock(&p->lock);
+        LOCKED(&p->lock);
         (void)links_add(&p->retired, link); /* cannot fail: its place is still allocated */
-        (void)pthread_mutex_unlock(&p->lock);
         return;
     }
 }
