@@ -42,7 +42,7 @@ static inline void cleanup_unlock(pthread_mutex_t **mutex) {
     (void)pthread_mutex_unlock(*mutex);
 }
 /* Holds a mutex from here to the end of the scope; a value that is returned is computed before. */
-#define LOCKED(mutex) pthread_mutex_t *locked_ __attribute__((cleanup(cleanup_unlock))) = cleanup_lock(mutex)
+#define LOCKED(mutex) pthread_mutex_t *locked_ __attribute__((cleanup(cleanup_unlock), unused)) = cleanup_lock(mutex)
 
 /* Yields the pointer and sets the variable to NULL: ownership moves on. */
 #define STEAL(p)                         \

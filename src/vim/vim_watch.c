@@ -840,7 +840,7 @@ int vim_watch_next(struct vim_watch *w, const struct vim_watch_events *events, s
 
 /* -- reading once -------------------------------------------------------------------------------------------------- */
 
-static int read_object(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err) {
+static int tell_content(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err) {
     static const struct vim_property properties[] = {
         [NAME] = {"name", SOAP_TYPE_string, VIM_OPTIONAL},
         [PARENT] = {"parent", SOAP_TYPE_vim25__ManagedObjectReference, VIM_OPTIONAL}};
@@ -867,7 +867,7 @@ static int op_clusters(struct vim_context *ctx, void *arg, struct err *err) {
         ret = vim_create_view(ctx, types, view, err);
     if (ret)
         return ret;
-    ret = vim_retrieve(ctx, cluster_spec(ctx, view), read_object, arg, err);
+    ret = vim_retrieve(ctx, cluster_spec(ctx, view), tell_content, arg, err);
     vim_destroy_view(ctx, view);
     return ret;
 }

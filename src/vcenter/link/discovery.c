@@ -232,19 +232,19 @@ int discovery_save(struct link *link, const struct watch_inventory *read, struct
 #define TRIES_COUNT 3
 #define PAUSE_MS 300 /* what changed between the two answers has been told by then */
 
-static int on_restarted(void *mirror, struct err *err) {
+static int discovery_on_restarted(void *mirror, struct err *err) {
     (void)err;
     watch_mirror_clear(mirror);
     return 0;
 }
 
-static int on_object(void *mirror, const struct vim_watch_object *told, struct err *err) {
+static int discovery_on_object(void *mirror, const struct vim_watch_object *told, struct err *err) {
     return watch_mirror_put(mirror, told, err);
 }
 
 /* The view that is read goes with its session, and the link may make itself a new one meanwhile: then once more. */
 static int read_clusters(struct link *link, struct watch_mirror *mirror, struct err *err) {
-    const struct vim_watch_events events = {.arg = mirror, .restarted = on_restarted, .object = on_object};
+    const struct vim_watch_events events = {.arg = mirror, .restarted = discovery_on_restarted, .object = discovery_on_object};
     struct err why = {0};
     int rc = vim_read_clusters(link_client(link), &events, &why);
     if (rc == ERR_NOT_FOUND) {
