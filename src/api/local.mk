@@ -18,6 +18,8 @@ src_api_libapi_a_SOURCES = \
     src/api/core/routes.def \
     src/api/handlers/cluster_input.c \
     src/api/handlers/cluster_input.h \
+    src/api/handlers/cluster_list.c \
+    src/api/handlers/cluster_list.h \
     src/api/handlers/cluster_watch.c \
     src/api/handlers/cluster_watch.h \
     src/api/handlers/h_audit.c \
@@ -36,10 +38,6 @@ src_api_libapi_a_SOURCES = \
     src/api/handlers/h_users.c \
     src/api/handlers/h_vcenters.c \
     src/api/handlers/h_vcenters_join.c \
-    src/api/handlers/list_memo.c \
-    src/api/handlers/list_memo.h \
-    src/api/handlers/list_wait.c \
-    src/api/handlers/list_wait.h \
     src/api/handlers/login_call.c \
     src/api/handlers/login_call.h \
     src/api/handlers/member_json.c \

@@ -10,11 +10,11 @@
 
 #include "api_call.h"
 #include "authn.h"
+#include "cluster_list.h"
 #include "cluster_watch.h"
 #include "digest.h"
 #include "inventory.h"
 #include "limits.h"
-#include "list_memo.h"
 #include "log.h"
 #include "metric.h"
 #include "openapi_text.h"

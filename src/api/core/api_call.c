@@ -80,7 +80,7 @@ void api_let_go(struct api_call *call) {
     call->snapshot = NULL;
 }
 
-int api_read_body(struct api_call *call, const char *type, struct err *err) {
+static int api_read_body(struct api_call *call, const char *type, struct err *err) {
     size_t len = 0;
     const char *text = http_request_body(call->req, &len);
     struct err why = {0};
@@ -110,11 +110,6 @@ int api_look_again(struct http_request *req, struct http_response *resp, struct 
     log_set_request_id(http_request_id(req));
     api_forget(api_call_of(req));
     return http_request_route(req)->handler(req, resp, err);
-}
-
-int api_check_no_query(const struct api_call *call, struct err *err) {
-    static const char *const none[] = {NULL};
-    return http_request_check_query(call->req, none, err);
 }
 
 int api_read_members(struct api_call *call, const char *type, const struct member_body *body, struct err *err) {

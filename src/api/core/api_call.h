@@ -127,13 +127,8 @@ void api_forget(struct api_call *call);
 /* Begins anew, as if the request had come just now: session, rights, snapshot, handler. What a wait ends with. */
 int api_look_again(struct http_request *req, struct http_response *resp, struct err *err);
 
-/* For endpoints whose row says ANY_QUERY and that have no parameters. ERR_INVALID names the one that is there. */
-int api_check_no_query(const struct api_call *call, struct err *err);
-
-/* Parses the body as JSON into call->body; Content-Type must be `type`. ERR_MEDIA_TYPE, ERR_JSON. */
-int api_read_body(struct api_call *call, const char *type, struct err *err);
-
-/* The same, and checks its members. As api_read_body; ERR_UNPROCESSABLE names what is wrong. */
+/* Parses the body as JSON into call->body, unless it is there already, and checks its members (NULL: the handler does); Content-Type
+ * must be `type`. ERR_MEDIA_TYPE, ERR_JSON; ERR_UNPROCESSABLE names what is wrong. */
 int api_read_members(struct api_call *call, const char *type, const struct member_body *body, struct err *err);
 
 /* Who asks, for the services below. Borrowed from the call. */

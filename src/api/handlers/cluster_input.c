@@ -6,14 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster.h"
+#include "api_call.h"
 #include "cluster_store.h"
-#include "err.h"
-#include "json.h"
 #include "limits.h"
-#include "member_json.h"
 #include "query.h"
-#include "snapshot.h"
 #include "str.h"
 #include "uuid.h"
 
@@ -213,20 +209,20 @@ static int take_nodes(const json_t *body, bool is_report, struct cluster *c, uns
 /* -- bodies ------------------------------------------------------------------------------------------------------------- */
 
 /* What is made by hand, beside the members that the table of the record lets an administrator or a report give. */
-static const struct member_body create_body = {.members = cluster_members,
-                                               .writer = BY_ADMIN,
-                                               .is_new = true,
-                                               .more = JSON_MEMBERS(JSON_NEEDS(ARRAY, "vsphere_clusters"),
-                                                                    JSON_NEEDS(OBJECT, "control_plane"),
-                                                                    JSON_NEEDS(OBJECT, "workers"), JSON_TAKES(STRING, "state"),
-                                                                    JSON_TAKES(OBJECT, "labels"), JSON_TAKES(ARRAY, "nodes"))};
-static const struct member_body patch_body = {
+const struct member_body h_clusters_create_body = {
+    .members = cluster_members,
+    .writer = BY_ADMIN,
+    .is_new = true,
+    .more =
+        JSON_MEMBERS(JSON_NEEDS(ARRAY, "vsphere_clusters"), JSON_NEEDS(OBJECT, "control_plane"), JSON_NEEDS(OBJECT, "workers"),
+                     JSON_TAKES(STRING, "state"), JSON_TAKES(OBJECT, "labels"), JSON_TAKES(ARRAY, "nodes"))};
+const struct member_body h_clusters_patch_body = {
     .members = cluster_members,
     .writer = BY_ADMIN,
     .more =
         JSON_MEMBERS(JSON_TAKES(ARRAY, "vsphere_clusters"), JSON_TAKES(OBJECT, "control_plane"), JSON_TAKES(OBJECT, "workers"),
                      JSON_TAKES(STRING, "state"), JSON_TAKES_NULL(OBJECT, "labels"), JSON_TAKES_NULL(ARRAY, "nodes"))};
-static const struct member_body status_body = {
+const struct member_body h_clusters_status_body = {
     .members = cluster_members,
     .writer = BY_REPORT,
     .more = JSON_MEMBERS(JSON_NEEDS(STRING, "state"), JSON_TAKES_NULL(STRING, "reason"), JSON_TAKES(OBJECT, "control_plane"),
@@ -311,9 +307,9 @@ static int check_new_labels(json_t *labels, struct err *err) {
 int cluster_input_create(json_t *body, const struct inventory_platform *platform, struct cluster **out, struct err *err) {
     _cleanup_(cluster_free) struct cluster *c = calloc(1, sizeof(*c));
     unsigned parts = 0;
-    int rc = c ? member_json_check(body, &create_body, NULL, err) : err_set(err, ERR_NOMEM, "out of memory");
-    if (rc)
-        return rc;
+    int rc;
+    if (!c)
+        return err_set(err, ERR_NOMEM, "out of memory");
     c->control_plane_ready = -1;
     c->workers_ready = -1;
     c->state_source = str_dup("declared");
@@ -331,23 +327,10 @@ int cluster_input_create(json_t *body, const struct inventory_platform *platform
     return 0;
 }
 
-int cluster_input_check_patch(json_t *body, struct err *err) {
-    int rc = member_json_check(body, &patch_body, NULL, err);
-    if (!rc && !json_object_size(body)) {
-        (void)err_set(err, ERR_UNPROCESSABLE, "the patch is empty");
-        return err_remedy(err, "name at least one member to change");
-    }
-    return rc;
-}
-
 int cluster_input_patch(json_t *body, const struct inventory_platform *platform, struct cluster *record, unsigned *parts,
                         struct err *err) {
     int rc = take_scalars(body, true, record, err);
     return rc ? rc : take_lists(body, platform, record, parts, err);
-}
-
-int cluster_input_check_status(json_t *body, struct err *err) {
-    return member_json_check(body, &status_body, NULL, err);
 }
 
 /* The state columns say the same, for programs of the version before. */

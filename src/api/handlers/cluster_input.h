@@ -7,19 +7,15 @@
 #include "json.h"
 #include "snapshot.h"
 
-/* Builds a record (without id, times and version) from a ClusterCreate body; vSphere clusters are resolved in `platform`. *out is
- * freed by cluster_free. ERR_UNPROCESSABLE naming the member, ERR_AMBIGUOUS, ERR_NOMEM. */
+/* Each takes a body that was checked as the routes say (h_clusters_create_body, ...). */
+
+/* Builds a record (without id, times and version); vSphere clusters are resolved in `platform`. *out is freed by cluster_free.
+ * ERR_UNPROCESSABLE naming the member, ERR_AMBIGUOUS, ERR_NOMEM. */
 int cluster_input_create(json_t *body, const struct inventory_platform *platform, struct cluster **out, struct err *err);
 
-/* Checks a ClusterPatch body: closed, right kinds, at least one member. ERR_UNPROCESSABLE. */
-int cluster_input_check_patch(json_t *body, struct err *err);
-
-/* Applies a merge patch (RFC 7396) that passed the check; *parts tells which lists it replaced (enum cluster_parts). Errors as create. */
+/* Applies a merge patch (RFC 7396); *parts tells which lists it replaced (enum cluster_parts). Errors as create. */
 int cluster_input_patch(json_t *body, const struct inventory_platform *platform, struct cluster *record, unsigned *parts,
                         struct err *err);
-
-/* Checks a ClusterStatus body: closed, right kinds. ERR_UNPROCESSABLE. */
-int cluster_input_check_status(json_t *body, struct err *err);
 
 /* Who reports, and when. */
 struct cluster_reporter {
@@ -27,7 +23,7 @@ struct cluster_reporter {
     int64_t at_ms; /* wall clock */
 };
 
-/* Applies a report that passed the check: the state and its reason always, the rest as far as it is given. *parts as above. Errors as
+/* Applies a report: the state and its reason always, the rest as far as it is given. *parts as above. Errors as
  * create, but for ERR_AMBIGUOUS. */
 int cluster_input_status(json_t *body, const struct cluster_reporter *by, struct cluster *record, unsigned *parts,
                          struct err *err);

@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "hashmap.h"
+#include "http_request.h"
 #include "metric.h"
 
 #define THREADS 2U
@@ -87,7 +88,7 @@ static void cluster_watch_make_look(struct cluster_watch *room, struct cluster_w
 }
 
 static bool cluster_watch_is_due(const struct cluster_waiter *w, int64_t now_ms) {
-    return now_ms >= w->until_ms || now_ms >= w->look_ms || (w->is_gone && w->is_gone(w->is_gone_arg));
+    return now_ms >= w->until_ms || now_ms >= w->look_ms || http_request_is_abandoned(w->req);
 }
 
 static void cluster_watch_tick(struct cluster_watch *room, int64_t now_ms) {

@@ -15,6 +15,7 @@
 #include "limits.h"
 
 struct cluster_watch;
+struct http_request;
 
 struct watch_link {
     struct watch_link *prev, *next;
@@ -25,16 +26,15 @@ struct watch_owner {
     uint64_t session, principal;
 };
 
-/* One request. Zeroed at its start; lives as long as the request. The members behind is_gone_arg are the room's. */
+/* One request. Zeroed at its start; lives as long as the request. The members behind `req` are the room's. */
 struct cluster_waiter {
-    uint64_t seen;                    /* cluster_watch_mark before it looked */
-    uint64_t looked;                  /* `seen` of the look after which it waits */
-    int64_t until_ms;                 /* monotonic: run at the latest then */
-    bool (*is_gone)(const void *arg); /* does nobody wait any more? Called under a lock: must not block. NULL: never */
-    const void *is_gone_arg;
-    struct watch_link queued;   /* among those who wait now */
-    struct watch_link in;       /* among all who have a place */
-    struct cluster_watch *room; /* NULL: no place */
+    uint64_t seen;                  /* cluster_watch_mark before it looked */
+    uint64_t looked;                /* `seen` of the look after which it waits */
+    int64_t until_ms;               /* monotonic: run at the latest then */
+    const struct http_request *req; /* when that is abandoned, nobody waits any more */
+    struct watch_link queued;       /* among those who wait now */
+    struct watch_link in;           /* among all who have a place */
+    struct cluster_watch *room;     /* NULL: no place */
     struct watch_owner owner;
     bool is_waiting;
     bool is_called;  /* something has changed for this session since it began to look */

@@ -14,8 +14,6 @@
 #include "load.h"
 #include "json.h"
 #include "limits.h"
-#include "list_memo.h"
-#include "list_wait.h"
 #include "member_json.h"
 #include "policy.h"
 #include "problem.h"
@@ -108,148 +106,13 @@ static bool view_node_is_visible(const struct node_onlooker *by, const struct no
 
 /* -- reading ------------------------------------------------------------------------------------------------------------ */
 
-#define TEXT_CHARS_MAX 100
-
-/* "ready,degraded" to bits. */
-static int read_states(struct api_call *call, unsigned *mask, struct err *err) {
-    const char *p = http_request_query(call->req, "state");
-    char word[24];
-    while (p && *p) {
-        size_t n = strcspn(p, ",");
-        enum cluster_state state;
-        (void)snprintf(word, sizeof(word), "%.*s", (int)(n < sizeof(word) ? n : sizeof(word) - 1), p);
-        if (!cluster_state_parse(word, &state))
-            return problem_parameter(call, "state", "must be one or more states separated by commas", err);
-        if (*mask & 1U << state)
-            return problem_parameter(call, "state", "names a state twice", err);
-        *mask |= 1U << state;
-        p += n;
-        if (*p == ',' && !*++p)
-            return problem_parameter(call, "state", "ends with a comma", err);
-    }
-    if (http_request_query(call->req, "state") && !*mask)
-        return problem_parameter(call, "state", "is empty", err);
-    return 0;
-}
-
-static int h_clusters_read_sort(struct api_call *call, struct inventory_cluster_query *q, struct err *err) {
-    const char *word = http_request_query(call->req, "sort");
-    q->sort = INVENTORY_SORT_NAME;
-    if (!word || inventory_sort_parse(word, &q->sort, &q->is_descending))
-        return 0;
-    return problem_parameter(
-        call, "sort", "must be name, state, kubernetes_version, created_at or updated_at, with or without a leading -", err);
-}
-
-/* An empty name is a slip of the client, not a thing that is not there. */
-static int check_names(struct api_call *call, struct err *err) {
-    static const char *const names[] = {"hx_cluster", "vcenter", "vsphere_cluster"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *value = http_request_query(call->req, names[i]);
-        if (value && !*value)
-            return problem_parameter(call, names[i], "is empty", err);
-    }
-    return 0;
-}
-
-static int check_combination(struct api_call *call, const struct inventory_cluster_query *q, struct err *err) {
-    if (q->hx_cluster && q->hx_cluster_id)
-        return problem_parameter(call, "hx_cluster", "cannot be combined with hx_cluster_id", err);
-    if (q->vsphere_cluster && !q->vcenter)
-        return problem_parameter(call, "vsphere_cluster", "needs \"vcenter\" beside it", err);
-    if (q->vsphere_cluster && (q->hx_cluster || q->hx_cluster_id))
-        return problem_parameter(call, "vsphere_cluster", "cannot be combined with an HX cluster", err);
-    if (q->hx_cluster_id && !uuid_is_valid(q->hx_cluster_id))
-        return problem_parameter(call, "hx_cluster_id", "must be a UUID", err);
-    if (q->text && (!*q->text || str_utf8_chars(q->text, strlen(q->text)) > TEXT_CHARS_MAX))
-        return problem_parameter(call, "q", "must have 1 to 100 characters", err);
-    return 0;
-}
-
-static int clusters_read_query(struct api_call *call, struct inventory_cluster_query *q, struct err *err) {
-    static const char *const known[] = {"hx_cluster", "hx_cluster_id", "vcenter", "vsphere_cluster", "state", "q",
-                                        "sort",       "limit",         "cursor",  "watch",           "wait",  NULL};
-    int rc = http_request_check_query(call->req, known, err);
-    memset(q, 0, sizeof(*q));
-    q->hx_cluster = http_request_query(call->req, "hx_cluster");
-    q->hx_cluster_id = http_request_query(call->req, "hx_cluster_id");
-    q->vcenter = http_request_query(call->req, "vcenter");
-    q->vsphere_cluster = http_request_query(call->req, "vsphere_cluster");
-    q->text = http_request_query(call->req, "q");
-    q->cursor = http_request_query(call->req, "cursor");
-    if (!rc)
-        rc = check_names(call, err);
-    if (!rc)
-        rc = read_states(call, &q->state_mask, err);
-    if (!rc)
-        rc = h_clusters_read_sort(call, q, err);
-    if (!rc)
-        rc = reply_read_limit(call, &q->limit, err);
-    return rc ? rc : check_combination(call, q, err);
-}
-
-static void add_candidates(struct api_call *call, const struct inventory_candidates *candidates) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < candidates->count; i++)
-        (void)json_array_append_new(list, view_hx_candidate(call->snapshot->platform, candidates->items[i]));
-    problem_add(call, "candidates", list);
-}
-
-/* Without a body: the wait for a change is not over, or `resp` is the answer already. */
-static int h_clusters_make_list(struct api_call *call, struct http_response *resp, struct list_answer *out, struct err *err) {
-    _cleanup_strbuf_ struct strbuf text;
-    struct inventory_page page = {.text = &text};
-    struct inventory_cluster_query query;
-    struct list_wait wait = {0};
-    int rc = clusters_read_query(call, &query, err);
-
-    strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
-    if (!rc)
-        rc = list_wait_read(call, &wait, err);
-    if (!rc && wait.cursor)
-        rc = list_wait_look(call, &wait, &query, &page.candidates, resp, err);
-    if (!rc && wait.is_changed)
-        rc = inventory_list_clusters(call->snapshot, &call->viewer, &query, &page, err);
-    if (rc == ERR_AMBIGUOUS && page.candidates.count > 1)
-        add_candidates(call, &page.candidates);
-    if (rc || !wait.is_changed)
-        return rc;
-    reply_format_etag(page.etag_hash, true, out->etag);
-    out->body = http_shared_new(&text);
-    return out->body ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-}
-
-static int h_clusters_send_list(struct api_call *call, struct http_response *resp, const struct list_answer *answer) {
-    const struct reply_file file = {.type = "application/json", .etag = answer->etag, .body = answer->body};
-    reply_freshness(call, resp);
-    return reply_shared(call, resp, &file);
-}
-
-/* Most requests are those of clients that ask the same again and again. */
-int h_clusters_list(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct list_answer answer = {.body = NULL};
-    struct list_key key;
-    int rc = 0;
-    list_memo_key(call, &key);
-    if (!list_memo_find(call->api->list_memo, call->snapshot ? call->snapshot->generation : 0, &key, &answer)) {
-        rc = h_clusters_make_list(call, resp, &answer, err);
-        if (!rc && answer.body)
-            list_memo_put(call->api->list_memo, call, &key, &answer);
-    }
-    if (!rc && answer.body)
-        rc = h_clusters_send_list(call, resp, &answer);
-    http_shared_unref(answer.body);
-    return rc;
-}
-
 int h_clusters_show(struct api_call *call, struct http_response *resp, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
     char etag[REPLY_ETAG_BYTES];
     uint64_t hash = 0;
-    int rc = api_check_no_query(call, err);
+    int rc;
     strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
-    if (!rc)
-        rc = inventory_show_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &text, &hash, err);
+    rc = inventory_show_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &text, &hash, err);
     if (rc)
         return rc;
     reply_freshness(call, resp);
@@ -287,14 +150,11 @@ static size_t order_nodes(const struct node_onlooker *by, const struct node **ou
 
 /* What may not be seen is only counted, as parts of the placement are. */
 int h_clusters_nodes(struct api_call *call, struct http_response *resp, struct err *err) {
-    static const char *const known[] = {"limit", "cursor", NULL};
     struct node_onlooker by = {.platform = call->snapshot->platform, .viewer = &call->viewer};
     _cleanup_free_ const struct node **nodes = NULL;
     struct node_page page = {.platform = call->snapshot->platform};
     struct reply_list list = {.key = node_key, .item = node_item, .arg = &page};
-    int rc = http_request_check_query(call->req, known, err);
-    if (!rc)
-        rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &by.entry,
+    int rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &by.entry,
                                            &by.mask, err);
     if (rc)
         return rc;
@@ -342,16 +202,11 @@ static int answer_with(struct api_call *call, struct http_response *resp, int st
 }
 
 int h_clusters_create(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     _cleanup_(cluster_free) struct cluster *record = NULL;
     char id[37];
-    int rc = api_check_no_query(call, err);
+    int rc = cluster_input_create(call->body, call->snapshot->platform, &record, err);
     if (!rc)
-        rc = api_read_body(call, "application/json", err);
-    if (!rc)
-        rc = cluster_input_create(call->body, call->snapshot->platform, &record, err);
-    if (!rc)
-        rc = clusters_create(call->api->options.clusters, &actor, record, id, err);
+        rc = clusters_create(call->api->options.clusters, API_ACTOR(call), record, id, err);
     if (rc)
         return rc;
     reply_location(resp, "/v2/clusters/", id);
@@ -392,58 +247,33 @@ static int read_newest_version(struct api_call *call, const char *id, int64_t *v
     return err_move(err, rc, &why);
 }
 
-struct patch {
-    json_t *body;
-    const struct inventory_platform *platform;
-};
-
 static int clusters_apply_patch(void *arg, struct cluster *record, unsigned *parts, struct err *err) {
-    struct patch *patch = arg;
-    return cluster_input_patch(patch->body, patch->platform, record, parts, err);
+    const struct api_call *call = arg;
+    return cluster_input_patch(call->body, call->snapshot->platform, record, parts, err);
 }
 
 int h_clusters_patch(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     const char *id = http_request_param(call->req, "id");
-    struct patch patch = {0};
-    struct clusters_edit edit = {.fn = clusters_apply_patch, .arg = &patch, .id = id};
-    int rc = api_check_no_query(call, err);
+    struct clusters_edit edit = {.fn = clusters_apply_patch, .arg = call, .id = id};
+    int rc = read_newest_version(call, id, &edit.version_no, err);
     if (!rc)
-        rc = api_read_body(call, "application/merge-patch+json", err);
-    if (!rc)
-        rc = read_newest_version(call, id, &edit.version_no, err);
-    if (!rc)
-        rc = cluster_input_check_patch(call->body, err);
-    patch = (struct patch){.body = call->body, .platform = call->snapshot->platform};
-    if (!rc)
-        rc = clusters_change(call->api->options.clusters, &actor, &edit, err);
+        rc = clusters_change(call->api->options.clusters, API_ACTOR(call), &edit, err);
     return rc ? rc : answer_with(call, resp, 200, id, err);
 }
 
 /* -- the provisioner's report ------------------------------------------------------------------------------------------- */
 
-struct report {
-    json_t *body;
-    struct cluster_reporter by;
-};
-
 static int h_clusters_apply_report(void *arg, struct cluster *record, unsigned *parts, struct err *err) {
-    struct report *report = arg;
-    return cluster_input_status(report->body, &report->by, record, parts, err);
-}
-
-static struct report clusters_report_of(const struct api_call *call) {
-    return (struct report){.body = call->body, .by = {.principal_id = call->who->id, .at_ms = clock_wall_ms()}};
+    const struct api_call *call = arg;
+    return cluster_input_status(call->body, &(struct cluster_reporter){call->who->id, clock_wall_ms()}, record, parts, err);
 }
 
 static int report_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
-    struct report report = clusters_report_of(call);
     const char *id = http_request_param(call->req, "id");
-    struct clusters_edit edit = {.fn = h_clusters_apply_report, .arg = &report, .id = id};
+    struct clusters_edit edit = {.fn = h_clusters_apply_report, .arg = call, .id = id};
     int rc = read_newest_version(call, id, &edit.version_no, err);
     if (!rc)
-        rc = clusters_report(call->api->options.clusters, &actor, &edit, err);
+        rc = clusters_report(call->api->options.clusters, API_ACTOR(call), &edit, err);
     return rc ? rc : answer_with(call, resp, 200, id, err);
 }
 
@@ -452,13 +282,12 @@ static int h_clusters_compare_report(struct api_call *call, const struct invento
                                      struct err *err) {
     _cleanup_(cluster_free) struct cluster *before = NULL;
     _cleanup_(cluster_free) struct cluster *after = NULL;
-    struct report report = clusters_report_of(call);
     unsigned parts = 0;
     int rc = inventory_cluster_stored(entry, &before, err);
     if (!rc)
         rc = inventory_cluster_stored(entry, &after, err);
     if (!rc)
-        rc = h_clusters_apply_report(&report, after, &parts, err);
+        rc = h_clusters_apply_report(call, after, &parts, err);
     if (!rc)
         rc = cluster_check(after, err);
     *is_known = !rc && entry->is_reported && !entry->is_stale && cluster_same(before, after);
@@ -472,18 +301,11 @@ int h_clusters_status(struct api_call *call, struct http_response *resp, struct 
     bool is_known = false;
     int64_t version_no = 0;
     uint64_t mask = 0;
-    int rc = api_check_no_query(call, err);
-    if (!rc)
-        rc = api_read_body(call, "application/json", err);
-    if (!rc)
-        rc = clusters_read_version(call, id, &version_no, err);
+    int rc = clusters_read_version(call, id, &version_no, err);
     if (rc == ERR_NOT_FOUND || rc == ERR_PRECONDITION) { /* for another look */
         err_clear(err);
-        rc = cluster_input_check_status(call->body, err);
-        return rc ? rc : api_go_slow(call, call->api->options.database, report_in_worker);
+        return api_go_slow(call, call->api->options.database, report_in_worker);
     }
-    if (!rc)
-        rc = cluster_input_check_status(call->body, err);
     if (!rc)
         rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, id, &entry, &mask, err);
     if (!rc)
@@ -497,15 +319,10 @@ int h_clusters_status(struct api_call *call, struct http_response *resp, struct 
 }
 
 int h_clusters_delete(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct actor actor = api_actor(call);
     const char *id = http_request_param(call->req, "id");
     int64_t version_no = 0;
-    int rc = api_check_no_query(call, err);
+    int rc = read_newest_version(call, id, &version_no, err);
     if (!rc)
-        rc = read_newest_version(call, id, &version_no, err);
-    if (!rc)
-        rc = clusters_remove(call->api->options.clusters, &actor, id, version_no, err);
-    if (!rc)
-        http_response_set_status(resp, 204);
-    return rc;
+        rc = clusters_remove(call->api->options.clusters, API_ACTOR(call), id, version_no, err);
+    return view_nothing(resp, rc);
 }

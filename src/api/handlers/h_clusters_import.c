@@ -67,7 +67,7 @@ static const struct inventory_cluster *find_visible(const struct api_call *call,
 static int h_clusters_import_read_change(struct import *im, const char *id, json_t *body, struct clusters_line *line) {
     const struct inventory_platform *platform = im->call->snapshot->platform;
     struct cluster before = {0};
-    int rc = cluster_input_check_patch(body, &line->err);
+    int rc = member_json_check(body, &h_clusters_patch_body, NULL, &line->err);
     line->is_change = true;
     if (!rc)
         rc = clusters_load(im->call->api->options.clusters, id, &line->record, &line->err);
@@ -90,7 +90,8 @@ static int read_record(struct import *im, json_t *body, struct clusters_line *li
     there = name && im->is_update ? find_visible(im->call, name) : NULL;
     if (there)
         return h_clusters_import_read_change(im, there->record->id, body, line);
-    return cluster_input_create(body, im->call->snapshot->platform, &line->record, &line->err);
+    rc = member_json_check(body, &h_clusters_create_body, NULL, &line->err);
+    return rc ? rc : cluster_input_create(body, im->call->snapshot->platform, &line->record, &line->err);
 }
 
 static void read_line(struct import *im, const char *text, size_t n) {

@@ -1,0 +1,436 @@
+/* GET /v2/clusters: answers that were given before, the query, and waiting for another list than the caller holds. Layer 6 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * An answer follows from the snapshot, from who asks with which rights, and from the query; as long as none of them has changed it
+ * is the same bytes. Most requests repeat the one before (clients poll), so a few answers are kept: finding one costs less than joining
+ * fragments, and nothing that grows with the number of clusters. What is kept is bounded in number and bytes; without memory nothing is.
+ *
+ * The cursor of "watch" is a digest of what this caller may see of this query, with what is said about its freshness. It names no place in
+ * a history: every replica understands it, and a cursor of anything else just differs. */
+#include "cluster_list.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api_call.h"
+#include "clock.h"
+#include "cluster_watch.h"
+#include "hashmap.h"
+#include "limits.h"
+#include "live_session.h"
+#include "problem.h"
+#include "query.h"
+#include "reply.h"
+#include "str.h"
+#include "uuid.h"
+#include "views.h"
+
+#define SLOTS 256U /* power of two */
+#define LOCKS 16U  /* power of two */
+#define PARTS_MAX 4U
+#define BODY_BYTES_MAX (64U * 1024U)
+#define BYTES_MAX (8U * 1024U * 1024U)
+#define KEY_BYTES 768
+#define TEXT_CHARS_MAX 100
+#define CURSOR_CHARS_MAX 64U
+#define CURSOR_BYTES 17
+
+/* -- answers that were given before --------------------------------------------------------------------------------------- */
+
+/* What an answer depends on, beside the snapshot: the viewer (policy_viewer_bytes) and the query. */
+struct list_key {
+    uint64_t hash;
+    size_t len; /* 0: this call's answer is not kept */
+    char bytes[KEY_BYTES];
+};
+
+/* An answer; the body is one reference of the caller's. */
+struct list_answer {
+    struct http_shared *body;
+    char etag[REPLY_ETAG_BYTES];
+};
+
+/* The key has the addresses of what the vCenters said: none of it is ever changed, and it is held here as long as the answer is. */
+struct slot {
+    uint64_t generation, hash;
+    size_t key_len, bytes;
+    char *key;
+    unsigned parts;
+    struct shared_objects *objects[PARTS_MAX];
+    struct list_answer answer;
+};
+
+struct list_memo {
+    pthread_mutex_t locks[LOCKS]; /* lock i guards the slots whose number ends in i */
+    struct slot slots[SLOTS];
+    atomic_size_t bytes;
+};
+
+int list_memo_new(struct list_memo **out, struct err *err) {
+    struct list_memo *memo = calloc(1, sizeof(*memo));
+    if (!memo)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < LOCKS; i++)
+        (void)pthread_mutex_init(&memo->locks[i], NULL);
+    *out = memo;
+    return 0;
+}
+
+static void list_memo_empty(struct list_memo *memo, struct slot *slot) {
+    for (unsigned i = 0; i < slot->parts; i++)
+        shared_objects_unref(slot->objects[i]);
+    http_shared_unref(slot->answer.body);
+    free(slot->key);
+    atomic_fetch_sub(&memo->bytes, slot->bytes);
+    memset(slot, 0, sizeof(*slot));
+}
+
+void list_memo_free(struct list_memo *memo) {
+    if (!memo)
+        return;
+    for (size_t i = 0; i < SLOTS; i++)
+        list_memo_empty(memo, &memo->slots[i]);
+    for (size_t i = 0; i < LOCKS; i++)
+        (void)pthread_mutex_destroy(&memo->locks[i]);
+    free(memo);
+}
+
+/* With its NUL, so that two texts never read as another two. */
+static bool list_memo_add_text(struct list_key *key, const char *text) {
+    size_t n = strlen(text) + 1;
+    if (n > sizeof(key->bytes) - key->len)
+        return false;
+    memcpy(key->bytes + key->len, text, n);
+    key->len += n;
+    return true;
+}
+
+static bool list_memo_add_query(const struct http_request *req, struct list_key *key) {
+    bool fits = true;
+    for (unsigned i = 0; fits && i < http_request_query_count(req); i++) {
+        const char *name, *value;
+        http_request_query_at(req, i, &name, &value);
+        fits = list_memo_add_text(key, name) && list_memo_add_text(key, value);
+    }
+    return fits;
+}
+
+/* The key of a call whose viewer is known. */
+static void list_memo_key(const struct api_call *call, struct list_key *out) {
+    out->len = out->hash = 0;
+    if (!call->who || !call->snapshot || http_request_query(call->req, "watch") || call->rights.count > PARTS_MAX)
+        return;
+    out->len = policy_viewer_bytes(&call->viewer, out->bytes, sizeof(out->bytes));
+    if (!out->len || !list_memo_add_query(call->req, out))
+        out->len = 0;
+    else
+        out->hash = hash64(hash_seed(), out->bytes, out->len);
+}
+
+static bool list_memo_is_it(const struct slot *slot, uint64_t generation, const struct list_key *key) {
+    return slot->hash == key->hash && slot->generation == generation && slot->key_len == key->len &&
+           memcmp(slot->key, key->bytes, key->len) == 0;
+}
+
+/* True if the answer is there, made from the call's snapshot. */
+static bool list_memo_find(const struct api_call *call, const struct list_key *key, struct list_answer *out) {
+    struct list_memo *memo = call->api->list_memo;
+    struct slot *slot = &memo->slots[key->hash % SLOTS];
+    pthread_mutex_t *lock = &memo->locks[key->hash % LOCKS];
+    bool is_found;
+    if (!key->len)
+        return false;
+    (void)pthread_mutex_lock(lock);
+    is_found = slot->answer.body && list_memo_is_it(slot, call->snapshot->generation, key);
+    if (is_found) {
+        *out = slot->answer;
+        (void)http_shared_ref(out->body);
+    }
+    (void)pthread_mutex_unlock(lock);
+    return is_found;
+}
+
+static void list_memo_fill(struct slot *slot, const struct api_call *call, const struct list_key *key,
+                           const struct list_answer *answer) {
+    slot->generation = call->snapshot->generation;
+    slot->hash = key->hash;
+    slot->key_len = key->len;
+    slot->parts = (unsigned)call->rights.count;
+    for (unsigned i = 0; i < slot->parts; i++)
+        slot->objects[i] = call->rights.parts[i].objects ? shared_objects_ref(call->rights.parts[i].objects) : NULL;
+    slot->answer = *answer;
+    (void)http_shared_ref(answer->body);
+}
+
+/* Keeps an answer (takes references of its own) in place of another one. */
+static void list_memo_put(const struct api_call *call, const struct list_key *key, const struct list_answer *answer) {
+    struct list_memo *memo = call->api->list_memo;
+    struct slot *slot = &memo->slots[key->hash % SLOTS];
+    pthread_mutex_t *lock = &memo->locks[key->hash % LOCKS];
+    size_t bytes = 0;
+    char *copy;
+    (void)http_shared_data(answer->body, &bytes);
+    if (!key->len || bytes > BODY_BYTES_MAX || !(copy = malloc(key->len)))
+        return;
+    memcpy(copy, key->bytes, key->len);
+    (void)pthread_mutex_lock(lock);
+    list_memo_empty(memo, slot);
+    if (atomic_fetch_add(&memo->bytes, bytes) + bytes > BYTES_MAX) {
+        atomic_fetch_sub(&memo->bytes, bytes);
+        free(copy);
+    } else {
+        slot->key = copy;
+        slot->bytes = bytes;
+        list_memo_fill(slot, call, key, answer);
+    }
+    (void)pthread_mutex_unlock(lock);
+}
+
+/* -- the query -------------------------------------------------------------------------------------------------------------- */
+
+/* "ready,degraded" to bits. */
+static int read_states(struct api_call *call, unsigned *mask, struct err *err) {
+    const char *p = http_request_query(call->req, "state");
+    char word[24];
+    while (p && *p) {
+        size_t n = strcspn(p, ",");
+        enum cluster_state state;
+        (void)snprintf(word, sizeof(word), "%.*s", (int)(n < sizeof(word) ? n : sizeof(word) - 1), p);
+        if (!cluster_state_parse(word, &state))
+            return problem_parameter(call, "state", "must be one or more states separated by commas", err);
+        if (*mask & 1U << state)
+            return problem_parameter(call, "state", "names a state twice", err);
+        *mask |= 1U << state;
+        p += n;
+        if (*p == ',' && !*++p)
+            return problem_parameter(call, "state", "ends with a comma", err);
+    }
+    if (http_request_query(call->req, "state") && !*mask)
+        return problem_parameter(call, "state", "is empty", err);
+    return 0;
+}
+
+static int cluster_list_read_sort(struct api_call *call, struct inventory_cluster_query *q, struct err *err) {
+    const char *word = http_request_query(call->req, "sort");
+    q->sort = INVENTORY_SORT_NAME;
+    if (!word || inventory_sort_parse(word, &q->sort, &q->is_descending))
+        return 0;
+    return problem_parameter(
+        call, "sort", "must be name, state, kubernetes_version, created_at or updated_at, with or without a leading -", err);
+}
+
+/* An empty name is a slip of the client, not a thing that is not there. */
+static int check_names(struct api_call *call, struct err *err) {
+    static const char *const names[] = {"hx_cluster", "vcenter", "vsphere_cluster"};
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        const char *value = http_request_query(call->req, names[i]);
+        if (value && !*value)
+            return problem_parameter(call, names[i], "is empty", err);
+    }
+    return 0;
+}
+
+static int check_combination(struct api_call *call, const struct inventory_cluster_query *q, struct err *err) {
+    if (q->hx_cluster && q->hx_cluster_id)
+        return problem_parameter(call, "hx_cluster", "cannot be combined with hx_cluster_id", err);
+    if (q->vsphere_cluster && !q->vcenter)
+        return problem_parameter(call, "vsphere_cluster", "needs \"vcenter\" beside it", err);
+    if (q->vsphere_cluster && (q->hx_cluster || q->hx_cluster_id))
+        return problem_parameter(call, "vsphere_cluster", "cannot be combined with an HX cluster", err);
+    if (q->hx_cluster_id && !uuid_is_valid(q->hx_cluster_id))
+        return problem_parameter(call, "hx_cluster_id", "must be a UUID", err);
+    if (q->text && (!*q->text || str_utf8_chars(q->text, strlen(q->text)) > TEXT_CHARS_MAX))
+        return problem_parameter(call, "q", "must have 1 to 100 characters", err);
+    return 0;
+}
+
+static int cluster_list_read_query(struct api_call *call, struct inventory_cluster_query *q, struct err *err) {
+    int rc = check_names(call, err);
+    *q = (struct inventory_cluster_query){.hx_cluster = http_request_query(call->req, "hx_cluster"),
+                                          .hx_cluster_id = http_request_query(call->req, "hx_cluster_id"),
+                                          .vcenter = http_request_query(call->req, "vcenter"),
+                                          .vsphere_cluster = http_request_query(call->req, "vsphere_cluster"),
+                                          .text = http_request_query(call->req, "q"),
+                                          .cursor = http_request_query(call->req, "cursor")};
+    if (!rc)
+        rc = read_states(call, &q->state_mask, err);
+    if (!rc)
+        rc = cluster_list_read_sort(call, q, err);
+    if (!rc)
+        rc = reply_read_limit(call, &q->limit, err);
+    return rc ? rc : check_combination(call, q, err);
+}
+
+/* -- waiting for another list --------------------------------------------------------------------------------------------- */
+
+/* What a query says about waiting. */
+struct list_wait {
+    const char *cursor; /* NULL: nothing; "" or one that an answer gave */
+    unsigned wait_s;
+    bool is_changed; /* outcome of list_wait_look; without a cursor true */
+};
+
+static int list_wait_read(struct api_call *call, struct list_wait *out, struct err *err) {
+    const char *text = http_request_query(call->req, "wait");
+    int64_t seconds = KAAS_WATCH_WAIT_DEFAULT_S;
+    out->cursor = http_request_query(call->req, "watch");
+    if (text && !out->cursor)
+        return problem_parameter(call, "wait", "needs \"watch\" beside it", err);
+    if (text && !str_to_i64(text, 1, KAAS_WATCH_WAIT_MAX_S, &seconds))
+        return problem_parameter(call, "wait", "must be a whole number of seconds from 1 to 60", err);
+    if (out->cursor && strspn(out->cursor, "0123456789abcdefghijklmnopqrstuvwxyz") != strlen(out->cursor))
+        return problem_parameter(call, "watch", "is not a cursor that this list gave", err);
+    if (out->cursor && strlen(out->cursor) > CURSOR_CHARS_MAX)
+        return problem_parameter(call, "watch", "is too long for a cursor", err);
+    out->wait_s = (unsigned)seconds;
+    out->is_changed = true;
+    return 0;
+}
+
+/* What is said about freshness belongs to what the caller sees. The cursor is the same on each replica. */
+static void format_cursor(struct api_call *call, uint64_t digest, char out[CURSOR_BYTES]) {
+    char stale[REPLY_STALE_BYTES];
+    reply_format_stale(call, stale);
+    (void)snprintf(out, CURSOR_BYTES, "%016" PRIx64, hash64_text(digest, stale));
+}
+
+static int list_wait_go_and_wait(void *arg, worker_fn *run, void *run_arg, struct err *err) {
+    return cluster_watch_wait(arg, run, run_arg, err);
+}
+
+static void waiter_free(void *waiter) {
+    cluster_watch_leave(waiter);
+    free(waiter);
+}
+
+/* The feature of a call that follows a list, from its first look on. NULL without memory. */
+static struct cluster_waiter *list_waiter(struct api_call *call, unsigned wait_s) {
+    struct cluster_waiter *waiter = call->feature.data;
+    if (!waiter) {
+        waiter = calloc(1, sizeof(*waiter));
+        if (!waiter)
+            return NULL;
+        waiter->until_ms = clock_mono_ms() + (int64_t)wait_s * 1000;
+        api_set_part(&call->feature, waiter, waiter_free);
+    }
+    waiter->seen = call->list_mark;
+    return waiter;
+}
+
+/* On the admin socket, a user of this host. */
+static struct watch_owner owner_of(const struct api_call *call) {
+    struct live_session *session = call->bearer.session;
+    char text[32];
+    uid_t uid = 0;
+    if (session) {
+        _cleanup_free_ char *account = principal_account(live_session_who(session));
+        return (struct watch_owner){.session = cluster_watch_key(live_session_sid(session)),
+                                    .principal = cluster_watch_key(account ? account : "")};
+    }
+    (void)http_request_peer_uid(call->req, &uid);
+    (void)snprintf(text, sizeof(text), "uid %u", (unsigned)uid);
+    return (struct watch_owner){.session = cluster_watch_key(text), .principal = cluster_watch_key(text)};
+}
+
+/* Nothing that may grow old is held meanwhile, least of all a snapshot. */
+static int list_wait_on(struct api_call *call, struct cluster_waiter *waiter, struct err *err) {
+    const struct watch_owner owner = owner_of(call);
+    int rc = cluster_watch_enter(call->api->list_watch, waiter, &owner, err);
+    if (rc)
+        return rc;
+    waiter->looked = waiter->seen;
+    waiter->req = call->req;
+    api_let_go(call);
+    return http_request_go_waiting(call->req,
+                                   &(struct http_wait){list_wait_go_and_wait, waiter, api_look_again, waiter->until_ms});
+}
+
+/* Nothing differs from what the caller has. */
+static void answer_unchanged(struct api_call *call, const char *cursor, struct http_response *resp) {
+    http_response_set_header(resp, "KaaS-Watch-Cursor", cursor);
+    http_response_set_status(resp, 204);
+    reply_freshness(call, resp);
+}
+
+/* Looks whether the list is another one now. 0: wait->is_changed tells; if so, the cursor of the new one is in `resp`, where the list is still to be
+ * put; if not, the wait is over and `resp` is the answer. HTTP_GO_SLOW's value: it waits, and the handler will be run again, with rights and
+ * snapshot of that time. Errors of inventory_digest_clusters, with their candidates; ERR_TOO_MANY, ERR_BUSY. */
+static int list_wait_look(struct api_call *call, struct list_wait *wait, const struct inventory_cluster_query *query,
+                          struct inventory_candidates *candidates, struct http_response *resp, struct err *err) {
+    struct cluster_waiter *waiter = list_waiter(call, wait->wait_s);
+    char cursor[CURSOR_BYTES];
+    uint64_t digest = 0;
+    int rc;
+    if (!waiter)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    const bool is_over = clock_mono_ms() >= waiter->until_ms;
+    /* At the end of a wait: no change was noted since the look before, and whoever follows the list looks again at once. */
+    if (is_over && waiter->looked == waiter->seen) {
+        wait->is_changed = false;
+        answer_unchanged(call, wait->cursor, resp);
+        return 0;
+    }
+    rc = inventory_digest_clusters(call->snapshot, &call->viewer, query, candidates, &digest, err);
+    if (rc)
+        return rc;
+    format_cursor(call, digest, cursor);
+    wait->is_changed = !str_eq(cursor, wait->cursor);
+    if (wait->is_changed)
+        http_response_set_header(resp, "KaaS-Watch-Cursor", cursor);
+    else if (is_over)
+        answer_unchanged(call, cursor, resp);
+    else
+        return list_wait_on(call, waiter, err);
+    return 0;
+}
+
+/* -- the list ------------------------------------------------------------------------------------------------------------- */
+
+/* Without a body: the wait for a change is not over, or `resp` is the answer already. */
+static int cluster_list_make(struct api_call *call, struct http_response *resp, struct list_answer *out, struct err *err) {
+    _cleanup_strbuf_ struct strbuf text;
+    struct inventory_page page = {.text = &text};
+    struct inventory_cluster_query query;
+    struct list_wait wait = {0};
+    json_t *candidates;
+    int rc = cluster_list_read_query(call, &query, err);
+    strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
+    if (!rc)
+        rc = list_wait_read(call, &wait, err);
+    if (!rc && wait.cursor)
+        rc = list_wait_look(call, &wait, &query, &page.candidates, resp, err);
+    if (!rc && wait.is_changed)
+        rc = inventory_list_clusters(call->snapshot, &call->viewer, &query, &page, err);
+    if (rc == ERR_AMBIGUOUS && page.candidates.count > 1) {
+        candidates = json_array();
+        for (size_t i = 0; i < page.candidates.count; i++)
+            json_add(candidates, view_hx_candidate(call->snapshot->platform, page.candidates.items[i]));
+        problem_add(call, "candidates", candidates);
+    }
+    if (rc || !wait.is_changed)
+        return rc;
+    reply_format_etag(page.etag_hash, true, out->etag);
+    out->body = http_shared_new(&text);
+    return out->body ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+/* Most requests are those of clients that ask the same again and again. */
+int h_clusters_list(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct list_answer answer = {.body = NULL};
+    struct list_key key;
+    int rc = 0;
+    list_memo_key(call, &key);
+    if (!list_memo_find(call, &key, &answer)) {
+        rc = cluster_list_make(call, resp, &answer, err);
+        if (rc || !answer.body)
+            return rc;
+        list_memo_put(call, &key, &answer);
+    }
+    reply_freshness(call, resp);
+    rc = reply_shared(call, resp, &(struct reply_file){"application/json", answer.etag, answer.body});
+    http_shared_unref(answer.body);
+    return rc;
+}
