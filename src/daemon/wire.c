@@ -60,11 +60,12 @@ static int make_pools(struct wire *w, struct err *err) {
         struct worker_pool_options options;
         struct worker_pool **out;
     } pools[] = {
-        {{.name = "database", .threads = DATABASE_THREADS, .queue_count = QUEUE_COUNT}, &w->database},
-        {{.name = "hashing", .threads = HASHING_THREADS, .queue_count = QUEUE_COUNT, .thread_begin = begin_hashing}, &w->hashing},
+        {{.name = "database", .threads = DATABASE_THREADS, .queue_count = QUEUE_COUNT}, &w->parts.database},
+        {{.name = "hashing", .threads = HASHING_THREADS, .queue_count = QUEUE_COUNT, .thread_begin = begin_hashing},
+         &w->parts.hashing},
         /* all who may wait for a vCenter's word may get it at a time */
-        {{.name = "signons", .threads = SIGNON_THREADS, .queue_count = KAAS_SIGNONS_WAITING_MAX}, &w->signons},
-        {{.name = "outside", .threads = OUTSIDE_THREADS, .queue_count = QUEUE_COUNT}, &w->outside},
+        {{.name = "signons", .threads = SIGNON_THREADS, .queue_count = KAAS_SIGNONS_WAITING_MAX}, &w->parts.signons},
+        {{.name = "outside", .threads = OUTSIDE_THREADS, .queue_count = QUEUE_COUNT}, &w->parts.outside},
     };
     int rc = 0;
     for (size_t i = 0; !rc && i < ARRAY_COUNT(pools); i++)
@@ -101,12 +102,12 @@ static int make_directory(struct wire *w, struct err *err) {
         .on_published_arg = w,
         .report_stale_after_ms = w->config.clusters_report_stale_after_ms,
     };
-    return inventory_new(&options, &w->inventory, err);
+    return inventory_new(&options, &w->parts.inventory, err);
 }
 
 static int make_platform(struct wire *w, struct err *err) {
     const char *email = w->config.vcenter_admin_email;
-    int rc = manifest_log_new(&w->manifest_log, err);
+    int rc = manifest_log_new(&w->parts.manifest_log, err);
     struct platform_options options = {
         .store = w->store,
         .seal = w->seal,
@@ -116,7 +117,7 @@ static int make_platform(struct wire *w, struct err *err) {
         .server_cert_pem = w->cert_pem,
         .admin_email = *email ? email : "noreply@localhost.invalid",
         .view_privilege = w->config.auth_vcenter_view_privilege,
-        .manifest_log = w->manifest_log,
+        .manifest_log = w->parts.manifest_log,
         .connect_timeout_ms = (long)w->config.vcenter_connect_timeout_ms,
         .call_timeout_ms = (long)w->config.vcenter_call_timeout_ms,
         .keepalive_ms = w->config.vcenter_keepalive_ms,
@@ -128,7 +129,7 @@ static int make_platform(struct wire *w, struct err *err) {
         .on_written_arg = w,
     };
     if (!rc)
-        rc = platform_new(&options, &w->platform, err);
+        rc = platform_new(&options, &w->parts.platform, err);
     if (!rc)
         wire_plug_in_work(w); /* before there are links: what they do without being told */
     return rc;
@@ -143,9 +144,9 @@ static int make_signon(struct wire *w, struct err *err) {
     struct signon_options options = {
         .store = w->store,
         .seal = w->seal,
-        .platform = w->platform,
-        .inventory = w->inventory,
-        .identity = w->identity,
+        .platform = w->parts.platform,
+        .inventory = w->parts.inventory,
+        .identity = w->parts.identity,
         .issuer = *w->public_url ? w->public_url : "kaas",
         .token_lifetime_ms = w->config.auth_token_lifetime_ms,
         .session_lifetime_ms = w->config.auth_session_lifetime_ms,
@@ -158,18 +159,18 @@ static int make_signon(struct wire *w, struct err *err) {
         .rights_rechecks_per_s = (unsigned)w->config.auth_rights_recheck_per_s,
         .limits = signon_limits_of(&w->config),
     };
-    return signon_new(&options, &w->signon, err);
+    return signon_new(&options, &w->parts.signon, err);
 }
 
 static int make_sealing(struct wire *w, struct err *err) {
     struct sealing_options options = {.store = w->store, .seal = w->seal, .key_file = w->config.secrets_master_key_file};
-    return sealing_new(&options, &w->sealing, err);
+    return sealing_new(&options, &w->parts.sealing, err);
 }
 
 static int make_clusters(struct wire *w, struct err *err) {
     struct clusters_options options = {
         .store = w->store, .on_written = wire_on_written, .on_written_arg = w, .get_size = wire_get_size, .get_size_arg = w};
-    return clusters_new(&options, &w->clusters, err);
+    return clusters_new(&options, &w->parts.clusters, err);
 }
 
 static int make_access(struct wire *w, struct err *err) {
@@ -177,7 +178,7 @@ static int make_access(struct wire *w, struct err *err) {
                                      .on_written = wire_on_written,
                                      .on_written_arg = w,
                                      .maps_privileges = w->config.auth_vcenter_privilege_roles};
-    return access_new(&options, &w->access, err);
+    return access_new(&options, &w->parts.access, err);
 }
 
 static int make_identity(struct wire *w, struct err *err) {
@@ -191,7 +192,7 @@ static int make_identity(struct wire *w, struct err *err) {
         .on_written = wire_on_written,
         .on_written_arg = w,
     };
-    return identity_new(&options, &w->identity, err);
+    return identity_new(&options, &w->parts.identity, err);
 }
 
 static int make_folder_of(const char *path, struct err *err) {
@@ -210,12 +211,12 @@ static void set_kerberos_certificate(struct wire *w, const struct config *config
     struct err err = {0};
     int rc = 0;
     strbuf_init(&pem, PEM_BYTES_MAX);
-    if (!w->kerberos)
+    if (!w->parts.kerberos)
         return;
     if (*path)
         rc = fs_read(path, &pem, &err);
     if (!rc)
-        rc = kerberos_set_certificate(w->kerberos, *path ? pem.data : cert_pem, &err);
+        rc = kerberos_set_certificate(w->parts.kerberos, *path ? pem.data : cert_pem, &err);
     if (rc)
         log_error(LOG_LEVEL_WARNING, "kerberos_channel_bindings", &err, "hint",
                   "tokens that are bound to the TLS connection are taken without a look at what they are bound to", NULL);
@@ -225,7 +226,7 @@ static int make_kerberos(struct wire *w, struct err *err) {
     const struct config *config = &w->config;
     const struct kerberos_options options = {
         .store = w->store,
-        .identity = w->identity,
+        .identity = w->parts.identity,
         .keytab = config->auth_kerberos_keytab,
         .replay_cache = config->auth_kerberos_replay_cache,
         .realms = (const char *const *)config->auth_kerberos_realms.items,
@@ -244,9 +245,9 @@ static int make_kerberos(struct wire *w, struct err *err) {
         return 0;
     if (make_folder_of(config->auth_kerberos_replay_cache, &folder_err)) /* no reason not to start: health tells of it */
         log_error(LOG_LEVEL_WARNING, "kerberos_folder", &folder_err, NULL);
-    rc = wire_make_pool(&workers, &w->kerberos_pool, err);
+    rc = wire_make_pool(&workers, &w->parts.kerberos_pool, err);
     if (!rc)
-        rc = kerberos_new(&options, &w->kerberos, err);
+        rc = kerberos_new(&options, &w->parts.kerberos, err);
     if (!rc)
         set_kerberos_certificate(w, config, w->cert_pem);
     return rc;
@@ -255,7 +256,7 @@ static int make_kerberos(struct wire *w, struct err *err) {
 static int make_peers(struct wire *w, struct err *err) {
     const struct peers_options options = {
         .store = w->store,
-        .kerberos = w->kerberos,
+        .kerberos = w->parts.kerberos,
         .keytab = w->config.auth_kerberos_keytab,
         .connect_timeout_ms = (long)w->config.peers_call_timeout_ms,
         .call_timeout_ms = (long)w->config.peers_call_timeout_ms,
@@ -267,7 +268,7 @@ static int make_peers(struct wire *w, struct err *err) {
         .on_set = wire_on_peer_set,
         .on_set_arg = w,
     };
-    return peers_new(&options, &w->peers, err);
+    return peers_new(&options, &w->parts.peers, err);
 }
 
 static bool is_leaving(void *arg) {
@@ -276,40 +277,24 @@ static bool is_leaving(void *arg) {
 }
 
 static int make_api(struct wire *w, struct err *err) {
-    struct api_options options = {
-        .inventory = w->inventory,
-        .signon = w->signon,
-        .sealing = w->sealing,
-        .platform = w->platform,
-        .clusters = w->clusters,
-        .access = w->access,
-        .identity = w->identity,
-        .database = w->database,
-        .hashing = w->hashing,
-        .signons = w->signons,
-        .outside = w->outside,
-        .kerberos = w->kerberos,
-        .peers = w->peers,
-        .allows_session_keys = w->config.auth_vcenter_session_key != 0,
-        .kerberos_pool = w->kerberos_pool,
-        .kerberos_offer = (enum api_kerberos_offer)w->config.ui_kerberos,
-        .manifest_log = w->manifest_log,
-        .version = PACKAGE_VERSION,
-        .page_dir = *w->config.server_page_dir ? w->config.server_page_dir : KAAS_PAGE_DIR,
-        .started_at_ms = w->started_at_ms,
-        .check_ready = wire_check_ready,
-        .is_leaving = is_leaving,
-        .check_database = wire_check_database,
-        .check_health = wire_check_health,
-        .write_metrics = wire_write_metrics,
-        .arg = w,
-        .is_admin_uid = wire_is_admin_uid,
-        .is_scrape_token = wire_is_scrape_token,
-        .get_name = wire_get_name,
-    };
-    int rc = api_new(&options, &w->api, err);
+    struct api_options *options = &w->parts;
+    int rc;
+    options->allows_session_keys = w->config.auth_vcenter_session_key != 0;
+    options->kerberos_offer = (enum api_kerberos_offer)w->config.ui_kerberos;
+    options->version = PACKAGE_VERSION;
+    options->page_dir = *w->config.server_page_dir ? w->config.server_page_dir : KAAS_PAGE_DIR;
+    options->check_ready = wire_check_ready;
+    options->is_leaving = is_leaving;
+    options->check_database = wire_check_database;
+    options->check_health = wire_check_health;
+    options->write_metrics = wire_write_metrics;
+    options->is_admin_uid = wire_is_admin_uid;
+    options->is_scrape_token = wire_is_scrape_token;
+    options->get_name = wire_get_name;
+    options->arg = w;
+    rc = api_new(options, &w->api, err);
     if (!rc)
-        platform_set_plugin_version(w->platform, api_plugin_version(w->api));
+        platform_set_plugin_version(options->platform, api_plugin_version(w->api));
     return rc;
 }
 
@@ -423,7 +408,7 @@ int wire_up(struct config *config, const char *config_path, struct wire **out, s
     w->config = *config;
     memset(config, 0, sizeof(*config));
     w->config_path = str_dup(config_path);
-    w->started_at_ms = clock_wall_ms();
+    w->parts.started_at_ms = clock_wall_ms();
     (void)pthread_mutex_init(&w->lock, NULL);
     (void)err_set(&w->not_ready, ERR_UNAVAILABLE, "the service is starting");
     for (size_t i = 0; !rc && i < ARRAY_COUNT(parts); i++)
@@ -454,29 +439,30 @@ static void stop_servers(struct wire *w) {
 static void *stop_platform(void *arg) {
     struct wire *w = arg;
     store_thread_begin();
-    platform_stop(w->platform);
+    platform_stop(w->parts.platform);
     store_thread_end();
     return NULL;
 }
 
 static void stop_waiting(struct wire *w) {
     pthread_t thread;
-    const bool has_thread = w->platform && !pthread_create(&thread, NULL, stop_platform, w);
-    identity_stop(w->identity);
-    peers_stop(w->peers);
+    const bool has_thread = w->parts.platform && !pthread_create(&thread, NULL, stop_platform, w);
+    identity_stop(w->parts.identity);
+    peers_stop(w->parts.peers);
     if (has_thread)
         (void)pthread_join(thread, NULL);
     else
-        platform_stop(w->platform);
+        platform_stop(w->parts.platform);
 }
 
 static void stop_pools(struct wire *w) {
-    struct worker_pool *pools[] = {w->kerberos_pool, w->database, w->hashing, w->signons, w->outside};
-    signon_stop(w->signon);
+    struct worker_pool *pools[] = {w->parts.kerberos_pool, w->parts.database, w->parts.hashing, w->parts.signons,
+                                   w->parts.outside};
+    signon_stop(w->parts.signon);
     for (size_t i = 0; i < ARRAY_COUNT(pools); i++)
         if (pools[i])
             worker_pool_stop(pools[i]);
-    platform_stop(w->platform);
+    platform_stop(w->parts.platform);
 }
 
 /* Before it was ready nothing may be written: the lines would belong to no chain. */
@@ -505,21 +491,21 @@ void wire_down(struct wire *w) {
     for (size_t i = 0; i < WIRE_SERVERS; i++)
         httpd_free(w->servers[i]);
     api_free(w->api);
-    peers_free(w->peers);
-    kerberos_free(w->kerberos);
-    worker_pool_free(w->kerberos_pool);
-    identity_free(w->identity);
-    access_free(w->access);
-    clusters_free(w->clusters);
-    signon_free(w->signon);
-    sealing_free(w->sealing);
-    platform_free(w->platform);
-    manifest_log_free(w->manifest_log);
-    inventory_free(w->inventory);
-    worker_pool_free(w->database);
-    worker_pool_free(w->hashing);
-    worker_pool_free(w->signons);
-    worker_pool_free(w->outside);
+    peers_free(w->parts.peers);
+    kerberos_free(w->parts.kerberos);
+    worker_pool_free(w->parts.kerberos_pool);
+    identity_free(w->parts.identity);
+    access_free(w->parts.access);
+    clusters_free(w->parts.clusters);
+    signon_free(w->parts.signon);
+    sealing_free(w->parts.sealing);
+    platform_free(w->parts.platform);
+    manifest_log_free(w->parts.manifest_log);
+    inventory_free(w->parts.inventory);
+    worker_pool_free(w->parts.database);
+    worker_pool_free(w->parts.hashing);
+    worker_pool_free(w->parts.signons);
+    worker_pool_free(w->parts.outside);
     store_free(w->store);
     seal_free(w->seal);
     free(w->cert_pem);
@@ -560,7 +546,7 @@ static int reload_certificate(struct wire *w, const struct config *fresh, struct
         rc = reload_service(w, fresh, cert, key, err);
     if (!rc)
         set_kerberos_certificate(w, fresh, cert);
-    return rc ? rc : platform_set_server_cert(w->platform, cert, err); /* the records name it */
+    return rc ? rc : platform_set_server_cert(w->parts.platform, cert, err); /* the records name it */
 }
 
 static int reload_all(struct wire *w, struct err *err) {
@@ -583,7 +569,7 @@ static int reload_all(struct wire *w, struct err *err) {
     wire_set_scrape_token(w, &token);
     scheduler_wake(w->scheduler, "check");
     log_set_level((enum log_level)(LOG_LEVEL_ERROR + fresh.log_level));
-    signon_set_limits(w->signon, signon_limits_of(&fresh));
+    signon_set_limits(w->parts.signon, signon_limits_of(&fresh));
     config_print_unreloadable(&w->config, &fresh, &unreloadable);
     if (unreloadable.len)
         log_event(LOG_LEVEL_NOTICE, "restart_needed", "options", unreloadable.data, NULL);

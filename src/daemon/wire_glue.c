@@ -15,14 +15,14 @@
 bool wire_get_name(void *arg, const char *id, char *out) {
     struct wire *w = arg;
     _Static_assert(API_NAME_BYTES == IDENTITY_NAME_BYTES, "names of directories fit");
-    return str_starts(id, "local:") ? access_get_name(w->access, id, out, API_NAME_BYTES)
-                                    : identity_get_name(w->identity, id, out);
+    return str_starts(id, "local:") ? access_get_name(w->parts.access, id, out, API_NAME_BYTES)
+                                    : identity_get_name(w->parts.identity, id, out);
 }
 
 /* By role: who may do more than see what is shown to them. */
 bool wire_is_privileged(void *arg, const char *principal_id, const struct group_set *groups) {
     struct wire *w = arg;
-    return signon_mapped_role(w->signon, principal_id, groups) > ROLE_USER;
+    return signon_mapped_role(w->parts.signon, principal_id, groups) > ROLE_USER;
 }
 
 /* -- changes -------------------------------------------------------------------------------------------------------------- */
@@ -30,13 +30,13 @@ bool wire_is_privileged(void *arg, const char *principal_id, const struct group_
 void wire_on_written(void *arg) {
     struct wire *wire = arg;
     struct err err = {0};
-    if (inventory_poll(wire->inventory, &err))
+    if (inventory_poll(wire->parts.inventory, &err))
         log_error(LOG_LEVEL_DEBUG, "poll_after_write_failed", &err, NULL);
 }
 
 bool wire_get_size(void *arg, size_t *clusters, size_t *nodes) {
     const struct wire *wire = arg;
-    struct inventory_snapshot *snapshot = inventory_get(wire->inventory);
+    struct inventory_snapshot *snapshot = inventory_get(wire->parts.inventory);
     if (!snapshot)
         return false;
     *clusters = snapshot->clusters_count;
@@ -47,7 +47,7 @@ bool wire_get_size(void *arg, size_t *clusters, size_t *nodes) {
 
 void wire_on_permissions(void *arg, const char *vcenter_id, const char *user) {
     struct wire *wire = arg;
-    signon_drop_rights(wire->signon, vcenter_id, user);
+    signon_drop_rights(wire->parts.signon, vcenter_id, user);
     api_note_change(wire->api);
 }
 
@@ -64,8 +64,8 @@ static int wire_glue_tell_again(int rc, const struct err *err, const char *kind)
 }
 
 static int apply_user_change(struct wire *wire, const char *user_id, struct err *err) {
-    int rc = signon_apply_user_change(wire->signon, user_id, err);
-    return rc ? rc : access_sync_names(wire->access, err);
+    int rc = signon_apply_user_change(wire->parts.signon, user_id, err);
+    return rc ? rc : access_sync_names(wire->parts.access, err);
 }
 
 /* Sessions are many, and read together. Who waits for a list looks again afterwards. */
@@ -77,7 +77,7 @@ static int apply_sessions(struct wire *wire, const struct change_list *changes) 
     for (size_t i = 0; sids && i < changes->count; i++)
         if (changes->items[i].kind == CHANGE_SESSION)
             sids[count++] = changes->items[i].object_id;
-    rc = sids ? signon_apply_session_changes(wire->signon, sids, count, &err) : err_set(&err, ERR_NOMEM, "out of memory");
+    rc = sids ? signon_apply_session_changes(wire->parts.signon, sids, count, &err) : err_set(&err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++)
         api_note_session_change(wire->api, sids[i]);
     return wire_glue_tell_again(rc, &err, change_kind_name(CHANGE_SESSION));
@@ -89,17 +89,17 @@ static int wire_glue_apply_change(struct wire *wire, const struct change *change
     if (change->kind == CHANGE_USER)
         rc = apply_user_change(wire, change->object_id, &err);
     else if (change->kind == CHANGE_ROLE_MAPPING)
-        rc = signon_apply_role_mappings(wire->signon, &err);
+        rc = signon_apply_role_mappings(wire->parts.signon, &err);
     else if (change->kind == CHANGE_SIGNING_KEY && str_eq(change->object_id, SEAL_STORE_CHANGE))
-        rc = sealing_follow(wire->sealing, &err);
+        rc = sealing_follow(wire->parts.sealing, &err);
     else if (change->kind == CHANGE_SIGNING_KEY)
-        rc = signon_apply_key_change(wire->signon, &err);
+        rc = signon_apply_key_change(wire->parts.signon, &err);
     else if (change->kind == CHANGE_LDAP)
-        rc = identity_sync(wire->identity, &err);
+        rc = identity_sync(wire->parts.identity, &err);
     else if (change->kind == CHANGE_VCENTER)
-        rc = platform_sync(wire->platform, &err);
+        rc = platform_sync(wire->parts.platform, &err);
     else if (change->kind == CHANGE_CLUSTER)
-        platform_note_cluster_changed(wire->platform, change->object_id);
+        platform_note_cluster_changed(wire->parts.platform, change->object_id);
     if (change->kind == CHANGE_USER || change->kind == CHANGE_ROLE_MAPPING)
         api_note_change(wire->api);
     return wire_glue_tell_again(rc, &err, change_kind_name(change->kind));
@@ -125,16 +125,16 @@ void wire_on_difference(void *arg, const struct inventory_difference *difference
 int wire_on_gap(void *arg) {
     struct wire *wire = arg;
     struct err err = {0};
-    int rc = sealing_follow(wire->sealing, &err);
+    int rc = sealing_follow(wire->parts.sealing, &err);
     if (!rc)
-        rc = signon_load(wire->signon, &err);
+        rc = signon_load(wire->parts.signon, &err);
     if (!rc)
-        rc = identity_sync(wire->identity, &err);
+        rc = identity_sync(wire->parts.identity, &err);
     if (!rc)
-        rc = access_sync_names(wire->access, &err);
+        rc = access_sync_names(wire->parts.access, &err);
     if (!rc)
-        rc = platform_sync(wire->platform, &err);
-    platform_note_clusters_changed(wire->platform);
+        rc = platform_sync(wire->parts.platform, &err);
+    platform_note_clusters_changed(wire->parts.platform);
     return wire_glue_tell_again(rc, &err, "gap");
 }
 

@@ -41,7 +41,7 @@ static void wire_health_check_store(struct wire *wire, struct findings *out) {
     switch (store_get_state(wire->store, &f.since_ms, &why)) {
     case STORE_AWAY:
         finding_say(&f, FINDING_FAILED, "%s",
-                    inventory_as_of_ms(wire->inventory)
+                    inventory_as_of_ms(wire->parts.inventory)
                         ? "the database does not answer; lists go on from memory, nothing can be changed"
                         : "the database does not answer");
         finding_advise(&f, "see that MariaDB runs and that the database section of the configuration is right");
@@ -54,7 +54,7 @@ static void wire_health_check_store(struct wire *wire, struct findings *out) {
 }
 
 static void wire_health_check_start(struct wire *wire, struct findings *out) {
-    struct finding f = {.step = "start", .since_ms = wire->started_at_ms};
+    struct finding f = {.step = "start", .since_ms = wire->parts.started_at_ms};
     struct err why = {0};
     if (wire_check_ready(wire, &why))
         finding_say_error(&f, FINDING_FAILED, &why);
@@ -62,7 +62,7 @@ static void wire_health_check_start(struct wire *wire, struct findings *out) {
 }
 
 static void check_settings(struct wire *wire, struct findings *out) {
-    struct finding f = {.step = "settings", .since_ms = wire->started_at_ms};
+    struct finding f = {.step = "settings", .since_ms = wire->parts.started_at_ms};
     if (!*wire->config.server_public_url) {
         finding_say(&f, FINDING_WARNING, "server.public_url is not set: no vCenter can be registered");
         finding_advise(&f, "set it to the https address of this service");
@@ -88,7 +88,7 @@ static void check_reload(struct wire *wire, struct findings *out) {
 
 /* By a session key, which others can see, somebody may sign in as its owner. */
 static void check_session_key(struct wire *wire, struct findings *out) {
-    struct finding f = {.step = "session_key", .since_ms = wire->started_at_ms};
+    struct finding f = {.step = "session_key", .since_ms = wire->parts.started_at_ms};
     if (!wire->config.auth_vcenter_session_key)
         return;
     finding_say(&f, FINDING_WARNING,
@@ -100,21 +100,21 @@ static void check_session_key(struct wire *wire, struct findings *out) {
 
 void wire_check_health(void *arg, struct findings *out) {
     struct wire *wire = arg;
-    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(wire->inventory);
+    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(wire->parts.inventory);
     wire_health_check_start(wire, out);
     wire_health_check_store(wire, out);
-    inventory_check_health(wire->inventory, wire->started_at_ms, out);
+    inventory_check_health(wire->parts.inventory, wire->parts.started_at_ms, out);
     check_settings(wire, out);
     check_reload(wire, out);
-    sealing_check_health(wire->sealing, wire->started_at_ms, out);
-    platform_check_health(wire->platform, wire->started_at_ms, out);
-    directories_check_health(wire->identity, out);
-    kerberos_check_health(wire->kerberos, wire->config.auth_kerberos_keytab, out);
+    sealing_check_health(wire->parts.sealing, wire->parts.started_at_ms, out);
+    platform_check_health(wire->parts.platform, wire->parts.started_at_ms, out);
+    directories_check_health(wire->parts.identity, out);
+    kerberos_check_health(wire->parts.kerberos, wire->config.auth_kerberos_keytab, out);
     check_session_key(wire, out);
     if (!snapshot)
         return;
     services_check_health(snapshot->platform, out);
-    peers_check_health(wire->peers, snapshot->platform, out);
+    peers_check_health(wire->parts.peers, snapshot->platform, out);
 }
 
 /* -- changes of it in the log -------------------------------------------------------------------------------------------- */
@@ -160,8 +160,8 @@ static void note_changes(struct health_log *log, const struct findings *checks) 
 void wire_log_health(struct wire *wire) {
     struct findings checks = {0};
     wire_health_check_store(wire, &checks);
-    directories_check_health(wire->identity, &checks);
-    kerberos_check_health(wire->kerberos, wire->config.auth_kerberos_keytab, &checks);
+    directories_check_health(wire->parts.identity, &checks);
+    kerberos_check_health(wire->parts.kerberos, wire->config.auth_kerberos_keytab, &checks);
     note_changes(&wire->health_log, &checks);
     findings_done(&checks);
 }
@@ -198,5 +198,5 @@ void wire_write_metrics(void *arg, struct strbuf *out) {
     int64_t since_ms;
     strbuf_addf(out, "# HELP %s %s\n# TYPE %s gauge\n", up, help, up);
     strbuf_addf(out, "%s %d\n", up, store_get_state(wire->store, &since_ms, NULL) == STORE_ANSWERS);
-    platform_write_metrics(wire->platform, out);
+    platform_write_metrics(wire->parts.platform, out);
 }

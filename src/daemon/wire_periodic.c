@@ -10,7 +10,6 @@
 #include "change_store.h"
 #include "clock.h"
 #include "link_task.h"
-#include "replica_store.h"
 #include "log.h"
 #include "metric.h"
 #include "notify.h"
@@ -65,8 +64,8 @@ static int start_up(struct wire *wire, struct err *err) {
         rc = wire_register_replica(wire, err);
     if (rc)
         return rc;
-    platform_set_installation(wire->platform, installation);
-    rc = sealing_follow(wire->sealing, err);
+    platform_set_installation(wire->parts.platform, installation);
+    rc = sealing_follow(wire->parts.sealing, err);
     if (!rc)
         rc = audit_store_open_key(wire->store, wire->seal, err);
     if (!rc)
@@ -75,14 +74,15 @@ static int start_up(struct wire *wire, struct err *err) {
         rc = close_operations(wire, err);
     if (rc)
         return rc;
-    rc = inventory_load(wire->inventory, err); /* from here on the feed is followed: what is read below cannot miss a change */
+    rc = inventory_load(wire->parts.inventory,
+                        err); /* from here on the feed is followed: what is read below cannot miss a change */
     if (!rc)
-        rc = signon_load(wire->signon, err);
+        rc = signon_load(wire->parts.signon, err);
     if (!rc)
-        rc = identity_sync(wire->identity, err);
+        rc = identity_sync(wire->parts.identity, err);
     if (!rc)
-        rc = access_sync_names(wire->access, err);
-    return rc ? rc : platform_sync(wire->platform, err);
+        rc = access_sync_names(wire->parts.access, err);
+    return rc ? rc : platform_sync(wire->parts.platform, err);
 }
 
 /* What kaasd waits for is told when it begins to, and when it waits for something else. */
@@ -106,7 +106,8 @@ static int periodic_start(void *arg, struct err *err) {
     }
     atomic_store(&wire->is_ready, true);
     notify("STATUS=ready");
-    log_event(LOG_LEVEL_NOTICE, "ready", "version", PACKAGE_VERSION, "installation", platform_installation(wire->platform), NULL);
+    log_event(LOG_LEVEL_NOTICE, "ready", "version", PACKAGE_VERSION, "installation", platform_installation(wire->parts.platform),
+              NULL);
     scheduler_wake(wire->scheduler, "vcenters");
     scheduler_wake(wire->scheduler, "prune");
     return ERR_CANCELED; /* done for good */
@@ -114,30 +115,27 @@ static int periodic_start(void *arg, struct err *err) {
 
 /* -- while running ------------------------------------------------------------------------------------------------------------- */
 
-static bool wire_periodic_is_ready(const struct wire *wire) {
-    return atomic_load(&wire->is_ready);
-}
-
 /* A periodic work that is one call, once the start-up has succeeded. */
 #define PERIODIC(name, call)                                 \
     static int periodic_##name(void *arg, struct err *err) { \
         struct wire *wire = arg;                             \
-        return wire_periodic_is_ready(wire) ? (call) : 0;    \
+        (void)err;                                           \
+        return atomic_load(&wire->is_ready) ? (call) : 0;    \
     }
 
-PERIODIC(changes, inventory_poll(wire->inventory, err))
+PERIODIC(changes, inventory_poll(wire->parts.inventory, err))
 
 /* When clusters were last reported on: with the database, and so with the other replicas. */
-PERIODIC(reports, inventory_sync_reports(wire->inventory, err))
+PERIODIC(reports, inventory_sync_reports(wire->parts.inventory, err))
 
 /* The feed against everything that is stored. */
-PERIODIC(check, inventory_check(wire->inventory, &(unsigned long){0}, err))
+PERIODIC(check, inventory_check(wire->parts.inventory, &(unsigned long){0}, err))
 
 /* What a watched vCenter shows of nodes counts for the state of clusters, once it is stored, whichever replica stores it. */
 static void tell_watched(struct wire *wire, const struct link *link) {
     struct watch_report report;
     watch_get_report(link_watch(link), &report);
-    inventory_set_watched(wire->inventory, link_id(link),
+    inventory_set_watched(wire->parts.inventory, link_id(link),
                           report.is_watching && (!report.is_saving || report.saved_at_ms >= report.since_ms));
 }
 
@@ -146,10 +144,10 @@ static int periodic_vcenters(void *arg, struct err *err) {
     _cleanup_free_ struct link **links = NULL;
     size_t count = 0;
     (void)err;
-    if (!wire_periodic_is_ready(wire))
+    if (!atomic_load(&wire->is_ready))
         return 0;
-    platform_tick(wire->platform);
-    links = platform_list(wire->platform, &count);
+    platform_tick(wire->parts.platform);
+    links = platform_list(wire->parts.platform, &count);
     for (size_t i = 0; links && i < count; i++) {
         tell_watched(wire, links[i]);
         link_unref(links[i]);
@@ -158,46 +156,40 @@ static int periodic_vcenters(void *arg, struct err *err) {
 }
 
 /* Which vCenters fetched the plug-in's manifest. */
-PERIODIC(manifest, manifest_log_settle(wire->manifest_log, wire->platform, err))
+PERIODIC(manifest, manifest_log_settle(wire->parts.manifest_log, wire->parts.platform, err))
 
 /* Whether the database answers is known before somebody needs it: requests are refused by what this finds. */
 PERIODIC(pulse, store_ping(wire->store, err))
 
 PERIODIC(heartbeat, replica_store_heartbeat(wire->store, err))
 
-PERIODIC(sessions, signon_purge(wire->signon, err))
+PERIODIC(sessions, signon_purge(wire->parts.signon, err))
 
-PERIODIC(keys, signon_keys_tick(wire->signon, err))
+PERIODIC(keys, signon_keys_tick(wire->parts.signon, err))
 
-PERIODIC(sealing, sealing_tick(wire->sealing, err))
+PERIODIC(sealing, sealing_tick(wire->parts.sealing, err))
 
 /* People who are signed in, in the directories they came by. */
-static int periodic_people(void *arg, struct err *err) {
-    struct wire *wire = arg;
-    (void)err;
-    if (wire_periodic_is_ready(wire))
-        signon_check_directories(wire->signon);
-    return 0;
-}
+PERIODIC(people, (signon_check_directories(wire->parts.signon), 0))
 
 static int periodic_identity(void *arg, struct err *err) {
     struct wire *wire = arg;
     (void)err;
-    if (wire_periodic_is_ready(wire))
-        identity_tick(wire->identity);
-    if (wire->kerberos)
-        kerberos_tick(wire->kerberos);
+    if (atomic_load(&wire->is_ready))
+        identity_tick(wire->parts.identity);
+    if (wire->parts.kerberos)
+        kerberos_tick(wire->parts.kerberos);
     wire_log_health(wire);
     return 0;
 }
 
 /* Controllers of HX clusters, whether they let us in. */
-PERIODIC(peers, peers_tick(wire->peers, err))
+PERIODIC(peers, peers_tick(wire->parts.peers, err))
 
 static int periodic_rights(void *arg, struct err *err) {
     struct wire *wire = arg;
     (void)err;
-    signon_rights_tick(wire->signon);
+    signon_rights_tick(wire->parts.signon);
     return 0;
 }
 
@@ -215,10 +207,10 @@ static int periodic_notes(void *arg, struct err *err) {
     struct wire *wire = arg;
     int rc, save_rc;
     tell_lost_audit(wire);
-    if (!wire_periodic_is_ready(wire))
+    if (!atomic_load(&wire->is_ready))
         return 0;
     save_rc = audit_store_save_head(wire->store, err); /* a full disk keeps no line out of the database */
-    signon_write_notes(wire->signon);
+    signon_write_notes(wire->parts.signon);
     rc = audit_store_write_notes(wire->store, err);
     if (!rc)
         rc = audit_store_note_heads(wire->store, false, err);
@@ -226,12 +218,12 @@ static int periodic_notes(void *arg, struct err *err) {
 }
 
 /* Rows come with each sign-on, and each is of no use after some minutes. */
-PERIODIC(used_proofs, wire->kerberos ? kerberos_purge(wire->kerberos, err) : 0)
+PERIODIC(used_proofs, wire->parts.kerberos ? kerberos_purge(wire->parts.kerberos, err) : 0)
 
 static int periodic_prune(void *arg, struct err *err) {
     struct wire *wire = arg;
     unsigned closed = 0;
-    int rc = wire_periodic_is_ready(wire) ? store_prune(wire->store, wire->config.audit_keep_ms, &closed, err) : 0;
+    int rc = atomic_load(&wire->is_ready) ? store_prune(wire->store, wire->config.audit_keep_ms, &closed, err) : 0;
     log_closed(closed);
     return rc;
 }
@@ -291,7 +283,7 @@ void wire_plug_in_work(struct wire *wire) {
         {.bit = LINK_WORK_SWEEP, .name = "sweep", .run = session_sweep_work},
     };
     for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
-        platform_set_work(wire->platform, &kinds[i]);
+        platform_set_work(wire->parts.platform, &kinds[i]);
 }
 
 /* -- when ------------------------------------------------------------------------------------------------------------------------ */
@@ -300,41 +292,34 @@ int wire_start_periodic(struct wire *wire, struct err *err) {
     const struct backoff quick = {.first_ms = 250, .max_ms = 5000, .jitter_percent = 20};
     const struct backoff steady = {.first_ms = 5000, .max_ms = 10000, .jitter_percent = 20}; /* health goes by its failures */
     const struct backoff slow = {.first_ms = 5000, .max_ms = 60000, .jitter_percent = 20};
-    const int64_t people_ms = wire->config.auth_directory_live_check_ms / 4; /* who is due is asked about soon after */
-    const struct periodic table[] = {
-        {.name = "start", .period_ms = SECOND, .retry = quick, .run = periodic_start, .arg = wire},
-        {.name = "changes", .period_ms = 250, .retry = {.first_ms = 250, .max_ms = 1000}, .run = periodic_changes, .arg = wire},
-        {.name = "reports", .period_ms = 15 * SECOND, .jitter_percent = 20, .retry = slow, .run = periodic_reports, .arg = wire},
-        {.name = "vcenters", .period_ms = SECOND, .retry = quick, .run = periodic_vcenters, .arg = wire},
-        {.name = "manifest", .period_ms = 2 * SECOND, .retry = slow, .run = periodic_manifest, .arg = wire},
-        {.name = "rights", .period_ms = SIGNON_RIGHTS_TICK_MS, .retry = quick, .run = periodic_rights, .arg = wire},
-        {.name = "people",
-         .period_ms = people_ms < 5 * SECOND ? people_ms : 5 * SECOND,
-         .retry = quick,
-         .run = periodic_people,
-         .arg = wire},
-        {.name = "identity", .period_ms = SECOND, .retry = quick, .run = periodic_identity, .arg = wire},
-        {.name = "peers", .period_ms = 3 * SECOND, .retry = slow, .run = periodic_peers, .arg = wire},
-        {.name = "notes", .period_ms = SECOND, .retry = quick, .run = periodic_notes, .arg = wire},
-        {.name = "pulse", .period_ms = SECOND, .retry = {.first_ms = 250, .max_ms = 1000}, .run = periodic_pulse, .arg = wire},
-        {.name = "heartbeat", .period_ms = 10 * SECOND, .retry = steady, .run = periodic_heartbeat, .arg = wire},
-        {.name = "sessions", .period_ms = MINUTE, .jitter_percent = 20, .retry = slow, .run = periodic_sessions, .arg = wire},
-        {.name = "sealing", .period_ms = SECOND, .retry = quick, .run = periodic_sealing, .arg = wire},
-        {.name = "signing_keys", .period_ms = SECOND, .retry = slow, .run = periodic_keys, .arg = wire},
+    int64_t people_ms = wire->config.auth_directory_live_check_ms / 4; /* who is due is asked about soon after */
+    struct periodic table[] = {
+        {.name = "start", .period_ms = SECOND, .retry = quick, .run = periodic_start},
+        {.name = "changes", .period_ms = 250, .retry = {.first_ms = 250, .max_ms = 1000}, .run = periodic_changes},
+        {.name = "reports", .period_ms = 15 * SECOND, .jitter_percent = 20, .retry = slow, .run = periodic_reports},
+        {.name = "vcenters", .period_ms = SECOND, .retry = quick, .run = periodic_vcenters},
+        {.name = "manifest", .period_ms = 2 * SECOND, .retry = slow, .run = periodic_manifest},
+        {.name = "rights", .period_ms = SIGNON_RIGHTS_TICK_MS, .retry = quick, .run = periodic_rights},
+        {.name = "people", .period_ms = people_ms < 5 * SECOND ? people_ms : 5 * SECOND, .retry = quick, .run = periodic_people},
+        {.name = "identity", .period_ms = SECOND, .retry = quick, .run = periodic_identity},
+        {.name = "peers", .period_ms = 3 * SECOND, .retry = slow, .run = periodic_peers},
+        {.name = "notes", .period_ms = SECOND, .retry = quick, .run = periodic_notes},
+        {.name = "pulse", .period_ms = SECOND, .retry = {.first_ms = 250, .max_ms = 1000}, .run = periodic_pulse},
+        {.name = "heartbeat", .period_ms = 10 * SECOND, .retry = steady, .run = periodic_heartbeat},
+        {.name = "sessions", .period_ms = MINUTE, .jitter_percent = 20, .retry = slow, .run = periodic_sessions},
+        {.name = "sealing", .period_ms = SECOND, .retry = quick, .run = periodic_sealing},
+        {.name = "signing_keys", .period_ms = SECOND, .retry = slow, .run = periodic_keys},
         {.name = "check",
          .period_ms = wire->config.directory_check_interval_ms,
          .jitter_percent = 20,
          .retry = slow,
-         .run = periodic_check,
-         .arg = wire},
-        {.name = "used_proofs",
-         .period_ms = 5 * MINUTE,
-         .jitter_percent = 20,
-         .retry = slow,
-         .run = periodic_used_proofs,
-         .arg = wire},
-        {.name = "prune", .period_ms = 10 * MINUTE, .jitter_percent = 20, .retry = slow, .run = periodic_prune, .arg = wire},
+         .run = periodic_check},
+        {.name = "used_proofs", .period_ms = 5 * MINUTE, .jitter_percent = 20, .retry = slow, .run = periodic_used_proofs},
+        {.name = "prune", .period_ms = 10 * MINUTE, .jitter_percent = 20, .retry = slow, .run = periodic_prune},
     };
-    int rc = scheduler_new(table, ARRAY_COUNT(table), store_thread_begin, store_thread_end, &wire->scheduler, err);
+    int rc;
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++)
+        table[i].arg = wire;
+    rc = scheduler_new(table, ARRAY_COUNT(table), store_thread_begin, store_thread_end, &wire->scheduler, err);
     return rc ? rc : scheduler_start(wire->scheduler, err);
 }

@@ -50,22 +50,10 @@ struct wire {
     char replica_name[64];
     struct seal *seal;
     struct store *store;
-    struct worker_pool *database, *hashing, *signons, *outside;
-    struct inventory *inventory;
-    struct manifest_log *manifest_log;
-    struct signon *signon;
-    struct sealing *sealing;
-    struct platform *platform;
-    struct clusters *clusters;
-    struct access *access;
-    struct identity *identity;
-    struct kerberos *kerberos; /* NULL: no keytab is configured, as is the next */
-    struct worker_pool *kerberos_pool;
-    struct peers *peers;
+    struct api_options parts; /* modules and worker pools, as the interface takes them */
     struct api *api;
     struct httpd *servers[WIRE_SERVERS];
     struct scheduler *scheduler;
-    int64_t started_at_ms;
     int64_t audit_lost_told;      /* lines already told of in the log; the periodic work's own */
     struct health_log health_log; /* likewise */
 
