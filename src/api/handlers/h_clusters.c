@@ -1,34 +1,23 @@
 /* Handlers of /v2/clusters and their nodes. Layer 6 (api). The import is h_clusters_import.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "api_call.h"
 #include "clock.h"
-#include "cluster.h"
 #include "cluster_input.h"
 #include "clusters.h"
 #include "inventory.h"
 #include "load.h"
-#include "json.h"
 #include "limits.h"
 #include "member_json.h"
-#include "policy.h"
-#include "problem.h"
 #include "query.h"
 #include "reply.h"
 #include "rollup.h"
-#include "snapshot.h"
-#include "str.h"
-#include "uuid.h"
 #include "views.h"
 
-/* One who looks at the nodes of a cluster, and the placements (bits) that it may see. */
-struct node_onlooker {
-    const struct inventory_platform *platform;
-    const struct viewer_key *viewer;
+/* A cluster whose nodes are looked at, and which of its placements (bits) the caller may see. */
+struct node_filter {
     const struct inventory_cluster *entry;
     uint64_t mask;
 };
@@ -65,43 +54,32 @@ static bool node_find_place(const struct node *node, struct object_ref *out) {
     return seen && seen->cluster_moref && !object_ref_make(seen->vcenter_id, seen->cluster_moref, out, NULL);
 }
 
-static json_t *vsphere_cluster(const struct inventory_platform *platform, const struct node *node) {
-    const struct vsphere_cluster *found;
-    struct object_ref ref;
-    json_t *object;
-    if (!node_find_place(node, &ref))
-        return json_null();
-    found = inventory_find_vsphere(platform, &ref);
-    object = json_object();
-    json_put_string(object, "vcenter_id", ref.vcenter_id);
-    view_put_text(object, "datacenter", found ? found->datacenter : NULL);
-    json_put_string(object, "moref", ref.moref);
-    view_put_text(object, "name", found ? found->name : NULL);
-    return object;
-}
-
 /* Node of docs/openapi.yaml. A new reference; a lack of memory shows when the JSON is written. */
-static json_t *view_node(const struct inventory_platform *platform, const struct node *node) {
+static json_t *node_view(const struct api_call *call, const void *record) {
+    const struct node *node = record;
     json_t *object = member_json_show(node_members, node);
+    struct object_ref ref;
     json_put_string(object, "state", rollup_is_down(node->seen) ? "not_ready" : "unknown");
-    (void)json_object_set_new(object, "vm", h_clusters_vm(node->seen));
-    (void)json_object_set_new(object, "host", h_clusters_host(node->seen));
-    (void)json_object_set_new(object, "vsphere_cluster", vsphere_cluster(platform, node));
+    json_put(object, "vm", h_clusters_vm(node->seen));
+    json_put(object, "host", h_clusters_host(node->seen));
+    json_put(object, "vsphere_cluster", node_find_place(node, &ref) ? view_placed(call->snapshot->platform, &ref) : json_null());
     view_put_time(object, "observed_at", node->seen ? node->seen->observed_at_ms : 0);
     return object;
 }
 
 /* May this node be shown? One that runs on a vSphere cluster: if that may be seen. One whose place is not known: if all of the cluster's
  * placement may be seen. */
-static bool view_node_is_visible(const struct node_onlooker *by, const struct node *node) {
+static bool node_is_visible(const struct api_call *call, const void *record, const void *filter) {
+    const struct node_filter *by = filter;
     const struct object_set *placement = &by->entry->record->placement;
     struct object_ref ref;
-    if (!node_find_place(node, &ref))
+    if (!node_find_place(record, &ref))
         return by->mask == by->entry->full_mask;
     for (size_t i = 0; i < placement->count; i++)
         if (object_ref_eq(&placement->items[i], &ref))
             return inventory_mask_has(by->mask, i);
-    return inventory_sees_vsphere(by->platform, by->viewer, &ref); /* another's machine in the node's place */
+    /* another's machine in the node's place */
+    return inventory_sees_vsphere(call->snapshot->platform, &call->viewer, &ref);
 }
 
 /* -- reading ------------------------------------------------------------------------------------------------------------ */
@@ -120,52 +98,29 @@ int h_clusters_show(struct api_call *call, struct http_response *resp, struct er
     return reply_tagged(call, resp, etag, "application/json", &text);
 }
 
-/* Nodes of one answer, in their order. */
-struct node_page {
-    const struct inventory_platform *platform;
-    const struct node **nodes;
-};
-
 /* Order of the list: control plane first, then by name. */
-static const char *node_key(const void *arg, size_t i, char *buffer, size_t n) {
-    const struct node *node = ((const struct node_page *)arg)->nodes[i];
+static const char *node_key(const void *record, char *buffer, size_t n) {
+    const struct node *node = record;
     (void)snprintf(buffer, n, "%d%s", (int)node->role, node->name);
     return buffer;
 }
 
-static json_t *node_item(const void *arg, size_t i) {
-    const struct node_page *page = arg;
-    return view_node(page->platform, page->nodes[i]);
-}
-
-static size_t order_nodes(const struct node_onlooker *by, const struct node **out) {
-    const struct cluster *c = by->entry->record;
-    size_t n = 0;
-    for (int role = NODE_CONTROL_PLANE; role <= NODE_WORKER; role++)
-        for (size_t i = 0; i < c->nodes_count; i++)
-            if ((int)c->nodes[i].role == role && view_node_is_visible(by, &c->nodes[i]))
-                out[n++] = &c->nodes[i];
-    return n;
-}
-
 /* What may not be seen is only counted, as parts of the placement are. */
 int h_clusters_nodes(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct node_onlooker by = {.platform = call->snapshot->platform, .viewer = &call->viewer};
-    _cleanup_free_ const struct node **nodes = NULL;
-    struct node_page page = {.platform = call->snapshot->platform};
-    struct reply_list list = {.key = node_key, .item = node_item, .arg = &page};
-    int rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &by.entry,
-                                           &by.mask, err);
+    const struct cluster *c;
+    struct node_filter filter;
+    int64_t hidden = 0;
+    int rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &filter.entry,
+                                           &filter.mask, err);
     if (rc)
         return rc;
-    nodes = calloc(by.entry->record->nodes_count + 1, sizeof(*nodes));
-    if (!nodes)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    page.nodes = nodes;
-    list.count = order_nodes(&by, nodes);
-    list.extra = json_object();
-    json_put_int(list.extra, "hidden", (int64_t)(by.entry->record->nodes_count - list.count));
-    return reply_list(call, resp, &list, err);
+    c = filter.entry->record;
+    for (size_t i = 0; i < c->nodes_count; i++)
+        hidden += !node_is_visible(call, &c->nodes[i], &filter);
+    return view_list(call, resp,
+                     VIEW_LIST(c->nodes, c->nodes_count, node_key, node_view, .is_wanted = node_is_visible, .filter = &filter,
+                               .extra = json_pack("{sI}", "hidden", (json_int_t)hidden)),
+                     err);
 }
 
 /* -- writing ------------------------------------------------------------------------------------------------------------ */

@@ -7,21 +7,29 @@
  *   2. log_in_at_vcenter      server thread: login_use_vcenter finds the vCenter; strangers are refused in a worker (refuse_in_worker)
  *   3. login_check            suspended until the vCenter has said what it thinks of the credential
  *   4. login_vcenter_in_worker  worker: signon_login_vcenter opens the session
- *   5. login_reply            answers with the token */
+ *   5. login_reply            answers with the token
+ *
+ * HTTP Negotiate (RFC 4559): the client asks without a token first and is told the scheme, which is no failed attempt. A negotiation of two legs
+ * belongs to its connection. Why a token was refused stands in log and audit log; the client is told no more than that it was. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "accounts.h"
 #include "api_call.h"
 #include "clock.h"
 #include "directories.h"
+#include "hashmap.h"
 #include "http_request.h"
 #include "identity.h"
 #include "kerberos.h"
 #include "limits.h"
 #include "log.h"
 #include "login_call.h"
+#include "metric.h"
+#include "net_addr.h"
 #include "reply.h"
 #include "login.h"
 #include "str.h"
@@ -29,6 +37,9 @@
 #include "views.h"
 
 #define VCENTER_SOURCE "vcenter:"
+#define LOGIN_USER_BYTES_MAX 512
+#define NTLM_CLIENTS_KEPT 256U
+#define NTLM_AGAIN_MS (3600LL * 1000)
 
 /* -- in which ways people can sign in: what a sign-in form needs and no more: no addresses, no names of vCenters, no realms  */
 
@@ -90,6 +101,135 @@ static int log_in_at_vcenter(struct api_call *call, struct err *err) {
     if (!login_of(call)->service && (rc == ERR_NOT_FOUND || rc == ERR_AMBIGUOUS || rc == ERR_NOT_REGISTERED))
         return api_go_slow(call, call->api->options.signons, refuse_in_worker);
     return err_move(err, rc, &why);
+}
+
+/* -- programs that prove themselves with this very request ----------------------------------------------------------------------------------------------------------- */
+
+static int caller_make(struct api_call *call, const char *shown, struct err *err) {
+    struct service_caller *service = calloc(1, sizeof(*service));
+    free(login_of(call)->service);
+    login_of(call)->service = service;
+    if (!service)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    (void)snprintf(service->shown, sizeof(service->shown), "%s", shown);
+    return call->snapshot ? 0 : err_set(err, ERR_UNAVAILABLE, "the service is starting");
+}
+
+static void caller_take(struct service_caller *service, const struct service_account *a, int64_t ends_at_ms) {
+    (void)snprintf(service->id, sizeof(service->id), "%s", a->id);
+    (void)snprintf(service->principal_id, sizeof(service->principal_id), "svc:%s", a->id);
+    (void)snprintf(service->name, sizeof(service->name), "%s", a->name);
+    service->may_delegate = a->may_delegate;
+    service->ends_at_ms = ends_at_ms;
+}
+
+/* Looks at the client certificate. Sets the program, with a refusal in it if need be; ERR_UNAUTHENTICATED when none was shown. In server threads
+ * only. */
+static int login_service_by_certificate(struct api_call *call, struct err *err) {
+    const struct service_account *found = NULL;
+    struct service_caller *service;
+    struct http_peer peer;
+    struct accounts_credential credential;
+    int rc;
+    if (!http_request_peer(call->req, &peer)) {
+        (void)err_set(err, ERR_UNAUTHENTICATED, "there is no client certificate in the connection");
+        return err_remedy(err, "connect to the port of server.service_listen with a certificate, or send a Kerberos ticket");
+    }
+    rc = caller_make(call, peer.subject[0] ? peer.subject : peer.sha256, err);
+    if (rc)
+        return rc;
+    credential = (struct accounts_credential){.sha256 = peer.sha256,
+                                              .subject = peer.subject,
+                                              .not_before_ms = peer.not_before_ms,
+                                              .not_after_ms = peer.not_after_ms,
+                                              .is_trusted = peer.chain == HTTP_CHAIN_GOOD,
+                                              .is_revoked = peer.chain == HTTP_CHAIN_REVOKED};
+    service = login_of(call)->service;
+    if (accounts_find_by_certificate(call->snapshot->platform, &credential, clock_wall_ms(), &found, &service->refusal))
+        return 0;
+    caller_take(service, found, peer.not_after_ms);
+    memcpy(service->certificate.sha256, peer.sha256, sizeof(service->certificate.sha256));
+    service->certificate.not_after_ms = peer.not_after_ms;
+    for (size_t i = 0; i < found->certificates_count; i++)
+        if (str_eq(found->certificates[i].sha256, peer.sha256) && !found->certificates[i].not_after_ms)
+            service->is_end_news = true;
+    return 0;
+}
+
+/* The same for the owner of a Kerberos ticket that was accepted: "name@REALM", until when. */
+static int login_service_by_kerberos(struct api_call *call, const char *principal, int64_t ends_at_ms, struct err *err) {
+    const struct service_account *found = NULL;
+    int rc = caller_make(call, principal, err);
+    if (rc || accounts_find_by_kerberos(call->snapshot->platform, principal, &found, &login_of(call)->service->refusal))
+        return rc;
+    caller_take(login_of(call)->service, found, ends_at_ms);
+    return 0;
+}
+
+/* The same for the bearer of a token: the session must be a program's own. With `may_block` in the worker pool `database`, without it
+ * ERR_NOT_FOUND where the session is not in memory. */
+static int login_service_by_token(struct api_call *call, bool may_block, struct err *err) {
+    struct signon *signon = call->api->options.signon;
+    const char *header = http_request_header(call->req, "Authorization");
+    const struct service_account *found = NULL;
+    struct signon_bearer bearer = {0};
+    struct service_caller *service;
+    const struct principal *who;
+    int rc;
+    if (!header || strncasecmp(header, "Bearer ", 7) != 0)
+        return err_set(err, ERR_UNAUTHENTICATED, "there is no token in the request");
+    rc = may_block ? signon_verify_slow(signon, header + 7, &bearer, err)
+                   : signon_verify_from(signon, http_request_client(call->req), header + 7, &bearer, err);
+    if (rc)
+        return rc;
+    who = live_session_who(bearer.session);
+    rc = caller_make(call, who->id, err);
+    service = login_of(call)->service;
+    if (!rc && (who->source != SOURCE_SERVICE || !who->service_id || who->acting_id)) {
+        (void)err_set(&service->refusal, ERR_FORBIDDEN, "this is not the session of a service account for itself");
+        (void)err_remedy(&service->refusal, "sign in as a service account: POST /v2/login/service");
+    } else if (!rc) {
+        rc = accounts_check_session(call->snapshot->platform, who, &found, err);
+    }
+    if (!rc && found)
+        caller_take(service, found, live_session_ends_ms(bearer.session));
+    signon_bearer_done(&bearer);
+    return rc;
+}
+
+/* True if the program may act for people; else the refusal is set. */
+static bool login_service_may_delegate(struct api_call *call) {
+    struct service_caller *service = login_of(call)->service;
+    if (!service->refusal.code && !service->may_delegate) {
+        (void)err_set(&service->refusal, ERR_FORBIDDEN, "the service account \"%s\" may not act for people", service->name);
+        (void)err_remedy(&service->refusal, "an administrator runs: kaasctl service set %s --may-delegate", service->name);
+    }
+    return !service->refusal.code;
+}
+
+/* Ends a sign-on with the program's refusal, in a worker, with a line in the audit log about `user_name` (NULL: the program itself). */
+static int login_service_refuse(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct service_caller *service = login_of(call)->service;
+    struct signon *signon = call->api->options.signon;
+    const char *name = service->id[0] ? service->name : service->shown;
+    const struct signon_refusal refusal = {.where = "service",
+                                           .user = login_of(call)->user_name ? login_of(call)->user_name : name,
+                                           .acting_id = service->id[0] ? service->principal_id : NULL,
+                                           .reason = service->refusal.detail[0] ? service->refusal.detail : NULL,
+                                           .rc = service->refusal.code};
+    (void)resp;
+    signon_note_refusal(signon, API_ACTOR(call), &refusal);
+    return err_move(err, refusal.rc, &service->refusal);
+}
+
+/* The stored form is the one that names a person wherever they come from; a UPN may be spelled in several ways. */
+static int login_service_check_user(const char *name, struct err *err) {
+    const char *slash = strchr(name, '\\');
+    if (slash && slash != name && slash[1] && !strchr(slash + 1, '\\') && !strchr(name, '@') &&
+        strlen(name) <= LOGIN_USER_BYTES_MAX && str_utf8_chars(name, strlen(name)) > 0 && !str_has_control(name))
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "\"user_name\" is not a user name as a vCenter stores it");
+    return err_remedy(err, "give it as UserSession.userName has it: DOMAIN\\user");
 }
 
 /* -- the key of a session ----------------------------------------------------------------------------------------------- */
@@ -271,7 +411,116 @@ int h_login_password(struct api_call *call, struct http_response *resp, struct e
     return log_in_at_vcenter(call, err);
 }
 
-/* -- signing in ------------------------------------------------------------------------------------------------------------ */
+/* -- tokens of Kerberos, and what is told about them ------------------------------------------------------------------- */
+
+/* A browser that has no ticket sends NTLM with every request: one line for each client and hour. */
+static bool is_news_of_ntlm(const char *address) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct ntlm_client {
+        uint64_t party;
+        int64_t told_ms;
+    } clients[NTLM_CLIENTS_KEPT];
+    const int64_t now_ms = clock_mono_ms();
+    const uint64_t party = net_party(address);
+    struct ntlm_client *client = &clients[hash64(hash_seed(), &party, sizeof(party)) % NTLM_CLIENTS_KEPT];
+    bool is_news;
+    (void)pthread_mutex_lock(&lock);
+    is_news = client->party != party || now_ms - client->told_ms > NTLM_AGAIN_MS;
+    if (is_news)
+        *client = (struct ntlm_client){party, now_ms};
+    (void)pthread_mutex_unlock(&lock);
+    return is_news;
+}
+
+static void negotiate_count(const char *result) {
+    metric_add(
+        metric_get(METRIC_COUNTER, "kaas_kerberos_tokens_total", "Kerberos tokens, by what came of them", "result", result), 1);
+}
+
+static void negotiate_tell(const struct api_call *call, const struct kerberos_peer *peer) {
+    enum log_level level = peer->is_alarming ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE;
+    const char *client = http_request_client(call->req);
+    char now[CLOCK_RFC3339_BYTES];
+    negotiate_count(peer->reason);
+    if (str_eq(peer->reason, "ntlm") && !is_news_of_ntlm(client))
+        return;
+    clock_format(clock_wall_ms(), now);
+    log_event(
+        level, "kerberos_refused", "reason", peer->reason, "why", peer->why[0] ? peer->why : NULL, "principal", peer->name,
+        "client", client, "enctype", peer->enctype ? log_fmt("%d", peer->enctype) : NULL, "kvno",
+        peer->kvno >= 0 ? log_fmt("%ld", peer->kvno) : NULL, "our_clock", str_eq(peer->reason, "clock_skew") ? now : NULL, "hint",
+        str_eq(peer->reason, "ntlm") ? "the client has no Kerberos ticket for this address: SPN, DNS name, or not in the domain"
+                                     : NULL,
+        NULL);
+}
+
+static int need_token(struct err *err) {
+    (void)err_set(err, ERR_UNAUTHENTICATED, "a Kerberos token is needed");
+    return err_remedy(err, "send the header Authorization: Negotiate TOKEN, or {\"token\": \"...\"}");
+}
+
+/* Tells log and audit log; `reason` NULL: the audit log alone. */
+static void login_negotiate_refuse(struct api_call *call, struct kerberos_peer *peer, const char *reason, int rc) {
+    const struct signon_refusal refusal = {.where = "kerberos", .user = peer->name, .reason = reason, .rc = rc};
+    peer->reason = reason;
+    if (reason)
+        negotiate_tell(call, peer);
+    signon_note_refusal(call->api->options.signon, API_ACTOR(call), &refusal);
+}
+
+/* In a worker: accepts the token, and writes log and audit log if it is refused. ERR_UNAUTHENTICATED when another token has to follow. *peer
+ * (uninitialised) is freed by kerberos_peer_done in any case. */
+static int login_negotiate_accept(struct api_call *call, struct kerberos_peer *peer, struct err *err) {
+    struct kerberos_token token = {.text = login_of(call)->token,
+                                   .kept = STEAL(login_of(call)->leg),
+                                   .is_noted_later = login_of(call)->is_token_noted_later};
+    int rc = kerberos_accept(call->api->options.kerberos, &token, peer, err);
+    if (peer->reply) {
+        free(call->negotiate);
+        call->negotiate = STEAL(peer->reply);
+    }
+    if (rc == KERBEROS_GO_ON) {
+        if (peer->kept)
+            http_request_keep_for_next(call->req, STEAL(peer->kept), kerberos_leg_free);
+        return need_token(err);
+    }
+    if (rc) {
+        login_negotiate_refuse(call, peer, peer->reason, rc);
+        return rc;
+    }
+    negotiate_count("accepted");
+    log_event(LOG_LEVEL_INFO, "kerberos_accepted", "principal", peer->name, "sid", peer->principal_id, "enctype",
+              log_fmt("%d", peer->enctype), "kvno", log_fmt("%ld", peer->kvno), "client", http_request_client(call->req), NULL);
+    return 0;
+}
+
+/* The scheme Negotiate is what this endpoint speaks from here on. ERR_NOT_FOUND without Kerberos. */
+static int login_negotiate_begin(struct api_call *call, const char *remedy, struct err *err) {
+    call->negotiate = str_dup("");
+    login_of(call)->leg = http_request_take_kept(call->req);
+    if (call->api->options.kerberos)
+        return 0;
+    (void)err_set(err, ERR_NOT_FOUND, "sign-on by Kerberos is not set up here");
+    return err_remedy(err, "%s", remedy);
+}
+
+/* Finds the token, in header or body. ERR_UNAUTHENTICATED when there is none, which is how a client asks for the scheme. */
+static int login_negotiate_read(struct api_call *call, struct err *err) {
+    const char *header = http_request_header(call->req, "Authorization");
+    const struct member_body body = {.more = JSON_MEMBERS(JSON_NEEDS(STRING, "token"))};
+    size_t body_bytes = 0;
+    int rc = login_negotiate_begin(call, "an administrator sets auth.kerberos.keytab", err);
+    if (rc)
+        return rc;
+    (void)http_request_body(call->req, &body_bytes);
+    if (kerberos_read_header(header, &login_of(call)->token))
+        return body_bytes ? err_set(err, ERR_INVALID, "give the token either in the header or in the body, not both") : 0;
+    rc = body_bytes ? api_read_members(call, "application/json", &body, err) : need_token(err);
+    login_of(call)->token = rc ? NULL : json_get_string(call->body, "token");
+    return rc;
+}
+
+/* -- by Kerberos --------------------------------------------------------------------------------------------------------- */
 
 /* Who may do more than others, and whose directory does not answer, signs in for a quarter of an hour at a time. */
 static int64_t h_login_end_of(const struct identity_person *person, const struct kerberos_peer *peer) {
@@ -289,7 +538,8 @@ static int kerberos_open_session(struct api_call *call, const struct identity_pe
     who.ends_at_ms = h_login_end_of(person, peer);
     rc = signon_login_person(call->api->options.signon, API_ACTOR(call), &who, issued, &why);
     if (rc == ERR_CREDENTIALS) {
-        login_negotiate_tell(call, peer, "replay");
+        peer->reason = "replay";
+        negotiate_tell(call, peer); /* the audit log has its line already */
         return kerberos_refuse(err);
     }
     return err_move(err, rc, &why);
@@ -448,12 +698,8 @@ static int accept_in_worker(struct api_call *call, struct http_response *resp, s
 }
 
 static int begin_ticket(struct api_call *call, struct err *err) {
-    login_negotiate(call);
-    login_of(call)->leg = http_request_take_kept(call->req);
-    if (call->api->options.kerberos)
-        return api_go_slow(call, call->api->options.kerberos_pool, accept_in_worker);
-    (void)err_set(err, ERR_NOT_FOUND, "sign-on by Kerberos is not set up here");
-    return err_remedy(err, "an administrator sets auth.kerberos.keytab; or use a client certificate");
+    int rc = login_negotiate_begin(call, "an administrator sets auth.kerberos.keytab; or use a client certificate", err);
+    return rc ? rc : api_go_slow(call, call->api->options.kerberos_pool, accept_in_worker);
 }
 
 int h_login_service(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -468,6 +714,6 @@ int h_login_service(struct api_call *call, struct http_response *resp, struct er
     if (!rc)
         rc = login_service_by_certificate(call, err);
     if (rc == ERR_UNAUTHENTICATED && call->api->options.kerberos)
-        login_negotiate(call);
+        call->negotiate = str_dup("");
     return rc ? rc : h_login_go_on(call, err);
 }

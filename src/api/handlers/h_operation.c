@@ -1,13 +1,15 @@
-/* Handlers of health, version, probes, metrics, keys, contract and page. Layer 6 (api).
+/* Handlers of health, version, probes, metrics, keys, contract, page and plug-in. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
 #include "clock.h"
 #include "inventory.h"
 #include "api_call.h"
+#include "manifest_log.h"
 #include "metric.h"
 #include "pages.h"
 #include "platform_links.h"
+#include "plugin_manifest.h"
 #include "reply.h"
 #include "str.h"
 #include "views.h"
@@ -144,8 +146,9 @@ int h_openapi(struct api_call *call, struct http_response *resp, struct err *err
     return reply_shared(call, resp, &(struct reply_file){"application/yaml", call->api->openapi_etag, call->api->openapi});
 }
 
-static int no_file(const char *name, struct err *err) {
-    (void)err_set(err, ERR_NOT_FOUND, "the web page has no file \"%.100s\"", name);
+/* `whole`: what it would be a part of. */
+static int no_file(const char *whole, const char *name, struct err *err) {
+    (void)err_set(err, ERR_NOT_FOUND, "the %s has no file \"%.100s\"", whole, name);
     return err_remedy(err, "if the whole page is missing, install it and set server.page_dir");
 }
 
@@ -160,27 +163,43 @@ int h_ui_redirect(struct api_call *call, struct http_response *resp, struct err 
 /* For who types the bare address. Not for good, as from /ui: a later release may have something of its own there. */
 int h_root(struct api_call *call, struct http_response *resp, struct err *err) {
     if (!pages_find(call->api->pages, "index.html"))
-        return no_file("index.html", err);
+        return no_file("web page", "index.html", err);
     http_response_set_status(resp, 302);
     http_response_set_header(resp, "Location", "/ui/");
     return 0;
 }
 
-static int answer_page(struct api_call *call, struct http_response *resp, const char *name, const char *caching,
-                       struct err *err) {
+static int answer_page(struct api_call *call, struct http_response *resp, const char *whole, const char *name, struct err *err) {
     const struct page *page = pages_find(call->api->pages, name);
+    const bool is_index = str_eq(name, "index.html"); /* the one name without a hash */
     if (!page)
-        return no_file(name, err);
-    http_response_set_header(resp, "Cache-Control", caching);
+        return no_file(whole, name, err);
+    http_response_set_header(resp, "Cache-Control", is_index ? "no-cache" : "public, max-age=31536000, immutable");
     return reply_shared(call, resp, &(struct reply_file){page->type, page->etag, page->body});
 }
 
 int h_ui_index(struct api_call *call, struct http_response *resp, struct err *err) {
-    return answer_page(call, resp, "index.html", "no-cache", err);
+    return answer_page(call, resp, "web page", "index.html", err);
 }
 
 int h_ui_file(struct api_call *call, struct http_response *resp, struct err *err) {
-    const char *name = http_request_param(call->req, "file");
-    bool is_index = str_eq(name, "index.html");
-    return answer_page(call, resp, name, is_index ? "no-cache" : "public, max-age=31536000, immutable", err);
+    return answer_page(call, resp, "web page", http_request_param(call->req, "file"), err);
+}
+
+/* -- the plug-in of the vSphere Client ------------------------------------------------------------------------------------ */
+
+/* vCenter itself fetches the manifest and the icons, with no session; the browser fetches the page, through vCenter's reverse proxy, so
+ * that it comes from vCenter's origin. The page is the one of /ui; what differs are the headers (api.c). */
+int h_plugin_manifest(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct plugin_manifest *manifest = call->api->manifest;
+    if (!manifest->text)
+        return no_file("plug-in", "plugin.json", err);
+    if (call->api->options.manifest_log)
+        manifest_log_note(call->api->options.manifest_log, http_request_client(call->req), manifest->version);
+    http_response_set_header(resp, "Cache-Control", "public, no-cache");
+    return reply_shared(call, resp, &(struct reply_file){"application/json", manifest->etag, manifest->text});
+}
+
+int h_plugin_file(struct api_call *call, struct http_response *resp, struct err *err) {
+    return answer_page(call, resp, "plug-in", http_request_param(call->req, "file"), err);
 }

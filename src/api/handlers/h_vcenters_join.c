@@ -49,12 +49,18 @@ static json_t *h_vcenters_join_extension(const struct vc_status *s) {
     return object;
 }
 
-static json_t *h_vcenters_join_attempt(const struct login_attempt *a) {
-    json_t *object = json_object();
-    json_put_string(object, "name", vim_strategy_name(a->strategy));
-    json_put_bool(object, "works", a->works);
-    view_put_reason(object, "reason", a->works ? "" : a->err.text, a->works ? "" : a->err.remedy);
-    return object;
+/* With what to do about a way that does not work, or without. */
+static json_t *view_attempts(const struct login_attempt *attempts, size_t count, bool has_remedy) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const struct login_attempt *a = &attempts[i];
+        json_t *object = json_object();
+        json_put_string(object, "name", vim_strategy_name(a->strategy));
+        json_put_bool(object, "works", a->works);
+        view_put_reason(object, "reason", a->works ? "" : a->err.text, a->works || !has_remedy ? "" : a->err.remedy);
+        json_add(list, object);
+    }
+    return list;
 }
 
 static json_t *h_vcenters_join_certificate(const struct vc_status *s) {
@@ -81,11 +87,9 @@ static json_t *shown_certificate(const struct vc_status *s) {
 }
 
 static json_t *h_vcenters_join_login(const struct vc_status *s) {
-    json_t *object = json_object(), *attempts = json_array();
-    for (size_t i = 0; i < s->attempts_count; i++)
-        json_add(attempts, h_vcenters_join_attempt(&s->attempts[i]));
+    json_t *object = json_object();
     view_put_strategy(object, "strategy", &s->report);
-    json_put(object, "strategies", attempts);
+    json_put(object, "strategies", view_attempts(s->attempts, s->attempts_count, true));
     json_put(object, "certificate", h_vcenters_join_certificate(s));
     view_put_text(object, "account", s->login_account);
     return object;
@@ -155,19 +159,6 @@ static json_t *record_members(const struct record_lines *lines) {
     return list;
 }
 
-static json_t *report_strategies(const struct registration_report *report) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < report->attempts_count; i++) {
-        const struct login_attempt *attempt = &report->attempts[i];
-        json_t *object = json_object();
-        json_put_string(object, "name", vim_strategy_name(attempt->strategy));
-        json_put_bool(object, "works", attempt->works);
-        view_put_text(object, "reason", attempt->works ? NULL : attempt->err.text);
-        json_add(list, object);
-    }
-    return list;
-}
-
 /* docs/openapi.yaml, Registration. A new reference for the caller, or NULL without memory. */
 static json_t *registration_view(const struct registration_report *report, bool is_dry_run) {
     json_t *object = json_object();
@@ -177,7 +168,7 @@ static json_t *registration_view(const struct registration_report *report, bool 
     json_put_string(object, "record", record_state_name(report->record));
     view_put_text(object, "owner", report->owner);
     json_put(object, "members", record_members(&report->lines));
-    json_put(object, "strategies", report_strategies(report));
+    json_put(object, "strategies", view_attempts(report->attempts, report->attempts_count, false));
     json_put(object, "steps", view_texts((const char *const *)report->steps.items, report->steps.count));
     json_put(object, "left", view_texts((const char *const *)report->left.items, report->left.count));
     return object;

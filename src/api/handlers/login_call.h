@@ -1,4 +1,4 @@
-/* What the ways to sign on share: the credential, the word of a vCenter, Kerberos, programs, the token. Layer 6 (api); private to this folder.
+/* What the ways to sign on share: the credential, the word of a vCenter, the token. Layer 6 (api); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -11,7 +11,6 @@
 #include "uuid.h"
 
 #define SERVICE_PRINCIPAL_BYTES (UUID_TEXT_BYTES + 4)
-#define LOGIN_USER_BYTES_MAX 512
 
 /* A program that has proved itself with this very request, by a client certificate, a Kerberos ticket or a token. */
 struct service_caller {
@@ -60,44 +59,3 @@ struct signon_credential login_credential(const struct api_call *call, const cha
 int login_check(struct api_call *call, api_handler_fn *next);
 /* In a worker: a check that nobody is asked about. Errors of signon_check_new. */
 int login_make_check(struct api_call *call, struct err *err);
-
-/* -- by Kerberos --------------------------------------------------------------------------------------------------------- */
-
-/* The scheme Negotiate is what this endpoint speaks. */
-void login_negotiate(struct api_call *call);
-
-/* In the handler: as login_negotiate, and finds the token, in header or body. ERR_UNAUTHENTICATED when there is none, which is how a client asks
- * for the scheme; ERR_NOT_FOUND without Kerberos; ERR_INVALID; as api_read_members. */
-int login_negotiate_read(struct api_call *call, struct err *err);
-
-/* In a worker: accepts the token, and writes log and audit log if it is refused. Errors of kerberos_accept; ERR_UNAUTHENTICATED when another token has to follow. *peer
- * (uninitialised) is freed by kerberos_peer_done in any case. */
-int login_negotiate_accept(struct api_call *call, struct kerberos_peer *peer, struct err *err);
-
-/* The reason of a refusal that comes after the token was accepted, for log and audit log. */
-void login_negotiate_refuse(struct api_call *call, struct kerberos_peer *peer, const char *reason, int rc);
-
-/* The same where the audit log has its line already. */
-void login_negotiate_tell(struct api_call *call, struct kerberos_peer *peer, const char *reason);
-
-/* -- programs ------------------------------------------------------------------------------------------------------------ */
-
-/* Looks at the client certificate. Sets the program, with a refusal in it if need be; ERR_UNAUTHENTICATED when none was shown. In server threads
- * only. */
-int login_service_by_certificate(struct api_call *call, struct err *err);
-
-/* The same for the owner of a Kerberos ticket that was accepted: "name@REALM", until when. */
-int login_service_by_kerberos(struct api_call *call, const char *principal, int64_t ends_at_ms, struct err *err);
-
-/* The same for the bearer of a token: the session must be a program's own. ERR_UNAUTHENTICATED and the errors of signon_verify_from, with `may_block` (in the
- * worker pool database) of signon_verify_slow. */
-int login_service_by_token(struct api_call *call, bool may_block, struct err *err);
-
-/* Ends a sign-on with the program's refusal, in a worker, with a line in the audit log about `user_name` (NULL: the program itself). */
-int login_service_refuse(struct api_call *call, struct http_response *resp, struct err *err);
-
-/* Is this the name of a user as vCenters store it? ERR_UNPROCESSABLE. */
-int login_service_check_user(const char *name, struct err *err);
-
-/* True if the program may act for people; else the refusal is set. */
-bool login_service_may_delegate(struct api_call *call);

@@ -25,7 +25,7 @@ void view_put_time(json_t *object, const char *name, int64_t wall_ms) {
         json_put(object, name, json_null());
 }
 
-static json_t *view_placed(const struct inventory_platform *platform, const struct object_ref *ref) {
+json_t *view_placed(const struct inventory_platform *platform, const struct object_ref *ref) {
     const struct vsphere_cluster *found = inventory_find_vsphere(platform, ref);
     json_t *object = json_object();
     json_put_string(object, "vcenter_id", ref->vcenter_id);
@@ -202,7 +202,9 @@ int view_list(struct api_call *call, struct http_response *resp, const struct vi
     struct view_rows rows = {.call = call, .list = list};
     int rc = view_collect(&rows, err);
     if (!rc)
-        rc = reply_list(call, resp, &(struct reply_list){rows.count, view_row_key, view_row_item, &rows, NULL}, err);
+        rc = reply_list(call, resp, &(struct reply_list){rows.count, view_row_key, view_row_item, &rows, list->extra}, err);
+    else
+        json_decref(list->extra);
     for (size_t i = 0; rows.items && i < rows.count; i++)
         free(rows.items[i].key);
     free(rows.items);

@@ -23,6 +23,7 @@ void view_put_state(json_t *object, const struct link_report *report);
 void view_put_strategy(json_t *object, const char *name, const struct link_report *report);
 
 /* Objects as docs/openapi.yaml shows them. Each is a new reference for the caller, or NULL without memory. */
+json_t *view_placed(const struct inventory_platform *platform, const struct object_ref *ref);
 json_t *view_hx_cluster(const struct inventory_platform *platform, const struct hx_cluster *hx);
 json_t *view_hx_candidate(const struct inventory_platform *platform, const struct hx_cluster *hx);
 json_t *view_vsphere_cluster(const struct inventory_platform *platform, const struct vsphere_cluster *cluster);
@@ -45,6 +46,7 @@ struct view_list {
     const void *filter;
     const char *(*key)(const void *record, char *buffer, size_t buffer_bytes); /* by which the list is sorted; no two are alike */
     json_t *(*show)(const struct api_call *call, const void *record);
+    json_t *extra; /* further members beside items and next_cursor; taken over; NULL: none */
 };
 /* One of `items_`, and by name what else there is to say: VIEW_LIST(users.items, users.count, user_key, user_view,
  * .is_wanted = ...). */
