@@ -69,10 +69,10 @@ struct member {
     unsigned flags;           /* enum member_flag */
     unsigned writers;         /* enum member_writer; 0: nobody but kaasd itself */
     enum member_rule rule;    /* is obeyed by what is stored */
-    long max;                 /* of the rule */
+    long max;                 /* of the rule, or of a MEMBER_UNSIGNED that is given */
     const char *const *words; /* ended by NULL: of an enum in the order of its values, or allowed for a text */
     unsigned unknown;         /* what a word of a newer version is read as */
-    unsigned first;           /* the least value of an enum that anybody may give */
+    unsigned first;           /* the least value of an enum or MEMBER_UNSIGNED that anybody may give */
 };
 
 #define MEMBER_OF(record, member) (((struct record *)0)->member)

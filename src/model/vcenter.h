@@ -30,11 +30,11 @@ struct vcenter {
 };
 static const struct member vcenter_members[] = {
     MEMBER(vcenter, id, .flags = MEMBER_KEY),
-    MEMBER(vcenter, name),
-    MEMBER(vcenter, address),
-    MEMBER(vcenter, port),
-    MEMBER(vcenter, tunnel_port),
-    MEMBER(vcenter, direct_port),
+    MEMBER(vcenter, name, .writers = BY_ADMIN),
+    MEMBER(vcenter, address, .writers = BY_ADMIN),
+    MEMBER(vcenter, port, .first = 1, .max = 65535, .writers = BY_ADMIN),
+    MEMBER(vcenter, tunnel_port, .max = 65535, .writers = BY_ADMIN),
+    MEMBER(vcenter, direct_port, .max = 65535, .writers = BY_ADMIN),
     MEMBER_PART_OF("trust"),
     MEMBER_PART_OF("state"),
     MEMBER_PART_OF("state_reason"),

@@ -123,20 +123,6 @@ static int vcenter_find_version(struct api_call *call, const struct vcenter **ou
     return rc;
 }
 
-/* Reads a port of a body to `keep` and has *given point there; without one both stay. ERR_UNPROCESSABLE. */
-static int vcenter_read_port(const json_t *body, const char *name, unsigned least, unsigned *keep, const unsigned **given,
-                             struct err *err) {
-    const json_t *number = json_object_get(body, name);
-    const int64_t value = json_integer_value(number);
-    if (!number)
-        return 0;
-    if (value < least || value > 65535)
-        return err_set(err, ERR_UNPROCESSABLE, "the member \"%s\" must be a number from %u to 65535", name, least);
-    *keep = (unsigned)value;
-    *given = keep;
-    return 0;
-}
-
 /* Each block must be a certificate, or it would be noticed only when the vCenter is called. */
 static int vcenter_check_ca(const char *pem, struct err *err) {
     static const char begin[] = "-----BEGIN CERTIFICATE-----";
@@ -150,23 +136,21 @@ static int vcenter_check_ca(const char *pem, struct err *err) {
     return rc ? err_set(err, ERR_UNPROCESSABLE, "the member \"ca_pem\" holds no PEM certificate, or one that cannot be read") : 0;
 }
 
-/* Reads thumbprint_sha256 (to `keep`, *pin_sha256 points there) or ca_pem (borrowed) of a body; none is allowed,
- * then both are NULL. ERR_UNPROCESSABLE. */
-static int vcenter_read_trust(const json_t *body, uint8_t keep[X509_SHA256_BYTES], const uint8_t **pin_sha256,
-                              const char **ca_pem, struct err *err) {
-    const char *thumbprint = json_get_string(body, "thumbprint_sha256");
-    *pin_sha256 = NULL;
-    *ca_pem = json_get_string(body, "ca_pem");
-    if (thumbprint && *ca_pem)
+/* Reads a body to `wish`; ports that are not given stay. Freed by vcenter_done, in any case. ERR_UNPROCESSABLE. */
+static int vcenter_read(const json_t *body, struct vcenter *wish, struct err *err) {
+    const char *thumbprint = json_get_string(body, "thumbprint_sha256"), *ca_pem = json_get_string(body, "ca_pem");
+    int rc = member_json_read(body, vcenter_members, BY_ADMIN, wish, err);
+    if (rc)
+        return rc;
+    if (thumbprint && ca_pem)
         return err_set(err, ERR_UNPROCESSABLE, "give either \"thumbprint_sha256\" or \"ca_pem\", not both");
-    if (!thumbprint)
-        return *ca_pem ? vcenter_check_ca(*ca_pem, err) : 0;
-    if (!str_unhex(thumbprint, keep, X509_SHA256_BYTES)) {
+    wish->has_pin = thumbprint != NULL;
+    if (wish->has_pin && !str_unhex(thumbprint, wish->pin_sha256, sizeof(wish->pin_sha256))) {
         (void)err_set(err, ERR_UNPROCESSABLE, "the member \"thumbprint_sha256\" is not a SHA-256 thumbprint");
         return err_remedy(err, "give 32 pairs of hexadecimal digits, with or without colons; SHA-1 is not accepted");
     }
-    *pin_sha256 = keep;
-    return 0;
+    rc = ca_pem ? vcenter_check_ca(ca_pem, err) : 0;
+    return rc ? rc : str_replace(&wish->ca_pem, ca_pem, err);
 }
 
 /* Adds the certificate that was met to the problem that will be answered, if there is one; releases it. */
@@ -199,30 +183,18 @@ int h_vcenters_show(struct api_call *call, struct http_response *resp, struct er
 }
 
 #define TRUST_MEMBERS JSON_TAKES(STRING, "thumbprint_sha256"), JSON_TAKES(STRING, "ca_pem")
-#define PORT_MEMBERS JSON_TAKES(INTEGER, "port"), JSON_TAKES(INTEGER, "tunnel_port"), JSON_TAKES(INTEGER, "direct_port")
 
 const struct member_body h_vcenters_add_body = {
-    .more = JSON_MEMBERS(JSON_NEEDS(STRING, "address"), PORT_MEMBERS, JSON_TAKES(STRING, "name"), TRUST_MEMBERS)};
+    .members = vcenter_members, .writer = BY_ADMIN, .more = JSON_MEMBERS(JSON_NEEDS(STRING, "address"), TRUST_MEMBERS)};
 
 int h_vcenters_add(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct vcenter_add add = {.actor = api_actor(call),
-                              .address = json_get_string(call->body, "address"),
-                              .name = json_get_string(call->body, "name"),
-                              .port = 443,
-                              .tunnel_port = 80};
-    uint8_t pin[X509_SHA256_BYTES];
-    const unsigned *given;
+    struct vcenter wish = {.port = 443, .tunnel_port = 80};
     struct x509_info seen = {0};
     char id[37] = "";
-    int rc = vcenter_read_port(call->body, "port", 1, &add.port, &given, err);
+    int rc = vcenter_read(call->body, &wish, err);
     if (!rc)
-        rc = vcenter_read_port(call->body, "tunnel_port", 0, &add.tunnel_port, &given, err);
-    if (!rc)
-        rc = vcenter_read_port(call->body, "direct_port", 0, &add.direct_port, &given, err);
-    if (!rc)
-        rc = vcenter_read_trust(call->body, pin, &add.pin_sha256, &add.ca_pem, err);
-    if (!rc)
-        rc = registration_add(call->api->options.platform, &add, id, &seen, err);
+        rc = registration_add(call->api->options.platform, API_ACTOR(call), &wish, id, &seen, err);
+    vcenter_done(&wish);
     vcenter_add_seen(call, &seen);
     if (rc)
         return rc;
@@ -269,37 +241,6 @@ int h_vcenters_vsphere_clusters(struct api_call *call, struct http_response *res
 
 /* -- changing one, its trust -------------------------------------------------------------------------------------------- */
 
-/* Changes and answers with what is stored then; what was met where trust failed goes into the problem. */
-static int h_vcenters_change(struct api_call *call, struct http_response *resp, const struct vcenter *vc,
-                             const struct vcenter_change *wanted, struct err *err) {
-    struct x509_info seen = {0};
-    int rc = vcenter_change(call->api->options.platform, vc->id, wanted, &seen, err);
-    vcenter_add_seen(call, &seen);
-    return rc ? rc : vcenter_answer_fresh(call, resp, 200, http_request_param(call->req, "id"), err);
-}
-
-const struct member_body h_vcenters_patch_body = {
-    .more = JSON_MEMBERS(JSON_TAKES(STRING, "name"), JSON_TAKES(STRING, "address"), PORT_MEMBERS, TRUST_MEMBERS),
-    .may_be_empty = true};
-
-int h_vcenters_patch(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct vcenter_change wanted = {
-        .actor = api_actor(call), .name = json_get_string(call->body, "name"), .address = json_get_string(call->body, "address")};
-    const struct vcenter *vc = NULL;
-    uint8_t pin[X509_SHA256_BYTES];
-    unsigned port, tunnel_port, direct_port;
-    int rc = vcenter_find_version(call, &vc, &wanted.version_no, err);
-    if (!rc)
-        rc = vcenter_read_port(call->body, "port", 1, &port, &wanted.port, err);
-    if (!rc)
-        rc = vcenter_read_port(call->body, "tunnel_port", 0, &tunnel_port, &wanted.tunnel_port, err);
-    if (!rc)
-        rc = vcenter_read_port(call->body, "direct_port", 0, &direct_port, &wanted.direct_port, err);
-    if (!rc)
-        rc = vcenter_read_trust(call->body, pin, &wanted.pin_sha256, &wanted.ca_pem, err);
-    return rc ? rc : h_vcenters_change(call, resp, vc, &wanted, err);
-}
-
 /* Nothing was confirmed: shows what is trusted and what is met, unless that is the same. */
 static int ask_trust(struct api_call *call, struct http_response *resp, const struct vcenter *vc, struct err *err) {
     struct x509_info seen = {0};
@@ -322,18 +263,38 @@ static int ask_trust(struct api_call *call, struct http_response *resp, const st
                       "compare the SHA-256 with the one the vCenter shows, then send the same request with thumbprint_sha256");
 }
 
+/* Changes what the body says and answers with what is stored then; what was met where trust failed goes into the problem. With `asks_trust` a body
+ * that says nothing is a question. */
+static int h_vcenters_change(struct api_call *call, struct http_response *resp, bool asks_trust, struct err *err) {
+    struct vcenter wish = {.port = VCENTER_PORT_SAME, .tunnel_port = VCENTER_PORT_SAME, .direct_port = VCENTER_PORT_SAME};
+    struct vcenter_change change = {.actor = api_actor(call), .wish = &wish};
+    const struct vcenter *vc = NULL;
+    struct x509_info seen = {0};
+    int rc = vcenter_find_version(call, &vc, &change.version_no, err);
+    if (!rc)
+        rc = vcenter_read(call->body, &wish, err);
+    asks_trust = asks_trust && !wish.has_pin && !wish.ca_pem;
+    if (!rc && !asks_trust)
+        rc = vcenter_change(call->api->options.platform, vc->id, &change, &seen, err);
+    vcenter_done(&wish);
+    vcenter_add_seen(call, &seen);
+    if (rc)
+        return rc;
+    return asks_trust ? ask_trust(call, resp, vc, err)
+                      : vcenter_answer_fresh(call, resp, 200, http_request_param(call->req, "id"), err);
+}
+
+const struct member_body h_vcenters_patch_body = {
+    .members = vcenter_members, .writer = BY_ADMIN, .more = JSON_MEMBERS(TRUST_MEMBERS), .may_be_empty = true};
+
+int h_vcenters_patch(struct api_call *call, struct http_response *resp, struct err *err) {
+    return h_vcenters_change(call, resp, false, err);
+}
+
 const struct member_body h_vcenters_trust_body = {.more = JSON_MEMBERS(TRUST_MEMBERS)};
 
 int h_vcenters_trust(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct vcenter_change wanted = {.actor = api_actor(call)};
-    const struct vcenter *vc = NULL;
-    uint8_t pin[X509_SHA256_BYTES];
-    int rc = vcenter_find_version(call, &vc, &wanted.version_no, err);
-    if (!rc)
-        rc = vcenter_read_trust(call->body, pin, &wanted.pin_sha256, &wanted.ca_pem, err);
-    if (rc)
-        return rc;
-    return wanted.pin_sha256 || wanted.ca_pem ? h_vcenters_change(call, resp, vc, &wanted, err) : ask_trust(call, resp, vc, err);
+    return h_vcenters_change(call, resp, true, err);
 }
 
 /* -- registering with the one-time token of an OVF environment ---------------------------------------------------------- */
@@ -373,10 +334,11 @@ const struct member_body h_solution_install_body = {
 int h_solution_install(struct api_call *call, struct http_response *resp, struct err *err) {
     const char *environment = json_get_string(call->body, "ovf_environment");
     struct ovf_install_request request = {
-        .actor = api_actor(call), .environment = environment, .environment_bytes = strlen(environment), .tunnel_port = 80};
+        .actor = api_actor(call), .environment = environment, .environment_bytes = strlen(environment)};
     struct ovf_install_result result = {0};
-    const unsigned *given;
-    int rc = vcenter_read_port(call->body, "tunnel_port", 0, &request.tunnel_port, &given, err);
+    struct vcenter wish = {.tunnel_port = 80};
+    int rc = member_json_read(call->body, vcenter_members, BY_ADMIN, &wish, err);
+    request.tunnel_port = wish.tunnel_port;
     if (!rc)
         rc = ovf_install(call->api->options.platform, &request, &result, err);
     json_wipe_string(json_object_get(call->body, "ovf_environment"));

@@ -39,13 +39,16 @@ static int member_json_refuse_word(const struct member *m, const char *word, str
 }
 
 static int read_member(const json_t *value, const struct member *m, void *record, struct err *err) {
+    const int64_t number = json_is_boolean(value) ? json_is_true(value) : json_integer_value(value);
     if (m->kind == MEMBER_TEXT)
         return str_replace(member_text_at(m, record), json_string_value(value), err);
     if (m->words)
         return member_set_word(m, record, json_string_value(value)) && member_number(m, record) >= m->first
                    ? 0
                    : member_json_refuse_word(m, json_string_value(value), err);
-    member_set_number(m, record, json_is_boolean(value) ? json_is_true(value) : json_integer_value(value));
+    if (m->kind == MEMBER_UNSIGNED && (number < m->first || number > m->max))
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"%s\" must be a number from %u to %ld", m->json, m->first, m->max);
+    member_set_number(m, record, number);
     return 0;
 }
 

@@ -77,13 +77,11 @@ static int check_trust(struct link *link, const struct ovf_env *env, struct err 
 
 static int add_unknown(struct platform *platform, const struct ovf_install_request *request, const struct ovf_env *env,
                        struct ovf_install_result *out, struct err *err) {
-    const struct vcenter_add add = {.actor = request->actor,
-                                    .address = env->host,
-                                    .port = env->port,
-                                    .pin_sha256 = env->thumbprint,
-                                    .tunnel_port = request->tunnel_port};
+    struct vcenter wish = {.address = env->host, .port = env->port, .has_pin = true, .tunnel_port = request->tunnel_port};
     struct x509_info seen = {0};
-    int rc = registration_add(platform, &add, out->vcenter_id, &seen, err);
+    int rc;
+    memcpy(wish.pin_sha256, env->thumbprint, sizeof(wish.pin_sha256));
+    rc = registration_add(platform, &request->actor, &wish, out->vcenter_id, &seen, err);
     x509_info_done(&seen);
     out->was_added = !rc;
     if (rc || !env->guid || str_eq_nocase(out->vcenter_id, env->guid))

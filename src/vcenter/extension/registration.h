@@ -14,22 +14,12 @@
 
 struct platform;
 
-/* A vCenter to be added. Trust: at most one of the two; none asks for the certificate. */
-struct vcenter_add {
-    struct actor actor;
-    const char *address;
-    unsigned port;             /* 443 */
-    const char *name;          /* NULL: the address */
-    const uint8_t *pin_sha256; /* 32 bytes */
-    const char *ca_pem;
-    unsigned tunnel_port, direct_port; /* 0: strategy off */
-};
-
-/* Adds a vCenter: with trust given it is asked for product, version and instance UUID (no login) and stored; *id gets the UUID (37 bytes).
- * Without trust only a TLS handshake is made: ERR_CERT_UNCONFIRMED, and *seen describes the certificate; ERR_TLS fills it as well
- * when the server shows another one. `seen` is zeroed or filled: x509_info_done in any case. ERR_EXISTS, errors of vim.h. */
-int registration_add(struct platform *platform, const struct vcenter_add *add, char id[37], struct x509_info *seen,
-                     struct err *err);
+/* Adds a vCenter as `wish` says: address, ports, name (NULL: the address), trust (has_pin, ca_pem or neither). With trust it is asked for
+ * product, version and instance UUID (no login) and stored; *id gets the UUID (37 bytes). Without trust only a TLS handshake is made:
+ * ERR_CERT_UNCONFIRMED, and *seen describes the certificate; ERR_TLS fills it as well when the server shows another one. `seen` is zeroed or
+ * filled: x509_info_done in any case. ERR_EXISTS, errors of vim.h. */
+int registration_add(struct platform *platform, const struct actor *actor, const struct vcenter *wish, char id[37],
+                     struct x509_info *seen, struct err *err);
 
 /* Removes a vCenter from the database. ERR_CONFLICT while it is registered, is being registered, or Kubernetes clusters are placed on it;
  * ERR_PRECONDITION. */

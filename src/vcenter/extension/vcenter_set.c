@@ -15,38 +15,24 @@
 #include "vcenter_store.h"
 #include "vim.h"
 
-/* What is NULL is not given. */
-static int check_members(const char *address, const char *name, const unsigned *port, struct err *err) {
-    int rc = address ? name_check_host(address, "address", err) : 0;
-    if (!rc && name)
-        rc = name_check(name, "name", err);
-    if (!rc && port && (!*port || *port > 65535))
-        rc = err_set(err, ERR_UNPROCESSABLE, "the member \"port\" must be a number from 1 to 65535");
-    return rc;
-}
-
-static int ask_certificate(const struct platform_options *options, const struct vcenter_add *add, struct x509_info *seen,
+static int ask_certificate(const struct platform_options *options, const struct vcenter *vc, struct x509_info *seen,
                            struct err *err) {
-    int rc = x509_lookup_server(add->address, add->port, options->connect_timeout_ms, seen, err);
+    int rc = x509_lookup_server(vc->address, vc->port, options->connect_timeout_ms, seen, err);
     if (rc)
         return rc;
-    (void)err_set(err, ERR_CERT_UNCONFIRMED, "the certificate of %s:%u is not confirmed; nothing was sent", add->address,
-                  add->port);
+    (void)err_set(err, ERR_CERT_UNCONFIRMED, "the certificate of %s:%u is not confirmed; nothing was sent", vc->address,
+                  vc->port);
     return err_remedy(err,
                       "compare the SHA-256 with the one the vCenter shows, then send the same request with thumbprint_sha256");
 }
 
-static int vcenter_set_fill(const struct vcenter_add *add, struct vcenter *vc, struct err *err) {
-    vc->address = str_dup(add->address);
-    vc->port = add->port;
-    vc->name = str_dup(add->name ? add->name : add->address);
-    vc->ca_pem = str_dup(add->ca_pem);
-    vc->has_pin = add->pin_sha256 != NULL;
-    if (add->pin_sha256)
-        memcpy(vc->pin_sha256, add->pin_sha256, sizeof(vc->pin_sha256));
-    vc->tunnel_port = add->tunnel_port;
-    vc->direct_port = add->direct_port;
-    return vc->address && vc->name && (vc->ca_pem || !add->ca_pem) ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+static int vcenter_set_fill(const struct vim_about *about, struct vcenter *vc, struct err *err) {
+    vc->id = str_dup(about->instance_uuid);
+    vc->version = str_dup(about->version);
+    vc->build = str_dup(about->build);
+    vc->api_version = str_dup(about->api_version);
+    vc->created_at_ms = clock_wall_ms();
+    return vc->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 /* The one we know already may have moved. */
@@ -62,59 +48,56 @@ static int explain_known(struct platform *platform, const struct vcenter *vc, st
     return ERR_EXISTS;
 }
 
-static struct audit_record vcenter_set_make_line(struct platform *platform, const struct vcenter_add *add,
-                                                 const struct vcenter *vc) {
+static struct audit_record vcenter_set_make_line(struct platform *platform, const struct actor *actor, const struct vcenter *vc) {
     return platform_audit_make(
-        platform_env(platform), &add->actor,
-        &(struct audit_event){.action = "vcenter.add", .object_id = vc->id, .object_name = add->name ? add->name : add->address});
+        platform_env(platform), actor,
+        &(struct audit_event){.action = "vcenter.add", .object_id = vc->id, .object_name = vc->name ? vc->name : vc->address});
 }
 
-/* `about` is emptied. */
-static int vcenter_set_insert_row(struct platform *platform, const struct vcenter_add *add, struct vim_about *about,
+static int vcenter_set_insert_row(struct platform *platform, const struct actor *actor, const struct vim_about *about,
                                   struct vcenter *vc, struct err *err) {
     struct audit_record line;
-    int rc;
-    vc->id = STEAL(about->instance_uuid);
-    vc->version = STEAL(about->version);
-    vc->build = STEAL(about->build);
-    vc->api_version = STEAL(about->api_version);
-    vc->created_at_ms = clock_wall_ms();
-    line = vcenter_set_make_line(platform, add, vc);
+    int rc = vcenter_set_fill(about, vc, err);
+    if (rc)
+        return rc;
+    line = vcenter_set_make_line(platform, actor, vc);
     rc = vcenter_store_insert(platform_options_of(platform)->store, vc, &line, err);
     return rc == ERR_EXISTS ? explain_known(platform, vc, err) : rc;
 }
 
 /* What was stored is in the audit log already; and to look at a certificate is not to add anything. */
-static void note_refused(struct platform *platform, const struct vcenter_add *add, const struct vcenter *vc, int rc,
+static void note_refused(struct platform *platform, const struct actor *actor, const struct vcenter *vc, int rc,
                          const struct err *why) {
-    struct audit_record line = vcenter_set_make_line(platform, add, vc);
+    struct audit_record line = vcenter_set_make_line(platform, actor, vc);
     if (!rc || rc == ERR_CERT_UNCONFIRMED)
         return;
     line.event.reason = why->text;
     audit_store_append_outcome(platform_options_of(platform)->store, &line, rc);
 }
 
-static int vcenter_set_ask_and_insert(struct platform *platform, const struct vcenter_add *add, struct vcenter *vc,
+static int vcenter_set_ask_and_insert(struct platform *platform, const struct actor *actor, struct vcenter *vc,
                                       struct x509_info *seen, struct err *err) {
     _cleanup_done_(vim_about_done) struct vim_about about = {0};
-    int rc = check_members(add->address, add->name, &add->port, err);
+    int rc = name_check_host(vc->address, "address", err);
     if (!rc)
-        rc = vcenter_set_fill(add, vc, err);
+        rc = vc->name ? name_check(vc->name, "name", err) : str_replace(&vc->name, vc->address, err);
     if (!rc)
         rc = vcenter_check_unique(platform, vc, err);
-    if (!rc && !add->ca_pem && !add->pin_sha256)
-        rc = ask_certificate(platform_options_of(platform), add, seen, err);
+    if (!rc && !vc->ca_pem && !vc->has_pin)
+        rc = ask_certificate(platform_options_of(platform), vc, seen, err);
     if (!rc)
         rc = vcenter_ask(platform, vc, &about, seen, err);
-    return rc ? rc : vcenter_set_insert_row(platform, add, &about, vc, err);
+    return rc ? rc : vcenter_set_insert_row(platform, actor, &about, vc, err);
 }
 
-int registration_add(struct platform *platform, const struct vcenter_add *add, char id[37], struct x509_info *seen,
-                     struct err *err) {
+int registration_add(struct platform *platform, const struct actor *actor, const struct vcenter *wish, char id[37],
+                     struct x509_info *seen, struct err *err) {
     struct vcenter vc = {0};
     struct err why = {0};
-    int rc = vcenter_set_ask_and_insert(platform, add, &vc, seen, &why);
-    note_refused(platform, add, &vc, rc, &why);
+    int rc = vcenter_copy(wish, &vc, &why);
+    if (!rc)
+        rc = vcenter_set_ask_and_insert(platform, actor, &vc, seen, &why);
+    note_refused(platform, actor, &vc, rc, &why);
     if (!rc)
         (void)snprintf(id, 37, "%s", vc.id);
     if (!rc)
@@ -246,40 +229,33 @@ int vcenter_ask(struct platform *platform, const struct vcenter *where, struct v
     return vcenter_set_explain(platform, where, seen, rc);
 }
 
-static int replace_text(char **text, const char *with, struct err *err) {
-    return with ? str_replace(text, with, err) : 0;
+static void replace_port(unsigned *port, unsigned with) {
+    if (with != VCENTER_PORT_SAME)
+        *port = with;
 }
 
-static void replace_port(unsigned *port, const unsigned *with) {
-    if (with)
-        *port = *with;
-}
-
-static int replace_trust(struct vcenter *vc, const struct vcenter_change *change, struct err *err) {
-    if (!change->pin_sha256 && !change->ca_pem)
-        return 0;
-    vc->has_pin = change->pin_sha256 != NULL;
-    memset(vc->pin_sha256, 0, sizeof(vc->pin_sha256));
-    if (vc->has_pin) {
-        memcpy(vc->pin_sha256, change->pin_sha256, sizeof(vc->pin_sha256));
-        free(vc->ca_pem);
-        vc->ca_pem = NULL;
-    }
-    return replace_text(&vc->ca_pem, change->ca_pem, err);
+static bool vcenter_set_is_trust(const struct vcenter *wish) {
+    return wish->has_pin || wish->ca_pem;
 }
 
 /* A name that was made of the address moves with it. */
-static int lay_over(struct vcenter *vc, const struct vcenter_change *change, struct err *err) {
-    bool is_named_by_address = str_eq(vc->name, vc->address);
-    int rc = check_members(change->address, change->name, change->port, err);
-    if (!rc)
-        rc = replace_text(&vc->address, change->address, err);
-    if (!rc)
-        rc = replace_text(&vc->name, is_named_by_address && !change->name ? change->address : change->name, err);
-    replace_port(&vc->port, change->port);
-    replace_port(&vc->tunnel_port, change->tunnel_port);
-    replace_port(&vc->direct_port, change->direct_port);
-    return rc ? rc : replace_trust(vc, change, err);
+static int lay_over(struct vcenter *vc, const struct vcenter *wish, struct err *err) {
+    const char *name = !wish->name && str_eq(vc->name, vc->address) ? wish->address : wish->name;
+    int rc = wish->address ? name_check_host(wish->address, "address", err) : 0;
+    if (!rc && wish->name)
+        rc = name_check(wish->name, "name", err);
+    if (!rc && wish->address)
+        rc = str_replace(&vc->address, wish->address, err);
+    if (!rc && name)
+        rc = str_replace(&vc->name, name, err);
+    replace_port(&vc->port, wish->port);
+    replace_port(&vc->tunnel_port, wish->tunnel_port);
+    replace_port(&vc->direct_port, wish->direct_port);
+    if (rc || !vcenter_set_is_trust(wish))
+        return rc;
+    vc->has_pin = wish->has_pin;
+    memcpy(vc->pin_sha256, wish->pin_sha256, sizeof(vc->pin_sha256));
+    return str_replace(&vc->ca_pem, wish->ca_pem, err);
 }
 
 /* Nothing is stored for an address where another vCenter answers, or none. */
@@ -305,11 +281,11 @@ static void vcenter_set_hurry(struct platform *platform, const char *id) {
 
 static struct audit_record set_make_line(struct platform *platform, const char *id, const struct vcenter *row,
                                          const struct vcenter_change *change) {
-    const bool is_trust = change->pin_sha256 || change->ca_pem;
-    return platform_audit_make(platform_env(platform), &change->actor,
-                               &(struct audit_event){.action = is_trust ? "vcenter.trust" : "vcenter.change",
-                                                     .object_id = id,
-                                                     .object_name = row ? row->name : NULL});
+    return platform_audit_make(
+        platform_env(platform), &change->actor,
+        &(struct audit_event){.action = vcenter_set_is_trust(change->wish) ? "vcenter.trust" : "vcenter.change",
+                              .object_id = id,
+                              .object_name = row ? row->name : NULL});
 }
 
 static int vcenter_set_store_row(struct platform *platform, const struct vcenter *row, const struct vcenter_change *change,
@@ -328,14 +304,15 @@ static int vcenter_set_store_row(struct platform *platform, const struct vcenter
 
 static int vcenter_set_check_change(struct platform *platform, struct vcenter *row, const struct vcenter_change *change,
                                     struct x509_info *seen, struct err *err) {
-    bool asks_there = change->address || change->port || change->pin_sha256 || change->ca_pem;
+    const struct vcenter *wish = change->wish;
+    const bool asks_there = wish->address || wish->port != VCENTER_PORT_SAME || vcenter_set_is_trust(wish);
     int rc = 0;
     if (change->version_no && change->version_no != row->version_no) {
         rc = err_set(err, ERR_PRECONDITION, "the vCenter has been changed since it was read; nothing was done");
         (void)err_remedy(err, "read it again and repeat the change");
     }
     if (!rc)
-        rc = lay_over(row, change, err);
+        rc = lay_over(row, wish, err);
     if (!rc)
         rc = vcenter_check_unique(platform, row, err);
     if (!rc && asks_there)

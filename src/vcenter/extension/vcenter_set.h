@@ -12,13 +12,12 @@ struct platform;
 struct vcenter;
 struct vim_about;
 
-/* What is to become different; NULL stays as it is. */
+#define VCENTER_PORT_SAME 65536U
+/* What is to become different. Of the wish count name and address (NULL: they stay), the ports (VCENTER_PORT_SAME: likewise), and the trust
+ * (neither has_pin nor ca_pem: likewise). */
 struct vcenter_change {
     struct actor actor;
-    const char *name, *address;
-    const unsigned *port, *tunnel_port, *direct_port; /* 0: way off; not for `port` */
-    const uint8_t *pin_sha256;                        /* 32 bytes; at most one of these two */
-    const char *ca_pem;
+    const struct vcenter *wish;
     int64_t version_no; /* row version it was decided on; 0: whatever it is */
 };
 

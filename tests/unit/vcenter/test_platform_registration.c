@@ -311,11 +311,16 @@ static void a_record_that_is_gone_already_is_no_obstacle(void **state) {
 /* -- adding and removing ------------------------------------------------------------------------------------------------------ */
 
 static int add(const char *address, const char *name, struct err *err) {
-    static const uint8_t pin[32] = {1};
-    const struct vcenter_add request = {.address = address, .name = name, .port = 443, .pin_sha256 = pin, .tunnel_port = 80};
+    const struct vcenter wish = {.address = (char *)(uintptr_t)address,
+                                 .name = (char *)(uintptr_t)name,
+                                 .port = 443,
+                                 .has_pin = true,
+                                 .pin_sha256 = {1},
+                                 .tunnel_port = 80};
+    const struct actor nobody = {0};
     struct x509_info seen = {0};
     char id[37] = "";
-    int rc = registration_add(platform, &request, id, &seen, err);
+    int rc = registration_add(platform, &nobody, &wish, id, &seen, err);
     x509_info_done(&seen);
     if (!rc)
         assert_string_equal(id, pw.instance_uuid);
