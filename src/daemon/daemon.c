@@ -138,11 +138,12 @@ static int daemon_check_start(const struct config *config, const char *path) {
     return rc;
 }
 
-static int daemon_print_text(void (*write_text)(const struct config *, struct strbuf *), const struct config *config) {
+/* The settings in effect; NULL: the reference of all options. */
+static int daemon_print_text(const struct config *config) {
     _cleanup_strbuf_ struct strbuf text;
     strbuf_init(&text, 1U << 20);
     if (config)
-        write_text(config, &text);
+        config_print(config, &text);
     else
         config_write_reference(&text);
     (void)fputs(text.data, stdout);
@@ -248,12 +249,12 @@ int main(int argc, char **argv) {
     if (options.action == ACTION_VERSION)
         return printf("kaasd %s\n", PACKAGE_VERSION) < 0;
     if (options.action == ACTION_REFERENCE)
-        return daemon_print_text(NULL, NULL);
+        return daemon_print_text(NULL);
     if (options.action == ACTION_CHECK)
         return check_config(&options);
     if (load_config(options.config_path, &config, &err))
         return STATUS_CONFIG;
     if (options.action == ACTION_PRINT)
-        return daemon_print_text(config_print, &config);
+        return daemon_print_text(&config);
     return daemon_check_start(&config, options.config_path) ? STATUS_CONFIG : daemon_run(&config, options.config_path);
 }

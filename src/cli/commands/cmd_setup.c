@@ -217,14 +217,15 @@ static int cmd_init_step_admin(struct cmd_init *s, struct err *err) {
     return 0;
 }
 
-/* What the service would stumble over is told here, not by its log; after what was made, so that no one-time password is lost. */
-static int cmd_init_check_result(struct cmd_init *s, struct err *err) {
+/* Whether kaasd can start as this user; what is wrong is told line by line. */
+static int cmd_config_check_as(struct cli *cli, const struct setup_user *user, const char *path, struct err *err) {
     _cleanup_strbuf_ struct strbuf told;
+    int rc;
     strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);
-    int rc = setup_check_as(&s->user, s->config_path, &told, err);
+    rc = setup_check_as(user, path, &told, err);
     if (told.len)
         cli_note("%s", told.data);
-    s->cli->is_quiet_error = rc && told.len;
+    cli->is_quiet_error = rc && told.len;
     return rc;
 }
 
@@ -277,7 +278,8 @@ int cmd_init(struct cli *cli, struct err *err) {
     rc = cli->is_json ? show_json(cli, s.told, err) : 0;
     if (rc)
         return rc;
-    rc = cmd_init_check_result(&s, err);
+    /* What the service would stumble over is told here, not by its log; after what was made, so that no one-time password is lost. */
+    rc = cmd_config_check_as(cli, &s.user, s.config_path, err);
     if (!rc && !cli->is_json)
         cmd_init_tell_next(&s);
     return rc;
@@ -349,7 +351,6 @@ int cmd_db_status(struct cli *cli, struct err *err) {
 }
 
 int cmd_config_check(struct cli *cli, struct err *err) {
-    _cleanup_strbuf_ struct strbuf told = {0};
     struct setup_user user;
     int rc = setup_find_user(opt_get(&cli->given, "service-user"), &user, err);
     if (rc)
@@ -357,11 +358,7 @@ int cmd_config_check(struct cli *cli, struct err *err) {
     rc = cli_load_config(cli, err);
     if (rc)
         return rc;
-    strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);
-    rc = setup_check_as(&user, cli_config_path(cli), &told, err);
-    if (told.len)
-        cli_note("%s", told.data);
-    cli->is_quiet_error = rc && told.len;
+    rc = cmd_config_check_as(cli, &user, cli_config_path(cli), err);
     if (!rc)
         show_line(cli, "%s: the configuration is valid (checked as user %s)", cli_config_path(cli), user.name);
     return rc;

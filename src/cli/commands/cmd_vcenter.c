@@ -18,9 +18,8 @@ struct cmd_vcenter_trusting {
     const char *option;    /* by which the SHA-256 is given beforehand */
     const char *title;     /* under which the certificate is shown */
     bool asks_on_mismatch; /* also when the certificate is not the one trusted so far (tls_untrusted) */
+    bool shows_trusted;    /* before it what counted so far; another certificate in the next call is asked about, too */
 };
-
-static const struct cmd_vcenter_trusting cmd_vcenter_by_sha256 = {"sha256", "It shows this certificate now:", false};
 
 /* The SHA-256 by the option `option`, or a CA, not both. */
 static int cmd_vcenter_check_trust(struct cli *cli, const char *option, struct err *err) {
@@ -58,16 +57,28 @@ static int cmd_vcenter_confirm_certificate(struct cli *cli, const char *option, 
     return cli_confirm(cli, "Compare the SHA-256 with the one the vCenter shows. Type yes to trust this certificate: ", err);
 }
 
+/* What counted so far; on standard error, as the new one. */
+static void cmd_vcenter_note_trusted(const char *name, const json_t *trusted) {
+    static const struct cli_column by_sha256[] = {{"  SHA-256", "thumbprint_sha256"}, {NULL}};
+    static const struct cli_column by_ca[] = {{"  CA", "ca_subjects", show_words}, {NULL}};
+    _cleanup_free_ char *title = str_format("Trusted for vCenter %s until now:", name);
+    bool is_ca = str_eq(json_get_string(trusted, "mode"), "ca");
+    cmd_vcenter_note(title ? title : "Trusted until now:", trusted, is_ca ? by_ca : by_sha256);
+    if (is_ca)
+        cli_note("With yes the one below is trusted by its SHA-256 from then on; to trust a CA again give --ca-file FILE.\n");
+}
+
 /* Makes the command's call. Where the answer is "unconfirmed" the certificate is shown, the person is asked, and it is made again with its
  * SHA-256. */
 static int cmd_vcenter_call(struct cli *cli, const struct cmd_vcenter_trusting *t, json_t *body, json_t **out, struct err *err) {
     struct err why = {0};
-    const json_t *certificate;
+    const json_t *problem, *certificate;
     const char *sha256;
     int rc = cli_call(cli, body, out, &why);
     if (!rc)
         return 0;
-    certificate = json_object_get(cli_client_problem(cli->client), "certificate");
+    problem = cli_client_problem(cli->client);
+    certificate = json_object_get(problem, "certificate");
     sha256 = json_get_string(certificate, "sha256");
     if (!sha256 || (rc != ERR_CERT_UNCONFIRMED && !(rc == ERR_TLS && t->asks_on_mismatch))) {
         if (rc == ERR_TLS && certificate)
@@ -75,9 +86,15 @@ static int cmd_vcenter_call(struct cli *cli, const struct cmd_vcenter_trusting *
         return rc == ERR_CERT_UNCONFIRMED ? err_set(err, rc, "%s", why.text) : err_move(err, rc, &why);
     }
     json_put_string(body, "thumbprint_sha256", sha256);
+    if (t->shows_trusted)
+        cmd_vcenter_note_trusted(json_get_string(cli->object, "name"), json_object_get(problem, "trusted"));
     cmd_vcenter_note(t->title, certificate, cmd_vcenter_certificate);
-    rc = cmd_vcenter_confirm_certificate(cli, t->option, sha256, err);
-    return rc ? rc : cli_call(cli, body, out, err);
+    rc = cmd_vcenter_confirm_certificate(cli, t->option, json_get_string(body, "thumbprint_sha256"), err);
+    if (rc)
+        return rc;
+    return t->shows_trusted
+               ? cmd_vcenter_call(cli, &(struct cmd_vcenter_trusting){t->option, t->title, false, false}, body, out, err)
+               : cli_call(cli, body, out, err);
 }
 
 /* -- add and set ------------------------------------------------------------------------------------------------------------------ */
@@ -134,50 +151,22 @@ int cmd_vcenter_tell_added(struct cli *cli, json_t *made, struct err *err) {
 
 /* -- trust ------------------------------------------------------------------------------------------------------------------------ */
 
-/* What counted so far; on standard error, as the new one. */
-static void cmd_vcenter_note_trusted(const char *name, const json_t *trusted) {
-    static const struct cli_column by_sha256[] = {{"  SHA-256", "thumbprint_sha256"}, {NULL}};
-    static const struct cli_column by_ca[] = {{"  CA", "ca_subjects", show_words}, {NULL}};
-    _cleanup_free_ char *title = str_format("Trusted for vCenter %s until now:", name);
-    bool is_ca = str_eq(json_get_string(trusted, "mode"), "ca");
-    cmd_vcenter_note(title ? title : "Trusted until now:", trusted, is_ca ? by_ca : by_sha256);
-    if (is_ca)
-        cli_note("With yes the one below is trusted by its SHA-256 from then on; to trust a CA again give --ca-file FILE.\n");
+int cmd_vcenter_trust(struct cli *cli, json_t *body, struct err *err) {
+    (void)body;
+    return cmd_vcenter_check_trust(cli, "sha256", err);
 }
 
 /* Without trust in the body kaasd tells what it meets and what it trusts; nothing is sent to the vCenter. */
-static int cmd_vcenter_look(struct cli *cli, json_t *body, struct err *err) {
-    _cleanup_json_ json_t *answer = NULL;
-    const char *name = json_get_string(cli->object, "name"), *sha256;
-    const json_t *problem, *certificate;
-    struct err why = {0};
-    int rc = cli_call(cli, body, &answer, &why);
-    if (!rc) {
-        cli->is_done = true;
-        show_line(cli, "the certificate that vCenter %s shows is trusted already: nothing to do", name);
-        return cli->is_json ? show_json(cli, answer, err) : 0;
-    }
-    problem = cli_client_problem(cli->client);
-    certificate = json_object_get(problem, "certificate");
-    sha256 = json_get_string(certificate, "sha256");
-    if (rc != ERR_CERT_UNCONFIRMED || !sha256)
-        return err_move(err, rc, &why);
-    cmd_vcenter_note_trusted(name, json_object_get(problem, "trusted"));
-    cmd_vcenter_note(cmd_vcenter_by_sha256.title, certificate, cmd_vcenter_certificate);
-    json_put_string(body, "thumbprint_sha256", sha256);
-    return cmd_vcenter_confirm_certificate(cli, cmd_vcenter_by_sha256.option, sha256, err);
-}
-
-int cmd_vcenter_trust(struct cli *cli, json_t *body, struct err *err) {
-    int rc = cmd_vcenter_check_trust(cli, cmd_vcenter_by_sha256.option, err);
+int cmd_vcenter_send_trust(struct cli *cli, json_t *body, json_t **answer, struct err *err) {
+    const struct cmd_vcenter_trusting t = {
+        .option = "sha256", .title = "It shows this certificate now:", .shows_trusted = !json_object_size(body)};
+    int rc = cmd_vcenter_call(cli, &t, body, answer, err);
     if (rc || json_object_size(body))
         return rc;
-    rc = cli_find_object(cli, err);
-    return rc ? rc : cmd_vcenter_look(cli, body, err);
-}
-
-int cmd_vcenter_send_trust(struct cli *cli, json_t *body, json_t **answer, struct err *err) {
-    return cmd_vcenter_call(cli, &cmd_vcenter_by_sha256, body, answer, err);
+    cli->is_done = true;
+    show_line(cli, "the certificate that vCenter %s shows is trusted already: nothing to do",
+              json_get_string(cli->object, "name"));
+    return cli->is_json ? show_json(cli, *answer, err) : 0;
 }
 
 /* -- set-password ----------------------------------------------------------------------------------------------------------------- */

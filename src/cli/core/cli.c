@@ -164,7 +164,7 @@ void cli_tell_stale(const struct cli *cli) {
 /* -- confirmation --------------------------------------------------------------------------------------------------------- */
 
 int cli_confirm(struct cli *cli, const char *question, struct err *err) {
-    bool is_yes = false;
+    _cleanup_free_ char *answer = NULL;
     int rc;
     if (opt_get_common(&cli->given, "yes"))
         return 0;
@@ -173,10 +173,10 @@ int cli_confirm(struct cli *cli, const char *question, struct err *err) {
         (void)err_set(err, ERR_CERT_UNCONFIRMED, "this needs a confirmation, and there is no terminal to ask on");
         return err_remedy(err, "add --yes");
     }
-    rc = prompt_confirm(question, &is_yes, err);
+    rc = prompt_text(question, &answer, err);
     if (rc)
         return rc;
-    if (!is_yes)
+    if (!str_eq(answer, "yes"))
         return err_set(err, ERR_CERT_UNCONFIRMED, "not confirmed; nothing was changed");
     cli->status = CLI_OK;
     return 0;

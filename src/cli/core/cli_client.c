@@ -213,15 +213,6 @@ static int cli_client_judge(struct cli_client *client, const struct cli_request 
     return 0;
 }
 
-/* The header line with the media type of the body, or NULL; `made` is what the caller frees. */
-static const char *cli_client_type_line(const struct cli_request *request, char **made) {
-    if (request->text)
-        return *made = str_format("Content-Type: %s", request->text_type);
-    if (request->body)
-        return request->is_merge_patch ? "Content-Type: application/merge-patch+json" : "Content-Type: application/json";
-    return NULL;
-}
-
 /* What the header fields of an answer are for. */
 struct cli_client_noting {
     struct cli_client *client;
@@ -253,7 +244,7 @@ static void cli_client_note_header(void *arg, const char *line, size_t n) {
 
 static int cli_client_send_request(struct cli_client *client, const struct cli_request *request, const struct strbuf *body,
                                    struct strbuf *reply, long *status, struct err *err) {
-    _cleanup_free_ char *url = str_format("%s%s", client->base, request->path), *made = NULL;
+    _cleanup_free_ char *url = str_format("%s%s", client->base, request->path), *type = NULL;
     const char *headers[5] = {"Accept: application/json, application/problem+json", "X-KaaS: 1"};
     struct cli_client_noting noting = {.client = client, .watch_cursor = request->watch_cursor};
     struct http_exchange exchange = {.method = request->method,
@@ -270,8 +261,12 @@ static int cli_client_send_request(struct cli_client *client, const struct cli_r
     size_t n = 2;
     if (!url)
         return err_set(err, ERR_NOMEM, "out of memory");
-    headers[n] = cli_client_type_line(request, &made);
-    n += headers[n] != NULL;
+    if (request->text || request->body)
+        type = str_format("Content-Type: %s", request->text             ? request->text_type
+                                              : request->is_merge_patch ? "application/merge-patch+json"
+                                                                        : "application/json");
+    headers[n] = type;
+    n += type != NULL;
     if (client->authorization)
         headers[n++] = client->authorization;
     return http_client_run(client->http, &exchange, reply, status, &why) ? cli_client_no_answer(client, request, &why, err) : 0;

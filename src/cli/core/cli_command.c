@@ -300,7 +300,7 @@ int cli_run_steps(struct cli *cli, struct err *err) {
     if (rc)
         return rc;
     rc = c->more ? c->more(cli, body, err) : 0;
-    if (rc || cli->is_done)
+    if (rc)
         return rc;
     if (c->if_empty && !json_object_size(body))
         return cli_usage(cli, err, "%s", c->if_empty);
@@ -311,7 +311,7 @@ int cli_run_steps(struct cli *cli, struct err *err) {
     if (rc)
         return rc;
     rc = c->send ? c->send(cli, body, &answer, err) : cli_call(cli, body, &answer, err);
-    if (rc)
+    if (rc || cli->is_done)
         return rc;
     return c->tell ? c->tell(cli, answer, err) : cli_show_result(cli, answer, err);
 }

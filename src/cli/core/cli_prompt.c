@@ -183,30 +183,17 @@ int prompt_read_password(const char *path, char **out, struct err *err) {
     return rc ? rc : prompt_finish_password(&line, out, err);
 }
 
-static int prompt_ask_line(const char *question, struct strbuf *line, struct err *err) {
+int prompt_text(const char *question, char **out, struct err *err) {
+    _cleanup_strbuf_ struct strbuf line;
     _cleanup_close_ int fd = open(TERMINAL, O_RDWR | O_CLOEXEC | O_NOCTTY);
+    int rc;
+    strbuf_init(&line, LINE_BYTES_MAX);
     if (fd < 0)
         return err_set(err, ERR_IO, "there is no terminal to ask on");
     prompt_put_question(fd, question);
-    return prompt_read_line(fd, NULL, line, err);
-}
-
-int prompt_text(const char *question, char **out, struct err *err) {
-    _cleanup_strbuf_ struct strbuf line;
-    strbuf_init(&line, LINE_BYTES_MAX);
-    int rc = prompt_ask_line(question, &line, err);
-    char *text = !rc && line.len ? strbuf_steal(&line) : NULL;
+    rc = prompt_read_line(fd, NULL, &line, err);
     if (!rc)
-        *out = text;
-    return rc;
-}
-
-int prompt_confirm(const char *question, bool *is_yes, struct err *err) {
-    _cleanup_strbuf_ struct strbuf line;
-    strbuf_init(&line, LINE_BYTES_MAX);
-    int rc = prompt_ask_line(question, &line, err);
-    if (!rc)
-        *is_yes = str_eq(line.data, "yes");
+        *out = line.len ? strbuf_steal(&line) : NULL;
     return rc;
 }
 

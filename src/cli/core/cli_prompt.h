@@ -21,8 +21,5 @@ int prompt_read_password(const char *path, char **out, struct err *err);
 /* Asks on the terminal for a line; *out is malloc'ed, NULL for an empty answer. ERR_IO without a terminal. */
 int prompt_text(const char *question, char **out, struct err *err);
 
-/* Asks on the terminal; *is_yes only for the full word "yes". ERR_IO without a terminal. */
-int prompt_confirm(const char *question, bool *is_yes, struct err *err);
-
 /* Appends all of standard input. ERR_IO, ERR_TOO_LARGE, ERR_NOMEM. */
 int prompt_read_input(struct strbuf *out, struct err *err);
