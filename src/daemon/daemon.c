@@ -204,15 +204,10 @@ static void *daemon_give_up(void *arg) {
     _exit(STATUS_FAILED);
 }
 
-static void end_in_time(void) {
-    pthread_t thread;
-    if (!pthread_create(&thread, NULL, daemon_give_up, NULL))
-        (void)pthread_detach(thread);
-}
-
 static int daemon_run(struct config *config, const char *path) {
     struct wire *wire = NULL;
     struct err err = {0};
+    pthread_t overdue;
     sigset_t set;
     int rc;
     secret_protect_process();
@@ -228,7 +223,8 @@ static int daemon_run(struct config *config, const char *path) {
     }
     serve_signals(wire, &set);
     daemon_drain(wire, &set);
-    end_in_time();
+    if (!pthread_create(&overdue, NULL, daemon_give_up, NULL))
+        (void)pthread_detach(overdue);
     wire_down(wire);
     store_global_done();
     http_client_global_done();

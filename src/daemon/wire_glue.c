@@ -1,7 +1,6 @@
 /* What the parts need from their siblings, handed in as functions; what they tell the log. Layer 7 (daemon).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
-#include <string.h>
 
 #include "access.h"
 #include "audit_store.h"

@@ -5,11 +5,9 @@
 #include <unistd.h>
 
 #include "accounts.h"
-#include "clock.h"
 #include "digest.h"
 #include "directories.h"
 #include "log.h"
-#include "metric.h"
 #include "platform_health.h"
 #include "secret.h"
 #include "str.h"

@@ -2,12 +2,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "access.h"
 #include "audit_store.h"
-#include "change_store.h"
 #include "clock.h"
 #include "link_task.h"
 #include "log.h"

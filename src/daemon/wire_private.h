@@ -58,11 +58,10 @@ struct wire {
     struct health_log health_log; /* likewise */
 
     atomic_bool is_ready;
-    atomic_bool is_leaving;     /* SIGTERM has come; server.drain runs */
-    pthread_mutex_t lock;       /* guards all below */
-    struct err not_ready;       /* why start-up has not finished */
-    int64_t not_ready_since_ms; /* wall clock */
-    struct err not_reloaded;    /* why the last reload failed; code 0: it did not */
+    atomic_bool is_leaving;  /* SIGTERM has come; server.drain runs */
+    pthread_mutex_t lock;    /* guards all below */
+    struct err not_ready;    /* why start-up has not finished */
+    struct err not_reloaded; /* why the last reload failed; code 0: it did not */
     int64_t not_reloaded_since_ms;
     struct scrape_token scrape_token;
 };

@@ -65,6 +65,7 @@ int clusters_change_hx(struct clusters *clusters, const struct actor *actor, con
 
 /* One record of many. */
 struct clusters_line {
+    size_t number;          /* the caller's own */
     struct cluster *record; /* NULL: nothing to write. New ones get id and times; owned by the caller */
     unsigned parts;         /* of a change: the lists it replaces (enum cluster_parts, cluster_store.h) */
     bool is_change;         /* of a record that was loaded; else new */

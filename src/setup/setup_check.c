@@ -36,12 +36,6 @@ int setup_find_user(const char *name, struct setup_user *out, struct err *err) {
     return 0;
 }
 
-static int setup_become_user(const struct setup_user *user, struct err *err) {
-    if (initgroups(user->name, user->gid) || setgid(user->gid) || setuid(user->uid))
-        return err_set(err, ERR_IO, "cannot become the user %s: %m", user->name);
-    return 0;
-}
-
 /* -- whether kaasd can start with its configuration and the files that this names ---------------------------------- */
 
 #define PEM_BYTES_MAX (4U * 1024U * 1024U)
@@ -169,11 +163,10 @@ static int check_here(const char *config_path, struct strbuf *told) {
 /* In the child. */
 static _Noreturn void setup_check_as_other(const struct setup_user *user, const char *config_path, int to) {
     _cleanup_strbuf_ struct strbuf told;
-    struct err err = {0};
+    int rc = ERR_IO;
     strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);
-    int rc = setup_become_user(user, &err);
-    if (rc)
-        strbuf_addf(&told, "%s\n", err.text);
+    if (initgroups(user->name, user->gid) || setgid(user->gid) || setuid(user->uid))
+        strbuf_addf(&told, "cannot become the user %s: %m\n", user->name);
     else
         rc = check_here(config_path, &told);
     for (size_t at = 0; at < told.len;) {

@@ -20,7 +20,6 @@ struct import {
     struct api_call *call;
     bool is_atomic, is_update;
     struct clusters_line *lines;
-    size_t *numbers; /* of the lines in the body, from 1 */
     size_t count;
     json_t *seen; /* names so far */
 };
@@ -52,7 +51,7 @@ static int h_clusters_import_note_name(struct import *im, const char *name, stru
     if (before)
         return err_set(err, ERR_UNPROCESSABLE, "the name \"%s\" stands in line %lld already", name,
                        (long long)json_integer_value(before));
-    if (json_object_set_new(im->seen, name, json_integer((json_int_t)im->numbers[im->count])))
+    if (json_object_set_new(im->seen, name, json_integer((json_int_t)im->lines[im->count].number)))
         return err_set(err, ERR_NOMEM, "out of memory");
     return 0;
 }
@@ -119,7 +118,7 @@ static int read_lines(struct import *im, struct err *err) {
                 (void)err_set(err, ERR_TOO_LARGE, "the body has more than %u records", KAAS_IMPORT_LINES_MAX);
                 return err_remedy(err, "import it in parts");
             }
-            im->numbers[im->count] = number;
+            im->lines[im->count].number = number; /* in the body, from 1 */
             read_line(im, text, n);
             im->count++;
         }
@@ -143,7 +142,7 @@ static json_t *view_line(const struct import *im, size_t i) {
     const struct clusters_line *line = &im->lines[i];
     json_t *item = json_object();
     const bool has_id = line->record && (line->is_written || line->is_change);
-    json_put_int(item, "line", (int64_t)im->numbers[i]);
+    json_put_int(item, "line", (int64_t)line->number);
     json_put_string(item, "result", h_clusters_import_result_of(im, i));
     json_put(item, "id", has_id ? json_string(line->record->id) : json_null());
     json_put(item, "name", line->record && line->record->name ? json_string(line->record->name) : json_null());
@@ -183,7 +182,6 @@ static void h_clusters_import_done(struct import *im) {
     for (size_t i = 0; im->lines && i < im->count; i++)
         cluster_free(im->lines[i].record);
     free(im->lines);
-    free(im->numbers);
     json_decref(im->seen);
 }
 
@@ -194,9 +192,8 @@ int h_clusters_import(struct api_call *call, struct http_response *resp, struct 
     if (rc)
         return rc;
     im.lines = calloc(KAAS_IMPORT_LINES_MAX + 1, sizeof(*im.lines));
-    im.numbers = calloc(KAAS_IMPORT_LINES_MAX + 1, sizeof(*im.numbers));
     im.seen = json_object();
-    if (!im.lines || !im.numbers || !im.seen)
+    if (!im.lines || !im.seen)
         rc = err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
         rc = read_lines(&im, err);

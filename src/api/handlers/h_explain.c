@@ -7,7 +7,6 @@
 #include "access.h"
 #include "api_call.h"
 #include "identity.h"
-#include "log.h"
 #include "name_lookup.h"
 #include "platform_links.h"
 #include "query.h"
@@ -143,14 +142,6 @@ static bool h_explain_take_known(const struct api_call *call, const char *wanted
     return is_known;
 }
 
-/* A local user goes before somebody else of that name. */
-static int take_user_or_person(const struct api_call *call, const char *wanted, struct subject *s, struct err *err) {
-    int rc = explain_is_of_directory(wanted) ? 0 : take_user(call, wanted, s, err);
-    if (rc || s->principal_id || h_explain_take_known(call, wanted, s))
-        return rc;
-    return EXPLAIN_LOOK_UP;
-}
-
 static int take_vc_person(const struct api_call *call, const char *wanted, struct subject *s, struct err *err) {
     struct err why = {0};
     s->principal_id = str_dup(wanted);
@@ -173,11 +164,18 @@ static int take_vc_person(const struct api_call *call, const char *wanted, struc
     return 0;
 }
 
+/* A local user goes before somebody else of that name. */
 static int explain_take(const struct api_call *call, const char *wanted, struct subject *s, struct err *err) {
     int rc = 0;
-    if (!subject_take_service(call, wanted, s))
-        rc = call->link ? take_vc_person(call, wanted, s, err) : take_user_or_person(call, wanted, s, err);
-    return rc ? rc : subject_finish(call, s, err);
+    if (subject_take_service(call, wanted, s))
+        return subject_finish(call, s, err);
+    if (call->link)
+        rc = take_vc_person(call, wanted, s, err);
+    else if (!explain_is_of_directory(wanted))
+        rc = take_user(call, wanted, s, err);
+    if (rc)
+        return rc;
+    return s->principal_id || h_explain_take_known(call, wanted, s) ? subject_finish(call, s, err) : EXPLAIN_LOOK_UP;
 }
 
 /* -- who is not signed in ----------------------------------------------------------------------------------------------------- */

@@ -1,13 +1,11 @@
 /* Handlers of /v2/grants, and the grants by which a cluster is seen. Layer 6 (api). Reading is from memory.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
-#include <string.h>
 
 #include "access.h"
 #include "inventory.h"
 #include "grant.h"
 #include "api_call.h"
-#include "log.h"
 #include "member_json.h"
 #include "name_lookup.h"
 #include "problem.h"

@@ -5,7 +5,6 @@
 #include "directories.h"
 #include "api_call.h"
 #include "kerberos.h"
-#include "limits.h"
 #include "member_json.h"
 #include "reply.h"
 #include "str.h"

@@ -234,12 +234,6 @@ static int login_service_check_user(const char *name, struct err *err) {
 
 /* -- the key of a session ----------------------------------------------------------------------------------------------- */
 
-static int login_refuse_key(struct err *err) {
-    (void)err_set(err, ERR_FORBIDDEN,
-                  "the key of a session proves nothing: only service accounts that may act for people sign in by one");
-    return err_remedy(err, "hand over a clone ticket, or sign in as a service account first");
-}
-
 /* A program shows its certificate, or the token of its own session; without either it depends on the configuration. ERR_NOT_FOUND: the session is not in
  * memory. */
 static int find_service(struct api_call *call, struct err *err) {
@@ -248,7 +242,11 @@ static int find_service(struct api_call *call, struct err *err) {
         return login_service_by_certificate(call, err);
     if (http_request_header(call->req, "Authorization"))
         return login_service_by_token(call, false, err);
-    return call->api->options.allows_session_keys ? 0 : login_refuse_key(err);
+    if (call->api->options.allows_session_keys)
+        return 0;
+    (void)err_set(err, ERR_FORBIDDEN,
+                  "the key of a session proves nothing: only service accounts that may act for people sign in by one");
+    return err_remedy(err, "hand over a clone ticket, or sign in as a service account first");
 }
 
 static int h_login_read_key(struct api_call *call, struct err *err) {
@@ -697,11 +695,6 @@ static int accept_in_worker(struct api_call *call, struct http_response *resp, s
     return rc ? rc : h_login_go_on(call, err);
 }
 
-static int begin_ticket(struct api_call *call, struct err *err) {
-    int rc = login_negotiate_begin(call, "an administrator sets auth.kerberos.keytab; or use a client certificate", err);
-    return rc ? rc : api_go_slow(call, call->api->options.kerberos_pool, accept_in_worker);
-}
-
 int h_login_service(struct api_call *call, struct http_response *resp, struct err *err) {
     json_t *person = json_object_get(call->body, "on_behalf_of");
     int rc = login_begin(call, err);
@@ -709,8 +702,10 @@ int h_login_service(struct api_call *call, struct http_response *resp, struct er
     if (!rc && person)
         rc =
             json_check(person, JSON_MEMBERS(JSON_NEEDS(STRING, "vcenter"), JSON_NEEDS(STRING, "user_name")), "on_behalf_of", err);
-    if (!rc && find_ticket(call))
-        return begin_ticket(call, err);
+    if (!rc && find_ticket(call)) {
+        rc = login_negotiate_begin(call, "an administrator sets auth.kerberos.keytab; or use a client certificate", err);
+        return rc ? rc : api_go_slow(call, call->api->options.kerberos_pool, accept_in_worker);
+    }
     if (!rc)
         rc = login_service_by_certificate(call, err);
     if (rc == ERR_UNAUTHENTICATED && call->api->options.kerberos)

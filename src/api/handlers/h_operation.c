@@ -1,8 +1,6 @@
 /* Handlers of health, version, probes, metrics, keys, contract, page and plug-in. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
 
-#include "clock.h"
 #include "inventory.h"
 #include "api_call.h"
 #include "manifest_log.h"

@@ -1,7 +1,6 @@
 /* Handlers of /v2/role-mappings. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "access.h"
 #include "api_call.h"

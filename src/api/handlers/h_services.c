@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "accounts.h"
-#include "clock.h"
 #include "inventory.h"
 #include "api_call.h"
 #include "member_json.h"

@@ -35,18 +35,12 @@ static const char *session_view_method(enum source source) {
     }
 }
 
-static const char *h_sessions_name_of(const struct inventory_platform *platform, const char *vcenter_id) {
-    for (size_t i = 0; i < platform->vcenters_count; i++)
-        if (str_eq_nocase(platform->vcenters[i].id, vcenter_id))
-            return platform->vcenters[i].name;
-    return NULL;
-}
-
 /* A vCenter that a session speaks for: a new reference, or NULL without memory. */
 static json_t *session_view_vcenter(const struct inventory_platform *platform, const struct signon_part *part) {
+    const struct vcenter *vc = inventory_find_vcenter(platform, part->vcenter_id);
     json_t *object = json_object();
     json_put_string(object, "id", part->vcenter_id);
-    view_put_text(object, "name", h_sessions_name_of(platform, part->vcenter_id));
+    view_put_text(object, "name", vc ? vc->name : NULL);
     json_put_string(object, "user_name", signon_part_user(part));
     json_put_string(object, "method", session_view_method(part->source));
     json_put_bool(object, "is_first", part->is_first);
@@ -82,13 +76,6 @@ int h_logout(struct api_call *call, struct http_response *resp, struct err *err)
 
 /* -- further vCenters of the session ------------------------------------------------------------------------------------ */
 
-static json_t *linked_json(const struct api_call *call, const struct session_rights *rights) {
-    for (size_t i = 0; i < rights->count; i++)
-        if (str_eq_nocase(rights->parts[i].vcenter_id, link_id(call->link)))
-            return session_view_vcenter(call->snapshot->platform, &rights->parts[i]);
-    return NULL;
-}
-
 /* The session as it is now: with what the vCenter said just before. */
 static int answer_linked(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct signon_use use = {.is_read = true, .is_given_up = UINT16_MAX};
@@ -97,7 +84,9 @@ static int answer_linked(struct api_call *call, struct http_response *resp, stru
     int rc = signon_get_rights(call->api->options.signon, call->bearer.session, &use, &rights, err);
     if (rc)
         return rc;
-    object = linked_json(call, &rights);
+    for (size_t i = 0; !object && i < rights.count; i++)
+        if (str_eq_nocase(rights.parts[i].vcenter_id, link_id(call->link)))
+            object = session_view_vcenter(call->snapshot->platform, &rights.parts[i]);
     session_rights_done(&rights);
     return object ? reply_json(resp, 201, object, err) : err_set(err, ERR_CONFLICT, "the vCenter was taken away again meanwhile");
 }
@@ -171,13 +160,6 @@ static void add_whom(const struct api_call *call, json_t *object, const char *pr
     json_put_string(object, "role", role);
 }
 
-static json_t *grant_rule(const struct api_call *call, const struct grant *g) {
-    _cleanup_free_ char *name = view_grant_object_name(call->snapshot, g);
-    json_t *object = h_sessions_rule("grant", grant_object_name(g->object), g->object_id, name);
-    add_whom(call, object, g->principal_id, g->role);
-    return object;
-}
-
 static void add_mapping_rules(const struct api_call *call, const struct live_groups *groups, json_t *rules) {
     struct role_mapping_list all = {0};
     if (signon_list_role_mappings(call->api->options.signon, &all, NULL))
@@ -226,8 +208,13 @@ static json_t *whoami_rules(const struct api_call *call, const struct live_group
         json_add(rules, h_sessions_rule("role", "all", NULL, NULL));
     if (groups)
         add_mapping_rules(call, groups, rules);
-    for (size_t i = 0; i < call->viewer.grants_count; i++)
-        json_add(rules, grant_rule(call, policy_grant_at(&call->viewer, i)));
+    for (size_t i = 0; i < call->viewer.grants_count; i++) {
+        const struct grant *g = policy_grant_at(&call->viewer, i);
+        _cleanup_free_ char *name = view_grant_object_name(call->snapshot, g);
+        json_t *object = h_sessions_rule("grant", grant_object_name(g->object), g->object_id, name);
+        add_whom(call, object, g->principal_id, g->role);
+        json_add(rules, object);
+    }
     for (size_t i = 0; i < call->rights.count; i++)
         add_vcenter_rules(call, &call->rights.parts[i], rules);
     add_service_rules(call, rules);
@@ -369,22 +356,16 @@ int h_whoami(struct api_call *call, struct http_response *resp, struct err *err)
 
 /* -- who is signed in --------------------------------------------------------------------------------------------------- */
 
-struct session_page {
-    const struct session_list *list;
-    char own[SIGNON_HANDLE_BYTES]; /* "" on the admin socket */
-};
-
-static const char *session_key(const void *arg, size_t i, char *buffer, size_t n) {
-    const struct session *s = &((const struct session_page *)arg)->list->items[i];
+static const char *session_key(const void *record, char *buffer, size_t n) {
+    const struct session *s = record;
     char handle[SIGNON_HANDLE_BYTES];
     signon_handle_of(s->sid, handle);
     (void)snprintf(buffer, n, "%s%c%s", s->who.name, KEY_MARK, handle);
     return buffer;
 }
 
-static json_t *session_item(const void *arg, size_t i) {
-    const struct session_page *page = arg;
-    const struct session *s = &page->list->items[i];
+static json_t *session_view(const struct api_call *call, const void *record) {
+    const struct session *s = record;
     char handle[SIGNON_HANDLE_BYTES];
     json_t *object = json_object();
     signon_handle_of(s->sid, handle);
@@ -397,7 +378,7 @@ static json_t *session_item(const void *arg, size_t i) {
     json_put_bool(object, "must_change_password", s->must_change_password);
     json_put_time(object, "signed_in_at", s->created_at_ms);
     json_put_time(object, "ends_at", s->ends_at_ms);
-    json_put_bool(object, "is_own", str_eq(handle, page->own));
+    json_put_bool(object, "is_own", call->bearer.session && str_eq(s->sid, live_session_sid(call->bearer.session)));
     return object;
 }
 
@@ -423,19 +404,12 @@ static int sessions_read_query(struct api_call *call, char after[REPLY_KEY_BYTES
 
 int h_sessions_list(struct api_call *call, struct http_response *resp, struct err *err) {
     _cleanup_session_list_ struct session_list sessions = {0};
-    struct session_page page = {.list = &sessions};
-    struct reply_list list = {.key = session_key, .item = session_item, .arg = &page};
     struct session_query query = {.principal = NULL};
     char after[REPLY_KEY_BYTES];
     int rc = sessions_read_query(call, after, &query, err);
     if (!rc)
         rc = signon_list_sessions(call->api->options.signon, &query, &sessions, err);
-    if (rc)
-        return rc;
-    if (call->bearer.session)
-        signon_handle_of(live_session_sid(call->bearer.session), page.own);
-    list.count = sessions.count;
-    return reply_list(call, resp, &list, err);
+    return rc ? rc : view_list(call, resp, VIEW_LIST(sessions.items, sessions.count, session_key, session_view), err);
 }
 
 int h_sessions_end(struct api_call *call, struct http_response *resp, struct err *err) {

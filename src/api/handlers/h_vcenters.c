@@ -7,8 +7,6 @@
 #include "api_call.h"
 #include "digest.h"
 #include "inventory.h"
-#include "limits.h"
-#include "log.h"
 #include "member_json.h"
 #include "ovf_install.h"
 #include "platform_links.h"

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "identity.h"
-#include "log.h"
 #include "problem.h"
-#include "str.h"
 #include "views.h"
 
 #define NAME_BYTES_MAX 1000U

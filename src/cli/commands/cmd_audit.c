@@ -1,10 +1,8 @@
 /* kaasctl audit: who did what, and whether that is all of it. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
-#include <string.h>
 
 #include "cli_command.h"
-#include "str.h"
 
 /* -- actions --------------------------------------------------------------------------------------------------------------------- */
 

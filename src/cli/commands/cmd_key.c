@@ -1,6 +1,5 @@
 /* kaasctl key: what signs tokens, and what seals secrets in the database. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
 #include <time.h>
 
 #include "cli_command.h"

@@ -1,7 +1,6 @@
 /* kaasctl session and whoami: who is signed in, and ending that. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_command.h"
-#include "str.h"
 
 /* One that has ended by itself meanwhile is no failure. */
 static int cmd_session_end_all(struct cli *cli, const char *principal, struct err *err) {

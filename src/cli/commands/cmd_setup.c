@@ -79,14 +79,6 @@ static void cmd_init_tell_file(struct cmd_init *s, const char *what, const char 
     json_put_string(s->told, member, path);
 }
 
-/* A new file with a fault in it, from a wrong option, must not be what the next run keeps. */
-static int cmd_init_load_or_remove(struct cmd_init *s, enum setup_file became, struct err *err) {
-    int rc = cli_load_config(s->cli, err);
-    if (rc && became == SETUP_MADE)
-        (void)unlink(s->config_path);
-    return rc;
-}
-
 /* Where kaasd has to listen to be reached at the URL; NULL: as by default. */
 static char *cmd_init_listen_for(const char *url) {
     _cleanup_free_ char *host = str_starts(url, "https://") ? strndup(url + 8, strcspn(url + 8, "/")) : NULL;
@@ -128,7 +120,9 @@ static int cmd_init_step_config(struct cmd_init *s, struct err *err) {
     rc = setup_write_config(&settings, &s->user, &became, err);
     if (rc)
         return rc;
-    rc = cmd_init_load_or_remove(s, became, err);
+    rc = cli_load_config(s->cli, err);
+    if (rc && became == SETUP_MADE) /* one with a fault in it, from a wrong option, must not be what the next run keeps */
+        (void)unlink(s->config_path);
     if (rc)
         return rc;
     cmd_init_tell_file(s, "configuration", "config", s->config_path, became);

@@ -11,7 +11,6 @@
 #include "cli_prompt.h"
 #include "cli_table.h"
 #include "http_client.h"
-#include "secret.h"
 #include "str.h"
 
 #define NOTE_BYTES_MAX 65536U

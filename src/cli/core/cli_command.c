@@ -606,17 +606,6 @@ const struct cli_kind
     cli_services = {"service account", "service", "/v2/services", SHOWN({"FULL NAME", "full_name"}), cli_find_has_name, true};
 /* clang-format on */
 
-static int cli_find_none(const struct cli_kind *kind, const char *ref, const char *near, struct err *err) {
-    (void)err_set(err, ERR_NOT_FOUND, "there is no %s \"%s\"", kind->word, ref);
-    return near ? err_remedy(err, "did you mean \"%s\"?", near) : err_remedy(err, "see: kaasctl %s list", kind->command);
-}
-
-static int find_several(struct cli *cli, const struct cli_kind *kind, const char *ref, const json_t *found, struct err *err) {
-    (void)show_rows(found, kind->shown, &cli->more, NULL);
-    (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits %zu %ss", ref, json_array_size(found), kind->word);
-    return err_remedy(err, "use the id:");
-}
-
 int cli_find(struct cli *cli, const struct cli_kind *kind, const char *ref, json_t **out, struct err *err) {
     _cleanup_json_ json_t *items = NULL, *found = json_array();
     struct cli_near near;
@@ -639,10 +628,16 @@ int cli_find(struct cli *cli, const struct cli_kind *kind, const char *ref, json
         if (kind->fits(item, ref))
             (void)json_array_append(found, item);
     }
-    if (!json_array_size(found))
-        return cli_find_none(kind, ref, near.best, err);
-    if (json_array_size(found) > 1)
-        return find_several(cli, kind, ref, found, err);
+    if (!json_array_size(found)) {
+        (void)err_set(err, ERR_NOT_FOUND, "there is no %s \"%s\"", kind->word, ref);
+        return near.best ? err_remedy(err, "did you mean \"%s\"?", near.best)
+                         : err_remedy(err, "see: kaasctl %s list", kind->command);
+    }
+    if (json_array_size(found) > 1) {
+        (void)show_rows(found, kind->shown, &cli->more, NULL);
+        (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits %zu %ss", ref, json_array_size(found), kind->word);
+        return err_remedy(err, "use the id:");
+    }
     *out = json_incref(json_array_get(found, 0));
     return 0;
 }

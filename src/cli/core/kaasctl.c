@@ -13,12 +13,6 @@
 #define OUTPUT_BYTES_MAX (256U * 1024U * 1024U)
 #define MORE_BYTES_MAX 65536U
 
-static void kaasctl_print_error(struct cli *cli, const struct err *err) {
-    if (!cli->is_quiet_error)
-        cli_note("kaasctl: %s%s%s", err->text, err->remedy[0] ? "; " : "", err->remedy);
-    (void)fputs(cli->more.data, stderr);
-}
-
 static int kaasctl_run(struct cli *cli, int argc, char **argv, struct err *err) {
     int rc = cli_parse(cli, argc, argv, err);
     if (!rc && cli->command)
@@ -52,8 +46,10 @@ int main(int argc, char **argv) {
     strbuf_init_secret(&cli.out, OUTPUT_BYTES_MAX); /* a one-time password goes through it */
     strbuf_init(&cli.more, MORE_BYTES_MAX);
     rc = kaasctl_run(&cli, argc, argv, &err);
+    if (rc && !cli.is_quiet_error)
+        cli_note("kaasctl: %s%s%s", err.text, err.remedy[0] ? "; " : "", err.remedy);
     if (rc)
-        kaasctl_print_error(&cli, &err);
+        (void)fputs(cli.more.data, stderr);
     if (cli.status == CLI_OK)
         cli.status = cli_status_of(rc);
     kaasctl_done(&cli);
