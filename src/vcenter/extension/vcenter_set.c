@@ -281,11 +281,11 @@ static void vcenter_set_hurry(struct platform *platform, const char *id) {
 
 static struct audit_record set_make_line(struct platform *platform, const char *id, const struct vcenter *row,
                                          const struct vcenter_change *change) {
-    return platform_audit_make(
-        platform_env(platform), &change->actor,
-        &(struct audit_event){.action = vcenter_set_is_trust(change->wish) ? "vcenter.trust" : "vcenter.change",
-                              .object_id = id,
-                              .object_name = row ? row->name : NULL});
+    const bool is_trust = vcenter_set_is_trust(change->wish);
+    return platform_audit_make(platform_env(platform), &change->actor,
+                               &(struct audit_event){.action = is_trust ? "vcenter.trust" : "vcenter.change",
+                                                     .object_id = id,
+                                                     .object_name = row ? row->name : NULL});
 }
 
 static int vcenter_set_store_row(struct platform *platform, const struct vcenter *row, const struct vcenter_change *change,
