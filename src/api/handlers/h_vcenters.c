@@ -222,17 +222,13 @@ static bool vsphere_is_wanted(const struct api_call *call, const void *record, c
     return !c->is_gone && str_eq(c->ref.vcenter_id, ((const struct vcenter *)filter)->id);
 }
 
-static json_t *vsphere_view(const struct api_call *call, const void *record) {
-    return view_vsphere_cluster(call->snapshot->platform, record);
-}
-
 int h_vcenters_vsphere_clusters(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct inventory_platform *platform = call->snapshot->platform;
     const struct vcenter *vc = NULL;
     int rc = vcenter_find(call, &vc, err);
     return rc ? rc
               : view_list(call, resp,
-                          VIEW_LIST(platform->vsphere, platform->vsphere_count, vsphere_key, vsphere_view,
+                          VIEW_LIST(platform->vsphere, platform->vsphere_count, vsphere_key, view_vsphere_cluster,
                                     .is_wanted = vsphere_is_wanted, .filter = vc),
                           err);
 }

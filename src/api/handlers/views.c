@@ -60,8 +60,9 @@ json_t *view_hx_candidate(const struct inventory_platform *platform, const struc
     return object;
 }
 
-json_t *view_vsphere_cluster(const struct inventory_platform *platform, const struct vsphere_cluster *c) {
-    const struct hx_cluster *hx = inventory_find_hx_on(platform, &c->ref);
+json_t *view_vsphere_cluster(const struct api_call *call, const void *vsphere_cluster) {
+    const struct vsphere_cluster *c = vsphere_cluster;
+    const struct hx_cluster *hx = inventory_find_hx_on(call->snapshot->platform, &c->ref);
     json_t *object = json_object();
     json_put_string(object, "vcenter_id", c->ref.vcenter_id);
     json_put_string(object, "moref", c->ref.moref);

@@ -26,7 +26,7 @@ void view_put_strategy(json_t *object, const char *name, const struct link_repor
 json_t *view_placed(const struct inventory_platform *platform, const struct object_ref *ref);
 json_t *view_hx_cluster(const struct inventory_platform *platform, const struct hx_cluster *hx);
 json_t *view_hx_candidate(const struct inventory_platform *platform, const struct hx_cluster *hx);
-json_t *view_vsphere_cluster(const struct inventory_platform *platform, const struct vsphere_cluster *cluster);
+json_t *view_vsphere_cluster(const struct api_call *call, const void *vsphere_cluster);
 json_t *view_findings(const struct findings *findings);
 
 /* Arrays of strings: these, and the words of a text that blanks part (NULL: none). */

@@ -221,14 +221,6 @@ static bool cmd_doctor_look_kaasd(struct cli *cli, json_t *findings) {
     return !rc;
 }
 
-static void cmd_doctor_add_check(json_t *findings, const json_t *check) {
-    const char *status = json_get_string(check, "status"), *detail = json_get_string(check, "detail");
-    const char *name = json_get_string(check, "name");
-    _cleanup_free_ char *title = str_format("kaasd: %s", name ? name : "?");
-    const char *const texts[] = {"health", title, status ? status : "skipped", detail ? detail : "ok"};
-    cmd_doctor_put(findings, texts, json_get_string(check, "remedy"));
-}
-
 /* vCenters have lines of their own, with their names. */
 static void cmd_doctor_look_health(struct cli *cli, json_t *findings) {
     _cleanup_json_ json_t *health = NULL;
@@ -236,9 +228,14 @@ static void cmd_doctor_look_health(struct cli *cli, json_t *findings) {
     size_t i;
     if (cli_send(cli, "GET /v2/health", NULL, NULL, &health, NULL))
         return;
-    json_array_foreach (json_object_get(health, "checks"), i, check)
-        if (!str_starts(json_get_string(check, "name"), "vcenter:"))
-            cmd_doctor_add_check(findings, check);
+    json_array_foreach (json_object_get(health, "checks"), i, check) {
+        const char *status = json_get_string(check, "status"), *detail = json_get_string(check, "detail");
+        const char *name = json_get_string(check, "name");
+        _cleanup_free_ char *title = str_format("kaasd: %s", name ? name : "?");
+        const char *const texts[] = {"health", title, status ? status : "skipped", detail ? detail : "ok"};
+        if (!str_starts(name, "vcenter:"))
+            cmd_doctor_put(findings, texts, json_get_string(check, "remedy"));
+    }
 }
 
 static void cmd_doctor_add_vcenter(json_t *findings, const json_t *vcenter) {
