@@ -239,7 +239,7 @@ int setup_make_database(const struct config *config, const char *config_path, co
     struct store_accounts accounts = {.database = config->database_name,
                                       .owner = {.name = config->database_owner_user, .host = host},
                                       .runtime = {.name = config->database_user, .host = host}};
-    struct store *store = NULL;
+    _cleanup_(store_free) struct store *store = NULL;
     int rc;
     strbuf_init_secret(&runtime, 1024);
     strbuf_init_secret(&owning, 1024);
@@ -252,7 +252,6 @@ int setup_make_database(const struct config *config, const char *config_path, co
     accounts.runtime.password = runtime.data;
     if (!rc)
         rc = store_create_accounts(store, &accounts, err);
-    store_free(store);
     if (rc == ERR_DATABASE)
         (void)err_remedy(
             err,
@@ -263,12 +262,9 @@ int setup_make_database(const struct config *config, const char *config_path, co
 }
 
 static int grant_as_admin(const struct config *config, const struct store_runtime *runtime, struct err *err) {
-    struct store *admin = NULL;
+    _cleanup_(store_free) struct store *admin = NULL;
     int rc = open_admin(config, &(struct setup_database_admin){.user = NULL}, &admin, err);
-    if (!rc)
-        rc = store_grant_runtime(admin, runtime, err);
-    store_free(admin);
-    return rc;
+    return rc ? rc : store_grant_runtime(admin, runtime, err);
 }
 
 /* Both accounts were made for the same host. */
@@ -291,7 +287,7 @@ int setup_migrate(const struct config *config, const char *config_path, struct s
                                             .resolve_as_done = migration->resolve_as_done,
                                             .on_step = migration->on_step,
                                             .on_step_arg = migration->on_step_arg};
-    struct store *store = NULL;
+    _cleanup_(store_free) struct store *store = NULL;
     int rc = db_settings_open(config, config_path, DB_ACCOUNT_OWNER, &store, err);
     (void)gethostname(host, sizeof(host) - 1);
     holder = str_format("%s:%d", host, (int)getpid());
@@ -302,7 +298,6 @@ int setup_migrate(const struct config *config, const char *config_path, struct s
         rc = store_migrate(store, &options, applied, err);
     if (!rc)
         set_rights(config, store, &migration->rights);
-    store_free(store);
     return rc;
 }
 

@@ -110,18 +110,15 @@ void sealing_check_health(struct sealing *s, int64_t started_at_ms, struct findi
 /* -- what is held ---------------------------------------------------------------------------------------------------------- */
 
 static int sealing_note_held(struct sealing *s, struct err *err) {
+    _cleanup_strbuf_ struct strbuf text;
     struct seal_ids ids;
-    struct strbuf text;
     int rc;
     seal_get_ids(s->options.seal, &ids);
     strbuf_init(&text, IDS_BYTES);
     for (size_t i = 0; i < ids.count; i++)
         strbuf_addf(&text, "%s%s", i ? " " : "", ids.items[i]);
     rc = strbuf_check(&text, "ids of master keys", err);
-    if (!rc)
-        rc = seal_store_note_held(s->options.store, text.data, err);
-    strbuf_done(&text);
-    return rc;
+    return rc ? rc : seal_store_note_held(s->options.store, text.data, err);
 }
 
 static int sealing_missing(const struct sealing *s, const char *key_id, const char *what, struct err *err) {
@@ -254,7 +251,7 @@ int sealing_tick(struct sealing *s, struct err *err) {
 
 static int check_replicas(struct sealing *s, const char *key_id, struct err *err) {
     struct seal_replica_list list = {0};
-    struct strbuf names;
+    _cleanup_strbuf_ struct strbuf names;
     int rc = seal_store_list_replicas(s->options.store, &list, err);
     strbuf_init(&names, 4096);
     for (size_t i = 0; !rc && i < list.count; i++) {
@@ -268,7 +265,6 @@ static int check_replicas(struct sealing *s, const char *key_id, struct err *err
         rc = err_remedy(
             err, "copy the master key file to them (mode 0600, owner as before); they take it within a second; then repeat this");
     }
-    strbuf_done(&names);
     seal_replica_list_done(&list);
     return rc;
 }

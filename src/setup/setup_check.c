@@ -110,11 +110,10 @@ static void setup_check_ca(const char *option, const char *path, struct config_r
 }
 
 static void check_database(const struct config *config, const char *config_path, struct config_report *report) {
-    struct store *store = NULL;
+    _cleanup_(store_free) struct store *store = NULL;
     struct err fault = {0};
     if (db_settings_open(config, config_path, DB_ACCOUNT_RUNTIME, &store, &fault))
         config_report_fault(report, "database.password_file", fault.text, fault.remedy);
-    store_free(store);
 }
 
 static void check_scrape_token(const struct config *config, struct config_report *report) {
