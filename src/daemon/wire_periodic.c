@@ -103,8 +103,8 @@ static int periodic_start(void *arg, struct err *err) {
     }
     atomic_store(&wire->is_ready, true);
     notify("STATUS=ready");
-    log_event(LOG_LEVEL_NOTICE, "ready", "version", PACKAGE_VERSION, "installation", platform_installation(wire->parts.platform),
-              NULL);
+    log_event(LOG_LEVEL_NOTICE, "ready", "version", PACKAGE_VERSION, "installation",
+              platform_env(wire->parts.platform)->installation, NULL);
     scheduler_wake(wire->scheduler, "vcenters");
     scheduler_wake(wire->scheduler, "prune");
     return ERR_CANCELED; /* done for good */

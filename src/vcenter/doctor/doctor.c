@@ -22,37 +22,28 @@
 
 #define NEEDS(step) (1U << (step))
 
-/* In the order in which they are done and told. A step whose needs were not met is skipped, and says which one it was. */
+/* A step whose needs were not met is skipped, and says which one it was. */
 static const struct step {
-    enum doctor_step step;
     const char *name, *title;
     doctor_step_fn *look;
     unsigned needs;
-} steps[] = {
-    {DOCTOR_NAME, "name", "Name resolution", doctor_look_name, 0},
-    {DOCTOR_PORT, "port", "SDK port", doctor_look_port, NEEDS(DOCTOR_NAME)},
-    {DOCTOR_TLS, "tls", "TLS certificate", doctor_look_tls, NEEDS(DOCTOR_PORT)},
-    {DOCTOR_API, "api", "API", doctor_look_api, NEEDS(DOCTOR_TLS)},
-    {DOCTOR_TUNNEL, "tunnel", "Login tunnel", doctor_look_tunnel, NEEDS(DOCTOR_NAME)},
-    {DOCTOR_DIRECT, "direct", "Direct port", doctor_look_direct, NEEDS(DOCTOR_NAME)},
-    {DOCTOR_WAY, "way", "Login ways", doctor_look_ways, NEEDS(DOCTOR_API)},
-    {DOCTOR_LOGIN, "login", "Our login", doctor_look_login, NEEDS(DOCTOR_API)},
-    {DOCTOR_CLOCK, "clock", "Clock", doctor_look_clock, NEEDS(DOCTOR_API)},
-    {DOCTOR_PRIVILEGES, "privileges", "Privileges", doctor_look_privileges, NEEDS(DOCTOR_LOGIN)},
-    {DOCTOR_RECORD, "record", "Extension record", doctor_look_record, NEEDS(DOCTOR_LOGIN)},
-    {DOCTOR_ADDRESS, "address", "Our address", doctor_look_address, 0},
-    {DOCTOR_MANIFEST, "manifest", "vCenter reaches us", doctor_look_manifest, 0},
-    {DOCTOR_SESSIONS, "sessions", "Sessions", doctor_look_sessions, NEEDS(DOCTOR_LOGIN)},
-    {DOCTOR_WATCH, "watch", "Watch", doctor_look_watch, 0},
+} steps[DOCTOR_STEPS] = {
+    [DOCTOR_NAME] = {"name", "Name resolution", doctor_look_name, 0},
+    [DOCTOR_PORT] = {"port", "SDK port", doctor_look_port, NEEDS(DOCTOR_NAME)},
+    [DOCTOR_TLS] = {"tls", "TLS certificate", doctor_look_tls, NEEDS(DOCTOR_PORT)},
+    [DOCTOR_API] = {"api", "API", doctor_look_api, NEEDS(DOCTOR_TLS)},
+    [DOCTOR_TUNNEL] = {"tunnel", "Login tunnel", doctor_look_tunnel, NEEDS(DOCTOR_NAME)},
+    [DOCTOR_DIRECT] = {"direct", "Direct port", doctor_look_direct, NEEDS(DOCTOR_NAME)},
+    [DOCTOR_WAY] = {"way", "Login ways", doctor_look_ways, NEEDS(DOCTOR_API)},
+    [DOCTOR_LOGIN] = {"login", "Our login", doctor_look_login, NEEDS(DOCTOR_API)},
+    [DOCTOR_CLOCK] = {"clock", "Clock", doctor_look_clock, NEEDS(DOCTOR_API)},
+    [DOCTOR_PRIVILEGES] = {"privileges", "Privileges", doctor_look_privileges, NEEDS(DOCTOR_LOGIN)},
+    [DOCTOR_RECORD] = {"record", "Extension record", doctor_look_record, NEEDS(DOCTOR_LOGIN)},
+    [DOCTOR_ADDRESS] = {"address", "Our address", doctor_look_address, 0},
+    [DOCTOR_MANIFEST] = {"manifest", "vCenter reaches us", doctor_look_manifest, 0},
+    [DOCTOR_SESSIONS] = {"sessions", "Sessions", doctor_look_sessions, NEEDS(DOCTOR_LOGIN)},
+    [DOCTOR_WATCH] = {"watch", "Watch", doctor_look_watch, 0},
 };
-_Static_assert(ARRAY_COUNT(steps) == DOCTOR_STEPS, "each step has a row");
-
-static const struct step *doctor_row_of(enum doctor_step step) {
-    for (size_t i = 0; i < ARRAY_COUNT(steps); i++)
-        if (steps[i].step == step)
-            return &steps[i];
-    return &steps[0];
-}
 
 const char *doctor_time(int64_t wall_ms, char out[DOCTOR_TIME_BYTES]) {
     time_t seconds = (time_t)(wall_ms / 1000);
@@ -85,49 +76,48 @@ long doctor_time_left_ms(const struct visit *v, long most_ms) {
     return left_ms < most_ms ? (long)(left_ms > 1 ? left_ms : 1) : most_ms;
 }
 
-/* Why a step cannot be done; NULL if it can. A warning does not keep the next step from going on. */
-static const struct step *missing_need(const struct visit *v, const struct step *row) {
-    for (size_t i = 0; i < ARRAY_COUNT(steps); i++) {
-        enum finding_status outcome = v->outcome[steps[i].step];
-        if ((row->needs & NEEDS(steps[i].step)) && outcome != FINDING_OK && outcome != FINDING_WARNING)
-            return &steps[i];
-    }
-    return NULL;
+/* Why a step cannot be done; DOCTOR_STEPS if it can. A warning does not keep the next step from going on. */
+static enum doctor_step missing_need(const struct visit *v, enum doctor_step step) {
+    enum doctor_step need = 0;
+    while (need < DOCTOR_STEPS &&
+           (!(steps[step].needs & NEEDS(need)) || v->outcome[need] == FINDING_OK || v->outcome[need] == FINDING_WARNING))
+        need++;
+    return need;
 }
 
 const char *doctor_title(const struct visit *v, enum doctor_step step) {
     const struct findings *findings = &v->report->findings;
     for (size_t i = 0; i < findings->count; i++)
-        if (str_eq(findings->items[i].step, doctor_row_of(step)->name))
+        if (str_eq(findings->items[i].step, steps[step].name))
             return findings->items[i].title;
-    return doctor_row_of(step)->title;
+    return steps[step].title;
 }
 
-static void doctor_take_step(struct visit *v, const struct step *row) {
-    const struct step *need = missing_need(v, row);
-    const struct step *root = need;
+static void doctor_take_step(struct visit *v, enum doctor_step step) {
+    const enum doctor_step need = missing_need(v, step);
+    enum doctor_step root = need;
     const size_t from = v->report->findings.count;
     const int64_t began_ms = clock_mono_ms();
     struct finding f = {.status = FINDING_SKIPPED};
-    (void)snprintf(f.step, sizeof(f.step), "%s", row->name);
-    (void)snprintf(f.title, sizeof(f.title), "%s", row->title);
-    while (root && missing_need(v, root)) /* what was skipped itself is not the reason */
+    (void)snprintf(f.step, sizeof(f.step), "%s", steps[step].name);
+    (void)snprintf(f.title, sizeof(f.title), "%s", steps[step].title);
+    while (root < DOCTOR_STEPS && missing_need(v, root) < DOCTOR_STEPS) /* what was skipped itself is not the reason */
         root = missing_need(v, root);
-    if (need && need->step == DOCTOR_LOGIN && !v->vc->registered_at_ms)
+    if (need == DOCTOR_LOGIN && !v->vc->registered_at_ms)
         finding_say(&f, FINDING_SKIPPED, "not looked at: we are not registered with this vCenter yet");
-    else if (need)
-        finding_say(&f, FINDING_SKIPPED, "not looked at, since \"%s\" %s", doctor_title(v, root->step),
-                    v->outcome[root->step] == FINDING_SKIPPED ? "was not done" : "failed");
+    else if (need < DOCTOR_STEPS)
+        finding_say(&f, FINDING_SKIPPED, "not looked at, since \"%s\" %s", doctor_title(v, root),
+                    v->outcome[root] == FINDING_SKIPPED ? "was not done" : "failed");
     else if (v->deadline_ms - began_ms < LEAST_MS)
         finding_say(&f, FINDING_SKIPPED, "not looked at: the %d seconds of an examination were over", DOCTOR_LIMIT_MS / 1000);
     else if (platform_is_stopping(v->platform))
         finding_say(&f, FINDING_SKIPPED, "not looked at: the service is stopping");
     else
-        row->look(v, &f);
+        steps[step].look(v, &f);
     findings_add(&v->report->findings, &f);
     if (v->report->findings.count > from)
         v->report->findings.items[from].duration_ms = clock_mono_ms() - began_ms;
-    v->outcome[row->step] = findings_worst(&v->report->findings, from);
+    v->outcome[step] = findings_worst(&v->report->findings, from);
 }
 
 /* -- an examination ------------------------------------------------------------------------------------------------------------ */
@@ -206,10 +196,10 @@ static int doctor_examine_visit(struct visit *v, struct err *err) {
     int64_t began_ms = clock_mono_ms();
     int rc = doctor_prepare(v, err);
     v->deadline_ms = began_ms + DOCTOR_LIMIT_MS;
-    for (size_t i = 0; i < DOCTOR_STEPS; i++)
-        v->outcome[i] = FINDING_SKIPPED;
-    for (size_t i = 0; !rc && i < ARRAY_COUNT(steps); i++)
-        doctor_take_step(v, &steps[i]);
+    for (enum doctor_step step = 0; step < DOCTOR_STEPS; step++)
+        v->outcome[step] = FINDING_SKIPPED;
+    for (enum doctor_step step = 0; !rc && step < DOCTOR_STEPS; step++)
+        doctor_take_step(v, step);
     visit_done(v);
     v->report->worst = findings_worst(&v->report->findings, 0);
     v->report->duration_ms = clock_mono_ms() - began_ms;

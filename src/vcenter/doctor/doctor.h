@@ -16,16 +16,17 @@
 
 struct platform;
 
+/* In the order in which they are done and told. */
 enum doctor_step {
     DOCTOR_NAME,       /* does the vCenter's name resolve */
     DOCTOR_PORT,       /* is the SDK port open */
     DOCTOR_TLS,        /* is the certificate the trusted one, valid, for this name */
     DOCTOR_API,        /* product, API version, and is it the vCenter that was added */
-    DOCTOR_CLOCK,      /* do our clocks agree */
     DOCTOR_TUNNEL,     /* port 80, CONNECT, whose certificate is inside */
     DOCTOR_DIRECT,     /* the direct port */
     DOCTOR_WAY,        /* one finding for each login way */
     DOCTOR_LOGIN,      /* our own login */
+    DOCTOR_CLOCK,      /* do our clocks agree */
     DOCTOR_PRIVILEGES, /* of our session */
     DOCTOR_RECORD,     /* is the extension record ours and current */
     DOCTOR_ADDRESS,    /* does server.public_url show the certificate that the record names */

@@ -15,6 +15,23 @@
 #include "vcenter_store.h"
 #include "vim.h"
 
+/* Names and addresses are how people refer to vCenters: another one in the database may have neither. ERR_EXISTS. */
+static int vcenter_set_check_unique(struct platform *platform, const struct vcenter *vc, struct err *err) {
+    _cleanup_done_(vcenter_list_done) struct vcenter_list list = {0};
+    int rc = vcenter_store_list(platform_options_of(platform)->store, &list, err);
+    for (size_t i = 0; !rc && i < list.count; i++) {
+        const struct vcenter *other = &list.items[i];
+        if (vc->id && str_eq_nocase(other->id, vc->id))
+            continue;
+        if (str_eq_nocase(other->address, vc->address) && other->port == vc->port)
+            rc = err_set(err, ERR_EXISTS, "%s:%u is the vCenter %s, which is configured already", vc->address, vc->port,
+                         other->name);
+        else if (str_eq_nocase(other->name, vc->name))
+            rc = err_set(err, ERR_EXISTS, "a vCenter with the name \"%s\" is configured already", vc->name);
+    }
+    return rc;
+}
+
 static int ask_certificate(const struct platform_options *options, const struct vcenter *vc, struct x509_info *seen,
                            struct err *err) {
     int rc = x509_lookup_server(vc->address, vc->port, options->connect_timeout_ms, seen, err);
@@ -82,7 +99,7 @@ static int vcenter_set_ask_and_insert(struct platform *platform, const struct ac
     if (!rc)
         rc = vc->name ? name_check(vc->name, "name", err) : str_replace(&vc->name, vc->address, err);
     if (!rc)
-        rc = vcenter_check_unique(platform, vc, err);
+        rc = vcenter_set_check_unique(platform, vc, err);
     if (!rc && !vc->ca_pem && !vc->has_pin)
         rc = ask_certificate(platform_options_of(platform), vc, seen, err);
     if (!rc)
@@ -159,22 +176,6 @@ int registration_remove(struct platform *platform, const char *id, const struct 
 /* -- changing what is known of a vCenter: name, address, ports, trust ---------------------------------------------- */
 
 #define ASKED_MAX 16U /* more than the worker pool has threads */
-
-int vcenter_check_unique(struct platform *platform, const struct vcenter *vc, struct err *err) {
-    _cleanup_done_(vcenter_list_done) struct vcenter_list list = {0};
-    int rc = vcenter_store_list(platform_options_of(platform)->store, &list, err);
-    for (size_t i = 0; !rc && i < list.count; i++) {
-        const struct vcenter *other = &list.items[i];
-        if (vc->id && str_eq_nocase(other->id, vc->id))
-            continue;
-        if (str_eq_nocase(other->address, vc->address) && other->port == vc->port)
-            rc = err_set(err, ERR_EXISTS, "%s:%u is the vCenter %s, which is configured already", vc->address, vc->port,
-                         other->name);
-        else if (str_eq_nocase(other->name, vc->name))
-            rc = err_set(err, ERR_EXISTS, "a vCenter with the name \"%s\" is configured already", vc->name);
-    }
-    return rc;
-}
 
 /* A certificate that does not fit is shown beside the error, so that a person can see what answered. */
 static int vcenter_set_explain(struct platform *platform, const struct vcenter *where, struct x509_info *seen, int rc) {
@@ -314,7 +315,7 @@ static int vcenter_set_check_change(struct platform *platform, struct vcenter *r
     if (!rc)
         rc = lay_over(row, wish, err);
     if (!rc)
-        rc = vcenter_check_unique(platform, row, err);
+        rc = vcenter_set_check_unique(platform, row, err);
     if (!rc && asks_there)
         rc = check_identity(platform, row, seen, err);
     return rc;

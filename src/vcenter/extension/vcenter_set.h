@@ -32,7 +32,3 @@ int vcenter_change(struct platform *platform, const char *id, const struct vcent
  * address is being asked already. */
 int vcenter_ask(struct platform *platform, const struct vcenter *where, struct vim_about *about, struct x509_info *seen,
                 struct err *err);
-
-/* Does another vCenter in the database have this name, or this address and port? Names and addresses are how people refer to vCenters, so
- * they may not repeat. ERR_EXISTS. */
-int vcenter_check_unique(struct platform *platform, const struct vcenter *vc, struct err *err);

@@ -59,7 +59,7 @@ char *link_get_extension_key(struct link *link); /* copy, free(); NULL: not know
 /* Copies what the database says about the vCenter; vcenter_done gives it back. ERR_NOMEM. */
 int link_get_info(struct link *link, struct vcenter *out, struct err *err);
 #define LINK_NAME_BYTES 256 /* a host name, or KAAS_NAME_CHARS_MAX characters */
-/* The name by which people know the vCenter; vcenter_check_unique sees to it that no two have one. */
+/* The name by which people know the vCenter; adding and changing see to it that no two have one. */
 void link_get_name(struct link *link, char out[LINK_NAME_BYTES]);
 /* Takes over changed attributes. True if they need another client (address, trust, ports): replace the link then. */
 bool link_set_info(struct link *link, const struct vcenter *vc);

@@ -112,10 +112,6 @@ void platform_set_installation(struct platform *p, const char *uuid) {
     (void)snprintf(p->env.installation, sizeof(p->env.installation), "%s", uuid);
 }
 
-const char *platform_installation(const struct platform *p) {
-    return p->env.installation;
-}
-
 void platform_set_plugin_version(struct platform *p, const char *version) {
     (void)snprintf(p->env.plugin_version, sizeof(p->env.plugin_version), "%s", version);
 }

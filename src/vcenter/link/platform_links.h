@@ -36,8 +36,6 @@ void platform_free(struct platform *platform);
 
 /* The installation's UUID, once known: the owner mark of extension records. Copied. */
 void platform_set_installation(struct platform *platform, const char *uuid);
-/* The identity given there, "" before. */
-const char *platform_installation(const struct platform *platform);
 
 /* Version of the vSphere Client plug-in at public_url/plugin/plugin.json, "0.1.0.48213"; "": there is none, and the extension records name
  * no manifest. Copied; before the first platform_sync. */
