@@ -45,6 +45,6 @@ def test_the_steps_of_the_doctor_are_real() -> None:
     rows = [line for line in (TOP / "docs/admin/compatibility.md").read_text().splitlines() if line.startswith("|")]
     told = {word for row in rows for words in re.findall(r"doctor ((?:`\w+`[^`;|]*?,? ?(?:and )?)+)", row.split("|")[-2])
             for word in re.findall(r"`(\w+)`", words)}
-    real = set(re.findall(r'\{DOCTOR_\w+, "(\w+)"', (TOP / "src/vcenter/doctor/doctor.c").read_text()))
+    real = set(re.findall(r'\[DOCTOR_\w+\] = \{"(\w+)"', (TOP / "src/vcenter/doctor/doctor.c").read_text()))
     assert len(told) > 8
     assert told <= real
