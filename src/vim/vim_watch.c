@@ -821,21 +821,22 @@ static bool vim_watch_is_lost(const struct vim_watch *w) {
            kind == VIM_FAULT_CANCELED;
 }
 
+/* As vim_client_run: a session that somebody else has made meanwhile may have ended, too, before a login that is refused says why. */
 int vim_watch_next(struct vim_watch *w, const struct vim_watch_events *events, struct err *err) {
-    struct err first = {0};
-    int ret = vim_watch_try_next(w, events, &first);
-    if (ret && vim_watch_is_lost(w)) {
+    struct err why = {0};
+    int ret = vim_watch_try_next(w, events, &why);
+    for (unsigned i = 0; i < VIM_RENEWALS_MAX && ret && vim_watch_is_lost(w); i++) {
+        const bool is_session_lost = w->ctx->fault.kind == VIM_FAULT_NOT_AUTHENTICATED;
         w->is_made = false;
-        ret =
-            w->ctx->fault.kind == VIM_FAULT_NOT_AUTHENTICATED ? vim_client_renew_session(w->client, w->site.session_no, err) : 0;
-        if (!ret)
-            ret = vim_watch_try_next(w, events, err);
-    } else {
-        (void)err_move(err, ret, &first);
+        err_clear(&why);
+        ret = is_session_lost ? vim_client_renew_session(w->client, w->site.session_no, &why) : 0;
+        if (ret)
+            break;
+        ret = vim_watch_try_next(w, events, &why);
     }
     if (ret)
         w->is_made = false;
-    return ret;
+    return err_move(err, ret, &why);
 }
 
 /* -- reading once -------------------------------------------------------------------------------------------------- */

@@ -230,18 +230,32 @@ static void what_is_lost_is_made_anew(void **state) {
     assert_int_equal(fake_count(w->fake, "DestroyView"), 6);
 }
 
-static void lost_session_is_renewed_once(void **state) {
+static void lost_session_is_renewed_twice(void **state) {
     struct watch_world *w = *state;
     begin(w);
     lose_by(w, FAULT("NotAuthenticated"));
     assert_int_equal(fake_count(w->fake, "Login"), 2);
     assert_int_equal(fake_count(w->fake, "DestroyPropertyCollector"), 0); /* gone with its session */
+    watch_expect_made(w, 2);
+    for (int i = 0; i < 3; i++)
+        fake_fault(w->fake, "WaitForUpdatesEx", FAULT("NotAuthenticated"), "");
+    watch_next(w, ERR_CREDENTIALS, NULL);
+    assert_int_equal(fake_count(w->fake, "Login"), 4);
+    told_is(&w->told, "restarted\nrestarted\n");
+}
+
+/* Two sessions end at once, the one of the watch and the one that came after it: the login that is refused then is what is told. */
+static void what_a_refused_login_says_is_told(void **state) {
+    struct watch_world *w = *state;
+    struct err err = {0};
+    begin(w);
     watch_expect_made(w, 1);
     fake_fault(w->fake, "WaitForUpdatesEx", FAULT("NotAuthenticated"), "");
     fake_fault(w->fake, "WaitForUpdatesEx", FAULT("NotAuthenticated"), "");
-    watch_next(w, ERR_CREDENTIALS, NULL);
-    assert_int_equal(fake_count(w->fake, "Login"), 3);
-    told_is(&w->told, "restarted\n");
+    fake_answer(w->fake, "Login", "<returnval><key>52</key><userName>kaas</userName></returnval>");
+    fake_fault(w->fake, "Login", FAULT("InvalidLogin"), "no");
+    watch_next(w, ERR_UPSTREAM_DENIED, &err);
+    assert_non_null(strstr(err.text, "does not accept kaasd's own login"));
 }
 
 static void session_lost_inside_an_answer(void **state) {
@@ -424,7 +438,8 @@ int main(void) {
         TEST(too_many_objects),
         TEST(hasty_servers_set_no_pace),
         TEST(what_is_lost_is_made_anew),
-        TEST(lost_session_is_renewed_once),
+        TEST(lost_session_is_renewed_twice),
+        TEST(what_a_refused_login_says_is_told),
         TEST(session_lost_inside_an_answer),
         TEST(session_of_others_is_noticed),
         TEST(other_errors_are_returned),
