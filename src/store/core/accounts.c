@@ -175,15 +175,13 @@ int store_grant_runtime(struct store *store, const struct store_runtime *runtime
     return rc ? rc : store_read(store, grant_runtime, &copy, err);
 }
 
-static int take_host(const struct db_row *row, void *arg, struct err *err) {
-    (void)err;
-    db_row_copy(row, 0, arg, STORE_HOST_BYTES);
-    return 0;
-}
-
 int store_lookup_host(struct store *store, char host[STORE_HOST_BYTES], struct err *err) {
-    return store_query_one(store, "SELECT SUBSTRING_INDEX(CURRENT_USER(), '@', -1)", DB_ARGS_NONE, "t", take_host, host,
-                           "no answer", err);
+    char read[STORE_HOST_BYTES] = "";
+    int rc = store_query_row(store, "SELECT SUBSTRING_INDEX(CURRENT_USER(), '@', -1)", DB_ARGS_NONE, DB_INTO(DB_TO(read)),
+                             "no answer", err);
+    if (!rc)
+        memcpy(host, read, sizeof(read));
+    return rc;
 }
 
 /* -- both accounts -------------------------------------------------------------------------------------------------------------- */

@@ -300,26 +300,6 @@ int db_query(struct db_conn *conn, const char *sql, struct db_args args, const c
     return rc;
 }
 
-struct counting {
-    struct taker taker;
-    unsigned count;
-};
-
-static int db_stmt_count_row(const struct db_row *row, void *arg, struct err *err) {
-    struct counting *counting = arg;
-    counting->count++;
-    return counting->taker.fn(row, counting->taker.arg, err);
-}
-
-int db_query_one(struct db_conn *conn, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
-                 const char *what, struct err *err) {
-    struct counting counting = {{fn, arg}, 0};
-    int rc = db_query(conn, sql, args, columns, db_stmt_count_row, &counting, err);
-    if (rc)
-        return rc;
-    return counting.count ? 0 : err_set(err, ERR_NOT_FOUND, "%s", what);
-}
-
 const char *db_row_text(const struct db_row *row, size_t column) {
     return row->nulls[column] ? NULL : row->texts[column].data;
 }

@@ -53,10 +53,6 @@ typedef int db_row_fn(const struct db_row *row, void *arg, struct err *err);
 int db_query(struct db_conn *conn, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
              struct err *err);
 
-/* As db_query for one that gives at most one row: ERR_NOT_FOUND with `what` when there is none. */
-int db_query_one(struct db_conn *conn, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
-                 const char *what, struct err *err);
-
 /* Column values; borrowed ones live until the row function returns. SQL NULL: NULL or 0. */
 const char *db_row_text(const struct db_row *row, size_t column);
 char *db_row_lend(const struct db_row *row, size_t column); /* as db_row_text, for a struct of texts that is only looked at */

@@ -353,19 +353,18 @@ int store_ping(struct store *store, struct err *err) {
 struct single_query {
     const char *sql;
     struct db_args args;
-    struct db_into into; /* else: */
-    const char *columns;
+    struct db_into into; /* of one row */
+    const char *what;    /* NULL: it need not be there */
+    const char *columns; /* else, of any number: */
     db_row_fn *fn;
     void *arg;
-    const char *what; /* NULL: it need not meet a row */
 };
 
 static int run_single_query(struct db_conn *conn, void *arg, struct err *err) {
     const struct single_query *q = arg;
     if (!q->fn)
         return db_query_row(conn, q->sql, q->args, q->into, q->what, err);
-    return q->what ? db_query_one(conn, q->sql, q->args, q->columns, q->fn, q->arg, q->what, err)
-                   : db_query(conn, q->sql, q->args, q->columns, q->fn, q->arg, err);
+    return db_query(conn, q->sql, q->args, q->columns, q->fn, q->arg, err);
 }
 
 int store_query_row(struct store *store, const char *sql, struct db_args args, struct db_into into, const char *what,
@@ -377,11 +376,4 @@ int store_query(struct store *store, const char *sql, struct db_args args, const
                 struct err *err) {
     return store_read(store, run_single_query,
                       &(struct single_query){.sql = sql, .args = args, .columns = columns, .fn = fn, .arg = arg}, err);
-}
-
-int store_query_one(struct store *store, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
-                    const char *what, struct err *err) {
-    return store_read(store, run_single_query,
-                      &(struct single_query){.sql = sql, .args = args, .columns = columns, .fn = fn, .arg = arg, .what = what},
-                      err);
 }

@@ -73,10 +73,8 @@ typedef int store_read_fn(struct db_conn *conn, void *arg, struct err *err);
  * its first statement. For reads. */
 int store_read(struct store *store, store_read_fn *fn, void *arg, struct err *err);
 
-/* One query for reads, as db_query, db_query_row and db_query_one. */
+/* One query for reads, as db_query_row and db_query. */
 int store_query_row(struct store *store, const char *sql, struct db_args args, struct db_into into, const char *what,
                     struct err *err);
 int store_query(struct store *store, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
                 struct err *err);
-int store_query_one(struct store *store, const char *sql, struct db_args args, const char *columns, db_row_fn *fn, void *arg,
-                    const char *what, struct err *err);

@@ -5,31 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_tx.h"
-#include "db_table.h"
 #include "object_ref.h"
-#include "store_tx.h"
+#include "record_tx.h"
 
 #define GRANT_ORDER " ORDER BY principal_id, object_kind, object_id"
 
 static const struct db_table grant_table = {
     .name = "grants", .noun = "grant", .members = grant_members, .bytes = sizeof(struct grant)};
 
-void grant_list_done(struct grant_list *list) {
-    if (!list)
-        return;
-    for (size_t i = 0; i < list->count; i++)
-        grant_done(&list->items[i]);
-    free(list->items);
-    *list = (struct grant_list){0};
-}
-
-static int grant_list_rows(struct store *store, const char *rest, struct db_args args, struct grant_list *out, struct err *err) {
-    return db_table_list(store, &grant_table, rest, args, &out->items, &out->count, err);
-}
+DB_LIST_DEFINE(grant_list, grant_done);
 
 int grant_store_list(struct store *store, struct grant_list *out, struct err *err) {
-    return grant_list_rows(store, GRANT_ORDER, DB_ARGS_NONE, out, err);
+    return db_table_list(store, &grant_table, GRANT_ORDER, DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
 int grant_store_load(struct store *store, const char *id, struct grant *out, struct err *err) {
@@ -40,36 +27,29 @@ int grant_store_load(struct store *store, const char *id, struct grant *out, str
     return rc;
 }
 
-struct grant_write {
-    const struct grant *grant;
-    struct object_ref ref; /* for a vSphere cluster */
-    int64_t now_ms;
-    const struct audit_record *audit;
-};
-
-static int grant_insert(struct store_tx *tx, void *arg, struct err *err) {
-    const struct grant_write *call = arg;
-    const struct grant *g = call->grant;
-    const bool is_vsphere = g->object == GRANT_VSPHERE_CLUSTER;
-    struct grant row = *g;
-    row.created_at_ms = call->now_ms;
-    int rc = db_table_insert(store_tx_conn(tx), &grant_table, &row,
-                             DB_MORE({"cluster_id", db_text(g->object == GRANT_CLUSTER ? g->object_id : NULL), NULL},
-                                     {"vcenter_id", db_text(is_vsphere ? call->ref.vcenter_id : NULL), NULL},
-                                     {"moref", db_text(is_vsphere ? call->ref.moref : NULL), NULL},
-                                     {"hx_cluster_id", db_text(g->object == GRANT_HX_CLUSTER ? g->object_id : NULL), NULL}),
-                             err);
-    db_explain(rc, ERR_EXISTS, err, "there is a grant for this principal on this object already");
-    db_explain(rc, ERR_CONFLICT, err, "there is no %s \"%s\" to grant on", grant_object_name(g->object), g->object_id);
-    rc = rc ? rc : store_tx_note_change(tx, CHANGE_GRANT, g->id, err);
-    return rc ? rc : audit_tx_append(tx, call->audit, 1, err);
-}
-
 int grant_store_insert(struct store *store, const struct grant *g, int64_t now_ms, const struct audit_record *audit,
                        struct err *err) {
-    struct grant_write call = {.grant = g, .now_ms = now_ms, .audit = audit};
-    int rc = g->object == GRANT_VSPHERE_CLUSTER ? grant_vsphere_ref(g->object_id, &call.ref, err) : 0;
-    return rc ? rc : store_tx(store, grant_insert, &call, err);
+    const bool is_vsphere = g->object == GRANT_VSPHERE_CLUSTER;
+    struct object_ref ref = {.moref = ""};
+    struct grant row = *g;
+    row.created_at_ms = now_ms;
+    int rc = is_vsphere ? grant_vsphere_ref(g->object_id, &ref, err) : 0;
+    if (rc)
+        return rc;
+    const struct record_write write = {
+        .table = &grant_table,
+        .how = RECORD_INSERT,
+        .record = &row,
+        .more = DB_MORE({"cluster_id", db_text(g->object == GRANT_CLUSTER ? g->object_id : NULL), NULL},
+                        {"vcenter_id", db_text(is_vsphere ? ref.vcenter_id : NULL), NULL},
+                        {"moref", db_text(is_vsphere ? ref.moref : NULL), NULL},
+                        {"hx_cluster_id", db_text(g->object == GRANT_HX_CLUSTER ? g->object_id : NULL), NULL}),
+        .change = CHANGE_GRANT,
+        .audit = audit,
+    };
+    rc = record_store_write(store, &write, err);
+    db_explain(rc, ERR_EXISTS, err, "there is a grant for this principal on this object already");
+    return db_explain(rc, ERR_CONFLICT, err, "there is no %s \"%s\" to grant on", grant_object_name(g->object), g->object_id);
 }
 
 struct grant_removal {
@@ -81,8 +61,7 @@ static int remove_grant(struct store_tx *tx, void *arg, struct err *err) {
     const struct grant_removal *call = arg;
     int rc = db_run_one(store_tx_conn(tx), "DELETE FROM grants WHERE id = ?", DB_ARGS(db_text(call->id)),
                         "there is no such grant", err);
-    rc = rc ? rc : store_tx_note_change(tx, CHANGE_GRANT, call->id, err);
-    return rc ? rc : audit_tx_append(tx, call->audit, 1, err);
+    return rc ? rc : record_tx_end(tx, CHANGE_GRANT, call->id, call->audit, err);
 }
 
 int grant_store_delete(struct store *store, const char *id, const struct audit_record *audit, struct err *err) {
@@ -95,14 +74,7 @@ int grant_store_delete(struct store *store, const char *id, const struct audit_r
 static const struct db_table role_mapping_table = {
     .name = "role_mappings", .noun = "role mapping", .members = role_mapping_members, .bytes = sizeof(struct role_mapping)};
 
-void role_mapping_list_done(struct role_mapping_list *list) {
-    if (!list)
-        return;
-    for (size_t i = 0; i < list->count; i++)
-        role_mapping_done(&list->items[i]);
-    free(list->items);
-    *list = (struct role_mapping_list){0};
-}
+DB_LIST_DEFINE(role_mapping_list, role_mapping_done);
 
 int role_mapping_store_list(struct store *store, struct role_mapping_list *out, struct err *err) {
     return db_table_list(store, &role_mapping_table, " ORDER BY kind, subject_id, privilege", DB_ARGS_NONE, &out->items,
@@ -117,58 +89,40 @@ int role_mapping_store_load(struct store *store, const char *id, struct role_map
     return rc;
 }
 
-struct role_mapping_write {
-    const struct role_mapping *mapping;
-    const struct audit_record *audit;
-};
-
-static int role_mapping_finish(struct store_tx *tx, const char *id, const struct audit_record *audit, struct err *err) {
-    int rc = store_tx_note_change(tx, CHANGE_ROLE_MAPPING, id, err);
-    return rc ? rc : audit_tx_append(tx, audit, 1, err);
-}
-
-static int role_mapping_check_room(struct store_tx *tx, struct err *err) {
+static int role_mapping_check_room(struct store_tx *tx, const struct record_write *write, struct err *err) {
     int64_t count = 0;
     int rc = db_query_number(store_tx_conn(tx), "SELECT COUNT(*) FROM role_mappings", DB_ARGS_NONE, &count, err);
-    if (!rc && count >= ROLE_MAPPINGS_MAX)
-        rc = err_set(err, ERR_CONFLICT, "there may be no more than %u role mappings", ROLE_MAPPINGS_MAX);
-    return rc;
-}
-
-static int role_mapping_insert(struct store_tx *tx, void *arg, struct err *err) {
-    const struct role_mapping_write *call = arg;
-    const struct role_mapping *m = call->mapping;
-    int rc = role_mapping_check_room(tx, err);
-    if (rc)
+    (void)write;
+    if (rc || count < ROLE_MAPPINGS_MAX)
         return rc;
-    rc = db_table_insert(store_tx_conn(tx), &role_mapping_table, m, DB_MORE_NONE, err);
-    db_explain(rc, ERR_EXISTS, err, "there is a role mapping for \"%s\" already", m->subject_id);
-    return rc ? rc : role_mapping_finish(tx, m->id, call->audit, err);
+    return err_set(err, ERR_CONFLICT, "there may be no more than %u role mappings", ROLE_MAPPINGS_MAX);
 }
 
 int role_mapping_store_insert(struct store *store, const struct role_mapping *m, const struct audit_record *audit,
                               struct err *err) {
-    return store_tx(store, role_mapping_insert, &(struct role_mapping_write){m, audit}, err);
-}
-
-static int role_mapping_update(struct store_tx *tx, void *arg, struct err *err) {
-    const struct role_mapping_write *call = arg;
-    int rc = db_table_update(store_tx_conn(tx), &role_mapping_table, call->mapping, DB_MORE_NONE, err);
-    return rc ? rc : role_mapping_finish(tx, call->mapping->id, call->audit, err);
+    const struct record_write write = {.table = &role_mapping_table,
+                                       .how = RECORD_INSERT,
+                                       .record = m,
+                                       .change = CHANGE_ROLE_MAPPING,
+                                       .audit = audit,
+                                       .before = role_mapping_check_room};
+    int rc = record_store_write(store, &write, err);
+    return db_explain(rc, ERR_EXISTS, err, "there is a role mapping for \"%s\" already", m->subject_id);
 }
 
 int role_mapping_store_update(struct store *store, const struct role_mapping *m, const struct audit_record *audit,
                               struct err *err) {
-    return store_tx(store, role_mapping_update, &(struct role_mapping_write){m, audit}, err);
-}
-
-static int role_mapping_remove_one(struct store_tx *tx, void *arg, struct err *err) {
-    const struct role_mapping_removal *call = arg;
-    int rc = db_table_delete(store_tx_conn(tx), &role_mapping_table, call->id, call->version_no, err);
-    return rc ? rc : role_mapping_finish(tx, call->id, call->audit, err);
+    const struct record_write write = {
+        .table = &role_mapping_table, .how = RECORD_UPDATE, .record = m, .change = CHANGE_ROLE_MAPPING, .audit = audit};
+    return record_store_write(store, &write, err);
 }
 
 int role_mapping_store_delete(struct store *store, const struct role_mapping_removal *removal, struct err *err) {
-    struct role_mapping_removal call = *removal;
-    return store_tx(store, role_mapping_remove_one, &call, err);
+    const struct record_write write = {.table = &role_mapping_table,
+                                       .how = RECORD_DELETE,
+                                       .key = removal->id,
+                                       .version_no = removal->version_no,
+                                       .change = CHANGE_ROLE_MAPPING,
+                                       .audit = removal->audit};
+    return record_store_write(store, &write, err);
 }

@@ -13,9 +13,14 @@ static int record_write(struct store_tx *tx, void *arg, struct err *err) {
     const struct record_write *w = arg;
     struct db_conn *conn = store_tx_conn(tx);
     const char *key = w->how == RECORD_DELETE ? w->key : db_table_key(w->table, w->record);
-    int rc = w->how == RECORD_INSERT   ? db_table_insert(conn, w->table, w->record, w->more, err)
-             : w->how == RECORD_UPDATE ? db_table_update(conn, w->table, w->record, w->more, err)
-                                       : db_table_delete(conn, w->table, w->key, w->version_no, err);
+    int rc = w->before ? w->before(tx, w, err) : 0;
+    if (rc)
+        return rc;
+    rc = w->how == RECORD_INSERT   ? db_table_insert(conn, w->table, w->record, w->more, err)
+         : w->how == RECORD_UPDATE ? db_table_update(conn, w->table, w->record, w->more, err)
+                                   : db_table_delete(conn, w->table, w->key, w->version_no, err);
+    if (!rc && w->after)
+        rc = w->after(tx, w, err);
     return rc ? rc : record_tx_end(tx, w->change, key, w->audit, err);
 }
 

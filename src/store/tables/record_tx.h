@@ -14,6 +14,10 @@
 int record_tx_end(struct store_tx *tx, enum change_kind kind, const char *id, const struct audit_record *audit, struct err *err);
 
 enum record_how { RECORD_INSERT, RECORD_UPDATE, RECORD_DELETE };
+struct record_write;
+/* A step of the transaction before or after the row is written. */
+typedef int record_step_fn(struct store_tx *tx, const struct record_write *write, struct err *err);
+
 /* A write that is a transaction of its own. All borrowed. */
 struct record_write {
     const struct db_table *table;
@@ -24,6 +28,8 @@ struct record_write {
     int64_t version_no;               /* of delete; 0: whatever it is now */
     enum change_kind change;          /* noted by the key; CHANGE_KIND_COUNT: none */
     const struct audit_record *audit; /* NULL: none */
+    record_step_fn *before, *after;   /* NULL: nothing to do there */
+    const void *arg;                  /* of these two */
 };
 /* As db_table_insert, db_table_update, db_table_delete, with what ends it. ERR_EXISTS, ERR_NOT_FOUND, ERR_PRECONDITION, ERR_CONFLICT. */
 int record_store_write(struct store *store, const struct record_write *write, struct err *err);

@@ -6,6 +6,7 @@
  * https://mariadb.com/kb/en/begin-end/, https://mariadb.com/kb/en/prepare-statement/. Its texts are made once, one for each number of rows. */
 #include "session_store.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,16 +40,10 @@
     " s.group_ids" FROM_SESSIONS
 #define HANDLE "LEFT(SHA2(s.sid, 256), 16)"
 #define SESSION_GONE "there is no such session"
+#define SESSION_SQL_BYTES_MAX 512
 #define ENDS_AT_ONCE 100 /* for one new session: of more, the next one ends some, too */
 
-void session_list_done(struct session_list *list) {
-    if (!list)
-        return;
-    for (size_t i = 0; i < list->count; i++)
-        session_done(&list->items[i]);
-    free(list->items);
-    *list = (struct session_list){0};
-}
+DB_LIST_DEFINE(session_list, session_done);
 
 static bool is_known_before(enum source source) {
     return source <= SOURCE_VC_PASSWORD;
@@ -310,42 +305,23 @@ int session_store_revoke(struct store *store, const char *sid, int64_t now_ms, c
     return store_tx(store, revoke_one, &call, err);
 }
 
-static int session_note(const struct db_row *row, void *arg, struct err *err) {
-    return store_tx_note_change(arg, CHANGE_SESSION, db_row_text(row, 0), err);
+int session_tx_end(struct store_tx *tx, const char *whose, struct db_args args, int64_t now_ms, struct err *err) {
+    char sql[SESSION_SQL_BYTES_MAX];
+    struct db_arg items[1 + SESSION_TX_ARGS_MAX] = {db_number(now_ms)};
+    assert(args.count <= SESSION_TX_ARGS_MAX);
+    memcpy(items + 1, args.items, args.count * sizeof(*items));
+    (void)snprintf(sql, sizeof(sql), "SELECT sid FROM sessions WHERE revoked_at_ms = 0 AND %s FOR UPDATE", whose);
+    int rc = store_tx_note_rows(tx, CHANGE_SESSION, sql, args, err);
+    if (rc)
+        return rc;
+    (void)snprintf(sql, sizeof(sql), "UPDATE sessions SET revoked_at_ms = ? WHERE revoked_at_ms = 0 AND %s", whose);
+    return db_run(store_tx_conn(tx), sql, (struct db_args){items, 1 + args.count}, NULL, err);
 }
 
-struct owner_sql {
-    const char *list, *revoke;
-};
-
-/* Statements are known by the address of their text, so each owner has its own. */
-static const struct owner_sql owner_sql[] = {
-    [SESSION_TX_PRINCIPAL] = {"SELECT sid FROM sessions WHERE principal_id = ? AND revoked_at_ms = 0 FOR UPDATE",
-                              "UPDATE sessions SET revoked_at_ms = ? WHERE principal_id = ? AND revoked_at_ms = 0"},
-    [SESSION_TX_VCENTER] = {"SELECT sid FROM sessions WHERE vcenter_id = ? AND revoked_at_ms = 0 FOR UPDATE",
-                            "UPDATE sessions SET revoked_at_ms = ? WHERE vcenter_id = ? AND revoked_at_ms = 0"},
-};
-
-/* Whoever added this vCenter loses it, and the sessions are noted. */
-static int session_forget_vcenter(struct store_tx *tx, const char *vcenter_id, struct err *err) {
-    int rc = db_query(store_tx_conn(tx), "SELECT sid FROM session_vcenters WHERE vcenter_id = ? FOR UPDATE",
-                      DB_ARGS(db_text(vcenter_id)), "t", session_note, tx, err);
-    return rc ? rc
-              : db_run(store_tx_conn(tx), "DELETE FROM session_vcenters WHERE vcenter_id = ?", DB_ARGS(db_text(vcenter_id)), NULL,
-                       err);
-}
-
-int session_tx_revoke(struct store_tx *tx, enum session_tx_owner owner, const char *owner_id, int64_t now_ms, unsigned *count,
-                      struct err *err) {
-    uint64_t met = 0;
-    int rc = db_query(store_tx_conn(tx), owner_sql[owner].list, DB_ARGS(db_text(owner_id)), "t", session_note, tx, err);
-    if (!rc)
-        rc = db_run(store_tx_conn(tx), owner_sql[owner].revoke, DB_ARGS(db_number(now_ms), db_text(owner_id)), &met, err);
-    if (!rc && owner == SESSION_TX_VCENTER)
-        rc = session_forget_vcenter(tx, owner_id, err);
-    if (!rc)
-        *count = (unsigned)met;
-    return rc;
+int session_tx_forget_vcenter(struct store_tx *tx, const char *vcenter_id, struct err *err) {
+    const struct db_args id = DB_ARGS(db_text(vcenter_id));
+    int rc = store_tx_note_rows(tx, CHANGE_SESSION, "SELECT sid FROM session_vcenters WHERE vcenter_id = ? FOR UPDATE", id, err);
+    return rc ? rc : db_run(store_tx_conn(tx), "DELETE FROM session_vcenters WHERE vcenter_id = ?", id, NULL, err);
 }
 
 int session_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err) {

@@ -7,8 +7,9 @@
 #include "err.h"
 #include "store_tx.h"
 
-enum session_tx_owner { SESSION_TX_PRINCIPAL, SESSION_TX_VCENTER };
+/* Ends all live sessions that a condition of the program's own chooses ("principal_id = ?"), and notes them. */
+#define SESSION_TX_ARGS_MAX 3U
+int session_tx_end(struct store_tx *tx, const char *whose, struct db_args args, int64_t now_ms, struct err *err);
 
-/* Revokes all live sessions of a principal or of everybody who came from a vCenter, and notes them; *count is their number. */
-int session_tx_revoke(struct store_tx *tx, enum session_tx_owner owner, const char *owner_id, int64_t now_ms, unsigned *count,
-                      struct err *err);
+/* Takes a vCenter away from all sessions that have it as a further one, and notes them. */
+int session_tx_forget_vcenter(struct store_tx *tx, const char *vcenter_id, struct err *err);

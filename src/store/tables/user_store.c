@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_tx.h"
-#include "db_table.h"
+#include "record_tx.h"
 #include "secret.h"
 #include "session_tx.h"
-#include "store_tx.h"
 #include "str.h"
 
 static void user_done(void *record) {
@@ -25,14 +23,7 @@ void user_free(struct user *u) {
     free(u);
 }
 
-void user_list_done(struct user_list *list) {
-    if (!list)
-        return;
-    for (size_t i = 0; i < list->count; i++)
-        user_done(&list->items[i]);
-    free(list->items);
-    *list = (struct user_list){0};
-}
+DB_LIST_DEFINE(user_list, user_done);
 
 static int read_hash(const struct db_row *row, size_t first, void *record, struct err *err) {
     struct user *u = record;
@@ -78,25 +69,23 @@ int user_store_load_by_name(struct store *store, const char *name, struct user *
     return user_store_load_by(store, " WHERE name_key = ?", key, out, err);
 }
 
-struct user_write {
-    const struct user *user;
-    char *key, *principal_id;
-    struct user_change change;
-};
-
 static int user_taken(int rc, const struct user *u, struct err *err) {
     return db_explain(rc, ERR_EXISTS, err, "a user named \"%s\" exists already", u->name);
 }
 
-static int user_insert(struct store_tx *tx, void *arg, struct err *err) {
-    const struct user_write *call = arg;
-    const struct user *u = call->user;
-    int rc =
-        db_table_insert(store_tx_conn(tx), &user_table, u,
-                        DB_MORE({"password_hash", db_text(u->password_hash), NULL}, {"name_key", db_text(call->key), NULL}), err);
-    rc = user_taken(rc, u, err);
-    rc = rc ? rc : store_tx_note_change(tx, CHANGE_USER, u->id, err);
-    return rc ? rc : audit_tx_append(tx, call->change.audit, 1, err);
+int user_store_insert(struct store *store, const struct user *u, const struct audit_record *audit, struct err *err) {
+    _cleanup_free_ char *key = user_make_key(u->name);
+    if (!key)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    const struct record_write write = {
+        .table = &user_table,
+        .how = RECORD_INSERT,
+        .record = u,
+        .more = DB_MORE({"password_hash", db_text(u->password_hash), NULL}, {"name_key", db_text(key), NULL}),
+        .change = CHANGE_USER,
+        .audit = audit,
+    };
+    return user_taken(record_store_write(store, &write, err), u, err);
 }
 
 /* -- the last administrator ------------------------------------------------------------------------------------------------- */
@@ -108,7 +97,8 @@ static int user_count(struct store_tx *tx, const char *sql, const char *id, int6
 
 /* Before this user ceases to be an enabled administrator. Of two such changes at the same time, on whatever node of the database, the
  * second sees what the first did. */
-static int keep_an_admin(struct store_tx *tx, const char *id, struct err *err) {
+static int keep_an_admin(struct store_tx *tx, const struct record_write *write, struct err *err) {
+    const char *id = write->how == RECORD_DELETE ? write->key : db_table_key(write->table, write->record);
     int64_t is_admin = 0, others = 0;
     int rc = store_tx_lock(tx, "users", err);
     if (!rc)
@@ -128,59 +118,39 @@ static int keep_an_admin(struct store_tx *tx, const char *id, struct err *err) {
 
 /* -- changing --------------------------------------------------------------------------------------------------------------- */
 
-static int user_note_session(const struct db_row *row, void *arg, struct err *err) {
-    return store_tx_note_change(arg, CHANGE_SESSION, db_row_text(row, 0), err);
-}
+/* Whose sessions end with a change or a removal, and when. */
+struct user_ending {
+    const char *principal_id, *kept_sid;
+    int64_t now_ms;
+};
 
-static int user_end_sessions(struct store_tx *tx, const struct user_write *call, struct err *err) {
-    const char *kept = call->change.kept_sid ? call->change.kept_sid : "";
-    int rc = db_query(store_tx_conn(tx),
-                      "SELECT sid FROM sessions WHERE principal_id = ? AND revoked_at_ms = 0 AND sid <> ? FOR UPDATE",
-                      DB_ARGS(db_text(call->principal_id), db_text(kept)), "t", user_note_session, tx, err);
-    if (rc)
-        return rc;
-    return db_run(store_tx_conn(tx),
-                  "UPDATE sessions SET revoked_at_ms = ? WHERE principal_id = ? AND revoked_at_ms = 0 AND sid <> ?",
-                  DB_ARGS(db_number(call->user->updated_at_ms), db_text(call->principal_id), db_text(kept)), NULL, err);
-}
-
-static int user_store_update_row(struct store_tx *tx, const struct user_write *call, struct err *err) {
-    const struct user *u = call->user;
-    int rc = db_table_update(store_tx_conn(tx), &user_table, u,
-                             DB_MORE({"password_hash", db_text(u->password_hash), "COALESCE(?, password_hash)"},
-                                     {"name_key", db_text(call->key), NULL}),
-                             err);
-    return user_taken(rc, u, err);
-}
-
-static int user_update(struct store_tx *tx, void *arg, struct err *err) {
-    const struct user_write *call = arg;
-    const struct user *u = call->user;
-    const bool is_admin = u->role == ROLE_ADMIN && !u->is_disabled;
-    int rc = is_admin ? 0 : keep_an_admin(tx, u->id, err);
-    rc = rc ? rc : user_store_update_row(tx, call, err);
-    if (!rc && call->change.ends_sessions)
-        rc = user_end_sessions(tx, call, err);
-    rc = rc ? rc : store_tx_note_change(tx, CHANGE_USER, u->id, err);
-    return rc ? rc : audit_tx_append(tx, call->change.audit, 1, err);
-}
-
-static int write_user(struct store *store, const struct user *u, const struct user_change *change, store_tx_fn *fn,
-                      struct err *err) {
-    _cleanup_free_ char *key = user_make_key(u->name), *principal_id = str_format("local:%s", u->id);
-    struct user_write call = {.user = u, .key = key, .principal_id = principal_id, .change = *change};
-    if (!key || !principal_id)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    return store_tx(store, fn, &call, err);
-}
-
-int user_store_insert(struct store *store, const struct user *u, const struct audit_record *audit, struct err *err) {
-    return write_user(store, u, &(struct user_change){.audit = audit}, user_insert, err);
+static int user_end_sessions(struct store_tx *tx, const struct record_write *write, struct err *err) {
+    const struct user_ending *ending = write->arg;
+    return session_tx_end(tx, "principal_id = ? AND sid <> ?",
+                          DB_ARGS(db_text(ending->principal_id), db_text(ending->kept_sid ? ending->kept_sid : "")),
+                          ending->now_ms, err);
 }
 
 int user_store_update(struct store *store, const struct user *u, const struct user_change *change, int64_t *version_no,
                       struct err *err) {
-    int rc = write_user(store, u, change, user_update, err);
+    _cleanup_free_ char *key = user_make_key(u->name), *principal_id = str_format("local:%s", u->id);
+    const struct user_ending ending = {principal_id, change->kept_sid, u->updated_at_ms};
+    const bool is_admin = u->role == ROLE_ADMIN && !u->is_disabled;
+    if (!key || !principal_id)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    const struct record_write write = {
+        .table = &user_table,
+        .how = RECORD_UPDATE,
+        .record = u,
+        .more =
+            DB_MORE({"password_hash", db_text(u->password_hash), "COALESCE(?, password_hash)"}, {"name_key", db_text(key), NULL}),
+        .change = CHANGE_USER,
+        .audit = change->audit,
+        .before = is_admin ? NULL : keep_an_admin,
+        .after = change->ends_sessions ? user_end_sessions : NULL,
+        .arg = &ending,
+    };
+    int rc = user_taken(record_store_write(store, &write, err), u, err);
     if (!rc)
         *version_no = u->version_no + 1;
     return rc;
@@ -188,40 +158,31 @@ int user_store_update(struct store *store, const struct user *u, const struct us
 
 /* -- removing --------------------------------------------------------------------------------------------------------------- */
 
-struct user_removing {
-    const struct user_removal *what;
-    const char *principal_id;
-};
-
-static int user_note_grant(const struct db_row *row, void *arg, struct err *err) {
-    return store_tx_note_change(arg, CHANGE_GRANT, db_row_text(row, 0), err);
-}
-
-static int remove_grants(struct store_tx *tx, const char *principal_id, struct err *err) {
-    int rc = db_query(store_tx_conn(tx), "SELECT id FROM grants WHERE principal_id = ? FOR UPDATE",
-                      DB_ARGS(db_text(principal_id)), "t", user_note_grant, tx, err);
-    return rc ? rc
-              : db_run(store_tx_conn(tx), "DELETE FROM grants WHERE principal_id = ?", DB_ARGS(db_text(principal_id)), NULL, err);
-}
-
-static int remove_user(struct store_tx *tx, void *arg, struct err *err) {
-    const struct user_removing *call = arg;
-    const struct user_removal *what = call->what;
-    unsigned revoked = 0;
-    int rc = keep_an_admin(tx, what->id, err);
-    rc = rc ? rc : db_table_delete(store_tx_conn(tx), &user_table, what->id, what->version_no, err);
-    rc = rc ? rc : remove_grants(tx, call->principal_id, err);
-    rc = rc ? rc : session_tx_revoke(tx, SESSION_TX_PRINCIPAL, call->principal_id, what->now_ms, &revoked, err);
-    rc = rc ? rc : store_tx_note_change(tx, CHANGE_USER, what->id, err);
-    return rc ? rc : audit_tx_append(tx, what->audit, 1, err);
+static int user_remove_rights(struct store_tx *tx, const struct record_write *write, struct err *err) {
+    const struct user_ending *ending = write->arg;
+    const struct db_args id = DB_ARGS(db_text(ending->principal_id));
+    int rc = store_tx_note_rows(tx, CHANGE_GRANT, "SELECT id FROM grants WHERE principal_id = ? FOR UPDATE", id, err);
+    rc = rc ? rc : db_run(store_tx_conn(tx), "DELETE FROM grants WHERE principal_id = ?", id, NULL, err);
+    return rc ? rc : user_end_sessions(tx, write, err);
 }
 
 int user_store_delete(struct store *store, const struct user_removal *removal, struct err *err) {
     _cleanup_free_ char *principal_id = str_format("local:%s", removal->id);
-    struct user_removing call = {removal, principal_id};
+    const struct user_ending ending = {principal_id, NULL, removal->now_ms};
     if (!principal_id)
         return err_set(err, ERR_NOMEM, "out of memory");
-    return store_tx(store, remove_user, &call, err);
+    const struct record_write write = {
+        .table = &user_table,
+        .how = RECORD_DELETE,
+        .key = removal->id,
+        .version_no = removal->version_no,
+        .change = CHANGE_USER,
+        .audit = removal->audit,
+        .before = keep_an_admin,
+        .after = user_remove_rights,
+        .arg = &ending,
+    };
+    return record_store_write(store, &write, err);
 }
 
 /* -- service accounts ---------------------------------------------------------------------------------------------- */
@@ -236,14 +197,7 @@ static const struct db_table service_table = {.name = "service_accounts",
                                               .bytes = sizeof(struct service_account),
                                               .done = user_store_account_done};
 
-void service_list_done(struct service_list *list) {
-    if (!list)
-        return;
-    for (size_t i = 0; i < list->count; i++)
-        service_account_done(&list->items[i]);
-    free(list->items);
-    *list = (struct service_list){0};
-}
+DB_LIST_DEFINE(service_list, service_account_done);
 
 /* -- reading: three queries of one snapshot, all in the order of the id -------------------------------------------------------- */
 
@@ -355,11 +309,6 @@ static int write_hx_clusters(struct store_tx *tx, const struct service_account *
     return rc;
 }
 
-static int service_finish(struct store_tx *tx, const char *id, const struct audit_record *audit, struct err *err) {
-    int rc = store_tx_note_change(tx, CHANGE_SERVICE_ACCOUNT, id, err);
-    return rc ? rc : audit_tx_append(tx, audit, 1, err);
-}
-
 static int service_check_room(struct store_tx *tx, struct err *err) {
     int64_t count = 0;
     int rc = db_query_number(store_tx_conn(tx), "SELECT COUNT(*) FROM service_accounts", DB_ARGS_NONE, &count, err);
@@ -378,7 +327,7 @@ static int service_insert(struct store_tx *tx, void *arg, struct err *err) {
     rc = service_taken(rc, a, err);
     rc = rc ? rc : write_certificates(tx, a, err);
     rc = rc ? rc : write_hx_clusters(tx, a, err);
-    return rc ? rc : service_finish(tx, a->id, call->change.audit, err);
+    return rc ? rc : record_tx_end(tx, CHANGE_SERVICE_ACCOUNT, a->id, call->change.audit, err);
 }
 
 int service_store_insert(struct store *store, const struct service_account *a, const struct audit_record *audit,
@@ -395,22 +344,11 @@ struct service_ending {
     bool own, delegated;
 };
 
-static int service_note_session(const struct db_row *row, void *arg, struct err *err) {
-    return store_tx_note_change(arg, CHANGE_SESSION, db_row_text(row, 0), err);
-}
-
-#define THEIRS \
-    " WHERE service_id = ? AND revoked_at_ms = 0 AND ((? = 1 AND acting_id IS NULL) OR (? = 1 AND acting_id IS NOT NULL))"
-
 static int service_end_sessions(struct store_tx *tx, const struct service_ending *e, struct err *err) {
-    int rc;
     if (!e->own && !e->delegated)
         return 0;
-    rc = db_query(store_tx_conn(tx), "SELECT sid FROM sessions" THEIRS " FOR UPDATE",
-                  DB_ARGS(db_text(e->id), db_number(e->own), db_number(e->delegated)), "t", service_note_session, tx, err);
-    return rc ? rc
-              : db_run(store_tx_conn(tx), "UPDATE sessions SET revoked_at_ms = ?" THEIRS,
-                       DB_ARGS(db_number(e->now_ms), db_text(e->id), db_number(e->own), db_number(e->delegated)), NULL, err);
+    return session_tx_end(tx, "service_id = ? AND ((? = 1 AND acting_id IS NULL) OR (? = 1 AND acting_id IS NOT NULL))",
+                          DB_ARGS(db_text(e->id), db_number(e->own), db_number(e->delegated)), e->now_ms, err);
 }
 
 static int service_update(struct store_tx *tx, void *arg, struct err *err) {
@@ -422,7 +360,7 @@ static int service_update(struct store_tx *tx, void *arg, struct err *err) {
     rc = rc ? rc : write_certificates(tx, a, err);
     rc = rc ? rc : write_hx_clusters(tx, a, err);
     rc = rc ? rc : service_end_sessions(tx, &ending, err);
-    return rc ? rc : service_finish(tx, a->id, call->change.audit, err);
+    return rc ? rc : record_tx_end(tx, CHANGE_SERVICE_ACCOUNT, a->id, call->change.audit, err);
 }
 
 int service_store_update(struct store *store, const struct service_account *a, const struct service_change *change,
@@ -462,7 +400,7 @@ static int remove_account(struct store_tx *tx, void *arg, struct err *err) {
     const struct service_ending ending = {what->id, what->now_ms, true, true};
     int rc = db_table_delete(store_tx_conn(tx), &service_table, what->id, what->version_no, err);
     rc = rc ? rc : service_end_sessions(tx, &ending, err);
-    return rc ? rc : service_finish(tx, what->id, what->audit, err);
+    return rc ? rc : record_tx_end(tx, CHANGE_SERVICE_ACCOUNT, what->id, what->audit, err);
 }
 
 int service_store_delete(struct store *store, const struct service_removal *removal, struct err *err) {

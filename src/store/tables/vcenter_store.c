@@ -71,7 +71,6 @@ struct vcenter_removal {
 
 static int remove_vcenter(struct store_tx *tx, void *arg, struct err *err) {
     const struct vcenter_removal *call = arg;
-    unsigned revoked = 0;
     /* what is seen of nodes there goes with it (ON DELETE CASCADE): where their clusters are must be found out anew */
     int rc = store_tx_note_rows(tx, CHANGE_CLUSTER,
                                 "SELECT DISTINCT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
@@ -83,7 +82,8 @@ static int remove_vcenter(struct store_tx *tx, void *arg, struct err *err) {
                     "there is no such vCenter", err);
     if (db_explain(rc, ERR_CONFLICT, err, "Kubernetes clusters are still placed on this vCenter") == ERR_CONFLICT)
         err_remedy(err, "remove these clusters first, or change their placement");
-    rc = rc ? rc : session_tx_revoke(tx, SESSION_TX_VCENTER, call->id, call->now_ms, &revoked, err);
+    rc = rc ? rc : session_tx_end(tx, "vcenter_id = ?", DB_ARGS(db_text(call->id)), call->now_ms, err);
+    rc = rc ? rc : session_tx_forget_vcenter(tx, call->id, err);
     return rc ? rc : record_tx_end(tx, CHANGE_VCENTER, call->id, call->audit, err);
 }
 
