@@ -116,7 +116,7 @@ static struct gss_slot *gss_accept_find(struct gss_acceptor *acceptor, unsigned 
                                         struct gss_answer *out) {
     struct gss_slot *slot = NULL;
     *keys = NULL;
-    (void)pthread_mutex_lock(&acceptor->lock);
+    LOCKED(&acceptor->lock);
     if (!gss_keytab_refresh(acceptor)) {
         (void)snprintf(out->why, sizeof(out->why), "%s", acceptor->why);
     } else {
@@ -128,16 +128,14 @@ static struct gss_slot *gss_accept_find(struct gss_acceptor *acceptor, unsigned 
             (void)krb5_kt_dup(acceptor->context, acceptor->keys, keys);
         slot = slot ? slot : calloc(1, sizeof(*slot));
     }
-    (void)pthread_mutex_unlock(&acceptor->lock);
     return slot;
 }
 
 static void gss_accept_let_go(struct gss_acceptor *acceptor, krb5_keytab keys) {
     if (!keys)
         return;
-    (void)pthread_mutex_lock(&acceptor->lock);
+    LOCKED(&acceptor->lock);
     (void)krb5_kt_close(acceptor->context, keys);
-    (void)pthread_mutex_unlock(&acceptor->lock);
 }
 
 /* Can the replay cache be written? libkrb5 opens the file so, too; a link is none of ours. */
@@ -168,10 +166,9 @@ static struct gss_slot *gss_slot_take(struct gss_acceptor *acceptor, struct gss_
 }
 
 static void gss_slot_give_back(struct gss_acceptor *acceptor, struct gss_slot *slot) {
-    (void)pthread_mutex_lock(&acceptor->lock);
+    LOCKED(&acceptor->lock);
     slot->next = acceptor->idle;
     acceptor->idle = slot;
-    (void)pthread_mutex_unlock(&acceptor->lock);
 }
 
 /* -- who a ticket is about: name, and what its PAC says ------------------------------------------------------------ */

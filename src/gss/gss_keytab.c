@@ -169,12 +169,11 @@ bool gss_keytab_refresh(struct gss_acceptor *acceptor) {
 
 bool gss_acceptor_is_of_realm(struct gss_acceptor *acceptor, const char *realm) {
     bool is_known = false;
-    (void)pthread_mutex_lock(&acceptor->lock);
+    LOCKED(&acceptor->lock);
     for (size_t i = 0; !is_known && i < acceptor->list.count; i++) {
         const struct gss_key *key = &acceptor->list.items[i];
         const char *at = strrchr(key->principal, '@');
         is_known = key->is_used && at && str_eq(at + 1, realm);
     }
-    (void)pthread_mutex_unlock(&acceptor->lock);
     return is_known;
 }

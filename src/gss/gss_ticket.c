@@ -141,18 +141,14 @@ static void init_changed(void) {
 
 void gss_ticket_stop(void) {
     (void)pthread_once(&once, init_changed);
-    (void)pthread_mutex_lock(&lock);
+    LOCKED(&lock);
     is_stopped = true;
     (void)pthread_cond_broadcast(&changed);
-    (void)pthread_mutex_unlock(&lock);
 }
 
 bool gss_ticket_is_waiting(void) {
-    bool is_waiting;
-    (void)pthread_mutex_lock(&lock);
-    is_waiting = threads > 0;
-    (void)pthread_mutex_unlock(&lock);
-    return is_waiting;
+    LOCKED(&lock);
+    return threads > 0;
 }
 
 static void exchange_free(struct exchange *x) {
@@ -215,7 +211,7 @@ static int gss_ticket_give_up(const struct gss_ticket *ticket, enum gss_ticket_f
 static int gss_ticket_run(struct exchange *x, enum gss_ticket_fault *fault, struct err *err) {
     int rc;
     (void)pthread_once(&once, init_changed);
-    (void)pthread_mutex_lock(&lock);
+    LOCKED(&lock);
     rc = gss_ticket_start_locked(x, err);
     if (!rc) {
         const int64_t left_ms = x->ticket->until_ms - clock_mono_ms();
@@ -228,7 +224,6 @@ static int gss_ticket_run(struct exchange *x, enum gss_ticket_fault *fault, stru
     }
     if (rc && !x->is_left)
         exchange_free(x);
-    (void)pthread_mutex_unlock(&lock);
     return rc;
 }
 

@@ -59,14 +59,13 @@ struct ldap_guard {
 static void *ldap_conn_watch(void *arg) {
     struct ldap_guard *guard = arg;
     int rc = 0;
-    (void)pthread_mutex_lock(&guard->lock);
+    LOCKED(&guard->lock);
     while (!guard->is_over && rc != ETIMEDOUT)
         rc = pthread_cond_timedwait(&guard->ended, &guard->lock, &guard->until);
     if (!guard->is_over) {
         guard->has_fired = true;
         (void)shutdown(guard->fd, SHUT_RDWR); /* whoever waits for the peer is told that it is gone */
     }
-    (void)pthread_mutex_unlock(&guard->lock);
     return NULL;
 }
 

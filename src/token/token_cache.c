@@ -111,7 +111,7 @@ static void token_cache_copy_out(const struct entry *e, struct token_claims *out
 bool token_cache_find(struct token_cache *cache, const uint8_t digest[DIGEST_SHA256_BYTES], int64_t now_s,
                       struct token_claims *out) {
     struct shard *s = shard_of(cache, digest);
-    pthread_mutex_lock(&s->lock);
+    LOCKED(&s->lock);
     struct entry *e = hashmap_find(&s->entries, token_cache_hash_of(digest), has_digest, digest);
     if (e && e->until_s <= now_s) {
         token_cache_drop(s, e);
@@ -122,7 +122,6 @@ bool token_cache_find(struct token_cache *cache, const uint8_t digest[DIGEST_SHA
         link_newest(s, e);
         token_cache_copy_out(e, out);
     }
-    pthread_mutex_unlock(&s->lock);
     return e;
 }
 
@@ -151,7 +150,7 @@ void token_cache_put(struct token_cache *cache, const struct token_verdict *verd
     struct entry *e = token_cache_new_entry(digest, verdict->claims, verdict->until_s);
     if (!e)
         return;
-    pthread_mutex_lock(&s->lock);
+    LOCKED(&s->lock);
     /* token_cache_clear counts first and empties then: seen under the lock, either we see the new number, or it empties us */
     if (hashmap_find(&s->entries, hash, has_digest, digest) || atomic_load(&cache->generation) != verdict->generation) {
         free(e);
@@ -164,7 +163,6 @@ void token_cache_put(struct token_cache *cache, const struct token_verdict *verd
         for (int i = 0; i < 2 && s->oldest && s->oldest->until_s <= now_s; i++)
             token_cache_drop(s, s->oldest);
     }
-    pthread_mutex_unlock(&s->lock);
 }
 
 void token_cache_clear(struct token_cache *cache) {

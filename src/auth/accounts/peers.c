@@ -356,11 +356,10 @@ static bool peers_announce(struct visit *v) {
 }
 
 static void peers_forget(struct visit *v) {
-    (void)pthread_mutex_lock(&v->peers->lock);
+    LOCKED(&v->peers->lock);
     for (size_t i = 0; i < PEERS_AT_ONCE; i++)
         if (v->peers->clients[i] == v->client)
             v->peers->clients[i] = NULL;
-    (void)pthread_mutex_unlock(&v->peers->lock);
 }
 
 static bool peers_walk(struct visit *v) {
@@ -546,11 +545,10 @@ struct errand {
 };
 
 static void leave_place(struct peers *peers, const char *hx_id) {
-    (void)pthread_mutex_lock(&peers->lock);
+    LOCKED(&peers->lock);
     for (size_t i = 0; i < PEERS_WAITING_MAX; i++)
         if (peers->under_way[i] == hx_id)
             free(STEAL(peers->under_way[i]));
-    (void)pthread_mutex_unlock(&peers->lock);
 }
 
 /* It is read again: somebody may have tried it a moment ago. If what comes of it cannot be stored, it stays due. */
@@ -568,7 +566,7 @@ static char *take_place(struct peers *peers, const char *hx_id) {
     size_t place = PEERS_WAITING_MAX;
     char *taken = NULL;
     bool is_there = false;
-    (void)pthread_mutex_lock(&peers->lock);
+    LOCKED(&peers->lock);
     for (size_t i = 0; i < PEERS_WAITING_MAX; i++) {
         is_there = is_there || str_eq(peers->under_way[i], hx_id);
         if (!peers->under_way[i])
@@ -576,7 +574,6 @@ static char *take_place(struct peers *peers, const char *hx_id) {
     }
     if (!is_there && place < PEERS_WAITING_MAX)
         taken = peers->under_way[place] = str_dup(hx_id);
-    (void)pthread_mutex_unlock(&peers->lock);
     return taken;
 }
 
@@ -631,8 +628,7 @@ static void check_peer(const struct hx_peer *peer, const struct inventory_platfo
 }
 
 void peers_check_health(struct peers *peers, const struct inventory_platform *platform, struct findings *out) {
-    (void)pthread_mutex_lock(&peers->lock);
+    LOCKED(&peers->lock);
     for (size_t i = 0; i < peers->list.count; i++)
         check_peer(&peers->list.items[i], platform, out);
-    (void)pthread_mutex_unlock(&peers->lock);
 }

@@ -148,10 +148,9 @@ static size_t copy_binding(struct kerberos *k, uint8_t out[GSS_BINDING_BYTES_MAX
     size_t n;
     if (!k->looks_at_bindings)
         return 0;
-    (void)pthread_mutex_lock(&k->lock);
+    LOCKED(&k->lock);
     n = k->binding_bytes;
     memcpy(out, k->binding, n);
-    (void)pthread_mutex_unlock(&k->lock);
     return n;
 }
 
@@ -196,10 +195,9 @@ int kerberos_set_certificate(struct kerberos *k, const char *cert_pem, struct er
     int rc = x509_end_point_binding(cert_pem, binding, sizeof(binding), &n, err);
     if (rc)
         return rc;
-    (void)pthread_mutex_lock(&k->lock);
+    LOCKED(&k->lock);
     memcpy(k->binding, binding, n);
     k->binding_bytes = n;
-    (void)pthread_mutex_unlock(&k->lock);
     return 0;
 }
 

@@ -129,19 +129,15 @@ static struct refusal *refusal_of(const struct signon_check *c) {
 
 static bool was_refused_just_now(const struct signon_check *c) {
     const struct refusal *r = refusal_of(c);
-    bool hit;
-    (void)pthread_mutex_lock(&c->signon->lock);
-    hit = clock_mono_ms() < r->until_ms && secret_eq(r->digest, sizeof(r->digest), c->digest, sizeof(c->digest));
-    (void)pthread_mutex_unlock(&c->signon->lock);
-    return hit;
+    LOCKED(&c->signon->lock);
+    return clock_mono_ms() < r->until_ms && secret_eq(r->digest, sizeof(r->digest), c->digest, sizeof(c->digest));
 }
 
 static void credential_note_refusal(const struct signon_check *c) {
     struct refusal *r = refusal_of(c);
-    (void)pthread_mutex_lock(&c->signon->lock);
+    LOCKED(&c->signon->lock);
     memcpy(r->digest, c->digest, sizeof(r->digest));
     r->until_ms = clock_mono_ms() + SIGNON_REFUSAL_MS;
-    (void)pthread_mutex_unlock(&c->signon->lock);
 }
 
 /* A vCenter that is not joined sounds the same (signon_refuse_unasked), so the remedy must fit both. */

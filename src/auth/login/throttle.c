@@ -65,11 +65,10 @@ static struct entry throttle_look(struct throttle *throttle, const struct thrott
     const uint64_t tag = throttle_tag_of(throttle, key);
     const struct entry *set = &throttle->entries[(tag % (ENTRIES / WAYS)) * WAYS];
     struct entry found = {0};
-    (void)pthread_mutex_lock(&throttle->lock);
+    LOCKED(&throttle->lock);
     for (size_t i = 0; i < WAYS; i++)
         if (set[i].tag == tag)
             found = set[i];
-    (void)pthread_mutex_unlock(&throttle->lock);
     return found;
 }
 

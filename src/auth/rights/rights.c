@@ -107,11 +107,10 @@ static void note_grace(struct signon *s, struct live_session *live, const char *
 
 static struct grace_note *take_notes(struct signon *s) {
     struct grace_note *notes;
-    (void)pthread_mutex_lock(&s->lock);
+    LOCKED(&s->lock);
     notes = s->notes;
     s->notes = s->last_note = NULL;
     s->notes_count = 0;
-    (void)pthread_mutex_unlock(&s->lock);
     return notes;
 }
 

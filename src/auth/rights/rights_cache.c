@@ -214,12 +214,11 @@ static struct rights_vcenter *make_vcenter(struct rights_cache *cache, const cha
 
 static struct rights_vcenter *get_vcenter(struct rights_cache *cache, const char *id) {
     struct rights_vcenter *vc;
-    (void)pthread_mutex_lock(&cache->lock);
+    LOCKED(&cache->lock);
     for (vc = cache->vcenters; vc && !str_eq_nocase(vc->id, id); vc = vc->next)
         continue;
     if (!vc)
         vc = make_vcenter(cache, id);
-    (void)pthread_mutex_unlock(&cache->lock);
     return vc;
 }
 
@@ -279,7 +278,7 @@ struct rights_subject *rights_subject_get(struct rights_cache *cache, const stru
     struct rights_subject *s;
     if (!vc)
         return NULL;
-    (void)pthread_mutex_lock(&vc->lock);
+    LOCKED(&vc->lock);
     s = hashmap_find(&vc->subjects, hash, rights_is_person, person);
     if (!s) {
         s = make_subject(vc, person);
@@ -288,14 +287,12 @@ struct rights_subject *rights_subject_get(struct rights_cache *cache, const stru
     }
     if (s)
         s->refs++;
-    (void)pthread_mutex_unlock(&vc->lock);
     return s;
 }
 
 void rights_subject_ref(struct rights_subject *s) {
-    (void)pthread_mutex_lock(&s->vc->lock);
+    LOCKED(&s->vc->lock);
     s->refs++;
-    (void)pthread_mutex_unlock(&s->vc->lock);
 }
 
 /* Who is in the line or asked about has waits or a question, which hold references. */
@@ -367,7 +364,7 @@ static bool rights_note_away(struct rights_vcenter *vc, bool is_unreachable) {
 void rights_subject_read(struct rights_subject *s, bool is_used, struct rights_known *out) {
     bool is_unreachable = signon_is_unreachable(s->vc->cache->signon, s->vc->id);
     *out = (struct rights_known){.age_ms = -1};
-    (void)pthread_mutex_lock(&s->vc->lock);
+    LOCKED(&s->vc->lock);
     out->is_away = rights_note_away(s->vc, is_unreachable);
     out->outage_ms = s->vc->outage_ms;
     out->has_ended = s->has_ended;
@@ -379,7 +376,6 @@ void rights_subject_read(struct rights_subject *s, bool is_used, struct rights_k
     }
     if (is_used && !s->has_ended)
         rights_touch(s);
-    (void)pthread_mutex_unlock(&s->vc->lock);
 }
 
 /* -- events -------------------------------------------------------------------------------------------------------------- */
@@ -390,7 +386,8 @@ void rights_cache_drop(struct rights_cache *cache, const char *vcenter_id, const
     uint64_t order = asked_now().order;
     if (!vc)
         return;
-    (void)pthread_mutex_lock(&vc->lock);
+    metric_add(cache->dropped, 1);
+    LOCKED(&vc->lock);
     vc->dropped_some = order;
     if (!wanted)
         vc->dropped_all = order;
@@ -398,8 +395,6 @@ void rights_cache_drop(struct rights_cache *cache, const char *vcenter_id, const
     for (struct rights_subject *s = wanted ? hashmap_first(&vc->subjects, 0) : NULL; s; s = hashmap_next(&vc->subjects, &s->node))
         if (!s->name_hash || s->name_hash == wanted)
             s->dropped = order;
-    (void)pthread_mutex_unlock(&vc->lock);
-    metric_add(cache->dropped, 1);
 }
 
 /* -- the rate: all need the lock ----------------------------------------------------------------------------------------------- */
@@ -515,7 +510,7 @@ static struct rights_subject *next_subject(struct rights_vcenter *vc, int64_t no
 static bool next_question(struct rights_vcenter *vc, bool is_unreachable, struct question *out) {
     int64_t now_ms = clock_mono_ms();
     struct rights_subject *s = NULL;
-    (void)pthread_mutex_lock(&vc->lock);
+    LOCKED(&vc->lock);
     if (!atomic_load(&vc->cache->is_stopped) && !is_unreachable)
         s = next_subject(vc, now_ms);
     if (s) {
@@ -529,7 +524,6 @@ static bool next_question(struct rights_vcenter *vc, bool is_unreachable, struct
         s->refs++;
         *out = (struct question){.subject = s, .slot = slot};
     }
-    (void)pthread_mutex_unlock(&vc->lock);
     return s != NULL;
 }
 
@@ -747,11 +741,10 @@ static void take_over_due(struct rights_subject *s, int64_t now_ms, struct signo
 /* Everybody who waits is active: found there. */
 static struct signon_wait *rights_cache_take_over(struct rights_vcenter *vc, int64_t now_ms) {
     struct signon_wait *over = NULL;
-    (void)pthread_mutex_lock(&vc->lock);
+    LOCKED(&vc->lock);
     for (struct rights_subject *s = vc->active; s; s = s->active_next)
         if (s->waits)
             take_over_due(s, now_ms, &over);
-    (void)pthread_mutex_unlock(&vc->lock);
     return over;
 }
 
@@ -779,11 +772,8 @@ static void rights_tick_vcenter(struct rights_vcenter *vc) {
 
 /* The list only grows at its head, so what was read of it stays right without the lock. */
 static struct rights_vcenter *first_vcenter(struct rights_cache *cache) {
-    struct rights_vcenter *first;
-    (void)pthread_mutex_lock(&cache->lock);
-    first = cache->vcenters;
-    (void)pthread_mutex_unlock(&cache->lock);
-    return first;
+    LOCKED(&cache->lock);
+    return cache->vcenters;
 }
 
 void rights_cache_tick(struct rights_cache *cache) {

@@ -95,19 +95,18 @@ static int make_parts(const struct session *row, struct rights_cache *cache, str
 
 size_t live_session_parts(struct live_session *live, struct live_part *out) {
     size_t count;
-    (void)pthread_mutex_lock(&live->lock);
+    LOCKED(&live->lock);
     count = live->parts_count < SESSION_VCENTERS_MAX ? live->parts_count : SESSION_VCENTERS_MAX;
     for (size_t i = 0; i < count; i++) {
         out[i] = live->parts[i];
         rights_subject_ref(out[i].subject);
     }
-    (void)pthread_mutex_unlock(&live->lock);
     return count;
 }
 
 bool live_session_note_grace(struct live_session *live, const char *vcenter_id, int64_t outage_ms) {
     bool is_new = false;
-    (void)pthread_mutex_lock(&live->lock);
+    LOCKED(&live->lock);
     for (size_t i = 0; i < live->parts_count; i++) {
         struct live_part *part = &live->parts[i];
         if (!str_eq_nocase(rights_subject_vcenter(part->subject), vcenter_id) || part->noted_outage_ms == outage_ms)
@@ -115,26 +114,21 @@ bool live_session_note_grace(struct live_session *live, const char *vcenter_id, 
         part->noted_outage_ms = outage_ms;
         is_new = true;
     }
-    (void)pthread_mutex_unlock(&live->lock);
     return is_new;
 }
 
 static bool fits_vcenters(struct live_session *live, const struct session *row) {
     bool is_same;
-    (void)pthread_mutex_lock(&live->lock);
+    LOCKED(&live->lock);
     is_same = live->row->vcenters_count == row->vcenters_count;
     for (size_t i = 0; is_same && i < row->vcenters_count; i++)
         is_same = session_vcenter_eq(&live->row->vcenters[i], &row->vcenters[i]);
-    (void)pthread_mutex_unlock(&live->lock);
     return is_same;
 }
 
 static bool fits_groups(struct live_session *live, const struct session *row) {
-    bool is_same;
-    (void)pthread_mutex_lock(&live->lock);
-    is_same = group_set_eq(live_groups_get(live->groups), &row->groups) && str_eq(live->row->directory_mark, row->directory_mark);
-    (void)pthread_mutex_unlock(&live->lock);
-    return is_same;
+    LOCKED(&live->lock);
+    return group_set_eq(live_groups_get(live->groups), &row->groups) && str_eq(live->row->directory_mark, row->directory_mark);
 }
 
 bool live_session_fits(struct live_session *live, const struct session *row) {
@@ -195,11 +189,8 @@ static int change_groups(struct live_session *live, struct group_pool *pool, con
 }
 
 struct live_groups *live_session_groups(struct live_session *live) {
-    struct live_groups *groups;
-    (void)pthread_mutex_lock(&live->lock);
-    groups = live_groups_ref(live->groups);
-    (void)pthread_mutex_unlock(&live->lock);
-    return groups;
+    LOCKED(&live->lock);
+    return live_groups_ref(live->groups);
 }
 
 uint64_t live_session_groups_mark(const struct live_session *live) {
@@ -207,25 +198,18 @@ uint64_t live_session_groups_mark(const struct live_session *live) {
 }
 
 char *live_session_directory_mark(struct live_session *live) {
-    char *mark;
-    (void)pthread_mutex_lock(&live->lock);
-    mark = str_dup(live->row->directory_mark);
-    (void)pthread_mutex_unlock(&live->lock);
-    return mark;
+    LOCKED(&live->lock);
+    return str_dup(live->row->directory_mark);
 }
 
 struct live_check live_session_check(struct live_session *live) {
-    struct live_check check;
-    (void)pthread_mutex_lock(&live->lock);
-    check = live->check;
-    (void)pthread_mutex_unlock(&live->lock);
-    return check;
+    LOCKED(&live->lock);
+    return live->check;
 }
 
 void live_session_note_check(struct live_session *live, struct live_check check) {
-    (void)pthread_mutex_lock(&live->lock);
+    LOCKED(&live->lock);
     live->check = check;
-    (void)pthread_mutex_unlock(&live->lock);
 }
 
 /* -- life ---------------------------------------------------------------------------------------------------------------- */
@@ -302,18 +286,13 @@ int64_t live_session_created_ms(const struct live_session *live) {
 }
 
 int64_t live_session_ends_ms(struct live_session *live) {
-    int64_t ends_ms;
-    (void)pthread_mutex_lock(&live->lock);
-    ends_ms = live->row->ends_at_ms;
-    (void)pthread_mutex_unlock(&live->lock);
-    return ends_ms;
+    LOCKED(&live->lock);
+    return live->row->ends_at_ms;
 }
 
 enum session_verdict live_session_judge(struct live_session *live, const char *jti, int64_t now_ms) {
-    enum session_verdict verdict;
-    (void)pthread_mutex_lock(&live->lock);
-    verdict = session_judge(live->row, jti, now_ms);
-    (void)pthread_mutex_unlock(&live->lock);
+    LOCKED(&live->lock);
+    const enum session_verdict verdict = session_judge(live->row, jti, now_ms);
     if (verdict == SESSION_OK)
         atomic_store_explicit(&live->used_ms, now_ms, memory_order_relaxed);
     return verdict;
@@ -330,7 +309,7 @@ int live_session_update(struct live_session *live, const struct live_shared *sha
         rc = change_groups(live, shared->pool, row, err);
     atomic_store(&live->role, (int)row->who.role);
     atomic_store(&live->must_change_password, row->must_change_password);
-    (void)pthread_mutex_lock(&live->lock);
+    LOCKED(&live->lock);
     memcpy(live->row->jti, row->jti, sizeof(live->row->jti));
     memcpy(live->row->old_jti, row->old_jti, sizeof(live->row->old_jti));
     live->row->rotated_at_ms = row->rotated_at_ms;
@@ -338,23 +317,18 @@ int live_session_update(struct live_session *live, const struct live_shared *sha
         live->row->ends_at_ms = row->ends_at_ms;
     if (!live->row->revoked_at_ms)
         live->row->revoked_at_ms = row->revoked_at_ms;
-    (void)pthread_mutex_unlock(&live->lock);
     return rc;
 }
 
 void live_session_revoke(struct live_session *live, int64_t now_ms) {
-    (void)pthread_mutex_lock(&live->lock);
+    LOCKED(&live->lock);
     if (!live->row->revoked_at_ms)
         live->row->revoked_at_ms = now_ms;
-    (void)pthread_mutex_unlock(&live->lock);
 }
 
 bool live_session_has_ended(struct live_session *live, int64_t now_ms) {
-    bool ended;
-    (void)pthread_mutex_lock(&live->lock);
-    ended = live->row->revoked_at_ms || now_ms >= live->row->ends_at_ms;
-    (void)pthread_mutex_unlock(&live->lock);
-    return ended;
+    LOCKED(&live->lock);
+    return live->row->revoked_at_ms || now_ms >= live->row->ends_at_ms;
 }
 
 /* -- grants ------------------------------------------------------------------------------------------------------------ */
@@ -785,17 +759,13 @@ static int get_locked(struct group_pool *pool, const struct group_set *set, stru
 }
 
 int group_pool_get(struct group_pool *pool, const struct group_set *set, struct live_groups **out, struct err *err) {
-    int rc;
-    (void)pthread_mutex_lock(&pool->lock);
-    rc = get_locked(pool, set, out, err);
-    (void)pthread_mutex_unlock(&pool->lock);
-    return rc;
+    LOCKED(&pool->lock);
+    return get_locked(pool, set, out, err);
 }
 
 struct live_groups *live_groups_ref(struct live_groups *groups) {
-    (void)pthread_mutex_lock(&groups->pool->lock);
+    LOCKED(&groups->pool->lock);
     groups->refs++;
-    (void)pthread_mutex_unlock(&groups->pool->lock);
     return groups;
 }
 
@@ -809,10 +779,9 @@ void live_groups_unref(struct live_groups *groups) {
     struct group_pool *pool = groups ? groups->pool : NULL;
     if (!groups)
         return;
-    (void)pthread_mutex_lock(&pool->lock);
+    LOCKED(&pool->lock);
     if (!--groups->refs)
         live_session_drop_set(pool, groups);
-    (void)pthread_mutex_unlock(&pool->lock);
 }
 
 const struct group_set *live_groups_get(const struct live_groups *groups) {
@@ -824,9 +793,6 @@ uint64_t live_groups_mark(const struct live_groups *groups) {
 }
 
 struct group_pool_size group_pool_size(struct group_pool *pool) {
-    struct group_pool_size size;
-    (void)pthread_mutex_lock(&pool->lock);
-    size = (struct group_pool_size){.names = pool->names.count, .sets = pool->sets.count, .places = pool->places};
-    (void)pthread_mutex_unlock(&pool->lock);
-    return size;
+    LOCKED(&pool->lock);
+    return (struct group_pool_size){.names = pool->names.count, .sets = pool->sets.count, .places = pool->places};
 }

@@ -106,7 +106,7 @@ bool identity_get_name(struct identity *identity, const char *id, char out[IDENT
     bool is_known;
     if (!str_starts(id, "sid:") && !str_starts(id, "ldap:"))
         return false;
-    (void)pthread_mutex_lock(&names->lock);
+    LOCKED(&names->lock);
     name = place_locked(names, id);
     is_known = name && name->text;
     if (is_known)
@@ -115,31 +115,23 @@ bool identity_get_name(struct identity *identity, const char *id, char out[IDENT
         name->ask_at_ms = now_ms + UNKNOWN_MS;
         want_locked(names, id);
     }
-    (void)pthread_mutex_unlock(&names->lock);
     return is_known;
 }
 
 void names_learn(struct names *names, const char *id, const char *text) {
-    char *copy = str_dup(text);
-    struct name *name;
-    (void)pthread_mutex_lock(&names->lock);
-    name = copy ? place_locked(names, id) : NULL;
-    if (name) {
-        free(name->text);
-        name->text = STEAL(copy);
-        name->ask_at_ms = clock_mono_ms() + KNOWN_MS;
-    }
-    (void)pthread_mutex_unlock(&names->lock);
-    free(copy);
+    _cleanup_free_ char *copy = str_dup(text);
+    LOCKED(&names->lock);
+    struct name *name = copy ? place_locked(names, id) : NULL;
+    if (!name)
+        return;
+    SWAP(name->text, copy);
+    name->ask_at_ms = clock_mono_ms() + KNOWN_MS;
 }
 
 /* Is there anything that this source has not been asked about? */
 static bool names_has_work(struct names *names, struct inventory_source *source) {
-    bool has_work;
-    (void)pthread_mutex_lock(&names->lock);
-    has_work = source->names_read < names->asked;
-    (void)pthread_mutex_unlock(&names->lock);
-    return has_work;
+    LOCKED(&names->lock);
+    return source->names_read < names->asked;
 }
 
 /* -- asking about ids ------------------------------------------------------------------------------------------------------ */
@@ -167,7 +159,7 @@ static bool is_answered_locked(struct names *names, const char *id) {
 
 static void take_wanted(struct names *names, struct batch *batch) {
     uint64_t *read = &batch->source->names_read;
-    (void)pthread_mutex_lock(&names->lock);
+    LOCKED(&names->lock);
     if (names->asked > *read + WANTED_MAX)
         *read = names->asked - WANTED_MAX;
     for (; *read < names->asked && batch->count < BATCH_COUNT; ++*read) {
@@ -177,7 +169,6 @@ static void take_wanted(struct names *names, struct batch *batch) {
         batch->ids[batch->count] = str_dup(id);
         batch->count += batch->ids[batch->count] != NULL;
     }
-    (void)pthread_mutex_unlock(&names->lock);
 }
 
 static int names_take(void *arg, const struct ldap_entry *entry, struct err *err) {
@@ -305,20 +296,15 @@ static struct inventory_source *directories_find_locked(struct identity *identit
 
 /* What has not changed goes on with its connections and its state. */
 static int directories_take_row(struct identity *identity, struct ldap_row *row, struct inventory_source **out, struct err *err) {
-    struct inventory_source *known;
-    bool is_same;
-    int rc;
-    (void)pthread_mutex_lock(&identity->lock);
-    known = directories_find_locked(identity, row->source.name);
-    is_same = known && known->row.source.version_no == row->source.version_no &&
-              known->row.source.created_at_ms == row->source.created_at_ms && known->row.sealed_bytes == row->sealed_bytes &&
-              secret_eq(known->row.sealed, known->row.sealed_bytes, row->sealed, row->sealed_bytes);
-    if (is_same)
+    LOCKED(&identity->lock);
+    struct inventory_source *known = directories_find_locked(identity, row->source.name);
+    if (known && known->row.source.version_no == row->source.version_no &&
+        known->row.source.created_at_ms == row->source.created_at_ms && known->row.sealed_bytes == row->sealed_bytes &&
+        secret_eq(known->row.sealed, known->row.sealed_bytes, row->sealed, row->sealed_bytes)) {
         *out = source_ref(known);
-    (void)pthread_mutex_unlock(&identity->lock);
-    if (is_same)
         return 0;
-    rc = source_new(row, out, err);
+    }
+    int rc = source_new(row, out, err);
     if (rc)
         return rc;
     (*out)->options = &identity->options;
@@ -328,17 +314,13 @@ static int directories_take_row(struct identity *identity, struct ldap_row *row,
 }
 
 static void directories_exchange(struct identity *identity, struct inventory_source **fresh, size_t count) {
-    struct inventory_source **old;
-    size_t old_count;
     (void)pthread_mutex_lock(&identity->lock);
-    old = identity->sources;
-    old_count = identity->count;
-    identity->sources = fresh;
-    identity->count = count;
+    SWAP(identity->sources, fresh);
+    SWAP(identity->count, count);
     (void)pthread_mutex_unlock(&identity->lock);
-    for (size_t i = 0; i < old_count; i++)
-        source_unref(old[i]);
-    free(old);
+    for (size_t i = 0; i < count; i++)
+        source_unref(fresh[i]);
+    free(fresh);
 }
 
 static int directories_sync_locked(struct identity *identity, struct err *err) {
@@ -368,27 +350,19 @@ static int directories_sync_locked(struct identity *identity, struct err *err) {
 }
 
 int identity_sync(struct identity *identity, struct err *err) {
-    int rc;
-    (void)pthread_mutex_lock(&identity->sync_lock);
-    rc = directories_sync_locked(identity, err);
-    (void)pthread_mutex_unlock(&identity->sync_lock);
-    return rc;
+    LOCKED(&identity->sync_lock);
+    return directories_sync_locked(identity, err);
 }
 
 /* -- finding --------------------------------------------------------------------------------------------------------------- */
 
 int identity_find_source(struct identity *identity, const char *name, struct inventory_source **out, struct err *err) {
-    struct inventory_source *found;
-    (void)pthread_mutex_lock(&identity->lock);
-    found = directories_find_locked(identity, name);
-    if (found && found->row.source.is_disabled)
-        found = NULL;
-    if (found)
-        *out = source_ref(found);
-    (void)pthread_mutex_unlock(&identity->lock);
-    if (found)
-        return 0;
-    return err_set(err, ERR_NOT_FOUND, "there is no directory named %.*s here", LDAP_SOURCE_NAME_CHARS_MAX, name);
+    LOCKED(&identity->lock);
+    struct inventory_source *found = directories_find_locked(identity, name);
+    if (!found || found->row.source.is_disabled)
+        return err_set(err, ERR_NOT_FOUND, "there is no directory named %.*s here", LDAP_SOURCE_NAME_CHARS_MAX, name);
+    *out = source_ref(found);
+    return 0;
 }
 
 static int directories_compare_names(const void *a, const void *b) {
@@ -397,11 +371,10 @@ static int directories_compare_names(const void *a, const void *b) {
 
 size_t directories_get_names(struct identity *identity, char (*out)[LDAP_SOURCE_NAME_CHARS_MAX + 1], size_t n) {
     size_t count = 0;
-    (void)pthread_mutex_lock(&identity->lock);
+    LOCKED(&identity->lock);
     for (size_t i = 0; i < identity->count && count < n; i++)
         if (!identity->sources[i]->row.source.is_disabled)
             (void)snprintf(out[count++], sizeof(*out), "%s", identity->sources[i]->row.source.name);
-    (void)pthread_mutex_unlock(&identity->lock);
     qsort(out, count, sizeof(*out), directories_compare_names);
     return count;
 }
@@ -409,12 +382,11 @@ size_t directories_get_names(struct identity *identity, char (*out)[LDAP_SOURCE_
 struct inventory_source **identity_all_sources(struct identity *identity) {
     struct inventory_source **list;
     size_t n = 0;
-    (void)pthread_mutex_lock(&identity->lock);
+    LOCKED(&identity->lock);
     list = calloc(identity->count + 1, sizeof(struct inventory_source *));
     for (size_t i = 0; list && i < identity->count; i++)
         if (!identity->sources[i]->row.source.is_disabled)
             list[n++] = source_ref(identity->sources[i]);
-    (void)pthread_mutex_unlock(&identity->lock);
     return list;
 }
 
@@ -425,16 +397,15 @@ void identity_sources_free(struct inventory_source **sources) {
 }
 
 bool identity_source_of(struct identity *identity, const struct identity_principal *who, char out[IDENTITY_SOURCE_BYTES]) {
-    bool is_found = false;
-    (void)pthread_mutex_lock(&identity->lock);
-    for (size_t i = 0; !is_found && i < identity->count; i++) {
+    LOCKED(&identity->lock);
+    for (size_t i = 0; i < identity->count; i++) {
         const struct ldap_source *s = &identity->sources[i]->row.source;
-        is_found = !s->is_disabled && ldap_source_serves(s, who->realm) && (!who->id || s->kind == LDAP_KIND_AD);
-        if (is_found)
-            (void)snprintf(out, IDENTITY_SOURCE_BYTES, "%s", s->name);
+        if (s->is_disabled || !ldap_source_serves(s, who->realm) || (who->id && s->kind != LDAP_KIND_AD))
+            continue;
+        (void)snprintf(out, IDENTITY_SOURCE_BYTES, "%s", s->name);
+        return true;
     }
-    (void)pthread_mutex_unlock(&identity->lock);
-    return is_found;
+    return false;
 }
 
 /* -- worker pools ----------------------------------------------------------------------------------------------------------------- */
@@ -464,18 +435,15 @@ static int add_pool_locked(struct identity *identity, const char *name, struct w
 int identity_pool(struct identity *identity, const char *name, struct worker_pool **out, struct err *err) {
     _cleanup_(source_unref) struct inventory_source *source = NULL;
     int rc = identity_find_source(identity, name, &source, err);
-    struct worker_pool *found = NULL;
     if (rc)
         return rc;
-    (void)pthread_mutex_lock(&identity->lock);
-    for (size_t i = 0; !found && i < identity->pools_count; i++)
-        if (str_eq(identity->pools[i].name, name))
-            found = identity->pools[i].workers;
-    rc = found ? 0 : add_pool_locked(identity, name, &found, err);
-    (void)pthread_mutex_unlock(&identity->lock);
-    if (!rc)
-        *out = found;
-    return rc;
+    LOCKED(&identity->lock);
+    for (size_t i = 0; i < identity->pools_count; i++)
+        if (str_eq(identity->pools[i].name, name)) {
+            *out = identity->pools[i].workers;
+            return 0;
+        }
+    return add_pool_locked(identity, name, out, err);
 }
 
 /* Nobody asks for it any more: its directory is gone or disabled, and nothing is left to do. */
@@ -489,15 +457,14 @@ static bool is_over_locked(struct identity *identity, const struct source_pool *
 }
 
 static struct worker_pool *take_over_pool(struct identity *identity) {
-    struct worker_pool *workers = NULL;
-    (void)pthread_mutex_lock(&identity->lock);
-    for (size_t i = 0; !workers && !identity->is_stopped && i < identity->pools_count; i++)
+    LOCKED(&identity->lock);
+    for (size_t i = 0; !identity->is_stopped && i < identity->pools_count; i++)
         if (is_over_locked(identity, &identity->pools[i])) {
-            workers = identity->pools[i].workers;
+            struct worker_pool *workers = identity->pools[i].workers;
             identity->pools[i] = identity->pools[--identity->pools_count];
+            return workers;
         }
-    (void)pthread_mutex_unlock(&identity->lock);
-    return workers;
+    return NULL;
 }
 
 /* Somebody may have asked for the worker pool a moment ago, and is refused then. So the worker pool itself, without threads, stays until as many others have ended. */
@@ -537,13 +504,11 @@ static void directories_begin_look(struct identity *identity, struct inventory_s
 
 static bool directories_is_due(struct inventory_source *source) {
     const int64_t now_ms = clock_mono_ms();
-    bool directories_is_due;
-    (void)pthread_mutex_lock(&source->lock);
-    directories_is_due = now_ms >= source->probe_at_ms;
-    if (directories_is_due)
-        source->probe_at_ms = now_ms + PROBE_EVERY_MS;
-    (void)pthread_mutex_unlock(&source->lock);
-    return directories_is_due;
+    LOCKED(&source->lock);
+    if (now_ms < source->probe_at_ms)
+        return false;
+    source->probe_at_ms = now_ms + PROBE_EVERY_MS;
+    return true;
 }
 
 void identity_tick(struct identity *identity) {
@@ -570,7 +535,7 @@ static int directories_report(struct inventory_source *source, struct directory_
     int rc = ldap_source_copy(&source->row.source, &out->source, err);
     if (rc)
         return rc;
-    (void)pthread_mutex_lock(&source->lock);
+    LOCKED(&source->lock);
     out->state = source->state;
     out->since_ms = source->since_ms;
     out->why = source->why;
@@ -580,25 +545,21 @@ static int directories_report(struct inventory_source *source, struct directory_
         if (end_ms && (!out->certificate_end_ms || end_ms < out->certificate_end_ms))
             out->certificate_end_ms = end_ms;
     }
-    (void)pthread_mutex_unlock(&source->lock);
     return 0;
 }
 
 int directories_list(struct identity *identity, struct directory_report_list *out, struct err *err) {
-    struct directory_report_list list = {0};
-    int rc = 0;
-    (void)pthread_mutex_lock(&identity->lock);
-    list.items = calloc(identity->count + 1, sizeof(*list.items));
+    LOCKED(&identity->lock);
+    struct directory_report_list list = {.items = calloc(identity->count + 1, sizeof(*list.items))};
     if (!list.items)
-        rc = err_set(err, ERR_NOMEM, "out of memory");
-    for (size_t i = 0; !rc && i < identity->count; i++) {
-        rc = directories_report(identity->sources[i], &list.items[i], err);
-        list.count += !rc;
-    }
-    (void)pthread_mutex_unlock(&identity->lock);
-    if (rc)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (; list.count < identity->count; list.count++) {
+        int rc = directories_report(identity->sources[list.count], &list.items[list.count], err);
+        if (!rc)
+            continue;
         directory_report_list_done(&list);
-    else
-        *out = list;
-    return rc;
+        return rc;
+    }
+    *out = list;
+    return 0;
 }

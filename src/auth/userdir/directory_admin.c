@@ -424,13 +424,11 @@ static void directory_admin_test_walk(struct visit *v) {
 
 /* Also a source that is disabled: so it can be looked at before it is used. */
 static struct inventory_source *directory_admin_find_any(struct identity *identity, const char *name) {
-    struct inventory_source *found = NULL;
-    (void)pthread_mutex_lock(&identity->lock);
-    for (size_t i = 0; !found && i < identity->count; i++)
+    LOCKED(&identity->lock);
+    for (size_t i = 0; i < identity->count; i++)
         if (str_eq(identity->sources[i]->row.source.name, name))
-            found = source_ref(identity->sources[i]);
-    (void)pthread_mutex_unlock(&identity->lock);
-    return found;
+            return source_ref(identity->sources[i]);
+    return NULL;
 }
 
 int directories_test(struct identity *identity, const struct directory_test_wish *wish, struct directory_test *out,

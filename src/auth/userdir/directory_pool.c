@@ -122,14 +122,13 @@ static void set_state_locked(struct inventory_source *source, enum directory_sta
 
 static void source_note_good(struct inventory_source *source, size_t i, const struct ldap_conn *conn) {
     const struct ldap_url *url = &source->servers[i].url;
-    (void)pthread_mutex_lock(&source->lock);
+    LOCKED(&source->lock);
     source->servers[i].failures = 0;
     source->servers[i].retry_at_ms = 0;
     if (ldap_conn_cert_ends_ms(conn))
         source->servers[i].cert_ends_ms = ldap_conn_cert_ends_ms(conn);
     (void)snprintf(source->server, sizeof(source->server), "%s://%s:%u", url->is_tls ? "ldaps" : "ldap", url->host, url->port);
     set_state_locked(source, DIRECTORY_OK);
-    (void)pthread_mutex_unlock(&source->lock);
 }
 
 static bool is_any_good_locked(const struct inventory_source *source) {
@@ -453,18 +452,14 @@ static int ask_domain(struct ldap_conn *conn, void *arg, struct err *err) {
         rc = ask_partition(conn, configuration, domain, &name, err);
     if (rc || !name || strlen(name) >= sizeof(source->domain))
         return rc;
-    (void)pthread_mutex_lock(&source->lock);
+    LOCKED(&source->lock);
     (void)snprintf(source->domain, sizeof(source->domain), "%s", name);
-    (void)pthread_mutex_unlock(&source->lock);
     return 0;
 }
 
 static bool is_known_domain(struct inventory_source *source, const char *domain) {
-    bool is_known;
-    (void)pthread_mutex_lock(&source->lock);
-    is_known = str_eq_nocase(source->domain, domain);
-    (void)pthread_mutex_unlock(&source->lock);
-    return is_known;
+    LOCKED(&source->lock);
+    return str_eq_nocase(source->domain, domain);
 }
 
 /* By its NetBIOS name, or by its DNS name, where that is a realm that the directory serves. */
