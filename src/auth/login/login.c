@@ -12,7 +12,7 @@
 #include "identity.h"
 #include "limits.h"
 #include "passwd.h"
-#include "role_rules.h"
+#include "rights.h"
 #include "session_store.h"
 #include "sessions.h"
 #include "signon_state.h"

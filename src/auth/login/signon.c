@@ -30,6 +30,7 @@ int signon_new(const struct signon_options *options, struct signon **out, struct
     s->options = *options;
     (void)pthread_mutex_init(&s->lock, NULL);
     (void)pthread_mutex_init(&s->keys_lock, NULL);
+    (void)pthread_rwlock_init(&s->rules_lock, NULL);
     for (size_t i = 0; i < SIGNON_STRIPES; i++)
         (void)pthread_mutex_init(&s->reload_locks[i], NULL);
     random_bytes(s->secret, sizeof(s->secret));
@@ -46,10 +47,9 @@ int signon_new(const struct signon_options *options, struct signon **out, struct
     s->pace = throttle_new();
     s->checks = signon_checks_new();
     s->cache = rights_cache_new(s, &pace);
-    s->roles = role_rules_new();
     s->shared = (struct live_shared){.cache = s->cache, .pool = group_pool_new()};
-    if (!s->options.issuer || !s->roles || !s->shared.pool || !s->table || !s->throttle || !s->known || !s->bad_tokens ||
-        !s->pace || !s->checks || !s->cache || signing_keys_new(s, err)) {
+    if (!s->options.issuer || !s->shared.pool || !s->table || !s->throttle || !s->known || !s->bad_tokens || !s->pace ||
+        !s->checks || !s->cache || signing_keys_new(s, err)) {
         signon_free(s);
         return err_set(err, ERR_NOMEM, "out of memory");
     }
@@ -64,7 +64,8 @@ void signon_free(struct signon *s) {
     signon_free_notes(s);
     session_table_free(s->table);
     rights_cache_free(s->cache);
-    role_rules_free(s->roles);
+    role_mapping_list_done(&s->rules);
+    (void)pthread_rwlock_destroy(&s->rules_lock);
     group_pool_free(s->shared.pool);
     throttle_free(s->throttle);
     throttle_free(s->known);

@@ -13,7 +13,6 @@
 #include "policy.h"
 #include "signon_vcenter.h"
 #include "rights.h"
-#include "role_rules.h"
 #include "session.h"
 #include "sessions.h"
 #include "signing_keys.h"

@@ -7,7 +7,7 @@
 #include "platform_links.h"
 #include "policy.h"
 #include "query.h"
-#include "role_rules.h"
+#include "rights.h"
 #include "signon_state.h"
 
 int signon_ask_credential(struct signon *s, const char *vcenter_id, const struct vc_credential *credential,

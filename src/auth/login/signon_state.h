@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "grant_store.h"
 #include "live_session.h"
 #include "signon_options.h"
 
@@ -14,7 +15,6 @@
 
 struct singleflight;
 struct grace_note;
-struct role_rules;
 struct throttle;
 struct token_set;
 
@@ -34,7 +34,8 @@ struct signon {
     struct throttle *pace;           /* of good sign-ons: apart for the same reason */
     atomic_uint sessions_max, per_s; /* struct signon_limits */
     struct rights_cache *cache;
-    struct role_rules *roles;
+    pthread_rwlock_t rules_lock;
+    struct role_mapping_list rules;               /* role mappings; guarded by rules_lock */
     struct live_shared shared;                    /* the cache again, and the groups */
     struct singleflight *checks;                  /* identical credentials in singleflight */
     uint8_t secret[32];                           /* keys the digests of credentials; made anew at each start */

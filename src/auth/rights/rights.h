@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "grant_store.h"
 #include "live_session.h"
 #include "session.h"
 
@@ -80,6 +81,22 @@ void signon_write_notes(struct signon *signon);
  * vCenter or user is no error. Does not block; callable from any thread; cheap enough for every event. */
 void signon_drop_rights(struct signon *signon, const char *vcenter_id, const char *user_name);
 
+/* -- role mappings ------------------------------------------------------------------------------------------------------ */
+
+/* Which privileges on the root folder of this vCenter are mapped; none unless signon_options.maps_privileges. An array of *count texts in one block,
+ * which the caller frees; NULL for none, or without memory. */
+char **signon_mapped_privileges(struct signon *signon, const char *vcenter_id, size_t *count);
+
+/* Reads the role mappings anew; every live session counts them from then on. Where privileges of a vCenter are mapped otherwise, its people are asked
+ * about again. Blocks (database). */
+int signon_apply_role_mappings(struct signon *signon, struct err *err);
+
+/* A copy of the role mappings that count now. *out (uninitialised) is given back by role_mapping_list_done. Does not block. ERR_NOMEM. */
+int signon_list_role_mappings(struct signon *signon, struct role_mapping_list *out, struct err *err);
+
+/* The role that is mapped to this person, or to one of these groups (sealed; NULL: none), or ROLE_NONE. */
+enum role signon_mapped_role(struct signon *signon, const char *principal_id, const struct group_set *groups);
+
 /* -- for the files of this folder -------------------------------------------------------------------------------------- */
 
 /* How much of what is known may be used. */
@@ -87,3 +104,6 @@ enum signon_part_state signon_judge(const struct signon *signon, const struct ri
 /* May the session get another token now? ERR_RIGHTS_UNKNOWN, ERR_SESSION_ENDED. */
 int signon_check_refresh(struct signon *signon, struct live_session *live, struct err *err);
 void signon_free_notes(struct signon *signon);
+/* The role that mappings give the bearer of a session with these groups. */
+enum role signon_map_role_of(struct signon *s, const struct principal *who, const struct group_set *groups);
+void signon_map_role(struct signon *s, struct live_session *live); /* by the role mappings as they are now */

@@ -19,7 +19,6 @@
 #include "net_addr.h"
 #include "rights.h"
 #include "rights_cache.h"
-#include "role_rules.h"
 #include "secret.h"
 #include "session_store.h"
 #include "signon_state.h"
