@@ -187,7 +187,7 @@ static void write_watches(struct platform *platform, struct strbuf *out) {
 }
 
 void platform_write_metrics(struct platform *platform, struct strbuf *out) {
-    write_head(out, "kaas_certificate_not_after_seconds", "Unix time at which a certificate ends->");
+    write_head(out, "kaas_certificate_not_after_seconds", "Unix time at which a certificate ends.");
     each_expiry(platform, write_expiry, out);
     write_watches(platform, out);
 }

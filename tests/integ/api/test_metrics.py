@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import re
 import secrets
 import signal
 import uuid
@@ -74,6 +75,13 @@ def test_administrators_read_them_and_others_do_not(place: Place) -> None:
         them = place.kaasd.api().login_password(person["name"], person["password"])
         problem = them.refused(403, "forbidden", "GET", "/metrics")
         assert "role admin" in problem["detail"]
+
+
+def test_each_metric_is_explained_in_a_sentence(place: Place) -> None:
+    text = place.kaasd.api(place.token).call("GET", "/metrics").text
+    said = [line.split(maxsplit=3)[2:] for line in text.splitlines() if line.startswith("# HELP ")]
+    assert len(said) >= 10
+    assert not [(name, help_text) for name, help_text in said if not re.fullmatch(r"[A-Z1][\w ,.;:'()/-]*", help_text)]
 
 
 def test_the_admin_socket_reads_them(place: Place) -> None:
