@@ -298,8 +298,6 @@ struct vim_arena {
 };
 
 static void vim_arena_free(struct vim_arena *arena) {
-    if (!arena)
-        return;
     for (struct block *b = arena->blocks, *next; b; b = next) {
         next = b->next;
         free(b);
