@@ -37,6 +37,7 @@ tests/lint/flags.txt: Makefile
 	  echo 'src/token $(src_token_libtoken_a_CPPFLAGS)'; \
 	  for folder in src/store/audit src/store/core src/store/tables; do echo "$$folder $(src_store_libstore_a_CPPFLAGS)"; done; \
 	  echo 'src/vim $(src_vim_libvim_a_CPPFLAGS)'; \
+	  echo 'src/hx $(src_hx_libhx_a_CPPFLAGS)'; \
 	  echo 'src/ldap $(src_ldap_libldap_kaas_a_CPPFLAGS)'; \
 	  echo 'src/gss $(src_gss_libgss_a_CPPFLAGS)'; \
 	  echo 'src/httpd $(src_httpd_libhttpd_a_CPPFLAGS)'; \

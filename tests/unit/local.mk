@@ -36,6 +36,7 @@ UNIT_TESTS = \
     tests/unit/gss/test_pac \
     tests/unit/httpd/test_httpd_message \
     tests/unit/httpd/test_httpd_route \
+    tests/unit/hx/test_hx_decode \
     tests/unit/inventory/test_inventory_check \
     tests/unit/inventory/test_inventory_list \
     tests/unit/inventory/test_inventory_next \
@@ -83,6 +84,7 @@ UNIT_THREAD_TESTS = \
     tests/unit/httpd/test_httpd_stress \
     tests/unit/httpd/test_httpd_tls \
     tests/unit/httpd/test_httpd_waiting \
+    tests/unit/hx/test_hx_client \
     tests/unit/inventory/test_inventory_feed \
     tests/unit/port/test_http_client \
     tests/unit/port/test_net_look \
@@ -114,7 +116,7 @@ TESTS += $(UNIT_TESTS) $(UNIT_THREAD_TESTS)
 THREAD_TESTS += $(UNIT_THREAD_TESTS)
 
 tests/unit/%.o tests/integ/%.o: AM_CPPFLAGS += $(SEE_ENTRIES) -iquote $(top_srcdir)/src/ldap -iquote $(top_srcdir)/src/gss -iquote \
-    $(top_srcdir)/tests/unit \
+    $(top_srcdir)/src/hx -iquote $(top_srcdir)/tests/unit \
     $(CMOCKA_CFLAGS) $(GSOAP_CFLAGS) -isystem src/vim/gen $(XML_CFLAGS) $(MARIADB_CFLAGS) $(KRB5_CFLAGS) $(CJOSE_CFLAGS) $(OPENSSL_CFLAGS) \
     -DWSDL_DIR='"$(abs_top_srcdir)/wsdl"'
 LDADD = tests/unit/libhelpers.a $(src_daemon_kaasd_LDADD) $(CMOCKA_LIBS)

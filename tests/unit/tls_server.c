@@ -198,7 +198,14 @@ static bool answer_special(struct conn *c) {
     return answer_body(c, "unknown path");
 }
 
+static bool answer_told(struct conn *c) {
+    const char *text = c->server->options.answer(c->server->options.answer_arg, c->request);
+    return put_text(c, text) && !strstr(text, "\r\nConnection: close\r\n");
+}
+
 static bool answer(struct conn *c) {
+    if (c->server->options.answer)
+        return answer_told(c);
     if (is_path(c, "/hello"))
         return answer_body(c, "hello");
     if (is_path(c, "/echo"))

@@ -1,0 +1,79 @@
+/* The REST API of HX Connect, the management of one HyperFlex (HX) cluster: tokens, and what the cluster says of itself. Layer 2 (hx).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Facts: Cisco HyperFlex developer pages (authentication) and the Data Platform Administration Guide 5.5 (AAA Authentication REST API).
+ * HX allows 5 logins in 15 minutes and 8 tokens a user, shared with the people who use HX Connect, and locks the account for 120 s after 10 failures in
+ * a row: who calls hx_login must hold a lease and count. Nothing here logs in by itself. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "err.h"
+#include "http_client.h"
+
+struct hx_client;
+
+struct hx_options {
+    const char *address;     /* host name or IP address of the management, without scheme or port; copied */
+    unsigned port;           /* 0: 443 */
+    struct http_trust trust; /* copied; exactly one of the two */
+    long connect_timeout_ms, call_timeout_ms;
+};
+/* One connection, kept alive; one thread at a time. *out is freed by hx_client_free. ERR_CONFIG (bad PEM, bad address), ERR_NOMEM. */
+int hx_client_new(const struct hx_options *options, struct hx_client **out, struct err *err);
+void hx_client_free(struct hx_client *client); /* NULL is allowed */
+CLEANUP_DEFINE(struct hx_client, hx_client_free);
+/* Makes a running call of another thread and every later one end with ERR_CANCELED. */
+void hx_client_cancel(struct hx_client *client);
+
+#define HX_TOKEN_CHARS_MAX 4096U
+#define HX_TOKEN_TYPE_CHARS_MAX 32U
+/* What HX gave for a login. Texts malloc'ed; hx_token_done wipes and frees. */
+struct hx_token {
+    char *access, *refresh;
+    char *type; /* "Bearer" */
+};
+void hx_token_done(struct hx_token *token); /* NULL is allowed */
+
+/* Common errors of the calls: those of http_client_run; ERR_PROTOCOL: an answer that is none of HX (status, JSON, members), also a redirect, which is
+ * never followed; ERR_TOO_LARGE; ERR_FORBIDDEN: HX answered 403; ERR_TOO_MANY with err->retry_after_s (HX answered 429; 900 if HX names no time, never
+ * more than 3600). No text of an error holds a password or a token. */
+
+/* Logs in by name and password (POST /aaa/v1/auth?grant_type=password, sent at most once). One of the five in 15 minutes. *out is set on success only.
+ * ERR_UNAUTHENTICATED: refused (400, 401, 403), counts towards the lock of the account. ERR_INVALID: name or password is not UTF-8; nothing was sent. */
+int hx_login(struct hx_client *client, const char *user, const char *password, struct hx_token *out, struct err *err);
+/* Another token for the one that is held, without a login (POST /aaa/v1/token?grant_type=refresh, sent at most once). ERR_UNAUTHENTICATED: it is not valid
+ * any more (400, 401, 403). *out, another one than `token`, is set on success only. */
+int hx_refresh(struct hx_client *client, const struct hx_token *token, struct hx_token *out, struct err *err);
+/* Gives it back (POST /aaa/v1/revoke), so that it no longer counts among the user's eight. A token that is not valid any more (400, 401) is no error. */
+int hx_revoke(struct hx_client *client, const struct hx_token *token, struct err *err);
+
+#define HX_UUID_CHARS_MAX 41U /* two decimal numbers of 64 bits joined by a colon */
+#define HX_NAME_CHARS_MAX 50U /* Administration Guide: 1 to 50 characters; in bytes four times that */
+/* What an HX cluster says of itself. Texts malloc'ed, NULL where HX does not tell; -1 for a number that it does not tell. Texts are UTF-8 without control
+ * characters; those of HX are blanks. */
+struct hx_facts {
+    char *uuid;            /* "9004183636114227531:5445300663653806560" */
+    char *name;            /* of HX; may be renamed */
+    char *version;         /* "5.5.2a-39363" */
+    char *state;           /* "ONLINE" ... as HX spells it */
+    char *resiliency;      /* "HEALTHY" ... */
+    char *space;           /* "NORMAL" ... */
+    char *datacenter;      /* names, in its vCenter, of its datacenter */
+    char *vsphere_cluster; /* and vSphere cluster */
+    int64_t capacity_bytes, used_bytes;
+    int64_t nodes_configured, nodes_online;
+    int64_t alarms; /* number of them */
+    char *
+        messages; /* why it is not healthy: texts of resiliencyDetails.messages, a line each, at most 16 of 500 characters; NULL: none */
+};
+void hx_facts_done(struct hx_facts *facts); /* NULL is allowed */
+
+/* Reads uuid, name, version, nodes, health, capacity, alarms, place in vCenter: seven GETs. ERR_UNAUTHENTICATED: the token is not valid any more;
+ * ERR_FORBIDDEN: the user may not read this. A cluster without uuid or name, more than one cluster, and two answers with different uuids are ERR_PROTOCOL;
+ * members beside that may be missing, and a reading (about, detail, health, stats, alarms, hypervisor/vcenter) that HX does not have (404) leaves its
+ * members unset. *out is set on success only. */
+int hx_read(struct hx_client *client, const struct hx_token *token, struct hx_facts *out, struct err *err);

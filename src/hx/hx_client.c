@@ -1,0 +1,306 @@
+/* The calls of HX Connect's REST API. Layer 2 (hx).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "hx.h"
+#include "hx_decode.h"
+#include "json.h"
+#include "net_addr.h"
+#include "secret.h"
+#include "str.h"
+
+#define HX_PORT_DEFAULT 443U
+#define HX_PORT_MAX 65535U
+#define HX_HOST_CHARS_MAX 253U /* RFC 1035 2.3.4, as text */
+#define HX_REPLY_BYTES_MAX (256UL * 1024)
+#define HX_ALARMS_BYTES_MAX (1024UL * 1024) /* a cluster in trouble has many, and then it must be readable */
+#define HX_BODY_BYTES_MAX (64UL * 1024)
+#define HX_CLUSTERS_PATH "/coreapi/v1/clusters"
+
+struct hx_client {
+    struct http_client *http;
+    char *base;       /* "https://hx.example.com:443" */
+    const char *peer; /* "hx.example.com:443", within it */
+    long call_timeout_ms;
+};
+
+/* -- the client -------------------------------------------------------------------------------------------------------------- */
+
+/* Nothing that could end the host's part of a URL. */
+static bool hx_is_address(const char *address) {
+    uint8_t bytes[16];
+    const size_t n = address ? strlen(address) : 0;
+    if (net_addr_parse(address, bytes))
+        return true;
+    return n > 0 && n <= HX_HOST_CHARS_MAX &&
+           strspn(address, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") == n;
+}
+
+int hx_client_new(const struct hx_options *options, struct hx_client **out, struct err *err) {
+    const struct http_client_options http = {
+        .trust = options->trust, .user_agent = "Harmony-KaaS", .connect_timeout_ms = options->connect_timeout_ms};
+    const unsigned port = options->port ? options->port : HX_PORT_DEFAULT;
+    _cleanup_(hx_client_free) struct hx_client *client = NULL;
+    int rc;
+    if (!hx_is_address(options->address) || port > HX_PORT_MAX) {
+        (void)err_set(err, ERR_CONFIG, "the address of HX Connect is not a host name or IP address, or its port is none");
+        return err_remedy(err, "give the management address of the HX cluster, without https:// and without a path");
+    }
+    const bool is_v6 = strchr(options->address, ':') != NULL;
+    client = calloc(1, sizeof(*client));
+    if (!client)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    client->base = str_format(is_v6 ? "https://[%s]:%u" : "https://%s:%u", options->address, port);
+    if (!client->base)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    client->peer = client->base + strlen("https://");
+    client->call_timeout_ms = options->call_timeout_ms;
+    rc = http_client_new(&http, &client->http, err);
+    if (rc)
+        return err_remedy(err, "give a CA in PEM, or the SHA-256 of the certificate of HX Connect at %s", client->peer);
+    *out = STEAL(client);
+    return 0;
+}
+
+void hx_client_free(struct hx_client *client) {
+    if (!client)
+        return;
+    http_client_free(client->http);
+    free(client->base);
+    free(client);
+}
+
+void hx_client_cancel(struct hx_client *client) {
+    http_client_cancel(client->http);
+}
+
+/* -- asking ------------------------------------------------------------------------------------------------------------------ */
+
+struct hx_question {
+    const char *method, *path;
+    const char *header;        /* beside Accept */
+    const struct strbuf *body; /* NULL: none */
+    size_t reply_bytes_max;
+    bool is_once;
+};
+
+static const char *hx_transport_remedy(int rc) {
+    switch (rc) {
+    case ERR_TLS:
+        return "compare the certificate with the one that HX Connect shows in a browser, then give its CA or SHA-256 again";
+    case ERR_TIMEOUT: return "see that HX Connect opens in a browser and is not overloaded";
+    case ERR_UNREACHABLE:
+        return "see that HX Connect opens in a browser, that its name resolves here, and that no firewall is between";
+    default: return "see that the address is that of HX Connect, and that nothing between answers in its place";
+    }
+}
+
+static void hx_on_header(void *arg, const char *line, size_t n) {
+    unsigned *retry_after_s = arg, seconds = hx_decode_retry_after(line, n);
+    if (seconds)
+        *retry_after_s = seconds;
+}
+
+static int hx_limited(const struct hx_client *client, unsigned retry_after_s, struct err *err) {
+    const unsigned wait_s = retry_after_s ? retry_after_s : HX_RETRY_DEFAULT_S;
+    struct err why = {0};
+    (void)err_set(&why, ERR_TOO_MANY, "HX Connect at %s has been asked too often (429)", client->peer);
+    (void)err_remedy(&why, "wait %u s; HX allows 5 logins in 15 minutes, those of people in HX Connect counted, too", wait_s);
+    why.retry_after_s = wait_s;
+    return err_move(err, why.code, &why);
+}
+
+/* One exchange. Redirects and limits are the same whatever was asked; any other status is for the caller. */
+static int hx_ask(struct hx_client *client, const struct hx_question *q, struct strbuf *reply, long *status, struct err *err) {
+    _cleanup_free_ char *url = str_format("%s%s", client->base, q->path);
+    const char *const headers[] = {"Accept: application/json", q->header, NULL};
+    unsigned retry_after_s = 0;
+    struct err why = {0};
+    const struct http_exchange exchange = {.method = q->method,
+                                           .url = url,
+                                           .headers = headers,
+                                           .body = q->body ? q->body->data : NULL,
+                                           .body_bytes = q->body ? q->body->len : 0,
+                                           .timeout_ms = client->call_timeout_ms,
+                                           .reply_max_bytes = q->reply_bytes_max,
+                                           .is_once = q->is_once,
+                                           .on_header = hx_on_header,
+                                           .on_header_arg = &retry_after_s};
+    if (!url)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    int rc = http_client_run(client->http, &exchange, reply, status, &why);
+    if (rc) {
+        (void)err_remedy(&why, "%s", hx_transport_remedy(rc));
+        return err_move(err, rc, &why);
+    }
+    if (*status >= 300 && *status < 400) {
+        (void)err_set(err, ERR_PROTOCOL, "HX Connect at %s answers %ld and sends us elsewhere", client->peer, *status);
+        return err_remedy(err, "give the address at which HX Connect itself answers: redirects are not followed");
+    }
+    return *status == 429 ? hx_limited(client, retry_after_s, err) : 0;
+}
+
+/* A status that the call does not expect. */
+static int hx_refused(const struct hx_client *client, const char *path, long status, struct err *err) {
+    switch (status) {
+    case 401:
+        (void)err_set(err, ERR_UNAUTHENTICATED, "HX Connect at %s does not take the token any more (401)", client->peer);
+        return err_remedy(err, "log in to it again");
+    case 403:
+        (void)err_set(err, ERR_FORBIDDEN, "HX Connect at %s refuses %s (403)", client->peer, path);
+        return err_remedy(err, "use an HX account that may read the cluster, such as local/admin");
+    default: (void)err_set(err, ERR_PROTOCOL, "HX Connect at %s answers %ld to %s", client->peer, status, path);
+    }
+    if (status >= 500)
+        return err_remedy(err, "see in HX Connect whether the cluster and its management are well");
+    return err_remedy(err, "%s", hx_transport_remedy(ERR_PROTOCOL));
+}
+
+static int hx_misread(const struct hx_client *client, const char *path, const struct err *why, struct err *err) {
+    (void)err_set(err, why->code, "the answer of HX Connect at %s to %s cannot be used: %s", client->peer, path, why->text);
+    return err_remedy(err, "%s", hx_transport_remedy(ERR_PROTOCOL));
+}
+
+/* -- tokens ------------------------------------------------------------------------------------------------------------------ */
+
+/* Sends `body`, an object of texts, which are wiped. */
+static int hx_post(struct hx_client *client, const char *path, bool is_once, json_t *body, struct strbuf *reply, long *status,
+                   struct err *err) {
+    _cleanup_strbuf_ struct strbuf text;
+    const struct hx_question question = {.method = "POST",
+                                         .path = path,
+                                         .header = "Content-Type: application/json",
+                                         .body = &text,
+                                         .reply_bytes_max = HX_REPLY_BYTES_MAX,
+                                         .is_once = is_once};
+    const char *name;
+    json_t *member;
+    strbuf_init_secret(&text, HX_BODY_BYTES_MAX);
+    int rc = json_write(body, &text, err);
+    json_object_foreach (body, name, member)
+        json_wipe_string(member);
+    return rc ? rc : hx_ask(client, &question, reply, status, err);
+}
+
+/* What is sent for a token, and what it means that HX does not give one. */
+struct hx_token_call {
+    const char *path, *refusal, *remedy;
+};
+
+/* Both calls give a token that counts among the user's eight, so neither may arrive twice. */
+static int hx_take_token(struct hx_client *client, const struct hx_token_call *call, json_t *body, struct hx_token *out,
+                         struct err *err) {
+    _cleanup_strbuf_ struct strbuf reply;
+    struct err why = {0};
+    long status = 0;
+    strbuf_init_secret(&reply, HX_REPLY_BYTES_MAX);
+    int rc = hx_post(client, call->path, true, body, &reply, &status, err);
+    if (rc)
+        return rc;
+    if (status == 400 || status == 401 || status == 403) {
+        (void)err_set(err, ERR_UNAUTHENTICATED, "HX Connect at %s %s (%ld)", client->peer, call->refusal, status);
+        return err_remedy(err, "%s", call->remedy);
+    }
+    if (status != 200 && status != 201)
+        return hx_refused(client, call->path, status, err);
+    rc = hx_decode_token(reply.data, reply.len, out, &why);
+    return rc ? hx_misread(client, call->path, &why, err) : 0;
+}
+
+int hx_login(struct hx_client *client, const char *user, const char *password, struct hx_token *out, struct err *err) {
+    static const struct hx_token_call call = {
+        "/aaa/v1/auth?grant_type=password", "does not accept the user and the password",
+        "check both in HX Connect (a local user is local/NAME); 10 failures in a row lock the account for 120 s"};
+    _cleanup_json_ json_t *body = json_object();
+    /* anything put in the place of the bytes that JSON cannot carry would be another password, and would count as a failure */
+    if (str_utf8_chars(user, strlen(user)) < 0 || str_utf8_chars(password, strlen(password)) < 0) {
+        (void)err_set(err, ERR_INVALID, "the user or the password for HX Connect at %s is not valid UTF-8", client->peer);
+        return err_remedy(err, "give both in UTF-8");
+    }
+    json_put_string(body, "username", user);
+    json_put_string(body, "password", password);
+    return hx_take_token(client, &call, body, out, err);
+}
+
+static json_t *hx_token_json(const struct hx_token *token) {
+    json_t *body = json_object();
+    json_put_string(body, "access_token", token->access);
+    json_put_string(body, "refresh_token", token->refresh);
+    json_put_string(body, "token_type", token->type);
+    return body;
+}
+
+int hx_refresh(struct hx_client *client, const struct hx_token *token, struct hx_token *out, struct err *err) {
+    static const struct hx_token_call call = {"/aaa/v1/token?grant_type=refresh", "gives no other token for the one that is held",
+                                              "log in to it again"};
+    _cleanup_json_ json_t *body = hx_token_json(token);
+    return hx_take_token(client, &call, body, out, err);
+}
+
+int hx_revoke(struct hx_client *client, const struct hx_token *token, struct err *err) {
+    static const char path[] = "/aaa/v1/revoke";
+    _cleanup_json_ json_t *body = hx_token_json(token);
+    _cleanup_strbuf_ struct strbuf reply;
+    long status = 0;
+    strbuf_init_secret(&reply, HX_REPLY_BYTES_MAX);
+    int rc = hx_post(client, path, false, body, &reply, &status, err);
+    if (rc)
+        return rc;
+    if (status == 200 || status == 201 || status == 400 || status == 401)
+        return 0;
+    return hx_refused(client, path, status, err);
+}
+
+/* -- reading ----------------------------------------------------------------------------------------------------------------- */
+
+/* Where an answer is asked for. Caller frees; NULL without memory. */
+static char *hx_path_of(enum hx_answer answer, const char *uuid) {
+    static const char *const below[HX_ANSWERS_COUNT] = {
+        [HX_ANSWER_ABOUT] = "about", [HX_ANSWER_DETAIL] = "detail", [HX_ANSWER_HEALTH] = "health",
+        [HX_ANSWER_STATS] = "stats", [HX_ANSWER_ALARMS] = "alarms",
+    };
+    if (answer == HX_ANSWER_CLUSTERS)
+        return str_dup(HX_CLUSTERS_PATH);
+    if (answer == HX_ANSWER_VCENTER)
+        return str_dup("/coreapi/v1/hypervisor/vcenter");
+    /* digits and one colon, as the decoder of the list has checked */
+    const char *colon = strchr(uuid, ':');
+    return str_format(HX_CLUSTERS_PATH "/%.*s%%3A%s/%s", (int)(colon - uuid), uuid, colon + 1, below[answer]);
+}
+
+static int hx_read_one(struct hx_client *client, const char *authorization, enum hx_answer answer, struct hx_facts *facts,
+                       struct err *err) {
+    const size_t max = answer == HX_ANSWER_ALARMS ? HX_ALARMS_BYTES_MAX : HX_REPLY_BYTES_MAX;
+    _cleanup_free_ char *path = hx_path_of(answer, facts->uuid);
+    const struct hx_question question = {.method = "GET", .path = path, .header = authorization, .reply_bytes_max = max};
+    _cleanup_strbuf_ struct strbuf reply;
+    struct err why = {0};
+    long status = 0;
+    strbuf_init(&reply, max);
+    if (!path)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    int rc = hx_ask(client, &question, &reply, &status, err);
+    if (rc)
+        return rc;
+    if (status == 404 && answer != HX_ANSWER_CLUSTERS)
+        return 0;
+    if (status != 200)
+        return hx_refused(client, path, status, err);
+    rc = hx_decode_facts(answer, reply.data, reply.len, facts, &why);
+    return rc ? hx_misread(client, path, &why, err) : 0;
+}
+
+int hx_read(struct hx_client *client, const struct hx_token *token, struct hx_facts *out, struct err *err) {
+    _cleanup_done_(hx_facts_done) struct hx_facts facts = HX_FACTS_NONE;
+    _cleanup_strbuf_ struct strbuf authorization;
+    strbuf_init_secret(&authorization, HX_TOKEN_CHARS_MAX + HX_TOKEN_TYPE_CHARS_MAX + sizeof("Authorization:  "));
+    strbuf_addf(&authorization, "Authorization: %s %s", token->type, token->access);
+    int rc = strbuf_check(&authorization, "token", err);
+    for (int answer = 0; !rc && answer < HX_ANSWERS_COUNT; answer++)
+        rc = hx_read_one(client, authorization.data, (enum hx_answer)answer, &facts, err);
+    if (rc)
+        return rc;
+    *out = facts;
+    facts = HX_FACTS_NONE;
+    return 0;
+}
