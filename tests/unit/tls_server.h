@@ -40,8 +40,8 @@ struct tls_server_options {
     bool closes_at_once;   /* accepts, then closes */
     bool stays_silent;     /* accepts, then says nothing */
     const char *unix_path; /* listen there instead */
-    /* The whole answer to a request, head and body, in place of the paths above; in the server's thread. One that is empty, or says "Connection: close", ends the
-     * connection. NULL: the paths above. */
+    /* The whole answer to a request, head and body; in the server's thread. One that is empty, or says "Connection: close", ends the connection.
+     * NULL: the paths above. */
     const char *(*answer)(void *arg, const char *request);
     void *answer_arg;
 };
