@@ -53,8 +53,9 @@ int hx_revoke(struct hx_client *client, const struct hx_token *token, struct err
 
 #define HX_UUID_CHARS_MAX 41U /* two decimal numbers of 64 bits joined by a colon */
 #define HX_NAME_CHARS_MAX 50U /* Administration Guide: 1 to 50 characters; in bytes four times that */
-/* What an HX cluster says of itself. Texts malloc'ed, NULL where HX does not tell; -1 for a number that it does not tell. Texts are UTF-8 without control
- * characters; those of HX are blanks. */
+/* What an HX cluster says of itself. Texts malloc'ed, NULL where HX does not tell; -1 for a number that it does not tell. Texts are UTF-8; control
+ * characters in them are made blanks (line ends in `messages` are ours), and what is too long is cut; a name with one, or of more than HX_NAME_CHARS_MAX,
+ * is refused. */
 struct hx_facts {
     char *uuid;            /* "9004183636114227531:5445300663653806560" */
     char *name;            /* of HX; may be renamed */
@@ -67,8 +68,7 @@ struct hx_facts {
     int64_t capacity_bytes, used_bytes;
     int64_t nodes_configured, nodes_online;
     int64_t alarms; /* number of them */
-    char *
-        messages; /* why it is not healthy: texts of resiliencyDetails.messages, a line each, at most 16 of 500 characters; NULL: none */
+    char *messages; /* why it is not healthy: resiliencyDetails.messages, a line each, 16 of 500 characters; NULL: none */
 };
 void hx_facts_done(struct hx_facts *facts); /* NULL is allowed */
 
