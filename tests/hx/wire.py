@@ -18,6 +18,8 @@ from typing import Any
 from .forms import BODY_MAX_BYTES, Refused, Request
 
 DRIP_S = 0.2
+REFUSED_MAX_BYTES = 16 * BODY_MAX_BYTES
+CHUNK_LINES_MAX = 1000
 HANDSHAKE_S = 60.0
 STOP_S = 30.0
 
@@ -51,12 +53,18 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = answer  # noqa: N815 (the library's names)
 
     def _body(self) -> bytes:
+        """What is refused is read nevertheless: a client that is still sending would see the connection break in place of the answer."""
         if self.headers.get("Transfer-Encoding"):
+            for _ in range(CHUNK_LINES_MAX):
+                if self.rfile.readline(BODY_MAX_BYTES) in (b"", b"0\r\n"):
+                    break
+            self.rfile.readline(BODY_MAX_BYTES)
             raise Refused(411, "the body has no length")
         given = self.headers.get("Content-Length", "0")
         if not (given.isascii() and given.isdigit()):
             raise Refused(400, "the length of the body is no number")
         if int(given) > BODY_MAX_BYTES:
+            self.rfile.read(min(int(given), REFUSED_MAX_BYTES))
             raise Refused(413, f"the body has {given} bytes")
         body = self.rfile.read(int(given))
         if len(body) < int(given):
