@@ -131,6 +131,12 @@ long str_utf8_chars(const char *s, size_t len_bytes) {
     return count;
 }
 
+void str_trim_utf8(char *s) {
+    size_t n = strlen(s);
+    while (n && str_utf8_chars(s, n) < 0)
+        s[--n] = '\0';
+}
+
 bool str_has_control(const char *s) {
     const unsigned char *at = (const unsigned char *)s;
     for (; *at; at++) {

@@ -33,6 +33,9 @@ bool str_to_i64(const char *s, int64_t min, int64_t max, int64_t *out);
 /* Number of Unicode code points of a UTF-8 text, or -1 if it is not valid UTF-8 (RFC 3629: no surrogates, no overlong forms). */
 long str_utf8_chars(const char *s, size_t len_bytes);
 
+/* Takes off what follows the last whole code point: a text that was cut may end within one. */
+void str_trim_utf8(char *s);
+
 /* Length in bytes of the first code point of `len` bytes of UTF-8 and the code point in *out; 0 if it is malformed or cut off. */
 size_t str_utf8_next(const char *s, size_t len, uint32_t *out);
 

@@ -68,13 +68,6 @@ struct visit {
 
 /* -- what came of it ------------------------------------------------------------------------------------------------------- */
 
-/* A cut text may end within a character. */
-static void peers_trim(char *text) {
-    size_t n = strlen(text);
-    while (n && str_utf8_chars(text, n) < 0)
-        text[--n] = '\0';
-}
-
 static bool peers_fail(struct visit *v, const char *reason, const char *remedy, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* False, so that steps can end with it. */
@@ -87,8 +80,8 @@ static bool peers_fail(struct visit *v, const char *reason, const char *remedy, 
     va_start(args, fmt);
     (void)vsnprintf(r->detail, sizeof(r->detail), fmt, args);
     va_end(args);
-    peers_trim(r->detail);
-    peers_trim(r->remedy);
+    str_trim_utf8(r->detail);
+    str_trim_utf8(r->remedy);
     return false;
 }
 
