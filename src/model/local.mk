@@ -10,6 +10,8 @@ src_model_libmodel_a_SOURCES = \
     src/model/cluster.h \
     src/model/grant.c \
     src/model/grant.h \
+    src/model/hx_connection.c \
+    src/model/hx_connection.h \
     src/model/ldap_source.c \
     src/model/ldap_source.h \
     src/model/member.c \

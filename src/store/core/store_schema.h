@@ -20,7 +20,7 @@ struct store_schema_file {
 
 /* The release of the schema; raised by one with each release that adds files. A program works with the schema of the next release, whose
  * files add only, so that both versions run beside each other while replicas are replaced; not with the one after that. */
-#define STORE_SCHEMA_RELEASE 2U
+#define STORE_SCHEMA_RELEASE 3U
 
 /* A list of such files in order of their names. */
 struct store_schema {

@@ -114,12 +114,13 @@ enum seal_table {
     SEAL_TABLE_VCENTER_CREDENTIALS,
     SEAL_TABLE_LDAP_SOURCES,
     SEAL_TABLE_AUDIT_KEYS,
+    SEAL_TABLE_HX_SECRETS,
     SEAL_TABLE_COUNT
 };
 struct sealed_row {
     enum seal_table table;
-    const char *id;   /* kid; vCenter; name of the directory; id of the key */
-    const char *kind; /* of the credential; "" for signing keys */
+    const char *id;   /* kid; vCenter; name of the directory; id of the key; HX cluster */
+    const char *kind; /* of the credential; of the secret of an HX cluster; else "" */
     const uint8_t *sealed;
     size_t sealed_bytes;
 };

@@ -51,6 +51,12 @@ class Place:
             sealed = seal(keys_in(self.file)[0], f"login-certificate:{world.vcenter.instance_uuid}", b"plain %d" % i)
             self.sql("INSERT INTO vcenter_credentials (vcenter_id, generation, kind, state, sealed, created_at_ms) "
                      "VALUES (%s, %s, 'certificate', 'retired', %s, 1)", world.vcenter.instance_uuid, 100 + i, sealed)
+        hx = next(iter(self.first.admin().items("/v2/hx-clusters")))["id"]
+        self.sql("INSERT INTO hx_connections (hx_cluster_id, address, port, user_name, created_at_ms, updated_at_ms, version_no)"
+                 " VALUES (%s, 'hx.test', 443, 'admin', 1, 1, 1)", hx)
+        for kind in ("password", "token"):
+            sealed = seal(keys_in(self.file)[0], f"hx-{kind}:{hx}", b"hx " + kind.encode())
+            self.sql("INSERT INTO hx_secrets (hx_cluster_id, kind, sealed) VALUES (%s, %s, %s)", hx, kind, sealed)
         self.second.start()
 
     def sql(self, text: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -70,7 +76,7 @@ class Place:
     def sealed_by(self) -> dict[str, int]:
         rows = self.sql("SELECT LOWER(HEX(SUBSTRING(sealed, 2, 4))), COUNT(*) FROM (SELECT sealed FROM signing_keys UNION ALL "
                         "SELECT sealed FROM vcenter_credentials WHERE sealed IS NOT NULL UNION ALL "
-                        "SELECT sealed FROM audit_keys) s GROUP BY 1")
+                        "SELECT sealed FROM hx_secrets UNION ALL SELECT sealed FROM audit_keys) s GROUP BY 1")
         return dict(rows)  # type: ignore[arg-type]
 
     def check_all_readable(self) -> list[tuple[str, bytes]]:
@@ -80,8 +86,9 @@ class Place:
                         " WHERE sealed IS NOT NULL")
         rows += self.sql("SELECT CONCAT('signing-key:', kid), sealed, 0 FROM signing_keys")
         rows += self.sql("SELECT CONCAT('audit-key:', id), sealed, 0 FROM audit_keys")
+        rows += self.sql("SELECT CONCAT('hx-', kind, ':', hx_cluster_id), sealed, 0 FROM hx_secrets")
         plains = [keys[value[1:5].hex()].decrypt(value[5:17], value[17:], value[:5] + purpose.encode()) for purpose, value, _ in rows]
-        assert {b"plain %d" % i for i in range(MORE)} <= set(plains)
+        assert {b"plain %d" % i for i in range(MORE)} | {b"hx password", b"hx token"} <= set(plains)
         return [(f"{purpose} {number}", value) for purpose, value, number in rows]
 
     def both_work(self) -> None:

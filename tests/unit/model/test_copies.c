@@ -6,6 +6,7 @@
 
 #include "cluster.h"
 #include "grant.h"
+#include "hx_connection.h"
 #include "ldap_source.h"
 #include "platform.h"
 #include "principal.h"
@@ -339,6 +340,8 @@ static void tables_are_complete(void **state) {
     COMPLETE(grant, grant_members, NOTHING);
     COMPLETE(role_mapping, role_mapping_members, NOTHING);
     COMPLETE(ldap_source, ldap_source_members, NOTHING);
+    COMPLETE(hx_connection, hx_connection_members, NOTHING);
+    COMPLETE(hx_status, hx_status_members, NOTHING);
     COMPLETE(hx_peer, hx_peer_members, NOTHING);
     COMPLETE(service_account, service_account_members, BY_HAND(service_account, certificates),
              BY_HAND(service_account, certificates_count), BY_HAND(service_account, hx_clusters),

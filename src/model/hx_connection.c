@@ -1,0 +1,94 @@
+/* How kaasd reaches the management of an HX cluster. Layer 1 (model).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "hx_connection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "names.h"
+#include "str.h"
+
+#define HX_CONNECTION_PORT 443U
+
+const char *const hx_connection_state_words[] = {[HX_CONNECTION_UNKNOWN] = "unknown",
+                                                 [HX_CONNECTION_OK] = "ok",
+                                                 [HX_CONNECTION_FAILING] = "failing",
+                                                 [HX_CONNECTION_REFUSED] = "refused",
+                                                 NULL};
+
+const char *hx_connection_state_name(enum hx_connection_state state) {
+    return words_get(hx_connection_state_words, state, "unknown");
+}
+
+void hx_facts_done(struct hx_facts *facts) {
+    if (!facts)
+        return;
+    char *const texts[] = {facts->uuid,  facts->name,     facts->version,    facts->state,          facts->resiliency,
+                           facts->space, facts->messages, facts->datacenter, facts->vsphere_cluster};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        free(texts[i]);
+    *facts = HX_FACTS_NONE;
+}
+
+void hx_status_done(struct hx_status *status) {
+    members_done(hx_status_members, status, sizeof(*status));
+}
+
+void hx_status_free(struct hx_status *status) {
+    hx_status_done(status);
+    free(status);
+}
+
+void hx_status_list_done(struct hx_status_list *list) {
+    for (size_t i = 0; list && i < list->count; i++)
+        hx_status_done(&list->items[i]);
+    if (list)
+        free(list->items);
+    if (list)
+        *list = (struct hx_status_list){0};
+}
+
+void hx_connection_done(struct hx_connection *connection) {
+    members_done(hx_connection_members, connection, sizeof(*connection));
+}
+
+void hx_connection_free(struct hx_connection *connection) {
+    hx_connection_done(connection);
+    free(connection);
+}
+
+void hx_connection_list_done(struct hx_connection_list *list) {
+    for (size_t i = 0; list && i < list->count; i++)
+        hx_connection_done(&list->items[i]);
+    if (list)
+        free(list->items);
+    if (list)
+        *list = (struct hx_connection_list){0};
+}
+
+static int hx_connection_check_trust(struct hx_connection *c, struct err *err) {
+    uint8_t bytes[(HX_CONNECTION_SHA256_BYTES - 1) / 2];
+    char hex[HX_CONNECTION_SHA256_BYTES];
+    if (!c->ca_pem == !c->sha256) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "give either ca_pem or thumbprint_sha256");
+        return err_remedy(err,
+                          "the CA that signs HX's certificate, or the SHA-256 of the certificate as a browser shows it there");
+    }
+    if (c->ca_pem && strlen(c->ca_pem) > HX_CONNECTION_CA_BYTES_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "ca_pem is longer than %u bytes", HX_CONNECTION_CA_BYTES_MAX);
+    if (!c->sha256)
+        return 0;
+    if (!str_unhex(c->sha256, bytes, sizeof(bytes)))
+        return err_set(err, ERR_UNPROCESSABLE, "thumbprint_sha256 is not a SHA-256 in hexadecimal digits");
+    str_hex(bytes, sizeof(bytes), hex);
+    return str_replace(&c->sha256, hex, err);
+}
+
+int hx_connection_check(struct hx_connection *c, struct err *err) {
+    int rc = name_check_host(c->address, "address", err);
+    if (!rc)
+        rc = name_check_line(c->user_name, HX_CONNECTION_USER_CHARS_MAX, "user_name", err);
+    if (!c->port)
+        c->port = HX_CONNECTION_PORT;
+    return rc ? rc : hx_connection_check_trust(c, err);
+}

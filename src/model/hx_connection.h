@@ -1,0 +1,144 @@
+/* How kaasd reaches the management of an HX cluster (HX Connect), and what that says of itself. Layer 1 (model); pure.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "err.h"
+#include "member.h"
+
+#define HX_UUID_CHARS_MAX 41U /* two decimal numbers of 64 bits joined by a colon */
+#define HX_NAME_CHARS_MAX 50U /* Administration Guide: 1 to 50 characters; in bytes four times that */
+#define HX_CONNECTION_CA_BYTES_MAX (64U * 1024U)
+#define HX_CONNECTION_SHA256_BYTES 65 /* lower-case hex, and NUL */
+#define HX_CONNECTION_USER_CHARS_MAX 255
+
+/* What an HX cluster says of itself. Texts malloc'ed, NULL where HX does not tell; -1 for a number that it does not tell. Texts are UTF-8; control
+ * characters in them are made blanks (line ends in `messages` are ours), and what is too long is cut. */
+struct hx_facts {
+    char *uuid;            /* two decimal numbers of 64 bits joined by a colon */
+    char *name;            /* HX's own; may be changed there at any time */
+    char *version;         /* "5.5.2a-39363" */
+    char *state;           /* "ONLINE", as HX spells it */
+    char *resiliency;      /* "HEALTHY", likewise */
+    char *space;           /* "NORMAL", likewise */
+    char *messages;        /* why it is not healthy, a line each */
+    char *datacenter;      /* name in its vCenter, of its datacenter */
+    char *vsphere_cluster; /* and of its vSphere cluster */
+    int64_t capacity_bytes, used_bytes;
+    int64_t nodes_configured, nodes_online;
+    int64_t alarms; /* how many */
+};
+/* Nothing was told. */
+#define HX_FACTS_NONE \
+    ((struct hx_facts){.capacity_bytes = -1, .used_bytes = -1, .nodes_configured = -1, .nodes_online = -1, .alarms = -1})
+void hx_facts_done(struct hx_facts *facts); /* NULL is allowed */
+
+enum hx_connection_state {
+    HX_CONNECTION_UNKNOWN, /* not tried since it was set */
+    HX_CONNECTION_OK,
+    HX_CONNECTION_FAILING, /* tried again by itself */
+    HX_CONNECTION_REFUSED, /* the password was refused HX_REFUSALS_MAX times: not tried again by itself, so that HX does not lock the account */
+};
+extern const char *const hx_connection_state_words[];
+const char *
+hx_connection_state_name(enum hx_connection_state state); /* "unknown", "ok", "failing", "refused"; static, never NULL */
+
+#define HX_REFUSALS_MAX 3U
+
+/* How the connection stands, and what HX said of itself. Texts malloc'ed. */
+struct hx_status {
+    char *hx_id;
+    enum hx_connection_state state;
+    int64_t since_ms;                                      /* wall clock: the state is what it is */
+    int64_t checked_at_ms;                                 /* wall clock; 0: never */
+    int64_t duration_ms;                                   /* of the last try */
+    char reason[31];                                       /* stable word; "": the last try went well */
+    char detail[ERR_TEXT_BYTES], remedy[ERR_REMEDY_BYTES]; /* "" likewise */
+    int64_t next_at_ms;                                    /* wall clock: not tried by itself before */
+    int64_t next_login_at_ms;                              /* wall clock: no login before, since HX counts them */
+    int64_t token_at_ms;                                   /* wall clock: the token that is kept was given then; 0: none is */
+    unsigned refusals;                                     /* logins refused in a row */
+    int64_t read_at_ms;                                    /* wall clock: the facts are of then; 0: never read */
+    struct hx_facts facts;
+    int64_t version_no;
+};
+static const struct member hx_status_members[] = {
+    MEMBER_AS(hx_status, hx_id, "hx_cluster_id", NULL, .flags = MEMBER_KEY),
+    MEMBER(hx_status, state, .words = hx_connection_state_words, .flags = MEMBER_STRICT),
+    MEMBER_AS(hx_status, since_ms, "since_ms", "since"),
+    MEMBER_AS(hx_status, checked_at_ms, "checked_at_ms", "checked_at"),
+    MEMBER_AS(hx_status, duration_ms, "duration_ms", NULL),
+    MEMBER(hx_status, reason),
+    MEMBER(hx_status, detail),
+    MEMBER(hx_status, remedy),
+    MEMBER_AS(hx_status, next_at_ms, "next_at_ms", "next_at"),
+    MEMBER_AS(hx_status, next_login_at_ms, "next_login_at_ms", "next_login_at"),
+    MEMBER_AS(hx_status, token_at_ms, "token_at_ms", "token_at"),
+    MEMBER(hx_status, refusals),
+    MEMBER_AS(hx_status, read_at_ms, "read_at_ms", NULL),
+    MEMBER_AS(hx_status, facts.uuid, "hx_uuid", NULL),
+    MEMBER_AS(hx_status, facts.name, "hx_name", NULL),
+    MEMBER_AS(hx_status, facts.version, "hx_version", NULL),
+    MEMBER_AS(hx_status, facts.state, "hx_state", NULL),
+    MEMBER_AS(hx_status, facts.resiliency, "hx_resiliency", NULL),
+    MEMBER_AS(hx_status, facts.space, "hx_space", NULL),
+    MEMBER_AS(hx_status, facts.messages, "hx_messages", NULL),
+    MEMBER_AS(hx_status, facts.datacenter, "hx_datacenter", NULL),
+    MEMBER_AS(hx_status, facts.vsphere_cluster, "hx_vsphere_cluster", NULL),
+    MEMBER_AS(hx_status, facts.capacity_bytes, "capacity_bytes", NULL),
+    MEMBER_AS(hx_status, facts.used_bytes, "used_bytes", NULL),
+    MEMBER_AS(hx_status, facts.nodes_configured, "nodes_configured", NULL),
+    MEMBER_AS(hx_status, facts.nodes_online, "nodes_online", NULL),
+    MEMBER_AS(hx_status, facts.alarms, "alarms", NULL),
+    MEMBER_AS(hx_status, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
+    MEMBERS_END,
+};
+void hx_status_done(struct hx_status *status); /* NULL is allowed */
+void hx_status_free(struct hx_status *status); /* NULL is allowed */
+CLEANUP_DEFINE(struct hx_status, hx_status_free);
+struct hx_status_list {
+    struct hx_status *items; /* by id of the HX cluster */
+    size_t count;
+};
+void hx_status_list_done(struct hx_status_list *list); /* NULL is allowed */
+
+/* How it is reached. Texts malloc'ed; NULL where there is none. */
+struct hx_connection {
+    char *hx_id; /* of the HX cluster: its identity */
+    char *address;
+    unsigned port;
+    char *user_name;
+    char *ca_pem; /* either this */
+    char *sha256; /* or this, lower-case hex: the certificate itself */
+    int64_t created_at_ms, updated_at_ms;
+    int64_t version_no;
+};
+static const struct member hx_connection_members[] = {
+    MEMBER_AS(hx_connection, hx_id, "hx_cluster_id", NULL, .flags = MEMBER_KEY),
+    MEMBER_PART_OF("hx_cluster"),
+    MEMBER(hx_connection, address, .writers = BY_ADMIN),
+    MEMBER(hx_connection, port, .first = 1, .max = 65535, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER(hx_connection, user_name, .writers = BY_ADMIN),
+    MEMBER(hx_connection, ca_pem, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER_AS(hx_connection, sha256, "sha256", "thumbprint_sha256", .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER_AS(hx_connection, created_at_ms, "created_at_ms", "created_at", .flags = MEMBER_FIXED),
+    MEMBER_AS(hx_connection, updated_at_ms, "updated_at_ms", "updated_at"),
+    MEMBER_AS(hx_connection, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
+    MEMBERS_END,
+};
+void hx_connection_done(struct hx_connection *connection); /* NULL is allowed */
+void hx_connection_free(struct hx_connection *connection); /* NULL is allowed */
+CLEANUP_DEFINE(struct hx_connection, hx_connection_free);
+
+struct hx_connection_list {
+    struct hx_connection *items; /* by id of the HX cluster */
+    size_t count;
+};
+void hx_connection_list_done(struct hx_connection_list *list); /* NULL is allowed */
+
+/* Checks address, user name and that there is one trust; brings sha256 into its one spelling, and the port 0 to 443. ERR_UNPROCESSABLE naming the member,
+ * with what to do. */
+int hx_connection_check(struct hx_connection *connection, struct err *err);

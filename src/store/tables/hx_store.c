@@ -1,0 +1,130 @@
+/* Connections to the management of HX clusters. Layer 2 (store).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "hx_store.h"
+
+#include <stdlib.h>
+
+#include "record_tx.h"
+#include "str.h"
+
+static const struct db_table connection_table = {
+    .name = "hx_connections", .noun = "connection", .members = hx_connection_members, .bytes = sizeof(struct hx_connection)};
+static const struct db_table status_table = {
+    .name = "hx_statuses", .noun = "connection", .members = hx_status_members, .bytes = sizeof(struct hx_status)};
+
+/* -- reading --------------------------------------------------------------------------------------------------------------- */
+
+int hx_store_list(struct store *store, struct hx_connection_list *out, struct err *err) {
+    return db_table_list(store, &connection_table, " ORDER BY hx_cluster_id", DB_ARGS_NONE, &out->items, &out->count, err);
+}
+
+int hx_store_list_statuses(struct store *store, struct hx_status_list *out, struct err *err) {
+    return db_table_list(store, &status_table, " ORDER BY hx_cluster_id", DB_ARGS_NONE, &out->items, &out->count, err);
+}
+
+int hx_store_load(struct store *store, const char *hx_id, struct hx_connection **out, struct err *err) {
+    return db_table_load(store, &connection_table, " WHERE hx_cluster_id = ?", DB_ARGS(db_text(hx_id)), out, err);
+}
+
+int hx_store_load_status(struct store *store, const char *hx_id, struct hx_status **out, struct err *err) {
+    return db_table_load(store, &status_table, " WHERE hx_cluster_id = ?", DB_ARGS(db_text(hx_id)), out, err);
+}
+
+const char *hx_secret_kind_name(enum hx_secret_kind kind) {
+    return kind == HX_SECRET_PASSWORD ? "password" : "token";
+}
+
+static int secret_take(const struct db_row *row, void *arg, struct err *err) {
+    struct hx_sealed *out = arg;
+    (void)err;
+    free(out->bytes);
+    out->bytes = db_row_dup_bytes(row, 0, &out->count);
+    return 0;
+}
+
+int hx_store_load_secret(struct store *store, const char *hx_id, enum hx_secret_kind kind, struct hx_sealed *out,
+                         struct err *err) {
+    *out = (struct hx_sealed){0};
+    return store_query(store, "SELECT sealed FROM hx_secrets WHERE hx_cluster_id = ? AND kind = ?",
+                       DB_ARGS(db_text(hx_id), db_text(hx_secret_kind_name(kind))), "b", secret_take, out, err);
+}
+
+/* -- writing --------------------------------------------------------------------------------------------------------------- */
+
+static int secret_write(struct db_conn *conn, const char *hx_id, enum hx_secret_kind kind, const struct hx_sealed *sealed,
+                        struct err *err) {
+    const char *word = hx_secret_kind_name(kind);
+    if (!sealed->bytes)
+        return db_run(conn, "DELETE FROM hx_secrets WHERE hx_cluster_id = ? AND kind = ?", DB_ARGS(db_text(hx_id), db_text(word)),
+                      NULL, err);
+    return db_run(conn, "REPLACE INTO hx_secrets (hx_cluster_id, kind, sealed) VALUES (?, ?, ?)",
+                  DB_ARGS(db_text(hx_id), db_text(word), db_bytes(sealed->bytes, sealed->count)), NULL, err);
+}
+
+/* Of what is set anew nothing is known yet. The version of a status rises also then, so that a try that began before cannot write over it. */
+static int connection_begin(struct store_tx *tx, const struct record_write *write, struct err *err) {
+    static const struct hx_sealed none = {0};
+    struct db_conn *conn = store_tx_conn(tx);
+    const struct hx_connection *c = write->record;
+    struct hx_status fresh = {.hx_id = c->hx_id, .since_ms = c->updated_at_ms, .facts = HX_FACTS_NONE};
+    struct db_records old = {0};
+    int rc = secret_write(conn, c->hx_id, HX_SECRET_PASSWORD, write->arg, err);
+    if (!rc)
+        rc = secret_write(conn, c->hx_id, HX_SECRET_TOKEN, &none, err);
+    if (!rc)
+        rc = db_table_query(conn, &status_table, " WHERE hx_cluster_id = ? FOR UPDATE", DB_ARGS(db_text(c->hx_id)), &old, err);
+    fresh.version_no = old.count ? ((const struct hx_status *)old.items)->version_no : 0;
+    db_records_done(&status_table, &old);
+    if (rc)
+        return rc;
+    return fresh.version_no ? db_table_update(conn, &status_table, &fresh, DB_MORE_NONE, err)
+                            : db_table_insert(conn, &status_table, &fresh, DB_MORE_NONE, err);
+}
+
+int hx_store_put(struct store *store, const struct hx_connection *connection, const struct hx_sealed *password,
+                 const struct audit_record *audit, struct err *err) {
+    struct hx_connection row = *connection;
+    const struct record_write write = {.table = &connection_table,
+                                       .how = row.version_no ? RECORD_UPDATE : RECORD_INSERT,
+                                       .record = &row,
+                                       .change = CHANGE_KIND_COUNT,
+                                       .audit = audit,
+                                       .after = connection_begin,
+                                       .arg = password};
+    row.created_at_ms = row.updated_at_ms; /* an update leaves it */
+    int rc = record_store_write(store, &write, err);
+    db_explain(rc, ERR_EXISTS, err, "somebody else has just set the connection of this HX cluster");
+    return db_explain(rc, ERR_CONFLICT, err, "the HX cluster is not there any more");
+}
+
+int hx_store_delete(struct store *store, const struct hx_removal *removal, struct err *err) {
+    return record_store_write(store,
+                              &(struct record_write){.table = &connection_table,
+                                                     .how = RECORD_DELETE,
+                                                     .key = removal->hx_id,
+                                                     .version_no = removal->version_no,
+                                                     .change = CHANGE_KIND_COUNT,
+                                                     .audit = removal->audit},
+                              err);
+}
+
+static int status_keep_token(struct store_tx *tx, const struct record_write *write, struct err *err) {
+    const struct hx_status *status = write->record;
+    return write->arg ? secret_write(store_tx_conn(tx), status->hx_id, HX_SECRET_TOKEN, write->arg, err) : 0;
+}
+
+int hx_store_save_status(struct store *store, struct hx_status *status, const struct hx_sealed *token,
+                         const struct audit_record *audit, struct err *err) {
+    int rc = record_store_write(store,
+                                &(struct record_write){.table = &status_table,
+                                                       .how = RECORD_UPDATE,
+                                                       .record = status,
+                                                       .change = CHANGE_KIND_COUNT,
+                                                       .audit = audit,
+                                                       .after = status_keep_token,
+                                                       .arg = token},
+                                err);
+    if (!rc)
+        status->version_no++;
+    return rc;
+}
