@@ -271,6 +271,21 @@ static int make_peers(struct wire *w, struct err *err) {
     return peers_new(&options, &w->parts.peers, err);
 }
 
+static int make_hyperflex(struct wire *w, struct err *err) {
+    const struct hyperflex_options options = {
+        .store = w->store,
+        .seal = w->seal,
+        .call_timeout_ms = (long)w->config.hx_call_timeout_ms,
+        .read_every_ms = w->config.hx_read_interval_ms,
+        .thread_begin = store_thread_begin,
+        .thread_end = store_thread_end,
+        .on_news = wire_on_hx_news,
+        .on_set = wire_on_hx_set,
+        .arg = w,
+    };
+    return hyperflex_new(&options, &w->parts.hyperflex, err);
+}
+
 static bool is_leaving(void *arg) {
     const struct wire *w = arg;
     return atomic_load_explicit(&w->is_leaving, memory_order_relaxed);
@@ -395,10 +410,10 @@ static int wire_make_store(struct wire *w, struct err *err) {
 }
 
 int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
-    static part_fn *const parts[] = {make_secrets,   make_public_url, wire_make_store, make_pools,
-                                     make_directory, make_platform,   make_identity,   make_signon,
-                                     make_sealing,   make_clusters,   make_access,     make_kerberos,
-                                     make_peers,     make_api,        start_servers,   wire_start_periodic};
+    static part_fn *const parts[] = {make_secrets,  make_public_url,    wire_make_store, make_pools,     make_directory,
+                                     make_platform, make_identity,      make_signon,     make_sealing,   make_clusters,
+                                     make_access,   make_kerberos,      make_peers,      make_hyperflex, make_api,
+                                     start_servers, wire_start_periodic};
     struct wire *w = calloc(1, sizeof(*w));
     int rc = 0;
     if (!w) {
@@ -449,6 +464,7 @@ static void stop_waiting(struct wire *w) {
     const bool has_thread = w->parts.platform && !pthread_create(&thread, NULL, stop_platform, w);
     identity_stop(w->parts.identity);
     peers_stop(w->parts.peers);
+    hyperflex_stop(w->parts.hyperflex);
     if (has_thread)
         (void)pthread_join(thread, NULL);
     else
@@ -487,11 +503,14 @@ void wire_down(struct wire *w) {
     stop_servers(w);
     scheduler_free(w->scheduler);
     stop_pools(w);
+    if (atomic_load(&w->is_ready) && !store_check_answers(w->store, NULL))
+        hyperflex_sign_out(w->parts.hyperflex);
     end_audit(w);
     for (size_t i = 0; i < WIRE_SERVERS; i++)
         httpd_free(w->servers[i]);
     api_free(w->api);
     peers_free(w->parts.peers);
+    hyperflex_free(w->parts.hyperflex);
     kerberos_free(w->parts.kerberos);
     worker_pool_free(w->parts.kerberos_pool);
     identity_free(w->parts.identity);

@@ -150,6 +150,19 @@ void wire_log_audit(void *arg, const struct audit_record *record) {
               "object", e->object_id, "object_name", e->object_name, "client", e->address, "of_request", e->request_id, NULL);
 }
 
+void wire_on_hx_news(void *arg, const struct hx_status *status) {
+    const bool is_good = !status->reason[0];
+    (void)arg;
+    log_event(is_good ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING, "hx_connection", "hx_cluster", status->hx_id, "state",
+              hx_connection_state_name(status->state), "name", status->facts.name, "reason", is_good ? NULL : status->reason,
+              "detail", is_good ? NULL : status->detail, "remedy", is_good ? NULL : status->remedy, NULL);
+}
+
+void wire_on_hx_set(void *arg) {
+    const struct wire *w = arg;
+    scheduler_wake(w->scheduler, "hyperflex");
+}
+
 void wire_on_peer_news(void *arg, const struct hx_peer *peer) {
     const struct hx_peer_result *r = &peer->result;
     const bool is_good = r->state == HX_PEER_OK;

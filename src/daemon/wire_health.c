@@ -113,6 +113,7 @@ void wire_check_health(void *arg, struct findings *out) {
         return;
     services_check_health(snapshot->platform, out);
     peers_check_health(wire->parts.peers, snapshot->platform, out);
+    hyperflex_check_health(wire->parts.hyperflex, snapshot->platform, out);
 }
 
 /* -- changes of it in the log -------------------------------------------------------------------------------------------- */

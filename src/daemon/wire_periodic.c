@@ -180,6 +180,9 @@ static int periodic_identity(void *arg, struct err *err) {
     return 0;
 }
 
+/* What HX clusters say of themselves. */
+PERIODIC(hyperflex, hyperflex_tick(wire->parts.hyperflex, err))
+
 /* Controllers of HX clusters, whether they let us in. */
 PERIODIC(peers, peers_tick(wire->parts.peers, err))
 
@@ -299,6 +302,7 @@ int wire_start_periodic(struct wire *wire, struct err *err) {
         {.name = "rights", .period_ms = SIGNON_RIGHTS_TICK_MS, .retry = quick, .run = periodic_rights},
         {.name = "people", .period_ms = people_ms < 5 * SECOND ? people_ms : 5 * SECOND, .retry = quick, .run = periodic_people},
         {.name = "identity", .period_ms = SECOND, .retry = quick, .run = periodic_identity},
+        {.name = "hyperflex", .period_ms = 3 * SECOND, .retry = slow, .run = periodic_hyperflex},
         {.name = "peers", .period_ms = 3 * SECOND, .retry = slow, .run = periodic_peers},
         {.name = "notes", .period_ms = SECOND, .retry = quick, .run = periodic_notes},
         {.name = "pulse", .period_ms = SECOND, .retry = {.first_ms = 250, .max_ms = 1000}, .run = periodic_pulse},

@@ -15,6 +15,7 @@
 #include "kerberos.h"
 #include "worker_pool.h"
 #include "manifest_log.h"
+#include "hyperflex.h"
 #include "peers.h"
 #include "platform_links.h"
 #include "scheduler.h"
@@ -80,6 +81,8 @@ void wire_on_permissions(void *arg, const char *vcenter_id, const char *user);
 int wire_on_changes(void *arg, const struct change_list *changes);
 int wire_on_gap(void *arg);
 void wire_on_difference(void *arg, const struct inventory_difference *difference);
+void wire_on_hx_news(void *arg, const struct hx_status *status);
+void wire_on_hx_set(void *arg);
 void wire_on_peer_news(void *arg, const struct hx_peer *peer);
 void wire_on_peer_set(void *arg);
 void wire_log_audit(void *arg, const struct audit_record *record);

@@ -13,6 +13,7 @@
 #include "cleanup.h"
 #include "err.h"
 #include "http_client.h"
+#include "hx_connection.h"
 
 struct hx_client;
 
@@ -50,27 +51,6 @@ int hx_login(struct hx_client *client, const char *user, const char *password, s
 int hx_refresh(struct hx_client *client, const struct hx_token *token, struct hx_token *out, struct err *err);
 /* Gives it back (POST /aaa/v1/revoke), so that it no longer counts among the user's eight. A token that is not valid any more (400, 401) is no error. */
 int hx_revoke(struct hx_client *client, const struct hx_token *token, struct err *err);
-
-#define HX_UUID_CHARS_MAX 41U /* two decimal numbers of 64 bits joined by a colon */
-#define HX_NAME_CHARS_MAX 50U /* Administration Guide: 1 to 50 characters; in bytes four times that */
-/* What an HX cluster says of itself. Texts malloc'ed, NULL where HX does not tell; -1 for a number that it does not tell. Texts are UTF-8; control
- * characters in them are made blanks (line ends in `messages` are ours), and what is too long is cut; a name with one, or of more than HX_NAME_CHARS_MAX,
- * is refused. */
-struct hx_facts {
-    char *uuid;            /* "9004183636114227531:5445300663653806560" */
-    char *name;            /* of HX; may be renamed */
-    char *version;         /* "5.5.2a-39363" */
-    char *state;           /* "ONLINE" ... as HX spells it */
-    char *resiliency;      /* "HEALTHY" ... */
-    char *space;           /* "NORMAL" ... */
-    char *datacenter;      /* names, in its vCenter, of its datacenter */
-    char *vsphere_cluster; /* and vSphere cluster */
-    int64_t capacity_bytes, used_bytes;
-    int64_t nodes_configured, nodes_online;
-    int64_t alarms; /* number of them */
-    char *messages; /* why it is not healthy: resiliencyDetails.messages, a line each, 16 of 500 characters; NULL: none */
-};
-void hx_facts_done(struct hx_facts *facts); /* NULL is allowed */
 
 /* Reads uuid, name, version, nodes, health, capacity, alarms, place in vCenter: seven GETs. ERR_UNAUTHENTICATED: the token is not valid any more;
  * ERR_FORBIDDEN: the user may not read this. A cluster without uuid or name, more than one cluster, and two answers with different uuids are ERR_PROTOCOL;

@@ -18,21 +18,6 @@ void hx_token_done(struct hx_token *token) {
     *token = (struct hx_token){0};
 }
 
-void hx_facts_done(struct hx_facts *facts) {
-    if (!facts)
-        return;
-    free(facts->uuid);
-    free(facts->name);
-    free(facts->version);
-    free(facts->state);
-    free(facts->resiliency);
-    free(facts->space);
-    free(facts->datacenter);
-    free(facts->vsphere_cluster);
-    free(facts->messages);
-    *facts = HX_FACTS_NONE;
-}
-
 /* JSON that is none is a fault of who answered, not of who asked. */
 static int hx_decode_json(const char *text, size_t n, json_t **out, struct err *err) {
     struct err why = {0};

@@ -33,10 +33,6 @@ enum hx_answer {
     HX_ANSWER_VCENTER,
     HX_ANSWERS_COUNT
 };
-/* Facts of which nothing is known yet. */
-#define HX_FACTS_NONE \
-    ((struct hx_facts){.capacity_bytes = -1, .used_bytes = -1, .nodes_configured = -1, .nodes_online = -1, .alarms = -1})
-
 /* Sets the members of `facts` that this answer tells, each of which is unset before; of the others only the uuid is looked at, which an answer with
  * another one contradicts. Members of an unexpected kind count as missing. After an error some may be set; the caller ends them in any case. */
 int hx_decode_facts(enum hx_answer answer, const char *text, size_t n, struct hx_facts *facts, struct err *err);

@@ -42,6 +42,7 @@ tests/lint/flags.txt: Makefile
 	  echo 'src/gss $(src_gss_libgss_a_CPPFLAGS)'; \
 	  echo 'src/httpd $(src_httpd_libhttpd_a_CPPFLAGS)'; \
 	  echo 'src/inventory $(src_inventory_libinventory_a_CPPFLAGS)'; \
+	  echo 'src/hyperflex $(src_hyperflex_libhyperflex_a_CPPFLAGS)'; \
 	  echo 'src/setup $(src_setup_libsetup_a_CPPFLAGS)'; \
 	  for folder in src/vcenter/doctor src/vcenter/extension src/vcenter/link src/vcenter/watch; do echo "$$folder $(src_vcenter_libvcenter_a_CPPFLAGS)"; done; \
 	  for folder in src/auth/accounts src/auth/login src/auth/rights src/auth/session src/auth/userdir; do echo "$$folder $(src_auth_libauth_a_CPPFLAGS)"; done; \

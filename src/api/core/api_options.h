@@ -14,6 +14,7 @@ struct access;
 struct clusters;
 struct inventory;
 struct findings;
+struct hyperflex;
 struct identity;
 struct kerberos;
 struct manifest_log;
@@ -40,6 +41,7 @@ struct api_options {
     struct worker_pool *outside;       /* peers that are not configured yet */
     struct kerberos *kerberos;         /* NULL: not set up */
     struct worker_pool *kerberos_pool; /* accepting tokens */
+    struct hyperflex *hyperflex;       /* HX clusters that kaasd is connected to */
     struct peers *peers;               /* controllers of HX clusters that kaasd signs in to */
     enum api_kerberos_offer kerberos_offer;
     struct manifest_log *manifest_log; /* who fetched the plug-in's manifest */

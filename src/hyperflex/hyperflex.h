@@ -1,0 +1,69 @@
+/* The HX clusters that kaasd is connected to by their REST API: reads what each says of itself, with one token a cluster for all replicas. Layer 4 (hyperflex).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * HX allows 5 logins in 15 minutes and 8 tokens a user, shared with the people who use HX Connect, and locks an account after 10 refused logins in a row (Administration
+ * Guide 5.5, AAA Authentication REST API). So whoever tries an HX cluster holds its lease; its token is kept sealed in the database, used by the next holder, renewed
+ * without a login before it ends, and given back when the connection is removed or the last replica stops. After a login there is none for
+ * HYPERFLEX_LOGIN_GAP_MS, after HX_REFUSALS_MAX refused ones none until the connection is set anew or somebody asks for a test. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "finding.h"
+#include "hx_connection.h"
+#include "snapshot.h"
+
+struct actor;
+struct hyperflex;
+struct seal;
+struct store;
+
+#define HYPERFLEX_LOGIN_GAP_MS (15 * 60 * INT64_C(1000)) /* after a login that HX granted, or did not answer */
+#define HYPERFLEX_REFUSED_GAP_MS (5 * 60 * INT64_C(1000))
+#define HYPERFLEX_RETRY_MS (60 * INT64_C(1000)) /* of one that cannot be reached */
+
+struct hyperflex_options {
+    struct store *store;
+    struct seal *seal;
+    long call_timeout_ms;       /* of each call to an HX cluster, connecting included */
+    int64_t read_every_ms;      /* 0: only when somebody asks */
+    void (*thread_begin)(void); /* of the worker pool; may be NULL */
+    void (*thread_end)(void);
+    void (*on_news)(void *arg, const struct hx_status *status); /* state or reason has changed; may be NULL */
+    void (*on_set)(void *arg); /* a connection was set: hyperflex_tick has something to do; may be NULL */
+    void *arg;                 /* of both */
+};
+
+/* Makes it; asks nobody yet. ERR_NOMEM. */
+int hyperflex_new(const struct hyperflex_options *options, struct hyperflex **out, struct err *err);
+/* Gives up what is under way, and refuses further work. NULL is allowed. */
+void hyperflex_stop(struct hyperflex *h);
+/* Gives all tokens back to their HX clusters, if no other replica is there to use them. After hyperflex_stop; blocks for some seconds at most. */
+void hyperflex_sign_out(struct hyperflex *h);
+void hyperflex_free(struct hyperflex *h); /* NULL is allowed */
+
+/* Those below block (database). */
+
+/* *out is given back by hx_connection_list_done, hx_status_list_done. */
+int hyperflex_list(struct hyperflex *h, struct hx_connection_list *out, struct err *err);
+int hyperflex_list_statuses(struct hyperflex *h, struct hx_status_list *out, struct err *err);
+/* *out is freed by hx_connection_free, hx_status_free. ERR_NOT_FOUND. */
+int hyperflex_load(struct hyperflex *h, const char *hx_id, struct hx_connection **out, struct err *err);
+int hyperflex_load_status(struct hyperflex *h, const char *hx_id, struct hx_status **out, struct err *err);
+/* Sets a connection: version_no 0 makes a new one. It is tried soon. ERR_UNPROCESSABLE; errors of hx_store_put. */
+int hyperflex_put(struct hyperflex *h, const struct actor *actor, struct hx_connection *wish, const char *password,
+                  struct err *err);
+/* Waits for HX, too, which gets the token back: in the worker `outside`. `version_no` 0: whatever it is now. ERR_NOT_FOUND, ERR_PRECONDITION. */
+int hyperflex_remove(struct hyperflex *h, const struct actor *actor, const char *hx_id, int64_t version_no, struct err *err);
+
+/* Reads the HX cluster now, and logs in if that needs it and the time for it has come; *out, freed by hx_status_free, says what came of it, which is stored.
+ * Waits for HX: in the worker `outside`. ERR_NOT_FOUND; ERR_BUSY while another replica, or this one, asks it; what is wrong is an answer, not an error. */
+int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct hx_status **out, struct err *err);
+
+/* Every few seconds: has those that are due read, in a worker pool of its own. */
+int hyperflex_tick(struct hyperflex *h, struct err *err);
+
+/* Adds how each connection stands. Does not block. */
+void hyperflex_check_health(struct hyperflex *h, const struct inventory_platform *platform, struct findings *out);
