@@ -42,7 +42,7 @@ LEAST_DONE = {"setVcenterPassword": 0, "rotateMasterKey": 0, "acceptRestore": 0,
               "installSolution": 3, "registerVcenter": 1}
 TEXT_BODIES = {"importClusters"}  # what is sent is a text, whatever was made up
 # They ask, or exchange a token for the next one.
-CHANGES_NOTHING = {"refreshToken", "testDirectory", "testHxPeer", "examineVcenter", "rescanVcenter"}
+CHANGES_NOTHING = {"refreshToken", "testDirectory", "testHxConnection", "testHxPeer", "examineVcenter", "rescanVcenter"}
 # Dry runs, imports of nothing but mistakes, and what is so already: no line, nothing was changed.
 MAY_CHANGE_NOTHING = {"importClusters", "updateService", "updateUser", "reportClusterStatus", "trustVcenter", "unregisterVcenter",
                       "registerVcenter", "rotateVcenterCertificate"}

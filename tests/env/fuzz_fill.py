@@ -196,6 +196,16 @@ class Place:
             self.api().expect(201, "PUT", f"/v2/hx-clusters/{hx}/peer", json=self.peer_body())
         return hx
 
+    def connection_body(self) -> dict[str, Any]:
+        return {"address": "127.0.0.1", "port": 9, "user_name": "fuzz", "password": "fuzz", "thumbprint_sha256": "00" * 32}
+
+    def want_connection(self) -> str:
+        """The id of an HX cluster that kaasd is connected to; nobody answers there."""
+        hx: str = self.known["hx_cluster_id"][0]
+        if self.api().call("GET", f"/v2/hx-clusters/{hx}/connection").status_code == 404:
+            self.api().expect(201, "PUT", f"/v2/hx-clusters/{hx}/connection", json=self.connection_body())
+        return hx
+
     def service_body(self) -> dict[str, Any]:
         self.serial += 1
         return {"name": f"fuzz{self.serial}", "certificates": [f"{self.serial:064x}"]}
@@ -351,6 +361,11 @@ class Filler:
 
     id_setHxPeer = id_testHxPeer = id_removeHxPeer = id_getHxPeer  # noqa: N815
 
+    def id_getHxConnection(self) -> str:  # noqa: N802
+        return self.place.want_connection()
+
+    id_setHxConnection = id_testHxConnection = id_removeHxConnection = id_getHxConnection  # noqa: N815
+
     def id_updateService(self) -> str:  # noqa: N802
         if "service" not in self.place.known:
             self.place.known["service"] = [self.place.fresh_service() for _ in range(3)]
@@ -406,6 +421,8 @@ class Filler:
             return self.place.new_directory_body()
         if self.operation == "setHxPeer" and isinstance(body, dict) and self.dice.random() < 0.5:
             return self.place.peer_body()
+        if self.operation == "setHxConnection" and isinstance(body, dict) and self.dice.random() < 0.5:
+            return self.place.connection_body()
         if self.operation in ("createService", "updateService", "updateDirectory") and isinstance(body, dict) and self.dice.random() < 0.5:
             return self.fitting(body)
         if self.operation == "createUser" and isinstance(body, dict) and "name" in body and self.dice.random() < self.share:

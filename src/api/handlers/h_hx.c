@@ -11,7 +11,6 @@
 #include "reply.h"
 #include "str.h"
 #include "views.h"
-#include "x509.h"
 
 static const char *hx_key(const void *record, char *buffer, size_t n) {
     const struct hx_cluster *hx = record;
@@ -87,15 +86,6 @@ int h_hx_patch(struct api_call *call, struct http_response *resp, struct err *er
 
 /* -- controllers -------------------------------------------------------------------------------------------------------- */
 
-static void put_sha256(json_t *object, const char *hex) {
-    uint8_t bytes[X509_SHA256_BYTES];
-    char text[X509_THUMBPRINT_TEXT_BYTES];
-    const bool is_there = hex && str_unhex(hex, bytes, sizeof(bytes));
-    if (is_there)
-        x509_thumbprint_text(bytes, text);
-    view_put_text(object, "thumbprint_sha256", is_there ? text : NULL);
-}
-
 /* What is configured, and nothing that changes by itself. */
 static json_t *peer_view_bare(const struct inventory_platform *platform, const struct hx_peer *peer) {
     const struct hx_cluster *hx = inventory_find_hx(platform, peer->hx_id);
@@ -105,7 +95,7 @@ static json_t *peer_view_bare(const struct inventory_platform *platform, const s
     view_put_text(cluster, "name", hx ? hx->name : NULL);
     json_put(object, "hx_cluster", cluster);
     json_put_string(object, "spn", spn);
-    put_sha256(object, peer->sha256);
+    view_put_sha256(object, peer->sha256);
     return object;
 }
 

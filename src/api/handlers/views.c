@@ -9,6 +9,7 @@
 #include "problem.h"
 #include "reply.h"
 #include "str.h"
+#include "x509.h"
 
 void view_put_text(json_t *object, const char *name, const char *value) {
     if (value)
@@ -22,6 +23,15 @@ void view_put_time(json_t *object, const char *name, int64_t wall_ms) {
         json_put_time(object, name, wall_ms);
     else
         json_put(object, name, json_null());
+}
+
+void view_put_sha256(json_t *object, const char *hex) {
+    uint8_t bytes[X509_SHA256_BYTES];
+    char text[X509_THUMBPRINT_TEXT_BYTES];
+    const bool is_there = hex && str_unhex(hex, bytes, sizeof(bytes));
+    if (is_there)
+        x509_thumbprint_text(bytes, text);
+    view_put_text(object, "thumbprint_sha256", is_there ? text : NULL);
 }
 
 json_t *view_placed(const struct inventory_platform *platform, const struct object_ref *ref) {

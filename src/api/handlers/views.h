@@ -16,6 +16,9 @@
 void view_put_text(json_t *object, const char *name, const char *value);
 void view_put_time(json_t *object, const char *name, int64_t wall_ms);
 
+/* "thumbprint_sha256" of a certificate, from its hexadecimal digits; null if there are none. */
+void view_put_sha256(json_t *object, const char *hex);
+
 /* Why something does not work, with what to do about it where that is known; null if there is nothing to say. */
 void view_put_reason(json_t *object, const char *name, const char *text, const char *remedy);
 /* How a link stands ("state", "state_reason"), and by which strategy it logs in. */

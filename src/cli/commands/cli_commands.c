@@ -242,6 +242,16 @@ OPTIONS hx_set_options[] = {
     END,
 };
 
+OPTIONS hx_connect_options[] = {
+    {"address", "HOST", "address of HX Connect (default: the HX cluster's management address)", OPT_TEXT, "address"},
+    {"port", "PORT", "its port (default: 443)", OPT_PORT, "port"},
+    {"user", "NAME", "user of HX that kaasd logs in as (default: admin)", OPT_TEXT, "user_name"},
+    {"password-file", "FILE", "file with its password, - for standard input (default: ask)"},
+    {"ca", "FILE", "CA of HX's certificate: its text is stored", OPT_CA_FILE, "ca_pem"},
+    {"sha256", "HEX", "or SHA-256 of the certificate itself", OPT_TEXT, "thumbprint_sha256"},
+    END,
+};
+
 OPTIONS peer_set_options[] = {
     {"url", "URL", "https address at the controller that only those get who have signed in", OPT_TEXT_OR_NULL, "url"},
     {"spn", "SPN", "its service principal name (default: HTTP/ and the host of the address)", OPT_TEXT_OR_NULL, "spn"},
@@ -263,6 +273,28 @@ COLUMNS hx_columns[] = {
     {"vSphere cluster", "vsphere_cluster", show_places}, {"Moref", "vsphere_cluster.moref"},
     {"Management address", "management_address"}, {"Address from", "address_source"},
     {"Present", "present", show_yes_no}, {"Last seen", "last_seen_at", show_time}, END,
+};
+
+COLUMNS connection_list[] = {
+    {"HX CLUSTER", "hx_cluster.name"}, {"ADDRESS", "address"}, {"STATE", "status.state"}, {"REASON", "status.reason"},
+    {"CHECKED", "status.checked_at", show_time}, {"NAME AT HX", "status.facts.name"}, {"VERSION", "status.facts.version"},
+    {"HEALTH", "status.facts.resiliency"}, END,
+};
+
+COLUMNS connection_columns[] = {
+    {"HX cluster", "hx_cluster.name"}, {"  id", "hx_cluster.id"}, {"Address", "address"}, {"Port", "port"},
+    {"User", "user_name"}, {"SHA-256", "thumbprint_sha256"}, {"CA", "ca_pem", show_given},
+    {"State", "status.state"}, {"  since", "status.since", show_time}, {"  checked", "status.checked_at", show_time},
+    {"  milliseconds", "status.duration_ms"}, {"  reason", "status.reason"}, {"  detail", "status.detail"},
+    {"  remedy", "status.remedy"}, {"  refused logins", "status.refusals"},
+    {"  next login", "status.next_login_at", show_time}, {"HX says", "status.facts.read_at", show_time},
+    {"  name", "status.facts.name"}, {"  uuid", "status.facts.uuid"}, {"  version", "status.facts.version"},
+    {"  state", "status.facts.state"}, {"  resiliency", "status.facts.resiliency"}, {"  messages", "status.facts.messages"},
+    {"  space", "status.facts.space"}, {"  bytes", "status.facts.capacity_bytes"}, {"  bytes used", "status.facts.used_bytes"},
+    {"  nodes", "status.facts.nodes_configured"}, {"  nodes online", "status.facts.nodes_online"},
+    {"  alarms", "status.facts.alarms"}, {"  datacenter", "status.facts.datacenter"},
+    {"  vSphere cluster", "status.facts.vsphere_cluster"}, {"Created", "created_at", show_time},
+    {"Updated", "updated_at", show_time}, END,
 };
 
 COLUMNS peer_list[] = {
@@ -603,6 +635,16 @@ const struct cli_command cli_commands[] = {
     {"hx", "show", "HX", "show one HX cluster", .of = &cli_hx_clusters, .object = hx_columns},
     {"hx", "set", "HX", "set name or management address of an HX cluster", .options = hx_set_options, .of = &cli_hx_clusters,
      .call = "PATCH /v2/hx-clusters/{id}", .if_empty = "nothing to change: give --name or --address", .object = hx_columns},
+    {"hx", "connections", "", "list the HX clusters that kaasd is connected to", .call = "GET /v2/hx-connections",
+     .list = connection_list},
+    {"hx", "connection", "HX", "show how kaasd is connected to an HX cluster, and what that says of itself",
+     .of = &cli_hx_clusters, .call = "GET /v2/hx-clusters/{id}/connection", .object = connection_columns},
+    {"hx", "connect", "HX", "have kaasd read an HX cluster by a user of its own there", .options = hx_connect_options,
+     .of = &cli_hx_clusters, .call = "PUT /v2/hx-clusters/{id}/connection", .object = connection_columns, .more = cmd_hx_connect},
+    {"hx", "test", "HX", "read it now", .of = &cli_hx_clusters, .call = "POST /v2/hx-clusters/{id}/connection/test",
+     .object = connection_columns, .tell = cmd_peer_tell_test},
+    {"hx", "disconnect", "HX", "read it no more", .of = &cli_hx_clusters, .call = "DELETE /v2/hx-clusters/{id}/connection",
+     .question = "Forget how {name} is reached, and its password? Type yes: ", .says = "{name} is read no more"},
     {"peer", "list", "", "list the controllers of HX clusters that kaasd signs in to", .call = "GET /v2/hx-peers",
      .list = peer_list},
     {"peer", "show", "HX", "show the controller of an HX cluster, and whether it lets kaasd in", .of = &cli_hx_clusters,

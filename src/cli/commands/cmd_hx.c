@@ -1,6 +1,8 @@
 /* kaasctl hx and peer: HX clusters, and their controllers that kaasd signs in to. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cleanup.h"
 #include "cli_command.h"
+#include "secret.h"
 #include "str.h"
 
 static const char *cmd_hx_vcenter_name(const json_t *vcenters, const char *id) {
@@ -27,6 +29,33 @@ int cmd_hx_tell_list(struct cli *cli, json_t *answer, struct err *err) {
     json_array_foreach (answer, i, hx)
         json_put_string(hx, "vcenter_name", cmd_hx_vcenter_name(vcenters, json_get_string(hx, "vcenter_id")));
     return show_list(cli, answer, cli->command->list, err);
+}
+
+/* -- connections --------------------------------------------------------------------------------------------------------------- */
+
+#define HX_USER "admin" /* the only user that Cisco's support matrix allows for the REST API (Administration Guide 5.5, users) */
+
+/* Without a trust the certificate is shown by a browser at HX Connect, not by us: whoever answers here may not be HX. */
+int cmd_hx_connect(struct cli *cli, json_t *body, struct err *err) {
+    _cleanup_secret_ char *password = NULL;
+    _cleanup_free_ char *question = NULL;
+    int rc;
+    if (!json_object_get(body, "ca_pem") == !json_object_get(body, "thumbprint_sha256"))
+        return cli_usage(cli, err,
+                         "give --ca FILE, or --sha256 with the SHA-256 of the certificate that a browser shows at HX Connect");
+    rc = cli_find_object(cli, err);
+    if (rc)
+        return rc;
+    if (!json_object_get(body, "address"))
+        json_put_string(body, "address", json_get_string(cli->object, "management_address"));
+    if (!json_object_get(body, "address"))
+        return cli_usage(cli, err, "the management address of this HX cluster is not known: give --address");
+    if (!json_object_get(body, "user_name"))
+        json_put_string(body, "user_name", HX_USER);
+    question = str_format("Password of %s at %s: ", json_get_string(body, "user_name"), json_get_string(body, "address"));
+    rc = cli_get_password(cli, opt_get(&cli->given, "password-file"), question, &password, err);
+    json_put_string(body, "password", password);
+    return rc;
 }
 
 /* -- controllers that kaasd signs in to ----------------------------------------------------------------------------------------- */

@@ -1,0 +1,208 @@
+/* Handlers of /v2/hx-clusters/{id}/connection and of /v2/hx-connections. Layer 6 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api_call.h"
+#include "hyperflex.h"
+#include "inventory.h"
+#include "member_json.h"
+#include "reply.h"
+#include "str.h"
+#include "views.h"
+
+/* -- what is shown ------------------------------------------------------------------------------------------------------- */
+
+static void connection_put_number(json_t *object, const char *name, int64_t number) {
+    json_put(object, name, number < 0 ? json_null() : json_integer(number));
+}
+
+/* null: never read. */
+static json_t *facts_view(const struct hx_status *status) {
+    const struct hx_facts *f = &status->facts;
+    if (!status->read_at_ms)
+        return json_null();
+    json_t *object = json_object();
+    view_put_time(object, "read_at", status->read_at_ms);
+    view_put_text(object, "uuid", f->uuid);
+    view_put_text(object, "name", f->name);
+    view_put_text(object, "version", f->version);
+    view_put_text(object, "state", f->state);
+    view_put_text(object, "resiliency", f->resiliency);
+    view_put_text(object, "space", f->space);
+    view_put_text(object, "messages", f->messages);
+    view_put_text(object, "datacenter", f->datacenter);
+    view_put_text(object, "vsphere_cluster", f->vsphere_cluster);
+    connection_put_number(object, "capacity_bytes", f->capacity_bytes);
+    connection_put_number(object, "used_bytes", f->used_bytes);
+    connection_put_number(object, "nodes_configured", f->nodes_configured);
+    connection_put_number(object, "nodes_online", f->nodes_online);
+    connection_put_number(object, "alarms", f->alarms);
+    return object;
+}
+
+static json_t *status_view(const struct hx_status *status) {
+    json_t *object = json_object();
+    json_put_string(object, "state", hx_connection_state_name(status->state));
+    view_put_time(object, "since", status->since_ms);
+    view_put_time(object, "checked_at", status->checked_at_ms);
+    json_put_int(object, "duration_ms", status->duration_ms);
+    view_put_time(object, "next_login_at", status->next_login_at_ms);
+    json_put_int(object, "refusals", status->refusals);
+    view_put_text(object, "reason", status->reason[0] ? status->reason : NULL);
+    view_put_text(object, "detail", status->detail[0] ? status->detail : NULL);
+    view_put_text(object, "remedy", status->remedy[0] ? status->remedy : NULL);
+    json_put(object, "facts", facts_view(status));
+    return object;
+}
+
+/* What is configured, and nothing that changes by itself. */
+static json_t *connection_view_bare(const struct api_call *call, const struct hx_connection *connection) {
+    const struct hx_cluster *hx = inventory_find_hx(call->snapshot->platform, connection->hx_id);
+    json_t *object = member_json_show(hx_connection_members, connection), *cluster = json_object();
+    json_put_string(cluster, "id", connection->hx_id);
+    view_put_text(cluster, "name", hx ? hx->name : NULL);
+    json_put(object, "hx_cluster", cluster);
+    view_put_sha256(object, connection->sha256);
+    return object;
+}
+
+static json_t *connection_view(const struct api_call *call, const struct hx_connection *connection,
+                               const struct hx_status *status) {
+    json_t *object = connection_view_bare(call, connection);
+    json_put(object, "status", status_view(status));
+    return object;
+}
+
+/* -- list ---------------------------------------------------------------------------------------------------------------- */
+
+struct connection_row {
+    const struct hx_connection *connection;
+    const struct hx_status *status;
+};
+
+static const char *connection_key(const void *record, char *buffer, size_t n) {
+    (void)buffer;
+    (void)n;
+    return ((const struct connection_row *)record)->connection->hx_id;
+}
+
+static json_t *connection_row_view(const struct api_call *call, const void *record) {
+    const struct connection_row *row = record;
+    return connection_view(call, row->connection, row->status);
+}
+
+/* Both lists are by id. A connection that was set or removed between the two readings is left to the next one. */
+static int connections_reply(struct api_call *call, struct http_response *resp, const struct hx_connection_list *connections,
+                             const struct hx_status_list *statuses, struct err *err) {
+    _cleanup_free_ struct connection_row *rows = calloc(connections->count + 1, sizeof(*rows));
+    size_t count = 0;
+    if (!rows)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0, k = 0; i < connections->count && k < statuses->count; i++) {
+        while (k < statuses->count && strcmp(statuses->items[k].hx_id, connections->items[i].hx_id) < 0)
+            k++;
+        if (k < statuses->count && str_eq(statuses->items[k].hx_id, connections->items[i].hx_id))
+            rows[count++] = (struct connection_row){&connections->items[i], &statuses->items[k]};
+    }
+    return view_list(call, resp, VIEW_LIST(rows, count, connection_key, connection_row_view), err);
+}
+
+int h_connections_list(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct hx_connection_list connections = {0};
+    struct hx_status_list statuses = {0};
+    int rc = hyperflex_list(call->api->options.hyperflex, &connections, err);
+    if (!rc)
+        rc = hyperflex_list_statuses(call->api->options.hyperflex, &statuses, err);
+    if (!rc)
+        rc = connections_reply(call, resp, &connections, &statuses, err);
+    hx_connection_list_done(&connections);
+    hx_status_list_done(&statuses);
+    return rc;
+}
+
+/* -- one ------------------------------------------------------------------------------------------------------------------ */
+
+static int no_connection(struct api_call *call, int rc, struct err *err) {
+    if (rc != ERR_NOT_FOUND || !err)
+        return rc;
+    err_clear(err);
+    (void)err_set(err, ERR_NOT_FOUND, "kaasd is not connected to the HX cluster %s, or there is none of this id",
+                  http_request_param(call->req, "id"));
+    return err_remedy(err, "compare with GET /v2/hx-connections; PUT sets one");
+}
+
+static int connections_answer(struct api_call *call, struct http_response *resp, int http_status, struct err *err) {
+    const char *id = http_request_param(call->req, "id");
+    _cleanup_(hx_connection_free) struct hx_connection *connection = NULL;
+    _cleanup_(hx_status_free) struct hx_status *status = NULL;
+    int rc = hyperflex_load(call->api->options.hyperflex, id, &connection, err);
+    if (!rc)
+        rc = hyperflex_load_status(call->api->options.hyperflex, id, &status, err);
+    if (rc)
+        return no_connection(call, rc, err);
+    return reply_named(call, resp, http_status,
+                       (struct reply_named){connection_view(call, connection, status), connection_view_bare(call, connection)},
+                       err);
+}
+
+int h_connections_show(struct api_call *call, struct http_response *resp, struct err *err) {
+    return connections_answer(call, resp, 200, err);
+}
+
+/* What is there, if it is what an If-Match speaks of; *version_no 0: nothing is there. *is_given tells whether one did. */
+static int connections_read_current(struct api_call *call, int64_t *version_no, bool *is_given, struct err *err) {
+    _cleanup_(hx_connection_free) struct hx_connection *connection = NULL;
+    char etag[REPLY_ETAG_BYTES] = "\"none\"";
+    int rc = hyperflex_load(call->api->options.hyperflex, http_request_param(call->req, "id"), &connection, err);
+    if (rc == ERR_NOT_FOUND)
+        err_clear(err);
+    else if (!rc)
+        rc = reply_etag_of(connection_view_bare(call, connection), etag, err);
+    if (rc && rc != ERR_NOT_FOUND)
+        return rc;
+    rc = reply_check_if_match(call, etag, is_given, err);
+    if (!rc)
+        *version_no = connection ? connection->version_no : 0;
+    return rc;
+}
+
+const struct member_body h_connections_put_body = {
+    .members = hx_connection_members, .writer = BY_ADMIN, .is_new = true, .more = JSON_MEMBERS(JSON_NEEDS(STRING, "password"))};
+
+/* Without If-Match what was read a moment ago is what is replaced, so that nothing is lost to somebody else unseen. */
+int h_connections_put(struct api_call *call, struct http_response *resp, struct err *err) {
+    const char *id = http_request_param(call->req, "id");
+    struct hx_connection wish = {0};
+    bool is_given = false;
+    if (!inventory_find_hx(call->snapshot->platform, id)) {
+        (void)err_set(err, ERR_NOT_FOUND, "there is no HX cluster %s", id);
+        return err_remedy(err, "compare with GET /v2/hx-clusters");
+    }
+    int rc = connections_read_current(call, &wish.version_no, &is_given, err);
+    const int http_status = wish.version_no ? 200 : 201;
+    if (!rc)
+        rc = str_replace(&wish.hx_id, id, err);
+    if (!rc)
+        rc = member_json_read(call->body, hx_connection_members, BY_ADMIN, &wish, err);
+    if (!rc)
+        rc = hyperflex_put(call->api->options.hyperflex, API_ACTOR(call), &wish, json_get_string(call->body, "password"), err);
+    hx_connection_done(&wish);
+    return rc ? rc : connections_answer(call, resp, http_status, err);
+}
+
+int h_connections_remove(struct api_call *call, struct http_response *resp, struct err *err) {
+    int64_t version_no = 0;
+    bool is_given = false;
+    int rc = connections_read_current(call, &version_no, &is_given, err);
+    if (!rc)
+        rc = hyperflex_remove(call->api->options.hyperflex, API_ACTOR(call), http_request_param(call->req, "id"),
+                              is_given ? version_no : 0, err);
+    return rc ? no_connection(call, rc, err) : view_nothing(resp, 0);
+}
+
+int h_connections_test(struct api_call *call, struct http_response *resp, struct err *err) {
+    _cleanup_(hx_status_free) struct hx_status *status = NULL;
+    int rc = hyperflex_test(call->api->options.hyperflex, API_ACTOR(call), http_request_param(call->req, "id"), &status, err);
+    return rc ? no_connection(call, rc, err) : connections_answer(call, resp, 200, err);
+}
