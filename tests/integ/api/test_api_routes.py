@@ -102,10 +102,13 @@ def made(people: dict[str, Api]) -> Iterator[dict[str, str]]:
     }
     ids = {path: admin.expect(201, "POST", path, json=body)["id"] for path, body in bodies.items()}
     ids["/v2/ldap"] = admin.expect(201, "POST", "/v2/ldap", json=DIRECTORY, headers={"X-KaaS": "1"})["name"]
-    peer = f"/v2/hx-clusters/{next(admin.items('/v2/hx-clusters'))['id']}/peer"
-    admin.expect(201, "PUT", peer, json={"url": "https://127.0.0.1:9/", "thumbprint_sha256": "ab" * 32})  # nobody listens there
+    hx = f"/v2/hx-clusters/{next(admin.items('/v2/hx-clusters'))['id']}"
+    nobody = {"address": "127.0.0.1", "port": 9, "user_name": "admin", "password": "x", "thumbprint_sha256": "ab" * 32}
+    admin.expect(201, "PUT", f"{hx}/peer", json={"url": "https://127.0.0.1:9/", "thumbprint_sha256": "ab" * 32})  # nobody listens there
+    admin.expect(201, "PUT", f"{hx}/connection", json=nobody)
     yield ids
-    admin.expect(204, "DELETE", peer)
+    admin.expect(204, "DELETE", f"{hx}/peer")
+    admin.expect(204, "DELETE", f"{hx}/connection")
     for path, known in ids.items():
         admin.expect(204, "DELETE", f"{path}/{known}")
 
