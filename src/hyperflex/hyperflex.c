@@ -182,7 +182,8 @@ static int check_login_time(const struct visit *v, struct err *err) {
     if (now_ms >= next_ms || next_ms - now_ms > HYPERFLEX_LOGIN_GAP_MS) /* further away: a clock was put back */
         return 0;
     clock_format(next_ms, when);
-    (void)err_set(err, ERR_BUSY, "HX lets a user log in 5 times in 15 minutes, people included: kaasd logs in again at %s", when);
+    (void)err_set(err, ERR_UNAVAILABLE, "HX lets a user log in 5 times in 15 minutes, people included: kaasd logs in again at %s",
+                  when);
     return err_remedy(err, "wait; a connection that is set anew is tried at once");
 }
 
@@ -267,7 +268,7 @@ static const char *visit_reason(int rc) {
     case ERR_UNAUTHENTICATED: return "refused";
     case ERR_FORBIDDEN: return "forbidden";
     case ERR_TOO_MANY: return "rate_limited";
-    case ERR_BUSY: return "login_waits";
+    case ERR_UNAVAILABLE: return "login_waits"; /* check_login_time */
     case ERR_CONFIG: return "secret_unreadable";
     default: return "protocol";
     }
@@ -340,7 +341,22 @@ static int visit_save(struct visit *v, struct err *err) {
     return rc;
 }
 
-/* What is wrong with HX or the connection is noted; what is wrong with us, or was stopped, says nothing of it. */
+/* What is wrong with us, the database included, or was stopped, says nothing of HX. */
+static bool visit_is_our_fault(int rc) {
+    switch (rc) {
+    case ERR_CANCELED:
+    case ERR_NOMEM:
+    case ERR_INTERNAL:
+    case ERR_DATABASE:
+    case ERR_BUSY:
+    case ERR_SCHEMA:
+    case ERR_PRECONDITION: /* the connection was set anew or removed meanwhile */
+    case ERR_NOT_FOUND: return true;
+    default: return false;
+    }
+}
+
+/* What is wrong with HX or the connection is noted. */
 static int visit_walk(struct visit *v, struct err *err) {
     struct hx_facts facts = HX_FACTS_NONE;
     const int64_t begin_ms = clock_mono_ms();
@@ -352,7 +368,7 @@ static int visit_walk(struct visit *v, struct err *err) {
         return rc;
     if (!rc)
         rc = visit_read(v, &facts, &why);
-    if (rc == ERR_CANCELED || rc == ERR_NOMEM || rc == ERR_DATABASE || rc == ERR_PRECONDITION || rc == ERR_NOT_FOUND)
+    if (visit_is_our_fault(rc))
         return err_move(err, rc, &why);
     v->status->checked_at_ms = clock_wall_ms();
     v->status->duration_ms = clock_mono_ms() - begin_ms;

@@ -42,16 +42,8 @@ static json_t *facts_view(const struct hx_status *status) {
 }
 
 static json_t *status_view(const struct hx_status *status) {
-    json_t *object = json_object();
-    json_put_string(object, "state", hx_connection_state_name(status->state));
-    view_put_time(object, "since", status->since_ms);
-    view_put_time(object, "checked_at", status->checked_at_ms);
+    json_t *object = member_json_show(hx_status_members, status);
     json_put_int(object, "duration_ms", status->duration_ms);
-    view_put_time(object, "next_login_at", status->next_login_at_ms);
-    json_put_int(object, "refusals", status->refusals);
-    view_put_text(object, "reason", status->reason[0] ? status->reason : NULL);
-    view_put_text(object, "detail", status->detail[0] ? status->detail : NULL);
-    view_put_text(object, "remedy", status->remedy[0] ? status->remedy : NULL);
     json_put(object, "facts", facts_view(status));
     return object;
 }
