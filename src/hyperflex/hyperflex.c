@@ -32,6 +32,7 @@
 struct hyperflex {
     struct hyperflex_options options;
     struct worker_pool *workers;
+    pthread_cond_t left;            /* a place was left, or it is stopped */
     pthread_mutex_t lock;           /* guards what follows */
     struct hx_status_list statuses; /* as of the last tick */
     struct place {
@@ -153,6 +154,7 @@ static void visit_end(struct visit *v) {
     (void)pthread_mutex_lock(&v->h->lock);
     if (v->place)
         *v->place = (struct place){0};
+    (void)pthread_cond_broadcast(&v->h->left);
     (void)pthread_mutex_unlock(&v->h->lock);
     hx_client_free(v->client);
     hx_token_done(&v->token);
@@ -389,20 +391,30 @@ static bool hyperflex_is_due(const struct hyperflex *h, const struct hx_status *
     return now_ms >= next_ms || next_ms - now_ms > 2 * CLOCK_DAY_MS; /* further away: a clock was put back */
 }
 
-/* A lease holds for all of this replica: it is the place that keeps two of us from asking one HX cluster. */
-static int place_take(struct hyperflex *h, const char *hx_id, struct place **out, struct err *err) {
-    struct place *is_free = NULL;
-    LOCKED(&h->lock);
-    for (size_t i = 0; i < HYPERFLEX_AT_ONCE; i++) {
+/* The place where this HX cluster is asked, else a free one; NULL: all are taken by others. */
+static struct place *place_find(struct hyperflex *h, const char *hx_id) {
+    struct place *found = NULL;
+    for (size_t i = 0; i < HYPERFLEX_AT_ONCE; i++)
         if (str_eq(h->places[i].hx_id, hx_id))
-            return err_set(err, ERR_BUSY, "this HX cluster is asked just now; try again shortly");
-        if (!h->places[i].hx_id)
-            is_free = &h->places[i];
-    }
-    if (h->is_stopped || !is_free)
-        return err_set(err, h->is_stopped ? ERR_CANCELED : ERR_BUSY, "too many HX clusters are asked at once; try again shortly");
-    is_free->hx_id = hx_id;
-    *out = is_free;
+            return &h->places[i];
+        else if (!h->places[i].hx_id)
+            found = &h->places[i];
+    return found;
+}
+
+/* A lease holds for all of this replica: it is the place that keeps two of us from asking one HX cluster. Who was asked to, waits for the other. */
+static int place_take(struct visit *v, const char *hx_id, struct err *err) {
+    struct hyperflex *h = v->h;
+    struct place *place = NULL;
+    LOCKED(&h->lock);
+    while (!h->is_stopped && (place = place_find(h, hx_id)) && place->hx_id && v->actor)
+        (void)pthread_cond_wait(&h->left, &h->lock);
+    if (h->is_stopped)
+        return err_set(err, ERR_CANCELED, "kaasd is stopping");
+    if (!place || place->hx_id)
+        return err_set(err, ERR_BUSY, "too many HX clusters are asked at once; try again shortly");
+    place->hx_id = hx_id;
+    v->place = place;
     return 0;
 }
 
@@ -425,7 +437,7 @@ static int hyperflex_try_alone(struct visit *v, const char *hx_id, struct err *e
 
 static int hyperflex_try(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct err *err) {
     struct visit v = {.h = h, .actor = actor};
-    int rc = place_take(h, hx_id, &v.place, err);
+    int rc = place_take(&v, hx_id, err);
     if (!rc)
         rc = hyperflex_try_alone(&v, hx_id, err);
     visit_end(&v);
@@ -445,6 +457,7 @@ int hyperflex_new(const struct hyperflex_options *options, struct hyperflex **ou
         return err_set(err, ERR_NOMEM, "out of memory");
     h->options = *options;
     (void)pthread_mutex_init(&h->lock, NULL);
+    (void)pthread_cond_init(&h->left, NULL);
     int rc = worker_pool_new(&workers, &h->workers, err);
     if (rc)
         hyperflex_free(h);
@@ -458,6 +471,7 @@ void hyperflex_stop(struct hyperflex *h) {
         return;
     (void)pthread_mutex_lock(&h->lock);
     h->is_stopped = true;
+    (void)pthread_cond_broadcast(&h->left);
     for (size_t i = 0; i < HYPERFLEX_AT_ONCE; i++)
         if (h->places[i].client)
             hx_client_cancel(h->places[i].client);
@@ -472,6 +486,7 @@ void hyperflex_free(struct hyperflex *h) {
     hyperflex_stop(h);
     worker_pool_free(h->workers);
     hx_status_list_done(&h->statuses);
+    (void)pthread_cond_destroy(&h->left);
     (void)pthread_mutex_destroy(&h->lock);
     free(h);
 }

@@ -59,7 +59,7 @@ int hyperflex_put(struct hyperflex *h, const struct actor *actor, struct hx_conn
 int hyperflex_remove(struct hyperflex *h, const struct actor *actor, const char *hx_id, int64_t version_no, struct err *err);
 
 /* Reads the HX cluster now, and logs in if that needs it and the time for it has come; *out, freed by hx_status_free, says what came of it, which is stored.
- * Waits for HX: in the worker `outside`. ERR_NOT_FOUND; ERR_BUSY while another replica, or this one, asks it; what is wrong is an answer, not an error. */
+ * Waits for HX: in the worker `outside`. Waits for a reading that is under way, too. ERR_NOT_FOUND; ERR_BUSY while another replica asks it; what is wrong is an answer, not an error. */
 int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct hx_status **out, struct err *err);
 
 /* Every few seconds: has those that are due read, in a worker pool of its own. */

@@ -27,7 +27,7 @@ tests_fuzz_fuzz_coding_LDADD = src/httpd/libhttpd.a $(LIBS_PORT) $(MHD_LIBS) $(G
 tests_fuzz_fuzz_hx_SOURCES = tests/fuzz/fuzz_hx.c
 tests_fuzz_fuzz_hx_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/hx
 tests_fuzz_fuzz_hx_LDFLAGS = $(FUZZ_LDFLAGS)
-tests_fuzz_fuzz_hx_LDADD = src/hx/libhx.a $(LIBS_PORT)
+tests_fuzz_fuzz_hx_LDADD = src/hx/libhx.a $(LIBS_MODEL) $(LIBS_PORT)
 
 tests_fuzz_fuzz_json_SOURCES = tests/fuzz/fuzz_json.c
 tests_fuzz_fuzz_json_CPPFLAGS = $(FUZZ_CPPFLAGS)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -177,6 +178,17 @@ def test_nothing_is_sent_to_who_is_not_trusted(place: Place, tmp_path: Path) -> 
     assert place.hx.calls == []
     place.put(thumbprint_sha256=None, ca_pem=place.cert.ca_file.read_text())
     assert place.test()["state"] == "ok"
+
+
+def test_who_asks_while_it_is_read_waits(place: Place) -> None:
+    place.hx.fault("/coreapi", "hang", 1)
+    other = place.world.kaasd.admin()
+    first = threading.Thread(target=lambda: other.expect(200, "POST", place.at("/test")))
+    first.start()
+    place.hx.wait_for("/coreapi")
+    assert place.test()["state"] == "ok"
+    first.join()
+    assert place.hx.logins == 1
 
 
 def test_nobody_is_there(place: Place) -> None:
