@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "http_request.h"
+#include "net_addr.h"
 #include "limits.h"
 #include "route.h"
 #include "strbuf.h"
@@ -147,14 +148,5 @@ int http_target_parse(struct http_request *req, const struct route_table *table,
  * *body_bytes (-1: unknown, chunked). */
 int http_fields_check(const struct http_request *req, bool *has_body, int64_t *body_bytes, struct err *err);
 
-/* Trusted proxies. */
-struct http_net {
-    uint8_t addr[16]; /* IPv4 as ::ffff:a.b.c.d */
-    unsigned bits;
-};
-/* Parses "192.0.2.0/24", "2001:db8::/32", "192.0.2.1". False if malformed. */
-bool http_net_parse(const char *text, struct http_net *out);
-bool http_net_has(const struct http_net *nets, size_t count, const uint8_t addr[16]);
-void http_addr_format(const uint8_t addr[16], char out[INET6_ADDRSTRLEN]);
 /* The client behind proxies: walks X-Forwarded-For from the right over trusted addresses; `out` keeps the peer if there is none. */
-void http_client_behind(const char *forwarded, const struct http_net *nets, size_t count, char out[INET6_ADDRSTRLEN]);
+void http_client_behind(const char *forwarded, const struct net_block *nets, size_t count, char out[INET6_ADDRSTRLEN]);

@@ -53,7 +53,7 @@ static int load_proxies(struct httpd *httpd, struct err *err) {
     for (size_t i = 0; i < n; i++) {
         if (!strcmp(list[i], "unix"))
             httpd->trusts_unix = true;
-        else if (!http_net_parse(list[i], &httpd->proxies[httpd->proxies_count++])) {
+        else if (!net_block_parse(list[i], &httpd->proxies[httpd->proxies_count++])) {
             int r = err_set(err, ERR_CONFIG, "trusted proxy \"%s\" is not an address or a block of addresses", list[i]);
             err_remedy(err, "write it as 192.0.2.7, 192.0.2.0/24, 2001:db8::/32 or unix");
             return r;

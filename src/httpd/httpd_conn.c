@@ -260,8 +260,8 @@ static void find_ip_peer(struct http_conn *conn, const struct sockaddr *addr) {
         memcpy(raw + 12, &((const struct sockaddr_in *)(const void *)addr)->sin_addr, 4);
     else
         memcpy(raw, &((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr, 16);
-    http_addr_format(raw, conn->peer);
-    conn->is_proxy = http_net_has(conn->httpd->proxies, conn->httpd->proxies_count, raw);
+    net_addr_format(raw, conn->peer);
+    conn->is_proxy = net_block_has(conn->httpd->proxies, conn->httpd->proxies_count, raw);
     httpd_press_begin(conn, raw);
 }
 

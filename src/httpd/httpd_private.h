@@ -106,7 +106,7 @@ struct httpd {
     struct httpd_options options; /* pointers to the caller's memory only for routes, app */
     struct MHD_Daemon *mhd;
     struct route_table *routes;
-    struct http_net *proxies;
+    struct net_block *proxies;
     size_t proxies_count;
     bool is_unix, is_tls, trusts_unix;
     int listen_fd;

@@ -38,6 +38,12 @@ bool net_addr_parse(const char *text, uint8_t out[16]) {
     return true;
 }
 
+void net_addr_format(const uint8_t addr[16], char *out) {
+    bool is_v4 = !memcmp(addr, mapped, sizeof(mapped));
+    if (!inet_ntop(is_v4 ? AF_INET : AF_INET6, is_v4 ? addr + sizeof(mapped) : addr, out, NET_ADDRESS_BYTES))
+        out[0] = '\0';
+}
+
 uint64_t net_addr_party(const uint8_t addr[16]) {
     const uint8_t *half = memcmp(addr, mapped, sizeof(mapped)) == 0 ? addr + 8 : addr;
     uint64_t party = 0;
@@ -53,6 +59,39 @@ uint64_t net_party(const char *text) {
 
 uint64_t net_party_site(uint64_t party) {
     return party >> 32 == 0xffff ? party >> 8 : party >> 16;
+}
+
+bool net_block_parse(const char *text, struct net_block *out) {
+    char addr[INET6_ADDRSTRLEN];
+    size_t len = strcspn(text, "/");
+    bool is_v4 = !memchr(text, ':', len);
+    int64_t most = is_v4 ? 32 : 128, bits = most;
+    struct net_block block;
+    if (len >= sizeof(addr))
+        return false;
+    memcpy(addr, text, len);
+    addr[len] = '\0';
+    if (text[len] == '/' && !str_to_i64(text + len + 1, 0, most, &bits))
+        return false;
+    if (!net_addr_parse(addr, block.addr))
+        return false;
+    block.bits = (unsigned)bits + (is_v4 ? 96 : 0);
+    *out = block;
+    return true;
+}
+
+static bool net_block_covers(const struct net_block *block, const uint8_t addr[16]) {
+    unsigned whole = block->bits / 8, part = block->bits % 8;
+    if (memcmp(block->addr, addr, whole))
+        return false;
+    return !part || !((block->addr[whole] ^ addr[whole]) >> (8 - part));
+}
+
+bool net_block_has(const struct net_block *blocks, size_t count, const uint8_t addr[16]) {
+    for (size_t i = 0; i < count; i++)
+        if (net_block_covers(&blocks[i], addr))
+            return true;
+    return false;
 }
 
 /* -- looking at the network: names and ports, each look bounded in time -------------------------------------------- */

@@ -8,9 +8,14 @@
 
 #include "err.h"
 
+#define NET_ADDRESS_BYTES 46 /* INET6_ADDRSTRLEN */
+
 /* Reads a numeric address; IPv4 becomes IPv4 mapped into IPv6 (RFC 4291 section 2.5.5.2), so that both are compared in one form. False if it is
  * none; NULL is allowed. */
 bool net_addr_parse(const char *text, uint8_t out[16]);
+
+/* The counterpart; an IPv4 address in its usual form. `out` has NET_ADDRESS_BYTES. */
+void net_addr_format(const uint8_t addr[16], char *out);
 
 /* Wherever something is counted by address, it is counted by party: an IPv4 address, or an IPv6 /64, since a host has all addresses of that.
  * The number stands for it and is never 0. */
@@ -20,12 +25,21 @@ uint64_t net_party(const char *text);
 /* The network around a party, about what one site has: IPv4 /24, IPv6 /48. */
 uint64_t net_party_site(uint64_t party);
 
+/* A block of addresses. */
+struct net_block {
+    uint8_t addr[16]; /* as net_addr_parse gives it */
+    unsigned bits;    /* of addr, counted from its begin, that an address of the block has, too */
+};
+/* Reads "192.0.2.0/24", "2001:db8::/32", "192.0.2.1". False if it is none. */
+bool net_block_parse(const char *text, struct net_block *out);
+/* Is the address in one of these? */
+bool net_block_has(const struct net_block *blocks, size_t count, const uint8_t addr[16]);
+
 /* -- looking at the network: names and ports, each look bounded in time -------------------------------------------- */
 
 /* For diagnosis only: real calls go through http_client.h. Nothing is sent to anybody. */
 
 #define NET_ADDRESSES_MAX 8
-#define NET_ADDRESS_BYTES 46 /* INET6_ADDRSTRLEN */
 
 /* Numeric addresses of a host, in the order the system would try them. Nothing to free. */
 struct net_addresses {

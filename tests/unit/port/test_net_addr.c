@@ -1,4 +1,4 @@
-/* Addresses of clients: who counts as one. SPDX-License-Identifier: GPL-3.0-or-later */
+/* Addresses: who counts as one, and which are in a block. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
 #include "net_addr.h"
@@ -41,10 +41,43 @@ static void what_is_no_address_is_not_read(void **state) {
     assert_false(net_addr_parse(NULL, addr));
 }
 
+static void blocks_have_their_addresses(void **state) {
+    static const struct {
+        const char *block, *addr;
+        bool inside;
+    } cases[] = {
+        {"192.0.2.0/24", "192.0.2.255", true},
+        {"192.0.2.0/24", "192.0.3.0", false},
+        {"192.0.2.7", "192.0.2.7", true},
+        {"192.0.2.7", "192.0.2.6", false},
+        {"10.0.0.0/9", "10.127.255.255", true},
+        {"10.0.0.0/9", "10.128.0.0", false},
+        {"0.0.0.0/0", "203.0.113.1", true},
+        {"0.0.0.0/0", "2001:db8::1", false},
+        {"2001:db8::/33", "2001:db8:7fff::1", true},
+        {"2001:db8::/33", "2001:db8:8000::1", false},
+        {"192.0.2.7", "::ffff:192.0.2.7", true},
+        {"::/0", "192.0.2.1", true},
+    };
+    static const char *const bad[] = {"",    "/",          "192.0.2.0/33", "192.0.2.0/-1", "192.0.2/24", "2001:db8::/129",
+                                      "x/8", "192.0.2.0/", "192.0.2.0/a"};
+    struct net_block block;
+    uint8_t addr[16];
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        assert_true(net_block_parse(cases[i].block, &block) && net_addr_parse(cases[i].addr, addr));
+        if (net_block_has(&block, 1, addr) != cases[i].inside)
+            fail_msg("%s and %s", cases[i].block, cases[i].addr);
+    }
+    for (size_t i = 0; i < UNIT_COUNT(bad); i++)
+        assert_false(net_block_parse(bad[i], &block));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_party_is_an_ipv4_or_a_64),
         cmocka_unit_test(what_is_no_address_is_not_read),
+        cmocka_unit_test(blocks_have_their_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
