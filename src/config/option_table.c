@@ -7,6 +7,7 @@
 
 #include "cleanup.h"
 #include "names.h"
+#include "net_addr.h"
 #include "str.h"
 
 static const struct option rows[] = {
@@ -136,14 +137,17 @@ int option_check_url(const char *text, struct err *err) {
     return err_remedy(err, "write it as https://kaas.example.com:8443");
 }
 
-int option_check_proxy(const char *text, struct err *err) {
-    size_t n = strcspn(text, "/");
-    bool is_v4 = option_table_is_address(AF_INET, text, n);
-    int64_t bits;
-    if (!strcmp(text, "unix"))
+int option_check_network(const char *text, struct err *err) {
+    struct net_block block;
+    if (net_block_parse(text, &block))
         return 0;
-    if ((is_v4 || option_table_is_address(AF_INET6, text, n)) &&
-        (!text[n] || str_to_i64(text + n + 1, 0, is_v4 ? 32 : 128, &bits)))
+    (void)err_set(err, ERR_CONFIG, "has an item that is no address and no CIDR block");
+    return err_remedy(err, "write items as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32");
+}
+
+int option_check_proxy(const char *text, struct err *err) {
+    struct net_block block;
+    if (!strcmp(text, "unix") || net_block_parse(text, &block))
         return 0;
     (void)err_set(err, ERR_CONFIG, "has an item that is no address, CIDR block or \"unix\"");
     return err_remedy(err, "write items as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32");

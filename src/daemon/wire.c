@@ -105,6 +105,14 @@ static int make_directory(struct wire *w, struct err *err) {
     return inventory_new(&options, &w->parts.inventory, err);
 }
 
+static int make_networks(struct wire *w, struct err *err) {
+    int rc = net_policy_init(&w->vcenter_networks, "vcenter.allowed_networks",
+                             (const char *const *)w->config.vcenter_allowed_networks.items, err);
+    return rc ? rc
+              : net_policy_init(&w->hx_networks, "hx.allowed_networks", (const char *const *)w->config.hx_allowed_networks.items,
+                                err);
+}
+
 static int make_platform(struct wire *w, struct err *err) {
     const char *email = w->config.vcenter_admin_email;
     int rc = manifest_log_new(&w->parts.manifest_log, err);
@@ -116,6 +124,7 @@ static int make_platform(struct wire *w, struct err *err) {
         .public_url = w->public_url,
         .server_cert_pem = w->cert_pem,
         .admin_email = *email ? email : "noreply@localhost.invalid",
+        .networks = &w->vcenter_networks,
         .view_privilege = w->config.auth_vcenter_view_privilege,
         .manifest_log = w->parts.manifest_log,
         .connect_timeout_ms = (long)w->config.vcenter_connect_timeout_ms,
@@ -258,6 +267,7 @@ static int make_peers(struct wire *w, struct err *err) {
         .store = w->store,
         .kerberos = w->parts.kerberos,
         .keytab = w->config.auth_kerberos_keytab,
+        .networks = &w->hx_networks,
         .connect_timeout_ms = (long)w->config.peers_call_timeout_ms,
         .call_timeout_ms = (long)w->config.peers_call_timeout_ms,
         .check_every_ms = w->config.peers_check_interval_ms,
@@ -275,6 +285,7 @@ static int make_hyperflex(struct wire *w, struct err *err) {
     const struct hyperflex_options options = {
         .store = w->store,
         .seal = w->seal,
+        .networks = &w->hx_networks,
         .call_timeout_ms = (long)w->config.hx_call_timeout_ms,
         .read_every_ms = w->config.hx_read_interval_ms,
         .thread_begin = store_thread_begin,
@@ -410,10 +421,10 @@ static int wire_make_store(struct wire *w, struct err *err) {
 }
 
 int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
-    static part_fn *const parts[] = {make_secrets,  make_public_url,    wire_make_store, make_pools,     make_directory,
-                                     make_platform, make_identity,      make_signon,     make_sealing,   make_clusters,
-                                     make_access,   make_kerberos,      make_peers,      make_hyperflex, make_api,
-                                     start_servers, wire_start_periodic};
+    static part_fn *const parts[] = {make_secrets,  make_public_url, wire_make_store,    make_pools,  make_directory,
+                                     make_networks, make_platform,   make_identity,      make_signon, make_sealing,
+                                     make_clusters, make_access,     make_kerberos,      make_peers,  make_hyperflex,
+                                     make_api,      start_servers,   wire_start_periodic};
     struct wire *w = calloc(1, sizeof(*w));
     int rc = 0;
     if (!w) {

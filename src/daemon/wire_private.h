@@ -16,6 +16,7 @@
 #include "worker_pool.h"
 #include "manifest_log.h"
 #include "hyperflex.h"
+#include "net_policy.h"
 #include "peers.h"
 #include "platform_links.h"
 #include "scheduler.h"
@@ -51,6 +52,7 @@ struct wire {
     char replica_name[64];
     struct seal *seal;
     struct store *store;
+    struct net_policy vcenter_networks, hx_networks;
     struct api_options parts; /* modules and worker pools, as the interface takes them */
     struct api *api;
     struct httpd *servers[WIRE_SERVERS];

@@ -18,9 +18,10 @@
 struct hx_client;
 
 struct hx_options {
-    const char *address;     /* host name or IP address of the management, without scheme or port; copied */
-    unsigned port;           /* 0: 443 */
-    struct http_trust trust; /* copied; exactly one of the two */
+    const char *address;               /* host name or IP address of the management, without scheme or port; copied */
+    unsigned port;                     /* 0: 443 */
+    struct http_trust trust;           /* copied; exactly one of the two */
+    const struct net_policy *networks; /* where it may be; outlives the client; NULL: anywhere */
     long connect_timeout_ms, call_timeout_ms;
 };
 /* One connection, kept alive; one thread at a time. *out is freed by hx_client_free. ERR_CONFIG (bad PEM, bad address), ERR_NOMEM. */

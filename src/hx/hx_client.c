@@ -37,8 +37,10 @@ static bool hx_is_address(const char *address) {
 }
 
 int hx_client_new(const struct hx_options *options, struct hx_client **out, struct err *err) {
-    const struct http_client_options http = {
-        .trust = options->trust, .user_agent = "Harmony-KaaS", .connect_timeout_ms = options->connect_timeout_ms};
+    const struct http_client_options http = {.networks = options->networks,
+                                             .trust = options->trust,
+                                             .user_agent = "Harmony-KaaS",
+                                             .connect_timeout_ms = options->connect_timeout_ms};
     const unsigned port = options->port ? options->port : HX_PORT_DEFAULT;
     _cleanup_(hx_client_free) struct hx_client *client = NULL;
     int rc;

@@ -134,6 +134,7 @@ static int visit_make_client(struct visit *v, struct err *err) {
     const struct hx_options options = {
         .address = c->address,
         .port = c->port,
+        .networks = v->h->options.networks,
         .trust = {.ca_pem = c->ca_pem, .pin_sha256 = c->sha256 && str_unhex(c->sha256, pin, sizeof(pin)) ? pin : NULL},
         .connect_timeout_ms = v->h->options.call_timeout_ms,
         .call_timeout_ms = v->h->options.call_timeout_ms,

@@ -17,6 +17,7 @@
 
 struct actor;
 struct hyperflex;
+struct net_policy;
 struct seal;
 struct store;
 
@@ -27,9 +28,10 @@ struct store;
 struct hyperflex_options {
     struct store *store;
     struct seal *seal;
-    long call_timeout_ms;       /* of each call to an HX cluster, connecting included */
-    int64_t read_every_ms;      /* 0: only when somebody asks */
-    void (*thread_begin)(void); /* of the worker pool; may be NULL */
+    const struct net_policy *networks; /* where HX clusters may be; borrowed; NULL: anywhere */
+    long call_timeout_ms;              /* of each call to an HX cluster, connecting included */
+    int64_t read_every_ms;             /* 0: only when somebody asks */
+    void (*thread_begin)(void);        /* of the worker pool; may be NULL */
     void (*thread_end)(void);
     void (*on_news)(void *arg, const struct hx_status *status); /* state or reason has changed; may be NULL */
     void (*on_set)(void *arg); /* a connection was set: hyperflex_tick has something to do; may be NULL */

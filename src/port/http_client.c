@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <malloc.h>
+#include <netdb.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -294,9 +295,32 @@ static CURLcode set_texts(CURL *curl) {
     return rc;
 }
 
-CURLcode http_curl_setup(CURL *curl, struct http_tls *tls, char *error_buffer) {
+static bool http_reach_allows(struct http_reach *reach, const struct sockaddr *to) {
+    char text[NET_ADDRESS_BYTES];
+    uint8_t addr[16];
+    if (getnameinfo(to, to->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in), text, sizeof(text),
+                    NULL, 0, NI_NUMERICHOST))
+        return false;
+    text[strcspn(text, "%")] = '\0'; /* the interface of a link-local address */
+    if (net_addr_parse(text, addr) && net_policy_allows(reach->policy, addr))
+        return reach->was_opened = true;
+    memcpy(reach->refused, text, sizeof(text));
+    return false;
+}
+
+/* CURLOPT_OPENSOCKETFUNCTION: whatever the name resolved to just now, also that of a proxy. */
+static curl_socket_t http_open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to) {
+    (void)purpose;
+    if ((to->family == AF_INET || to->family == AF_INET6) && !http_reach_allows(arg, &to->addr))
+        return CURL_SOCKET_BAD;
+    return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
+
+CURLcode http_curl_setup(CURL *curl, struct http_tls *tls, struct http_reach *reach, char *error_buffer) {
     CURLcode rc;
     if ((rc = set_numbers(curl)) || (rc = set_texts(curl)) ||
+        (rc = curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, http_open_socket)) ||
+        (rc = curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, reach)) ||
         (rc = curl_easy_setopt(curl, CURLOPT_SSL_CTX_FUNCTION, http_tls_setup)) ||
         (rc = curl_easy_setopt(curl, CURLOPT_SSL_CTX_DATA, tls)))
         return rc;
@@ -334,7 +358,10 @@ static int http_client_describe(const struct http_outcome *o, struct err *err) {
     case CURLE_OPERATION_TIMEDOUT: return err_set(err, ERR_TIMEOUT, "%s did not answer in time", o->peer);
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY: return err_set(err, ERR_UNREACHABLE, "the name of %s cannot be resolved", o->peer);
-    case CURLE_COULDNT_CONNECT: return err_set(err, ERR_UNREACHABLE, "%s does not accept connections", o->peer);
+    case CURLE_COULDNT_CONNECT:
+        if (!o->reach->was_opened && o->reach->refused[0])
+            return net_policy_check(o->reach->policy, o->peer, o->reach->refused, err);
+        return err_set(err, ERR_UNREACHABLE, "%s does not accept connections", o->peer);
     case CURLE_PROXY:
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
@@ -368,6 +395,7 @@ struct http_client {
     CURL *curl;
     CURLM *multi;
     struct http_tls tls;
+    struct http_reach reach;
     char *proxy; /* without scheme, for messages; NULL: none */
     char *unix_socket;
     char error_text[CURL_ERROR_SIZE];
@@ -430,7 +458,7 @@ static CURLcode http_client_setup(struct http_client *client, const struct http_
     CURL *curl = client->curl;
     long connect_ms = o->connect_timeout_ms > 0 ? o->connect_timeout_ms : KAAS_VIM_CONNECT_TIMEOUT_MS;
     CURLcode rc;
-    if ((rc = http_curl_setup(curl, &client->tls, client->error_text)) ||
+    if ((rc = http_curl_setup(curl, &client->tls, &client->reach, client->error_text)) ||
         (o->proxy && (rc = curl_easy_setopt(curl, CURLOPT_PROXY, o->proxy))) ||
         (o->proxy && (rc = curl_easy_setopt(curl, CURLOPT_HTTPPROXYTUNNEL, 1L))) ||
         (o->unix_socket && (rc = curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, o->unix_socket))) ||
@@ -455,6 +483,7 @@ int http_client_new(const struct http_client_options *options, struct http_clien
                  : http_tls_init(&client->tls, options, err);
     if (rc)
         goto fail;
+    client->reach.policy = options->networks;
     client->curl = curl_easy_init();
     client->multi = curl_multi_init();
     rc = ERR_NOMEM;
@@ -566,7 +595,8 @@ static char *peer_of(const struct http_client *client) {
 
 static int http_client_fail(struct http_client *client, CURLcode code, struct err *err) {
     _cleanup_free_ char *peer = peer_of(client);
-    struct http_outcome outcome = {code, client->curl, client->error_text, peer ? peer : "the peer", &client->tls};
+    struct http_outcome outcome = {code,         client->curl,  client->error_text, peer ? peer : "the peer",
+                                   &client->tls, &client->reach};
     if (client->is_too_large)
         return err_set(err, ERR_TOO_LARGE, "the answer of %s is larger than %zu bytes", outcome.peer,
                        client->exchange->reply_max_bytes);
@@ -595,6 +625,7 @@ int http_client_run(struct http_client *client, const struct http_exchange *exch
     client->reply_bytes = client->header_bytes = 0;
     client->is_final_header = client->is_too_large = false;
     client->sent = 0;
+    client->reach = (struct http_reach){.policy = client->reach.policy};
     client->error_text[0] = '\0';
     CURLcode code = set_exchange(client, exchange, headers);
     if (!code)

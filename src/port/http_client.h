@@ -20,12 +20,14 @@ struct http_trust {
 };
 
 struct http_client;
+struct net_policy;
 
 struct http_client_options {
-    struct http_trust trust;     /* copied */
-    const char *unix_socket;     /* connect to this path instead of the URL's host; NULL: no */
-    const char *proxy;           /* "http://host:port" used by CONNECT; NULL: none at all */
-    const char *client_cert_pem; /* client certificate and key as PEM texts, held in memory only; both or neither; copied */
+    const struct net_policy *networks; /* where it may connect to; outlives the client; NULL: anywhere */
+    struct http_trust trust;           /* copied */
+    const char *unix_socket;           /* connect to this path instead of the URL's host; NULL: no */
+    const char *proxy;                 /* "http://host:port" used by CONNECT; NULL: none at all */
+    const char *client_cert_pem;       /* client certificate and key as PEM texts, held in memory only; both or neither; copied */
     const char *client_key_pem;
     const char *user_agent; /* copied */
     long connect_timeout_ms;

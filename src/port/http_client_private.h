@@ -9,6 +9,7 @@
 #include "digest.h"
 #include "err.h"
 #include "http_client.h"
+#include "net_policy.h"
 
 /* All parsed at the start, so that a bad PEM text is told before anything is sent. */
 struct http_tls {
@@ -28,6 +29,13 @@ struct http_tls {
     X509 *leaf; /* of the newest handshake, also while its connection is used again; NULL: there was none */
 };
 
+/* Where to, judged when a connection is opened. */
+struct http_reach {
+    const struct net_policy *policy;
+    bool was_opened;                 /* since the policy was asked last for a new exchange: one address was allowed */
+    char refused[NET_ADDRESS_BYTES]; /* the newest address that was not; "": none */
+};
+
 /* What went on, for the words of an error. */
 struct http_outcome {
     CURLcode code;
@@ -35,11 +43,12 @@ struct http_outcome {
     const char *text; /* curl's error buffer */
     const char *peer; /* "host" or "host through proxy", for people */
     const struct http_tls *tls;
+    const struct http_reach *reach;
 };
 
 /* Sets the options that no exchange may go without: no proxy, signal, redirect or system CA behind our back; TLS 1.2 or newer,
- * judged by `tls` (whose place must not change). CURLE_OK or the first failure. */
-CURLcode http_curl_setup(CURL *curl, struct http_tls *tls, char *error_buffer);
+ * judged by `tls`, and no address that `reach` does not allow (neither's place may change). CURLE_OK or the first failure. */
+CURLcode http_curl_setup(CURL *curl, struct http_tls *tls, struct http_reach *reach, char *error_buffer);
 
 /* Turns a failed transfer into an error: ERR_TLS, ERR_TIMEOUT, ERR_UNREACHABLE, ERR_PROTOCOL, ERR_CONFIG, ERR_NOMEM. */
 int http_curl_error(const struct http_outcome *outcome, struct err *err);

@@ -14,6 +14,8 @@ src_port_libport_a_SOURCES = \
     src/port/json_write.c \
     src/port/net_addr.c \
     src/port/net_addr.h \
+    src/port/net_policy.c \
+    src/port/net_policy.h \
     src/port/passwd.c \
     src/port/passwd.h \
     src/port/seal.c \

@@ -9,6 +9,8 @@
 #include "clock.h"
 #include "err.h"
 
+struct net_policy;
+
 #define X509_SHA256_BYTES 32
 #define X509_THUMBPRINT_TEXT_BYTES 96 /* "AB:CD:..." of SHA-256 with NUL */
 #define X509_KEY_BITS 3072            /* of keys that we make, unless told otherwise */
@@ -44,8 +46,10 @@ int x509_parse_der(const void *der, size_t n, struct x509_info *out, struct err 
 int x509_check_key(const char *cert_pem, const char *key_pem, struct err *err);
 
 /* Connects, completes a TLS handshake without sending any application data, and describes the server's leaf certificate.
- * Nothing is trusted. `timeout_ms` bounds the whole call. ERR_UNREACHABLE, ERR_TIMEOUT, ERR_TLS. */
-int x509_lookup_server(const char *host, unsigned port, long timeout_ms, struct x509_info *out, struct err *err);
+ * Nothing is trusted. `networks`: where it may connect to (NULL: anywhere); elsewhere ERR_UNREACHABLE. `timeout_ms` bounds the whole call.
+ * ERR_UNREACHABLE, ERR_TIMEOUT, ERR_TLS. */
+int x509_lookup_server(const char *host, unsigned port, const struct net_policy *networks, long timeout_ms, struct x509_info *out,
+                       struct err *err);
 
 /* The same through an HTTP proxy: CONNECT `target` ("name:port") there, then a TLS handshake inside. *connect_status gets the HTTP status of
  * the proxy's answer, 0 if there was none. ERR_UNREACHABLE also for a refused CONNECT. */
@@ -53,6 +57,7 @@ struct x509_tunnel {
     const char *host; /* of the proxy */
     unsigned port;
     const char *target;
+    const struct net_policy *networks; /* as above */
 };
 int x509_lookup_tunnel(const struct x509_tunnel *tunnel, long timeout_ms, struct x509_info *out, long *connect_status,
                        struct err *err);

@@ -13,6 +13,7 @@
 struct look {
     CURL *curl;
     struct http_tls tls;
+    struct http_reach reach;
     X509 *leaf;
     const char *url, *peer; /* peer: "host:port", for people */
     const char *proxy;      /* "http://host:port/", or NULL */
@@ -38,7 +39,7 @@ static CURLcode accept_any(CURL *curl, void *ssl_ctx, void *arg) {
 
 static CURLcode x509_look_setup(struct look *look, long timeout_ms) {
     CURLcode rc;
-    if ((rc = http_curl_setup(look->curl, &look->tls, look->error_text)) ||
+    if ((rc = http_curl_setup(look->curl, &look->tls, &look->reach, look->error_text)) ||
         (rc = curl_easy_setopt(look->curl, CURLOPT_SSL_CTX_FUNCTION, accept_any)) ||
         (rc = curl_easy_setopt(look->curl, CURLOPT_SSL_CTX_DATA, look)) ||
         (rc = curl_easy_setopt(look->curl, CURLOPT_CONNECT_ONLY, 1L)) || /* TCP and TLS, then stop */
@@ -63,7 +64,7 @@ static int x509_look_perform(struct look *look, long timeout_ms, struct err *err
     (void)curl_easy_getinfo(look->curl, CURLINFO_HTTP_CONNECTCODE, &look->connect_status);
     if (!code && !look->leaf)
         return err_set(err, ERR_TLS, "%s showed no certificate", look->peer);
-    struct http_outcome outcome = {code, look->curl, look->error_text, look->peer, &look->tls};
+    struct http_outcome outcome = {code, look->curl, look->error_text, look->peer, &look->tls, &look->reach};
     return code ? http_curl_error(&outcome, err) : 0;
 }
 
@@ -79,9 +80,10 @@ static int x509_look_run(struct look *look, long timeout_ms, struct x509_info *o
     return rc;
 }
 
-int x509_lookup_server(const char *host, unsigned port, long timeout_ms, struct x509_info *out, struct err *err) {
+int x509_lookup_server(const char *host, unsigned port, const struct net_policy *networks, long timeout_ms, struct x509_info *out,
+                       struct err *err) {
     _cleanup_free_ char *url = make_url("https", host, port), *peer = str_format("%s:%u", host, port);
-    struct look look = {.url = url, .peer = peer};
+    struct look look = {.url = url, .peer = peer, .reach.policy = networks};
     return x509_look_run(&look, timeout_ms, out, err);
 }
 
@@ -89,7 +91,7 @@ int x509_lookup_tunnel(const struct x509_tunnel *tunnel, long timeout_ms, struct
                        struct err *err) {
     _cleanup_free_ char *proxy = make_url("http", tunnel->host, tunnel->port), *url = str_format("https://%s/", tunnel->target);
     _cleanup_free_ char *peer = str_format("%s through %s:%u", tunnel->target, tunnel->host, tunnel->port);
-    struct look look = {.url = url, .peer = peer, .proxy = proxy};
+    struct look look = {.url = url, .peer = peer, .proxy = proxy, .reach.policy = tunnel->networks};
     int rc = proxy ? x509_look_run(&look, timeout_ms, out, err) : err_set(err, ERR_NOMEM, "out of memory");
     *connect_status = look.connect_status;
     return rc;

@@ -22,6 +22,7 @@ from .places import TOP, Scratch, WorldError, free_port, program
 from .process import Process, run
 
 USER = pwd.getpwuid(os.geteuid()).pw_name
+LOOPBACK = ["127.0.0.0/8", "::1"]  # kaasd does not connect there unless told to
 KEY_BITS = 2048  # of the keys that kaasd makes: fewer than by default, since making one is most of what a registration costs
 ONE_TIME_PASSWORD = re.compile(r"password[^:\n]*:\s*(\S+)", re.I)
 
@@ -100,6 +101,8 @@ class Kaasd:
                        "page_dir": str(TOP / "ui-plugin/dist")},
             "database": {"socket": str(self.database_socket)},
             "secrets": {"master_key_file": str(self.folder / "master.key")},
+            "vcenter": {"allowed_networks": [*LOOPBACK]},
+            "hx": {"allowed_networks": [*LOOPBACK]},
             "certificates": {"key_bits": KEY_BITS},
             "log": {"level": "debug"},
         }
@@ -142,9 +145,9 @@ class Kaasd:
             return f"/readyz does not answer ({error})"
         return f"/readyz says {answer.status_code} {answer.text.strip()}"
 
-    def spawn(self) -> Process:
-        """Starts the daemon without waiting for readiness."""
-        self.process = Process(self.name, [program("kaasd"), "--config", self.config], self.scratch.log, self.env)
+    def spawn(self, inside: Sequence[str] = ()) -> Process:
+        """Starts the daemon without waiting for readiness; `inside` as of netns.Network."""
+        self.process = Process(self.name, [*inside, program("kaasd"), "--config", self.config], self.scratch.log, self.env)
         return self.process
 
     def start(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -269,11 +270,12 @@ def users_of(world: Path) -> dict[str, User]:
     return {user["name"]: User(user["name"], user["password"]) for user in listed if "domain" not in user}
 
 
-def start_strict(scratch: Scratch, name: str = "vcenter", *, world: Path = DEFAULT_WORLD, flags: tuple[str, ...] = ()) -> StrictVcenter:
-    """Starts a strict vCenter; it is ready when its ready file is there."""
+def start_strict(scratch: Scratch, name: str = "vcenter", *, world: Path = DEFAULT_WORLD, flags: tuple[str, ...] = (),
+                 inside: Sequence[str] = ()) -> StrictVcenter:
+    """Starts a strict vCenter; it is ready when its ready file is there. `inside` as of netns.Network."""
     ready_file = scratch.path / f"{name}.json"
     ready_file.unlink(missing_ok=True)
-    command = [program("strictvc"), "--world", world, "--ready-file", ready_file, "--names", "localhost", *flags]
+    command = [*inside, program("strictvc"), "--world", world, "--ready-file", ready_file, "--names", "localhost", *flags]
     # it is small: collecting garbage less often is a seventh of the time that it takes to start
     process = Process(name, command, scratch.log, env={"TMPDIR": str(scratch.path), "GOGC": "400"})
     process.wait_until(ready_file.exists, "the ready file")

@@ -22,9 +22,10 @@ from env.vcenter import DEFAULT_WORLD, users_of
 from env.wait import until
 from readme import commands, section
 
-HOSTS = {"kaas.example.com kaas": "127.0.1.1", "vc.example.com": "127.0.0.1"}  # the name of the host itself as Debian writes it
+VCENTER_ADDRESS = "192.0.2.10"  # one that kaasd connects to unless told otherwise
+HOSTS = {"kaas.example.com kaas": "127.0.1.1", "vc.example.com": VCENTER_ADDRESS}  # the name of the host itself as Debian writes it
 TREE = "/usr/src/harmony-kaas"
-ALSO = ("sudo", "curl", "ccache")  # what the commands are run with
+ALSO = ("sudo", "curl", "ccache", "iproute2")  # what the commands are run with
 PASSWORD = "a password of the administrator"
 CONFIG, CA, URL = "/etc/kaas/kaasd.yaml", "/var/lib/kaas/server.crt", "https://kaas.example.com:8443"
 CURL = f"curl --silent --fail --cacert {CA} {URL}"
@@ -73,7 +74,8 @@ class Place:
         self.machine.ok(f"{quick}; cd {TREE} && {configure} && {make}", limit_s=BUILD_LIMIT_S)
 
     def start_vcenter(self) -> None:
-        self.machine.ok(f"systemd-run --unit=vcenter {BIN}/strictvc -listen 127.0.0.1:443 -tunnel-listen 127.0.0.1:80 "
+        self.machine.ok(f"ip addr add {VCENTER_ADDRESS}/32 dev lo")
+        self.machine.ok(f"systemd-run --unit=vcenter {BIN}/strictvc -listen {VCENTER_ADDRESS}:443 -tunnel-listen {VCENTER_ADDRESS}:80 "
                         f"-names vc.example.com -ready-file /run/vcenter.json -world {DEFAULT_WORLD}")
         self.machine.until("test -s /run/vcenter.json", "a vCenter")
 

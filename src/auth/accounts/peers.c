@@ -147,6 +147,7 @@ static bool peers_make_client(struct visit *v) {
     uint8_t pin[32];
     const bool has_pin = v->peer->sha256 && str_unhex(v->peer->sha256, pin, sizeof(pin));
     const struct http_client_options options = {
+        .networks = v->peers->options.networks,
         .trust = {.ca_pem = v->peer->ca_pem, .pin_sha256 = has_pin ? pin : NULL},
         .user_agent = "Harmony-KaaS",
         .connect_timeout_ms = v->peers->options.connect_timeout_ms,

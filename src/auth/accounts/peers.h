@@ -14,13 +14,15 @@
 #include "snapshot.h"
 
 struct kerberos;
+struct net_policy;
 struct peers;
 struct store;
 
 struct peers_options {
     struct store *store;
-    struct kerberos *kerberos; /* knows the keytab; NULL: there is none */
-    const char *keytab;        /* copied */
+    struct kerberos *kerberos;         /* knows the keytab; NULL: there is none */
+    const char *keytab;                /* copied */
+    const struct net_policy *networks; /* where controllers may be; borrowed; NULL: anywhere */
     long connect_timeout_ms, call_timeout_ms;
     int64_t check_every_ms;     /* 0: only when somebody asks */
     void (*thread_begin)(void); /* of the worker pool; may be NULL */

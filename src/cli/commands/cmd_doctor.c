@@ -89,7 +89,7 @@ static void cmd_doctor_look_at(json_t *findings, const char *host, unsigned port
     struct err err = {0};
     if (!cmd_doctor_look_name(findings, host, &addresses) || !cmd_doctor_look_port(findings, &addresses, port))
         return;
-    if (x509_lookup_server(host, port, LOOK_LIMIT_MS, &info, &err)) {
+    if (x509_lookup_server(host, port, NULL, LOOK_LIMIT_MS, &info, &err)) {
         finding_say_error(&f, FINDING_FAILED, &err);
     } else {
         x509_thumbprint_text(info.sha256, sha);
@@ -187,7 +187,7 @@ static void cmd_doctor_look_address(struct cli *cli, json_t *findings) {
     }
     (void)snprintf(host, sizeof(host), "%.*s", (int)strcspn(url + 8, "/"), url + 8);
     if (cli_address_parse(host, &address, &err) ||
-        x509_lookup_server(address.host, address.port ? (unsigned)address.port : 443, LOOK_LIMIT_MS, &info, &err)) {
+        x509_lookup_server(address.host, address.port ? (unsigned)address.port : 443, NULL, LOOK_LIMIT_MS, &info, &err)) {
         finding_say_error(&f, FINDING_FAILED, &err);
         cmd_doctor_advise_reach(cli, &address, &f);
     } else {

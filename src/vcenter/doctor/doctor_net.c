@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "doctor_private.h"
 #include "http_client.h"
+#include "net_policy.h"
 #include "str.h"
 
 #define LOOK_LIMIT_MS 5000L
@@ -36,6 +37,8 @@ void doctor_look_name(struct visit *v, struct finding *f) {
 }
 
 static void advise_port(const struct visit *v, struct finding *f, int rc) {
+    if (*f->remedy)
+        return;
     if (rc == ERR_TIMEOUT)
         finding_advise(f, "a firewall drops it, or the vCenter is off: open TCP port %u from this host to %s", v->vc->port,
                        v->vc->address);
@@ -49,7 +52,9 @@ void doctor_look_port(struct visit *v, struct finding *f) {
     int rc = ERR_UNREACHABLE;
     (void)snprintf(f->title, sizeof(f->title), "Port %u", v->vc->port);
     for (size_t i = 0; rc && i < v->addresses.count; i++) {
-        rc = net_probe_port(v->addresses.items[i], v->vc->port, doctor_time_left_ms(v, PORT_LIMIT_MS), &first);
+        rc = net_policy_check(v->env->options.networks, v->vc->address, v->addresses.items[i], &first);
+        if (!rc)
+            rc = net_probe_port(v->addresses.items[i], v->vc->port, doctor_time_left_ms(v, PORT_LIMIT_MS), &first);
         v->address = rc ? NULL : v->addresses.items[i];
     }
     if (rc) {
@@ -81,7 +86,8 @@ static void take_date(void *arg, const char *line, size_t n) {
 }
 
 int doctor_get_versions(const struct visit *v, const struct http_trust *trust, int64_t *date_ms, struct err *err) {
-    struct http_client_options options = {.trust = *trust, .connect_timeout_ms = LOOK_LIMIT_MS};
+    struct http_client_options options = {
+        .networks = v->env->options.networks, .trust = *trust, .connect_timeout_ms = LOOK_LIMIT_MS};
     _cleanup_free_ char *url = str_format("https://%s:%u/sdk/vimServiceVersions.xml", v->vc->address, v->vc->port);
     struct http_exchange exchange = {.method = "GET",
                                      .url = url,
@@ -139,7 +145,8 @@ static void judge_chain(struct visit *v, struct finding *f) {
 
 void doctor_look_tls(struct visit *v, struct finding *f) {
     struct err err = {0};
-    if (x509_lookup_server(v->vc->address, v->vc->port, doctor_time_left_ms(v, LOOK_LIMIT_MS), &v->seen, &err)) {
+    if (x509_lookup_server(v->vc->address, v->vc->port, v->env->options.networks, doctor_time_left_ms(v, LOOK_LIMIT_MS), &v->seen,
+                           &err)) {
         finding_say_error(f, FINDING_FAILED, &err);
         finding_advise(f, "see whether port %u is a vCenter's (not a proxy's) and speaks TLS 1.2 or newer", v->vc->port);
     } else if (v->vc->has_pin) {
@@ -193,7 +200,8 @@ static void tunnel_failed(const struct visit *v, struct finding *f, const struct
 }
 
 void doctor_look_tunnel(struct visit *v, struct finding *f) {
-    struct x509_tunnel tunnel = {.host = v->vc->address, .port = v->vc->tunnel_port, .target = TUNNEL_TARGET};
+    struct x509_tunnel tunnel = {
+        .host = v->vc->address, .port = v->vc->tunnel_port, .target = TUNNEL_TARGET, .networks = v->env->options.networks};
     _cleanup_done_(x509_info_done) struct x509_info inner = {0};
     struct err err = {0};
     long status = 0;
@@ -219,7 +227,8 @@ void doctor_look_direct(struct visit *v, struct finding *f) {
         return;
     }
     (void)snprintf(f->title, sizeof(f->title), "Port %u, direct", v->vc->direct_port);
-    if (x509_lookup_server(v->vc->address, v->vc->direct_port, doctor_time_left_ms(v, LOOK_LIMIT_MS), &inner, &err)) {
+    if (x509_lookup_server(v->vc->address, v->vc->direct_port, v->env->options.networks, doctor_time_left_ms(v, LOOK_LIMIT_MS),
+                           &inner, &err)) {
         port_failed(v, f, &err, v->vc->direct_port, v->vc->tunnel_port);
     } else {
         judge_inner(v, f, &inner, "vCenter answers");
@@ -280,7 +289,7 @@ void doctor_look_address(struct visit *v, struct finding *f) {
         return;
     }
     (void)link_env_get_server_cert(v->env, &named_pem, NULL);
-    if (x509_lookup_server(host, port, doctor_time_left_ms(v, LOOK_LIMIT_MS), &shown, &err)) {
+    if (x509_lookup_server(host, port, NULL, doctor_time_left_ms(v, LOOK_LIMIT_MS), &shown, &err)) {
         finding_say(f, FINDING_WARNING, "%s does not answer us: %s", v->env->options.public_url, err.text);
         finding_advise(f,
                        "see that server.public_url is right and leads to this service (through the balancer, if there is one)");

@@ -123,7 +123,8 @@ static int ovf_install_post(const struct platform_options *options, const struct
                             struct err *err) {
     _cleanup_secret_ char *token = str_format("solution-install-token: %s", env->token);
     const char *const headers[] = {"Content-Type: application/json", "Accept: application/json", token, NULL};
-    struct http_client_options client_options = {.trust = {.pin_sha256 = env->thumbprint},
+    struct http_client_options client_options = {.networks = options->networks,
+                                                 .trust = {.pin_sha256 = env->thumbprint},
                                                  .user_agent = "Harmony-KaaS",
                                                  .connect_timeout_ms = options->connect_timeout_ms};
     struct http_exchange exchange = {.method = "POST",

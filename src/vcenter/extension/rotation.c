@@ -228,7 +228,7 @@ static void look_at_vcenter(struct link *link, const struct vcenter *vc) {
     long timeout_ms = link_env(link)->options.connect_timeout_ms;
     struct link_certificates seen = {0};
     _cleanup_done_(x509_info_done) struct x509_info info = {0};
-    if (x509_lookup_server(vc->address, vc->port, timeout_ms, &info, NULL))
+    if (x509_lookup_server(vc->address, vc->port, link_env(link)->options.networks, timeout_ms, &info, NULL))
         return;
     seen.vcenter_not_after_ms = info.not_after_ms;
     link_note_certificates(link, &seen);

@@ -34,7 +34,7 @@ static int vcenter_set_check_unique(struct platform *platform, const struct vcen
 
 static int ask_certificate(const struct platform_options *options, const struct vcenter *vc, struct x509_info *seen,
                            struct err *err) {
-    int rc = x509_lookup_server(vc->address, vc->port, options->connect_timeout_ms, seen, err);
+    int rc = x509_lookup_server(vc->address, vc->port, options->networks, options->connect_timeout_ms, seen, err);
     if (rc)
         return rc;
     (void)err_set(err, ERR_CERT_UNCONFIRMED, "the certificate of %s:%u is not confirmed; nothing was sent", vc->address,
@@ -180,7 +180,8 @@ int registration_remove(struct platform *platform, const char *id, const struct 
 /* A certificate that does not fit is shown beside the error, so that a person can see what answered. */
 static int vcenter_set_explain(struct platform *platform, const struct vcenter *where, struct x509_info *seen, int rc) {
     if (rc == ERR_TLS)
-        (void)x509_lookup_server(where->address, where->port, platform_options_of(platform)->connect_timeout_ms, seen, NULL);
+        (void)x509_lookup_server(where->address, where->port, platform_options_of(platform)->networks,
+                                 platform_options_of(platform)->connect_timeout_ms, seen, NULL);
     return rc;
 }
 

@@ -276,7 +276,7 @@ static void explain_trust(struct link *link, struct err *err) {
     long timeout_ms = link_env(link)->options.connect_timeout_ms;
     if (link_get_info(link, &vc, NULL))
         return;
-    if (x509_lookup_server(vc.address, vc.port, timeout_ms, &info, NULL))
+    if (x509_lookup_server(vc.address, vc.port, link_env(link)->options.networks, timeout_ms, &info, NULL))
         return;
     link_describe(&info, seen, sizeof(seen));
     err_clear(err);

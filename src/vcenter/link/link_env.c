@@ -60,6 +60,7 @@ struct vim_options link_env_client(const struct link_env *env, const struct vcen
         .pin_sha256 = vc->has_pin ? vc->pin_sha256 : NULL,
         .instance_uuid = vc->id,
         .user_agent = user_agent,
+        .networks = env->options.networks,
         .tunnel_port = vc->tunnel_port,
         .direct_port = vc->direct_port,
         .connect_timeout_ms = env->options.connect_timeout_ms,

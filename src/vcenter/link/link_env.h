@@ -16,6 +16,7 @@
 #define ROTATION_ACTION "vcenter.rotate_certificate"
 
 struct manifest_log;
+struct net_policy;
 struct platform;
 struct seal;
 struct store;
@@ -30,6 +31,7 @@ struct platform_options {
     const char *server_cert_pem; /* the certificate that public_url shows: named in the extension record; NULL if unknown */
     const char *admin_email;
     const char *view_privilege;        /* "System.Read" */
+    const struct net_policy *networks; /* where vCenters may be; borrowed; NULL: anywhere */
     struct manifest_log *manifest_log; /* who fetched the plug-in's manifest; NULL: nobody notes it */
     long connect_timeout_ms, call_timeout_ms;
     int64_t keepalive_ms;

@@ -113,7 +113,7 @@ static void add_account(struct link *link, struct vc_status *s, const struct log
 /* The certificate that is shown now; a name that is trusted by CA is judged by whether we got through. */
 static void look_at_certificate(struct link *link, struct vc_status *s) {
     long timeout_ms = link_env(link)->options.connect_timeout_ms;
-    if (x509_lookup_server(s->vc.address, s->vc.port, timeout_ms, &s->seen, NULL))
+    if (x509_lookup_server(s->vc.address, s->vc.port, link_env(link)->options.networks, timeout_ms, &s->seen, NULL))
         return;
     s->is_trusted =
         s->vc.has_pin ? !memcmp(s->seen.sha256, s->vc.pin_sha256, sizeof(s->vc.pin_sha256)) : s->about.instance_uuid != NULL;

@@ -1,7 +1,8 @@
-/* Addresses: who counts as one, and which are in a block. SPDX-License-Identifier: GPL-3.0-or-later */
+/* Addresses: who counts as one, which are in a block, and where kaasd connects to. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
 #include "net_addr.h"
+#include "net_policy.h"
 
 static void a_party_is_an_ipv4_or_a_64(void **state) {
     static const struct {
@@ -73,11 +74,56 @@ static void blocks_have_their_addresses(void **state) {
         assert_false(net_block_parse(bad[i], &block));
 }
 
+static void check_policy(const struct net_policy *policy, const char *address, bool is_allowed) {
+    uint8_t addr[16];
+    struct err err = {0};
+    assert_true(net_addr_parse(address, addr));
+    if (net_policy_allows(policy, addr) != is_allowed || (net_policy_check(policy, "hx", address, &err) == 0) != is_allowed)
+        fail_msg("%s", address);
+}
+
+static void by_default_only_this_host_and_its_links_are_closed(void **state) {
+    static const char *const closed[] = {
+        "127.0.0.1", "127.255.0.9", "0.0.0.0", "169.254.169.254", "224.0.0.1",          "255.255.255.255", "::1",
+        "::",        "::127.0.0.1", "fe80::1", "febf::1",         "::ffff:169.254.1.2", "ff02::1",         "::ffff:127.0.0.1"};
+    static const char *const open[] = {"10.0.0.1",  "192.168.1.1", "172.16.0.1", "203.0.113.1",
+                                       "128.0.0.1", "2001:db8::1", "fd00::1"};
+    struct net_policy policy;
+    (void)state;
+    assert_int_equal(net_policy_init(&policy, "hx.allowed_networks", NULL, NULL), 0);
+    for (size_t i = 0; i < UNIT_COUNT(closed); i++)
+        check_policy(&policy, closed[i], false);
+    for (size_t i = 0; i < UNIT_COUNT(open); i++)
+        check_policy(&policy, open[i], true);
+    check_policy(NULL, "127.0.0.1", true);
+}
+
+static void what_is_listed_is_all_that_is_open(void **state) {
+    static const char *const list[] = {"127.0.0.0/8", "10.1.0.0/16", "2001:db8::/32", NULL};
+    static const char *const bad[] = {"10.0.0.0/8", "ten", NULL};
+    struct net_policy policy;
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(net_policy_init(&policy, "hx.allowed_networks", list, NULL), 0);
+    check_policy(&policy, "127.0.0.1", true);
+    check_policy(&policy, "10.1.255.1", true);
+    check_policy(&policy, "10.2.0.1", false);
+    check_policy(&policy, "2001:db8:1::1", true);
+    check_policy(&policy, "::1", false);
+    assert_int_equal(net_policy_check(&policy, "hx.example.com", "10.2.0.1", &err), ERR_UNREACHABLE);
+    assert_string_equal(err.text, "hx.example.com is at 10.2.0.1, where kaasd does not connect to");
+    assert_non_null(strstr(err.remedy, "hx.allowed_networks"));
+    assert_int_equal(net_policy_check(&policy, "hx", "no address", NULL), 0);
+    assert_int_equal(net_policy_init(&policy, "hx.allowed_networks", bad, NULL), ERR_CONFIG);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_party_is_an_ipv4_or_a_64),
         cmocka_unit_test(what_is_no_address_is_not_read),
         cmocka_unit_test(blocks_have_their_addresses),
+        cmocka_unit_test(by_default_only_this_host_and_its_links_are_closed),
+        cmocka_unit_test(what_is_listed_is_all_that_is_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

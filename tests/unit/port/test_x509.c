@@ -164,7 +164,7 @@ static void test_lookup(void **state) {
     struct x509_info info = {0};
     struct err err = {0};
     struct tls_server *server = tls_server_start(&(struct tls_server_options){.cert = &server_cert});
-    assert_int_equal(x509_lookup_server("localhost", tls_server_port(server), 20000, &info, &err), 0);
+    assert_int_equal(x509_lookup_server("localhost", tls_server_port(server), NULL, 20000, &info, &err), 0);
     assert_memory_equal(info.sha256, server_cert.sha256, sizeof(info.sha256));
     assert_string_equal(info.pem, server_cert.cert_pem);
     assert_string_equal(info.subject, "CN=untrusted");
@@ -172,14 +172,14 @@ static void test_lookup(void **state) {
     x509_info_done(&info);
     tls_server_wait_ended(server, 1); /* before the next: connections are served side by side */
     assert_string_equal(tls_server_sni(server), "localhost");
-    assert_int_equal(x509_lookup_server("127.0.0.1", tls_server_port(server), 20000, &info, &err), 0);
+    assert_int_equal(x509_lookup_server("127.0.0.1", tls_server_port(server), NULL, 20000, &info, &err), 0);
     x509_info_done(&info);
     unsigned port = tls_server_port(server);
     tls_server_wait_ended(server, 2);
     assert_string_equal(tls_server_sni(server), "");  /* none for an address (RFC 6066 section 3) */
     assert_int_equal(tls_server_requests(server), 0); /* no application data */
     tls_server_stop(server);
-    assert_int_equal(x509_lookup_server("127.0.0.1", port, 20000, &info, &err), ERR_UNREACHABLE);
+    assert_int_equal(x509_lookup_server("127.0.0.1", port, NULL, 20000, &info, &err), ERR_UNREACHABLE);
     assert_null(info.pem);
 }
 
@@ -187,7 +187,7 @@ static void test_lookup_sni(void **state) {
     (void)state;
     struct x509_info info = {0};
     struct tls_server *server = tls_server_start(&(struct tls_server_options){.cert = &server_cert});
-    assert_int_equal(x509_lookup_server("localhost", tls_server_port(server), 20000, &info, NULL), 0);
+    assert_int_equal(x509_lookup_server("localhost", tls_server_port(server), NULL, 20000, &info, NULL), 0);
     tls_server_wait_ended(server, 1);
     assert_string_equal(tls_server_sni(server), "localhost");
     x509_info_done(&info);
@@ -201,13 +201,13 @@ static void test_lookup_fails(void **state) {
     struct tls_server *plain = tls_server_start(&(struct tls_server_options){0});
     struct tls_server *closing = tls_server_start(&(struct tls_server_options){.closes_at_once = true});
     struct tls_server *silent = tls_server_start(&(struct tls_server_options){.stays_silent = true});
-    assert_int_equal(x509_lookup_server("127.0.0.1", tls_server_port(plain), 20000, &info, &err), ERR_PROTOCOL);
+    assert_int_equal(x509_lookup_server("127.0.0.1", tls_server_port(plain), NULL, 20000, &info, &err), ERR_PROTOCOL);
     err_clear(&err);
-    assert_int_equal(x509_lookup_server("127.0.0.1", tls_server_port(closing), 20000, &info, &err), ERR_UNREACHABLE);
+    assert_int_equal(x509_lookup_server("127.0.0.1", tls_server_port(closing), NULL, 20000, &info, &err), ERR_UNREACHABLE);
     err_clear(&err);
-    assert_int_equal(x509_lookup_server("127.0.0.1", tls_server_port(silent), 300, &info, &err), ERR_TIMEOUT);
+    assert_int_equal(x509_lookup_server("127.0.0.1", tls_server_port(silent), NULL, 300, &info, &err), ERR_TIMEOUT);
     err_clear(&err);
-    assert_int_equal(x509_lookup_server("bad host", 443, 300, &info, &err), ERR_CONFIG);
+    assert_int_equal(x509_lookup_server("bad host", 443, NULL, 300, &info, &err), ERR_CONFIG);
     assert_null(info.pem);
     tls_server_stop(plain);
     tls_server_stop(closing);
