@@ -44,6 +44,8 @@ src_vim_libvim_a_SOURCES = \
     src/vim/vim_extension_record.c \
     src/vim/vim_fault.c \
     src/vim/vim_fault.h \
+    src/vim/vim_guest.c \
+    src/vim/vim_guest.h \
     src/vim/vim_login.c \
     src/vim/vim_property.c \
     src/vim/vim_property.h \

@@ -12,6 +12,7 @@
 #include "vim.h"
 #include "vim_canned.h"
 #include "vim_extension.h"
+#include "vim_guest.h"
 #include "vim_authorization.h"
 #include "vim_session.h"
 #include "vim_watch.h"
@@ -77,6 +78,14 @@ static void call_find(struct vim_client *client) {
     vim_extension_free(e);
 }
 
+/* The same answers as those about clusters. */
+static void call_guests(struct vim_client *client) {
+    const struct vim_guest_query query = {.cluster = "domain-c7", .name_prefix = "st", .network = "m"};
+    struct vim_guest_addresses found = {.count = 0};
+    (void)vim_list_guest_addresses(client, &query, &found, NULL);
+    vim_guest_addresses_done(&found);
+}
+
 static int on_restarted(void *arg, struct err *err) {
     (void)arg, (void)err;
     return 0;
@@ -94,6 +103,7 @@ static void call_clusters(struct vim_client *client) {
     size_t bytes = 0;
     const struct vim_watch_events events = {.arg = &bytes, .restarted = on_restarted, .object = on_object};
     (void)vim_read_clusters(client, &events, NULL);
+    call_guests(client);
 }
 
 static void call_privileges(struct vim_client *client) {

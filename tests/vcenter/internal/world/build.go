@@ -5,8 +5,10 @@ package world
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
@@ -199,5 +201,17 @@ func (b *Builder) machine(ctx context.Context, at *site, host *object.HostSystem
 	if task, err = vm.PowerOn(ctx); err != nil {
 		return made, err
 	}
-	return made, task.Wait(ctx)
+	err = task.Wait(ctx)
+	b.report(made, spec.GuestNet)
+	return made, err
+}
+
+// report puts into a machine's guest what VMware Tools would say of its network.
+func (b *Builder) report(vm ref, networks map[string]string) {
+	guest := b.Model.Map().Get(vm).(*simulator.VirtualMachine).Guest
+	for _, name := range slices.Sorted(maps.Keys(networks)) {
+		guest.Net = append(guest.Net, types.GuestNicInfo{
+			Network: name, IpAddress: []string{networks[name]}, Connected: true, DeviceConfigId: 4000,
+		})
+	}
 }

@@ -87,6 +87,7 @@ type VM struct {
 	ExtraConfig  map[string]string `json:"extra_config,omitempty"`
 	ManagedBy    string            `json:"managed_by,omitempty"` // extension key
 	Annotation   string            `json:"annotation,omitempty"`
+	GuestNet     map[string]string `json:"guest_net,omitempty"` // port group: address that VMware Tools report there
 }
 
 // Extension is a record of the ExtensionManager, either by members or as raw <extension> XML.
