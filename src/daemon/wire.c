@@ -281,6 +281,25 @@ static int make_peers(struct wire *w, struct err *err) {
     return peers_new(&options, &w->parts.peers, err);
 }
 
+static int wire_read_file(const char *path, char **out, struct err *err) {
+    _cleanup_strbuf_ struct strbuf text = {0};
+    int rc;
+    if (!*path)
+        return 0;
+    strbuf_init(&text, CA_PEM_BYTES_MAX);
+    rc = fs_read(path, &text, err);
+    if (rc)
+        return rc;
+    *out = strbuf_steal(&text);
+    return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static int set_hx_ca(struct wire *w, const struct config *config, struct err *err) {
+    _cleanup_free_ char *pem = NULL;
+    int rc = wire_read_file(config->hx_ca_file, &pem, err);
+    return rc ? rc : hyperflex_set_ca(w->parts.hyperflex, pem, err);
+}
+
 static int make_hyperflex(struct wire *w, struct err *err) {
     const struct hyperflex_options options = {
         .store = w->store,
@@ -291,10 +310,12 @@ static int make_hyperflex(struct wire *w, struct err *err) {
         .thread_begin = store_thread_begin,
         .thread_end = store_thread_end,
         .on_news = wire_on_hx_news,
+        .list_addresses = wire_list_hx_addresses,
         .on_set = wire_on_hx_set,
         .arg = w,
     };
-    return hyperflex_new(&options, &w->parts.hyperflex, err);
+    int rc = hyperflex_new(&options, &w->parts.hyperflex, err);
+    return rc ? rc : set_hx_ca(w, &w->config, err);
 }
 
 static bool is_leaving(void *arg) {
@@ -360,19 +381,6 @@ static void set_doors(struct wire *w, const char *proxy, const char *admin, cons
                                                .connections_per_uid_max = KAAS_HTTP_ADMIN_CONNECTIONS_PER_UID,
                                                .trusted_proxies = doors[WIRE_TLS].trusted_proxies};
     api_plug_in(w->api, API_DOOR_ADMIN, &doors[WIRE_ADMIN]);
-}
-
-static int wire_read_file(const char *path, char **out, struct err *err) {
-    _cleanup_strbuf_ struct strbuf text = {0};
-    int rc;
-    if (!*path)
-        return 0;
-    strbuf_init(&text, CA_PEM_BYTES_MAX);
-    rc = fs_read(path, &text, err);
-    if (rc)
-        return rc;
-    *out = strbuf_steal(&text);
-    return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 /* Texts are malloc'ed, also on failure; NULL where none is configured. */
@@ -594,6 +602,8 @@ static int reload_all(struct wire *w, struct err *err) {
         rc = scrape_token_read(&fresh, &token, err);
     if (!rc)
         rc = reload_certificate(w, &fresh, err);
+    if (!rc)
+        rc = set_hx_ca(w, &fresh, err);
     if (rc)
         return rc;
     wire_set_scrape_token(w, &token);

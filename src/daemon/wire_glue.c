@@ -158,6 +158,20 @@ void wire_on_hx_news(void *arg, const struct hx_status *status) {
               "detail", is_good ? NULL : status->detail, "remedy", is_good ? NULL : status->remedy, NULL);
 }
 
+int wire_list_hx_addresses(void *arg, const char *hx_id, struct hx_addresses *out, struct err *err) {
+    struct wire *w = arg;
+    struct inventory_snapshot *snapshot = inventory_get(w->parts.inventory);
+    const struct hx_cluster *hx = snapshot ? inventory_find_hx(snapshot->platform, hx_id) : NULL;
+    struct link *link = NULL;
+    int rc = hx ? platform_find(w->parts.platform, hx->vsphere_cluster.vcenter_id, &link, err)
+                : err_set(err, ERR_NOT_FOUND, "there is no HX cluster %s", hx_id);
+    if (!rc)
+        rc = hx_addresses_list(link, hx, out, err);
+    link_unref(link);
+    inventory_snapshot_unref(snapshot);
+    return rc;
+}
+
 void wire_on_hx_set(void *arg) {
     const struct wire *w = arg;
     scheduler_wake(w->scheduler, "hyperflex");

@@ -11,6 +11,7 @@
 #include "inventory.h"
 #include "finding.h"
 #include "httpd.h"
+#include "hx_addresses.h"
 #include "identity.h"
 #include "kerberos.h"
 #include "worker_pool.h"
@@ -84,6 +85,7 @@ int wire_on_changes(void *arg, const struct change_list *changes);
 int wire_on_gap(void *arg);
 void wire_on_difference(void *arg, const struct inventory_difference *difference);
 void wire_on_hx_news(void *arg, const struct hx_status *status);
+int wire_list_hx_addresses(void *arg, const char *hx_id, struct hx_addresses *out, struct err *err);
 void wire_on_hx_set(void *arg);
 void wire_on_peer_news(void *arg, const struct hx_peer *peer);
 void wire_on_peer_set(void *arg);

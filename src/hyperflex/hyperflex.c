@@ -10,6 +10,7 @@
 
 #include "audit.h"
 #include "clock.h"
+#include "http_client.h"
 #include "hx.h"
 #include "hx_store.h"
 #include "limits.h"
@@ -39,6 +40,7 @@ struct hyperflex {
         const char *hx_id;        /* NULL: the place is free */
         struct hx_client *client; /* that hyperflex_stop ends; NULL: not made yet */
     } places[HYPERFLEX_AT_ONCE];
+    char *ca_pem; /* of hx.ca_file; NULL: none */
     bool is_stopped;
 };
 
@@ -128,14 +130,26 @@ static int token_keep(struct visit *v, struct err *err) {
 
 /* -- the connection ------------------------------------------------------------------------------------------------------ */
 
+static char *hyperflex_get_ca(struct hyperflex *h) {
+    LOCKED(&h->lock);
+    return str_dup(h->ca_pem);
+}
+
+static bool hyperflex_has_ca(struct hyperflex *h) {
+    LOCKED(&h->lock);
+    return h->ca_pem != NULL;
+}
+
 static int visit_make_client(struct visit *v, struct err *err) {
     const struct hx_connection *c = v->connection;
+    _cleanup_free_ char *shared_ca = c->ca_pem || c->sha256 ? NULL : hyperflex_get_ca(v->h);
     uint8_t pin[32];
     const struct hx_options options = {
         .address = c->address,
         .port = c->port,
         .networks = v->h->options.networks,
-        .trust = {.ca_pem = c->ca_pem, .pin_sha256 = c->sha256 && str_unhex(c->sha256, pin, sizeof(pin)) ? pin : NULL},
+        .trust = {.ca_pem = shared_ca ? shared_ca : c->ca_pem,
+                  .pin_sha256 = c->sha256 && str_unhex(c->sha256, pin, sizeof(pin)) ? pin : NULL},
         .connect_timeout_ms = v->h->options.call_timeout_ms,
         .call_timeout_ms = v->h->options.call_timeout_ms,
     };
@@ -383,6 +397,63 @@ static int visit_walk(struct visit *v, struct err *err) {
     return visit_save(v, err);
 }
 
+/* -- looking for addresses --------------------------------------------------------------------------------------------------- */
+
+#define LOOK_MS 3000L
+
+/* A client is made of it for a try, so that a bad file is told when it is read. */
+int hyperflex_set_ca(struct hyperflex *h, const char *ca_pem, struct err *err) {
+    const struct http_client_options options = {.trust = {.ca_pem = ca_pem}};
+    struct http_client *client = NULL;
+    char *copy = str_dup(ca_pem), *old;
+    int rc = ca_pem ? http_client_new(&options, &client, err) : 0;
+    http_client_free(client);
+    if (!rc && ca_pem && !copy)
+        rc = err_set(err, ERR_NOMEM, "out of memory");
+    if (rc) {
+        free(copy);
+        return rc;
+    }
+    (void)pthread_mutex_lock(&h->lock);
+    old = h->ca_pem;
+    h->ca_pem = copy;
+    (void)pthread_mutex_unlock(&h->lock);
+    free(old);
+    return 0;
+}
+
+int hyperflex_list_addresses(struct hyperflex *h, const char *hx_id, struct hx_addresses *out, struct err *err) {
+    return h->options.list_addresses(h->options.arg, hx_id, out, err);
+}
+
+static long hyperflex_look_ms(const struct hyperflex *h) {
+    return h->options.call_timeout_ms < LOOK_MS ? h->options.call_timeout_ms : LOOK_MS;
+}
+
+static bool hyperflex_trusts(struct hyperflex *h, const struct hx_address *where) {
+    _cleanup_free_ char *ca = hyperflex_get_ca(h), *url = str_format("https://%s:%u/", where->address, where->port);
+    const struct http_client_options options = {
+        .networks = h->options.networks, .trust = {.ca_pem = ca}, .connect_timeout_ms = hyperflex_look_ms(h)};
+    const struct http_exchange handshake = {
+        .method = "GET", .url = url, .timeout_ms = hyperflex_look_ms(h), .is_handshake = true};
+    _cleanup_strbuf_ struct strbuf nothing;
+    struct http_client *client = NULL;
+    long status;
+    strbuf_init(&nothing, 1);
+    int rc = ca && url ? http_client_new(&options, &client, NULL) : ERR_CONFIG;
+    if (!rc)
+        rc = http_client_run(client, &handshake, &nothing, &status, NULL);
+    http_client_free(client);
+    return !rc;
+}
+
+void hyperflex_look_at(struct hyperflex *h, const struct hx_address *where, struct hyperflex_look *out) {
+    *out = (struct hyperflex_look){0};
+    if (!x509_lookup_server(where->address, where->port, h->options.networks, hyperflex_look_ms(h), &out->certificate,
+                            &out->problem))
+        out->is_trusted = hyperflex_trusts(h, where);
+}
+
 /* -- who may try --------------------------------------------------------------------------------------------------------- */
 
 static bool hyperflex_is_due(const struct hyperflex *h, const struct hx_status *status) {
@@ -487,6 +558,7 @@ void hyperflex_free(struct hyperflex *h) {
     hyperflex_stop(h);
     worker_pool_free(h->workers);
     hx_status_list_done(&h->statuses);
+    free(h->ca_pem);
     (void)pthread_cond_destroy(&h->left);
     (void)pthread_mutex_destroy(&h->lock);
     free(h);
@@ -554,12 +626,16 @@ int hyperflex_load_status(struct hyperflex *h, const char *hx_id, struct hx_stat
 }
 
 /* A CA that cannot be read is told now, not by the first failure. */
-static int hyperflex_check(struct hx_connection *wish, const char *password, struct err *err) {
-    struct visit v = {.connection = wish, .h = &(struct hyperflex){.options = {.call_timeout_ms = 1}}};
+static int hyperflex_check(struct hyperflex *h, struct hx_connection *wish, const char *password, struct err *err) {
+    struct visit v = {.connection = wish, .h = h};
     struct err why = {0};
     int rc = hx_connection_check(wish, err);
     if (!rc && (str_empty(password) || strlen(password) > KAAS_PASSWORD_BYTES_MAX))
         rc = err_set(err, ERR_UNPROCESSABLE, "password must have 1 to %d bytes", KAAS_PASSWORD_BYTES_MAX);
+    if (!rc && !wish->ca_pem && !wish->sha256 && !hyperflex_has_ca(h)) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "neither ca_pem nor thumbprint_sha256 is given, and there is no hx.ca_file");
+        rc = err_remedy(err, "give the SHA-256 of the certificate as a browser shows it at HX Connect, or the CA that signs it");
+    }
     if (rc)
         return rc;
     rc = visit_make_client(&v, &why);
@@ -582,7 +658,7 @@ int hyperflex_put(struct hyperflex *h, const struct actor *actor, struct hx_conn
                                                                                     .reason = wish->address});
     struct visit before = {.h = h};
     struct hx_sealed sealed = {0};
-    int rc = hyperflex_check(wish, password, err);
+    int rc = hyperflex_check(h, wish, password, err);
     if (!rc)
         rc = secret_seal(h, wish->hx_id, HX_SECRET_PASSWORD, password, &sealed, err);
     if (rc)

@@ -14,6 +14,7 @@
 #include "finding.h"
 #include "hx_connection.h"
 #include "snapshot.h"
+#include "x509.h"
 
 struct actor;
 struct hyperflex;
@@ -34,8 +35,10 @@ struct hyperflex_options {
     void (*thread_begin)(void);        /* of the worker pool; may be NULL */
     void (*thread_end)(void);
     void (*on_news)(void *arg, const struct hx_status *status); /* state or reason has changed; may be NULL */
+    /* Asks the vCenter of an HX cluster where it may be (hx_addresses.h). */
+    int (*list_addresses)(void *arg, const char *hx_id, struct hx_addresses *out, struct err *err);
     void (*on_set)(void *arg); /* a connection was set: hyperflex_tick has something to do; may be NULL */
-    void *arg;                 /* of both */
+    void *arg;                 /* of all of them */
 };
 
 /* Makes it; asks nobody yet. ERR_NOMEM. */
@@ -46,6 +49,10 @@ void hyperflex_stop(struct hyperflex *h);
 void hyperflex_sign_out(struct hyperflex *h);
 void hyperflex_free(struct hyperflex *h); /* NULL is allowed */
 
+/* The CA that HX clusters are trusted by where a connection names no other trust (hx.ca_file): PEM, copied; NULL: none. ERR_CONFIG: it cannot be read, and the one of
+ * before goes on. Does not block. */
+int hyperflex_set_ca(struct hyperflex *h, const char *ca_pem, struct err *err);
+
 /* Those below block (database). */
 
 /* *out is given back by hx_connection_list_done, hx_status_list_done. */
@@ -54,6 +61,17 @@ int hyperflex_list_statuses(struct hyperflex *h, struct hx_status_list *out, str
 /* *out is freed by hx_connection_free, hx_status_free. ERR_NOT_FOUND. */
 int hyperflex_load(struct hyperflex *h, const char *hx_id, struct hx_connection **out, struct err *err);
 int hyperflex_load_status(struct hyperflex *h, const char *hx_id, struct hx_status **out, struct err *err);
+/* Where an HX cluster may be, by what its vCenter tells: candidates, since others can write that. *out (uninitialised) is given back by hx_addresses_done.
+ * Waits for the vCenter: in the worker `outside`. ERR_NOT_FOUND, errors of vim.h. */
+int hyperflex_list_addresses(struct hyperflex *h, const char *hx_id, struct hx_addresses *out, struct err *err);
+/* What answers at one of them, by a TLS handshake and nothing else. */
+struct hyperflex_look {
+    struct x509_info certificate; /* pem NULL: none was seen */
+    bool is_trusted;              /* its chain is valid under hx.ca_file, and it is for this address */
+    struct err problem;           /* code 0: none; why none was seen */
+};
+/* Waits for it, some seconds at most. *out is given back by x509_info_done of its certificate. */
+void hyperflex_look_at(struct hyperflex *h, const struct hx_address *where, struct hyperflex_look *out);
 /* Sets a connection: version_no 0 makes a new one. It is tried soon. ERR_UNPROCESSABLE; errors of hx_store_put. */
 int hyperflex_put(struct hyperflex *h, const struct actor *actor, struct hx_connection *wish, const char *password,
                   struct err *err);

@@ -69,7 +69,7 @@ void hx_connection_list_done(struct hx_connection_list *list) {
 static int hx_connection_check_trust(struct hx_connection *c, struct err *err) {
     uint8_t bytes[(HX_CONNECTION_SHA256_BYTES - 1) / 2];
     char hex[HX_CONNECTION_SHA256_BYTES];
-    if (!c->ca_pem == !c->sha256) {
+    if (c->ca_pem && c->sha256) {
         (void)err_set(err, ERR_UNPROCESSABLE, "give either ca_pem or thumbprint_sha256");
         return err_remedy(err,
                           "the CA that signs HX's certificate, or the SHA-256 of the certificate as a browser shows it there");
@@ -91,4 +91,30 @@ int hx_connection_check(struct hx_connection *c, struct err *err) {
     if (!c->port)
         c->port = HX_CONNECTION_PORT;
     return rc ? rc : hx_connection_check_trust(c, err);
+}
+
+/* -- where it may be ---------------------------------------------------------------------------------------------------------- */
+
+const char *hx_address_source_name(enum hx_address_source source) {
+    return source == HX_ADDRESS_EXTENSION ? "extension_record" : "controller_vm";
+}
+
+void hx_addresses_done(struct hx_addresses *addresses) {
+    for (size_t i = 0; addresses && i < addresses->count; i++)
+        free(addresses->items[i].address);
+    if (addresses)
+        addresses->count = 0;
+}
+
+int hx_addresses_add(struct hx_addresses *addresses, const struct hx_address *one, struct err *err) {
+    for (size_t i = 0; i < addresses->count; i++)
+        if (str_eq_nocase(addresses->items[i].address, one->address) && addresses->items[i].port == one->port)
+            return 0;
+    if (addresses->count == HX_ADDRESSES_MAX || name_check_host(one->address, "address", NULL))
+        return 0;
+    struct hx_address *to = &addresses->items[addresses->count];
+    *to = *one;
+    to->address = str_dup(one->address);
+    addresses->count += to->address != NULL;
+    return to->address ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }

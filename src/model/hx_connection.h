@@ -114,7 +114,7 @@ struct hx_connection {
     unsigned port;
     char *user_name;
     char *ca_pem; /* either this */
-    char *sha256; /* or this, lower-case hex: the certificate itself */
+    char *sha256; /* or this, lower-case hex: the certificate itself; neither: the CA of hx.ca_file */
     int64_t created_at_ms, updated_at_ms;
     int64_t version_no;
 };
@@ -141,6 +141,25 @@ struct hx_connection_list {
 };
 void hx_connection_list_done(struct hx_connection_list *list); /* NULL is allowed */
 
-/* Checks address, user name and that there is one trust; brings sha256 into its one spelling, and the port 0 to 443. ERR_UNPROCESSABLE naming the member,
+/* Checks address, user name and that there is one trust at most; brings sha256 into its one spelling, and the port 0 to 443. ERR_UNPROCESSABLE naming the member,
  * with what to do. */
 int hx_connection_check(struct hx_connection *connection, struct err *err);
+
+/* -- where it may be, by what its vCenter tells ------------------------------------------------------------------------------- */
+
+#define HX_ADDRESSES_MAX 8 /* all controllers of an HX cluster serve the same */
+
+enum hx_address_source { HX_ADDRESS_EXTENSION, HX_ADDRESS_CONTROLLER };
+const char *hx_address_source_name(enum hx_address_source source); /* "extension_record", "controller_vm"; static */
+
+struct hx_addresses {
+    struct hx_address {
+        char *address; /* host name or IP address */
+        unsigned port;
+        enum hx_address_source source;
+    } items[HX_ADDRESSES_MAX]; /* each address with port once */
+    size_t count;
+};
+void hx_addresses_done(struct hx_addresses *addresses); /* NULL is allowed */
+/* Adds a copy; nothing if it is there already, is no address, or the list is full. ERR_NOMEM. */
+int hx_addresses_add(struct hx_addresses *addresses, const struct hx_address *one, struct err *err);

@@ -10,8 +10,6 @@
 #include "str.h"
 #include "uuid.h"
 
-#define HX_KEY_PREFIX "com.springpath.sysmgmt."
-
 void vsphere_cluster_done(struct vsphere_cluster *c) {
     members_done(vsphere_cluster_members, c, sizeof(*c));
 }

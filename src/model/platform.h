@@ -67,6 +67,7 @@ CLEANUP_DEFINE(struct hx_cluster, hx_cluster_free);
 /* The name of the first member in which they differ, but for seen_at_ms, which is no news; NULL: none. Static. */
 const char *hx_cluster_difference(const struct hx_cluster *a, const struct hx_cluster *b);
 
+#define HX_KEY_PREFIX "com.springpath.sysmgmt."
 /* Reads the managed object id out of an HX extension key: "com.springpath.sysmgmt.<moref>" or "...sysmgmt.uuid.<moref>" (HyperFlex
  * admin guide 5.5; "uuid" may be the word or a UUID). The last dot-separated part is compared whole, never by prefix. True and the moref (MOREF_BYTES) when the key
  * names a cluster; false for the base key and every other key. */

@@ -126,23 +126,26 @@ static int http_tls_init(struct http_tls *tls, const struct http_client_options 
     return rc;
 }
 
-/* Host of the URL without the brackets of an IPv6 address; NULL if the URL is not valid. */
-static char *url_host(const char *url) {
+char *http_url_host(const char *url, unsigned *port) {
     CURLU *parts = curl_url();
-    char *host = NULL, *copy = NULL;
-    if (parts && !curl_url_set(parts, CURLUPART_URL, url, 0) && !curl_url_get(parts, CURLUPART_HOST, &host, 0)) {
+    char *host = NULL, *number = NULL, *copy = NULL;
+    if (parts && !curl_url_set(parts, CURLUPART_URL, url, 0) && !curl_url_get(parts, CURLUPART_HOST, &host, 0) &&
+        !curl_url_get(parts, CURLUPART_PORT, &number, CURLU_DEFAULT_PORT)) {
         size_t len = strlen(host);
         bool has_brackets = len > 2 && host[0] == '[' && host[len - 1] == ']';
         copy = has_brackets ? str_format("%.*s", (int)len - 2, host + 1) : str_dup(host);
+        *port = (unsigned)strtoul(number, NULL, 10);
     }
     curl_free(host);
+    curl_free(number);
     curl_url_cleanup(parts);
     return copy;
 }
 
 /* Forgets the last outcome and takes the name to check from the URL. ERR_CONFIG for a bad URL, ERR_NOMEM. */
 static int http_tls_begin(struct http_tls *tls, const char *url, struct err *err) {
-    char *host = tls->verify_host ? str_dup(tls->verify_host) : url_host(url);
+    unsigned port;
+    char *host = tls->verify_host ? str_dup(tls->verify_host) : http_url_host(url, &port);
     if (!host)
         return err_set(err, ERR_CONFIG, "the address is not a valid URL");
     free(tls->host);
@@ -558,6 +561,7 @@ static CURLcode set_exchange(struct http_client *client, const struct http_excha
     CURLcode rc;
     if ((rc = set_method(client->curl, e)) || (rc = curl_easy_setopt(client->curl, CURLOPT_URL, e->url)) ||
         (rc = curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, headers)) ||
+        (rc = curl_easy_setopt(client->curl, CURLOPT_CONNECT_ONLY, e->is_handshake ? 1L : 0L)) ||
         (rc = curl_easy_setopt(client->curl, CURLOPT_MAXAGE_CONN, e->is_once ? ONCE_IDLE_MAX_S : IDLE_MAX_S)))
         return rc;
     return curl_easy_setopt(client->curl, CURLOPT_TIMEOUT_MS, timeout_ms);

@@ -41,12 +41,16 @@ struct http_exchange {
     size_t body_bytes;
     long timeout_ms; /* whole exchange */
     size_t reply_max_bytes;
+    bool is_handshake; /* ends behind the TLS handshake: it is judged, and nothing is sent; *status is 0 */
     bool is_once; /* must not arrive twice: never sent again, not even when the kept connection breaks before a byte came back
                      (ERR_UNREACHABLE); one that was idle for seconds is not used for it */
     /* called for each header line of the final answer (not of a CONNECT), without line end; may be NULL */
     void (*on_header)(void *arg, const char *line, size_t n);
     void *on_header_arg;
 };
+
+/* Host of a URL without the brackets of an IPv6 address, and its port, that of the scheme if it names none. NULL if the URL is not valid. The caller frees. */
+char *http_url_host(const char *url, unsigned *port);
 
 /* Makes a client with one connection that is kept alive. One thread at a time. ERR_NOMEM, ERR_CONFIG (bad PEM). */
 int http_client_new(const struct http_client_options *options, struct http_client **out, struct err *err);

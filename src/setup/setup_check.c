@@ -138,6 +138,7 @@ int setup_check(const struct config *config, const char *config_path, enum setup
     (void)config_check_files(config, report, NULL);
     check_server_cert(config, purpose, report);
     setup_check_ca("server.client_ca_file", config->server_client_ca_file, report);
+    setup_check_ca("hx.ca_file", config->hx_ca_file, report);
     setup_check_ca("database.tls_ca_file", config->database_tls_ca_file, report);
     check_database(config, config_path, report);
     check_scrape_token(config, report);

@@ -28,6 +28,8 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/extension/vcenter_set.h \
     src/vcenter/link/discovery.c \
     src/vcenter/link/discovery.h \
+    src/vcenter/link/hx_addresses.c \
+    src/vcenter/link/hx_addresses.h \
     src/vcenter/link/link.c \
     src/vcenter/link/link.h \
     src/vcenter/link/link_env.c \

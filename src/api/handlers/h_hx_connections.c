@@ -1,5 +1,6 @@
 /* Handlers of /v2/hx-clusters/{id}/connection and of /v2/hx-connections. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "hyperflex.h"
 #include "inventory.h"
 #include "member_json.h"
+#include "problem.h"
 #include "reply.h"
 #include "str.h"
 #include "views.h"
@@ -197,4 +199,34 @@ int h_connections_test(struct api_call *call, struct http_response *resp, struct
     _cleanup_(hx_status_free) struct hx_status *status = NULL;
     int rc = hyperflex_test(call->api->options.hyperflex, API_ACTOR(call), http_request_param(call->req, "id"), &status, err);
     return rc ? no_connection(call, rc, err) : connections_answer(call, resp, 200, err);
+}
+
+/* -- where it may be ----------------------------------------------------------------------------------------------------------- */
+
+static const char *address_key(const void *record, char *buffer, size_t n) {
+    const struct hx_address *where = record;
+    (void)snprintf(buffer, n, "%d\x01%s\x01%u", (int)where->source, where->address, where->port);
+    return buffer;
+}
+
+static json_t *address_view(const struct api_call *call, const void *record) {
+    const struct hx_address *where = record;
+    struct hyperflex_look look;
+    json_t *object = json_object();
+    hyperflex_look_at(call->api->options.hyperflex, where, &look);
+    json_put_string(object, "address", where->address);
+    json_put_int(object, "port", where->port);
+    json_put_string(object, "source", hx_address_source_name(where->source));
+    json_put_bool(object, "trusted", look.is_trusted);
+    json_put(object, "certificate", look.problem.code ? json_null() : problem_certificate(&look.certificate));
+    view_put_text(object, "detail", look.problem.code ? look.problem.text : NULL);
+    view_put_text(object, "remedy", look.problem.code ? look.problem.remedy : NULL);
+    x509_info_done(&look.certificate);
+    return object;
+}
+
+int h_connections_addresses(struct api_call *call, struct http_response *resp, struct err *err) {
+    _cleanup_done_(hx_addresses_done) struct hx_addresses found = {.count = 0};
+    int rc = hyperflex_list_addresses(call->api->options.hyperflex, http_request_param(call->req, "id"), &found, err);
+    return rc ? rc : view_list(call, resp, VIEW_LIST(found.items, found.count, address_key, address_view), err);
 }

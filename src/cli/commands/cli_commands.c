@@ -243,12 +243,13 @@ OPTIONS hx_set_options[] = {
 };
 
 OPTIONS hx_connect_options[] = {
-    {"address", "HOST", "address of HX Connect (default: the HX cluster's management address)", OPT_TEXT, "address"},
+    {"address", "HOST", "address of HX Connect (default: the management address, else one that vCenter tells)", OPT_TEXT,
+     "address"},
     {"port", "PORT", "its port (default: 443)", OPT_PORT, "port"},
     {"user", "NAME", "user of HX that kaasd logs in as (default: admin)", OPT_TEXT, "user_name"},
     {"password-file", "FILE", "file with its password, - for standard input (default: ask)"},
-    {"ca", "FILE", "CA of HX's certificate: its text is stored", OPT_CA_FILE, "ca_pem"},
-    {"sha256", "HEX", "or SHA-256 of the certificate itself", OPT_TEXT, "thumbprint_sha256"},
+    {"ca", "FILE", "CA of HX's certificate: its text is stored (default: hx.ca_file of kaasd)", OPT_CA_FILE, "ca_pem"},
+    {"sha256", "HEX", "or SHA-256 of the certificate itself", OPT_SHA256, "thumbprint_sha256"},
     END,
 };
 
@@ -273,6 +274,11 @@ COLUMNS hx_columns[] = {
     {"vSphere cluster", "vsphere_cluster", show_places}, {"Moref", "vsphere_cluster.moref"},
     {"Management address", "management_address"}, {"Address from", "address_source"},
     {"Present", "present", show_yes_no}, {"Last seen", "last_seen_at", show_time}, END,
+};
+
+COLUMNS address_list[] = {
+    {"ADDRESS", "address"}, {"PORT", "port"}, {"FROM", "source"}, {"TRUSTED", "trusted", show_yes_no},
+    {"SHA-256", "certificate.sha256"}, {"DETAIL", "detail"}, END,
 };
 
 COLUMNS connection_list[] = {
@@ -639,6 +645,8 @@ const struct cli_command cli_commands[] = {
      .list = connection_list},
     {"hx", "connection", "HX", "show how kaasd is connected to an HX cluster, and what that says of itself",
      .of = &cli_hx_clusters, .call = "GET /v2/hx-clusters/{id}/connection", .object = connection_columns},
+    {"hx", "addresses", "HX", "list where an HX cluster may be, by what vCenter tells, and who answers there",
+     .of = &cli_hx_clusters, .call = "GET /v2/hx-clusters/{id}/addresses", .list = address_list},
     {"hx", "connect", "HX", "have kaasd read an HX cluster by a user of its own there", .options = hx_connect_options,
      .of = &cli_hx_clusters, .call = "PUT /v2/hx-clusters/{id}/connection", .object = connection_columns, .more = cmd_hx_connect},
     {"hx", "test", "HX", "read it now", .of = &cli_hx_clusters, .call = "POST /v2/hx-clusters/{id}/connection/test",

@@ -35,21 +35,61 @@ int cmd_hx_tell_list(struct cli *cli, json_t *answer, struct err *err) {
 
 #define HX_USER "admin" /* the only user that Cisco's support matrix allows for the REST API (Administration Guide 5.5, users) */
 
-/* Without a trust the certificate is shown by a browser at HX Connect, not by us: whoever answers here may not be HX. */
+/* The first that can be trusted without a person, or shows the certificate that was given; else the first that answers, if none was; NULL: none. */
+static const json_t *cmd_hx_choose(const json_t *addresses, const char *sha256) {
+    const json_t *chosen = NULL;
+    json_t *one;
+    size_t i;
+    json_array_foreach ((json_t *)(uintptr_t)addresses, i, one) {
+        const json_t *certificate = json_object_get(one, "certificate");
+        if (sha256 ? str_eq(json_get_string(certificate, "sha256"), sha256) : json_is_true(json_object_get(one, "trusted")))
+            return one;
+        if (!chosen && !sha256 && json_is_object(certificate))
+            chosen = one;
+    }
+    return chosen;
+}
+
+/* What vCenter tells others can have written, so a person looks at the certificate unless a CA vouches for it. */
+static int cmd_hx_take_address(struct cli *cli, const json_t *chosen, json_t *body, struct err *err) {
+    const json_t *certificate = json_object_get(chosen, "certificate");
+    _cleanup_free_ char *title =
+        str_format("%s:%lld, as vCenter tells, shows this certificate:", json_get_string(chosen, "address"),
+                   (long long)json_integer_value(json_object_get(chosen, "port")));
+    json_put_string(body, "address", json_get_string(chosen, "address"));
+    (void)json_object_set(body, "port", json_object_get(chosen, "port"));
+    if (json_is_true(json_object_get(chosen, "trusted")) || json_object_get(body, "ca_pem") ||
+        json_object_get(body, "thumbprint_sha256"))
+        return 0;
+    json_put_string(body, "thumbprint_sha256", json_get_string(certificate, "sha256"));
+    cmd_note_certificate(title ? title : "", certificate);
+    return cli_confirm(cli, "Compare the SHA-256 with the one that a browser shows at HX Connect. Type yes to trust it: ", err);
+}
+
+static int cmd_hx_find_address(struct cli *cli, json_t *body, struct err *err) {
+    _cleanup_json_ json_t *found = NULL;
+    int rc = cli_send(cli, "GET /v2/hx-clusters/{id}/addresses", cli->object, NULL, &found, err);
+    const json_t *chosen = rc ? NULL : cmd_hx_choose(json_object_get(found, "items"), json_get_string(body, "thumbprint_sha256"));
+    if (rc)
+        return rc;
+    return chosen ? cmd_hx_take_address(cli, chosen, body, err)
+                  : cli_usage(cli, err,
+                              "vCenter tells no address of this HX cluster that answers (kaasctl hx addresses): give --address");
+}
+
 int cmd_hx_connect(struct cli *cli, json_t *body, struct err *err) {
     _cleanup_secret_ char *password = NULL;
     _cleanup_free_ char *question = NULL;
     int rc;
-    if (!json_object_get(body, "ca_pem") == !json_object_get(body, "thumbprint_sha256"))
-        return cli_usage(cli, err,
-                         "give --ca FILE, or --sha256 with the SHA-256 of the certificate that a browser shows at HX Connect");
+    if (json_object_get(body, "ca_pem") && json_object_get(body, "thumbprint_sha256"))
+        return cli_usage(cli, err, "give either --ca or --sha256, not both");
     rc = cli_find_object(cli, err);
+    if (!rc && !json_object_get(body, "address"))
+        json_put_string(body, "address", json_get_string(cli->object, "management_address"));
+    if (!rc && !json_object_get(body, "address"))
+        rc = cmd_hx_find_address(cli, body, err);
     if (rc)
         return rc;
-    if (!json_object_get(body, "address"))
-        json_put_string(body, "address", json_get_string(cli->object, "management_address"));
-    if (!json_object_get(body, "address"))
-        return cli_usage(cli, err, "the management address of this HX cluster is not known: give --address");
     if (!json_object_get(body, "user_name"))
         json_put_string(body, "user_name", HX_USER);
     question = str_format("Password of %s at %s: ", json_get_string(body, "user_name"), json_get_string(body, "address"));

@@ -36,15 +36,18 @@ static void cmd_vcenter_note(const char *title, const json_t *object, const stru
         cli_note("%s\n%s", title, text.data);
 }
 
-static const struct cli_column cmd_vcenter_certificate[] = {
-    {"  Subject", "subject"},
-    {"  Issuer", "issuer"},
-    {"  Names", "san", show_words},
-    {"  Valid from", "not_before", show_time},
-    {"  Valid until", "not_after", show_time},
-    {"  SHA-256", "sha256"},
-    {NULL},
-};
+void cmd_note_certificate(const char *title, const json_t *certificate) {
+    static const struct cli_column columns[] = {
+        {"  Subject", "subject"},
+        {"  Issuer", "issuer"},
+        {"  Names", "san", show_words},
+        {"  Valid from", "not_before", show_time},
+        {"  Valid until", "not_after", show_time},
+        {"  SHA-256", "sha256"},
+        {NULL},
+    };
+    cmd_vcenter_note(title, certificate, columns);
+}
 
 static int cmd_vcenter_confirm_certificate(struct cli *cli, const char *option, const char *sha256, struct err *err) {
     if (opt_get(&cli->given, "yes-after-look"))
@@ -82,13 +85,13 @@ static int cmd_vcenter_call(struct cli *cli, const struct cmd_vcenter_trusting *
     sha256 = json_get_string(certificate, "sha256");
     if (!sha256 || (rc != ERR_CERT_UNCONFIRMED && !(rc == ERR_TLS && t->asks_on_mismatch))) {
         if (rc == ERR_TLS && certificate)
-            cmd_vcenter_note("The certificate that was met:", certificate, cmd_vcenter_certificate);
+            cmd_note_certificate("The certificate that was met:", certificate);
         return rc == ERR_CERT_UNCONFIRMED ? err_set(err, rc, "%s", why.text) : err_move(err, rc, &why);
     }
     json_put_string(body, "thumbprint_sha256", sha256);
     if (t->shows_trusted)
         cmd_vcenter_note_trusted(json_get_string(cli->object, "name"), json_object_get(problem, "trusted"));
-    cmd_vcenter_note(t->title, certificate, cmd_vcenter_certificate);
+    cmd_note_certificate(t->title, certificate);
     rc = cmd_vcenter_confirm_certificate(cli, t->option, json_get_string(body, "thumbprint_sha256"), err);
     if (rc)
         return rc;

@@ -96,6 +96,9 @@ cli_tell_fn cmd_vcenter_tell_added, cmd_vcenter_tell_registered, cmd_vcenter_tel
 /* Puts a password for cli->object, a vCenter: that of the option `file`, or asked for ("Password of root" at it). As cli_get_password. */
 int cmd_vcenter_put_password(struct cli *cli, json_t *body, const char *whose, const char *file, struct err *err);
 
+/* Shows a certificate (the API's Certificate) under a title, on standard error. */
+void cmd_note_certificate(const char *title, const json_t *certificate);
+
 /* Adds a line for each way to log in, and whether it works. */
 void cmd_vcenter_add_ways(struct table *t, const char *indent, const json_t *ways);
 

@@ -73,7 +73,7 @@ def place(world: World, tmp_path: Path) -> Iterator[Place]:
     """An HX cluster of its own for each test, connected."""
     cert = make_server_cert(tmp_path / "hx")
     admin = world.kaasd.admin()
-    east = next(iter(admin.items("/v2/hx-clusters")))["id"]
+    east = next(one["id"] for one in admin.items("/v2/hx-clusters") if one["vsphere_cluster"]["moref"] == "domain-c7")
     with HxConnect(cert.cert_file, cert.key_file, "HX-East", UUID, "DC0", "DC0_C0") as hx:
         hx.accounts["admin"] = PASSWORD
         made = Place(world, admin, hx, cert, east)
@@ -234,7 +234,7 @@ def test_who_may_and_what_is_there(place: Place) -> None:
 def test_by_kaasctl(place: Place) -> None:
     cli = place.world.kaasd.ctl
     words = ["hx", "connect", place.east, "--address", "127.0.0.1", "--port", str(place.hx.port), "--password-file", "-"]
-    assert cli.run(*words, stdin=PASSWORD + "\n").returncode == 2  # no certificate
+    assert "hx.ca_file" in cli.run(*words, stdin=PASSWORD + "\n").stderr  # no certificate
     made = cli.json(*words, "--sha256", place.cert.sha256, stdin=PASSWORD + "\n")
     assert (made["user_name"], made["status"]["state"]) == ("admin", "unknown")
     assert "HX-East" in cli.ok("hx", "test", place.east)
@@ -271,3 +271,10 @@ def test_by_itself_by_one_replica_and_signed_out_by_the_last(tmp_path: Path) -> 
         world.kaasd.stop()
         assert hx.tokens_held("admin") == 0
         assert hx.violations == []
+
+
+def test_a_trust_is_needed_where_no_ca_is_configured(place: Place) -> None:
+    body = place.body()
+    del body["thumbprint_sha256"]
+    problem = place.admin.refused(422, "unprocessable", "PUT", place.at(), json=body)
+    assert "hx.ca_file" in problem["detail"]
