@@ -29,6 +29,7 @@ src_api_libapi_a_SOURCES = \
     src/api/handlers/h_grants.c \
     src/api/handlers/h_hx.c \
     src/api/handlers/h_hx_connections.c \
+    src/api/handlers/h_hx_credentials.c \
     src/api/handlers/h_keys.c \
     src/api/handlers/h_ldap.c \
     src/api/handlers/h_login.c \

@@ -34,13 +34,15 @@ struct hyperflex {
     struct hyperflex_options options;
     struct worker_pool *workers;
     pthread_cond_t left;            /* a place was left, or it is stopped */
+    pthread_mutex_t inherited;      /* held while somebody logs in with what was inherited */
     pthread_mutex_t lock;           /* guards what follows */
     struct hx_status_list statuses; /* as of the last tick */
     struct place {
         const char *hx_id;        /* NULL: the place is free */
         struct hx_client *client; /* that hyperflex_stop ends; NULL: not made yet */
     } places[HYPERFLEX_AT_ONCE];
-    char *ca_pem; /* of hx.ca_file; NULL: none */
+    char *ca_pem;           /* of hx.ca_file; NULL: none */
+    int64_t next_search_ms; /* monotonic clock */
     bool is_stopped;
 };
 
@@ -59,14 +61,14 @@ struct visit {
 
 /* -- secrets ------------------------------------------------------------------------------------------------------- */
 
-static int secret_seal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, const char *text, struct hx_sealed *out,
-                       struct err *err) {
-    _cleanup_free_ char *purpose = str_format("hx-%s:%s", hx_secret_kind_name(kind), hx_id);
+/* `purpose` is malloc'ed and freed here; NULL: out of memory. */
+static int secret_seal_for(struct hyperflex *h, char *purpose, const char *text, struct hx_sealed *out, struct err *err) {
+    _cleanup_free_ char *mine = purpose;
     _cleanup_strbuf_ struct strbuf sealed;
     strbuf_init(&sealed, SEALED_BYTES_MAX);
-    if (!purpose)
+    if (!mine)
         return err_set(err, ERR_NOMEM, "out of memory");
-    int rc = seal_seal(h->options.seal, purpose, text, strlen(text), &sealed, err);
+    int rc = seal_seal(h->options.seal, mine, text, strlen(text), &sealed, err);
     if (rc)
         return rc;
     out->count = sealed.len;
@@ -74,23 +76,32 @@ static int secret_seal(struct hyperflex *h, const char *hx_id, enum hx_secret_ki
     return 0;
 }
 
-/* *out is freed by secret_free; NULL: none is kept. */
-static int secret_unseal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, char **out, struct err *err) {
-    _cleanup_free_ char *purpose = str_format("hx-%s:%s", hx_secret_kind_name(kind), hx_id);
+/* Likewise; takes over the bytes, too. *out is freed by secret_free; NULL: none is kept. */
+static int secret_unseal_for(struct hyperflex *h, char *purpose, struct hx_sealed sealed, char **out, struct err *err) {
+    _cleanup_free_ char *mine = purpose;
+    _cleanup_free_ uint8_t *bytes = sealed.bytes;
     _cleanup_strbuf_ struct strbuf plain;
-    struct hx_sealed sealed = {0};
     strbuf_init_secret(&plain, SEALED_BYTES_MAX);
     *out = NULL;
-    if (!purpose)
+    if (!mine)
         return err_set(err, ERR_NOMEM, "out of memory");
-    int rc = hx_store_load_secret(h->options.store, hx_id, kind, &sealed, err);
-    if (!rc && sealed.bytes)
-        rc = seal_unseal(h->options.seal, purpose, sealed.bytes, sealed.count, &plain, err);
-    free(sealed.bytes);
-    if (rc || !sealed.bytes)
+    int rc = bytes ? seal_unseal(h->options.seal, mine, bytes, sealed.count, &plain, err) : 0;
+    if (rc || !bytes)
         return rc;
     *out = str_dup(plain.data);
     return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static int secret_seal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, const char *text, struct hx_sealed *out,
+                       struct err *err) {
+    return secret_seal_for(h, str_format("hx-%s:%s", hx_secret_kind_name(kind), hx_id), text, out, err);
+}
+
+static int secret_unseal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, char **out, struct err *err) {
+    struct hx_sealed sealed = {0};
+    *out = NULL;
+    int rc = hx_store_load_secret(h->options.store, hx_id, kind, &sealed, err);
+    return rc ? rc : secret_unseal_for(h, str_format("hx-%s:%s", hx_secret_kind_name(kind), hx_id), sealed, out, err);
 }
 
 /* A token is kept as "type LF access LF refresh". */
@@ -193,6 +204,9 @@ static int visit_load(struct visit *v, const char *hx_id, struct err *err) {
 #define PASSWORD_REMEDY \
     "see at HX Connect that this user can sign in there (a local one is local/NAME), then: kaasctl hx connect HX with the right password"
 
+#define INHERITED_REMEDY \
+    "see at HX Connect that this user can sign in there, then: kaasctl vcenter set-hx-credential VCENTER, or kaasctl hx connect HX with another"
+
 static int check_login_time(const struct visit *v, struct err *err) {
     char when[CLOCK_RFC3339_BYTES];
     const int64_t now_ms = clock_wall_ms(), next_ms = v->status->next_login_at_ms;
@@ -204,11 +218,36 @@ static int check_login_time(const struct visit *v, struct err *err) {
     return err_remedy(err, "wait; a connection that is set anew is tried at once");
 }
 
+/* What one HX cluster of a vCenter refused the others are spared: the account may be one of the vCenter's, which locks it for all. */
+static int check_inherited(const struct visit *v, struct err *err) {
+    _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
+    struct err why = {0};
+    int rc = v->connection->is_inherited
+                 ? hx_store_load_credential_of(v->h->options.store, v->connection->hx_id, &credential, &why)
+                 : ERR_NOT_FOUND;
+    if (rc == ERR_NOT_FOUND || (!rc && !credential->refused_at_ms))
+        return 0;
+    if (rc)
+        return err_move(err, rc, &why);
+    (void)err_set(err, ERR_CREDENTIALS,
+                  "another HX cluster of its vCenter has refused the user %s and the password: it is tried at none",
+                  credential->user_name);
+    return err_remedy(err, INHERITED_REMEDY);
+}
+
+static void note_inherited_refusal(const struct visit *v) {
+    _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
+    if (v->connection->is_inherited && !hx_store_load_credential_of(v->h->options.store, v->connection->hx_id, &credential, NULL))
+        (void)hx_store_refuse_credential(v->h->options.store, credential->vcenter_id, clock_wall_ms(), NULL);
+}
+
 /* The time of the next one is stored before HX is asked, so that no crash and no other replica makes it two. */
-static int visit_login(struct visit *v, struct err *err) {
+static int visit_login_alone(struct visit *v, struct err *err) {
     _cleanup_secret_ char *password = NULL;
     struct err why = {0};
     int rc = check_login_time(v, err);
+    if (!rc)
+        rc = check_inherited(v, err);
     if (!rc)
         rc = secret_unseal(v->h, v->connection->hx_id, HX_SECRET_PASSWORD, &password, err);
     if (!rc && !password)
@@ -222,11 +261,28 @@ static int visit_login(struct visit *v, struct err *err) {
     if (rc == ERR_UNAUTHENTICATED) {
         v->status->refusals++;
         v->status->next_login_at_ms = clock_wall_ms() + HYPERFLEX_REFUSED_GAP_MS;
+        note_inherited_refusal(v);
     }
     if (rc)
         return err_move(err, rc, &why);
     v->status->refusals = 0;
     return token_keep(v, err);
+}
+
+/* With what was inherited one logs in after the other, over all replicas: the second is to know what came of the first. */
+static int visit_login(struct visit *v, struct err *err) {
+    static const char lease[] = "hx-inherited-login";
+    struct store *store = v->h->options.store;
+    bool is_mine = false;
+    if (!v->connection->is_inherited)
+        return visit_login_alone(v, err);
+    LOCKED(&v->h->inherited);
+    int rc = lease_store_acquire(store, lease, store_replica_name(store), 2 * v->h->options.call_timeout_ms, &is_mine, err);
+    if (rc || !is_mine)
+        return rc ? rc : err_set(err, ERR_BUSY, "another replica logs in with what was inherited just now");
+    rc = visit_login_alone(v, err);
+    (void)lease_store_release(store, lease, store_replica_name(store), NULL);
+    return rc;
 }
 
 static int visit_renew(struct visit *v, struct err *err) {
@@ -283,6 +339,7 @@ static const char *visit_reason(int rc) {
     case ERR_UNREACHABLE: return "unreachable";
     case ERR_TOO_LARGE: return "too_large";
     case ERR_UNAUTHENTICATED: return "refused";
+    case ERR_CREDENTIALS: return "credential_refused"; /* check_inherited */
     case ERR_FORBIDDEN: return "forbidden";
     case ERR_TOO_MANY: return "rate_limited";
     case ERR_UNAVAILABLE: return "login_waits"; /* check_login_time */
@@ -315,12 +372,12 @@ static int64_t visit_wait_ms(const struct visit *v, int rc, const struct err *wh
 
 static void visit_note_failure(struct visit *v, int rc, const struct err *why) {
     struct hx_status *s = v->status;
-    const bool is_over = s->refusals >= HX_REFUSALS_MAX;
+    const bool is_over = s->refusals >= (v->connection->is_inherited ? 1 : HX_REFUSALS_MAX);
     s->state = is_over ? HX_CONNECTION_REFUSED : HX_CONNECTION_FAILING;
     (void)snprintf(s->reason, sizeof(s->reason), "%s", is_over ? "refused" : visit_reason(rc));
     (void)snprintf(s->detail, sizeof(s->detail), "%s", why->text);
     (void)snprintf(s->remedy, sizeof(s->remedy), "%s",
-                   rc == ERR_UNAUTHENTICATED || is_over ? PASSWORD_REMEDY
+                   rc == ERR_UNAUTHENTICATED || is_over ? v->connection->is_inherited ? INHERITED_REMEDY : PASSWORD_REMEDY
                    : why->remedy[0]                     ? why->remedy
                                                         : visit_remedy(rc));
     str_trim_utf8(s->detail);
@@ -528,6 +585,7 @@ int hyperflex_new(const struct hyperflex_options *options, struct hyperflex **ou
     if (!h)
         return err_set(err, ERR_NOMEM, "out of memory");
     h->options = *options;
+    (void)pthread_mutex_init(&h->inherited, NULL);
     (void)pthread_mutex_init(&h->lock, NULL);
     (void)pthread_cond_init(&h->left, NULL);
     int rc = worker_pool_new(&workers, &h->workers, err);
@@ -560,6 +618,7 @@ void hyperflex_free(struct hyperflex *h) {
     hx_status_list_done(&h->statuses);
     free(h->ca_pem);
     (void)pthread_cond_destroy(&h->left);
+    (void)pthread_mutex_destroy(&h->inherited);
     (void)pthread_mutex_destroy(&h->lock);
     free(h);
 }
@@ -625,13 +684,19 @@ int hyperflex_load_status(struct hyperflex *h, const char *hx_id, struct hx_stat
     return hx_store_load_status(h->options.store, hx_id, out, err);
 }
 
+static int hyperflex_check_password(const char *password, struct err *err) {
+    if (!str_empty(password) && strlen(password) <= KAAS_PASSWORD_BYTES_MAX)
+        return 0;
+    return err_set(err, ERR_UNPROCESSABLE, "password must have 1 to %d bytes", KAAS_PASSWORD_BYTES_MAX);
+}
+
 /* A CA that cannot be read is told now, not by the first failure. */
 static int hyperflex_check(struct hyperflex *h, struct hx_connection *wish, const char *password, struct err *err) {
     struct visit v = {.connection = wish, .h = h};
     struct err why = {0};
     int rc = hx_connection_check(wish, err);
-    if (!rc && (str_empty(password) || strlen(password) > KAAS_PASSWORD_BYTES_MAX))
-        rc = err_set(err, ERR_UNPROCESSABLE, "password must have 1 to %d bytes", KAAS_PASSWORD_BYTES_MAX);
+    if (!rc)
+        rc = hyperflex_check_password(password, err);
     if (!rc && !wish->ca_pem && !wish->sha256 && !hyperflex_has_ca(h)) {
         (void)err_set(err, ERR_UNPROCESSABLE, "neither ca_pem nor thumbprint_sha256 is given, and there is no hx.ca_file");
         rc = err_remedy(err, "give the SHA-256 of the certificate as a browser shows it at HX Connect, or the CA that signs it");
@@ -650,17 +715,37 @@ static int hyperflex_finish(struct hyperflex *h, const struct audit_record *line
     return rc;
 }
 
-int hyperflex_put(struct hyperflex *h, const struct actor *actor, struct hx_connection *wish, const char *password,
-                  struct err *err) {
-    const struct audit_record line = audit_record_make(actor, &(struct audit_event){.action = "hx_connection.set",
-                                                                                    .object_kind = "hx_connection",
-                                                                                    .object_id = wish->hx_id,
-                                                                                    .reason = wish->address});
+/* User and password of the vCenter for a wish that names neither. */
+static int hyperflex_inherit(struct hyperflex *h, struct hx_connection *wish, char **password, struct err *err) {
+    _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
+    struct hx_sealed sealed = {0};
+    struct err why = {0};
+    int rc = hx_store_load_credential_of(h->options.store, wish->hx_id, &credential, &why);
+    if (rc == ERR_NOT_FOUND) {
+        (void)err_set(err, ERR_UNPROCESSABLE,
+                      "neither user_name nor password is given, and the HX cluster's vCenter has none to inherit");
+        return err_remedy(err, "give both, or set them for the vCenter: kaasctl vcenter set-hx-credential VCENTER");
+    }
+    if (rc)
+        return err_move(err, rc, &why);
+    wish->is_inherited = true;
+    rc = str_replace(&wish->user_name, credential->user_name, err);
+    if (!rc)
+        rc = hx_store_load_credential_secret(h->options.store, credential->vcenter_id, &sealed, err);
+    return rc ? rc : secret_unseal_for(h, str_format("hx-credential:%s", credential->vcenter_id), sealed, password, err);
+}
+
+static int hyperflex_write(struct hyperflex *h, const struct actor *actor, struct hx_connection *wish, const char *password,
+                           struct err *err) {
+    const struct audit_record line =
+        audit_record_make(actor, &(struct audit_event){.action = "hx_connection.set",
+                                                       .object_kind = "hx_connection",
+                                                       .object_id = wish->hx_id,
+                                                       .principal_name = actor ? NULL : store_replica_name(h->options.store),
+                                                       .reason = wish->address});
     struct visit before = {.h = h};
     struct hx_sealed sealed = {0};
-    int rc = hyperflex_check(h, wish, password, err);
-    if (!rc)
-        rc = secret_seal(h, wish->hx_id, HX_SECRET_PASSWORD, password, &sealed, err);
+    int rc = secret_seal(h, wish->hx_id, HX_SECRET_PASSWORD, password, &sealed, err);
     if (rc)
         return rc;
     const bool has_token = visit_load_token(&before, wish->hx_id);
@@ -670,6 +755,22 @@ int hyperflex_put(struct hyperflex *h, const struct actor *actor, struct hx_conn
         visit_give_back(&before);
     visit_end(&before);
     free(sealed.bytes);
+    return rc;
+}
+
+int hyperflex_put(struct hyperflex *h, const struct actor *actor, struct hx_connection *wish, const char *password,
+                  struct err *err) {
+    _cleanup_secret_ char *inherited = NULL;
+    int rc = 0;
+    if (!wish->user_name != !password)
+        return err_set(err, ERR_UNPROCESSABLE, "give both user_name and password, or neither to use those of the vCenter");
+    if (!password)
+        rc = hyperflex_inherit(h, wish, &inherited, err);
+    password = password ? password : inherited;
+    if (!rc)
+        rc = hyperflex_check(h, wish, password, err);
+    if (!rc)
+        rc = hyperflex_write(h, actor, wish, password, err);
     if (!rc && h->options.on_set)
         h->options.on_set(h->options.arg);
     return rc;
@@ -691,6 +792,107 @@ int hyperflex_remove(struct hyperflex *h, const struct actor *actor, const char 
 int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct hx_status **out, struct err *err) {
     int rc = hyperflex_try(h, actor, hx_id, err);
     return rc ? rc : hyperflex_load_status(h, hx_id, out, err);
+}
+
+/* -- what HX clusters of a vCenter inherit -------------------------------------------------------------------------------------- */
+
+int hyperflex_load_credential(struct hyperflex *h, const char *vcenter_id, struct hx_credential **out, struct err *err) {
+    return hx_store_load_credential(h->options.store, vcenter_id, out, err);
+}
+
+/* Those that have it already are set anew with what it is now; one that cannot be stays as it is. */
+static void hyperflex_pass_on(struct hyperflex *h, const struct actor *actor, const char *vcenter_id) {
+    struct hx_connection_list list = {0};
+    int rc = hx_store_list(h->options.store, &list, NULL);
+    for (size_t i = 0; !rc && i < list.count; i++) {
+        _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
+        struct hx_connection *heir = &list.items[i];
+        if (!heir->is_inherited || hx_store_load_credential_of(h->options.store, heir->hx_id, &credential, NULL) ||
+            !str_eq(credential->vcenter_id, vcenter_id))
+            continue;
+        free(heir->user_name);
+        heir->user_name = NULL;
+        (void)hyperflex_put(h, actor, heir, NULL, NULL);
+    }
+    hx_connection_list_done(&list);
+}
+
+int hyperflex_put_credential(struct hyperflex *h, const struct actor *actor, struct hx_credential *wish, const char *password,
+                             struct err *err) {
+    const struct audit_record line = audit_record_make(actor, &(struct audit_event){.action = "hx_credential.set",
+                                                                                    .object_kind = "vcenter",
+                                                                                    .object_id = wish->vcenter_id,
+                                                                                    .reason = wish->user_name});
+    struct hx_sealed sealed = {0};
+    int rc = hx_user_name_check(wish->user_name, err);
+    if (!rc)
+        rc = hyperflex_check_password(password, err);
+    if (!rc)
+        rc = secret_seal_for(h, str_format("hx-credential:%s", wish->vcenter_id), password, &sealed, err);
+    if (rc)
+        return rc;
+    wish->updated_at_ms = clock_wall_ms();
+    rc = hyperflex_finish(h, &line, hx_store_put_credential(h->options.store, wish, &sealed, &line, err));
+    free(sealed.bytes);
+    if (rc)
+        return rc;
+    hyperflex_pass_on(h, actor, wish->vcenter_id);
+    (void)pthread_mutex_lock(&h->lock);
+    h->next_search_ms = 0;
+    (void)pthread_mutex_unlock(&h->lock);
+    if (h->options.on_set)
+        h->options.on_set(h->options.arg);
+    return 0;
+}
+
+int hyperflex_remove_credential(struct hyperflex *h, const struct actor *actor, const char *vcenter_id, int64_t version_no,
+                                struct err *err) {
+    const struct audit_record line = audit_record_make(
+        actor, &(struct audit_event){.action = "hx_credential.remove", .object_kind = "vcenter", .object_id = vcenter_id});
+    const struct hx_removal removal = {.hx_id = vcenter_id, .version_no = version_no, .audit = &line};
+    return hyperflex_finish(h, &line, hx_store_delete_credential(h->options.store, &removal, err));
+}
+
+/* The first address whose certificate the CA of hx.ca_file vouches for. */
+static void search_connect(struct hyperflex *h, const char *hx_id) {
+    _cleanup_done_(hx_addresses_done) struct hx_addresses found = {.count = 0};
+    bool is_trusted = false;
+    if (hyperflex_list_addresses(h, hx_id, &found, NULL))
+        return;
+    for (size_t i = 0; !is_trusted && i < found.count; i++) {
+        struct hx_connection wish = {.port = found.items[i].port};
+        is_trusted = hyperflex_trusts(h, &found.items[i]);
+        if (is_trusted && !str_replace(&wish.hx_id, hx_id, NULL) && !str_replace(&wish.address, found.items[i].address, NULL))
+            (void)hyperflex_put(h, NULL, &wish, NULL, NULL);
+        hx_connection_done(&wish);
+    }
+}
+
+/* HX clusters that have appeared since. One replica does it; what fails is tried the next time. */
+static void search_run(void *arg, bool is_canceled) {
+    static const char lease[] = "hx-search";
+    struct hyperflex *h = arg;
+    struct store *store = h->options.store;
+    char **heirs = NULL;
+    size_t count = 0;
+    bool is_mine = false;
+    if (is_canceled || lease_store_acquire(store, lease, store_replica_name(store), h->options.read_every_ms, &is_mine, NULL) ||
+        !is_mine)
+        return;
+    (void)hx_store_list_heirs(store, &heirs, &count, NULL);
+    for (size_t i = 0; i < count; i++) {
+        search_connect(h, heirs[i]);
+        free(heirs[i]);
+    }
+    free(heirs);
+}
+
+static bool search_is_due(struct hyperflex *h) {
+    LOCKED(&h->lock);
+    if (!h->options.read_every_ms || !h->ca_pem || clock_mono_ms() < h->next_search_ms)
+        return false;
+    h->next_search_ms = clock_mono_ms() + h->options.read_every_ms;
+    return true;
 }
 
 /* -- by itself ------------------------------------------------------------------------------------------------------------- */
@@ -729,6 +931,8 @@ int hyperflex_tick(struct hyperflex *h, struct err *err) {
     for (size_t i = 0; !stats.waiting && !stats.running && i < fresh.count; i++)
         if (hyperflex_is_due(h, &fresh.items[i]))
             hyperflex_send_off(h, fresh.items[i].hx_id);
+    if (search_is_due(h))
+        (void)worker_pool_submit(h->workers, search_run, h, NULL);
     (void)pthread_mutex_lock(&h->lock);
     old = h->statuses;
     h->statuses = fresh;

@@ -72,11 +72,25 @@ struct hyperflex_look {
 };
 /* Waits for it, some seconds at most. *out is given back by x509_info_done of its certificate. */
 void hyperflex_look_at(struct hyperflex *h, const struct hx_address *where, struct hyperflex_look *out);
-/* Sets a connection: version_no 0 makes a new one. It is tried soon. ERR_UNPROCESSABLE; errors of hx_store_put. */
+/* Sets a connection: version_no 0 makes a new one. It is tried soon. Without user name and password (NULL) they are those of the vCenter. `actor` NULL: kaasd by
+ * itself. ERR_UNPROCESSABLE; errors of hx_store_put. */
 int hyperflex_put(struct hyperflex *h, const struct actor *actor, struct hx_connection *wish, const char *password,
                   struct err *err);
 /* Waits for HX, too, which gets the token back: in the worker `outside`. `version_no` 0: whatever it is now. ERR_NOT_FOUND, ERR_PRECONDITION. */
 int hyperflex_remove(struct hyperflex *h, const struct actor *actor, const char *hx_id, int64_t version_no, struct err *err);
+
+/* What HX clusters of a vCenter inherit: user and password. Those that appear are connected by themselves where the certificate at an address that vCenter tells
+ * is good under hx.ca_file, and tried once: what one refuses is tried at no other. */
+
+/* *out is freed by hx_credential_free. ERR_NOT_FOUND. */
+int hyperflex_load_credential(struct hyperflex *h, const char *vcenter_id, struct hx_credential **out, struct err *err);
+/* Sets it: version_no 0 makes a new one. Connections that have inherited are set anew; for that it waits for HX, which gets their tokens back: in the worker
+ * `outside`. ERR_UNPROCESSABLE; errors of hx_store_put_credential. */
+int hyperflex_put_credential(struct hyperflex *h, const struct actor *actor, struct hx_credential *wish, const char *password,
+                             struct err *err);
+/* Connections that have inherited keep what they have. `version_no` 0: whatever it is now. ERR_NOT_FOUND, ERR_PRECONDITION. */
+int hyperflex_remove_credential(struct hyperflex *h, const struct actor *actor, const char *vcenter_id, int64_t version_no,
+                                struct err *err);
 
 /* Reads the HX cluster now, and logs in if that needs it and the time for it has come; *out, freed by hx_status_free, says what came of it, which is stored.
  * Waits for HX: in the worker `outside`. Waits for a reading that is under way, too. ERR_NOT_FOUND; ERR_BUSY while another replica asks it; what is wrong is an answer, not an error. */

@@ -66,6 +66,28 @@ void hx_connection_list_done(struct hx_connection_list *list) {
         *list = (struct hx_connection_list){0};
 }
 
+void hx_credential_done(struct hx_credential *credential) {
+    members_done(hx_credential_members, credential, sizeof(*credential));
+}
+
+void hx_credential_free(struct hx_credential *credential) {
+    hx_credential_done(credential);
+    free(credential);
+}
+
+void hx_credential_list_done(struct hx_credential_list *list) {
+    for (size_t i = 0; list && i < list->count; i++)
+        hx_credential_done(&list->items[i]);
+    if (list)
+        free(list->items);
+    if (list)
+        *list = (struct hx_credential_list){0};
+}
+
+int hx_user_name_check(const char *user_name, struct err *err) {
+    return name_check_line(user_name, HX_CONNECTION_USER_CHARS_MAX, "user_name", err);
+}
+
 static int hx_connection_check_trust(struct hx_connection *c, struct err *err) {
     uint8_t bytes[(HX_CONNECTION_SHA256_BYTES - 1) / 2];
     char hex[HX_CONNECTION_SHA256_BYTES];
@@ -87,7 +109,7 @@ static int hx_connection_check_trust(struct hx_connection *c, struct err *err) {
 int hx_connection_check(struct hx_connection *c, struct err *err) {
     int rc = name_check_host(c->address, "address", err);
     if (!rc)
-        rc = name_check_line(c->user_name, HX_CONNECTION_USER_CHARS_MAX, "user_name", err);
+        rc = hx_user_name_check(c->user_name, err);
     if (!c->port)
         c->port = HX_CONNECTION_PORT;
     return rc ? rc : hx_connection_check_trust(c, err);

@@ -113,8 +113,9 @@ struct hx_connection {
     char *address;
     unsigned port;
     char *user_name;
-    char *ca_pem; /* either this */
-    char *sha256; /* or this, lower-case hex: the certificate itself; neither: the CA of hx.ca_file */
+    bool is_inherited; /* user and password are those of the vCenter of that time */
+    char *ca_pem;      /* either this */
+    char *sha256;      /* or this, lower-case hex: the certificate itself; neither: the CA of hx.ca_file */
     int64_t created_at_ms, updated_at_ms;
     int64_t version_no;
 };
@@ -123,7 +124,8 @@ static const struct member hx_connection_members[] = {
     MEMBER_PART_OF("hx_cluster"),
     MEMBER(hx_connection, address, .writers = BY_ADMIN),
     MEMBER(hx_connection, port, .first = 1, .max = 65535, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
-    MEMBER(hx_connection, user_name, .writers = BY_ADMIN),
+    MEMBER(hx_connection, user_name, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
+    MEMBER_AS(hx_connection, is_inherited, "is_inherited", "inherited"),
     MEMBER(hx_connection, ca_pem, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
     MEMBER_AS(hx_connection, sha256, "sha256", "thumbprint_sha256", .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),
     MEMBER_AS(hx_connection, created_at_ms, "created_at_ms", "created_at", .flags = MEMBER_FIXED),
@@ -141,6 +143,34 @@ struct hx_connection_list {
 };
 void hx_connection_list_done(struct hx_connection_list *list); /* NULL is allowed */
 
+/* What HX clusters of a vCenter inherit; its password is kept sealed. Texts malloc'ed. */
+struct hx_credential {
+    char *vcenter_id; /* its identity */
+    char *user_name;
+    int64_t refused_at_ms; /* wall clock: an HX cluster refused it then, and it is tried at no other; 0: none did */
+    int64_t created_at_ms, updated_at_ms;
+    int64_t version_no;
+};
+static const struct member hx_credential_members[] = {
+    MEMBER_AS(hx_credential, vcenter_id, "vcenter_id", NULL, .flags = MEMBER_KEY),
+    MEMBER(hx_credential, user_name, .writers = BY_ADMIN),
+    MEMBER_AS(hx_credential, refused_at_ms, "refused_at_ms", "refused_at"),
+    MEMBER_AS(hx_credential, created_at_ms, "created_at_ms", "created_at", .flags = MEMBER_FIXED),
+    MEMBER_AS(hx_credential, updated_at_ms, "updated_at_ms", "updated_at"),
+    MEMBER_AS(hx_credential, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
+    MEMBERS_END,
+};
+void hx_credential_done(struct hx_credential *credential); /* NULL is allowed */
+void hx_credential_free(struct hx_credential *credential); /* NULL is allowed */
+CLEANUP_DEFINE(struct hx_credential, hx_credential_free);
+struct hx_credential_list {
+    struct hx_credential *items; /* by id of the vCenter */
+    size_t count;
+};
+void hx_credential_list_done(struct hx_credential_list *list); /* NULL is allowed */
+
+/* The user name of either. ERR_UNPROCESSABLE naming the member. */
+int hx_user_name_check(const char *user_name, struct err *err);
 /* Checks address, user name and that there is one trust at most; brings sha256 into its one spelling, and the port 0 to 443. ERR_UNPROCESSABLE naming the member,
  * with what to do. */
 int hx_connection_check(struct hx_connection *connection, struct err *err);

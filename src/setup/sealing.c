@@ -186,6 +186,8 @@ static char *sealing_purpose_of(const struct sealed_row *row) {
         return str_format("ldap-bind:%s", row->id);
     if (row->table == SEAL_TABLE_AUDIT_KEYS)
         return str_dup(AUDIT_KEY_PURPOSE);
+    if (row->table == SEAL_TABLE_HX_CREDENTIALS)
+        return str_format("hx-credential:%s", row->id);
     if (row->table == SEAL_TABLE_HX_SECRETS)
         return str_format("hx-%s:%s", row->kind, row->id);
     return str_format("login-%s:%s", row->kind, row->id);

@@ -162,7 +162,7 @@ static int connections_read_current(struct api_call *call, int64_t *version_no, 
 }
 
 const struct member_body h_connections_put_body = {
-    .members = hx_connection_members, .writer = BY_ADMIN, .is_new = true, .more = JSON_MEMBERS(JSON_NEEDS(STRING, "password"))};
+    .members = hx_connection_members, .writer = BY_ADMIN, .is_new = true, .more = JSON_MEMBERS(JSON_TAKES(STRING, "password"))};
 
 /* Without If-Match what was read a moment ago is what is replaced, so that nothing is lost to somebody else unseen. */
 int h_connections_put(struct api_call *call, struct http_response *resp, struct err *err) {

@@ -242,12 +242,27 @@ OPTIONS hx_set_options[] = {
     END,
 };
 
+OPTIONS hx_credential_options[] = {
+    {"user", "NAME", "user of HX that kaasd logs in as (default: admin)", OPT_TEXT, "user_name"},
+    {"password-file", "FILE", "file with its password, - for standard input (default: ask)"},
+    END,
+};
+
+COLUMNS hx_credential_columns[] = {
+    {"User", "user_name"},
+    {"Refused by an HX cluster", "refused_at", show_time},
+    {"Created", "created_at", show_time},
+    {"Updated", "updated_at", show_time},
+    END,
+};
+
 OPTIONS hx_connect_options[] = {
     {"address", "HOST", "address of HX Connect (default: the management address, else one that vCenter tells)", OPT_TEXT,
      "address"},
     {"port", "PORT", "its port (default: 443)", OPT_PORT, "port"},
     {"user", "NAME", "user of HX that kaasd logs in as (default: admin)", OPT_TEXT, "user_name"},
     {"password-file", "FILE", "file with its password, - for standard input (default: ask)"},
+    {"inherit", NULL, "user and password are those of its vCenter (kaasctl vcenter set-hx-credential)"},
     {"ca", "FILE", "CA of HX's certificate: its text is stored (default: hx.ca_file of kaasd)", OPT_CA_FILE, "ca_pem"},
     {"sha256", "HEX", "or SHA-256 of the certificate itself", OPT_SHA256, "thumbprint_sha256"},
     END,
@@ -289,7 +304,7 @@ COLUMNS connection_list[] = {
 
 COLUMNS connection_columns[] = {
     {"HX cluster", "hx_cluster.name"}, {"  id", "hx_cluster.id"}, {"Address", "address"}, {"Port", "port"},
-    {"User", "user_name"}, {"SHA-256", "thumbprint_sha256"}, {"CA", "ca_pem", show_given},
+    {"User", "user_name"}, {"  of the vCenter", "inherited", show_yes_no}, {"SHA-256", "thumbprint_sha256"}, {"CA", "ca_pem", show_given},
     {"State", "status.state"}, {"  since", "status.since", show_time}, {"  checked", "status.checked_at", show_time},
     {"  milliseconds", "status.duration_ms"}, {"  reason", "status.reason"}, {"  detail", "status.detail"},
     {"  remedy", "status.remedy"}, {"  refused logins", "status.refusals"},
@@ -613,6 +628,15 @@ const struct cli_command cli_commands[] = {
      .call = "POST /v2/vcenters/{id}/rotate-certificate",
      .says =
          "kaasd logs in to vCenter {name} with a new certificate, valid until {not_after:10}; the old one is of no use any more"},
+    {"vcenter", "hx-credential", "VCENTER", "show the user that its HX clusters inherit", .of = &cli_vcenters,
+     .call = "GET /v2/vcenters/{id}/hx-credential", .object = hx_credential_columns},
+    {"vcenter", "set-hx-credential", "VCENTER", "set user and password that its HX clusters inherit",
+     .options = hx_credential_options, .of = &cli_vcenters, .call = "PUT /v2/vcenters/{id}/hx-credential",
+     .object = hx_credential_columns, .more = cmd_vcenter_set_hx_credential},
+    {"vcenter", "remove-hx-credential", "VCENTER", "have its HX clusters inherit no user any more", .of = &cli_vcenters,
+     .call = "DELETE /v2/vcenters/{id}/hx-credential",
+     .question = "HX clusters of {name} that appear inherit nothing then. Type yes: ",
+     .says = "HX clusters of {name} inherit no user any more; those that are connected keep theirs"},
     {"vcenter", "set-password", "VCENTER", "tell kaasd the new password of its account there", .options = set_password_options,
      .of = &cli_vcenters, .call = "POST /v2/vcenters/{id}/set-password",
      .says = "vCenter {name} accepts the new password; kaasd logs in with it from now on", .more = cmd_vcenter_set_password},

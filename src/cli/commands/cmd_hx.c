@@ -83,12 +83,14 @@ int cmd_hx_connect(struct cli *cli, json_t *body, struct err *err) {
     int rc;
     if (json_object_get(body, "ca_pem") && json_object_get(body, "thumbprint_sha256"))
         return cli_usage(cli, err, "give either --ca or --sha256, not both");
+    if (opt_get(&cli->given, "inherit") && (json_object_get(body, "user_name") || opt_get(&cli->given, "password-file")))
+        return cli_usage(cli, err, "give either --inherit or a user and password, not both");
     rc = cli_find_object(cli, err);
     if (!rc && !json_object_get(body, "address"))
         json_put_string(body, "address", json_get_string(cli->object, "management_address"));
     if (!rc && !json_object_get(body, "address"))
         rc = cmd_hx_find_address(cli, body, err);
-    if (rc)
+    if (rc || opt_get(&cli->given, "inherit"))
         return rc;
     if (!json_object_get(body, "user_name"))
         json_put_string(body, "user_name", HX_USER);
@@ -96,6 +98,13 @@ int cmd_hx_connect(struct cli *cli, json_t *body, struct err *err) {
     rc = cli_get_password(cli, opt_get(&cli->given, "password-file"), question, &password, err);
     json_put_string(body, "password", password);
     return rc;
+}
+
+int cmd_vcenter_set_hx_credential(struct cli *cli, json_t *body, struct err *err) {
+    int rc = cli_find_object(cli, err);
+    if (!json_object_get(body, "user_name"))
+        json_put_string(body, "user_name", HX_USER);
+    return rc ? rc : cmd_vcenter_put_password(cli, body, "Password of the HX clusters' user", "password-file", err);
 }
 
 /* -- controllers that kaasd signs in to ----------------------------------------------------------------------------------------- */

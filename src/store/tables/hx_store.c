@@ -72,6 +72,8 @@ static int connection_begin(struct store_tx *tx, const struct record_write *writ
     if (!rc)
         rc = secret_write(conn, c->hx_id, HX_SECRET_TOKEN, &none, err);
     if (!rc)
+        rc = db_run(conn, "DELETE FROM hx_left_alone WHERE hx_cluster_id = ?", DB_ARGS(db_text(c->hx_id)), NULL, err);
+    if (!rc)
         rc = db_table_query(conn, &status_table, " WHERE hx_cluster_id = ? FOR UPDATE", DB_ARGS(db_text(c->hx_id)), &old, err);
     fresh.version_no = old.count ? ((const struct hx_status *)old.items)->version_no : 0;
     db_records_done(&status_table, &old);
@@ -97,6 +99,11 @@ int hx_store_put(struct store *store, const struct hx_connection *connection, co
     return db_explain(rc, ERR_CONFLICT, err, "the HX cluster is not there any more");
 }
 
+static int connection_leave_alone(struct store_tx *tx, const struct record_write *write, struct err *err) {
+    return db_run(store_tx_conn(tx), "REPLACE INTO hx_left_alone (hx_cluster_id) VALUES (?)", DB_ARGS(db_text(write->key)), NULL,
+                  err);
+}
+
 int hx_store_delete(struct store *store, const struct hx_removal *removal, struct err *err) {
     return record_store_write(store,
                               &(struct record_write){.table = &connection_table,
@@ -104,6 +111,7 @@ int hx_store_delete(struct store *store, const struct hx_removal *removal, struc
                                                      .key = removal->hx_id,
                                                      .version_no = removal->version_no,
                                                      .change = CHANGE_KIND_COUNT,
+                                                     .after = connection_leave_alone,
                                                      .audit = removal->audit},
                               err);
 }
@@ -126,5 +134,87 @@ int hx_store_save_status(struct store *store, struct hx_status *status, const st
                                 err);
     if (!rc)
         status->version_no++;
+    return rc;
+}
+
+/* -- what HX clusters of a vCenter inherit ----------------------------------------------------------------------------------- */
+
+static const struct db_table credential_table = {
+    .name = "hx_credentials", .noun = "credential", .members = hx_credential_members, .bytes = sizeof(struct hx_credential)};
+
+int hx_store_list_credentials(struct store *store, struct hx_credential_list *out, struct err *err) {
+    return db_table_list(store, &credential_table, " ORDER BY vcenter_id", DB_ARGS_NONE, &out->items, &out->count, err);
+}
+
+int hx_store_load_credential(struct store *store, const char *vcenter_id, struct hx_credential **out, struct err *err) {
+    return db_table_load(store, &credential_table, " WHERE vcenter_id = ?", DB_ARGS(db_text(vcenter_id)), out, err);
+}
+
+int hx_store_load_credential_of(struct store *store, const char *hx_id, struct hx_credential **out, struct err *err) {
+    return db_table_load(store, &credential_table, " WHERE vcenter_id = (SELECT vcenter_id FROM hx_clusters WHERE id = ?)",
+                         DB_ARGS(db_text(hx_id)), out, err);
+}
+
+int hx_store_load_credential_secret(struct store *store, const char *vcenter_id, struct hx_sealed *out, struct err *err) {
+    *out = (struct hx_sealed){0};
+    return store_query(store, "SELECT sealed FROM hx_credentials WHERE vcenter_id = ?", DB_ARGS(db_text(vcenter_id)), "b",
+                       secret_take, out, err);
+}
+
+int hx_store_put_credential(struct store *store, const struct hx_credential *credential, const struct hx_sealed *password,
+                            const struct audit_record *audit, struct err *err) {
+    struct hx_credential row = *credential;
+    const struct record_write write = {.table = &credential_table,
+                                       .how = row.version_no ? RECORD_UPDATE : RECORD_INSERT,
+                                       .record = &row,
+                                       .more = DB_MORE({"sealed", db_bytes(password->bytes, password->count), NULL}),
+                                       .change = CHANGE_KIND_COUNT,
+                                       .audit = audit};
+    row.created_at_ms = row.updated_at_ms; /* an update leaves it */
+    int rc = record_store_write(store, &write, err);
+    db_explain(rc, ERR_EXISTS, err, "somebody else has just set the credential of this vCenter");
+    return db_explain(rc, ERR_CONFLICT, err, "the vCenter is not there any more");
+}
+
+int hx_store_delete_credential(struct store *store, const struct hx_removal *removal, struct err *err) {
+    return record_store_write(store,
+                              &(struct record_write){.table = &credential_table,
+                                                     .how = RECORD_DELETE,
+                                                     .key = removal->hx_id,
+                                                     .version_no = removal->version_no,
+                                                     .change = CHANGE_KIND_COUNT,
+                                                     .audit = removal->audit},
+                              err);
+}
+
+int hx_store_refuse_credential(struct store *store, const char *vcenter_id, int64_t now_ms, struct err *err) {
+    return store_run(store, "UPDATE hx_credentials SET refused_at_ms = ?, version_no = version_no + 1 WHERE vcenter_id = ?",
+                     DB_ARGS(db_number(now_ms), db_text(vcenter_id)), NULL, err);
+}
+
+struct heirs {
+    char **ids;
+    size_t count;
+};
+
+static int heirs_add(const struct db_row *row, void *arg, struct err *err) {
+    struct heirs *heirs = arg;
+    char **at = db_list_add(&heirs->ids, &heirs->count, sizeof(*at), err);
+    if (!at)
+        return ERR_NOMEM;
+    *at = db_row_dup(row, 0);
+    return 0;
+}
+
+int hx_store_list_heirs(struct store *store, char ***ids, size_t *count, struct err *err) {
+    struct heirs heirs = {0};
+    int rc = store_query(store,
+                         "SELECT h.id FROM hx_clusters h JOIN hx_credentials c ON c.vcenter_id = h.vcenter_id"
+                         " WHERE c.refused_at_ms = 0 AND h.is_gone = FALSE"
+                         " AND h.id NOT IN (SELECT hx_cluster_id FROM hx_connections)"
+                         " AND h.id NOT IN (SELECT hx_cluster_id FROM hx_left_alone) ORDER BY h.id",
+                         DB_ARGS_NONE, "t", heirs_add, &heirs, err);
+    *ids = heirs.ids;
+    *count = heirs.count;
     return rc;
 }

@@ -40,10 +40,31 @@ struct hx_removal {
     int64_t version_no; /* 0: whatever it is now */
     const struct audit_record *audit;
 };
-/* Removes it with all that is kept of it. ERR_PRECONDITION, ERR_NOT_FOUND. */
+/* Removes it with all that is kept of it, and leaves the HX cluster alone from then on. ERR_PRECONDITION, ERR_NOT_FOUND. */
 int hx_store_delete(struct store *store, const struct hx_removal *removal, struct err *err);
 
 /* Writes how it stands over the row with status->version_no, and raises that number. `token` replaces the one that is kept (bytes NULL: none is kept
  * any more); NULL leaves it. ERR_PRECONDITION, ERR_NOT_FOUND: the connection was set anew or removed meanwhile. */
 int hx_store_save_status(struct store *store, struct hx_status *status, const struct hx_sealed *token,
                          const struct audit_record *audit, struct err *err);
+
+/* -- what HX clusters of a vCenter inherit ----------------------------------------------------------------------------------- */
+
+/* Reads all, one, or that of an HX cluster's vCenter; given back by hx_credential_list_done, hx_credential_free. ERR_NOT_FOUND. */
+int hx_store_list_credentials(struct store *store, struct hx_credential_list *out, struct err *err);
+int hx_store_load_credential(struct store *store, const char *vcenter_id, struct hx_credential **out, struct err *err);
+int hx_store_load_credential_of(struct store *store, const char *hx_id, struct hx_credential **out, struct err *err);
+/* As hx_store_load_secret. */
+int hx_store_load_credential_secret(struct store *store, const char *vcenter_id, struct hx_sealed *out, struct err *err);
+/* Writes a new one (version_no 0), or replaces that which has credential->version_no. ERR_EXISTS, ERR_PRECONDITION, ERR_NOT_FOUND; ERR_CONFLICT if the
+ * vCenter is gone. */
+int hx_store_put_credential(struct store *store, const struct hx_credential *credential, const struct hx_sealed *password,
+                            const struct audit_record *audit, struct err *err);
+/* removal->hx_id is the id of the vCenter. ERR_PRECONDITION, ERR_NOT_FOUND. */
+int hx_store_delete_credential(struct store *store, const struct hx_removal *removal, struct err *err);
+/* Notes that an HX cluster refused it; nothing if it is gone. */
+int hx_store_refuse_credential(struct store *store, const char *vcenter_id, int64_t now_ms, struct err *err);
+
+/* The HX clusters that inherit and are not connected: there, of a vCenter whose credential was not refused, and not left alone. *ids is the caller's to free,
+ * *count texts and itself. */
+int hx_store_list_heirs(struct store *store, char ***ids, size_t *count, struct err *err);

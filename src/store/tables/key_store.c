@@ -276,6 +276,7 @@ int seal_store_count(struct store *store, struct seal_counts *out, struct err *e
                        " SELECT sealed FROM ldap_sources WHERE sealed IS NOT NULL UNION ALL"
                        " SELECT sealed FROM vcenter_credentials WHERE sealed IS NOT NULL UNION ALL"
                        " SELECT sealed FROM hx_secrets UNION ALL"
+                       " SELECT sealed FROM hx_credentials UNION ALL"
                        " SELECT sealed FROM audit_keys) s GROUP BY 1 ORDER BY 1",
                        DB_ARGS_NONE, "ti", key_store_add_count, out, err);
 }
@@ -330,6 +331,7 @@ static const struct {
                                                  "CONCAT(vcenter_id, ' ', LPAD(generation, 10, '0'))"),
     [SEAL_TABLE_LDAP_SOURCES] = SEALED_IN("ldap_sources", "name", "''", "0", "name"),
     [SEAL_TABLE_AUDIT_KEYS] = SEALED_IN("audit_keys", "id", "''", "0", "id"),
+    [SEAL_TABLE_HX_CREDENTIALS] = SEALED_IN("hx_credentials", "vcenter_id", "''", "0", "vcenter_id"),
     [SEAL_TABLE_HX_SECRETS] = SEALED_IN("hx_secrets", "hx_cluster_id", "kind", "0", "CONCAT(hx_cluster_id, ' ', kind)"),
 };
 

@@ -106,7 +106,10 @@ def made(people: dict[str, Api]) -> Iterator[dict[str, str]]:
     nobody = {"address": "127.0.0.1", "port": 9, "user_name": "admin", "password": "x", "thumbprint_sha256": "ab" * 32}
     admin.expect(201, "PUT", f"{hx}/peer", json={"url": "https://127.0.0.1:9/", "thumbprint_sha256": "ab" * 32})  # nobody listens there
     admin.expect(201, "PUT", f"{hx}/connection", json=nobody)
+    credential = f"/v2/vcenters/{next(admin.items('/v2/vcenters'))['id']}/hx-credential"
+    admin.expect(201, "PUT", credential, json={"user_name": "admin", "password": "x"})
     yield ids
+    admin.expect(204, "DELETE", credential)
     admin.expect(204, "DELETE", f"{hx}/peer")
     admin.expect(204, "DELETE", f"{hx}/connection")
     for path, known in ids.items():

@@ -57,6 +57,9 @@ class Place:
         for kind in ("password", "token"):
             sealed = seal(keys_in(self.file)[0], f"hx-{kind}:{hx}", b"hx " + kind.encode())
             self.sql("INSERT INTO hx_secrets (hx_cluster_id, kind, sealed) VALUES (%s, %s, %s)", hx, kind, sealed)
+        sealed = seal(keys_in(self.file)[0], f"hx-credential:{world.vcenter.instance_uuid}", b"hx credential")
+        self.sql("INSERT INTO hx_credentials (vcenter_id, user_name, sealed, refused_at_ms, created_at_ms, updated_at_ms, version_no)"
+                 " VALUES (%s, 'admin', %s, 0, 1, 1, 1)", world.vcenter.instance_uuid, sealed)
         self.second.start()
 
     def sql(self, text: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -76,7 +79,8 @@ class Place:
     def sealed_by(self) -> dict[str, int]:
         rows = self.sql("SELECT LOWER(HEX(SUBSTRING(sealed, 2, 4))), COUNT(*) FROM (SELECT sealed FROM signing_keys UNION ALL "
                         "SELECT sealed FROM vcenter_credentials WHERE sealed IS NOT NULL UNION ALL "
-                        "SELECT sealed FROM hx_secrets UNION ALL SELECT sealed FROM audit_keys) s GROUP BY 1")
+                        "SELECT sealed FROM hx_secrets UNION ALL SELECT sealed FROM hx_credentials UNION ALL "
+                        "SELECT sealed FROM audit_keys) s GROUP BY 1")
         return dict(rows)  # type: ignore[arg-type]
 
     def check_all_readable(self) -> list[tuple[str, bytes]]:
@@ -87,8 +91,9 @@ class Place:
         rows += self.sql("SELECT CONCAT('signing-key:', kid), sealed, 0 FROM signing_keys")
         rows += self.sql("SELECT CONCAT('audit-key:', id), sealed, 0 FROM audit_keys")
         rows += self.sql("SELECT CONCAT('hx-', kind, ':', hx_cluster_id), sealed, 0 FROM hx_secrets")
+        rows += self.sql("SELECT CONCAT('hx-credential:', vcenter_id), sealed, 0 FROM hx_credentials")
         plains = [keys[value[1:5].hex()].decrypt(value[5:17], value[17:], value[:5] + purpose.encode()) for purpose, value, _ in rows]
-        assert {b"plain %d" % i for i in range(MORE)} | {b"hx password", b"hx token"} <= set(plains)
+        assert {b"plain %d" % i for i in range(MORE)} | {b"hx password", b"hx token", b"hx credential"} <= set(plains)
         return [(f"{purpose} {number}", value) for purpose, value, number in rows]
 
     def both_work(self) -> None:
