@@ -206,6 +206,15 @@ class Place:
             self.api().expect(201, "PUT", f"/v2/hx-clusters/{hx}/connection", json=self.connection_body())
         return hx
 
+    def credential_body(self) -> dict[str, Any]:
+        return {"user_name": "fuzz", "password": "fuzz"}
+
+    def want_credential(self) -> str:
+        """The id of a vCenter whose HX clusters inherit a user."""
+        vcenter: str = self.known["vcenter_id"][0]
+        self.api().call("PUT", f"/v2/vcenters/{vcenter}/hx-credential", json=self.credential_body())
+        return vcenter
+
     def service_body(self) -> dict[str, Any]:
         self.serial += 1
         return {"name": f"fuzz{self.serial}", "certificates": [f"{self.serial:064x}"]}
@@ -366,6 +375,11 @@ class Filler:
 
     id_setHxConnection = id_testHxConnection = id_removeHxConnection = id_getHxConnection  # noqa: N815
 
+    def id_getHxCredential(self) -> str:  # noqa: N802
+        return self.place.want_credential()
+
+    id_removeHxCredential = id_getHxCredential  # noqa: N815
+
     def id_updateService(self) -> str:  # noqa: N802
         if "service" not in self.place.known:
             self.place.known["service"] = [self.place.fresh_service() for _ in range(3)]
@@ -423,6 +437,8 @@ class Filler:
             return self.place.peer_body()
         if self.operation == "setHxConnection" and isinstance(body, dict) and self.dice.random() < 0.5:
             return self.place.connection_body()
+        if self.operation == "setHxCredential" and isinstance(body, dict) and self.dice.random() < 0.5:
+            return self.place.credential_body()
         if self.operation in ("createService", "updateService", "updateDirectory") and isinstance(body, dict) and self.dice.random() < 0.5:
             return self.fitting(body)
         if self.operation == "createUser" and isinstance(body, dict) and "name" in body and self.dice.random() < self.share:
