@@ -17,6 +17,8 @@
 #include "str.h"
 #include "vcenter_store.h"
 
+#define SEARCH_BYTES_MAX (4U * 1024U * 1024U) /* as of a fragment: far above what the limits of limits.h allow */
+
 static atomic_uint_least64_t last_number;
 
 int inventory_load_platform(struct store *store, struct inventory_platform **out, struct err *err) {
@@ -392,6 +394,7 @@ void inventory_cluster_unref(struct inventory_cluster *cluster) {
         free(cluster->fragments[i].json);
     free(cluster->fragments);
     free(cluster->reason_partial);
+    free(cluster->search_text);
     free(cluster->times);
     free(cluster->stated.reason);
     free(cluster->stated.source);
@@ -399,6 +402,26 @@ void inventory_cluster_unref(struct inventory_cluster *cluster) {
     object_set_done(&cluster->stated.placement);
     cluster_free(cluster->record);
     free(cluster);
+}
+
+/* Everybody who sees the cluster sees all of this. */
+static int make_search_text(struct inventory_cluster *entry, struct err *err) {
+    const struct cluster *c = entry->record;
+    _cleanup_strbuf_ struct strbuf text;
+    int rc;
+    strbuf_init(&text, SEARCH_BYTES_MAX);
+    strbuf_addf(&text, "%s\n%s\n%s\n%s", c->name, c->kubernetes_version, cluster_state_name(c->state),
+                c->description ? c->description : "");
+    for (size_t i = 0; i < c->labels_count; i++)
+        strbuf_addf(&text, "\n%s=%s", c->labels[i].key, c->labels[i].value);
+    rc = strbuf_check(&text, "search text of a cluster", err);
+    if (rc)
+        return rc;
+    entry->search_text = str_dup(text.data); /* as long as it is */
+    if (!entry->search_text)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    str_lower(entry->search_text);
+    return 0;
 }
 
 /* One fragment for all placements and, if there are several, one for each alone: what nearly all viewers see. */
@@ -489,6 +512,9 @@ int inventory_cluster_new(struct cluster *record, const struct inventory_basis *
     if (rc)
         return rc;
     entry->full_mask = record->placement.count >= 64 ? UINT64_MAX : (UINT64_C(1) << record->placement.count) - 1;
+    rc = make_search_text(entry, err);
+    if (rc)
+        return rc;
     rc = inventory_load_render_all(entry, basis->platform, err);
     if (rc)
         return rc;

@@ -20,6 +20,9 @@ static const struct {
     {"name", INVENTORY_SORT_NAME},
     {"state", INVENTORY_SORT_STATE},
     {"kubernetes_version", INVENTORY_SORT_KUBERNETES_VERSION},
+    {"control_plane", INVENTORY_SORT_CONTROL_PLANE},
+    {"workers", INVENTORY_SORT_WORKERS},
+    {"hx_cluster", INVENTORY_SORT_HX_CLUSTER},
     {"created_at", INVENTORY_SORT_CREATED},
     {"updated_at", INVENTORY_SORT_UPDATED},
 };
@@ -38,43 +41,68 @@ bool inventory_sort_parse(const char *word, enum inventory_sort *out, bool *is_d
 
 /* -- where a page of clusters ended: order of a list, and its opaque cursor ---------------------------------------- */
 
-#define KEY_BYTES_MAX 256U
 #define DIGEST_BYTES 8U
 #define CURSOR_BYTES_MAX 1024U
 
-/* Sort key and id of the last item of the page before; they point into `raw`. */
+/* What a cluster is ordered by: first the number, then the text, then the id. Borrowed. */
+struct sort_key {
+    int64_t number;
+    const char *text, *id;
+};
+
+/* Sort key of the last item of the page before; its texts point into `raw`. */
 struct cursor {
-    const char *key, *id;
+    struct sort_key key;
     char raw[CURSOR_BYTES_MAX + 1];
 };
 
-/* The sort key as a text that compares like the value: what the cursor carries. `out` needs KEY_BYTES_MAX. */
-static const char *inventory_query_key_of(const struct inventory_cluster_query *query, const struct cluster *c, char *out) {
-    int64_t time_ms = query->sort == INVENTORY_SORT_CREATED ? c->created_at_ms : c->updated_at_ms;
-    switch (query->sort) {
-    case INVENTORY_SORT_NAME: return c->name;
-    case INVENTORY_SORT_KUBERNETES_VERSION: return c->kubernetes_version;
-    case INVENTORY_SORT_STATE: (void)snprintf(out, KEY_BYTES_MAX, "%02d", (int)c->state); return out;
-    case INVENTORY_SORT_CREATED:
-    case INVENTORY_SORT_UPDATED:
-    default: (void)snprintf(out, KEY_BYTES_MAX, "%020" PRId64, time_ms); return out;
+/* The order of states, from what needs nobody to what needs somebody most. */
+static const int8_t state_ranks[CLUSTER_STATE_COUNT] = {
+    [CLUSTER_READY] = 0,   [CLUSTER_UPDATING] = 1, [CLUSTER_CREATING] = 2,    [CLUSTER_DELETING] = 3,
+    [CLUSTER_UNKNOWN] = 4, [CLUSTER_DEGRADED] = 5, [CLUSTER_UNREACHABLE] = 6, [CLUSTER_FAILED] = 7,
+};
+
+/* By how many are wanted, then by how many are ready; not known is less than none. */
+static int64_t replicas_number(int ready, int desired) {
+    return ((int64_t)(desired > 0 ? desired : 0) << 32) + ready + 1;
+}
+
+/* The name that stands first among the HX clusters which are shown; "" if there is none. */
+static const char *first_hx_name(const struct inventory_platform *platform, const struct cluster *c, uint64_t mask) {
+    for (size_t i = 0; i < c->placement.count; i++) {
+        const struct hx_cluster *hx = inventory_mask_has(mask, i) ? inventory_find_hx_on(platform, &c->placement.items[i]) : NULL;
+        if (hx && !hx->is_gone)
+            return hx->name;
     }
+    return "";
 }
 
-/* Order of two clusters by key and id in this query's list. Versions order by number ("1.9" before "1.31"),
- * everything else byte by byte. */
-static int compare_keys(const struct inventory_cluster_query *query, const char *a, const char *a_id, const char *b,
-                        const char *b_id) {
-    int order = query->sort == INVENTORY_SORT_KUBERNETES_VERSION ? strverscmp(a, b) : strcmp(a, b);
-    order = order ? order : strcmp(a_id, b_id);
+/* The sort key of a cluster of which the placements in `mask` are shown. */
+static struct sort_key inventory_query_key_of(const struct inventory_platform *platform, enum inventory_sort sort,
+                                              const struct cluster *c, uint64_t mask) {
+    struct sort_key key = {.text = "", .id = c->id};
+    switch (sort) {
+    case INVENTORY_SORT_NAME: key.text = c->name; break;
+    case INVENTORY_SORT_KUBERNETES_VERSION: key.text = c->kubernetes_version; break;
+    case INVENTORY_SORT_HX_CLUSTER: key.text = first_hx_name(platform, c, mask); break;
+    case INVENTORY_SORT_STATE: key.number = state_ranks[c->state]; break;
+    case INVENTORY_SORT_CONTROL_PLANE: key.number = replicas_number(c->control_plane_ready, c->control_plane_desired); break;
+    case INVENTORY_SORT_WORKERS: key.number = replicas_number(c->workers_ready, c->workers_desired); break;
+    case INVENTORY_SORT_CREATED: key.number = c->created_at_ms; break;
+    case INVENTORY_SORT_UPDATED:
+    default: key.number = c->updated_at_ms; break;
+    }
+    return key;
+}
+
+/* Order of two clusters in this query's list. Versions order by number ("1.9" before "1.31"), other texts byte by byte. */
+static int compare_keys(const struct inventory_cluster_query *query, const struct sort_key *a, const struct sort_key *b) {
+    int order = (a->number > b->number) - (a->number < b->number);
+    if (!order)
+        order = query->sort == INVENTORY_SORT_KUBERNETES_VERSION ? strverscmp(a->text, b->text) : strcmp(a->text, b->text);
+    if (!order)
+        order = strcmp(a->id, b->id);
     return query->is_descending ? -order : order;
-}
-
-/* True if the cluster comes behind the cursor in this query's list. */
-static bool cursor_before(const struct cursor *cursor, const struct inventory_cluster_query *query,
-                          const struct cluster *cluster) {
-    char key[KEY_BYTES_MAX];
-    return compare_keys(query, cursor->key, cursor->id, inventory_query_key_of(query, cluster, key), cluster->id) < 0;
 }
 
 static void query_add_part(struct strbuf *text, const char *part) {
@@ -91,22 +119,39 @@ static void digest_query(const struct inventory_cluster_query *query, uint8_t ou
     query_add_part(&text, query->vcenter);
     query_add_part(&text, query->vsphere_cluster);
     query_add_part(&text, query->text);
+    for (size_t i = 0; i < query->labels_count; i++) {
+        const struct inventory_label_query *label = &query->labels[i];
+        strbuf_add(&text, label->key, label->key_len);
+        strbuf_addc(&text, label->value ? '=' : ' ');
+        strbuf_add(&text, label->value, label->value_len);
+        strbuf_addc(&text, '\n');
+    }
     strbuf_addf(&text, "%u %d %d", query->state_mask, (int)query->sort, query->is_descending);
     digest_sha256(text.data, text.len, out);
 }
 
-/* Appends the cursor text for a page that ends with `last`: base64url of a digest of the query, sort key and id. */
-static void cursor_write(const struct inventory_cluster_query *query, const struct cluster *last, struct strbuf *out) {
+/* Appends the cursor text for a page that ends with `last`: base64url of a digest of the query and the sort key. */
+static void cursor_write(const struct inventory_cluster_query *query, const struct sort_key *last, struct strbuf *out) {
     _cleanup_strbuf_ struct strbuf raw;
     uint8_t digest[DIGEST_SHA256_BYTES];
-    char key[KEY_BYTES_MAX];
     strbuf_init(&raw, CURSOR_BYTES_MAX);
     digest_query(query, digest);
     strbuf_add(&raw, digest, DIGEST_BYTES);
-    strbuf_adds(&raw, inventory_query_key_of(query, last, key));
+    strbuf_addf(&raw, "%" PRId64, last->number);
+    strbuf_addc(&raw, '\0');
+    strbuf_adds(&raw, last->text);
     strbuf_addc(&raw, '\0');
     strbuf_adds(&raw, last->id);
     str_base64url(out, (const uint8_t *)raw.data, raw.len);
+}
+
+/* Takes the next of the texts that end at `end`; NULL if there is none any more. */
+static const char *cursor_take(const char **at, const char *end) {
+    const char *text = *at;
+    if (text > end)
+        return NULL;
+    *at = text + strlen(text) + 1;
+    return text;
 }
 
 /* Reads query->cursor. ERR_INVALID if it is malformed or belongs to another query. */
@@ -116,11 +161,12 @@ static int cursor_parse(const struct inventory_cluster_query *query, struct curs
 
     digest_query(query, digest);
     if (n > (long)DIGEST_BYTES && !memcmp(out->raw, digest, DIGEST_BYTES)) {
-        const char *end = out->raw + n;
+        const char *at = out->raw + DIGEST_BYTES, *end = out->raw + n;
         out->raw[n] = 0;
-        out->key = out->raw + DIGEST_BYTES;
-        out->id = out->key + strlen(out->key) + 1;
-        if (out->id < end && out->id + strlen(out->id) == end)
+        const char *number = cursor_take(&at, end);
+        out->key.text = cursor_take(&at, end);
+        out->key.id = cursor_take(&at, end);
+        if (out->key.id && at == end + 1 && str_to_i64(number, INT64_MIN, INT64_MAX, &out->key.number))
             return 0;
     }
     (void)err_set(err, ERR_INVALID, "the query parameter \"cursor\" does not belong to this query");
@@ -258,11 +304,13 @@ struct page {
     const struct viewer_key *viewer;
     const struct inventory_cluster_query *query;
     struct candidates from;
-    const char *vcenter_id;      /* NULL: any */
-    const struct cursor *cursor; /* NULL: from the beginning */
+    const char *vcenter_id;                   /* NULL: any */
+    char words[INVENTORY_TEXT_BYTES_MAX + 2]; /* of the text, in lower case, each with its NUL; an empty one ends them */
+    bool is_whole;                            /* nothing is asked for: all clusters that the viewer may see */
+    const struct cursor *cursor;              /* NULL: from the beginning */
     struct strbuf *out;
     uint64_t etag;
-    size_t written;
+    size_t total, written;
     bool is_full; /* there was one more, which belongs to the next page */
 };
 
@@ -330,19 +378,39 @@ static int choose_vsphere(struct page *page, const struct vcenter *vc, struct er
     return rc;
 }
 
+static int query_read_words(struct page *page, struct err *err) {
+    const char *text = page->query->text ? page->query->text : "";
+    char *word = page->words;
+    if (strlen(text) > INVENTORY_TEXT_BYTES_MAX)
+        return err_set(err, ERR_INVALID, "the query parameter \"q\" is too long");
+    for (size_t n; *(text += strspn(text, " ")); text += n, word += n + 1) {
+        n = strcspn(text, " ");
+        memcpy(word, text, n);
+        str_lower(word);
+    }
+    return 0;
+}
+
+/* Where to look, and for what. */
 static int query_choose(struct page *page, struct inventory_candidates *candidates, struct err *err) {
     const struct inventory_cluster_query *q = page->query;
     const struct vcenter *vc = NULL;
+    int rc = query_read_words(page, err);
+    if (rc)
+        return rc;
     page->from = (struct candidates){.count = page->snapshot->clusters_count};
     if (q->vcenter) {
-        int rc = inventory_resolve_visible_vcenter(page->snapshot->platform, page->viewer, q->vcenter, &vc, err);
+        rc = inventory_resolve_visible_vcenter(page->snapshot->platform, page->viewer, q->vcenter, &vc, err);
         if (rc)
             return rc;
         page->vcenter_id = vc->id;
     }
     if (q->hx_cluster || q->hx_cluster_id)
         return query_choose_hx(page, candidates, err);
-    return q->vsphere_cluster ? choose_vsphere(page, vc, err) : 0;
+    if (q->vsphere_cluster)
+        return choose_vsphere(page, vc, err);
+    page->is_whole = !vc && !q->state_mask && !q->labels_count && !page->words[0];
+    return 0;
 }
 
 static bool is_on_vcenter(const struct cluster *c, const char *vcenter_id, uint64_t mask) {
@@ -367,13 +435,33 @@ bool inventory_sees_clusters_on(const struct inventory_snapshot *s, const struct
     return false;
 }
 
-static bool filters_fit(const struct page *page, const struct cluster *c, uint64_t mask) {
+static bool has_words(const char *search_text, const char *words) {
+    for (const char *word = words; *word; word += strlen(word) + 1)
+        if (!strstr(search_text, word))
+            return false;
+    return true;
+}
+
+static bool has_label(const struct cluster *c, const struct inventory_label_query *wanted) {
+    for (size_t i = 0; i < c->labels_count; i++) {
+        const struct label *label = &c->labels[i];
+        if (strlen(label->key) != wanted->key_len || memcmp(label->key, wanted->key, wanted->key_len))
+            continue;
+        return !wanted->value ||
+               (strlen(label->value) == wanted->value_len && !memcmp(label->value, wanted->value, wanted->value_len));
+    }
+    return false;
+}
+
+static bool filters_fit(const struct page *page, const struct inventory_cluster *entry, uint64_t mask) {
     const struct inventory_cluster_query *q = page->query;
+    const struct cluster *c = entry->record;
     if (q->state_mask && !(q->state_mask >> c->state & 1U))
         return false;
-    if (q->text && !strcasestr(c->name, q->text) && !(c->description && strcasestr(c->description, q->text)))
-        return false;
-    return !page->vcenter_id || is_on_vcenter(c, page->vcenter_id, mask);
+    for (size_t i = 0; i < q->labels_count; i++)
+        if (!has_label(c, &q->labels[i]))
+            return false;
+    return has_words(entry->search_text, page->words) && (!page->vcenter_id || is_on_vcenter(c, page->vcenter_id, mask));
 }
 
 static const struct inventory_cluster *inventory_query_entry_at(const struct page *page, size_t i) {
@@ -415,31 +503,32 @@ static int add_fragment(struct page *page, const struct inventory_cluster *entry
     return 0;
 }
 
-/* Visible, wanted and behind the cursor? */
-static bool query_is_wanted(const struct page *page, const struct inventory_cluster *entry, uint64_t *mask) {
+/* Visible and wanted? */
+static bool query_is_found(const struct page *page, const struct inventory_cluster *entry, uint64_t *mask) {
     struct policy_view view;
     if (!inventory_view_cluster(page->snapshot->platform, page->viewer, entry->record, &view))
         return false;
     *mask = view.parts;
-    if (!filters_fit(page, entry->record, *mask))
-        return false;
-    return !page->cursor || cursor_before(page->cursor, page->query, entry->record);
+    return filters_fit(page, entry, *mask);
+}
+
+static bool is_behind_cursor(const struct page *page, const struct sort_key *key) {
+    return !page->cursor || compare_keys(page->query, &page->cursor->key, key) < 0;
 }
 
 /* A list item waiting for its turn when the order is not by name. */
 struct chosen {
     const struct inventory_cluster *entry;
     uint64_t mask;
+    struct sort_key key;
 };
 
 static int compare_chosen(const void *a, const void *b, void *arg) {
-    const struct cluster *x = ((const struct chosen *)a)->entry->record, *y = ((const struct chosen *)b)->entry->record;
-    char x_key[KEY_BYTES_MAX], y_key[KEY_BYTES_MAX];
-    return compare_keys(arg, inventory_query_key_of(arg, x, x_key), x->id, inventory_query_key_of(arg, y, y_key), y->id);
+    return compare_keys(arg, &((const struct chosen *)a)->key, &((const struct chosen *)b)->key);
 }
 
-static int end_page(struct page *page, const struct cluster *last, struct err *err) {
-    strbuf_adds(page->out, "],\"next_cursor\":");
+static int end_page(struct page *page, const struct sort_key *last, struct err *err) {
+    strbuf_addf(page->out, "],\"total\":%zu,\"next_cursor\":", page->total);
     if (page->is_full) {
         strbuf_addc(page->out, '"');
         cursor_write(page->query, last, page->out);
@@ -448,27 +537,58 @@ static int end_page(struct page *page, const struct cluster *last, struct err *e
         strbuf_adds(page->out, "null");
     }
     strbuf_addc(page->out, '}');
-    page->etag ^= page->is_full;
+    page->etag = ((page->etag ^ page->total) * UINT64_C(0x9E3779B97F4A7C15) + 1) ^ page->is_full;
     return strbuf_check(page->out, "list of clusters", err);
 }
 
-/* Name order is the snapshot's own order: stop as soon as the page is full. */
+/* Marks the clusters that the viewer sees by what they run on. Of those on very many vSphere clusters not all count: they are left out. */
+static void mark_visible(const struct page *page, bool *is_marked) {
+    const struct inventory_snapshot *s = page->snapshot;
+    for (size_t i = 0; i < s->platform->vsphere_count; i++) {
+        const struct inventory_index *on = &s->by_vsphere[i];
+        if (!on->count || !inventory_sees_vsphere(s->platform, page->viewer, &s->platform->vsphere[i].ref))
+            continue;
+        for (size_t k = 0; k < on->count; k++)
+            is_marked[on->positions[k]] = s->clusters[on->positions[k]]->full_mask != UINT64_MAX;
+    }
+}
+
+/* The total of the whole list. To ask for each vSphere cluster first is ten times as quick as for each cluster. */
+static int count_whole(struct page *page, struct err *err) {
+    const struct inventory_snapshot *s = page->snapshot;
+    _cleanup_free_ bool *is_marked = calloc(s->clusters_count + 1, sizeof(*is_marked));
+    struct policy_view view;
+    if (!is_marked)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    mark_visible(page, is_marked);
+    page->total = 0;
+    for (size_t n = 0; n < s->clusters_count; n++)
+        page->total += is_marked[n] || inventory_view_cluster(s->platform, page->viewer, s->clusters[n]->record, &view);
+    return 0;
+}
+
+/* Name order is the snapshot's own order: what is behind the page is counted only. */
 static int inventory_query_list_by_name(struct page *page, struct err *err) {
-    const struct cluster *last = NULL;
-    const bool backwards = page->query->is_descending;
-    for (size_t n = 0; n < page->from.count && !page->is_full; n++) {
-        const struct inventory_cluster *entry = inventory_query_entry_at(page, backwards ? page->from.count - 1 - n : n);
+    const struct inventory_cluster_query *q = page->query;
+    struct sort_key last = {0};
+    int rc = 0;
+    for (size_t n = 0; n < page->from.count && !(page->is_full && page->is_whole); n++) {
+        const struct inventory_cluster *entry = inventory_query_entry_at(page, q->is_descending ? page->from.count - 1 - n : n);
+        const struct sort_key key = {.text = entry->record->name, .id = entry->record->id};
         uint64_t mask;
-        int rc;
-        if (!query_is_wanted(page, entry, &mask))
+        if (!query_is_found(page, entry, &mask))
+            continue;
+        if (page->total++ < q->offset || page->is_full || !is_behind_cursor(page, &key))
             continue;
         rc = add_fragment(page, entry, mask, err);
         if (rc)
             return rc;
         if (!page->is_full)
-            last = entry->record;
+            last = key;
     }
-    return end_page(page, last, err);
+    if (page->is_full && page->is_whole)
+        rc = count_whole(page, err);
+    return rc ? rc : end_page(page, &last, err);
 }
 
 static int list_sorted(struct page *page, struct err *err) {
@@ -478,18 +598,22 @@ static int list_sorted(struct page *page, struct err *err) {
     if (!chosen)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t n = 0; n < page->from.count; n++) {
-        chosen[count].entry = inventory_query_entry_at(page, n);
-        if (query_is_wanted(page, chosen[count].entry, &chosen[count].mask))
-            count++;
+        struct chosen *one = &chosen[count];
+        one->entry = inventory_query_entry_at(page, n);
+        if (!query_is_found(page, one->entry, &one->mask))
+            continue;
+        page->total++;
+        one->key = inventory_query_key_of(page->snapshot->platform, query.sort, one->entry->record, one->mask);
+        count += is_behind_cursor(page, &one->key);
     }
     if (count > 1)
         qsort_r(chosen, count, sizeof(*chosen), compare_chosen, &query);
-    for (size_t n = 0; n < count && !page->is_full; n++) {
+    for (size_t n = query.offset; n < count && !page->is_full; n++) {
         int rc = add_fragment(page, chosen[n].entry, chosen[n].mask, err);
         if (rc)
             return rc;
     }
-    return end_page(page, page->written ? chosen[page->written - 1].entry->record : NULL, err);
+    return end_page(page, page->written ? &chosen[query.offset + page->written - 1].key : NULL, err);
 }
 
 int inventory_list_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
@@ -520,7 +644,7 @@ int inventory_digest_clusters(const struct inventory_snapshot *snapshot, const s
         const struct inventory_fragment *fragment = NULL;
         struct inventory_fragment made = {0};
         uint64_t mask;
-        if (!query_is_wanted(&page, entry, &mask))
+        if (!query_is_found(&page, entry, &mask))
             continue;
         rc = get_fragment(&page, entry, mask, &made, &fragment, err);
         if (!rc)
@@ -529,6 +653,23 @@ int inventory_digest_clusters(const struct inventory_snapshot *snapshot, const s
     }
     if (!rc)
         *digest = sum;
+    return rc;
+}
+
+int inventory_count_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
+                             const struct inventory_cluster_query *query, struct inventory_candidates *candidates,
+                             struct inventory_counts *out, struct err *err) {
+    struct page page = {.snapshot = snapshot, .viewer = viewer, .query = query};
+    int rc = query_choose(&page, candidates, err);
+    *out = (struct inventory_counts){0};
+    for (size_t n = 0; !rc && n < page.from.count; n++) {
+        const struct inventory_cluster *entry = inventory_query_entry_at(&page, n);
+        uint64_t mask;
+        if (!query_is_found(&page, entry, &mask))
+            continue;
+        out->total++;
+        out->by_state[entry->record->state]++;
+    }
     return rc;
 }
 

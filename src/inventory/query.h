@@ -18,6 +18,9 @@ enum inventory_sort {
     INVENTORY_SORT_NAME,
     INVENTORY_SORT_STATE,
     INVENTORY_SORT_KUBERNETES_VERSION,
+    INVENTORY_SORT_CONTROL_PLANE,
+    INVENTORY_SORT_WORKERS,
+    INVENTORY_SORT_HX_CLUSTER,
     INVENTORY_SORT_CREATED,
     INVENTORY_SORT_UPDATED
 };
@@ -25,17 +28,30 @@ enum inventory_sort {
 /* Word of the query ("name", "-state"); false if unknown. */
 bool inventory_sort_parse(const char *word, enum inventory_sort *out, bool *is_descending);
 
+/* A label that a cluster must have. Borrowed. */
+struct inventory_label_query {
+    const char *key, *value; /* neither ends with a NUL; value NULL: any */
+    size_t key_len, value_len;
+};
+
+#define INVENTORY_TEXT_CHARS_MAX 100
+#define INVENTORY_TEXT_BYTES_MAX (4 * INVENTORY_TEXT_CHARS_MAX)
+#define INVENTORY_LABELS_MAX 8
+
 struct inventory_cluster_query {
     const char *hx_cluster;      /* name, or NULL */
     const char *hx_cluster_id;   /* or NULL */
     const char *vcenter;         /* reference, or NULL */
     const char *vsphere_cluster; /* reference within `vcenter`, or NULL */
     unsigned state_mask;         /* bit per enum cluster_state; 0: all */
-    const char *text;            /* part of name or description, ASCII letters without case; or NULL */
+    const char *text;            /* words, each of which the search text must contain, ASCII letters without case; or NULL */
+    struct inventory_label_query labels[INVENTORY_LABELS_MAX]; /* all of them */
+    size_t labels_count;
     enum inventory_sort sort;
     bool is_descending;
     unsigned limit;     /* 1 to KAAS_PAGE_MAX_COUNT */
-    const char *cursor; /* next_cursor of the page before, or NULL */
+    size_t offset;      /* clusters before the page */
+    const char *cursor; /* next_cursor of the page before, or NULL; then `offset` must be 0 */
 };
 
 /* A name that fits several things the viewer may see. */
@@ -48,20 +64,31 @@ struct inventory_candidates {
 /* The answer to a list query. */
 struct inventory_page {
     struct strbuf *text;                    /* given by the caller, appended to */
-    uint64_t etag_hash;                     /* over the items of the page */
+    uint64_t etag_hash;                     /* over the items of the page, and the total */
     struct inventory_candidates candidates; /* with ERR_AMBIGUOUS: the HX clusters that fit, borrowed from the snapshot */
 };
 
-/* Appends {"items":[...],"next_cursor":...} for this viewer. ERR_AMBIGUOUS, ERR_NOT_FOUND (unknown or invisible HX cluster or
- * vCenter alike), ERR_INVALID (bad cursor), ERR_NOMEM. */
+/* Appends {"items":[...],"total":...,"next_cursor":...} for this viewer; the total is of all pages. ERR_AMBIGUOUS, ERR_NOT_FOUND (unknown or invisible
+ * HX cluster or vCenter alike), ERR_INVALID (bad cursor, too long a text), ERR_NOMEM. */
 int inventory_list_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
                             const struct inventory_cluster_query *query, struct inventory_page *out, struct err *err);
 
-/* A digest of all that inventory_list_clusters says on all pages of this query, whatever its sort, limit and cursor: the same on every replica. Errors
+/* A digest of all that inventory_list_clusters says on all pages of this query, whatever its sort, limit, offset and cursor: the same on every replica. Errors
  * as there; *candidates as inventory_page.candidates. */
 int inventory_digest_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
                               const struct inventory_cluster_query *query, struct inventory_candidates *candidates,
                               uint64_t *digest, struct err *err);
+
+/* How many clusters a query finds. */
+struct inventory_counts {
+    size_t total, by_state[CLUSTER_STATE_COUNT];
+};
+
+/* Counts what inventory_list_clusters says on all pages of this query, whatever its sort, limit, offset and cursor. Errors as there, but for the cursor's;
+ * *candidates as inventory_page.candidates. */
+int inventory_count_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
+                             const struct inventory_cluster_query *query, struct inventory_candidates *candidates,
+                             struct inventory_counts *out, struct err *err);
 
 /* Which rules show this vSphere cluster, as policy_vsphere_rules. */
 unsigned inventory_vsphere_rules(const struct inventory_platform *platform, const struct viewer_key *viewer,

@@ -47,6 +47,7 @@ struct inventory_cluster {
     bool is_reported, is_stale;           /* rests on a report; which was too old when it was rolled up */
     uint64_t evidence;                    /* of which nodes what is seen counted then */
     struct inventory_times *times;        /* of reports; the one thing here that changes */
+    char *search_text;                    /* what a text is looked for in: all in lower case, a line each */
     uint64_t full_mask;                   /* all placements */
     struct inventory_fragment *fragments; /* [0] for full_mask, then one for each single placement if there are several */
     size_t fragments_count;

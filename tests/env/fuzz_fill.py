@@ -135,7 +135,8 @@ class Place:
             "cookie": [self.vcenter.control.login(VIEWER)["cookie"] for _ in range(5)],
             "watch": [""],
             "principal": ["admin", "svc:nobody"],
-            "q": ["prod", "east", "1", "Shop"],
+            "q": ["prod", "east", "1", "Shop", "prod shop", "team=shop"],
+            "label": ["team", "team=shop"],
         }
 
     def secrets_from_viewer(self) -> list[str]:
@@ -415,6 +416,8 @@ class Filler:
             query.setdefault("watch", "")
         if "cursor" in query and self.dice.random() < 0.9:
             query.pop("cursor")
+        if "cursor" in query:
+            query.pop("offset", None)
         return query
 
     def fitting(self, body: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def answer(method: str, path: str, status: int, body: Any = None, media: str = "
 @pytest.mark.parametrize("good", [
     answer("GET", "/v2/version", 200, VERSION),
     answer("HEAD", "/v2/version", 200),
-    answer("GET", "/v2/clusters?limit=2", 200, {"items": [], "next_cursor": None}, ETag='W/"x"'),
+    answer("GET", "/v2/clusters?limit=2", 200, {"items": [], "total": 0, "next_cursor": None}, ETag='W/"x"'),
     answer("GET", "/v2/clusters/x", 404, PROBLEM, "application/problem+json"),
     answer("POST", "/v2/logout", 204),
     answer("GET", "/v2/nowhere", 404, PROBLEM, "application/problem+json"),
@@ -42,7 +42,7 @@ def test_good_answers_pass(good: requests.Response) -> None:
     (answer("PUT", "/v2/version", 200, VERSION), "not in the contract"),
     (answer("GET", "/v2/nowhere", 200, VERSION), "not in the contract"),
     (answer("POST", "/v2/logout", 204, {"a": 1}), "has a body"),
-    (answer("GET", "/v2/clusters", 200, {"items": [], "next_cursor": None}, ETag='"strong"'), "ETag"),
+    (answer("GET", "/v2/clusters", 200, {"items": [], "total": 0, "next_cursor": None}, ETag='"strong"'), "ETag"),
     (answer("GET", "/v2/clusters/x", 404, {**PROBLEM, "code": "lost"}, "application/problem+json"), "lost"),
 ])
 def test_bad_answers_are_found_out(bad: requests.Response, why: str) -> None:

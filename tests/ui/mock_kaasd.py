@@ -12,6 +12,7 @@ import json
 import secrets
 import threading
 import time
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -24,6 +25,7 @@ from sample import CLUSTERS, HX_CLUSTERS
 
 Reply = tuple[int, dict[str, str], bytes]
 DIST = Path(__file__).resolve().parents[2] / "ui-plugin" / "dist"
+STATES = ("ready", "updating", "creating", "deleting", "unknown", "degraded", "unreachable", "failed")  # in their order
 CSP = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 MEDIA = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
@@ -132,7 +134,8 @@ class Handler(BaseHTTPRequestHandler):
         calls = {("GET", "/v2/login"): self.login_ways, ("POST", "/v2/login/kerberos"): self.login_kerberos,
                  ("POST", "/v2/login/password"): self.login, ("POST", "/v2/token/refresh"): self.refresh,
                  ("POST", "/v2/logout"): self.logout, ("GET", "/v2/whoami"): self.whoami, ("POST", "/v2/password"): self.change_password,
-                 ("GET", "/v2/clusters"): self.list_clusters, ("GET", "/v2/hx-clusters"): self.list_hx,
+                 ("GET", "/v2/clusters"): self.list_clusters, ("GET", "/v2/clusters/counts"): self.count_clusters,
+                 ("GET", "/v2/hx-clusters"): self.list_hx,
                  ("GET", "/v2/vcenters"): self.list_vcenters}
         if (self.command, path) in calls:
             return calls[self.command, path]()
@@ -241,10 +244,16 @@ class Handler(BaseHTTPRequestHandler):
         asked = {name: values[0] for name, values in self.query.items()}
         rows = [c for c in self.world.clusters if matches(c, asked)]
         key = asked.get("sort", "name")
-        rows.sort(key=lambda c: (c[key.lstrip("-")], c["id"]), reverse=key.startswith("-"))
+        rows.sort(key=lambda c: (place_of(c, key.lstrip("-")), c["id"]), reverse=key.startswith("-"))
         if "watch" not in asked:
-            return self.page(rows, asked)
+            return self.page(rows, asked, total=len(rows))
         return self.watch(session, rows, asked)
+
+    def count_clusters(self) -> Reply:
+        self.session()
+        asked = {name: values[0] for name, values in self.query.items()}
+        counted = Counter(c["state"] for c in self.world.clusters if matches(c, asked))
+        return self.json({"total": counted.total(), "states": {state: counted[state] for state in STATES}})
 
     def watch(self, session: dict[str, Any], rows: list[dict[str, Any]], asked: dict[str, str]) -> Reply:
         """Waits for another list than the caller holds; looks now and then, as the tests change the world as they like."""
@@ -252,7 +261,7 @@ class Handler(BaseHTTPRequestHandler):
         while True:
             cursor = hashlib.sha256(json.dumps([rows, self.world.stale]).encode()).hexdigest()[:16]
             if cursor != asked["watch"]:
-                status, headers, body = self.page(rows, asked)
+                status, headers, body = self.page(rows, asked, total=len(rows))
                 return status, {**headers, "KaaS-Watch-Cursor": cursor}, body
             if time.monotonic() >= end:
                 return 204, {"KaaS-As-Of": iso(datetime.now(UTC)), "KaaS-Watch-Cursor": cursor}, b""
@@ -274,25 +283,38 @@ class Handler(BaseHTTPRequestHandler):
                            "api_version": None, "registered": True, "login_strategy": None, "last_contact_at": None,
                            "created_at": iso(datetime.now(UTC))}], {})
 
-    def page(self, rows: list[dict[str, Any]], asked: dict[str, str]) -> Reply:
+    def page(self, rows: list[dict[str, Any]], asked: dict[str, str], **more: Any) -> Reply:
         limit = int(asked.get("limit", 100))
         if "cursor" in asked and not asked["cursor"].isdigit():
             raise Refusal(400, "invalid_request", "The cursor does not belong to this query.")
-        start = int(asked.get("cursor", 0))
-        more = str(start + limit) if start + limit < len(rows) else None
-        items = rows[start:start + limit]
-        etag = 'W/"' + hashlib.sha256(json.dumps([items, more]).encode()).hexdigest()[:16] + '"'
+        start = int(asked.get("cursor", asked.get("offset", 0)))
+        body = {"items": rows[start:start + limit], **more, "next_cursor": str(start + limit) if start + limit < len(rows) else None}
+        etag = 'W/"' + hashlib.sha256(json.dumps(body).encode()).hexdigest()[:16] + '"'
         headers = {"ETag": etag, "KaaS-As-Of": iso(datetime.now(UTC) - timedelta(minutes=4 if self.world.stale else 0))}
         if self.world.stale:
             headers["KaaS-Stale"] = self.world.stale
         if self.headers.get("If-None-Match") == etag:
             return 304, headers, b""
-        return self.json({"items": items, "next_cursor": more}, **headers)
+        return self.json(body, **headers)
+
+
+def place_of(cluster: dict[str, Any], key: str) -> Any:
+    """What a cluster is ordered by."""
+    if key == "state":
+        return STATES.index(cluster["state"])
+    if key in ("control_plane", "workers"):
+        return cluster[key]["desired"], -1 if cluster[key]["ready"] is None else cluster[key]["ready"]
+    return next((hx["name"] for hx in cluster["placement"]["hx_clusters"]), "") if key == "hx_cluster" else cluster[key]
 
 
 def matches(cluster: dict[str, Any], asked: dict[str, str]) -> bool:
-    text = f"{cluster['name']}\n{cluster['description'] or ''}".lower()
-    if asked.get("q", "").lower() not in text:
+    labels = [f"{key}={value}" for key, value in cluster["labels"].items()]
+    text = "\n".join([cluster["name"], cluster["description"] or "", cluster["kubernetes_version"], cluster["state"], *labels]).lower()
+    if not all(word in text for word in asked.get("q", "").lower().split()):
+        return False
+    if "label" in asked and not set(asked["label"].split(",")) <= {*labels, *cluster["labels"]}:
+        return False
+    if "state" in asked and cluster["state"] not in asked["state"].split(","):
         return False
     return "hx_cluster_id" not in asked or any(hx["id"] == asked["hx_cluster_id"] for hx in cluster["placement"]["hx_clusters"])
 

@@ -1,4 +1,4 @@
-/* GET /v2/clusters: answers that were given before, the query, and waiting for another list than the caller holds. Layer 6 (api).
+/* GET /v2/clusters and /v2/clusters/counts: answers that were given before, the query, and waiting for another list than the caller holds. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * An answer follows from the snapshot, from who asks with which rights, and from the query; as long as none of them has changed it
@@ -18,6 +18,7 @@
 #include "api_call.h"
 #include "clock.h"
 #include "cluster_watch.h"
+#include "digest.h"
 #include "hashmap.h"
 #include "limits.h"
 #include "live_session.h"
@@ -34,13 +35,13 @@
 #define BODY_BYTES_MAX (64U * 1024U)
 #define BYTES_MAX (8U * 1024U * 1024U)
 #define KEY_BYTES 768
-#define TEXT_CHARS_MAX 100
+#define OFFSET_MAX 1000000
 #define CURSOR_CHARS_MAX 64U
 #define CURSOR_BYTES 17
 
 /* -- answers that were given before --------------------------------------------------------------------------------------- */
 
-/* What an answer depends on, beside the snapshot: the viewer (policy_viewer_bytes) and the query. */
+/* What an answer depends on, beside the snapshot: the viewer (policy_viewer_bytes), what is made, and the query. */
 struct list_key {
     uint64_t hash;
     size_t len; /* 0: this call's answer is not kept */
@@ -118,13 +119,13 @@ static bool list_memo_add_query(const struct http_request *req, struct list_key 
     return fits;
 }
 
-/* The key of a call whose viewer is known. */
-static void list_memo_key(const struct api_call *call, struct list_key *out) {
+/* The key of a call whose viewer is known; `kind` tells answers to the same query apart. */
+static void list_memo_key(const struct api_call *call, const char *kind, struct list_key *out) {
     out->len = out->hash = 0;
     if (!call->who || !call->snapshot || http_request_query(call->req, "watch") || call->rights.count > PARTS_MAX)
         return;
     out->len = policy_viewer_bytes(&call->viewer, out->bytes, sizeof(out->bytes));
-    if (!out->len || !list_memo_add_query(call->req, out))
+    if (!out->len || !list_memo_add_text(out, kind) || !list_memo_add_query(call->req, out))
         out->len = 0;
     else
         out->hash = hash64(hash_seed(), out->bytes, out->len);
@@ -213,13 +214,46 @@ static int read_states(struct api_call *call, unsigned *mask, struct err *err) {
     return 0;
 }
 
+/* "env=prod,team": one label is key=value, or the key alone. */
+static int read_labels(struct api_call *call, struct inventory_cluster_query *q, struct err *err) {
+    const char *p = http_request_query(call->req, "label");
+    if (p && !*p)
+        return problem_parameter(call, "label", "is empty", err);
+    while (p) {
+        const size_t n = strcspn(p, ","), key_len = strcspn(p, ",=");
+        if (!key_len)
+            return problem_parameter(call, "label", "has a label without a key", err);
+        if (q->labels_count == INVENTORY_LABELS_MAX)
+            return problem_parameter(call, "label", "has more than 8 labels", err);
+        q->labels[q->labels_count++] = (struct inventory_label_query){.key = p,
+                                                                      .key_len = key_len,
+                                                                      .value = key_len < n ? p + key_len + 1 : NULL,
+                                                                      .value_len = key_len < n ? n - key_len - 1 : 0};
+        p = p[n] ? p + n + 1 : NULL;
+    }
+    return 0;
+}
+
+static int read_offset(struct api_call *call, struct inventory_cluster_query *q, struct err *err) {
+    const char *text = http_request_query(call->req, "offset");
+    int64_t offset = 0;
+    if (text && !str_to_i64(text, 0, OFFSET_MAX, &offset))
+        return problem_parameter(call, "offset", "must be a whole number from 0 to 1000000", err);
+    if (text && q->cursor)
+        return problem_parameter(call, "offset", "cannot be combined with cursor", err);
+    q->offset = (size_t)offset;
+    return 0;
+}
+
 static int cluster_list_read_sort(struct api_call *call, struct inventory_cluster_query *q, struct err *err) {
     const char *word = http_request_query(call->req, "sort");
     q->sort = INVENTORY_SORT_NAME;
     if (!word || inventory_sort_parse(word, &q->sort, &q->is_descending))
         return 0;
-    return problem_parameter(
-        call, "sort", "must be name, state, kubernetes_version, created_at or updated_at, with or without a leading -", err);
+    return problem_parameter(call, "sort",
+                             "must be name, state, kubernetes_version, control_plane, workers, hx_cluster, created_at or "
+                             "updated_at, with or without a leading -",
+                             err);
 }
 
 /* An empty name is a slip of the client, not a thing that is not there. */
@@ -242,7 +276,7 @@ static int check_combination(struct api_call *call, const struct inventory_clust
         return problem_parameter(call, "vsphere_cluster", "cannot be combined with an HX cluster", err);
     if (q->hx_cluster_id && !uuid_is_valid(q->hx_cluster_id))
         return problem_parameter(call, "hx_cluster_id", "must be a UUID", err);
-    if (q->text && (!*q->text || str_utf8_chars(q->text, strlen(q->text)) > TEXT_CHARS_MAX))
+    if (q->text && (!*q->text || str_utf8_chars(q->text, strlen(q->text)) > INVENTORY_TEXT_CHARS_MAX))
         return problem_parameter(call, "q", "must have 1 to 100 characters", err);
     return 0;
 }
@@ -257,6 +291,10 @@ static int cluster_list_read_query(struct api_call *call, struct inventory_clust
                                           .cursor = http_request_query(call->req, "cursor")};
     if (!rc)
         rc = read_states(call, &q->state_mask, err);
+    if (!rc)
+        rc = read_labels(call, q, err);
+    if (!rc)
+        rc = read_offset(call, q, err);
     if (!rc)
         rc = cluster_list_read_sort(call, q, err);
     if (!rc)
@@ -389,13 +427,20 @@ static int list_wait_look(struct api_call *call, struct list_wait *wait, const s
 
 /* -- the list ------------------------------------------------------------------------------------------------------------- */
 
+/* The HX clusters that an ambiguous name may mean, for the problem. */
+static void add_candidates(struct api_call *call, const struct inventory_candidates *found) {
+    json_t *candidates = json_array();
+    for (size_t i = 0; i < found->count; i++)
+        json_add(candidates, view_hx_candidate(call->snapshot->platform, found->items[i]));
+    problem_add(call, "candidates", candidates);
+}
+
 /* Without a body: the wait for a change is not over, or `resp` is the answer already. */
 static int cluster_list_make(struct api_call *call, struct http_response *resp, struct list_answer *out, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
     struct inventory_page page = {.text = &text};
     struct inventory_cluster_query query;
     struct list_wait wait = {0};
-    json_t *candidates;
     int rc = cluster_list_read_query(call, &query, err);
     strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
     if (!rc)
@@ -404,12 +449,8 @@ static int cluster_list_make(struct api_call *call, struct http_response *resp, 
         rc = list_wait_look(call, &wait, &query, &page.candidates, resp, err);
     if (!rc && wait.is_changed)
         rc = inventory_list_clusters(call->snapshot, &call->viewer, &query, &page, err);
-    if (rc == ERR_AMBIGUOUS && page.candidates.count > 1) {
-        candidates = json_array();
-        for (size_t i = 0; i < page.candidates.count; i++)
-            json_add(candidates, view_hx_candidate(call->snapshot->platform, page.candidates.items[i]));
-        problem_add(call, "candidates", candidates);
-    }
+    if (rc == ERR_AMBIGUOUS && page.candidates.count > 1)
+        add_candidates(call, &page.candidates);
     if (rc || !wait.is_changed)
         return rc;
     reply_format_etag(page.etag_hash, true, out->etag);
@@ -417,14 +458,40 @@ static int cluster_list_make(struct api_call *call, struct http_response *resp, 
     return out->body ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
+static int cluster_counts_make(struct api_call *call, struct http_response *resp, struct list_answer *out, struct err *err) {
+    _cleanup_strbuf_ struct strbuf text;
+    struct inventory_candidates candidates = {.count = 0};
+    struct inventory_cluster_query query;
+    struct inventory_counts counts;
+    int rc = cluster_list_read_query(call, &query, err);
+    (void)resp;
+    strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
+    if (!rc)
+        rc = inventory_count_clusters(call->snapshot, &call->viewer, &query, &candidates, &counts, err);
+    if (rc == ERR_AMBIGUOUS && candidates.count > 1)
+        add_candidates(call, &candidates);
+    if (rc)
+        return rc;
+    strbuf_addf(&text, "{\"total\":%zu,\"states\":{", counts.total);
+    for (unsigned state = 0; state < CLUSTER_STATE_COUNT; state++)
+        strbuf_addf(&text, "%s\"%s\":%zu", state ? "," : "", cluster_state_name(state), counts.by_state[state]);
+    strbuf_adds(&text, "}}");
+    reply_format_etag(digest_u64(text.data, text.len), true, out->etag);
+    out->body = http_shared_new(&text);
+    return out->body ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+typedef int list_make_fn(struct api_call *call, struct http_response *resp, struct list_answer *out, struct err *err);
+
 /* Most requests are those of clients that ask the same again and again. */
-int h_clusters_list(struct api_call *call, struct http_response *resp, struct err *err) {
+static int cluster_list_answer(struct api_call *call, const char *kind, list_make_fn *make, struct http_response *resp,
+                               struct err *err) {
     struct list_answer answer = {.body = NULL};
     struct list_key key;
     int rc = 0;
-    list_memo_key(call, &key);
+    list_memo_key(call, kind, &key);
     if (!list_memo_find(call, &key, &answer)) {
-        rc = cluster_list_make(call, resp, &answer, err);
+        rc = make(call, resp, &answer, err);
         if (rc || !answer.body)
             return rc;
         list_memo_put(call, &key, &answer);
@@ -433,4 +500,12 @@ int h_clusters_list(struct api_call *call, struct http_response *resp, struct er
     rc = reply_shared(call, resp, &(struct reply_file){"application/json", answer.etag, answer.body});
     http_shared_unref(answer.body);
     return rc;
+}
+
+int h_clusters_list(struct api_call *call, struct http_response *resp, struct err *err) {
+    return cluster_list_answer(call, "list", cluster_list_make, resp, err);
+}
+
+int h_clusters_counts(struct api_call *call, struct http_response *resp, struct err *err) {
+    return cluster_list_answer(call, "counts", cluster_counts_make, resp, err);
 }

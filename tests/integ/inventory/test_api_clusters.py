@@ -445,7 +445,8 @@ def test_a_cluster_that_is_not_there_is_not_found(admin: Api, known: str) -> Non
 # -- reading again ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["/v2/clusters", "/v2/hx-clusters", "/v2/vcenters", "/v2/clusters/{id}", "/v2/clusters/{id}/nodes"])
+@pytest.mark.parametrize("path", ["/v2/clusters", "/v2/clusters/counts", "/v2/hx-clusters", "/v2/vcenters", "/v2/clusters/{id}",
+                                  "/v2/clusters/{id}/nodes"])
 def test_what_has_not_changed_is_not_sent_again(admin: Api, path: str) -> None:
     path = path.replace("{id}", next(admin.items("/v2/clusters"))["id"])
 
@@ -480,13 +481,15 @@ def test_fresh_data_carry_no_mark(admin: Api) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 6, 7, 500])
-@pytest.mark.parametrize("sort", ["name", "-name", "state", "-kubernetes_version", "created_at", "-updated_at"])
+@pytest.mark.parametrize("sort", ["name", "-name", "state", "-kubernetes_version", "workers", "-hx_cluster", "created_at", "-updated_at"])
 def test_pages_hold_everything_once_and_in_order(admin: Api, limit: int, sort: str) -> None:
     assert admin.names(limit=limit, sort=sort) == admin.names(sort=sort)
     assert sorted(admin.names(limit=limit, sort=sort)) == ALL
 
 
-@pytest.mark.parametrize("sort", ["name", "state", "kubernetes_version", "created_at", "updated_at"])
+@pytest.mark.parametrize(
+    "sort", ["name", "state", "kubernetes_version", "control_plane", "workers", "hx_cluster", "created_at", "updated_at"]
+)
 def test_a_minus_turns_the_order_around(admin: Api, sort: str) -> None:
     assert admin.names(sort=f"-{sort}") == admin.names(sort=sort)[::-1]
 
@@ -503,7 +506,7 @@ def test_a_page_goes_on_behind_what_was_removed(admin: Api, make: Make) -> None:
     assert admin.get("/v2/clusters", limit=1, cursor=page["next_cursor"])["items"][0]["name"] == names[2]
 
 
-@pytest.mark.parametrize("changed", [{"q": "prod"}, {"sort": "-name"}, {"sort": "state"}, {"state": "ready"}, {"hx_cluster": "HX-West"}])
+@pytest.mark.parametrize("changed", [{"q": "prod"}, {"sort": "-name"}, {"sort": "state"}, {"state": "ready"}, {"label": "team"}])
 def test_a_cursor_belongs_to_its_query(admin: Api, changed: dict[str, str]) -> None:
     cursor = admin.get("/v2/clusters", limit=1)["next_cursor"]
     admin.refused(400, "invalid_request", "GET", "/v2/clusters", params={"cursor": cursor, **changed})

@@ -149,6 +149,17 @@ def test_changes_elsewhere_do_not_end_it(own: World, admin: Api, pool: ThreadPoo
         admin.expect(204, "DELETE", f"/v2/clusters/{known['id']}")
 
 
+def test_a_change_of_the_total_alone_ends_the_wait(own: World, admin: Api, pool: ThreadPoolExecutor) -> None:
+    before = admin.get("/v2/clusters", limit=1)
+    (answer,) = wait_in_background(own, pool, admin, limit=1)
+    added = admin.expect(201, "POST", "/v2/clusters", json=record(own))  # far behind that page
+    changed = answer.result(LONG)
+    assert (changed.status_code, changed.json()) == (200, {**before, "total": before["total"] + 1})
+    (answer,) = wait_in_background(own, pool, admin, offset=500)
+    admin.expect(204, "DELETE", f"/v2/clusters/{added['id']}")
+    assert answer.result(LONG).json() == {"items": [], "total": before["total"], "next_cursor": None}
+
+
 def test_a_cursor_of_anything_else_is_answered_at_once(own: World, admin: Api) -> None:
     everything, west = cursor_of(admin), cursor_of(admin, hx_cluster="HX-West")
     assert everything != west

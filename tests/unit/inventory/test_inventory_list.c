@@ -96,6 +96,89 @@ static void filters(void **state) {
     assert_int_equal(ask(&admin, QUERY(.vsphere_cluster = "domain-c7")).rc, ERR_INVALID);
 }
 
+static void add_label(struct cluster *c, const char *key, const char *value) {
+    c->labels = reallocarray(c->labels, c->labels_count + 1, sizeof(*c->labels));
+    assert_non_null(c->labels);
+    c->labels[c->labels_count++] = (struct label){str_dup(key), str_dup(value)};
+}
+
+/* alpha: env=prod, team=Shop; beta: env=production; gamma: team="". */
+static void add_labels(void) {
+    add_label(&world.clusters[0], "env", "prod");
+    add_label(&world.clusters[0], "team", "Shop");
+    add_label(&world.clusters[1], "env", "production");
+    add_label(&world.clusters[2], "team", "");
+    renew();
+}
+
+static void a_text_is_looked_for_in_all_that_the_list_shows(void **state) {
+    (void)state;
+    world.clusters[0].description = str_dup("Shop front\nÜber");
+    world.clusters[1].state = CLUSTER_DEGRADED;
+    free(world.clusters[3].kubernetes_version);
+    world.clusters[3].kubernetes_version = str_dup("1.30.9-RC.1");
+    add_labels();
+    expect(&admin, QUERY(.text = "ALPH"), "alpha");
+    expect(&admin, QUERY(.text = "front"), "alpha");
+    expect(&admin, QUERY(.text = "1.30"), "delta");
+    expect(&admin, QUERY(.text = "9-rc"), "delta");
+    expect(&admin, QUERY(.text = "Degraded"), "beta");
+    expect(&admin, QUERY(.text = "env=prod"), "alpha beta");
+    expect(&admin, QUERY(.text = "team"), "alpha gamma");
+    expect(&admin, QUERY(.text = "team=shop"), "alpha");
+    expect(&admin, QUERY(.text = "Über"), "alpha");
+    expect(&admin, QUERY(.text = "über"), ""); /* only A to Z */
+    expect(&admin, QUERY(.text = "frontÜber"), "");
+    expect(&admin, QUERY(.text = "betadegraded"), "");
+    expect(&admin, QUERY(.text = "alpha1.31"), "");
+    expect(&admin, QUERY(.text = "dc0"), ""); /* where it runs is asked for by other parameters */
+}
+
+static void each_word_must_be_there(void **state) {
+    char most[INVENTORY_TEXT_BYTES_MAX + 2];
+    (void)state;
+    add_labels();
+    expect(&admin, QUERY(.text = "env=prod READY"), "alpha beta");
+    expect(&admin, QUERY(.text = "ready env=prod alp"), "alpha");
+    expect(&admin, QUERY(.text = "ready env=prod x"), "");
+    expect(&admin, QUERY(.text = "  team   alpha  "), "alpha");
+    expect(&admin, QUERY(.text = "alpha alpha"), "alpha");
+    expect(&admin, QUERY(.text = " "), "alpha beta delta epsilon gamma");
+    memset(most, ' ', sizeof(most) - 1);
+    most[sizeof(most) - 1] = 0;
+    assert_int_equal(ask(&admin, QUERY(.text = most)).rc, ERR_INVALID);
+    most[INVENTORY_TEXT_BYTES_MAX] = 0;
+    memset(most, 'x', INVENTORY_TEXT_BYTES_MAX);
+    expect(&admin, QUERY(.text = most), "");
+    for (size_t i = 1; i < INVENTORY_TEXT_BYTES_MAX; i += 2)
+        most[i] = ' '; /* as many words as there can be */
+    expect(&admin, QUERY(.text = most), "");
+    memset(most, ' ', INVENTORY_TEXT_BYTES_MAX - 1);
+    most[INVENTORY_TEXT_BYTES_MAX - 1] = 'B';
+    expect(&admin, QUERY(.text = most), "beta");
+}
+
+#define KEY(text) \
+    { .key = (text), .key_len = strlen(text) }
+#define LABEL(k, v) \
+    { .key = (k), .key_len = strlen(k), .value = (v), .value_len = strlen(v) }
+
+static void labels_are_compared_whole(void **state) {
+    (void)state;
+    add_labels();
+    expect(&admin, QUERY(.labels = {KEY("env")}, .labels_count = 1), "alpha beta");
+    expect(&admin, QUERY(.labels = {LABEL("env", "prod")}, .labels_count = 1), "alpha");
+    expect(&admin, QUERY(.labels = {LABEL("team", "")}, .labels_count = 1), "gamma");
+    expect(&admin, QUERY(.labels = {LABEL("team", "shop")}, .labels_count = 1), "");
+    expect(&admin, QUERY(.labels = {KEY("en")}, .labels_count = 1), "");
+    expect(&admin, QUERY(.labels = {KEY("envs")}, .labels_count = 1), "");
+    expect(&admin, QUERY(.labels = {LABEL("env", "pro")}, .labels_count = 1), "");
+    expect(&admin, QUERY(.labels = {KEY("env"), KEY("team")}, .labels_count = 2), "alpha");
+    expect(&admin, QUERY(.labels = {KEY("env"), LABEL("team", "")}, .labels_count = 2), "");
+    expect(&admin, QUERY(.labels = {{.key = "env=prod", .key_len = 3}}, .labels_count = 1), "alpha beta");
+    expect(&admin, QUERY(.labels = {KEY("env")}, .labels_count = 1, .text = "beta"), "beta");
+}
+
 static void a_name_of_two_hx_clusters_is_ambiguous_for_those_who_see_both(void **state) {
     struct answer a = ask(&admin, QUERY(.hx_cluster = "HX-East"));
     struct object_set set = {0};
@@ -262,6 +345,69 @@ static void pages_of_large_records_end_early(void **state) {
     }
 }
 
+/* -- order ---------------------------------------------------------------------------------------------------------------- */
+
+static void states_order_from_good_to_bad(void **state) {
+    static const enum cluster_state of[] = {CLUSTER_UNREACHABLE, CLUSTER_READY, CLUSTER_FAILED, CLUSTER_UNKNOWN,
+                                            CLUSTER_UPDATING};
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(of); i++)
+        world.clusters[i].state = of[i];
+    renew();
+    expect(&admin, QUERY(.sort = INVENTORY_SORT_STATE), "beta epsilon delta alpha gamma");
+    expect(&admin, QUERY(.sort = INVENTORY_SORT_STATE, .is_descending = true), "gamma alpha delta epsilon beta");
+}
+
+static void every_state_has_a_place_in_the_order(void **state) {
+    struct answer a;
+    (void)state;
+    world_reset();
+    for (unsigned n = 0; n < CLUSTER_STATE_COUNT; n++)
+        world_add_cluster(n, cluster_state_name(n))->state = n;
+    renew();
+    a = ask(&admin, QUERY(.sort = INVENTORY_SORT_STATE));
+    char got[200];
+    names_of(&a, got, sizeof(got));
+    assert_string_equal(got, "ready updating creating deleting unknown degraded unreachable failed");
+    json_decref(a.json);
+}
+
+static void replicas_order_by_how_many_are_wanted_then_ready(void **state) {
+    static const int ready[] = {4, 0, -1, 9, 1}, desired[] = {5, 5, 5, 4, 10};
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(ready); i++) {
+        world.clusters[i].workers_ready = world.clusters[i].control_plane_desired = ready[i];
+        world.clusters[i].workers_desired = desired[i];
+    }
+    renew();
+    expect(&admin, QUERY(.sort = INVENTORY_SORT_WORKERS), "delta gamma beta alpha epsilon");
+    expect(&admin, QUERY(.sort = INVENTORY_SORT_WORKERS, .is_descending = true), "epsilon alpha beta gamma delta");
+    expect(&admin, QUERY(.sort = INVENTORY_SORT_CONTROL_PLANE), "beta gamma epsilon alpha delta"); /* -1 and 0: none */
+}
+
+/* By the first name that is shown: gamma is on HX-East and HX-West. */
+static void hx_clusters_order_as_far_as_they_are_seen(void **state) {
+    struct object_set set = {0};
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c70", &set);
+    (void)state;
+    free(world.hx[0].name);
+    world.hx[0].name = str_dup("HX-Zulu");
+    (void)world_add_cluster(6, "nowhere");
+    renew();
+    expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER), "nowhere delta beta alpha gamma epsilon");
+    expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER, .is_descending = true), "epsilon gamma alpha beta delta nowhere");
+    world.hx[0].is_gone = true;
+    renew();
+    expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER), "alpha epsilon nowhere delta beta gamma");
+    world.hx[0].is_gone = false;
+    memcpy(world.hx[0].name, "HX-Alfa", sizeof("HX-Alfa"));
+    renew();
+    expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER), "nowhere alpha gamma epsilon delta beta");
+    expect(&viewer, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER),
+           "beta gamma"); /* both on HX-West: that gamma is on HX-Alfa stays hidden */
+    object_set_done(&set);
+}
+
 static void versions_order_by_number(void **state) {
     static const char *const versions[] = {"1.9.1", "1.31.2", "1.31.10", "1.4.0"};
     static const char *const wanted[] = {"1.4.0", "1.9.1", "1.31.2", "1.31.10"};
@@ -280,6 +426,169 @@ static void versions_order_by_number(void **state) {
                             wanted[i]);
     json_decref(a.json);
 }
+
+/* -- how many there are ------------------------------------------------------------------------------------------------------ */
+
+static size_t total_of(const struct viewer_key *viewer, const struct inventory_cluster_query *query) {
+    struct answer a = ask(viewer, query);
+    json_int_t total = json_integer_value(json_object_get(a.json, "total"));
+    assert_int_equal(a.rc, 0);
+    json_decref(a.json);
+    return (size_t)total;
+}
+
+static struct inventory_counts counts_of(const struct viewer_key *viewer, const struct inventory_cluster_query *query) {
+    struct inventory_candidates candidates;
+    struct inventory_counts counts;
+    size_t sum = 0;
+    assert_int_equal(inventory_count_clusters(snapshot, viewer, query, &candidates, &counts, NULL), 0);
+    for (size_t i = 0; i < CLUSTER_STATE_COUNT; i++)
+        sum += counts.by_state[i];
+    assert_int_equal(sum, counts.total);
+    return counts;
+}
+
+/* In every order, on whatever page; and the counts say the same. */
+static void expect_total(const struct viewer_key *viewer, const struct inventory_cluster_query *query, size_t total) {
+    struct inventory_cluster_query q = *query;
+    assert_int_equal(counts_of(viewer, query).total, total);
+    for (int sort = INVENTORY_SORT_NAME; sort <= INVENTORY_SORT_UPDATED; sort++)
+        for (unsigned limit = 1; limit < 4; limit++) {
+            q.sort = (enum inventory_sort)sort;
+            q.limit = limit;
+            q.is_descending = limit == 2;
+            assert_int_equal(total_of(viewer, &q), total);
+        }
+}
+
+static void the_total_is_of_all_pages_and_of_nothing_hidden(void **state) {
+    struct object_set set = {0}, none = {0};
+    struct viewer_key east = world_viewer(VC_A, "domain-c7", &set), nobody = world_viewer(VC_A, "", &none);
+    (void)state;
+    world.clusters[2].state = CLUSTER_DEGRADED;
+    add_labels();
+    expect_total(&admin, QUERY(0), 5);
+    expect_total(&admin, QUERY(.text = "e"), 5);
+    expect_total(&admin, QUERY(.text = "degraded"), 1);
+    expect_total(&admin, QUERY(.hx_cluster_id = HX_A7), 3);
+    expect_total(&admin, QUERY(.vcenter = "vc-a", .vsphere_cluster = "domain-c7"), 3);
+    expect_total(&admin, QUERY(.vcenter = "vc-b"), 2);
+    expect_total(&admin, QUERY(.labels = {KEY("env")}, .labels_count = 1), 2);
+    expect_total(&east, QUERY(0), 3);
+    expect_total(&east, QUERY(.hx_cluster = "HX-East"), 3);
+    expect_total(&east, QUERY(.state_mask = 1U << CLUSTER_READY), 2);
+    expect_total(&east, QUERY(.labels = {KEY("env")}, .labels_count = 1), 1);
+    expect_total(&nobody, QUERY(0), 0);
+    object_set_done(&set);
+}
+
+/* What a grant on the cluster itself shows, and a placement that is on no vSphere cluster that is known. */
+static void the_total_counts_what_any_rule_shows(void **state) {
+    struct object_set set = {0};
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c70 domain-c99", &set);
+    (void)state;
+    world_add_grant("vc:somebody", GRANT_CLUSTER, world_cluster_id(4));
+    world_add_grant("vc:somebody", GRANT_CLUSTER, world_cluster_id(3)); /* seen anyway */
+    world_place(world_add_cluster(6, "elsewhere"), VC_A, "domain-c99");
+    (void)world_add_cluster(7, "nowhere");
+    renew();
+    viewer.grants =
+        policy_grants_of(snapshot->platform->grants, snapshot->platform->grants_count, "vc:somebody", &viewer.grants_count);
+    expect(&viewer, QUERY(0), "beta delta elsewhere gamma");
+    expect_total(&viewer, QUERY(0), 4);
+    expect_total(&admin, QUERY(0), 7);
+    object_set_done(&set);
+}
+
+/* A program sees its HX clusters only, whatever its role would show. */
+static void the_total_of_a_limited_caller_is_limited(void **state) {
+    struct viewer_key limited = world_admin();
+    struct object_set set = {0};
+    (void)state;
+    limited.limits = world_add_service("service-1", HX_A70);
+    renew();
+    expect_total(&limited, QUERY(0), 0);
+    limited.role = ROLE_SERVICE;
+    expect(&limited, QUERY(0), "beta gamma");
+    expect_total(&limited, QUERY(0), 2);
+    object_set_done(&set);
+}
+
+/* On more vSphere clusters than a mask has bits for: those on the last of them only see nothing of it. */
+static void the_total_has_no_cluster_whose_placement_shows_to_nobody(void **state) {
+    struct object_set set = {0};
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c999", &set);
+    struct cluster *wide = world_add_cluster(6, "wide");
+    (void)state;
+    for (unsigned i = 0; i < KAAS_PLACEMENTS_PER_CLUSTER_MAX; i++) {
+        char moref[20];
+        (void)snprintf(moref, sizeof(moref), "domain-c1%02u", i);
+        world_place(wide, VC_A, moref);
+    }
+    world_place(wide, VC_A, "domain-c999");
+    world_place(world_add_cluster(7, "beside-1"), VC_A, "domain-c999");
+    world_place(world_add_cluster(8, "beside-2"), VC_A, "domain-c999");
+    (void)world_add_vsphere(VC_A, "domain-c999", "DC0", "Last");
+    renew();
+    expect(&viewer, QUERY(0), "beside-1 beside-2");
+    expect_total(&viewer, QUERY(0), 2);
+    expect_total(&admin, QUERY(0), 8);
+    object_set_done(&set);
+}
+
+static void counts_are_by_state(void **state) {
+    struct object_set set = {0};
+    struct viewer_key east = world_viewer(VC_A, "domain-c7", &set);
+    struct inventory_candidates candidates;
+    struct inventory_counts counts;
+    (void)state;
+    world.clusters[1].state = CLUSTER_FAILED;
+    world.clusters[2].state = CLUSTER_DEGRADED;
+    renew();
+    counts = counts_of(&admin, QUERY(0));
+    assert_int_equal(counts.by_state[CLUSTER_READY], 3);
+    assert_int_equal(counts.by_state[CLUSTER_FAILED], 1);
+    assert_int_equal(counts.by_state[CLUSTER_DEGRADED], 1);
+    counts = counts_of(&east, QUERY(0));
+    assert_int_equal(counts.by_state[CLUSTER_READY], 2);
+    assert_int_equal(counts.by_state[CLUSTER_FAILED], 0);
+    counts = counts_of(&admin, QUERY(.state_mask = 1U << CLUSTER_FAILED));
+    assert_int_equal(counts.total, 1);
+    assert_int_equal(inventory_count_clusters(snapshot, &admin, QUERY(.hx_cluster = "HX-East"), &candidates, &counts, NULL),
+                     ERR_AMBIGUOUS);
+    assert_int_equal(candidates.count, 2);
+    assert_int_equal(inventory_count_clusters(snapshot, &east, QUERY(.hx_cluster = "HX-West"), &candidates, &counts, NULL),
+                     ERR_NOT_FOUND);
+    object_set_done(&set);
+}
+
+static void a_page_begins_at_any_place(void **state) {
+    struct object_set set = {0};
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
+    struct answer a;
+    (void)state;
+    expect(&admin, QUERY(.offset = 0), "alpha beta delta epsilon gamma");
+    expect(&admin, QUERY(.offset = 2), "delta epsilon gamma");
+    expect(&admin, QUERY(.offset = 2, .limit = 2), "delta epsilon");
+    expect(&admin, QUERY(.offset = 1, .is_descending = true), "epsilon delta beta alpha");
+    expect(&admin, QUERY(.offset = 3, .sort = INVENTORY_SORT_CREATED), "delta epsilon");
+    expect(&admin, QUERY(.offset = 1, .text = "ta"), "delta");
+    expect(&viewer, QUERY(.offset = 1), "epsilon gamma");
+    for (int sort = INVENTORY_SORT_NAME; sort <= INVENTORY_SORT_UPDATED; sort++)
+        for (size_t offset = 5; offset < 1000000; offset = offset * 3 + 1) {
+            a = ask(&admin, QUERY(.offset = offset, .sort = (enum inventory_sort)sort));
+            assert_int_equal(json_array_size(json_object_get(a.json, "items")), 0);
+            assert_int_equal(json_integer_value(json_object_get(a.json, "total")), 5);
+            assert_true(json_is_null(json_object_get(a.json, "next_cursor")));
+            json_decref(a.json);
+        }
+    a = ask(&admin, QUERY(.offset = 1, .limit = 2));
+    expect(&admin, QUERY(.cursor = json_get_string(a.json, "next_cursor"), .limit = 2), "epsilon gamma");
+    json_decref(a.json);
+    object_set_done(&set);
+}
+
+/* -- cursors and tags ------------------------------------------------------------------------------------------------------ */
 
 static void a_cursor_survives_changes_between_pages(void **state) {
     struct answer first = ask(&admin, QUERY(.limit = 2));
@@ -305,6 +614,7 @@ static void cursors_of_other_queries_are_refused(void **state) {
     assert_int_equal(ask(&admin, QUERY(.text = "a", .cursor = cursor, .is_descending = true)).rc, ERR_INVALID);
     assert_int_equal(ask(&admin, QUERY(.text = "a", .cursor = cursor, .sort = INVENTORY_SORT_STATE)).rc, ERR_INVALID);
     assert_int_equal(ask(&admin, QUERY(.text = "b", .cursor = cursor)).rc, ERR_INVALID);
+    assert_int_equal(ask(&admin, QUERY(.text = "a", .cursor = cursor, .labels = {KEY("a")}, .labels_count = 1)).rc, ERR_INVALID);
     cut[14] = 0;
     assert_int_equal(ask(&admin, QUERY(.text = "a", .cursor = cut)).rc, ERR_INVALID);
     for (size_t i = 0; i < UNIT_COUNT(wrong); i++) {
@@ -312,7 +622,7 @@ static void cursors_of_other_queries_are_refused(void **state) {
         assert_int_equal(a.rc, ERR_INVALID);
         assert_true(a.err.remedy[0]);
     }
-    expect(&admin, QUERY(.text = "a", .cursor = cursor, .limit = 50), "delta gamma");
+    expect(&admin, QUERY(.text = "a", .cursor = cursor, .limit = 50), "delta epsilon gamma");
     json_decref(first.json);
 }
 
@@ -349,6 +659,31 @@ static void the_tag_changes_with_the_page_and_only_then(void **state) {
     object_set_done(&set);
 }
 
+static uint64_t digest_of(const struct viewer_key *viewer, const struct inventory_cluster_query *query) {
+    struct inventory_candidates candidates;
+    uint64_t digest = 0;
+    assert_int_equal(inventory_digest_clusters(snapshot, viewer, query, &candidates, &digest, NULL), 0);
+    return digest;
+}
+
+static void the_tag_and_the_digest_change_with_the_total(void **state) {
+    struct object_set set = {0};
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
+    const struct inventory_cluster_query *q = QUERY(.limit = 2), *far = QUERY(.offset = 50), *text = QUERY(.text = "alp");
+    const uint64_t tag = etag_of(&admin, q), far_tag = etag_of(&admin, far), text_tag = etag_of(&admin, text);
+    const uint64_t viewer_tag = etag_of(&viewer, q), digest = digest_of(&admin, q), viewer_digest = digest_of(&viewer, q);
+    (void)state;
+    world_place(world_add_cluster(6, "zulu"), VC_A, "domain-c70"); /* behind the page, and not for the viewer */
+    renew();
+    assert_int_not_equal(etag_of(&admin, q), tag);
+    assert_int_not_equal(etag_of(&admin, far), far_tag);
+    assert_int_not_equal(digest_of(&admin, q), digest);
+    assert_int_equal(etag_of(&admin, text), text_tag);
+    assert_int_equal(etag_of(&viewer, q), viewer_tag);
+    assert_int_equal(digest_of(&viewer, q), viewer_digest);
+    object_set_done(&set);
+}
+
 static void a_hidden_change_leaves_the_tag(void **state) {
     struct object_set set = {0};
     struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
@@ -371,6 +706,12 @@ static void sort_words(void **state) {
     assert_true(is_descending);
     assert_true(inventory_sort_parse("kubernetes_version", &sort, &is_descending));
     assert_false(is_descending);
+    assert_true(inventory_sort_parse("-workers", &sort, &is_descending));
+    assert_int_equal(sort, INVENTORY_SORT_WORKERS);
+    assert_true(inventory_sort_parse("control_plane", &sort, &is_descending));
+    assert_int_equal(sort, INVENTORY_SORT_CONTROL_PLANE);
+    assert_true(inventory_sort_parse("hx_cluster", &sort, &is_descending));
+    assert_int_equal(sort, INVENTORY_SORT_HX_CLUSTER);
     assert_false(inventory_sort_parse("", &sort, &is_descending));
     assert_false(inventory_sort_parse("-", &sort, &is_descending));
     assert_false(inventory_sort_parse("--name", &sort, &is_descending));
@@ -396,6 +737,7 @@ static void two_thousand_clusters(void **state) {
         query.cursor = cursor;
         a = ask(&viewer, &query);
         assert_int_equal(a.rc, 0);
+        assert_int_equal(json_integer_value(json_object_get(a.json, "total")), 1002);
         seen += json_array_size(json_object_get(a.json, "items"));
         free(cursor);
         cursor = str_dup(json_get_string(a.json, "next_cursor"));
@@ -412,16 +754,30 @@ static void two_thousand_clusters(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(filters),
+        TEST(a_text_is_looked_for_in_all_that_the_list_shows),
+        TEST(each_word_must_be_there),
+        TEST(labels_are_compared_whole),
         TEST(a_name_of_two_hx_clusters_is_ambiguous_for_those_who_see_both),
         TEST(unknown_invisible_and_gone_hx_clusters_are_one_404),
         TEST(unknown_and_invisible_vcenters_are_one_404),
         TEST(a_hidden_part_does_not_match_a_vcenter),
         TEST(pages_neither_repeat_nor_omit),
         TEST(pages_of_large_records_end_early),
+        TEST(states_order_from_good_to_bad),
+        TEST(every_state_has_a_place_in_the_order),
+        TEST(replicas_order_by_how_many_are_wanted_then_ready),
+        TEST(hx_clusters_order_as_far_as_they_are_seen),
         TEST(versions_order_by_number),
+        TEST(the_total_is_of_all_pages_and_of_nothing_hidden),
+        TEST(the_total_counts_what_any_rule_shows),
+        TEST(the_total_of_a_limited_caller_is_limited),
+        TEST(the_total_has_no_cluster_whose_placement_shows_to_nobody),
+        TEST(counts_are_by_state),
+        TEST(a_page_begins_at_any_place),
         TEST(a_cursor_survives_changes_between_pages),
         TEST(cursors_of_other_queries_are_refused),
         TEST(the_tag_changes_with_the_page_and_only_then),
+        TEST(the_tag_and_the_digest_change_with_the_total),
         TEST(a_hidden_change_leaves_the_tag),
         TEST(sort_words),
         TEST(two_thousand_clusters),
