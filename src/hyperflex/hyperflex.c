@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "http_client.h"
 #include "hx.h"
+#include "hx_identity_store.h"
 #include "hx_store.h"
 #include "limits.h"
 #include "replica_store.h"
@@ -415,6 +416,18 @@ static int visit_save(struct visit *v, struct err *err) {
     return rc;
 }
 
+/* The record of the HX cluster takes over who it says that it is. */
+static int visit_identify(struct visit *v, const struct hx_facts *facts, struct err *err) {
+    const struct audit_event event = {.action = "hx_cluster.change",
+                                      .object_kind = "hx_cluster",
+                                      .object_id = v->status->hx_id,
+                                      .principal_name = v->actor ? NULL : store_replica_name(v->h->options.store),
+                                      .reason = facts->name};
+    const struct audit_record line = audit_record_make(v->actor, &event);
+    const struct hx_identity told = {v->status->hx_id, facts->uuid, facts->name, &line};
+    return hx_identity_store_save(v->h->options.store, &told, err);
+}
+
 /* What is wrong with us, the database included, or was stopped, says nothing of HX. */
 static bool visit_is_our_fault(int rc) {
     switch (rc) {
@@ -442,6 +455,8 @@ static int visit_walk(struct visit *v, struct err *err) {
         return rc;
     if (!rc)
         rc = visit_read(v, &facts, &why);
+    if (!rc)
+        rc = visit_identify(v, &facts, &why);
     if (visit_is_our_fault(rc))
         return err_move(err, rc, &why);
     v->status->checked_at_ms = clock_wall_ms();
@@ -939,6 +954,14 @@ int hyperflex_tick(struct hyperflex *h, struct err *err) {
     (void)pthread_mutex_unlock(&h->lock);
     hx_status_list_done(&old);
     return 0;
+}
+
+bool hyperflex_find_status(struct hyperflex *h, const char *hx_id, struct hx_status *out) {
+    LOCKED(&h->lock);
+    for (size_t i = 0; i < h->statuses.count; i++)
+        if (str_eq(h->statuses.items[i].hx_id, hx_id))
+            return !members_copy(hx_status_members, &h->statuses.items[i], out, sizeof(*out), "a status", NULL);
+    return false;
 }
 
 /* -- health ------------------------------------------------------------------------------------------------------------------ */

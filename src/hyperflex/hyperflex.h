@@ -99,5 +99,9 @@ int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *h
 /* Every few seconds: has those that are due read, in a worker pool of its own. */
 int hyperflex_tick(struct hyperflex *h, struct err *err);
 
+/* How the connection to this HX cluster stood some seconds ago, with what it said of itself; false: kaasd is not connected to it. *out is given back by
+ * hx_status_done. Does not block. */
+bool hyperflex_find_status(struct hyperflex *h, const char *hx_id, struct hx_status *out);
+
 /* Adds how each connection stands. Does not block. */
 void hyperflex_check_health(struct hyperflex *h, const struct inventory_platform *platform, struct findings *out);

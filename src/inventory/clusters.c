@@ -199,6 +199,18 @@ static int clusters_give_name_back(struct clusters *c, struct hx_cluster *hx, st
     return rc;
 }
 
+/* Who is read has the name that it tells. */
+static int clusters_change_hx_name(struct clusters *c, const char *name, struct hx_cluster *hx, struct err *err) {
+    if (hx->is_name_read && name) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "name: kaasd reads the name of this HX cluster from itself: \"%s\"", hx->name);
+        return err_remedy(err, "change it at HX, or disconnect it first (kaasctl hx disconnect)");
+    }
+    if (hx->is_name_read)
+        return 0;
+    hx->is_name_set = name != NULL;
+    return name ? str_replace(&hx->name, name, err) : clusters_give_name_back(c, hx, err);
+}
+
 static int apply_hx(struct clusters *c, const struct clusters_hx_change *change, struct hx_cluster *hx, struct err *err) {
     int rc = 0;
     if (change->has_name && change->name)
@@ -207,10 +219,8 @@ static int apply_hx(struct clusters *c, const struct clusters_hx_change *change,
         rc = name_check_host(change->address, "management_address", err);
     if (rc)
         return rc;
-    if (change->has_name) {
-        hx->is_name_set = change->name != NULL;
-        rc = change->name ? str_replace(&hx->name, change->name, err) : clusters_give_name_back(c, hx, err);
-    }
+    if (change->has_name)
+        rc = clusters_change_hx_name(c, change->name, hx, err);
     if (!rc && change->has_address)
         rc = str_replace(&hx->address, change->address, err);
     return rc;

@@ -52,7 +52,8 @@ int clusters_report(struct clusters *clusters, const struct actor *actor, const 
 /* Removes a record; `version_no` as above. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION. */
 int clusters_remove(struct clusters *clusters, const struct actor *actor, const char *id, int64_t version_no, struct err *err);
 
-/* What an administrator says about an HX cluster. NULL gives the member back to discovery; unchanged members are told apart by the flags. */
+/* What an administrator says about an HX cluster. NULL gives the member back to discovery; unchanged members are told apart by the flags. A name that is read from HX
+ * is changed there. */
 struct clusters_hx_change {
     bool has_name, has_address;
     const char *name, *address;

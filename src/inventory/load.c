@@ -253,7 +253,8 @@ static bool hx_looks_the_same(const struct hx_cluster *a, const struct hx_cluste
     const bool is_none = !a || a->is_gone;
     if (is_none || !b || b->is_gone)
         return is_none == (!b || b->is_gone);
-    return str_eq(a->id, b->id) && str_eq(a->name, b->name) && str_eq(a->hx_uuid, b->hx_uuid);
+    return str_eq(a->id, b->id) && str_eq(a->name, b->name) && str_eq(hx_cluster_name_source(a), hx_cluster_name_source(b)) &&
+           str_eq(a->hx_uuid, b->hx_uuid);
 }
 
 static bool looks_the_same_below(const struct inventory_loading *loading, const struct inventory_cluster *entry) {

@@ -94,6 +94,7 @@ static void put_placed_vsphere(struct strbuf *out, const struct inventory_platfo
 static void put_placed_hx(struct strbuf *out, const struct hx_cluster *hx) {
     render_put_text(out, "{\"id\":", hx->id);
     render_put_text(out, ",\"name\":", hx->name);
+    render_put_text(out, ",\"name_source\":", hx_cluster_name_source(hx));
     put_text_or_null(out, ",\"hx_uuid\":", hx->hx_uuid);
     strbuf_addc(out, '}');
 }

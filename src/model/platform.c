@@ -27,6 +27,14 @@ void hx_cluster_free(struct hx_cluster *c) {
     free(c);
 }
 
+const char *hx_cluster_name_source(const struct hx_cluster *hx) {
+    return hx->is_name_read ? "hx" : hx->is_name_set ? "typed" : "vcenter";
+}
+
+const char *hx_cluster_address(const struct hx_cluster *hx) {
+    return hx->connection_address ? hx->connection_address : hx->address;
+}
+
 const char *hx_cluster_difference(const struct hx_cluster *a, const struct hx_cluster *b) {
     if (!object_ref_eq(&a->vsphere_cluster, &b->vsphere_cluster))
         return "vsphere_cluster";

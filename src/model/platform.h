@@ -34,12 +34,14 @@ const char *vsphere_cluster_difference(const struct vsphere_cluster *a, const st
 struct hx_cluster {
     char *id; /* our uuid */
     struct object_ref vsphere_cluster;
-    char *name;          /* HX name if known, else the vSphere cluster's name */
-    bool is_name_set;    /* the name was given by an admin or HX, not taken from vSphere */
-    char *hx_uuid;       /* two decimal numbers joined by a colon; NULL: unknown */
-    char *address;       /* management address given by an admin; NULL: unknown */
-    char *extension_key; /* key it was found by */
-    bool is_gone;        /* its key or its vSphere cluster is gone */
+    char *name;               /* HX's own if it was read, else what an admin typed, else the vSphere cluster's name */
+    bool is_name_set;         /* the name was given by an admin or HX, not taken from vSphere */
+    bool is_name_read;        /* it is the one that HX told */
+    char *hx_uuid;            /* two decimal numbers joined by a colon, as HX told; NULL: unknown */
+    char *address;            /* management address given by an admin; NULL: none was */
+    char *connection_address; /* the one that kaasd reads it at; NULL: it is not connected. Not in the row: the connection's */
+    char *extension_key;      /* key it was found by */
+    bool is_gone;             /* its key or its vSphere cluster is gone */
     int64_t version_no;
     int64_t seen_at_ms;
 };
@@ -56,6 +58,8 @@ static const struct member hx_cluster_members[] = {
     MEMBER_AS(hx_cluster, seen_at_ms, "seen_at_ms", "last_seen_at", .flags = MEMBER_FIXED | MEMBER_MOVING),
     MEMBER_AS(hx_cluster, vsphere_cluster.moref, "moref", NULL, .flags = MEMBER_FIXED),
     MEMBER_AS(hx_cluster, is_name_set, "is_name_set", NULL),
+    MEMBER_AS(hx_cluster, is_name_read, "is_name_read", NULL),
+    MEMBER_AS(hx_cluster, connection_address, NULL, NULL),
     MEMBER_AS(hx_cluster, extension_key, "extension_key", NULL, .flags = MEMBER_FIXED),
     MEMBER_AS(hx_cluster, is_gone, "is_gone", NULL, .flags = MEMBER_FIXED),
     MEMBER_AS(hx_cluster, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
@@ -64,6 +68,10 @@ static const struct member hx_cluster_members[] = {
 void hx_cluster_done(struct hx_cluster *c);
 void hx_cluster_free(struct hx_cluster *c); /* done + free; NULL is allowed */
 CLEANUP_DEFINE(struct hx_cluster, hx_cluster_free);
+/* Where its name comes from: "hx", "typed" or "vcenter"; static. */
+const char *hx_cluster_name_source(const struct hx_cluster *hx);
+/* Where its management is: the address that kaasd reads it at, else the one that an admin gave. Borrowed; NULL: not known. */
+const char *hx_cluster_address(const struct hx_cluster *hx);
 /* The name of the first member in which they differ, but for seen_at_ms, which is no news; NULL: none. Static. */
 const char *hx_cluster_difference(const struct hx_cluster *a, const struct hx_cluster *b);
 

@@ -30,7 +30,7 @@ LAB = place("DC1", "domain-c12", "HX-East")
 
 
 def hx(name: str, vsphere: dict[str, Any], uuid_text: str | None = None, present: bool = True) -> dict[str, Any]:
-    return {"id": ident(f"hx {vsphere['moref']}"), "name": name, "name_source": "discovered", "hx_uuid": uuid_text, "vcenter_id": VCENTER,
+    return {"id": ident(f"hx {vsphere['moref']}"), "name": name, "name_source": "vcenter", "hx_uuid": uuid_text, "vcenter_id": VCENTER,
             "vsphere_cluster": vsphere, "management_address": None, "address_source": None, "present": present,
             "last_seen_at": ago(minutes=3)}
 
@@ -48,7 +48,7 @@ MEMBERS = Contract().document["components"]["schemas"]["Cluster"]["required"]
 
 def cluster(name: str, state: str, places: list[dict[str, Any]], control: Count = (3, 3), workers: Count = (3, 3),
             **more: Any) -> dict[str, Any]:
-    hx_clusters = [{k: BY_MOREF[p["moref"]][k] for k in ("id", "name", "hx_uuid")} for p in places if p["moref"] in BY_MOREF]
+    hx_clusters = [{k: BY_MOREF[p["moref"]][k] for k in ("id", "name", "name_source", "hx_uuid")} for p in places if p["moref"] in BY_MOREF]
     value: dict[str, Any] = dict.fromkeys(MEMBERS) | {
         "id": ident(f"cluster {name}"), "name": name, "state": state, "state_source": "reported",
         "kubernetes_version": "1.31.2", "api_endpoint": "https://10.20.0.10:6443",

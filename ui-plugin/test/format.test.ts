@@ -35,7 +35,7 @@ describe('replicas', () => {
 
 describe('placement', () => {
   it('names HX clusters, then vSphere clusters with datacenter, then counts the hidden', () => {
-    const text = describePlacement(placement({ vsphere_clusters: [v('HX-East'), v(null, 'domain-c9', null)], hx_clusters: [{ id: '1', name: 'HX-East', hx_uuid: null }], hidden: 2 }));
+    const text = describePlacement(placement({ vsphere_clusters: [v('HX-East'), v(null, 'domain-c9', null)], hx_clusters: [{ id: '1', name: 'HX-East', name_source: 'vcenter', hx_uuid: null }], hidden: 2 }));
     expect(text).toEqual({ title: 'HX-East', lines: ['DC0 / HX-East', 'domain-c9'], hidden: 'and 2 more that you may not see', declared: false });
   });
   it('tells hidden from nowhere', () => {

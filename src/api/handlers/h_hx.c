@@ -4,6 +4,7 @@
 
 #include "api_call.h"
 #include "clusters.h"
+#include "hyperflex.h"
 #include "inventory.h"
 #include "member_json.h"
 #include "peers.h"
@@ -53,13 +54,23 @@ static int hx_find_hx(struct api_call *call, const struct hx_cluster **out, stru
     return err_remedy(err, "compare with GET /v2/hx-clusters");
 }
 
+/* With what HX said of itself the last time. */
+static json_t *hx_view_whole(const struct api_call *call, const struct hx_cluster *hx) {
+    struct hx_status status = {.facts = HX_FACTS_NONE};
+    json_t *object = hx_view(call, hx);
+    (void)hyperflex_find_status(call->api->options.hyperflex, hx->id, &status);
+    json_put(object, "facts", view_hx_facts(&status));
+    hx_status_done(&status);
+    return object;
+}
+
 int h_hx_show(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct hx_cluster *hx = NULL;
     int rc = hx_find_hx(call, &hx, err);
     if (rc)
         return rc;
     reply_freshness(call, resp);
-    return reply_object(call, resp, 200, hx_view(call, hx), err);
+    return reply_object(call, resp, 200, hx_view_whole(call, hx), err);
 }
 
 const struct member_body h_hx_patch_body = {
@@ -74,14 +85,14 @@ int h_hx_patch(struct api_call *call, struct http_response *resp, struct err *er
     int64_t version_no = 0;
     int rc = hx_find_hx(call, &hx, err);
     if (!rc)
-        rc = reply_check_version(call, hx_view(call, hx), hx->version_no, &version_no, err);
+        rc = reply_check_version(call, hx_view_whole(call, hx), hx->version_no, &version_no, err);
     if (!rc)
         rc = clusters_change_hx(call->api->options.clusters, API_ACTOR(call), hx->id, version_no, &change, err);
     if (rc)
         return rc;
     api_renew_snapshot(call);
     rc = hx_find_hx(call, &hx, err);
-    return rc ? rc : reply_object(call, resp, 200, hx_view(call, hx), err);
+    return rc ? rc : reply_object(call, resp, 200, hx_view_whole(call, hx), err);
 }
 
 /* -- controllers -------------------------------------------------------------------------------------------------------- */

@@ -15,31 +15,17 @@
 
 /* -- what is shown ------------------------------------------------------------------------------------------------------- */
 
-static void connection_put_number(json_t *object, const char *name, int64_t number) {
-    json_put(object, name, number < 0 ? json_null() : json_integer(number));
-}
-
-/* null: never read. */
+/* All of it, for administrators. */
 static json_t *facts_view(const struct hx_status *status) {
     const struct hx_facts *f = &status->facts;
+    json_t *object = view_hx_facts(status);
     if (!status->read_at_ms)
-        return json_null();
-    json_t *object = json_object();
-    view_put_time(object, "read_at", status->read_at_ms);
+        return object;
     view_put_text(object, "uuid", f->uuid);
     view_put_text(object, "name", f->name);
-    view_put_text(object, "version", f->version);
-    view_put_text(object, "state", f->state);
-    view_put_text(object, "resiliency", f->resiliency);
-    view_put_text(object, "space", f->space);
     view_put_text(object, "messages", f->messages);
     view_put_text(object, "datacenter", f->datacenter);
     view_put_text(object, "vsphere_cluster", f->vsphere_cluster);
-    connection_put_number(object, "capacity_bytes", f->capacity_bytes);
-    connection_put_number(object, "used_bytes", f->used_bytes);
-    connection_put_number(object, "nodes_configured", f->nodes_configured);
-    connection_put_number(object, "nodes_online", f->nodes_online);
-    connection_put_number(object, "alarms", f->alarms);
     return object;
 }
 
@@ -56,6 +42,7 @@ static json_t *connection_view_bare(const struct api_call *call, const struct hx
     json_t *object = member_json_show(hx_connection_members, connection), *cluster = json_object();
     json_put_string(cluster, "id", connection->hx_id);
     view_put_text(cluster, "name", hx ? hx->name : NULL);
+    view_put_text(cluster, "name_source", hx ? hx_cluster_name_source(hx) : NULL);
     json_put(object, "hx_cluster", cluster);
     view_put_sha256(object, connection->sha256);
     return object;
@@ -140,6 +127,13 @@ static int connections_answer(struct api_call *call, struct http_response *resp,
                        err);
 }
 
+/* What was written shows in the HX cluster, too. */
+static int connections_written(struct api_call *call, struct http_response *resp, int http_status, struct err *err) {
+    (void)inventory_poll(call->api->options.inventory, NULL);
+    api_renew_snapshot(call);
+    return connections_answer(call, resp, http_status, err);
+}
+
 int h_connections_show(struct api_call *call, struct http_response *resp, struct err *err) {
     return connections_answer(call, resp, 200, err);
 }
@@ -182,7 +176,7 @@ int h_connections_put(struct api_call *call, struct http_response *resp, struct 
     if (!rc)
         rc = hyperflex_put(call->api->options.hyperflex, API_ACTOR(call), &wish, json_get_string(call->body, "password"), err);
     hx_connection_done(&wish);
-    return rc ? rc : connections_answer(call, resp, http_status, err);
+    return rc ? rc : connections_written(call, resp, http_status, err);
 }
 
 int h_connections_remove(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -192,13 +186,15 @@ int h_connections_remove(struct api_call *call, struct http_response *resp, stru
     if (!rc)
         rc = hyperflex_remove(call->api->options.hyperflex, API_ACTOR(call), http_request_param(call->req, "id"),
                               is_given ? version_no : 0, err);
+    if (!rc)
+        (void)inventory_poll(call->api->options.inventory, NULL);
     return rc ? no_connection(call, rc, err) : view_nothing(resp, 0);
 }
 
 int h_connections_test(struct api_call *call, struct http_response *resp, struct err *err) {
     _cleanup_(hx_status_free) struct hx_status *status = NULL;
     int rc = hyperflex_test(call->api->options.hyperflex, API_ACTOR(call), http_request_param(call->req, "id"), &status, err);
-    return rc ? no_connection(call, rc, err) : connections_answer(call, resp, 200, err);
+    return rc ? no_connection(call, rc, err) : connections_written(call, resp, 200, err);
 }
 
 /* -- where it may be ----------------------------------------------------------------------------------------------------------- */

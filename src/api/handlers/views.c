@@ -46,10 +46,33 @@ json_t *view_placed(const struct inventory_platform *platform, const struct obje
 
 json_t *view_hx_cluster(const struct inventory_platform *platform, const struct hx_cluster *hx) {
     json_t *object = member_json_show(hx_cluster_members, hx);
-    json_put_string(object, "name_source", hx->is_name_set ? "admin" : "discovered");
+    json_put_string(object, "name_source", hx_cluster_name_source(hx));
     json_put(object, "vsphere_cluster", view_placed(platform, &hx->vsphere_cluster));
-    view_put_text(object, "address_source", hx->address ? "admin" : NULL);
+    view_put_text(object, "management_address", hx_cluster_address(hx));
+    view_put_text(object, "address_source", hx->connection_address ? "connection" : hx->address ? "admin" : NULL);
     json_put_bool(object, "present", !hx->is_gone);
+    return object;
+}
+
+static void view_put_number(json_t *object, const char *name, int64_t number) {
+    json_put(object, name, number < 0 ? json_null() : json_integer(number));
+}
+
+json_t *view_hx_facts(const struct hx_status *status) {
+    const struct hx_facts *f = &status->facts;
+    if (!status->read_at_ms)
+        return json_null();
+    json_t *object = json_object();
+    view_put_time(object, "read_at", status->read_at_ms);
+    view_put_text(object, "version", f->version);
+    view_put_text(object, "state", f->state);
+    view_put_text(object, "resiliency", f->resiliency);
+    view_put_text(object, "space", f->space);
+    view_put_number(object, "capacity_bytes", f->capacity_bytes);
+    view_put_number(object, "used_bytes", f->used_bytes);
+    view_put_number(object, "nodes_configured", f->nodes_configured);
+    view_put_number(object, "nodes_online", f->nodes_online);
+    view_put_number(object, "alarms", f->alarms);
     return object;
 }
 
@@ -63,6 +86,8 @@ json_t *view_hx_candidate(const struct inventory_platform *platform, const struc
     json_t *object = json_object();
     json_put_string(object, "id", hx->id);
     json_put_string(object, "name", hx->name);
+    json_put_string(object, "name_source", hx_cluster_name_source(hx));
+    view_put_text(object, "hx_uuid", hx->hx_uuid);
     json_put_string(object, "vcenter_id", hx->vsphere_cluster.vcenter_id);
     if (on)
         put_path(object, on);

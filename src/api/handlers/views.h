@@ -8,6 +8,7 @@
 #include "cluster.h"
 #include "finding.h"
 #include "grant.h"
+#include "hx_connection.h"
 #include "json.h"
 #include "link.h"
 #include "snapshot.h"
@@ -28,6 +29,7 @@ void view_put_strategy(json_t *object, const char *name, const struct link_repor
 /* Objects as docs/openapi.yaml shows them. Each is a new reference for the caller, or NULL without memory. */
 json_t *view_placed(const struct inventory_platform *platform, const struct object_ref *ref);
 json_t *view_hx_cluster(const struct inventory_platform *platform, const struct hx_cluster *hx);
+json_t *view_hx_facts(const struct hx_status *status); /* what is for all who may see the HX cluster; null: never read */
 json_t *view_hx_candidate(const struct inventory_platform *platform, const struct hx_cluster *hx);
 json_t *view_vsphere_cluster(const struct api_call *call, const void *vsphere_cluster);
 json_t *view_findings(const struct findings *findings);

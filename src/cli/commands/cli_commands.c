@@ -281,8 +281,8 @@ OPTIONS peer_set_options[] = {
 
 /* clang-format off */
 COLUMNS hx_list[] = {
-    {"NAME", "name"}, {"VCENTER", "vcenter_name"}, {"VSPHERE CLUSTER", "vsphere_cluster", show_places},
-    {"ADDRESS", "management_address"}, {"PRESENT", "present", show_yes_no}, {"LAST SEEN", "last_seen_at", show_time},
+    {"NAME", "name"}, {"NAME FROM", "name_source"}, {"VCENTER", "vcenter_name"}, {"VSPHERE CLUSTER", "vsphere_cluster", show_places},
+    {"ADDRESS", "management_address"}, {"HX UUID", "hx_uuid"}, {"PRESENT", "present", show_yes_no}, {"LAST SEEN", "last_seen_at", show_time},
     {"ID", "id"}, END,
 };
 
@@ -290,7 +290,10 @@ COLUMNS hx_columns[] = {
     {"Name", "name"}, {"Id", "id"}, {"Name from", "name_source"}, {"HX uuid", "hx_uuid"}, {"vCenter", "vcenter_id"},
     {"vSphere cluster", "vsphere_cluster", show_places}, {"Moref", "vsphere_cluster.moref"},
     {"Management address", "management_address"}, {"Address from", "address_source"},
-    {"Present", "present", show_yes_no}, {"Last seen", "last_seen_at", show_time}, END,
+    {"Present", "present", show_yes_no}, {"Last seen", "last_seen_at", show_time}, {"HX says", "facts.read_at", show_time},
+    {"  version", "facts.version"}, {"  state", "facts.state"}, {"  resiliency", "facts.resiliency"}, {"  space", "facts.space"},
+    {"  bytes", "facts.capacity_bytes"}, {"  bytes used", "facts.used_bytes"}, {"  nodes", "facts.nodes_configured"},
+    {"  nodes online", "facts.nodes_online"}, {"  alarms", "facts.alarms"}, END,
 };
 
 COLUMNS address_list[] = {
@@ -664,7 +667,7 @@ const struct cli_command cli_commands[] = {
      .says = "removed the record of cluster {name}"},
     {"hx", "list", "", "list the HX clusters", .options = hx_list_options, .call = "GET /v2/hx-clusters", .list = hx_list,
      .tell = cmd_hx_tell_list},
-    {"hx", "show", "HX", "show one HX cluster", .of = &cli_hx_clusters, .object = hx_columns},
+    {"hx", "show", "HX", "show one HX cluster", .of = &cli_hx_clusters, .call = "GET /v2/hx-clusters/{id}", .object = hx_columns},
     {"hx", "set", "HX", "set name or management address of an HX cluster", .options = hx_set_options, .of = &cli_hx_clusters,
      .call = "PATCH /v2/hx-clusters/{id}", .if_empty = "nothing to change: give --name or --address", .object = hx_columns},
     {"hx", "connections", "", "list the HX clusters that kaasd is connected to", .call = "GET /v2/hx-connections",

@@ -592,6 +592,15 @@ static bool cli_find_has_name(const json_t *item, const char *ref) {
     return str_eq(json_get_string(item, "name"), ref);
 }
 
+/* As GET /v2/clusters?hx_cluster= finds it. */
+static bool find_hx(const json_t *item, const char *ref) {
+    const json_t *on = json_object_get(item, "vsphere_cluster");
+    const char *cluster = json_get_string(on, "name"), *datacenter = json_get_string(on, "datacenter");
+    _cleanup_free_ char *path = cluster && datacenter ? str_format("%s/%s", datacenter, cluster) : NULL;
+    return cli_find_has_name(item, ref) || str_eq(json_get_string(item, "hx_uuid"), ref) ||
+           str_eq_nocase(json_get_string(item, "management_address"), ref) || str_eq(path, ref);
+}
+
 static bool find_has_name_nocase(const json_t *item, const char *ref) {
     return str_eq_nocase(json_get_string(item, "name"), ref);
 }
@@ -601,7 +610,7 @@ static bool find_has_name_nocase(const json_t *item, const char *ref) {
 const struct cli_kind
     cli_vcenters = {"vCenter", "vcenter", "/v2/vcenters", SHOWN({"ADDRESS", NULL, show_vcenter_address}), cli_is_vcenter, false},
     cli_clusters = {"cluster", "cluster", "/v2/clusters", SHOWN({"ON", "placement.vsphere_clusters", show_places}), cli_find_has_name, true},
-    cli_hx_clusters = {"HX cluster", "hx", "/v2/hx-clusters", SHOWN({"ON", "vsphere_cluster", show_places}), cli_find_has_name, true},
+    cli_hx_clusters = {"HX cluster", "hx", "/v2/hx-clusters", SHOWN({"ON", "vsphere_cluster", show_places}), find_hx, true},
     cli_users = {"user", "user", "/v2/users", SHOWN({"FULL NAME", "full_name"}), find_has_name_nocase, true},
     cli_services = {"service account", "service", "/v2/services", SHOWN({"FULL NAME", "full_name"}), cli_find_has_name, true};
 /* clang-format on */

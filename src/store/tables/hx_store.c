@@ -89,7 +89,7 @@ int hx_store_put(struct store *store, const struct hx_connection *connection, co
     const struct record_write write = {.table = &connection_table,
                                        .how = row.version_no ? RECORD_UPDATE : RECORD_INSERT,
                                        .record = &row,
-                                       .change = CHANGE_KIND_COUNT,
+                                       .change = CHANGE_HX_CLUSTER,
                                        .audit = audit,
                                        .after = connection_begin,
                                        .arg = password};
@@ -99,9 +99,17 @@ int hx_store_put(struct store *store, const struct hx_connection *connection, co
     return db_explain(rc, ERR_CONFLICT, err, "the HX cluster is not there any more");
 }
 
-static int connection_leave_alone(struct store_tx *tx, const struct record_write *write, struct err *err) {
-    return db_run(store_tx_conn(tx), "REPLACE INTO hx_left_alone (hx_cluster_id) VALUES (?)", DB_ARGS(db_text(write->key)), NULL,
-                  err);
+/* Without a connection the HX cluster is called what vCenter calls it. Its uuid stays: by that it is known again. */
+static int connection_end(struct store_tx *tx, const struct record_write *write, struct err *err) {
+    struct db_conn *conn = store_tx_conn(tx);
+    int rc = db_run(conn, "REPLACE INTO hx_left_alone (hx_cluster_id) VALUES (?)", DB_ARGS(db_text(write->key)), NULL, err);
+    if (rc)
+        return rc;
+    return db_run(conn,
+                  "UPDATE hx_clusters h LEFT JOIN vsphere_clusters v ON v.vcenter_id = h.vcenter_id AND v.moref = h.moref"
+                  " SET h.name = COALESCE(v.name, h.moref), h.is_name_set = 0, h.is_name_read = 0, h.version_no = h.version_no + 1"
+                  " WHERE h.id = ? AND h.is_name_read = 1",
+                  DB_ARGS(db_text(write->key)), NULL, err);
 }
 
 int hx_store_delete(struct store *store, const struct hx_removal *removal, struct err *err) {
@@ -110,8 +118,8 @@ int hx_store_delete(struct store *store, const struct hx_removal *removal, struc
                                                      .how = RECORD_DELETE,
                                                      .key = removal->hx_id,
                                                      .version_no = removal->version_no,
-                                                     .change = CHANGE_KIND_COUNT,
-                                                     .after = connection_leave_alone,
+                                                     .change = CHANGE_HX_CLUSTER,
+                                                     .after = connection_end,
                                                      .audit = removal->audit},
                               err);
 }

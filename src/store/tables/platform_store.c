@@ -17,8 +17,22 @@ static const struct db_table vsphere_table = {.name = "vsphere_clusters",
                                               .noun = "vSphere cluster",
                                               .members = vsphere_cluster_members,
                                               .bytes = sizeof(struct vsphere_cluster)};
-static const struct db_table hx_table = {
-    .name = "hx_clusters", .noun = "HX cluster", .members = hx_cluster_members, .bytes = sizeof(struct hx_cluster)};
+
+/* Where it is read stands with its connection. */
+static int hx_read_connection(const struct db_row *row, size_t first, void *record, struct err *err) {
+    (void)err;
+    ((struct hx_cluster *)record)->connection_address = db_row_dup(row, first);
+    return 0;
+}
+
+const struct db_table hx_cluster_table = {.name = "hx_clusters",
+                                          .noun = "HX cluster",
+                                          .members = hx_cluster_members,
+                                          .bytes = sizeof(struct hx_cluster),
+                                          .more =
+                                              ", (SELECT c.address FROM hx_connections c WHERE c.hx_cluster_id = hx_clusters.id)",
+                                          .more_kinds = "t",
+                                          .read_more = hx_read_connection};
 
 DB_LIST_DEFINE(vsphere_cluster_list, vsphere_cluster_done);
 DB_LIST_DEFINE(hx_cluster_list, hx_cluster_done);
@@ -29,7 +43,7 @@ int platform_store_list_vsphere(struct store *store, const char *vcenter_id, str
 }
 
 int platform_store_list_hx(struct store *store, const char *vcenter_id, struct hx_cluster_list *out, struct err *err) {
-    return db_table_list(store, &hx_table, vcenter_id ? " WHERE vcenter_id = ?" HX_ORDER : HX_ORDER,
+    return db_table_list(store, &hx_cluster_table, vcenter_id ? " WHERE vcenter_id = ?" HX_ORDER : HX_ORDER,
                          vcenter_id ? DB_ARGS(db_text(vcenter_id)) : DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
@@ -43,7 +57,7 @@ int platform_store_load_vsphere(struct store *store, const struct object_ref *re
 }
 
 int platform_store_load_hx(struct store *store, const char *id, struct hx_cluster **out, struct err *err) {
-    return db_table_load(store, &hx_table, " WHERE id = ?", DB_ARGS(db_text(id)), out, err);
+    return db_table_load(store, &hx_cluster_table, " WHERE id = ?", DB_ARGS(db_text(id)), out, err);
 }
 
 /* -- saving what was seen: either kind, by its row --------------------------------------------------------------------------- */
@@ -183,7 +197,7 @@ static int hx_save(struct store_tx *tx, int64_t now_ms, const void *stored, cons
         row.is_gone = false;
         row.seen_at_ms = now_ms;
         *is_written = true;
-        int rc = db_table_insert(store_tx_conn(tx), &hx_table, &row, DB_MORE_NONE, err);
+        int rc = db_table_insert(store_tx_conn(tx), &hx_cluster_table, &row, DB_MORE_NONE, err);
         return rc ? rc : store_tx_note_change(tx, CHANGE_HX_CLUSTER, hx->id, err);
     }
     /* a name that was set stays, unless the new one was set too */
@@ -213,9 +227,9 @@ static int hx_mark_gone(struct store_tx *tx, const void *stored, struct err *err
 int platform_store_save_hx(struct store *store, const struct platform_seen *seen, const struct hx_cluster *items, size_t count,
                            unsigned *changed, struct err *err) {
     static const struct platform_kind kind = {
-        &hx_table,    offsetof(struct hx_cluster, vsphere_cluster),
-        hx_is_gone,   hx_save,
-        hx_mark_gone, "UPDATE hx_clusters SET seen_at_ms = ? WHERE vcenter_id = ? AND is_gone = 0"};
+        &hx_cluster_table, offsetof(struct hx_cluster, vsphere_cluster),
+        hx_is_gone,        hx_save,
+        hx_mark_gone,      "UPDATE hx_clusters SET seen_at_ms = ? WHERE vcenter_id = ? AND is_gone = 0"};
     return platform_store_save(store, &(struct platform_save){&kind, seen, items, count, 0}, changed, err);
 }
 
@@ -224,7 +238,7 @@ int platform_store_update_hx(struct store *store, const struct hx_cluster *hx, c
     int rc = record_store_write(
         store,
         &(struct record_write){
-            .table = &hx_table, .how = RECORD_UPDATE, .record = hx, .change = CHANGE_HX_CLUSTER, .audit = audit},
+            .table = &hx_cluster_table, .how = RECORD_UPDATE, .record = hx, .change = CHANGE_HX_CLUSTER, .audit = audit},
         err);
     if (!rc)
         *version_no = hx->version_no + 1;

@@ -474,9 +474,9 @@ def check_calls_name_one_of_two(world: World, second: StrictVcenter) -> None:
 def test_hx_clusters_are_named_by_the_administrator(own: World) -> None:
     ctl = own.kaasd.ctl
     changed = ctl.json("hx", "set", "HX-West", "--name", "West 🏔", "--address", "hx-west.example.com")
-    assert (changed["name"], changed["name_source"], changed["management_address"]) == ("West 🏔", "admin", "hx-west.example.com")
+    assert (changed["name"], changed["name_source"], changed["management_address"]) == ("West 🏔", "typed", "hx-west.example.com")
     changed = ctl.json("hx", "set", "West 🏔", "--name", "", "--address", "")
-    assert (changed["name"], changed["name_source"], changed["management_address"]) == ("HX-West", "discovered", None)
+    assert (changed["name"], changed["name_source"], changed["management_address"]) == ("HX-West", "vcenter", None)
     assert ctl.json("vcenter", "rescan", own.vcenter.host)["hx_clusters"] == 3
 
 

@@ -173,8 +173,8 @@ static void test_user_takes_grants_and_sessions_along(void **state) {
     insert_session(10, principal);
     insert_session(11, "svc:other");
     fixture_insert_vcenter(store, VC);
-    fixture_exec("INSERT INTO hx_clusters VALUES ('aaaaaaaa-aaaa-4aaa-8aaa-000000000050', '" VC
-                 "', 'domain-c7', 'x', 0, NULL, NULL, NULL, 0, 1, 0)");
+    fixture_exec("INSERT INTO hx_clusters (id, vcenter_id, moref, name, version_no, seen_at_ms)"
+                 " VALUES ('aaaaaaaa-aaaa-4aaa-8aaa-000000000050', '" VC "', 'domain-c7', 'x', 1, 0)");
     struct grant g = {.id = fixture_uuid(20),
                       .principal_id = principal,
                       .object = GRANT_HX_CLUSTER,

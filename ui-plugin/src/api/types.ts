@@ -65,7 +65,7 @@ export interface VsphereCluster {
 export interface Placement {
   source: 'declared' | 'observed';
   vsphere_clusters: VsphereCluster[];
-  hx_clusters: { id: string; name: string; hx_uuid: string | null }[];
+  hx_clusters: { id: string; name: string; name_source: 'hx' | 'typed' | 'vcenter'; hx_uuid: string | null }[];
   hidden: number;
 }
 

@@ -1,0 +1,201 @@
+"""Which HX cluster is which: the names it has, what stays when it is renamed, gets another address or moves, and how it is found."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from env.api import Api
+from env.certs import ServerCert, make_server_cert
+from env.full import World
+from env.kaasd import Kaasd
+from env.replicas import second_of
+from env.wait import until
+from hx import HxConnect
+
+pytestmark = [pytest.mark.unsanitized("src/hx", "src/hyperflex", "src/store", "src/cli", "tests/hx")]
+
+PASSWORD = "S3cret of HX"
+UUID = "9004183636114227531:5445300663653806560"
+OTHER_UUID = "11:22"
+EAST, WEST, FAR, PLAIN = "domain-c7", "domain-c70", "domain-c26", "domain-c40"
+OPTIONS: dict[str, Any] = {"hx": {"read_interval": "0s", "call_timeout": "5s"}}
+
+
+class Site:
+    """HX clusters as kaasd has them, with stand-ins for some."""
+
+    def __init__(self, world: World, other: Kaasd, cert: ServerCert, stack: ExitStack) -> None:
+        self.world, self.other, self.cert, self.stack = world, other, cert, stack
+        self.admin = world.admin
+        self.there = other.api().as_token(self.admin.token)  # the same administrator at the other replica
+        self.started: list[HxConnect] = []
+
+    def start(self, name: str, uuid: str = UUID, place: str = "DC0/HX-East") -> HxConnect:
+        datacenter, cluster = place.split("/")
+        hx = HxConnect(self.cert.cert_file, self.cert.key_file, name, uuid, datacenter, cluster)
+        self.stack.enter_context(hx)
+        self.started.append(hx)
+        hx.accounts["admin"] = PASSWORD
+        return hx
+
+    def row(self, moref: str, vcenter: str | None = None, api: Api | None = None) -> dict[str, Any]:
+        """The HX cluster on a vSphere cluster, as the list has it."""
+        wanted = {"vcenter_id": vcenter or self.world.vcenter.instance_uuid, "moref": moref}
+        [row] = [row for row in (api or self.admin).items("/v2/hx-clusters") if row["vsphere_cluster"].items() >= wanted.items()]
+        return row
+
+    def id(self, moref: str) -> str:
+        return str(self.row(moref)["id"])
+
+    def show(self, hx_id: str, api: Api | None = None) -> dict[str, Any]:
+        return (api or self.admin).get(f"/v2/hx-clusters/{hx_id}")  # type: ignore[no-any-return]
+
+    def connect(self, hx_id: str, hx: HxConnect, address: str = "127.0.0.1") -> dict[str, Any]:
+        """Sets the connection and reads it; hands back how it stands."""
+        answer = self.admin.call("PUT", f"/v2/hx-clusters/{hx_id}/connection", json={
+            "address": address, "port": hx.port, "user_name": "admin", "password": PASSWORD, "thumbprint_sha256": self.cert.sha256})
+        assert answer.status_code in (200, 201), answer.text
+        return self.read(hx_id)
+
+    def read(self, hx_id: str) -> dict[str, Any]:
+        return self.admin.expect(200, "POST", f"/v2/hx-clusters/{hx_id}/connection/test")["status"]  # type: ignore[no-any-return]
+
+    def names(self, query: str, api: Api | None = None) -> list[str]:
+        """Names of the Kubernetes clusters that a query finds."""
+        return [item["name"] for item in (api or self.admin).items(f"/v2/clusters?{query}")]
+
+    def placed(self, cluster: str, api: Api | None = None) -> list[dict[str, Any]]:
+        """The HX clusters that a Kubernetes cluster is on."""
+        [item] = [item for item in (api or self.admin).items("/v2/clusters") if item["name"] == cluster]
+        return item["placement"]["hx_clusters"]  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    """It reads no HX cluster by itself."""
+    with World("xi", options=OPTIONS) as made:
+        made.join()
+        yield made
+
+
+@pytest.fixture(scope="module")
+def other(world: World) -> Iterator[Kaasd]:
+    """Another replica."""
+    made = second_of(world.kaasd, world.scratch, world.db.socket, OPTIONS)
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def site(world: World, other: Kaasd, tmp_path: Path) -> Iterator[Site]:
+    with ExitStack() as stack:
+        made = Site(world, other, make_server_cert(tmp_path / "hx"), stack)
+        yield made
+        for row in list(made.admin.items("/v2/hx-clusters")):
+            made.admin.call("DELETE", f"/v2/hx-clusters/{row['id']}/connection")
+            made.admin.expect(200, "PATCH", f"/v2/hx-clusters/{row['id']}", headers={"Content-Type": "application/merge-patch+json"},
+                              data='{"name":null,"management_address":null}')
+        world.db.query("UPDATE hx_clusters SET hx_uuid = NULL", database="kaas")
+        assert [hx.violations for hx in made.started if hx.violations] == []
+
+
+def patch(site: Site, hx_id: str, status: int, body: str) -> dict[str, Any]:
+    headers = {"Content-Type": "application/merge-patch+json"}
+    return site.admin.expect(status, "PATCH", f"/v2/hx-clusters/{hx_id}", headers=headers, data=body)  # type: ignore[no-any-return]
+
+
+# -- names -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_connection_it_has_what_vcenter_tells(site: Site) -> None:
+    row = site.row(EAST)
+    assert (row["name"], row["name_source"], row["hx_uuid"], row["management_address"]) == ("HX-East", "vcenter", None, None)
+    assert site.show(row["id"])["facts"] is None
+    assert {place["name_source"] for place in site.placed("stretched")} == {"vcenter"}
+
+
+def test_name_and_uuid_are_those_that_hx_tells_on_every_replica(site: Site) -> None:
+    east = site.id(EAST)
+    hx = site.start("Production \u00e4/1 ")
+    hx.set(version="5.5.2a-39363", resiliency="WARNING", alarms=[{"name": "a"}], messages=["node 10.1.1.1 is away"])
+    assert site.connect(east, hx)["state"] == "ok"
+    row = site.show(east)
+    assert (row["name"], row["name_source"], row["hx_uuid"]) == ("Production \u00e4/1 ", "hx", UUID)
+    assert (row["management_address"], row["address_source"]) == ("127.0.0.1", "connection")
+    assert row["vsphere_cluster"]["name"] == "HX-East"
+    facts = until(lambda: site.show(east)["facts"], "what HX says")
+    assert (facts["version"], facts["resiliency"], facts["alarms"]) == ("5.5.2a-39363", "WARNING", 1)
+    assert "10.1.1.1" not in str(facts)
+    assert {"id": east, "name": row["name"], "name_source": "hx", "hx_uuid": UUID} in site.placed("prod-1")
+    until(lambda: site.show(east, site.there)["hx_uuid"], "the uuid on the other replica")
+    assert site.placed("prod-1", site.there)[0]["name_source"] == "hx"
+    assert UUID in site.world.kaasd.ctl.ok("hx", "list")
+    shown = site.world.kaasd.ctl.ok("hx", "show", UUID)
+    assert "hx" in shown and "5.5.2a-39363" in shown
+    assert site.world.kaasd.ctl.json("hx", "show", "DC0/HX-East")["id"] == east
+
+
+def test_a_new_name_at_hx_is_followed(site: Site) -> None:
+    east = site.id(EAST)
+    hx = site.start("East")
+    site.connect(east, hx)
+    grant = site.admin.expect(201, "POST", "/v2/grants", json={
+        "principal_id": "vc:" + site.world.vcenter.instance_uuid + ":vsphere.local\\anna", "object_kind": "hx_cluster", "object_id": east})
+    hx.rename("Ost")
+    site.read(east)
+    row = site.row(EAST)
+    assert (row["id"], row["name"], row["name_source"], row["hx_uuid"]) == (east, "Ost", "hx", UUID)
+    assert site.admin.get(f"/v2/grants/{grant['id']}")["object_name"] == "Ost"
+    site.read(east)
+    lines = list(site.admin.items("/v2/audit", action="hx_cluster.change", object_id=east))
+    assert [line["reason"] for line in lines].count("Ost") == 1
+    site.admin.expect(204, "DELETE", f"/v2/grants/{grant['id']}")
+
+
+def test_another_address_is_followed(site: Site) -> None:
+    east = site.id(EAST)
+    first = site.start("East")
+    site.connect(east, first)
+    first.stop()
+    assert site.read(east)["reason"] == "unreachable"
+    assert site.row(EAST)["name"] == "East"
+    second = site.start("East")
+    assert site.connect(east, second, "localhost")["state"] == "ok"
+    row = site.row(EAST)
+    assert (row["id"], row["name_source"], row["hx_uuid"], row["management_address"]) == (east, "hx", UUID, "localhost")
+
+
+def test_a_typed_name_gives_way_to_the_one_of_hx(site: Site) -> None:
+    west = site.id(WEST)
+    typed = patch(site, west, 200, '{"name":"Typed","management_address":"10.0.0.9"}')
+    assert (typed["name"], typed["name_source"], typed["management_address"], typed["address_source"]) == (
+        "Typed", "typed", "10.0.0.9", "admin")
+    site.connect(west, site.start("West", place="DC0/HX-West"))
+    assert (site.row(WEST)["name"], site.row(WEST)["name_source"]) == ("West", "hx")
+    assert "kaasctl hx disconnect" in patch(site, west, 422, '{"name":"Mine"}')["remedy"]
+    assert patch(site, west, 200, '{"name":null}')["name"] == "West"
+
+
+def test_without_the_connection_it_has_its_name_of_vcenter_again(site: Site) -> None:
+    east = site.id(EAST)
+    site.connect(east, site.start("East"))
+    site.admin.expect(204, "DELETE", f"/v2/hx-clusters/{east}/connection")
+    row = site.row(EAST)
+    assert (row["id"], row["name"], row["name_source"], row["hx_uuid"]) == (east, "HX-East", "vcenter", UUID)
+
+
+def test_vcenters_name_is_no_news_for_one_that_is_read(site: Site) -> None:
+    east = site.id(EAST)
+    site.connect(east, site.start("East"))
+    site.world.vcenter.control.rename(EAST, "HX-Elsewhere")
+    try:
+        until(lambda: site.row(EAST)["vsphere_cluster"]["name"] == "HX-Elsewhere", "the new name in vCenter")
+        assert site.row(EAST)["name"] == "East"
+    finally:
+        site.world.vcenter.control.rename(EAST, "HX-East")
+        until(lambda: site.row(EAST)["vsphere_cluster"]["name"] == "HX-East", "the old name in vCenter")
