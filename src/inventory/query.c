@@ -253,11 +253,7 @@ int inventory_resolve_vcenter(const struct inventory_platform *platform, const c
 }
 
 static bool vsphere_fits(const struct vsphere_cluster *c, const char *reference) {
-    size_t datacenter = c->datacenter ? strlen(c->datacenter) : 0;
-    if (str_eq(c->ref.moref, reference))
-        return true;
-    return datacenter && c->name && !strncmp(reference, c->datacenter, datacenter) && reference[datacenter] == '/' &&
-           str_eq(reference + datacenter + 1, c->name);
+    return str_eq(c->ref.moref, reference) || vsphere_cluster_has_path(c, reference);
 }
 
 int inventory_resolve_visible_vsphere(const struct inventory_platform *platform, const struct viewer_key *viewer,
@@ -326,7 +322,24 @@ static bool hx_fits(const struct page *page, const struct hx_cluster *hx) {
     return !hx->is_gone && inventory_sees_vsphere(page->snapshot->platform, page->viewer, &hx->vsphere_cluster);
 }
 
-static int hx_not_found(const struct inventory_cluster_query *q, struct err *err) {
+/* May a name be that of one which the viewer sees, and whose own name is not known? What it may not see does not count. */
+static bool hx_may_be_unread(const struct page *page) {
+    const struct inventory_platform *p = page->snapshot->platform;
+    for (size_t i = 0; page->query->hx_cluster && i < p->hx_count; i++)
+        if (!p->hx[i].is_name_read && hx_fits(page, &p->hx[i]))
+            return true;
+    return false;
+}
+
+static int hx_not_found(const struct page *page, struct err *err) {
+    const struct inventory_cluster_query *q = page->query;
+    if (hx_may_be_unread(page)) {
+        (void)err_set(err, ERR_HX_NAME_UNKNOWN,
+                      "no HX cluster that you may see is known as \"%s\", and not all have told their name", q->hx_cluster);
+        return err_remedy(err,
+                          "connect kaasd to the HX cluster (kaasctl hx connect), or ask by DATACENTER/CLUSTER in vCenter or by"
+                          " hx_cluster_id: GET /v2/hx-clusters");
+    }
     (void)err_set(err, ERR_NOT_FOUND, "there is no HX cluster \"%s\", or you may not see it",
                   q->hx_cluster_id ? q->hx_cluster_id : q->hx_cluster);
     return err_remedy(err, "compare with GET /v2/hx-clusters");
@@ -341,12 +354,9 @@ static void query_find_hx(const struct page *page, struct inventory_candidates *
         out->items[out->count++] = one;
     if (q->hx_cluster_id)
         return;
-    for (size_t i = inventory_first_hx(p, q->hx_cluster); i < p->hx_count && out->count < INVENTORY_CANDIDATES_MAX; i++) {
-        if (!str_eq(p->hx[i].name, q->hx_cluster))
-            break;
-        if (hx_fits(page, &p->hx[i]))
+    for (size_t i = 0; i < p->hx_count && out->count < INVENTORY_CANDIDATES_MAX; i++)
+        if (inventory_hx_is_called(p, &p->hx[i], q->hx_cluster) && hx_fits(page, &p->hx[i]))
             out->items[out->count++] = &p->hx[i];
-    }
 }
 
 /* Finds the HX cluster that the query names among those the viewer may see. */
@@ -355,14 +365,14 @@ static int query_choose_hx(struct page *page, struct inventory_candidates *candi
     const struct vsphere_cluster *on;
     query_find_hx(page, candidates);
     if (candidates->count == 0)
-        return hx_not_found(page->query, err);
+        return hx_not_found(page, err);
     if (candidates->count > 1) {
-        (void)err_set(err, ERR_AMBIGUOUS, "the name \"%s\" fits %zu HX clusters", page->query->hx_cluster, candidates->count);
+        (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits %zu HX clusters", page->query->hx_cluster, candidates->count);
         return err_remedy(err, "ask again with hx_cluster_id");
     }
     on = inventory_find_vsphere(s->platform, &candidates->items[0]->vsphere_cluster);
     if (!on)
-        return hx_not_found(page->query, err);
+        return hx_not_found(page, err);
     clusters_on(s, on, &page->from);
     return 0;
 }

@@ -39,7 +39,7 @@ struct inventory_label_query {
 #define INVENTORY_LABELS_MAX 8
 
 struct inventory_cluster_query {
-    const char *hx_cluster;      /* name, or NULL */
+    const char *hx_cluster;      /* reference (inventory_hx_is_called), or NULL */
     const char *hx_cluster_id;   /* or NULL */
     const char *vcenter;         /* reference, or NULL */
     const char *vsphere_cluster; /* reference within `vcenter`, or NULL */
@@ -69,7 +69,8 @@ struct inventory_page {
 };
 
 /* Appends {"items":[...],"total":...,"next_cursor":...} for this viewer; the total is of all pages. ERR_AMBIGUOUS, ERR_NOT_FOUND (unknown or invisible
- * HX cluster or vCenter alike), ERR_INVALID (bad cursor, too long a text), ERR_NOMEM. */
+ * HX cluster or vCenter alike), ERR_HX_NAME_UNKNOWN (there is no such HX cluster, but the viewer sees one whose own name is not known), ERR_INVALID (bad cursor,
+ * too long a text), ERR_NOMEM. */
 int inventory_list_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
                             const struct inventory_cluster_query *query, struct inventory_page *out, struct err *err);
 

@@ -415,12 +415,14 @@ const struct grant *inventory_find_grant(const struct inventory_platform *p, con
     return i < p->grants_count && !grant_compare(&p->grants[i], like) ? &p->grants[i] : NULL;
 }
 
-size_t inventory_first_hx(const struct inventory_platform *p, const char *name) {
-    return LOWER_BOUND(p->hx_count, at, strcmp(p->hx[at].name, name) < 0);
-}
-
 const struct hx_cluster *inventory_find_hx_on(const struct inventory_platform *platform, const struct object_ref *ref) {
     const struct vsphere_cluster *on = inventory_find_vsphere(platform, ref);
     size_t index = on ? platform->hx_of_vsphere[on - platform->vsphere] : SIZE_MAX;
     return index == SIZE_MAX ? NULL : &platform->hx[index];
+}
+
+bool inventory_hx_is_called(const struct inventory_platform *platform, const struct hx_cluster *hx, const char *reference) {
+    const struct vsphere_cluster *on = inventory_find_vsphere(platform, &hx->vsphere_cluster);
+    return str_eq(hx->name, reference) || str_eq(hx->hx_uuid, reference) || str_eq_nocase(hx_cluster_address(hx), reference) ||
+           (on && vsphere_cluster_has_path(on, reference));
 }

@@ -125,8 +125,6 @@ int inventory_snapshot_next(const struct inventory_snapshot *old, struct invento
 
 /* Position of a cluster in clusters[]; SIZE_MAX if absent. */
 size_t inventory_find_position(const struct inventory_snapshot *snapshot, const char *id);
-/* First entry of hx[] with this name or one after it: those of one name are neighbours. */
-size_t inventory_first_hx(const struct inventory_platform *platform, const char *name);
 
 /* Look-ups in memory; borrowed from the snapshot; NULL if absent. */
 const struct inventory_cluster *inventory_find_cluster(const struct inventory_snapshot *snapshot, const char *id);
@@ -137,5 +135,7 @@ const struct hx_cluster *inventory_find_hx(const struct inventory_platform *plat
 const struct service_account *inventory_find_service(const struct inventory_platform *platform, const char *id);
 /* For the same person on the same object. */
 const struct grant *inventory_find_grant(const struct inventory_platform *platform, const struct grant *like);
+/* Is that what people call this HX cluster: by name, by HX's own uuid, by the address of its management, or by "datacenter/cluster" in vCenter? */
+bool inventory_hx_is_called(const struct inventory_platform *platform, const struct hx_cluster *hx, const char *reference);
 /* HX cluster on a vSphere cluster, whether present or gone; NULL if none. */
 const struct hx_cluster *inventory_find_hx_on(const struct inventory_platform *platform, const struct object_ref *ref);

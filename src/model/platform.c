@@ -14,6 +14,12 @@ void vsphere_cluster_done(struct vsphere_cluster *c) {
     members_done(vsphere_cluster_members, c, sizeof(*c));
 }
 
+bool vsphere_cluster_has_path(const struct vsphere_cluster *c, const char *path) {
+    const size_t datacenter = c->datacenter ? strlen(c->datacenter) : 0;
+    return datacenter && c->name && !strncmp(path, c->datacenter, datacenter) && path[datacenter] == '/' &&
+           str_eq(path + datacenter + 1, c->name);
+}
+
 const char *vsphere_cluster_difference(const struct vsphere_cluster *a, const struct vsphere_cluster *b) {
     return object_ref_eq(&a->ref, &b->ref) ? members_difference(vsphere_cluster_members, a, b) : "ref";
 }

@@ -27,6 +27,8 @@ static const struct member vsphere_cluster_members[] = {
     MEMBERS_END,
 };
 void vsphere_cluster_done(struct vsphere_cluster *c); /* NULL is allowed */
+/* Is it "datacenter/cluster"? */
+bool vsphere_cluster_has_path(const struct vsphere_cluster *c, const char *path);
 /* The name of the first member in which they differ; NULL: none. Static. */
 const char *vsphere_cluster_difference(const struct vsphere_cluster *a, const struct vsphere_cluster *b);
 

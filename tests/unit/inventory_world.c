@@ -248,6 +248,7 @@ static int copy_hx(const struct hx_cluster *from, struct hx_cluster *out, struct
     out->name = str_dup(from->name);
     out->hx_uuid = str_dup(from->hx_uuid);
     out->address = str_dup(from->address);
+    out->connection_address = str_dup(from->connection_address);
     out->extension_key = str_dup(from->extension_key);
     return 0;
 }

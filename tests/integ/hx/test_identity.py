@@ -199,3 +199,50 @@ def test_vcenters_name_is_no_news_for_one_that_is_read(site: Site) -> None:
     finally:
         site.world.vcenter.control.rename(EAST, "HX-East")
         until(lambda: site.row(EAST)["vsphere_cluster"]["name"] == "HX-East", "the old name in vCenter")
+
+
+# -- finding one -----------------------------------------------------------------------------------------------------------------
+
+ON_EAST = ["prod-1", "prod-2", "stretched"]
+
+
+@pytest.mark.parametrize("reference", ["Production", UUID, "localhost", "LOCALHOST", "DC0/HX-East"])
+def test_it_is_found_by_each_of_its_names(site: Site, reference: str) -> None:
+    site.connect(site.id(EAST), site.start("Production"), "localhost")
+    found = [item["name"] for item in site.admin.items("/v2/clusters", hx_cluster=reference)]
+    assert found == ON_EAST
+    viewer = site.world.sign_in("viewer-east")
+    assert [item["name"] for item in viewer.items("/v2/clusters", hx_cluster=reference)] == ON_EAST
+    assert site.world.kaasd.ctl.json("cluster", "list", "--hx-cluster", reference)[0]["name"] == ON_EAST[0]
+    nobody = site.world.sign_in("no-rights")
+    nobody.refused(404, "not_found", "GET", "/v2/clusters", params={"hx_cluster": reference})
+
+
+def test_what_fits_two_is_ambiguous(site: Site) -> None:
+    west = site.id(WEST)
+    site.connect(site.id(EAST), site.start("Twin"))
+    site.connect(west, site.start("Twin", OTHER_UUID, "DC0/HX-West"), "localhost")
+    problem = site.admin.refused(409, "ambiguous", "GET", "/v2/clusters", params={"hx_cluster": "Twin"})
+    told = {one["path"]: (one["name"], one["name_source"], one["hx_uuid"]) for one in problem["candidates"]}
+    assert told == {"DC0/HX-East": ("Twin", "hx", UUID), "DC0/HX-West": ("Twin", "hx", OTHER_UUID)}
+    patch(site, site.id(FAR), 200, '{"management_address":"localhost"}')
+    problem = site.admin.refused(409, "ambiguous", "GET", "/v2/clusters", params={"hx_cluster": "localhost"})
+    assert {one["path"] for one in problem["candidates"]} == {"DC0/HX-West", "DC1/HX-East"}
+
+
+def test_vcenters_name_alone_is_none_of_one_that_was_read(site: Site) -> None:
+    west = site.id(WEST)
+    assert site.names("hx_cluster=HX-West") == ["stretched", "west-1"]
+    site.connect(west, site.start("West", place="DC0/HX-West"))
+    site.admin.refused(404, "hx_name_unknown", "GET", "/v2/clusters?hx_cluster=HX-West")
+
+
+def test_a_name_that_no_hx_has_told(site: Site) -> None:
+    """For viewer-east, who sees one HX cluster, what others are called makes no difference."""
+    viewer = site.world.sign_in("viewer-east")
+    problem = viewer.refused(404, "hx_name_unknown", "GET", "/v2/clusters?hx_cluster=Production")
+    assert "kaasctl hx connect" in problem["remedy"]
+    site.connect(site.id(EAST), site.start("East"))
+    viewer.refused(404, "not_found", "GET", "/v2/clusters?hx_cluster=Production")
+    viewer.refused(404, "not_found", "GET", "/v2/clusters?hx_cluster=HX-West")
+    site.admin.refused(404, "hx_name_unknown", "GET", "/v2/clusters?hx_cluster=Production")

@@ -97,8 +97,12 @@ def test_the_clusters_of_an_hx_cluster_by_its_name(viewers: dict[str, Api], name
     ],
 )
 def test_an_hx_cluster_that_is_unknown_or_invisible_does_not_exist(viewers: dict[str, Api], name: str, hx: str) -> None:
-    problem = viewers[name].refused(404, "not_found", "GET", "/v2/clusters", params={"hx_cluster": hx})
+    """None of them was read; who sees one is told that it may be that one, and no more."""
+    code = "not_found" if name == "no-rights" else "hx_name_unknown"
+    problem = viewers[name].refused(404, code, "GET", "/v2/clusters", params={"hx_cluster": hx})
     assert hx in problem["detail"]
+    unknown = viewers[name].refused(404, code, "GET", "/v2/clusters", params={"hx_cluster": "Nowhere"})
+    assert {**problem, "request_id": "", "detail": problem["detail"].replace(hx, "Nowhere")} == {**unknown, "request_id": ""}
 
 
 def test_an_ambiguous_hx_name_is_told_with_candidates(viewers: dict[str, Api]) -> None:
@@ -273,7 +277,7 @@ def test_a_vsphere_cluster_that_was_renamed_keeps_its_clusters(moving: World) ->
     try:
         moving.admin.expect(200, "POST", rescan)
         assert moving.admin.names(hx_cluster="HX-Renamed") == visible_to("admin", WEST)
-        moving.admin.refused(404, "not_found", "GET", "/v2/clusters", params={"hx_cluster": "HX-West"})
+        moving.admin.refused(404, "hx_name_unknown", "GET", "/v2/clusters", params={"hx_cluster": "HX-West"})
     finally:
         control.call("POST", "/objects", {"action": "rename", "id": HX_WEST, "name": "HX-West"})
         moving.admin.expect(200, "POST", rescan)

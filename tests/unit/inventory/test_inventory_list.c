@@ -191,9 +191,65 @@ static void a_name_of_two_hx_clusters_is_ambiguous_for_those_who_see_both(void *
     object_set_done(&set);
 }
 
+/* world.hx: HX-East and HX-West of A, HX-East of B. */
+static void has_told(struct hx_cluster *hx, const char *name, const char *uuid) {
+    free(hx->name);
+    hx->name = str_dup(name);
+    hx->is_name_set = hx->is_name_read = true;
+    hx->hx_uuid = str_dup(uuid);
+}
+
+static void an_hx_cluster_is_found_by_all_that_it_is_called(void **state) {
+    (void)state;
+    has_told(&world.hx[0], "Production", "1:2");
+    world.hx[0].address = str_dup("old.example.com");
+    world.hx[0].connection_address = str_dup("hx-east.example.com");
+    world.hx[1].address = str_dup("10.0.0.9");
+    renew();
+    expect(&admin, QUERY(.hx_cluster = "Production"), "alpha epsilon gamma");
+    expect(&admin, QUERY(.hx_cluster = "1:2"), "alpha epsilon gamma");
+    expect(&admin, QUERY(.hx_cluster = "HX-EAST.example.com"), "alpha epsilon gamma");
+    expect(&admin, QUERY(.hx_cluster = "DC0/HX-East"), "alpha epsilon gamma");
+    expect(&admin, QUERY(.hx_cluster = "DC0/HX-West"), "beta gamma");
+    expect(&admin, QUERY(.hx_cluster = "10.0.0.9"), "beta gamma");
+    expect(&admin, QUERY(.hx_cluster = "HX-East"), "delta"); /* B's: A's has another name now */
+    assert_int_equal(ask(&admin, QUERY(.hx_cluster = "Production", .vcenter = "vc-b")).rc, ERR_HX_NAME_UNKNOWN);
+    free(world.hx[1].address);
+    world.hx[1].address = str_dup("production"); /* an address is one without case, a name is not */
+    renew();
+    assert_int_equal(ask(&admin, QUERY(.hx_cluster = "Production")).rc, ERR_AMBIGUOUS);
+    expect(&admin, QUERY(.hx_cluster = "PRODUCTION"), "beta gamma");
+    for (const char *const *wrong =
+             (const char *const[]){"old.example.com", "DC0/", "/HX-East", "DC0/HX-Eas", "DC0/HX-East/", NULL};
+         *wrong; wrong++)
+        assert_int_equal(ask(&admin, QUERY(.hx_cluster = *wrong)).rc, ERR_HX_NAME_UNKNOWN);
+}
+
+/* What is not read makes a difference for those only who see it. */
+static void a_name_that_was_not_read_is_told_to_those_who_see_the_hx_cluster(void **state) {
+    struct object_set one = {0}, none = {0};
+    struct viewer_key sees_one = world_viewer(VC_A, "domain-c7", &one), sees_none = world_viewer(VC_B, "domain-c9", &none);
+    (void)state;
+    assert_int_equal(ask(&sees_one, QUERY(.hx_cluster = "East")).rc, ERR_HX_NAME_UNKNOWN);
+    assert_true(ask(&sees_one, QUERY(.hx_cluster = "East")).err.remedy[0]);
+    assert_int_equal(ask(&sees_none, QUERY(.hx_cluster = "East")).rc, ERR_NOT_FOUND);
+    has_told(&world.hx[0], "Production", "1:2");
+    renew();
+    assert_int_equal(ask(&sees_one, QUERY(.hx_cluster = "East")).rc,
+                     ERR_NOT_FOUND); /* those that it does not see were not read */
+    assert_int_equal(ask(&admin, QUERY(.hx_cluster = "East")).rc, ERR_HX_NAME_UNKNOWN);
+    world.hx[1].is_gone = world.hx[2].is_gone = true;
+    renew();
+    assert_int_equal(ask(&admin, QUERY(.hx_cluster = "East")).rc, ERR_NOT_FOUND);
+    object_set_done(&one);
+    object_set_done(&none);
+}
+
 static void unknown_invisible_and_gone_hx_clusters_are_one_404(void **state) {
     struct object_set set = {0};
     struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
+    has_told(&world.hx[0], "HX-East", "1:2");
+    renew();
     struct answer unknown = ask(&viewer, QUERY(.hx_cluster = "HX-Best")),
                   invisible = ask(&viewer, QUERY(.hx_cluster = "HX-West"));
     (void)state;
@@ -758,6 +814,8 @@ int main(void) {
         TEST(each_word_must_be_there),
         TEST(labels_are_compared_whole),
         TEST(a_name_of_two_hx_clusters_is_ambiguous_for_those_who_see_both),
+        TEST(an_hx_cluster_is_found_by_all_that_it_is_called),
+        TEST(a_name_that_was_not_read_is_told_to_those_who_see_the_hx_cluster),
         TEST(unknown_invisible_and_gone_hx_clusters_are_one_404),
         TEST(unknown_and_invisible_vcenters_are_one_404),
         TEST(a_hidden_part_does_not_match_a_vcenter),
