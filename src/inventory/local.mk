@@ -4,6 +4,8 @@ src_inventory_libinventory_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ADAPTERS) $(OWN_INV
 src_inventory_libinventory_a_SOURCES = \
     src/inventory/clusters.c \
     src/inventory/clusters.h \
+    src/inventory/hx_query.c \
+    src/inventory/hx_query.h \
     src/inventory/inventory.c \
     src/inventory/inventory.h \
     src/inventory/load.c \

@@ -1,12 +1,14 @@
-/* Handlers of /v2/clusters and their nodes. Layer 6 (api). The import is h_clusters_import.c.
+/* Handlers of /v2/clusters, of their nodes, and of those on one HX cluster. Layer 6 (api). The import is h_clusters_import.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "api_call.h"
 #include "clock.h"
 #include "cluster_input.h"
 #include "clusters.h"
+#include "hx_query.h"
 #include "inventory.h"
 #include "load.h"
 #include "limits.h"
@@ -121,6 +123,73 @@ int h_clusters_nodes(struct api_call *call, struct http_response *resp, struct e
                      VIEW_LIST(c->nodes, c->nodes_count, node_key, node_view, .is_wanted = node_is_visible, .filter = &filter,
                                .extra = json_pack("{sI}", "hidden", (json_int_t)hidden)),
                      err);
+}
+
+/* A node of one of the Kubernetes clusters on an HX cluster. */
+struct hx_node {
+    const struct node *node;
+    const struct inventory_cluster *entry;
+};
+
+static json_t *hx_node_view(const struct api_call *call, const void *record) {
+    const struct hx_node *row = record;
+    const struct cluster *c = row->entry->record;
+    json_t *object = node_view(call, row->node);
+    json_put(object, "cluster", json_pack("{ss ss}", "id", c->id, "name", c->name));
+    return object;
+}
+
+/* By cluster, then as the nodes of one are listed. Names of clusters are unique. */
+static const char *hx_node_key(const void *record, char *buffer, size_t n) {
+    const struct hx_node *row = record;
+    (void)snprintf(buffer, n, "%s\x01%d%s", row->entry->record->name, (int)row->node->role, row->node->name);
+    return buffer;
+}
+
+struct hx_nodes {
+    struct hx_node *items;
+    size_t count;
+    int64_t hidden;
+};
+
+static int hx_nodes_collect(const struct api_call *call, const struct inventory_seen_list *seen, struct hx_nodes *out,
+                            struct err *err) {
+    size_t all = 0;
+    for (size_t i = 0; i < seen->count; i++)
+        all += seen->items[i].entry->record->nodes_count;
+    out->items = calloc(all + 1, sizeof(*out->items));
+    if (!out->items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < seen->count; i++) {
+        const struct node_filter filter = {seen->items[i].entry, seen->items[i].mask};
+        const struct cluster *c = filter.entry->record;
+        for (size_t k = 0; k < c->nodes_count; k++)
+            if (node_is_visible(call, &c->nodes[k], &filter))
+                out->items[out->count++] = (struct hx_node){&c->nodes[k], filter.entry};
+            else
+                out->hidden++;
+    }
+    return 0;
+}
+
+/* They may be many, and are sorted: in a worker. */
+int h_hx_nodes(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct hx_cluster *hx = NULL;
+    struct inventory_seen_list seen = {0};
+    struct hx_nodes nodes = {0};
+    int rc = inventory_get_visible_hx(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &hx, err);
+    if (!rc)
+        rc = inventory_list_on_hx(call->snapshot, &call->viewer, hx, &seen, err);
+    if (!rc)
+        rc = hx_nodes_collect(call, &seen, &nodes, err);
+    if (!rc)
+        rc = view_list(call, resp,
+                       VIEW_LIST(nodes.items, nodes.count, hx_node_key, hx_node_view,
+                                 .extra = json_pack("{sI}", "hidden", (json_int_t)nodes.hidden)),
+                       err);
+    free(seen.items);
+    free(nodes.items);
+    return rc;
 }
 
 /* -- writing ------------------------------------------------------------------------------------------------------------ */

@@ -1,9 +1,11 @@
 /* Handlers of /v2/hx-clusters, and of /v2/hx-peers: controllers of HX clusters that kaasd signs in to. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "api_call.h"
 #include "clusters.h"
+#include "hx_query.h"
 #include "hyperflex.h"
 #include "inventory.h"
 #include "member_json.h"
@@ -44,21 +46,32 @@ int h_hx_list(struct api_call *call, struct http_response *resp, struct err *err
 }
 
 static int hx_find_hx(struct api_call *call, const struct hx_cluster **out, struct err *err) {
-    const char *id = http_request_param(call->req, "id");
-    const struct hx_cluster *hx = inventory_find_hx(call->snapshot->platform, id);
-    if (hx && inventory_sees_vsphere(call->snapshot->platform, &call->viewer, &hx->vsphere_cluster)) {
-        *out = hx;
-        return 0;
-    }
-    (void)err_set(err, ERR_NOT_FOUND, "there is no HX cluster %s, or you may not see it", id);
-    return err_remedy(err, "compare with GET /v2/hx-clusters");
+    return inventory_get_visible_hx(call->snapshot, &call->viewer, http_request_param(call->req, "id"), out, err);
 }
 
-/* With what HX said of itself the last time. */
+/* How many Kubernetes clusters of it the caller sees, and in which states they are. NULL without memory. */
+static json_t *hx_count_clusters(const struct api_call *call, const struct hx_cluster *hx) {
+    struct inventory_seen_list seen = {0};
+    json_int_t counts[CLUSTER_STATE_COUNT] = {0};
+    json_t *states = json_object();
+    if (inventory_list_on_hx(call->snapshot, &call->viewer, hx, &seen, NULL)) {
+        json_decref(states);
+        return NULL;
+    }
+    for (size_t i = 0; i < seen.count; i++)
+        counts[seen.items[i].entry->record->state]++;
+    for (unsigned state = 0; state < CLUSTER_STATE_COUNT; state++)
+        json_put_int(states, cluster_state_name(state), counts[state]);
+    free(seen.items);
+    return json_pack("{sI so}", "total", (json_int_t)seen.count, "states", states);
+}
+
+/* With its Kubernetes clusters, and what HX said of itself the last time. */
 static json_t *hx_view_whole(const struct api_call *call, const struct hx_cluster *hx) {
     struct hx_status status = {.facts = HX_FACTS_NONE};
     json_t *object = hx_view(call, hx);
     (void)hyperflex_find_status(call->api->options.hyperflex, hx->id, &status);
+    json_put(object, "clusters", hx_count_clusters(call, hx));
     json_put(object, "facts", view_hx_facts(&status));
     hx_status_done(&status);
     return object;

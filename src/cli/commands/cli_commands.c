@@ -290,7 +290,7 @@ COLUMNS hx_columns[] = {
     {"Name", "name"}, {"Id", "id"}, {"Name from", "name_source"}, {"HX uuid", "hx_uuid"}, {"vCenter", "vcenter_id"},
     {"vSphere cluster", "vsphere_cluster", show_places}, {"Moref", "vsphere_cluster.moref"},
     {"Management address", "management_address"}, {"Address from", "address_source"},
-    {"Present", "present", show_yes_no}, {"Last seen", "last_seen_at", show_time}, {"HX says", "facts.read_at", show_time},
+    {"Present", "present", show_yes_no}, {"Last seen", "last_seen_at", show_time}, {"Clusters", "clusters.total"}, {"HX says", "facts.read_at", show_time},
     {"  version", "facts.version"}, {"  state", "facts.state"}, {"  resiliency", "facts.resiliency"}, {"  space", "facts.space"},
     {"  bytes", "facts.capacity_bytes"}, {"  bytes used", "facts.used_bytes"}, {"  nodes", "facts.nodes_configured"},
     {"  nodes online", "facts.nodes_online"}, {"  alarms", "facts.alarms"}, END,
@@ -299,6 +299,11 @@ COLUMNS hx_columns[] = {
 COLUMNS address_list[] = {
     {"ADDRESS", "address"}, {"PORT", "port"}, {"FROM", "source"}, {"TRUSTED", "trusted", show_yes_no},
     {"SHA-256", "certificate.sha256"}, {"DETAIL", "detail"}, END,
+};
+
+COLUMNS hx_node_list[] = {
+    {"CLUSTER", "cluster.name"}, {"NAME", "name"}, {"ROLE", "role"}, {"VM", "vm.name"}, {"POWER", "vm.power"},
+    {"CONNECTION", "vm.connection"}, {"HOST", "host.name"}, {"VSPHERE CLUSTER", "vsphere_cluster", show_places}, END,
 };
 
 COLUMNS connection_list[] = {
@@ -668,6 +673,8 @@ const struct cli_command cli_commands[] = {
     {"hx", "list", "", "list the HX clusters", .options = hx_list_options, .call = "GET /v2/hx-clusters", .list = hx_list,
      .tell = cmd_hx_tell_list},
     {"hx", "show", "HX", "show one HX cluster", .of = &cli_hx_clusters, .call = "GET /v2/hx-clusters/{id}", .object = hx_columns},
+    {"hx", "nodes", "HX", "list the nodes of the Kubernetes clusters on it", .of = &cli_hx_clusters,
+     .call = "GET /v2/hx-clusters/{id}/nodes", .list = hx_node_list},
     {"hx", "set", "HX", "set name or management address of an HX cluster", .options = hx_set_options, .of = &cli_hx_clusters,
      .call = "PATCH /v2/hx-clusters/{id}", .if_empty = "nothing to change: give --name or --address", .object = hx_columns},
     {"hx", "connections", "", "list the HX clusters that kaasd is connected to", .call = "GET /v2/hx-connections",

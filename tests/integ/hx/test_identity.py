@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,7 +22,7 @@ pytestmark = [pytest.mark.unsanitized("src/hx", "src/hyperflex", "src/store", "s
 PASSWORD = "S3cret of HX"
 UUID = "9004183636114227531:5445300663653806560"
 OTHER_UUID = "11:22"
-EAST, WEST, FAR, PLAIN = "domain-c7", "domain-c70", "domain-c26", "domain-c40"
+EAST, WEST, FAR = "domain-c7", "domain-c70", "domain-c26"
 OPTIONS: dict[str, Any] = {"hx": {"read_interval": "0s", "call_timeout": "5s"}}
 
 
@@ -246,3 +247,45 @@ def test_a_name_that_no_hx_has_told(site: Site) -> None:
     viewer.refused(404, "not_found", "GET", "/v2/clusters?hx_cluster=Production")
     viewer.refused(404, "not_found", "GET", "/v2/clusters?hx_cluster=HX-West")
     site.admin.refused(404, "hx_name_unknown", "GET", "/v2/clusters?hx_cluster=Production")
+
+
+# -- what is on it ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("who", "moref"), [("admin", EAST), ("viewer-east", EAST), ("viewer-dc", EAST), ("viewer-dc", WEST)])
+def test_its_clusters_are_counted_by_state(site: Site, who: str, moref: str) -> None:
+    api = site.admin if who == "admin" else site.world.sign_in(who)
+    on_it = list(api.items("/v2/clusters", hx_cluster_id=site.id(moref)))
+    told = site.show(site.id(moref), api)["clusters"]
+    assert told["total"] == len(on_it) > 0
+    assert {state: n for state, n in told["states"].items() if n} == Counter(item["state"] for item in on_it)
+
+
+def test_one_that_may_not_be_seen_has_neither_counts_nor_nodes(site: Site) -> None:
+    viewer = site.world.sign_in("viewer-east")
+    for more in ("", "/nodes"):
+        viewer.refused(404, "not_found", "GET", f"/v2/hx-clusters/{site.id(WEST)}{more}")
+
+
+def test_the_nodes_of_its_clusters(site: Site) -> None:
+    """Those whose place is not known are for those who see the whole cluster."""
+    ids = {item["name"]: item["id"] for item in site.admin.items("/v2/clusters")}
+    control = site.world.vcenter.control
+    control.create_machines(EAST, "stretched-cp")
+    control.create_machines(WEST, "stretched-w")
+    nodes = {"prod-1": [{"name": "a", "role": "control_plane", "vm_name": "k8s-prod-cp-0"}, {"name": "b", "role": "worker"}],
+             "stretched": [{"name": "c", "role": "control_plane", "vm_name": "stretched-cp"},
+                           {"name": "a", "role": "worker", "vm_name": "stretched-w"}]}
+    for name, told in nodes.items():
+        site.admin.expect(200, "PUT", f"/v2/clusters/{ids[name]}/status", json={"state": "ready", "nodes": told})
+    path = f"/v2/hx-clusters/{site.id(EAST)}/nodes"
+    until(lambda: len([node for node in site.admin.items(path) if node["vm"]]) == 3, "three machines")
+    seen = {(node["cluster"]["name"], node["name"]): node for node in site.admin.items(path, limit=1)}
+    assert list(seen) == [("prod-1", "a"), ("prod-1", "b"), ("stretched", "c"), ("stretched", "a")]
+    assert {node["cluster"]["id"] for node in seen.values()} == {ids["prod-1"], ids["stretched"]}
+    assert (seen["prod-1", "a"]["vm"]["name"], seen["prod-1", "a"]["vsphere_cluster"]["moref"]) == ("k8s-prod-cp-0", EAST)
+    assert seen["stretched", "a"]["vsphere_cluster"]["moref"] == WEST
+    page = site.world.sign_in("viewer-east").get(path)
+    assert ([(node["cluster"]["name"], node["name"]) for node in page["items"]], page["hidden"]) == (
+        [("prod-1", "a"), ("prod-1", "b"), ("stretched", "c")], 1)
+    assert "k8s-prod-cp-0" in site.world.kaasd.ctl.ok("hx", "nodes", "DC0/HX-East")

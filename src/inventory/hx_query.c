@@ -1,0 +1,35 @@
+/* Questions to a snapshot about one HX cluster. Layer 3 (inventory).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "hx_query.h"
+
+#include <stdlib.h>
+
+#include "query.h"
+
+int inventory_get_visible_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
+                             const struct hx_cluster **out, struct err *err) {
+    const struct hx_cluster *hx = inventory_find_hx(snapshot->platform, id);
+    if (hx && inventory_sees_vsphere(snapshot->platform, viewer, &hx->vsphere_cluster)) {
+        *out = hx;
+        return 0;
+    }
+    (void)err_set(err, ERR_NOT_FOUND, "there is no HX cluster %s, or you may not see it", id);
+    return err_remedy(err, "compare with GET /v2/hx-clusters");
+}
+
+int inventory_list_on_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const struct hx_cluster *hx,
+                         struct inventory_seen_list *out, struct err *err) {
+    const struct inventory_platform *platform = snapshot->platform;
+    const struct vsphere_cluster *on = hx->is_gone ? NULL : inventory_find_vsphere(platform, &hx->vsphere_cluster);
+    const struct inventory_index none = {0}, *all = on ? &snapshot->by_vsphere[on - platform->vsphere] : &none;
+    *out = (struct inventory_seen_list){.items = calloc(all->count + 1, sizeof(*out->items))};
+    if (!out->items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < all->count; i++) {
+        const struct inventory_cluster *entry = snapshot->clusters[all->positions[i]];
+        struct policy_view view;
+        if (inventory_view_cluster(platform, viewer, entry->record, &view))
+            out->items[out->count++] = (struct inventory_seen){entry, view.parts};
+    }
+    return 0;
+}

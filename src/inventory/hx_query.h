@@ -1,0 +1,30 @@
+/* Questions to a snapshot about one HX cluster, answered from memory. Layer 3 (inventory).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * As in query.h every question takes the viewer. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cluster.h"
+#include "err.h"
+#include "policy.h"
+#include "snapshot.h"
+
+/* The HX cluster with this id; *out is borrowed from the snapshot. ERR_NOT_FOUND if it is unknown or invisible. */
+int inventory_get_visible_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
+                             const struct hx_cluster **out, struct err *err);
+
+/* A Kubernetes cluster on it that the viewer may see, and which of its placements (bits) the viewer may see. */
+struct inventory_seen {
+    const struct inventory_cluster *entry;
+    uint64_t mask;
+};
+struct inventory_seen_list {
+    struct inventory_seen *items; /* by name of the cluster */
+    size_t count;
+};
+/* Those that GET /v2/clusters?hx_cluster_id= lists; none of one that is gone. out->items is the caller's to free. ERR_NOMEM. */
+int inventory_list_on_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const struct hx_cluster *hx,
+                         struct inventory_seen_list *out, struct err *err);
